@@ -202,7 +202,7 @@ def picture(series: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
             {"number": 1, "first_step": 2, "last_step": 5},
         ],
         "incidents": [],
-        "quietIncidents": [],
+        "otherIncidents": [],
         "expected": [],
         "selected": None,
         "focus": None,

@@ -45,7 +45,10 @@ function requestSelected({ series }, highlighted) {
   const first = series.slice(0, COLOURED);
   const requests = first.map(({ metric, labels }) => ({ metrics: [metric], labels }));
   const withIncidents = highlighted
-    .filter((incident) => incident.metric === series[0].metric && !first.some((name) => concernsSeries(incident, name)))
+    .filter(
+      (incident) =>
+        incident.metric === series[0].metric && !first.some((name) => concernsSeries(incident, name)),
+    )
     .slice(0, MAX_HIGHLIGHTED);
   return [...requests, ...withIncidents.map(({ metric, labels }) => ({ metrics: [metric], labels }))];
 }
@@ -54,7 +57,8 @@ function requestSelected({ series }, highlighted) {
 export const rangeKind = (plan) => (ownSteps(plan) ? (isTimed(plan) ? "time" : "all") : "step");
 
 /** The shared range in milliseconds, for series whose steps are milliseconds. Empty on a step axis. Pure. @param {Pick<Shared, "axis" | "range">} shared */
-export const timeRange = ({ axis, range }) => (axis === "time" && range ? { from: range[0], to: range[1] } : {});
+export const timeRange = ({ axis, range }) =>
+  axis === "time" && range ? { from: range[0], to: range[1] } : {};
 
 /** Whether a chart shows a series. Plans of many series name only the first of them. Pure. @param {ChartPlan} plan @param {import("../lib/api_types.js").ChartCurve} series */
 export function planIncludes(plan, series) {
@@ -207,7 +211,10 @@ export function createBoard({ runId, signal, shared, steps, onZoom, onReset, onM
         sizes.observe(panel.plot);
       }
       const ordered = [...planByKey.keys()].map((key) => /** @type {Panel} */ (panels.get(key)).element);
-      if (ordered.some((child, i) => element.children[i] !== child) || element.children.length !== ordered.length)
+      if (
+        ordered.some((child, i) => element.children[i] !== child) ||
+        element.children.length !== ordered.length
+      )
         refill(element, ordered);
     },
   };

@@ -125,7 +125,9 @@ export function yRange(series, { log, whole, foot = false }) {
   const values = series.map((curve) => curve.segments.flatMap((segment) => segment.value));
   const usable = values.map((list) => axisValues(list, log)).filter((list) => list.length > 0);
   if (usable.length === 0) return null;
-  const spans = usable.map((sorted) => (whole ? [sorted[0], sorted[sorted.length - 1]] : robustExtremes(sorted)));
+  const spans = usable.map((sorted) =>
+    whole ? [sorted[0], sorted[sorted.length - 1]] : robustExtremes(sorted),
+  );
   let low = Math.min(...spans.map(([from]) => from));
   let high = Math.max(...spans.map(([, to]) => to));
   const margin = high > low ? 0.06 * (high - low) : Math.abs(high) * 0.05 || 0.5;
@@ -182,7 +184,9 @@ export function layOutLabels(labels, width) {
     taken.find(([from, to]) => left + size > from && left < to);
   const nearestFreePosition = (/** @type {number} */ x) => {
     const positions = [x, ...taken.flatMap(([from, to]) => [to, from - ICON_WIDTH])];
-    const free = positions.filter((left) => left >= 0 && left + ICON_WIDTH <= width && !blocking(left, ICON_WIDTH));
+    const free = positions.filter(
+      (left) => left >= 0 && left + ICON_WIDTH <= width && !blocking(left, ICON_WIDTH),
+    );
     return free.sort((a, b) => Math.abs(a - x) - Math.abs(b - x))[0] ?? x;
   };
   for (const i of order) {

@@ -80,9 +80,14 @@ export function stepsBetween(segments, from, to) {
   if (overlapping.length === 0) return null;
   const stepAt = (/** @type {AttemptSegment} */ segment, /** @type {number} */ position) => {
     const share = Math.min(1, Math.max(0, (position - segment.from) / (segment.to - segment.from || 1)));
-    return Math.round(segment.attempt.first_step + share * (segment.attempt.last_step - segment.attempt.first_step));
+    return Math.round(
+      segment.attempt.first_step + share * (segment.attempt.last_step - segment.attempt.first_step),
+    );
   };
-  return [Math.min(...overlapping.map((segment) => stepAt(segment, from))), Math.max(...overlapping.map((segment) => stepAt(segment, to)))];
+  return [
+    Math.min(...overlapping.map((segment) => stepAt(segment, from))),
+    Math.max(...overlapping.map((segment) => stepAt(segment, to))),
+  ];
 }
 
 /** A sentence that describes the strip, for screen readers. @param {HealthStrip} strip */
@@ -174,30 +179,33 @@ function rect(name, from, to, y, height) {
 
 /** One closed path per attempt, so that no line crosses a restart. @param {HealthStrip} strip @param {AttemptSegment[]} segments */
 function throughputAreas({ throughput }, segments) {
-  const bins = (throughput?.step ?? []).flatMap((at, k) => {
+  const bins = (throughput?.step ?? []).flatMap((step, k) => {
     const share = throughput?.relative[k];
-    return share === null || share === undefined ? [] : [{ at, share }];
+    return share === null || share === undefined ? [] : [{ step, share }];
   });
   if (bins.length === 0) return [];
   return segments.flatMap((segment, i) => {
     const newer = segments.slice(i + 1).map(({ attempt }) => attempt.first_step);
     const end = Math.min(segment.attempt.last_step + 1, ...newer); // bins exclude superseded steps
-    const segmentBins = bins.filter(({ at }) => at >= segment.attempt.first_step && at < end);
-    return end > segment.attempt.first_step ? [areaPath(segment, segmentBins.length ? segmentBins : [nearestBin(bins, segment)])] : [];
+    const segmentBins = bins.filter(({ step }) => step >= segment.attempt.first_step && step < end);
+    return end > segment.attempt.first_step
+      ? [areaPath(segment, segmentBins.length ? segmentBins : [nearestBin(bins, segment)])]
+      : [];
   });
 }
 
-/** The bin nearest to an attempt that is too short to have one of its own. @param {{ at: number, share: number }[]} bins @param {AttemptSegment} one */
+/** The bin nearest to an attempt that is too short to have one of its own. @param {{ step: number, share: number }[]} bins @param {AttemptSegment} one */
 const nearestBin = (bins, { attempt }) =>
   bins.reduce((best, bin) =>
-    Math.abs(bin.at - attempt.first_step) < Math.abs(best.at - attempt.first_step) ? bin : best,
+    Math.abs(bin.step - attempt.first_step) < Math.abs(best.step - attempt.first_step) ? bin : best,
   );
 
-/** @param {AttemptSegment} segment @param {{ at: number, share: number }[]} bins */
+/** @param {AttemptSegment} segment @param {{ step: number, share: number }[]} bins */
 function areaPath(segment, bins) {
   const levelY = (/** @type {number} */ share) => round(94 - 82 * share);
   const points = bins.map(
-    ({ at, share }) => `${round(positionOfStep([segment], at, segment.attempt.number) * WIDTH)} ${levelY(share)}`,
+    ({ step, share }) =>
+      `${round(positionOfStep([segment], step, segment.attempt.number) * WIDTH)} ${levelY(share)}`,
   );
   const first = `${round(segment.from * WIDTH)} ${levelY(bins[0].share)}`;
   const last = `${round(segment.lost * WIDTH)} ${levelY(bins[bins.length - 1].share)}`;
@@ -242,7 +250,8 @@ export function stripControl({ onPick }) {
     pane.setPointerCapture(event.pointerId);
   });
   pane.addEventListener("pointermove", (event) => {
-    if (!Number.isNaN(dragStart)) showWindow(Math.min(dragStart, pointerPosition(event)), Math.max(dragStart, pointerPosition(event)));
+    if (!Number.isNaN(dragStart))
+      showWindow(Math.min(dragStart, pointerPosition(event)), Math.max(dragStart, pointerPosition(event)));
   });
   pane.addEventListener("pointerup", (event) => {
     if (Number.isNaN(dragStart)) return;
@@ -267,7 +276,10 @@ export function stripControl({ onPick }) {
       label();
       selection.hidden = range === null;
       if (range)
-        showWindow(positionOfStep(segments, range[0]), Math.max(positionOfStep(segments, range[0]) + 0.002, positionOfStep(segments, range[1])));
+        showWindow(
+          positionOfStep(segments, range[0]),
+          Math.max(positionOfStep(segments, range[0]) + 0.002, positionOfStep(segments, range[1])),
+        );
     },
   };
 }

@@ -21,7 +21,9 @@ export function extentOf(picture, incident) {
   }
   const ownAttempt = picture.attempts.find((attempt) => attempt.number === incident.attempt);
   const over = ownAttempt && ownAttempt !== picture.attempts.at(-1); // an incident does not continue in the next attempt
-  const end = over ? positionOfStep(picture, ownAttempt.last_step, ownAttempt.number) : (picture.range?.[1] ?? from);
+  const end = over
+    ? positionOfStep(picture, ownAttempt.last_step, ownAttempt.number)
+    : (picture.range?.[1] ?? from);
   return [from, over || incident.state === "open" ? Math.max(from, end) : from];
 }
 
@@ -74,7 +76,7 @@ export function layout(picture) {
     yaxis2: { range: [0, 1], overlaying: "y", visible: false, fixedrange: true },
     shapes: [
       ...plannedEventShapes(picture),
-      ...picture.quietIncidents.map((incident) => otherIncidentShape(picture, incident)),
+      ...picture.otherIncidents.map((incident) => otherIncidentShape(picture, incident)),
       ...picture.incidents.flatMap((incident) => incidentShapes(picture, incident)),
       ...evidenceShapes(picture),
     ],

@@ -54,7 +54,9 @@ export function axisOf(plan, { axis, range }) {
 /** Incidents of single ranks or hosts whose series are highlighted: the selected one, then the open ones. Pure. @param {Pick<Shared, "selected" | "incidents">} shared @returns {IncidentView[]} */
 export function highlightedIncidents({ selected, incidents }) {
   const open = incidents.filter((incident) => incident.state === "open" && incident.id !== selected?.id);
-  return [...(selected ? [selected] : []), ...open].filter((incident) => Object.keys(incident.labels ?? {}).length > 0);
+  return [...(selected ? [selected] : []), ...open].filter(
+    (incident) => Object.keys(incident.labels ?? {}).length > 0,
+  );
 }
 
 /** @param {ChartPlan} plan @param {Shared} shared @param {PanelEvents} events */
@@ -175,7 +177,9 @@ function pictureOf(plan, shared, series, pointed) {
     attempts: ownSteps(plan) ? [] : attempts,
     expected: ownSteps(plan) ? [] : expected,
     incidents: ownIncidents,
-    quietIncidents: ownSteps(plan) ? [] : incidents.filter((incident) => !ownIncidents.includes(incident) && incident.severity !== "info"),
+    otherIncidents: ownSteps(plan)
+      ? []
+      : incidents.filter((incident) => !ownIncidents.includes(incident) && incident.severity !== "info"),
     selected,
     focus: pointed ?? (highlightedCurve && series.length > COLOURED ? labelText(highlightedCurve) : null),
   };
@@ -199,7 +203,10 @@ export function extent(series, axis) {
   const positions = series.flatMap((curve) => curve.segments.map((segment) => axisPositions(segment, axis)));
   const nonEmpty = positions.filter((list) => list.length > 0);
   if (nonEmpty.length === 0) return null;
-  return [Math.min(...nonEmpty.map((list) => list[0])), Math.max(...nonEmpty.map((list) => list[list.length - 1]))];
+  return [
+    Math.min(...nonEmpty.map((list) => list[0])),
+    Math.max(...nonEmpty.map((list) => list[list.length - 1])),
+  ];
 }
 
 /** @param {HTMLElement} plot @param {() => [number, number] | null} range @param {(x: number | null) => void} onHover */

@@ -76,7 +76,9 @@ export function plannedEventShapes(picture) {
   const newest = attempts.at(-1);
   if (!newest || expected.length === 0) return [];
   const steps = /** @type {[number, number]} */ (
-    axis === "step" && range ? range : [Math.min(...attempts.map((attempt) => attempt.first_step)), newest.last_step]
+    axis === "step" && range
+      ? range
+      : [Math.min(...attempts.map((attempt) => attempt.first_step)), newest.last_step]
   );
   const dotted = { color: palette["line-strong"], width: 1, dash: "dot" };
   const relevant = expected.filter((event) => appliesToRole(event, picture.role));

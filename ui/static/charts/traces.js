@@ -15,7 +15,7 @@ import { numeric } from "../lib/format.js";
  * @typedef {{ series: ChartCurve[], axis: Axis, log: boolean, smoothing: number, palette: Palette,
  *   range: [number, number] | null, width: number, y: { low: number, high: number } | null,
  *   attempts: { number: number, first_step: number, last_step: number, first_time?: number | null }[],
- *   incidents: IncidentView[], quietIncidents: IncidentView[], selected: IncidentView | null,
+ *   incidents: IncidentView[], otherIncidents: IncidentView[], selected: IncidentView | null,
  *   expected: import("../lib/api_types.js").PlannedEventView[],
  *   focus: string | null, role: string, fontSize: number }} Picture `width`: of the plot, in pixels
  */
@@ -48,7 +48,9 @@ export function traces(picture) {
   const background = picture.series.filter((series) => !foreground.includes(series));
   return [
     ...backgroundTraces(picture, background),
-    ...foreground.flatMap((series) => seriesTraces(picture, series, lineColours[picture.series.indexOf(series)])),
+    ...foreground.flatMap((series) =>
+      seriesTraces(picture, series, lineColours[picture.series.indexOf(series)]),
+    ),
     ...nonfiniteTraces(picture),
     ...peakTraces(picture),
     ...resumeTraces(picture),
@@ -237,7 +239,9 @@ function nonfiniteTraces({ series, axis, palette }) {
 /** The x position of a non-finite value: its step, or the time of the next point. @param {ChartCurve} series @param {Axis} axis @param {{ attempt: number, step: number }} mark */
 function markPosition(series, axis, { attempt, step }) {
   if (axis === "step") return step;
-  const ownSegments = series.segments.filter((segment) => segment.attempt === attempt && segment.step.length > 0);
+  const ownSegments = series.segments.filter(
+    (segment) => segment.attempt === attempt && segment.step.length > 0,
+  );
   const near = ownSegments.map((segment) => {
     const k = segment.step.findIndex((candidate) => candidate >= step);
     return milliseconds(numeric(k < 0 ? segment.time.at(-1) : segment.time[k]));
@@ -259,10 +263,13 @@ function peakTraces({ series, incidents, axis, palette }) {
     }
     const reportedPeak = incident.evidence?.peak; // a reduced curve may not contain the peak itself
     const containing = ownSegments.find(
-      (segment) => segment.step.length > 0 && segment.step[0] <= peak && peak <= segment.step[segment.step.length - 1],
+      (segment) =>
+        segment.step.length > 0 && segment.step[0] <= peak && peak <= segment.step[segment.step.length - 1],
     );
     if (typeof reportedPeak === "number" && containing)
-      return [{ x: interpolate(containing.step, axisPositions(containing, axis), peak), y: reportedPeak, colour }];
+      return [
+        { x: interpolate(containing.step, axisPositions(containing, axis), peak), y: reportedPeak, colour },
+      ];
     return [];
   });
   if (peaks.length === 0) return [];

@@ -11,13 +11,14 @@ import * as api from "../lib/api.js";
 /** @typedef {import("../lib/api_types.js").RunDetail} RunDetail */
 
 const DEFAULT_ROLES = ["loss", "throughput", "grad_norm", "learning_rate"];
-const KIND_ROLES = /** @type {Record<string, string[]>} roles charted first for a kind, since they show its cause */ ({
-  mixture_shift: ["mixture", "dataset_loss"],
-  straggler: ["collective_time", "compute_time"],
-  comm_slowdown: ["collective_time", "compute_time"],
-  loss_scale_collapse: ["grad_norm", "loss_scale"],
-  hidden_nonfinite: ["loss", "grad_norm", "skipped_steps"],
-});
+const KIND_ROLES =
+  /** @type {Record<string, string[]>} roles charted first for a kind, since they show its cause */ ({
+    mixture_shift: ["mixture", "dataset_loss"],
+    straggler: ["collective_time", "compute_time"],
+    comm_slowdown: ["collective_time", "compute_time"],
+    loss_scale_collapse: ["grad_norm", "loss_scale"],
+    hidden_nonfinite: ["loss", "grad_norm", "skipped_steps"],
+  });
 
 /**
  * The steps around an incident: a margin of 80 % of its duration on both sides, at least 4 % of the run and

@@ -63,7 +63,11 @@ export function evidenceTable(incident) {
     if (step !== null) rows.push([`${label}${unit}`, positionText(incident, step)]);
   }
   if (end !== null && end > start)
-    rows.push(isTimed(incident) ? ["Duration", duration((end - start) / 1000)] : ["Steps affected", stepText(end - start)]);
+    rows.push(
+      isTimed(incident)
+        ? ["Duration", duration((end - start) / 1000)]
+        : ["Steps affected", stepText(end - start)],
+    );
   rows.push(...evidenceRows(incident));
   rows.push(["Confidence", percent(incident.confidence)]);
   return h(

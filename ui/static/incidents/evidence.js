@@ -2,7 +2,16 @@
 /** The evidence of an incident as labels and texts with units, by the findings catalogue. Pure. */
 
 import { catalogueKind, evidenceField, kindTitle, metricUnit } from "../lib/catalogue.js";
-import { clock, count, duration, number, percent, sentenceCase, seriesName, step as stepText } from "../lib/format.js";
+import {
+  clock,
+  count,
+  duration,
+  number,
+  percent,
+  sentenceCase,
+  seriesName,
+  step as stepText,
+} from "../lib/format.js";
 
 /** @typedef {import("../lib/api_types.js").IncidentView} IncidentView */
 /** @typedef {import("../lib/catalogue.js").CatalogueField} CatalogueField */
@@ -77,7 +86,9 @@ function referenceText(reference) {
     return catalogueKind(String(reference)) ? kindTitle(String(reference)) : String(reference);
   const { kind, metric, start_step: start, labels } = reference;
   const step = typeof start === "number" ? ` at step ${stepText(start)}` : "";
-  const series = metric ? ` (${seriesName({ metric: String(metric), labels: isRecord(labels) ? labels : {} })})` : "";
+  const series = metric
+    ? ` (${seriesName({ metric: String(metric), labels: isRecord(labels) ? labels : {} })})`
+    : "";
   return `${kindTitle(kind)}${step}${series}`;
 }
 

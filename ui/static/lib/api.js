@@ -91,7 +91,8 @@ export const diagnosticsOf = async (id, signal) =>
 
 /** The analysis of collective communication. @param {string} id @param {AbortSignal} [signal]
  * @returns {Promise<import("./api_types.js").RunCollectives>} */
-export const collectivesOf = (id, signal) => request(`/runs/${encodeURIComponent(id)}/collectives`, { signal });
+export const collectivesOf = (id, signal) =>
+  request(`/runs/${encodeURIComponent(id)}/collectives`, { signal });
 
 /** The configuration of a run's launches. @param {string} id @param {string} q part of a name or value @param {AbortSignal} [signal]
  * @returns {Promise<import("./api_types.js").RunConfig>} */
@@ -160,7 +161,8 @@ export const addPlannedEvent = (id, event) =>
   request(`/runs/${encodeURIComponent(id)}/expected`, { method: "POST", body: event });
 
 /** The address of a run's export. @param {string} id @param {string} form */
-export const exportOf = (id, form) => `${BASE}/runs/${encodeURIComponent(id)}/export${search({ format: form })}`;
+export const exportOf = (id, form) =>
+  `${BASE}/runs/${encodeURIComponent(id)}/export${search({ format: form })}`;
 
 /** @param {string} id */
 export const deleteRun = (id) => request(`/runs/${encodeURIComponent(id)}`, { method: "DELETE" });

@@ -19,7 +19,9 @@ let unitRules = new Map();
 export function setCatalogue(received) {
   catalogue = received;
   const roles = Object.entries(received.metric_units);
-  unitRules = new Map(roles.map(([role, rules]) => [role, rules.map(([pattern, unit]) => [RegExp(pattern), unit])]));
+  unitRules = new Map(
+    roles.map(([role, rules]) => [role, rules.map(([pattern, unit]) => [RegExp(pattern), unit])]),
+  );
 }
 
 /** All kinds, in the order of lists. */

@@ -50,6 +50,11 @@ export function errorMessage(error, retry) {
     icon("warning"),
     h("h1", {}, title),
     h("p", { class: "quiet" }, error.message),
-    h("p", { class: "row" }, error.status === 404 ? null : retryButton, link("/", { class: "button" }, "All runs")),
+    h(
+      "p",
+      { class: "row" },
+      error.status === 404 ? null : retryButton,
+      link("/", { class: "button" }, "All runs"),
+    ),
   );
 }

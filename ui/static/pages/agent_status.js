@@ -40,7 +40,11 @@ export function watchAgents(signal) {
     }
     const withProblems = agents.filter((agent) => agent.trouble);
     troubled.hidden = withProblems.length === 0;
-    refill(troubled, h("ul", {}, withProblems.slice(0, MAX_LISTED).map(row)), moreText(withProblems.length - MAX_LISTED));
+    refill(
+      troubled,
+      h("ul", {}, withProblems.slice(0, MAX_LISTED).map(row)),
+      moreText(withProblems.length - MAX_LISTED),
+    );
     refill(all, agentSummary(agents));
   }
 

@@ -77,7 +77,9 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
 
   const shown = () => {
     const current = filter();
-    return incidents.filter((incident) => tabOf(current.state)[2](incident) && matches(incident, current)).sort(compareIncidents);
+    return incidents
+      .filter((incident) => tabOf(current.state)[2](incident) && matches(incident, current))
+      .sort(compareIncidents);
   };
 
   function draw() {
@@ -87,9 +89,7 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
     title(unacknowledged ? `${unacknowledged} unacknowledged` : "Incidents");
     refill(
       heading,
-      unacknowledged
-        ? count(unacknowledged, "unacknowledged incident")
-        : "No unacknowledged incidents",
+      unacknowledged ? count(unacknowledged, "unacknowledged incident") : "No unacknowledged incidents",
     );
     refill(controls, filters(incidents, current, change));
     const focused = Number(
@@ -188,7 +188,9 @@ function filters(incidents, filter, change) {
     ]),
   );
   const severityButtons = ["", ...severities()].map((severity) =>
-    toggleButton(severity === filter.severity, () => change({ severity: severity }), [severity ? severityMark(severity) : "Any"]),
+    toggleButton(severity === filter.severity, () => change({ severity: severity }), [
+      severity ? severityMark(severity) : "Any",
+    ]),
   );
   return [
     h("div", { class: "segmented", role: "group", "aria-label": "State" }, stateButtons),
@@ -235,7 +237,8 @@ function contextLine(incident) {
   return h(
     "p",
     { class: "quiet" },
-    id !== null && link(`/runs/${encodeURIComponent(id)}?incident=${incident.id}`, { class: "inbox-run" }, run),
+    id !== null &&
+      link(`/runs/${encodeURIComponent(id)}?incident=${incident.id}`, { class: "inbox-run" }, run),
     id !== null && ` · ${project} · `,
     `${incidentStateText(incident)}${by ? ` by ${by}` : ""} · `,
     h("time", { title: clock(openedAt), data: { ago: String(openedAt) } }, ago(openedAt)),
@@ -252,7 +255,9 @@ function rowActions(incident, changed) {
     );
   if (incident.state === "closed") return [button("reopen", "Reopen")];
   const acknowledged = incident.acknowledged_at !== null;
-  const acknowledge = acknowledged ? button("unacknowledge", "Unacknowledge") : button("acknowledge", "Acknowledge");
+  const acknowledge = acknowledged
+    ? button("unacknowledge", "Unacknowledge")
+    : button("acknowledge", "Acknowledge");
   return [incident.state === "open" && acknowledge, button("close", "Close")];
 }
 

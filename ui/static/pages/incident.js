@@ -2,7 +2,15 @@
 /** The page of one incident: summary, charts, evidence, advice, history. */
 
 import { createIncidentCharts } from "../incidents/charts.js";
-import { actions, actOn, commentForm, evidenceTable, history, inRun, onsetLine } from "../incidents/details.js";
+import {
+  actions,
+  actOn,
+  commentForm,
+  evidenceTable,
+  history,
+  inRun,
+  onsetLine,
+} from "../incidents/details.js";
 import * as api from "../lib/api.js";
 import { incidentStateText, severityMark } from "../lib/badges.js";
 import { incidentTitle } from "../lib/catalogue.js";
@@ -21,7 +29,8 @@ export async function show(root, context) {
   const { params, signal, search, title } = context;
   let incident = await api.incident(params[0], signal);
   const runId = incident.run_id;
-  const charts = runId === null ? null : createIncidentCharts(incident, await api.run(runId, signal), context);
+  const charts =
+    runId === null ? null : createIncidentCharts(incident, await api.run(runId, signal), context);
   const head = h("header", { class: "incident-head" });
   const evidence = h("section", { class: "card" });
   const advice = h("section", { class: "card advice" });
@@ -43,7 +52,12 @@ export async function show(root, context) {
     refill(historyPanel, history(incident));
   }
 
-  bindKeys(signal, { incident: () => incident, changed, charts, focusComment: () => form.querySelector("textarea")?.focus() });
+  bindKeys(signal, {
+    incident: () => incident,
+    changed,
+    charts,
+    focusComment: () => form.querySelector("textarea")?.focus(),
+  });
   const refresh = throttled(signal, REFRESH, () => charts?.refresh());
   listen(signal, {
     incident: (updated) => updated.id === incident.id && changed(updated),
@@ -84,7 +98,8 @@ function headline(incident, changed) {
       "p",
       { class: "row" },
       ...actions(incident, changed),
-      address && link(`${address}?incident=${incident.id}`, { class: "button" }, "Show in run", icon("arrow")),
+      address &&
+        link(`${address}?incident=${incident.id}`, { class: "button" }, "Show in run", icon("arrow")),
     ),
   ];
 }

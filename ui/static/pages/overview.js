@@ -100,7 +100,14 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
     const [severity, text] = statusHeading(runs);
     title(severity === "ok" ? "" : `! ${text}`);
     refill(heading, severityMark(severity, text));
-    if (runs.length === 0) return refill(root, h("h1", { class: "visually-hidden" }, "Runs"), agents.troubled, noRunsYet(), agents.all);
+    if (runs.length === 0)
+      return refill(
+        root,
+        h("h1", { class: "visually-hidden" }, "Runs"),
+        agents.troubled,
+        noRunsYet(),
+        agents.all,
+      );
     if (!list.isConnected)
       refill(root, h("header", { class: "page-head" }, heading, controls), agents.troubled, list, agents.all);
     drawControls(current);
@@ -212,7 +219,8 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
   const visible = () => /** @type {HTMLElement[]} */ ([...list.querySelectorAll("[data-run]")]);
 
   function markSelected() {
-    for (const element of visible()) element.classList.toggle("row-selected", element.dataset.run === selectedId);
+    for (const element of visible())
+      element.classList.toggle("row-selected", element.dataset.run === selectedId);
   }
 
   /** @param {number} offset */
@@ -236,7 +244,11 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
   keys.bind(signal, [
     { keys: "j, ArrowDown", label: "Next run", run: () => move(1) },
     { keys: "k, ArrowUp", label: "Previous run", run: () => move(-1) },
-    { keys: "Enter", label: "Open the run", run: () => selectedId && go(`/runs/${encodeURIComponent(selectedId)}`) },
+    {
+      keys: "Enter",
+      label: "Open the run",
+      run: () => selectedId && go(`/runs/${encodeURIComponent(selectedId)}`),
+    },
   ]);
   onQuery(draw);
   const refresh = throttled(signal, REFRESH, async () => {
@@ -273,10 +285,7 @@ function runRow(run) {
         h("small", { class: "quiet" }, ` ${metricUnit("throughput", throughput.metric)}`),
       ]
     : time
-      ? [
-          stepSeconds,
-          h("small", { class: "quiet" }, ` ${unitText}/step`),
-        ]
+      ? [stepSeconds, h("small", { class: "quiet" }, ` ${unitText}/step`)]
       : ["–"];
   const troubled = group(run) === 0;
   return h(
@@ -308,7 +317,13 @@ function runRow(run) {
       h("time", { data: { ago: String(lastUpdate(run)) } }, ago(lastUpdate(run))),
     ),
     run.damaged &&
-      h("p", { class: "run-incident" }, `${run.damaged}. `, h("code", {}, "holter db check"), " lists all damage."),
+      h(
+        "p",
+        { class: "run-incident" },
+        `${run.damaged}. `,
+        h("code", {}, "holter db check"),
+        " lists all damage.",
+      ),
     run.worst &&
       h(
         "p",

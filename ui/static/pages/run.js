@@ -91,7 +91,11 @@ function createParts(state, context) {
   const configuration = createConfiguration({ runId, signal, onDiagnostics: headline.showDiagnostics });
   const checksContainer = h("div", {});
   const unreadable = createUnreadable();
-  const exportDelete = createExportDelete({ id: runId, name: state.run.name, points: () => state.run.points });
+  const exportDelete = createExportDelete({
+    id: runId,
+    name: state.run.name,
+    points: () => state.run.points,
+  });
   const plannedEvents = createPlannedEvents({
     runId,
     project: state.run.project,
@@ -171,7 +175,11 @@ function createParts(state, context) {
     refill(
       side,
       h("h2", {}, "Incidents", h("span", { class: "quiet number" }, ` ${incidents.length}`)),
-      incidentList(incidents, { selected: shared.selected, onSelect: actions.select, onChange: updateIncident }),
+      incidentList(incidents, {
+        selected: shared.selected,
+        onSelect: actions.select,
+        onChange: updateIncident,
+      }),
     );
   }
 
@@ -225,9 +233,15 @@ function searchField({ signal, search }, series) {
 }
 
 /** Update the page when points and incidents arrive. @param {RunState} state @param {Parts} parts @param {PageContext} context */
-function listenForUpdates(state, { board, headline, plannedEvents, showDetails, updateIncident }, { signal }) {
+function listenForUpdates(
+  state,
+  { board, headline, plannedEvents, showDetails, updateIncident },
+  { signal },
+) {
   const { id } = state.run;
-  const refreshThroughput = throttled(signal, SLOW_REFRESH, async () => headline.showThroughput(await api.throughputOf(id, signal)));
+  const refreshThroughput = throttled(signal, SLOW_REFRESH, async () =>
+    headline.showThroughput(await api.throughputOf(id, signal)),
+  );
   const refreshRun = throttled(signal, REFRESH, async () => {
     state.run = await api.run(id, signal);
     showDetails();
@@ -255,7 +269,9 @@ function listenForUpdates(state, { board, headline, plannedEvents, showDetails, 
 function listenForChartData(state, { board, headline }) {
   board.onData((data) => {
     const lossMetric = state.run.latest.loss?.metric;
-    const curve = data.find((series) => series.metric === lossMetric && Object.keys(series.labels ?? {}).length === 0);
+    const curve = data.find(
+      (series) => series.metric === lossMetric && Object.keys(series.labels ?? {}).length === 0,
+    );
     if (!curve || state.viewOptions.range !== null) return;
     state.loss = curve;
     headline.show(state.run, curve);

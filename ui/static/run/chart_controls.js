@@ -14,7 +14,11 @@ export function createChartControls({ onAxis, onSmooth, onReset, onAdd }) {
   const axes = h("div", { class: "segmented", role: "group", "aria-label": "Axis" });
   const smoothing = smoothingControl(onSmooth);
   const resetButton = button("back", "Reset zoom", onReset);
-  const noChartsNote = h("p", { class: "quiet", hidden: true }, "None of this run's metrics is charted by default. Add a chart to see one.");
+  const noChartsNote = h(
+    "p",
+    { class: "quiet", hidden: true },
+    "None of this run's metrics is charted by default. Add a chart to see one.",
+  );
   const element = h(
     "div",
     { class: "chart-tools" },
@@ -60,7 +64,8 @@ function smoothingControl(onSmooth) {
     h("input", { type: "range", min: 0, max: 0.99, step: 0.01, id: "smoothing" })
   );
   const strength = h("output", { class: "number", for: "smoothing" });
-  const showStrength = () => (strength.textContent = Number(slider.value) ? Number(slider.value).toFixed(2) : "off");
+  const showStrength = () =>
+    (strength.textContent = Number(slider.value) ? Number(slider.value).toFixed(2) : "off");
   slider.addEventListener("input", () => (showStrength(), onSmooth(Number(slider.value), false)));
   slider.addEventListener("change", () => onSmooth(Number(slider.value), true));
   return {

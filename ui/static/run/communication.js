@@ -13,8 +13,17 @@ import { icon } from "../lib/icons.js";
 
 const MAX_ROWS = 8; // rows and sentences shown; further rows are folded
 const STRAGGLER_SHARE = 0.5; // a rank that is last in this share of calls is marked as a warning
-const SIZE_UNITS = [["GiB", 2 ** 30], ["MiB", 2 ** 20], ["KiB", 2 ** 10], ["B", 1]];
-const TIME_UNITS = [["s", 1], ["ms", 1e-3], ["µs", 1e-6]];
+const SIZE_UNITS = [
+  ["GiB", 2 ** 30],
+  ["MiB", 2 ** 20],
+  ["KiB", 2 ** 10],
+  ["B", 1],
+];
+const TIME_UNITS = [
+  ["s", 1],
+  ["ms", 1e-3],
+  ["µs", 1e-6],
+];
 
 /** @param {{ runId: string, signal: AbortSignal }} options */
 export function createCommunication({ runId, signal }) {
@@ -24,12 +33,31 @@ export function createCommunication({ runId, signal }) {
   const moreTable = h("div", { class: "communication-table" });
   const folded = h("details", {}, moreSummary, moreTable);
   const note = h("p", { class: "quiet", hidden: true });
-  const element = h("section", { class: "communication", hidden: true }, h("h2", {}, "Communication"), list, table, folded, note);
+  const element = h(
+    "section",
+    { class: "communication", hidden: true },
+    h("h2", {}, "Communication"),
+    list,
+    table,
+    folded,
+    note,
+  );
   let fetchedFor = ""; // the version of the run for which data was fetched
 
-  /** @param {RunCollectives} found */
-  function show({ collectives, collectives_count: all, overlap, waited_for: waits, behind, series_left_out: leftOut }) {
-    const findings = [...waits.slice(0, MAX_ROWS).map(stragglerItem), ...behind.slice(0, MAX_ROWS).map(missingRankItem), ...mostExposed(overlap).map(overlapItem)];
+  /** @param {RunCollectives} analysis */
+  function show({
+    collectives,
+    collectives_count: all,
+    overlap,
+    waited_for: waits,
+    behind,
+    series_left_out: leftOut,
+  }) {
+    const findings = [
+      ...waits.slice(0, MAX_ROWS).map(stragglerItem),
+      ...behind.slice(0, MAX_ROWS).map(missingRankItem),
+      ...mostExposed(overlap).map(overlapItem),
+    ];
     element.hidden = all === 0 && findings.length === 0;
     refill(list, ...findings);
     list.hidden = findings.length === 0;
@@ -40,7 +68,9 @@ export function createCommunication({ runId, signal }) {
     moreSummary.textContent = count(all - first.length, "more kind of calls", "more kinds of calls");
     refill(moreTable, more.length ? callsTable(more) : null);
     const words = [
-      collectives.some((collective) => collective.link === null) ? "The share of the hardware's bandwidth is known where the logs state the GPU and, between nodes, the network adapters." : "",
+      collectives.some((collective) => collective.link === null)
+        ? "The share of the hardware's bandwidth is known where the logs state the GPU and, between nodes, the network adapters."
+        : "",
       leftOut ? `${count(leftOut, "series was", "series were")} not compared, since there are too many.` : "",
     ].filter(Boolean);
     note.hidden = words.length === 0 || element.hidden;
@@ -66,7 +96,8 @@ export function sizeText({ bytes, size }) {
 }
 
 /** The share of the hardware's bandwidth; none for small calls, whose time is latency. Pure. @param {CollectiveSpeed} call */
-export const shareText = ({ share, link }) => (share !== null ? percent(share) : link ? "latency-bound" : "–");
+export const shareText = ({ share, link }) =>
+  share !== null ? percent(share) : link ? "latency-bound" : "–";
 
 /** A short duration: 12.4 ms. Pure. @param {number} seconds */
 export function timeText(seconds) {
@@ -75,7 +106,8 @@ export function timeText(seconds) {
 }
 
 /** The three ranks with the largest share of exposed communication. Pure. @param {CommunicationOverlap[]} overlap */
-export const mostExposed = (overlap) => [...overlap].sort((a, b) => b.exposed_share - a.exposed_share).slice(0, 3);
+export const mostExposed = (overlap) =>
+  [...overlap].sort((a, b) => b.exposed_share - a.exposed_share).slice(0, 3);
 
 /** The name of a communicator, shortened. Pure. @param {string} name */
 export const shortenName = (name) => (name.length > 18 ? `${name.slice(0, 14)}…` : name);
@@ -121,14 +153,25 @@ function callsTable(rows) {
   return h(
     "table",
     {},
-    h("thead", {}, h("tr", {}, head.map((name, column) => h("th", { scope: "col", class: column && column !== 2 ? "right" : "" }, name)))),
+    h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        head.map((name, column) =>
+          h("th", { scope: "col", class: column && column !== 2 ? "right" : "" }, name),
+        ),
+      ),
+    ),
     h("tbody", {}, rows.map(callRow)),
   );
 }
 
 /** @param {CollectiveSpeed} collective */
 function callRow(collective) {
-  const among = collective.communicator || (collective.ranks ? count(collective.ranks, "rank") : collective.source);
+  const among =
+    collective.communicator || (collective.ranks ? count(collective.ranks, "rank") : collective.source);
   const share = h("span", { class: "share" }, shareText(collective));
   if (collective.share !== null) share.style.setProperty("--share", String(Math.min(1, collective.share)));
   return h(
@@ -140,6 +183,13 @@ function callRow(collective) {
     h("td", { class: "number right" }, collective.calls ? count(collective.calls, "", "").trim() : "–"),
     h("td", { class: "number right" }, timeText(collective.seconds)),
     h("td", { class: "number right" }, `${number(collective.busbw_gbs, 3)}\u202fGB/s`),
-    h("td", { class: "number right", title: collective.link_source ?? "" }, share, collective.link ? h("span", { class: "quiet" }, ` ${collective.link}, ${number(collective.link_gbs, 3)}`) : null),
+    h(
+      "td",
+      { class: "number right", title: collective.link_source ?? "" },
+      share,
+      collective.link
+        ? h("span", { class: "quiet" }, ` ${collective.link}, ${number(collective.link_gbs, 3)}`)
+        : null,
+    ),
   );
 }

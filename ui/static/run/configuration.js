@@ -19,18 +19,31 @@ export function createConfiguration({ runId, signal, onDiagnostics }) {
   const changes = foldedSection("config-changes");
   const settings = foldedSection("config-settings");
   const search = h("input", {
-    class: "field", type: "search", placeholder: "Name or value", "aria-label": "Search settings",
+    class: "field",
+    type: "search",
+    placeholder: "Name or value",
+    "aria-label": "Search settings",
   });
   const table = h("div", {});
   settings.body.append(search, table);
   const heading = h("h2", { tabindex: -1 }, "Configuration");
-  const element = h("section", { class: "configuration", hidden: true }, heading, diagnosticList, changes.element, settings.element);
+  const element = h(
+    "section",
+    { class: "configuration", hidden: true },
+    heading,
+    diagnosticList,
+    changes.element,
+    settings.element,
+  );
   let fetchedFor = ""; // the version of the run for which data was fetched
   let timer = 0;
 
   search.addEventListener("input", () => {
     clearTimeout(timer);
-    timer = window.setTimeout(() => void api.configOf(runId, value(search), signal).then(showSettings, () => {}), SEARCH_DELAY);
+    timer = window.setTimeout(
+      () => void api.configOf(runId, value(search), signal).then(showSettings, () => {}),
+      SEARCH_DELAY,
+    );
   });
 
   /** @param {DiagnosticView[]} diagnostics @param {RunConfig} config */
@@ -55,7 +68,9 @@ export function createConfiguration({ runId, signal, onDiagnostics }) {
     refill(
       table,
       shown.length ? settingsTable(shown, attempts) : h("p", { class: "quiet" }, "No matching settings."),
-      hidden > 0 ? h("p", { class: "quiet" }, `${count(hidden, "more", "more")}: search to find them.`) : null,
+      hidden > 0
+        ? h("p", { class: "quiet" }, `${count(hidden, "more", "more")}: search to find them.`)
+        : null,
     );
   }
 
@@ -95,7 +110,9 @@ export function valueText(stated) {
 export function holdersText({ processes, labels }) {
   if (!processes) return "";
   const [first] = labels;
-  const named = Object.entries(first ?? {}).map(([name, label]) => `${name} ${label}`).join(", ");
+  const named = Object.entries(first ?? {})
+    .map(([name, label]) => `${name} ${label}`)
+    .join(", ");
   return processes === 1 ? named : `${count(processes, "process", "processes")}, e.g. ${named}`;
 }
 
@@ -118,7 +135,13 @@ export function attemptRanges(attempts) {
 export function mergeAttempts(diagnostics) {
   const merged = /** @type {Map<string, DiagnosticView & { attempts: number[] }>} */ (new Map());
   for (const diagnostic of diagnostics) {
-    const words = JSON.stringify([diagnostic.code, diagnostic.labels, diagnostic.severity, diagnostic.summary, diagnostic.advice]);
+    const words = JSON.stringify([
+      diagnostic.code,
+      diagnostic.labels,
+      diagnostic.severity,
+      diagnostic.summary,
+      diagnostic.advice,
+    ]);
     const before = merged.get(words);
     if (before) before.attempts.push(diagnostic.attempt);
     else merged.set(words, { ...diagnostic, attempts: [diagnostic.attempt] });
@@ -137,7 +160,12 @@ function diagnosticItem(diagnostic, several) {
   return h(
     "li",
     {},
-    h("div", { class: "diagnostic-location" }, severityMark(diagnostic.severity), where ? h("span", { class: "quiet number" }, where) : null),
+    h(
+      "div",
+      { class: "diagnostic-location" },
+      severityMark(diagnostic.severity),
+      where ? h("span", { class: "quiet number" }, where) : null,
+    ),
     h("p", {}, diagnostic.summary),
     diagnostic.advice ? h("p", { class: "quiet" }, diagnostic.advice) : null,
   );
@@ -150,7 +178,12 @@ function changedLaunch({ attempt, settings, settings_count: all }) {
       "tr",
       {},
       h("th", { scope: "row" }, setting.name, holder(setting)),
-      h("td", { class: "number" }, h("span", { class: "quiet" }, `${valueText(setting.before)} → `), valueText(setting.after)),
+      h(
+        "td",
+        { class: "number" },
+        h("span", { class: "quiet" }, `${valueText(setting.before)} → `),
+        valueText(setting.after),
+      ),
     ),
   );
   return [
@@ -173,7 +206,11 @@ function settingsTable(settings, attempts) {
           { class: "number" },
           valueText(variant.value),
           variant.attempts.length < attempts.length
-            ? h("span", { class: "quiet" }, ` attempt${variant.attempts.length > 1 ? "s" : ""} ${attemptRanges(variant.attempts)}`)
+            ? h(
+                "span",
+                { class: "quiet" },
+                ` attempt${variant.attempts.length > 1 ? "s" : ""} ${attemptRanges(variant.attempts)}`,
+              )
             : null,
           holder(variant),
         ),

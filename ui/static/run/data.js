@@ -38,9 +38,15 @@ export function createUnreadable() {
     refill(
       list,
       ...unreadable.map((location) =>
-        h("li", {}, isRefused(location) ? location.reason : `${location.source}, ${location.place}: ${location.reason}`),
+        h(
+          "li",
+          {},
+          isRefused(location) ? location.reason : `${location.source}, ${location.place}: ${location.reason}`,
+        ),
       ),
-      total > unreadable.length ? h("li", { class: "quiet" }, `The newest ${unreadable.length} are shown.`) : "",
+      total > unreadable.length
+        ? h("li", { class: "quiet" }, `The newest ${unreadable.length} are shown.`)
+        : "",
     );
   }
 
@@ -69,10 +75,16 @@ export function createExportDelete(run) {
   }
 
   function askConfirmation() {
-    const keep = button("Cancel", showDelete);
+    const cancel = button("Cancel", showDelete);
     const warning = `This deletes ${run.name}, its ${count(run.points(), "point")} and its incidents. It cannot be undone. `;
-    refill(deletion, h("b", {}, warning), button("Delete permanently", () => void remove()), " ", keep);
-    keep.focus(); // pressing Enter twice must not delete
+    refill(
+      deletion,
+      h("b", {}, warning),
+      button("Delete permanently", () => void remove()),
+      " ",
+      cancel,
+    );
+    cancel.focus(); // pressing Enter twice must not delete
   }
 
   async function remove() {

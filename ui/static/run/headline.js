@@ -19,7 +19,12 @@ export function createHeadline({ onPick, onDiagnostics }) {
   const timeBreakdown = createTimeBreakdown();
   /** @type {import("../lib/api_types.js").ThroughputReport | null} */
   let throughput = null;
-  const diagnosticsButton = h("button", { type: "button", class: "text-button launch-warnings", hidden: true, on: { click: onDiagnostics } });
+  const diagnosticsButton = h("button", {
+    type: "button",
+    class: "text-button launch-warnings",
+    hidden: true,
+    on: { click: onDiagnostics },
+  });
   let redraw = () => {};
 
   /** @param {RunDetail} run @param {import("../lib/api_types.js").ChartCurve | undefined} loss the charted loss, for its slope */
@@ -50,7 +55,9 @@ export function createHeadline({ onPick, onDiagnostics }) {
 
 /** The highest severity of diagnostics that are at least warnings, and their number; null without any. Pure. @param {DiagnosticView[]} diagnostics @returns {[string, string] | null} */
 export function diagnosticSummary(diagnostics) {
-  const warning = diagnostics.filter((diagnostic) => severityRank(diagnostic.severity) <= severityRank("warning"));
+  const warning = diagnostics.filter(
+    (diagnostic) => severityRank(diagnostic.severity) <= severityRank("warning"),
+  );
   if (warning.length === 0) return null;
   const worst = warning.some((diagnostic) => diagnostic.severity === "critical") ? "critical" : "warning";
   return [worst, count(warning.length, "launch warning")];

@@ -32,7 +32,11 @@ export function createPlannedEvents({ runId, project, onChange }) {
   /** @param {PlannedEventView[]} events */
   function show(events) {
     expected = events;
-    refill(summary, "Planned events", expected.length ? h("span", { class: "quiet number" }, ` ${expected.length}`) : null);
+    refill(
+      summary,
+      "Planned events",
+      expected.length ? h("span", { class: "quiet number" }, ` ${expected.length}`) : null,
+    );
     refill(list, ...expected.map(item));
     onChange(expected);
   }
@@ -40,7 +44,8 @@ export function createPlannedEvents({ runId, project, onChange }) {
   /** @param {PlannedEventView} event */
   function item(event) {
     const name = plannedEventTitle(event);
-    const remove = () => change(api.removePlannedEvent(runId, project, event), `Planned event removed: ${name}`);
+    const remove = () =>
+      change(api.removePlannedEvent(runId, project, event), `Planned event removed: ${name}`);
     return h(
       "li",
       { class: "planned-item" },
@@ -64,12 +69,12 @@ export function createPlannedEvents({ runId, project, onChange }) {
     );
   }
 
-  /** @param {Promise<unknown>} doing @param {string} done */
-  async function change(doing, done) {
+  /** @param {Promise<unknown>} request @param {string} message */
+  async function change(request, message) {
     try {
-      await doing;
+      await request;
       show(await api.plannedEventsOf(runId));
-      toast(done);
+      toast(message);
       return true;
     } catch (error) {
       toast(`Failed: ${/** @type {Error} */ (error).message}`, { tone: "critical" });
@@ -101,8 +106,8 @@ function plannedEventForm(add) {
   const fields = [
     numberField("from_step", "From step"),
     numberField("to_step", "To step"),
-    numberField("every", "Repeat every"),
-    numberField("lasting", "Duration"),
+    numberField("every", "Repeat every (steps)"),
+    numberField("lasting", "Duration (steps)"),
   ];
   const note = h("input", {
     class: "field",

@@ -145,7 +145,10 @@ export function createPicker({ onPick, isShown }) {
     key(event) {
       if (element.hidden || matches.length === 0) return;
       if (event.key === "ArrowDown" || event.key === "ArrowUp") {
-        selectedIndex = Math.max(0, Math.min(matches.length - 1, MAX_OPTIONS - 1, selectedIndex + (event.key === "ArrowDown" ? 1 : -1)));
+        selectedIndex = Math.max(
+          0,
+          Math.min(matches.length - 1, MAX_OPTIONS - 1, selectedIndex + (event.key === "ArrowDown" ? 1 : -1)),
+        );
         event.preventDefault();
         draw();
       }
@@ -161,8 +164,8 @@ const groupText = ({ series, role }) =>
 /** The table of all series. @param {SeriesInfo[]} series @param {(group: MetricGroup) => void} onPick @param {(metric: string) => boolean} isShown */
 export function seriesTable(series, onPick, isShown) {
   const groups = new Map(byMetric(series).map((group) => [group.metric, group]));
-  const head = ["Series", "Points", "Last step", "Last value", "Minimum", "Maximum", "Non-finite", ""].map((text, i) =>
-    h("th", { scope: "col", class: i ? "right" : "" }, text),
+  const head = ["Series", "Points", "Last step", "Last value", "Minimum", "Maximum", "Non-finite", ""].map(
+    (text, i) => h("th", { scope: "col", class: i ? "right" : "" }, text),
   );
   const rows = series.slice(0, MAX_ROWS).map((summary) => {
     const group = /** @type {MetricGroup} */ (groups.get(summary.metric));

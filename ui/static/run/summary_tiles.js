@@ -5,7 +5,17 @@ import { lowerBound } from "../charts/curves.js";
 import { stateMark } from "../lib/badges.js";
 import { metricUnit } from "../lib/catalogue.js";
 import { h } from "../lib/dom.js";
-import { ago, count, duration, number, percent, reading, si, step as stepText, stepTime } from "../lib/format.js";
+import {
+  ago,
+  count,
+  duration,
+  number,
+  percent,
+  reading,
+  si,
+  step as stepText,
+  stepTime,
+} from "../lib/format.js";
 
 /** @typedef {import("../lib/api_types.js").RunDetail} RunDetail */
 /** @typedef {import("../lib/api_types.js").ChartCurve} ChartCurve */
@@ -75,7 +85,9 @@ export function summaryTiles(run, loss, throughput) {
       stateMark(run.state),
       run.last_time === null ? null : h("time", { data: { ago: String(run.last_time) } }, ago(run.last_time)),
     ),
-    run.last_step === null && run.points > 0 ? null : tile("Step", stepText(run.last_step), nextMilestone(run)),
+    run.last_step === null && run.points > 0
+      ? null
+      : tile("Step", stepText(run.last_step), nextMilestone(run)),
   ];
   if (latest.loss)
     tiles.push(
@@ -166,18 +178,28 @@ function nextMilestone(run, now = Date.now() / 1000) {
  */
 export function mfuTile(throughput) {
   if (!throughput) return null;
-  const reported = throughput.reported.find((quantity) => quantity.quantity === "MFU" && quantity.newest !== null);
+  const reported = throughput.reported.find(
+    (quantity) => quantity.quantity === "MFU" && quantity.newest !== null,
+  );
   const { own } = throughput;
-  if (own.mfu.newest !== null) return { value: percent(own.mfu.newest, 1), more: secondLine(own), title: ownTitle(own, reported) };
+  if (own.mfu.newest !== null)
+    return { value: percent(own.mfu.newest, 1), more: secondLine(own), title: ownTitle(own, reported) };
   if (!reported || reported.newest === null) return null;
   const missing = own.missing.length ? `\nHolter's own needs: ${own.missing.join("; ")}` : "";
-  return { value: percent(reported.newest, 1), more: "as reported", title: `${reportedText(reported)}${missing}` };
+  return {
+    value: percent(reported.newest, 1),
+    more: "as reported",
+    title: `${reportedText(reported)}${missing}`,
+  };
 }
 
 /** @param {ThroughputReport["own"]} own */
 function secondLine({ mfu, hfu }) {
-  if (mfu.best !== null && mfu.newest !== null && mfu.best > 1.01 * mfu.newest) return `best ${percent(mfu.best, 1)}`;
-  return hfu.newest !== null && mfu.newest !== null && hfu.newest > 1.001 * mfu.newest ? `HFU ${percent(hfu.newest, 1)}` : null;
+  if (mfu.best !== null && mfu.newest !== null && mfu.best > 1.01 * mfu.newest)
+    return `best ${percent(mfu.best, 1)}`;
+  return hfu.newest !== null && mfu.newest !== null && hfu.newest > 1.001 * mfu.newest
+    ? `HFU ${percent(hfu.newest, 1)}`
+    : null;
 }
 
 /** @param {ThroughputReport["own"]} own @param {ThroughputReport["reported"][number] | undefined} reported */
@@ -187,7 +209,8 @@ function ownTitle(own, reported) {
     `${own.formula}, from ${own.measured_from}`,
     `${si(own.tflops.newest)} of ${si(own.peak_tflops, 4)} TFLOPS, ${own.precision}${assumed}, ${own.device}`,
   ];
-  if (own.hfu.newest !== null) lines.push(`HFU ${percent(own.hfu.newest, 1)}, with ${own.recomputed} recomputed`);
+  if (own.hfu.newest !== null)
+    lines.push(`HFU ${percent(own.hfu.newest, 1)}, with ${own.recomputed} recomputed`);
   if (reported) lines.push(`Reported: ${reportedText(reported)}`);
   return lines.join("\n");
 }
