@@ -1,8 +1,8 @@
 """Holter: a heart monitor for training runs.
 
 `holter.init(...).log(...)` sends metrics from a training process (standard library only);
-`holter.analyze(...)` looks at arrays and data frames in a notebook, `holter.findings_frame(...)` makes a
-data frame of what it found (need `holter[detect]`).
+`holter.analyze(...)` detects findings in arrays and data frames in a notebook, `holter.findings_frame(...)`
+converts them to a data frame (both need `holter[detect]`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 __version__ = version("holter")
 __all__ = ["__version__", "analyze", "findings_frame", "init"]
 
-# imported when first used: a training process must not pay for numpy, a notebook not for the client
+# imported on first use, so that a training process does not import numpy, nor a notebook the client
 _LAZY = {"init": "holter.client", "analyze": "holter.cli.notebook", "findings_frame": "holter.cli.notebook"}
 
 

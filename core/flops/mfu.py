@@ -11,16 +11,10 @@ from holter.flops.hardware import Device, batch_of, device_of, devices_of, recom
 from holter.flops.launch_settings import LaunchSettings, newest_attempt, settings_of_attempt
 from holter.flops.levels import CurveLevel, attempt_spans, level_of
 from holter.flops.peaks import Peaks
-from holter.flops.rates import (
-    SpeedUnit,
-    batch_size_at,
-    batch_size_series,
-    speed_series,
-    speed_unit,
-    tokens_per_second,
-)
+from holter.flops.rates import batch_size_at, batch_size_series, speed_series, tokens_per_second
 from holter.flops.shape import ModelShape
 from holter.flops.shape_from_config import ParsedShape, parse_shape
+from holter.metric_units import SpeedUnit, speed_unit
 from holter.types import FloatArray, RunData, Series, SeriesKey
 
 

@@ -2,78 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
 
+from holter.metric_units import SpeedMeasure, SpeedUnit, speed_measure_rank
 from holter.roles import Role, role_of
 from holter.types import FloatArray, Series, SeriesKey
-
-
-class SpeedMeasure(StrEnum):
-    """The quantity that a series of speed measures."""
-
-    TOKENS = "tokens/s"
-    SEQUENCES = "sequences/s"
-    STEPS = "steps/s"
-    SECONDS = "seconds a step"
-    MILLISECONDS = "milliseconds a step"
-
-
-@dataclass(frozen=True)
-class SpeedUnit:
-    """The quantity that a series of speed measures, and whether of one device or of all together."""
-
-    measured: SpeedMeasure
-    per_device: bool = False
-
-
-_SECOND = r"(_per_|/|_)?(s|sec|second)"
-_EACH = r"(_per_|/)(gpu|device|chip)"
-# names in lower case with underscores; the first match wins, better measures come first
-_UNITS: tuple[tuple[re.Pattern[str], SpeedUnit], ...] = tuple(
-    (re.compile(pattern), unit)
-    for pattern, unit in (
-        (rf"(.*/)?(train_)?(tokens?|tok){_SECOND}{_EACH}", SpeedUnit(SpeedMeasure.TOKENS, True)),
-        (rf"(.*/)?tokens?{_EACH}{_SECOND}(_\(tgs\))?", SpeedUnit(SpeedMeasure.TOKENS, True)),
-        (r"(.*/)?tokens/train_per_sec_per_gpu", SpeedUnit(SpeedMeasure.TOKENS, True)),
-        (rf"(.*/)?throughput/device/(tps|tokens{_SECOND})", SpeedUnit(SpeedMeasure.TOKENS, True)),
-        (r"throughput\(tps\)|tps|tgs", SpeedUnit(SpeedMeasure.TOKENS, True)),
-        (rf"(.*/)?(train_)?(tokens?|tok){_SECOND}", SpeedUnit(SpeedMeasure.TOKENS)),
-        (rf"(.*/)?throughput/device/samples{_SECOND}", SpeedUnit(SpeedMeasure.SEQUENCES, True)),
-        (r"(.*/)?elapsed_time_per_iteration(_\(ms\)|_ms)", SpeedUnit(SpeedMeasure.MILLISECONDS)),
-        (r"(.*/)?elapsed_time_per_iteration(_\(s\))?", SpeedUnit(SpeedMeasure.SECONDS)),
-        (r"(.*/)?(train_)?(step|iteration)_?time_?\(?(in_)?ms\)?", SpeedUnit(SpeedMeasure.MILLISECONDS)),
-        (
-            r"(.*/)?(train_)?(step|iteration)_?(time|timing)(_?\(?(in_)?s\)?)?",
-            SpeedUnit(SpeedMeasure.SECONDS),
-        ),
-        (rf"(.*/)?(train_)?(samples|sequences){_SECOND}", SpeedUnit(SpeedMeasure.SEQUENCES)),
-        (r"(.*/)?currsamplespersec|(.*/)?cursamplespersec", SpeedUnit(SpeedMeasure.SEQUENCES)),
-        (rf"(.*/)?(train_)?(steps|it|iterations|batches){_SECOND}", SpeedUnit(SpeedMeasure.STEPS)),
-    )
-)  # fmt: skip
-
 
 _CANDIDATES = 8
 """Series of which the number of points is read, the best measures first."""
 _SUMMARY_SHARE = 0.05
 """A series with no more than this share of another one's points is a summary, e.g. logged at the end."""
-
-
-def speed_unit(key: SeriesKey) -> SpeedUnit | None:
-    """The quantity that a series of speed measures, by its name; None for any other series."""
-    rank = _rank_of_measure(key)
-    return None if rank is None else _UNITS[rank][1]
-
-
-def _rank_of_measure(key: SeriesKey) -> int | None:
-    """The position of a series' name among the known measures; the lower, the better the measure."""
-    plain = re.sub(r"[\s-]+", "_", key.metric.strip().lower())
-    return next((rank for rank, (pattern, _) in enumerate(_UNITS) if pattern.fullmatch(plain)), None)
 
 
 def speed_series(series: Mapping[SeriesKey, Series]) -> SeriesKey | None:
@@ -83,7 +23,7 @@ def speed_series(series: Mapping[SeriesKey, Series]) -> SeriesKey | None:
     """
     by_metric: dict[str, tuple[int, int, SeriesKey]] = {}
     for key in series:
-        rank = _rank_of_measure(key) if key.step_unit is None else None
+        rank = speed_measure_rank(key) if key.step_unit is None else None
         if rank is not None:
             ranked = (rank, len(key.labels), key)
             by_metric[key.metric] = min(by_metric.get(key.metric, ranked), ranked)

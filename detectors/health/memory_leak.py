@@ -16,6 +16,7 @@ from holter.detectors.health.memory_growth import MemoryGrowth, MemoryGrowthScan
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.positions import attempt_rows, rows_of_attempt
 from holter.detectors.thresholds import Thresholds
+from holter.metric_units import memory_scale
 from holter.roles import Role, role_of
 from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series, SeriesKey, Severity
 
@@ -42,13 +43,6 @@ _Evidence = dict[str, float | int | str | None]
 _FREE = re.compile(r"free|available", re.IGNORECASE)
 _LIMIT = re.compile(r"total|limit|capacity|size", re.IGNORECASE)
 _HOST = re.compile(r"host|rss|proc|cpu|system[./]memory|(^|[._/])ram", re.IGNORECASE)
-_UNITS = (
-    (re.compile(r"percent|%", re.IGNORECASE), 1.0, "%"),
-    (re.compile(r"gi?b(?![a-z])", re.IGNORECASE), 1.0, "GB"),
-    (re.compile(r"mi?b(?![a-z])", re.IGNORECASE), 1 / 1024, "GB"),
-    (re.compile(r"ki?b(?![a-z])", re.IGNORECASE), 1 / 1024**2, "GB"),
-    (re.compile(r"bytes", re.IGNORECASE), 1e-9, "GB"),
-)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -171,9 +165,9 @@ def _memory_uses(run: RunData, points: int) -> Iterator[_MemoryUse]:
 
 
 def _unit(series: Series) -> tuple[float, str]:
-    for pattern, factor, unit in _UNITS:
-        if pattern.search(series.key.metric):
-            return factor, unit
+    scale = memory_scale(series.key.metric)
+    if scale is not None:
+        return scale
     known = _first_known(series)
     return (1e-9, "GB") if known is not None and abs(known) > 1e7 else (1.0, "")
 

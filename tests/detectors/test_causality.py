@@ -1,4 +1,4 @@
-"""However a run goes on: what was spoken stays, in its place, and was spoken as soon as it could be."""
+"""Reported findings stay, at the same position, however a run continues, and are reported without delay."""
 
 from __future__ import annotations
 
@@ -18,27 +18,28 @@ from tests.detectors.curves import identity, rank_times, run, series, until
 seeds = st.integers(0, 2**32 - 1)
 
 
-def keeps_its_word(
-    detector: Detector, whole: RunData, cuts: list[tuple[int, int]], *, at_once: bool = True
+def assert_causal(
+    detector: Detector, full_run: RunData, cuts: list[tuple[int, int]], *, at_once: bool = True
 ) -> None:
-    """Compare what is said after each cut (attempt, step) with what is said in the end.
+    """Compare the findings after each cut (attempt, step) with those on the full run.
 
     A finding's attempt is where it began: it may have been spoken in a later one, so that only in runs
     of one attempt its step tells when it was due.
     """
-    at_once = at_once and all(int(one.attempt.max()) == 0 for one in whole.series.values())
-    said = {identity(finding): finding for finding in detector.detect(whole, DetectorContext())}
+    at_once = at_once and all(int(one.attempt.max()) == 0 for one in full_run.series.values())
+    reported = {identity(finding): finding for finding in detector.detect(full_run, DetectorContext())}
     for attempt, step in cuts:
-        heard = {
-            identity(finding) for finding in detector.detect(until(whole, attempt, step), DetectorContext())
+        on_prefix = {
+            identity(finding)
+            for finding in detector.detect(until(full_run, attempt, step), DetectorContext())
         }
-        assert heard <= set(said)
-        due = {who for who, one in said.items() if (one.attempt, one.detected_step) <= (attempt, step)}
-        assert not at_once or due <= heard
+        assert on_prefix <= set(reported)
+        due = {who for who, one in reported.items() if (one.attempt, one.detected_step) <= (attempt, step)}
+        assert not at_once or due <= on_prefix
 
 
-def cuts_of(whole: RunData, rng: np.random.Generator, count: int = 8) -> list[tuple[int, int]]:
-    longest = max(whole.series.values(), key=len)
+def cuts_of(full_run: RunData, rng: np.random.Generator, count: int = 8) -> list[tuple[int, int]]:
+    longest = max(full_run.series.values(), key=len)
     places = rng.integers(0, len(longest), count).tolist()
     return [(int(longest.attempt[place]), int(longest.step[place])) for place in places]
 
@@ -54,7 +55,7 @@ def attempts_of(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarra
 
 @settings(max_examples=60, deadline=None)
 @given(seed=seeds)
-def test_about_the_speed_of_a_run(seed: int) -> None:
+def test_throughput(seed: int) -> None:
     """Levels, ramps, pauses and restarts at random; sometimes another batch size."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(300, 2500))
@@ -68,13 +69,13 @@ def test_about_the_speed_of_a_run(seed: int) -> None:
     tokens = 2e5 * np.where(np.arange(n) < rng.integers(0, n), 1.0, rng.choice([1.0, 2.0]))
     attempt, step = attempts_of(rng, n)
     where = {"attempt": attempt, "step": step, "time": 1.7e9 + np.cumsum(tokens / speed)}
-    whole = run(series("tokens_per_s", speed, **where), series("step_time", tokens / speed, **where))
-    keeps_its_word(ThroughputRegressionDetector(), whole, cuts_of(whole, rng))
+    full_run = run(series("tokens_per_s", speed, **where), series("step_time", tokens / speed, **where))
+    assert_causal(ThroughputRegressionDetector(), full_run, cuts_of(full_run, rng))
 
 
 @settings(max_examples=60, deadline=None)
 @given(seed=seeds)
-def test_about_ranks(seed: int) -> None:
+def test_stragglers(seed: int) -> None:
     rng = np.random.default_rng(seed)
     rows, ranks = int(rng.integers(10, 300)), int(rng.integers(3, 12))
     slow = []
@@ -83,38 +84,38 @@ def test_about_ranks(seed: int) -> None:
         slow.append(
             (int(rng.integers(ranks)), first, first + int(rng.integers(1, 60)), float(rng.uniform(1.0, 1.4)))
         )
-    whole = run(*rank_times(rng, rows, ranks, slow=slow))
-    keeps_its_word(StragglerDetector(), whole, cuts_of(whole, rng))
+    full_run = run(*rank_times(rng, rows, ranks, slow=slow))
+    assert_causal(StragglerDetector(), full_run, cuts_of(full_run, rng))
 
 
 @settings(max_examples=40, deadline=None)
 @given(seed=seeds)
-def test_about_repeated_data(seed: int) -> None:
+def test_repeated_data(seed: int) -> None:
     rng = np.random.default_rng(seed)
     attempt, step = attempts_of(rng, int(rng.integers(200, 1500)))
     behind = np.cumsum(rng.integers(0, 2, 3) * rng.integers(0, 600, 3))
     place = np.maximum(step - np.where(attempt > 0, behind[np.maximum(attempt - 1, 0)], 0), 0)
     stream = rng.normal(0, 1, 3000)[place] + rng.normal(0, rng.uniform(0.1, 2.0), len(step))
     loss = (2 + 6 * (step + 30.0) ** -0.35) * np.exp(0.04 * stream)
-    whole = run(series("loss", loss, attempt=attempt, step=step))
-    keeps_its_word(RepeatedDataDetector(), whole, cuts_of(whole, rng))
+    full_run = run(series("loss", loss, attempt=attempt, step=step))
+    assert_causal(RepeatedDataDetector(), full_run, cuts_of(full_run, rng))
 
 
 @settings(max_examples=60, deadline=None)
 @given(seed=seeds)
-def test_about_silences(seed: int) -> None:
+def test_stalls(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n = int(rng.integers(5, 400))
     gaps = rng.uniform(1, 60) * rng.gamma(2.0, 0.5, n)
     gaps[rng.random(n) < 0.02] += rng.uniform(100, 1e5)
     attempt, step = attempts_of(rng, n)
-    whole = run(series("loss", np.ones(n), attempt=attempt, step=step, time=1.7e9 + np.cumsum(gaps)))
+    full_run = run(series("loss", np.ones(n), attempt=attempt, step=step, time=1.7e9 + np.cumsum(gaps)))
     # a silence shows in the next point only
-    keeps_its_word(StallDetector(), whole, cuts_of(whole, rng), at_once=False)
-    for attempt_then, step_then in cuts_of(whole, rng, 4):
-        then = until(whole, attempt_then, step_then)
+    assert_causal(StallDetector(), full_run, cuts_of(full_run, rng), at_once=False)
+    for attempt_then, step_then in cuts_of(full_run, rng, 4):
+        then = until(full_run, attempt_then, step_then)
         last = max(float(one.time.max()) for one in then.series.values())
-        following = whole.named(["loss"])[0].time
+        following = full_run.named(["loss"])[0].time
         later = following[following > last]
         if len(later):
             live = {
@@ -123,4 +124,4 @@ def test_about_silences(seed: int) -> None:
                     RunData(series=then.series, now=float(later[0]) - 1e-3), DetectorContext()
                 )
             }
-            assert live <= {identity(one) for one in StallDetector().detect(whole, DetectorContext())}
+            assert live <= {identity(one) for one in StallDetector().detect(full_run, DetectorContext())}

@@ -1,4 +1,4 @@
-"""What several detectors see of one event is one finding, with the name of its cause."""
+"""What several detectors find of one event is one finding, with the kind of its cause."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_loss_that_is_nan_makes_the_scale_collapse_and_keeps_its_name() -> Non
     assert described(finding.evidence["also"]) == ["Loss scale collapse at step 2,001 (loss_scale)"]
 
 
-def test_a_finding_is_recognised_under_its_new_name() -> None:
+def test_a_renamed_finding_has_the_same_fingerprint() -> None:
     data = overflowing(loss_too=False)
     finding = one(data)
     early = one(until(data, 0, finding.detected_step))
@@ -68,13 +68,13 @@ def test_a_curve_that_comes_back_from_zero_did_not_spike() -> None:
     assert (finding.kind, finding.start_step, finding.end_step) == ("hidden_nonfinite", 2000, 2200)
 
 
-def test_an_absurd_value_is_no_spike_beside() -> None:
+def test_an_absurd_value_is_no_additional_spike() -> None:
     curve = loss()
     curve[2000:2010] = 3e38
     assert one(run(series("loss", curve))).kind == "hidden_nonfinite"
 
 
-def test_a_restart_that_brought_other_data_is_told_as_what_the_restart_did() -> None:
+def test_a_restart_with_other_data_is_a_resume_artifact() -> None:
     rng = np.random.default_rng(0)
     attempt, shares = (T >= 2000).astype(int), np.where(T < 2000, 0.2, 0.8)
     losses = np.array([[1.8], [3.2]]) * (1 + 0.02 * rng.normal(0, 1, (2, N)))
@@ -89,7 +89,7 @@ def test_a_restart_that_brought_other_data_is_told_as_what_the_restart_did() -> 
     assert finding.evidence["shares"]["b"] == pytest.approx(0.8, abs=0.1)
 
 
-def test_a_hang_that_ranks_explain_is_no_second_silence() -> None:
+def test_a_hang_that_ranks_explain_is_no_additional_stall() -> None:
     rows = 300
     number = 40.0 * np.arange(rows)[:, None] + np.zeros((rows, 4))
     number[290:] = number[290]
@@ -103,7 +103,7 @@ def test_a_hang_that_ranks_explain_is_no_second_silence() -> None:
     assert any(other["kind"] == "stall" for other in finding.evidence["also"])
 
 
-def test_events_far_from_each_other_stay_two() -> None:
+def test_distant_events_stay_separate() -> None:
     curve, scale = loss(), np.full(N, 2.0**16)
     curve[1000:1020] += 4.0
     scale[3000:] = 2.0**10

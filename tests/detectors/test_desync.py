@@ -271,11 +271,11 @@ def test_findings_on_a_prefix_are_among_those_on_the_complete_run(detector: Any,
         "slurm-1.out": "".join(timed_out(rank) for rank in (0, 1, 3)),
     }
     whole = read(**texts)
-    said = {
+    detected = {
         (one.metric, one.labels, one.start_step, one.detected_step)
         for one in detector.detect(whole, DetectorContext())
     }
-    assert said
+    assert detected
     memory = IncrementalState()
     for step in (1, 2, 3, 49, 50, 51, 60, 807, 808, 812):
         part = until(whole, 0, step)
@@ -283,7 +283,7 @@ def test_findings_on_a_prefix_are_among_those_on_the_complete_run(detector: Any,
             (one.metric, one.labels, one.start_step, one.detected_step)
             for one in detector.detect(part, DetectorContext())
         }
-        assert heard == {one for one in said if one[3] <= step}
+        assert heard == {one for one in detected if one[3] <= step}
         if detector.name == "different_calls":
             again = detector.detect(part, DetectorContext(state=memory))
             assert {(one.metric, one.labels, one.start_step, one.detected_step) for one in again} == heard

@@ -1,4 +1,4 @@
-"""What every detector in the registry promises, whatever it looks for."""
+"""The contract that every detector in the registry fulfils."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ any_floats = arrays(
 
 
 @each_detector
-def test_healthy_runs_raise_nothing_above_information(detector: Detector) -> None:
+def test_healthy_runs_have_no_warnings(detector: Detector) -> None:
     for seed in range(20):
         assert [
             one for one in detector.detect(healthy_run(seed), DetectorContext()) if one.severity != "info"
@@ -52,22 +52,22 @@ def test_healthy_runs_raise_nothing_above_information(detector: Detector) -> Non
 @each_detector
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(values=st.lists(any_floats, min_size=1, max_size=3), seed=st.integers(0, 2**16))
-def test_any_floats_are_taken_without_complaint(
-    detector: Detector, values: list[np.ndarray], seed: int
-) -> None:
+def test_any_floats_are_accepted(detector: Detector, values: list[np.ndarray], seed: int) -> None:
     rng = np.random.default_rng(seed)
     names = ("loss", "tokens_per_s", "grad_norm", "step_time", "lr", "loss/code", "mix/code", "loss_scale")
-    whole = []
+    full_run = []
     for value, name in zip(values * 3, names, strict=False):
         n = len(value)
         attempt = np.sort(rng.integers(0, 3, n))
         step = np.concatenate(
             [np.sort(rng.choice(500, int((attempt == a).sum()), replace=False)) for a in range(3)]
         )
-        whole.append(series(name, value, attempt=attempt, step=step, time=rng.choice([1e9, np.nan, 2e9], n)))
+        full_run.append(
+            series(name, value, attempt=attempt, step=step, time=rng.choice([1e9, np.nan, 2e9], n))
+        )
     ranks = [series("compute_time", np.roll(values[0], rank), rank=rank) for rank in range(5)]
     with np.errstate(all="ignore"):  # as find() asks them
-        findings = list(detector.detect(run(*whole, *ranks, now=3e9), DetectorContext()))
+        findings = list(detector.detect(run(*full_run, *ranks, now=3e9), DetectorContext()))
     for finding in findings:
         assert finding.kind in detector.kinds
         assert finding.detected_step >= finding.start_step or finding.end_step is not None
@@ -92,47 +92,47 @@ def test_the_same_data_gives_the_same_findings(detector: Detector, name: str) ->
 
 @each_detector
 @pytest.mark.parametrize("name", EVENTFUL)
-def test_what_was_said_on_a_prefix_is_said_on_the_whole(detector: Detector, name: str) -> None:
-    whole = EVENTFUL[name]
-    said = {identity(finding) for finding in detector.detect(whole, DetectorContext())}
-    for attempt, step in prefixes(whole, 25, seed=3):
-        for finding in detector.detect(until(whole, attempt, step), DetectorContext()):
-            assert identity(finding) in said, (attempt, step)
+def test_findings_on_a_prefix_are_findings_on_the_full_run(detector: Detector, name: str) -> None:
+    full_run = EVENTFUL[name]
+    reported = {identity(finding) for finding in detector.detect(full_run, DetectorContext())}
+    for attempt, step in prefixes(full_run, 25, seed=3):
+        for finding in detector.detect(until(full_run, attempt, step), DetectorContext()):
+            assert identity(finding) in reported, (attempt, step)
 
 
 @pytest.mark.parametrize("name", EVENTFUL)
-def test_together_they_keep_their_word_too_and_speak_as_soon_as_they_can(name: str) -> None:
-    whole = EVENTFUL[name]
-    said = {identity(finding): finding for finding in find(whole)}
-    assert said, "a run in which something happens"
-    for attempt, step in prefixes(whole, 25, seed=4):
-        heard = {identity(finding) for finding in find(until(whole, attempt, step))}
-        assert heard <= set(said), (attempt, step)
+def test_all_detectors_together_are_causal_and_report_without_delay(name: str) -> None:
+    full_run = EVENTFUL[name]
+    reported = {identity(finding): finding for finding in find(full_run)}
+    assert reported, "a run in which something happens"
+    for attempt, step in prefixes(full_run, 25, seed=4):
+        on_prefix = {identity(finding) for finding in find(until(full_run, attempt, step))}
+        assert on_prefix <= set(reported), (attempt, step)
         due = {
             who
-            for who, one in said.items()
+            for who, one in reported.items()
             # a silence shows in the next point, or to one who asks for the time
             if (one.attempt, one.detected_step) <= (attempt, step) and one.kind != "stall"
         }
-        assert due <= heard, (attempt, step)
+        assert due <= on_prefix, (attempt, step)
 
 
-def prefixes(whole: RunData, count: int, *, seed: int) -> list[tuple[int, int]]:
-    """Random places in the life of a run, and the moments around each of its findings."""
+def prefixes(full_run: RunData, count: int, *, seed: int) -> list[tuple[int, int]]:
+    """Random positions in a run, and those around each of its findings."""
     rng = np.random.default_rng(seed)
-    longest = max(whole.series.values(), key=len)
+    longest = max(full_run.series.values(), key=len)
     places = rng.integers(20, len(longest), count)
     cuts = [(int(longest.attempt[place]), int(longest.step[place])) for place in places]
-    for finding in find(whole):
+    for finding in find(full_run):
         cuts += [(finding.attempt, finding.detected_step + more) for more in (-1, 0, 1)]
     return cuts
 
 
 @pytest.mark.parametrize("name", EVENTFUL)
 def test_findings_are_plain_data_within_the_run(name: str) -> None:
-    whole = EVENTFUL[name]
-    steps = np.concatenate([one.step for one in whole.series.values()])
-    for finding in find(whole):
+    full_run = EVENTFUL[name]
+    steps = np.concatenate([one.step for one in full_run.series.values()])
+    for finding in find(full_run):
         json.dumps(jsonable.plain(finding.as_json()), allow_nan=False)
         assert steps.min() <= finding.start_step <= steps.max()
         assert 0.0 <= finding.confidence <= 1.0

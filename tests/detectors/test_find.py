@@ -1,4 +1,4 @@
-"""All detectors together: one finding per real event, and the door for notebooks."""
+"""All detectors together: one finding per real event, also from a notebook."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_slow_run_that_waits_for_a_slow_rank_is_one_incident() -> None:
     assert finding.kind is Kind.STRAGGLER
 
 
-def test_a_slow_run_with_even_ranks_is_told_of_once_the_ranks_had_their_say() -> None:
+def test_a_slow_run_with_even_ranks_is_reported_once_the_timings_are_there() -> None:
     data = slow_rank_and_run()
     even = rank_times(np.random.default_rng(1), 150, 8)
     speed = data.named(["tokens_per_s"])
@@ -40,8 +40,8 @@ def test_a_slow_run_with_even_ranks_is_told_of_once_the_ranks_had_their_say() ->
     assert find(until(run(*speed, *even), 0, finding.detected_step - 1)) == []
 
 
-def test_a_cause_that_is_found_later_is_named_by_what_it_caused() -> None:
-    """Short bursts take the ranks longer to tell than the speed of the run."""
+def test_a_cause_that_is_detected_later_is_named_by_its_consequence() -> None:
+    """Short bursts are detected later in the ranks than in the speed of the run."""
     rng = np.random.default_rng(0)
     speed = speed_curve(rng, 3000)
     bursts = []
@@ -60,7 +60,7 @@ def test_a_cause_that_is_found_later_is_named_by_what_it_caused() -> None:
     assert Kind.STRAGGLER in by_kind
 
 
-def test_findings_come_in_the_order_in_which_they_were_spoken() -> None:
+def test_findings_are_in_the_order_of_detection() -> None:
     rng = np.random.default_rng(0)
     loss = loss_curve(rng, 3000)
     for at in (900, 1500, 2100):
@@ -70,7 +70,7 @@ def test_findings_come_in_the_order_in_which_they_were_spoken() -> None:
     assert steps == sorted(steps)
 
 
-def test_a_fingerprint_outlasts_the_development_of_a_finding() -> None:
+def test_a_fingerprint_stays_while_a_finding_develops() -> None:
     loss = loss_curve(np.random.default_rng(0), 3000)
     loss[1500:1530] += 4.0
     data = run(series("loss", loss))
@@ -80,7 +80,7 @@ def test_a_fingerprint_outlasts_the_development_of_a_finding() -> None:
     assert fingerprint(early[0]) == fingerprint(late[0])
 
 
-def test_sensitivity_moves_what_is_worth_a_word() -> None:
+def test_sensitivity_changes_what_is_reported() -> None:
     speed = speed_curve(np.random.default_rng(0), 3000)
     speed[1510:] *= 0.985
     data = run(series("tokens_per_s", speed, time=1.7e9 + np.cumsum(2e5 / speed)))
@@ -95,8 +95,8 @@ def test_preferences_out_of_range_are_refused_by_name(wrong: dict[str, float]) -
 
 
 @dataclass(frozen=True)
-class Shouter:
-    """A detector of somebody else's."""
+class DuplicateDetector:
+    """A detector of another package with the name of a built-in one."""
 
     name: ClassVar[str] = "spike"
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.STALL})
@@ -106,7 +106,7 @@ class Shouter:
 
 
 def test_two_detectors_of_one_name_are_refused() -> None:
-    other: Detector = Shouter()
+    other: Detector = DuplicateDetector()
     with pytest.raises(DuplicateNameError, match="spike"):
         build((*BUILTIN, other), group="holter.detectors.none")
     assert len(registry()) >= len(BUILTIN)
@@ -140,7 +140,7 @@ class TestFromANotebook:
         assert (finding.attempt, finding.start_step) == (1, 1400)
 
     @pytest.mark.parametrize(
-        ("table", "says"),
+        ("table", "message"),
         [
             ({"loss": [1.0]}, "step"),
             ({"step": [1, 2], "loss": [1.0]}, "loss: 2 values expected"),
@@ -150,15 +150,15 @@ class TestFromANotebook:
             ({"step": [1], "attempt": [0, 1], "loss": [1.0]}, "attempt"),
         ],
     )
-    def test_what_does_not_fit_is_named(self, table: dict[str, object], says: str) -> None:
-        with pytest.raises(ValueError, match=says):
+    def test_invalid_columns_are_named(self, table: dict[str, object], message: str) -> None:
+        with pytest.raises(ValueError, match=message):
             holter.analyze(table)
 
     def test_steps_alone_are_not_enough(self) -> None:
         with pytest.raises(ValueError, match="values"):
             holter.analyze([1, 2, 3])
 
-    def test_words_are_no_values(self) -> None:
+    def test_texts_are_no_values(self) -> None:
         with pytest.raises(ValueError, match="loss: numbers expected"):
             holter.analyze([1, 2], ["high", "low"])
 
@@ -167,5 +167,5 @@ class TestFromANotebook:
             holter.analyze([1], [1.0], tuning={"ignore": ["stall"]})  # type: ignore[arg-type]
 
 
-def test_a_healthy_run_has_nothing_to_tell() -> None:
+def test_a_healthy_run_has_no_findings() -> None:
     assert find(healthy_run(0)) == []

@@ -1,4 +1,4 @@
-"""A look that goes on from what was remembered finds what a look at everything finds."""
+"""A pass with incremental state gives the same findings as one without, for every detector."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from holter.types import Finding, RunData, Series, SeriesKey
 from tests.detectors.curves import loss_curve, rank_times, run, series, speed_curve
 from tests.detectors.eventful_runs import EVENTFUL, clock
 
-each_detector = pytest.mark.parametrize("detector", BUILTIN, ids=[one.name for one in BUILTIN])
+each_detector = pytest.mark.parametrize("detector", BUILTIN, ids=[each.name for each in BUILTIN])
 seeds = st.integers(0, 2**32 - 1)
 
 
 def many_things(seed: int) -> RunData:
-    """A run of up to three launches with everything in it that some detector looks at, and faults in all."""
+    """A run of up to three launches with every series that some detector uses, and faults in all."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(100, 2500))
     ends = np.sort(rng.choice(np.arange(20, n), int(rng.integers(0, 3)), replace=False))
@@ -53,7 +53,7 @@ def many_things(seed: int) -> RunData:
     number = 40.0 * np.arange(n)[:, None] + rng.integers(0, 2, (n, 4))
     hung = slice(int(rng.integers(0, n)), n if rng.random() < 0.5 else None, 1)
     number[hung][:20], number[hung][:20, 2] = number[hung][0].max(), number[hung][0].max() - 1
-    whole = [
+    full_run = [
         series("loss", loss, **where),
         series("grad_norm", np.exp(rng.normal(0, 0.1, n)) * (1 + 5 * bump), **where),
         series("lr", 3e-4 * np.minimum(step / 100, 1), **where),
@@ -68,33 +68,33 @@ def many_things(seed: int) -> RunData:
         *(series("coll_sn", number[:, rank], rank=rank, **where) for rank in range(4)),
         *rank_times(rng, max(n // 20, 4), 6, slow=slow),
     ]
-    return run(*(one for one in whole if one.key.metric == "loss" or rng.random() < 0.8))
+    return run(*(each for each in full_run if each.key.metric == "loss" or rng.random() < 0.8))
 
 
-def first_rows(whole: RunData, share: float, rng: np.random.Generator, *, late: int) -> RunData:
-    """What of each series has come by some moment: not all have come equally far."""
+def first_rows(full_run: RunData, share: float, rng: np.random.Generator, *, late: int) -> RunData:
+    """The rows of each series that have arrived by some moment; not all are equally far."""
     kept = {}
-    for key, one in whole.series.items():
+    for key, each in full_run.series.items():
         rows = min(
-            len(one),
-            max(int(share * len(one)) - int(rng.integers(0, late + 1)), 0 if share < 1 else len(one)),
+            len(each),
+            max(int(share * len(each)) - int(rng.integers(0, late + 1)), 0 if share < 1 else len(each)),
         )
         if rows:
-            kept[key] = rows_of(one, slice(rows))
+            kept[key] = rows_of(each, slice(rows))
     return RunData(series=kept)
 
 
-def rows_of(one: Series, rows: slice | np.ndarray) -> Series:
+def rows_of(each: Series, rows: slice | np.ndarray) -> Series:
     return Series(
-        key=one.key,
-        attempt=one.attempt[rows],
-        step=one.step[rows],
-        time=one.time[rows],
-        value=one.value[rows],
+        key=each.key,
+        attempt=each.attempt[rows],
+        step=each.step[rows],
+        time=each.time[rows],
+        value=each.value[rows],
     )
 
 
-def found(detector: Detector, data: RunData, memory: IncrementalState) -> list[Finding]:
+def detected(detector: Detector, data: RunData, memory: IncrementalState) -> list[Finding]:
     with np.errstate(all="ignore"):  # as find() asks them
         return list(detector.detect(data, DetectorContext(state=memory)))
 
@@ -102,52 +102,52 @@ def found(detector: Detector, data: RunData, memory: IncrementalState) -> list[F
 @each_detector
 @settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=seeds)
-def test_on_any_prefixes_of_a_run(detector: Detector, seed: int) -> None:
-    rng, whole, memory = np.random.default_rng(seed), many_things(seed), IncrementalState()
+def test_on_random_prefixes_of_a_run(detector: Detector, seed: int) -> None:
+    rng, full_run, memory = np.random.default_rng(seed), many_things(seed), IncrementalState()
     late = int(rng.choice([0, 0, 5, 60]))
     for share in np.sort(np.append(rng.random(int(rng.integers(1, 8))), 1.0)).tolist():
-        data = first_rows(whole, share, rng, late=late)
-        now = max((float(np.nanmax(one.time)) for one in data.series.values()), default=0.0)
+        data = first_rows(full_run, share, rng, late=late)
+        now = max((float(np.nanmax(each.time)) for each in data.series.values()), default=0.0)
         data = replace(data, now=now + float(rng.uniform(0, 5000)))
-        assert found(detector, data, memory) == found(detector, data, IncrementalState())
+        assert detected(detector, data, memory) == detected(detector, data, IncrementalState())
 
 
 @each_detector
 @pytest.mark.parametrize("name", EVENTFUL)
-def test_on_prefixes_of_runs_in_which_something_happens(detector: Detector, name: str) -> None:
-    rng, whole, memory = np.random.default_rng(5), EVENTFUL[name], IncrementalState()
+def test_on_prefixes_of_eventful_runs(detector: Detector, name: str) -> None:
+    rng, full_run, memory = np.random.default_rng(5), EVENTFUL[name], IncrementalState()
     for share in (0.1, 0.4, 0.401, 0.45, 0.62, 0.85, 0.851, 1.0):
-        data = first_rows(whole, share, rng, late=0)
-        assert found(detector, data, memory) == found(detector, data, IncrementalState())
+        data = first_rows(full_run, share, rng, late=0)
+        assert detected(detector, data, memory) == detected(detector, data, IncrementalState())
 
 
 @each_detector
 @settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=seeds)
-def test_when_rows_come_out_of_their_order_or_are_written_again(detector: Detector, seed: int) -> None:
-    rng, whole, memory = np.random.default_rng(seed), many_things(seed), IncrementalState()
-    longest = max(len(one) for one in whole.series.values())
-    missing = {key: rng.random(len(one)) < 3 / longest for key, one in whole.series.items()}
+def test_rows_out_of_order_or_written_again(detector: Detector, seed: int) -> None:
+    rng, full_run, memory = np.random.default_rng(seed), many_things(seed), IncrementalState()
+    longest = max(len(each) for each in full_run.series.values())
+    missing = {key: rng.random(len(each)) < 3 / longest for key, each in full_run.series.items()}
     for share in (0.5, 0.7, 1.0):
-        data = first_rows(whole, share, rng, late=0)
-        part = {key: rows_of(one, ~missing[key][: len(one)]) for key, one in data.series.items()}
-        early = RunData(series={key: one for key, one in part.items() if len(one)})
-        assert found(detector, early, memory) == found(detector, early, IncrementalState())
-    assert found(detector, whole, memory) == found(detector, whole, IncrementalState())
+        data = first_rows(full_run, share, rng, late=0)
+        part = {key: rows_of(each, ~missing[key][: len(each)]) for key, each in data.series.items()}
+        early = RunData(series={key: each for key, each in part.items() if len(each)})
+        assert detected(detector, early, memory) == detected(detector, early, IncrementalState())
+    assert detected(detector, full_run, memory) == detected(detector, full_run, IncrementalState())
     key = SeriesKey("loss")
-    value = whole.series[key].value.copy()
+    value = full_run.series[key].value.copy()
     row = int(rng.integers(0, len(value)))
     value[row:] += rng.normal(0, 1.0)
-    again = RunData(series={**whole.series, key: replace(whole.series[key], value=value)})
+    again = RunData(series={**full_run.series, key: replace(full_run.series[key], value=value)})
     memory.mark_changed(key, row)
-    assert found(detector, again, memory) == found(detector, again, IncrementalState())
+    assert detected(detector, again, memory) == detected(detector, again, IncrementalState())
 
 
 @settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=seeds)
-def test_all_of_them_together(seed: int) -> None:
-    rng, whole, memory = np.random.default_rng(seed), many_things(seed), IncrementalState()
+def test_all_detectors_together(seed: int) -> None:
+    rng, full_run, memory = np.random.default_rng(seed), many_things(seed), IncrementalState()
     for share in np.sort(np.append(rng.random(4), 1.0)).tolist():
-        data = first_rows(whole, share, rng, late=3)
+        data = first_rows(full_run, share, rng, late=3)
         assert find(data, state=memory) == find(data)
         assert find(data, state=memory) == find(data)

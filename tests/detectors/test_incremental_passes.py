@@ -1,4 +1,4 @@
-"""Detectors that go on from where their last look ended say what one look at the whole says."""
+"""Incremental passes give the same findings as one pass over the full run."""
 
 from __future__ import annotations
 
@@ -109,27 +109,27 @@ each = pytest.mark.parametrize(
 
 
 @each
-def test_look_by_look_it_is_the_same(
+def test_pass_by_pass_the_findings_are_the_same(
     detector: Detector, life: Callable[[np.random.Generator, int], RunData]
 ) -> None:
-    heard = 0
+    count = 0
     for seed in range(6):
         rng = np.random.default_rng(seed)
-        whole, memory = life(rng, 14_000), IncrementalState()
-        longest = max(whole.series.values(), key=len)
+        full_run, memory = life(rng, 14_000), IncrementalState()
+        longest = max(full_run.series.values(), key=len)
         for row in np.unique(rng.integers(1, len(longest), 12)).tolist():
-            then = until(whole, int(longest.attempt[row]), int(longest.step[row]))
+            then = until(full_run, int(longest.attempt[row]), int(longest.step[row]))
             found = list(detector.detect(then, DetectorContext(state=memory)))
             assert found == list(detector.detect(then, DetectorContext())), (seed, row)
-            heard += len(found)
-    assert heard > 6
+            count += len(found)
+    assert count > 6
 
 
 @each
-def test_rows_that_come_late_are_seen(
+def test_late_rows_are_scanned(
     detector: Detector, life: Callable[[np.random.Generator, int], RunData]
 ) -> None:
-    whole, memory = life(np.random.default_rng(7), 6000), IncrementalState()
+    full_run, memory = life(np.random.default_rng(7), 6000), IncrementalState()
     without = run(
         *(
             series(
@@ -138,12 +138,12 @@ def test_rows_that_come_late_are_seen(
                 step=np.delete(one.step, 2500),
                 attempt=np.delete(one.attempt, 2500),
             )
-            for one in whole.series.values()
+            for one in full_run.series.values()
         )
     )
     assert list(detector.detect(without, DetectorContext(state=memory))) == list(
         detector.detect(without, DetectorContext())
     )
-    assert list(detector.detect(whole, DetectorContext(state=memory))) == list(
-        detector.detect(whole, DetectorContext())
+    assert list(detector.detect(full_run, DetectorContext(state=memory))) == list(
+        detector.detect(full_run, DetectorContext())
     )

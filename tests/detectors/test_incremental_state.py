@@ -1,4 +1,4 @@
-"""What is remembered of a run is used while it holds, and forgotten when it does not."""
+"""Checkpoints are used while they are valid, and discarded when they are not."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def newest(memory: IncrementalState, *of: Series) -> Checkpoint[str] | None:
     return memory.checkpoints("scan", of).latest(of)
 
 
-def kept(memory: IncrementalState, one: Series, state: str) -> None:
-    memory.checkpoints("scan", [one]).save(Checkpoint(state, (len(one),)))
+def kept(memory: IncrementalState, series_: Series, state: str) -> None:
+    memory.checkpoints("scan", [series_]).save(Checkpoint(state, (len(series_),)))
 
 
-def test_a_series_that_has_grown_goes_on_from_the_newest_mark() -> None:
+def test_a_series_that_has_grown_continues_from_the_latest_checkpoint() -> None:
     memory = IncrementalState()
     assert newest(memory, loss()) is None
     kept(memory, loss(1, 2), "two")
@@ -30,7 +30,7 @@ def test_a_series_that_has_grown_goes_on_from_the_newest_mark() -> None:
     assert newest(memory, loss(1, 2, 3, 4)) == Checkpoint("three", (3,))
 
 
-def test_a_row_that_comes_between_others_takes_back_what_rests_on_later_ones() -> None:
+def test_a_row_inserted_between_others_discards_later_checkpoints() -> None:
     memory = IncrementalState()
     for n in (2, 4, 6):
         kept(memory, loss(*range(n)), f"{n}")
@@ -38,7 +38,7 @@ def test_a_row_that_comes_between_others_takes_back_what_rests_on_later_ones() -
     assert newest(memory, late) == Checkpoint("2", (2,))
 
 
-def test_a_row_that_changed_in_place_must_be_told() -> None:
+def test_a_row_that_changed_in_place_must_be_reported() -> None:
     memory = IncrementalState()
     for n in (2, 4, 6):
         kept(memory, loss(*range(n)), f"{n}")
@@ -48,13 +48,13 @@ def test_a_row_that_changed_in_place_must_be_told() -> None:
     assert newest(memory, loss(9, 1, 2, 3, 9, 5)) is None
 
 
-def test_not_a_number_is_the_same_as_itself() -> None:
+def test_nan_equals_itself() -> None:
     memory = IncrementalState()
     kept(memory, loss(1, np.nan), "two")
     assert newest(memory, loss(1, np.nan, 3)) == Checkpoint("two", (2,))
 
 
-def test_a_state_over_several_series_holds_until_one_of_them_has_an_earlier_point() -> None:
+def test_a_checkpoint_of_several_series_is_valid_until_one_has_an_earlier_point() -> None:
     memory = IncrementalState()
     norm = series("grad_norm", [1.0, 1.0])
     for n in (2, 3):
@@ -68,7 +68,7 @@ def test_a_state_over_several_series_holds_until_one_of_them_has_an_earlier_poin
     )
 
 
-def test_over_other_series_or_with_other_preferences_nothing_is_known() -> None:
+def test_other_series_or_settings_have_no_checkpoints() -> None:
     memory = IncrementalState().for_settings("a preference")
     kept(memory, loss(1, 2), "two")
     assert newest(memory.for_settings("a preference"), loss(1, 2)) is not None
@@ -78,19 +78,19 @@ def test_over_other_series_or_with_other_preferences_nothing_is_known() -> None:
 
 
 @pytest.mark.parametrize("back", [1, 10, 100, 1000, 5000])
-def test_a_few_marks_reach_far_back(back: int) -> None:
+def test_a_few_checkpoints_reach_far_back(back: int) -> None:
     memory, whole = IncrementalState(), np.arange(10_000.0)
     trail = memory.checkpoints("scan", [series("loss", whole)])
     for n in range(10, 10_001, 10):
         trail.save(Checkpoint(n, (n,)))
     assert len(trail._checkpoints) < 25
     memory.mark_changed(loss().key, 10_000 - back)
-    mark = newest(memory, series("loss", whole))
-    assert mark is not None
-    assert 10_000 - 5 * max(back, 10) <= mark.rows[0] <= 10_000 - back
+    checkpoint = newest(memory, series("loss", whole))
+    assert checkpoint is not None
+    assert 10_000 - 5 * max(back, 10) <= checkpoint.rows[0] <= 10_000 - back
 
 
-def test_what_a_look_came_to_is_known_until_something_comes_or_changes() -> None:
+def test_a_result_is_cached_until_a_row_arrives_or_changes() -> None:
     memory, two = IncrementalState(), loss(1, 2)
     memory.checkpoints("scan", [two]).cache_result([two], "two")
     assert memory.checkpoints("scan", [two]).cached_result([two]) == "two"

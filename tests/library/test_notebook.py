@@ -1,4 +1,4 @@
-"""Holter as a library: arrays and data frames in, findings that print and show themselves out."""
+"""Holter as a library: takes arrays and data frames, returns findings that display themselves."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def values(run: RunData, metric: str, **labels: str) -> Series:
 
 
 class TestFrames:
-    def test_the_index_tells_the_steps_where_it_is_named_so(self) -> None:
+    def test_the_index_has_the_steps_where_it_is_named_so(self) -> None:
         (finding,) = holter.analyze(spiky().set_index("step"))
         assert finding.start_step == 1500
 
@@ -84,7 +84,7 @@ class TestFrames:
         run = columns_of(pd.DataFrame({"step": [1, 2], "timestamp": dates, "loss": [1.0, 2.0]}))
         assert values(run, "loss").time.tolist() == [1.7e9, 1.7e9 + 60]
 
-    def test_words_are_no_metric(self) -> None:
+    def test_texts_are_no_metric(self) -> None:
         run = columns_of(pd.DataFrame({"step": [1, 2], "note": ["a", "b"], "loss": [1.0, 2.0]}))
         assert {str(key) for key in run.series} == {"loss"}
 
@@ -107,13 +107,13 @@ class TestLongTables:
         frame = pd.DataFrame({"step": [1, 2, 3, 2, 3], "metric": "loss", "value": [5.0, 4.0, 3.0, 4.0, 3.0]})
         assert values(columns_of(frame), "loss").attempt.tolist() == [0, 0, 0, 1, 1]
 
-    def test_values_that_are_words_are_refused(self) -> None:
+    def test_values_that_are_texts_are_refused(self) -> None:
         with pytest.raises(ValueError, match="value: numbers expected"):
             holter.analyze({"step": [1], "metric": ["loss"], "value": ["high"]})
 
 
 class Cells(HTMLParser):
-    """What is in a table."""
+    """The cells of a table."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -124,12 +124,12 @@ class Cells(HTMLParser):
 
 
 class TestShowing:
-    def test_nothing_found_is_said(self) -> None:
+    def test_no_findings_are_stated(self) -> None:
         found = holter.analyze([1, 2, 3], [1.0, 1.0, 1.0])
         assert repr(found) == "No findings in 3 points."
         assert found._repr_html_() == "<p>No findings in 3 points.</p>"
 
-    def test_each_finding_has_its_place_its_curve_and_its_sentence(self) -> None:
+    def test_each_finding_has_its_position_its_curve_and_its_summary(self) -> None:
         lines = repr(holter.analyze(spiky())).splitlines()
         assert lines[0] == "1 finding in 3,000 points:"
         assert lines[1].startswith("○ fast loss spike, steps 1,500 to 1,530, loss  ▁")
@@ -148,11 +148,11 @@ class TestShowing:
         assert repr(many).splitlines()[-1] == "... and 10 more"
         assert many._repr_html_().count("<tr>") == 50
 
-    def test_names_from_a_log_are_no_markup(self) -> None:
+    def test_names_from_a_log_are_escaped(self) -> None:
         frame = spiky().rename(columns={"loss": "<b>/loss"})
         assert "<b>/loss" not in holter.analyze(frame)._repr_html_()
 
-    def test_a_part_of_them_still_knows_its_run(self) -> None:
+    def test_a_slice_has_the_same_run(self) -> None:
         found = holter.analyze(spiky())
         assert "1 finding in 3,000" in repr(found[:1])
         assert found[0].kind == "spike_fast"
@@ -182,7 +182,7 @@ def test_nothing_needs_pandas_but_the_frame() -> None:
     assert done.stdout == "asked for\n", done.stderr
 
 
-def test_the_set_up_that_is_given_is_remarked_on() -> None:
+def test_the_given_settings_are_checked() -> None:
     speed = {"step": np.arange(200), "tflops": np.full(200, 1800.0)}
     found = holter.analyze(speed, config={"gpu": {"name": "NVIDIA H100 80GB HBM3"}})
     assert [remark.code for remark in found.remarks] == ["tflops-impossible"]

@@ -84,9 +84,9 @@ def test_a_healthy_network_is_left_alone(lines: Lines, tmp_path: Path) -> None:
     assert run_launch_checks(run) == []
 
 
-def test_what_nccl_prints_is_told_by_host(tmp_path: Path) -> None:
-    said = {str(key): values[0] for key, values in logged(tmp_path, infiniband).config.items()}
-    assert {name: value for name, value in said.items() if name.endswith("{host=n1}")} == {
+def test_nccls_log_is_read_by_host(tmp_path: Path) -> None:
+    stated = {str(key): values[0] for key, values in logged(tmp_path, infiniband).config.items()}
+    assert {name: value for name, value in stated.items() if name.endswith("{host=n1}")} == {
         "nccl.env.NCCL_SOCKET_IFNAME{host=n1}": "eth0",
         "nccl.oob{host=n1}": "eth0",
         "nccl.version{host=n1}": "2.27.3+cuda12.8",
@@ -101,7 +101,7 @@ def test_what_nccl_prints_is_told_by_host(tmp_path: Path) -> None:
     }
 
 
-def test_the_real_log_of_two_nodes_that_fell_back_to_sockets_is_remarked_on(tmp_path: Path) -> None:
+def test_the_real_log_of_two_nodes_that_fell_back_to_sockets_is_reported(tmp_path: Path) -> None:
     (tmp_path / "run.log").write_bytes((DATA / "collectives" / "rccl-mi300x-2node.log").read_bytes())
     run = read_run(tmp_path).data
     assert sum(map(len, run.series.values())) == 3 * 56  # communicators, their timings, warnings
@@ -113,7 +113,7 @@ def test_the_real_log_of_two_nodes_that_fell_back_to_sockets_is_remarked_on(tmp_
     assert all(word in found.advice for word in ("NCCL_IB_HCA", "/dev/infiniband"))
 
 
-def test_the_missing_plugin_on_slingshot_is_named_with_what_mends_it(tmp_path: Path) -> None:
+def test_the_missing_plugin_on_slingshot_is_named_with_the_remedy(tmp_path: Path) -> None:
     (found,) = run_launch_checks(logged(tmp_path, slingshot))
     assert found.code == "nccl-sockets"
     assert "factor of 3 to 4" in found.summary
@@ -131,7 +131,7 @@ def test_a_single_node_needs_no_network(tmp_path: Path) -> None:
     assert run_launch_checks(logged(tmp_path, alone, hosts=("n1",))) == []
 
 
-def test_the_real_log_of_sixteen_nodes_without_gpu_direct_is_remarked_on_for_that_alone(
+def test_the_real_log_of_sixteen_nodes_gives_one_diagnostic_on_gpu_direct(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "slurm-1.out").write_bytes((DATA / "collectives" / "nccl-2.7-16nodes.log").read_bytes())
@@ -144,7 +144,7 @@ def test_the_real_log_of_sixteen_nodes_without_gpu_direct_is_remarked_on_for_tha
     assert {len(str(value).split()) for value in nics} == {4}
 
 
-def test_network_cards_that_do_not_read_from_gpus_are_remarked_on(tmp_path: Path) -> None:
+def test_network_cards_that_do_not_read_from_gpus_are_reported(tmp_path: Path) -> None:
     def without(host: str, gpu: int) -> list[str]:
         reason = "NCCL INFO GPU Direct RDMA Disabled for GPU 4c000 / HCA 0 (distance 5 > 4)"
         return [*infiniband(host, gpu, direct=""), reason]
@@ -171,10 +171,12 @@ def test_a_node_with_fewer_cards_than_the_others_is_named(tmp_path: Path) -> Non
         ("NCCL_SHM_DISABLE set by environment to 1.", "nccl-shm-disabled", "NCCL_SHM_DISABLE"),
     ],
 )
-def test_ways_that_a_variable_closes_are_remarked_on(
+def test_paths_that_a_variable_disables_are_reported(
     line: str, code: str, mends: str, tmp_path: Path
 ) -> None:
-    (found,) = run_launch_checks(logged(tmp_path, lambda host, gpu: [f"NCCL INFO {line}", *infiniband(host, gpu)]))
+    (found,) = run_launch_checks(
+        logged(tmp_path, lambda host, gpu: [f"NCCL INFO {line}", *infiniband(host, gpu)])
+    )
     assert found.code == code
     assert mends in found.advice
 
@@ -182,7 +184,7 @@ def test_ways_that_a_variable_closes_are_remarked_on(
 @pytest.mark.parametrize(
     ("interface", "code"), [("docker0", "nccl-virtual-interface"), ("eno1", "nccl-management-interface")]
 )
-def test_interfaces_that_are_not_for_data_are_remarked_on(interface: str, code: str, tmp_path: Path) -> None:
+def test_interfaces_that_are_not_for_data_are_reported(interface: str, code: str, tmp_path: Path) -> None:
     def over(host: str, gpu: int) -> list[str]:
         return [
             line.replace("hsn0:", f"{interface}:").replace("hsn1", "eth1") for line in slingshot(host, gpu)
@@ -193,7 +195,7 @@ def test_interfaces_that_are_not_for_data_are_remarked_on(interface: str, code: 
     assert any(f"NCCL_SOCKET_IFNAME=^{interface}" in one.advice for one in found)
 
 
-def test_ranks_that_are_set_up_differently_are_named_by_their_hosts(tmp_path: Path) -> None:
+def test_hosts_whose_settings_differ_are_named(tmp_path: Path) -> None:
     def mixed(host: str, gpu: int) -> list[str]:
         lines = [
             *infiniband(host, gpu),
@@ -237,11 +239,11 @@ def test_ranks_that_are_set_up_differently_are_named_by_their_hosts(tmp_path: Pa
     )
 )
 def test_values_of_any_type_are_no_reason_to_raise(
-    said: dict[tuple[str, str], str | int | float | bool],
+    stated: dict[tuple[str, str], str | int | float | bool],
 ) -> None:
     config = {
         ConfigKey(f"nccl.{name}", labels_of({"host": host} if host else {})): {0: value}
-        for (name, host), value in said.items()
+        for (name, host), value in stated.items()
     }
     for remark in run_launch_checks(RunData(series={}, config=config)):
         assert remark.summary.endswith(".")

@@ -1,4 +1,4 @@
-"""Faults told by the clock: joined to the run's steps, one event a device, each with what to do."""
+"""Device faults by wall time: at the run's steps, one event a device, each with advice; throttling."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from holter.detectors.detector import DetectorContext
 from holter.detectors.health.gpu_fault import GpuFaultDetector
 from holter.detectors.health.xid import CATALOGUE
 from holter.detectors.launch_checks import run_launch_checks
+from holter.detectors.launch_checks.throttling import ThrottlingCheck
 from holter.ingest.offline.read_run import read_run
 from holter.types import CLOCK_STEPS, ConfigKey, Finding, Kind, RunData, Series, SeriesKey, labels_of
 from tests.detectors.curves import run, series
@@ -247,3 +248,15 @@ def test_arbitrary_numbers_raise_nothing() -> None:
             assert isinstance(find(data), list)
             with np.errstate(all="ignore"):
                 assert isinstance(run_launch_checks(data), list)
+
+
+def test_thermal_throttling_is_reported_and_the_power_cap_is_not() -> None:
+    hot = [(BEGIN + 10 * i, float(i % 4 == 0)) for i in range(100)]
+    series = [
+        clocked("gpu_throttle/hw_thermal_slowdown", hot, gpu=3, host="n17"),
+        clocked("gpu_throttle/sw_power_cap", hot, gpu=3, host="n17"),
+        clocked("gpu_throttle/hw_slowdown", [(BEGIN, 1.0)], gpu=3, host="n17"),
+    ]
+    (diagnostic,) = ThrottlingCheck().check(run(training(), *series), DetectorContext())
+    assert diagnostic.summary == "GPU 3 of host n17 was slowed down for 25% of the time: it is too hot."
+    assert (diagnostic.code, diagnostic.attempt, diagnostic.evidence["samples"]) == ("gpu-throttled", 0, 100)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from holter.bus_bandwidth import bus_bandwidth, bus_factor
-from holter.cli.report.collectives import told
+from holter.cli.report.collectives import logged
 from holter.detectors.communication import CollectiveComparison, compare_collectives
 from holter.ingest.offline.read_run import read_run
 from holter.types import ConfigKey, RunData, SeriesKey
@@ -29,17 +29,17 @@ def calls(late: int | None = None, *, hosts: int = 1) -> RunData:
         arrives[:, late] += 500.0
     time = 100.0 + arrives.max(axis=1, keepdims=True) - arrives
     bus = 2**24 * 1.5 / time / 1e3
-    told = []
+    logged = []
     for rank in range(RANKS):
         labels = {**SEQUENCE, "rank": rank, "host": f"n{rank * hosts // RANKS}"}
-        told.append(series("collective_time (us)", time[:, rank], **labels))
-        told.append(series("busbw_gbs", bus[:, rank], **labels))
-        told.append(series("message_bytes", np.full(CALLS, 2.0**24), **labels))
-    return run(*told)
+        logged.append(series("collective_time (us)", time[:, rank], **labels))
+        logged.append(series("busbw_gbs", bus[:, rank], **labels))
+        logged.append(series("message_bytes", np.full(CALLS, 2.0**24), **labels))
+    return run(*logged)
 
 
-def with_config(data: RunData, **said: Any) -> RunData:
-    config = {ConfigKey(name.replace("__", ".")): {0: value} for name, value in said.items()}
+def with_config(data: RunData, **stated: Any) -> RunData:
+    config = {ConfigKey(name.replace("__", ".")): {0: value} for name, value in stated.items()}
     return RunData(series=data.series, config=config)
 
 
@@ -47,7 +47,7 @@ def read(name: str) -> CollectiveComparison:
     return compare_collectives(read_run(DATA / name).data)
 
 
-def test_the_speed_is_that_of_who_waited_for_nobody() -> None:
+def test_the_speed_is_that_of_the_rank_that_waited_least() -> None:
     (one,) = compare_collectives(with_config(calls(late=2), gpu__name="NVIDIA H100 80GB HBM3")).speeds
     assert one.busbw == pytest.approx(2**24 * 1.5 / 100.0 / 1e3, rel=1e-3)
     assert (one.calls, one.collective, one.communicator) == (CALLS, "AllReduce", "0xaa")
@@ -57,7 +57,7 @@ def test_the_speed_is_that_of_who_waited_for_nobody() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "name", "gbs"),
+    ("stated", "name", "gbs"),
     [
         ({"nccl__ib__nics": "mlx5_0:1/IB mlx5_1:1/IB", "nccl__ib__mbps": 400_000}, "2 x NDR", 100.0),
         ({"nccl__ib__nics": "hfi1_0:1/IB hfi1_1:1/IB"}, "2 x Omni-Path", 25.0),
@@ -65,22 +65,24 @@ def test_the_speed_is_that_of_who_waited_for_nobody() -> None:
         ({"nccl__ofi__provider": "efa"}, "EFA 3200 Gb/s", 400.0),
     ],
 )
-def test_between_nodes_the_network_is_the_measure(said: dict[str, Any], name: str, gbs: float) -> None:
+def test_between_nodes_the_speed_is_compared_with_the_network(
+    stated: dict[str, Any], name: str, gbs: float
+) -> None:
     (one,) = compare_collectives(
-        with_config(calls(hosts=2), gpu__name="NVIDIA H100 80GB HBM3", **said)
+        with_config(calls(hosts=2), gpu__name="NVIDIA H100 80GB HBM3", **stated)
     ).speeds
     assert one.link is not None
     assert (one.link.name, one.link.gbs) == (name, gbs)
     assert one.link.source
 
 
-def test_where_the_hardware_is_not_told_no_share_is_guessed() -> None:
+def test_without_known_hardware_there_is_no_share() -> None:
     (unknown,) = compare_collectives(calls()).speeds
     (no_network,) = compare_collectives(with_config(calls(hosts=2), gpu__name="NVIDIA H100 80GB HBM3")).speeds
     assert unknown.share is no_network.share is None
 
 
-def test_the_rank_that_the_others_wait_for_is_named_with_what_it_costs() -> None:
+def test_the_rank_that_the_others_wait_for_is_named_with_its_cost() -> None:
     (found,) = compare_collectives(calls(late=2)).waited_for
     assert (found.rank, found.host, found.communicator) == ("2", "n0", "0xaa")
     assert found.share > 0.9
@@ -92,7 +94,7 @@ def test_ranks_that_come_last_by_chance_are_not_named() -> None:
     assert compare_collectives(calls()).waited_for == []
 
 
-def test_traces_of_several_ranks_tell_who_waits(tmp_path: Path) -> None:
+def test_traces_of_several_ranks_show_the_rank_that_others_wait_for(tmp_path: Path) -> None:
     for rank in range(RANKS):
         took = 100 if rank == 1 else 900
         events = [
@@ -130,7 +132,7 @@ def test_traces_of_several_ranks_tell_who_waits(tmp_path: Path) -> None:
     assert all(one.exposed_share == 1.0 and one.hidden_share == 0.0 for one in found.overlaps)
 
 
-def test_real_traces_tell_their_share_of_exposed_communication() -> None:
+def test_real_traces_have_a_share_of_exposed_communication() -> None:
     found = read("nccl_data.json.gz")
     (one,) = found.overlaps
     assert one.exposed_share == pytest.approx(0.2549, abs=1e-4)
@@ -139,31 +141,31 @@ def test_real_traces_tell_their_share_of_exposed_communication() -> None:
     assert {speed.link.name for speed in found.speeds if speed.link} == {"NVLink 3"}
 
 
-def test_tables_of_benchmarks_stand_beside_the_hardware_that_they_name() -> None:
+def test_tables_of_benchmarks_are_compared_with_the_hardware_they_name() -> None:
     found = read("all_reduce_perf.out")
     largest = found.speeds[0]
     assert (largest.bytes, largest.busbw) == (8589934592.0, 49.83)
     assert largest.share == pytest.approx(49.83 / 450)
 
 
-def test_the_rank_whose_calls_end_before_those_of_all_others_is_told() -> None:
-    whole = calls()
+def test_the_rank_whose_calls_end_before_those_of_all_others_is_named() -> None:
+    complete = calls()
     cut = {
         key: series(key.metric, one.value[:-3], **dict(key.labels)) if ("rank", "3") in key.labels else one
-        for key, one in whole.series.items()
+        for key, one in complete.series.items()
     }
     (found,) = compare_collectives(RunData(series=cut)).behind
     assert (found.rank, found.last, found.others, found.ranks) == ("3", CALLS - 4, CALLS - 1, RANKS)
-    assert compare_collectives(whole).behind == []
+    assert compare_collectives(complete).behind == []
 
 
-def test_trials_of_old_benchmarks_are_told_by_their_median() -> None:
+def test_trials_of_old_benchmarks_count_by_their_median() -> None:
     (one,) = read("all-reduce-bench-ranks.txt").speeds
     assert one.ranks == 2
     assert one.busbw == pytest.approx(40.4913 / 8, rel=0.02)
 
 
-def test_what_is_compared_is_plain_data_and_nothing_for_a_run_without_collectives() -> None:
+def test_the_comparison_is_json_able_and_empty_without_collectives() -> None:
     json.dumps(
         compare_collectives(with_config(calls(late=2), gpu__name="NVIDIA B200")).as_json(), allow_nan=False
     )
@@ -197,7 +199,7 @@ def test_bus_bandwidth_is_in_gb_a_second() -> None:
         ("Broadcast", 1.0),
     ],
 )
-def test_collectives_are_known_by_whatever_name(name: str, factor: float) -> None:
+def test_collectives_are_recognised_by_every_name(name: str, factor: float) -> None:
     assert bus_factor(name, 8) == factor
     assert bus_factor(name, 1) in (0.0, 1.0)
 
@@ -209,5 +211,5 @@ def test_small_calls_are_not_compared_with_a_link() -> None:
     assert all(one.link is not None for one in found)
     assert {one.share for one in small} == {None}
     assert all(one.share for one in found if one not in small)
-    (said,) = [line for _, line in told(read("nccl_data.json.gz")) if "424 B" in line]
-    assert said.endswith("too small to be compared with a link")
+    (stated,) = [line for _, line in logged(read("nccl_data.json.gz")) if "424 B" in line]
+    assert stated.endswith("too small to be compared with a link")
