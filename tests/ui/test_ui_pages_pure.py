@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from holter.detectors.findings import FIELDS
+from holter.detectors.findings import CATALOGUE, FIELDS
+from tests.ui.conftest import STATIC
 
 Call = Callable[..., Any]
 
@@ -203,6 +204,12 @@ def test_evidence_has_the_label_format_and_unit_of_the_catalogue(
     unit = {"unit": "GB"} if kind == "memory_leak" else {}
     rows = call("incidents/evidence.js", "evidenceRows", incident(kind, **{key: value}, **unit))
     assert rows == [[FIELDS[key].label, text]]
+
+
+def test_the_pages_repeat_no_title_of_the_catalogue() -> None:
+    sources = "\n".join(path.read_text() for path in STATIC.rglob("*.js"))
+    titles = {title for kind in CATALOGUE.values() for title in (kind.title, kind.provisional_title) if title}
+    assert [title for title in sorted(titles) if f'"{title}"' in sources] == []
 
 
 def test_an_unknown_kind_and_an_unknown_field_are_shown_by_their_keys(call: Call) -> None:
