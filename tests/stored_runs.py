@@ -1,4 +1,4 @@
-"""Runs for the tests of keeping house, and everything that a database says of one."""
+"""Helpers of tests: deliveries, incidents, and everything that a database stores of a run."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def delivery(
     )
 
 
-def points(engine: Engine, run_id: int) -> dict[SeriesKey, tuple[bytes, ...]]:
-    """Every bit of a run's points; NaN without their payload."""
+def points_of(engine: Engine, run_id: int) -> dict[SeriesKey, tuple[bytes, ...]]:
+    """All points of a run as bytes; NaN without their payload."""
     found = {}
     for key, series in Store(engine).read(run_id).items():
         columns = (series.attempt, series.step, series.time, series.value)
@@ -51,8 +51,8 @@ def points(engine: Engine, run_id: int) -> dict[SeriesKey, tuple[bytes, ...]]:
     return found
 
 
-def said(engine: Engine, run_id: int) -> dict[str, Any]:
-    """What is known of a run beside its points, but for when they arrived."""
+def metadata_of(engine: Engine, run_id: int) -> dict[str, Any]:
+    """The metadata of a run, without names and times of arrival."""
     with reading(engine) as connection:
         return {
             name: value
@@ -61,12 +61,12 @@ def said(engine: Engine, run_id: int) -> dict[str, Any]:
         }
 
 
-def number_of(engine: Engine, name: str) -> int:
+def run_id_of(engine: Engine, name: str) -> int:
     with reading(engine) as connection:
         return connection.scalars(select(RunRecord.id).where(RunRecord.name == name)).one()
 
 
-def everything(engine: Engine) -> dict[str, list[str]]:
+def all_rows(engine: Engine) -> dict[str, list[str]]:
     """Every row of every table."""
     with reading(engine) as connection:
         return {
@@ -76,7 +76,7 @@ def everything(engine: Engine) -> dict[str, list[str]]:
 
 
 def add_incident(engine: Engine, run_id: int, *, start: int, end: int | None, attempt: int = 0) -> int:
-    """An incident with a history, in a run that has been looked at."""
+    """Add an incident with a history to a run, and mark the run as analysed."""
     row = {
         "run_id": run_id, "fingerprint": f"{run_id}.{attempt}.{start}", "kind": "spike_slow",
         "metric": "loss", "labels": {}, "attempt": attempt, "start_step": start, "start_time": float(start),
@@ -91,14 +91,21 @@ def add_incident(engine: Engine, run_id: int, *, start: int, end: int | None, at
         assert number is not None
         event = {"incident_id": number, "at": 1.0, "type": "opened", "by": None, "text": "It rose."}
         connection.execute(insert(IncidentEventRow).values(**event, detail={"kind": "spike_slow"}))
-    look(engine, run_id)
+    mark_analysed(engine, run_id)
     return number
 
 
-def look(engine: Engine, run_id: int) -> None:
-    """Note that the analysis has seen all of a run."""
+def mark_analysed(engine: Engine, run_id: int) -> None:
+    """Mark a run as analysed completely."""
     with writing(engine) as connection:
         seen = connection.scalar(select(RunRecord.updated_at).where(RunRecord.id == run_id))
         if connection.scalar(select(AnalysisRow.run_id).where(AnalysisRow.run_id == run_id)) is None:
             row = {"run_id": run_id, "seen_at": seen, "looked_at": seen, "cost": 0.0, "error": None}
             connection.execute(insert(AnalysisRow).values(row))
+
+
+def newest_by_key(store: Store, run_id: int) -> dict[SeriesKey, tuple[int, int, float, float]]:
+    """Attempt, step, wall time (NaN without a clock) and value of each series' newest point."""
+    names, *columns = store.newest_points(run_id)
+    points = zip(*(column.tolist() for column in columns), strict=True)
+    return dict(zip(names.keys(), points, strict=True))

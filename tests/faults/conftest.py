@@ -18,11 +18,11 @@ import pytest
 from tests.waiting import wait_for
 
 
-class Nursery:
+class CommandRunner:
     """Begins `holter` commands, one at a time, that all write to one log."""
 
     def __init__(self, folder: Path) -> None:
-        program = Path(__file__).with_name("nursery.py")
+        program = Path(__file__).with_name("command_runner.py")
         self.log = folder / "servers.log"
         self.port = _free_port()
         environment = os.environ | {"XDG_DATA_HOME": str(folder), "HOLTER_PORT": str(self.port)}
@@ -91,8 +91,8 @@ def _free_port() -> int:
 
 
 @pytest.fixture
-def nursery(tmp_path: Path) -> Iterator[Nursery]:
+def command_runner(tmp_path: Path) -> Iterator[CommandRunner]:
     """Begins commands that are as short-lived as a test wants them."""
-    nursery = Nursery(tmp_path)
-    yield nursery
-    nursery.close()
+    command_runner = CommandRunner(tmp_path)
+    yield command_runner
+    command_runner.close()

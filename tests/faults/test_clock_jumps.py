@@ -40,7 +40,7 @@ class Machine:
         return Clock(wall=self.wall, uptime=lambda: self.up)
 
 
-def test_a_jump_for_a_moment_is_not_followed_and_one_for_good_is() -> None:
+def test_short_clock_jump_is_ignored_and_lasting_one_followed() -> None:
     machine = Machine()
     clock = machine.clock()
     for jump in (DAY, -HOUR):
@@ -60,7 +60,7 @@ def test_a_jump_for_a_moment_is_not_followed_and_one_for_good_is() -> None:
         assert clock.settled() == 20
 
 
-def test_a_clock_that_is_being_corrected_slowly_is_followed_at_once() -> None:
+def test_slow_clock_correction_is_followed_at_once() -> None:
     machine = Machine()
     clock = machine.clock()
     for _ in range(1000):
@@ -71,7 +71,7 @@ def test_a_clock_that_is_being_corrected_slowly_is_followed_at_once() -> None:
 
 
 @given(st.lists(st.tuples(st.floats(0, 100), st.floats(-DAY, DAY)), max_size=50))
-def test_whatever_the_clock_does_it_is_right_a_while_after_the_last_jump(
+def test_clock_is_right_soon_after_the_last_jump(
     moves: list[tuple[float, float]],
 ) -> None:
     machine = Machine()
@@ -119,7 +119,7 @@ def run_row(engine: Engine) -> RunRecord:
     return row
 
 
-def test_news_are_new_whatever_the_clock_says(clocked: Store, engine: Engine, now: list[float]) -> None:
+def test_updates_increase_whatever_the_clock_does(clocked: Store, engine: Engine, now: list[float]) -> None:
     before = 0.0
     for number, moment in enumerate([0, HOUR, HOUR, 0, -1, DAY, DAY, 0, 0, 1]):
         now[0] = 1.8e9 + moment
@@ -149,9 +149,7 @@ def test_a_run_is_live_again_with_its_first_news_after_the_clock_was_a_day_ahead
     assert standing.log_time(now[0]) == 1.8e9 + 2
 
 
-def test_what_came_after_the_clock_was_set_back_is_looked_at_by_the_next_server(
-    clocked: Store, engine: Engine, now: list[float]
-) -> None:
+def test_points_after_a_clock_reset_are_analysed(clocked: Store, engine: Engine, now: list[float]) -> None:
     def look() -> AnalysisWorker:
         return AnalysisWorker(engine, clocked, IncidentStore(engine), clock=lambda: now[0])
 

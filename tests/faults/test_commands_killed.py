@@ -21,10 +21,10 @@ from holter.server.migrate import upgrade
 from holter.server.models import AcceptedBatch, RunRecord
 from holter.server.store import Store
 from holter.types import SeriesKey
-from tests.faults.conftest import Nursery
-from tests.faults.feeding import Feeder, assert_all_is_there, feeding
+from tests.faults.batch_senders import BatchSender, assert_all_is_there, sending
+from tests.faults.conftest import CommandRunner
 from tests.postgres import Postgres
-from tests.stored_runs import delivery, everything, number_of, points
+from tests.stored_runs import all_rows, delivery, points_of, run_id_of
 from tests.waiting import wait_for
 
 MOMENTS = 3
@@ -51,29 +51,29 @@ def filled(database_url: str) -> Iterator[Engine]:
     engine.dispose()
 
 
-def killed(nursery: Nursery, after: Callable[[], None], *command: object) -> int:
+def killed(command_runner: CommandRunner, after: Callable[[], None], *command: object) -> int:
     """Run a command to its end, and then again and again, killed ever later; how often it was killed."""
     for _ in range(2):  # the first time takes much longer
         began = time.monotonic()
-        nursery.begin(*command)
-        assert nursery.ended() == 0, nursery.log.read_text()[-2000:]
+        command_runner.begin(*command)
+        assert command_runner.ended() == 0, command_runner.log.read_text()[-2000:]
         took = time.monotonic() - began
         after()
     kills, chance = 0, random.Random(1)
     for moment in range(MOMENTS):
         after()
-        nursery.begin(*command)
+        command_runner.begin(*command)
         time.sleep(took * (moment + chance.random()) / (MOMENTS + 1))
-        kills += nursery.end() == -signal.SIGKILL
+        kills += command_runner.end() == -signal.SIGKILL
     after()
     return kills
 
 
-def test_a_backup_that_was_killed_is_none(
-    filled: Engine, database_url: str, nursery: Nursery, tmp_path: Path
+def test_killed_backup_leaves_no_file(
+    filled: Engine, database_url: str, command_runner: CommandRunner, tmp_path: Path
 ) -> None:
     file = tmp_path / "holter.backup"
-    before = everything(filled)
+    before = all_rows(filled)
     seen = []
 
     def look() -> None:
@@ -81,11 +81,11 @@ def test_a_backup_that_was_killed_is_none(
         if seen[-1]:
             target = connect(f"sqlite:///{tmp_path / f'restored {len(seen)}.db'}")
             restore(target, file)
-            assert everything(target) == before
+            assert all_rows(target) == before
             target.dispose()
             file.unlink()
 
-    assert killed(nursery, look, "db", "backup", file, "--database-url", database_url)
+    assert killed(command_runner, look, "db", "backup", file, "--database-url", database_url)
     assert not all(seen)
     back_up(filled, file)  # what was left of the others is in nobody's way
     look()
@@ -93,15 +93,15 @@ def test_a_backup_that_was_killed_is_none(
 
 
 @pytest.mark.parametrize("how", ["restore", "move"])
-def test_a_database_that_was_being_filled_is_empty_or_whole(
+def test_killed_restore_leaves_the_database_empty_or_complete(
     filled: Engine,
     database_url: str,
-    nursery: Nursery,
+    command_runner: CommandRunner,
     tmp_path: Path,
     how: str,
     empty: Callable[[], str],
 ) -> None:
-    before = everything(filled)
+    before = all_rows(filled)
     target = empty()
     command: list[object] = ["db", "move", "--to", target, "--database-url", database_url]
     if how == "restore":
@@ -114,16 +114,16 @@ def test_a_database_that_was_being_filled_is_empty_or_whole(
         with reading(there) as connection:
             wholes.append(bool(connection.scalar(select(func.count()).select_from(RunRecord))))
         if wholes[-1]:
-            assert everything(there) == before
+            assert all_rows(there) == before
         there.dispose()
         if wholes[-1]:
             assert empty() == target
 
-    assert killed(nursery, look, *command)
+    assert killed(command_runner, look, *command)
     assert not all(wholes)
-    assert everything(filled) == before
-    nursery.begin(*command)
-    assert nursery.ended() == 0, nursery.log.read_text()[-2000:]
+    assert all_rows(filled) == before
+    command_runner.begin(*command)
+    assert command_runner.ended() == 0, command_runner.log.read_text()[-2000:]
     look()
     assert wholes[-1]
 
@@ -157,38 +157,41 @@ def empty(database_url: str, request: pytest.FixtureRequest, tmp_path: Path) -> 
 
 
 def test_a_vacuum_that_was_killed_changes_nothing(
-    filled: Engine, database_url: str, nursery: Nursery
+    filled: Engine, database_url: str, command_runner: CommandRunner
 ) -> None:
-    before = everything(filled)
+    before = all_rows(filled)
 
     def look() -> None:
-        assert everything(filled) == before
+        assert all_rows(filled) == before
 
-    assert killed(nursery, look, "db", "vacuum", "--full", "--database-url", database_url)
+    assert killed(command_runner, look, "db", "vacuum", "--full", "--database-url", database_url)
     assert Store(filled).check() == []
 
 
 def test_a_server_that_is_killed_disturbs_no_backup_and_no_vacuum(
-    database_url: str, nursery: Nursery, tmp_path: Path
+    database_url: str, command_runner: CommandRunner, tmp_path: Path
 ) -> None:
     engine = connect(database_url)
-    nursery.serve(database_url)
-    feeders = [Feeder(nursery.port, "small"), Feeder(nursery.port, "wide", metrics=40, rows=1000)]
-    with feeding(feeders):
+    command_runner.serve(database_url)
+    senders = [
+        BatchSender(command_runner.port, "small"),
+        BatchSender(command_runner.port, "wide", metrics=40, rows=1000),
+    ]
+    with sending(senders):
         for turn in range(2):
-            wait_for(lambda: feeders[1].acknowledged > 4 * (turn + 1), 60)  # noqa: B023
+            wait_for(lambda: senders[1].acknowledged > 4 * (turn + 1), 60)  # noqa: B023
             file = tmp_path / f"{turn}.backup"
             work = threading.Thread(target=lambda: (back_up(engine, file), vacuum(engine)))  # noqa: B023
             work.start()
             time.sleep(0.02 * turn)
-            nursery.end()
-            nursery.begin("serve", "--database-url", database_url)
+            command_runner.end()
+            command_runner.begin("serve", "--database-url", database_url)
             work.join()
             whole(file, tmp_path / f"{turn}.db")
-    assert nursery.end(signal.SIGTERM) == 0
+    assert command_runner.end(signal.SIGTERM) == 0
     store = Store(engine)
     store.start()
-    assert_all_is_there(store, feeders)
+    assert_all_is_there(store, senders)
     store.close()
     engine.dispose()
 
@@ -210,26 +213,26 @@ def whole(backup: Path, file: Path) -> None:
     engine.dispose()
 
 
-def test_an_import_that_was_killed_is_brought_to_its_end_by_the_next(
-    filled: Engine, database_url: str, empty: Callable[[], str], nursery: Nursery, tmp_path: Path
+def test_killed_import_is_completed_by_the_next(
+    filled: Engine, database_url: str, empty: Callable[[], str], command_runner: CommandRunner, tmp_path: Path
 ) -> None:
     file, target = tmp_path / "a.parquet", empty()
-    nursery.begin("export", "a", "--output", file, "--database-url", database_url)
-    assert nursery.ended() == 0, nursery.log.read_text()[-2000:]
-    before = points(filled, number_of(filled, "a"))
+    command_runner.begin("export", "a", "--output", file, "--database-url", database_url)
+    assert command_runner.ended() == 0, command_runner.log.read_text()[-2000:]
+    before = points_of(filled, run_id_of(filled, "a"))
     into = ["import", file, "--database-url", target]
 
     def go_on() -> None:
         there = connect(target)
         assert Store(there).check() == []
         for _ in range(2):  # the second changes nothing
-            nursery.begin(*into)
-            assert nursery.ended() == 0, nursery.log.read_text()[-2000:]
-            run_id = number_of(there, "a")
-            assert points(there, run_id) == before
+            command_runner.begin(*into)
+            assert command_runner.ended() == 0, command_runner.log.read_text()[-2000:]
+            run_id = run_id_of(there, "a")
+            assert points_of(there, run_id) == before
             assert sum(attempt.points for attempt in Store(there).attempts(run_id)) == 10 * 10_000
         assert Store(there).check() == []
         there.dispose()
         assert empty() == target
 
-    assert killed(nursery, go_on, *into)
+    assert killed(command_runner, go_on, *into)

@@ -73,7 +73,7 @@ def assert_whole(store: Store, run_id: int, parts: int) -> None:
 
 
 @pytest.mark.parametrize("lost", ["question", "answer"])
-def test_flushes_that_are_sent_again_stand_there_once(store: Store, relay: Relay, lost: Lost) -> None:
+def test_repeated_flushes_are_stored_once(store: Store, relay: Relay, lost: Lost) -> None:
     store.accept(delivery(0))
     parts = count(1)
     assert cut_everywhere(relay, lost, lambda: store.accept(delivery(next(parts)))) >= 3
@@ -93,19 +93,19 @@ def test_first_flushes_of_runs(store: Store, relay: Relay, lost: Lost) -> None:
 @pytest.mark.parametrize("lost", ["question", "answer"])
 def test_compactions(store: Store, engine: Engine, relay: Relay, lost: Lost, postgres_url: str) -> None:
     run_id, direct, parts = store.accept(delivery(0)).run_id, connect(postgres_url), count(1)
-    feeder = Store(direct)
-    feeder.start()
+    sender = Store(direct)
+    sender.start()
     for _ in range(9):
-        feeder.accept(delivery(next(parts)))
+        sender.accept(delivery(next(parts)))
 
     def compact() -> None:
         for _ in range(10):  # something to do for each
-            feeder.accept(delivery(next(parts)))
+            sender.accept(delivery(next(parts)))
         Store(engine).compact(run_id)
 
     assert cut_everywhere(relay, lost, compact) >= 6
-    assert_whole(feeder, run_id, next(parts))
-    feeder.close()
+    assert_whole(sender, run_id, next(parts))
+    sender.close()
     direct.dispose()
 
 

@@ -19,8 +19,8 @@ import pytest
 from holter.server.database import connect
 from holter.server.store import Store
 from tests.api.running import started
-from tests.faults.conftest import Nursery
-from tests.faults.feeding import Feeder, assert_all_is_there, feeding
+from tests.faults.batch_senders import BatchSender, assert_all_is_there, sending
+from tests.faults.conftest import CommandRunner
 from tests.postgres import Postgres
 from tests.waiting import wait_for
 
@@ -49,11 +49,14 @@ def enlarge(folder: Path) -> None:
     subprocess.run(["mount", "-o", f"remount,size={LARGE}", str(folder)], check=True)
 
 
-def fill_and_go_on(url: str, port: int, reason: str, make_room: Callable[[], None]) -> list[Feeder]:
+def fill_and_go_on(url: str, port: int, reason: str, make_room: Callable[[], None]) -> list[BatchSender]:
     """Send until nothing more is taken, look at everything, make room, and see that it goes on by itself."""
-    feeders = [Feeder(port, "wide", metrics=50, rows=1000, pause=0.1), Feeder(port, "small", pause=0.1)]
-    wide = feeders[0]
-    with feeding(feeders), httpx.Client(base_url=url, timeout=30) as client:
+    senders = [
+        BatchSender(port, "wide", metrics=50, rows=1000, pause=0.1),
+        BatchSender(port, "small", pause=0.1),
+    ]
+    wide = senders[0]
+    with sending(senders), httpx.Client(base_url=url, timeout=30) as client:
         wait_for(lambda: any(reason in said for said in wide.reasons), 60)
         assert set(wide.answers) <= {200, 503}
         assert wide.retry_after == {"5"}
@@ -70,46 +73,46 @@ def fill_and_go_on(url: str, port: int, reason: str, make_room: Callable[[], Non
         make_room()
         wait_for(lambda: wide.acknowledged > before + 3, 30)
         assert client.get("/readyz").status_code == 200
-    return feeders
+    return senders
 
 
-def check(database: str, feeders: list[Feeder]) -> None:
+def check(database: str, senders: list[BatchSender]) -> None:
     engine = connect(database)
     store = Store(engine)
     store.start()
-    assert_all_is_there(store, feeders)
+    assert_all_is_there(store, senders)
     store.close()
     engine.dispose()
 
 
-def test_a_full_disk_refuses_points_and_shows_what_is_there_until_there_is_room(small_disk: Path) -> None:
+def test_full_disk_rejects_points_and_serves_reads(small_disk: Path) -> None:
     with started("serve", "--data-dir", small_disk) as (process, url, _):
         port = int(url.rpartition(":")[2])
-        feeders = fill_and_go_on(url, port, "the disk of the database is full", lambda: enlarge(small_disk))
+        senders = fill_and_go_on(url, port, "the disk of the database is full", lambda: enlarge(small_disk))
         process.terminate()
         assert process.wait(20) == 0
-    check(f"sqlite:///{small_disk / 'holter.db'}", feeders)
+    check(f"sqlite:///{small_disk / 'holter.db'}", senders)
 
 
-def test_a_file_that_may_not_grow_is_as_a_full_disk(tmp_path: Path) -> None:
+def test_file_size_limit_is_treated_as_a_full_disk(tmp_path: Path) -> None:
     with started("serve", "--data-dir", tmp_path) as (process, url, _):
         port = int(url.rpartition(":")[2])
         limits = psutil.Process(process.pid)
         limits.rlimit(resource.RLIMIT_FSIZE, (SMALL // 2, resource.RLIM_INFINITY))
-        feeders = fill_and_go_on(
+        senders = fill_and_go_on(
             url, port, "the file of the database cannot be read or written",
             lambda: limits.rlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY)),
         )  # fmt: skip
         process.terminate()
         assert process.wait(20) == 0
-    check(f"sqlite:///{tmp_path / 'holter.db'}", feeders)
+    check(f"sqlite:///{tmp_path / 'holter.db'}", senders)
 
 
-def test_a_server_starts_on_a_full_disk_and_shows_what_is_there(small_disk: Path) -> None:
+def test_server_starts_on_a_full_disk_and_serves_reads(small_disk: Path) -> None:
     with started("serve", "--data-dir", small_disk) as (process, url, _):
-        feeders = [Feeder(int(url.rpartition(":")[2]), "small")]
-        with feeding(feeders):
-            wait_for(lambda: feeders[0].acknowledged > 3)
+        senders = [BatchSender(int(url.rpartition(":")[2]), "small")]
+        with sending(senders):
+            wait_for(lambda: senders[0].acknowledged > 3)
         process.kill()
         process.wait()
     with (small_disk / "ballast").open("wb") as ballast:
@@ -117,14 +120,14 @@ def test_a_server_starts_on_a_full_disk_and_shows_what_is_there(small_disk: Path
         os.posix_fallocate(ballast.fileno(), 0, free.f_bavail * free.f_frsize)
     with started("serve", "--data-dir", small_disk) as (_, url, _seconds):
         (run,) = httpx.get(f"{url}/api/v1/runs", timeout=30).json()["runs"]
-        assert run["points"] == feeders[0].acknowledged * 150
+        assert run["points"] == senders[0].acknowledged * 150
         body = {"project": "p", "run": "r", "columns": {"step": [1], "a": [1]}}
         refused = httpx.post(f"{url}/api/v1/ingest", json=body, timeout=30)
         assert refused.status_code == 503
         assert "the disk of the database is full" in refused.json()["detail"]
         (small_disk / "ballast").unlink()
         wait_for(lambda: httpx.get(f"{url}/readyz", timeout=30).status_code == 200)
-    check(f"sqlite:///{small_disk / 'holter.db'}", feeders)
+    check(f"sqlite:///{small_disk / 'holter.db'}", senders)
 
 
 @pytest.fixture
@@ -142,42 +145,47 @@ def on_small_disk(
 
 
 @pytest.mark.parametrize("small_disk", [2 * SMALL], indirect=True)
-def test_a_disk_that_is_full_of_postgresqls_tables_is_as_one_of_a_file(
-    on_small_disk: tuple[str, Path], nursery: Nursery
+def test_full_disk_of_postgresql_tables_rejects_points(
+    on_small_disk: tuple[str, Path], command_runner: CommandRunner
 ) -> None:
     database, disk = on_small_disk
-    nursery.serve(database)
-    url = f"http://127.0.0.1:{nursery.port}"
-    feeders = fill_and_go_on(url, nursery.port, "the disk of the database is full", lambda: enlarge(disk))
-    assert nursery.end(signal.SIGTERM) == 0
-    check(database, feeders)
+    command_runner.serve(database)
+    url = f"http://127.0.0.1:{command_runner.port}"
+    senders = fill_and_go_on(
+        url, command_runner.port, "the disk of the database is full", lambda: enlarge(disk)
+    )
+    assert command_runner.end(signal.SIGTERM) == 0
+    check(database, senders)
 
 
 @pytest.mark.parametrize("small_disk", [LARGE], indirect=True)
-def test_a_disk_that_is_full_of_postgresqls_log_stops_it_and_nothing_acknowledged_is_lost(
-    small_disk: Path, nursery: Nursery
+def test_full_disk_of_postgresql_log_loses_nothing_acknowledged(
+    small_disk: Path, command_runner: CommandRunner
 ) -> None:
     cluster = Postgres(small_disk)
     cluster.start()
     try:
         database = cluster.url("postgres")
-        nursery.serve(database)
-        feeders = [Feeder(nursery.port, "wide", metrics=50, rows=1000, pause=0.1), Feeder(nursery.port, "r")]
-        with feeding(feeders):
-            wait_for(lambda: all(feeder.acknowledged for feeder in feeders))
+        command_runner.serve(database)
+        senders = [
+            BatchSender(command_runner.port, "wide", metrics=50, rows=1000, pause=0.1),
+            BatchSender(command_runner.port, "r"),
+        ]
+        with sending(senders):
+            wait_for(lambda: all(sender.acknowledged for sender in senders))
             ballast = small_disk / "ballast"
             with ballast.open("wb") as file:
                 free = os.statvfs(small_disk)
                 os.posix_fallocate(file.fileno(), 0, free.f_bavail * free.f_frsize - SMALL)
-            wait_for(lambda: all(feeder.answers[503] for feeder in feeders), 60)
-            assert nursery.answers("/healthz") == 200
+            wait_for(lambda: all(sender.answers[503] for sender in senders), 60)
+            assert command_runner.answers("/healthz") == 200
             cluster.stop()  # it cannot write its log, and has ended or is about to
             ballast.unlink()
             cluster.start()
-            before = [feeder.acknowledged for feeder in feeders]
-            wait_for(lambda: all(f.acknowledged > n for f, n in zip(feeders, before, strict=True)), 60)
-        assert set().union(*(feeder.answers for feeder in feeders)) <= {200, 503}
-        assert nursery.end(signal.SIGTERM) == 0
-        check(database, feeders)
+            before = [sender.acknowledged for sender in senders]
+            wait_for(lambda: all(f.acknowledged > n for f, n in zip(senders, before, strict=True)), 60)
+        assert set().union(*(sender.answers for sender in senders)) <= {200, 503}
+        assert command_runner.end(signal.SIGTERM) == 0
+        check(database, senders)
     finally:
         cluster.stop()

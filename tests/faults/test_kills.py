@@ -23,10 +23,10 @@ from holter.server.maintenance.deletion import purge
 from holter.server.migrate import upgrade
 from holter.server.store import Store
 from holter.types import SeriesKey
-from tests.faults import housework
-from tests.faults.conftest import Nursery
-from tests.faults.feeding import Feeder, assert_all_is_there, assert_in_numbers, feeding
-from tests.stored_runs import points
+from tests.faults import maintenance_program
+from tests.faults.batch_senders import BatchSender, assert_all_is_there, assert_in_numbers, sending
+from tests.faults.conftest import CommandRunner
+from tests.stored_runs import points_of
 from tests.waiting import wait_for
 
 Note = Callable[[str, object], None]
@@ -36,49 +36,51 @@ KILLS = int(os.environ.get("HOLTER_TEST_KILLS", "24")) // 4
 
 
 @pytest.mark.timeout(60 + 20 * KILLS)
-def test_a_server_killed_again_and_again_keeps_what_it_acknowledged(
-    database_url: str, nursery: Nursery, record_property: Note
+def test_repeatedly_killed_server_loses_no_acknowledged_points(
+    database_url: str, command_runner: CommandRunner, record_property: Note
 ) -> None:
     chance = random.Random(database_url.partition(":")[0])
-    feeders = [
-        Feeder(nursery.port, "small"),
-        Feeder(nursery.port, "ranks", rank=0),
-        Feeder(nursery.port, "ranks", rank=1),
-        Feeder(nursery.port, "wide", metrics=40, rows=1000),  # is compacted every few batches
+    senders = [
+        BatchSender(command_runner.port, "small"),
+        BatchSender(command_runner.port, "ranks", rank=0),
+        BatchSender(command_runner.port, "ranks", rank=1),
+        BatchSender(command_runner.port, "wide", metrics=40, rows=1000),  # is compacted every few batches
     ]
     kills = 0
-    nursery.serve(database_url)
-    with feeding(feeders):
+    command_runner.serve(database_url)
+    with sending(senders):
         while kills < KILLS:
             # before every other kill the server gets to work first, however busy the machine is
             if kills % 2:
-                news = sum(feeder.acknowledged for feeder in feeders)
-                wait_for(lambda: sum(feeder.acknowledged for feeder in feeders) > news, 60)  # noqa: B023
+                news = sum(sender.acknowledged for sender in senders)
+                wait_for(lambda: sum(sender.acknowledged for sender in senders) > news, 60)  # noqa: B023
             time.sleep(chance.expovariate(1 / 0.4))
-            assert nursery.end(signal.SIGKILL) == -signal.SIGKILL, nursery.log.read_text()[-3000:]
+            assert command_runner.end(signal.SIGKILL) == -signal.SIGKILL, command_runner.log.read_text()[
+                -3000:
+            ]
             kills += 1
-            nursery.begin("serve", "--database-url", database_url)
-    for feeder in feeders:
-        assert feeder.acknowledged > KILLS // 2
-        assert set(feeder.answers) <= {200, 503}
-    for number in chance.sample(range(feeders[0].acknowledged), min(20, feeders[0].acknowledged)):
-        feeders[0].repeat(number)
-    feeders[0].hang_up()
-    assert not feeders[0].wrong
-    assert nursery.end(signal.SIGTERM) == 0
-    nursery.begin("db", "check", "--database-url", database_url)
-    assert nursery.ended() == 0, nursery.log.read_text()[-3000:]
-    lost = sum(feeder.arrived_before for feeder in feeders)
-    sent = sum(feeder.acknowledged for feeder in feeders)
+            command_runner.begin("serve", "--database-url", database_url)
+    for sender in senders:
+        assert sender.acknowledged > KILLS // 2
+        assert set(sender.answers) <= {200, 503}
+    for number in chance.sample(range(senders[0].acknowledged), min(20, senders[0].acknowledged)):
+        senders[0].repeat(number)
+    senders[0].hang_up()
+    assert not senders[0].wrong
+    assert command_runner.end(signal.SIGTERM) == 0
+    command_runner.begin("db", "check", "--database-url", database_url)
+    assert command_runner.ended() == 0, command_runner.log.read_text()[-3000:]
+    lost = sum(sender.arrived_before for sender in senders)
+    sent = sum(sender.acknowledged for sender in senders)
     record_property("kills", kills)
     record_property("batches", sent)
     record_property("acknowledged by the receipt of a duplicate", lost)
     engine = connect(database_url)
     store = Store(engine)
     store.start()
-    assert_all_is_there(store, feeders)
+    assert_all_is_there(store, senders)
     store.compact()
-    assert_all_is_there(store, feeders)
+    assert_all_is_there(store, senders)
     store.close()
     engine.dispose()
 
@@ -91,15 +93,15 @@ def thinned(tmp_path_factory: pytest.TempPathFactory) -> dict[SeriesKey, tuple[b
     store = Store(engine)
     store.start()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(downsampling, "PART_POINTS", housework.AT_ONCE)
-        kept = points(engine, housework.make_old(store, engine, 0))
+        patch.setattr(downsampling, "PART_POINTS", maintenance_program.AT_ONCE)
+        kept = points_of(engine, maintenance_program.make_old(store, engine, 0))
     store.close()
     engine.dispose()
     return kept
 
 
 @pytest.mark.timeout(60 + 20 * KILLS)
-def test_a_store_killed_while_it_compacts_thins_and_deletes_is_whole(
+def test_store_killed_during_maintenance_is_consistent(
     database_url: str,
     tmp_path: Path,
     thinned: dict[SeriesKey, tuple[bytes, ...]],
@@ -107,7 +109,7 @@ def test_a_store_killed_while_it_compacts_thins_and_deletes_is_whole(
     record_property: Note,
 ) -> None:
     notes = tmp_path / "acknowledged"
-    program = [sys.executable, "-m", housework.__name__, database_url, str(notes), str(KILLS)]
+    program = [sys.executable, "-m", maintenance_program.__name__, database_url, str(notes), str(KILLS)]
     subprocess.run([*program, database_url[:3]], check=True, cwd=ROOT)
     acknowledged = [int(line) for line in notes.read_text().splitlines()]
     assert acknowledged == sorted(set(acknowledged))
@@ -119,22 +121,22 @@ def test_a_store_killed_while_it_compacts_thins_and_deletes_is_whole(
     assert cursor is not None
     stored = cursor.offset
     assert set(acknowledged) <= set(range(stored))
-    growing = store.accept(housework.delivery("growing", 0))
+    growing = store.accept(maintenance_program.delivery("growing", 0))
     assert growing.duplicate
     found = store.read(growing.run_id)
-    for n, key in enumerate(housework.KEYS):
-        assert np.array_equal(found[key].step, np.arange(stored * housework.ROWS))
-        values = housework.values(found[key].step, n)
+    for n, key in enumerate(maintenance_program.KEYS):
+        assert np.array_equal(found[key].step, np.arange(stored * maintenance_program.ROWS))
+        values = maintenance_program.values(found[key].step, n)
         assert found[key].value.tobytes() == values.tobytes()
         assert_in_numbers(store, growing.run_id, key, values)
     (attempt,) = store.attempts(growing.run_id)
-    assert attempt.points == stored * housework.ROWS * len(housework.KEYS)
-    monkeypatch.setattr(downsampling, "PART_POINTS", housework.AT_ONCE)
+    assert attempt.points == stored * maintenance_program.ROWS * len(maintenance_program.KEYS)
+    monkeypatch.setattr(downsampling, "PART_POINTS", maintenance_program.AT_ONCE)
     purge(engine)
-    old = housework.old_runs(engine)
+    old = maintenance_program.old_runs(engine)
     for number, run_id in sorted(old.items()):
-        housework.make_old(store, engine, number)  # where it was interrupted it goes on
-        assert points(engine, run_id) == thinned
+        maintenance_program.make_old(store, engine, number)  # where it was interrupted it goes on
+        assert points_of(engine, run_id) == thinned
     assert store.check() == []
     record_property("kills", KILLS)
     record_property("batches", stored)

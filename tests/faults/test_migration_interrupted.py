@@ -15,7 +15,7 @@ from sqlalchemy import Engine, inspect, text
 from holter.cli.main import main
 from holter.server.database import connect, writing
 from holter.server.migrate import MigrationError, check, upgrade
-from tests.faults import migrating
+from tests.faults import killed_migration
 from tests.postgres import Postgres
 from tests.waiting import wait_for
 
@@ -40,7 +40,7 @@ def tables_of(engine: Engine) -> list[str]:
 
 
 def test_kill_9_in_the_middle_of_a_migration_leaves_nothing_half_made(without_tables: str) -> None:
-    program = [sys.executable, migrating.__file__, without_tables, *map(str, MOMENTS)]
+    program = [sys.executable, killed_migration.__file__, without_tables, *map(str, MOMENTS)]
     done = subprocess.run(program, check=True, capture_output=True, text=True)
     assert done.stdout.split() == [str(-signal.SIGKILL)] * len(MOMENTS)
     engine = connect(without_tables)
@@ -51,13 +51,13 @@ def test_kill_9_in_the_middle_of_a_migration_leaves_nothing_half_made(without_ta
 
 
 def test_the_next_start_completes_what_was_interrupted(without_tables: str) -> None:
-    program = [sys.executable, migrating.__file__, without_tables, "12"]
+    program = [sys.executable, killed_migration.__file__, without_tables, "12"]
     subprocess.run(program, check=True, capture_output=True)
     assert main(["db", "check", "--database-url", without_tables]) == 0
 
 
 @pytest.mark.parametrize("command", [["serve", "--port", "0"], ["db", "upgrade"]])
-def test_a_migration_that_fails_says_so_and_changes_nothing(
+def test_failed_migration_is_reported_and_changes_nothing(
     without_tables: str, command: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     engine = connect(without_tables)

@@ -19,7 +19,7 @@ from holter.server.database import WAL_BYTES, connect, writing
 from holter.server.database.free_space import checkpoint
 from holter.server.database.sqlite import DatabasePathError, check_path
 from holter.server.store import Store, StoreLockedError
-from tests.faults.conftest import Nursery
+from tests.faults.conftest import CommandRunner
 
 
 @pytest.fixture
@@ -35,29 +35,29 @@ def linked(sqlite_url: str, tmp_path: Path) -> list[str]:
 
 def test_a_second_server_is_refused_whatever_path_it_takes_until_the_first_is_gone(
     linked: list[str],
-    nursery: Nursery,
+    command_runner: CommandRunner,
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     linked.append("sqlite:///holter.db")
-    nursery.serve(linked[0])
-    holder = nursery.child
+    command_runner.serve(linked[0])
+    holder = command_runner.child
     for address in linked:
         assert main(["serve", "--port", "0", "--database-url", address]) == 1
         said = capsys.readouterr().err
         assert f"is in use by another Holter server (process {holder} on {socket.gethostname()})" in said
         assert "Traceback" not in said
-    assert nursery.answers("/readyz") == 200
-    nursery.end(signal.SIGKILL)
+    assert command_runner.answers("/readyz") == 200
+    command_runner.end(signal.SIGKILL)
     for address in linked:
-        nursery.serve(address)
-        assert nursery.end(signal.SIGKILL) == -signal.SIGKILL
+        command_runner.serve(address)
+        assert command_runner.end(signal.SIGKILL) == -signal.SIGKILL
     assert main(["db", "check", "--database-url", linked[0]]) == 0
 
 
-def test_the_lock_file_of_a_dead_server_and_its_remains_are_no_reason_to_refuse(sqlite_url: str) -> None:
+def test_lock_file_of_a_dead_server_is_ignored(sqlite_url: str) -> None:
     lock = Path(sqlite_url.removeprefix("sqlite:///") + ".lock")
     lock.write_text("4194304000 and what not")
     engine = connect(sqlite_url)
@@ -70,7 +70,7 @@ def test_the_lock_file_of_a_dead_server_and_its_remains_are_no_reason_to_refuse(
     engine.dispose()
 
 
-def test_the_write_ahead_log_of_a_linked_file_does_not_grow_for_ever(linked: list[str]) -> None:
+def test_write_ahead_log_of_a_linked_file_is_checkpointed(linked: list[str]) -> None:
     engine = connect(linked[2])
     with writing(engine) as connection:
         connection.execute(text("CREATE TABLE heap (blob BLOB)"))
@@ -95,7 +95,7 @@ def refused(*arguments: object, capsys: pytest.CaptureFixture[str]) -> str:
 
 
 @pytest.mark.parametrize("command", [["serve", "--port", "0"], ["db", "check"]])
-def test_a_file_with_two_names_is_refused_for_its_log_lies_beside_one(
+def test_database_file_with_a_hard_link_is_refused(
     sqlite_url: str, tmp_path: Path, command: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "elsewhere").mkdir()
@@ -134,7 +134,7 @@ def mounted(source: Path, target: Path) -> Iterator[None]:
         subprocess.run(["umount", str(target)], check=True)
 
 
-def test_a_folder_that_may_not_be_written_is_said(
+def test_read_only_folder_is_reported(
     sqlite_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "data").mkdir()
@@ -147,7 +147,7 @@ def test_a_folder_that_may_not_be_written_is_said(
 
 
 def test_a_server_in_another_container_is_seen(
-    sqlite_url: str, nursery: Nursery, capsys: pytest.CaptureFixture[str]
+    sqlite_url: str, command_runner: CommandRunner, capsys: pytest.CaptureFixture[str]
 ) -> None:
     apart = ["unshare", "--pid", "--uts", "--fork", "--mount-proc", "--kill-child"]
     try:
@@ -168,18 +168,18 @@ def test_a_server_in_another_container_is_seen(
         said = refused("serve", "--port", "0", "--database-url", sqlite_url, capsys=capsys)
         assert "in use by another Holter server (process 1 on node7)" in said
         other.kill()
-    nursery.serve(sqlite_url)
+    command_runner.serve(sqlite_url)
 
 
-def test_tables_are_not_brought_to_a_new_version_under_a_server_that_knows_the_old_one(
-    sqlite_url: str, nursery: Nursery, capsys: pytest.CaptureFixture[str]
+def test_migration_is_refused_while_a_server_runs(
+    sqlite_url: str, command_runner: CommandRunner, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    nursery.serve(sqlite_url)
+    command_runner.serve(sqlite_url)
     engine = connect(sqlite_url)
     with writing(engine) as connection:  # as this server had them, before it was updated on the disk
         connection.execute(text("UPDATE alembic_version SET version_num = '0000'"))
     for command in (["serve", "--port", "0"], ["db", "upgrade"], ["db", "check"]):
         said = refused(*command, "--database-url", sqlite_url, capsys=capsys)
-        assert f"in use by another Holter server (process {nursery.child} on" in said
-    assert nursery.answers("/readyz") == 200
+        assert f"in use by another Holter server (process {command_runner.child} on" in said
+    assert command_runner.answers("/readyz") == 200
     engine.dispose()

@@ -17,8 +17,8 @@ import psutil
 from holter.server.database import connect
 from holter.server.store import Store
 from holter.types import SeriesKey
-from tests.faults.conftest import Nursery
-from tests.faults.feeding import Feeder, assert_all_is_there, feeding
+from tests.faults.batch_senders import BatchSender, assert_all_is_there, sending
+from tests.faults.conftest import CommandRunner
 from tests.stored_runs import delivery
 from tests.waiting import wait_for
 
@@ -28,7 +28,7 @@ ROOM = 48 * 2**20
 FREE = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
 
 
-def test_a_look_without_memory_costs_no_point(database_url: str, nursery: Nursery) -> None:
+def test_analysis_out_of_memory_loses_no_points(database_url: str, command_runner: CommandRunner) -> None:
     engine = connect(database_url)
     store = Store(engine)
     store.start()
@@ -37,12 +37,12 @@ def test_a_look_without_memory_costs_no_point(database_url: str, nursery: Nurser
     large = store.accept(delivery(steps, {key: np.sin(steps) for key in keys}, batch_id="x"))
     store.compact()
     store.close()
-    nursery.serve(database_url)
-    server = psutil.Process(nursery.child)
-    url = f"http://127.0.0.1:{nursery.port}/api/v1"
+    command_runner.serve(database_url)
+    server = psutil.Process(command_runner.child)
+    url = f"http://127.0.0.1:{command_runner.port}/api/v1"
     question = {"metric": [str(key) for key in keys], "points": str(100_000)}
-    feeders = [Feeder(nursery.port, "small")]
-    with feeding(feeders), httpx.Client(base_url=url, timeout=60) as client:
+    senders = [BatchSender(command_runner.port, "small")]
+    with sending(senders), httpx.Client(base_url=url, timeout=60) as client:
 
         def look(_: int = 0) -> int:
             try:
@@ -50,24 +50,24 @@ def test_a_look_without_memory_costs_no_point(database_url: str, nursery: Nurser
             except httpx.TransportError:
                 return 0
 
-        wait_for(lambda: feeders[0].acknowledged > 3)
+        wait_for(lambda: senders[0].acknowledged > 3)
         server.rlimit(resource.RLIMIT_AS, (server.memory_info().vms + ROOM, resource.RLIM_INFINITY))
         with ThreadPoolExecutor(4) as people:
             seen = set(people.map(look, range(8)))
         assert seen & {0, 500, 503}, seen
         if has_ended(server):
-            assert nursery.ended() in {-signal.SIGABRT, -signal.SIGSEGV}
-            nursery.serve(database_url)
+            assert command_runner.ended() in {-signal.SIGABRT, -signal.SIGSEGV}
+            command_runner.serve(database_url)
         else:
             server.rlimit(resource.RLIMIT_AS, FREE)
-        acknowledged = feeders[0].acknowledged
-        wait_for(lambda: feeders[0].acknowledged > acknowledged + 3)
+        acknowledged = senders[0].acknowledged
+        wait_for(lambda: senders[0].acknowledged > acknowledged + 3)
         assert look() == 200
-    assert set(feeders[0].answers) <= {200, 500, 503}
-    assert nursery.end(signal.SIGTERM) == 0
+    assert set(senders[0].answers) <= {200, 500, 503}
+    assert command_runner.end(signal.SIGTERM) == 0
     store = Store(engine)
     store.start()
-    assert_all_is_there(store, feeders)
+    assert_all_is_there(store, senders)
     store.close()
     engine.dispose()
 

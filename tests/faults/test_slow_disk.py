@@ -16,7 +16,7 @@ from holter.server.read_models.runs import RunReader
 from holter.server.store import Receipt, Store
 from holter.types import Batch, Column, Delivery, SeriesKey
 from tests.api.running import started
-from tests.faults.feeding import Feeder
+from tests.faults.batch_senders import BatchSender
 from tests.waiting import wait_for
 
 CLIENTS = 64
@@ -80,27 +80,27 @@ def test_many_clients_share_the_wait_for_a_slow_disk(slow: Store, commits: list[
     assert slowest[0] < 2.0
 
 
-def test_a_server_that_is_told_to_end_answers_what_it_has_taken(sqlite_url: str) -> None:
+def test_stopping_server_answers_accepted_requests(sqlite_url: str) -> None:
     with started("serve", "--database-url", sqlite_url) as (process, url, _):
         port = int(url.rpartition(":")[2])
-        feeders = [Feeder(port, f"r{n}") for n in range(4)]
+        senders = [BatchSender(port, f"r{n}") for n in range(4)]
         try:
-            for feeder in feeders:
-                feeder.start()
-            wait_for(lambda: all(feeder.acknowledged > 5 for feeder in feeders))
+            for sender in senders:
+                sender.start()
+            wait_for(lambda: all(sender.acknowledged > 5 for sender in senders))
             process.send_signal(signal.SIGTERM)
             assert process.wait(15) == 0
         finally:
-            for feeder in feeders:
-                feeder.patience = 0
-                feeder.end()
-    for feeder in feeders:
-        feeder.join(10)
-    assert set().union(*(feeder.answers for feeder in feeders)) <= {200, 503}
+            for sender in senders:
+                sender.patience = 0
+                sender.end()
+    for sender in senders:
+        sender.join(10)
+    assert set().union(*(sender.answers for sender in senders)) <= {200, 503}
     engine = connect(sqlite_url)
     store = Store(engine)
     runs = {run["name"]: run["points"] for run in RunReader(engine, store).runs()}
     # nothing was stored of which nobody was told
-    assert runs == {feeder.run_name: feeder.acknowledged * 150 for feeder in feeders}
+    assert runs == {sender.run_name: sender.acknowledged * 150 for sender in senders}
     assert store.check() == []
     engine.dispose()

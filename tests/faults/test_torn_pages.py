@@ -75,9 +75,7 @@ def damaged_is_said(url: str) -> bool:
         engine.dispose()
 
 
-def test_a_torn_write_ahead_log_ends_before_the_tear_and_all_before_it_is_whole(
-    sqlite_url: str, tmp_path: Path
-) -> None:
+def test_torn_write_ahead_log_is_valid_up_to_the_tear(sqlite_url: str, tmp_path: Path) -> None:
     chance = random.Random(7)
     file = Path(sqlite_url.removeprefix("sqlite:///"))
     engine = connect(sqlite_url)
@@ -115,9 +113,7 @@ def read_or_nothing(url: str) -> int | None:
     return read(url) if there else 0
 
 
-def test_a_torn_page_of_the_file_is_found_and_nothing_read_from_it_is_wrong(
-    sqlite_url: str, tmp_path: Path
-) -> None:
+def test_torn_page_of_sqlite_is_found_and_never_read_as_points(sqlite_url: str, tmp_path: Path) -> None:
     chance = random.Random(8)
     fill(sqlite_url)
     whole = Path(sqlite_url.removeprefix("sqlite:///")).read_bytes()

@@ -1,4 +1,4 @@
-"""Stores that the real clients wrote (data/make.py), unpacked where a test may have them for itself."""
+"""Files that the real clients of trackers wrote (data/make.py), unpacked for each test."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ DATA = Path(__file__).parent / "data"
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> Path:
+def tracker_files(tmp_path: Path) -> Path:
     """A folder with `mlflow.db`, `mlruns`, `trackio/llm.db` and `neptune`."""
-    folder = tmp_path / "kept"
+    folder = tmp_path / "trackers"
     (folder / "trackio").mkdir(parents=True)
     (folder / "mlflow.db").write_bytes(gzip.decompress((DATA / "mlflow.db.gz").read_bytes()))
     (folder / "trackio" / "llm.db").write_bytes(gzip.decompress((DATA / "trackio-llm.db.gz").read_bytes()))

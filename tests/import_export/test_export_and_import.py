@@ -32,8 +32,8 @@ from holter.server.maintenance.horizon import load_horizon
 from holter.server.models import PlannedEventRow, RunRecord
 from holter.server.store import Store
 from tests.api.running import Printed
-from tests.import_export.exported_runs import COMPLETE, bring, odd_run, runs, write
-from tests.stored_runs import LOSS, RANKED, add_incident, delivery, number_of, points, said
+from tests.import_export.exported_runs import COMPLETE, import_into, odd_run, random_batches, write_export
+from tests.stored_runs import LOSS, RANKED, add_incident, delivery, metadata_of, points_of, run_id_of
 from tests.stores import running
 
 NUMBERS = count()
@@ -50,7 +50,7 @@ def other(sqlite_template: Path, tmp_path: Path) -> Iterator[Engine]:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_a_run_comes_back_bit_for_bit_and_a_second_import_changes_nothing(
+def test_export_and_import_are_lossless_and_idempotent(
     engine: Engine, other: Engine, form: str, tmp_path: Path
 ) -> None:
     with running(engine) as store:
@@ -61,68 +61,68 @@ def test_a_run_comes_back_bit_for_bit_and_a_second_import_changes_nothing(
         planned = {"said": {"kind": ["stall"], "from_step": 7}, "added_at": 1.5, "added_by": "ana"}
         connection.execute(insert(PlannedEventRow).values(project_id=project, run_id=run_id, **planned))
     add_incident(engine, run_id, start=100, end=140)
-    file = write(engine, run_id, form, tmp_path / f"a.{form}")
-    done = bring(other, file, project="llm")
+    file = write_export(engine, run_id, form, tmp_path / f"a.{form}")
+    done = import_into(other, file, project="llm")
     assert (done.project, done.run, done.points, done.duplicate) == ("llm", "a", 615, False)
-    assert points(other, number_of(other, "a")) == points(engine, run_id)
+    assert points_of(other, run_id_of(other, "a")) == points_of(engine, run_id)
     if form in COMPLETE:
-        assert said(other, number_of(other, "a")) == said(engine, run_id)
+        assert metadata_of(other, run_id_of(other, "a")) == metadata_of(engine, run_id)
         stated = Store(engine).config(run_id)
         assert len(stated) == 2
-        assert Store(other).config(number_of(other, "a")) == stated
+        assert Store(other).config(run_id_of(other, "a")) == stated
     assert Store(other).check() == []
-    before = points(other, number_of(other, "a"))
-    assert bring(other, file, project="llm").duplicate
-    assert points(other, number_of(other, "a")) == before
+    before = points_of(other, run_id_of(other, "a"))
+    assert import_into(other, file, project="llm").duplicate
+    assert points_of(other, run_id_of(other, "a")) == before
     with running(other) as store:  # and the run goes on
         again = store.accept(delivery(np.array([601]), {LOSS: np.array([1.0])}, batch_id="on", attempt="8"))
         assert again.attempt == 8
 
 
-def test_a_thinned_run_stays_known_as_thinned(engine: Engine, other: Engine, tmp_path: Path) -> None:
+def test_downsampled_run_is_imported_as_downsampled(engine: Engine, other: Engine, tmp_path: Path) -> None:
     steps = np.arange(20_000)
     with running(engine) as store:
         run_id = store.accept(delivery(steps, {LOSS: np.cos(steps)}, batch_id="0")).run_id
         add_incident(engine, run_id, start=100, end=140)
         downsample_run(engine, run_id, 100, 1.7e9)
-    bring(other, write(engine, run_id, "parquet", tmp_path / "a.parquet"))
-    (was,), (now,) = Store(engine).series(run_id), Store(other).series(number_of(other, "a"))
+    import_into(other, write_export(engine, run_id, "parquet", tmp_path / "a.parquet"))
+    (was,), (now,) = Store(engine).series(run_id), Store(other).series(run_id_of(other, "a"))
     assert now == was
     assert now.logged == 20_000 > now.points
-    assert load_horizon(other, number_of(other, "a")) == load_horizon(engine, run_id)
+    assert load_horizon(other, run_id_of(other, "a")) == load_horizon(engine, run_id)
     assert Store(other).check() == []
 
 
-def test_another_run_of_that_name_is_not_touched(engine: Engine, tmp_path: Path) -> None:
+def test_import_does_not_change_a_run_of_the_same_name(engine: Engine, tmp_path: Path) -> None:
     with running(engine) as store:
         run_id = odd_run(store)
-    file = write(engine, run_id, "json", tmp_path / "a.json")
+    file = write_export(engine, run_id, "json", tmp_path / "a.json")
     with pytest.raises(
         ImportRefusedError, match=r"a run llm/a exists already: give it another name with --run"
     ):
-        bring(engine, file)
-    assert bring(engine, file, run="copy").run == "copy"
-    assert points(engine, number_of(engine, "copy")) == points(engine, run_id)
+        import_into(engine, file)
+    assert import_into(engine, file, run="copy").run == "copy"
+    assert points_of(engine, run_id_of(engine, "copy")) == points_of(engine, run_id)
 
 
-def test_an_import_that_was_cut_short_goes_on(
+def test_interrupted_import_is_continued(
     engine: Engine, other: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with running(engine) as store:
         run_id = odd_run(store)
-    file = write(engine, run_id, "parquet", tmp_path / "a.parquet")
+    file = write_export(engine, run_id, "parquet", tmp_path / "a.parquet")
     with running(other) as store:
         accept, taken = store.accept, count()
         with monkeypatch.context() as patch:
             patch.setattr(store, "accept", lambda one: accept(one) if next(taken) < 1 else store.nothing())
             with pytest.raises(AttributeError):
                 LocalImportTarget(ImportContext(engine=other, store=store)).file(file)
-    assert not bring(other, file).duplicate
-    assert points(other, number_of(other, "a")) == points(engine, run_id)
-    assert said(other, number_of(other, "a")) == said(engine, run_id)
+    assert not import_into(other, file).duplicate
+    assert points_of(other, run_id_of(other, "a")) == points_of(engine, run_id)
+    assert metadata_of(other, run_id_of(other, "a")) == metadata_of(engine, run_id)
 
 
-def test_a_long_series_comes_in_pieces(engine: Engine, other: Engine, tmp_path: Path) -> None:
+def test_long_series_is_exported_in_parts(engine: Engine, other: Engine, tmp_path: Path) -> None:
     size = PIECE_POINTS * 2 + 17
     with running(engine) as store:
         steps = np.arange(size)
@@ -133,8 +133,8 @@ def test_a_long_series_comes_in_pieces(engine: Engine, other: Engine, tmp_path: 
         parts = list(one.content)
     assert max(map(len, parts)) < 0.6 * sum(map(len, parts))
     (tmp_path / "a.parquet").write_bytes(b"".join(parts))
-    bring(other, tmp_path / "a.parquet")
-    assert points(other, number_of(other, "a")) == points(engine, run_id)
+    import_into(other, tmp_path / "a.parquet")
+    assert points_of(other, run_id_of(other, "a")) == points_of(engine, run_id)
 
 
 @settings(
@@ -142,8 +142,10 @@ def test_a_long_series_comes_in_pieces(engine: Engine, other: Engine, tmp_path: 
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-@given(runs(), st.sampled_from(FORMATS))
-def test_store_to_file_to_store_is_the_same(engine: Engine, tmp_path: Path, batches: list, form: str) -> None:
+@given(random_batches(), st.sampled_from(FORMATS))
+def test_random_runs_survive_export_and_import(
+    engine: Engine, tmp_path: Path, batches: list, form: str
+) -> None:
     name = f"run-{next(NUMBERS)}"
     with running(engine) as store:
         for at, (attempt, steps, values, times) in enumerate(batches):
@@ -154,17 +156,19 @@ def test_store_to_file_to_store_is_the_same(engine: Engine, tmp_path: Path, batc
             (tmp_path / name).write_bytes(b"".join(file.content))
         place = LocalImportTarget(ImportContext(engine=engine, store=store))
         place.file(tmp_path / name, project="copies", run=f"{name}-copy")
-        assert points(engine, number_of(engine, f"{name}-copy")) == points(engine, run_id)
+        assert points_of(engine, run_id_of(engine, f"{name}-copy")) == points_of(engine, run_id)
         if form in COMPLETE:
             ours = {"project": "copies"}
-            assert said(engine, number_of(engine, f"{name}-copy")) == said(engine, run_id) | ours
+            assert (
+                metadata_of(engine, run_id_of(engine, f"{name}-copy")) == metadata_of(engine, run_id) | ours
+            )
         assert store.check() == []
 
 
-def test_a_parquet_file_is_a_plain_table_that_says_what_it_is(engine: Engine, tmp_path: Path) -> None:
+def test_parquet_file_is_a_plain_table_with_metadata(engine: Engine, tmp_path: Path) -> None:
     with running(engine) as store:
         run_id = odd_run(store)
-    file = write(engine, run_id, "parquet", tmp_path / "a.parquet")
+    file = write_export(engine, run_id, "parquet", tmp_path / "a.parquet")
     table = parquet.read_table(file)
     assert table.schema.names == ["attempt", "step", "time", "metric", "labels", "value", "superseded"]
     assert set(table["metric"].to_pylist()) == {"loss", "lr", "step_time"}
@@ -174,12 +178,12 @@ def test_a_parquet_file_is_a_plain_table_that_says_what_it_is(engine: Engine, tm
     assert [attempt["number"] for attempt in head["run"]["attempts"]] == [0, 7]
 
 
-def test_a_table_that_others_wrote_is_imported_by_its_columns(sqlite_engine: Engine, tmp_path: Path) -> None:
+def test_parquet_table_of_another_program_is_imported(sqlite_engine: Engine, tmp_path: Path) -> None:
     file = tmp_path / "theirs.parquet"
     parquet.write_table(pa.table({"step": [2, 1], "metric": ["loss", "loss"], "value": [2.0, None]}), file)
-    done = bring(sqlite_engine, file)
+    done = import_into(sqlite_engine, file)
     assert (done.project, done.run) == ("default", "theirs")
-    series = Store(sqlite_engine).read(number_of(sqlite_engine, "theirs"))[LOSS]
+    series = Store(sqlite_engine).read(run_id_of(sqlite_engine, "theirs"))[LOSS]
     assert series.step.tolist() == [1, 2]
     assert np.isnan(series.value[0])
     assert series.value[1] == 2.0
@@ -203,39 +207,37 @@ def test_a_table_that_others_wrote_is_imported_by_its_columns(sqlite_engine: Eng
         (b"\xff\xfe\x00", "not a file of holter export"),
     ],
 )
-def test_what_is_no_export_is_refused_with_its_place(
+def test_invalid_file_is_refused_with_the_location(
     sqlite_engine: Engine, tmp_path: Path, content: bytes, reason: str
 ) -> None:
     (tmp_path / "a").write_bytes(content)
     with pytest.raises(ImportRefusedError, match=f"(?s)a.*{reason}"):
-        bring(sqlite_engine, tmp_path / "a")
+        import_into(sqlite_engine, tmp_path / "a")
 
 
 @pytest.mark.parametrize("form", COMPLETE)
-def test_a_file_that_was_cut_or_damaged_is_never_taken_for_whole(
+def test_truncated_or_damaged_file_is_rejected(
     sqlite_engine: Engine, other: Engine, tmp_path: Path, form: str
 ) -> None:
     with running(sqlite_engine) as store:
         run_id = odd_run(store)
-    whole = write(sqlite_engine, run_id, form, tmp_path / "a").read_bytes()
+    whole = write_export(sqlite_engine, run_id, form, tmp_path / "a").read_bytes()
     for size in (len(whole) // 3, len(whole) - 5):
         (tmp_path / "cut").write_bytes(whole[:size])
         with pytest.raises(ImportRefusedError):
-            bring(other, tmp_path / "cut")
+            import_into(other, tmp_path / "cut")
 
 
-def test_a_document_that_was_laid_out_anew_is_read_too(
-    sqlite_engine: Engine, other: Engine, tmp_path: Path
-) -> None:
+def test_reformatted_json_document_is_imported(sqlite_engine: Engine, other: Engine, tmp_path: Path) -> None:
     with running(sqlite_engine) as store:
         run_id = odd_run(store)
-    file = write(sqlite_engine, run_id, "json", tmp_path / "a.json")
+    file = write_export(sqlite_engine, run_id, "json", tmp_path / "a.json")
     file.write_text(json.dumps(json.loads(file.read_text()), indent=1))
-    bring(other, file)
-    assert points(other, number_of(other, "a")) == points(sqlite_engine, run_id)
+    import_into(other, file)
+    assert points_of(other, run_id_of(other, "a")) == points_of(sqlite_engine, run_id)
 
 
-def test_the_commands_say_what_they_did(
+def test_export_and_import_commands_report_results(
     holter: Printed, sqlite_engine: Engine, sqlite_url: str, tmp_path: Path
 ) -> None:
     with running(sqlite_engine) as store:
@@ -256,13 +258,13 @@ def test_the_commands_say_what_they_did(
     assert "one file at a time" in holter("import", file, file, "--run", "x", *fresh)[2]
 
 
-def test_a_dry_run_says_what_a_file_holds_and_stores_nothing(
+def test_dry_run_describes_a_file_and_stores_nothing(
     holter: Printed, sqlite_engine: Engine, tmp_path: Path
 ) -> None:
     with running(sqlite_engine) as store:
         run_id = odd_run(store)
     add_incident(sqlite_engine, run_id, start=100, end=140)
-    file = write(sqlite_engine, run_id, "parquet", tmp_path / "a.parquet")
+    file = write_export(sqlite_engine, run_id, "parquet", tmp_path / "a.parquet")
     code, printed, complaint = holter("import", "--dry-run", file, "--data-dir", tmp_path / "fresh")
     assert (code, complaint) == (0, "")
     assert printed == f"{file}: llm/a: 615 points, 3 series, 2 attempts, 1 incident would be taken\n"
@@ -272,7 +274,7 @@ def test_a_dry_run_says_what_a_file_holds_and_stores_nothing(
     assert (code, "line 2: value: expected a number" in complaint) == (1, True)
 
 
-def test_an_export_has_its_name_once_it_is_whole(
+def test_export_gets_its_name_when_complete(
     holter: Printed, sqlite_engine: Engine, sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with running(sqlite_engine) as store:
@@ -302,8 +304,10 @@ def test_exports_are_read_by_other_programs_as_they_are(sqlite_engine: Engine, t
         run_id = odd_run(store)
     expected = Store(sqlite_engine).read(run_id)[LOSS]
     frames = {
-        "parquet": pandas.read_parquet(write(sqlite_engine, run_id, "parquet", tmp_path / "a.parquet")),
-        "csv": pandas.read_csv(write(sqlite_engine, run_id, "csv", tmp_path / "a.csv")),
+        "parquet": pandas.read_parquet(
+            write_export(sqlite_engine, run_id, "parquet", tmp_path / "a.parquet")
+        ),
+        "csv": pandas.read_csv(write_export(sqlite_engine, run_id, "csv", tmp_path / "a.csv")),
     }
     for form, frame in frames.items():
         loss = frame[frame["metric"] == "loss"]
@@ -313,18 +317,18 @@ def test_exports_are_read_by_other_programs_as_they_are(sqlite_engine: Engine, t
         assert loss["superseded"].astype(bool).sum() == 600  # attempt 7 went back behind them
 
 
-def test_a_part_of_an_export_that_says_it_is_whole_is_refused(
+def test_modified_export_with_original_metadata_is_refused(
     sqlite_engine: Engine, other: Engine, tmp_path: Path
 ) -> None:
     with running(sqlite_engine) as store:
         run_id = odd_run(store)
-    whole = parquet.read_table(write(sqlite_engine, run_id, "parquet", tmp_path / "whole.parquet"))
+    whole = parquet.read_table(write_export(sqlite_engine, run_id, "parquet", tmp_path / "whole.parquet"))
     some = whole.filter(pc.less(whole["step"], 100))
     parquet.write_table(some, tmp_path / "some.parquet")
     with pytest.raises(ImportRefusedError, match=r"does not match its points .* remove `holter`"):
-        bring(other, tmp_path / "some.parquet")
+        import_into(other, tmp_path / "some.parquet")
     parquet.write_table(some.replace_schema_metadata(), tmp_path / "some.parquet")
-    assert bring(other, tmp_path / "some.parquet").points == some.num_rows
+    assert import_into(other, tmp_path / "some.parquet").points == some.num_rows
     assert Store(other).check() == []
 
 
@@ -338,10 +342,10 @@ def test_a_part_of_an_export_that_says_it_is_whole_is_refused(
         ({"labels": ["rank 3"]}, "labels 'rank 3': expected a JSON object"),
     ],
 )
-def test_a_column_that_is_not_what_it_should_be_is_named(
+def test_invalid_column_is_named(
     sqlite_engine: Engine, tmp_path: Path, column: dict[str, object], reason: str
 ) -> None:
     file = tmp_path / "theirs.parquet"
     parquet.write_table(pa.table({"step": [1], "metric": ["loss"], "value": [1.0]} | column), file)
     with pytest.raises(ImportRefusedError, match=reason):
-        bring(sqlite_engine, file)
+        import_into(sqlite_engine, file)

@@ -34,8 +34,8 @@ from holter.server.store import Store
 from holter.settings import Settings
 from tests.api.conftest import Serve
 from tests.api.running import Printed, started
-from tests.import_export.exported_runs import COMPLETE, odd_run, runs, write
-from tests.stored_runs import LOSS, RANKED, add_incident, delivery, number_of, points, said
+from tests.import_export.exported_runs import COMPLETE, odd_run, random_batches, write_export
+from tests.stored_runs import LOSS, RANKED, add_incident, delivery, metadata_of, points_of, run_id_of
 from tests.stores import running
 from tests.waiting import wait_for
 
@@ -50,7 +50,7 @@ def source(sqlite_engine: Engine, tmp_path: Path) -> Path:
         run_id = odd_run(store)
     add_incident(sqlite_engine, run_id, start=100, end=140)
     for form in FORMATS:
-        write(sqlite_engine, run_id, form, tmp_path / f"a.{form}")
+        write_export(sqlite_engine, run_id, form, tmp_path / f"a.{form}")
     return tmp_path
 
 
@@ -83,7 +83,7 @@ def notes(engine: Engine) -> list[str]:
 
 @both
 @pytest.mark.parametrize("form", FORMATS)
-def test_a_run_comes_through_a_server_bit_for_bit_and_once(
+def test_import_through_a_server_is_lossless_and_idempotent(
     sqlite_engine: Engine, live: Running, source: Path, form: str
 ) -> None:
     context, address = live
@@ -94,21 +94,21 @@ def test_a_run_comes_through_a_server_bit_for_bit_and_once(
     assert (done.project, done.run, done.points, done.duplicate) == ("llm", "a", 615, False)
     assert (again.run_id, again.points, again.duplicate) == (done.run_id, 0, True)
     assert heard[0] > 0
-    was, now = number_of(sqlite_engine, "a"), number_of(context.engine, "a")
-    assert points(context.engine, now) == points(sqlite_engine, was)
+    was, now = run_id_of(sqlite_engine, "a"), run_id_of(context.engine, "a")
+    assert points_of(context.engine, now) == points_of(sqlite_engine, was)
     if form in COMPLETE:
-        assert said(context.engine, now) == said(sqlite_engine, was)
+        assert metadata_of(context.engine, now) == metadata_of(sqlite_engine, was)
     assert context.store.check() == []
     assert notes(context.engine) == []
 
 
 @both
-def test_nobody_judges_a_run_whose_incidents_came_along(live: Running, source: Path) -> None:
+def test_imported_incidents_are_not_reanalysed(live: Running, source: Path) -> None:
     context, address = live
     with HttpImportTarget(ServerAddress(address)) as sender:
         sender.file(source / "a.parquet")
         sender.file(source / "a.csv", run="plain")
-    whole, plain = number_of(context.engine, "a"), number_of(context.engine, "plain")
+    whole, plain = run_id_of(context.engine, "a"), run_id_of(context.engine, "plain")
 
     def looked_at() -> set[int]:
         with reading(context.engine) as connection:
@@ -131,7 +131,7 @@ def test_nobody_judges_a_run_whose_incidents_came_along(live: Running, source: P
 
 
 @both
-def test_whoever_goes_before_the_end_leaves_a_run_that_says_so_and_goes_on(
+def test_interrupted_import_is_marked_and_continued(
     sqlite_engine: Engine, live: Running, source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     context, address = live
@@ -157,13 +157,13 @@ def test_whoever_goes_before_the_end_leaves_a_run_that_says_so_and_goes_on(
         done = sender.file(source / "a.parquet")
     assert (done.duplicate, done.whole) == (False, True)
     assert notes(context.engine) == []
-    was, now = number_of(sqlite_engine, "a"), number_of(context.engine, "a")
-    assert points(context.engine, now) == points(sqlite_engine, was)
-    assert said(context.engine, now) == said(sqlite_engine, was)
+    was, now = run_id_of(sqlite_engine, "a"), run_id_of(context.engine, "a")
+    assert points_of(context.engine, now) == points_of(sqlite_engine, was)
+    assert metadata_of(context.engine, now) == metadata_of(sqlite_engine, was)
 
 
 @sqlite
-def test_an_upload_that_ends_in_the_middle_leaves_nothing(live: Running, source: Path) -> None:
+def test_interrupted_upload_leaves_nothing(live: Running, source: Path) -> None:
     context, address = live
 
     def cut() -> Iterator[bytes]:
@@ -196,7 +196,7 @@ def test_an_upload_that_ends_in_the_middle_leaves_nothing(live: Running, source:
          b'"time":[null],"value":[1]}\n]}\n', {}, 422, "missing required field `identity`"),
     ],
 )  # fmt: skip
-def test_what_is_refused_says_why_and_leaves_nothing(
+def test_refused_import_gives_the_reason_and_leaves_nothing(
     live: Running, content: bytes, params: dict[str, str], status: int, reason: str
 ) -> None:
     context, address = live
@@ -207,7 +207,7 @@ def test_what_is_refused_says_why_and_leaves_nothing(
 
 
 @sqlite
-def test_of_a_file_that_is_wrong_at_its_end_nothing_stays(live: Running) -> None:
+def test_invalid_end_of_a_file_leaves_nothing(live: Running) -> None:
     context, address = live
     lines = [f"loss,{step},1\n" for step in range(40_000)]
     content = "metric,step,value\n" + "".join(lines) + "loss,end,1\n"
@@ -238,7 +238,7 @@ def test_bounds_and_headers(serve: Serve, sqlite_url: str) -> None:
         assert foreign.status_code == 403
 
 
-def test_one_file_at_a_time_and_the_others_wait(live_sqlite: Running, source: Path) -> None:
+def test_imports_are_processed_one_at_a_time(live_sqlite: Running, source: Path) -> None:
     _, address = live_sqlite
     done: list[str] = []
 
@@ -267,7 +267,7 @@ def live_sqlite(serve: Serve, sqlite_template: Path, tmp_path: Path) -> Iterator
         yield running_server
 
 
-def test_a_quota_slows_an_import_or_refuses_it_whole(live_sqlite: Running, source: Path) -> None:
+def test_quota_slows_an_import_or_rejects_it_completely(live_sqlite: Running, source: Path) -> None:
     context, address = live_sqlite
     with HttpImportTarget(ServerAddress(address)) as sender:
         with pytest.raises(ImportRejectedError, match="max_series_per_run"):
@@ -294,7 +294,7 @@ def test_the_command_finds_the_server_that_has_the_file(
     assert (code, complaint) == (0, "")  # and without one it goes on by itself
 
 
-def test_who_has_the_file_and_does_not_listen_is_named(
+def test_lock_owner_without_address_is_named(
     holter: Printed, source: Path, sqlite_url: str, sqlite_engine: Engine
 ) -> None:
     with running(sqlite_engine):
@@ -302,7 +302,7 @@ def test_who_has_the_file_and_does_not_listen_is_named(
     assert (code, "in use by another Holter server (process" in complaint) == (1, True)
 
 
-def test_a_login_needs_a_token_and_says_so(
+def test_import_through_a_server_with_login_needs_a_token(
     holter: Printed, serve: Serve, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     where = ("--data-dir", tmp_path / "guarded")
@@ -318,7 +318,7 @@ def test_a_login_needs_a_token_and_says_so(
         assert holter("import", source / "a.csv", "--server", address)[0] == 0
 
 
-def test_what_is_no_server_is_named(holter: Printed, source: Path) -> None:
+def test_non_holter_server_is_reported(holter: Printed, source: Path) -> None:
     for server, reason in (
         ("http://127.0.0.1:1", "http://127.0.0.1:1: [Errno"),
         ("127.0.0.1:8765", "expected http://HOST or https://HOST"),
@@ -334,9 +334,9 @@ def test_what_is_no_server_is_named(holter: Printed, source: Path) -> None:
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-@given(runs(), st.sampled_from(FORMATS), st.booleans())
+@given(random_batches(), st.sampled_from(FORMATS), st.booleans())
 @both
-def test_any_run_goes_round_through_a_server_and_back(
+def test_random_runs_survive_import_and_export_through_a_server(
     live: Running, sqlite_engine: Engine, tmp_path: Path, batches: list, form: str, ended: bool
 ) -> None:
     context, address = live
@@ -352,23 +352,26 @@ def test_any_run_goes_round_through_a_server_and_back(
     if ended:
         with writing(sqlite_engine) as connection:
             connection.execute(update(RunRecord).where(RunRecord.id == run_id).values(finished_at=1.8e9))
-    file = write(sqlite_engine, run_id, form, tmp_path / f"{name}.{form}")
+    file = write_export(sqlite_engine, run_id, form, tmp_path / f"{name}.{form}")
     with HttpImportTarget(ServerAddress(address)) as sender:
         done = sender.file(file, project="llm")
-    there = number_of(context.engine, name)
-    assert points(context.engine, there) == points(sqlite_engine, run_id)
+    there = run_id_of(context.engine, name)
+    assert points_of(context.engine, there) == points_of(sqlite_engine, run_id)
     back = httpx.get(f"{address}/api/v1/runs/{done.run_id}/export", params={"format": form}, timeout=60)
     (tmp_path / f"back.{form}").write_bytes(back.content)
     with running(sqlite_engine) as store:
         here = LocalImportTarget(ImportContext(engine=sqlite_engine, store=store))
         again = here.file(tmp_path / f"back.{form}", project=f"back {uuid4().hex}", run=f"{name} again")
-    assert points(sqlite_engine, number_of(sqlite_engine, again.run)) == points(sqlite_engine, run_id)
+    assert points_of(sqlite_engine, run_id_of(sqlite_engine, again.run)) == points_of(sqlite_engine, run_id)
     if form in COMPLETE:
         ours = {"project": again.project}
-        assert said(sqlite_engine, number_of(sqlite_engine, again.run)) == said(sqlite_engine, run_id) | ours
+        assert (
+            metadata_of(sqlite_engine, run_id_of(sqlite_engine, again.run))
+            == metadata_of(sqlite_engine, run_id) | ours
+        )
 
 
-def test_the_clock_of_a_run_that_was_imported_is_when_it_came(live_sqlite: Running, source: Path) -> None:
+def test_imported_run_is_updated_at_its_arrival(live_sqlite: Running, source: Path) -> None:
     context, address = live_sqlite
     before = time.time()
     with HttpImportTarget(ServerAddress(address)) as sender:

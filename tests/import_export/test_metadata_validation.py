@@ -17,7 +17,7 @@ from holter.server.import_export.import_targets import LocalImportTarget
 from holter.server.import_export.run_metadata import export_metadata
 from holter.server.import_export.validation import validate_metadata
 from holter.server.models import PlannedEventRow, RunRecord
-from tests.import_export.exported_runs import odd_run, write
+from tests.import_export.exported_runs import odd_run, write_export
 from tests.stored_runs import add_incident
 from tests.stores import running
 
@@ -37,7 +37,7 @@ def about(sqlite_engine: Engine) -> dict[str, Any]:
     return said
 
 
-def test_what_an_export_says_is_right(about: dict[str, Any]) -> None:
+def test_exported_metadata_is_valid(about: dict[str, Any]) -> None:
     assert validate_metadata(about) == about | {"partial": False}
 
 
@@ -75,7 +75,7 @@ def place(*names: str | int) -> Callable[[Any, Any], None]:
         (place("incidents", 0, "events", 0, "type"), "sung", "incidents.events.type: expected one of opened"),
     ],
 )
-def test_what_is_wrong_is_named(
+def test_invalid_metadata_is_named(
     about: dict[str, Any], where: Callable[[Any, Any], None], value: object, reason: str
 ) -> None:
     where(said := copy.deepcopy(about), value)
@@ -83,12 +83,10 @@ def test_what_is_wrong_is_named(
         validate_metadata(said)
 
 
-def test_what_the_database_will_not_keep_leaves_nothing(
-    engine: Engine, sqlite_engine: Engine, tmp_path: Path
-) -> None:
+def test_unstorable_metadata_leaves_nothing(engine: Engine, sqlite_engine: Engine, tmp_path: Path) -> None:
     with running(sqlite_engine) as store:
         run_id = odd_run(store, "twice")
-    file = write(sqlite_engine, run_id, "json", tmp_path / "twice.json")
+    file = write_export(sqlite_engine, run_id, "json", tmp_path / "twice.json")
     head, _, rest = file.read_text().partition("\n")
     said = json.loads(head + "]}")
     said["run"]["attempts"] *= 2  # each is there once

@@ -68,16 +68,14 @@ def counts(taken: Sequence[TrackerImportResult]) -> list[tuple[str, int, int]]:
 
 
 @pytest.mark.parametrize("name", SOURCES)
-def test_everything_comes_over_once_and_a_second_import_changes_nothing(
-    engine: Engine, kept: Path, name: str
-) -> None:
-    first = bring(engine, kept / name)
+def test_tracker_import_is_complete_and_idempotent(engine: Engine, tracker_files: Path, name: str) -> None:
+    first = bring(engine, tracker_files / name)
     taken = [one for one in first if not one.reason]
-    expected = of_source(kept / name)
+    expected = of_source(tracker_files / name)
     assert [one.points for one in taken] == [sum(map(len, series.values())) for series in expected]
     for one, series in zip(taken, expected, strict=True):
         assert same(stored(engine, one.project, one.run), series)
-    again = [one for one in bring(engine, kept / name) if not one.reason]
+    again = [one for one in bring(engine, tracker_files / name) if not one.reason]
     assert [(one.run, one.points, one.known) for one in again] == [(one.run, 0, one.points) for one in taken]
     assert [one.run_id for one in again] == [one.run_id for one in taken]
     for one, series in zip(taken, expected, strict=True):
@@ -86,18 +84,22 @@ def test_everything_comes_over_once_and_a_second_import_changes_nothing(
 
 
 @pytest.mark.parametrize("name", SOURCES)
-def test_everything_comes_through_a_server_as_it_does_without(
-    engine: Engine, database_url: str, serve: Serve, kept: Path, tmp_path: Path, name: str
+def test_tracker_import_through_a_server_equals_a_local_one(
+    engine: Engine, database_url: str, serve: Serve, tracker_files: Path, tmp_path: Path, name: str
 ) -> None:
-    collection = collection_at(kept / name)
+    collection = collection_at(tracker_files / name)
     assert collection is not None
-    expected = of_source(kept / name)
+    expected = of_source(tracker_files / name)
     with (
         serve(Settings(database_url=database_url)) as (_, address),
         HttpImportTarget(ServerAddress(address)) as sender,
     ):
-        taken = [one for one in import_collection(collection, kept / name, sender.run) if not one.reason]
-        again = [one for one in import_collection(collection, kept / name, sender.run) if not one.reason]
+        taken = [
+            one for one in import_collection(collection, tracker_files / name, sender.run) if not one.reason
+        ]
+        again = [
+            one for one in import_collection(collection, tracker_files / name, sender.run) if not one.reason
+        ]
     for one, series in zip(taken, expected, strict=True):
         assert same(stored(engine, one.project, one.run), series)
     assert [(one.run_id, one.points, one.known) for one in again] == [
@@ -105,7 +107,7 @@ def test_everything_comes_through_a_server_as_it_does_without(
     ]
     local = connect(f"sqlite:///{tmp_path / 'local.db'}")
     upgrade(local)
-    assert [one for one in bring(local, kept / name) if not one.reason] == taken
+    assert [one for one in bring(local, tracker_files / name) if not one.reason] == taken
     for one in taken:
         assert config_of(local, one.run_id) == config_of(engine, one.run_id)
     local.dispose()
@@ -122,12 +124,12 @@ def config_of(engine: Engine, public_id: str) -> tuple[object, object]:
 
 
 def test_new_points_are_added_through_a_server(
-    sqlite_engine: Engine, sqlite_url: str, serve: Serve, kept: Path
+    sqlite_engine: Engine, sqlite_url: str, serve: Serve, tracker_files: Path
 ) -> None:
-    collection = collection_at(kept / "mlflow.db")
+    collection = collection_at(tracker_files / "mlflow.db")
     assert collection is not None
-    bring(sqlite_engine, kept / "mlflow.db")
-    with sqlite3.connect(kept / "mlflow.db") as writer:
+    bring(sqlite_engine, tracker_files / "mlflow.db")
+    with sqlite3.connect(tracker_files / "mlflow.db") as writer:
         (run,) = writer.execute("SELECT run_uuid FROM runs WHERE name = 'running'").fetchone()
         row = ("loss", 9.5, 1_700_000_000_009, run, 9)
         writer.execute("INSERT INTO metrics VALUES (?, ?, ?, ?, ?, 0)", row)
@@ -136,40 +138,42 @@ def test_new_points_are_added_through_a_server(
         serve(Settings(database_url=sqlite_url)) as (_, address),
         HttpImportTarget(ServerAddress(address)) as sender,
     ):
-        taken = list(import_collection(collection, kept / "mlflow.db", sender.run))
+        taken = list(import_collection(collection, tracker_files / "mlflow.db", sender.run))
     assert counts(taken)[-1] == ("running", 1, 4)
     assert {points for _, points, _ in counts(taken)[:-1]} == {0}
 
 
-def test_a_server_that_is_away_stops_an_import_at_once(holter: Printed, kept: Path) -> None:
-    code, printed, complaint = holter("import", kept / "trackio", "--server", "http://127.0.0.1:1")
+def test_unavailable_server_stops_an_import_at_once(holter: Printed, tracker_files: Path) -> None:
+    code, printed, complaint = holter("import", tracker_files / "trackio", "--server", "http://127.0.0.1:1")
     assert (code, printed) == (1, "")
     assert complaint.startswith("holter: http://127.0.0.1:1: ")
 
 
-def test_runs_of_one_name_are_told_apart_and_stay_so(sqlite_engine: Engine, kept: Path) -> None:
-    first = [one.run for one in bring(sqlite_engine, kept / "mlflow.db") if one.project == "llm pretraining"]
+def test_tracker_runs_of_one_name_keep_distinct_names(sqlite_engine: Engine, tracker_files: Path) -> None:
+    first = [
+        one.run
+        for one in bring(sqlite_engine, tracker_files / "mlflow.db")
+        if one.project == "llm pretraining"
+    ]
     assert first[0] == "baseline"
     assert first[1].startswith("baseline ")
-    assert [one.run for one in bring(sqlite_engine, kept / "mlflow.db")][:2] == first
+    assert [one.run for one in bring(sqlite_engine, tracker_files / "mlflow.db")][:2] == first
 
 
-def test_a_run_of_that_name_that_is_not_of_the_collection_is_left_alone(
-    sqlite_engine: Engine, kept: Path
-) -> None:
+def test_unrelated_run_of_the_same_name_is_unchanged(sqlite_engine: Engine, tracker_files: Path) -> None:
     with running(sqlite_engine) as store:
         store.accept(delivery(np.arange(3), {LOSS: np.arange(3.0)}, batch_id="0", run="base"))
-    names = [one.run for one in bring(sqlite_engine, kept / "trackio") if not one.reason]
+    names = [one.run for one in bring(sqlite_engine, tracker_files / "trackio") if not one.reason]
     assert names[0].startswith("base ")
     assert names[1] == "second"
     assert stored(sqlite_engine, "llm", "base")[LOSS].value.tolist() == [0, 1, 2]
     assert len(stored(sqlite_engine, "llm", names[0])[LOSS]) == 20
-    assert [one.run for one in bring(sqlite_engine, kept / "trackio")] == names
+    assert [one.run for one in bring(sqlite_engine, tracker_files / "trackio")] == names
 
 
-def test_new_points_are_added_and_nothing_else(engine: Engine, kept: Path) -> None:
-    bring(engine, kept / "mlflow.db")
-    with sqlite3.connect(kept / "mlflow.db") as writer:
+def test_new_points_are_added_and_nothing_else(engine: Engine, tracker_files: Path) -> None:
+    bring(engine, tracker_files / "mlflow.db")
+    with sqlite3.connect(tracker_files / "mlflow.db") as writer:
         (run,) = writer.execute("SELECT run_uuid FROM runs WHERE name = 'running'").fetchone()
         for step in (4, 5):
             row = (1.0 + step, 1_700_000_000_000 + step, run, step)
@@ -178,7 +182,7 @@ def test_new_points_are_added_and_nothing_else(engine: Engine, kept: Path) -> No
             "UPDATE runs SET status = 'FINISHED', end_time = 1700000123000 WHERE run_uuid = ?", (run,)
         )
     writer.close()
-    again = bring(engine, kept / "mlflow.db")
+    again = bring(engine, tracker_files / "mlflow.db")
     assert counts(again)[-1] == ("running", 2, 4)
     assert {points for _, points, _ in counts(again)[:-1]} == {0}
     assert stored(engine, "Default", "running")[SeriesKey("loss")].value.tolist() == [1, 2, 3, 4, 5, 6]
@@ -189,8 +193,8 @@ def test_new_points_are_added_and_nothing_else(engine: Engine, kept: Path) -> No
         )
 
 
-def test_ends_are_those_of_the_tracker_and_running_runs_have_none(sqlite_engine: Engine, kept: Path) -> None:
-    bring(sqlite_engine, kept / "mlflow.db")
+def test_end_times_come_from_the_tracker(sqlite_engine: Engine, tracker_files: Path) -> None:
+    bring(sqlite_engine, tracker_files / "mlflow.db")
     with reading(sqlite_engine) as connection:
         found = {
             row.name: row.finished_at
@@ -200,19 +204,19 @@ def test_ends_are_those_of_the_tracker_and_running_runs_have_none(sqlite_engine:
     assert found["running"] is None
 
 
-def test_an_import_that_was_cut_short_goes_on(sqlite_engine: Engine, kept: Path) -> None:
-    collection = collection_at(kept / "mlruns")
+def test_interrupted_import_is_continued(sqlite_engine: Engine, tracker_files: Path) -> None:
+    collection = collection_at(tracker_files / "mlruns")
     assert collection is not None
     with running(sqlite_engine) as store:
         here = LocalImportTarget(ImportContext(engine=sqlite_engine, store=store))
-        part = next(iter(import_collection(collection, kept / "mlruns", here.run)))
-    whole = bring(sqlite_engine, kept / "mlruns")
+        part = next(iter(import_collection(collection, tracker_files / "mlruns", here.run)))
+    whole = bring(sqlite_engine, tracker_files / "mlruns")
     assert sum(one.points + one.known for one in whole) == 100
     assert len({one.run_id for one in whole if one.run_id}) == 3
     assert part.run in {one.run for one in whole}
 
 
-def test_what_was_thinned_away_does_not_come_back(sqlite_engine: Engine, tmp_path: Path) -> None:
+def test_downsampled_points_are_not_restored_by_import(sqlite_engine: Engine, tmp_path: Path) -> None:
     folder = tmp_path / "mlruns" / "1"
     (folder / "abc" / "metrics").mkdir(parents=True)
     (folder / "meta.yaml").write_text("experiment_id: '1'\nname: llm\n")
@@ -233,53 +237,59 @@ def test_what_was_thinned_away_does_not_come_back(sqlite_engine: Engine, tmp_pat
     assert len(stored(sqlite_engine, "llm", "long")[SeriesKey("loss")]) == left
 
 
-def test_the_command_says_what_was_taken_and_what_not(holter: Printed, kept: Path) -> None:
-    code, printed, complaint = holter("import", kept / "mlflow.db", "--data-dir", kept / "here")
+def test_import_command_reports_imported_and_skipped_runs(holter: Printed, tracker_files: Path) -> None:
+    code, printed, complaint = holter(
+        "import", tracker_files / "mlflow.db", "--data-dir", tracker_files / "here"
+    )
     assert (code, complaint) == (0, "")
     assert "llm pretraining/baseline: 86 points, 4 series, 2 attempts" in printed
     assert "people, machines or secrets: api_key" in printed
     assert "not taken: Default/deleted one: deleted in MLflow" in printed
     assert "not taken: Default/only params: it has no metrics" in printed
     assert printed.endswith("(mlflow): 3 runs, 100 points taken; 2 runs not\n")
-    again = holter("import", kept / "mlflow.db", "--data-dir", kept / "here")[1]
+    again = holter("import", tracker_files / "mlflow.db", "--data-dir", tracker_files / "here")[1]
     assert again.endswith("(mlflow): 3 runs, 0 points taken, 100 points there before; 2 runs not\n")
 
 
-def test_a_dry_run_says_the_same_and_makes_nothing(holter: Printed, kept: Path) -> None:
-    code, printed, _ = holter("import", "--dry-run", kept / "trackio", "--data-dir", kept / "here")
+def test_dry_run_reports_the_same_and_stores_nothing(holter: Printed, tracker_files: Path) -> None:
+    code, printed, _ = holter(
+        "import", "--dry-run", tracker_files / "trackio", "--data-dir", tracker_files / "here"
+    )
     assert code == 0
     assert printed.endswith("(trackio): 2 runs, 67 points would be taken\n")
-    printed = holter("import", "--dry-run", kept / "mlflow.db", "--data-dir", kept / "here")[1]
+    printed = holter(
+        "import", "--dry-run", tracker_files / "mlflow.db", "--data-dir", tracker_files / "here"
+    )[1]
     told = [
         line.strip().partition(":")[0] for line in printed.splitlines() if ": 86" in line or ": 10 " in line
     ]
-    code, printed, _ = holter("import", kept / "mlflow.db", "--data-dir", kept / "there")
+    code, printed, _ = holter("import", tracker_files / "mlflow.db", "--data-dir", tracker_files / "there")
     assert len(told) == len(set(told)) == 2  # two runs of one name, told apart as the import does
     assert all(one in printed for one in told)
-    assert not (kept / "here").exists()
+    assert not (tracker_files / "here").exists()
 
 
-def test_private_settings_are_taken_when_asked_for(holter: Printed, kept: Path) -> None:
-    printed = holter("import", "--dry-run", "--keep-private", kept / "mlflow.db")[1]
+def test_private_settings_are_taken_when_asked_for(holter: Printed, tracker_files: Path) -> None:
+    printed = holter("import", "--dry-run", "--keep-private", tracker_files / "mlflow.db")[1]
     assert "--keep-private" not in printed
 
 
-def test_analyze_and_doctor_look_at_each_run(holter: Printed, kept: Path) -> None:
-    code, printed, _ = holter("analyze", kept / "mlflow.db", "--format", "jsonl")
+def test_analyze_and_doctor_look_at_each_run(holter: Printed, tracker_files: Path) -> None:
+    code, printed, _ = holter("analyze", tracker_files / "mlflow.db", "--format", "jsonl")
     assert code == 0
     assert printed.count('"run": "baseline"') == 2
     assert '"kind": "nonfinite"' in printed
-    printed = holter("doctor", kept / "neptune", "--data-dir", kept / "here")[1]
+    printed = holter("doctor", tracker_files / "neptune", "--data-dir", tracker_files / "here")[1]
     assert "neptune: 2 of 2 runs can be taken with holter import" in printed
     assert "10 points at steps that are not whole: not taken" in printed
 
 
-def test_a_collection_among_logs_is_explained(holter: Printed, kept: Path) -> None:
-    printed = holter("doctor", kept, "--data-dir", kept / "here")[1]
+def test_tracker_database_among_logs_is_explained(holter: Printed, tracker_files: Path) -> None:
+    printed = holter("doctor", tracker_files, "--data-dir", tracker_files / "here")[1]
     assert "runs in mlflow: `holter import` imports them" in printed
 
 
-def test_what_is_no_collection_is_refused_with_what_was_expected(holter: Printed, tmp_path: Path) -> None:
+def test_unknown_tracker_path_is_refused(holter: Printed, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     code, _, complaint = holter("import", tmp_path / "empty")
     assert code == 1
@@ -289,8 +299,10 @@ def test_what_is_no_collection_is_refused_with_what_was_expected(holter: Printed
         assert (code, "absent.db: no such file or folder" in complaint) == (1, True)
 
 
-def test_settings_come_along_with_every_attempt_and_private_ones_do_not(engine: Engine, kept: Path) -> None:
-    bring(engine, kept / "mlflow.db")
+def test_settings_come_along_with_every_attempt_and_private_ones_do_not(
+    engine: Engine, tracker_files: Path
+) -> None:
+    bring(engine, tracker_files / "mlflow.db")
     query = select(ConfigRow.attempt, ConfigRow.name, ConfigRow.value).join(
         RunRecord, RunRecord.id == ConfigRow.run_id
     )

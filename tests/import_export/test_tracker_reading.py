@@ -71,22 +71,22 @@ def content(path: Path) -> dict[str, tuple[str, int]]:
         ("neptune", "neptune"),
     ],
 )
-def test_a_path_is_told_by_what_is_there(kept: Path, name: str, kind: str) -> None:
-    claims = [one.name for one in COLLECTIONS if one.holds(kept / name)]
+def test_tracker_is_recognised_by_the_files_at_a_path(tracker_files: Path, name: str, kind: str) -> None:
+    claims = [one.name for one in COLLECTIONS if one.holds(tracker_files / name)]
     assert claims == [kind]
 
 
 @pytest.mark.parametrize("name", ["mlflow.db", "mlruns", "trackio", "neptune"])
-def test_reading_leaves_everything_as_it_was(kept: Path, name: str) -> None:
-    before = content(kept)
-    for run in runs(kept / name).values():
+def test_reading_leaves_everything_as_it_was(tracker_files: Path, name: str) -> None:
+    before = content(tracker_files)
+    for run in runs(tracker_files / name).values():
         run.read()
-    assert content(kept) == before
+    assert content(tracker_files) == before
 
 
 @pytest.mark.parametrize("name", ["mlflow.db", "mlruns"])
-def test_mlflows_points_are_bit_for_bit_what_was_logged(kept: Path, name: str) -> None:
-    found = series(baseline(kept / name))
+def test_mlflows_points_are_bit_for_bit_what_was_logged(tracker_files: Path, name: str) -> None:
+    found = series(baseline(tracker_files / name))
     grad = found[GRAD]
     assert np.array_equal(grad.value, [odd(step) for step in range(30)], equal_nan=True)
     assert grad.step.tolist() == list(range(30))
@@ -94,29 +94,29 @@ def test_mlflows_points_are_bit_for_bit_what_was_logged(kept: Path, name: str) -
 
 
 @pytest.mark.parametrize("name", ["mlflow.db", "mlruns"])
-def test_a_run_that_went_back_keeps_both_branches(kept: Path, name: str) -> None:
-    loss = series(baseline(kept / name))[SeriesKey("train/loss")]
+def test_a_run_that_went_back_keeps_both_branches(tracker_files: Path, name: str) -> None:
+    loss = series(baseline(tracker_files / name))[SeriesKey("train/loss")]
     assert loss.attempt.tolist() == [0] * 30 + [1] * 20
     assert loss.value[:30].tolist() == [4.0 / (1 + step) + 0.1 for step in range(30)]
     assert loss.value[30:].tolist() == [5.0 / (1 + step) for step in range(20, 40)]
 
 
 @pytest.mark.parametrize("name", ["mlflow.db", "mlruns"])
-def test_of_two_points_at_a_step_the_newest_stands(kept: Path, name: str) -> None:
-    loss = series(baseline(kept / name))[SeriesKey("val loss")]
+def test_newest_point_of_a_step_wins(tracker_files: Path, name: str) -> None:
+    loss = series(baseline(tracker_files / name))[SeriesKey("val loss")]
     assert (loss.step.tolist(), loss.value.tolist(), loss.time.tolist()) == ([10], [1.25], [START + 6])
 
 
 @pytest.mark.parametrize("name", ["mlflow.db", "mlruns"])
-def test_mlflows_measurements_of_the_machine_count_steps_of_their_own(kept: Path, name: str) -> None:
-    (machine,) = [key for key in series(baseline(kept / name)) if key.metric.startswith("system/")]
+def test_mlflows_measurements_of_the_machine_count_steps_of_their_own(tracker_files: Path, name: str) -> None:
+    (machine,) = [key for key in series(baseline(tracker_files / name)) if key.metric.startswith("system/")]
     assert machine.step_unit == "samples"
 
 
 @pytest.mark.parametrize("name", ["mlflow.db", "mlruns"])
-def test_mlflows_runs_have_experiments_times_and_states(kept: Path, name: str) -> None:
-    found = runs(kept / name)
-    run = baseline(kept / name)
+def test_mlflows_runs_have_experiments_times_and_states(tracker_files: Path, name: str) -> None:
+    found = runs(tracker_files / name)
+    run = baseline(tracker_files / name)
     assert (run.project, run.began, run.ended, run.over) == ("llm pretraining", START, START + 200, True)
     assert [one.why_not for one in found.values() if one.why_not] == ["deleted in MLflow"]
     assert (found["running"].project, found["running"].over, found["running"].ended) == (
@@ -127,8 +127,8 @@ def test_mlflows_runs_have_experiments_times_and_states(kept: Path, name: str) -
 
 
 @pytest.mark.parametrize("name", ["mlflow.db", "mlruns"])
-def test_parameters_and_tags_become_config_but_what_is_private(kept: Path, name: str) -> None:
-    config, private = without_private(baseline(kept / name).read().config)
+def test_parameters_and_tags_become_config_except_private_ones(tracker_files: Path, name: str) -> None:
+    config, private = without_private(baseline(tracker_files / name).read().config)
     assert {key.name: value for key, value in config.items() if key.name != "mlflow.run_id"} == {
         "mlflow.status": "FINISHED",
         "num_layers": 12,
@@ -141,14 +141,14 @@ def test_parameters_and_tags_become_config_but_what_is_private(kept: Path, name:
     assert sorted(private) == ["api_key", "mlflow.user", "tag.mail"]
 
 
-def test_trackios_points_and_config_are_read(kept: Path) -> None:
-    base = runs(kept / "trackio")["base"]
+def test_trackios_points_and_config_are_read(tracker_files: Path) -> None:
+    base = runs(tracker_files / "trackio")["base"]
     found = series(base)
     assert np.array_equal(found[GRAD].value, [odd(step) for step in range(20)], equal_nan=True)
     assert found[SeriesKey("train/loss")].value.tolist() == [4 / (1 + step) for step in range(20)]
     assert found[SeriesKey("nested/a")].step.tolist() == list(range(20))
     assert SeriesKey("text") not in found
-    with sqlite3.connect(f"file:{kept / 'trackio/llm.db'}?immutable=1", uri=True) as database:
+    with sqlite3.connect(f"file:{tracker_files / 'trackio/llm.db'}?immutable=1", uri=True) as database:
         (first,) = database.execute("SELECT min(timestamp) FROM metrics WHERE run_name = 'base'").fetchone()
     database.close()
     assert base.began == pytest.approx(np.datetime64(first[:-6]).astype("int64") / 1e6, abs=1e-6)
@@ -162,20 +162,22 @@ def test_trackios_points_and_config_are_read(kept: Path) -> None:
     assert private == ["email"]
 
 
-def test_trackios_measurements_of_the_machine_are_all_there(kept: Path) -> None:
-    machine = series(runs(kept / "trackio")["second"])[SeriesKey("system.gpu", (("steps", "samples"),))]
+def test_trackios_measurements_of_the_machine_are_all_there(tracker_files: Path) -> None:
+    machine = series(runs(tracker_files / "trackio")["second"])[
+        SeriesKey("system.gpu", (("steps", "samples"),))
+    ]
     assert (machine.step.tolist(), machine.value.tolist()) == ([0, 1], [55.0, 56.0])
 
 
-def test_neptunes_points_are_read_and_a_null_with_a_time_is_nan(kept: Path) -> None:
-    found = series(runs(kept / "neptune")["RUN-1"])
+def test_neptunes_points_are_read_and_a_null_with_a_time_is_nan(tracker_files: Path) -> None:
+    found = series(runs(tracker_files / "neptune")["RUN-1"])
     assert np.array_equal(found[GRAD].value, [odd(step) for step in range(20)], equal_nan=True)
     assert found[GRAD].time.tolist() == [START + step for step in range(20)]
     assert found[SeriesKey("monitoring/cpu", (("steps", "samples"),))].step.tolist() == list(range(20))
 
 
-def test_what_neptune_has_beside_points_is_said_not_taken(kept: Path) -> None:
-    contents = runs(kept / "neptune")["RUN-2"].read()
+def test_neptune_data_other_than_points_is_reported(tracker_files: Path) -> None:
+    contents = runs(tracker_files / "neptune")["RUN-2"].read()
     assert [(unreadable.location, unreadable.reason) for unreadable in contents.left_out] == [
         ("files", "1 value that is no number: not taken"),
         ("text by step", "20 values that are no numbers: not taken"),
@@ -189,19 +191,21 @@ def test_what_neptune_has_beside_points_is_said_not_taken(kept: Path) -> None:
     assert config[ConfigKey("sys/tags")] == "a, b"
 
 
-def test_a_database_is_read_while_its_server_writes_to_it(kept: Path) -> None:
-    with sqlite3.connect(kept / "mlflow.db") as writer:
+def test_a_database_is_read_while_its_server_writes_to_it(tracker_files: Path) -> None:
+    with sqlite3.connect(tracker_files / "mlflow.db") as writer:
         (run,) = writer.execute("SELECT run_uuid FROM runs WHERE name = 'running'").fetchone()
         writer.execute("INSERT INTO metrics VALUES ('loss', 9.0, 1700000009000, ?, 9, 0)", (run,))
         # not committed yet: whoever reads sees what was there before
-        assert len(series(runs(kept / "mlflow.db")["running"])[SeriesKey("loss")]) == 4
+        assert len(series(runs(tracker_files / "mlflow.db")["running"])[SeriesKey("loss")]) == 4
         writer.commit()
-        assert len(series(runs(kept / "mlflow.db")["running"])[SeriesKey("loss")]) == 5
+        assert len(series(runs(tracker_files / "mlflow.db")["running"])[SeriesKey("loss")]) == 5
     writer.close()
 
 
-def test_a_database_with_a_write_ahead_log_in_use_is_read_with_what_is_in_the_log(kept: Path) -> None:
-    path = kept / "trackio" / "llm.db"
+def test_a_database_with_a_write_ahead_log_in_use_is_read_with_what_is_in_the_log(
+    tracker_files: Path,
+) -> None:
+    path = tracker_files / "trackio" / "llm.db"
     with sqlite3.connect(path) as writer:
         row = writer.execute(
             "SELECT run_id, timestamp, run_name FROM metrics WHERE run_name = 'base'"
@@ -215,12 +219,12 @@ def test_a_database_with_a_write_ahead_log_in_use_is_read_with_what_is_in_the_lo
     writer.close()
 
 
-def test_a_metric_file_with_bad_lines_costs_only_these(kept: Path) -> None:
-    (file,) = (kept / "mlruns").glob("*/*/metrics/grad_norm")
+def test_bad_lines_of_a_metric_file_are_skipped(tracker_files: Path) -> None:
+    (file,) = (tracker_files / "mlruns").glob("*/*/metrics/grad_norm")
     file.write_bytes(
         b"1700000000000 1.5 1\nnonsense\n1700000001000 2.5\n1700000002000 3.5 2 a b\n1700000003000 4.5 3"
     )
-    contents = baseline(kept / "mlruns").read()
+    contents = baseline(tracker_files / "mlruns").read()
     (grad,) = [one for one in contents.logged if one.key == GRAD]
     assert list(zip(grad.steps.tolist(), grad.values.tolist(), strict=True)) == [(1, 1.5), (0, 2.5), (2, 3.5)]
     assert [one.reason.partition(":")[0] for one in contents.left_out] == [
@@ -229,37 +233,35 @@ def test_a_metric_file_with_bad_lines_costs_only_these(kept: Path) -> None:
     ]
 
 
-def test_meta_data_cannot_make_anything_run(kept: Path, tmp_path: Path) -> None:
-    (meta,) = [file for file in (kept / "mlruns").glob("*/meta.yaml") if "llm" in file.read_text()]
+def test_metadata_cannot_execute_code(tracker_files: Path, tmp_path: Path) -> None:
+    (meta,) = [file for file in (tracker_files / "mlruns").glob("*/meta.yaml") if "llm" in file.read_text()]
     meta.write_text(f"!!python/object/apply:os.system ['touch {tmp_path / 'ran'}']\n")
-    list(collection_at(kept / "mlruns").runs(kept / "mlruns"))  # type: ignore[union-attr]
+    list(collection_at(tracker_files / "mlruns").runs(tracker_files / "mlruns"))  # type: ignore[union-attr]
     assert not (tmp_path / "ran").exists()
 
 
 @pytest.mark.parametrize("name", ["mlflow.db", "trackio/llm.db"])
 @fuzzing
 @given(data=st.data())
-def test_a_damaged_database_is_an_error_or_less_to_read_and_nothing_else(
-    kept: Path, name: str, data: st.DataObject
+def test_damaged_tracker_database_gives_an_error_or_fewer_points(
+    tracker_files: Path, name: str, data: st.DataObject
 ) -> None:
-    damaged = bytearray((kept / name).read_bytes())
+    damaged = bytearray((tracker_files / name).read_bytes())
     for _ in range(data.draw(st.integers(1, 20))):
         damaged[data.draw(st.integers(16, len(damaged) - 1))] = data.draw(st.integers(0, 255))
-    file = kept / "damaged.db"
+    file = tracker_files / "damaged.db"
     file.write_bytes(damaged[: data.draw(st.integers(0, len(damaged)))])
     _read_everything(file)
 
 
 @fuzzing
 @given(data=st.data())
-def test_damaged_parquet_is_an_error_or_less_to_read_and_nothing_else(
-    kept: Path, data: st.DataObject
-) -> None:
-    source = next((kept / "neptune").rglob("*.parquet"))
+def test_damaged_parquet_gives_an_error_or_fewer_points(tracker_files: Path, data: st.DataObject) -> None:
+    source = next((tracker_files / "neptune").rglob("*.parquet"))
     damaged = bytearray(source.read_bytes())
     for _ in range(data.draw(st.integers(1, 20))):
         damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
-    file = kept / "damaged.parquet"
+    file = tracker_files / "damaged.parquet"
     file.write_bytes(damaged[: data.draw(st.integers(0, len(damaged)))])
     _read_everything(file)
 
@@ -268,37 +270,37 @@ def test_damaged_parquet_is_an_error_or_less_to_read_and_nothing_else(
 @given(noise=st.binary(max_size=200), good=st.integers(0, 3), bad=st.lists(st.sampled_from(
     [b"word", b"", b"1", b"1 2 x", b"1 x 3", b"9" * 30 + b" 1 1", b"1 1 " + b"9" * 30]
 ), max_size=30))  # fmt: skip
-def test_noise_in_a_metric_file_is_told_once_and_counted(
-    kept: Path, noise: bytes, good: int, bad: list[bytes]
+def test_noise_in_a_metric_file_is_reported_once(
+    tracker_files: Path, noise: bytes, good: int, bad: list[bytes]
 ) -> None:
-    (file,) = (kept / "mlruns").glob("*/*/metrics/grad_norm")
+    (file,) = (tracker_files / "mlruns").glob("*/*/metrics/grad_norm")
     file.write_bytes(noise)
-    baseline(kept / "mlruns").read()
+    baseline(tracker_files / "mlruns").read()
     file.write_bytes(b"".join(line + b"\n" for line in [*bad, *[b"1 2 3"] * good]))
-    contents = baseline(kept / "mlruns").read()
+    contents = baseline(tracker_files / "mlruns").read()
     assert sum(len(one.steps) for one in contents.logged if one.key == GRAD) == good
     assert len(contents.left_out) == min(len(bad), 1)
     assert not bad or f"{len(bad)} lines like it" in contents.left_out[0].reason or len(bad) == 1
 
 
-def test_lists_in_lists_in_a_name_are_not_written_out(kept: Path) -> None:
-    (meta,) = [file for file in (kept / "mlruns").glob("*/meta.yaml") if "llm" in file.read_text()]
+def test_nested_lists_are_not_flattened(tracker_files: Path) -> None:
+    (meta,) = [file for file in (tracker_files / "mlruns").glob("*/meta.yaml") if "llm" in file.read_text()]
     again = "".join(f"l{at}: &l{at} [{', '.join([f'*l{at - 1}'] * 9)}]\n" for at in range(1, 12))
     meta.write_text(f"experiment_id: '1'\nl0: &l0 [x]\n{again}name: *l11\n")
-    named = {run.project for run in runs(kept / "mlruns").values()}
+    named = {run.project for run in runs(tracker_files / "mlruns").values()}
     assert meta.parent.name in named
 
 
-def test_sqlite_keeps_whatever_it_is_given_and_that_is_read(kept: Path) -> None:
-    with closing(sqlite3.connect(kept / "mlflow.db")) as database, database:
+def test_unexpected_sqlite_types_are_read(tracker_files: Path) -> None:
+    with closing(sqlite3.connect(tracker_files / "mlflow.db")) as database, database:
         database.execute("UPDATE runs SET name = 7, start_time = 'yesterday', end_time = ? ", (2**62,))
         database.execute("UPDATE tags SET value = 3 WHERE key = 'mlflow.runName'")
-    run = next(run for run in runs(kept / "mlflow.db").values() if not run.why_not)
+    run = next(run for run in runs(tracker_files / "mlflow.db").values() if not run.why_not)
     assert (run.name, run.began, run.ended) == ("7", None, None)
     assert build_series(run.read())[0].series()
-    with closing(sqlite3.connect(kept / "trackio" / "llm.db")) as database, database:
+    with closing(sqlite3.connect(tracker_files / "trackio" / "llm.db")) as database, database:
         database.execute("UPDATE metrics SET run_name = X'FF41', metrics = '{'")
-    for one in runs(kept / "trackio").values():
+    for one in runs(tracker_files / "trackio").values():
         assert one.name.endswith("A")
         assert 1 <= len(one.read().left_out) <= 2
 
@@ -327,13 +329,13 @@ def test_the_order_of_logging_is_found_again_and_batches_are_bounded() -> None:
     assert all(column.rows is None for piece in pieces for column in piece.columns)
 
 
-def test_runs_are_gathered_and_explained_one_by_one(kept: Path) -> None:
-    collection = collection_at(kept / "mlflow.db")
+def test_tracker_runs_are_read_and_explained_individually(tracker_files: Path) -> None:
+    collection = collection_at(tracker_files / "mlflow.db")
     assert collection is not None
-    gathered = dict(read_tracker_runs(kept / "mlflow.db", collection, until_step=5))
+    gathered = dict(read_tracker_runs(tracker_files / "mlflow.db", collection, until_step=5))
     assert gathered["running"].points == 4
     assert gathered["running"].data.config[ConfigKey("mlflow.status")] == {0: "RUNNING"}
-    told = {one.run: one for one in explain_tracker_runs(kept / "mlflow.db", collection)}
+    told = {one.run: one for one in explain_tracker_runs(tracker_files / "mlflow.db", collection)}
     assert told["Default/deleted one"].why_not == "deleted in MLflow"
     assert told["Default/running"].points == {SeriesKey("loss"): 4}
     assert told["Default/running"].last_step == 3
@@ -372,7 +374,7 @@ def test_settings_kept_as_text_are_what_they_were(text: str, value: object) -> N
         "HF_TOKEN",
     ],
 )
-def test_what_names_people_machines_or_secrets_is_kept_back(name: str) -> None:
+def test_settings_naming_people_machines_or_secrets_are_withheld(name: str) -> None:
     assert without_private(config_of([(name, "x")])) == ({}, [name])
 
 
@@ -380,23 +382,23 @@ def test_what_names_people_machines_or_secrets_is_kept_back(name: str) -> None:
     "name",
     ["num_tokens", "max_token", "tokens", "keyword", "hostile", "username_embedding_dim", "ghost", "n_heads"],
 )
-def test_settings_that_only_look_alike_stay(name: str) -> None:
+def test_similar_settings_are_retained(name: str) -> None:
     assert without_private(config_of([(name, 7)]))[1] == []
 
 
-def test_what_looks_like_a_key_is_kept_back_under_any_name_but_a_version_is_none() -> None:
+def test_secret_values_are_withheld_and_versions_are_not() -> None:
     said = [("note", "hf_" + "a" * 30), ("other", "0f" * 20), ("mlflow.source.git.commit", "0f" * 20)]
     assert without_private(config_of(said))[1] == ["note", "other"]
 
 
-def test_numbers_that_no_store_can_keep_are_text() -> None:
+def test_unstorable_numbers_are_imported_as_text() -> None:
     found = config_of([("inf", math.inf), ("nan", math.nan), ("large", 10**30), ("list", ["a", 1])])
     assert [found[ConfigKey(name)] for name in ("inf", "nan", "large")] == ["inf", "nan", str(10**30)]
     assert found[ConfigKey("list")] == '["a", 1]'
 
 
 @pytest.mark.parametrize("name", ["password", "wandb.api_key", "user_id", "db/access_token"])
-def test_a_secret_made_of_digits_is_kept_back_too(name: str) -> None:
+def test_numeric_secret_is_withheld(name: str) -> None:
     assert without_private(config_of([(name, 12345)])) == ({}, [name])
 
 

@@ -46,21 +46,21 @@ def points(contents: Contents, metric: str, **labels: str) -> list[tuple[int, st
     return list(zip(found.steps.tolist(), map(repr, found.values.tolist()), strict=True))
 
 
-def test_each_run_is_apart_whatever_stands_in_its_name(tmp_path: Path) -> None:
+def test_wandb_export_runs_are_separated_for_any_name(tmp_path: Path) -> None:
     found = runs(tmp_path, TWO)
     assert list(found) == ["a - b", "c"]
     assert points(found["a - b"], "train/loss") == [(0, "3.5"), (10, "2.5"), (20, "nan")]
     assert points(found["c"], "train/loss") == [(10, "4.5")]
 
 
-def test_what_is_sampled_is_said_to_be_and_keeps_its_bounds(tmp_path: Path) -> None:
+def test_sampled_wandb_export_is_reported_with_bounds(tmp_path: Path) -> None:
     found = runs(tmp_path, TWO)
     assert points(found["a - b"], "train/loss", bucket="max")[1] == (10, "2.75")
     assert [one.reason.partition(" by")[0] for one in found["a - b"].left_out] == ["sampled"]
     assert found["a - b"].config[ConfigKey("wandb.sampled")] is True
 
 
-def test_bounds_that_say_the_value_again_are_left_out(tmp_path: Path) -> None:
+def test_bounds_equal_to_the_value_are_left_out(tmp_path: Path) -> None:
     found = runs(tmp_path, ONE + '"1","2.5","2.5","2.5"\n"2","inf","inf","inf"\n')["eager-sun-1"]
     assert [str(one.key) for one in found.logged] == ["loss"]
     assert points(found, "loss") == [(1, "2.5"), (2, "inf")]
@@ -76,7 +76,7 @@ def test_the_axis_may_be_any_step(axis: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "axis", ["Relative Time (Process)", "Relative Time (Wall)", "Wall Time", "tokens seen"]
 )
-def test_over_another_axis_points_are_counted_and_that_is_said(axis: str, tmp_path: Path) -> None:
+def test_other_axis_is_reported_and_points_are_counted(axis: str, tmp_path: Path) -> None:
     found = runs(tmp_path, ONE.replace("Step", axis) + '"0.5","2.5","2.5","2.5"\n"1.5","2.0","2.0","2.0"\n')
     assert points(found["eager-sun-1"], "loss") == [(0, "2.5"), (1, "2.0")]
     assert axis in found["eager-sun-1"].left_out[0].reason
@@ -120,7 +120,7 @@ def test_other_tables_are_no_exports(header: str, tmp_path: Path) -> None:
     assert collection_at(tmp_path / "a.csv") is None
 
 
-def test_a_table_with_a_bar_in_a_name_is_a_log_still() -> None:
+def test_csv_with_a_bar_in_a_column_name_is_a_log() -> None:
     assert CsvLog().sniff(PurePath("a.csv"), b"step,loss,lr - warm\n")
 
 
@@ -146,7 +146,7 @@ def test_a_damaged_export_is_read_as_far_as_it_can_be(tmp_path: Path, data: st.D
         pass
 
 
-def test_a_run_that_is_sampled_is_remarked_on_and_another_is_not(tmp_path: Path) -> None:
+def test_sampled_run_has_a_diagnostic(tmp_path: Path) -> None:
     file = tmp_path / "export.csv"
     file.write_text(TWO)
     collection = collection_at(file)

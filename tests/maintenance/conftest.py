@@ -1,4 +1,4 @@
-"""What tests of keeping house share."""
+"""Fixtures of the tests of maintenance."""
 
 from __future__ import annotations
 

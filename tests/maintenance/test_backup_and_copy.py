@@ -19,7 +19,7 @@ from holter.server.models import AcceptedBatch, NotificationRow, RunRecord, Toke
 from holter.server.store import Store
 from holter.types import Cursor
 from tests.api.running import Printed, some_run
-from tests.stored_runs import LOSS, add_incident, delivery, everything, number_of, points
+from tests.stored_runs import LOSS, add_incident, all_rows, delivery, points_of, run_id_of
 
 BATCH = 700
 
@@ -54,7 +54,7 @@ def under_load(engine: Engine) -> Iterator[Callable[[], int]]:
         store.close()
 
 
-def test_a_backup_under_load_is_one_moment_and_restores_whole(
+def test_backup_under_load_is_a_consistent_snapshot(
     engine: Engine, sqlite_template: Path, tmp_path: Path
 ) -> None:
     with under_load(engine) as acknowledged:
@@ -67,7 +67,7 @@ def test_a_backup_under_load_is_one_moment_and_restores_whole(
             fresh = connect(f"sqlite:///{tmp_path / f'{turn}.db'}")
             restore(fresh, tmp_path / f"{turn}.backup")
             assert Store(fresh).check() == []
-            series = Store(fresh).read(number_of(fresh, "a"))[LOSS]
+            series = Store(fresh).read(run_id_of(fresh, "a"))[LOSS]
             batches, rest = divmod(len(series), BATCH)
             assert rest == 0
             assert before <= batches <= after + 1
@@ -91,7 +91,7 @@ def furnished(engine: Engine) -> None:
         Cursor(source="/log", format="csv", offset=2**40, identity="i", state={"b": [1], "a": None})
     )
     store.close()
-    incident = add_incident(engine, number_of(engine, "a"), start=7, end=9)
+    incident = add_incident(engine, run_id_of(engine, "a"), start=7, end=9)
     with writing(engine) as connection:
         connection.execute(insert(Token).values(name="ci", digest="0" * 64, created_at=1.5))
         connection.execute(
@@ -105,21 +105,21 @@ def furnished(engine: Engine) -> None:
 @pytest.mark.parametrize(
     ("source", "target"), [("sqlite", "postgresql"), ("postgresql", "sqlite"), ("sqlite", "sqlite")]
 )
-def test_everything_moves_and_goes_on_there(
+def test_copied_database_is_complete_and_usable(
     holter: Printed, sqlite_url: str, postgres_url: str, source: str, target: str, tmp_path: Path
 ) -> None:
     here = sqlite_url if source == "sqlite" else postgres_url
     there = postgres_url if target == "postgresql" else f"sqlite:///{tmp_path / 'there.db'}"
     engine = connect(here)
     furnished(engine)
-    before = everything(engine)
+    before = all_rows(engine)
     code, printed, complaint = holter("db", "move", "--to", there, "--database-url", here)
     assert code == 0, complaint
     assert "every row, checksum and count compared" in printed
     assert ("chunk", "1") in {tuple(line.split()) for line in printed.splitlines()}
     moved = connect(there)
-    assert everything(moved) == before == everything(engine)
-    assert points(moved, number_of(moved, "a")) == points(engine, number_of(engine, "a"))
+    assert all_rows(moved) == before == all_rows(engine)
+    assert points_of(moved, run_id_of(moved, "a")) == points_of(engine, run_id_of(engine, "a"))
     some_run(moved, "c")  # ids go on where they were
     assert Store(moved).cursor("/log") == Store(engine).cursor("/log")
     code, _, complaint = holter("db", "move", "--to", there, "--database-url", here)
@@ -129,7 +129,7 @@ def test_everything_moves_and_goes_on_there(
     engine.dispose()
 
 
-def test_a_move_is_refused_while_a_server_has_the_file(
+def test_copy_is_refused_while_a_server_uses_the_file(
     holter: Printed, sqlite_engine: Engine, sqlite_url: str, tmp_path: Path
 ) -> None:
     store = Store(sqlite_engine)
@@ -143,9 +143,7 @@ def test_a_move_is_refused_while_a_server_has_the_file(
     assert "already" in holter("db", "move", "--to", sqlite_url, "--database-url", sqlite_url)[2]
 
 
-def test_a_source_that_goes_on_meanwhile_is_noticed_and_nothing_is_moved(
-    postgres_url: str, tmp_path: Path
-) -> None:
+def test_write_during_a_copy_is_detected_and_nothing_is_copied(postgres_url: str, tmp_path: Path) -> None:
     engine, target = connect(postgres_url), connect(f"sqlite:///{tmp_path / 'there.db'}")
     with under_load(engine) as acknowledged:
         while acknowledged() < 20:
@@ -155,6 +153,6 @@ def test_a_source_that_goes_on_meanwhile_is_noticed_and_nothing_is_moved(
     with reading(target) as connection:
         assert connection.scalar(select(func.count()).select_from(RunRecord)) == 0
     copy_database(engine, target)
-    assert everything(target) == everything(engine)
+    assert all_rows(target) == all_rows(engine)
     engine.dispose()
     target.dispose()

@@ -121,7 +121,7 @@ def test_a_damaged_page_of_a_file_is_found(sqlite_url: str) -> None:
 
 
 @pytest.mark.parametrize("column", ["attempt", "step", "time", "value"])
-def test_a_newest_point_that_is_another_one_is_found(damaged: Engine, column: str) -> None:
+def test_wrong_newest_point_is_found(damaged: Engine, column: str) -> None:
     with writing(damaged) as connection:
         run_id = connection.scalar(text("SELECT min(run_id) FROM summary"))
         assert run_id is not None

@@ -16,7 +16,7 @@ from holter.server.maintenance.deletion import delete_run, purge, run_tables
 from holter.server.models import Base, RunRecord
 from holter.server.store import Store
 from holter.types import Cursor, Unreadable
-from tests.stored_runs import LOSS, add_incident, delivery, everything, number_of, points
+from tests.stored_runs import LOSS, add_incident, all_rows, delivery, points_of, run_id_of
 
 KEPT_BY_ALL = {"agent", "project", "run", "source_cursor", "token"}
 """What belongs to no single run. A table that is neither here nor leads to a run is forgotten."""
@@ -47,7 +47,7 @@ def held(engine: Engine, run_id: int) -> dict[str, int]:
         }
 
 
-def test_every_table_is_known_to_belong_to_a_run_or_to_all() -> None:
+def test_every_table_belongs_to_a_run_or_is_global() -> None:
     assert {table.name for table, _ in run_tables(1)} | KEPT_BY_ALL == set(Base.metadata.tables)
 
 
@@ -55,7 +55,7 @@ def test_a_deleted_run_is_gone_at_once_and_leaves_nothing(
     store: Store, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(store, engine, "other")
-    before = everything(engine)
+    before = all_rows(engine)
     run_id = fill(store, engine, "a")
     assert min(held(engine, run_id)[name] for name in ("chunk", "timeline", "log", "incident", "unreadable"))
     delete_run(engine, run_id, time.time())
@@ -65,14 +65,14 @@ def test_a_deleted_run_is_gone_at_once_and_leaves_nothing(
     monkeypatch.setattr(deletion, "DELETE_BATCH", 2)
     assert purge(engine, pause=lambda seconds: None) == 1
     assert not any(held(engine, run_id).values())
-    after = everything(engine)
+    after = all_rows(engine)
     assert after.pop("source_cursor") != before.pop("source_cursor")  # files are not read again
     assert after == before
     assert purge(engine) == 0
     assert store.check() == []
 
 
-def test_what_a_client_sends_afterwards_is_another_run(store: Store, engine: Engine) -> None:
+def test_points_after_deletion_make_a_new_run(store: Store, engine: Engine) -> None:
     run_id = fill(store, engine, "a")
     delete_run(engine, run_id, time.time())
     again = store.accept(delivery(np.array([1]), {LOSS: np.array([2.0])}, batch_id="0"))
@@ -80,11 +80,11 @@ def test_what_a_client_sends_afterwards_is_another_run(store: Store, engine: Eng
     assert again.run_id != run_id
     purge(engine)
     assert store.read(again.run_id)[LOSS].value.tolist() == [2.0]
-    assert number_of(engine, "a") == again.run_id
+    assert run_id_of(engine, "a") == again.run_id
     assert not store.accept(delivery(np.array([2]), {LOSS: np.array([3.0])}, batch_id="1")).duplicate
 
 
-def test_others_write_while_a_large_run_goes(store: Store, engine: Engine) -> None:
+def test_writers_continue_during_a_large_deletion(store: Store, engine: Engine) -> None:
     steps = np.arange(20)
     parts = [delivery(steps + 20 * at, {LOSS: np.cos(steps)}, batch_id=str(at)) for at in range(900)]
     run_id = [store.submit(part) for part in parts][-1].result(60).run_id
@@ -113,9 +113,9 @@ os._exit(0)
 """
 
 
-def test_a_deletion_that_was_killed_goes_on(store: Store, engine: Engine, database_url: str) -> None:
+def test_killed_deletion_is_resumed(store: Store, engine: Engine, database_url: str) -> None:
     other = fill(store, engine, "other")
-    before = points(engine, other)
+    before = points_of(engine, other)
     run_id = fill(store, engine, "a")
     for at in range(200):
         store.submit(delivery(np.array([at]), {LOSS: np.array([1.0])}, batch_id=f"more {at}"))
@@ -127,7 +127,7 @@ def test_a_deletion_that_was_killed_goes_on(store: Store, engine: Engine, databa
     purge(engine)
     with reading(engine) as connection:
         assert connection.scalars(select(RunRecord.name)).all() == ["other"]
-    assert points(engine, other) == before
+    assert points_of(engine, other) == before
     assert store.check() == []
 
 

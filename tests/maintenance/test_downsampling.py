@@ -30,7 +30,7 @@ from holter.server.store import Store
 from holter.server.store.encoding.block import SeriesPoints
 from holter.settings.projects import RetentionSettings
 from holter.types import Series, SeriesKey
-from tests.stored_runs import LOSS, RANKED, add_incident, delivery, points
+from tests.stored_runs import LOSS, RANKED, add_incident, delivery, points_of
 
 SIZE = 60_000
 BUCKET = 100
@@ -64,17 +64,17 @@ def of_attempt(series: Series, attempt: int) -> SeriesPoints:
     return SeriesPoints(series.step[mine], series.time[mine], series.value[mine])
 
 
-def buckets(points: SeriesPoints, width: int) -> dict[int, tuple[float, float]]:
+def buckets(points_of: SeriesPoints, width: int) -> dict[int, tuple[float, float]]:
     """The extremes of every `width` steps."""
-    finite = np.isfinite(points.value)
+    finite = np.isfinite(points_of.value)
     found: dict[int, tuple[float, float]] = {}
-    for place in np.unique(points.step[finite] // width):
-        held = points.value[finite & (points.step // width == place)]
+    for place in np.unique(points_of.step[finite] // width):
+        held = points_of.value[finite & (points_of.step // width == place)]
         found[int(place)] = (float(held.min()), float(held.max()))
     return found
 
 
-def test_what_tells_the_story_stays(store: Store, engine: Engine) -> None:
+def test_extremes_and_incidents_are_retained(store: Store, engine: Engine) -> None:
     run_id = fill(store, engine)
     before = store.read(run_id)
     done = downsample_run(engine, run_id, BUCKET, NOW)
@@ -119,21 +119,21 @@ def test_the_series_says_how_many_points_there_were(store: Store, engine: Engine
     assert store.attempts(run_id)[0].points == 2 * SIZE + 300
 
 
-def test_a_second_time_changes_nothing_and_a_count_changes_nothing_at_all(
-    store: Store, engine: Engine
-) -> None:
+def test_repeated_downsampling_and_dry_run_change_nothing(store: Store, engine: Engine) -> None:
     run_id = fill(store, engine)
-    whole = points(engine, run_id)
+    whole = points_of(engine, run_id)
     counted = downsample_run(engine, run_id, BUCKET, NOW, apply=False)
-    assert points(engine, run_id) == whole
+    assert points_of(engine, run_id) == whole
     assert downsample_run(engine, run_id, BUCKET, NOW) == counted
-    thinned = points(engine, run_id)
+    thinned = points_of(engine, run_id)
     again = downsample_run(engine, run_id, BUCKET, NOW)
     assert again.before == again.after == counted.after
-    assert points(engine, run_id) == thinned
+    assert points_of(engine, run_id) == thinned
 
 
-def test_a_run_with_news_is_left_alone(store: Store, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_with_new_points_is_not_downsampled(
+    store: Store, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run_id = fill(store, engine)
     monkeypatch.setattr(downsampling, "PART_POINTS", 20_000)
     begin = downsampling._record_start
@@ -149,7 +149,7 @@ def test_a_run_with_news_is_left_alone(store: Store, engine: Engine, monkeypatch
     assert store.check() == []
 
 
-def test_what_is_logged_later_is_whole(store: Store, engine: Engine) -> None:
+def test_points_logged_after_downsampling_are_complete(store: Store, engine: Engine) -> None:
     run_id = fill(store, engine)
     downsample_run(engine, run_id, BUCKET, NOW)
     kept = len(store.read(run_id)[LOSS])
@@ -165,7 +165,7 @@ def test_what_is_logged_later_is_whole(store: Store, engine: Engine) -> None:
     assert summary.logged >= SIZE + SIZE // 2 + 9000
 
 
-def test_kill_9_leaves_each_stretch_old_or_new(store: Store, engine: Engine, database_url: str) -> None:
+def test_kill_9_leaves_each_chunk_group_old_or_new(store: Store, engine: Engine, database_url: str) -> None:
     run_id = fill(store, engine)
     before = store.read(run_id)
     program = (
@@ -226,7 +226,7 @@ def test_retention_goes_by_project_and_age(store: Store, engine: Engine) -> None
         assert connection.scalars(select(RunRecord.id)).all() == []
 
 
-def test_what_nobody_has_analysed_is_not_thinned(store: Store, engine: Engine) -> None:
+def test_unanalysed_run_is_not_downsampled(store: Store, engine: Engine) -> None:
     steps = np.arange(SIZE)
     run_id = store.accept(delivery(steps, {LOSS: curve()}, batch_id="0")).run_id
     aged(engine, run_id, 40)
@@ -242,9 +242,7 @@ def story(engine: Engine, run_id: int) -> list[tuple[object, ...]]:
         return [tuple(row) for query in (incidents, events) for row in connection.execute(query)]
 
 
-def test_detection_says_nothing_new_of_a_thinned_run_and_sees_what_comes_after(
-    store: Store, engine: Engine
-) -> None:
+def test_downsampling_changes_no_finding_and_later_points_are_analysed(store: Store, engine: Engine) -> None:
     random = np.random.default_rng(1)
     steps = np.arange(SIZE)
     values = 2 + random.normal(0, 0.02, SIZE)
@@ -271,7 +269,7 @@ def test_detection_says_nothing_new_of_a_thinned_run_and_sees_what_comes_after(
     st.integers(8, 64),
     st.integers(0, 400),
 )
-def test_a_sieve_keeps_every_extreme(values: list[float], bucket: int, whole: int) -> None:
+def test_selection_retains_every_extreme(values: list[float], bucket: int, whole: int) -> None:
     held = np.array(values)
     step = np.arange(len(held)) * 3
     stay = select_points(SeriesPoints(step, step * 1.0, held), bucket, step < 3 * whole)
@@ -289,7 +287,7 @@ def test_a_sieve_keeps_every_extreme(values: list[float], bucket: int, whole: in
             assert kept.sum() <= 4 or start < whole
 
 
-def test_long_incidents_stay_whole_only_near_their_steps() -> None:
+def test_long_incidents_are_retained_only_near_their_steps() -> None:
     step = np.arange(100_000)
     short = near_incidents(step, [IncidentSteps(0, (40_000, 41_000))])
     assert np.flatnonzero(short)[[0, -1]].tolist() == [40_000 - MARGIN_POINTS, 41_000 + MARGIN_POINTS]
@@ -298,6 +296,6 @@ def test_long_incidents_stay_whole_only_near_their_steps() -> None:
     assert long.sum() == 2 * (2 * MARGIN_POINTS + 1)
 
 
-def test_less_than_a_day_is_no_age() -> None:
+def test_retention_below_a_day_is_rejected() -> None:
     with pytest.raises(ValueError, match="at least 1"):
         RetentionSettings(full_resolution_days=0.5)

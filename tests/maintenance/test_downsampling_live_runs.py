@@ -24,7 +24,7 @@ from holter.server.store import Store
 from holter.server.store.compaction.compaction import compact
 from holter.settings.projects import RetentionSettings
 from holter.types import Series, SeriesKey
-from tests.stored_runs import LOSS, add_incident, delivery, look
+from tests.stored_runs import LOSS, add_incident, delivery, mark_analysed
 
 WATCHED = SeriesKey("gpu_util", (("steps", "seconds"),))
 EVERY = 60.0
@@ -75,7 +75,7 @@ def lasting(engine: Engine, run_id: int, *, now: float = NOW) -> None:
     with writing(engine) as connection:
         times = {"created_at": float(wall(np.array(0))), "updated_at": now}
         connection.execute(update(RunRecord).where(RunRecord.id == run_id).values(times))
-    look(engine, run_id)
+    mark_analysed(engine, run_id)
     with writing(engine) as connection:
         connection.execute(update(AnalysisRow).where(AnalysisRow.run_id == run_id).values(seen_at=now))
 
@@ -88,7 +88,7 @@ def steps_of(series: Series, attempt: int = 0) -> np.ndarray[Any, Any]:
     return series.step[series.attempt == attempt]
 
 
-def test_what_is_old_is_thinned_and_the_rest_is_as_it_was(store: Store, engine: Engine) -> None:
+def test_old_part_of_a_live_run_is_downsampled(store: Store, engine: Engine) -> None:
     run_id = send(store, 0, SIZE)
     add_incident(engine, run_id, start=50_000, end=50_100)
     lasting(engine, run_id)
@@ -119,7 +119,7 @@ def test_what_is_old_is_thinned_and_the_rest_is_as_it_was(store: Store, engine: 
     assert np.array_equal(steps_of(store.read(run_id)[WATCHED]), np.arange(SIZE))  # its steps are its own
 
 
-def test_it_happens_once_a_day_and_goes_on_from_where_it_was(store: Store, engine: Engine) -> None:
+def test_live_run_is_downsampled_once_a_day_incrementally(store: Store, engine: Engine) -> None:
     run_id = send(store, 0, SIZE)
     lasting(engine, run_id)
     retained(engine)
@@ -133,7 +133,7 @@ def test_it_happens_once_a_day_and_goes_on_from_where_it_was(store: Store, engin
     horizon = load_horizon(engine, run_id)
     assert before is not None
     assert horizon is not None
-    assert horizon.full_from == before.whole_from + more
+    assert horizon.full_from == before.full_from + more
     assert done.after < done.before
     steps = steps_of(store.read(run_id)[LOSS])
     assert len(steps) < held + more
@@ -143,7 +143,7 @@ def test_it_happens_once_a_day_and_goes_on_from_where_it_was(store: Store, engin
     assert store.check() == []
 
 
-def test_whom_nobody_knows_the_age_of_stays_whole(store: Store, engine: Engine) -> None:
+def test_run_of_unknown_age_is_not_downsampled(store: Store, engine: Engine) -> None:
     run_id = send(store, 0, SIZE)
     lasting(engine, run_id, now=NOW + 3600)  # its clock is behind
     assert due_runs(engine, lambda _: KEPT, NOW + 3600) == []
@@ -153,7 +153,7 @@ def test_whom_nobody_knows_the_age_of_stays_whole(store: Store, engine: Engine) 
     assert due_runs(engine, lambda _: RetentionSettings(), NOW) == []
 
 
-def test_an_open_incident_keeps_what_comes_after_it(store: Store, engine: Engine) -> None:
+def test_open_incident_retains_later_points(store: Store, engine: Engine) -> None:
     run_id = send(store, 0, SIZE)
     number = add_incident(engine, run_id, start=30_000, end=None)
     with writing(engine) as connection:
@@ -181,7 +181,7 @@ def eventful(steps: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return found
 
 
-def test_detection_says_nothing_new_and_what_is_open_goes_on(
+def test_downsampling_changes_no_finding_of_a_live_run(
     store: Store, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(f"{__name__}.values", eventful)
@@ -211,7 +211,7 @@ def test_detection_says_nothing_new_and_what_is_open_goes_on(
     assert [(one.id, one.state) for one in changed] == [(running[0], "recovered")]
 
 
-def test_the_past_that_is_not_looked_at_is_not_read(store: Store, engine: Engine) -> None:
+def test_incremental_read_skips_the_downsampled_past(store: Store, engine: Engine) -> None:
     run_id = send(store, 0, SIZE)
     lasting(engine, run_id)
     retained(engine)
@@ -222,7 +222,7 @@ def test_the_past_that_is_not_looked_at_is_not_read(store: Store, engine: Engine
     assert held.step[-1] == SIZE - 1
 
 
-def test_a_rollback_into_what_was_thinned_is_drawn_as_it_is(store: Store, engine: Engine) -> None:
+def test_rollback_into_downsampled_points_is_drawn_correctly(store: Store, engine: Engine) -> None:
     run_id = send(store, 0, SIZE)
     lasting(engine, run_id)
     retained(engine)
@@ -255,7 +255,7 @@ def test_a_rollback_into_what_was_thinned_is_drawn_as_it_is(store: Store, engine
     assert 7.0 in store.read(run_id)[LOSS].value
 
 
-def test_a_line_in_an_older_attempt_leaves_newer_ones_whole(store: Store, engine: Engine) -> None:
+def test_limit_in_an_older_attempt_retains_newer_attempts(store: Store, engine: Engine) -> None:
     middle = SIZE - 20_000
     send(store, 0, middle)
     run_id = send(store, middle - 500, SIZE, attempt=1)
@@ -283,7 +283,7 @@ def test_a_line_in_an_older_attempt_leaves_newer_ones_whole(store: Store, engine
     assert store.check() == []
 
 
-def test_points_that_come_meanwhile_stop_nothing(
+def test_concurrent_points_do_not_stop_downsampling(
     store: Store, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_id = send(store, 0, SIZE)

@@ -22,7 +22,7 @@ from holter.settings import Settings
 from holter.settings.projects import ProjectSettings, RetentionSettings
 from tests.api.conftest import Serve
 from tests.api.running import Printed, some_run
-from tests.stored_runs import LOSS, add_incident, delivery, number_of
+from tests.stored_runs import LOSS, add_incident, delivery, run_id_of
 
 SIZE = 30_000
 
@@ -43,7 +43,7 @@ def long_run(engine: Engine, name: str = "a", *, days: float = 0) -> int:
     return run_id
 
 
-def test_thin_says_what_it_would_do_then_does_it(
+def test_retention_command_reports_and_applies(
     holter: Printed, engine: Engine, database_url: str, tmp_path: Path
 ) -> None:
     long_run(engine, days=40)
@@ -59,7 +59,7 @@ def test_thin_says_what_it_would_do_then_does_it(
     assert "llm/old: would be: deleted" in printed
     assert f"of {SIZE:,} points retained" in printed
     assert "fresh" not in printed
-    assert number_of(engine, "old")
+    assert run_id_of(engine, "old")
     code, done, _ = holter("db", "thin", *where)
     assert code == 0
     assert done == printed.replace("would be: ", "")
@@ -67,7 +67,9 @@ def test_thin_says_what_it_would_do_then_does_it(
     assert holter("db", "check", *where)[0] == 0
 
 
-def test_delete_and_vacuum_say_what_they_did(holter: Printed, engine: Engine, database_url: str) -> None:
+def test_delete_and_vacuum_commands_report_results(
+    holter: Printed, engine: Engine, database_url: str
+) -> None:
     where = ("--database-url", database_url)
     some_run(engine)
     long_run(engine, "large")
@@ -108,9 +110,7 @@ def settled_clock() -> Clock:
     return clock
 
 
-def test_the_server_thins_in_the_background_and_says_so(
-    serve: Serve, engine: Engine, database_url: str
-) -> None:
+def test_server_downsamples_in_the_background(serve: Serve, engine: Engine, database_url: str) -> None:
     run_id = long_run(engine, days=40)
     with (
         serve(retaining(database_url), clock=settled_clock()) as (context, address),

@@ -92,7 +92,7 @@ def test_a_new_writer_is_settled_by_its_first_rows_of_training_however_many_othe
     assert split(attempts, "2.out", rows(range(200, 400))) == [(1, list(range(200, 400)))]
 
 
-def test_the_logs_own_word_decides() -> None:
+def test_explicit_attempt_name_decides() -> None:
     attempts = Attempts()
     assert split(attempts, "w", rows([1, 2], [1, 2], attempt="3")) == [(3, [1, 2])]
     assert split(attempts, "w", rows([2, 1], [3, 4], attempt="3")) == [(3, [2, 1])]
@@ -151,7 +151,7 @@ def test_ranks_read_file_by_file_find_the_attempts_that_the_first_one_opened() -
         assert found == [(0, [0, 1, 2]), (1, [1, 2, 3])]
 
 
-def test_a_side_car_that_outlives_a_restart_goes_along() -> None:
+def test_sidecar_writer_follows_a_restart() -> None:
     attempts = Attempts()
     attempts.split("train", rows(range(50), np.arange(50.0).tolist()))
     attempts.split("monitor", rows([10, 49], [10, 49], metrics=["gpu"]))

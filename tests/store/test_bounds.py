@@ -32,7 +32,7 @@ def names(count: int, word: str = "m") -> tuple[str, ...]:
     return tuple(f"{word}/{number}" for number in range(count))
 
 
-def test_what_is_remembered_of_runs_is_bounded_in_bytes_and_exact_all_the_same(
+def test_run_cache_is_bounded_and_exact(
     sqlite_engine: Engine,
 ) -> None:
     usage = StorageUsage(sqlite_engine)
@@ -73,7 +73,7 @@ def _write(engine: Engine, ledger: BatchWriter, shape: SeriesLayout, runs: range
             ledger.write(connection, [encode_delivery(delivery(run, shape))])
 
 
-def test_shapes_are_recognised_in_a_bounded_number_of_bytes() -> None:
+def test_layout_cache_is_bounded_in_bytes() -> None:
     shapes = LayoutCache(max_bytes=100_000)
     first = shapes.find(names(100), NONE)
     shapes.add(first)
@@ -87,7 +87,7 @@ def test_shapes_are_recognised_in_a_bounded_number_of_bytes() -> None:
     assert shapes.cached_bytes <= 100_000
 
 
-def test_bodies_on_their_way_share_a_bounded_room_but_one_alone_always_fits() -> None:
+def test_memory_budget_is_shared_but_one_body_always_fits() -> None:
     room = MemoryBudget(1000)
     with room.share() as large:
         large.grow(5000)
@@ -102,9 +102,7 @@ def test_bodies_on_their_way_share_a_bounded_room_but_one_alone_always_fits() ->
     assert room.used == 0
 
 
-def test_of_projects_without_news_no_size_is_remembered(
-    sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_usage_cache_evicts_inactive_projects(sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(usages, "_MAX_PROJECTS", 10)
     usage = StorageUsage(sqlite_engine)
     for number in range(100):

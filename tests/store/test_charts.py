@@ -88,7 +88,7 @@ def holds(drawn: ReducedSeries, real: Series, spans: list[AttemptSpan], points: 
     ),
     points=st.sampled_from([2, 10, 25, 200, 1000, 200_000]),
 )
-def test_a_chart_is_true_of_the_points_it_shows(
+def test_chart_matches_the_stored_points(
     store: Store, window: tuple[int | None, int | None], points: int
 ) -> None:
     known = _RUNS.get(id(store))
@@ -106,7 +106,7 @@ def test_a_chart_is_true_of_the_points_it_shows(
 _RUNS: dict[int, int] = {}
 
 
-def test_few_points_come_whole(store: Store) -> None:
+def test_short_series_is_not_reduced(store: Store) -> None:
     run = deliver(store, "run", 0, np.arange(1000), np.arange(1000.0), 0)
     (drawn,) = store.chart(run, [LOSS])
     assert not drawn.reduced

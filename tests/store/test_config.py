@@ -38,7 +38,7 @@ def delivery(
     return Delivery(project="p", run="run", writer=writer, batch_id=batch_id, batch=batch)
 
 
-def test_it_is_that_of_the_launch_of_the_rows_behind_it(store: Store) -> None:
+def test_configuration_belongs_to_the_launch_of_the_following_rows(store: Store) -> None:
     lr = ConfigKey("lr")
     run = store.accept(delivery("0", [1, 2], {lr: 1e-4, NET: "IB"})).run_id
     store.accept(delivery("1", [3, 4]))
@@ -50,9 +50,7 @@ def test_it_is_that_of_the_launch_of_the_rows_behind_it(store: Store) -> None:
     assert store.check() == []
 
 
-def test_what_waits_survives_a_restart_and_a_second_delivery_changes_nothing(
-    store: Store, engine: Engine
-) -> None:
+def test_pending_configuration_survives_a_restart(store: Store, engine: Engine) -> None:
     waiting = delivery("0", config={ConfigKey("lr"): 1})
     run = store.accept(waiting).run_id
     store.close()
@@ -81,7 +79,7 @@ def test_values_keep_their_kind(store: Store, value: ConfigValue) -> None:
     assert (found, type(found)) == (value, type(value))
 
 
-def test_what_is_too_long_or_too_much_is_told(
+def test_oversized_configuration_is_reported(
     store: Store, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stored, "MAX_RUN_SETTINGS", 5)
@@ -100,7 +98,7 @@ def test_what_is_too_long_or_too_much_is_told(
     assert "7 more" in told["settings of the run"]
 
 
-def test_it_goes_with_its_run(store: Store, engine: Engine) -> None:
+def test_configuration_is_deleted_with_its_run(store: Store, engine: Engine) -> None:
     run = store.accept(delivery("0", [1], {ConfigKey("lr"): 1})).run_id
     delete_run(engine, run, now=1.0)
     purge(engine, pause=lambda _: None)
@@ -127,7 +125,7 @@ def test_nested_settings_get_dotted_names() -> None:
     assert to_config_value(float("nan")) == "nan"
 
 
-def test_what_waits_is_placed_by_the_launches_there_are_now(store: Store) -> None:
+def test_pending_configuration_is_assigned_to_current_launches(store: Store) -> None:
     lr = ConfigKey("lr")
     run = store.accept(delivery("0", [1, 2], {lr: 1})).run_id
     store.accept(delivery("1", config={lr: 2}))
@@ -138,9 +136,7 @@ def test_what_waits_is_placed_by_the_launches_there_are_now(store: Store) -> Non
     assert store.config(run) == {lr: {0: 1, 1: 2}}
 
 
-def test_what_a_writer_without_rows_says_anew_is_of_the_launch_that_follows(
-    store: Store, engine: Engine
-) -> None:
+def test_pending_configuration_belongs_to_the_next_launch(store: Store, engine: Engine) -> None:
     lr = ConfigKey("lr")
 
     def says(batch_id: str, value: int) -> None:
@@ -166,7 +162,7 @@ def test_a_damaged_setting_is_named_by_check(store: Store, engine: Engine) -> No
     assert [line for line in store.check() if "config lr" in line]
 
 
-def test_numbers_that_no_database_keeps_are_kept_as_text(store: Store) -> None:
+def test_unstorable_numbers_are_stored_as_text(store: Store) -> None:
     said = {ConfigKey("a"): float("nan"), ConfigKey("b"): float("inf"), ConfigKey("c"): 10**400}
     run = store.accept(delivery("0", [1], said)).run_id
     kept = {key.name: value[0] for key, value in store.config(run).items()}

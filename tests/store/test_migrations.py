@@ -39,7 +39,7 @@ def test_the_tables_are_those_of_the_models(engine: Engine) -> None:
         check(engine)
 
 
-def test_older_tables_keep_what_they_hold(engine: Engine) -> None:
+def test_migration_preserves_rows_of_older_tables(engine: Engine) -> None:
     """Notifications of 0001, which knew incidents only."""
     told = (
         "INSERT INTO notification ({}channel, key, reason, detail, state, attempts, next_try_at, created_at)"

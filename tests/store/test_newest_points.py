@@ -17,7 +17,7 @@ from holter.server.store.compaction.summary import rebuild_summary
 from holter.server.store.encoding.series_names import NO_NAMES, SeriesNameRows, decode_names, encode_names
 from holter.server.store.read import latest as newest_points
 from holter.types import Batch, Column, Delivery, Labels, SeriesKey
-from tests.store.newest import newest
+from tests.stored_runs import newest_by_key
 
 RANKS = [SeriesKey("loss", (("rank", str(rank)),)) for rank in (0, 3, 10)]
 LATER = [SeriesKey("eval"), SeriesKey("loss", (("dataset", "a"), ("rank", "3"))), SeriesKey("a/é")]
@@ -128,7 +128,7 @@ def test_newest_points_are_those_of_all_points(engine: Engine, actions: list[Any
 
 
 @pytest.mark.parametrize("compacting", [False, True])
-def test_rollbacks_that_nobody_names_end_where_all_points_do(store: Store, compacting: bool) -> None:
+def test_unmarked_rollbacks_end_at_the_last_point(store: Store, compacting: bool) -> None:
     random = np.random.default_rng(3)
     clock = 0.0
     for number, start in enumerate((0, 100, 60, 160, 90, 95, 400)):
@@ -142,11 +142,11 @@ def test_rollbacks_that_nobody_names_end_where_all_points_do(store: Store, compa
             store.compact()
         for key, points in store.read(run_id).items():
             columns = (points.attempt, points.step, points.time, points.value)
-            assert newest(store, run_id)[key] == tuple(column[-1].item() for column in columns)
+            assert newest_by_key(store, run_id)[key] == tuple(column[-1].item() for column in columns)
     assert len(store.attempts(run_id)) > 2
 
 
-def test_entries_that_newer_ones_have_passed_are_not_decoded(
+def test_superseded_log_entries_are_not_decoded(
     store: Store, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for step in range(40):
@@ -158,7 +158,7 @@ def test_entries_that_newer_ones_have_passed_are_not_decoded(
     decoded = []
     decode = newest_points.decode_log_entry
     monkeypatch.setattr(newest_points, "decode_log_entry", lambda blob: decoded.append(blob) or decode(blob))
-    assert {point[1] for point in newest(Store(engine), run_id).values()} == {39}
+    assert {point[1] for point in newest_by_key(Store(engine), run_id).values()} == {39}
     assert len(decoded) == 2, "one of each writer"
 
 

@@ -73,7 +73,7 @@ def test_a_read_waits_once_for_each_statement_and_once_to_end(watched: Engine, r
     assert relay.turns - before == 3
 
 
-def test_a_transaction_in_which_nothing_is_done_asks_nothing(watched: Engine, relay: Relay) -> None:
+def test_empty_transaction_sends_nothing(watched: Engine, relay: Relay) -> None:
     with writing(watched) as connection:
         connection.scalar(select(1))
     before = relay.turns
@@ -82,7 +82,7 @@ def test_a_transaction_in_which_nothing_is_done_asks_nothing(watched: Engine, re
     assert relay.turns == before
 
 
-def test_what_is_not_waited_for_fails_with_the_commit_and_leaves_nothing(engine: Engine) -> None:
+def test_pipelined_error_is_raised_by_commit(engine: Engine) -> None:
     def write() -> None:
         with writing(engine) as connection:
             connection.execute(insert(Project), {"name": "kept?", "created_at": 1.0})
@@ -99,7 +99,7 @@ def test_what_is_not_waited_for_fails_with_the_commit_and_leaves_nothing(engine:
         assert connection.scalars(select(Project.name)).all() == ["next"]
 
 
-def test_what_is_not_waited_for_fails_with_the_next_that_is(engine: Engine) -> None:
+def test_pipelined_error_is_raised_by_the_next_statement(engine: Engine) -> None:
     with writing(engine) as connection:
         connection.execute(UNHEARD, [{"name": "twice", "created_at": 1.0}] * 2)
         with pytest.raises(IntegrityError):
@@ -107,7 +107,7 @@ def test_what_is_not_waited_for_fails_with_the_next_that_is(engine: Engine) -> N
         connection.rollback()
 
 
-def test_what_waits_is_forgotten_by_a_rollback(engine: Engine) -> None:
+def test_rollback_drops_pipelined_statements(engine: Engine) -> None:
     with writing(engine) as connection:
         connection.execute(insert(Project), {"name": "p", "created_at": 1.0})
         connection.execute(UNHEARD, {"name": "q", "created_at": 1.0})
@@ -116,7 +116,7 @@ def test_what_waits_is_forgotten_by_a_rollback(engine: Engine) -> None:
         assert connection.scalars(select(Project.name)).all() == []
 
 
-def test_readers_see_one_moment_and_cannot_write(engine: Engine) -> None:
+def test_read_transactions_see_a_snapshot_and_cannot_write(engine: Engine) -> None:
     with reading(engine) as connection:
         assert connection.scalars(select(Project.name)).all() == []
         with writing(engine) as other:
@@ -149,7 +149,7 @@ def test_rows_that_are_fetched_bit_by_bit(engine: Engine) -> None:
         assert [row[0] for row in rows] == list(range(1, 26))
 
 
-def test_a_connection_that_was_cut_while_idle_is_replaced(
+def test_idle_connection_that_was_cut_is_replaced(
     engine: Engine, postgres_server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
@@ -161,7 +161,7 @@ def test_a_connection_that_was_cut_while_idle_is_replaced(
         cut(postgres_server, number)
 
 
-def test_a_connection_that_was_cut_just_now_costs_one_statement(
+def test_recently_cut_connection_fails_one_statement(
     engine: Engine, postgres_server: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with writing(engine) as connection:
@@ -177,7 +177,7 @@ def test_a_connection_that_was_cut_just_now_costs_one_statement(
 @pytest.mark.parametrize(
     "setting", ["idle_in_transaction_session_timeout", "transaction_timeout", "statement_timeout"]
 )
-def test_limits_of_an_administrator_are_no_fault_of_a_statement(postgres_url: str, setting: str) -> None:
+def test_administrator_timeouts_count_as_unavailable(postgres_url: str, setting: str) -> None:
     limited = connect(make_url(postgres_url).update_query_dict({"options": f"-c {setting}=100"}))
 
     def linger() -> None:
@@ -196,7 +196,7 @@ def test_limits_of_an_administrator_are_no_fault_of_a_statement(postgres_url: st
     limited.dispose()
 
 
-def test_behind_a_pooler_statements_are_not_prepared(postgres_url: str) -> None:
+def test_prepared_statements_can_be_disabled_for_poolers(postgres_url: str) -> None:
     engine = connect(make_url(postgres_url).update_query_dict({"prepare_threshold": "none"}))
     for _ in range(10):
         with reading(engine) as connection:
@@ -222,7 +222,7 @@ def test_a_pooler_that_loses_prepared_statements_is_named(engine: Engine) -> Non
         assert connection.scalar(select(1)) == 1
 
 
-def test_a_threshold_that_is_no_number_is_refused() -> None:
+def test_invalid_prepare_threshold_is_rejected() -> None:
     with pytest.raises(ValueError, match="prepare_threshold=often: use a number, or none"):
         connect("postgresql://host/holter?prepare_threshold=often").connect()
 

@@ -24,7 +24,7 @@ from holter.server.store.encoding.pyramid import (
     )
 )
 @settings(max_examples=40, deadline=None)
-def test_every_bucket_says_what_its_points_say(values: np.ndarray) -> None:
+def test_every_bucket_matches_its_points(values: np.ndarray) -> None:
     steps = np.arange(len(values)) * 3
     buckets = decode_pyramids([decompress_pyramid(encode_pyramid(SeriesPoints(steps, steps * 0.5, values)))])
     inner = range(1, len(values) - 1, BUCKET)

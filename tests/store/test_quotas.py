@@ -47,7 +47,7 @@ def names_of(store: Store, receipt: Receipt) -> set[str]:
     return {one.key.metric for one in store.series(receipt.run_id)}
 
 
-def test_series_beyond_the_limit_are_refused_and_the_others_go_on(engine: Engine) -> None:
+def test_series_beyond_the_limit_are_refused(engine: Engine) -> None:
     with limited(engine, max_series_per_run=3) as store:
         assert store.accept(row(1, ["a", "b"])).refused == ()
         receipt = store.accept(row(2, ["a", "b", "c", "d", "e"]))
@@ -58,7 +58,7 @@ def test_series_beyond_the_limit_are_refused_and_the_others_go_on(engine: Engine
         assert [source for source, _ in notes(engine)] == ["w"]
 
 
-def test_what_is_refused_as_a_whole_may_come_again_when_there_is_room(engine: Engine) -> None:
+def test_refused_batch_is_accepted_later(engine: Engine) -> None:
     with limited(engine, max_series_per_run=1) as store:
         store.accept(row(1, ["a"]))
         for _ in range(2):
@@ -69,7 +69,7 @@ def test_what_is_refused_as_a_whole_may_come_again_when_there_is_room(engine: En
         assert store.accept(row(2, ["b"])).duplicate
 
 
-def test_a_followed_file_goes_on_behind_what_was_refused_and_the_page_says_so_once(engine: Engine) -> None:
+def test_tailed_file_continues_after_refused_series(engine: Engine) -> None:
     with limited(engine, max_series_per_run=1) as store:
         for step in range(1, 6):
             cursor = Cursor(source="/log", format="csv", offset=step, identity="i")
@@ -83,9 +83,7 @@ def test_a_followed_file_goes_on_behind_what_was_refused_and_the_page_says_so_on
 
 
 @pytest.mark.parametrize("name", ["loss_step_{}", "sample/{:08x}/score", "grad/{}/norm"])
-def test_a_metric_named_after_the_step_is_stopped_and_named_and_the_loss_goes_on(
-    engine: Engine, name: str
-) -> None:
+def test_metric_named_after_the_step_is_refused(engine: Engine, name: str) -> None:
     with limited(engine) as store:
         refusals = set()
         for step in range(0, 3000, 100):  # flushes of 100 steps, each step with a name of its own
@@ -136,7 +134,7 @@ def legitimate() -> dict[str, Callable[[int], list[str]]]:
 
 
 @pytest.mark.parametrize("kind", legitimate())
-def test_many_series_that_come_again_are_no_explosion(sqlite_engine: Engine, kind: str) -> None:
+def test_many_recurring_series_are_no_explosion(sqlite_engine: Engine, kind: str) -> None:
     logged = legitimate()[kind]
     with limited(sqlite_engine) as store:
         shapes: dict[int, SeriesLayout] = {}
@@ -155,7 +153,7 @@ def test_many_series_that_come_again_are_no_explosion(sqlite_engine: Engine, kin
             assert receipt.accepted == len(names)
 
 
-def test_labels_that_never_come_again_are_an_explosion_too(sqlite_engine: Engine) -> None:
+def test_unbounded_labels_are_an_explosion(sqlite_engine: Engine) -> None:
     with limited(sqlite_engine) as store:
         for step in range(520):
             key = SeriesKey("loss", (("batch", f"b{step}"),))
@@ -200,7 +198,7 @@ def test_a_bucket_fills_at_its_rate_and_no_higher_than_its_burst() -> None:
     assert refused.value.seconds == pytest.approx(1.0)
 
 
-def test_a_full_project_takes_nothing_more_and_keeps_what_it_has(engine: Engine) -> None:
+def test_full_project_rejects_points_and_retains_the_stored_ones(engine: Engine) -> None:
     with limited(engine, max_bytes=1) as store:
         first = store.accept(row(0, ["a"]))
         step, receipt = 0, first
@@ -230,7 +228,7 @@ def test_the_bytes_of_a_project_are_those_of_its_log_and_its_chunks(engine: Engi
     assert alone < stored_bytes(engine, "p") < before + 2000
 
 
-def test_what_was_written_counts_until_it_is_measured_again(sqlite_engine: Engine) -> None:
+def test_written_bytes_count_until_the_next_measurement(sqlite_engine: Engine) -> None:
     usage = StorageUsage(sqlite_engine, interval=1000)
     assert usage.refusal("p", 100) is None
     usage.close()  # after the measurement: nothing is there

@@ -112,7 +112,7 @@ def test_damaged_bytes_are_named_and_never_read_as_points(
             look()
 
 
-def test_a_run_with_a_damaged_entry_goes_on(engine: Engine) -> None:
+def test_run_with_a_damaged_log_entry_accepts_points(engine: Engine) -> None:
     with running(engine) as store:
         store.accept(delivery(0, 10))
         with writing(engine) as connection:
@@ -150,9 +150,7 @@ def flood(store: Store, taken: list[Future[Receipt]]) -> None:
     taken.extend(store.submit(delivery(n, 1)) for n in range(5000))
 
 
-def test_a_flood_is_refused_rather_than_remembered_and_what_was_taken_is_stored(
-    store: Store, engine: Engine
-) -> None:
+def test_flood_is_rejected_and_accepted_batches_are_stored(store: Store, engine: Engine) -> None:
     taken: list[Future[Receipt]] = []
     with nobody_else_writes(engine), pytest.raises(StoreBusyError, match="faster than"):
         flood(store, taken)
@@ -161,7 +159,7 @@ def test_a_flood_is_refused_rather_than_remembered_and_what_was_taken_is_stored(
     assert len(store.read(run)[LOSS]) == len(taken)
 
 
-def test_accept_waits_for_room_but_not_for_ever(store: Store, engine: Engine) -> None:
+def test_accept_waits_for_queue_space_until_the_timeout(store: Store, engine: Engine) -> None:
     with nobody_else_writes(engine):
         with pytest.raises(StoreBusyError):
             flood(store, [])
@@ -171,7 +169,7 @@ def test_accept_waits_for_room_but_not_for_ever(store: Store, engine: Engine) ->
         assert 0.2 <= time.monotonic() - begin < 2
 
 
-def test_a_delivery_that_cannot_be_stored_does_not_take_others_with_it(store: Store, engine: Engine) -> None:
+def test_failing_delivery_does_not_fail_its_group(store: Store, engine: Engine) -> None:
     unkeepable = Cursor(source="f", format="csv", offset=1, identity="i", state={"no JSON": object()})
     store.accept(delivery(0, 1))
     with nobody_else_writes(engine):
@@ -188,7 +186,7 @@ def test_a_delivery_that_cannot_be_stored_does_not_take_others_with_it(store: St
     assert store.check() == []
 
 
-def test_a_caller_that_has_gone_is_no_reason_to_stop(store: Store, engine: Engine) -> None:
+def test_cancelled_caller_does_not_stop_the_writer(store: Store, engine: Engine) -> None:
     with nobody_else_writes(engine):
         store.submit(delivery(0, 1))
         gone = store.submit(delivery(1, 1))
@@ -230,7 +228,7 @@ def test_two_servers_on_one_postgresql_agree(postgres_url: str) -> None:
         engine.dispose()
 
 
-def test_a_snapshot_does_not_move_while_the_store_compacts(store: Store) -> None:
+def test_snapshot_is_stable_during_compaction(store: Store) -> None:
     run = store.accept(delivery(0, 400)).run_id
     for n in range(1, 30):
         store.accept(delivery(400 * n, 400))

@@ -68,7 +68,7 @@ def test_runs_that_both_are_sent_at_once_are_made_once_and_lose_nothing(stores: 
             assert len(held) == len(KEYS)
 
 
-def test_what_both_are_sent_is_stored_by_one_of_them(stores: tuple[Store, Store]) -> None:
+def test_batch_sent_to_two_servers_is_stored_once(stores: tuple[Store, Store]) -> None:
     receipts = both(stores, ("rank 0", "rank 0"))
     assert sum(receipt.duplicate for receipt in receipts) == RUNS * PARTS
     assert stores[0].check() == []

@@ -15,7 +15,7 @@ from sqlalchemy.exc import OperationalError
 from holter.server.database import WAL_BYTES, connect
 from holter.server.store import Commit, Receipt, Store, StoreClosedError, StoreLockedError
 from holter.types import Batch, Column, Cursor, Delivery, Series, SeriesKey, Unreadable, labels_of
-from tests.store.newest import newest
+from tests.stored_runs import newest_by_key
 
 LOSS = SeriesKey("loss")
 ODD_NAN = np.array([0x7FF8DEADBEEF0001], dtype=np.uint64).view(np.float64)[0]
@@ -53,9 +53,7 @@ def test_accepted_points_are_read_back(store: Store) -> None:
     assert rows(store.read(receipt.run_id)[LOSS]) == [(0, 1, 10.0, 0.5), (0, 2, 20.0, 0.25)]
 
 
-def test_a_batch_that_comes_again_changes_nothing_also_after_compaction_and_restart(
-    store: Store, engine: Engine
-) -> None:
+def test_repeated_batch_changes_nothing_after_compaction_and_restart(store: Store, engine: Engine) -> None:
     first = delivery([1, 2], [0.5, 0.25], batch_id="a")
     run = store.accept(first).run_id
     assert store.accept(first).duplicate
@@ -100,7 +98,7 @@ def test_nan_payloads_and_infinities_are_data(store: Store) -> None:
         store.compact()
 
 
-def test_the_newest_write_of_a_step_wins_wherever_it_is_kept(store: Store) -> None:
+def test_newest_write_of_a_step_wins_in_log_and_chunks(store: Store) -> None:
     run = store.accept(delivery(range(1000), np.zeros(1000), batch_id="a")).run_id
     store.compact()
     store.accept(delivery(range(400, 500), np.ones(100), batch_id="b", attempt="0"))
@@ -149,9 +147,7 @@ def test_epochs_as_steps_do_not_move_the_place_where_an_attempt_began(store: Sto
     assert [(one.first_step, one.last_step) for one in store.attempts(run)] == [(0, 99), (50, 59)]
 
 
-def test_steps_of_their_own_say_neither_how_far_an_attempt_is_nor_what_a_rollback_discarded(
-    store: Store, engine: Engine
-) -> None:
+def test_own_step_series_affect_neither_progress_nor_ghosts(store: Store, engine: Engine) -> None:
     calls = SeriesKey("collective_time", labels_of({"steps": "sequence number"}))
     run = store.accept(delivery(range(50), np.zeros(50), batch_id="a")).run_id
     many = range(9000, 9500)
@@ -168,7 +164,7 @@ def test_steps_of_their_own_say_neither_how_far_an_attempt_is_nor_what_a_rollbac
     again.close()
 
 
-def test_a_run_of_nothing_else_is_as_far_as_those_are(store: Store) -> None:
+def test_run_with_only_own_step_series_takes_progress_from_them(store: Store) -> None:
     calls = SeriesKey("collective_time", labels_of({"steps": "sequence number"}))
     run = store.accept(delivery([3, 9], {calls: [1.0, 2.0]}, batch_id="a")).run_id
     assert [(one.first_step, one.last_step) for one in store.attempts(run)] == [(3, 9)]
@@ -195,7 +191,7 @@ def test_sparse_columns_labels_and_ranges(store: Store) -> None:
     assert [str(one.key) for one in store.series(run)] == ["loss", 'step_time{host=a"b,é,rank=3}']
 
 
-def test_series_in_numbers(store: Store) -> None:
+def test_series_summaries(store: Store) -> None:
     values = {LOSS: [3.0, np.nan, 1.0], SeriesKey("lr"): [np.inf, -np.inf, np.nan]}
     run = store.accept(delivery([10, 20, 30], values, batch_id="a")).run_id
     for _ in range(2):
@@ -204,18 +200,18 @@ def test_series_in_numbers(store: Store) -> None:
         assert (loss.minimum, loss.maximum, loss.nonfinite, loss.last_value) == (1.0, 3.0, 1, 1.0)
         assert (lr.minimum, lr.maximum, lr.nonfinite) == (None, None, 3)
         assert np.isnan(lr.last_value)
-        assert newest(store, run)[LOSS] == (0, 30, 300.0, 1.0)
+        assert newest_by_key(store, run)[LOSS] == (0, 30, 300.0, 1.0)
         store.compact()
 
 
 def test_the_latest_point_is_the_last_of_the_newest_attempt(store: Store) -> None:
     run = store.accept(delivery(range(600), np.arange(600.0), batch_id="a")).run_id
     store.compact()
-    assert newest(store, run)[LOSS][:2] == (0, 599)
+    assert newest_by_key(store, run)[LOSS][:2] == (0, 599)
     store.accept(delivery([100], [7.0], batch_id="b", times=[1e5]))
-    assert newest(store, run)[LOSS] == (1, 100, 1e5, 7.0)
+    assert newest_by_key(store, run)[LOSS] == (1, 100, 1e5, 7.0)
     store.compact()
-    assert newest(store, run)[LOSS] == (1, 100, 1e5, 7.0)
+    assert newest_by_key(store, run)[LOSS] == (1, 100, 1e5, 7.0)
 
 
 def test_cursors_are_stored_with_their_points_and_alone(store: Store) -> None:
@@ -230,7 +226,7 @@ def test_cursors_are_stored_with_their_points_and_alone(store: Store) -> None:
     assert store.cursor("f") == later
 
 
-def test_an_unreadable_place_is_remembered_once(store: Store, engine: Engine) -> None:
+def test_unreadable_location_is_stored_once(store: Store, engine: Engine) -> None:
     at = Cursor(source="f", format="csv", offset=7, identity="i")
     for _ in range(2):
         store.report_unreadable(
@@ -278,14 +274,14 @@ def test_malformed_deliveries_are_refused_with_the_reason(
         store.accept(broken)
 
 
-def test_a_closed_store_takes_nothing(store: Store) -> None:
+def test_closed_store_rejects_batches(store: Store) -> None:
     store.close()
     with pytest.raises(StoreClosedError):
         store.accept(delivery([1], [1.0], batch_id="a"))
     store.close()
 
 
-def test_what_waits_when_the_store_closes_is_written(store: Store) -> None:
+def test_queued_batches_are_written_on_close(store: Store) -> None:
     pending = [store.submit(delivery([n], [1.0], batch_id=str(n))) for n in range(200)]
     store.close()
     assert {one.result(0).attempt for one in pending} == {0}
@@ -336,7 +332,7 @@ def test_the_file_shrinks_when_the_log_is_compacted(sqlite_engine: Engine) -> No
     store.close()
 
 
-def test_the_write_ahead_log_is_moved_into_the_file(sqlite_engine: Engine) -> None:
+def test_write_ahead_log_is_checkpointed(sqlite_engine: Engine) -> None:
     file = Path(str(sqlite_engine.url.database))
     log = file.with_name(file.name + "-wal")
     noise = np.random.default_rng(0).normal(0, 1, 1_000_000)
@@ -354,7 +350,7 @@ def test_the_write_ahead_log_is_moved_into_the_file(sqlite_engine: Engine) -> No
     store.close()
 
 
-def test_a_store_that_could_not_start_lets_go_of_the_file(tmp_path: Path) -> None:
+def test_failed_start_releases_the_file_lock(tmp_path: Path) -> None:
     engine = connect(f"sqlite:///{tmp_path / 'empty.db'}")
     for _ in range(2):
         with pytest.raises(OperationalError, match="no such table"):

@@ -32,7 +32,7 @@ def test_a_single_attempt_has_no_ghosts() -> None:
     assert ghosts([(0, 0), (0, 5)], [AttemptSpan(0, 0, 5)]) == [False, False]
 
 
-def test_what_a_rollback_discarded_is_a_ghost_before_it_is_reached_again() -> None:
+def test_rolled_back_points_are_ghosts_at_once() -> None:
     assert ghosts([(0, 40), (0, 50), (0, 90), (1, 50)], [AttemptSpan(0, 0, 90), AttemptSpan(1, 50, 60)]) == [
         False,
         True,
@@ -47,7 +47,7 @@ def test_a_middle_attempt_supersedes_only_what_it_covered() -> None:
 
 
 @given(points, spans)
-def test_it_says_what_the_definition_says(at: list[tuple[int, int]], over: list[AttemptSpan]) -> None:
+def test_superseded_matches_its_definition(at: list[tuple[int, int]], over: list[AttemptSpan]) -> None:
     newest = max(over, key=lambda span: span.number, default=None)
     expected = [
         any(span.number > a and span.first_step <= s <= span.last_step for span in over)

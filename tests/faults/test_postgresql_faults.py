@@ -16,7 +16,7 @@ from holter.server.database import connect
 from holter.server.store import Store
 from holter.settings import Settings
 from tests.api.conftest import served
-from tests.faults.feeding import Feeder, assert_all_is_there, feeding
+from tests.faults.batch_senders import BatchSender, assert_all_is_there, sending
 from tests.postgres import Postgres, postgres
 from tests.waiting import wait_for
 
@@ -35,23 +35,23 @@ HANG_UP = (
         ("default_transaction_read_only = on", "", "the database may not be written just now"),
     ],
 )
-def test_what_it_refuses_for_now_is_sent_again(
+def test_busy_server_is_retried(
     postgres_url: str, setting: str, meanwhile: str, said: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.CRITICAL)
     name = make_url(postgres_url).database
     address = postgres_url.replace("postgresql+psycopg", "postgresql")
     with served(Settings(database_url=postgres_url)) as (_, url):
-        feeders = [Feeder(int(url.rpartition(":")[2]), f"r{n}", pause=0.05) for n in range(3)]
-        with feeding(feeders), httpx.Client(base_url=url, timeout=30) as client:
-            wait_for(lambda: all(feeder.acknowledged > 3 for feeder in feeders))
+        senders = [BatchSender(int(url.rpartition(":")[2]), f"r{n}", pause=0.05) for n in range(3)]
+        with sending(senders), httpx.Client(base_url=url, timeout=30) as client:
+            wait_for(lambda: all(sender.acknowledged > 3 for sender in senders))
             with psycopg.connect(address, autocommit=True) as admin:
                 admin.execute(f"ALTER DATABASE {name} SET {setting}")
                 admin.execute(HANG_UP)  # connections that come from now on have the setting
                 if meanwhile:
-                    wait_for_news(feeders)
+                    wait_for_news(senders)
                     admin.execute(meanwhile)
-                wait_for(lambda: all(feeder.answers[503] for feeder in feeders))
+                wait_for(lambda: all(sender.answers[503] for sender in senders))
                 assert client.get("/healthz").status_code == 200
                 refused = client.post("/api/v1/ingest", json={"project": "p", "run": "r", "columns": POINT})
                 assert refused.status_code == 503
@@ -59,23 +59,23 @@ def test_what_it_refuses_for_now_is_sent_again(
                 admin.execute("ROLLBACK")
                 admin.execute(f"ALTER DATABASE {name} RESET ALL")
                 admin.execute(HANG_UP)
-            wait_for_news(feeders)
+            wait_for_news(senders)
             wait_for(lambda: client.get("/readyz").status_code == 200)
-        for feeder in feeders:
-            assert set(feeder.answers) == {200, 503}
-            assert feeder.retry_after <= {"5", "1"}
+        for sender in senders:
+            assert set(sender.answers) == {200, 503}
+            assert sender.retry_after <= {"5", "1"}
     engine = connect(postgres_url)
     store = Store(engine)
     store.start()
-    assert_all_is_there(store, feeders)
+    assert_all_is_there(store, senders)
     store.close()
     engine.dispose()
 
 
-def wait_for_news(feeders: list[Feeder]) -> None:
+def wait_for_news(senders: list[BatchSender]) -> None:
     """Until each has been acknowledged two batches more."""
-    acknowledged = [feeder.acknowledged for feeder in feeders]
-    wait_for(lambda: all(f.acknowledged > n + 1 for f, n in zip(feeders, acknowledged, strict=True)))
+    acknowledged = [sender.acknowledged for sender in senders]
+    wait_for(lambda: all(f.acknowledged > n + 1 for f, n in zip(senders, acknowledged, strict=True)))
 
 
 POINT = {"step": [1], "a": [1.0]}
@@ -88,18 +88,16 @@ def own() -> Iterator[Postgres]:
         yield server
 
 
-def test_a_torn_page_of_its_files_is_said_and_the_others_are_read(
-    own: Postgres, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_torn_page_of_postgresql_is_reported(own: Postgres, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.CRITICAL)
     url = own.url("postgres")
-    feeders = [Feeder(0, "well"), Feeder(0, "hurt")]
+    senders = [BatchSender(0, "well"), BatchSender(0, "hurt")]
     settings = Settings(database_url=url)
     with served(settings) as (context, _):
-        for feeder in feeders:  # one after the other: the last page of the log is the second one's
+        for sender in senders:  # one after the other: the last page of the log is the second one's
             for number in range(200):
-                context.store.accept(feeder.delivery(number))
-            if feeder.run_name == "well":
+                context.store.accept(sender.delivery(number))
+            if sender.run_name == "well":
                 context.store.compact()
     with psycopg.connect(own.address, autocommit=True) as admin:
         row = admin.execute("SELECT pg_relation_filepath('log'), pg_relation_size('log')").fetchone()

@@ -20,41 +20,43 @@ import holter
 from holter.server.database import connect
 from holter.server.store import Store
 from holter.types import SeriesKey
-from tests.faults.conftest import Nursery
-from tests.faults.cutting import cutting
-from tests.faults.feeding import Feeder, assert_all_is_there, feeding
+from tests.faults.batch_senders import BatchSender, assert_all_is_there, sending
+from tests.faults.conftest import CommandRunner
+from tests.faults.cutting_proxy import cutting_proxy
 from tests.waiting import wait_for
 
 AWAY = float(os.environ.get("HOLTER_TEST_AWAY", "1"))
 LOSS = SeriesKey("loss")
 
 
-def check(url: str, feeders: list[Feeder]) -> None:
+def check(url: str, senders: list[BatchSender]) -> None:
     engine = connect(url)
     store = Store(engine)
     store.start()
-    assert_all_is_there(store, feeders)
+    assert_all_is_there(store, senders)
     store.close()
     engine.dispose()
 
 
-def test_what_was_stored_and_whose_answer_was_cut_is_stored_once(database_url: str, nursery: Nursery) -> None:
-    nursery.serve(database_url)
-    with cutting(nursery.port, 0.3) as network:
-        feeders = [Feeder(network.port, f"r{n}", rows=200) for n in range(4)]
-        with feeding(feeders):
-            wait_for(lambda: sum(feeder.arrived_before for feeder in feeders) > 10, 60)
+def test_batch_with_a_cut_acknowledgement_is_stored_once(
+    database_url: str, command_runner: CommandRunner
+) -> None:
+    command_runner.serve(database_url)
+    with cutting_proxy(command_runner.port, 0.3) as network:
+        senders = [BatchSender(network.port, f"r{n}", rows=200) for n in range(4)]
+        with sending(senders):
+            wait_for(lambda: sum(sender.arrived_before for sender in senders) > 10, 60)
             network.heal()
     assert network.cuts > 20
-    assert nursery.end(signal.SIGTERM) == 0
-    check(database_url, feeders)
+    assert command_runner.end(signal.SIGTERM) == 0
+    check(database_url, senders)
 
 
-def test_the_training_client_sends_once_what_was_cut(
-    sqlite_url: str, nursery: Nursery, tmp_path: Path
+def test_client_delivers_once_over_a_cutting_proxy(
+    sqlite_url: str, command_runner: CommandRunner, tmp_path: Path
 ) -> None:
-    nursery.serve(sqlite_url)
-    with cutting(nursery.port, 0.3) as network:
+    command_runner.serve(sqlite_url)
+    with cutting_proxy(command_runner.port, 0.3) as network:
         url = f"http://127.0.0.1:{network.port}"
         with holter.init("p", "r", server=url, spool=tmp_path / "spool") as run:
             for step in range(400):
@@ -63,7 +65,7 @@ def test_the_training_client_sends_once_what_was_cut(
             wait_for(lambda: network.cuts >= 2, 30)
             network.heal()
     wait_for(lambda: not list((tmp_path / "spool").glob("*/*.spool")))
-    assert nursery.end(signal.SIGTERM) == 0
+    assert command_runner.end(signal.SIGTERM) == 0
     assert_curve(sqlite_url, "r", 400)
 
 
@@ -81,32 +83,35 @@ def assert_curve(url: str, run: str, steps: int) -> None:
 
 
 @pytest.mark.timeout(120 + 2 * AWAY)
-def test_a_server_that_was_stopped_goes_on_where_it_was(database_url: str, nursery: Nursery) -> None:
-    nursery.serve(database_url)
-    feeders = [Feeder(nursery.port, "small"), Feeder(nursery.port, "wide", metrics=30, rows=500)]
-    with feeding(feeders):
-        wait_for(lambda: all(feeder.acknowledged > 3 for feeder in feeders))
-        os.kill(nursery.child, signal.SIGSTOP)
-        before = [feeder.acknowledged for feeder in feeders]
+def test_suspended_server_resumes(database_url: str, command_runner: CommandRunner) -> None:
+    command_runner.serve(database_url)
+    senders = [
+        BatchSender(command_runner.port, "small"),
+        BatchSender(command_runner.port, "wide", metrics=30, rows=500),
+    ]
+    with sending(senders):
+        wait_for(lambda: all(sender.acknowledged > 3 for sender in senders))
+        os.kill(command_runner.child, signal.SIGSTOP)
+        before = [sender.acknowledged for sender in senders]
         time.sleep(AWAY)
-        assert sum(f.acknowledged - n for f, n in zip(feeders, before, strict=True)) <= len(feeders)
-        os.kill(nursery.child, signal.SIGCONT)
-        wait_for(lambda: all(f.acknowledged > n + 1 for f, n in zip(feeders, before, strict=True)))
-        answer = httpx.get(f"http://127.0.0.1:{nursery.port}/api/v1/incidents", timeout=30)
+        assert sum(f.acknowledged - n for f, n in zip(senders, before, strict=True)) <= len(senders)
+        os.kill(command_runner.child, signal.SIGCONT)
+        wait_for(lambda: all(f.acknowledged > n + 1 for f, n in zip(senders, before, strict=True)))
+        answer = httpx.get(f"http://127.0.0.1:{command_runner.port}/api/v1/incidents", timeout=30)
         assert answer.json()["incidents"] == []
-    assert nursery.end(signal.SIGTERM) == 0
-    check(database_url, feeders)
+    assert command_runner.end(signal.SIGTERM) == 0
+    check(database_url, senders)
 
 
 def test_two_agents_on_one_log_with_a_clock_store_it_once(
-    sqlite_url: str, nursery: Nursery, tmp_path: Path
+    sqlite_url: str, command_runner: CommandRunner, tmp_path: Path
 ) -> None:
-    nursery.serve(sqlite_url)
+    command_runner.serve(sqlite_url)
     logs = tmp_path / "logs"
     logs.mkdir()
     log = logs / "log.csv"
     log.write_text("step,time,loss\n")
-    url = f"http://127.0.0.1:{nursery.port}"
+    url = f"http://127.0.0.1:{command_runner.port}"
     command = [sys.executable, "-m", "holter", "agent", logs, "--server", url]
     agents = [
         subprocess.Popen([*command, "--state", tmp_path / name, "--poll", poll], stdout=subprocess.DEVNULL)
@@ -123,7 +128,7 @@ def test_two_agents_on_one_log_with_a_clock_store_it_once(
         for agent in agents:
             agent.terminate()
             agent.wait(30)
-    assert nursery.end(signal.SIGTERM) == 0
+    assert command_runner.end(signal.SIGTERM) == 0
     engine = connect(sqlite_url)
     found = Store(engine).read(1)[LOSS]
     assert found.step.tolist() == list(range(300))

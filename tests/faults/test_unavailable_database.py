@@ -27,8 +27,8 @@ from holter.server.store import Store
 from holter.settings import Settings
 from tests.api.conftest import served
 from tests.channels.receivers import SlackServer, slack
-from tests.faults.conftest import Nursery
-from tests.faults.feeding import Feeder, assert_all_is_there, feeding
+from tests.faults.batch_senders import BatchSender, assert_all_is_there, sending
+from tests.faults.conftest import CommandRunner
 from tests.postgres import Postgres
 from tests.waiting import wait_for
 
@@ -64,7 +64,7 @@ def points_of(client: httpx.Client) -> dict[str, int]:
 
 
 @pytest.mark.timeout(120 + 4 * AWAY)
-def test_a_stopped_postgresql_stops_nobody_for_good(
+def test_server_recovers_from_a_stopped_postgresql(
     postgres_cluster: Postgres,
     postgres_url: str,
     slack: SlackServer,
@@ -75,36 +75,41 @@ def test_a_stopped_postgresql_stops_nobody_for_good(
     watched, sent = Log(tmp_path / "watched", "watched"), Log(tmp_path / "sent", "sent")
     channels = {"team": {"type": "slack", "url": f"{slack.url}/services/T0/B0/x", "settle": 0}}
     monkeypatch.setenv("HOLTER_CHANNELS", json.dumps(channels))
-    nursery: Nursery = request.getfixturevalue("nursery")  # which has this environment
-    server = nursery.begin("watch", watched.path.parent, "--database-url", postgres_url, "--poll", "0.2")
-    wait_for(lambda: nursery.answers("/readyz") == 200, 60)
-    url = f"http://127.0.0.1:{nursery.port}"
+    command_runner: CommandRunner = request.getfixturevalue("command_runner")  # which has this environment
+    server = command_runner.begin(
+        "watch", watched.path.parent, "--database-url", postgres_url, "--poll", "0.2"
+    )
+    wait_for(lambda: command_runner.answers("/readyz") == 200, 60)
+    url = f"http://127.0.0.1:{command_runner.port}"
     with agent(sent.path.parent, url, tmp_path / "state"), httpx.Client(base_url=url, timeout=40) as client:
-        port = nursery.port
-        feeders = [Feeder(port, "one", pause=0.1), Feeder(port, "wide", metrics=30, rows=500, pause=0.1)]
+        port = command_runner.port
+        senders = [
+            BatchSender(port, "one", pause=0.1),
+            BatchSender(port, "wide", metrics=30, rows=500, pause=0.1),
+        ]
         wait_for(lambda: points_of(client).get("watched") == points_of(client).get("sent") == 300, 60)
-        with feeding(feeders):
-            wait_for(lambda: feeders[1].acknowledged > 5)
+        with sending(senders):
+            wait_for(lambda: senders[1].acknowledged > 5)
             before = psutil.Process(server).memory_info().rss
             postgres_cluster.stop(signal.SIGQUIT)
             try:
                 watched.write(5, loss=float("nan"))
                 sent.write(100)
-                look_while_away(client, feeders)
+                look_while_away(client, senders)
             finally:
                 postgres_cluster.start()
             wait_for(lambda: client.get("/readyz").status_code == 200, 15)
             assert psutil.Process(server).memory_info().rss < before + MEMORY
-            acknowledged = [feeder.acknowledged for feeder in feeders]
-            wait_for(lambda: all(f.acknowledged > n for f, n in zip(feeders, acknowledged, strict=True)))
+            acknowledged = [sender.acknowledged for sender in senders]
+            wait_for(lambda: all(f.acknowledged > n for f, n in zip(senders, acknowledged, strict=True)))
         wait_for(lambda: points_of(client).get("watched") == 305, 90)
         wait_for(lambda: points_of(client).get("sent") == 400, 90)
-        assert set(feeders[0].answers) == {200, 503}
+        assert set(senders[0].answers) == {200, 503}
         wait_for(lambda: any("watched" in json.dumps(body) for body in slack.payloads), 60)
-    check(postgres_url, feeders)
+    check(postgres_url, senders)
 
 
-def look_while_away(client: httpx.Client, feeders: list[Feeder]) -> None:
+def look_while_away(client: httpx.Client, senders: list[BatchSender]) -> None:
     """What a server says for as long as its database is away."""
     end = time.monotonic() + AWAY
     while time.monotonic() < end:
@@ -117,8 +122,8 @@ def look_while_away(client: httpx.Client, feeders: list[Feeder]) -> None:
             assert path == "/readyz" or answer.headers["Retry-After"] == "5"
         assert time.monotonic() - began < 5
         time.sleep(0.3)
-    assert all(feeder.answers[503] for feeder in feeders)
-    assert all(feeder.slowest < 25 for feeder in feeders)
+    assert all(sender.answers[503] for sender in senders)
+    assert all(sender.slowest < 25 for sender in senders)
 
 
 @contextmanager
@@ -135,25 +140,23 @@ def agent(folder: Path, url: str, state: Path) -> Iterator[None]:
         process.wait(60)
 
 
-def check(url: str, feeders: list[Feeder]) -> None:
+def check(url: str, senders: list[BatchSender]) -> None:
     engine = connect(url)
     store = Store(engine)
     store.start()
-    assert_all_is_there(store, feeders)
+    assert_all_is_there(store, senders)
     store.close()
     engine.dispose()
 
 
 @pytest.mark.timeout(120 + 4 * AWAY)
-def test_a_sqlite_file_that_is_locked_for_long_stops_nobody_for_good(
-    sqlite_url: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_server_recovers_from_a_long_sqlite_lock(sqlite_url: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.CRITICAL)
     with served(Settings(database_url=sqlite_url)) as (context, url):
         patience(context.engine, AWAY / 3)
-        feeders = [Feeder(int(url.rpartition(":")[2]), f"r{n}", pause=0.05) for n in range(8)]
-        with feeding(feeders), httpx.Client(base_url=url, timeout=40) as client:
-            wait_for(lambda: feeders[0].acknowledged > 3)
+        senders = [BatchSender(int(url.rpartition(":")[2]), f"r{n}", pause=0.05) for n in range(8)]
+        with sending(senders), httpx.Client(base_url=url, timeout=40) as client:
+            wait_for(lambda: senders[0].acknowledged > 3)
             thief = connect(sqlite_url)
             with writing(thief):  # as a backup tool or a shell would that forgot its transaction
                 time.sleep(AWAY)
@@ -161,13 +164,13 @@ def test_a_sqlite_file_that_is_locked_for_long_stops_nobody_for_good(
                 assert client.get("/readyz").status_code == 503
             thief.dispose()
             wait_for(lambda: client.get("/readyz").status_code == 200)
-            acknowledged = [feeder.acknowledged for feeder in feeders]
-            wait_for(lambda: all(f.acknowledged > n for f, n in zip(feeders, acknowledged, strict=True)))
-        for feeder in feeders:
-            assert set(feeder.answers) == {200, 503}
-            assert feeder.slowest < 25
-            assert any("another process has locked the database" in said for said in feeder.reasons)
-    check(sqlite_url, feeders)
+            acknowledged = [sender.acknowledged for sender in senders]
+            wait_for(lambda: all(f.acknowledged > n for f, n in zip(senders, acknowledged, strict=True)))
+        for sender in senders:
+            assert set(sender.answers) == {200, 503}
+            assert sender.slowest < 25
+            assert any("another process has locked the database" in said for said in sender.reasons)
+    check(sqlite_url, senders)
 
 
 def patience(engine: Any, seconds: float) -> None:
@@ -184,11 +187,11 @@ def test_a_store_closes_in_time_while_the_database_is_locked(sqlite_url: str) ->
     patience(engine, 0.5)
     store = Store(engine)
     store.start()
-    feeder = Feeder(0, "r")
-    store.accept(feeder.delivery(0))
+    sender = BatchSender(0, "r")
+    store.accept(sender.delivery(0))
     thief = connect(sqlite_url)
     with writing(thief):
-        replies = [store.submit(feeder.delivery(number)) for number in range(1, 1500)]
+        replies = [store.submit(sender.delivery(number)) for number in range(1, 1500)]
         began = time.monotonic()
         store.close()
         assert time.monotonic() - began < 5
@@ -197,20 +200,18 @@ def test_a_store_closes_in_time_while_the_database_is_locked(sqlite_url: str) ->
     engine.dispose()
 
 
-def test_a_postgresql_that_says_nothing_at_all_is_not_waited_for(
-    postgres_cluster: Postgres, postgres_url: str
-) -> None:
+def test_silent_postgresql_times_out(postgres_cluster: Postgres, postgres_url: str) -> None:
     with (
         served(Settings(database_url=postgres_url)) as (_, url),
         httpx.Client(base_url=url, timeout=40) as client,
     ):
-        feeders = [Feeder(int(url.rpartition(":")[2]), "r")]
-        with feeding(feeders):
-            wait_for(lambda: feeders[0].acknowledged > 3)
+        senders = [BatchSender(int(url.rpartition(":")[2]), "r")]
+        with sending(senders):
+            wait_for(lambda: senders[0].acknowledged > 3)
             with postgres_cluster.frozen():
                 began = time.monotonic()
                 assert client.get("/readyz").status_code == 503
                 assert time.monotonic() - began < 8
                 assert client.get("/healthz").status_code == 200
             wait_for(lambda: client.get("/readyz").status_code == 200)
-    check(postgres_url, feeders)
+    check(postgres_url, senders)

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 _MOST = 200  # bytes of an answer after which a line is cut, at the latest
 
 
-class Cutter:
+class CuttingProxy:
     """Passes on what clients and a server say; with a `chance`, a line ends somewhere in an answer."""
 
     def __init__(self, port: int, chance: float) -> None:
@@ -63,10 +63,10 @@ class Cutter:
 
 
 @contextmanager
-def cutting(port: int, chance: float) -> Iterator[Cutter]:
+def cutting_proxy(port: int, chance: float) -> Iterator[CuttingProxy]:
     """A network before a server, until the end."""
-    cutter = Cutter(port, chance)
+    proxy = CuttingProxy(port, chance)
     try:
-        yield cutter
+        yield proxy
     finally:
-        cutter.close()
+        proxy.close()

@@ -22,7 +22,7 @@ from holter.types import Batch, Column, Delivery, SeriesKey
 LONGEST_WAIT = 60.0
 
 
-class Feeder(threading.Thread):
+class BatchSender(threading.Thread):
     """One writer of one run: batches of `rows` steps of `metrics` series, in order, without end.
 
     A batch that was not acknowledged is sent again, as clients do, before the next one. Now and then one
@@ -39,7 +39,7 @@ class Feeder(threading.Thread):
         rank: int | None = None,
         pause: float = 0.02,
     ) -> None:
-        super().__init__(name=f"feeder {run}", daemon=True)
+        super().__init__(name=f"sender {run}", daemon=True)
         self.run_name, self.metrics, self.rows, self.rank = run, metrics, rows, rank
         self.acknowledged = 0
         self.arrived_before = 0  # batches whose acknowledgement was lost on the way
@@ -149,40 +149,40 @@ def value(steps: np.ndarray[Any, Any], metric: int) -> np.ndarray[Any, Any]:
 
 
 @contextmanager
-def feeding(feeders: list[Feeder]) -> Iterator[list[Feeder]]:
+def sending(senders: list[BatchSender]) -> Iterator[list[BatchSender]]:
     """They send meanwhile; afterwards all they sent is acknowledged, and nothing was answered wrongly."""
-    for feeder in feeders:
-        feeder.start()
+    for sender in senders:
+        sender.start()
     try:
-        yield feeders
+        yield senders
         limit = time.monotonic() + 60
     except BaseException:
         limit = time.monotonic()  # the test has failed: nobody waits for what they still send
         raise
     finally:
-        for feeder in feeders:
-            feeder.end()
-        for feeder in feeders:
-            feeder.join(max(0.0, limit - time.monotonic()))
-    assert not any(feeder.is_alive() for feeder in feeders), "a client was never answered"
-    assert [wrong for feeder in feeders for wrong in feeder.wrong] == []
+        for sender in senders:
+            sender.end()
+        for sender in senders:
+            sender.join(max(0.0, limit - time.monotonic()))
+    assert not any(sender.is_alive() for sender in senders), "a client was never answered"
+    assert [wrong for sender in senders for wrong in sender.wrong] == []
 
 
-def assert_all_is_there(store: Store, feeders: list[Feeder]) -> None:
+def assert_all_is_there(store: Store, senders: list[BatchSender]) -> None:
     """Every acknowledged point is stored, bit for bit, and none twice."""
     assert store.check() == []
-    for feeder in feeders:
-        receipt = store.accept(feeder.delivery(0))
+    for sender in senders:
+        receipt = store.accept(sender.delivery(0))
         assert receipt.duplicate
         found = store.read(receipt.run_id)
-        steps = np.arange(feeder.acknowledged * feeder.rows)
-        for column in feeder.delivery(0).batch.columns:
+        steps = np.arange(sender.acknowledged * sender.rows)
+        for column in sender.delivery(0).batch.columns:
             series, values = found[column.key], value(steps, int(column.key.metric[1:]))
-            assert np.array_equal(series.step, steps), f"{feeder.run_name} {column.key}"
+            assert np.array_equal(series.step, steps), f"{sender.run_name} {column.key}"
             assert series.value.tobytes() == values.tobytes()
             assert not series.attempt.any()
             assert_in_numbers(store, receipt.run_id, column.key, values)
-    for run_id, points in _by_run(store, feeders).items():
+    for run_id, points in _by_run(store, senders).items():
         (attempt,) = store.attempts(run_id)
         assert attempt.points == points
 
@@ -201,10 +201,10 @@ def assert_in_numbers(store: Store, run_id: int, key: SeriesKey, values: np.ndar
         assert [part.ghost for part in chart.segments] == [False]
 
 
-def _by_run(store: Store, feeders: list[Feeder]) -> Counter[int]:
+def _by_run(store: Store, senders: list[BatchSender]) -> Counter[int]:
     """How many points each run was sent."""
     sent: Counter[int] = Counter()
-    for feeder in feeders:
-        run_id = store.accept(feeder.delivery(0)).run_id
-        sent[run_id] += feeder.acknowledged * feeder.rows * feeder.metrics
+    for sender in senders:
+        run_id = store.accept(sender.delivery(0)).run_id
+        sent[run_id] += sender.acknowledged * sender.rows * sender.metrics
     return sent

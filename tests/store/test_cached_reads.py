@@ -16,7 +16,7 @@ from holter.server.store.cache import LruCache
 from holter.server.store.compaction.summary import load_summary, rebuild_summary
 from holter.server.store.read.snapshot import RunSnapshot
 from holter.types import Batch, Column, Delivery, SeriesKey
-from tests.store.newest import newest
+from tests.stored_runs import newest_by_key
 
 KEYS = [SeriesKey("loss"), SeriesKey("lr")]
 NUMBERS = count()
@@ -45,7 +45,7 @@ def seen(store: Store, run_id: int) -> list[Any]:
     """Everything that readers are given, as values that can be compared."""
     found: list[Any] = [
         sorted(map(repr, store.series(run_id))),
-        sorted(map(repr, newest(store, run_id).items())),
+        sorted(map(repr, newest_by_key(store, run_id).items())),
     ]
     for key, series in store.read(run_id).items():
         columns = (series.attempt, series.step, series.time, series.value)
@@ -66,7 +66,7 @@ def seen(store: Store, run_id: int) -> list[Any]:
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(st.lists(st.one_of(places, places, st.sampled_from(["compact", "renew", "restart"])), max_size=10))
-def test_what_is_remembered_is_what_is_stored(engine: Engine, actions: list[Any]) -> None:
+def test_cached_reads_equal_stored_data(engine: Engine, actions: list[Any]) -> None:
     run = f"run-{next(NUMBERS)}"
     store, reader = Store(engine), Store(engine)  # the reader hears of nothing, as another server would not
     store.start()
@@ -91,7 +91,7 @@ def test_what_is_remembered_is_what_is_stored(engine: Engine, actions: list[Any]
         store.close()
 
 
-def test_a_summary_worked_out_anew_is_what_compaction_kept(store: Store, engine: Engine) -> None:
+def test_rebuilt_summary_equals_the_stored_one(store: Store, engine: Engine) -> None:
     for number, start in enumerate((0, 40_000, 80_000, 20_000)):
         run_id = deliver(store, "run", (0, start, 35_000, 1, KEYS), number)
         deliver(store, "run", (1, start, 60, 1, KEYS[:1]), 10 + number)
@@ -135,7 +135,7 @@ def test_thousands_of_series_become_chunks_in_several_transactions(store: Store,
     assert store.check() == []
 
 
-def test_what_was_not_asked_for_the_longest_time_is_forgotten_first() -> None:
+def test_cache_evicts_least_recently_used_entries() -> None:
     memory = LruCache(100_000)
     memory.put("a", 1, 40_000)
     memory.put("b", 2, 40_000)

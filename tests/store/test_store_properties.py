@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 
 from holter.server.store import Store
 from holter.types import Batch, Column, Delivery, SeriesKey
-from tests.store.newest import newest
+from tests.stored_runs import newest_by_key
 
 KEYS = [SeriesKey("loss"), SeriesKey("lr"), SeriesKey("time", (("rank", "1"),))]
 NUMBERS = count()
@@ -78,7 +78,7 @@ def check_summaries(store: Store, run_id: int, model: Model) -> None:
         assert summary.minimum == (finite.min() if len(finite) else None)
         assert summary.maximum == (finite.max() if len(finite) else None)
         assert (summary.first_step, summary.last_step) == (min(step for _, _, step in mine), last[2])
-        attempt, step, time, value = newest(store, run_id)[summary.key]
+        attempt, step, time, value = newest_by_key(store, run_id)[summary.key]
         assert (attempt, step) == last[1:]
         assert (np.float64(time).tobytes(), np.float64(value).tobytes())[1] == mine[last][1]
 
@@ -91,7 +91,7 @@ def check_summaries(store: Store, run_id: int, model: Model) -> None:
 @given(
     st.lists(st.one_of(batches(), st.sampled_from(["again", "compact", "restart"])), min_size=1, max_size=8)
 )
-def test_what_is_written_is_read_back_bit_for_bit(
+def test_written_points_are_read_back_bit_for_bit(
     engine: Engine, actions: list[tuple[int, Batch] | str]
 ) -> None:
     run, model, delivered = f"run-{next(NUMBERS)}", {}, []

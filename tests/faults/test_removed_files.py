@@ -14,46 +14,49 @@ from holter.server.database import connect, writing
 from holter.server.store import Store
 from holter.settings import Settings
 from tests.api.conftest import served
-from tests.faults.conftest import Nursery
-from tests.faults.feeding import Feeder, assert_all_is_there, feeding
+from tests.faults.batch_senders import BatchSender, assert_all_is_there, sending
+from tests.faults.conftest import CommandRunner
 from tests.waiting import wait_for
 
 SAID = "was removed or renamed"
 
 
-def wait_until_refused(feeder: Feeder) -> None:
-    wait_for(lambda: any(SAID in reason for reason in feeder.reasons), 30)
+def wait_until_refused(sender: BatchSender) -> None:
+    wait_for(lambda: any(SAID in reason for reason in sender.reasons), 30)
 
 
-def assert_kept(url: str, feeders: list[Feeder]) -> None:
+def assert_kept(url: str, senders: list[BatchSender]) -> None:
     engine = connect(url)
     store = Store(engine)
     store.start()
-    assert_all_is_there(store, feeders)
+    assert_all_is_there(store, senders)
     store.close()
     engine.dispose()
 
 
-def test_without_its_log_nothing_is_acknowledged_and_what_was_survives_even_a_kill(
-    sqlite_url: str, nursery: Nursery
+def test_without_write_ahead_log_nothing_is_acknowledged(
+    sqlite_url: str, command_runner: CommandRunner
 ) -> None:
     log = Path(f"{sqlite_url.removeprefix('sqlite:///')}-wal")
-    nursery.serve(sqlite_url)
-    feeders = [Feeder(nursery.port, "r"), Feeder(nursery.port, "wide", metrics=30, rows=500)]
-    with feeding(feeders):
-        wait_for(lambda: all(feeder.acknowledged > 5 for feeder in feeders))
+    command_runner.serve(sqlite_url)
+    senders = [
+        BatchSender(command_runner.port, "r"),
+        BatchSender(command_runner.port, "wide", metrics=30, rows=500),
+    ]
+    with sending(senders):
+        wait_for(lambda: all(sender.acknowledged > 5 for sender in senders))
         log.unlink()
-        wait_until_refused(feeders[0])
-        acknowledged = [feeder.acknowledged for feeder in feeders]
-        assert nursery.answers("/readyz") == 503
+        wait_until_refused(senders[0])
+        acknowledged = [sender.acknowledged for sender in senders]
+        assert command_runner.answers("/readyz") == 503
         # what the log held is moved into the file within a second; until then reads say what they can
-        wait_for(lambda: is_whole(sqlite_url, feeders[0].acknowledged), 30)
-        assert [feeder.acknowledged for feeder in feeders] == acknowledged
-        nursery.end()
-        nursery.serve(sqlite_url)
-        wait_for(lambda: all(feeder.acknowledged > 20 for feeder in feeders), 60)
-    nursery.end()
-    assert_kept(sqlite_url, feeders)
+        wait_for(lambda: is_whole(sqlite_url, senders[0].acknowledged), 30)
+        assert [sender.acknowledged for sender in senders] == acknowledged
+        command_runner.end()
+        command_runner.serve(sqlite_url)
+        wait_for(lambda: all(sender.acknowledged > 20 for sender in senders), 60)
+    command_runner.end()
+    assert_kept(sqlite_url, senders)
 
 
 def is_whole(url: str, batches: int) -> bool:
@@ -74,15 +77,15 @@ def is_whole(url: str, batches: int) -> bool:
 
 
 @pytest.mark.parametrize("how", ["renamed", "replaced", "deleted"])
-def test_a_file_that_is_taken_away_takes_no_more_points(
+def test_removed_database_file_accepts_no_points(
     sqlite_url: str, sqlite_template: Path, tmp_path: Path, how: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.CRITICAL)
     file, other = Path(sqlite_url.removeprefix("sqlite:///")), tmp_path / "other.db"
     with served(Settings(database_url=sqlite_url)) as (_, url), httpx.Client(base_url=url) as client:
-        feeder = Feeder(int(url.rpartition(":")[2]), "r")
-        feeder.start()
-        wait_for(lambda: feeder.acknowledged > 5)
+        sender = BatchSender(int(url.rpartition(":")[2]), "r")
+        sender.start()
+        wait_for(lambda: sender.acknowledged > 5)
         if how == "renamed":
             file.rename(other)
         elif how == "replaced":
@@ -90,20 +93,20 @@ def test_a_file_that_is_taken_away_takes_no_more_points(
             other.rename(file)
         else:
             file.unlink()
-        wait_until_refused(feeder)
-        acknowledged = feeder.acknowledged
+        wait_until_refused(sender)
+        acknowledged = sender.acknowledged
         assert client.get("/readyz").status_code == 503
         assert client.get("/healthz").status_code == 200
-        assert feeder.acknowledged == acknowledged
-        feeder.patience = 0
-        feeder.end()
-        feeder.join(30)
+        assert sender.acknowledged == acknowledged
+        sender.patience = 0
+        sender.end()
+        sender.join(30)
     if how == "renamed":  # put back, everything is there
         other.rename(file)
-        assert_kept(sqlite_url, [feeder])
+        assert_kept(sqlite_url, [sender])
 
 
-def test_connections_that_are_closed_hold_nothing_open(sqlite_url: str) -> None:
+def test_closed_connections_release_file_descriptors(sqlite_url: str) -> None:
     file = sqlite_url.removeprefix("sqlite:///")
     engine = connect(sqlite_url)
     with writing(engine), engine.connect():

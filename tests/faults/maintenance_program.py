@@ -1,6 +1,6 @@
 """Run as a program: a store that takes points, compacts, thins and deletes, killed in the middle of it.
 
-    python -m tests.faults.housework DATABASE_URL NOTES KILLS SEED
+    python -m tests.faults.maintenance_program DATABASE_URL NOTES KILLS SEED
 
 Each child writes the number of every acknowledged batch of the run "growing" into the file NOTES. Beside
 that it makes the runs "old 0", "old 1", …, thins each, and deletes the one three before it.
@@ -64,7 +64,7 @@ def make_old(store: Store, engine: Engine, number: int) -> int:
             time.sleep(0.001)
 
 
-def keep_house(store: Store, engine: Engine) -> None:
+def maintain(store: Store, engine: Engine) -> None:
     """Make old runs, one after the other, from the newest on that there is."""
     purge(engine)
     while True:
@@ -99,7 +99,7 @@ def child(url: str, notes: int) -> None:
     store = Store(engine)
     store.start()
     threading.Thread(target=compact, args=(store,), daemon=True).start()
-    threading.Thread(target=keep_house, args=(store, engine), daemon=True).start()
+    threading.Thread(target=maintain, args=(store, engine), daemon=True).start()
     cursor = store.cursor("growing")
     number = cursor.offset if cursor else 0
     # a source that was not sure whether its last batches arrived sends them again
