@@ -144,7 +144,7 @@ def test_the_flops_a_token_of_llama_3_as_others_count_them() -> None:
     assert FORMULAS["holter"].per_token(large, False) == pytest.approx(2.54e12, rel=0.01)
 
 
-def test_our_own_is_megatrons_where_both_count_the_same() -> None:
+def test_holters_formula_equals_megatrons_where_both_count_the_same() -> None:
     for shape in (GPT3, LLAMA2_7B, LLAMA3_8B, LLAMA3_70B, GPT2):
         own = FORMULAS["holter"].per_token(shape, False)
         assert own == pytest.approx(FORMULAS["megatron-0.12"].per_token(shape, False), rel=1e-12)

@@ -85,7 +85,7 @@ def test_one_card_of_mi250x_shows_as_two_devices() -> None:
     assert known.card * known.peak[Precision.BF16] == 383
 
 
-def test_every_row_says_where_it_stands_and_when_it_was_read() -> None:
+def test_every_entry_has_its_source_and_the_day_it_was_read() -> None:
     for one in accelerators():
         assert one.source
         assert one.read.startswith("20")
@@ -97,7 +97,7 @@ def test_every_row_says_where_it_stands_and_when_it_was_read() -> None:
         assert ordered == sorted(ordered), one.name
 
 
-def test_a_user_has_the_word_and_the_longest_name_wins() -> None:
+def test_overrides_take_precedence_and_the_longest_name_wins() -> None:
     peaks = Peaks({"H100": {Precision.BF16: 900.0}, "h100 80gb": {Precision.BF16: 800.0}})
     found = peaks.of("NVIDIA H100 80GB HBM3", Precision.BF16)
     assert found is not None
@@ -112,5 +112,5 @@ def test_a_user_has_the_word_and_the_longest_name_wins() -> None:
 
 
 @given(st.text(max_size=200))
-def test_any_name_can_be_asked_for(printed: str) -> None:
+def test_any_name_can_be_looked_up(printed: str) -> None:
     Peaks().of(printed, Precision.BF16)

@@ -1,4 +1,4 @@
-"""Shapes are read from configs as the frameworks write them; what is missing is said, not guessed."""
+"""Shapes are read from configs as the frameworks write them; missing settings are named, not guessed."""
 
 from __future__ import annotations
 
@@ -52,18 +52,18 @@ def read(config: dict[str, ConfigValue]) -> ModelShape:
     ],
     ids=["torchtitan", "megatron", "hugging face", "litgpt", "wandb"],
 )  # fmt: skip
-def test_one_model_as_the_frameworks_say_it(config: dict[str, ConfigValue]) -> None:
+def test_one_model_in_the_settings_of_each_framework(config: dict[str, ConfigValue]) -> None:
     assert read(config) == LLAMA3_8B
 
 
-def test_gpt2_as_nanogpt_says_it() -> None:
+def test_gpt2_in_nanogpts_settings() -> None:
     shape = read(made.NANOGPT)
     assert shape.parameters - shape.positions * shape.hidden == 123_587_328
     assert not shape.gated
     assert shape.tied
 
 
-def test_megatrons_one_group_means_nothing_where_nothing_is_grouped() -> None:
+def test_megatrons_single_group_is_ignored_without_grouped_queries() -> None:
     config = made.MEGATRON_8B | {"group_query_attention": False, "num_query_groups": 1}
     assert read(config).kv_heads == 32
 
@@ -99,7 +99,7 @@ def test_deepseek_v3() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "layers"),
+    ("stated", "layers"),
     [
         ({"moe_layer_freq": 2}, 16),
         ({"moe_layer_freq": "[0, 1, 1, " + "1, " * 28 + "1]"}, 31),
@@ -110,8 +110,8 @@ def test_deepseek_v3() -> None:
         ({}, 32),
     ],
 )
-def test_which_layers_have_experts(said: dict[str, ConfigValue], layers: int | None) -> None:
-    config = made.MEGATRON_8B | {"num_experts": 8, "moe_router_topk": 2, "moe_ffn_hidden_size": 1024} | said
+def test_which_layers_have_experts(stated: dict[str, ConfigValue], layers: int | None) -> None:
+    config = made.MEGATRON_8B | {"num_experts": 8, "moe_router_topk": 2, "moe_ffn_hidden_size": 1024} | stated
     reading = parse_shape(LaunchSettings(config))
     if layers is None:
         assert any("which layers have experts" in word for word in reading.missing)
@@ -121,7 +121,7 @@ def test_which_layers_have_experts(said: dict[str, ConfigValue], layers: int | N
         assert reading.shape.experts.layers == layers
 
 
-def test_the_top_k_of_sampling_is_none_of_experts() -> None:
+def test_the_top_k_of_sampling_is_not_that_of_experts() -> None:
     config = made.MEGATRON_8B | {"num_experts": 8, "generation.top_k": 50}
     assert any("how many experts" in word for word in parse_shape(LaunchSettings(config)).missing)
 
@@ -154,7 +154,7 @@ def test_contradicting_values_give_none() -> None:
     assert LaunchSettings({"a.num_layers": 2, "b.num_layers": 2}).integer(("num_layers",)) == 2
 
 
-def test_an_attempt_goes_by_its_own_word_or_the_last_one_before() -> None:
+def test_an_attempt_uses_its_own_settings_or_the_last_ones_before() -> None:
     config = {
         ConfigKey("world_size"): {0: 64, 2: 128},
         ConfigKey("gpu.name", (("rank", "0"),)): {0: "NVIDIA H100 80GB HBM3"},
@@ -169,7 +169,7 @@ def test_an_attempt_goes_by_its_own_word_or_the_last_one_before() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "precision"),
+    ("stated", "precision"),
     [
         ({"bf16": True, "fp16": False}, Precision.BF16),
         ({"bf16": "True", "fp8": "hybrid"}, Precision.FP8),
@@ -184,12 +184,12 @@ def test_an_attempt_goes_by_its_own_word_or_the_last_one_before() -> None:
         ({}, None),
     ],
 )
-def test_precision_as_launches_say_it(said: dict[str, ConfigValue], precision: Precision | None) -> None:
-    assert precision_of(LaunchSettings(said)) is precision
+def test_precision_as_launches_state_it(stated: dict[str, ConfigValue], precision: Precision | None) -> None:
+    assert precision_of(LaunchSettings(stated)) is precision
 
 
 @pytest.mark.parametrize(
-    ("said", "recomputed"),
+    ("stated", "recomputed"),
     [
         ({"recompute_granularity": "full", "recompute_method": "uniform"}, Recomputation.LAYERS),
         ({"recompute_granularity": "full", "recompute_method": "block"}, None),
@@ -204,13 +204,13 @@ def test_precision_as_launches_say_it(said: dict[str, ConfigValue], precision: P
         ({}, None),
     ],
 )
-def test_what_is_recomputed_as_launches_say_it(
-    said: dict[str, ConfigValue], recomputed: Recomputation | None
+def test_recomputation_as_launches_state_it(
+    stated: dict[str, ConfigValue], recomputed: Recomputation | None
 ) -> None:
-    assert recomputed_of(LaunchSettings(said)) is recomputed
+    assert recomputed_of(LaunchSettings(stated)) is recomputed
 
 
-def test_tokens_of_a_step_by_what_frameworks_call_it() -> None:
+def test_tokens_of_a_step_by_each_frameworks_settings() -> None:
     assert batch_of(LaunchSettings(made.NANOGPT), 1024) == 491_520  # "tokens per iteration will be: 491,520"
     assert batch_of(LaunchSettings({"global_batch_size": 128}), 8192) == 128 * 8192
     assert batch_of(LaunchSettings({"total_batch_size": 524288}), 1024) == 524_288
@@ -235,5 +235,11 @@ values = st.one_of(st.text(max_size=20), st.integers(), st.floats(), st.booleans
 
 @given(st.dictionaries(names, values, max_size=12))
 def test_any_config_can_be_read(config: dict[str, ConfigValue]) -> None:
-    told = LaunchSettings(config | {"model." + name: value for name, value in config.items()})
-    parse_shape(told), precision_of(told), recomputed_of(told), devices_of(told), batch_of(told, 1024)
+    settings = LaunchSettings(config | {"model." + name: value for name, value in config.items()})
+    (
+        parse_shape(settings),
+        precision_of(settings),
+        recomputed_of(settings),
+        devices_of(settings),
+        batch_of(settings, 1024),
+    )

@@ -1,4 +1,4 @@
-"""Reported figures stay as reported, by their formula; Holter's own stand beside; wrong ones are flagged."""
+"""Reported figures stay as reported, by their formula, apart from Holter's own; wrong ones are diagnosed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ N = 200
 
 
 def flat(value: float) -> FloatArray:
-    """The same value all along."""
+    """The same value at every point."""
     return np.full(N, value)
 
 
@@ -32,28 +32,28 @@ def per_token(name: str, config: Mapping[str, ConfigValue], recomputed: bool = F
     return FORMULAS[name].per_token(shape, recomputed)
 
 
-def truth(data: RunData, peaks: Peaks | None = None) -> RunThroughput:
-    """The truth on a run."""
+def analyze(data: RunData, peaks: Peaks | None = None) -> RunThroughput:
+    """The throughput of a run."""
     return run_throughput(data, peaks or Peaks())
 
 
 def level(data: RunData, name: str) -> CurveLevel:
     """The level of one of Holter's own curves."""
-    own = truth(data).own
+    own = analyze(data).own
     found = own.level(getattr(own, name))
     assert found is not None, own.missing
     return found
 
 
 def codes(data: RunData) -> list[str]:
-    """The remarks on figures of throughput."""
-    return [one.code for one in run_launch_checks(data)]
+    """The diagnostics on figures of throughput."""
+    return [diagnostic.code for diagnostic in run_launch_checks(data)]
 
 
 def only(data: RunData) -> Diagnostic:
-    """The one remark there is."""
-    (one,) = run_launch_checks(data)
-    return one
+    """The only diagnostic on a run."""
+    (diagnostic,) = run_launch_checks(data)
+    return diagnostic
 
 
 def torchtitan(tps: float, peak: float, config: Mapping[str, ConfigValue] = LLAMA3_8B) -> RunData:
@@ -77,7 +77,7 @@ def megatron(seconds: float, formula: str, factor: float = 1.0, **more: ConfigVa
 
 def test_torchtitans_figures_go_by_its_formula_and_holters_own_are_separate() -> None:
     data = torchtitan(6667, 989)
-    found = truth(data)
+    found = analyze(data)
     mfu, tflops = found.reported
     assert (mfu.quantity, tflops.quantity) == ("MFU", "TFLOPS")
     assert mfu.level is not None
@@ -90,7 +90,7 @@ def test_torchtitans_figures_go_by_its_formula_and_holters_own_are_separate() ->
 def test_the_version_of_megatron_follows_from_its_numbers() -> None:
     for name in ("megatron-0.11", "megatron-0.12"):
         data = megatron(6.0, name)
-        found = truth(data)
+        found = analyze(data)
         assert matching_formula(found.reported[0], found.own) == name
         assert run_launch_checks(data) == []
     own = level(megatron(6.0, "megatron-0.11"), "tflops")
@@ -103,14 +103,14 @@ def test_hfu_counts_what_is_recomputed() -> None:
     ratio = level(full, "hfu").typical / level(full, "mfu").typical
     assert 1.3 < ratio < 4 / 3  # the output layer is not repeated
     unknown = megatron(6.0, "megatron-0.12", recompute_granularity="selective", recompute_modules="mlp")
-    assert truth(unknown).own.level(truth(unknown).own.hfu) is None
+    assert analyze(unknown).own.level(analyze(unknown).own.hfu) is None
 
 
 def test_a_growing_batch_counts_step_by_step() -> None:
     data = megatron(6.0, "megatron-0.12")
     sizes = series("global batch size", np.repeat([64, 128], 100))
     half = {**data.series, sizes.key: sizes}
-    own = truth(RunData(series=half, config=data.config)).own
+    own = analyze(RunData(series=half, config=data.config)).own
     assert own.tokens[-1] == pytest.approx(2 * own.tokens[0])
 
 
@@ -122,35 +122,35 @@ def test_nanogpts_peak_is_that_of_an_a100_on_every_device() -> None:
     assert shape is not None
     mfu = FORMULAS["palm"].per_token(replace(shape, positions=0), False) * tokens / 312e12
     curves = {"loss": flat(3.0), "step_time (ms)": flat(130), "mfu(%)": flat(100 * mfu)}
-    one = only(run(config, **curves))
-    assert one.code == "mfu-wrong-peak"
-    assert one.severity is Severity.WARNING
-    assert "A100" in one.summary
-    assert one.evidence["corrected_mfu"] == pytest.approx(mfu * 312 / 989)
+    diagnostic = only(run(config, **curves))
+    assert diagnostic.code == "mfu-wrong-peak"
+    assert diagnostic.severity is Severity.WARNING
+    assert "A100" in diagnostic.summary
+    assert diagnostic.evidence["corrected_mfu"] == pytest.approx(mfu * 312 / 989)
     slower = {"loss": flat(3.0), "step_time (ms)": flat(390), "mfu(%)": flat(100 * mfu / 3)}
     assert run_launch_checks(run(config | {"gpu.name": "NVIDIA A100-SXM4-80GB"}, **slower)) == []
 
 
 def test_a_sparse_peak_is_recognised() -> None:
-    one = only(torchtitan(6667, 1979))
-    assert one.code == "mfu-wrong-peak"
-    assert "sparsity" in one.summary
-    assert one.evidence["corrected_mfu"] == pytest.approx(0.390, abs=0.001)
+    diagnostic = only(torchtitan(6667, 1979))
+    assert diagnostic.code == "mfu-wrong-peak"
+    assert "sparsity" in diagnostic.summary
+    assert diagnostic.evidence["corrected_mfu"] == pytest.approx(0.390, abs=0.001)
 
 
 def test_a_fallback_peak_is_recognised() -> None:
-    one = only(torchtitan(6667, 312))
-    assert one.code == "mfu-wrong-peak"
-    assert "falls back" in one.summary
+    diagnostic = only(torchtitan(6667, 312))
+    assert diagnostic.code == "mfu-wrong-peak"
+    assert "falls back" in diagnostic.summary
 
 
 def test_fabrics_peak_of_the_h200_is_sparse() -> None:
     """Lightning Fabric 2.5.6 to 2.6.0 gives an H200 2,000 TFLOPS in bf16: half of the MFU."""
     curves = {"device/flops_per_sec": flat(400e12), "device/mfu": flat(400 / 2000)}
-    one = only(run({"gpu.name": "NVIDIA H200", "precision": "bf16-mixed"}, **curves))
-    assert one.code == "mfu-wrong-peak"
-    assert "sparsity" in one.summary
-    assert one.evidence["corrected_mfu"] == pytest.approx(400 / 989)
+    diagnostic = only(run({"gpu.name": "NVIDIA H200", "precision": "bf16-mixed"}, **curves))
+    assert diagnostic.code == "mfu-wrong-peak"
+    assert "sparsity" in diagnostic.summary
+    assert diagnostic.evidence["corrected_mfu"] == pytest.approx(400 / 989)
     nvl = {"device/flops_per_sec": flat(400e12), "device/mfu": flat(400 / 1978.8)}
     assert "sparsity" in only(run({"gpu.name": "NVIDIA H100 NVL"}, **nvl)).summary
 
@@ -158,9 +158,9 @@ def test_fabrics_peak_of_the_h200_is_sparse() -> None:
 def test_a_peak_of_the_settings_holds_for_checks_and_curves() -> None:
     data = torchtitan(6667, 900)
     peaks = Peaks({"H100": {Precision.BF16: 900.0}})
-    assert [one.code for one in run_launch_checks(data)] == ["mfu-wrong-peak"]
+    assert [diagnostic.code for diagnostic in run_launch_checks(data)] == ["mfu-wrong-peak"]
     assert run_launch_checks(data, peaks=peaks) == []
-    own = truth(data, peaks).own
+    own = analyze(data, peaks).own
     assert own.launch.device.peak is not None
     assert own.launch.device.peak.tflops == 900
 
@@ -182,11 +182,17 @@ def test_impossible_figures_are_reported() -> None:
         (1.7, "No formula"),
     ],
 )
-def test_a_figure_that_no_formula_gives_is_reported_with_the_likely_reason(factor: float, reason: str) -> None:
+def test_a_figure_that_no_formula_gives_is_reported_with_the_likely_reason(
+    factor: float, reason: str
+) -> None:
     data = megatron(20.0, "megatron-0.12", factor)
-    one = next(one for one in run_launch_checks(data) if one.code in {"throughput-disagrees", "tflops-impossible"})
-    if one.code == "throughput-disagrees":
-        assert reason.replace("counted as one", "count as one") in one.summary
+    diagnostic = next(
+        diagnostic
+        for diagnostic in run_launch_checks(data)
+        if diagnostic.code in {"throughput-disagrees", "tflops-impossible"}
+    )
+    if diagnostic.code == "throughput-disagrees":
+        assert reason.replace("counted as one", "count as one") in diagnostic.summary
     else:
         assert factor >= 64
 
@@ -194,16 +200,21 @@ def test_a_figure_that_no_formula_gives_is_reported_with_the_likely_reason(facto
 def test_other_formulas_within_the_known_ones_are_no_disagreement() -> None:
     for name in ("megatron-0.11", "torchtitan", "nanotron", "holter"):
         tflops = per_token(name, LLAMA3_8B) * 6000 / 1e12
-        assert run_launch_checks(run(LLAMA3_8B, **{"throughput(tps)": flat(6000), "device/tflops": flat(tflops)})) == []
+        assert (
+            run_launch_checks(
+                run(LLAMA3_8B, **{"throughput(tps)": flat(6000), "device/tflops": flat(tflops)})
+            )
+            == []
+        )
 
 
 def test_steps_that_are_timed_too_early_are_reported() -> None:
     times = np.concatenate([np.full(3, 12.0), [900.0], np.full(N, 130.0)])
-    one = only(run({}, **{"step_time (ms)": times}))
-    assert one.code == "async-first-steps"
-    assert one.severity is Severity.INFO
-    assert one.evidence["last_step"] == 2
-    assert one.evidence["times_as_fast"] == pytest.approx(130 / 12)
+    diagnostic = only(run({}, **{"step_time (ms)": times}))
+    assert diagnostic.code == "async-first-steps"
+    assert diagnostic.severity is Severity.INFO
+    assert diagnostic.evidence["last_step"] == 2
+    assert diagnostic.evidence["times_as_fast"] == pytest.approx(130 / 12)
     slow = np.concatenate([np.full(3, 900.0), np.full(N, 130.0)])
     assert run_launch_checks(run({}, **{"step_time (ms)": slow})) == []  # compilation takes its time
 
@@ -215,12 +226,12 @@ def test_the_first_points_of_attempts_do_not_count() -> None:
 
 
 def test_missing_settings_are_listed_and_nothing_is_assumed() -> None:
-    found = truth(run({}, **{"tokens_per_sec": flat(1000)}))
+    found = analyze(run({}, **{"tokens_per_sec": flat(1000)}))
     assert np.isnan(found.own.tflops).all()
     assert any("how many layers" in word for word in found.own.missing)
     assert any("how many devices" in word for word in found.own.missing)
     assert any("kind of accelerator" in word for word in found.own.missing)
-    unknown = truth(run(LLAMA3_8B | {"gpu.name": "NVIDIA A10G"}, **{"throughput(tps)": flat(1000)})).own
+    unknown = analyze(run(LLAMA3_8B | {"gpu.name": "NVIDIA A10G"}, **{"throughput(tps)": flat(1000)})).own
     assert np.isfinite(unknown.tflops).all()
     assert np.isnan(unknown.mfu).all()
     assert any("NVIDIA A10G" in word for word in unknown.missing)
@@ -228,7 +239,7 @@ def test_missing_settings_are_listed_and_nothing_is_assumed() -> None:
 
 def test_an_assumed_precision_is_marked() -> None:
     config = {name: value for name, value in LLAMA3_8B.items() if "precision" not in name}
-    assert truth(run(config, **{"throughput(tps)": flat(1000)})).own.launch.device.precision_assumed
+    assert analyze(run(config, **{"throughput(tps)": flat(1000)})).own.launch.device.precision_assumed
 
 
 def test_each_attempt_uses_its_own_number_of_devices() -> None:
@@ -242,17 +253,17 @@ def test_each_attempt_uses_its_own_number_of_devices() -> None:
     )
     data = run(LLAMA3_8B)
     config = {**data.config, next(key for key in data.config if key.name == "world_size"): {0: 8, 1: 16}}
-    own = truth(RunData(series={both.key: both}, config=config)).own
+    own = analyze(RunData(series={both.key: both}, config=config)).own
     assert own.tokens[0] == 8000
     assert own.tokens[-1] == 4000
 
 
 def test_the_result_is_json_able() -> None:
-    said = throughput_json(truth(torchtitan(6667, 989)))
-    assert said["own"]["mfu"]["usual"] == pytest.approx(0.347, abs=0.001)
-    assert said["own"]["peak_tflops"] == 989
-    assert said["reported"][0]["framework"] == "torchtitan"
-    assert throughput_json(truth(RunData(series={})))["own"]["mfu"] == {
+    answer = throughput_json(analyze(torchtitan(6667, 989)))
+    assert answer["own"]["mfu"]["usual"] == pytest.approx(0.347, abs=0.001)
+    assert answer["own"]["peak_tflops"] == 989
+    assert answer["reported"][0]["framework"] == "torchtitan"
+    assert throughput_json(analyze(RunData(series={})))["own"]["mfu"] == {
         "newest": None,
         "usual": None,
         "best": None,
