@@ -1,4 +1,4 @@
-"""The rules of the house that no linter knows."""
+"""Rules about files and imports that no linter checks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("core", "cli", "detectors", "ingest", "server", "ui", "alembic")
 MODULES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
-LONGEST = 400
+MAX_LINES = 600
 
 
 def name_of(path: Path) -> str:
@@ -21,21 +21,15 @@ def name_of(path: Path) -> str:
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_a_file_is_one_idea(path: Path) -> None:
+def test_a_file_is_not_too_long(path: Path) -> None:
     lines = path.read_text().splitlines()
-    assert len(lines) <= LONGEST, f"{len(lines)} lines: split {name_of(path)} by idea"
+    assert len(lines) <= MAX_LINES, f"{len(lines)} lines: split {name_of(path)}"
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_a_module_says_what_it_is_in_its_first_line(path: Path) -> None:
+def test_a_module_begins_with_a_docstring(path: Path) -> None:
     text = path.read_text()
     assert text.startswith('"""'), "begin with a docstring of one sentence"
-
-
-@pytest.mark.parametrize("folder", FOLDERS)
-def test_no_module_is_named_after_nothing(folder: str) -> None:
-    vague = {"utils", "util", "helpers", "helper", "common", "misc", "manager", "service", "base_classes"}
-    assert not [name_of(path) for path in (ROOT / folder).rglob("*.py") if path.stem in vague]
 
 
 def test_the_migrations_folder_is_no_package() -> None:
