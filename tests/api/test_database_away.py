@@ -52,7 +52,7 @@ def test_no_token_is_accepted_while_tokens_cannot_be_read(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.CRITICAL)
-    monkeypatch.setattr(auth, "TOKENS_TRUSTED_SECONDS", 0.0)
+    monkeypatch.setattr(auth, "TOKEN_CACHE_SECONDS", 0.0)
     name = make_url(postgres_url).database
     settings = Settings(database_url=postgres_url, password="correct horse")  # type: ignore[arg-type]
     with (

@@ -145,7 +145,7 @@ def test_incomplete_bodies_are_bounded_in_total(
         answer = third.recv(4096)
         assert answer.startswith(b"HTTP/1.1 503")
         assert b"retry-after" in answer.lower()
-        assert b"bytes of points are on their way already: send the same batch_id again" in answer
+        assert b"bytes of points are being received already: send the same batch_id again" in answer
     while context.receiver.budget.used and time.monotonic() < end:
         time.sleep(0.01)
     assert context.receiver.budget.used == 0

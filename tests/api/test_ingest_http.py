@@ -116,7 +116,7 @@ def test_an_invalid_body_is_refused_with_the_reason(client: httpx.Client) -> Non
         (b"{}", "application/json", "br", 415, "gzip"),
         (b"{}", "application/json", "gzip", 400, "not gzip"),
         (gzip.compress(b"{}")[:-4], "application/json", "gzip", 400, "truncated"),
-        (gzip.compress(b"{}") + b"x", "application/json", "gzip", 400, "follows"),
+        (gzip.compress(b"{}") + b"x", "application/json", "gzip", 400, "trailing"),
         (cut, "application/json", "zstd", 400, "zstd"),
         (b"{}", "application/json", "identity", 422, "project"),
         (b"{}", "application/msgpack", "identity", 422, "object"),

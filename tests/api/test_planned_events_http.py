@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -13,7 +12,6 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
-from holter.server.api.responses import ApiResponse
 from holter.server.context import ServerContext
 from holter.server.schemas import incidents as shapes
 from holter.settings import Settings
@@ -193,8 +191,8 @@ def test_the_role_set_for_a_metric_applies_to_findings_and_pages(database_url: s
     detection_settings = {"metrics": {"my_*": "throughput"}, "metric": {"my_other": {"ignore": True}}}
     settings = Settings(database_url=database_url, projects={"llm": {"detection": detection_settings}})
     with serve(settings) as (context, address):
-        heard: list[dict[str, Any]] = []
-        context.incidents.on_change(lambda incident: heard.append(json.loads(ApiResponse(incident).body)))
+        changed_metrics: list[str] = []
+        context.incidents.on_change(lambda incident: changed_metrics.append(incident.finding.metric))
         columns = {"step": steps.tolist(), "time": clock.tolist(), "my_tps": speed.tolist()}
         body = {"project": "llm", "run": "a", "columns": columns | {"my_other": speed.tolist()}}
         run_id = httpx.post(f"{address}/api/v1/ingest", json=body, timeout=30).json()["run_id"]
@@ -203,7 +201,7 @@ def test_the_role_set_for_a_metric_applies_to_findings_and_pages(database_url: s
         listed = httpx.get(f"{address}/api/v1/runs/{run_id}/series").json()["series"]
         found_incidents = httpx.get(f"{address}/api/v1/runs/{run_id}/incidents").json()["incidents"]
     assert [(one["kind"], one["metric"]) for one in found_incidents] == [("throughput_regression", "my_tps")]
-    assert [one["metric"] for one in heard] == ["my_tps"]
+    assert changed_metrics == ["my_tps"]
     assert run["latest"]["throughput"]["metric"] == "my_tps"
     assert [chart["role"] for chart in run["charts"]] == ["throughput", "throughput"]
     assert {one["metric"]: one["role"] for one in listed} == {
