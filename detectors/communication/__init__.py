@@ -6,11 +6,10 @@ from holter.detectors.communication.bandwidth import CollectiveBandwidth
 from holter.detectors.communication.compare import (
     COLLECTIVE_METRICS,
     CollectiveComparison,
+    RankOverlap,
     compare_collectives,
 )
-from holter.detectors.communication.last_calls import RankBehind
-from holter.detectors.communication.overlap import RankOverlap
-from holter.detectors.communication.wait_time import WaitedForRank
+from holter.detectors.communication.wait_time import RankBehind, WaitedForRank
 
 __all__ = [
     "COLLECTIVE_METRICS",

@@ -1,4 +1,8 @@
-"""Finds ranks that others wait for: the rank with the shortest time in a collective came last."""
+"""Finds ranks that others wait for.
+
+The rank with the shortest time in a collective came last, and a rank whose last logged call is behind that of
+the other ranks has not come after a hang.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,8 @@ from holter.detectors.ranks.rank_matrix import build_rank_matrix, common_key, ho
 from holter.detectors.thresholds import Thresholds
 from holter.types import FloatArray, RunData, Series, SeriesKey
 
+CALL_METRICS = frozenset({"collective_time (us)", "nccl_op_count"})
+_CALL_STEPS = frozenset({"sequence number", "opCount"})
 TIMES = {"collective_time (us)": 1e-6, "time_us": 1e-6}
 """Metrics of times in collectives, with their unit in seconds. The second has a trace's means by size."""
 
@@ -132,3 +138,49 @@ def _add(left: WaitedForRank, right: WaitedForRank) -> WaitedForRank:
     return replace(
         left, last=last, calls=left.calls + right.calls, waited=waited, mean_wait=waited / max(last, 1)
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankBehind:
+    """A rank whose last call in a communicator is number `last`, while all other ranks reached `others`.
+
+    After a hang this is the rank that the others wait for. In a job that continues, ranks are merely observed
+    at different calls.
+    """
+
+    communicator: str
+    rank: str
+    host: str | None
+    last: int
+    others: int
+    ranks: int
+
+
+def find_ranks_behind(run: RunData) -> list[RankBehind]:
+    """The ranks behind of each communicator in which they are a minority."""
+    last: dict[tuple[str, int, str], dict[str, int]] = {}
+    for key in run.series:
+        labels = dict(key.labels)
+        group = labels.get("comm") or labels.get("process_group")
+        series = run.series[key] if key.metric in CALL_METRICS and key.step_unit in _CALL_STEPS else None
+        if series is None or group is None or not len(series) or not rank_or_process(key):
+            continue
+        of_ranks = last.setdefault((group, int(series.attempt[-1]), key.step_unit or ""), {})
+        of_ranks[rank_or_process(key)] = max(of_ranks.get(rank_or_process(key), -1), int(series.step[-1]))
+    hosts = hosts_by_rank(run) if last else {}
+    return [rank for identity in sorted(last) for rank in _behind(hosts, identity[0], last[identity])]
+
+
+def _behind(hosts: Mapping[str, str], communicator: str, last: dict[str, int]) -> Iterator[RankBehind]:
+    furthest = max(last.values())
+    behind = sorted((number, rank) for rank, number in last.items() if number < furthest)
+    if behind and 2 * len(behind) < len(last):
+        for number, rank in behind:
+            yield RankBehind(
+                communicator=communicator,
+                rank=rank,
+                host=hosts.get(rank),
+                last=number,
+                others=furthest,
+                ranks=len(last),
+            )
