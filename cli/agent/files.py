@@ -16,7 +16,7 @@ from holter.cli.agent.heartbeat import Pulse, Standing, Whose, name_of
 from holter.cli.agent.http_sink import ZSTD, HttpSink, StoppedError
 from holter.cli.agent.scrape import Scraped, SharedSink
 from holter.client.notices import Notices
-from holter.client.uploader import Access, Courier
+from holter.client.uploader import IngestClient, ServerAccess
 from holter.ingest.format import Format
 from holter.ingest.tailing.follower import Follower
 from holter.ingest.telemetry.scrape import Scraper
@@ -28,7 +28,7 @@ MEANWHILE = "reading waits where it is: the files keep what is written"
 
 def run(
     arguments: argparse.Namespace,
-    access: Access,
+    access: ServerAccess,
     folder: Path,
     known: Mapping[str, Format],
     scrape: ScrapeSettings,
@@ -37,7 +37,9 @@ def run(
     stop, notices, host = threading.Event(), Notices(), socket.gethostname()
     for which in (signal.SIGINT, signal.SIGTERM):
         signal.signal(which, lambda *_: stop.set())
-    courier = Courier(access, notices, stop=stop, chance=random.Random(), packing=ZSTD, meanwhile=MEANWHILE)
+    courier = IngestClient(
+        access, notices, stop=stop, rng=random.Random(), compression=ZSTD, consequence=MEANWHILE
+    )
     sink = HttpSink(courier, folder, notices)
     shared = SharedSink(sink)
     project, paths = arguments.project, arguments.paths

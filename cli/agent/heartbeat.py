@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass
 
 import holter
 from holter.cli.agent.http_sink import ZSTD
-from holter.client.http import Wire
-from holter.client.uploader import Access
+from holter.client.http import PostConnection
+from holter.client.uploader import ServerAccess
 
 EVERY = 30.0
 TIMEOUT = 10.0
@@ -51,10 +51,10 @@ class Standing:
 class Pulse(threading.Thread):
     """Reports in a thread of its own, whatever the agent waits for. A report that is not taken is gone."""
 
-    def __init__(self, access: Access, whose: Whose, look: Callable[[], Standing]) -> None:
+    def __init__(self, access: ServerAccess, whose: Whose, look: Callable[[], Standing]) -> None:
         super().__init__(name="holter-pulse", daemon=True)
         self._access, self._whose, self._look = access, whose, look
-        self._wire = Wire(ZSTD)
+        self._wire = PostConnection(ZSTD)
         self._began = time.time()
         self._over = threading.Event()
 
@@ -64,7 +64,7 @@ class Pulse(threading.Thread):
             self.tell()
             pause = EVERY
         self.tell(ended=True)
-        self._wire.hang_up()
+        self._wire.disconnect()
 
     def tell(self, *, ended: bool = False) -> None:
         """Send one report."""

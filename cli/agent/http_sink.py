@@ -19,14 +19,14 @@ import msgspec
 import numpy as np
 import zstandard
 
-from holter.client.http import Later, Packing, Refused
+from holter.client.http import Compression, Rejected, RetryLater
 from holter.client.notices import Notices
-from holter.client.uploader import Courier
+from holter.client.uploader import IngestClient
 from holter.ingest.tailing.follower import SinkError
 from holter.types import Column, Cursor, Delivery, Labels, Unreadable
 
 LEVEL = 1
-ZSTD = Packing("zstd", lambda body: zstandard.ZstdCompressor(level=LEVEL).compress(body))
+ZSTD = Compression("zstd", lambda body: zstandard.ZstdCompressor(level=LEVEL).compress(body))
 """Bodies of real logs: to a sixth at 740 MB/s, where gzip's quickest level comes to 22 % at 220 MB/s."""
 
 
@@ -41,7 +41,7 @@ class StoppedError(SinkError):
 class HttpSink:
     """Takes deliveries from a follower's thread; `folder` keeps what must survive a restart."""
 
-    def __init__(self, courier: Courier, folder: Path, notices: Notices) -> None:
+    def __init__(self, courier: IngestClient, folder: Path, notices: Notices) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._courier = courier
         self._folder = folder
@@ -67,10 +67,10 @@ class HttpSink:
             record = msgspec.msgpack.decode(self._pending.read_bytes())
         except FileNotFoundError:
             return
-        outcome = self._courier.insist(record["body"])
-        if isinstance(outcome, Later):
+        outcome = self._courier.send_until_decided(record["body"])
+        if isinstance(outcome, RetryLater):
             raise StoppedError(outcome.reason)
-        if isinstance(outcome, Refused):
+        if isinstance(outcome, Rejected):
             name = hashlib.sha256(record["batch_id"].encode()).hexdigest()[:16]
             kept = self._folder / "refused" / f"{name}.msgpack"
             kept.parent.mkdir(exist_ok=True)
@@ -80,7 +80,7 @@ class HttpSink:
         if record["cursor"] is not None:
             self.save_cursor(msgspec.convert(record["cursor"], Cursor))
         self._pending.unlink()
-        self._notices.say()
+        self._notices.flush()
 
     @property
     def unreadable(self) -> int:
@@ -108,7 +108,7 @@ class HttpSink:
             )
         else:
             self._notices.note(source, f"{source}: more places cannot be read; they are not told one by one")
-        self._notices.say()
+        self._notices.flush()
         if cursor is not None:
             self.save_cursor(cursor)
 

@@ -15,13 +15,13 @@ from holter.cli.agent.heartbeat import Pulse, Standing, Whose, name_of
 from holter.cli.agent.http_sink import ZSTD
 from holter.cli.agent.stdin_reader import Listener
 from holter.cli.agent.stdin_spool import Piped, Spooler, Stop, pieces
-from holter.client.identity import Identity, detect
+from holter.client.identity import ProcessIdentity, detect
 from holter.client.notices import Notices
-from holter.client.pipe import open_spool
-from holter.client.run import bound, roots
+from holter.client.pipeline import open_spool
+from holter.client.run import spool_folders, spool_limit
 from holter.client.spool import Spool
-from holter.client.uploader import Access, Courier, Sender
-from holter.client.values import clean
+from holter.client.uploader import IngestClient, ServerAccess, Uploader
+from holter.client.values import clean_name
 from holter.custom_format import CustomFormat
 from holter.ingest.console.prefixes import strip_prefixes as without_prefix
 from holter.plurals import counted, verb
@@ -31,7 +31,7 @@ LAST_SECONDS = 5.0  # for the sender to end, when nothing more is waited for
 
 def run(
     arguments: argparse.Namespace,
-    access: Access,
+    access: ServerAccess,
     house: Sequence[CustomFormat],
     environ: Mapping[str, str],
 ) -> int:
@@ -46,11 +46,11 @@ def run(
     whose = piped(arguments, identity, environ, first)
     header = {"server": access.server, "host": identity.host, "project": whose.project, "run": whose.run}
     name = f"{identity.host}-{identity.pid}-{identity.nonce}"
-    spool = open_spool(roots(None, environ), name, header, bound(environ), notices)
+    spool = open_spool(spool_folders(None, environ), name, header, spool_limit(environ), notices)
     sending = threading.Event()
-    courier = Courier(access, notices, stop=sending, chance=random.Random(identity.nonce), packing=ZSTD)
-    sender = Sender(spool, courier)
-    sender.begin(header, notices)
+    courier = IngestClient(access, notices, stop=sending, rng=random.Random(identity.nonce), compression=ZSTD)
+    sender = Uploader(spool, courier)
+    sender.start_run(header, notices)
     sender.start()
     say(f"run {whose.run} of project {whose.project}; spool {spool.folder}")
     spooler = Spooler(whose, Listener(house), spool, notices)
@@ -62,7 +62,7 @@ def run(
     return code
 
 
-def of(piped: Piped, identity: Identity) -> Whose:
+def of(piped: Piped, identity: ProcessIdentity) -> Whose:
     """The agent as it calls itself: the same for the next launch of the run on this host."""
     name = name_of(identity.host, f"{piped.project}/{piped.run}")
     return Whose(agent=name, host=identity.host, kind="pipe", project=piped.project, paths=[piped.run])
@@ -79,7 +79,7 @@ def standing(spooler: Spooler, spool: Spool) -> Standing:
     )
 
 
-def finish(spooler: Spooler, sender: Sender, spool: Spool, stop: Stop, patience: float) -> int:
+def finish(spooler: Spooler, sender: Uploader, spool: Spool, stop: Stop, patience: float) -> int:
     """Wait for what is spooled to be sent; say what was, and what is left where."""
     deadline = time.monotonic() + patience
     while spool.waiting() and time.monotonic() < deadline and not stop.over:
@@ -100,20 +100,20 @@ def finish(spooler: Spooler, sender: Sender, spool: Spool, stop: Stop, patience:
 
 
 def piped(
-    arguments: argparse.Namespace, identity: Identity, environ: Mapping[str, str], first: bytes
+    arguments: argparse.Namespace, identity: ProcessIdentity, environ: Mapping[str, str], first: bytes
 ) -> Piped:
     """Whose text it is: by the flags, the launcher's variables, or what stands before the first line."""
     run = arguments.run or environ.get("HOLTER_RUN") or next(_names(identity, environ, first))
     return Piped(
-        project=clean(arguments.project, 200) or "default",
-        run=clean(run, 500) or "pipe",
+        project=clean_name(arguments.project, 200) or "default",
+        run=clean_name(run, 500) or "pipe",
         writer=f"{identity.writer}-pipe",
-        attempt=clean(arguments.attempt or environ.get("HOLTER_ATTEMPT"), 200) or None,
+        attempt=clean_name(arguments.attempt or environ.get("HOLTER_ATTEMPT"), 200) or None,
         restarts=environ.get("SLURM_RESTART_COUNT", "0") != "0",
     )
 
 
-def _names(identity: Identity, environ: Mapping[str, str], first: bytes) -> Iterator[str]:
+def _names(identity: ProcessIdentity, environ: Mapping[str, str], first: bytes) -> Iterator[str]:
     """Names for the run, best first. A requeued job keeps its number, so its launches are one run's."""
     job = environ.get("SLURM_ARRAY_JOB_ID") or environ.get("SLURM_JOB_ID")
     if job:

@@ -14,7 +14,7 @@ import numpy as np
 from holter.cli.agent.http_sink import body_of
 from holter.cli.agent.stdin_reader import Listener
 from holter.client.notices import Notices
-from holter.client.recorder import DROPPED
+from holter.client.recorder import DROPPED_METRIC
 from holter.client.spool import Spool
 from holter.plurals import counted
 from holter.types import Batch, Column, Delivery, SeriesKey, Unreadable
@@ -112,7 +112,7 @@ class Spooler:
             elif record.points or record.config:
                 self._put(record)
                 written()
-        self._notices.say()
+        self._notices.flush()
 
     def _put(self, batch: Batch) -> None:
         if self._piped.restarts and self._number == 0:
@@ -124,7 +124,9 @@ class Spooler:
         self.points += batch.points
         if self._unsaid and len(batch.steps):  # the loss is data of the run as well
             lost = Column(
-                key=SeriesKey(DROPPED), values=np.array([float(self._unsaid)]), rows=np.array([0], np.int64)
+                key=SeriesKey(DROPPED_METRIC),
+                values=np.array([float(self._unsaid)]),
+                rows=np.array([0], np.int64),
             )
             if self._append(Batch(steps=batch.steps[-1:], times=batch.times[-1:], columns=(lost,))):
                 self._unsaid = 0

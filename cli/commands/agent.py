@@ -17,9 +17,9 @@ from urllib.parse import urlsplit
 from holter.cli.agent import files, stdin
 from holter.cli.agent.http_sink import ZSTD
 from holter.client.notices import Notices
-from holter.client.run import DEFAULT_SERVER, roots
-from holter.client.spool import left_behind
-from holter.client.uploader import Access, Courier
+from holter.client.run import DEFAULT_SERVER, spool_folders
+from holter.client.spool import orphaned_spools
+from holter.client.uploader import IngestClient, ServerAccess
 from holter.ingest import formats
 from holter.plurals import counted
 from holter.settings import SettingsError, load
@@ -96,14 +96,16 @@ def run(arguments: argparse.Namespace, environ: Mapping[str, str] = os.environ) 
         house = settings.formats
     except SettingsError as error:
         return refuse(str(error), 2)
-    access = Access(
+    access = ServerAccess(
         server=arguments.server or environ.get("HOLTER_SERVER") or DEFAULT_SERVER,
         token=arguments.token or environ.get("HOLTER_TOKEN"),
     )
     if not address(access.server):
         return refuse(f"--server {access.server}: expected http://HOST or https://HOST, with :PORT if any", 2)
     if arguments.spool is not None:
-        return send_spool(roots(arguments.spool if arguments.spool.name else None, environ)[0], access)
+        return send_spool(
+            spool_folders(arguments.spool if arguments.spool.name else None, environ)[0], access
+        )
     if PIPE in arguments.paths:
         return stdin.run(arguments, access, house, environ)
     folder = state_folder(arguments.state, access, environ)
@@ -122,19 +124,19 @@ def address(server: str) -> bool:
         return False
 
 
-def send_spool(root: Path, access: Access) -> int:
+def send_spool(root: Path, access: ServerAccess) -> int:
     """Send everything that lies below `root` and no living process holds, once."""
     notices, stop = Notices(), threading.Event()
     stop.set()  # one try for each: whoever calls this is watching
-    courier = Courier(access, notices, stop=stop, chance=random.Random(), packing=ZSTD)
+    courier = IngestClient(access, notices, stop=stop, rng=random.Random(), compression=ZSTD)
     sent = left = 0
-    for spool in left_behind(root, lambda _: True):
+    for spool in orphaned_spools(root, lambda _: True):
         try:
             whole = courier.drain(spool)
         finally:
             spool.close()
         sent, left = sent + whole, left + (not whole)
-    notices.say()
+    notices.flush()
     print(f"Holter: {counted(sent, 'spool')} below {root} sent to {access.server}, {left} left.")
     return 0 if not left else 1
 
@@ -159,7 +161,7 @@ def locked(descriptor: int) -> bool:
     return True
 
 
-def state_folder(chosen: Path | None, access: Access, environ: Mapping[str, str]) -> Path:
+def state_folder(chosen: Path | None, access: ServerAccess, environ: Mapping[str, str]) -> Path:
     """A folder for each server: what one has been sent says nothing about another."""
     home = Path(environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "holter" / "agent"
     return (chosen or home) / hashlib.sha256(access.server.rstrip("/").encode()).hexdigest()[:16]

@@ -1,11 +1,11 @@
-"""The client that lives in training processes: standard library only, never in the way of the training.
+"""The logging client for training processes: standard library only; never blocks or fails the training.
 
     run = holter.init(project="llm", run="104b")
     run.log({"loss": 2.3, "lr": 3e-4}, step=17)
     run.finish()
 
-`log` puts numbers into memory; a background thread writes them to a spool on local disk, another sends
-the spool to the server. Neither a slow disk, nor a server that is away, nor a strange value reaches the
+`log` appends numbers to memory; one background thread writes them to a spool on local disk, another
+uploads the spool to the server. A slow disk, an unreachable server or an invalid value never affects the
 training loop.
 """
 

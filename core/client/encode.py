@@ -1,4 +1,4 @@
-"""Rows in memory become the bodies of POST /api/v1/ingest, in the binary form (docs/rest.md)."""
+"""Encodes logged rows as request bodies of POST /api/v1/ingest in the binary form (docs/rest.md)."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from holter.client.msgpack import Encoded, encode
 
 MAX_VALUES = 100_000  # in one body: 800 KB before compression
 Fields = dict[str, Any]
-NAMES = itemgetter(0)
+row_names = itemgetter(0)
 
 
 Row = tuple[tuple[str, ...], int, float, bytes]
-"""What one call of `log` said: names, step, wall time, and a double for each name as this machine has them.
+"""One call of `log`: metric names, step, wall time, and one double per name in native byte order.
 
-A bare tuple and bytes: made several times as fast as anything with names, and nothing for the collector
-of garbage to look at.
+A plain tuple with bytes is created several times as fast as a named type and is not tracked by the
+garbage collector.
 """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Envelope:
-    """What all bodies of one process have in common."""
+    """Fields that all bodies of one process share."""
 
     project: str
     run: str
@@ -38,7 +38,7 @@ class Envelope:
     config: Mapping[str, Any]
 
     def wrap(self, number: int, fields: Fields, *, finished: bool = False) -> bytes:
-        """The body with this number. Number 0 brings the configuration along."""
+        """Return the body with this number; number 0 includes the configuration."""
         head: Fields = {"project": self.project, "run": self.run, "writer": self.writer}
         head["batch_id"] = f"{self.nonce}-{number}"
         if self.attempt is not None:
@@ -52,15 +52,15 @@ class Envelope:
         return encode(head | fields)
 
 
-def contents(rows: Sequence[Row]) -> Iterator[tuple[Fields, int]]:
-    """The rows in pieces, each as fields of a body with the points in it."""
-    for piece, size in pieces(rows):
-        yield content(piece), size
+def split_into_bodies(rows: Sequence[Row]) -> Iterator[tuple[Fields, int]]:
+    """Yield the fields of each body for these rows, with its number of points."""
+    for piece, size in split_rows(rows):
+        yield body_fields(piece), size
 
 
-def pieces(rows: Sequence[Row]) -> Iterator[tuple[Sequence[Row], int]]:
-    """The rows, as many at a time as a body holds, with the points in them."""
-    if 0 < (size := sum(map(len, map(NAMES, rows)))) <= MAX_VALUES:  # as most are
+def split_rows(rows: Sequence[Row]) -> Iterator[tuple[Sequence[Row], int]]:
+    """Yield as many rows at a time as one body may hold, with their number of points."""
+    if 0 < (size := sum(map(len, map(row_names, rows)))) <= MAX_VALUES:  # the common case
         yield rows, size
         return
     piece: list[Row] = []
@@ -75,46 +75,47 @@ def pieces(rows: Sequence[Row]) -> Iterator[tuple[Sequence[Row], int]]:
         yield piece, size
 
 
-def content(rows: Sequence[Row]) -> Fields:
-    """A table where every row has the same names, else each metric with the rows that have it."""
+def body_fields(rows: Sequence[Row]) -> Fields:
+    """Return a table if every row has the same names, else each metric with the rows that have it."""
     each, steps, times, values = zip(
         *rows, strict=True
     )  # a loop over the rows would take three times as long
-    fields: Fields = {"steps": little(array("q", steps)), "times": little(array("d", times))}
+    fields: Fields = {"steps": little_endian(array("q", steps)), "times": little_endian(array("d", times))}
     names = each[0]
     if each.count(names) == len(rows):
-        return fields | {"metrics": encoded(names), "values": joined(values)}
-    return fields | {"columns": columns(rows)}
+        return fields | {"metrics": encode_names(names), "values": join_values(values)}
+    return fields | {"columns": column_fields(rows)}
 
 
 @lru_cache(maxsize=32)
-def encoded(names: tuple[str, ...]) -> Encoded:
-    """Names as a body has them: to encode ten thousand takes longer than all of their values."""
+def encode_names(names: tuple[str, ...]) -> Encoded:
+    """Encode metric names; cached, since encoding many names takes longer than encoding their values."""
     return Encoded(encode(names))
 
 
-def columns(rows: Sequence[Row]) -> list[Fields]:
-    """Each metric's values, and the rows they stand at."""
-    found: dict[str, tuple[array[int], array[float]]] = {}
+def column_fields(rows: Sequence[Row]) -> list[Fields]:
+    """Return each metric's values and the row numbers they belong to."""
+    by_name: dict[str, tuple[array[int], array[float]]] = {}
     for number, (names, _, _, packed) in enumerate(rows):
         for name, value in zip(names, array("d", packed), strict=True):
-            at, values = found.setdefault(name, (array("q"), array("d")))
+            at, values = by_name.setdefault(name, (array("q"), array("d")))
             at.append(number)
             values.append(value)
     return [
-        {"metric": name, "values": little(values)} | ({"rows": little(at)} if len(at) < len(rows) else {})
-        for name, (at, values) in found.items()
+        {"metric": name, "values": little_endian(values)}
+        | ({"rows": little_endian(at)} if len(at) < len(rows) else {})
+        for name, (at, values) in by_name.items()
     ]
 
 
-def joined(rows: Iterable[bytes]) -> bytes:
-    """The values of all rows, one row after the other."""
+def join_values(rows: Iterable[bytes]) -> bytes:
+    """Concatenate the values of all rows."""
     values = b"".join(rows)
-    return values if sys.byteorder == "little" else little(array("d", values))
+    return values if sys.byteorder == "little" else little_endian(array("d", values))
 
 
-def little(numbers: array[Any]) -> bytes:
-    """The numbers as little-endian bytes."""
+def little_endian(numbers: array[Any]) -> bytes:
+    """Return the numbers as little-endian bytes."""
     if sys.byteorder == "big":
         numbers.byteswap()
     return numbers.tobytes()

@@ -1,4 +1,4 @@
-"""How this process ends: because its work is done, or because something went wrong."""
+"""Detects whether this process exits normally or because of an error."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ import threading
 from typing import NoReturn
 
 
-class Ending:
-    """Remembers what `sys.exit` is called with, for at exit nothing else tells of it.
+class ExitStatus:
+    """Records the argument of `sys.exit`, which is not available otherwise at exit.
 
-    `raise SystemExit(1)` goes past it, and so does the builtin `exit`: they pass for a normal end.
+    `raise SystemExit(1)` and the builtin `exit` bypass it and count as a normal end.
     """
 
     def __init__(self) -> None:
         self._exit = sys.exit
         self._code: object = None
-        self._watching = False
+        self._installed = False
 
-    def watch(self) -> None:
-        """Look at calls of `sys.exit` from now on. A second call changes nothing."""
-        if not self._watching:
-            self._watching = True
-            self._exit, sys.exit = sys.exit, self._note
+    def install(self) -> None:
+        """Wrap `sys.exit`. Calling this again has no effect."""
+        if not self._installed:
+            self._installed = True
+            self._exit, sys.exit = sys.exit, self._record
 
-    def in_order(self) -> bool:
-        """At exit: whether no exception ended this interpreter, and no exit code tells of a failure."""
+    def succeeded(self) -> bool:
+        """Return, at exit, whether no uncaught exception and no non-zero exit code ended this interpreter."""
         failed = isinstance(self._code, str) or bool(self._code)
-        return not failed and not hasattr(sys, "last_value")  # Python sets it for what nobody caught
+        return not failed and not hasattr(sys, "last_value")  # set by Python for uncaught exceptions
 
-    def _note(self, code: object = None, /) -> NoReturn:
-        if threading.current_thread() is threading.main_thread():  # elsewhere it ends the thread alone
+    def _record(self, code: object = None, /) -> NoReturn:
+        if threading.current_thread() is threading.main_thread():  # in other threads it ends only the thread
             self._code = code
         self._exit(code)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""As much of msgpack as the bodies of a client need, in the standard library alone."""
+"""A minimal msgpack encoder for request bodies, without dependencies."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 
 
 class Encoded(bytes):
-    """What is msgpack already."""
+    """Bytes that are already encoded as msgpack."""
 
 
 def encode(value: object) -> bytes:
-    """None, bool, int (64 bits), float, str, bytes, and sequences and mappings of these."""
+    """Encode None, bool, int (64 bits), float, str, bytes, and sequences and mappings of these.
+
+    Raises TypeError for other types.
+    """
     parts: list[bytes] = []  # joined at the end: buffers of values are large, and copied once
     _put(parts.append, value)
     return b"".join(parts)
@@ -43,4 +46,4 @@ def _put(put: Callable[[bytes], None], value: object) -> None:
         for inner in value:
             _put(put, inner)
     else:
-        raise TypeError(f"{type(value).__name__} has no form in msgpack")
+        raise TypeError(f"{type(value).__name__} cannot be encoded as msgpack")

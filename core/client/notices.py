@@ -1,4 +1,4 @@
-"""What the client tells people: each thing once, on the logger "holter", never as an exception."""
+"""Warnings of the client: each cause once, on the logger "holter", never as an exception."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ LOGGER = logging.getLogger("holter")
 
 
 class Notices:
-    """Collects notices without any I/O; a background thread says them.
+    """Collects notices without I/O; a background thread writes them to the log.
 
-    A notice already given under its key is not given again until `forget`.
+    A notice is not repeated under the same key until `forget`.
     """
 
     def __init__(self) -> None:
@@ -19,18 +19,18 @@ class Notices:
         self._pending: deque[str] = deque()
 
     def note(self, key: str, text: str) -> None:
-        """Take a notice; no I/O, no lock, so that `log` may call it."""
+        """Add a notice; no I/O and no lock, so that `log` may call it."""
         if key not in self._given:
             self._given.add(key)
             self._pending.append(text)
 
     def forget(self, key: str) -> bool:
-        """The cause is gone: the next time is news again. Whether there had been a notice."""
+        """Allow the notice again because its cause is gone; returns whether it had been given."""
         known = key in self._given
         self._given.discard(key)
         return known
 
-    def say(self) -> None:
-        """Write out what is pending."""
+    def flush(self) -> None:
+        """Write pending notices to the log."""
         while self._pending:
             LOGGER.warning("holter: %s", self._pending.popleft())

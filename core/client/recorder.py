@@ -1,4 +1,4 @@
-"""From memory to disk: a thread that turns the logged rows into bodies and appends them to the spool."""
+"""The recorder thread: encodes logged rows as request bodies and appends them to the spool."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from array import array
 from collections import deque
 from queue import Empty, SimpleQueue
 
-from holter.client.encode import Envelope, Fields, Row, contents
+from holter.client.encode import Envelope, Fields, Row, split_into_bodies
 from holter.client.notices import Notices
 from holter.client.spool import Spool
 
-ROOM_SECONDS = 0.1
-FLUSH_SECONDS = 0.5  # what a killed process can lose
-ROWS_AT_ONCE = 10_000
-DROPPED = "holter/dropped_points"
+SPOOL_RETRY_SECONDS = 0.1
+FLUSH_SECONDS = 0.5  # the most a killed process can lose
+ROWS_PER_FLUSH = 10_000
+DROPPED_METRIC = "holter/dropped_points"
 
 
 class Recorder(threading.Thread):
-    """Drains `rows` every half second, or when `wake` says so. While the spool is full they wait in memory.
+    """Drains `rows` every half second or on `wake`. While the spool is full, rows wait in memory.
 
-    `rows` and `wake` may be written to from a signal handler: neither takes a lock. After `close` it is
-    ready for another run, which `begin` names.
+    Signal handlers may write to `rows` and `wake`: neither takes a lock. After `close` the recorder is
+    ready for another run, set by `start_run`.
     """
 
     def __init__(self, spool: Spool, *, written: threading.Event) -> None:
@@ -32,114 +32,116 @@ class Recorder(threading.Thread):
         self.dropped = 0
         self._spool = spool
         self._written = written
-        self._held: deque[tuple[bytes, int]] = deque()  # bodies not on disk yet, with their points
+        self._pending: deque[tuple[bytes, int]] = (
+            deque()
+        )  # bodies not on disk yet, with their number of points
         self._closed = threading.Event()
         self._closed.set()
 
-    def begin(self, envelope: Envelope, notices: Notices) -> None:
-        """Record for this run from now on."""
+    def start_run(self, envelope: Envelope, notices: Notices) -> None:
+        """Record rows for this run."""
         self._envelope = envelope
         self._notices = notices
         self.rows.clear()
-        self._held.clear()
+        self._pending.clear()
         self.dropped = self._reported = self._number = 0
-        self._ended = False  # the run, not only this process
-        self._said = False  # that it has
+        self._ended = False  # the run has ended, not only this process
+        self._end_written = False  # the end of the run is in a body
         self._deadline = 0.0
-        if envelope.config:  # a launch that hangs before its first step is to be known by it
-            self._hold({}, 0, finished=False)
+        if envelope.config:  # sent at once, so that a launch that hangs before its first step is visible
+            self._add_body({}, 0, finished=False)
         self._closed.clear()
         if envelope.config:
             self.wake.put(False)
 
-    def _told(self) -> bool | None:
-        """What is to be done: write (False), write and finish (True), or end (None).
+    def _next_command(self) -> bool | None:
+        """Return the next command: write (False), write and finish (True), or end the thread (None).
 
-        Of words that came while others kept the processor, the last one: each flush is a body more.
+        Commands that queued up are merged into the last one, since each flush makes another body.
         """
         try:
-            told = self.wake.get(timeout=FLUSH_SECONDS)
-            while told is False:
-                told = self.wake.get_nowait()
+            command = self.wake.get(timeout=FLUSH_SECONDS)
+            while command is False:
+                command = self.wake.get_nowait()
         except Empty:
             return False
-        return told
+        return command
 
     def run(self) -> None:
-        while (told := self._told()) is not None:
+        while (command := self._next_command()) is not None:
             if self._closed.is_set():
                 continue
-            written = self.flush(last=told)
-            self._notices.say()
-            if told:
+            written = self.flush(last=command)
+            self._notices.flush()
+            if command:
                 self._finish(written)
 
     def _finish(self, written: bool) -> None:
-        while not written and time.monotonic() < self._deadline:  # the sender may be making room
-            time.sleep(ROOM_SECONDS)
+        while not written and time.monotonic() < self._deadline:  # the uploader may be freeing space
+            time.sleep(SPOOL_RETRY_SECONDS)
             written = self.flush(last=True)
         if not written:
-            self.dropped += sum(points for _, points in self._held)
+            self.dropped += sum(points for _, points in self._pending)
             self.dropped += sum(len(names) for names, *_ in self.rows)
         self._closed.set()
 
     def close(self, timeout: float, *, ended: bool) -> None:
-        """Write what is in memory, then (`ended`) that the run is over; waits at most `timeout` seconds."""
+        """Write what is in memory and, if `ended`, the end of the run; waits at most `timeout` seconds."""
         self._ended = ended
         self._deadline = time.monotonic() + timeout
         self.wake.put(True)
         self._closed.wait(timeout + FLUSH_SECONDS)
 
     def end(self) -> None:
-        """No run comes any more."""
+        """End the thread."""
         self.wake.put(None)
 
     def flush(self, *, last: bool = False) -> bool:
-        """Everything logged so far to disk, as far as there is room; whether that is all of it.
+        """Write everything logged so far as far as the spool has space; returns whether all was written.
 
-        The last flush of a run that has ended says so in its last body, or in one of its own.
+        The last flush of a run that has ended marks its last body as the end, or adds an empty one.
         """
-        while self._write_held():
-            rows = self._take()
-            ending = last and self._ended and not self.rows
+        while self._write_pending():
+            rows = self._take_rows()
+            last_of_run = last and self._ended and not self.rows
             if not rows:
-                if not ending or self._said or not self._number:
+                if not last_of_run or self._end_written or not self._number:
                     return True
-                self._hold({}, 0, finished=True)
-            bodies = list(contents(rows))
+                self._add_body({}, 0, finished=True)
+            bodies = list(split_into_bodies(rows))
             for number, (fields, points) in enumerate(bodies, 1):
-                self._hold(fields, points, finished=ending and number == len(bodies))
+                self._add_body(fields, points, finished=last_of_run and number == len(bodies))
         return False
 
-    def _hold(self, fields: Fields, points: int, *, finished: bool) -> None:
-        self._held.append((self._envelope.wrap(self._number, fields, finished=finished), points))
+    def _add_body(self, fields: Fields, points: int, *, finished: bool) -> None:
+        self._pending.append((self._envelope.wrap(self._number, fields, finished=finished), points))
         self._number += 1
-        self._said = finished
+        self._end_written = finished
 
-    def _take(self) -> list[Row]:
+    def _take_rows(self) -> list[Row]:
         oldest = self.rows.popleft
-        rows = [oldest() for _ in range(min(len(self.rows), ROWS_AT_ONCE))]
+        rows = [oldest() for _ in range(min(len(self.rows), ROWS_PER_FLUSH))]
         lost, self._reported = self.dropped - self._reported, self.dropped
-        if rows and lost:  # the loss is data of the run as well
-            rows.append(((DROPPED,), rows[-1][1], rows[-1][2], array("d", (lost,)).tobytes()))
+        if rows and lost:  # the number of dropped points is logged as a metric
+            rows.append(((DROPPED_METRIC,), rows[-1][1], rows[-1][2], array("d", (lost,)).tobytes()))
         return rows
 
-    def _write_held(self) -> bool:
-        """Whether all bodies made so far are on disk."""
-        while self._held:
+    def _write_pending(self) -> bool:
+        """Write pending bodies; returns whether all are on disk."""
+        while self._pending:
             try:
-                if not self._spool.append(self._held[0][0]):
+                if not self._spool.append(self._pending[0][0]):
                     self._notices.note(
-                        "full", f"the spool {self._spool.folder} has reached its bound; {WAITING}"
+                        "full", f"the spool {self._spool.folder} has reached its size limit; {WAITING}"
                     )
                     return False
             except OSError as error:
                 self._notices.note("full", f"the spool cannot be written ({error}); {WAITING}")
                 return False
-            self._held.popleft()
+            self._pending.popleft()
             self._written.set()
         self._notices.forget("full")
         return True
 
 
-WAITING = "metrics wait in memory, and are counted and dropped once that is full too (the training goes on)"
+WAITING = "metrics wait in memory; once it is full, points are dropped and counted (the training continues)"

@@ -1,4 +1,4 @@
-"""A run, as a training process sees it: `init`, `log`, `finish`."""
+"""The client's public interface: `init`, `Run.log`, `Run.finish`."""
 
 from __future__ import annotations
 
@@ -13,176 +13,186 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from holter.client.encode import MAX_VALUES, Envelope
-from holter.client.exit_status import Ending
-from holter.client.identity import default_name, detect
+from holter.client.exit_status import ExitStatus
+from holter.client.identity import default_run_name, detect
 from holter.client.notices import Notices
-from holter.client.pipe import RESTING, Ends, Pipe, connect, end_all
+from holter.client.pipeline import IDLE_PIPELINES, Pipeline, PipelineConfig, end_all, open_pipeline
 from holter.client.recorder import Recorder
-from holter.client.uploader import Access
-from holter.client.values import MAX_NAME, MAX_STEP, are_names, clean, flatten, plain, to_float, to_step
+from holter.client.uploader import ServerAccess
+from holter.client.values import (
+    MAX_NAME,
+    MAX_STEP,
+    clean_name,
+    flatten,
+    to_float,
+    to_json_value,
+    to_step,
+    valid_names,
+)
 from holter.plurals import counted
 
 DEFAULT_SERVER = "http://127.0.0.1:8765"
 SPOOL_BYTES = 2**30
-LEAST_SPOOL_BYTES = 2**21
+MIN_SPOOL_BYTES = 2**21
 MEMORY_VALUES = 4_000_000  # about 32 MB, reached only while the disk cannot be written
-ROW_COST = 30  # what a row costs besides its values, in values
-KNOWN_LAYOUTS = 1_000
+ROW_COST = 30  # overhead of a row, in values
+MAX_LAYOUTS = 1_000
 EXIT_SECONDS = 5.0
 FINISH_SECONDS = 30.0
 WAKE_ROWS = 4_096
-GIVE_WAY_SECONDS = 0.001  # once in so many calls, and only where memory would fill
-OFF = "log() is ignored: this run is finished, or another process opened it"
+YIELD_SECONDS = 0.001  # once in WAKE_ROWS calls, and only if the recorder falls behind
+RUN_CLOSED = "log() is ignored: this run is finished, or another process opened it"
 now = time.time
 
 
-class Layout(NamedTuple):
-    """What calls of `log` with the same names have in common."""
+class CallLayout(NamedTuple):
+    """Data shared by calls of `log` with the same names."""
 
     names: tuple[str, ...]
-    listed: list[str]  # the same names: what a call brings is sooner a list than a tuple
+    name_list: list[str]  # the same names as a list, which is faster to compare with a call
     pack: Callable[..., bytes]
-    wake: int  # rows, after which they go to disk: a body is full, or many calls have been made
-    most: int  # rows that memory holds
+    wake: int  # number of rows after which the recorder is woken
+    max_rows: int  # rows that memory may hold
 
 
-def layout(names: tuple[str, ...]) -> Layout:
+def make_layout(names: tuple[str, ...]) -> CallLayout:
     wake = min(WAKE_ROWS, max(1, MAX_VALUES // max(1, len(names))))
     most = MEMORY_VALUES // (len(names) + ROW_COST)
-    return Layout(names, list(names), Struct(f"{len(names)}d").pack, wake, most)
+    return CallLayout(names, list(names), Struct(f"{len(names)}d").pack, wake, most)
 
 
 class Run:
-    """Takes what a training loop logs. Never raises, never waits for disk or network, but in `finish`.
+    """A run of this process. Never raises; only `finish` waits for disk or network.
 
-    Made by `init`. `log` may be called from several threads and from signal handlers. In a forked child
-    (a data loader's worker) it ignores what it is given.
+    Created by `init`. `log` may be called from several threads and from signal handlers. In a forked child
+    (a data loader worker) it does nothing.
     """
 
-    def __init__(self, pipe: Pipe | None, notices: Notices, *, leads: bool = True) -> None:
-        self._pipe = pipe
-        self._leads = leads  # whether it is this process's to say that the run is over
-        self._recorder = None if pipe is None else pipe.recorder
+    def __init__(self, pipeline: Pipeline | None, notices: Notices, *, ends_run: bool = True) -> None:
+        self._pipeline = pipeline
+        self._ends_run = ends_run  # whether this process reports the end of the run
+        self._recorder = None if pipeline is None else pipeline.recorder
         self._notices = notices
         self._step = -1
-        self._layouts: dict[tuple[str, ...], Layout] = {}
-        self._usual = layout(())
+        self._layouts: dict[tuple[str, ...], CallLayout] = {}
+        self._last_layout = make_layout(())
 
     def log(self, metrics: Mapping[str, Any], step: int | None = None) -> None:
-        """Log numbers under their names, at `step` (counted up from the last one where it is None).
+        """Log metrics at `step` (None: the previous step plus one).
 
-        Takes int, float, bool and whatever converts with `__float__` (numpy and torch scalars); NaN and
-        infinities are data. Nested mappings are joined by "/". Anything else is ignored with one warning.
+        Values are int, float, bool and types with `__float__` (numpy and torch scalars); NaN and infinities
+        are stored. Names of nested mappings are joined by "/". Other values are ignored with one warning.
         """
-        try:  # every line here is run in the training loop
+        try:  # runs in the training loop: every line counts
             if type(step) is not int or not 0 <= step <= MAX_STEP:
-                if (whole := self._counted(step)) is None:
+                if (whole := self._resolve_step(step)) is None:
                     return
                 step = whole
             self._step = step
             try:
-                usual = self._usual
-                if [*metrics] != usual.listed:
-                    self._usual = usual = self._layouts[tuple(metrics)]
+                usual = self._last_layout
+                if [*metrics] != usual.name_list:
+                    self._last_layout = usual = self._layouts[tuple(metrics)]
                 values = usual.pack(*metrics.values())
             except Exception:
-                usual, values = self._look_closely(metrics)
+                usual, values = self._convert_new_call(metrics)
             if (recorder := self._recorder) is None:
-                self._notices.note("off", OFF)
+                self._notices.note("off", RUN_CLOSED)
                 return
             rows = recorder.rows
-            if (held := len(rows)) >= usual.most:
+            if (waiting := len(rows)) >= usual.max_rows:
                 recorder.dropped += len(usual.names)
             elif usual.names:
                 rows.append((usual.names, step, now(), values))
-                if not (held + 1) % usual.wake:
-                    self._wake(recorder, held > usual.wake)
+                if not (waiting + 1) % usual.wake:
+                    self._wake(recorder, waiting > usual.wake)
         except Exception as error:
             self._notices.note("log", f"a call of log() was ignored: {type(error).__name__} in its values")
 
-    def _counted(self, step: object) -> int | None:
-        """The step of a call that says none, or not as a plain number; None where it is no step."""
+    def _resolve_step(self, step: object) -> int | None:
+        """Return the step of a call without a plain integer step; None if it is invalid."""
         if step is None:
             return self._step + 1
         if (whole := to_step(step)) is None:
-            self._notices.note("step", "ignored what came with a step that is no whole number from 0 on")
+            self._notices.note("step", "a call of log() was ignored: step must be a whole number from 0 on")
         return whole
 
     def _wake(self, recorder: Recorder, behind: bool) -> None:
         recorder.wake.put(False)
-        if behind:  # a loop that does nothing but log would starve the writing thread
-            time.sleep(GIVE_WAY_SECONDS)
+        if behind:  # a loop that only logs would starve the recorder thread
+            time.sleep(YIELD_SECONDS)
 
-    def _look_closely(self, metrics: Mapping[str, Any]) -> tuple[Layout, bytes]:
-        """Layout and values of a call whose names are new, or that is odd."""
+    def _convert_new_call(self, metrics: Mapping[str, Any]) -> tuple[CallLayout, bytes]:
+        """Return layout and packed values of a call with new names or unusual values."""
         names = tuple(metrics)
-        if are_names(names):
-            laid = layout(names)
+        if valid_names(names):
+            layout = make_layout(names)
             try:
-                values = laid.pack(*metrics.values())
-            except Exception:  # something among them is no number
+                values = layout.pack(*metrics.values())
+            except Exception:  # a value is not a number
                 pass
             else:
-                self._keep(laid)
-                return laid, values
-        return self._look_at_each(metrics)
+                self._cache_layout(layout)
+                return layout, values
+        return self._convert_each(metrics)
 
-    def _look_at_each(self, metrics: Mapping[str, Any]) -> tuple[Layout, bytes]:
-        """Layout and values of what is good of a call, with a note of what is not."""
-        found: dict[str, float] = {}
+    def _convert_each(self, metrics: Mapping[str, Any]) -> tuple[CallLayout, bytes]:
+        """Return layout and packed values of the valid metrics of a call, with a warning for the others."""
+        valid: dict[str, float] = {}
         for name, value in flatten(metrics):
             number = to_float(value)
             if number is None:
                 self._notices.note(
-                    "value", f"{name!r} is ignored, as others may be: {type(value).__name__} is no number"
+                    "value",
+                    f"{name!r} (and perhaps others) is ignored: {type(value).__name__} is not a number",
                 )
-            elif not are_names((name,)):
+            elif not valid_names((name,)):
                 self._notices.note(
-                    "name", f"{name[:40]!r} is no name for a metric (1 to {MAX_NAME} printable characters)"
+                    "name", f"{name[:40]!r} is not a valid metric name (1 to {MAX_NAME} printable characters)"
                 )
             else:
-                found[name] = number
-        laid = layout(tuple(found))
-        if laid.names == tuple(metrics):
-            self._keep(laid)
-        return laid, laid.pack(*found.values())
+                valid[name] = number
+        layout = make_layout(tuple(valid))
+        if layout.names == tuple(metrics):
+            self._cache_layout(layout)
+        return layout, layout.pack(*valid.values())
 
-    def _keep(self, laid: Layout) -> None:
-        if len(self._layouts) >= KNOWN_LAYOUTS:
+    def _cache_layout(self, layout: CallLayout) -> None:
+        if len(self._layouts) >= MAX_LAYOUTS:
             self._layouts = {}
-        self._layouts[laid.names] = laid
+        self._layouts[layout.names] = layout
 
     def finish(self, timeout: float = FINISH_SECONDS) -> None:
-        """Say that the run has ended, and wait at most `timeout` seconds until everything is sent.
+        """Report that the run has ended and wait at most `timeout` seconds until everything is sent.
 
-        What could not be sent stays on disk; the next `holter.init` on this host sends it, or
-        `holter agent --spool`. Of several ranks, rank 0 ends the run.
+        Unsent data stay on disk; the next `holter.init` on this host or `holter agent --spool` sends them.
+        With several ranks, rank 0 ends the run.
         """
         self.close(timeout, ended=True)
 
     def close(self, timeout: float, *, ended: bool = False) -> None:
-        """Stop logging; `ended` says that the training is over, and not only this process."""
-        OPEN.discard(self)
-        pipe, self._pipe, self._recorder = self._pipe, None, None
-        if pipe is None:
+        """Stop logging; `ended`: the training has ended, not only this process."""
+        OPEN_RUNS.discard(self)
+        pipeline, self._pipeline, self._recorder = self._pipeline, None, None
+        if pipeline is None:
             return
         deadline = time.monotonic() + timeout
-        pipe.recorder.close(timeout / 2, ended=ended and self._leads)
-        sent = pipe.sender.close(max(0.0, deadline - time.monotonic()))
-        if dropped := pipe.recorder.dropped:
-            lost = f"{counted(dropped, 'point')} dropped: no room on disk or in memory"
+        pipeline.recorder.close(timeout / 2, ended=ended and self._ends_run)
+        sent = pipeline.uploader.close(max(0.0, deadline - time.monotonic()))
+        if dropped := pipeline.recorder.dropped:
+            lost = f"{counted(dropped, 'point')} dropped: no space on disk or in memory"
             self._notices.note("dropped", lost)
-        left = not sent or not pipe.sender.sent or not pipe.spool.clean
+        left = not sent or not pipeline.uploader.sent or not pipeline.spool.clean
         if left:
-            self._notices.note("left", f"what the server has not taken is kept in {pipe.spool.folder}")
-        self._notices.say()
-        pipe.finish(sent=not left)
+            self._notices.note("left", f"unsent data are stored in {pipeline.spool.folder}")
+        self._notices.flush()
+        pipeline.finish(sent=not left)
 
     def abandon(self) -> None:
-        """In a forked child: neither log nor send, and keep no hold on the parent's spool."""
-        if self._pipe is not None:
-            self._pipe.spool.let_go()
-            self._pipe = self._recorder = None
+        """In a forked child: stop logging and release the copy of the parent's spool lock."""
+        if self._pipeline is not None:
+            self._pipeline.spool.release_lock()
+            self._pipeline = self._recorder = None
 
     def __enter__(self) -> Run:
         return self
@@ -193,8 +203,8 @@ class Run:
         self.close(EXIT_SECONDS if kind else FINISH_SECONDS, ended=kind is None)
 
 
-OPEN: set[Run] = set()
-ENDING = Ending()
+OPEN_RUNS: set[Run] = set()
+EXIT_STATUS = ExitStatus()
 
 
 def init(
@@ -209,73 +219,75 @@ def init(
     spool: str | os.PathLike[str] | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> Run:
-    """Open a run for this process. A run of the same project and name goes on, as its next attempt.
+    """Open a run. An existing run of the same project and name continues with its next attempt.
 
-    Where an argument is left out, the environment decides: HOLTER_SERVER, HOLTER_TOKEN, HOLTER_RUN,
-    HOLTER_ATTEMPT, HOLTER_SPOOL_DIR, HOLTER_SPOOL_BYTES. Never raises: when nothing can be recorded it
-    says so once, and the run it returns ignores what it is given.
+    Arguments default to the environment: HOLTER_SERVER, HOLTER_TOKEN, HOLTER_RUN, HOLTER_ATTEMPT,
+    HOLTER_SPOOL_DIR, HOLTER_SPOOL_BYTES. Never raises: if nothing can be recorded it warns once, and the
+    returned run ignores all calls.
     """
     notices = Notices()
     try:
         identity = detect(environ, attempt=None if attempt is None else str(attempt))
         own = {"rank": identity.rank} if identity.rank is not None else {}
         envelope = Envelope(
-            project=clean(project, 200) or "default",
-            run=clean(run or environ.get("HOLTER_RUN"), 500) or default_name(environ),
+            project=clean_name(project, 200) or "default",
+            run=clean_name(run or environ.get("HOLTER_RUN"), 500) or default_run_name(environ),
             writer=identity.writer,
             nonce=identity.nonce,
-            attempt=clean(identity.attempt, 200) or None,
+            attempt=clean_name(identity.attempt, 200) or None,
             labels={
-                clean(name, 200): clean(value, 200) or "-"
+                clean_name(name, 200): clean_name(value, 200) or "-"
                 for name, value in (own | dict(labels or {})).items()
             },
-            config=plain(config or {}),
+            config=to_json_value(config or {}),
         )
-        access = Access(
+        access = ServerAccess(
             server=server or environ.get("HOLTER_SERVER") or DEFAULT_SERVER,
             token=token or environ.get("HOLTER_TOKEN"),
         )
-        ends = Ends(places=roots(spool, environ), limit=bound(environ), access=access)
-        pipe = connect(ends, identity, envelope, notices)
+        config_ = PipelineConfig(
+            folders=spool_folders(spool, environ), limit=spool_limit(environ), access=access
+        )
+        pipeline = open_pipeline(config_, identity, envelope, notices)
     except Exception as error:
         notices.note("off", f"nothing will be recorded: {type(error).__name__}: {error}")
-        notices.say()
+        notices.flush()
         return Run(None, notices)
-    opened = Run(pipe, notices, leads=identity.rank in (None, 0))
-    OPEN.add(opened)
-    ENDING.watch()
+    opened = Run(pipeline, notices, ends_run=identity.rank in (None, 0))
+    OPEN_RUNS.add(opened)
+    EXIT_STATUS.install()
     return opened
 
 
-def roots(spool: str | os.PathLike[str] | None, environ: Mapping[str, str]) -> list[Path]:
-    """Where the spool may be, best first."""
+def spool_folders(spool: str | os.PathLike[str] | None, environ: Mapping[str, str]) -> list[Path]:
+    """Return candidate folders for the spool, in order of preference."""
     cache = Path(environ.get("XDG_CACHE_HOME") or Path(environ.get("HOME") or "~").expanduser() / ".cache")
     chosen = spool or environ.get("HOLTER_SPOOL_DIR") or cache / "holter" / "spool"
     return [Path(chosen), Path(tempfile.gettempdir()) / f"holter-spool-{os.getuid()}"]
 
 
-def bound(environ: Mapping[str, str]) -> int:
-    """How many bytes the spool of one process may take: a few bodies at least."""
-    return max(LEAST_SPOOL_BYTES, int(environ.get("HOLTER_SPOOL_BYTES") or SPOOL_BYTES))
+def spool_limit(environ: Mapping[str, str]) -> int:
+    """Return the size limit of a spool in bytes, enough for a few bodies."""
+    return max(MIN_SPOOL_BYTES, int(environ.get("HOLTER_SPOOL_BYTES") or SPOOL_BYTES))
 
 
 def close_all() -> None:
-    """At exit: write and send what is left, and that the runs are over unless something went wrong.
+    """At exit: write and send the rest, and report the end of the runs unless the process failed.
 
-    Holds up the exit for `EXIT_SECONDS` at most, however many runs are open.
+    Delays the exit by `EXIT_SECONDS` at most for all open runs together.
     """
-    ended, deadline = ENDING.in_order(), time.monotonic() + EXIT_SECONDS
-    for run in list(OPEN):
+    ended, deadline = EXIT_STATUS.succeeded(), time.monotonic() + EXIT_SECONDS
+    for run in list(OPEN_RUNS):
         run.close(max(0.0, deadline - time.monotonic()), ended=ended)
-    end_all(RESTING.take_all(), max(0.0, deadline - time.monotonic()))
+    end_all(IDLE_PIPELINES.take_all(), max(0.0, deadline - time.monotonic()))
 
 
 def abandon_all() -> None:
-    """In a forked child."""
-    for run in list(OPEN):
+    """In a forked child: abandon all runs and idle pipelines."""
+    for run in list(OPEN_RUNS):
         run.abandon()
-    OPEN.clear()
-    RESTING.let_go()
+    OPEN_RUNS.clear()
+    IDLE_PIPELINES.release_lock()
 
 
 atexit.register(close_all)

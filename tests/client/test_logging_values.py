@@ -22,7 +22,7 @@ from msgspec import msgpack
 
 import holter
 from holter.client import Run
-from holter.client.spool import body_at, framed
+from holter.client.spool import frame, read_body_at
 from holter.server.ingest_http.json_body import LayoutCache
 from holter.server.ingest_http.validate import delivery_from_msgpack
 
@@ -42,9 +42,9 @@ class Spooled:
         for path in sorted(self.root.glob("*/0*.spool")):
             with path.open("rb") as file:
                 offset = 0
-                while (body := body_at(file.fileno(), offset)) is not None:
+                while (body := read_body_at(file.fileno(), offset)) is not None:
                     found.append(msgpack.decode(body))
-                    offset += len(framed(body))
+                    offset += len(frame(body))
         return found
 
     def points(self) -> list[tuple[int, str, Any]]:
@@ -250,7 +250,7 @@ def test_a_configuration_of_any_objects_becomes_json(tmp_path: Path) -> None:
         run.close(10)
     [segment] = tmp_path.glob("*/0*.spool")
     with segment.open("rb") as file:
-        first = msgpack.decode(body_at(file.fileno(), 0) or b"")
+        first = msgpack.decode(read_body_at(file.fileno(), 0) or b"")
     assert first["config"] == {
         "lr": 1e-3, "path": "/data", "3": {"deep": [1, None]}, "nan": "nan", "big": str(2**90),
     }  # fmt: skip

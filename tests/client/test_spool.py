@@ -30,7 +30,7 @@ def drain(spool: Spool) -> list[bytes]:
     bodies = []
     while (body := spool.next()) is not None:
         bodies.append(body)
-        spool.done(body)
+        spool.acknowledge(body)
     return bodies
 
 
@@ -53,7 +53,7 @@ def test_what_goes_in_comes_out_once_and_in_order(actions: list[str], limit: int
                 put += spool.append(line(put))
             elif action == "send" and (body := spool.next()) is not None:
                 got.append(body)
-                spool.done(body)
+                spool.acknowledge(body)
             elif action == "reopen" and spool.next() is not None:
                 spool.close()
                 reopened = spools.take_over(spool.folder)
@@ -88,9 +88,9 @@ def test_at_its_bound_it_takes_no_more_and_loses_nothing(tmp_path: Path) -> None
 def test_a_last_body_that_was_torn_by_a_crash_is_left_out(tmp_path: Path, torn: int) -> None:
     spool = new(tmp_path)
     spool.append(line(0))
-    path = spools.segment(spool.folder, 1)
+    path = spools.segment_path(spool.folder, 1)
     spool.close()
-    path.write_bytes(spools.framed(line(0)) + spools.framed(line(1))[:torn])
+    path.write_bytes(spools.frame(line(0)) + spools.frame(line(1))[:torn])
     again = spools.take_over(spool.folder)
     assert again is not None
     assert drain(again) == [line(0)]
@@ -101,7 +101,7 @@ def test_a_note_of_what_was_sent_that_was_torn_by_a_crash_means_sending_again(tm
     spool = new(tmp_path)
     spool.append(line(0))
     spool.append(line(1))
-    spool.done(line(0))
+    spool.acknowledge(line(0))
     spool.close()
     with (spool.folder / "state").open("r+b") as state:
         state.write(b"0000000000\xff")
@@ -115,9 +115,9 @@ def test_nobody_takes_over_what_a_living_process_holds(tmp_path: Path) -> None:
     spool = new(tmp_path)
     spool.append(line(0))
     assert spools.take_over(spool.folder) is None
-    assert list(spools.left_behind(tmp_path, lambda header: True)) == []
+    assert list(spools.orphaned_spools(tmp_path, lambda header: True)) == []
     spool.close()
-    found = list(spools.left_behind(tmp_path, lambda header: header["host"] == "host"))
+    found = list(spools.orphaned_spools(tmp_path, lambda header: header["host"] == "host"))
     assert [drain(one) for one in found] == [[line(0)]]
     for one in found:
         one.close()
@@ -154,7 +154,7 @@ def test_a_refused_body_is_kept_aside_with_the_reason(tmp_path: Path) -> None:
     spool = new(tmp_path)
     spool.append(line(0))
     spool.append(line(1))
-    kept = spool.put_aside(line(0), "422: step: expected a whole number")
+    kept = spool.reject(line(0), "422: step: expected a whole number")
     assert drain(spool) == [line(1)]
     spool.close()
     refused = json.loads(kept.read_text())

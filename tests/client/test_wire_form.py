@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holter.client.encode import MAX_VALUES, contents
+from holter.client.encode import MAX_VALUES, split_into_bodies
 from holter.client.msgpack import encode
 
 VALUES = st.recursive(
@@ -38,7 +38,7 @@ def test_text_that_is_no_text_does_not_cost_the_body() -> None:
 
 def test_rows_with_the_same_names_are_one_table() -> None:
     rows = [(("a", "b"), step, 0.5, array("d", (step, -step)).tobytes()) for step in range(3)]
-    [(fields, points)] = list(contents(rows))
+    [(fields, points)] = list(split_into_bodies(rows))
     assert points == 6
     assert msgspec.msgpack.decode(fields["metrics"]) == ["a", "b"]
     assert np.frombuffer(fields["values"]).tolist() == [0, 0, 1, -1, 2, -2]
@@ -49,7 +49,7 @@ def test_rows_with_different_names_say_where_each_value_stands() -> None:
         (("a",), 0, 0.5, array("d", (1,)).tobytes()),
         (("b", "a"), 1, 0.5, array("d", (2, 3)).tobytes()),
     ]
-    [(fields, _)] = list(contents(rows))
+    [(fields, _)] = list(split_into_bodies(rows))
     by_name = {column["metric"]: column for column in fields["columns"]}
     assert "rows" not in by_name["a"]
     assert np.frombuffer(by_name["a"]["values"]).tolist() == [1, 3]
@@ -59,4 +59,4 @@ def test_rows_with_different_names_say_where_each_value_stands() -> None:
 def test_bodies_are_bounded() -> None:
     names = tuple(map(str, range(1000)))
     rows = [(names, step, 0.5, array("d", range(1000)).tobytes()) for step in range(250)]
-    assert [points for _, points in contents(rows)] == [MAX_VALUES, MAX_VALUES, 50_000]
+    assert [points for _, points in split_into_bodies(rows)] == [MAX_VALUES, MAX_VALUES, 50_000]
