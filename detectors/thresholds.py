@@ -18,5 +18,5 @@ class Thresholds:
             longest_pauses: float = 5.0
             \"\"\"Times the longest regular pause. Source: measured on the labelled runs.\"\"\"
 
-    A module has one instance, made once: `_THRESHOLDS = StallThresholds()`.
+    A detector has its instance in the field `thresholds` and passes it, or a nested one, to its functions.
     """

@@ -19,11 +19,22 @@ from holter.detectors.ranks.naming import (
     rank_or_process,
 )
 from holter.detectors.ranks.rank_matrix import build_rank_matrix, common_key, hosts_of_ranks
+from holter.detectors.thresholds import Thresholds
 from holter.plurals import verb
 from holter.types import Finding, FloatArray, Kind, RunData, Series, SeriesKey, Severity
 
 _CALL_METRICS = frozenset({"nccl_call", "collective_call"})
 _MAX_LISTED_RANKS = 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallMismatchThresholds(Thresholds):
+    """How certain a call mismatch is."""
+
+    confidence: float = 0.97
+    """Confidence where the communicator has an id."""
+    anonymous_confidence: float = 0.9
+    """Confidence where the communicator is identified by its size only."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +48,7 @@ class CallMismatchDetector:
 
     name: ClassVar[str] = "different_calls"
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.DESYNC})
+    thresholds: CallMismatchThresholds = CallMismatchThresholds()
 
     def detect(self, run: RunData, context: DetectorContext) -> Iterable[Finding]:
         """One finding per attempt: the first call at which ranks differ, since other communicators follow."""
@@ -51,7 +63,7 @@ class CallMismatchDetector:
                     first[attempt] = mismatch, series
         for attempt in sorted(first):
             mismatch, series = first[attempt]
-            yield _finding(run, series, attempt, mismatch)
+            yield _finding(run, series, attempt, mismatch, self.thresholds)
 
 
 @dataclass(frozen=True)
@@ -113,7 +125,13 @@ def _differing(calls: FloatArray) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     return np.flatnonzero(least < most)
 
 
-def _finding(run: RunData, series: list[Series], attempt: int, mismatch: _CallMismatch) -> Finding:
+def _finding(
+    run: RunData,
+    series: list[Series],
+    attempt: int,
+    mismatch: _CallMismatch,
+    limits: CallMismatchThresholds,
+) -> Finding:
     minority, majority = _split_by_call(mismatch.calls)
     key, step = common_key(series[0].key), mismatch.step
     ranks = [rank_or_process(series[column].key) for column in minority]
@@ -124,6 +142,7 @@ def _finding(run: RunData, series: list[Series], attempt: int, mismatch: _CallMi
     hosts = hosts_of_ranks(run, ranks)
     where = f" ({', '.join(hosts[:4])})" if hosts else ""
     behind, last = _furthest_behind(series, attempt)
+    is_anonymous = ANONYMOUS.match(dict(key.labels).get("comm", ""))
     subject = f"{describe_ranks(ranks)}{where} {verb(len(ranks), 'calls', 'call')}"
     return Finding(
         kind=Kind.DESYNC,
@@ -134,7 +153,7 @@ def _finding(run: RunData, series: list[Series], attempt: int, mismatch: _CallMi
         detected_step=step,
         classified_step=step,
         severity=Severity.CRITICAL,
-        confidence=0.9 if ANONYMOUS.match(dict(key.labels).get("comm", "")) else 0.97,
+        confidence=limits.anonymous_confidence if is_anonymous else limits.confidence,
         summary=(
             f"At {_describe_position(key, step)} {subject} {call}, {others} {others_call}: they wait for "
             "each other and will hang."

@@ -14,6 +14,7 @@ from holter.detectors.formatting import duration
 from holter.detectors.positions import rows_of_attempt
 from holter.detectors.ranks.naming import describe_call, describe_ranks, rank_as_evidence
 from holter.detectors.ranks.rank_matrix import hosts_of_ranks
+from holter.detectors.thresholds import Thresholds
 from holter.types import Finding, Kind, RunData, Series, SeriesKey, Severity, labels_of
 
 _FIELD_OF_METRIC = {
@@ -28,6 +29,20 @@ _MAX_RANKS = 65_536
 """Ranks of a job that are enumerated, whatever a log states."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class HangThresholds(Thresholds):
+    """When ranks are suspects of a hang, and how certain a finding is."""
+
+    min_enqueuing_ranks: int = 2
+    """Ranks. Dumps of fewer show no rank that is behind the others."""
+    max_silent_share: float = 0.5
+    """Share of the ranks without a time-out up to which these are suspects: more may not be logged."""
+    timeout_confidence: float = 0.9
+    """Confidence of a hang with reported time-outs."""
+    dump_confidence: float = 0.7
+    """Confidence of a hang that only dumps show: they may be of a moment of a job that continues."""
+
+
 @dataclass(frozen=True)
 class HangDetector:
     """Reads the messages of PyTorch's watchdog and the dumps of its Flight Recorder after a time-out.
@@ -39,12 +54,13 @@ class HangDetector:
 
     name: ClassVar[str] = "hang"
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.DESYNC})
+    thresholds: HangThresholds = HangThresholds()
 
     def detect(self, run: RunData, context: DetectorContext) -> Iterable[Finding]:
         """One finding per attempt: a hang in one group makes the others time out."""
         findings: dict[int, Finding] = {}
         for (attempt, group), reports in sorted(_reports_by_group(run).items()):
-            finding = _finding(run, attempt, group, reports)
+            finding = _finding(run, attempt, group, reports, self.thresholds)
             known = findings.get(attempt)
             if finding is not None and (
                 known is None or (finding.evidence["count"] and not known.evidence["count"])
@@ -102,12 +118,14 @@ def _add_report(
         getattr(group, field_name)[rank] = int(np.clip(value, -1, 2**53))
 
 
-def _finding(run: RunData, attempt: int, group: str, reports: _GroupReports) -> Finding | None:
+def _finding(
+    run: RunData, attempt: int, group: str, reports: _GroupReports, limits: HangThresholds
+) -> Finding | None:
     """The hang of a group; None where nothing hangs, or where a dump shows no rank that is behind."""
-    number = _waited_for(reports)
+    number = _waited_for(reports, limits)
     if number is None:
         return None
-    suspects, why = _suspects(run, group, reports, number)
+    suspects, why = _suspects(run, group, reports, number, limits)
     if not suspects and not reports.waited:
         return None
     collective = _describe_collective(run, attempt, group, reports, number)
@@ -125,7 +143,7 @@ def _finding(run: RunData, attempt: int, group: str, reports: _GroupReports) -> 
         detected_step=start,
         classified_step=start,
         severity=Severity.CRITICAL if reports.waited else Severity.WARNING,
-        confidence=0.9 if reports.waited else 0.7,
+        confidence=limits.timeout_confidence if reports.waited else limits.dump_confidence,
         summary=_summary(victims, suspects, why, where, waited),
         advice=_advice(suspects, hosts),
         evidence={
@@ -162,17 +180,19 @@ def _advice(suspects: list[str], hosts: list[str]) -> str:
     )
 
 
-def _waited_for(reports: _GroupReports) -> int | None:
+def _waited_for(reports: _GroupReports, limits: HangThresholds) -> int | None:
     """The number of the collective that most ranks wait in; None where no rank waits."""
     if reports.waited:
         numbers = Counter(step for step, _ in reports.waited.values())
         return max(numbers, key=lambda number: (numbers[number], number))
-    if len(reports.enqueued) < 2 or not reports.completed:
+    if len(reports.enqueued) < limits.min_enqueuing_ranks or not reports.completed:
         return None
     return max(reports.completed.values()) + 1
 
 
-def _suspects(run: RunData, group: str, reports: _GroupReports, number: int) -> tuple[list[str], str]:
+def _suspects(
+    run: RunData, group: str, reports: _GroupReports, number: int, limits: HangThresholds
+) -> tuple[list[str], str]:
     """The ranks that others wait for, and the reason to suspect them."""
     behind = [rank for rank, last in reports.enqueued.items() if last < number]
     waiting = [rank for rank, last in reports.enqueued.items() if last >= number]
@@ -192,7 +212,7 @@ def _suspects(run: RunData, group: str, reports: _GroupReports, number: int) -> 
         return _sort_ranks(earlier), f"still in collective {first:,}"
     silent = _all_ranks(run, group, reports) - reports.waited.keys()
     silent = {rank for rank in silent if rank not in reports.enqueued}
-    if silent and 2 * len(silent) <= len(silent | reports.waited.keys()):
+    if silent and len(silent) <= limits.max_silent_share * len(silent | reports.waited.keys()):
         return _sort_ranks(silent), "no time-out printed, so it is elsewhere or has ended"
     return [], ""
 

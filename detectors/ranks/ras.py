@@ -12,6 +12,7 @@ from holter.detectors.detector import DetectorContext
 from holter.detectors.positions import rows_of_attempt
 from holter.detectors.ranks.naming import describe_ranks, rank_as_evidence, rank_or_process
 from holter.detectors.ranks.rank_matrix import hosts_of_ranks
+from holter.detectors.thresholds import Thresholds
 from holter.plurals import verb
 from holter.types import Finding, FloatArray, Kind, Labels, RunData, Series, Severity, labels_of
 
@@ -25,6 +26,14 @@ _GroupKey = tuple[int, str]
 """Attempt and communicator."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class RasThresholds(Thresholds):
+    """How certain a finding from RAS reports is."""
+
+    confidence: float = 0.8
+    """Confidence. Reports are rare, and RAS asks the ranks one after another."""
+
+
 @dataclass(frozen=True)
 class RasDetector:
     """Compares the launch counts of the ranks of each communicator from one RAS report to the next.
@@ -36,6 +45,7 @@ class RasDetector:
 
     name: ClassVar[str] = "ras"
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.DESYNC})
+    thresholds: RasThresholds = RasThresholds()
 
     def detect(self, run: RunData, context: DetectorContext) -> Iterable[Finding]:
         """The first finding of each of the two sorts in every attempt, since others follow from it."""
@@ -51,11 +61,14 @@ class RasDetector:
             if groups is not None:
                 for attempt in np.unique(run.series[key].attempt).tolist():
                     groups.setdefault((attempt, comm), []).append(run.series[key])
+        limits = self.thresholds
         yield from _first_of_attempts(
-            finding for group, series in counts.items() for finding in _stopped_ranks(run, group, series)
+            finding
+            for group, series in counts.items()
+            for finding in _stopped_ranks(run, group, series, limits)
         )
         yield from _first_of_attempts(
-            finding for group, series in missing.items() for finding in _lost_ranks(group, series)
+            finding for group, series in missing.items() for finding in _lost_ranks(group, series, limits)
         )
 
 
@@ -67,7 +80,9 @@ def _first_of_attempts(findings: Iterable[Finding]) -> list[Finding]:
     return [first[attempt] for attempt in sorted(first)]
 
 
-def _stopped_ranks(run: RunData, group: _GroupKey, series: list[Series]) -> Iterator[Finding]:
+def _stopped_ranks(
+    run: RunData, group: _GroupKey, series: list[Series], limits: RasThresholds
+) -> Iterator[Finding]:
     """The first time that no count changes although they differ, until they change again."""
     table = _report_table(series, group[0])
     columns = [(dict(each.key.labels).get("collective", ""), rank_or_process(each.key)) for each in series]
@@ -78,10 +93,10 @@ def _stopped_ranks(run: RunData, group: _GroupKey, series: list[Series]) -> Iter
         if start is None and behind:
             start = report - 1, report, behind
         elif start is not None and not unchanged:
-            yield _stopped_finding(run, group, table, start, end=int(table.report[report]))
+            yield _stopped_finding(run, group, table, start, limits, end=int(table.report[report]))
             return
     if start is not None:
-        yield _stopped_finding(run, group, table, start, end=None)
+        yield _stopped_finding(run, group, table, start, limits, end=None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +140,7 @@ def _stopped_finding(
     group: _GroupKey,
     table: _ReportTable,
     start: tuple[int, int, list[tuple[str, str, float, float]]],
+    limits: RasThresholds,
     end: int | None,
 ) -> Finding:
     first, detected, behind = start
@@ -135,6 +151,7 @@ def _stopped_finding(
     have = verb(len(ranks), "has", "have")
     return _finding(
         group,
+        limits,
         metric="nccl_op_count",
         start=int(table.report[first]),
         detected=int(table.report[detected]),
@@ -157,7 +174,7 @@ def _stopped_finding(
     )
 
 
-def _lost_ranks(group: _GroupKey, series: list[Series]) -> Iterator[Finding]:
+def _lost_ranks(group: _GroupKey, series: list[Series], limits: RasThresholds) -> Iterator[Finding]:
     """Ranks, or processes, that did not answer in two consecutive reports, or that are dead."""
     table = _report_table(series, group[0])
     answered = np.isnan(table.value)
@@ -174,6 +191,7 @@ def _lost_ranks(group: _GroupKey, series: list[Series]) -> Iterator[Finding]:
     who, of = describe_ranks(ranks), f" of communicator {group[1]}" if group[1] else ""
     yield _finding(
         group,
+        limits,
         metric="nccl_missing",
         start=int(table.report[first]),
         detected=int(table.report[detected[0]]),
@@ -197,6 +215,7 @@ def _lost_ranks(group: _GroupKey, series: list[Series]) -> Iterator[Finding]:
 
 def _finding(
     group: _GroupKey,
+    limits: RasThresholds,
     *,
     metric: str,
     start: int,
@@ -216,7 +235,7 @@ def _finding(
         detected_step=detected,
         classified_step=detected,
         severity=Severity.CRITICAL if end is None else Severity.WARNING,
-        confidence=0.8,
+        confidence=limits.confidence,
         summary=summary,
         advice=advice,
         evidence=evidence,

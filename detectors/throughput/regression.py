@@ -159,7 +159,7 @@ def _points(series: Series, block: MedianBlock) -> tuple[list[RowPosition], Floa
 
 
 def run_speed_series(run: RunData) -> list[Series]:
-    """The series of the speed of the run as a whole, without those of single ranks."""
+    """The series of the speed of the run, without those of single ranks."""
     chosen = [
         (_ROLES.index(role), key)
         for key in run.series

@@ -128,7 +128,7 @@ def find_work_regimes(source: Series, state: IncrementalState, limits: WorkThres
 
 
 def _amounts(source: Series, first: int) -> FloatArray:
-    """Work per step at the rows from `first` on; NaN where it cannot be told."""
+    """Work per step at the rows from `first` on; NaN where unknown."""
     if role_of(source.key) is Role.BATCH_SIZE:
         return source.value[first:]
     since = max(first - 1, 0)
