@@ -1,4 +1,4 @@
-"""Measures how long flushes and charts wait while the server, or somebody beside it, keeps house.
+"""Measures how long flushes and charts wait while the server or another process runs maintenance.
 
     python benchmarks/pauses.py [--url postgresql+psycopg://…] [--points 10000000] [--seconds 6] [--only thin]
 

@@ -164,7 +164,7 @@ def _look(arguments: argparse.Namespace, path: Path, collection: Collection | No
     except OSError as error:
         return refuse(f"{path}: {error.strerror}")
     except UnicodeDecodeError:
-        return refuse(f"{path}: it is no file of holter export, nor of another tracker")
+        return refuse(f"{path}: not a file of holter export or another tracker")
     except ValueError as error:
         return refuse(f"{path} cannot be imported: {error}")
     project = arguments.project or seen.project or "default"

@@ -100,7 +100,7 @@ def test_file_size_limit_is_treated_as_a_full_disk(tmp_path: Path) -> None:
         limits = psutil.Process(process.pid)
         limits.rlimit(resource.RLIMIT_FSIZE, (SMALL // 2, resource.RLIM_INFINITY))
         senders = fill_and_go_on(
-            url, port, "the file of the database cannot be read or written",
+            url, port, "the database file cannot be read or written",
             lambda: limits.rlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY)),
         )  # fmt: skip
         process.terminate()

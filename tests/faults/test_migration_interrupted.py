@@ -65,7 +65,7 @@ def test_failed_migration_is_reported_and_changes_nothing(
         connection.execute(text("CREATE TABLE writer (name TEXT)"))  # in the way
     assert _code([*command, "--database-url", without_tables]) == 1
     said = capsys.readouterr().err
-    assert "the tables could not be brought to this version, and are as they were" in said
+    assert "the tables could not be upgraded to this version, and are unchanged" in said
     assert "writer" in said
     assert "Traceback" not in said
     wait_for(lambda: tables_of(engine) == ["writer"])

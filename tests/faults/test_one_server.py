@@ -143,7 +143,7 @@ def test_read_only_folder_is_reported(
     with mounted(tmp_path / "data", tmp_path / "seen"):
         for command in (["serve", "--port", "0"], ["db", "check"]):
             said = refused(*command, "--data-dir", tmp_path / "seen", capsys=capsys)
-            assert f"{tmp_path / 'seen'} may not be written" in said
+            assert f"{tmp_path / 'seen'} is not writable" in said
 
 
 def test_a_server_in_another_container_is_seen(

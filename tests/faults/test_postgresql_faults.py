@@ -30,9 +30,9 @@ HANG_UP = (
 @pytest.mark.parametrize(
     ("setting", "meanwhile", "said"),
     [
-        ("lock_timeout = '200ms'", LOCK_LOG, "others have locked the database for long"),
+        ("lock_timeout = '200ms'", LOCK_LOG, "other clients have locked the database for long"),
         ("statement_timeout = '200ms'", LOCK_LOG, "the database takes longer than its settings allow"),
-        ("default_transaction_read_only = on", "", "the database may not be written just now"),
+        ("default_transaction_read_only = on", "", "the database is read-only at the moment"),
     ],
 )
 def test_busy_server_is_retried(
