@@ -42,3 +42,16 @@ def test_every_page_is_reached_from_the_readme() -> None:
         waiting += [(page.parent / link).resolve() for link in links if link]
     lost = {page for page in PAGES if page not in reached and "decisions" not in page.parts}
     assert lost == {ROOT / "CHANGELOG.md"}  # where packages and people look for it by its name
+
+
+PATH = re.compile(r"`((?:cli|core|detectors|ingest|server|ui|alembic|tests|benchmarks|docs)/[\w./-]*)`")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_path_of_the_project_that_a_page_names_exists(page: Path) -> None:
+    if page.name == "CHANGELOG.md":  # names files of older versions
+        return
+    missing = [
+        path for path in PATH.findall(page.read_text()) if "NAME" not in path and not (ROOT / path).exists()
+    ]
+    assert not missing
