@@ -363,3 +363,26 @@ def test_unreadable_log_locations_are_listed(open_page: Opener, server: Server, 
     expect(summary).to_be_visible()
     summary.click()
     expect(page.get_by_text("runs/a.csv, line 7: expected 3 cells, found 2")).to_be_visible()
+
+
+def test_an_incident_without_a_run_has_times_and_no_charts(
+    open_page: Opener, server: Server, runs: Runs
+) -> None:
+    silent = server.ask(f"/incidents/{runs.incident}") | {
+        "id": 4711, "run_id": None, "run": None, "project": None, "kind": "agent_silent",
+        "metric": "agent/reports", "labels": {"host": "n17", "steps": "milliseconds"},
+        "start_step": 1_700_000_000_000, "peak_step": None, "end_step": None, "classified_step": None,
+        "detected_step": 1_700_000_180_000, "start_time": None, "state": "open", "severity": "warning",
+        "summary": "Agent on n17 is silent.", "evidence": {"agents": ["n17:1"]},
+    }  # fmt: skip
+    page = open_page(server.address, timezone_id="Europe/Berlin")
+    page.route("**/api/v1/incidents/4711", lambda route: route.fulfill(json=silent))
+    page.goto(f"{server.address}/incidents/4711")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Agent on n17 is silent.")
+    expect(page.locator(".incident-head")).to_contain_text("Onset 14 Nov, 23:13:20")
+    expect(page.locator(".evidence")).to_have_text(
+        re.compile("Onset at14 Nov, 23:13:20Detected at14 Nov, 23:16:20Agentsn17:1Confidence")
+    )
+    expect(page.locator(".panel")).to_have_count(0)
+    expect(page.get_by_role("button", name="Mark as planned")).to_have_count(0)
+    expect(page.get_by_role("link", name="Show in run")).to_have_count(0)

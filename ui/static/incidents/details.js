@@ -39,12 +39,14 @@ export const inRun = ({ run }) => (run === null ? "" : ` in ${run}`);
 export function onsetLine(incident) {
   const { start_step: start, end_step: end, start_time: startTime, attempt } = incident;
   const timed = isTimed(incident);
-  const position = timed ? "Onset" : `Onset at step ${stepText(start)} of attempt ${attempt}`;
   const time = startTime ?? (timed ? start / 1000 : null);
+  const position = timed
+    ? "Onset "
+    : `Onset at step ${stepText(start)} of attempt ${attempt}${time === null ? "" : ", "}`;
   const length = end !== null && end > start ? end - start : 0;
   return [
     position,
-    time !== null && `, ${clock(time)} (`,
+    time !== null && `${clock(time)} (`,
     time !== null && h("time", { data: { ago: String(time) } }, ago(time)),
     time !== null && ")",
     length > 0 && `, ${timed ? duration(length / 1000) : count(length, "step")} long`,
@@ -56,8 +58,12 @@ export function evidenceTable(incident) {
   const { start_step: start, end_step: end } = incident;
   const unit = isTimed(incident) ? "" : " step";
   /** @type {[string, string][]} */
-  const rows = [["Metric", [incident.metric, ...labelTexts(incident)].join(", ")]];
-  if (incident.run_id !== null) rows.push(["Attempt", String(incident.attempt)]);
+  const rows = [];
+  if (incident.run_id !== null)
+    rows.push(
+      ["Metric", [incident.metric, ...labelTexts(incident)].join(", ")],
+      ["Attempt", String(incident.attempt)],
+    );
   for (const [name, label] of POSITIONS) {
     const step = incident[name];
     if (step !== null) rows.push([`${label}${unit}`, positionText(incident, step)]);
@@ -170,7 +176,11 @@ export function incidentLine(incident) {
     "p",
     { class: "incident-line" },
     severityMark(incident.severity, incidentTitle(incident)),
-    h("span", { class: "quiet number" }, [incident.metric, ...labelTexts(incident), steps].join(" · ")),
+    h(
+      "span",
+      { class: "quiet number" },
+      [incident.run_id === null ? [] : incident.metric, ...labelTexts(incident), steps].flat().join(" · "),
+    ),
   );
 }
 
