@@ -165,7 +165,9 @@ class AnalysisWorker:
         horizon = run.horizon = load_horizon(self._engine, run_id)
         config = self._store.config(run_id)
         data = RunData(series=run.series, now=status.log_time(now), config=config)
-        candidates = _candidates(data if horizon is None else horizon.restrict(data), tuning, run.detector_state)
+        candidates = _candidates(
+            data if horizon is None else horizon.restrict(data), tuning, run.detector_state
+        )
         self._cache.measure(run_id)
         live, over = status.is_live(now), status.finished_at is not None
         result = (candidates, live, over, tuning.expected, horizon)

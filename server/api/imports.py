@@ -31,9 +31,7 @@ _BODY: dict[str, Any] = {
     "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
 }
 _LINE = msgspec.json.schema_components([ImportProgress])[1]["ImportProgress"]
-_PROGRESS = {
-    "description": "A line for each step; the last one is `whole`, or has a reason in `detail`"
-}
+_PROGRESS = {"description": "A line for each step; the last one is `whole`, or has a reason in `detail`"}
 Name = Annotated[str | None, Query(min_length=1, max_length=500)]
 
 router = APIRouter(tags=["runs"])

@@ -35,7 +35,7 @@ from holter.server.schemas.runs import (
     RunInfo,
     RunState,
     StripIncident,
-    TimeShare,
+    TimeUseShare,
     TimeSplit,
     UnreadableLocation,
     WorstIncident,
@@ -288,7 +288,7 @@ class RunReader:
 
 
 def _time_split(goodput: Goodput) -> TimeSplit:
-    def of(use: TimeUse) -> TimeShare:
+    def of(use: TimeUse) -> TimeUseShare:
         return {"seconds": goodput.seconds(use), "share": goodput.share(use)}
 
     return {

@@ -131,7 +131,7 @@ class UnreadableLocation(ApiObject):
     seen_at: float
 
 
-class TimeShare(ApiObject):
+class TimeUseShare(ApiObject):
     """Seconds, and their share of the run's total time."""
 
     seconds: float
@@ -141,11 +141,11 @@ class TimeShare(ApiObject):
 class TimeSplit(ApiObject):
     """The time between a run's first and newest point, split without remainder by its use."""
 
-    forward: TimeShare
-    slow: TimeShare
-    superseded: TimeShare
-    restarts: TimeShare
-    stalled: TimeShare
+    forward: TimeUseShare
+    slow: TimeUseShare
+    superseded: TimeUseShare
+    restarts: TimeUseShare
+    stalled: TimeUseShare
 
 
 class RunDetail(RunInfo):

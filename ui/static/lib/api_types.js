@@ -400,17 +400,17 @@
  * @typedef {{
  *   seconds: number,
  *   share: number,
- * }} TimeShare
+ * }} TimeUseShare
  */
 
 /**
  * The time between a run's first and newest point, split without remainder by its use.
  * @typedef {{
- *   forward: TimeShare,
- *   slow: TimeShare,
- *   superseded: TimeShare,
- *   restarts: TimeShare,
- *   stalled: TimeShare,
+ *   forward: TimeUseShare,
+ *   slow: TimeUseShare,
+ *   superseded: TimeUseShare,
+ *   restarts: TimeUseShare,
+ *   stalled: TimeUseShare,
  * }} TimeSplit
  */
 
