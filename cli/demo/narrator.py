@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from holter.cli.demo.runs import Event, Recorded
+from holter.cli.demo.runs import KnownEvent, RecordedRun
 
 Incident = Mapping[str, Any]
 
@@ -44,17 +44,17 @@ def line(incident: Incident, before: tuple[str, str] | None, now: float) -> str:
     else:
         change = f"{kind}: {state}"
     clock = time.strftime("%H:%M:%S", time.localtime(now))
-    return f"{clock}  {incident['run']:<21} {change}\n          {incident['summary']}"
+    return f"{clock}  {incident['run'] or '':<21} {change}\n          {incident['summary']}"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
+class RunComparison:
     """One run: what is known of it, the incident that means the same (or None), and what else was found."""
 
-    run: Recorded
+    run: RecordedRun
     stored: int
     attempts: int
-    matches: tuple[tuple[Event, Incident | None], ...]
+    matches: tuple[tuple[KnownEvent, Incident | None], ...]
     others: tuple[Incident, ...]
 
     @property
@@ -64,7 +64,7 @@ class Verdict:
         return whole and all(incident is not None for _, incident in self.matches)
 
 
-def judge(run: Recorded, stored: Mapping[str, Any], incidents: Sequence[Incident]) -> Verdict:
+def compare_run(run: RecordedRun, stored: Mapping[str, Any], incidents: Sequence[Incident]) -> RunComparison:
     """Hold what the server says of a run against what is known; each incident counts once."""
     left = list(incidents)
     matches = []
@@ -73,7 +73,7 @@ def judge(run: Recorded, stored: Mapping[str, Any], incidents: Sequence[Incident
         if found is not None:
             left.remove(found)
         matches.append((event, found))
-    return Verdict(
+    return RunComparison(
         run=run,
         stored=stored.get("points", 0),
         attempts=stored.get("attempts", 0),
@@ -82,7 +82,7 @@ def judge(run: Recorded, stored: Mapping[str, Any], incidents: Sequence[Incident
     )
 
 
-def table(verdicts: Sequence[Verdict]) -> Iterator[str]:
+def comparison_table(verdicts: Sequence[RunComparison]) -> Iterator[str]:
     """What was found against what is known, a line each."""
     yield f"{'run':<21} {'points':>7}  {'known':<34} found"
     for verdict in verdicts:
@@ -100,11 +100,11 @@ def table(verdicts: Sequence[Verdict]) -> Iterator[str]:
             yield f"{head}  {left:<34} {right}".rstrip()
 
 
-def known(event: Event) -> str:
+def known(event: KnownEvent) -> str:
     return f"{event.kind} at step {event.start_step}"
 
 
-def found(event: Event, incident: Incident | None) -> str:
+def found(event: KnownEvent, incident: Incident | None) -> str:
     if incident is None:
         return "MISSED"
     delay = incident["detected_step"] - event.start_step

@@ -1,5 +1,5 @@
 """The receivers, for the tests of channels."""
 
-from tests.channels.receivers import certificate, closed_port, mail_server, slack
+from tests.support.receivers import certificate, closed_port, mail_server, slack
 
 __all__ = ["certificate", "closed_port", "mail_server", "slack"]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.channels.receivers import PASSWORD, MailServer, SlackServer
+from tests.support.receivers import PASSWORD, MailServer, SlackServer
 
 Holter = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -63,7 +63,7 @@ def test_a_test_message_arrives_by_mail_with_a_picture(
     assert picture.get_content().startswith(b"\x89PNG")
 
 
-def test_a_channel_that_does_not_work_says_why(holter: Holter, slack: SlackServer) -> None:
+def test_a_channel_that_fails_states_the_reason(holter: Holter, slack: SlackServer) -> None:
     slack.answer(404, "no_service")
     done = holter("test", "slack", HOLTER_SLACK_WEBHOOK_URL=f"{slack.url}/services/x")
     assert (done.returncode, done.stdout) == (1, "")

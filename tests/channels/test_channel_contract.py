@@ -13,7 +13,7 @@ import holter.server.channels
 from holter.server.alerting.incident import EventType
 from holter.server.alerting.messages import compose
 from holter.server.channels import BUILTIN, ChannelError, ChannelType, Retry, open_channels, registry
-from tests.channels.receivers import make_incident
+from tests.support.receivers import make_incident
 
 SECRET = "very-secret"
 SETTINGS: dict[str, Callable[[int], dict[str, Any]]] = {

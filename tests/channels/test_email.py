@@ -18,7 +18,7 @@ from holter.server.alerting.messages import compose, summarize
 from holter.server.channels import ChannelError, Delivered, GiveUp, Message, Retry, open_channels
 from holter.server.channels.channel import Channel
 from holter.server.channels.email import EmailSettings, build_email
-from tests.channels.receivers import PASSWORD, USER, MailServer, make_incident
+from tests.support.receivers import PASSWORD, USER, MailServer, make_incident
 
 MailServers = Callable[..., MailServer]
 
@@ -77,7 +77,7 @@ def test_a_mail_goes_out_in_the_clear_where_the_settings_say_so(
     assert server.mails[0]["From"] == "holter@example.com"
 
 
-def test_one_address_says_all_of_the_server(mail_server: MailServers, certificate: Path) -> None:
+def test_one_address_sets_everything_about_the_server(mail_server: MailServers, certificate: Path) -> None:
     server = mail_server("starttls")
     url = f"smtp://holter%40example.com:correct%20horse@127.0.0.1:{server.port}"
     options = {"type": "email", "url": url, "to": "oncall@example.com", "from": "Holter <h@example.com>"}
@@ -173,7 +173,9 @@ def test_a_wrong_password_can_be_repaired_and_is_not_shown(
     assert "hunter2-typo" not in repr((channel, outcome, channel.destination)) + caplog.text
 
 
-def test_a_certificate_that_is_not_trusted_is_said_to_be(mail_server: MailServers, certificate: Path) -> None:
+def test_a_certificate_that_is_not_trusted_is_named_as_the_reason(
+    mail_server: MailServers, certificate: Path
+) -> None:
     outcome = mail_to(mail_server(), certificate, ca_file=None).send(message(), None)
     assert isinstance(outcome, Retry)
     assert "certificate is not trusted" in outcome.reason

@@ -13,7 +13,7 @@ import pytest
 from holter.server.context import ServerContext
 from holter.settings import Settings
 from holter.types import Batch, Column, Delivery, SeriesKey
-from tests.channels.receivers import MailServer, SlackServer
+from tests.support.receivers import MailServer, SlackServer
 
 
 def going_nan(steps: int) -> Delivery:

@@ -1,4 +1,4 @@
-"""What a message says, in the words that someone asleep a minute ago needs."""
+"""The texts of messages about incidents."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from holter.server.alerting.messages import compose, summarize
 from holter.server.alerting.routing import REASONS
 from holter.server.channels.message import NEWS, local_time
 from holter.types import Kind
-from tests.channels.receivers import make_incident
+from tests.support.receivers import make_incident
 
 BERLIN = ZoneInfo("Europe/Berlin")
 
@@ -29,7 +29,7 @@ def message(reason: str = "opened", **changes: Any) -> Any:
     )
 
 
-def test_it_says_what_broke_when_where_and_what_to_do() -> None:
+def test_it_names_what_broke_when_where_and_what_to_do() -> None:
     made = message()
     assert made.headline == "Slow loss spike in 104b-emb-norm at step 1,514"
     assert made.sentence.startswith("Loss rose from 2.31 to 4.02 at step 1,514")
@@ -57,14 +57,14 @@ def test_later_messages_name_their_news_and_keep_the_subject() -> None:
     assert worse.subject == first.subject == "Loss spike in 104b-emb-norm at step 1,514"
 
 
-def test_a_recovered_incident_says_when_it_ended_and_asks_for_nothing() -> None:
+def test_a_recovered_incident_has_its_end_and_no_advice() -> None:
     made = message("recovered", state="recovered", end_step=1890)
     assert made.headline == "Recovered: slow loss spike in 104b-emb-norm at step 1,514"
     assert dict(made.facts)["Ended"] == "step 1,890, 376 steps later"
     assert made.advice == ""
 
 
-def test_what_a_rollback_replaced_is_said_to_be_over() -> None:
+def test_what_a_rollback_replaced_is_stated_as_over() -> None:
     text = "Attempt 1 rolled back behind it and has passed it."
     replaced = HistoryEntry(at=1.0, type=EventType.RECOVERED, text=text, detail={"attempt": 1})
     made = message("opened", state="recovered", history=(replaced,))
@@ -72,13 +72,13 @@ def test_what_a_rollback_replaced_is_said_to_be_over() -> None:
     assert made.advice == ""
 
 
-def test_it_says_who_closed_it_and_what_they_said() -> None:
+def test_it_names_who_closed_it_and_their_comment() -> None:
     closed = HistoryEntry(at=1.0, type=EventType.CLOSED, by="ann", text="rolled back")
     made = message("closed", state="closed", history=(closed,))
     assert made.sentence.startswith("Closed by ann: rolled back")
 
 
-def test_a_log_without_a_clock_is_said_to_have_none() -> None:
+def test_a_log_without_a_clock_is_stated_as_such() -> None:
     facts = dict(message(start_time=None).facts)
     assert facts["Began"] == "step 1,514 of attempt 1 (the log has no clock)"
 

@@ -13,7 +13,7 @@ import pytest
 
 from holter.server.rendering.incident_chart import IncidentCharts, sketch, surroundings
 from holter.types import Finding
-from tests.channels.receivers import make_incident
+from tests.support.receivers import make_incident
 
 
 def make_finding(**changes: Any) -> Finding:

@@ -16,7 +16,7 @@ from holter.server.alerting.messages import compose, summarize
 from holter.server.channels import Delivered, GiveUp, Message, Retry, open_channels
 from holter.server.channels.channel import Channel
 from holter.server.channels.slack import build_payload
-from tests.channels.receivers import SlackServer, checked, make_incident
+from tests.support.receivers import SlackServer, checked, make_incident
 
 TOKEN = "xoxb-very-secret"
 
@@ -136,15 +136,15 @@ def test_the_address_of_a_webhook_is_in_no_log(slack: SlackServer, caplog: pytes
     caplog.set_level(logging.DEBUG)
     channel = webhook(slack)
     slack.answer(500, "oops")
-    said = [channel.send(message(), None), channel.send(message(), None), channel.destination, channel]
-    assert "very-secret" not in caplog.text + repr(said)
+    results = [channel.send(message(), None), channel.send(message(), None), channel.destination, channel]
+    assert "very-secret" not in caplog.text + repr(results)
 
 
 TEXTS = st.text(max_size=5000)
 
 
 @given(TEXTS, TEXTS, TEXTS, st.dictionaries(st.text(max_size=300), st.floats(), max_size=40))
-def test_whatever_an_incident_says_stays_within_slacks_limits(
+def test_any_message_stays_within_slacks_limits(
     summary: str, advice: str, run: str, evidence: dict[str, float]
 ) -> None:
     made = message(summary=summary or "x", advice=advice, run=run, evidence=evidence)

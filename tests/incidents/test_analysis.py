@@ -19,7 +19,7 @@ from holter.server.models.points import LogEntry, RunRecord
 from holter.server.store import Store
 from holter.server.store.read.changes_since import ReadPosition, RunChanges, SeriesSelector
 from holter.types import Batch, Column, Delivery, SeriesKey
-from tests.incidents.conftest import Clock
+from tests.support.alerting import Clock
 
 BEGIN = 1_700_000_000.0
 DROP = 800
@@ -70,7 +70,7 @@ def incidents_of(engine: Engine) -> list[IncidentRow]:
         return list(session.scalars(select(IncidentRow).order_by(IncidentRow.id)))
 
 
-def told(engine: Engine) -> list[str]:
+def notification_reasons(engine: Engine) -> list[str]:
     with Session(engine) as session:
         return list(session.scalars(select(NotificationRow.reason).order_by(NotificationRow.id)))
 
@@ -102,17 +102,17 @@ def test_a_live_run_that_slows_down_opens_one_incident_and_tells_once(
     assert (incident.kind, incident.state) == ("throughput_regression", "open")
     assert abs(incident.start_step - DROP) <= 8
     assert incident.start_time == pytest.approx(BEGIN + DROP, abs=15)
-    assert told(engine)[0] == "opened"
-    assert told(engine).count("opened") == 1
+    assert notification_reasons(engine)[0] == "opened"
+    assert notification_reasons(engine).count("opened") == 1
 
 
-def test_a_run_of_last_month_is_analysed_and_nobody_told(
+def test_a_run_of_last_month_is_analysed_without_notification(
     engine: Engine, store: Store, loop: AnalysisWorker, clock: Clock
 ) -> None:
     clock.now = BEGIN + 30 * 86_400
     loop.analyze(store.accept(part(0, 1200)).run_id)
     assert [incident.kind for incident in incidents_of(engine)] == ["throughput_regression"]
-    assert told(engine) == []
+    assert notification_reasons(engine) == []
 
 
 def test_a_run_that_catches_up_tells_of_what_is_still_open(
@@ -120,9 +120,9 @@ def test_a_run_that_catches_up_tells_of_what_is_still_open(
 ) -> None:
     clock.now = BEGIN + 4000
     loop.analyze(store.accept(part(0, 1000)).run_id)
-    assert told(engine) == []
+    assert notification_reasons(engine) == []
     loop.analyze(deliver(store, clock, 1000, 3200))
-    assert told(engine) == ["opened"]
+    assert notification_reasons(engine) == ["opened"]
 
 
 def test_a_silent_run_stalls_and_recovers_when_it_goes_on(
@@ -137,7 +137,7 @@ def test_a_silent_run_stalls_and_recovers_when_it_goes_on(
     late = part(500, 600, end=clock.now)
     [recovered] = loop.analyze(store.accept(late).run_id)
     assert (recovered.id, recovered.state) == (stall.id, "recovered")
-    assert told(engine) == ["opened", "recovered"]
+    assert notification_reasons(engine) == ["opened", "recovered"]
 
 
 def test_a_finished_run_does_not_stall(
@@ -161,7 +161,7 @@ def test_a_node_whose_clock_is_wrong_does_not_look_stalled(
     assert loop.analyze(store.accept(delivery).run_id) == []
 
 
-def standing(**changes: Any) -> RunStatus:
+def run_status(**changes: Any) -> RunStatus:
     values = {"created_at": 0.0, "updated_at": 1000.0, "last_time": 999.0, "finished_at": None}
     return RunStatus(**{**values, **changes})
 
@@ -169,14 +169,14 @@ def standing(**changes: Any) -> RunStatus:
 @pytest.mark.parametrize(
     ("sentence", "run", "now", "live", "looked_at"),
     [
-        ("points that arrive as they are logged", standing(), 1005.0, True, 1004.0),
-        ("a silence counts from the arrival", standing(last_time=700.0), 1100.0, True, 800.0),
-        ("points of long ago", standing(last_time=50.0), 1005.0, False, None),
-        ("points of the future", standing(last_time=5000.0), 1005.0, False, None),
-        ("nothing for longer than a day", standing(), 1001.0 + STALE_AFTER, False, None),
-        ("a finished run", standing(finished_at=1001.0), 1005.0, True, None),
-        ("no clock, and growing", standing(last_time=None), 1005.0, True, None),
-        ("no clock, and all at once", standing(last_time=None, created_at=999.0), 1005.0, False, None),
+        ("points that arrive as they are logged", run_status(), 1005.0, True, 1004.0),
+        ("a silence counts from the arrival", run_status(last_time=700.0), 1100.0, True, 800.0),
+        ("points of long ago", run_status(last_time=50.0), 1005.0, False, None),
+        ("points of the future", run_status(last_time=5000.0), 1005.0, False, None),
+        ("nothing for longer than a day", run_status(), 1001.0 + STALE_AFTER, False, None),
+        ("a finished run", run_status(finished_at=1001.0), 1005.0, True, None),
+        ("no clock, and growing", run_status(last_time=None), 1005.0, True, None),
+        ("no clock, and all at once", run_status(last_time=None, created_at=999.0), 1005.0, False, None),
     ],
 )
 def test_whether_a_run_is_live(
@@ -275,13 +275,13 @@ def test_a_restart_covers_what_came_meanwhile_and_repeats_nothing(
     wait_for(lambda: len(incidents_of(engine)) == 1)
     wait_for(lambda: _seen(engine) == 1)
     first.close()
-    before = told(engine)
+    before = notification_reasons(engine)
     deliver(store, clock, 0, 900, run="arrived-meanwhile")
     counting = CountingStore(store)
     second = start(counting)
     wait_for(lambda: len(incidents_of(engine)) == 2)
     second.close()
-    assert told(engine) == [*before, "opened"]
+    assert notification_reasons(engine) == [*before, "opened"]
 
 
 def _seen(engine: Engine) -> int:
@@ -304,10 +304,10 @@ def test_a_look_that_a_kill_interrupted_is_made_again(
     start(store)
     wait_for(lambda: _seen(engine) == 1)
     assert len(incidents_of(engine)) == 1
-    assert told(engine) == ["opened"]
+    assert notification_reasons(engine) == ["opened"]
 
 
-def test_a_run_whose_points_are_damaged_is_told_and_stops_no_other(
+def test_a_run_whose_points_are_damaged_is_reported_and_stops_no_other(
     engine: Engine,
     store: Store,
     clock: Clock,

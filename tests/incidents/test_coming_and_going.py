@@ -19,13 +19,15 @@ from holter.server.models import RunRecord
 from holter.server.store import store
 from holter.server.store.write import batch_writer
 from holter.settings import Settings
-from tests.incidents.test_growing import deliver
+from tests.support.stored_runs import deliver
 
 OURS = (
-    "analysis._scheduler._due", "analysis._scheduler._order", "analysis._scheduler._rested", "analysis._scheduler._delay",
+    "analysis._scheduler._due", "analysis._scheduler._order", "analysis._scheduler._rested",
+    "analysis._scheduler._delay",
     "analysis._scheduler._cost", "analysis._cache", "analysis._unsaved", "analysis._deferred",
     "store._writer_thread._batch_writer._runs", "store._writer_thread._batch_writer._cached_sizes",
-    "store._cache", "store._rate_limiter._buckets", "store._usage._projects", "store._compactor._pending", "runs._facts", "runs._costs",
+    "store._cache", "store._rate_limiter._buckets", "store._usage._projects",
+    "store._compactor._pending", "runs._facts", "runs._costs",
     "receiver._layouts", "authenticator._failures._times", "live._gathered", "launches._cache",
 )  # fmt: skip
 """What belongs to objects that live as long as the server, and has an entry for each of something."""

@@ -15,7 +15,8 @@ from holter.server.analysis.run_cache import CachedRun, RunCache, memory_size
 from holter.server.store import Store
 from holter.server.store.encoding.block import SeriesPoints
 from holter.server.store.read.changes_since import ReadPosition, RunChanges
-from holter.types import Batch, Column, Delivery, RunData, Series, SeriesKey
+from holter.types import RunData, Series, SeriesKey
+from tests.support.stored_runs import deliver
 
 LOSS, NORM = SeriesKey("loss"), SeriesKey("grad_norm")
 
@@ -26,20 +27,6 @@ def store(engine: Engine) -> Iterator[Store]:
     store.start()
     yield store
     store.close()
-
-
-def deliver(
-    store: Store, number: int, steps: np.ndarray, *, attempt: int = 0, norm: bool = True, run: str = "r"
-) -> int:
-    """Steps of an attempt; every delivery writes other values."""
-    values = steps + number / 1000
-    columns = [Column(key=LOSS, values=values)]
-    if norm:
-        columns.append(Column(key=NORM, values=np.where(steps % 7 == 0, np.nan, values)))
-    batch = Batch(steps=steps, times=1e9 + steps, columns=tuple(columns), attempt=f"launch {attempt}")
-    return store.accept(
-        Delivery(project="p", run=run, writer=f"w{attempt}", batch_id=f"{number}", batch=batch)
-    ).run_id
 
 
 def every(keys: Collection[SeriesKey]) -> Collection[SeriesKey]:

@@ -1,4 +1,4 @@
-"""The outbox in both databases: through failures, restarts and kills, to a server that stands for Slack."""
+"""The outbox in both databases: through failures, restarts and kills, to a server in place of Slack."""
 
 from __future__ import annotations
 
@@ -21,53 +21,17 @@ from holter.server.alerting import IncidentStore, NotificationSender, build_rout
 from holter.server.channels import open_channels
 from holter.server.models.alerting import NotificationRow
 from holter.types import Kind, Severity
-from tests.channels.receivers import SlackServer
-from tests.incidents.conftest import SPIKE, Clock, add_run, found
-
-
-class NoCharts:
-    """A store whose points are elsewhere: messages go out without a curve."""
-
-    def chart(self, run_id: int, keys: object, **_: object) -> list[Any]:
-        return []
-
-
-def channels_at(slack: SlackServer, **options: Any) -> dict[str, dict[str, Any]]:
-    url = f"{slack.url}/services/T0/B0/secret"
-    return {"team": {"type": "slack", "url": url, "timeout": 5, "calm": 0, **options}}
-
-
-class Alerting:
-    """Incidents and a sender over one database, with a clock and jitter that the test controls."""
-
-    def __init__(self, engine: Engine, clock: Clock, settings: dict[str, dict[str, Any]]) -> None:
-        self.engine = engine
-        self.clock = clock
-        self.channels = open_channels(settings)
-        self.incidents = IncidentStore(engine, routes=build_routes(self.channels), clock=clock)
-        self.sender = self.new_sender()
-
-    def new_sender(self, **options: Any) -> NotificationSender:
-        return NotificationSender(
-            self.engine,
-            NoCharts(),
-            self.channels,
-            public_url="http://127.0.0.1:8765/",
-            clock=self.clock,
-            chance=lambda: 0.0,
-            **options,
-        )
-
-    def send_due(self, name: str = "team") -> int:
-        """Let the channel send all that is due; returns how many messages that were."""
-        count = 0
-        while self.sender.send_next(name) == 0:
-            count += 1
-        return count
-
-    def rows(self) -> list[NotificationRow]:
-        with Session(self.engine) as session:
-            return list(session.scalars(select(NotificationRow).order_by(NotificationRow.id)))
+from tests.support.alerting import (
+    SPIKE,
+    Alerting,
+    Clock,
+    NoCharts,
+    add_run,
+    channels_at,
+    headlines,
+    make_candidate,
+)
+from tests.support.receivers import SlackServer
 
 
 @pytest.fixture
@@ -75,22 +39,18 @@ def make_alerting(engine: Engine, clock: Clock) -> Callable[..., Alerting]:
     return lambda settings: Alerting(engine, clock, settings)
 
 
-def headlines(slack: SlackServer) -> list[str]:
-    return [one["blocks"][0]["text"]["text"].partition(" ")[2] for one in slack.payloads]
-
-
-def test_an_incident_is_told_as_it_goes(
+def test_messages_follow_an_incident(
     make_alerting: Callable[..., Alerting], slack: SlackServer, run_id: int, clock: Clock
 ) -> None:
     alerting = make_alerting(channels_at(slack))
-    alerting.incidents.update_run(run_id, [found()])
+    alerting.incidents.update_run(run_id, [make_candidate()])
     assert alerting.send_due() == 0
     clock.now += 6
     assert alerting.send_due() == 1
-    alerting.incidents.update_run(run_id, [found(kind=Kind.DIVERGENCE, severity=Severity.CRITICAL)])
+    alerting.incidents.update_run(run_id, [make_candidate(kind=Kind.DIVERGENCE, severity=Severity.CRITICAL)])
     clock.now += 6
     alerting.incidents.update_run(
-        run_id, [found(kind=Kind.SPIKE_SLOW, severity=Severity.CRITICAL, end_step=1890)]
+        run_id, [make_candidate(kind=Kind.SPIKE_SLOW, severity=Severity.CRITICAL, end_step=1890)]
     )
     clock.now += 6
     assert alerting.send_due() == 1
@@ -106,14 +66,14 @@ def test_an_incident_is_told_as_it_goes(
     assert alerting.rows()[1].detail == {"within": alerting.rows()[2].id}
 
 
-def test_the_history_says_who_was_told_and_why(
+def test_the_history_names_channels_and_reasons(
     make_alerting: Callable[..., Alerting], slack: SlackServer, run_id: int
 ) -> None:
     alerting = make_alerting(channels_at(slack, settle=0))
-    alerting.incidents.update_run(run_id, [found()])
+    alerting.incidents.update_run(run_id, [make_candidate()])
     alerting.send_due()
     slack.answer(400, "invalid_blocks")
-    [ended] = alerting.incidents.update_run(run_id, [found(end_step=1600)])
+    [ended] = alerting.incidents.update_run(run_id, [make_candidate(end_step=1600)])
     alerting.send_due()
     history = alerting.incidents.comment(ended.id, "seen").history
     assert [(entry.type, entry.text) for entry in history] == [
@@ -129,7 +89,7 @@ def test_a_failure_is_tried_again_ever_later_with_its_reason(
     make_alerting: Callable[..., Alerting], slack: SlackServer, run_id: int, clock: Clock
 ) -> None:
     alerting = make_alerting(channels_at(slack, settle=0))
-    alerting.incidents.update_run(run_id, [found()])
+    alerting.incidents.update_run(run_id, [make_candidate()])
     waits = []
     for _ in range(4):
         slack.answer(503)
@@ -150,7 +110,7 @@ def test_it_waits_as_long_as_the_other_side_asks(
     make_alerting: Callable[..., Alerting], slack: SlackServer, run_id: int, clock: Clock
 ) -> None:
     alerting = make_alerting(channels_at(slack, settle=0))
-    alerting.incidents.update_run(run_id, [found()])
+    alerting.incidents.update_run(run_id, [make_candidate()])
     slack.answer(429, headers={"Retry-After": "120"})
     alerting.send_due()
     assert alerting.rows()[0].next_try_at == clock.now + 120
@@ -160,7 +120,7 @@ def test_what_can_never_arrive_is_given_up_at_once(
     make_alerting: Callable[..., Alerting], slack: SlackServer, run_id: int
 ) -> None:
     alerting = make_alerting(channels_at(slack, settle=0))
-    alerting.incidents.update_run(run_id, [found()])
+    alerting.incidents.update_run(run_id, [make_candidate()])
     slack.answer(400, "invalid_blocks")
     alerting.send_due()
     [row] = alerting.rows()
@@ -171,7 +131,7 @@ def test_what_did_not_arrive_for_a_day_is_given_up_with_the_reason(
     make_alerting: Callable[..., Alerting], slack: SlackServer, run_id: int, clock: Clock
 ) -> None:
     alerting = make_alerting(channels_at(slack, settle=0))
-    alerting.incidents.update_run(run_id, [found()])
+    alerting.incidents.update_run(run_id, [make_candidate()])
     slack.answer(503)
     alerting.send_due()
     clock.now += 86_401
@@ -185,7 +145,7 @@ def test_what_did_not_arrive_for_a_day_is_given_up_with_the_reason(
 def test_what_waits_for_a_channel_that_is_gone_is_given_up_in_time(
     make_alerting: Callable[..., Alerting], slack: SlackServer, run_id: int, clock: Clock
 ) -> None:
-    make_alerting(channels_at(slack)).incidents.update_run(run_id, [found()])
+    make_alerting(channels_at(slack)).incidents.update_run(run_id, [make_candidate()])
     without = make_alerting({})
     for age, state in ((3600, "waiting"), (90_000, "given_up")):
         clock.now += age
@@ -202,14 +162,16 @@ def test_a_burst_is_one_message_that_names_all(
     alerting = make_alerting(channels_at(slack))
     for number in range(30):
         run = add_run(engine, f"run-{number}")
-        alerting.incidents.update_run(run, [found(start_step=step) for step in range(100, 1100, 100)])
+        alerting.incidents.update_run(
+            run, [make_candidate(start_step=step) for step in range(100, 1100, 100)]
+        )
     clock.now += 6
     assert alerting.send_due() == 1
     assert headlines(slack) == ["300 incidents in 30 runs"]
     states = [row.state for row in alerting.rows()]
     assert (states.count("delivered"), states.count("folded")) == (1, 299)
     clock.now += 1000
-    alerting.incidents.update_run(add_run(engine, "later"), [found()])
+    alerting.incidents.update_run(add_run(engine, "later"), [make_candidate()])
     clock.now += 6
     assert alerting.send_due() == 1
     assert headlines(slack)[1] == "Loss spike in later at step 1,514"
@@ -219,7 +181,7 @@ def test_a_server_killed_between_sending_and_writing_sends_the_same_again(
     make_alerting: Callable[..., Alerting], slack: SlackServer, run_id: int, clock: Clock, engine: Engine
 ) -> None:
     alerting = make_alerting(channels_at(slack, settle=0))
-    alerting.incidents.update_run(run_id, [found()])
+    alerting.incidents.update_run(run_id, [make_candidate()])
     alerting.send_due()
     claimed = {"state": "waiting", "thread": None, "delivered_at": None, "next_try_at": clock.now + 120}
     with Session(engine) as session, session.begin():
@@ -235,7 +197,7 @@ def test_two_servers_on_one_database_send_each_message_once(
     make_alerting: Callable[..., Alerting], slack: SlackServer, engine: Engine, run_id: int
 ) -> None:
     alerting = make_alerting(channels_at(slack, settle=0, burst=100))
-    alerting.incidents.update_run(run_id, [found(start_step=step) for step in range(100, 1300, 100)])
+    alerting.incidents.update_run(run_id, [make_candidate(start_step=step) for step in range(100, 1300, 100)])
     others = [make_alerting(channels_at(slack, settle=0, burst=100)) for _ in range(3)]
     threads = [threading.Thread(target=one.send_due) for one in others]
     for thread in threads:
@@ -258,10 +220,12 @@ def test_threads_are_kept_by_what_the_first_message_gave(
         "calm": 0,
     }
     alerting = make_alerting({"team": bot})
-    alerting.incidents.update_run(run_id, [found(), found(start_step=9000)])
+    alerting.incidents.update_run(run_id, [make_candidate(), make_candidate(start_step=9000)])
     assert alerting.send_due() == 2
     clock.now += 1
-    alerting.incidents.update_run(run_id, [found(end_step=1890), found(start_step=9000, end_step=9100)])
+    alerting.incidents.update_run(
+        run_id, [make_candidate(end_step=1890), make_candidate(start_step=9000, end_step=9100)]
+    )
     assert alerting.send_due() == 2
     assert [call[1].get("thread_ts") for call in slack.calls] == [None, None, "17.1", "17.2"]
 
@@ -306,7 +270,7 @@ def test_a_dead_channel_delays_no_other(
     settings = {"mail": {"type": "email", "url": url, "to": "a@example.com", "settle": 0, "timeout": 1}}
     alerting = run_sender({**channels_at(slack, settle=0), **settings})
     began = time.monotonic()
-    alerting.incidents.update_run(run_id, [found()])
+    alerting.incidents.update_run(run_id, [make_candidate()])
     wait_for(lambda: len(slack.payloads) == 1)
     assert time.monotonic() - began < 1
 
@@ -317,7 +281,7 @@ def test_a_message_leaves_soon_after_its_incident(
     alerting = run_sender(channels_at(slack, settle=0))
     time.sleep(0.2)
     began = time.monotonic()
-    alerting.incidents.update_run(run_id, [found()])
+    alerting.incidents.update_run(run_id, [make_candidate()])
     wait_for(lambda: len(slack.payloads) == 1)
     assert time.monotonic() - began < 0.5
 
@@ -330,15 +294,15 @@ def test_a_killed_server_delivers_after_its_next_start(slack: SlackServer, sqlit
         from holter.server.channels import open_channels
         from holter.server.database import connect
         from holter.server.alerting import IncidentStore, NotificationSender, build_routes
-        from tests.incidents.conftest import found
-        from tests.incidents.test_outbox import NoCharts
+        from tests.support.alerting import make_candidate
+        from tests.support.alerting import NoCharts
         engine = connect(sys.argv[1])
         channels = open_channels({"team": {"type": "slack", "url": sys.argv[2], "settle": 0, "timeout": 60}})
         sender = NotificationSender(engine, NoCharts(), channels, public_url="http://h", lease=1.0)
         sender.start()
         incidents = IncidentStore(engine, routes=build_routes(channels))
         incidents.on_change(sender.wake)
-        incidents.update_run(int(sys.argv[3]), [found()])
+        incidents.update_run(int(sys.argv[3]), [make_candidate()])
         print("enqueued", flush=True)
         time.sleep(60)
     """

@@ -9,7 +9,7 @@ import pytest
 
 from holter.server.alerting.finding_time import replaced_by, wall_time_of
 from holter.types import Kind, Series, SeriesKey
-from tests.incidents.conftest import SPIKE
+from tests.support.alerting import SPIKE
 
 LOSS = SeriesKey("loss")
 

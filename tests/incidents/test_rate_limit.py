@@ -1,4 +1,4 @@
-"""When waiting notifications are sent, and which together: one case a sentence, and what always holds."""
+"""When queued notifications are sent, and which together: each case is a sentence; and invariants."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from holter.server.alerting.rate_limit import (
 )
 from holter.types import Severity
 
-PACE = RateLimit(settle=5, burst=3, window=3600)
+LIMIT = RateLimit(settle=5, burst=3, window=3600)
 NOW = 10_000.0
 
 
@@ -51,10 +51,10 @@ class Case(NamedTuple):
     expected: SendOne | SendSummary | WaitUntil
 
 
-SATED = [SentMessage(NOW - 600), SentMessage(NOW - 500), SentMessage(NOW - 400)]
+BURST_SENT = [SentMessage(NOW - 600), SentMessage(NOW - 500), SentMessage(NOW - 400)]
 CASES = [
     Case("nothing waits", [], [], WaitUntil(None)),
-    Case("one that waits is sent", [waiting(1)], [], SendOne(carrier=1, reason=EventType.OPENED)),
+    Case("one in the queue is sent", [waiting(1)], [], SendOne(carrier=1, reason=EventType.OPENED)),
     Case("a young one settles first", [waiting(1, age=2)], [], WaitUntil(NOW + 3)),
     Case("one that failed waits for its next try", [waiting(1, due=30)], [], WaitUntil(NOW + 30)),
     Case(
@@ -70,7 +70,7 @@ CASES = [
         SendOne(carrier=1, reason=EventType.OPENED),
     ),
     Case(
-        "what happened to one incident meanwhile is one message, for the gravest reason",
+        "what happened to one incident meanwhile is one message, with the most severe reason",
         [waiting(1, 7), waiting(2, 7, EventType.RECLASSIFIED), waiting(3, 7, EventType.RECOVERED)],
         [],
         SendOne(carrier=3, folded=(1, 2), reason=EventType.OPENED),
@@ -111,33 +111,33 @@ CASES = [
         [SentMessage(NOW - 4000)] * 9,
         SendOne(carrier=1, reason=EventType.OPENED),
     ),
-    Case("a channel that has said enough waits", [waiting(1)], SATED, WaitUntil(NOW + 3000)),
+    Case("a channel beyond its burst waits", [waiting(1)], BURST_SENT, WaitUntil(NOW + 3000)),
     Case(
         "but not with what is critical",
         [waiting(1), waiting(2, critical=True)],
-        SATED,
+        BURST_SENT,
         SendOne(carrier=2, reason=EventType.OPENED),
     ),
     Case(
-        "unless that has been told enough too",
+        "unless twice the burst was sent",
         [waiting(1, critical=True)],
-        SATED * 2,
+        BURST_SENT * 2,
         WaitUntil(NOW + 3000),
     ),
     Case(
         "that a critical one recovered can wait",
         [waiting(1, reason=EventType.RECOVERED, critical=True)],
-        SATED,
+        BURST_SENT,
         WaitUntil(NOW + 3000),
     ),
     Case(
-        "after a summary it keeps quiet for a while",
+        "after a summary it is quiet for a while",
         [waiting(1)],
         [SentMessage(NOW - 100, summary=True)],
         WaitUntil(NOW + 800),
     ),
     Case(
-        "and then goes on",
+        "and then continues",
         [waiting(1)],
         [SentMessage(NOW - 901, summary=True)],
         SendOne(carrier=1, reason=EventType.OPENED),
@@ -145,16 +145,16 @@ CASES = [
     Case(
         "a critical one that settles ends the quiet when it has settled",
         [waiting(1), waiting(2, age=1, critical=True)],
-        SATED,
+        BURST_SENT,
         WaitUntil(NOW + 4),
     ),
-    Case("a channel that is quiet sleeps while nothing waits", [], SATED, WaitUntil(None)),
+    Case("a channel that is quiet sleeps while nothing waits", [], BURST_SENT, WaitUntil(None)),
 ]
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.sentence for case in CASES])
 def test_the_next_message(case: Case) -> None:
-    assert next_action(case.waiting, case.sent, PACE, now=NOW) == case.expected
+    assert next_action(case.waiting, case.sent, LIMIT, now=NOW) == case.expected
 
 
 class News(NamedTuple):
@@ -178,7 +178,7 @@ NEWS = st.lists(
 
 @settings(max_examples=50)
 @given(NEWS)
-def test_a_bad_night_is_few_messages_and_nothing_is_left_untold(news: list[News]) -> None:
+def test_a_bad_night_is_few_messages_and_nothing_is_left_unsent(news: list[News]) -> None:
     pending = sorted(
         (
             QueuedNotification(
@@ -193,24 +193,24 @@ def test_a_bad_night_is_few_messages_and_nothing_is_left_untold(news: list[News]
         ),
         key=lambda row: row.created_at,
     )
-    now, sent, told = 0.0, list[SentMessage](), set[int]()
-    while len(told) < len(pending):
-        visible = [row for row in pending if row.created_at <= now and row.id not in told]
-        plan = next_action(visible, sent, PACE, now=now)
-        if isinstance(plan, WaitUntil):
+    now, sent, delivered = 0.0, list[SentMessage](), set[int]()
+    while len(delivered) < len(pending):
+        visible = [row for row in pending if row.created_at <= now and row.id not in delivered]
+        action = next_action(visible, sent, LIMIT, now=now)
+        if isinstance(action, WaitUntil):
             arrivals = [row.created_at for row in pending if row.created_at > now]
-            moments = [*arrivals[:1], *([plan.until] if plan.until is not None else [])]
+            moments = [*arrivals[:1], *([action.until] if action.until is not None else [])]
             assert moments, "something waits and nothing will wake it"
             assert min(moments) > now
             now = min(moments)
             continue
-        rows = {plan.carrier, *plan.folded}
-        assert not rows & told
-        told |= rows
-        sent.append(SentMessage(now, isinstance(plan, SendSummary)))
+        rows = {action.carrier, *action.folded}
+        assert not rows & delivered
+        delivered |= rows
+        sent.append(SentMessage(now, isinstance(action, SendSummary)))
     for one in sent:
-        inside = [other for other in sent if one.at <= other.at < one.at + PACE.window]
-        assert len(inside) <= 2 * PACE.burst
+        inside = [other for other in sent if one.at <= other.at < one.at + LIMIT.window]
+        assert len(inside) <= 2 * LIMIT.burst
 
 
 @given(st.integers(0, 10_000), st.floats(0, 1, exclude_max=True))

@@ -1,4 +1,4 @@
-"""What changes in a run's incidents when it is looked at again: one case a sentence."""
+"""What an analysis pass changes in a run's incidents: each case is a sentence."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Case(NamedTuple):
 CASES = [
     Case("something new opens", None, SPIKE, IncidentState.OPEN, {EventType.OPENED}),
     Case(
-        "what began and ended between two looks opens and recovers",
+        "what began and ended between two passes opens and recovers",
         None,
         ENDED,
         IncidentState.RECOVERED,
@@ -83,7 +83,7 @@ CASES = [
         set(),
     ),
     Case(
-        "another kind is told as such",
+        "another kind is a reclassification",
         known(SPIKE, IncidentState.OPEN),
         SLOW,
         IncidentState.OPEN,
@@ -140,7 +140,7 @@ CASES = [
         {EventType.RECLASSIFIED, EventType.ESCALATED, EventType.REOPENED},
     ),
     Case(
-        "what a person closed stays closed while it goes on",
+        "what a person closed stays closed while it continues",
         known(SPIKE, IncidentState.CLOSED, EventType.CLOSED),
         SLOW,
         IncidentState.CLOSED,
@@ -201,7 +201,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.sentence for case in CASES])
-def test_a_look_changes_what_it_should(case: Case) -> None:
+def test_a_pass_changes_what_it_should(case: Case) -> None:
     before = [] if case.before is None else [case.before]
     now = [] if case.found is None else [IncidentCandidate(finding=case.found, fingerprint="f")]
     result = changes(before, now, over=case.over)
@@ -261,9 +261,9 @@ FINDINGS = st.builds(
 
 
 @given(st.lists(st.lists(FINDINGS, max_size=4), max_size=5))
-def test_looking_twice_at_the_same_changes_nothing_more(looks: list[list[Finding]]) -> None:
+def test_the_same_candidates_twice_change_nothing_more(passes: list[list[Finding]]) -> None:
     stored: dict[int, Incident] = {}
-    for findings in looks:
+    for findings in passes:
         now = [IncidentCandidate(finding=one, fingerprint=str(one.start_step)) for one in findings]
         for change in changes(list(stored.values()), now):
             number = change.incident.id if change.incident else len(stored)
@@ -276,7 +276,7 @@ def test_looking_twice_at_the_same_changes_nothing_more(looks: list[list[Finding
         assert len({one.fingerprint for one in stored.values()}) == len(stored)
 
 
-def test_what_was_said_with_more_points_stays_said_and_what_is_open_goes_on() -> None:
+def test_a_final_onset_neither_opens_nor_vanishes_but_develops() -> None:
     def upto(finding: Finding) -> bool:
         return finding.detected_step <= 2000
 
@@ -284,9 +284,9 @@ def test_what_was_said_with_more_points_stays_said_and_what_is_open_goes_on() ->
     numbers = replace(ENDED, confidence=0.8)
 
     def after(before: Incident | None, found: Finding | None) -> list[IncidentState]:
-        held = [] if before is None else [before]
+        stored = [] if before is None else [before]
         news = [] if found is None else [IncidentCandidate(finding=found, fingerprint="f")]
-        return [one.state for one in changes(held, news, onset_final=upto)]
+        return [one.state for one in changes(stored, news, onset_final=upto)]
 
     assert after(None, SPIKE) == []
     assert after(None, later) == [IncidentState.OPEN]

@@ -1,4 +1,4 @@
-"""Real receivers: an SMTP server with TLS and login, and an HTTP server that stands for Slack."""
+"""Real receivers: an SMTP server with TLS and login, and an HTTP server in place of Slack."""
 
 from __future__ import annotations
 
@@ -182,12 +182,14 @@ class SlackServer:
             return "OK - 1"
         method = path.removeprefix("/api/")
         form = kind.startswith("application/x-www-form-urlencoded")
-        said = {name: one[0] for name, one in parse_qs(body.decode()).items()} if form else json.loads(body)
-        self.calls.append((method, said))
+        request = (
+            {name: one[0] for name, one in parse_qs(body.decode()).items()} if form else json.loads(body)
+        )
+        self.calls.append((method, request))
         if method == "chat.postMessage":
-            if said.get("thread_ts") == "gone":
+            if request.get("thread_ts") == "gone":
                 return json.dumps({"ok": False, "error": "thread_not_found"})
-            self.payloads.append(checked(said))
+            self.payloads.append(checked(request))
             return json.dumps({"ok": True, "channel": "C1", "ts": f"17.{len(self.payloads)}"})
         if method == "files.getUploadURLExternal":
             return json.dumps({"ok": True, "upload_url": f"{self.url}/upload/F1", "file_id": "F1"})
@@ -223,9 +225,9 @@ def slack() -> Iterator[SlackServer]:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             self.server.tokens.add(self.headers.get("Authorization", ""))  # type: ignore[attr-defined]
             status, headers, text, delay = (
-                standing.answers.pop(0)
-                if standing.answers
-                else (200, {}, standing.take(self.path, self.headers["Content-Type"], body), 0.0)
+                server_state.answers.pop(0)
+                if server_state.answers
+                else (200, {}, server_state.take(self.path, self.headers["Content-Type"], body), 0.0)
             )
             time.sleep(delay)
             try:
@@ -241,11 +243,11 @@ def slack() -> Iterator[SlackServer]:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    standing = SlackServer(url=f"http://127.0.0.1:{server.server_port}")
-    server.tokens = standing.tokens  # type: ignore[attr-defined]
+    server_state = SlackServer(url=f"http://127.0.0.1:{server.server_port}")
+    server.tokens = server_state.tokens  # type: ignore[attr-defined]
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
-    yield standing
+    yield server_state
     server.shutdown()
     server.server_close()
     thread.join()

@@ -1,4 +1,4 @@
-"""Agents that fall silent, in both databases, with servers that stand for Slack and mail."""
+"""Agents that fall silent, in both databases, with servers in place of Slack and mail."""
 
 from __future__ import annotations
 
@@ -22,13 +22,12 @@ from holter.server.alerting.agent_monitor import AgentMonitor
 from holter.server.channels import open_channels
 from holter.server.models.alerting import IncidentEventRow, IncidentRow, NotificationRow
 from holter.server.schemas.incidents import incident_view
-from tests.channels.receivers import MailServer, SlackServer
-from tests.incidents.conftest import Clock, found
-from tests.incidents.test_outbox import NoCharts, channels_at, headlines
+from tests.support.alerting import Clock, NoCharts, channels_at, headlines, make_candidate
+from tests.support.receivers import MailServer, SlackServer
 
 
 class Site:
-    """Agents that report every half minute to a server, which looks every ten seconds."""
+    """Agents that report every half minute to a server, which checks every ten seconds."""
 
     def __init__(self, engine: Engine, clock: Clock, settings: dict[str, dict[str, Any]]) -> None:
         self.engine, self.clock = engine, clock
@@ -49,7 +48,7 @@ class Site:
         assert self.agents.record(AgentReport(**report | {"project": "llm"} | fields)) is not None
 
     def pass_by(self, seconds: float, *, checks: bool = True) -> None:
-        """Let time go on, ten seconds at a time; `alive` says which agent reports in which third."""
+        """Let time pass, ten seconds at a time; `alive` maps each host to the third in which it reports."""
         for _ in range(round(seconds / 10)):
             self.clock.now += 10
             for host, third in self.alive.items():
@@ -89,7 +88,7 @@ def fields(slack: SlackServer) -> dict[str, str]:
     return {name.strip("*"): value for name, _, value in (text.partition("\n") for text in texts)}
 
 
-def test_a_machine_that_died_is_told_once_and_that_it_is_back(
+def test_a_dead_machine_is_one_message_and_its_return_another(
     make_site: Callable[..., Site], slack: SlackServer
 ) -> None:
     site = make_site(channels_at(slack))
@@ -131,11 +130,11 @@ def test_a_switch_that_fails_is_one_message_for_a_whole_cluster(
     site.report("n058", ended=True)
     site.pass_by(300)
     assert headlines(slack)[1:] == ["Recovered: 60 agents silent on 60 machines"]
-    said = "60 agents on 60 machines: 58 back, 1 back and finished, 1 no longer expected, silent for "
-    assert sentence(slack).startswith(said)
+    summary = "60 agents on 60 machines: 58 back, 1 back and finished, 1 no longer expected, silent for "
+    assert sentence(slack).startswith(summary)
 
 
-def test_when_no_agent_is_left_the_way_to_holter_is_suspected(
+def test_when_no_agent_reports_the_connection_is_suspected(
     make_site: Callable[..., Site], slack: SlackServer
 ) -> None:
     site = make_site(channels_at(slack))
@@ -146,7 +145,7 @@ def test_when_no_agent_is_left_the_way_to_holter_is_suspected(
     assert "network, proxy, certificate" in str(slack.payloads[0])
 
 
-def test_who_said_goodbye_is_not_missed(make_site: Callable[..., Site], slack: SlackServer) -> None:
+def test_an_announced_end_is_not_a_silence(make_site: Callable[..., Site], slack: SlackServer) -> None:
     site = make_site(channels_at(slack))
     for host in tuple(site.alive):
         site.report(host, ended=True, spool_bytes=100, kind="pipe")
@@ -155,7 +154,7 @@ def test_who_said_goodbye_is_not_missed(make_site: Callable[..., Site], slack: S
     assert (headlines(slack), site.about_agents()) == ([], [])
 
 
-def test_a_server_that_was_away_misses_nobody_who_comes_back(
+def test_a_server_that_was_down_misses_no_agent_that_reports_again(
     make_site: Callable[..., Site], slack: SlackServer
 ) -> None:
     site = make_site(channels_at(slack))
@@ -172,7 +171,7 @@ def test_a_server_that_was_away_misses_nobody_who_comes_back(
     assert headlines(slack) == ["Agent silent on n19"], "only the one that did not come back"
 
 
-def test_a_network_that_comes_and_goes_is_one_outage(
+def test_a_network_that_comes_and_goes_is_one_incident(
     make_site: Callable[..., Site], slack: SlackServer
 ) -> None:
     site = make_site(channels_at(slack))
@@ -185,7 +184,7 @@ def test_a_network_that_comes_and_goes_is_one_outage(
     assert headlines(slack) == ["Agent silent on n17"]
 
 
-def test_one_that_is_forgotten_closes_its_outage(make_site: Callable[..., Site], slack: SlackServer) -> None:
+def test_forgetting_an_agent_closes_its_incident(make_site: Callable[..., Site], slack: SlackServer) -> None:
     site = make_site(channels_at(slack))
     site.alive.pop("n17")
     site.pass_by(300)
@@ -195,7 +194,7 @@ def test_one_that_is_forgotten_closes_its_outage(make_site: Callable[..., Site],
     assert sentence(slack) == "Agent on n17 is no longer expected."
 
 
-def test_channels_that_want_critical_news_only_hear_nothing(
+def test_channels_for_critical_incidents_get_nothing(
     make_site: Callable[..., Site], slack: SlackServer
 ) -> None:
     site = make_site(channels_at(slack, minimum="critical"))
@@ -204,7 +203,7 @@ def test_channels_that_want_critical_news_only_hear_nothing(
     assert (slack.payloads, site.about_agents()[0].state) == ([], "open")
 
 
-def test_servers_that_share_a_database_tell_of_it_once(
+def test_servers_that_share_a_database_send_it_once(
     make_site: Callable[..., Site], slack: SlackServer
 ) -> None:
     site = make_site(channels_at(slack))
@@ -242,7 +241,7 @@ def test_mails_about_it_are_one_thread(
     assert "What to do: Check that the machine is up" in plain.get_content()
 
 
-def test_an_outage_that_is_over_before_the_mail_server_is_back_is_one_message(
+def test_a_silence_that_is_over_before_the_mail_server_is_back_is_one_message(
     make_site: Callable[..., Site], slack: SlackServer
 ) -> None:
     site = make_site(channels_at(slack))
@@ -258,13 +257,13 @@ def test_an_outage_that_is_over_before_the_mail_server_is_back_is_one_message(
     assert sentence(slack).startswith("Agent on n17 is back, silent for ")
 
 
-def test_in_a_bad_night_outages_stand_among_the_incidents(
+def test_a_summary_includes_incidents_about_agents(
     make_site: Callable[..., Site], slack: SlackServer, run_id: int
 ) -> None:
     site = make_site(channels_at(slack, burst=1))
-    site.incidents.update_run(run_id, [found()])
+    site.incidents.update_run(run_id, [make_candidate()])
     site.pass_by(10)
-    site.incidents.update_run(run_id, [found(start_step=step) for step in (1514, 1700, 1800)])
+    site.incidents.update_run(run_id, [make_candidate(start_step=step) for step in (1514, 1700, 1800)])
     site.alive.pop("n17")
     site.pass_by(3700)
     assert headlines(slack)[1:] == ["2 incidents in llm/104b and 1 incident of agents"]
@@ -272,7 +271,7 @@ def test_in_a_bad_night_outages_stand_among_the_incidents(
     assert "3 of them are open" in sentence(slack)
 
 
-def test_outages_of_last_month_are_forgotten_with_their_messages(
+def test_old_incidents_about_agents_are_deleted_with_their_messages(
     make_site: Callable[..., Site], slack: SlackServer
 ) -> None:
     site = make_site(channels_at(slack))

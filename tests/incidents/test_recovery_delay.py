@@ -1,4 +1,4 @@
-"""A curve on its way back turns round more than once: found each time, told when it has lasted."""
+"""A curve on its way back turns more than once: each recovery is recorded, and sent once it has lasted."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ import pytest
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from holter.cli.demo.runs import Launch, recorded
+from holter.cli.demo.runs import RecordedAttempt, load_runs
 from holter.detectors import find, fingerprint
 from holter.server.alerting import IncidentCandidate
 from holter.server.models.alerting import IncidentEventRow
 from holter.types import Kind, RunData, Series, SeriesKey, Severity
-from tests.channels.receivers import SlackServer
-from tests.incidents.conftest import SPIKE, Clock, found
-from tests.incidents.test_outbox import Alerting, channels_at, headlines
+from tests.support.alerting import SPIKE, Alerting, Clock, channels_at, headlines, make_candidate
+from tests.support.receivers import SlackServer
 
 
 @pytest.fixture
@@ -22,7 +21,7 @@ def alerting(engine: Engine, clock: Clock, slack: SlackServer) -> Alerting:
     return Alerting(engine, clock, channels_at(slack, calm=300))
 
 
-def seen(launch: Launch, step: int) -> list[IncidentCandidate]:
+def seen(launch: RecordedAttempt, step: int) -> list[IncidentCandidate]:
     """What is found when the run has come to a step."""
     rows = slice(0, int(np.searchsorted(launch.steps, step, side="right")))
     series = {
@@ -40,10 +39,10 @@ def seen(launch: Launch, step: int) -> list[IncidentCandidate]:
     ]
 
 
-def test_the_slow_spike_of_the_demo_recovers_once_for_those_who_are_told(
+def test_the_slow_spike_of_the_demo_recovers_once_for_those_who_are_notified(
     alerting: Alerting, slack: SlackServer, run_id: int, clock: Clock, engine: Engine
 ) -> None:
-    (run,) = recorded(["slow-spike"])
+    (run,) = load_runs(["slow-spike"])
     (launch,) = run.launches
     begin = clock.now
     for step in (1310, 1315, 1330, 1415, 1600, *range(1755, 1811, 5), 2400, 2851):
@@ -53,19 +52,19 @@ def test_the_slow_spike_of_the_demo_recovers_once_for_those_who_are_told(
     with Session(engine) as session:
         turns = [one.type for one in session.query(IncidentEventRow).order_by(IncidentEventRow.id)]
     found_so = [one for one in turns if one in {"recovered", "reopened"}]
-    assert found_so == ["recovered", "reopened", "recovered"], "the history says how it was found"
+    assert found_so == ["recovered", "reopened", "recovered"], "the history has every turn"
     clock.now += 301
     alerting.send_due()
-    told = [line.partition(" in ")[0] for line in headlines(slack)]
-    assert told == ["Loss spike", "Changed: slow loss spike", "Recovered: slow loss spike"]
+    titles = [line.partition(" in ")[0] for line in headlines(slack)]
+    assert titles == ["Loss spike", "Changed: slow loss spike", "Recovered: slow loss spike"]
     assert "needed 450 steps" in str(slack.payloads[-1])
 
 
-def test_a_recovery_that_was_told_is_taken_up_again_aloud(
+def test_reopening_after_a_sent_recovery_is_sent(
     alerting: Alerting, slack: SlackServer, run_id: int, clock: Clock
 ) -> None:
     for end in (None, 1600, None):
-        alerting.incidents.update_run(run_id, [found(end_step=end)])
+        alerting.incidents.update_run(run_id, [make_candidate(end_step=end)])
         clock.now += 301
         alerting.send_due()
     assert [line.partition(":")[0] for line in headlines(slack)] == [
@@ -73,28 +72,28 @@ def test_a_recovery_that_was_told_is_taken_up_again_aloud(
     ]  # fmt: skip
 
 
-def test_what_gets_worse_on_its_way_back_is_told_at_once(
+def test_an_escalation_on_the_way_back_is_sent_at_once(
     alerting: Alerting, slack: SlackServer, run_id: int, clock: Clock
 ) -> None:
-    alerting.incidents.update_run(run_id, [found()])
+    alerting.incidents.update_run(run_id, [make_candidate()])
     clock.now += 6
     alerting.send_due()
-    alerting.incidents.update_run(run_id, [found(end_step=1600)])
+    alerting.incidents.update_run(run_id, [make_candidate(end_step=1600)])
     clock.now += 60
     alerting.send_due()
-    alerting.incidents.update_run(run_id, [found(kind=Kind.DIVERGENCE, severity=Severity.CRITICAL)])
+    alerting.incidents.update_run(run_id, [make_candidate(kind=Kind.DIVERGENCE, severity=Severity.CRITICAL)])
     clock.now += 6
     alerting.send_due()
     assert [line.partition(":")[0] for line in headlines(slack)][1:] == ["Worse"]
 
 
-def test_a_person_who_reopens_is_heard(
+def test_reopening_by_a_person_is_sent(
     alerting: Alerting, slack: SlackServer, run_id: int, clock: Clock
 ) -> None:
-    alerting.incidents.update_run(run_id, [found()])
+    alerting.incidents.update_run(run_id, [make_candidate()])
     clock.now += 6
     alerting.send_due()
-    (one,) = alerting.incidents.update_run(run_id, [found(end_step=1600)])
+    (one,) = alerting.incidents.update_run(run_id, [make_candidate(end_step=1600)])
     alerting.incidents.reopen(one.id, by="ann", text="not over")
     clock.now += 6
     alerting.send_due()

@@ -1,4 +1,4 @@
-"""Who is told of what: one case a sentence."""
+"""Which changes notify which channel: each case is a sentence."""
 
 from __future__ import annotations
 
@@ -24,73 +24,80 @@ class Case(NamedTuple):
 
 
 CASES = [
-    Case("what opens is told", {EventType.OPENED}, EventType.OPENED),
-    Case("information is told to nobody", {EventType.OPENED}, None, facts={"severity": Severity.INFO}),
-    Case("a channel for the worst hears no warning", {EventType.OPENED}, None, WORST),
+    Case("an opening is sent", {EventType.OPENED}, EventType.OPENED),
+    Case("information is not sent", {EventType.OPENED}, None, facts={"severity": Severity.INFO}),
+    Case("a channel for critical incidents gets no warning", {EventType.OPENED}, None, WORST),
     Case(
-        "a channel for the worst hears of what gets worse",
+        "a channel for critical incidents gets an escalation",
         {EventType.ESCALATED, EventType.RECLASSIFIED},
         EventType.ESCALATED,
         WORST,
         {"severity": Severity.CRITICAL},
     ),
-    Case("an old run that is imported tells nobody", {EventType.OPENED}, None, facts={"live": False}),
-    Case("unless a channel asks for history", {EventType.OPENED}, EventType.OPENED, HISTORY, {"live": False}),
-    Case("what is open when a run has caught up is told then", set(), EventType.OPENED),
+    Case("an old run that is imported is not sent", {EventType.OPENED}, None, facts={"live": False}),
+    Case(
+        "unless the channel asks for history", {EventType.OPENED}, EventType.OPENED, HISTORY, {"live": False}
+    ),
+    Case("what is open when a run has caught up is sent then", set(), EventType.OPENED),
     Case("what ended while a run caught up is not", set(), None, facts={"state": IncidentState.RECOVERED}),
     Case(
-        "what nobody was told of recovers in silence",
+        "without an earlier message a recovery is not sent",
         {EventType.RECOVERED},
         None,
         facts={"state": IncidentState.RECOVERED},
     ),
     Case(
-        "what began and ended between two looks is told once",
+        "what began and ended between two passes is sent once",
         {EventType.OPENED, EventType.RECOVERED},
         EventType.OPENED,
         facts={"state": IncidentState.RECOVERED},
     ),
     Case(
-        "recovery is told to who heard of the incident",
+        "a recovery goes to who got an earlier message",
         {EventType.RECOVERED},
         EventType.RECOVERED,
         facts={"state": IncidentState.RECOVERED, "notified": True},
     ),
     Case(
-        "recovery is told although the run is no longer live",
+        "a recovery is sent although the run is no longer live",
         {EventType.RECOVERED},
         EventType.RECOVERED,
         facts={"state": IncidentState.RECOVERED, "notified": True, "live": False},
     ),
     Case(
-        "recovery outweighs a new name",
+        "a recovery outweighs a new classification",
         {EventType.RECOVERED, EventType.RECLASSIFIED},
         EventType.RECOVERED,
         facts={"state": IncidentState.RECOVERED, "notified": True},
     ),
-    Case("nothing new is no message", set(), None, facts={"notified": True}),
+    Case("without a change there is no message", set(), None, facts={"notified": True}),
     Case("a comment is no message", {EventType.COMMENT}, None, facts={"notified": True}),
-    Case("a new name is told", {EventType.RECLASSIFIED}, EventType.RECLASSIFIED, facts={"notified": True}),
     Case(
-        "but not to someone who is on it",
+        "a new classification is sent",
+        {EventType.RECLASSIFIED},
+        EventType.RECLASSIFIED,
+        facts={"notified": True},
+    ),
+    Case(
+        "but not once it is acknowledged",
         {EventType.RECLASSIFIED},
         None,
         facts={"notified": True, "acknowledged": True},
     ),
     Case(
-        "who is on it still hears that it got worse",
+        "an escalation is sent although it is acknowledged",
         {EventType.RECLASSIFIED, EventType.ESCALATED},
         EventType.ESCALATED,
         facts={"notified": True, "acknowledged": True},
     ),
     Case(
-        "that it was closed is told to who heard of it",
+        "a closing goes to who got an earlier message",
         {EventType.CLOSED},
         EventType.CLOSED,
         facts={"state": IncidentState.CLOSED, "notified": True},
     ),
     Case(
-        "closed before anyone was told is no message",
+        "a closing without an earlier message is not sent",
         {EventType.CLOSED},
         None,
         facts={"state": IncidentState.CLOSED},
@@ -99,7 +106,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.sentence for case in CASES])
-def test_a_channel_is_told_what_it_should(case: Case) -> None:
+def test_the_reason_to_notify_a_channel(case: Case) -> None:
     facts = {
         "state": IncidentState.OPEN,
         "severity": Severity.WARNING,

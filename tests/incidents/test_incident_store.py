@@ -1,4 +1,4 @@
-"""Incidents in both databases: the life of one, its history, what the outbox gets, two looks at once."""
+"""Incidents in both databases: changes, history, notifications, two passes at once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from holter.server.alerting import Incident, IncidentStore, Route, UnknownIncide
 from holter.server.models.alerting import IncidentRow, NotificationRow
 from holter.server.schemas.incidents import incident_view
 from holter.types import Kind, Severity, labels_of
-from tests.incidents.conftest import SPIKE, Clock, add_run, found
+from tests.support.alerting import SPIKE, Clock, add_run, make_candidate
 
 ROUTES = (Route(channel="slack"), Route(channel="pager", minimum=Severity.CRITICAL))
 
@@ -24,7 +24,7 @@ def incidents(engine: Engine, clock: Clock) -> IncidentStore:
     return IncidentStore(engine, routes=ROUTES, clock=clock)
 
 
-def told(engine: Engine) -> list[tuple[str, str]]:
+def notifications(engine: Engine) -> list[tuple[str, str]]:
     with Session(engine) as session:
         rows = session.scalars(select(NotificationRow).order_by(NotificationRow.id)).all()
     return [(row.channel, row.reason) for row in rows]
@@ -37,19 +37,19 @@ def types(incident: Incident) -> list[str]:
 def test_an_incident_lives_from_opening_to_recovery(
     engine: Engine, incidents: IncidentStore, run_id: int, clock: Clock
 ) -> None:
-    [opened] = incidents.update_run(run_id, [found()])
+    [opened] = incidents.update_run(run_id, [make_candidate()])
     clock.now += 60
-    [worse] = incidents.update_run(run_id, [found(kind=Kind.DIVERGENCE, severity=Severity.CRITICAL)])
+    [worse] = incidents.update_run(run_id, [make_candidate(kind=Kind.DIVERGENCE, severity=Severity.CRITICAL)])
     clock.now += 60
     [ended] = incidents.update_run(
-        run_id, [found(kind=Kind.SPIKE_SLOW, severity=Severity.CRITICAL, end_step=1890)]
+        run_id, [make_candidate(kind=Kind.SPIKE_SLOW, severity=Severity.CRITICAL, end_step=1890)]
     )
     assert opened.id == worse.id == ended.id
     assert [one.state for one in (opened, worse, ended)] == ["open", "open", "recovered"]
     assert types(ended) == ["opened", "reclassified", "escalated", "reclassified", "recovered"]
     assert ended.history[1].detail == {"from": "spike_fast", "to": "divergence"}
     assert (ended.opened_at, ended.recovered_at) == (1_700_000_100.0, 1_700_000_220.0)
-    assert told(engine) == [
+    assert notifications(engine) == [
         ("slack", "opened"),
         ("slack", "escalated"),
         ("pager", "escalated"),
@@ -58,9 +58,11 @@ def test_an_incident_lives_from_opening_to_recovery(
     ]
 
 
-def test_the_json_is_the_finding_with_a_life(incidents: IncidentStore, run_id: int) -> None:
+def test_the_json_has_the_finding_and_its_state(incidents: IncidentStore, run_id: int) -> None:
     evidence = {"peak": np.float64(4.02), "worst": np.nan, "ranks": np.array([3, 5])}
-    [incident] = incidents.update_run(run_id, [found(labels=labels_of({"rank": 3}), evidence=evidence)])
+    [incident] = incidents.update_run(
+        run_id, [make_candidate(labels=labels_of({"rank": 3}), evidence=evidence)]
+    )
     shown = incident_view(incident)
     assert {name: shown[name] for name in ("kind", "metric", "labels", "start_step", "end_step")} == {
         "kind": "spike_fast",
@@ -75,42 +77,44 @@ def test_the_json_is_the_finding_with_a_life(incidents: IncidentStore, run_id: i
     assert json.loads(json.dumps(shown, allow_nan=False)) == shown
 
 
-def test_the_same_look_twice_writes_nothing(engine: Engine, incidents: IncidentStore, run_id: int) -> None:
-    evidence = {"values": (1.0, 2.0), "noise": np.float32(0.25), 7: "keys become words"}
-    incidents.update_run(run_id, [found(evidence=evidence)])
-    assert incidents.update_run(run_id, [found(evidence=evidence)]) == []
-    assert IncidentStore(engine, routes=ROUTES).update_run(run_id, [found(evidence=evidence)]) == []
-    assert told(engine) == [("slack", "opened")]
+def test_the_same_candidates_twice_write_nothing(
+    engine: Engine, incidents: IncidentStore, run_id: int
+) -> None:
+    evidence = {"values": (1.0, 2.0), "noise": np.float32(0.25), 7: "keys become texts"}
+    incidents.update_run(run_id, [make_candidate(evidence=evidence)])
+    assert incidents.update_run(run_id, [make_candidate(evidence=evidence)]) == []
+    assert IncidentStore(engine, routes=ROUTES).update_run(run_id, [make_candidate(evidence=evidence)]) == []
+    assert notifications(engine) == [("slack", "opened")]
 
 
 def test_runs_do_not_share_incidents(engine: Engine, incidents: IncidentStore, run_id: int) -> None:
-    incidents.update_run(run_id, [found()])
-    [other] = incidents.update_run(add_run(engine, "7b"), [found()])
+    incidents.update_run(run_id, [make_candidate()])
+    [other] = incidents.update_run(add_run(engine, "7b"), [make_candidate()])
     assert (other.run and other.run.name, types(other)) == ("7b", ["opened"])
 
 
-def test_an_imported_run_tells_nobody_until_it_is_live(
+def test_an_imported_run_notifies_nobody_until_it_is_live(
     engine: Engine, incidents: IncidentStore, run_id: int
 ) -> None:
-    long_ago, still_on = found(end_step=1530), found(start_step=9000)
+    long_ago, still_on = make_candidate(end_step=1530), make_candidate(start_step=9000)
     incidents.update_run(run_id, [long_ago, still_on], live=False)
-    assert told(engine) == []
+    assert notifications(engine) == []
     assert incidents.update_run(run_id, [long_ago, still_on], live=True) == []
-    assert told(engine) == [("slack", "opened")]
+    assert notifications(engine) == [("slack", "opened")]
 
 
-def test_information_opens_closed_and_tells_nobody(
+def test_information_opens_closed_and_notifies_nobody(
     engine: Engine, incidents: IncidentStore, run_id: int
 ) -> None:
-    [info] = incidents.update_run(run_id, [found(kind=Kind.SUDDEN_DROP, severity=Severity.INFO)])
+    [info] = incidents.update_run(run_id, [make_candidate(kind=Kind.SUDDEN_DROP, severity=Severity.INFO)])
     assert (info.state, types(info)) == ("closed", ["opened"])
-    assert told(engine) == []
+    assert notifications(engine) == []
 
 
 def test_a_person_acknowledges_comments_and_closes(
     engine: Engine, incidents: IncidentStore, run_id: int, clock: Clock
 ) -> None:
-    [opened] = incidents.update_run(run_id, [found()])
+    [opened] = incidents.update_run(run_id, [make_candidate()])
     clock.now += 30
     acknowledged = incidents.acknowledge(opened.id, by="ann")
     assert (acknowledged.acknowledged_by, acknowledged.acknowledged_at) == ("ann", clock.now)
@@ -124,23 +128,23 @@ def test_a_person_acknowledges_comments_and_closes(
         ("bob", "The batch of 03:12."),
         ("ann", "rolled back"),
     ]
-    assert told(engine) == [("slack", "opened"), ("slack", "closed")]
+    assert notifications(engine) == [("slack", "opened"), ("slack", "closed")]
 
 
-def test_what_a_person_says_outlasts_the_next_look(incidents: IncidentStore, run_id: int) -> None:
-    [opened] = incidents.update_run(run_id, [found()])
+def test_a_persons_decision_outlasts_the_next_pass(incidents: IncidentStore, run_id: int) -> None:
+    [opened] = incidents.update_run(run_id, [make_candidate()])
     incidents.close(opened.id, by="ann")
-    assert incidents.update_run(run_id, [found()]) == []
+    assert incidents.update_run(run_id, [make_candidate()]) == []
     incidents.reopen(opened.id, by="bob")
     assert incidents.update_run(run_id, []) == []
-    [ended] = incidents.update_run(run_id, [found(end_step=1600)])
+    [ended] = incidents.update_run(run_id, [make_candidate(end_step=1600)])
     assert ended.state == "recovered"
     assert incidents.reopen(opened.id, by="ann").state == "open"
-    assert incidents.update_run(run_id, [found(end_step=1600)]) == []
+    assert incidents.update_run(run_id, [make_candidate(end_step=1600)]) == []
 
 
 def test_what_is_unknown_or_empty_is_refused(incidents: IncidentStore, run_id: int, engine: Engine) -> None:
-    [opened] = incidents.update_run(run_id, [found()])
+    [opened] = incidents.update_run(run_id, [make_candidate()])
     with pytest.raises(ValueError, match="needs text"):
         incidents.comment(opened.id, "  ")
     for act in (incidents.acknowledge, incidents.close, incidents.reopen):
@@ -164,35 +168,35 @@ def test_listeners_hear_what_is_durable_and_cannot_harm(
 
     incidents.on_change(fail)
     incidents.on_change(read_back)
-    [opened] = incidents.update_run(run_id, [found()])
+    [opened] = incidents.update_run(run_id, [make_candidate()])
     incidents.close(opened.id)
     assert heard == ["open", "closed"]
     assert "a listener failed" in caplog.text
 
 
-def test_two_looks_at_once_make_one_incident(engine: Engine, run_id: int) -> None:
-    looks = [found(SPIKE, start_step=step) for step in range(1000, 1100, 10)]
+def test_two_passes_at_once_make_one_incident(engine: Engine, run_id: int) -> None:
+    candidates = [make_candidate(SPIKE, start_step=step) for step in range(1000, 1100, 10)]
     failures: list[Exception] = []
 
-    def look() -> None:
+    def update() -> None:
         try:
             for _ in range(5):
-                IncidentStore(engine, routes=ROUTES).update_run(run_id, looks)
+                IncidentStore(engine, routes=ROUTES).update_run(run_id, candidates)
         except Exception as error:
             failures.append(error)
 
-    threads = [threading.Thread(target=look) for _ in range(4)]
+    threads = [threading.Thread(target=update) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert failures == []
     with Session(engine) as session:
-        assert len(session.scalars(select(IncidentRow)).all()) == len(looks)
-    assert told(engine) == [("slack", "opened")] * len(looks)
+        assert len(session.scalars(select(IncidentRow)).all()) == len(candidates)
+    assert notifications(engine) == [("slack", "opened")] * len(candidates)
 
 
 def test_names_of_any_length_are_recognised(incidents: IncidentStore, run_id: int) -> None:
-    long = found(metric="m" * 400, labels=labels_of({"dataset": "d" * 300}), fingerprint="x" * 1000)
+    long = make_candidate(metric="m" * 400, labels=labels_of({"dataset": "d" * 300}), fingerprint="x" * 1000)
     incidents.update_run(run_id, [long])
     assert incidents.update_run(run_id, [long]) == []
