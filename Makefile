@@ -12,7 +12,7 @@ demo: .venv/server.done  ## Holter with real training runs, replayed live (ONCE=
 
 test: .venv/test.done  ## lint, types, direction of imports, all tests
 	@$(MAKE) --no-print-directory lint types check-imports
-	@$(BIN)/python tests/install_chromium.py
+	@$(BIN)/python tests/support/install_chromium.py
 	@$(BIN)/pytest
 
 dev: .venv/test.done  ## an environment for development

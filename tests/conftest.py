@@ -14,8 +14,8 @@ from sqlalchemy import Engine
 from holter.server.database import connect
 from holter.server.migrate import upgrade
 from holter.server.store import Store
-from tests.postgres import Postgres, postgres
-from tests.relay import Relay, relayed
+from tests.support.postgresql import Postgres, postgres
+from tests.support.postgresql_relay import Relay, relayed
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from holter.cli.main import main
-from tests.detectors.curves import loss_curve, speed_curve
+from tests.support.curves import loss_curve, speed_curve
 
 DATA = Path(__file__).parents[1] / "data"
 FIELDS = {

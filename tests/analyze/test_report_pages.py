@@ -14,7 +14,7 @@ from holter.cli.report import Report, html, text
 from holter.detectors import find
 from holter.detectors.findings.evidence import evidence_rows
 from holter.types import Finding, Kind, RunData, Severity
-from tests.detectors.curves import loss_curve, run, series
+from tests.support.curves import loss_curve, run, series
 
 
 def report(data: RunData, *, findings: list[Finding] | None = None) -> Report:

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.api.conftest import Post
+from tests.support.servers import Post
 
 RANKS, CALLS = 4, 40
 KIND = {"steps": "sequence number", "comm": "0xaa", "collective": "AllReduce", "size": "16MiB"}

@@ -24,7 +24,8 @@ from sqlalchemy.orm import Session
 from holter.server.database import connect
 from holter.server.models import Base, RunRecord
 from holter.server.store import Store
-from tests.api.running import Printed, some_run, started, stop
+from tests.support.servers import Printed, started, stop
+from tests.support.stored_runs import some_run
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])

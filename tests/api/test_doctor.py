@@ -12,7 +12,8 @@ from sqlalchemy.orm import Session
 
 from holter.server.models import RunRecord
 from holter.server.models.alerting import AnalysisRow
-from tests.api.running import Printed, some_run, started
+from tests.support.servers import Printed, started
+from tests.support.stored_runs import some_run
 
 
 def test_doctor_checks_everything(holter: Printed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import holter
-from holter.cli.agent.http_sink import body_of
+from holter.cli.agent.http_sink import encode_delivery
 from holter.server.context import ServerContext
 from holter.types import Batch, ConfigKey, Delivery
-from tests.api.conftest import Post
+from tests.support.servers import Post
 
 
 def config_of(client: httpx.Client, run: str, **query: str) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def test_what_an_agent_sends_arrives_with_its_labels(client: httpx.Client) -> No
     config = {ConfigKey("nccl.net", (("rank", "3"),)): "Socket", ConfigKey("gpu.count"): 8}
     nothing = np.empty(0)
     batch = Batch(steps=nothing.astype(np.int64), times=nothing, columns=(), attempt="2", config=config)
-    body = body_of(Delivery(project="p", run="r", writer="w", batch_id="1", batch=batch))
+    body = encode_delivery(Delivery(project="p", run="r", writer="w", batch_id="1", batch=batch))
     sent = client.post("/api/v1/ingest", content=body, headers={"Content-Type": "application/msgpack"})
     answer_body = config_of(client, sent.json()["run_id"])
     assert answer_body["attempts"] == [2]

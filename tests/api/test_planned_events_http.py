@@ -16,7 +16,7 @@ from holter.server.context import ServerContext
 from holter.server.schemas import incidents as shapes
 from holter.settings import Settings
 from holter.types import Batch, Column, Delivery, SeriesKey
-from tests.detectors.curves import loss_curve
+from tests.support.curves import loss_curve
 
 Serve = Callable[[Settings], AbstractContextManager[tuple[ServerContext, str]]]
 SPIKE = 1500

@@ -16,8 +16,8 @@ from holter.server.models import Attempt, Project, RunRecord
 from holter.server.scraping import target_runs
 from holter.settings import ScrapeSettings, SettingsError, load
 from holter.types import CLOCK_STEPS, Batch, Column, Delivery, SeriesKey, labels_of
-from tests.ingest.test_scraping import NODE, exporter, page
-from tests.waiting import wait_for
+from tests.support.metrics_exporter import NODE, exporter, page
+from tests.support.waiting import wait_for
 
 UTIL = SeriesKey("gpu_util (%)", labels_of({"gpu": 0, "steps": CLOCK_STEPS}))
 

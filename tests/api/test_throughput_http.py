@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.api.conftest import Post
+from tests.support.servers import Post
 
 STEPS = list(range(200))
 CONFIG = {

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from holter.cli.agent.http_sink import body_of
+from holter.cli.agent.http_sink import encode_delivery
 from holter.ingest.tailing.follower import Follower
 from holter.server.ingest_http.json_body import LayoutCache
 from holter.server.ingest_http.validate import delivery_from_msgpack
 from holter.types import Batch, Column, ConfigKey, Delivery, SeriesKey
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Moody, Server
+    from tests.support.client_server import Moody, Server
 
 Eventually = Callable[..., Any]
 
@@ -216,7 +216,7 @@ def test_a_delivery_crosses_the_wire_unchanged() -> None:
             config={ConfigKey("lr"): 0.1, ConfigKey("nccl.net", (("rank", "3"),)): "IB"},
         ),
     )
-    arrived = delivery_from_msgpack(body_of(delivery), LayoutCache())
+    arrived = delivery_from_msgpack(encode_delivery(delivery), LayoutCache())
     assert (arrived.project, arrived.run, arrived.writer) == ("p", "r", "node-1")
     assert (arrived.batch.attempt, arrived.batch.restarts) == ("slurm-7", True)
     assert arrived.batch.config == delivery.batch.config

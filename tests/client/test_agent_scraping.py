@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from tests.ingest.test_scraping import NODE, exporter, page
+from tests.support.metrics_exporter import NODE, exporter, page
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Server
+    from tests.support.client_server import Server
 
 Eventually = Callable[..., Any]
 

@@ -10,12 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holter.cli.agent.stdin_reader import Listener
+from holter.cli.agent.stdin_reader import StdinReader
 from holter.server.analysis.run_cache import memory_size
 from holter.types import Unreadable
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Server
+    from tests.support.client_server import Server
 
 Eventually = Callable[..., Any]
 FILLER = (
@@ -88,7 +88,7 @@ def test_a_pipe_without_end(server: Server, tmp_path: Path, eventually: Eventual
 
 
 def test_names_that_cannot_be_kept_are_told_until_it_is_enough() -> None:
-    listener, told, batches = Listener(), 0, 0
+    listener, told, batches = StdinReader(), 0, 0
     for step in range(3000):
         line = f'{{"step": {step}, "loss": 2.5, "{step}/{"x" * 600}": 1.0}}\n'
         for one in listener.hear(line.encode()):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Server
+    from tests.support.client_server import Server
 
 JOB = Path(__file__).parents[2] / "docs" / "examples" / "train.sbatch"
 BIN = Path(sys.executable).parent

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Server
+    from tests.support.client_server import Server
 
 Eventually = Callable[..., Any]
 SLURM = {"SLURM_JOB_ID": "812", "SLURM_JOB_NAME": "gpt"}

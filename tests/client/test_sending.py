@@ -19,10 +19,10 @@ import pytest
 from msgspec import msgpack
 
 import holter
-from tests.client.conftest import columns_of
+from tests.support.client_server import columns_of
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Moody, Server
+    from tests.support.client_server import Moody, Server
 
 Start = Callable[..., "subprocess.Popen[str]"]
 Eventually = Callable[..., Any]

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from holter.cli.demo.narrator import Narrator, judge, table
-from holter.cli.demo.replay import Replay, write_at_once
-from holter.cli.demo.runs import DATA, Event, Recorded, recorded
+from holter.cli.demo.narrator import Narrator, compare_run, comparison_table
+from holter.cli.demo.replay import RunReplay, write_at_once
+from holter.cli.demo.runs import DATA, KnownEvent, RecordedRun, load_runs
 from holter.ingest.offline.read_run import read_run
 
 
@@ -48,7 +48,7 @@ def test_once_replays_everything_and_finds_what_is_known() -> None:
     said, _ = process.communicate(timeout=120)
     assert process.returncode == 0, said
     assert "MISSED" not in said
-    assert f"{sum(run.points for run in recorded())} points stored and analysed" in said
+    assert f"{sum(run.points for run in load_runs())} points stored and analysed" in said
     assert said.count("throughput_regression at step 1531") == 1
 
 
@@ -83,7 +83,7 @@ def test_an_unknown_run_is_refused_with_the_names_there_are() -> None:
 
 
 def test_the_replayed_files_hold_every_point_of_every_attempt(tmp_path: Path) -> None:
-    runs = recorded()
+    runs = load_runs()
     write_at_once(runs, tmp_path, seconds=100)
     for run in runs:
         read = read_run(tmp_path / run.name)
@@ -94,9 +94,9 @@ def test_the_replayed_files_hold_every_point_of_every_attempt(tmp_path: Path) ->
 
 
 def test_a_replay_writes_only_what_is_due_and_moves_its_wall_times(tmp_path: Path) -> None:
-    [run] = recorded(["goes-nan"])
+    [run] = load_runs(["goes-nan"])
     begin = time.time()
-    replay = Replay(run, tmp_path, begin=begin, seconds=100)
+    replay = RunReplay(run, tmp_path, begin=begin, seconds=100)
     replay.write(begin + 50)
     half = read_run(tmp_path / run.name)
     assert 0.3 < half.points / run.points < 0.7
@@ -122,10 +122,10 @@ def incident(**changes: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def run() -> Recorded:
-    [launch] = recorded(["fast-spikes"])[0].launches
-    event = Event(kind="spike_fast", attempt=0, start_step=100)
-    return Recorded(name="a", story="", points=10, launches=(launch,), events=(event,))
+def run() -> RecordedRun:
+    [launch] = load_runs(["fast-spikes"])[0].launches
+    event = KnownEvent(kind="spike_fast", attempt=0, start_step=100)
+    return RecordedRun(name="a", story="", points=10, launches=(launch,), events=(event,))
 
 
 @pytest.mark.parametrize(
@@ -140,18 +140,18 @@ def run() -> Recorded:
     ],
 )
 def test_a_verdict_holds_what_was_found_against_what_is_known(
-    run: Recorded, found: list[dict[str, Any]], complete: bool, word: str
+    run: RecordedRun, found: list[dict[str, Any]], complete: bool, word: str
 ) -> None:
-    verdict = judge(run, {"points": 10, "attempts": 1}, found)
+    verdict = compare_run(run, {"points": 10, "attempts": 1}, found)
     assert verdict.complete is complete
-    assert word in "\n".join(table([verdict]))
+    assert word in "\n".join(comparison_table([verdict]))
 
 
 @pytest.mark.parametrize("stored", [{"points": 9, "attempts": 1}, {"points": 10, "attempts": 2}, {}])
-def test_missing_points_and_wrong_attempts_are_no_success(run: Recorded, stored: dict[str, int]) -> None:
-    verdict = judge(run, stored, [incident()])
+def test_missing_points_and_wrong_attempts_are_no_success(run: RecordedRun, stored: dict[str, int]) -> None:
+    verdict = compare_run(run, stored, [incident()])
     assert not verdict.complete
-    assert re.search("MISSING|WRONG", "\n".join(table([verdict])))
+    assert re.search("MISSING|WRONG", "\n".join(comparison_table([verdict])))
 
 
 def test_the_narrator_tells_each_change_once() -> None:

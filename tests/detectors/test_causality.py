@@ -13,7 +13,7 @@ from holter.detectors.repeated_data.repeated_data import RepeatedDataDetector
 from holter.detectors.throughput.regression import ThroughputRegressionDetector
 from holter.detectors.throughput.stall import StallDetector
 from holter.types import RunData
-from tests.detectors.curves import identity, rank_times, run, series, until
+from tests.support.curves import identity, rank_times, run, series, until
 
 seeds = st.integers(0, 2**32 - 1)
 

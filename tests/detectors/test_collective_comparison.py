@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from holter.bus_bandwidth import bus_bandwidth, bus_factor
-from holter.cli.report.collectives import told
+from holter.cli.report.collectives import describe_collectives
 from holter.detectors.communication import CollectiveComparison, compare_collectives
 from holter.ingest.offline.read_run import read_run
 from holter.types import ConfigKey, RunData, SeriesKey
-from tests.detectors.curves import run, series
+from tests.support.curves import run, series
 
 DATA = Path(__file__).parents[1] / "data" / "collectives"
 RANKS, CALLS = 4, 200
@@ -211,5 +211,5 @@ def test_small_calls_are_not_compared_with_a_link() -> None:
     assert all(one.link is not None for one in found)
     assert {one.share for one in small} == {None}
     assert all(one.share for one in found if one not in small)
-    (stated,) = [line for _, line in told(read("nccl_data.json.gz")) if "424 B" in line]
+    (stated,) = [line for _, line in describe_collectives(read("nccl_data.json.gz")) if "424 B" in line]
     assert stated.endswith("too small to be compared with a link")

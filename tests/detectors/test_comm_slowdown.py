@@ -8,7 +8,7 @@ import pytest
 from holter.detectors.detector import DetectorContext
 from holter.detectors.ranks.comm_slowdown import CommSlowdownDetector
 from holter.types import RunData, Series
-from tests.detectors.curves import run, series
+from tests.support.curves import run, series
 
 
 def waits(seed: int, *, rows: int = 600, ranks: int = 16, transfer: np.ndarray | None = None) -> RunData:

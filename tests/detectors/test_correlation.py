@@ -10,7 +10,7 @@ import pytest
 from holter.detectors import find, fingerprint
 from holter.detectors.findings.evidence import reference_text
 from holter.types import Finding, RunData
-from tests.detectors.curves import loss_curve, run, series, until
+from tests.support.curves import loss_curve, run, series, until
 
 N = 4000
 T = np.arange(N)

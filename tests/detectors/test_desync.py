@@ -17,7 +17,7 @@ from holter.detectors.ranks.hang import HangDetector
 from holter.detectors.ranks.ras import RasDetector
 from holter.ingest.offline.read_run import read_run
 from holter.types import Finding, RunData
-from tests.detectors.curves import until
+from tests.support.curves import until
 
 DATA = Path(__file__).parents[1] / "data" / "collectives"
 WORLD = 4

@@ -12,20 +12,20 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from holter import detectors
-from holter.cli.report import json as jsonable
 from holter.detectors import Detector, find, registry
 from holter.detectors.detector import DetectorContext
 from holter.detectors.findings import CATALOGUE
 from holter.detectors.findings.fields import CORRELATED
+from holter.json_values import plain
 from holter.types import RunData
-from tests.detectors.curves import (
+from tests.support.curves import (
     healthy_run,
     identity,
     run,
     series,
     until,
 )
-from tests.detectors.eventful_runs import EVENTFUL
+from tests.support.eventful_runs import EVENTFUL
 
 ALL = list(registry().values())
 each_detector = pytest.mark.parametrize("detector", ALL, ids=[one.name for one in ALL])
@@ -133,7 +133,7 @@ def test_findings_are_plain_data_within_the_run(name: str) -> None:
     full_run = EVENTFUL[name]
     steps = np.concatenate([one.step for one in full_run.series.values()])
     for finding in find(full_run):
-        json.dumps(jsonable.plain(finding.as_json()), allow_nan=False)
+        json.dumps(plain(finding.as_json()), allow_nan=False)
         assert steps.min() <= finding.start_step <= steps.max()
         assert 0.0 <= finding.confidence <= 1.0
         assert finding.summary.endswith(".")

@@ -15,7 +15,7 @@ from holter.detectors.launch_checks import run_launch_checks
 from holter.detectors.launch_checks.throttling import ThrottlingCheck
 from holter.ingest.offline.read_run import read_run
 from holter.types import CLOCK_STEPS, ConfigKey, Finding, Kind, RunData, Series, SeriesKey, labels_of
-from tests.detectors.curves import run, series
+from tests.support.curves import run, series
 
 BEGIN = 1_700_000_000.0
 N = 1000

@@ -10,7 +10,7 @@ from holter.detectors import find
 from holter.detectors.detector import DetectorContext
 from holter.detectors.evaluation.eval_loss import EvaluationDetector
 from holter.types import Finding, FloatArray, Kind, Severity
-from tests.detectors.curves import loss_curve, run, series
+from tests.support.curves import loss_curve, run, series
 
 EVERY = 500
 

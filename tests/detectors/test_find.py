@@ -13,7 +13,7 @@ from holter.detectors import BUILTIN, Detector, Tuning, find, fingerprint, regis
 from holter.detectors.detector import DetectorContext
 from holter.registry import DuplicateNameError, build
 from holter.types import Finding, Kind, RunData
-from tests.detectors.curves import healthy_run, loss_curve, rank_times, run, series, speed_curve, until
+from tests.support.curves import healthy_run, loss_curve, rank_times, run, series, speed_curve, until
 
 
 def slow_rank_and_run() -> RunData:

@@ -9,7 +9,7 @@ from holter.detectors.detector import DetectorContext
 from holter.detectors.health.gpu_fault import GpuFaultDetector
 from holter.detectors.ranks.desync import DesyncDetector
 from holter.types import Finding, Series
-from tests.detectors.curves import run, series
+from tests.support.curves import run, series
 
 N = 300
 

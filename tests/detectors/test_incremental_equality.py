@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from holter.detectors import BUILTIN, Detector, IncrementalState, find
 from holter.detectors.detector import DetectorContext
 from holter.types import Finding, RunData, Series, SeriesKey
-from tests.detectors.curves import loss_curve, rank_times, run, series, speed_curve
-from tests.detectors.eventful_runs import EVENTFUL, clock
+from tests.support.curves import loss_curve, rank_times, run, series, speed_curve
+from tests.support.eventful_runs import EVENTFUL, clock
 
 each_detector = pytest.mark.parametrize("detector", BUILTIN, ids=[each.name for each in BUILTIN])
 seeds = st.integers(0, 2**32 - 1)

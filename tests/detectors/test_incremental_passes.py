@@ -16,7 +16,7 @@ from holter.detectors.mixture.shift import MixtureShiftDetector
 from holter.detectors.numerics.loss_scale import LossScaleDetector
 from holter.detectors.numerics.masked_nan import MaskedNanDetector
 from holter.types import RunData
-from tests.detectors.curves import run, series, until
+from tests.support.curves import run, series, until
 
 
 def learning(rng: np.random.Generator, n: int) -> RunData:

@@ -7,7 +7,7 @@ import pytest
 
 from holter.detectors.incremental import Checkpoint, IncrementalState
 from holter.types import Series
-from tests.detectors.curves import series
+from tests.support.curves import series
 
 
 def loss(*values: float, first: int = 0, attempt: int = 0) -> Series:

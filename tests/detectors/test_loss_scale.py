@@ -8,7 +8,7 @@ import pytest
 from holter.detectors.detector import DetectorContext
 from holter.detectors.numerics.loss_scale import LossScaleDetector
 from holter.types import Finding
-from tests.detectors.curves import run, series
+from tests.support.curves import run, series
 
 
 def found(scale: np.ndarray, every: int = 1, **where: object) -> list[Finding]:

@@ -8,7 +8,7 @@ import pytest
 from holter.detectors.detector import DetectorContext
 from holter.detectors.numerics.masked_nan import MaskedNanDetector
 from holter.types import Finding, Series
-from tests.detectors.curves import loss_curve, run, series
+from tests.support.curves import loss_curve, run, series
 
 N = 4000
 

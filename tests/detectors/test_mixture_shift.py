@@ -10,7 +10,7 @@ from holter.detectors.detector import DetectorContext
 from holter.detectors.mixture.shares import ShareThresholds, fit_shares
 from holter.detectors.mixture.shift import MixtureShiftDetector
 from holter.types import Finding, Series
-from tests.detectors.curves import run, series
+from tests.support.curves import run, series
 
 N = 4000
 T = np.arange(N)

@@ -8,7 +8,7 @@ import pytest
 from holter.detectors.detector import DetectorContext
 from holter.detectors.repeated_data.repeated_data import RepeatedDataDetector
 from holter.types import Finding, FloatArray, IntArray, RunData
-from tests.detectors.curves import run, series
+from tests.support.curves import run, series
 
 
 def training(

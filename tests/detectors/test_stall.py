@@ -8,7 +8,7 @@ import pytest
 from holter.detectors.detector import DetectorContext
 from holter.detectors.throughput.stall import StallDetector
 from holter.types import Finding, RunData
-from tests.detectors.curves import START, run, series
+from tests.support.curves import START, run, series
 
 
 def logged(gaps: np.ndarray, *, now: float | None = None, attempt: object = 0) -> RunData:

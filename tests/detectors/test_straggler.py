@@ -10,7 +10,7 @@ import pytest
 from holter.detectors.detector import DetectorContext
 from holter.detectors.ranks.straggler import StragglerDetector
 from holter.types import Finding, Series
-from tests.detectors.curves import rank_times, run, series
+from tests.support.curves import rank_times, run, series
 
 
 def found(all_series: list[Series]) -> list[Finding]:

@@ -10,7 +10,7 @@ import pytest
 from holter.detectors.detector import DetectorContext
 from holter.detectors.loss.sudden_drop import SuddenDropDetector
 from holter.types import Finding, Series
-from tests.detectors.curves import run, series
+from tests.support.curves import run, series
 
 N = 6000
 T = np.arange(N)

@@ -10,7 +10,7 @@ import pytest
 from holter.detectors.detector import DetectorContext
 from holter.detectors.throughput.regression import ThroughputRegressionDetector
 from holter.types import Finding, RunData
-from tests.detectors.curves import run, series, speed_curve
+from tests.support.curves import run, series, speed_curve
 
 N, AT = 3000, 1200
 

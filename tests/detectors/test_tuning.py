@@ -11,7 +11,7 @@ from holter.detectors import IncrementalState, find
 from holter.roles import MetricWithRole, Role, role_of
 from holter.tuning import MetricTuning, PlannedChange, PlannedEvent, Tuning
 from holter.types import Kind, RunData, SeriesKey
-from tests.detectors.curves import loss_curve, rank_times, run, series, speed_curve, until
+from tests.support.curves import loss_curve, rank_times, run, series, speed_curve, until
 
 
 def spiky(metric: str = "loss", *, at: int = 1500, seed: int = 0) -> RunData:

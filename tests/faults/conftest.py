@@ -2,92 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import os
-import signal
-import socket
-import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import suppress
-from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
 
-from tests.waiting import wait_for
-
-
-class CommandRunner:
-    """Begins `holter` commands, one at a time, that all write to one log."""
-
-    def __init__(self, folder: Path) -> None:
-        program = Path(__file__).with_name("command_runner.py")
-        self.log = folder / "servers.log"
-        self.port = _free_port()
-        environment = os.environ | {"XDG_DATA_HOME": str(folder), "HOLTER_PORT": str(self.port)}
-        self._process = subprocess.Popen(
-            [sys.executable, program, self.log],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=folder, env=environment,
-        )  # fmt: skip
-        self.child = 0
-
-    def begin(self, *arguments: object) -> int:
-        """Begin a command; the number of its process."""
-        self._say(json.dumps([str(argument) for argument in arguments]))
-        self.child = int(self._hear())
-        return self.child
-
-    def end(self, how: signal.Signals = signal.SIGKILL) -> int:
-        """Send the command a signal and wait for its end; its exit code, minus the signal that killed it."""
-        with suppress(ProcessLookupError):  # it has ended by itself
-            os.kill(self.child, how)
-        return self.ended()
-
-    def ended(self) -> int:
-        """Wait for the command's end; its exit code."""
-        self.child = 0
-        return int(self._hear())
-
-    def answers(self, path: str) -> int | None:
-        """The status of an answer of the server, None where there is none yet."""
-        line = HTTPConnection("127.0.0.1", self.port, timeout=30)
-        try:
-            line.request("GET", path)
-            with line.getresponse() as answer:
-                return answer.status
-        finally:
-            line.close()
-
-    def serve(self, database: str) -> None:
-        """Begin a server and wait until it is ready."""
-        self.begin("serve", "--database-url", database)
-        wait_for(lambda: self.answers("/readyz") == 200, 60)
-
-    def close(self) -> None:
-        """End whatever is there."""
-        if self.child:
-            self.end()
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.close()
-        self._process.wait(30)
-        self._process.stdout.close()
-
-    def _say(self, line: str) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.write(line + "\n")
-        self._process.stdin.flush()
-
-    def _hear(self) -> str:
-        assert self._process.stdout is not None
-        return self._process.stdout.readline()
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
+from tests.support.command_runner import CommandRunner
 
 
 @pytest.fixture

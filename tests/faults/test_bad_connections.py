@@ -20,10 +20,10 @@ import holter
 from holter.server.database import connect
 from holter.server.store import Store
 from holter.types import SeriesKey
-from tests.faults.batch_senders import BatchSender, assert_all_is_there, sending
-from tests.faults.conftest import CommandRunner
-from tests.faults.cutting_proxy import cutting_proxy
-from tests.waiting import wait_for
+from tests.support.batch_senders import BatchSender, assert_all_is_there, sending
+from tests.support.command_runner import CommandRunner
+from tests.support.cutting_proxy import cutting_proxy
+from tests.support.waiting import wait_for
 
 AWAY = float(os.environ.get("HOLTER_TEST_AWAY", "1"))
 LOSS = SeriesKey("loss")

@@ -21,7 +21,7 @@ from holter.server.store import Store
 from holter.server.store.rate_limit import PointRateLimiter
 from holter.settings.projects import QuotaSettings, RetentionSettings
 from holter.types import Batch, Column, Delivery, SeriesKey
-from tests.waiting import wait_for
+from tests.support.waiting import wait_for
 
 HOUR, DAY = 3600.0, 86_400.0
 LOSS = SeriesKey("loss")

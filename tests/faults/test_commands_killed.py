@@ -21,11 +21,11 @@ from holter.server.migrate import upgrade
 from holter.server.models import AcceptedBatch, RunRecord
 from holter.server.store import Store
 from holter.types import SeriesKey
-from tests.faults.batch_senders import BatchSender, assert_all_is_there, sending
-from tests.faults.conftest import CommandRunner
-from tests.postgres import Postgres
-from tests.stored_runs import all_rows, delivery, points_of, run_id_of
-from tests.waiting import wait_for
+from tests.support.batch_senders import BatchSender, assert_all_is_there, sending
+from tests.support.command_runner import CommandRunner
+from tests.support.postgresql import Postgres
+from tests.support.stored_runs import all_rows, delivery, points_of, run_id_of
+from tests.support.waiting import wait_for
 
 MOMENTS = 3
 """Kills of each command, at moments that are spread over the time it takes."""

@@ -16,7 +16,7 @@ from holter.server.maintenance.backup import back_up
 from holter.server.maintenance.deletion import delete_run, purge
 from holter.server.store import Store
 from holter.types import Batch, Column, Delivery, SeriesKey
-from tests.relay import Lost, Relay
+from tests.support.postgresql_relay import Lost, Relay
 
 KEYS = [SeriesKey("loss"), SeriesKey("lr")]
 ROWS = 300

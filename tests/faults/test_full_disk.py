@@ -18,11 +18,11 @@ import pytest
 
 from holter.server.database import connect
 from holter.server.store import Store
-from tests.api.running import started
-from tests.faults.batch_senders import BatchSender, assert_all_is_there, sending
-from tests.faults.conftest import CommandRunner
-from tests.postgres import Postgres
-from tests.waiting import wait_for
+from tests.support.batch_senders import BatchSender, assert_all_is_there, sending
+from tests.support.command_runner import CommandRunner
+from tests.support.postgresql import Postgres
+from tests.support.servers import started
+from tests.support.waiting import wait_for
 
 SMALL, LARGE = 12 * 2**20, 200 * 2**20
 

@@ -23,11 +23,11 @@ from holter.server.maintenance.deletion import purge
 from holter.server.migrate import upgrade
 from holter.server.store import Store
 from holter.types import SeriesKey
-from tests.faults import maintenance_program
-from tests.faults.batch_senders import BatchSender, assert_all_is_there, assert_in_numbers, sending
-from tests.faults.conftest import CommandRunner
-from tests.stored_runs import points_of
-from tests.waiting import wait_for
+from tests.support import maintenance_program
+from tests.support.batch_senders import BatchSender, assert_all_is_there, assert_in_numbers, sending
+from tests.support.command_runner import CommandRunner
+from tests.support.stored_runs import points_of
+from tests.support.waiting import wait_for
 
 Note = Callable[[str, object], None]
 ROOT = Path(__file__).parents[2]

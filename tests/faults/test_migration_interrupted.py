@@ -15,9 +15,9 @@ from sqlalchemy import Engine, inspect, text
 from holter.cli.main import main
 from holter.server.database import connect, writing
 from holter.server.migrate import MigrationError, check, upgrade
-from tests.faults import killed_migration
-from tests.postgres import Postgres
-from tests.waiting import wait_for
+from tests.support import migration_program
+from tests.support.postgresql import Postgres
+from tests.support.waiting import wait_for
 
 MOMENTS = (3, 8, 19, 30, 0)
 
@@ -40,7 +40,7 @@ def tables_of(engine: Engine) -> list[str]:
 
 
 def test_kill_9_in_the_middle_of_a_migration_leaves_nothing_half_made(without_tables: str) -> None:
-    program = [sys.executable, killed_migration.__file__, without_tables, *map(str, MOMENTS)]
+    program = [sys.executable, migration_program.__file__, without_tables, *map(str, MOMENTS)]
     done = subprocess.run(program, check=True, capture_output=True, text=True)
     assert done.stdout.split() == [str(-signal.SIGKILL)] * len(MOMENTS)
     engine = connect(without_tables)
@@ -51,7 +51,7 @@ def test_kill_9_in_the_middle_of_a_migration_leaves_nothing_half_made(without_ta
 
 
 def test_the_next_start_completes_what_was_interrupted(without_tables: str) -> None:
-    program = [sys.executable, killed_migration.__file__, without_tables, "12"]
+    program = [sys.executable, migration_program.__file__, without_tables, "12"]
     subprocess.run(program, check=True, capture_output=True)
     assert main(["db", "check", "--database-url", without_tables]) == 0
 

@@ -19,7 +19,7 @@ from holter.server.database import WAL_BYTES, connect, writing
 from holter.server.database.free_space import checkpoint
 from holter.server.database.sqlite import DatabasePathError, check_path
 from holter.server.store import Store, StoreLockedError
-from tests.faults.conftest import CommandRunner
+from tests.support.command_runner import CommandRunner
 
 
 @pytest.fixture

@@ -17,10 +17,10 @@ import psutil
 from holter.server.database import connect
 from holter.server.store import Store
 from holter.types import SeriesKey
-from tests.faults.batch_senders import BatchSender, assert_all_is_there, sending
-from tests.faults.conftest import CommandRunner
-from tests.stored_runs import delivery
-from tests.waiting import wait_for
+from tests.support.batch_senders import BatchSender, assert_all_is_there, sending
+from tests.support.command_runner import CommandRunner
+from tests.support.stored_runs import delivery
+from tests.support.waiting import wait_for
 
 SIZE = 300_000
 ROOM = 48 * 2**20

@@ -15,10 +15,10 @@ from sqlalchemy import make_url
 from holter.server.database import connect
 from holter.server.store import Store
 from holter.settings import Settings
-from tests.api.conftest import served
-from tests.faults.batch_senders import BatchSender, assert_all_is_there, sending
-from tests.postgres import Postgres, postgres
-from tests.waiting import wait_for
+from tests.support.batch_senders import BatchSender, assert_all_is_there, sending
+from tests.support.postgresql import Postgres, postgres
+from tests.support.servers import served
+from tests.support.waiting import wait_for
 
 LOCK_LOG = "BEGIN; LOCK TABLE log IN ACCESS EXCLUSIVE MODE"
 HANG_UP = (

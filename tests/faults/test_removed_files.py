@@ -13,10 +13,10 @@ from sqlalchemy.exc import OperationalError
 from holter.server.database import connect, writing
 from holter.server.store import Store
 from holter.settings import Settings
-from tests.api.conftest import served
-from tests.faults.batch_senders import BatchSender, assert_all_is_there, sending
-from tests.faults.conftest import CommandRunner
-from tests.waiting import wait_for
+from tests.support.batch_senders import BatchSender, assert_all_is_there, sending
+from tests.support.command_runner import CommandRunner
+from tests.support.servers import served
+from tests.support.waiting import wait_for
 
 SAID = "was removed or renamed"
 

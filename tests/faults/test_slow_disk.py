@@ -15,9 +15,9 @@ from holter.server.database import connect
 from holter.server.read_models.runs import RunReader
 from holter.server.store import Receipt, Store
 from holter.types import Batch, Column, Delivery, SeriesKey
-from tests.api.running import started
-from tests.faults.batch_senders import BatchSender
-from tests.waiting import wait_for
+from tests.support.batch_senders import BatchSender
+from tests.support.servers import started
+from tests.support.waiting import wait_for
 
 CLIENTS = 64
 FLUSHES = 12

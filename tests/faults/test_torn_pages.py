@@ -18,7 +18,7 @@ from holter.server.database import connect, writing
 from holter.server.store import CorruptDataError, Store
 from holter.settings import Settings
 from holter.types import Batch, Column, Delivery, SeriesKey
-from tests.api.conftest import served
+from tests.support.servers import served
 
 ROWS = 200
 PAGE = 8192

@@ -25,12 +25,12 @@ from sqlalchemy import event
 from holter.server.database import connect, writing
 from holter.server.store import Store
 from holter.settings import Settings
-from tests.api.conftest import served
-from tests.channels.receivers import SlackServer, slack
-from tests.faults.batch_senders import BatchSender, assert_all_is_there, sending
-from tests.faults.conftest import CommandRunner
-from tests.postgres import Postgres
-from tests.waiting import wait_for
+from tests.support.batch_senders import BatchSender, assert_all_is_there, sending
+from tests.support.command_runner import CommandRunner
+from tests.support.postgresql import Postgres
+from tests.support.receivers import SlackServer, slack
+from tests.support.servers import served
+from tests.support.waiting import wait_for
 
 __all__ = ["slack"]
 AWAY = float(os.environ.get("HOLTER_TEST_AWAY", "3"))

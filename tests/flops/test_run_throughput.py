@@ -15,7 +15,7 @@ from holter.flops.levels import CurveLevel
 from holter.flops.shape_from_config import parse_shape
 from holter.flops.throughput import describe_formula, matching_formula, throughput_json
 from holter.types import ConfigValue, Diagnostic, FloatArray, RunData, Severity
-from tests.flops.runs import LLAMA3_8B, MEGATRON_8B, NANOGPT, run, series
+from tests.support.model_runs import LLAMA3_8B, MEGATRON_8B, NANOGPT, run, series
 
 N = 200
 

@@ -13,7 +13,7 @@ from holter.flops.hardware import batch_of, devices_of, precision_of, recomputed
 from holter.flops.launch_settings import LaunchSettings, settings_of_attempt
 from holter.flops.shape_from_config import parse_shape
 from holter.types import ConfigKey, ConfigValue
-from tests.flops import runs as made
+from tests.support import model_runs as made
 
 LLAMA3_8B = ModelShape(
     layers=32, hidden=4096, heads=32, kv_heads=8, head_width=128, ffn=14336, vocabulary=128256, sequence=8192,

@@ -25,7 +25,7 @@ from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
-from tests.waiting import wait_for
+from tests.support.waiting import wait_for
 
 
 class Slack:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.api.conftest import holter, quiet_surroundings, serve
+from tests.support.servers import holter, quiet_surroundings, serve
 
 __all__ = ["holter", "quiet_surroundings", "serve"]
 

@@ -31,10 +31,18 @@ from holter.server.maintenance.downsampling import downsample_run
 from holter.server.maintenance.horizon import load_horizon
 from holter.server.models import PlannedEventRow, RunRecord
 from holter.server.store import Store
-from tests.api.running import Printed
-from tests.import_export.exported_runs import COMPLETE, import_into, odd_run, random_batches, write_export
-from tests.stored_runs import LOSS, RANKED, add_incident, delivery, metadata_of, points_of, run_id_of
-from tests.stores import running
+from tests.support.exported_runs import COMPLETE, import_into, odd_run, random_batches, write_export
+from tests.support.servers import Printed
+from tests.support.stored_runs import (
+    LOSS,
+    RANKED,
+    add_incident,
+    delivery,
+    metadata_of,
+    points_of,
+    run_id_of,
+    running_store,
+)
 
 NUMBERS = count()
 
@@ -53,7 +61,7 @@ def other(sqlite_template: Path, tmp_path: Path) -> Iterator[Engine]:
 def test_export_and_import_are_lossless_and_idempotent(
     engine: Engine, other: Engine, form: str, tmp_path: Path
 ) -> None:
-    with running(engine) as store:
+    with running_store(engine) as store:
         run_id = odd_run(store)
     with writing(engine) as connection:
         connection.execute(update(RunRecord).where(RunRecord.id == run_id).values(finished_at=5.0))
@@ -74,14 +82,14 @@ def test_export_and_import_are_lossless_and_idempotent(
     before = points_of(other, run_id_of(other, "a"))
     assert import_into(other, file, project="llm").duplicate
     assert points_of(other, run_id_of(other, "a")) == before
-    with running(other) as store:  # and the run goes on
+    with running_store(other) as store:  # and the run goes on
         again = store.accept(delivery(np.array([601]), {LOSS: np.array([1.0])}, batch_id="on", attempt="8"))
         assert again.attempt == 8
 
 
 def test_downsampled_run_is_imported_as_downsampled(engine: Engine, other: Engine, tmp_path: Path) -> None:
     steps = np.arange(20_000)
-    with running(engine) as store:
+    with running_store(engine) as store:
         run_id = store.accept(delivery(steps, {LOSS: np.cos(steps)}, batch_id="0")).run_id
         add_incident(engine, run_id, start=100, end=140)
         downsample_run(engine, run_id, 100, 1.7e9)
@@ -94,7 +102,7 @@ def test_downsampled_run_is_imported_as_downsampled(engine: Engine, other: Engin
 
 
 def test_import_does_not_change_a_run_of_the_same_name(engine: Engine, tmp_path: Path) -> None:
-    with running(engine) as store:
+    with running_store(engine) as store:
         run_id = odd_run(store)
     file = write_export(engine, run_id, "json", tmp_path / "a.json")
     with pytest.raises(
@@ -108,10 +116,10 @@ def test_import_does_not_change_a_run_of_the_same_name(engine: Engine, tmp_path:
 def test_interrupted_import_is_continued(
     engine: Engine, other: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with running(engine) as store:
+    with running_store(engine) as store:
         run_id = odd_run(store)
     file = write_export(engine, run_id, "parquet", tmp_path / "a.parquet")
-    with running(other) as store:
+    with running_store(other) as store:
         accept, taken = store.accept, count()
         with monkeypatch.context() as patch:
             patch.setattr(store, "accept", lambda one: accept(one) if next(taken) < 1 else store.nothing())
@@ -124,7 +132,7 @@ def test_interrupted_import_is_continued(
 
 def test_long_series_is_exported_in_parts(engine: Engine, other: Engine, tmp_path: Path) -> None:
     size = PIECE_POINTS * 2 + 17
-    with running(engine) as store:
+    with running_store(engine) as store:
         steps = np.arange(size)
         store.accept(delivery(steps, {LOSS: np.cos(steps)}, batch_id="0"))
         store.compact()
@@ -147,7 +155,7 @@ def test_random_runs_survive_export_and_import(
     engine: Engine, tmp_path: Path, batches: list, form: str
 ) -> None:
     name = f"run-{next(NUMBERS)}"
-    with running(engine) as store:
+    with running_store(engine) as store:
         for at, (attempt, steps, values, times) in enumerate(batches):
             one = delivery(steps, values, batch_id=str(at), times=times, run=name, attempt=attempt)
             run_id = store.accept(one).run_id
@@ -166,7 +174,7 @@ def test_random_runs_survive_export_and_import(
 
 
 def test_parquet_file_is_a_plain_table_with_metadata(engine: Engine, tmp_path: Path) -> None:
-    with running(engine) as store:
+    with running_store(engine) as store:
         run_id = odd_run(store)
     file = write_export(engine, run_id, "parquet", tmp_path / "a.parquet")
     table = parquet.read_table(file)
@@ -219,7 +227,7 @@ def test_invalid_file_is_refused_with_the_location(
 def test_truncated_or_damaged_file_is_rejected(
     sqlite_engine: Engine, other: Engine, tmp_path: Path, form: str
 ) -> None:
-    with running(sqlite_engine) as store:
+    with running_store(sqlite_engine) as store:
         run_id = odd_run(store)
     whole = write_export(sqlite_engine, run_id, form, tmp_path / "a").read_bytes()
     for size in (len(whole) // 3, len(whole) - 5):
@@ -229,7 +237,7 @@ def test_truncated_or_damaged_file_is_rejected(
 
 
 def test_reformatted_json_document_is_imported(sqlite_engine: Engine, other: Engine, tmp_path: Path) -> None:
-    with running(sqlite_engine) as store:
+    with running_store(sqlite_engine) as store:
         run_id = odd_run(store)
     file = write_export(sqlite_engine, run_id, "json", tmp_path / "a.json")
     file.write_text(json.dumps(json.loads(file.read_text()), indent=1))
@@ -240,7 +248,7 @@ def test_reformatted_json_document_is_imported(sqlite_engine: Engine, other: Eng
 def test_export_and_import_commands_report_results(
     holter: Printed, sqlite_engine: Engine, sqlite_url: str, tmp_path: Path
 ) -> None:
-    with running(sqlite_engine) as store:
+    with running_store(sqlite_engine) as store:
         odd_run(store)
     where = ("--database-url", sqlite_url)
     file = tmp_path / "a.parquet"
@@ -261,7 +269,7 @@ def test_export_and_import_commands_report_results(
 def test_dry_run_describes_a_file_and_stores_nothing(
     holter: Printed, sqlite_engine: Engine, tmp_path: Path
 ) -> None:
-    with running(sqlite_engine) as store:
+    with running_store(sqlite_engine) as store:
         run_id = odd_run(store)
     add_incident(sqlite_engine, run_id, start=100, end=140)
     file = write_export(sqlite_engine, run_id, "parquet", tmp_path / "a.parquet")
@@ -277,7 +285,7 @@ def test_dry_run_describes_a_file_and_stores_nothing(
 def test_export_gets_its_name_when_complete(
     holter: Printed, sqlite_engine: Engine, sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with running(sqlite_engine) as store:
+    with running_store(sqlite_engine) as store:
         odd_run(store)
     file = tmp_path / "a.csv"
     file.write_text("what was there before")
@@ -300,7 +308,7 @@ def test_export_gets_its_name_when_complete(
 
 
 def test_exports_are_read_by_other_programs_as_they_are(sqlite_engine: Engine, tmp_path: Path) -> None:
-    with running(sqlite_engine) as store:
+    with running_store(sqlite_engine) as store:
         run_id = odd_run(store)
     expected = Store(sqlite_engine).read(run_id)[LOSS]
     frames = {
@@ -320,7 +328,7 @@ def test_exports_are_read_by_other_programs_as_they_are(sqlite_engine: Engine, t
 def test_modified_export_with_original_metadata_is_refused(
     sqlite_engine: Engine, other: Engine, tmp_path: Path
 ) -> None:
-    with running(sqlite_engine) as store:
+    with running_store(sqlite_engine) as store:
         run_id = odd_run(store)
     whole = parquet.read_table(write_export(sqlite_engine, run_id, "parquet", tmp_path / "whole.parquet"))
     some = whole.filter(pc.less(whole["step"], 100))

@@ -32,12 +32,19 @@ from holter.server.import_export.import_targets import (
 from holter.server.models import AnalysisRow, IncidentRow, RunRecord, UnreadableRow
 from holter.server.store import Store
 from holter.settings import Settings
-from tests.api.conftest import Serve
-from tests.api.running import Printed, started
-from tests.import_export.exported_runs import COMPLETE, odd_run, random_batches, write_export
-from tests.stored_runs import LOSS, RANKED, add_incident, delivery, metadata_of, points_of, run_id_of
-from tests.stores import running
-from tests.waiting import wait_for
+from tests.support.exported_runs import COMPLETE, odd_run, random_batches, write_export
+from tests.support.servers import Printed, Serve, started
+from tests.support.stored_runs import (
+    LOSS,
+    RANKED,
+    add_incident,
+    delivery,
+    metadata_of,
+    points_of,
+    run_id_of,
+    running_store,
+)
+from tests.support.waiting import wait_for
 
 NUMBERS = count()
 Running = tuple[ServerContext, str]
@@ -46,7 +53,7 @@ Running = tuple[ServerContext, str]
 @pytest.fixture
 def source(sqlite_engine: Engine, tmp_path: Path) -> Path:
     """A folder with an exported run in each form; it has an incident with a history."""
-    with running(sqlite_engine) as store:
+    with running_store(sqlite_engine) as store:
         run_id = odd_run(store)
     add_incident(sqlite_engine, run_id, start=100, end=140)
     for form in FORMATS:
@@ -149,7 +156,9 @@ def test_interrupted_import_is_marked_and_continued(
             pytest.raises(ServerUnavailableError, match="repeat the same command to continue"),
         ):
             sender.file(source / "a.parquet")
-    assert notes(context.engine) == ["the run was not imported completely: repeat the same import to continue"]
+    assert notes(context.engine) == [
+        "the run was not imported completely: repeat the same import to continue"
+    ]
     page = httpx.get(f"{address}/api/v1/runs").json()["runs"][0]["id"]
     detail = httpx.get(f"{address}/api/v1/runs/{page}").json()
     assert detail["unreadable"][0]["source"] == "holter import"
@@ -297,7 +306,7 @@ def test_the_command_finds_the_server_that_has_the_file(
 def test_lock_owner_without_address_is_named(
     holter: Printed, source: Path, sqlite_url: str, sqlite_engine: Engine
 ) -> None:
-    with running(sqlite_engine):
+    with running_store(sqlite_engine):
         code, _, complaint = holter("import", source / "a.csv", "--database-url", sqlite_url)
     assert (code, "in use by another Holter server (process" in complaint) == (1, True)
 
@@ -341,7 +350,7 @@ def test_random_runs_survive_import_and_export_through_a_server(
 ) -> None:
     context, address = live
     name = f"run-{next(NUMBERS)}"
-    with running(sqlite_engine) as store:
+    with running_store(sqlite_engine) as store:
         for at, (attempt, steps, values, times) in enumerate(batches):
             one = delivery(steps, values, batch_id=str(at), times=times, run=name, attempt=attempt)
             run_id = store.accept(one).run_id
@@ -359,7 +368,7 @@ def test_random_runs_survive_import_and_export_through_a_server(
     assert points_of(context.engine, there) == points_of(sqlite_engine, run_id)
     back = httpx.get(f"{address}/api/v1/runs/{done.run_id}/export", params={"format": form}, timeout=60)
     (tmp_path / f"back.{form}").write_bytes(back.content)
-    with running(sqlite_engine) as store:
+    with running_store(sqlite_engine) as store:
         here = LocalImportTarget(ImportContext(engine=sqlite_engine, store=store))
         again = here.file(tmp_path / f"back.{form}", project=f"back {uuid4().hex}", run=f"{name} again")
     assert points_of(sqlite_engine, run_id_of(sqlite_engine, again.run)) == points_of(sqlite_engine, run_id)

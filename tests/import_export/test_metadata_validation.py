@@ -17,15 +17,14 @@ from holter.server.import_export.import_targets import LocalImportTarget
 from holter.server.import_export.run_metadata import export_metadata
 from holter.server.import_export.validation import validate_metadata
 from holter.server.models import PlannedEventRow, RunRecord
-from tests.import_export.exported_runs import odd_run, write_export
-from tests.stored_runs import add_incident
-from tests.stores import running
+from tests.support.exported_runs import odd_run, write_export
+from tests.support.stored_runs import add_incident, running_store
 
 
 @pytest.fixture
 def about(sqlite_engine: Engine) -> dict[str, Any]:
     """What an export says of a run that has everything."""
-    with running(sqlite_engine) as store:
+    with running_store(sqlite_engine) as store:
         run_id = odd_run(store)
     add_incident(sqlite_engine, run_id, start=100, end=140)
     with writing(sqlite_engine) as connection:
@@ -84,14 +83,14 @@ def test_invalid_metadata_is_named(
 
 
 def test_unstorable_metadata_leaves_nothing(engine: Engine, sqlite_engine: Engine, tmp_path: Path) -> None:
-    with running(sqlite_engine) as store:
+    with running_store(sqlite_engine) as store:
         run_id = odd_run(store, "twice")
     file = write_export(sqlite_engine, run_id, "json", tmp_path / "twice.json")
     head, _, rest = file.read_text().partition("\n")
     said = json.loads(head + "]}")
     said["run"]["attempts"] *= 2  # each is there once
     file.write_text(json.dumps(said | {"series": []})[:-2] + "\n" + rest)
-    with running(engine) as store, pytest.raises(ImportRefusedError, match="cannot store its content"):
+    with running_store(engine) as store, pytest.raises(ImportRefusedError, match="cannot store its content"):
         LocalImportTarget(ImportContext(engine=engine, store=store)).file(file, run="other")
     with reading(engine) as connection:
         assert connection.scalar(select(func.count()).where(RunRecord.name == "other")) == 0

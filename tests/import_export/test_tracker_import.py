@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import Engine, select
 
 from holter.ingest.offline.tracker_runs import build_series
-from holter.ingest.trackers import collection_at
+from holter.ingest.trackers import find_collection
 from holter.server.database import connect, reading
 from holter.server.import_export import ImportContext
 from holter.server.import_export.import_targets import HttpImportTarget, LocalImportTarget, ServerAddress
@@ -23,19 +23,17 @@ from holter.server.models import ConfigRow, Project, RunRecord
 from holter.server.store import Store
 from holter.settings import Settings
 from holter.types import Series, SeriesKey
-from tests.api.conftest import Serve
-from tests.api.running import Printed
-from tests.stored_runs import delivery
-from tests.stores import running
+from tests.support.servers import Printed, Serve
+from tests.support.stored_runs import delivery, running_store
 
 SOURCES = ["mlflow.db", "mlruns", "trackio", "neptune"]
 LOSS = SeriesKey("train/loss")
 
 
 def bring(engine: Engine, path: Path, *, project: str | None = None) -> list[TrackerImportResult]:
-    collection = collection_at(path)
+    collection = find_collection(path)
     assert collection is not None
-    with running(engine) as store:
+    with running_store(engine) as store:
         here = LocalImportTarget(ImportContext(engine=engine, store=store))
         return list(import_collection(collection, path, here.run, project=project))
 
@@ -47,9 +45,9 @@ def stored(engine: Engine, project: str, run: str) -> dict[SeriesKey, Series]:
 
 
 def of_source(path: Path) -> list[dict[SeriesKey, Series]]:
-    collection = collection_at(path)
+    collection = find_collection(path)
     assert collection is not None
-    found = [build_series(run.read())[0].series() for run in collection.runs(path) if not run.why_not]
+    found = [build_series(run.read())[0].series() for run in collection.runs(path) if not run.skip_reason]
     return [series for series in found if series]
 
 
@@ -87,7 +85,7 @@ def test_tracker_import_is_complete_and_idempotent(engine: Engine, tracker_files
 def test_tracker_import_through_a_server_equals_a_local_one(
     engine: Engine, database_url: str, serve: Serve, tracker_files: Path, tmp_path: Path, name: str
 ) -> None:
-    collection = collection_at(tracker_files / name)
+    collection = find_collection(tracker_files / name)
     assert collection is not None
     expected = of_source(tracker_files / name)
     with (
@@ -126,7 +124,7 @@ def config_of(engine: Engine, public_id: str) -> tuple[object, object]:
 def test_new_points_are_added_through_a_server(
     sqlite_engine: Engine, sqlite_url: str, serve: Serve, tracker_files: Path
 ) -> None:
-    collection = collection_at(tracker_files / "mlflow.db")
+    collection = find_collection(tracker_files / "mlflow.db")
     assert collection is not None
     bring(sqlite_engine, tracker_files / "mlflow.db")
     with sqlite3.connect(tracker_files / "mlflow.db") as writer:
@@ -161,7 +159,7 @@ def test_tracker_runs_of_one_name_keep_distinct_names(sqlite_engine: Engine, tra
 
 
 def test_unrelated_run_of_the_same_name_is_unchanged(sqlite_engine: Engine, tracker_files: Path) -> None:
-    with running(sqlite_engine) as store:
+    with running_store(sqlite_engine) as store:
         store.accept(delivery(np.arange(3), {LOSS: np.arange(3.0)}, batch_id="0", run="base"))
     names = [one.run for one in bring(sqlite_engine, tracker_files / "trackio") if not one.reason]
     assert names[0].startswith("base ")
@@ -205,9 +203,9 @@ def test_end_times_come_from_the_tracker(sqlite_engine: Engine, tracker_files: P
 
 
 def test_interrupted_import_is_continued(sqlite_engine: Engine, tracker_files: Path) -> None:
-    collection = collection_at(tracker_files / "mlruns")
+    collection = find_collection(tracker_files / "mlruns")
     assert collection is not None
-    with running(sqlite_engine) as store:
+    with running_store(sqlite_engine) as store:
         here = LocalImportTarget(ImportContext(engine=sqlite_engine, store=store))
         part = next(iter(import_collection(collection, tracker_files / "mlruns", here.run)))
     whole = bring(sqlite_engine, tracker_files / "mlruns")
@@ -227,7 +225,7 @@ def test_downsampled_points_are_not_restored_by_import(sqlite_engine: Engine, tm
     assert taken.points == 20_000
     with reading(sqlite_engine) as connection:
         run_id = connection.execute(select(RunRecord.id)).scalar_one()
-    with running(sqlite_engine) as store:
+    with running_store(sqlite_engine) as store:
         downsample_run(sqlite_engine, run_id, 100, 2e9)
         assert store.check() == []
     assert load_horizon(sqlite_engine, run_id) is not None

@@ -13,12 +13,23 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from holter.ingest.offline.tracker_runs import build_series, explain_tracker_runs, read_tracker_runs
+from holter.ingest.offline.tracker_runs import (
+    MAX_BATCH_POINTS,
+    build_series,
+    explain_tracker_runs,
+    read_tracker_runs,
+    row_batches,
+)
 from holter.ingest.redaction import without_private
-from holter.ingest.trackers import COLLECTIONS, collection_at
-from holter.ingest.trackers.base import CollectionError, Contents, KeptRun, Logged
-from holter.ingest.trackers.row_order import LARGEST_BATCH, batches
-from holter.ingest.trackers.run_config import config_of, read_text
+from holter.ingest.trackers import COLLECTIONS, find_collection
+from holter.ingest.trackers.base import (
+    CollectionError,
+    LoggedSeries,
+    RunContents,
+    TrackerRun,
+    bounded_config,
+    parse_text_value,
+)
 from holter.types import ConfigKey, Series, SeriesKey
 
 START = 1_700_000_000.0
@@ -26,8 +37,8 @@ GRAD = SeriesKey("grad_norm")
 fuzzing = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 
 
-def runs(path: Path) -> dict[str, KeptRun]:
-    collection = collection_at(path)
+def runs(path: Path) -> dict[str, TrackerRun]:
+    collection = find_collection(path)
     assert collection is not None
     return {
         f"{run.name}#{at}" if run.name == "baseline" else run.name: run
@@ -35,15 +46,15 @@ def runs(path: Path) -> dict[str, KeptRun]:
     }
 
 
-def baseline(path: Path) -> KeptRun:
+def baseline(path: Path) -> TrackerRun:
     """The first of the two runs of that name."""
     return min(
         (run for name, run in runs(path).items() if name.startswith("baseline")),
-        key=lambda run: run.began or 0,
+        key=lambda run: run.started or 0,
     )
 
 
-def series(run: KeptRun) -> dict[SeriesKey, Series]:
+def series(run: TrackerRun) -> dict[SeriesKey, Series]:
     return build_series(run.read())[0].series()
 
 
@@ -72,7 +83,7 @@ def content(path: Path) -> dict[str, tuple[str, int]]:
     ],
 )
 def test_tracker_is_recognised_by_the_files_at_a_path(tracker_files: Path, name: str, kind: str) -> None:
-    claims = [one.name for one in COLLECTIONS if one.holds(tracker_files / name)]
+    claims = [one.name for one in COLLECTIONS if one.matches(tracker_files / name)]
     assert claims == [kind]
 
 
@@ -117,9 +128,14 @@ def test_mlflows_measurements_of_the_machine_count_steps_of_their_own(tracker_fi
 def test_mlflows_runs_have_experiments_times_and_states(tracker_files: Path, name: str) -> None:
     found = runs(tracker_files / name)
     run = baseline(tracker_files / name)
-    assert (run.project, run.began, run.ended, run.over) == ("llm pretraining", START, START + 200, True)
-    assert [one.why_not for one in found.values() if one.why_not] == ["deleted in MLflow"]
-    assert (found["running"].project, found["running"].over, found["running"].ended) == (
+    assert (run.project, run.started, run.ended, run.is_finished) == (
+        "llm pretraining",
+        START,
+        START + 200,
+        True,
+    )
+    assert [one.skip_reason for one in found.values() if one.skip_reason] == ["deleted in MLflow"]
+    assert (found["running"].project, found["running"].is_finished, found["running"].ended) == (
         "Default",
         False,
         None,
@@ -151,7 +167,7 @@ def test_trackios_points_and_config_are_read(tracker_files: Path) -> None:
     with sqlite3.connect(f"file:{tracker_files / 'trackio/llm.db'}?immutable=1", uri=True) as database:
         (first,) = database.execute("SELECT min(timestamp) FROM metrics WHERE run_name = 'base'").fetchone()
     database.close()
-    assert base.began == pytest.approx(np.datetime64(first[:-6]).astype("int64") / 1e6, abs=1e-6)
+    assert base.started == pytest.approx(np.datetime64(first[:-6]).astype("int64") / 1e6, abs=1e-6)
     config, private = without_private(base.read().config)
     assert {key.name: value for key, value in config.items()} == {
         "num_layers": 12,
@@ -236,7 +252,7 @@ def test_bad_lines_of_a_metric_file_are_skipped(tracker_files: Path) -> None:
 def test_metadata_cannot_execute_code(tracker_files: Path, tmp_path: Path) -> None:
     (meta,) = [file for file in (tracker_files / "mlruns").glob("*/meta.yaml") if "llm" in file.read_text()]
     meta.write_text(f"!!python/object/apply:os.system ['touch {tmp_path / 'ran'}']\n")
-    list(collection_at(tracker_files / "mlruns").runs(tracker_files / "mlruns"))  # type: ignore[union-attr]
+    list(find_collection(tracker_files / "mlruns").runs(tracker_files / "mlruns"))  # type: ignore[union-attr]
     assert not (tmp_path / "ran").exists()
 
 
@@ -295,8 +311,8 @@ def test_unexpected_sqlite_types_are_read(tracker_files: Path) -> None:
     with closing(sqlite3.connect(tracker_files / "mlflow.db")) as database, database:
         database.execute("UPDATE runs SET name = 7, start_time = 'yesterday', end_time = ? ", (2**62,))
         database.execute("UPDATE tags SET value = 3 WHERE key = 'mlflow.runName'")
-    run = next(run for run in runs(tracker_files / "mlflow.db").values() if not run.why_not)
-    assert (run.name, run.began, run.ended) == ("7", None, None)
+    run = next(run for run in runs(tracker_files / "mlflow.db").values() if not run.skip_reason)
+    assert (run.name, run.started, run.ended) == ("7", None, None)
     assert build_series(run.read())[0].series()
     with closing(sqlite3.connect(tracker_files / "trackio" / "llm.db")) as database, database:
         database.execute("UPDATE metrics SET run_name = X'FF41', metrics = '{'")
@@ -306,12 +322,12 @@ def test_unexpected_sqlite_types_are_read(tracker_files: Path) -> None:
 
 
 def _read_everything(file: Path) -> None:
-    collection = collection_at(file)
+    collection = find_collection(file)
     if collection is None:
         return
     try:
         for run in collection.runs(file):
-            list(batches(run.read()))
+            list(row_batches(run.read()))
     except (CollectionError, OSError):
         pass
 
@@ -320,23 +336,23 @@ def test_the_order_of_logging_is_found_again_and_batches_are_bounded() -> None:
     size = 100_000
     steps, times = np.arange(size), START + np.arange(size) / 4
     logged = [
-        Logged(SeriesKey(name), steps[::-1].copy(), times[::-1].copy(), values)
+        LoggedSeries(SeriesKey(name), steps[::-1].copy(), times[::-1].copy(), values)
         for name, values in (("a", steps[::-1] * 1.0), ("b", steps[::-1] * 2.0))
     ]
-    pieces = list(batches(Contents(logged=logged)))
-    assert max(piece.points for piece in pieces) <= LARGEST_BATCH
+    pieces = list(row_batches(RunContents(logged=logged)))
+    assert max(piece.points for piece in pieces) <= MAX_BATCH_POINTS
     assert np.array_equal(np.concatenate([piece.steps for piece in pieces]), steps)
     assert all(column.rows is None for piece in pieces for column in piece.columns)
 
 
 def test_tracker_runs_are_read_and_explained_individually(tracker_files: Path) -> None:
-    collection = collection_at(tracker_files / "mlflow.db")
+    collection = find_collection(tracker_files / "mlflow.db")
     assert collection is not None
     gathered = dict(read_tracker_runs(tracker_files / "mlflow.db", collection, until_step=5))
     assert gathered["running"].points == 4
     assert gathered["running"].data.config[ConfigKey("mlflow.status")] == {0: "RUNNING"}
     told = {one.run: one for one in explain_tracker_runs(tracker_files / "mlflow.db", collection)}
-    assert told["Default/deleted one"].why_not == "deleted in MLflow"
+    assert told["Default/deleted one"].skip_reason == "deleted in MLflow"
     assert told["Default/running"].points == {SeriesKey("loss"): 4}
     assert told["Default/running"].last_step == 3
 
@@ -355,8 +371,8 @@ def test_tracker_runs_are_read_and_explained_individually(tracker_files: Path) -
     ],
 )
 def test_settings_kept_as_text_are_what_they_were(text: str, value: object) -> None:
-    assert read_text(text) == value
-    assert type(read_text(text)) is type(value)
+    assert parse_text_value(text) == value
+    assert type(parse_text_value(text)) is type(value)
 
 
 @pytest.mark.parametrize(
@@ -375,7 +391,7 @@ def test_settings_kept_as_text_are_what_they_were(text: str, value: object) -> N
     ],
 )
 def test_settings_naming_people_machines_or_secrets_are_withheld(name: str) -> None:
-    assert without_private(config_of([(name, "x")])) == ({}, [name])
+    assert without_private(bounded_config([(name, "x")])) == ({}, [name])
 
 
 @pytest.mark.parametrize(
@@ -383,27 +399,27 @@ def test_settings_naming_people_machines_or_secrets_are_withheld(name: str) -> N
     ["num_tokens", "max_token", "tokens", "keyword", "hostile", "username_embedding_dim", "ghost", "n_heads"],
 )
 def test_similar_settings_are_retained(name: str) -> None:
-    assert without_private(config_of([(name, 7)]))[1] == []
+    assert without_private(bounded_config([(name, 7)]))[1] == []
 
 
 def test_secret_values_are_withheld_and_versions_are_not() -> None:
     said = [("note", "hf_" + "a" * 30), ("other", "0f" * 20), ("mlflow.source.git.commit", "0f" * 20)]
-    assert without_private(config_of(said))[1] == ["note", "other"]
+    assert without_private(bounded_config(said))[1] == ["note", "other"]
 
 
 def test_unstorable_numbers_are_imported_as_text() -> None:
-    found = config_of([("inf", math.inf), ("nan", math.nan), ("large", 10**30), ("list", ["a", 1])])
+    found = bounded_config([("inf", math.inf), ("nan", math.nan), ("large", 10**30), ("list", ["a", 1])])
     assert [found[ConfigKey(name)] for name in ("inf", "nan", "large")] == ["inf", "nan", str(10**30)]
     assert found[ConfigKey("list")] == '["a", 1]'
 
 
 @pytest.mark.parametrize("name", ["password", "wandb.api_key", "user_id", "db/access_token"])
 def test_numeric_secret_is_withheld(name: str) -> None:
-    assert without_private(config_of([(name, 12345)])) == ({}, [name])
+    assert without_private(bounded_config([(name, 12345)])) == ({}, [name])
 
 
 def test_settings_beyond_bounds_are_marked() -> None:
-    found = config_of([("long", "x" * 5000), *((f"s{at}", at) for at in range(2500))])
+    found = bounded_config([("long", "x" * 5000), *((f"s{at}", at) for at in range(2500))])
     assert str(found[ConfigKey("long")]).endswith("x…")
     assert len(str(found[ConfigKey("long")])) == 2000
     assert found[ConfigKey("import.settings_left_out")] == 501

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from holter.detectors.launch_checks import run_launch_checks
 from holter.ingest import formats
 from holter.ingest.csv.csv_log import CsvLog
-from holter.ingest.offline.tracker_runs import read_tracker_runs
-from holter.ingest.trackers import collection_at
-from holter.ingest.trackers.base import CollectionError, Contents
-from holter.ingest.trackers.row_order import batches
+from holter.ingest.offline.tracker_runs import read_tracker_runs, row_batches
+from holter.ingest.trackers import find_collection
+from holter.ingest.trackers.base import CollectionError, RunContents
 from holter.ingest.wandb.chart_csv import parse_header
 from holter.types import ConfigKey, SeriesKey
 
@@ -32,16 +31,16 @@ def columns(axis: str, *curves: str) -> str:
     return ",".join(f'"{name}"' for name in names) + "\n"
 
 
-def runs(path: Path, text: str) -> dict[str, Contents]:
+def runs(path: Path, text: str) -> dict[str, RunContents]:
     file = path / "wandb_export_2026-01-31T12_00_00.000+01_00.csv"
     file.write_text(text)
-    collection = collection_at(file)
+    collection = find_collection(file)
     assert collection is not None
     assert collection.name == "wandb-csv"
     return {run.name: run.read() for run in collection.runs(file)}
 
 
-def points(contents: Contents, metric: str, **labels: str) -> list[tuple[int, str]]:
+def points(contents: RunContents, metric: str, **labels: str) -> list[tuple[int, str]]:
     (found,) = [one for one in contents.logged if one.key == SeriesKey(metric, tuple(labels.items()))]
     return list(zip(found.steps.tolist(), map(repr, found.values.tolist()), strict=True))
 
@@ -117,7 +116,7 @@ def test_of_several_runs_with_several_metrics_the_last_part_is_the_metric() -> N
 )
 def test_other_tables_are_no_exports(header: str, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(f"{header}\n1,2,3\n")
-    assert collection_at(tmp_path / "a.csv") is None
+    assert find_collection(tmp_path / "a.csv") is None
 
 
 def test_csv_with_a_bar_in_a_column_name_is_a_log() -> None:
@@ -136,12 +135,12 @@ def test_a_damaged_export_is_read_as_far_as_it_can_be(tmp_path: Path, data: st.D
         damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
     file = tmp_path / "damaged.csv"
     file.write_bytes(damaged[: data.draw(st.integers(0, len(damaged)))])
-    collection = collection_at(file)
+    collection = find_collection(file)
     if collection is None:
         return
     try:
         for run in collection.runs(file):
-            list(batches(run.read()))
+            list(row_batches(run.read()))
     except CollectionError:
         pass
 
@@ -149,7 +148,7 @@ def test_a_damaged_export_is_read_as_far_as_it_can_be(tmp_path: Path, data: st.D
 def test_sampled_run_has_a_diagnostic(tmp_path: Path) -> None:
     file = tmp_path / "export.csv"
     file.write_text(TWO)
-    collection = collection_at(file)
+    collection = find_collection(file)
     assert collection is not None
     sampled = {name: run_launch_checks(found.data) for name, found in read_tracker_runs(file, collection)}
     assert [(one.code, one.attempt) for one in sampled["a - b"]] == [("sampled-history", 0)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from holter.cli.report.logs import ADVICE, lines, summary
+from holter.cli.report.logs import MISSING_FORMAT_ADVICE, describe_files, summarize_files
 from holter.ingest import formats
 from holter.ingest.offline.explain import FileReport, explain_files
 from holter.ingest.offline.read_run import read_run
@@ -61,8 +61,8 @@ def test_people_read_a_paragraph_for_each_log_and_a_line_for_the_rest(tmp_path: 
     for number in range(5):
         (tmp_path / f"notes{number}.txt").write_text("buy milk\n")
     files = explain_files(tmp_path)
-    assert summary(files) == "1 csv of 6 files"
-    assert list(lines(files, tmp_path)) == [
+    assert summarize_files(files) == "1 csv of 6 files"
+    assert list(describe_files(files, tmp_path)) == [
         f"log.csv: csv, run {tmp_path.name}, 2 series, 4 points, steps 1 to 2",
         "    loss (loss) 2, lr (learning rate) 2",
         "not read: notes0.txt, notes1.txt, notes2.txt ... (5): no line names a step together with a loss",
@@ -71,13 +71,13 @@ def test_people_read_a_paragraph_for_each_log_and_a_line_for_the_rest(tmp_path: 
 
 def test_who_has_nothing_readable_is_reported_what_always_is(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("buy milk\n")
-    assert list(lines(explain_files(tmp_path), tmp_path))[-1] == ADVICE
+    assert list(describe_files(explain_files(tmp_path), tmp_path))[-1] == MISSING_FORMAT_ADVICE
 
 
 def test_lines_that_no_format_knows_suggest_what_a_user_can_add(tmp_path: Path) -> None:
     text = "".join(f"[ACME] it#{at}0 of 80 > L1 2.{at}, gn 1.{at}\n" for at in range(9))
     (tmp_path / "job.out").write_text("loading\n" * 20_000 + text)
-    result = list(lines(explain_files(tmp_path), tmp_path))
+    result = list(describe_files(explain_files(tmp_path), tmp_path))
     assert result[0] == "not read: job.out (1): no line names a step together with a loss"
     start = result.index("job.out repeats a line with numbers; to read it, put into holter.toml:")
     (tmp_path / "holter.toml").write_text("\n".join(line.strip() for line in result[start + 1 : -1]))
@@ -94,7 +94,7 @@ def test_thousands_of_files_are_summed_up_and_those_with_trouble_reported(tmp_pa
         (folder / f"{number:03d}.csv").write_text(f"step,loss\n1,2.5\n{broken}")
         (folder / f"{number:03d}.txt").write_text("buy milk\n")
     files = explain_files(tmp_path)
-    result = list(lines(files, tmp_path))
+    result = list(describe_files(files, tmp_path))
     assert len(result) < 60
     assert "and 279 more: 279 csv; 56 runs, 279 points" in result
     assert any(line.startswith("run059/299.csv") for line in result)
@@ -104,7 +104,9 @@ def test_thousands_of_files_are_summed_up_and_those_with_trouble_reported(tmp_pa
 
 def test_series_of_one_metric_are_reported_together(tmp_path: Path) -> None:
     keys = {SeriesKey("loss", (("rank", str(rank)),)): 2 for rank in (0, 1)}
-    result = list(lines([FileReport(path=tmp_path / "log.jsonl", format="jsonl", points=keys)], tmp_path))
+    result = list(
+        describe_files([FileReport(path=tmp_path / "log.jsonl", format="jsonl", points=keys)], tmp_path)
+    )
     assert result[1] == "    loss (loss) 4 in 2 series"
 
 
@@ -114,6 +116,6 @@ def test_what_every_rank_states_again_is_counted_so(tmp_path: Path) -> None:
     log.write_text("".join(f'{{"step": {step}, "loss": {1 / step}}}\n' for step in steps))
     (result,) = explain_files(log)
     assert (sum(result.points.values()), result.repeats) == (6, 2)
-    (line, *_) = lines([result], tmp_path)
+    (line, *_) = describe_files([result], tmp_path)
     assert line.endswith("6 points, steps 1 to 3 (2 of them repeat the step before: the last one counts)")
     assert read_run(log).points == 4, "what analyze has"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.ingest.conftest import SAMPLES
+from tests.support.format_samples import SAMPLES
 
 _NUMBER = re.compile(rb"\d+")
 _PLACES = 40

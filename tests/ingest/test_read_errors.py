@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from holter.ingest.tailing.follower import Follower
-from tests.ingest.conftest import SAMPLES
+from tests.support.format_samples import SAMPLES
 
 MOST = sorted(key for key, (_, content) in SAMPLES.items() if len(content) <= 300_000)
 """Long logs have parts that are alike."""

@@ -4,60 +4,21 @@ from __future__ import annotations
 
 import gzip
 import logging
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
 
 from holter.ingest.telemetry import scrape
-from holter.ingest.telemetry.metric_allowlist import choice
-from holter.ingest.telemetry.scrape import Scraper, page_of, shown
+from holter.ingest.telemetry.metric_allowlist import build_allowlist
+from holter.ingest.telemetry.scrape import Scraper, parse_page, without_credentials
 from holter.types import Delivery, SeriesKey
-from tests.waiting import wait_for
+from tests.support.metrics_exporter import NODE, exporter, page
+from tests.support.waiting import wait_for
 
 DATA = Path(__file__).parents[1] / "data" / "telemetry"
-NODE = gzip.decompress((DATA / "node_exporter-n17.prom.gz").read_bytes())
 DCGM = (DATA / "dcgm-exporter.prom").read_bytes()
-
-Answer = Callable[[BaseHTTPRequestHandler], None]
-
-
-@contextmanager
-def exporter(answer: Answer) -> Iterator[str]:
-    """A real HTTP server on loopback; its address."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            answer(self)
-
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}/metrics"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-
-def page(body: bytes) -> Answer:
-    def answer(request: BaseHTTPRequestHandler) -> None:
-        request.send_response(200)
-        request.send_header("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-        request.send_header("Content-Length", str(len(body)))
-        request.end_headers()
-        request.wfile.write(body)
-
-    return answer
 
 
 class Kept:
@@ -91,7 +52,7 @@ def test_pages_become_points_of_every_run_under_way_at_the_time_of_the_scrape() 
     with (
         exporter(page(DCGM)) as dcgm,
         exporter(page(NODE)) as node,
-        Scraper([dcgm, node], retained, lambda: runs, every=1.0).at_work(),
+        Scraper([dcgm, node], retained, lambda: runs, every=1.0).running(),
     ):
         wait_for(lambda: len(retained.of("a")) >= 4 and len(retained.of("b")) >= 4)
     assert len({one.batch_id for one in retained.of("a")}) == len(retained.of("a"))
@@ -112,8 +73,8 @@ def test_pages_become_points_of_every_run_under_way_at_the_time_of_the_scrape() 
 def test_one_that_is_dead_slow_huge_or_sends_elsewhere_stops_none_of_the_others(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scrape, "_WHOLE", 1.0)
-    monkeypatch.setattr(scrape, "LARGEST", 1024 * 1024)
+    monkeypatch.setattr(scrape, "_RESPONSE_TIMEOUT", 1.0)
+    monkeypatch.setattr(scrape, "MAX_PAGE_BYTES", 1024 * 1024)
     visited: list[str] = []
 
     def elsewhere(request: BaseHTTPRequestHandler) -> None:
@@ -158,7 +119,7 @@ def test_one_that_is_dead_slow_huge_or_sends_elsewhere_stops_none_of_the_others(
     ):
         dead = "http://user:secret@127.0.0.1:9/metrics"
         all_of_them = [dead, moved, slow, angry, zipped, huge, other, good]
-        with Scraper(all_of_them, retained, one_run, every=1.0).at_work():
+        with Scraper(all_of_them, retained, one_run, every=1.0).running():
             wait_for(lambda: len(retained.deliveries) >= 4)
             wait_for(lambda: len({one.args[0] for one in caplog.records}) >= 7)
     assert retained.writers() == {f"scrape {good}"}
@@ -184,7 +145,7 @@ def test_one_that_comes_back_is_reported(caplog: pytest.LogCaptureFixture) -> No
     with (
         exporter(sometimes) as address,
         caplog.at_level(logging.WARNING),
-        Scraper([address], retained, one_run, every=0.2).at_work(),
+        Scraper([address], retained, one_run, every=0.2).running(),
     ):
         wait_for(lambda: "status 500" in caplog.text)
         answers.clear()
@@ -201,18 +162,20 @@ def test_a_sink_that_fails_is_the_trouble_of_that_scrape_alone(caplog: pytest.Lo
             super().accept(delivery)
 
     retained = Failing()
-    with exporter(page(NODE)) as address, Scraper([address], retained, one_run, every=0.2).at_work():
+    with exporter(page(NODE)) as address, Scraper([address], retained, one_run, every=0.2).running():
         wait_for(lambda: len(retained.deliveries) >= 3)
 
 
 def test_series_are_bounded_and_broken_lines_counted() -> None:
     lines = [f'DCGM_FI_DEV_GPU_TEMP{{gpu="{number}",Hostname="n1"}} 50' for number in range(5000)]
-    found = page_of("\n".join([*lines, "node_load1 one", "node_load1{ 2"]), 1.7e9, "n1", choice(()))
-    assert (len(found.batch.columns), found.left_out, found.broken) == (scrape.MOST_SERIES, 904, 2)
+    found = parse_page(
+        "\n".join([*lines, "node_load1 one", "node_load1{ 2"]), 1.7e9, "n1", build_allowlist(())
+    )
+    assert (len(found.batch.columns), found.left_out, found.broken) == (scrape.MAX_SERIES, 904, 2)
 
 
 def metrics(*patterns: str) -> set[str]:
-    found = page_of(NODE.decode(), 1.7e9, "n", choice(patterns)).batch
+    found = parse_page(NODE.decode(), 1.7e9, "n", build_allowlist(patterns)).batch
     return {column.key.metric for column in found.columns}
 
 
@@ -220,4 +183,4 @@ def test_patterns_add_metrics() -> None:
     added = metrics("node_disk_io_*") - metrics()
     assert added >= {"node_disk_io_now", "node_disk_io_time_seconds_total"}
     assert all(name.startswith("node_disk_io_") for name in added)
-    assert shown("http://u:p@n1:9400/metrics?token=x") == "http://n1:9400/metrics"
+    assert without_credentials("http://u:p@n1:9400/metrics?token=x") == "http://n1:9400/metrics"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from holter.attempts import Attempts
 from holter.attempts.config import config_by_attempt
-from holter.cli.report.logs import lines
+from holter.cli.report.logs import describe_files
 from holter.ingest import formats
 from holter.ingest.offline.explain import explain_files
 from holter.ingest.offline.read_run import read_run
@@ -193,7 +193,7 @@ def test_doctor_shows_what_settings_are_read_and_which_are_not(tmp_path: Path) -
     shutil.copy(DATA / "lightning" / "hparams.yaml", tmp_path / "run")
     (tmp_path / "model").mkdir()
     shutil.copy(DATA / "hf" / "config.json", tmp_path / "model")
-    result = list(lines(explain_files(tmp_path), tmp_path))
+    result = list(describe_files(explain_files(tmp_path), tmp_path))
     assert "run/hparams.yaml: settings, run run, 8 settings" in result
     assert any("model/config.json (1): settings: read next to the logs of one run" in line for line in result)
 

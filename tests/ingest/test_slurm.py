@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from holter.detectors.launch_checks import run_launch_checks
 from holter.ingest.offline.read_run import read_run
-from holter.ingest.slurm.hostlist import MOST, expand
+from holter.ingest.slurm.settings import MAX_NODES, expand_node_list
 
 DATA = Path(__file__).parents[1] / "data" / "slurm"
 CLOCK = {"steps": "milliseconds"}
@@ -29,25 +29,25 @@ CLOCK = {"steps": "milliseconds"}
     ],
 )
 def test_node_lists_are_written_out(text: str, nodes: list[str]) -> None:
-    assert expand(text) == nodes
+    assert expand_node_list(text) == nodes
 
 
 @pytest.mark.parametrize("text", ["n[1-", "n]1[", "n[[1]]", "n[a-b]", "n[3-1]", "n 1", "", "n[1-999999999]"])
 def test_what_is_no_node_list_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="expected"):
-        expand(text)
+        expand_node_list(text)
 
 
 def test_lists_are_bounded() -> None:
-    assert len(expand(f"n[1-{MOST}]")) == MOST
+    assert len(expand_node_list(f"n[1-{MAX_NODES}]")) == MAX_NODES
     with pytest.raises(ValueError, match="at most"):
-        expand("a[1-200]b[1-200]")
+        expand_node_list("a[1-200]b[1-200]")
 
 
 @given(st.text(alphabet="n[]-,:0123456789.", max_size=40))
 def test_any_text_is_a_list_or_refused(text: str) -> None:
     try:
-        assert len(expand(text)) <= MOST
+        assert len(expand_node_list(text)) <= MAX_NODES
     except ValueError as error:
         assert "expected" in str(error)  # noqa: PT017
 

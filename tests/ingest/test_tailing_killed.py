@@ -19,7 +19,7 @@ from holter.server.database import connect
 from holter.server.store import Store
 from holter.types import SeriesKey
 
-PROGRAM = Path(__file__).parent / "tail_until_killed.py"
+PROGRAM = Path(__file__).parents[1] / "support" / "tailing_program.py"
 STEPS = 600
 
 

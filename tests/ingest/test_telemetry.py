@@ -16,9 +16,9 @@ import pytest
 from holter.ingest.offline.read_run import read_run
 from holter.ingest.tailing.follower import Follower
 from holter.ingest.telemetry import timestamped
-from holter.ingest.telemetry.gpu_metrics import bus_id, host_of, quantity
+from holter.ingest.telemetry.gpu_metrics import labels_from_path, normalize_bus_id, parse_quantity
 from holter.ingest.telemetry.nvidia_smi import NvidiaSmi
-from holter.ingest.telemetry.timestamped import LocalClock
+from holter.ingest.telemetry.timestamped import TimestampParser
 from holter.types import ConfigKey, SeriesKey, labels_of
 
 DATA = Path(__file__).parents[1] / "data" / "telemetry"
@@ -30,14 +30,14 @@ def helsinki() -> Iterator[None]:
     before = os.environ.get("TZ")
     os.environ["TZ"] = "Europe/Helsinki"
     time.tzset()
-    timestamped._minute.cache_clear()  # a process that reads logs has one zone
+    timestamped._unix_minute.cache_clear()  # a process that reads logs has one zone
     yield
     if before is None:
         del os.environ["TZ"]
     else:
         os.environ["TZ"] = before
     time.tzset()
-    timestamped._minute.cache_clear()
+    timestamped._unix_minute.cache_clear()
 
 
 def read(reading: Any, name: str) -> Any:
@@ -131,17 +131,17 @@ class TestNvidiaSmi:
 
 class TestTimes:
     def test_the_hour_that_autumn_repeats_continues(self) -> None:
-        clock = LocalClock({})
+        clock = TimestampParser({})
         times = [
-            clock.read(f"2024/10/27 {at}")
+            clock.parse(f"2024/10/27 {at}")
             for at in ("03:30:00", "03:59:50", "03:00:00", "03:30:00", "04:00:00")
         ]
         assert [b - a for a, b in pairwise(times)] == [1790, 10, 1800, 1800]
 
     def test_it_continues_after_a_restart(self) -> None:
-        before = LocalClock({})
-        first = before.read("2024/10/27 03:59:50")
-        assert LocalClock(before.state()).read("2024/10/27 03:00:00") == first + 10
+        before = TimestampParser({})
+        first = before.parse("2024/10/27 03:59:50")
+        assert TimestampParser(before.state()).parse("2024/10/27 03:00:00") == first + 10
 
     @pytest.mark.parametrize(
         ("text", "moment"),
@@ -153,13 +153,13 @@ class TestTimes:
         ],
     )
     def test_times_as_they_are_written(self, text: str, moment: float) -> None:
-        assert LocalClock({}).read(text) == moment
+        assert TimestampParser({}).parse(text) == moment
 
     def test_a_time_without_a_year_is_no_future(self) -> None:
         now = time.time()
         for days in (-300, -1, 0):
             text = time.strftime("%b %d %H:%M:%S", time.localtime(now + days * 86400)) + " n17 kernel:"
-            assert abs(LocalClock({}).read(text) - now - days * 86400) < 1
+            assert abs(TimestampParser({}).parse(text) - now - days * 86400) < 1
 
 
 class TestExpositions:
@@ -227,20 +227,26 @@ class TestKernelLogs:
     ],
 )
 def test_a_name_states_whose_a_file_is_where_its_content_does_not(name: str, said: dict[str, str]) -> None:
-    assert host_of(PurePath(name)) == said
+    assert labels_from_path(PurePath(name)) == said
 
 
 def test_quantities_as_tools_write_them() -> None:
-    assert [found and found.value for found in map(quantity, ("97 %", "77.71 W", "Not Active", "1e3"))] == [
+    assert [
+        found and found.value for found in map(parse_quantity, ("97 %", "77.71 W", "Not Active", "1e3"))
+    ] == [
         97.0,
         77.71,
         0.0,
         1000.0,
     ]
-    assert [quantity(cell) for cell in ("[N/A]", "[Unknown Error]", "-", "", "590.48.01", "0x1ff")] == [
+    assert [parse_quantity(cell) for cell in ("[N/A]", "[Unknown Error]", "-", "", "590.48.01", "0x1ff")] == [
         None
     ] * 6
-    assert (bus_id("00000000:9B:00.0"), bus_id("9b:00"), bus_id("n17")) == ("0000:9b:00", "0000:9b:00", None)
+    assert (normalize_bus_id("00000000:9B:00.0"), normalize_bus_id("9b:00"), normalize_bus_id("n17")) == (
+        "0000:9b:00",
+        "0000:9b:00",
+        None,
+    )
 
 
 def test_a_long_table_is_read_in_bounded_batches() -> None:

@@ -14,7 +14,7 @@ import holter
 from holter.cli.notebook import Findings
 from holter.detectors.arrays import run_from_arrays
 from holter.types import RunData, Series, SeriesKey
-from tests.detectors.curves import loss_curve
+from tests.support.curves import loss_curve
 
 
 def spiky() -> pd.DataFrame:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.api.conftest import holter, quiet_surroundings, serve
+from tests.support.servers import holter, quiet_surroundings, serve
 
 __all__ = ["holter", "quiet_surroundings", "serve"]

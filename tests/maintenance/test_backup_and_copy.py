@@ -18,8 +18,8 @@ from holter.server.maintenance.copy_database import CopyError, copy_database
 from holter.server.models import AcceptedBatch, NotificationRow, RunRecord, Token
 from holter.server.store import Store
 from holter.types import Cursor
-from tests.api.running import Printed, some_run
-from tests.stored_runs import LOSS, add_incident, all_rows, delivery, points_of, run_id_of
+from tests.support.servers import Printed
+from tests.support.stored_runs import LOSS, add_incident, all_rows, delivery, points_of, run_id_of, some_run
 
 BATCH = 700
 

@@ -15,7 +15,7 @@ from holter.server.store import Store
 from holter.server.store.compaction.summary import load_summary, save_summary
 from holter.server.store.read.snapshot import RunSnapshot
 from holter.types import SeriesKey
-from tests.stored_runs import LOSS, delivery
+from tests.support.stored_runs import LOSS, delivery
 
 FLIPPED = [
     ("chunk", "payload"), ("chunk", "pyramid"), ("timeline", "payload"), ("timeline", "digest"),

@@ -16,7 +16,7 @@ from holter.server.maintenance.deletion import delete_run, purge, run_tables
 from holter.server.models import Base, RunRecord
 from holter.server.store import Store
 from holter.types import Cursor, Unreadable
-from tests.stored_runs import LOSS, add_incident, all_rows, delivery, points_of, run_id_of
+from tests.support.stored_runs import LOSS, add_incident, all_rows, delivery, points_of, run_id_of
 
 KEPT_BY_ALL = {"agent", "project", "run", "source_cursor", "token"}
 """What belongs to no single run. A table that is neither here nor leads to a run is forgotten."""

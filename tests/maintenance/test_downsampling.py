@@ -30,7 +30,7 @@ from holter.server.store import Store
 from holter.server.store.encoding.block import SeriesPoints
 from holter.settings.projects import RetentionSettings
 from holter.types import Series, SeriesKey
-from tests.stored_runs import LOSS, RANKED, add_incident, delivery, points_of
+from tests.support.stored_runs import LOSS, RANKED, add_incident, delivery, points_of
 
 SIZE = 60_000
 BUCKET = 100

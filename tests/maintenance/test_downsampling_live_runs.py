@@ -24,7 +24,7 @@ from holter.server.store import Store
 from holter.server.store.compaction.compaction import compact
 from holter.settings.projects import RetentionSettings
 from holter.types import Series, SeriesKey
-from tests.stored_runs import LOSS, add_incident, delivery, mark_analysed
+from tests.support.stored_runs import LOSS, add_incident, delivery, mark_analysed
 
 WATCHED = SeriesKey("gpu_util", (("steps", "seconds"),))
 EVERY = 60.0

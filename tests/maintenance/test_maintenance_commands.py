@@ -20,9 +20,8 @@ from holter.server.models import AnalysisRow, Chunk, RunRecord
 from holter.server.store import Store
 from holter.settings import Settings
 from holter.settings.projects import ProjectSettings, RetentionSettings
-from tests.api.conftest import Serve
-from tests.api.running import Printed, some_run
-from tests.stored_runs import LOSS, add_incident, delivery, run_id_of
+from tests.support.servers import Printed, Serve
+from tests.support.stored_runs import LOSS, add_incident, delivery, run_id_of, some_run
 
 SIZE = 30_000
 

@@ -16,7 +16,7 @@ from holter.server.store.cache import LruCache
 from holter.server.store.compaction.summary import load_summary, rebuild_summary
 from holter.server.store.read.snapshot import RunSnapshot
 from holter.types import Batch, Column, Delivery, SeriesKey
-from tests.stored_runs import newest_by_key
+from tests.support.stored_runs import newest_by_key
 
 KEYS = [SeriesKey("loss"), SeriesKey("lr")]
 NUMBERS = count()

@@ -17,7 +17,7 @@ from holter.server.store.compaction.summary import rebuild_summary
 from holter.server.store.encoding.series_names import NO_NAMES, SeriesNameRows, decode_names, encode_names
 from holter.server.store.read import latest as newest_points
 from holter.types import Batch, Column, Delivery, Labels, SeriesKey
-from tests.stored_runs import newest_by_key
+from tests.support.stored_runs import newest_by_key
 
 RANKS = [SeriesKey("loss", (("rank", str(rank)),)) for rank in (0, 3, 10)]
 LATER = [SeriesKey("eval"), SeriesKey("loss", (("dataset", "a"), ("rank", "3"))), SeriesKey("a/é")]

@@ -18,8 +18,8 @@ from holter.server.migrate import upgrade
 from holter.server.models import Project
 from holter.server.store import Store
 from holter.types import Batch, Column, Delivery, SeriesKey
-from tests.postgres import Postgres
-from tests.relay import Relay
+from tests.support.postgresql import Postgres
+from tests.support.postgresql_relay import Relay
 
 UNHEARD = insert(Project).inline().execution_options(holter_pipelined=True)
 KEYS = [SeriesKey(f"m{number}") for number in range(5)]

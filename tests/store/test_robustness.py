@@ -18,7 +18,7 @@ from sqlalchemy import Connection, Engine, text
 from holter.server.database import connect, writing
 from holter.server.store import CorruptDataError, Receipt, Store, StoreBusyError
 from holter.types import Batch, Column, Cursor, Delivery, SeriesKey
-from tests.stores import running
+from tests.support.stored_runs import running_store
 
 LOSS = SeriesKey("loss")
 ROOT = Path(__file__).parents[2]
@@ -41,13 +41,13 @@ def test_kill_9_loses_nothing_acknowledged_and_stores_nothing_twice(
     database_url: str, tmp_path: Path, seed: int
 ) -> None:
     notes = tmp_path / "acknowledged"
-    program = [sys.executable, "-m", "tests.store.kill_and_restart", database_url, str(notes), "8", str(seed)]
+    program = [sys.executable, "-m", "tests.support.store_program", database_url, str(notes), "8", str(seed)]
     subprocess.run(program, check=True, timeout=120, cwd=ROOT)
     acknowledged = [int(line) for line in notes.read_text().splitlines()]
     assert acknowledged == sorted(set(acknowledged))
     assert len(acknowledged) >= 4
     engine = connect(database_url)
-    with running(engine) as store:
+    with running_store(engine) as store:
         cursor = store.cursor("file")
         assert cursor is not None
         stored = cursor.offset
@@ -94,7 +94,7 @@ def damage(connection: Connection, table: str, column: str) -> None:
 def test_damaged_bytes_are_named_and_never_read_as_points(
     engine: Engine, table: str, column: str, said: str
 ) -> None:
-    with running(engine) as store:
+    with running_store(engine) as store:
         run = store.accept(delivery(0, 98_304)).run_id
         store.compact()
         store.accept(delivery(98_304, 10))
@@ -113,11 +113,11 @@ def test_damaged_bytes_are_named_and_never_read_as_points(
 
 
 def test_run_with_a_damaged_log_entry_accepts_points(engine: Engine) -> None:
-    with running(engine) as store:
+    with running_store(engine) as store:
         store.accept(delivery(0, 10))
         with writing(engine) as connection:
             damage(connection, "log", "payload")
-    with running(engine) as store:
+    with running_store(engine) as store:
         receipt = store.accept(delivery(10, 10))
         assert not receipt.duplicate
         with pytest.raises(CorruptDataError):
@@ -126,7 +126,7 @@ def test_run_with_a_damaged_log_entry_accepts_points(engine: Engine) -> None:
 
 
 def test_wrong_counts_are_found(engine: Engine) -> None:
-    with running(engine) as store:
+    with running_store(engine) as store:
         store.accept(delivery(0, 3000))
         store.compact()
         with writing(engine) as connection:
@@ -212,7 +212,7 @@ def test_a_log_that_has_grown_is_compacted_by_itself(store: Store, engine: Engin
 
 def test_two_servers_on_one_postgresql_agree(postgres_url: str) -> None:
     engines = [connect(postgres_url), connect(postgres_url)]
-    with running(engines[0]) as one, running(engines[1]) as other:
+    with running_store(engines[0]) as one, running_store(engines[1]) as other:
         for n in range(20):
             store = (one, other)[n % 2]
             assert store.accept(delivery(10 * n, 10)).attempt == 0

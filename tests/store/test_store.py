@@ -15,7 +15,7 @@ from sqlalchemy.exc import OperationalError
 from holter.server.database import WAL_BYTES, connect
 from holter.server.store import Commit, Receipt, Store, StoreClosedError, StoreLockedError
 from holter.types import Batch, Column, Cursor, Delivery, Series, SeriesKey, Unreadable, labels_of
-from tests.stored_runs import newest_by_key
+from tests.support.stored_runs import newest_by_key
 
 LOSS = SeriesKey("loss")
 ODD_NAN = np.array([0x7FF8DEADBEEF0001], dtype=np.uint64).view(np.float64)[0]

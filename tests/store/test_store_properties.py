@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 
 from holter.server.store import Store
 from holter.types import Batch, Column, Delivery, SeriesKey
-from tests.stored_runs import newest_by_key
+from tests.support.stored_runs import newest_by_key
 
 KEYS = [SeriesKey("loss"), SeriesKey("lr"), SeriesKey("time", (("rank", "1"),))]
 NUMBERS = count()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.ui.conftest import Opener, Runs, Server
+from tests.support.pages import Opener, Runs, Server
 
 Call = Callable[..., Any]
 

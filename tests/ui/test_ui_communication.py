@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.ui.conftest import Opener, Server, healthy
+from tests.support.pages import Opener, Server, healthy
 
 RANKS, CALLS = 4, 60
 

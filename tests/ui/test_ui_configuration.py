@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.ui.conftest import Opener, Server, healthy
+from tests.support.pages import Opener, Server, healthy
 
 NETS = [
     {"name": "nccl.net", "value": "Socket", "labels": {"host": f"node{rank}", "rank": rank}}

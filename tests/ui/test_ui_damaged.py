@@ -7,7 +7,7 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
-from tests.ui.conftest import Opener, Server
+from tests.support.pages import Opener, Server
 
 
 def test_a_damaged_run_is_marked_on_the_overview(tmp_path: Path, open_page: Opener) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.ui.conftest import Opener, Runs, Server
+from tests.support.pages import Opener, Runs, Server
 
 READ = """async (bytes) => {
   const { decode } = await import("/lib/msgpack.js");

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from holter.detectors.findings import CATALOGUE, FIELDS
-from tests.ui.conftest import STATIC
+from tests.support.pages import STATIC
 
 Call = Callable[..., Any]
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.ui.conftest import Opener, Server, healthy
+from tests.support.pages import Opener, Server, healthy
 
 SHAPE: dict[str, Any] = {
     "num_layers": 32, "hidden_size": 4096, "num_attention_heads": 32, "ffn_hidden_size": 11008,

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.ui.conftest import Opener, Runs, Server, healthy, until, wave
+from tests.support.pages import Opener, Runs, Server, healthy, until, wave
 
 
 def panel(page: Page, title: str) -> Locator:

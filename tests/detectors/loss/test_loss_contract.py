@@ -14,7 +14,7 @@ from holter.detectors.detector import DetectorContext
 from holter.detectors.loss.nonfinite import NonfiniteDetector
 from holter.detectors.loss.spike import SpikeDetector
 from holter.types import Finding, RunData, SeriesKey, Severity
-from tests.detectors.loss.curves import FAMILIES, curve, decay, identity, prefix, run_of
+from tests.support.loss_curves import FAMILIES, curve, decay, identity, prefix, run_of
 
 DETECTORS = (SpikeDetector(), NonfiniteDetector())
 

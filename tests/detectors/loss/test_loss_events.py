@@ -7,7 +7,7 @@ import pytest
 from scipy.signal import lfilter
 
 from holter.types import Kind, RunData, Severity
-from tests.detectors.loss.curves import curve, decay, detect_all, falling, prefix, run_of, single_finding
+from tests.support.loss_curves import curve, decay, detect_all, falling, prefix, run_of, single_finding
 
 POINTS = 3000
 

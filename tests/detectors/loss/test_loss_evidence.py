@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from holter.types import Finding, Kind
-from tests.detectors.loss.curves import curve, decay, falling, run_of, single_finding
+from tests.support.loss_curves import curve, decay, falling, run_of, single_finding
 
 POINTS = 3000
 

@@ -9,7 +9,7 @@ import pytest
 from scipy.signal import lfilter
 
 from holter.types import Finding, Kind, Severity
-from tests.detectors.loss.curves import (
+from tests.support.loss_curves import (
     Floats,
     curve,
     decay,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from holter.detectors.detector import DetectorContext
 from holter.detectors.loss.nonfinite import NonfiniteDetector
 from holter.types import Finding, Kind, RunData, SeriesKey, Severity
-from tests.detectors.loss.curves import curve, identity, prefix, run_of
+from tests.support.loss_curves import curve, identity, prefix, run_of
 
 POINTS = 1000
 NAN, INF = np.nan, np.inf

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from holter.types import Kind, Severity
-from tests.detectors.loss.curves import curve, detect_all, falling, run_of, single_finding
+from tests.support.loss_curves import curve, detect_all, falling, run_of, single_finding
 
 
 def heavy(seed: int, points: int = 20_000) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from holter.types import Kind, RunData
-from tests.detectors.loss.curves import curve, decay, detect_all, identity, prefix, run_of, single_finding
+from tests.support.loss_curves import curve, decay, detect_all, identity, prefix, run_of, single_finding
 
 POINTS, AT = 3000, 1800
 

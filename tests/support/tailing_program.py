@@ -1,6 +1,6 @@
 """A process that follows logs until it is killed: into a plain SQLite table, or into the real store.
 
-python tail_until_killed.py table|store DATABASE ROOT
+python tailing_program.py table|store DATABASE ROOT
 """
 
 from __future__ import annotations

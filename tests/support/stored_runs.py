@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,7 @@ from holter.server.models import AnalysisRow, Base, IncidentEventRow, IncidentRo
 from holter.server.store import Store
 from holter.types import Batch, Column, ConfigKey, Delivery, SeriesKey
 
-LOSS = SeriesKey("loss")
+LOSS, NORM = SeriesKey("loss"), SeriesKey("grad_norm")
 RANKED = SeriesKey("step_time", (("rank", "3"), ("tür", 'ä"\\,\n')))
 
 
@@ -109,3 +111,48 @@ def newest_by_key(store: Store, run_id: int) -> dict[SeriesKey, tuple[int, int, 
     names, *columns = store.newest_points(run_id)
     points = zip(*(column.tolist() for column in columns), strict=True)
     return dict(zip(names.keys(), points, strict=True))
+
+
+@contextmanager
+def running_store(engine: Engine) -> Iterator[Store]:
+    """A store that is started, and closed whatever happens."""
+    store = Store(engine)
+    store.start()
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def some_run(engine: Engine, name: str = "a") -> str:
+    """A run with two attempts, a NaN, a ghost branch and a label."""
+    store = Store(engine)
+    store.start()
+    for attempt, steps, value in ((0, [1, 2, 3], [3.0, np.nan, 0.1]), (1, [3, 4], [2.5, np.inf])):
+        columns = (
+            Column(key=SeriesKey("loss"), values=np.array(value)),
+            Column(key=SeriesKey("t", (("rank", "3"),)), values=np.array(value)),
+        )
+        batch = Batch(
+            steps=np.array(steps), times=100.0 * attempt + np.array(steps, float), columns=columns,
+            attempt=str(attempt),
+        )  # fmt: skip
+        receipt = store.accept(
+            Delivery(project="llm", run=name, writer="w", batch_id=f"{name}{attempt}", batch=batch)
+        )
+    store.close()
+    return receipt.public_id
+
+
+def deliver(
+    store: Store, number: int, steps: np.ndarray, *, attempt: int = 0, norm: bool = True, run: str = "r"
+) -> int:
+    """Steps of an attempt; every delivery writes other values."""
+    values = steps + number / 1000
+    columns = [Column(key=LOSS, values=values)]
+    if norm:
+        columns.append(Column(key=NORM, values=np.where(steps % 7 == 0, np.nan, values)))
+    batch = Batch(steps=steps, times=1e9 + steps, columns=tuple(columns), attempt=f"launch {attempt}")
+    return store.accept(
+        Delivery(project="p", run=run, writer=f"w{attempt}", batch_id=f"{number}", batch=batch)
+    ).run_id

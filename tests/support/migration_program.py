@@ -1,6 +1,6 @@
 """Run as a program: brings a database to its tables, and dies by kill -9 before its statement number N.
 
-    python killed_migration.py DATABASE_URL N…
+    python migration_program.py DATABASE_URL N…
 
 One process for each N; 0 stands for the moment before everything is committed. Prints how each has ended.
 """

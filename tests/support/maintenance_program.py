@@ -1,6 +1,6 @@
 """Run as a program: a store that takes points, compacts, thins and deletes, killed in the middle of it.
 
-    python -m tests.faults.maintenance_program DATABASE_URL NOTES KILLS SEED
+    python -m tests.support.maintenance_program DATABASE_URL NOTES KILLS SEED
 
 Each child writes the number of every acknowledged batch of the run "growing" into the file NOTES. Beside
 that it makes the runs "old 0", "old 1", …, thins each, and deletes the one three before it.
@@ -25,7 +25,7 @@ from holter.server.maintenance.deletion import delete_run, purge
 from holter.server.models import RunRecord
 from holter.server.store import Store, StoreError
 from holter.types import Batch, Column, Cursor, Delivery, SeriesKey
-from tests.killing import kill_at_random
+from tests.support.random_kills import kill_at_random
 
 ROWS = 100
 OLD_ROWS = 60_000

@@ -1,6 +1,6 @@
 """Run as a program: begins `holter` commands, each in a process of its own, as fast as one forks.
 
-    python command_runner.py LOG
+    python command_program.py LOG
 
 For each line of arguments, as JSON, on standard input it forks a child that runs the command and prints the
 child's number. Importing Holter takes far longer than starting its server: here it happens once.

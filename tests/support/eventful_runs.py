@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from holter.types import RunData
-from tests.detectors.curves import loss_curve, rank_times, run, series, speed_curve
+from tests.support.curves import loss_curve, rank_times, run, series, speed_curve
 
 
 def clock(speed: np.ndarray) -> dict[str, np.ndarray]:

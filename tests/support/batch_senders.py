@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from holter.cli.agent.http_sink import body_of
+from holter.cli.agent.http_sink import encode_delivery
 from holter.server.store import Store
 from holter.types import Batch, Column, Delivery, SeriesKey
 
@@ -79,7 +79,7 @@ class BatchSender(threading.Thread):
         self.hang_up()
 
     def _insist(self, number: int) -> None:
-        body, tried, given_up = body_of(self.delivery(number)), False, math.inf
+        body, tried, given_up = encode_delivery(self.delivery(number)), False, math.inf
         while time.monotonic() < given_up:
             if self._ended.is_set():
                 given_up = min(given_up, time.monotonic() + self.patience)
@@ -96,7 +96,7 @@ class BatchSender(threading.Thread):
 
     def repeat(self, number: int) -> None:
         """Send an acknowledged batch again, once: it must be known, if anybody answers."""
-        reply = self._post(body_of(self.delivery(number)))
+        reply = self._post(encode_delivery(self.delivery(number)))
         if reply is not None and not reply["duplicate"]:
             self.wrong.append(f"batch {number} was acknowledged and is not known any more")
 

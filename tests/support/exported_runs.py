@@ -12,8 +12,7 @@ from holter.server.import_export import ImportContext, ImportProgress, open_expo
 from holter.server.import_export.import_targets import LocalImportTarget
 from holter.server.store import Store
 from holter.types import SeriesKey
-from tests.stored_runs import LOSS, RANKED, delivery
-from tests.stores import running
+from tests.support.stored_runs import LOSS, RANKED, delivery, running_store
 
 COMPLETE = ("json", "parquet")  # these carry configuration, attempts and incidents, too
 
@@ -42,7 +41,7 @@ def write_export(engine: Engine, run_id: int, form: str, path: Path) -> Path:
 def import_into(
     engine: Engine, path: Path, *, project: str | None = None, run: str | None = None
 ) -> ImportProgress:
-    with running(engine) as store:
+    with running_store(engine) as store:
         return LocalImportTarget(ImportContext(engine=engine, store=store)).file(
             path, project=project, run=run
         )

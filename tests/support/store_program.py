@@ -1,6 +1,6 @@
 """Run as a program: kills a store in the middle of its work, again and again; what it acknowledged is noted.
 
-    python -m tests.store.kill_and_restart DATABASE_URL NOTES KILLS SEED
+    python -m tests.support.store_program DATABASE_URL NOTES KILLS SEED
 
 Each child accepts batch after batch while it compacts all the time, and writes the number of every batch
 that was acknowledged into the file NOTES. The parent kills it at a random moment.
@@ -20,7 +20,7 @@ import numpy as np
 from holter.server.database import connect
 from holter.server.store import Store
 from holter.types import Batch, Column, Cursor, Delivery, SeriesKey
-from tests.killing import kill_at_random
+from tests.support.random_kills import kill_at_random
 
 ROWS = 100
 KEYS = [SeriesKey(f"m{n}") for n in range(3)]

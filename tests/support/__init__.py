@@ -1,0 +1,1 @@
+"""Helpers of tests: servers, databases, receivers, runs, and programs that are killed."""

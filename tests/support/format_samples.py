@@ -1,0 +1,44 @@
+"""Logs of each format, by a name: the file's name and its content. Real ones are in tests/data."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+DATA = Path(__file__).parents[1] / "data"
+
+LIGHTNING = b"epoch,step,train_loss,val_loss\n0,49,9.44075870513916,\n0,99,8.5,\n0,99,,8.25\n1,149,nan,\n"
+
+KERAS = b"epoch,accuracy,loss,val_loss\n0,0.5,2.25,NA\n1,0.625,1.5,1.75\n"
+
+DOWNLOAD = b"Wall time,Step,Value\n1714469542.5,0,3.5\n1714469543.5,10,3.25\n"
+
+MIXED = (
+    b'step,time,phase,loss,lr\r\n0,1700000000.5,warm,2.5,1e-3\r\n1,1700000001.5,warm,"2,4",1e-3\r\n'
+    b"2,1700000002.5,main,inf,\r\n3,1700000003.5\r\n\r\nfour,1700000004.5,main,2.0,1e-3\r\n"
+    b"5,1700000005.5,main,-inf,1e-4\r\n"
+)
+
+LINES = (
+    b'{"step": 1, "_timestamp": 1700000000.5, "train": {"loss": 2.5, "lr": 0.001}, "note": "warm"}\n'
+    b'{"step": 2, "_timestamp": 1700000001.5, "train": {"loss": NaN}}\nnot json\n{"config": {"layers": 2}}\n'
+    b'{"step": 3.0, "train": {"loss": "Infinity"}, "rank": 3, "attempt": 1}\n\n'
+    b'{"step": 4, "ok": true, "loss": 1}\n'
+)
+
+SAMPLES: dict[str, tuple[str, bytes]] = {
+    "csv/lightning": ("metrics.csv", LIGHTNING),
+    "csv/keras": ("training.csv", KERAS),
+    "csv/tensorboard-download": ("run-tag-loss.csv", DOWNLOAD),
+    "csv/mixed": ("train.csv", MIXED),
+    "jsonl/nested": ("log.jsonl", LINES),
+    "jsonl/maxtext": (
+        "metrics.txt",
+        b'{"step": 0.0, "learning/loss": 10.5}\n{"step": 1.0, "learning/loss": 9.5}\n',
+    ),
+}
+for _path in sorted(DATA.rglob("*")):
+    if _path.is_file() and _path.name != "SOURCE":
+        _name = _path.name.removesuffix(".gz")
+        _content = gzip.decompress(_path.read_bytes()) if _path.suffix == ".gz" else _path.read_bytes()
+        SAMPLES[str(_path.relative_to(DATA))] = (_name, _content)
