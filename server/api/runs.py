@@ -79,7 +79,7 @@ def _series_info(summary: SeriesSummary, tuning: Tuning) -> SeriesInfo:
 
 @router.get("/runs/{run_id}/export", responses={**_FILE, **RUN_NOT_FOUND}, response_class=StreamingResponse)
 def download_run(run_id: str, context: Context, format: ExportFormat = "csv") -> Response:
-    """Export a run exactly as it is stored (docs/keeping.md)."""
+    """Export a run exactly as it is stored (docs/maintenance.md)."""
     number = context.runs.run_id(run_id)
     try:
         require_pyarrow(format)
