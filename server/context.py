@@ -61,7 +61,7 @@ class ServerContext:
         self.analysis = AnalysisWorker(
             self.engine, self.store, self.incidents, tuning=self.planned_events.tuning, clock=clock
         )
-        self.outbox = NotificationSender(
+        self.notification_sender = NotificationSender(
             self.engine, self.store, channels, public_url=settings.address, clock=clock
         )
         self.maintenance = MaintenanceWorker(
@@ -91,15 +91,15 @@ class ServerContext:
             upgrade(self.engine)
             if problem := missing_credentials(self.settings, self.engine):
                 raise UnprotectedServerError(problem)
-            for service in (self.store, self.analysis, self.outbox, self.maintenance, self.agent_monitor):
+            for service in (self.store, self.analysis, self.notification_sender, self.maintenance, self.agent_monitor):
                 service.start()
                 undo.callback(service.close)
             self.store.on_commit(lambda commit: self.metrics.points.inc(commit.points))
             self.store.on_commit(commit_listener(self.live))
             self.incidents.on_change(incident_listener(self.live))
-            self.incidents.on_change(self.outbox.wake)
+            self.incidents.on_change(self.notification_sender.wake)
             if self.settings.scrape.endpoints:
-                undo.enter_context(self._scraper().at_work())
+                undo.enter_context(self._scraper().running())
             self._closing = undo.pop_all()
         self.started = True
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
-from holter.ingest.telemetry.scrape import UNDER_WAY, Runs, Scraper, Takes
+from holter.ingest.telemetry.scrape import ACTIVE_SECONDS, ActiveRuns, Scraper, DeliverySink
 from holter.server.clock import Clock
 from holter.server.models import Project, RunRecord
 from holter.settings import ScrapeSettings
@@ -15,13 +15,13 @@ from holter.settings import ScrapeSettings
 _MAX_RUNS = 32
 
 
-def create_scraper(settings: ScrapeSettings, engine: Engine, sink: Takes, *, clock: Clock) -> Scraper:
+def create_scraper(settings: ScrapeSettings, engine: Engine, sink: DeliverySink, *, clock: Clock) -> Scraper:
     """A scraper of the endpoints in the settings, which writes to the store."""
     runs = target_runs(settings, engine, clock=clock)
     return Scraper(settings.endpoints, sink, runs, every=settings.every, also=settings.also, clock=clock)
 
 
-def target_runs(settings: ScrapeSettings, engine: Engine, *, clock: Clock) -> Runs:
+def target_runs(settings: ScrapeSettings, engine: Engine, *, clock: Clock) -> ActiveRuns:
     """A function that returns the run named in the settings, else the newest `_MAX_RUNS` running ones."""
 
     def named_run() -> Sequence[tuple[str, str]]:
@@ -32,7 +32,7 @@ def target_runs(settings: ScrapeSettings, engine: Engine, *, clock: Clock) -> Ru
             select(Project.name, RunRecord.name)
             .join(RunRecord, RunRecord.project_id == Project.id)
             .where(
-                RunRecord.updated_at > clock() - UNDER_WAY,
+                RunRecord.updated_at > clock() - ACTIVE_SECONDS,
                 RunRecord.finished_at.is_(None),
                 RunRecord.deleted_at.is_(None),
             )

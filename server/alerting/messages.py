@@ -117,7 +117,7 @@ def _item(incident: Incident, address: str) -> MessageItem:
     else:
         title = title_of(finding.kind)
         step = f"step {finding.start_step:,}"
-        text = " · ".join((title, incident.run.name, step, incident.state.value))
+        text = " · ".join((title, one_line(incident.run.name), step, incident.state.value))
     return MessageItem(
         text=text,
         link=f"{address}/incidents/{incident.id}",
@@ -171,7 +171,7 @@ def _facts(incident: Incident, now: float, zone: tzinfo | None) -> list[tuple[st
         began = _clock_and_age(finding.start_step / 1000, now, zone)
         return [("Began", began), *_evidence(finding), severity]
     facts = [
-        ("Run", f"{incident.run.project} / {incident.run.name}"),
+        ("Run", one_line(f"{incident.run.project} / {incident.run.name}")),
         ("Began", _began(incident, now, zone)),
     ]
     if finding.end_step is not None:

@@ -27,8 +27,8 @@ SEVERITY = Severity.WARNING
 """Nobody watches what the agents follow; the jobs themselves may well continue."""
 _SHOWN_NAMES = 5
 
-Outcome = Literal["", "back", "ended", "forgotten"]
-_OUTCOMES: Mapping[Outcome, str] = {
+AgentOutcome = Literal["", "back", "ended", "forgotten"]
+_OUTCOMES: Mapping[AgentOutcome, str] = {
     "back": "back",
     "ended": "back and finished",
     "forgotten": "no longer expected",
@@ -54,7 +54,7 @@ class SilentAgent:
     files: int
     files_behind: int
     since: float
-    became: Outcome = ""
+    became: AgentOutcome = ""
     at: float | None = None
 
     def as_json(self) -> dict[str, Any]:
@@ -197,7 +197,7 @@ def _all_over(members: Sequence[SilentAgent], agents: Sequence[Mapping[str, Any]
 
 def _outcome(
     member: SilentAgent, agent: Mapping[str, Any] | None, now: float, watched_since: float
-) -> Outcome:
+) -> AgentOutcome:
     if agent is None:
         # the registry drops an agent an hour after it ended: its outcome remains
         return member.became if member.became == "ended" else "forgotten"

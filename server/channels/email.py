@@ -7,8 +7,10 @@ import smtplib
 import ssl
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from email.headerregistry import Address
+from email.header import Header
+from email.headerregistry import Address, HeaderRegistry, UniqueUnstructuredHeader
 from email.message import EmailMessage
+from email.policy import EmailPolicy
 from email.utils import format_datetime, parseaddr
 from enum import StrEnum
 from hashlib import blake2b
@@ -20,15 +22,23 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from pydantic import Field, SecretStr, field_validator, model_validator
 
 from holter.server.channels.channel import ChannelSettings, ChannelType, Delivered, GiveUp, Outcome, Retry
-from holter.server.channels.message import QUIET, Message
+from holter.server.channels.message import QUIET, Message, one_line
 
 _logger = logging.getLogger(__name__)
 _REPAIR_SECONDS = 300.0
 """Seconds before the next attempt where a person has to repair something first."""
+
+
+def _one_line_value(value: Any) -> Any:
+    """A value of a template; texts, which may quote names, without line breaks and control characters."""
+    return one_line(value) if type(value) is str else value
+
+
 _TEMPLATES = Environment(
     loader=PackageLoader("holter.server", "channels"),
     autoescape=lambda name: name is not None and name.endswith(".html"),
     undefined=StrictUndefined,
+    finalize=_one_line_value,
     trim_blocks=True,
     lstrip_blocks=True,
 )
@@ -163,13 +173,39 @@ class EmailChannel:
         return server
 
 
+class EncodedSubject(UniqueUnstructuredHeader):
+    """A subject whose text is data only, written as encoded words (RFC 2047) from beginning to end.
+
+    The standard header decodes encoded words that it finds in a text, and so could a receiver if they were
+    left in it: a run called `=?utf-8?q?=0d=0aBcc:...?=` would add headers and a body of its own.
+    """
+
+    @classmethod
+    def parse(cls, value: str, kwds: dict[str, Any]) -> None:
+        """Take a text as it is, on one line."""
+        kwds["decoded"] = one_line(value)
+        kwds["parse_tree"] = None
+
+    def fold(self, *, policy: EmailPolicy) -> str:  # type: ignore[override]
+        """The header as it is sent."""
+        width = policy.max_line_length or 78
+        encoded = Header(str(self), "utf-8", maxlinelen=min(width, 75), header_name="Subject")
+        return f"Subject: {encoded.encode(linesep=policy.linesep)}{policy.linesep}"
+
+
+def _mail_policy() -> EmailPolicy:
+    headers = HeaderRegistry()
+    headers.map_to_type("subject", EncodedSubject)
+    return EmailPolicy(header_factory=headers)
+
+
 def build_email(message: Message, settings: EmailSettings, thread: str | None) -> EmailMessage:
     """The message as a mail. Sent again, it has the same Message-ID, and mail programs show it once.
 
     A message that asks nobody to wake up has the subject of the incident's first mail, because mail programs
     thread by it; any other has its news in the subject.
     """
-    mail = EmailMessage()
+    mail = EmailMessage(policy=_mail_policy())
     quiet_reply = thread is not None and message.reason in QUIET
     mail["Subject"] = f"Re: [Holter] {message.subject}" if quiet_reply else f"[Holter] {message.headline}"
     mail["From"] = settings.from_address

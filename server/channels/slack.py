@@ -171,13 +171,16 @@ def build_payload(message: Message) -> dict[str, Any]:
         "text": _truncate(f"{_escape(message.headline)}. {_escape(message.sentence)}", FALLBACK),
         "blocks": blocks[:BLOCKS],
         "unfurl_links": False,
+        "unfurl_media": False,
+        "parse": "none",
+        "link_names": False,
     }
 
 
 def _body_blocks(message: Message) -> Iterator[dict[str, Any]]:
     yield _section(_escape(message.sentence))
     if message.facts:
-        fields = [_text(f"*{name}*\n{_escape(value)}", FIELD) for name, value in message.facts[:FIELDS]]
+        fields = [_text(f"*{_escape(name)}*\n{_escape(value)}", FIELD) for name, value in message.facts[:FIELDS]]
         yield {"type": "section", "fields": fields}
     if message.sketch:
         yield _section(f"`{message.sketch}`")
@@ -185,11 +188,11 @@ def _body_blocks(message: Message) -> Iterator[dict[str, Any]]:
         yield _section(f"*What to do*\n{_escape(message.advice)}")
     if message.items:
         yield from _item_blocks(message.items)
-    yield _section(f"<{message.link}|*Open {message.link_to} in Holter*>")
+    yield _section(f"<{_escape(message.link)}|*Open {_escape(message.link_to)} in Holter*>")
 
 
 def _item_blocks(items: Sequence[MessageItem]) -> Iterator[dict[str, Any]]:
-    lines = [f"{_SEVERITY_EMOJI[item.severity]} <{item.link}|{_escape(item.text)}>" for item in items]
+    lines = [f"{_SEVERITY_EMOJI[item.severity]} <{_escape(item.link)}|{_escape(item.text)}>" for item in items]
     shown = lines[:20]
     for start in range(0, len(shown), 5):
         yield _section("\n".join(shown[start : start + 5]))
@@ -202,7 +205,8 @@ def _section(text: str) -> dict[str, Any]:
 
 
 def _text(text: str, limit: int) -> dict[str, Any]:
-    return {"type": "mrkdwn", "text": _truncate(text, limit)}
+    # verbatim: an address, a channel or a person in a run's name does not become a link
+    return {"type": "mrkdwn", "text": _truncate(text, limit), "verbatim": True}
 
 
 def _escape(text: str) -> str:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from holter.ingest.names import storable_text
 from holter.ingest.offline.tracker_runs import build_series
 from holter.ingest.redaction import without_private
-from holter.ingest.trackers.base import Collection, CollectionError, Contents, KeptRun
+from holter.ingest.trackers.base import Collection, CollectionError, RunContents, TrackerRun
 from holter.server.import_export.importer import IMPORT_BATCH_POINTS, ImportProgress
 from holter.server.import_export.long_table import PointRows, SeriesPiece
 from holter.server.import_export.tracker_run import MAX_RUN_LENGTH, TrackerRunInfo, candidate_names
@@ -63,8 +63,8 @@ def import_collection(
             project or storable_text(run.project)[:_MAX_PROJECT_LENGTH] or "default",
             storable_text(run.name or run.id)[:MAX_RUN_LENGTH] or "unnamed",
         )
-        if run.why_not:
-            yield TrackerImportResult(project=names[0], run=names[1], reason=run.why_not)
+        if run.skip_reason:
+            yield TrackerImportResult(project=names[0], run=names[1], reason=run.skip_reason)
             continue
         try:
             yield _import_run(f"{collection.name}:{run.id}", run, names, importer, private=private)
@@ -92,13 +92,13 @@ def dry_run_importer() -> RunImporter:
 
 
 def _import_run(
-    identity: str, run: KeptRun, names: tuple[str, str], importer: RunImporter, *, private: bool
+    identity: str, run: TrackerRun, names: tuple[str, str], importer: RunImporter, *, private: bool
 ) -> TrackerImportResult:
     contents = run.read()
     config, redacted = without_private(contents.config)
     if private:
         config, redacted = dict(contents.config), []
-    assembly, left_out = build_series(Contents(logged=contents.logged, left_out=contents.left_out))
+    assembly, left_out = build_series(RunContents(logged=contents.logged, left_out=contents.left_out))
     series = list(assembly.series().values())
     result = TrackerImportResult(
         project=names[0], run=names[1], left_out=tuple(left_out), private=tuple(redacted)
@@ -106,7 +106,7 @@ def _import_run(
     if not any(map(len, series)):
         return replace(result, private=(), reason="it has no metrics")
     info = TrackerRunInfo(
-        identity=identity, project=names[0], run=names[1], config=config, over=run.over, ended=run.ended
+        identity=identity, project=names[0], run=names[1], config=config, over=run.is_finished, ended=run.ended
     )
     progress = importer(info, series)
     attempts = {int(attempt_number) for single in series for attempt_number in np.unique(single.attempt)}
