@@ -37,7 +37,7 @@ class UnknownAgentError(LookupError):
 
 
 class AgentReport(BaseModel):
-    """An agent's state. `every`: seconds between its reports; `seconds_behind`: the age of the oldest unread data."""
+    """An agent's state. `every`: seconds between its reports; `seconds_behind`: age of the oldest unread data."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
@@ -112,7 +112,7 @@ def _status(report: AgentReport, seen_at: float, now: float) -> dict[str, Any]:
 
 
 def agent_state(report: AgentReport, silence: float) -> AgentState:
-    """The state of an agent that last reported `silence` seconds ago. One that ended need not report again."""
+    """The state of an agent that last reported `silence` seconds ago; one that ended is never silent."""
     if report.ended:
         return "troubled" if report.spool_bytes or report.dropped else "ended"
     if silence > silence_limit(report.every):
