@@ -37,7 +37,7 @@ class UnknownAgentError(LookupError):
 
 
 class AgentReport(BaseModel):
-    """An agent's state. `every`: seconds between its reports; `seconds_behind`: age of the oldest unread data."""
+    """An agent's state. `every`: seconds between reports; `seconds_behind`: age of the oldest unread data."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
