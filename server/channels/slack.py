@@ -180,7 +180,9 @@ def build_payload(message: Message) -> dict[str, Any]:
 def _body_blocks(message: Message) -> Iterator[dict[str, Any]]:
     yield _section(_escape(message.sentence))
     if message.facts:
-        fields = [_text(f"*{_escape(name)}*\n{_escape(value)}", FIELD) for name, value in message.facts[:FIELDS]]
+        fields = [
+            _text(f"*{_escape(name)}*\n{_escape(value)}", FIELD) for name, value in message.facts[:FIELDS]
+        ]
         yield {"type": "section", "fields": fields}
     if message.sketch:
         yield _section(f"`{message.sketch}`")
@@ -192,7 +194,9 @@ def _body_blocks(message: Message) -> Iterator[dict[str, Any]]:
 
 
 def _item_blocks(items: Sequence[MessageItem]) -> Iterator[dict[str, Any]]:
-    lines = [f"{_SEVERITY_EMOJI[item.severity]} <{_escape(item.link)}|{_escape(item.text)}>" for item in items]
+    lines = [
+        f"{_SEVERITY_EMOJI[item.severity]} <{_escape(item.link)}|{_escape(item.text)}>" for item in items
+    ]
     shown = lines[:20]
     for start in range(0, len(shown), 5):
         yield _section("\n".join(shown[start : start + 5]))

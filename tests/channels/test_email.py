@@ -139,6 +139,39 @@ def test_whatever_a_run_is_called_makes_a_mail(run: str, summary: str, metric: s
     assert "Bcc" not in read
 
 
+@pytest.mark.parametrize("filler", ["", "x" * 40, "\u00fc" * 40, "word " * 40])
+@pytest.mark.parametrize("encoding", ["q", "b"])
+def test_encoded_words_in_a_name_add_no_headers_and_no_body(
+    mail_server: MailServers, certificate: Path, filler: str, encoding: str
+) -> None:
+    attack = {
+        "q": "=?utf-8?q?a=0d=0aBcc:_victim@example.org=0d=0a=0d=0aForged?=",
+        "b": "=?utf-8?b?YQ0KQmNjOiB2aWN0aW1AZXhhbXBsZS5vcmcNCg0KRm9yZ2Vk?=",
+    }[encoding]
+    run = f"{filler}{attack} {attack}{filler}"
+    server = mail_server()
+    assert isinstance(mail_to(server, certificate).send(message(run=run), None), Delivered)
+    [mail] = server.mails
+    assert mail["Subject"] == f"[Holter] Slow loss spike in {run} at step 1,514"
+    assert "Bcc" not in mail
+    assert set(parts(mail)) == {"text/plain", "text/html", "image/png"}
+    written = build_email(
+        message(run=run), EmailSettings(type="email", host="h", to=("a@example.com",)), None
+    )
+    assert b"?=0d" not in written.as_bytes()
+    subject = written.as_bytes().split(b"\nFrom:")[0]
+    assert attack.encode() not in subject
+    assert all(line.strip().startswith(b"=?utf-8?") for line in subject[len("Subject:") :].splitlines())
+
+
+def test_line_breaks_and_overrides_in_names_add_no_lines_to_a_mail() -> None:
+    settings = EmailSettings(type="email", host="mail.example.com", to=("oncall@example.com",))
+    made = build_email(message(run="a\r\n\r\nForged\u202e", summary="b\n\nForged"), settings, None)
+    lines = parts(made)["text/plain"].get_content().splitlines()
+    assert not [line for line in lines if line.startswith("Forged")]
+    assert "\u202e" not in made.as_string() + parts(made)["text/html"].get_content()
+
+
 def test_a_summary_is_a_mail_with_a_list(mail_server: MailServers, certificate: Path) -> None:
     server = mail_server()
     many = [make_incident(id=number) for number in range(250)]

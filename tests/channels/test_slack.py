@@ -158,6 +158,23 @@ def test_what_a_run_is_called_cannot_call_everyone(slack: SlackServer) -> None:
     assert "<!channel>" not in sent["text"]
 
 
+def test_addresses_and_mentions_in_names_do_not_become_links() -> None:
+    name = "<!here> https://evil.example/ <https://evil.example/|Open> #general & co"
+    one = build_payload(message(run=name, metric=name))
+    several = build_payload(
+        summarize([make_incident(run=name)], key="1.0.team", sent_at=1.0, address="http://h/?a=1&b=<")
+    )
+    for payload in (one, several):
+        assert (payload["parse"], payload["link_names"], payload["unfurl_links"]) == ("none", False, False)
+        texts = [block["text"] for block in payload["blocks"] if "text" in block]
+        texts += [field for block in payload["blocks"] for field in block.get("fields", ())]
+        for text in (text for text in texts if text["type"] == "mrkdwn"):
+            assert text["verbatim"] is True
+            assert "<!here>" not in text["text"]
+            assert "<https://evil.example/" not in text["text"]
+    assert "<http://h/?a=1&amp;b=&lt;/incidents" in json.dumps(several)
+
+
 def test_a_summary_of_hundreds_stays_within_slacks_limits(slack: SlackServer) -> None:
     many = [make_incident(id=number, run="r" * 500) for number in range(300)]
     made = summarize(many, key="1.0.team", sent_at=1.0, address="http://h")

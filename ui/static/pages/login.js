@@ -5,9 +5,20 @@ import * as api from "../lib/api.js";
 import { h, refill } from "../lib/dom.js";
 import { icon } from "../lib/icons.js";
 
-/** The path to open after the login: never another site, nor the login page. @param {string | null} wanted */
-export function safeNext(wanted) {
-  return wanted && /^\/(?![/\\])/.test(wanted) && !wanted.startsWith("/login") ? wanted : "/";
+/**
+ * The path to open after the login: never on another site, nor the login page.
+ *
+ * The browser's own parser decides what the address is: it skips tabs and line breaks, and reads a backslash
+ * as a slash, so that a pattern would let some addresses of other sites pass.
+ *
+ * @param {string | null} wanted @param {string} [origin]
+ */
+export function safeNext(wanted, origin = location.origin) {
+  if (!wanted?.startsWith("/") || !URL.canParse(wanted, origin)) return "/";
+  const address = new URL(wanted, origin);
+  const path = address.pathname + address.search + address.hash;
+  const foreign = address.origin !== origin || /^[/\\]{2}/.test(path);
+  return foreign || address.pathname === "/login" ? "/" : path;
 }
 
 /** @type {import("../lib/router.js").Page} */
