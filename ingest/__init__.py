@@ -11,17 +11,16 @@ from holter.ingest.communication.kineto import KinetoTrace
 from holter.ingest.communication.nccl_inspector import NcclInspector
 from holter.ingest.communication.ras_json import RasJson
 from holter.ingest.communication.ras_text import RasText
-from holter.ingest.config_files.config_file import SettingsFile
+from holter.ingest.config_files.config_file import ConfigFile
 from holter.ingest.csv.csv_log import CsvLog
 from holter.ingest.format import Format
 from holter.ingest.jsonl import JsonLines
 from holter.ingest.slurm.jobs import SlurmJobs, SlurmJson
 from holter.ingest.stdout import text_formats
 from holter.ingest.stdout.system_text import NcclTests
-from holter.ingest.telemetry.amd_csv import AmdTables
-from holter.ingest.telemetry.amd_json import AmdJson
+from holter.ingest.telemetry.amd_smi import AmdCsv, AmdJson
 from holter.ingest.telemetry.nvidia_smi import NvidiaSmi
-from holter.ingest.telemetry.prometheus import Exposition
+from holter.ingest.telemetry.prometheus import PrometheusText
 from holter.ingest.telemetry.smi_tables import NvidiaDmon, RocmSmi
 from holter.ingest.tensorboard.event_file import EventFile
 from holter.ingest.trainers.llama_factory import LlamaFactoryLog
@@ -39,7 +38,7 @@ _COMMUNICATION = (
     AllReduceBench(),
     RasText(),
 )
-_TELEMETRY = (NvidiaSmi(), NvidiaDmon(), Exposition(), AmdTables(), AmdJson(), RocmSmi())
+_TELEMETRY = (NvidiaSmi(), NvidiaDmon(), PrometheusText(), AmdCsv(), AmdJson(), RocmSmi())
 _SCHEDULERS = (SlurmJobs(), SlurmJson())
 BUILTIN: tuple[Format, ...] = (
     EventFile(),
@@ -51,7 +50,7 @@ BUILTIN: tuple[Format, ...] = (
     LlamaFactoryLog(),
     TorchtitanTrace(),
     TrainerState(),
-    SettingsFile(),
+    ConfigFile(),
     JsonLines(),
     *text_formats(),  # console logs in every dialect, and system text
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any, BinaryIO, ClassVar
 
-from holter.ingest.communication.labels import BYTES, is_step, labels_beside, size_of
+from holter.ingest.communication.labels import BYTES, is_step, series_labels, parse_size
 from holter.ingest.console.prefixes import strip_prefixes
 from holter.ingest.format import Content, FormatRole
 from holter.ingest.lines import read_text_block
@@ -27,7 +27,7 @@ _AVERAGE = re.compile(rf"\b(algbw|busbw): {_NUMBER} GBps")
 _PRINTER = re.compile(r"(\S{1,100}):")
 _OWN = re.compile(rf"(duration|algo throughput|busbw): {_NUMBER}\s+(sec|bps|Gbps)\b")
 _NONE = float("nan")
-_MOST_PRINTERS = 65_536
+_MAX_PRINTERS = 65_536
 
 
 class AllReduceBench:
@@ -41,7 +41,7 @@ class AllReduceBench:
         return b"\0" not in head and _TELL.search(head) is not None
 
     def reader(self, path: PurePath, state: Mapping[str, Any]) -> AllReduceBenchReader:
-        """A reader that goes on from `state`."""
+        """A reader that resumes from `state`."""
         return AllReduceBenchReader({} if "rewritten" in state else state)
 
 
@@ -104,7 +104,7 @@ class AllReduceBenchReader:
         self._row += 1
         if "payload" not in cells:  # a payload's stability: a row a trial
             return LogRow(self._row, _NONE, values, self._labels("trials"))
-        payload = size_of(cells["payload"])
+        payload = parse_size(cells["payload"])
         return (
             None
             if payload is None or not is_step(payload)
@@ -116,7 +116,7 @@ class AllReduceBenchReader:
         found = _OWN.search(line)
         if found is None:
             return None
-        rank = self._printer if self._printer in self._trials or len(self._trials) < _MOST_PRINTERS else ""
+        rank = self._printer if self._printer in self._trials or len(self._trials) < _MAX_PRINTERS else ""
         if found[1] == "duration":
             self._trials[rank] = self._trials.get(rank, 0) + 1
         value = float(found[2]) * {"sec": 1e6, "bps": 1 / 8e9, "Gbps": 1 / 8}[found[3]]
@@ -124,4 +124,4 @@ class AllReduceBenchReader:
         return LogRow(self._trials.get(rank, 1), _NONE, {metric: value}, self._labels("trials", rank=rank))
 
     def _labels(self, steps: str, **more: str) -> Labels:
-        return labels_beside(steps, collective="all_reduce", ranks=self._ranks, **more)
+        return series_labels(steps, collective="all_reduce", ranks=self._ranks, **more)

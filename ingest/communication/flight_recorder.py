@@ -15,18 +15,18 @@ from zlib import crc32
 import msgspec
 
 from holter.ingest.communication import safe_pickle
-from holter.ingest.communication.labels import DTYPE_BYTES, SEQUENCE, is_step, labels_beside
+from holter.ingest.communication.labels import DTYPE_BYTES, SEQUENCE, is_step, series_labels
 from holter.ingest.errors import ProblemBuffer
 from holter.ingest.format import Content, FormatRole
 from holter.ingest.rows import LogRow, batch_from_rows
 from holter.types import Batch, Labels, Unreadable
 
-LARGEST = 32 * 1024 * 1024
-_MOST_ENTRIES = 20_000
+MAX_DUMP_BYTES = 32 * 1024 * 1024
+_MAX_ENTRIES = 20_000
 """The newest that are read; PyTorch keeps 2,000 unless told otherwise."""
-_MOST_TENSORS, _MOST_DIMENSIONS = 64, 16
+_MAX_TENSORS, _MAX_DIMENSIONS = 64, 16
 _RANKS = re.compile(r"\d{1,7}")
-_MOST_TEXT, _MOST_MEMBERS, _TELLING = 200_000, 16_384, 4
+_MAX_TEXT, _MAX_MEMBERS, _TELLING = 200_000, 16_384, 4
 _UNEVEN = ("all_to_all", "alltoall", "scatter", "gather", "coalesced")
 """Operations to which ranks may give as much as they like."""
 _TOGETHER = {"all_gather": ("output",), "allgather": ("output",), "reduce_scatter": ("input",)}
@@ -54,7 +54,7 @@ class FlightRecorder:
         )
 
     def reader(self, path: PurePath, state: Mapping[str, Any]) -> FlightRecorderReader:
-        """A reader that goes on from `state`."""
+        """A reader that resumes from `state`."""
         numbers = re.findall(r"\d+", path.stem)
         return FlightRecorderReader({} if "rewritten" in state else state, numbers[-1] if numbers else None)
 
@@ -74,10 +74,10 @@ class FlightRecorderReader:
         """Yield what a whole dump says; see `Reader`."""
         yield from self._problems.drain()
         if stream.tell() == 0:
-            data = stream.read(LARGEST + 1)
+            data = stream.read(MAX_DUMP_BYTES + 1)
             try:
                 dump = _dump(data)
-            except safe_pickle.NotPlain as error:
+            except safe_pickle.UnsafePickleError as error:
                 self._problems.add("file", str(error))
                 dump = {}
             if dump is None:  # not all of it is there
@@ -93,16 +93,16 @@ class FlightRecorderReader:
     def _rows(self, dump: Mapping[str, Any]) -> Iterator[LogRow]:
         entries = dump.get("entries")
         entries = entries if isinstance(entries, list) else []
-        if len(entries) > _MOST_ENTRIES:
+        if len(entries) > _MAX_ENTRIES:
             self._problems.add(
-                "entries", f"expected {_MOST_ENTRIES} at most, read the last of {len(entries)}"
+                "entries", f"expected {_MAX_ENTRIES} at most, read the last of {len(entries)}"
             )
         groups: dict[object, str] = {}
-        for number, entry in enumerate(entries[-_MOST_ENTRIES:]):
+        for number, entry in enumerate(entries[-_MAX_ENTRIES:]):
             try:
                 groups[str(entry["pg_id"])] = group = _group(entry["process_group"])
                 yield from self._entry(entry, group)
-            except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
+            except Exception as error:  # whatever is wrong with one entry must not stop the others
                 self._problems.add(f"entry {number}", f"expected a collective: {type(error).__name__}")
         yield from self._members(dump)
         status = dump.get("pg_status")
@@ -114,13 +114,13 @@ class FlightRecorderReader:
         """The ranks of each group, told by the first few of them: a dump of each rank would say it again."""
         config = dump.get("pg_config")
         for said in list(config.values())[:4096] if isinstance(config, dict) else ():
-            found = _RANKS.findall(str(said.get("ranks", ""))[:_MOST_TEXT]) if isinstance(said, dict) else []
+            found = _RANKS.findall(str(said.get("ranks", ""))[:_MAX_TEXT]) if isinstance(said, dict) else []
             group = _group((said.get("name", ""), said.get("desc", ""))) if found else ""
             size = {"process_group_ranks": float(len(found))}
             if found:
                 yield LogRow(0, float("nan"), size, self._labels("collective_seq_id", group))
-            for rank in found[:_MOST_MEMBERS] if self._rank in found[:_TELLING] else ():
-                labels = labels_beside(SEQUENCE, rank=int(rank), process_group=group)
+            for rank in found[:_MAX_MEMBERS] if self._rank in found[:_TELLING] else ():
+                labels = series_labels(SEQUENCE, rank=int(rank), process_group=group)
                 yield LogRow(0, float("nan"), {"process_group_member": 1.0}, labels)
 
     def _entry(self, entry: Mapping[str, Any], group: str) -> Iterator[LogRow]:
@@ -154,19 +154,19 @@ class FlightRecorderReader:
 
     def _labels(self, steps: str, group: str, **more: str) -> Labels:
         words = SEQUENCE if steps == "collective_seq_id" else steps
-        return labels_beside(words, rank=self._rank, process_group=group, **more)
+        return series_labels(words, rank=self._rank, process_group=group, **more)
 
 
 def _dump(data: bytes) -> Mapping[str, Any] | None:
     """The dictionary that a dump holds, None while it is not whole. Raises NotPlain."""
-    if len(data) > LARGEST:
-        raise safe_pickle.NotPlain(f"expected a dump of at most {LARGEST} bytes")
+    if len(data) > MAX_DUMP_BYTES:
+        raise safe_pickle.UnsafePickleError(f"expected a dump of at most {MAX_DUMP_BYTES} bytes")
     try:
         if data.startswith(b"\x80"):
             found = safe_pickle.loads(data) if data.endswith(b".") else None
         else:
             found = _decode(data) if data.rstrip().endswith(b"}") else None
-    except safe_pickle.NotPlain:
+    except safe_pickle.UnsafePickleError:
         raise
     except (ValueError, RecursionError):
         return None
@@ -189,24 +189,24 @@ def _call(name: str, entry: Mapping[str, Any]) -> str:
     counted = _TOGETHER.get(next((one for one in _TOGETHER if one in name), ""), ("input", "output"))
     elements = (_elements(entry.get(f"{side}_sizes")) for side in counted)
     types = (
-        sorted(set(map(str, list(entry.get(f"{side}_dtypes") or ())[:_MOST_TENSORS]))) for side in counted
+        sorted(set(map(str, list(entry.get(f"{side}_dtypes") or ())[:_MAX_TENSORS]))) for side in counted
     )
     return f"{name} {list(elements)} {list(types)}"
 
 
 def _elements(sizes: Any) -> int:
     """Elements of some tensors. Raises TypeError where they are none."""
-    return sum(_product(size) for size in list(sizes or ())[:_MOST_TENSORS])
+    return sum(_product(size) for size in list(sizes or ())[:_MAX_TENSORS])
 
 
 def _product(size: Any) -> int:
-    return prod(min(int(one), 2**40) for one in list(size)[:_MOST_DIMENSIONS])
+    return prod(min(int(one), 2**40) for one in list(size)[:_MAX_DIMENSIONS])
 
 
 def _bytes(entry: Mapping[str, Any], side: str) -> float:
     """Bytes of the tensors that went in or came out. Raises TypeError where they are none."""
     sizes, types = entry.get(f"{side}_sizes") or (), entry.get(f"{side}_dtypes") or ()
-    pairs = zip(list(sizes)[:_MOST_TENSORS], list(types)[:_MOST_TENSORS], strict=False)
+    pairs = zip(list(sizes)[:_MAX_TENSORS], list(types)[:_MAX_TENSORS], strict=False)
     return float(sum(_product(size) * DTYPE_BYTES.get(kind, 0) for size, kind in pairs))
 
 

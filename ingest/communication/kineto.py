@@ -16,7 +16,7 @@ import ijson
 import numpy as np
 
 from holter.bus_bandwidth import bus_bandwidth
-from holter.ingest.communication.labels import BYTES, DTYPE_BYTES, is_step, labels_beside
+from holter.ingest.communication.labels import BYTES, DTYPE_BYTES, is_step, series_labels
 from holter.ingest.errors import ProblemBuffer
 from holter.ingest.format import Content, FormatRole
 from holter.ingest.rows import LogRow, batch_from_rows
@@ -64,10 +64,10 @@ _KERNEL = re.compile(r"(?:nccl|rccl)(?:Dev)?Kernel_?([A-Za-z]+)", re.IGNORECASE)
 _HEAD = 64 * 1024
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
-_DEEPEST = 64
+_MAX_DEPTH = 64
 _LARGEST_EVENT = 4 * 1024 * 1024
-_MOST_KERNELS = 1_000_000
-_MOST_SIZES = 4096
+_MAX_KERNELS = 1_000_000
+_MAX_SIZES = 4096
 
 
 class KinetoTrace:
@@ -85,7 +85,7 @@ class KinetoTrace:
         return head.lstrip()[:1] == b"{" and b'"traceEvents"' in head
 
     def reader(self, path: PurePath, state: Mapping[str, Any]) -> KinetoReader:
-        """A reader that goes on from `state`."""
+        """A reader that resumes from `state`."""
         return KinetoReader({} if "rewritten" in state else state)
 
 
@@ -110,7 +110,7 @@ class KinetoReader:
             rows = list(found.rows())
             if found.left_out:
                 self._problems.add(
-                    "events", f"{counted(found.left_out, 'kernel')} beyond {_MOST_KERNELS:,} left out"
+                    "events", f"{counted(found.left_out, 'kernel')} beyond {_MAX_KERNELS:,} left out"
                 )
             stream.seek(0, 2)
             if rows:
@@ -149,7 +149,7 @@ class _Found:
             raise ValueError("a time expected")
         named = _KERNEL.match(str(event["name"]))
         spans = self.talking if named else self.computing
-        if len(spans) >= 2 * _MOST_KERNELS:
+        if len(spans) >= 2 * _MAX_KERNELS:
             self.left_out += 1
             return
         if self.origin is None:
@@ -158,7 +158,7 @@ class _Found:
         spans.extend((begin - self.origin, begin - self.origin + length))
         if named:
             kind = _kind(named[1], event.get("args", {}))
-            if kind in self.calls or len(self.calls) < _MOST_SIZES:
+            if kind in self.calls or len(self.calls) < _MAX_SIZES:
                 known = self.calls.setdefault(kind, [0.0, 0.0, float("inf")])
                 known[:] = known[0] + 1, known[1] + length, min(known[2], length)
 
@@ -176,13 +176,13 @@ class _Found:
                 "compute_us": computing,
                 "exposed_communication_us": _covered(self.talking + self.computing) - computing,
             }
-            yield LogRow(0, time, values, labels_beside("whole trace", rank=self.rank))
+            yield LogRow(0, time, values, series_labels("whole trace", rank=self.rank))
         totals: dict[str, list[float]] = {}
         for kind, (count, total, _) in self.calls.items():
             of_all = totals.setdefault(kind.collective, [0.0, 0.0])
             of_all[:] = of_all[0] + count, of_all[1] + total
         for collective, (count, total) in totals.items():
-            labels = labels_beside("whole trace", rank=self.rank, collective=collective)
+            labels = series_labels("whole trace", rank=self.rank, collective=collective)
             yield LogRow(0, time, {"calls": count, "time_us": total}, labels)
 
     def _of_kind(self, kind: _Kind, count: float, total: float, shortest: float, time: float) -> LogRow:
@@ -190,7 +190,7 @@ class _Found:
         if kind.ranks > 0 and shortest > 0 and kind.size:
             for name, time_us in (("busbw_gbs", total / count), ("best_busbw_gbs", shortest)):
                 values[name] = bus_bandwidth(kind.collective, kind.size, time_us, kind.ranks)
-        labels = labels_beside(
+        labels = series_labels(
             BYTES,
             rank=self.rank,
             collective=kind.collective,
@@ -220,8 +220,8 @@ class _Measured:
         self._text = quote + rest
         brackets = np.frombuffer(plain.translate(None, _NO_BRACKETS), dtype=np.uint8)
         depth = self._depth + np.cumsum(np.where((brackets == ord("[")) | (brackets == ord("{")), 1, -1))
-        if self.since_event > _LARGEST_EVENT or depth.max(initial=0) > _DEEPEST:
-            raise ValueError(f"events of at most {_LARGEST_EVENT} bytes and {_DEEPEST} levels expected")
+        if self.since_event > _LARGEST_EVENT or depth.max(initial=0) > _MAX_DEPTH:
+            raise ValueError(f"events of at most {_LARGEST_EVENT} bytes and {_MAX_DEPTH} levels expected")
         self._depth = int(depth[-1]) if len(depth) else self._depth
         return data
 

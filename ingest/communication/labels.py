@@ -27,7 +27,7 @@ _SIZE = re.compile(r"(\d{1,18}(?:\.\d{1,18})?)((?:[KMGTPE]i?)?B)")
 
 
 @lru_cache(maxsize=16_384)  # the same few, for millions of calls
-def labels_beside(steps: str, **labels: Hashable) -> Labels:
+def series_labels(steps: str, **labels: Hashable) -> Labels:
     """Labels of a series whose steps count `steps`; what is None or empty says nothing."""
     said = {
         name: storable_label(str(value))
@@ -53,7 +53,7 @@ def size_class(size: float) -> str:
     return f"{1 << power % 10}{_UNITS[power // 10]}"
 
 
-def size_of(text: str) -> int | None:
+def parse_size(text: str) -> int | None:
     """The bytes that "16GiB" are, None where a text is no such size."""
     found = _SIZE.fullmatch(text)
     if found is None:

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO, ClassVar
 
 import msgspec
 
-from holter.ingest.communication.labels import SEQUENCE, is_step, labels_beside, size_class
+from holter.ingest.communication.labels import SEQUENCE, is_step, series_labels, size_class
 from holter.ingest.errors import ProblemBuffer
 from holter.ingest.format import Content, FormatRole
 from holter.ingest.lines import LineBlocks
@@ -42,7 +42,7 @@ class NcclInspector:
         return first.startswith(b"{") and b"inspector_output_format_version" in first.partition(b"\n")[0]
 
     def reader(self, path: PurePath, state: Mapping[str, Any]) -> NcclInspectorReader:
-        """A reader that goes on from `state`."""
+        """A reader that resumes from `state`."""
         return NcclInspectorReader({} if "rewritten" in state else state)
 
 
@@ -76,7 +76,7 @@ class NcclInspectorReader:
             return
         try:
             yield from _rows(_decode(line))
-        except (msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError, AttributeError) as error:
+        except Exception as error:  # whatever is wrong with one object must not stop the others
             found = f"{type(error).__name__}: {error}"[:200]
             place = f"line {self._lines.number}"
             self._problems.add(place, f"expected one of the Inspector's objects; {found}")
@@ -98,7 +98,7 @@ def _rows(found: Any) -> Iterator[LogRow]:
                 values[metric if word == "coll" else metric.replace("collective", word)] = value
         if not is_step(step):
             raise TypeError(f"{word}_sn is no sequence number")
-        labels = labels_beside(
+        labels = series_labels(
             SEQUENCE,
             rank=header["rank"],
             comm=header["id"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from zlib import crc32
 
-from holter.ingest.communication.labels import labels_beside
+from holter.ingest.communication.labels import series_labels
 from holter.ingest.console.dialect import DialectState, LineKind, LineValues
 from holter.ingest.console.values import parse_time
 from holter.ingest.step_columns import LARGEST_STEP
@@ -28,7 +28,7 @@ _COMPLETION = re.compile(
 _ITEM_BYTES = (1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1)
 """Bytes of an element by NCCL's datatype: int8 ... float8e5m2."""
 _BETWEEN_TWO = frozenset({"Send", "Recv"})
-_MOST_KNOWN = 8192
+_MAX_KNOWN = 8192
 """Communicators and counters remembered of a printer; what is beyond is told without its rank, or not."""
 
 
@@ -53,8 +53,8 @@ def _call(line: str, state: DialectState) -> list[LineValues] | None:
     if _remember(state, counter, (calls + 1, total + size)):
         sums |= {"nccl_calls": calls + 1.0, "nccl_bytes": float(total + size)}
     return [
-        LineValues(step, at_call, labels=labels_beside("opCount", **whose)),
-        LineValues(step, sums, labels=labels_beside("opCount", collective=collective, **whose)),
+        LineValues(step, at_call, labels=series_labels("opCount", **whose)),
+        LineValues(step, sums, labels=series_labels("opCount", collective=collective, **whose)),
     ]
 
 
@@ -73,7 +73,7 @@ def _init(line: str, state: DialectState) -> LineValues | None:
         return None
     number = _count(state, f"communicators {process}")
     # several processes are rank 0 of a communicator each: which one it is, the largest tells
-    labels = labels_beside("communicators", **_whose(process, _rank(state, process)))
+    labels = series_labels("communicators", **_whose(process, _rank(state, process)))
     return LineValues(number, {"nccl_communicator_ranks": float(ranks)}, labels=labels)
 
 
@@ -105,7 +105,7 @@ def _timings(line: str, state: DialectState) -> LineValues | None:
     if match is None:
         return None
     process = _process(line[: match.start()])
-    labels = labels_beside("communicators", **_whose(process, _rank(state, process) or match[1]))
+    labels = series_labels("communicators", **_whose(process, _rank(state, process) or match[1]))
     number = _count(state, f"timings {process}")
     return LineValues(number, {"nccl_init_seconds": float(match[2])}, labels=labels)
 
@@ -114,7 +114,7 @@ def _warning(line: str, state: DialectState) -> list[LineValues]:
     """Warnings counted by process, and what of them the network said."""
     process = _process(line.partition("NCCL WARN")[0])
     number = _count(state, f"warnings {process}")
-    labels = labels_beside("warnings", **_whose(process, _rank(state, process)))
+    labels = series_labels("warnings", **_whose(process, _rank(state, process)))
     return [
         LineValues(number, {"nccl_warnings": float(number)}, parse_time(line), labels),
         *_completion(line, state),
@@ -128,7 +128,7 @@ def _completion(line: str, state: DialectState) -> list[LineValues]:
         return []
     process = _process(line[: match.start()])
     number = _count(state, f"completions {process} {match[1]} {match[2]}")
-    labels = labels_beside("errors", status=match[2], peer=match[1], **_whose(process, _rank(state, process)))
+    labels = series_labels("errors", status=match[2], peer=match[1], **_whose(process, _rank(state, process)))
     return [LineValues(number, {"nccl_network_errors": float(number)}, parse_time(line), labels)]
 
 
@@ -156,7 +156,7 @@ def _count(state: DialectState, what: str) -> int:
 
 
 def _remember(state: DialectState, name: str, value: object) -> bool:
-    if name not in state and len(state) >= _MOST_KNOWN:
+    if name not in state and len(state) >= _MAX_KNOWN:
         return False
     state[name] = value
     return True

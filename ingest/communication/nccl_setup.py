@@ -14,7 +14,7 @@ from holter.ingest.names import storable_label
 from holter.types import ConfigValue, labels_of
 
 _PROCESS = re.compile(r"([\w.-]{1,100}):(\d{1,9}):\d{1,9} \[\d{1,3}\]")
-_MOST_PROCESSES, _MOST_SAID, _LONGEST = 8192, 64, 400
+_MAX_PROCESSES, _MAX_SAID, _MAX_LENGTH = 8192, 64, 400
 
 _Found = re.Match[str]
 _Settings = Iterator[tuple[str, ConfigValue]]
@@ -197,7 +197,7 @@ def _of_process(
 ) -> Iterator[LineSettings]:
     process = f"{host}:{number}"
     for name, value in _not_yet(state, process, said):
-        value = storable_label(value[:_LONGEST]) if isinstance(value, str) else value
+        value = storable_label(value[:_MAX_LENGTH]) if isinstance(value, str) else value
         of_host = state.setdefault(f"host {host}", {}) if _is_room(state) else {}
         other = {"process": process} if of_host.setdefault(name, value) != value else {}
         yield LineSettings({name: value}, labels_of({"host": host, **other}))
@@ -216,13 +216,13 @@ def _not_yet(
     if f"setup {process}" not in state and not _is_room(state):
         return []
     known: list[str] = state.setdefault(f"setup {process}", [])
-    fresh = [(name, value) for name, value in said if name not in known][: _MOST_SAID - len(known)]
+    fresh = [(name, value) for name, value in said if name not in known][: _MAX_SAID - len(known)]
     known.extend(name for name, _ in fresh)
     return fresh
 
 
 def _is_room(state: DialectState) -> bool:
-    return len(state) < _MOST_PROCESSES
+    return len(state) < _MAX_PROCESSES
 
 
 KINDS = (

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
-from holter.ingest.communication.labels import BYTES, is_step, labels_beside
+from holter.ingest.communication.labels import BYTES, is_step, series_labels
 from holter.ingest.console.prefixes import strip_prefixes
 from holter.ingest.console.values import parse_number, parse_time
 from holter.ingest.rows import LogRow
 
-HEADER = re.compile(rb"(?m)^[^\n]{0,200}?\bsize +count +type\b[^\n]*\bbusbw\b")
+TABLE_HEADER = re.compile(rb"(?m)^[^\n]{0,200}?\bsize +count +type\b[^\n]*\bbusbw\b")
 _NAMES = re.compile(r"\bsize +count +.*\bbusbw\b.*")
 _PROGRAM = re.compile(r"\b(\w+?)_perf\b")
 _NAMED = re.compile(
@@ -30,16 +30,16 @@ _METRICS = {
     "#wrong": "wrong_values",
     "error": "largest_error",
 }
-_MOST_COLUMNS = 64
+_MAX_COLUMNS = 64
 
 
-def collective_of(path: PurePath) -> str:
+def collective_from_name(path: PurePath) -> str:
     """The collective that a file's name tells, "" where it tells none."""
     named = _NAMED.search(path.stem.lower())
     return named[1] if named else ""
 
 
-class Tables:
+class NcclTestsParser:
     """A point a row at the message's bytes as step, labelled collective, type, redop, root and in_place.
 
     Columns are known by the names in a table's header, which differ between versions.
@@ -60,7 +60,7 @@ class Tables:
             "size": self._size,
         }
 
-    def concerns(self, block: bytes) -> bool:
+    def may_contain_rows(self, block: bytes) -> bool:
         """Whether some lines may hold anything of a table, or name the program."""
         return bool(self._columns) or b"busbw" in block or b"_perf" in block
 
@@ -71,7 +71,7 @@ class Tables:
 
     def _line(self, line: str) -> Iterator[LogRow]:
         if (header := _NAMES.search(line)) is not None and "time" in header[0]:
-            self._columns = header[0].split()[:_MOST_COLUMNS]
+            self._columns = header[0].split()[:_MAX_COLUMNS]
             self._tables += 1
         elif (program := _PROGRAM.search(line)) is not None:
             self._collective = program[1][:40]
@@ -104,7 +104,7 @@ class Tables:
         """Labels of a row; a second table of one file is told from the first."""
         kept = {name: said[name] for name in ("type", "redop") if said.get(name, "none") != "none"}
         root = said.get("root", "-1")
-        return labels_beside(
+        return series_labels(
             BYTES,
             collective=self._collective,
             root=None if root == "-1" else root,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from holter.ingest.communication.labels import SEQUENCE, labels_beside
+from holter.ingest.communication.labels import SEQUENCE, series_labels
 from holter.ingest.console.dialect import DialectState, LineKind, LineValues
 from holter.ingest.step_columns import LARGEST_STEP
 
@@ -46,7 +46,7 @@ def _said(step: int, values: dict[str, float], line: str, **more: str) -> LineVa
     # the rank in brackets counts within the group, torch's prefix within the job
     rank = printers[-1] if printers else group["rank"] if group else None
     named = (group["guid"] or group["number"]) if group else None
-    return LineValues(step, values, labels=labels_beside(SEQUENCE, rank=rank, process_group=named, **more))
+    return LineValues(step, values, labels=series_labels(SEQUENCE, rank=rank, process_group=named, **more))
 
 
 KINDS = (LineKind(pattern=re.compile(rb"ProcessGroupNCCL\.cpp:\d"), parse=_timeout),)

@@ -8,19 +8,19 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any, BinaryIO, ClassVar
 
-from holter.ingest.communication.labels import labels_beside
-from holter.ingest.communication.ras_text import DEAD, EVENTS, MISSING, REPORTS, comm_of
+from holter.ingest.communication.labels import series_labels
+from holter.ingest.communication.ras_text import DEAD, EVENTS, MISSING, REPORTS, communicator_id
 from holter.ingest.console.values import parse_time
 from holter.ingest.errors import ProblemBuffer
 from holter.ingest.format import Content, FormatRole
 from holter.ingest.rows import LogRow, batch_from_rows
 from holter.types import NO_CONFIG, Batch, Config, ConfigKey, Unreadable
 
-LARGEST = 64 * 1024 * 1024
+MAX_OBJECT_BYTES = 64 * 1024 * 1024
 _PIECE = 64 * 1024
 _BEGIN = re.compile(rb"(?m)^\{")
-_MOST_RANKS = 65_536
-_MOST_EVENTS = 4096
+_MAX_RANKS = 65_536
+_MAX_EVENTS = 4096
 _FINE = (0, 7)
 """ncclSuccess, ncclInProgress."""
 _decoder = json.JSONDecoder()
@@ -40,12 +40,12 @@ class RasJson:
             or re.search(rb'"event"\s*:\s*"PEER_', head[:4096]) is not None
         )
 
-    def reader(self, path: PurePath, state: Mapping[str, Any]) -> RasReader:
-        """A reader that goes on from `state`."""
-        return RasReader({} if "rewritten" in state else state)
+    def reader(self, path: PurePath, state: Mapping[str, Any]) -> RasJsonReader:
+        """A reader that resumes from `state`."""
+        return RasJsonReader({} if "rewritten" in state else state)
 
 
-class RasReader:
+class RasJsonReader:
     """Reads objects as they are appended; one that is broken ends where the next begins at a line."""
 
     def __init__(self, state: Mapping[str, Any]) -> None:
@@ -63,7 +63,7 @@ class RasReader:
         while (said := self._next(stream)) is not None:
             try:
                 rows = list(self._rows(said))
-            except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            except Exception as error:  # whatever is wrong with one report must not stop the others
                 found = f"expected a report of RAS: {type(error).__name__}"
                 self._problems.add(f"the object that ends at byte {stream.tell()}", found)
                 rows = []
@@ -80,7 +80,7 @@ class RasReader:
             if found is not None:
                 stream.seek(begin + found[1])
                 return found[0]
-            if not following and len(data) <= LARGEST:  # not all of it is there
+            if not following and len(data) <= MAX_OBJECT_BYTES:  # not all of it is there
                 stream.seek(begin)
                 return None
             self._problems.add(f"byte {begin}", "expected a whole object of RAS")
@@ -96,33 +96,33 @@ class RasReader:
         self._reports += 1
         told = 0
         for comm in comms:
-            name = comm_of(str(comm["hash"]).removeprefix("0x")[:40])
+            name = communicator_id(str(comm["hash"]).removeprefix("0x")[:40])
             told += len(comm["ranks"]) + len(comm["missing_ranks"])
-            if told > _MOST_RANKS:
-                self._problems.add(f"report {self._reports}", f"expected {_MOST_RANKS:,} ranks at most")
+            if told > _MAX_RANKS:
+                self._problems.add(f"report {self._reports}", f"expected {_MAX_RANKS:,} ranks at most")
                 break
             yield from self._comm(comm, name, time)
         timeouts = found.get("ras", {}).get("timeouts_count", 0)
         values = {"nccl_ras_timeouts": float(timeouts), "nccl_ras_communicators": float(len(comms))}
-        yield LogRow(self._reports, time, values, labels_beside(REPORTS))
+        yield LogRow(self._reports, time, values, series_labels(REPORTS))
 
     def _comm(self, comm: Mapping[str, Any], name: str, time: float) -> Iterator[LogRow]:
         size = {"nccl_ranks": float(comm["size"]), "nccl_missing_ranks": float(len(comm["missing_ranks"]))}
-        yield LogRow(self._reports, time, size, labels_beside(REPORTS, comm=name))
+        yield LogRow(self._reports, time, size, series_labels(REPORTS, comm=name))
         ranks = [(rank, rank["collective_counts"]) for rank in comm["ranks"]]
         used = sorted({kind for _, counts in ranks for kind, count in counts.items() if count})[:32]
         for rank, counts in ranks:
             whose = {"comm": name, "rank": int(rank["rank"]), "host": rank.get("host")}
             for kind in used:
-                labels = labels_beside(REPORTS, collective=kind, **whose)
+                labels = series_labels(REPORTS, collective=kind, **whose)
                 yield LogRow(self._reports, time, {"nccl_op_count": float(counts.get(kind, 0))}, labels)
             errors = [rank["status"].get(one, 0) for one in ("init_state", "async_error")]
             wrong = next((one for one in errors if one not in _FINE), 0)
             if wrong or rank["status"].get("abort_flag") is True:
-                labels = labels_beside(REPORTS, **whose)
+                labels = series_labels(REPORTS, **whose)
                 yield LogRow(self._reports, time, {"nccl_rank_error": float(wrong)}, labels)
         for rank in comm["missing_ranks"]:
-            labels = labels_beside(REPORTS, comm=name, rank=int(rank["rank"]), host=rank.get("host"))
+            labels = series_labels(REPORTS, comm=name, rank=int(rank["rank"]), host=rank.get("host"))
             status = rank.get("status", {})
             if status.get("considered_dead") is True or status.get("unresponsive") is True:
                 value = DEAD if status.get("considered_dead") is True else MISSING
@@ -134,9 +134,9 @@ class RasReader:
         process = f"{host}:{int(peer['pid'])}" if "pid" in peer else None
         event = str(found["event"])[:60]
         name = f"{event} {process}"
-        if name in self._events or len(self._events) < _MOST_EVENTS:
+        if name in self._events or len(self._events) < _MAX_EVENTS:
             number = self._events[name] = self._events.get(name, 0) + 1
-            labels = labels_beside(EVENTS, event=event, process=process, host=host)
+            labels = series_labels(EVENTS, event=event, process=process, host=host)
             yield LogRow(number, time, {"nccl_peer_events": float(number)}, labels)
 
 
@@ -162,7 +162,7 @@ def _to_begin(stream: BinaryIO) -> int | None:
 def _upto_the_next(stream: BinaryIO) -> tuple[bytes, bool]:
     """The bytes from an object's begin to that of the next, and whether there is a next."""
     data = b""
-    while len(data) <= LARGEST and (piece := stream.read(max(_PIECE, len(data)))):
+    while len(data) <= MAX_OBJECT_BYTES and (piece := stream.read(max(_PIECE, len(data)))):
         searched, data = max(1, len(data) - 1), data + piece
         if (after := _BEGIN.search(data, searched)) is not None:
             return data[: after.start()], True

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from holter.ingest.communication.labels import labels_beside
+from holter.ingest.communication.labels import series_labels
 from holter.ingest.console.console_log import ConsoleLog
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineSettings, LineValues
 from holter.ingest.console.values import parse_time
@@ -33,8 +33,8 @@ _LOST = re.compile(r"\s*The missing ranks?: ([\d, -]{1,4000})")
 _PROCESS = re.compile(r"\s*Process (\d{1,10}) on node (\S{1,100}) managing GPUs? ([\d,]{1,100})")
 _TIMEOUTS = re.compile(r"Encountered (\d{1,9}) communication timeouts?")
 _EVENT = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\] ([A-Z]{2,20}(?:_[A-Z]{2,20}){1,4}):")
-_MOST_KNOWN = 4096
-_MOST_LISTED = 1024
+_MAX_KNOWN = 4096
+_MAX_LISTED = 1024
 
 
 def _report(line: str, state: DialectState) -> LineSettings | None:
@@ -54,7 +54,7 @@ def _group(line: str, state: DialectState) -> LineValues | None:
         return None
     name = f"group {match[2]} {match[3]}"
     state[name] = state.get(name, 0) + int(match[1])
-    labels = labels_beside(REPORTS, status=match[2], errors=match[3])
+    labels = series_labels(REPORTS, status=match[2], errors=match[3])
     return LineValues(_step(state), {"nccl_communicators": float(state[name])}, labels=labels)
 
 
@@ -62,7 +62,7 @@ def _comm(line: str, state: DialectState) -> None:
     """A communicator of which details follow."""
     match = _COMM.search(line)
     if match is not None:
-        state.update(comm=comm_of(match[1]), what=match[2], most=0, collective="", count=None)
+        state.update(comm=communicator_id(match[1]), what=match[2], most=0, collective="", count=None)
 
 
 def _section(line: str, state: DialectState) -> None:
@@ -113,7 +113,7 @@ def _lost(line: str, state: DialectState) -> list[LineValues]:
     for part in match[1].split(","):
         first, _, last = (one.strip() for one in part.partition("-"))
         if first.isdecimal() and (not last or last.isdecimal()) and len(first + last) < 15:
-            ranks = range(int(first), int(last or first) + 1)[: _MOST_LISTED - len(said)]
+            ranks = range(int(first), int(last or first) + 1)[: _MAX_LISTED - len(said)]
             labels = [_labels(state, rank=str(rank)) for rank in ranks]
             said += [LineValues(_step(state), {"nccl_missing": MISSING}, labels=one) for one in labels]
     return said
@@ -124,7 +124,7 @@ def _process(line: str, state: DialectState) -> LineValues | None:
     match = _PROCESS.match(line)
     if match is None or state.get("comm") or state.get("what") not in ("INCOMPLETE", "DEAD"):
         return None
-    labels = labels_beside(REPORTS, process=f"{match[2]}:{match[1]}", host=match[2], gpu=match[3])
+    labels = series_labels(REPORTS, process=f"{match[2]}:{match[1]}", host=match[2], gpu=match[3])
     value = DEAD if state["what"] == "DEAD" else MISSING
     return LineValues(_step(state), {"nccl_missing": value}, labels=labels)
 
@@ -133,7 +133,7 @@ def _timeouts(line: str, state: DialectState) -> LineValues | None:
     match = _TIMEOUTS.search(line)
     if match is None:
         return None
-    return LineValues(_step(state), {"nccl_ras_timeouts": float(match[1])}, labels=labels_beside(REPORTS))
+    return LineValues(_step(state), {"nccl_ras_timeouts": float(match[1])}, labels=series_labels(REPORTS))
 
 
 def _event(line: str, state: DialectState) -> LineValues | None:
@@ -144,14 +144,14 @@ def _event(line: str, state: DialectState) -> LineValues | None:
     peer = _PROCESS.match(line[match.end() :])
     process = f"{peer[2]}:{peer[1]}" if peer else None
     name = f"event {match[1]} {process}"
-    if name not in state and len(state) >= _MOST_KNOWN:
+    if name not in state and len(state) >= _MAX_KNOWN:
         return None
     state[name] = state.get(name, 0) + 1
-    labels = labels_beside(EVENTS, event=match[1], process=process, host=peer[2] if peer else None)
+    labels = series_labels(EVENTS, event=match[1], process=process, host=peer[2] if peer else None)
     return LineValues(state[name], {"nccl_peer_events": float(state[name])}, parse_time(line), labels)
 
 
-def comm_of(digits: str) -> str:
+def communicator_id(digits: str) -> str:
     """A communicator's hash as NCCL's INIT lines print it as commId."""
     return f"0x{digits.lstrip('0') or '0'}"
 
@@ -161,7 +161,7 @@ def _step(state: DialectState) -> int:
 
 
 def _labels(state: DialectState, **more: str | None) -> tuple[tuple[str, str], ...]:
-    return labels_beside(REPORTS, comm=state.get("comm"), collective=state.get("collective"), **more)
+    return series_labels(REPORTS, comm=state.get("comm"), collective=state.get("collective"), **more)
 
 
 DIALECT = ConsoleDialect(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pickletools
 from typing import Any
 
-MOST_VALUES = 4_000_000
+MAX_VALUES = 4_000_000
 _MARK = object()
 
 _GIVEN = frozenset(
@@ -24,7 +24,7 @@ _PASSED = frozenset({"PROTO", "FRAME"})
 _KEYS = (str, int, float, bytes, type(None))
 
 
-class NotPlain(ValueError):
+class UnsafePickleError(ValueError):
     """A pickle that holds more than plain values, or too many of them."""
 
 
@@ -34,8 +34,8 @@ def loads(data: bytes) -> Any:
     memo: dict[int, Any] = {}
     try:
         for count, (opcode, argument, _) in enumerate(pickletools.genops(data)):
-            if count > MOST_VALUES:
-                raise NotPlain(f"more than {MOST_VALUES:,} values")
+            if count > MAX_VALUES:
+                raise UnsafePickleError(f"more than {MAX_VALUES:,} values")
             if opcode.name == "STOP":
                 (value,) = stack
                 return value
@@ -89,7 +89,7 @@ def _gather(name: str, stack: list[Any]) -> None:
         pairs = _since_mark(stack)
         _set(stack[-1], pairs)
     else:
-        raise NotPlain(f"plain values expected, found {name}: nothing is imported or called")
+        raise UnsafePickleError(f"plain values expected, found {name}: nothing is imported or called")
 
 
 def _since_mark(stack: list[Any]) -> list[Any]:

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, ClassVar
 from zlib import crc32
 
 from holter.flops.config_names import NAMES
-from holter.ingest.config_files.parse import MOST, kept_of, mapping_of
+from holter.ingest.config_files.parse import MAX_SETTINGS, bounded_settings, parse_mapping
 from holter.ingest.errors import ProblemBuffer
 from holter.ingest.format import Content, FormatRole
 from holter.ingest.rows import batch_from_rows
@@ -44,7 +44,7 @@ _TRAINING = frozenset(
 ).union(*NAMES.values())  # fmt: skip
 
 
-def is_settings(path: PurePath, head: bytes) -> bool:
+def is_config_file(path: PurePath, head: bytes) -> bool:
     """Whether a file is called as settings are, and begins with names that settings of training have."""
     name = path.name.lower()
     ours = _FILE.fullmatch(name) or (path.suffix == ".toml" and not _NO_RUN_OF_OURS.match(name))
@@ -55,19 +55,19 @@ def is_settings(path: PurePath, head: bytes) -> bool:
         return False
     if name.startswith("hparams."):  # Lightning's name for it
         return _KEY.search(head) is not None
-    return are_telling({found.decode() for found in _KEY.findall(head) + _SECTION.findall(head)})
+    return are_training_settings({found.decode() for found in _KEY.findall(head) + _SECTION.findall(head)})
 
 
-def are_telling(names: set[str]) -> bool:
+def are_training_settings(names: set[str]) -> bool:
     """Whether enough of these names are such that settings of training have."""
     return len({name.lower() for name in names} & _TRAINING) >= _ENOUGH
 
 
-LARGEST = 1024 * 1024
+MAX_FILE_BYTES = 1024 * 1024
 _OF_WANDB = "_wandb"
 
 
-class SettingsFile:
+class ConfigFile:
     """Its settings by dotted names, without what is private; no points. `states_only`: it makes no run, and
     is read only where logs of one stand beside it.
 
@@ -79,14 +79,14 @@ class SettingsFile:
 
     def sniff(self, path: PurePath, head: bytes) -> bool:
         """A name that settings have, and content that is some."""
-        return is_settings(path, head)
+        return is_config_file(path, head)
 
-    def reader(self, path: PurePath, state: Mapping[str, Any]) -> SettingsReader:
-        """A reader that goes on from `state`, or that says what a file written anew says."""
-        return SettingsReader(path.suffix.lower(), state)
+    def reader(self, path: PurePath, state: Mapping[str, Any]) -> ConfigFileReader:
+        """A reader that resumes from `state`, or that says what a file written anew says."""
+        return ConfigFileReader(path.suffix.lower(), state)
 
 
-class SettingsReader:
+class ConfigFileReader:
     """Reads one file, all of it at once, and tells it again where anything in it is new."""
 
     def __init__(self, suffix: str, state: Mapping[str, Any]) -> None:
@@ -107,14 +107,14 @@ class SettingsReader:
         yield from self._problems.drain()
         place = stream.tell()
         stream.seek(0)
-        data = stream.read(LARGEST + 1)
+        data = stream.read(MAX_FILE_BYTES + 1)
         end = len(data) if self._suffix == ".json" else data.rfind(b"\n") + 1
         if end <= place:
             stream.seek(place)
             return
-        config = self._config(data[:end]) if len(data) <= LARGEST else None
-        if len(data) > LARGEST:
-            self._problems.add("file", f"expected settings of at most {LARGEST:,} bytes")
+        config = self._config(data[:end]) if len(data) <= MAX_FILE_BYTES else None
+        if len(data) > MAX_FILE_BYTES:
+            self._problems.add("file", f"expected settings of at most {MAX_FILE_BYTES:,} bytes")
             end = stream.seek(0, 2)
         elif config is None:
             stream.seek(place)
@@ -132,15 +132,15 @@ class SettingsReader:
     def _config(self, data: bytes) -> Config | None:
         """What the bytes say; None where they are no whole document."""
         try:
-            found = mapping_of(self._suffix, data)
+            found = parse_mapping(self._suffix, data)
         except ValueError as error:
             self._problems.add("file", str(error))
             return {}
         if found is None:
             return None
-        kept, count = kept_of(_unwrapped(found))
-        if count > MOST:
-            self._problems.add("file", f"expected at most {MOST:,} settings, found {count:,}")
+        kept, count = bounded_settings(_unwrapped(found))
+        if count > MAX_SETTINGS:
+            self._problems.add("file", f"expected at most {MAX_SETTINGS:,} settings, found {count:,}")
         return kept
 
 

@@ -18,7 +18,7 @@ from holter.ingest.redaction import without_private
 from holter.ingest.trainers.trainer_state import decode_state
 from holter.types import ConfigKey, ConfigValue
 
-_DEEPEST, _MOST = 40, 50_000
+_MAX_DEPTH, _MOST = 40, 50_000
 """Levels of a document, and how many values it has once every alias is written out."""
 _EXPONENT = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)[eE][-+]?\d{1,3}")
 _C_LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -39,7 +39,7 @@ def _plain(loader: Any, _: str, node: Any) -> Any:
 _Plain.add_multi_constructor("", _plain)
 
 
-def mapping_of(suffix: str, data: bytes) -> Mapping[Any, Any] | None:
+def parse_mapping(suffix: str, data: bytes) -> Mapping[Any, Any] | None:
     """What a document of this ending says, None where it is no mapping, or not a whole one yet.
 
     Raises ValueError where it is larger than a document of settings can be.
@@ -81,8 +81,8 @@ def _measure(data: bytes) -> None:
             size += 1
             if event.anchor is not None:
                 sizes[event.anchor] = 1
-        if size > _MOST or len(opened) > _DEEPEST:
-            raise _TooLarge(f"expected at most {_MOST:,} values, {_DEEPEST} levels deep, aliases written out")
+        if size > _MOST or len(opened) > _MAX_DEPTH:
+            raise _TooLarge(f"expected at most {_MOST:,} values, {_MAX_DEPTH} levels deep, aliases written out")
 
 
 def _numbers(value: Any) -> Any:
@@ -96,14 +96,14 @@ def _numbers(value: Any) -> Any:
     return value
 
 
-MOST, LONGEST_NAME, LONGEST = 2000, 200, 2000
+MAX_SETTINGS, MAX_NAME_LENGTH, MAX_VALUE_LENGTH = 2000, 200, 2000
 """Settings of one document, and characters of their names and values."""
 
 
-def kept_of(found: Mapping[Any, Any]) -> tuple[dict[ConfigKey, ConfigValue], int]:
+def bounded_settings(found: Mapping[Any, Any]) -> tuple[dict[ConfigKey, ConfigValue], int]:
     """What is kept of a mapping, by dotted names, and how many settings it has; those beyond are left out."""
     stated = [one for one in flatten_settings(found).items() if _says(found, one[1])]
-    kept, _ = without_private({ConfigKey(name): value for name, value in stated[:MOST]})
+    kept, _ = without_private({ConfigKey(name): value for name, value in stated[:MAX_SETTINGS]})
     return {_key(key): _value(value) for key, value in kept.items() if key.name}, len(stated)
 
 
@@ -113,11 +113,11 @@ def _says(found: Mapping[str, Any], value: ConfigValue) -> bool:
 
 
 def _key(key: ConfigKey) -> ConfigKey:
-    return ConfigKey(storable_text(key.name)[:LONGEST_NAME])
+    return ConfigKey(storable_text(key.name)[:MAX_NAME_LENGTH])
 
 
 def _value(value: ConfigValue) -> ConfigValue:
     if not isinstance(value, str):
         return value
     text = storable_text(value)
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return text if len(text) <= MAX_VALUE_LENGTH else f"{text[: MAX_VALUE_LENGTH - 1]}…"

@@ -17,7 +17,7 @@ from holter.ingest.offline.read_run import read_source
 from holter.ingest.offline.suggest_pattern import suggest_format
 from holter.ingest.open_log import HEAD_BYTES, open_log, read_head, uncompressed_name
 from holter.ingest.stdout.system_text import NCCL_ONLY
-from holter.ingest.trackers import collection_at
+from holter.ingest.trackers import find_collection
 from holter.types import ConfigKey, SeriesKey, Unreadable
 
 _NO_STEPS = "no line names a step together with a loss"
@@ -111,7 +111,7 @@ def _read(source: Source) -> FileReport:
 
 
 def _why_not_read(path: Path, scanned: set[Path], known: Mapping[str, Format]) -> str:
-    collection = collection_at(path)
+    collection = find_collection(path)
     if collection is not None:
         return f"runs in {collection.name}: `holter import` imports them, `holter analyze` reads them"
     if path not in scanned:

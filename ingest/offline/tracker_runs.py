@@ -7,26 +7,91 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from holter.ingest.names import without_invalid_names
 from holter.ingest.offline.explain import FileReport
 from holter.ingest.offline.read_run import OfflineRun
 from holter.ingest.offline.series_builder import SeriesBuilder
 from holter.ingest.redaction import without_private
-from holter.ingest.trackers.base import Collection, CollectionError, Contents, KeptRun
-from holter.ingest.trackers.row_order import batches
-from holter.types import NO_CONFIG, Config, RunData, Unreadable
+from holter.ingest.trackers.base import Collection, CollectionError, LoggedSeries, RunContents, TrackerRun
+from holter.types import NO_CONFIG, Batch, Column, Config, FloatArray, IntArray, RunData, Unreadable
+
+MAX_BATCH_POINTS = 65_536
+"""Points, about: rows are not cut."""
+
+
+def row_batches(contents: RunContents) -> Iterator[Batch]:
+    """The points of a run in the order of their times, those without a time by step.
+
+    A row is what has one time and one step. Where a series has a step and a time twice, the later stands in
+    a row of its own, after the first.
+    """
+    logged = [one for one in contents.logged if len(one.steps)]
+    if not logged:
+        return
+    whole = _combined_batch(logged)
+    rows = max(1, MAX_BATCH_POINTS * len(whole.steps) // whole.points)
+    for start in range(0, len(whole.steps), rows):
+        yield whole.cut(start, min(start + rows, len(whole.steps)))
+
+
+def _combined_batch(logged: Sequence[LoggedSeries]) -> Batch:
+    steps = np.concatenate([one.steps for one in logged])
+    times = np.concatenate([one.times for one in logged])
+    clock = np.where(np.isnan(times), -np.inf, times)
+    again = np.concatenate([_repetitions(one) for one in logged])
+    order = np.lexsort((again, steps, clock))
+    begins = _differs_from_previous(clock[order], steps[order], again[order])
+    row = np.empty(len(order), dtype=np.int64)
+    row[order] = np.cumsum(begins) - 1
+    first = order[begins]
+    columns, start = [], 0
+    for one in logged:
+        mine = row[start : start + len(one.steps)]
+        start += len(one.steps)
+        sorting = np.argsort(mine)
+        rows = mine[sorting]
+        columns.append(
+            Column(
+                key=one.key,
+                values=one.values[sorting],
+                rows=None if len(rows) == len(first) else rows,
+            )
+        )
+    return Batch(steps=steps[first], times=times[first], columns=tuple(columns))
+
+
+def _repetitions(one: LoggedSeries) -> IntArray:
+    """For each point, how many the series has before it with the same step and time."""
+    clock = np.where(np.isnan(one.times), -np.inf, one.times)
+    order = np.lexsort((one.steps, clock))  # stable: equal ones stay in the order in which they were logged
+    place = np.arange(len(order))
+    first = np.maximum.accumulate(np.where(_differs_from_previous(clock[order], one.steps[order]), place, 0))
+    found = np.empty(len(order), dtype=np.int64)
+    found[order] = place - first
+    return found
+
+
+def _differs_from_previous(*columns: FloatArray | IntArray) -> NDArray[np.bool_]:
+    """Where a row differs from the one before it."""
+    changed = np.zeros(len(columns[0]), dtype=bool)
+    changed[:1] = True
+    for column in columns:
+        changed[1:] |= column[1:] != column[:-1]
+    return changed
+
 
 _WRITER = "import"
 
 
 def build_series(
-    contents: Contents, *, until_step: int | None = None
+    contents: RunContents, *, until_step: int | None = None
 ) -> tuple[SeriesBuilder, list[Unreadable]]:
     """The points of a run in a builder, which finds attempts by their order; and what is left out."""
     builder, left_out = SeriesBuilder(until_step=until_step), list(contents.left_out)
     refused: dict[str, Unreadable] = {}
-    for batch in batches(contents):
+    for batch in row_batches(contents):
         valid, reports = without_invalid_names(batch)
         refused.update({report.location: report for report in reports})
         builder.add(_WRITER, valid)
@@ -41,11 +106,13 @@ def read_tracker_runs(
     Raises CollectionError if the collection itself cannot be read.
     """
     for run in collection.runs(path):
-        if not run.why_not:
+        if not run.skip_reason:
             yield run.name, _read_tracker_run(path, collection, run, until_step)
 
 
-def _read_tracker_run(path: Path, collection: Collection, run: KeptRun, until_step: int | None) -> OfflineRun:
+def _read_tracker_run(
+    path: Path, collection: Collection, run: TrackerRun, until_step: int | None
+) -> OfflineRun:
     name = f"{path.name}: {run.name}"
     try:
         contents = run.read()
@@ -81,10 +148,10 @@ def explain_tracker_runs(path: Path, collection: Collection) -> list[FileReport]
     return [_explain_run(path, collection, run) for run in collection.runs(path)]
 
 
-def _explain_run(path: Path, collection: Collection, run: KeptRun) -> FileReport:
+def _explain_run(path: Path, collection: Collection, run: TrackerRun) -> FileReport:
     name = f"{run.project}/{run.name}"
-    if run.why_not:
-        return FileReport(path=path, run=name, why_not=run.why_not)
+    if run.skip_reason:
+        return FileReport(path=path, run=name, why_not=run.skip_reason)
     try:
         contents = run.read()
     except (CollectionError, OSError) as error:
@@ -101,7 +168,7 @@ def _explain_run(path: Path, collection: Collection, run: KeptRun) -> FileReport
     )
 
 
-def _extent(contents: Contents) -> tuple[int | None, int | None]:
+def _extent(contents: RunContents) -> tuple[int | None, int | None]:
     """First and last step of the training's series."""
     extents: Sequence[tuple[int, int]] = [
         (int(logged.steps.min()), int(logged.steps.max()))

@@ -1,1 +1,1 @@
-"""What SLURM and launchers say of a job: its environment, its state, who ended it and how."""
+"""SLURM's tools and log lines of launchers: the environment and state of jobs, and how they ended."""

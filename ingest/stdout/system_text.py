@@ -12,7 +12,7 @@ from pathlib import PurePath
 from typing import Any, BinaryIO, ClassVar
 
 from holter.ingest.communication import nccl_log, nccl_setup, pytorch_watchdog
-from holter.ingest.communication.nccl_tests import HEADER, Tables, collective_of
+from holter.ingest.communication.nccl_tests import TABLE_HEADER, NcclTestsParser, collective_from_name
 from holter.ingest.console.console_log import ConsoleLog, ConsoleReader, ParsedLines
 from holter.ingest.console.dialect import ConsoleDialect
 from holter.ingest.console.pattern_search import signature_set
@@ -20,7 +20,7 @@ from holter.ingest.format import Content, Format, FormatRole
 from holter.ingest.lines import read_text_block
 from holter.ingest.slurm import log_lines as slurm_lines
 from holter.ingest.telemetry import kernel_lines
-from holter.ingest.telemetry.gpu_metrics import host_of
+from holter.ingest.telemetry.gpu_metrics import labels_from_path
 from holter.types import Batch, Unreadable
 
 _SEARCHED_BYTES = 64 * 1024 * 1024
@@ -67,13 +67,13 @@ class SystemText:
 
     def sniff(self, path: PurePath, head: bytes) -> bool:
         """A line of the dialect, and none of training; no header of a table of nccl-tests."""
-        return self._log.sniff(path, head) and HEADER.search(head) is None
+        return self._log.sniff(path, head) and TABLE_HEADER.search(head) is None
 
     def reader(self, path: PurePath, state: Mapping[str, Any]) -> SystemTextReader:
         """A reader that resumes from `state`."""
         known = {} if "rewritten" in state else state
         if not known and SYSTEM_DIALECTS[self.index] is kernel_lines.DIALECT:  # dmesg does not state its host
-            known = {"console": {"memories": {"": host_of(path)}}}
+            known = {"console": {"memories": {"": labels_from_path(path)}}}
         return SystemTextReader(self._dialects, known)
 
 
@@ -95,11 +95,11 @@ class NcclTests:
 
     def sniff(self, path: PurePath, head: bytes) -> bool:
         """The header of a table."""
-        return b"busbw" in head and b"\0" not in head and HEADER.search(head) is not None
+        return b"busbw" in head and b"\0" not in head and TABLE_HEADER.search(head) is not None
 
     def reader(self, path: PurePath, state: Mapping[str, Any]) -> SystemTextReader:
         """A reader that resumes from `state`."""
-        return SystemTextReader((), {} if "rewritten" in state else state, collective_of(path))
+        return SystemTextReader((), {} if "rewritten" in state else state, collective_from_name(path))
 
 
 class SystemTextReader:
@@ -115,7 +115,7 @@ class SystemTextReader:
         self._matches: dict[str, int] = dict(state.get("heard", {}))
         self._context: bytes = state.get("before", "").encode("latin-1")
         self._chosen: str | None = state.get("spoken")
-        self._tables = Tables(state.get("tables", {}), collective)
+        self._tables = NcclTestsParser(state.get("tables", {}), collective)
         chosen = next((dialect for dialect in dialects if dialect.name == self._chosen), None)
         if chosen is not None:  # one that comes before it in the order may still appear and replace it
             self._dialects = dialects[: dialects.index(chosen)]
@@ -133,22 +133,24 @@ class SystemTextReader:
 
     def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
         """Yield what the complete lines hold; see `Reader`."""
+        yield from self._console.problems.drain()
         while (block := read_text_block(stream)) is not None:
             begin, before = stream.tell() - len(block), (dict(self._matches), self._context)
             found = self._find_dialect(block, begin)
             block, dialect = (block, None) if found is None else (block[: found[0]], found[1])
             parsed = ParsedLines()
-            size = self._console.parse(block, parsed)
+            size = self._console.parse(block, parsed, begin)
             if size < len(block):  # the rest belongs to another launch and counts as not searched yet
                 block, dialect = block[:size], None
                 self._matches, self._context = before
                 self._find_dialect(block, begin)
-            if self._tables.concerns(block):
+            if self._tables.may_contain_rows(block):
                 parsed.rows[:0] = self._tables.rows(block)
             if dialect is not None:
                 self._choose(dialect)
             stream.seek(begin + len(block))
             yield from parsed.batches()
+            yield from self._console.problems.drain()
         yield from self._console.flush().batches()
 
     def _choose(self, dialect: ConsoleDialect) -> None:

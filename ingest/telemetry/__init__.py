@@ -1,1 +1,1 @@
-"""What watches machines: GPUs' counters, exporters' pages, kernel logs. It has times, and no steps."""
+"""Formats of machine telemetry: GPU counters, Prometheus exporters, kernel logs. Their rows have no steps."""

@@ -1,4 +1,4 @@
-"""One name for each quantity of a GPU, whichever tool measures it, and how tools write its values."""
+"""Names of GPU metrics, the same for every tool that measures them, and parsers for the tools' values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ECC_CORRECTED, ECC_UNCORRECTED = "ecc_errors_corrected", "ecc_errors_uncorrected
 ROW_REMAP_FAILURE, ROW_REMAP_PENDING = "row_remap_failure", "row_remap_pending"
 REQUIRES_RESET = "gpu_requires_reset"
 THROTTLE = "gpu_throttle/"
-"""Before a reason: 1 while the GPU runs slower for it."""
+"""Prefix of a throttle reason's metric, which is 1 while the GPU runs slower for that reason."""
 
 THROTTLE_BITS = {
     0x4: "sw_power_cap",
@@ -28,12 +28,12 @@ THROTTLE_BITS = {
     0x40: "hw_thermal_slowdown",
     0x80: "hw_power_brake_slowdown",
 }
-"""Reasons that matter, by their bits in NVML's mask (nvml.h, nvmlClocksEventReason*)."""
+"""Throttle reasons that matter, by their bits in NVML's mask (nvml.h, nvmlClocksEventReason*)."""
 
 _NUMBER = re.compile(r"([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?)\s*([^\s\d.,xX]\S{0,7})?")
-_WORDS = {"Active": 1.0, "Not Active": 0.0, "Yes": 1.0, "No": 0.0}
-_BUS = re.compile(r"(?:([0-9a-f]{4,8}):)?([0-9a-f]{2}):([0-9a-f]{2})(?:\.[0-7])?", re.IGNORECASE)
-_PLAIN = re.compile(
+_FLAGS = {"Active": 1.0, "Not Active": 0.0, "Yes": 1.0, "No": 0.0}
+_BUS_ID = re.compile(r"(?:([0-9a-f]{4,8}):)?([0-9a-f]{2}):([0-9a-f]{2})(?:\.[0-7])?", re.IGNORECASE)
+_GENERIC_WORD = re.compile(
     r"nvidia|smi|rocm|amd|gpus?|dcgm|exporter|node|prom(etheus)?|metrics?|telemetry|monitor(ing)?|stats?|logs?"
     r"|usage|util(ization)?|power|memory|dmesg|kern(el)?|syslog|messages|journal(ctl)?|slurm|job|trace|data|hw|xid"
     r"|[0-9a-f]{32,}|\d{1,2}[_-]\d\d[_-]\d\d(?:[_-]\d\d)?|\d{4}-\d\d-\d\d|\d{8}([T_-]\d{4,6})?",
@@ -52,35 +52,38 @@ class Quantity(NamedTuple):
     unit: str
 
 
-def quantity(cell: str) -> Quantity | None:
-    """What a cell says: "97 %" is 97, "Not Active" is 0; None for what is no value: "[N/A]", "-"."""
+def parse_quantity(cell: str) -> Quantity | None:
+    """The value of a cell: "97 %" is 97, "Not Active" is 0; None for a cell without a value: "[N/A]", "-"."""
     text = cell.strip()
-    if text in _WORDS:
-        return Quantity(_WORDS[text], "")
-    found = _NUMBER.fullmatch(text)
-    return None if found is None else Quantity(float(found[1]), found[2] or "")
+    if text in _FLAGS:
+        return Quantity(_FLAGS[text], "")
+    match = _NUMBER.fullmatch(text)
+    return None if match is None else Quantity(float(match[1]), match[2] or "")
 
 
-def bus_id(text: str) -> str | None:
-    """A PCI address in one form, "0000:9b:00": tools write 00000000:9B:00.0, the kernel 0000:9b:00."""
-    found = _BUS.fullmatch(text.strip())
-    return None if found is None else f"{(found[1] or '0')[-4:].rjust(4, '0')}:{found[2]}:{found[3]}".lower()
+def normalize_bus_id(text: str) -> str | None:
+    """A PCI address in the form "0000:9b:00"; None for other text.
+
+    Tools write 00000000:9B:00.0, the kernel writes 0000:9b:00.
+    """
+    match = _BUS_ID.fullmatch(text.strip())
+    return None if match is None else f"{(match[1] or '0')[-4:].rjust(4, '0')}:{match[2]}:{match[3]}".lower()
 
 
-def host_of(path: PurePath) -> dict[str, str]:
-    """What a file's name says of whose it is, for contents that name no host: `smi-node3.csv` is node3's.
+def labels_from_path(path: PurePath) -> dict[str, str]:
+    """Labels from a file's name, for logs that do not state their host: `smi-node3.csv` is from host node3.
 
-    Words that only say what it is are left out. What remains labels the host where it is a name with a
-    number behind it, as hosts have it, and no GPU's model; else it labels the file.
+    Generic words such as `smi` or `power` are left out. The rest is the label `host` if it ends in a number,
+    as names of hosts do, and is not a GPU model; otherwise it is the label `file`.
     """
     parts = [part for part in re.split(r"[._ ]|(?<![0-9])-|-(?![0-9])", path.stem) if part]
-    left = [part for part in parts if not _PLAIN.fullmatch(part)]
-    if not left:
+    specific = [part for part in parts if not _GENERIC_WORD.fullmatch(part)]
+    if not specific:
         return {}
-    name = "-".join(left)
+    name = "-".join(specific)
     return {"host" if _HOST.fullmatch(name) and not _MODEL.fullmatch(name) else "file": name[:100]}
 
 
-def about(name: str, labels: dict[str, str]) -> ConfigKey:
-    """The setting of this name of a GPU."""
+def device_setting(name: str, labels: dict[str, str]) -> ConfigKey:
+    """The key of a GPU's setting: its name, and the labels of the GPU."""
     return ConfigKey(name, labels_of(labels))

@@ -1,8 +1,9 @@
-"""`nvidia-smi --query-gpu=... --format=csv -l 5`: a row for each GPU and moment."""
+"""Output of `nvidia-smi --query-gpu=... --format=csv -l 5`: at each time a row for each GPU."""
 
 from __future__ import annotations
 
 import csv
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -11,158 +12,163 @@ from typing import Any, ClassVar, NamedTuple
 
 from holter.ingest.format import Content, FormatRole
 from holter.ingest.rows import LogRow
-from holter.ingest.telemetry import gpu_metrics as q
+from holter.ingest.telemetry import gpu_metrics as metrics
 from holter.ingest.telemetry.line_reader import LineReader
-from holter.ingest.telemetry.timestamped import row_at
+from holter.ingest.telemetry.timestamped import clock_row
 
 _FIELDS = {
-    "utilization.gpu": q.UTIL,
-    "utilization.memory": q.MEMORY_UTIL,
-    "memory.used": q.MEMORY_USED,
-    "memory.total": q.MEMORY_TOTAL,
-    "power.draw": q.POWER,
+    "utilization.gpu": metrics.UTIL,
+    "utilization.memory": metrics.MEMORY_UTIL,
+    "memory.used": metrics.MEMORY_USED,
+    "memory.total": metrics.MEMORY_TOTAL,
+    "power.draw": metrics.POWER,
     "power.draw.average": "gpu_power_average (W)",
     "power.draw.instant": "gpu_power_instant (W)",
-    "power.limit": q.POWER_LIMIT,
-    "temperature.gpu": q.TEMPERATURE,
-    "temperature.memory": q.MEMORY_TEMPERATURE,
-    "clocks.sm": q.SM_CLOCK,
-    "clocks.current.sm": q.SM_CLOCK,
-    "clocks.mem": q.MEMORY_CLOCK,
-    "clocks.current.memory": q.MEMORY_CLOCK,
-    "ecc.errors.corrected.volatile.total": q.ECC_CORRECTED,
-    "ecc.errors.uncorrected.volatile.total": q.ECC_UNCORRECTED,
-    "remapped_rows.failure": q.ROW_REMAP_FAILURE,
-    "remapped_rows.pending": q.ROW_REMAP_PENDING,
-    **{f"clocks_event_reasons.{reason}": q.THROTTLE + reason for reason in q.THROTTLE_BITS.values()},
+    "power.limit": metrics.POWER_LIMIT,
+    "temperature.gpu": metrics.TEMPERATURE,
+    "temperature.memory": metrics.MEMORY_TEMPERATURE,
+    "clocks.sm": metrics.SM_CLOCK,
+    "clocks.current.sm": metrics.SM_CLOCK,
+    "clocks.mem": metrics.MEMORY_CLOCK,
+    "clocks.current.memory": metrics.MEMORY_CLOCK,
+    "ecc.errors.corrected.volatile.total": metrics.ECC_CORRECTED,
+    "ecc.errors.uncorrected.volatile.total": metrics.ECC_UNCORRECTED,
+    "remapped_rows.failure": metrics.ROW_REMAP_FAILURE,
+    "remapped_rows.pending": metrics.ROW_REMAP_PENDING,
+    **{
+        f"clocks_event_reasons.{reason}": metrics.THROTTLE + reason
+        for reason in metrics.THROTTLE_BITS.values()
+    },
 }
-_STATED = {"name": "gpu.name", "driver_version": "gpu.driver", "pci.bus_id": "gpu.pci_bus_id"}
-_MASK = "clocks_event_reasons.active"
-_SAME = {"gpu_name": "name", "gpu_uuid": "uuid", "gpu_bus_id": "pci.bus_id", "gpu_serial": "serial"}
-# what tells which device it is, or never changes
-_ABOUT = re.compile(
+_SETTINGS = {"name": "gpu.name", "driver_version": "gpu.driver", "pci.bus_id": "gpu.pci_bus_id"}
+_REASON_MASK = "clocks_event_reasons.active"
+_ALIASES = {"gpu_name": "name", "gpu_uuid": "uuid", "gpu_bus_id": "pci.bus_id", "gpu_serial": "serial"}
+# fields that identify the device or never change
+_NOT_MEASURED = re.compile(
     r"timestamp|index|count|serial|uuid|name|pci\..*|driver.*|vbios.*|inforom.*|compute_cap|module_id|board_id"
     r"|.*\.(default_limit|min_limit|max_limit|max|gpumax|hostmax|supported|capability.*)|clocks\.max\..*|platform\..*"
     r"|accounting\..*|vgpu.*|fabric\..*|gsp\..*|.*\.(pending|current)_mode|protected_memory\..*"
 )
 _NAME = re.compile(r"([a-z][a-zA-Z0-9_.]*)(?: \[([^\]]{1,16})\])?")
-_STRONG = re.compile(
+_TYPICAL_FIELD = re.compile(
     rb"(?:utilization|memory|power|temperature|clocks|ecc|pci|remapped_rows|fan)[._a-zA-Z]*\.[a-z_.]+"
     rb"(?: \[|\s*,|\s*$)"
 )
-_STAMP = re.compile(rb"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d(?:\.\d{3})?")
-_WHOLE = re.compile(r"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d(?:\.\d{3})?")
+_TIMESTAMP_BYTES = re.compile(rb"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d(?:\.\d{3})?")
+_TIMESTAMP = re.compile(r"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d(?:\.\d{3})?")
 _UUID = re.compile(r"(?:GPU|MIG)-[0-9a-f-]{36}(?:/\d+/\d+)?")
-_GONE = ("[GPU requires reset]", "[GPU is lost]", "[Reset required]")
+_LOST_GPU = ("[GPU requires reset]", "[GPU is lost]", "[Reset required]")
 
 
 class NvidiaSmi:
-    """A table with nvidia-smi's fields, however often its header is repeated, or without one.
+    """A table with nvidia-smi's fields; its header may be missing, or be repeated.
 
-    Times are local, without a zone. A row is a GPU: by its index, else its bus address, else its UUID.
+    Times are local, without a zone. A row's GPU is identified by its index, else bus address, else UUID.
     """
 
     name: ClassVar[str] = "nvidia-smi"
     role: ClassVar[FormatRole] = FormatRole(content=Content.OWN_STEPS)
 
     def sniff(self, path: PurePath, head: bytes) -> bool:
-        """A header of nvidia-smi's fields among the first lines, or rows that begin with its stamp."""
+        """A header of nvidia-smi's fields among the first lines, or rows that begin with its timestamp."""
         if b"\0" in head:
             return False
         lines = head[:8192].split(b"\n")[:20]
-        return any(_is_header(line) for line in lines) or _rows_alone(lines)
+        return any(_is_header(line) for line in lines) or _are_rows(lines)
 
     def reader(self, path: PurePath, state: Mapping[str, Any]) -> NvidiaSmiReader:
-        """A reader that goes on from `state`."""
+        """A reader that resumes from `state`."""
         return NvidiaSmiReader(path, {} if "rewritten" in state else state)
 
 
 class NvidiaSmiReader(LineReader):
-    """Reads one table as it grows."""
+    """Reads one table that is being written."""
 
     expected = "a row of nvidia-smi's table"
 
     def __init__(self, path: PurePath, state: Mapping[str, Any]) -> None:
         super().__init__(state)
-        self._whose = q.host_of(path)
+        self._path_labels = metrics.labels_from_path(path)
         self._header: list[str] | None = state.get("header")
-        self._moment: float = state.get("moment", float("nan"))
+        self._time: float = state.get("moment", math.nan)
 
     def own_state(self) -> Mapping[str, Any]:
-        """The header, and the last moment that stood between the tables."""
-        moment = {} if self._moment != self._moment else {"moment": self._moment}
-        return {"header": self._header, **moment}
+        """The header, and the last time between the tables."""
+        time = {} if math.isnan(self._time) else {"moment": self._time}
+        return {"header": self._header, **time}
 
     def rows(self, line: str) -> Iterator[LogRow]:
-        """The row of a GPU; a header, or a moment, for the rows below."""
+        """The row of a GPU. A header or a time has no row, and holds for the rows below it."""
         if not line or line.isspace():
             return
         if _is_header(line.encode("utf-8", "replace")):
             self._header = [
-                _SAME.get(name.strip(), name.strip()) for name in line.lstrip("\ufeff").split(",")
+                _ALIASES.get(name.strip(), name.strip()) for name in line.lstrip("\ufeff").split(",")
             ]
             return
         cells = _cells(line)
-        if self._header is None and _WHOLE.fullmatch(cells[0]):
-            self._header = _by_place(cells)
-            self.blame("expected a header; columns are named by their places: log with --format=csv")
+        if self._header is None and _TIMESTAMP.fullmatch(cells[0]):
+            self._header = _names_by_position(cells)
+            self.report("expected a header; columns are named by their positions: log with --format=csv")
         if self._header is None or len(cells) != len(self._header):
-            moment = self.clock.read(line) if len(line) < 100 else float("nan")
-            if moment == moment:
-                self._moment = moment
+            time = self.timestamps.parse(line) if len(line) < 100 else math.nan
+            if not math.isnan(time):
+                self._time = time
             else:
                 found = f"{len(cells)} cells" if self._header else line[:80]
-                self.blame(f"expected a row of {len(self._header or ()) or 'named'} cells, found {found}")
+                self.report(f"expected a row of {len(self._header or ()) or 'named'} cells, found {found}")
             return
-        plain = [field.plain for field in _fields(tuple(self._header))]
-        row = self._row(cells, dict(zip(plain, cells, strict=True)))
+        names = [field.name for field in _fields(tuple(self._header))]
+        row = self._row(cells, dict(zip(names, cells, strict=True)))
         if row is not None:
             yield row
 
-    def _row(self, cells: Sequence[str], named: Mapping[str, str]) -> LogRow | None:
-        gpu = _gpu(named)
-        labels = {**self._whose, **({} if gpu is None else {"gpu": gpu})}
-        for field, setting in _STATED.items():
-            said = named.get(field, "")
-            if said and not said.startswith("["):
-                self.state_that(q.about(setting, labels), q.bus_id(said) or said[:200])
+    def _row(self, cells: Sequence[str], by_name: Mapping[str, str]) -> LogRow | None:
+        gpu = _gpu(by_name)
+        labels = {**self._path_labels, **({} if gpu is None else {"gpu": gpu})}
+        for field, setting in _SETTINGS.items():
+            text = by_name.get(field, "")
+            if text and not text.startswith("["):
+                value = metrics.normalize_bus_id(text) or text[:200]
+                self.add_setting(metrics.device_setting(setting, labels), value)
         values = _values(_fields(tuple(self._header or ())), cells)
-        stamp = named.get("timestamp")
-        moment = self._moment if stamp is None else self.clock.read(stamp)
-        row = row_at(moment, values, **labels)
-        if row is None and stamp is not None:
-            self.blame(f"expected a time such as 2024/09/08 13:03:31.000, found {stamp[:40]!r}")
+        timestamp = by_name.get("timestamp")
+        time = self._time if timestamp is None else self.timestamps.parse(timestamp)
+        row = clock_row(time, values, **labels)
+        if row is None and timestamp is not None:
+            self.report(f"expected a time such as 2024/09/08 13:03:31.000, found {timestamp[:40]!r}")
             return None
-        return self.counted.row(values, **labels) if row is None else row
+        return self.samples.row(values, **labels) if row is None else row
 
 
-class _Field(NamedTuple):
-    """A column: its name without unit, and what it is called here, None where it measures nothing."""
+class _SmiField(NamedTuple):
+    """A column: its name without unit, and Holter's name of the metric; None if it measures nothing."""
 
-    plain: str
+    name: str
     metric: str | None
 
 
-@lru_cache(maxsize=64)  # every row of a file has the same
-def _fields(header: tuple[str, ...]) -> tuple[_Field, ...]:
-    names = [(name, _plain(name)) for name in header]
+@lru_cache(maxsize=64)  # every row of a file has the same header
+def _fields(header: tuple[str, ...]) -> tuple[_SmiField, ...]:
+    names = [(name, _without_unit(name)) for name in header]
     return tuple(
-        _Field(plain, None if _ABOUT.fullmatch(plain) else _FIELDS.get(plain, name)) for name, plain in names
+        _SmiField(plain, None if _NOT_MEASURED.fullmatch(plain) else _FIELDS.get(plain, name))
+        for name, plain in names
     )
 
 
-def _values(fields: Sequence[_Field], cells: Sequence[str]) -> dict[str, float]:
-    """What a row's cells measure."""
+def _values(fields: Sequence[_SmiField], cells: Sequence[str]) -> dict[str, float]:
+    """The values of a row's cells by metric."""
     values: dict[str, float] = {}
-    for (plain, metric), cell in zip(fields, cells, strict=True):
-        if cell in _GONE:
-            values[q.REQUIRES_RESET] = 1.0
-        elif plain == _MASK and cell.startswith("0x"):
+    for (name, metric), cell in zip(fields, cells, strict=True):
+        if cell in _LOST_GPU:
+            values[metrics.REQUIRES_RESET] = 1.0
+        elif name == _REASON_MASK and cell.startswith("0x"):
             values |= _reasons(cell)
-        elif plain == "pstate" and cell[1:].isdecimal() and cell.isascii():
+        elif name == "pstate" and cell[1:].isdecimal() and cell.isascii():
             values["pstate"] = float(cell[1:])
-        elif metric is not None and (said := q.quantity(cell)) is not None:
-            values[metric] = said.value
+        elif metric is not None and (quantity := metrics.parse_quantity(cell)) is not None:
+            values[metric] = quantity.value
     return values
 
 
@@ -171,37 +177,40 @@ def _reasons(mask: str) -> dict[str, float]:
         bits = int(mask, 16)
     except ValueError:
         return {}
-    return {q.THROTTLE + reason: float(bool(bits & bit)) for bit, reason in q.THROTTLE_BITS.items()}
+    return {
+        metrics.THROTTLE + reason: float(bool(bits & bit)) for bit, reason in metrics.THROTTLE_BITS.items()
+    }
 
 
-def _gpu(named: Mapping[str, str]) -> str | None:
-    """What tells the GPU of a row from its neighbours."""
+def _gpu(by_name: Mapping[str, str]) -> str | None:
+    """The identifier of a row's GPU; None if the row has none."""
     for field in ("index", "pci.bus_id", "uuid"):
-        said = named.get(field, "")
-        if said and not said.startswith("["):
-            return q.bus_id(said) or said
+        text = by_name.get(field, "")
+        if text and not text.startswith("["):
+            return metrics.normalize_bus_id(text) or text
     return None
 
 
-def _plain(name: str) -> str:
-    """A field's name without its unit; the newer of two names that it has had."""
-    found = _NAME.fullmatch(name)
-    return (found[1] if found else name).replace("clocks_throttle_reasons", "clocks_event_reasons")
+def _without_unit(name: str) -> str:
+    """A field's name without its unit; the newer name of the two that throttle reasons have had."""
+    match = _NAME.fullmatch(name)
+    return (match[1] if match else name).replace("clocks_throttle_reasons", "clocks_event_reasons")
 
 
-def _by_place(cells: Sequence[str]) -> list[str]:
+def _names_by_position(cells: Sequence[str]) -> list[str]:
     """Names for the columns of a table without a header."""
     names = ["timestamp"]
-    for place, cell in enumerate(cells[1:], start=2):
-        said = q.quantity(cell)
-        if place == 2 and cell.isdecimal() and len(cell) < 4:
+    for position, cell in enumerate(cells[1:], start=2):
+        quantity = metrics.parse_quantity(cell)
+        if position == 2 and cell.isdecimal() and len(cell) < 4:
             names.append("index")
-        elif q.bus_id(cell) and "pci.bus_id" not in names:
+        elif metrics.normalize_bus_id(cell) and "pci.bus_id" not in names:
             names.append("pci.bus_id")
         elif _UUID.fullmatch(cell) and "uuid" not in names:
             names.append("uuid")
         else:
-            names.append(f"nvidia-smi column {place}" + (f" [{said.unit}]" if said and said.unit else ""))
+            unit = f" [{quantity.unit}]" if quantity and quantity.unit else ""
+            names.append(f"nvidia-smi column {position}{unit}")
     return names
 
 
@@ -209,15 +218,15 @@ def _is_header(line: bytes) -> bool:
     names = [name.strip() for name in line.lstrip(b"\xef\xbb\xbf").split(b",")]
     return (
         len(names) > 1
-        and len(_STRONG.findall(line)) >= 1
+        and len(_TYPICAL_FIELD.findall(line)) >= 1
         and all(_NAME.fullmatch(name.decode("utf-8", "replace")) for name in names)
     )
 
 
-def _rows_alone(lines: Sequence[bytes]) -> bool:
+def _are_rows(lines: Sequence[bytes]) -> bool:
     """Whether the first lines are rows without a header."""
-    whole = [line for line in lines[:-1] if line.strip()]
-    return bool(whole) and all(_STAMP.match(line) and line.count(b", ") > 1 for line in whole)
+    complete = [line for line in lines[:-1] if line.strip()]
+    return bool(complete) and all(_TIMESTAMP_BYTES.match(line) and line.count(b", ") > 1 for line in complete)
 
 
 def _cells(line: str) -> list[str]:

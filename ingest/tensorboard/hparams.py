@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from holter.ingest.config_files.config_file import are_telling
-from holter.ingest.config_files.parse import MOST, kept_of, mapping_of
+from holter.ingest.config_files.config_file import are_training_settings
+from holter.ingest.config_files.parse import MAX_SETTINGS, bounded_settings, parse_mapping
 from holter.ingest.tensorboard import protobuf
 from holter.ingest.tensorboard.protobuf import FIXED64, LENGTH, VARINT, Field
 from holter.ingest.tensorboard.records import Records
@@ -60,8 +60,8 @@ class EventFileSettings:
         for index in np.unique(np.searchsorted(records.start[:before], marks, side="right") - 1).tolist():
             if index >= 0:
                 for texts in self._read_event(block, int(records.start[index]), int(records.end[index])):
-                    settings |= kept_of(texts)[0]
-        return dict(list(settings.items())[:MOST])
+                    settings |= bounded_settings(texts)[0]
+        return dict(list(settings.items())[:MAX_SETTINGS])
 
     def _read_event(self, block: bytes, start: int, end: int) -> Iterator[Mapping[str, Any]]:
         for summary in _fields(block, start, end, _SUMMARY):
@@ -91,7 +91,7 @@ class EventFileSettings:
             yield {name: _plain(text)}
         elif len(self._lines) < _MAX_PENDING:
             self._lines[name] = text
-            if are_telling(set(self._lines)):
+            if are_training_settings(set(self._lines)):
                 yield {tag_name: _plain(line) for tag_name, line in self._lines.items()}
                 self._is_launch, self._lines = True, {}
 
@@ -103,11 +103,11 @@ def settings_in(text: str) -> Mapping[str, Any] | None:
     if settings is None and (inner.startswith("{") or "\n" in inner):
         suffix = ".json" if inner.startswith("{") else ".yaml"
         try:
-            mapping = mapping_of(suffix, inner.encode("utf-8", "replace"))
+            mapping = parse_mapping(suffix, inner.encode("utf-8", "replace"))
         except ValueError:  # larger than any settings
             return None
         settings = None if mapping is None else {str(name): value for name, value in mapping.items()}
-    return settings if settings and are_telling(set(settings)) else None
+    return settings if settings and are_training_settings(set(settings)) else None
 
 
 def _unfenced(text: str) -> str:

@@ -14,6 +14,6 @@ from holter.ingest.trackers.wandb_csv import WandbCsv
 COLLECTIONS: tuple[Collection, ...] = (MlflowDatabase(), MlflowFiles(), Trackio(), Neptune(), WandbCsv())
 
 
-def collection_at(path: Path) -> Collection | None:
+def find_collection(path: Path) -> Collection | None:
     """The collection that is at a path, None where there is none."""
-    return next((collection for collection in COLLECTIONS if collection.holds(path)), None)
+    return next((collection for collection in COLLECTIONS if collection.matches(path)), None)

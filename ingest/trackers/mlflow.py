@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from holter.ingest.trackers.base import SAMPLES, Contents, Logged
-from holter.ingest.trackers.run_config import config_of, read_text
+from holter.ingest.trackers.base import SAMPLES, RunContents, LoggedSeries
+from holter.ingest.trackers.base import bounded_config, parse_text_value
 from holter.types import FloatArray, IntArray, SeriesKey, Unreadable
 
 NAME = "mlflow"
@@ -29,42 +29,42 @@ _NOT_KEPT = (
 )
 
 
-def is_over(status: str) -> bool:
+def is_finished(status: str) -> bool:
     """Whether a run of this status has come to its end; one that was killed hard stays RUNNING in MLflow."""
     return status not in _NOT_OVER
 
 
-def seconds(milliseconds: object) -> float | None:
+def unix_seconds(milliseconds: object) -> float | None:
     """A moment of MLflow's in Unix seconds, None for what is no moment of this era."""
     if not isinstance(milliseconds, int) or isinstance(milliseconds, bool):
         return None
     return milliseconds / 1e3 if 0 <= milliseconds < _LAST_MOMENT else None
 
 
-def logged(name: str, times: IntArray, values: FloatArray, steps: IntArray) -> Logged:
+def metric_series(name: str, times: IntArray, values: FloatArray, steps: IntArray) -> LoggedSeries:
     """A metric's points, times in milliseconds. Its own measurements of the machine count samples."""
     labels = (("steps", SAMPLES),) if name.startswith(_MACHINE) else ()
-    return Logged(SeriesKey(name, labels), steps, times / 1e3, values)
+    return LoggedSeries(SeriesKey(name, labels), steps, times / 1e3, values)
 
 
-def plain_infinity(values: FloatArray) -> FloatArray:
+def restore_infinity(values: FloatArray) -> FloatArray:
     """The values with infinity where the database has the largest number instead."""
     return np.where(np.abs(values) == _LARGEST, np.copysign(np.inf, values), values)
 
 
-def contents(
-    metrics: Iterable[Logged],
+def run_contents(
+    metrics: Iterable[LoggedSeries],
     params: Mapping[str, str],
     tags: Mapping[str, str],
     *,
     run: str,
     status: str,
     left_out: Sequence[Unreadable] = (),
-) -> Contents:
+) -> RunContents:
     """Everything of one run: parameters by their names, tags as `tag.…`, MLflow's own ones as `mlflow.…`."""
     settings: list[tuple[str, object]] = [("mlflow.run_id", run), ("mlflow.status", status)]
-    settings += [(name, read_text(text)) for name, text in params.items()]
+    settings += [(name, parse_text_value(text)) for name, text in params.items()]
     for name, text in tags.items():
         if text and not name.startswith(_NOT_KEPT):
-            settings.append((name if name.startswith("mlflow.") else f"tag.{name}", read_text(text)))
-    return Contents(logged=list(metrics), config=config_of(settings), left_out=tuple(left_out))
+            settings.append((name if name.startswith("mlflow.") else f"tag.{name}", parse_text_value(text)))
+    return RunContents(logged=list(metrics), config=bounded_config(settings), left_out=tuple(left_out))

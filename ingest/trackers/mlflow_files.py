@@ -11,14 +11,14 @@ import numpy as np
 import yaml
 
 from holter.ingest.trackers import mlflow
-from holter.ingest.trackers.base import Contents, KeptRun, Logged
+from holter.ingest.trackers.base import RunContents, TrackerRun, LoggedSeries
 from holter.types import Unreadable
 
 _META = "meta.yaml"
 _LARGEST_META = 1024 * 1024
 _LONGEST_TEXT = 64 * 1024
 _TRASH = ".trash"
-_DEEPEST = 16
+_MAX_DEPTH = 16
 
 
 class MlflowFiles:
@@ -26,13 +26,13 @@ class MlflowFiles:
 
     name: ClassVar[str] = mlflow.NAME
 
-    def holds(self, path: Path) -> bool:
+    def matches(self, path: Path) -> bool:
         """A folder with an experiment in it, or an experiment, or a run."""
         if not path.is_dir():
             return False
         return _is_run(path) or _is_experiment(path) or any(map(_is_experiment, _folders(path)))
 
-    def runs(self, path: Path) -> Iterator[KeptRun]:
+    def runs(self, path: Path) -> Iterator[TrackerRun]:
         """The runs of each experiment, in the order in which they began."""
         if _is_run(path):
             yield _run(path, _project(_meta(path.parent), path.parent))
@@ -42,7 +42,7 @@ class MlflowFiles:
             deleted = about.get("lifecycle_stage") == "deleted"
             project = _project(about, folder)
             found = [_run(inside, project, deleted) for inside in filter(_is_run, _folders(folder))]
-            yield from sorted(found, key=lambda run: (run.began or 0.0, run.id))
+            yield from sorted(found, key=lambda run: (run.started or 0.0, run.id))
 
 
 def _folders(path: Path) -> list[Path]:
@@ -81,26 +81,26 @@ def _project(about: Mapping[str, Any], folder: Path) -> str:
     return _word(about, "name") or folder.name
 
 
-def _run(folder: Path, project: str, deleted: bool = False) -> KeptRun:
+def _run(folder: Path, project: str, deleted: bool = False) -> TrackerRun:
     about = _meta(folder)
     run = _word(about, "run_id", "run_uuid") or folder.name
     status = _word(about, "status")
     status = mlflow.STATUS.get(status, status)
     tags = _texts(folder / "tags")
     deleted = deleted or about.get("lifecycle_stage") == "deleted"
-    return KeptRun(
+    return TrackerRun(
         id=run,
         project=project,
         name=_word(about, "run_name") or tags.get("mlflow.runName") or run,
         read=partial(_read, folder, run, status, tags),
-        began=mlflow.seconds(about.get("start_time")),
-        ended=mlflow.seconds(about.get("end_time")),
-        over=mlflow.is_over(status),
-        why_not=mlflow.DELETED if deleted else "",
+        started=mlflow.unix_seconds(about.get("start_time")),
+        ended=mlflow.unix_seconds(about.get("end_time")),
+        is_finished=mlflow.is_finished(status),
+        skip_reason=mlflow.DELETED if deleted else "",
     )
 
 
-def _read(folder: Path, run: str, status: str, tags: Mapping[str, str]) -> Contents:
+def _read(folder: Path, run: str, status: str, tags: Mapping[str, str]) -> RunContents:
     left_out: list[Unreadable] = []
     metrics = [
         found
@@ -108,10 +108,10 @@ def _read(folder: Path, run: str, status: str, tags: Mapping[str, str]) -> Conte
         if (found := _metric(file, file.relative_to(folder / "metrics").as_posix(), left_out)) is not None
     ]
     params = _texts(folder / "params")
-    return mlflow.contents(metrics, params, tags, run=run, status=status, left_out=left_out)
+    return mlflow.run_contents(metrics, params, tags, run=run, status=status, left_out=left_out)
 
 
-def _files(folder: Path, depth: int = _DEEPEST) -> Iterator[Path]:
+def _files(folder: Path, depth: int = _MAX_DEPTH) -> Iterator[Path]:
     """The files below a folder: a slash in a metric's name makes one."""
     try:
         inside = sorted(folder.iterdir())
@@ -134,7 +134,7 @@ def _texts(folder: Path) -> dict[str, str]:
     return found
 
 
-def _metric(file: Path, name: str, left_out: list[Unreadable]) -> Logged | None:
+def _metric(file: Path, name: str, left_out: list[Unreadable]) -> LoggedSeries | None:
     """`1700000000000 0.5 3` a line: milliseconds, value, step; older stores have no step, newer ones more.
 
     A last line without its end may still be written to, and is left for the next time.
@@ -152,7 +152,7 @@ def _metric(file: Path, name: str, left_out: list[Unreadable]) -> Logged | None:
     return _line_by_line(name, lines, left_out)
 
 
-def _line_by_line(name: str, lines: list[bytes], left_out: list[Unreadable]) -> Logged | None:
+def _line_by_line(name: str, lines: list[bytes], left_out: list[Unreadable]) -> LoggedSeries | None:
     """What can be read of a file in which something cannot; the first such line is told, others counted."""
     kept: list[list[bytes]] = []
     first, wrong = "", 0
@@ -173,8 +173,8 @@ def _line_by_line(name: str, lines: list[bytes], left_out: list[Unreadable]) -> 
     return _logged(name, *map(list, zip(*kept, strict=True))) if kept else None
 
 
-def _logged(name: str, times: list[bytes], values: list[bytes], steps: list[bytes]) -> Logged:
-    return mlflow.logged(
+def _logged(name: str, times: list[bytes], values: list[bytes], steps: list[bytes]) -> LoggedSeries:
+    return mlflow.metric_series(
         name,
         np.array(list(map(int, times)), dtype=np.int64),
         np.array(list(map(float, values)), dtype=np.float64),

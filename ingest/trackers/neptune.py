@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import ClassVar
 
-from holter.ingest.trackers.base import CollectionError, KeptRun
+from holter.ingest.trackers.base import CollectionError, TrackerRun
 
 _MAGIC = b"PAR1"
 _DEPTHS = ("*.parquet", "*/*.parquet")
@@ -19,18 +19,18 @@ class Neptune:
 
     name: ClassVar[str] = "neptune"
 
-    def holds(self, path: Path) -> bool:
+    def matches(self, path: Path) -> bool:
         """A Parquet file with the exporter's columns, or a folder with such files."""
         files = _files(path)
         if not files or find_spec("pyarrow") is None:
             return bool(files) and b"attribute_path" in _tail(files[0])
         return bool(import_module("holter.ingest.trackers.neptune_parquet").is_export(files[0]))
 
-    def runs(self, path: Path) -> Iterator[KeptRun]:
+    def runs(self, path: Path) -> Iterator[TrackerRun]:
         """Its runs, by project and id. Raises CollectionError without pyarrow."""
         if find_spec("pyarrow") is None:  # optional, and takes a quarter of a second to load
             raise CollectionError(f"{path}: Parquet files need pyarrow: pip install 'holter[parquet]'")
-        found: Iterator[KeptRun] = import_module("holter.ingest.trackers.neptune_parquet").runs(_files(path))
+        found: Iterator[TrackerRun] = import_module("holter.ingest.trackers.neptune_parquet").runs(_files(path))
         yield from found
 
 

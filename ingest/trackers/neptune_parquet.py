@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import compute, parquet
 
-from holter.ingest.trackers.base import SAMPLES, CollectionError, Contents, KeptRun, Logged
-from holter.ingest.trackers.run_config import config_of
+from holter.ingest.trackers.base import SAMPLES, CollectionError, RunContents, TrackerRun, LoggedSeries
+from holter.ingest.trackers.base import bounded_config
 from holter.plurals import counted, verb
 from holter.types import FloatArray, IntArray, Labels, SeriesKey, Unreadable
 
@@ -53,7 +53,7 @@ def is_export(file: Path) -> bool:
     return {*_SERIES, *_SETTINGS.values()} <= names
 
 
-def runs(files: Sequence[Path]) -> Iterator[KeptRun]:
+def runs(files: Sequence[Path]) -> Iterator[TrackerRun]:
     """The runs whose rows stand in these files."""
     held: dict[tuple[str, str], list[Path]] = {}
     for file in files:
@@ -64,14 +64,14 @@ def runs(files: Sequence[Path]) -> Iterator[KeptRun]:
         about = _about(parts, project, run)
         began, ended = (_seconds(about.get(name)) for name in _ABOUT_TIME[:2])
         over = str(about.get("sys/state", "")).lower() not in {"active", "running"}
-        yield KeptRun(
+        yield TrackerRun(
             id=f"{project}/{run}",
             project=project,
             name=run,
             read=partial(_read, parts, project, run),
-            began=began,
+            started=began,
             ended=ended if over else None,
-            over=over,
+            is_finished=over,
         )
 
 
@@ -128,7 +128,7 @@ def _seconds(value: Any) -> float | None:
     return value.timestamp() if hasattr(value, "timestamp") else None
 
 
-def _read(parts: Sequence[Path], project: str, run: str) -> Contents:
+def _read(parts: Sequence[Path], project: str, run: str) -> RunContents:
     settings: dict[str, Any] = {}
     held: dict[str, list[tuple[IntArray, FloatArray, FloatArray]]] = {}
     others: Counter[str] = Counter()
@@ -152,9 +152,9 @@ def _read(parts: Sequence[Path], project: str, run: str) -> Contents:
             reason = f"{odd} at steps that are not whole: not taken"
             left_out.append(Unreadable(location=f"metric {name}", reason=reason))
         labels: Labels = (("steps", SAMPLES),) if name.startswith(_MACHINE) else ()
-        logged.append(Logged(SeriesKey(name, labels), steps[whole] // _MICRO, times[whole], values[whole]))
+        logged.append(LoggedSeries(SeriesKey(name, labels), steps[whole] // _MICRO, times[whole], values[whole]))
     told = [(name, value) for name, value in settings.items() if not name.startswith(_MACHINE)]
-    return Contents(logged=logged, config=config_of(map(_told, told)), left_out=tuple(left_out))
+    return RunContents(logged=logged, config=bounded_config(map(_told, told)), left_out=tuple(left_out))
 
 
 def _told(setting: tuple[str, Any]) -> tuple[str, Any]:

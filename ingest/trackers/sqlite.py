@@ -25,22 +25,22 @@ def is_database(path: Path) -> bool:
         return False
 
 
-def tables(path: Path) -> dict[str, set[str]]:
+def table_columns(path: Path) -> dict[str, set[str]]:
     """The columns of each table of a database, none where it cannot be read."""
     try:
-        with opened(path) as database:
+        with open_readonly(path) as database:
             names = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-            return {name: columns(database, name) for (name,) in names}
+            return {name: column_names(database, name) for (name,) in names}
     except (CollectionError, sqlite3.Error):
         return {}
 
 
-def columns(database: sqlite3.Connection, table: str) -> set[str]:
+def column_names(database: sqlite3.Connection, table: str) -> set[str]:
     """The names of a table's columns."""
     return {row[0] for row in database.execute("SELECT name FROM pragma_table_info(?)", (table,))}
 
 
-def as_word(value: object) -> str:
+def as_text(value: object) -> str:
     """A name or an id as text, "" for none: SQLite keeps what it is given, whatever a column is meant for."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
@@ -48,7 +48,7 @@ def as_word(value: object) -> str:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[sqlite3.Connection]:
+def open_readonly(path: Path) -> Iterator[sqlite3.Connection]:
     """A connection that only reads. Raises CollectionError for what SQLite says of the file.
 
     A database with a write-ahead log that nobody has open is read as it lies there: SQLite would otherwise
@@ -69,11 +69,11 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
         raise CollectionError(f"{path}: cannot be opened: {error.strerror or error}") from error
 
 
-def portions(path: Path, columns: str, table: str, where: str, value: str) -> Iterator[list[tuple[Any, ...]]]:
+def row_chunks(path: Path, column_names: str, table: str, where: str, value: str) -> Iterator[list[tuple[Any, ...]]]:
     """Rows of a table in the order in which they were written, as lists that begin with the rowid."""
     last = -(2**63)
-    query = f"SELECT rowid, {columns} FROM {table} WHERE {where} = ? AND rowid > ? ORDER BY rowid LIMIT ?"
-    with opened(path) as database:
+    query = f"SELECT rowid, {column_names} FROM {table} WHERE {where} = ? AND rowid > ? ORDER BY rowid LIMIT ?"
+    with open_readonly(path) as database:
         while rows := database.execute(query, (value, last, _PORTION)).fetchall():
             yield rows
             last = rows[-1][0]

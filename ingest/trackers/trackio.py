@@ -14,9 +14,9 @@ import numpy as np
 
 from holter.attempts.config_values import flatten_settings
 from holter.ingest.json_objects import flatten_object, json_number
-from holter.ingest.trackers.base import SAMPLES, CollectionError, Contents, KeptRun, Logged
-from holter.ingest.trackers.run_config import config_of
-from holter.ingest.trackers.sqlite import as_word, columns, is_database, opened, portions, tables
+from holter.ingest.trackers.base import SAMPLES, CollectionError, RunContents, TrackerRun, LoggedSeries
+from holter.ingest.trackers.base import bounded_config
+from holter.ingest.trackers.sqlite import as_text, column_names, is_database, open_readonly, row_chunks, table_columns
 from holter.types import FloatArray, IntArray, Labels, SeriesKey, Unreadable
 
 _NEEDED = {"timestamp", "run_name", "step", "metrics"}
@@ -35,26 +35,26 @@ class Trackio:
 
     name: ClassVar[str] = "trackio"
 
-    def holds(self, path: Path) -> bool:
+    def matches(self, path: Path) -> bool:
         """A database with trackio's table of metrics, or a folder with such."""
         return any(_is_project(file) for file in _databases(path))
 
-    def runs(self, path: Path) -> Iterator[KeptRun]:
+    def runs(self, path: Path) -> Iterator[TrackerRun]:
         """The runs of each project, in the order of their names; those of one name are told apart by id."""
         for file in filter(_is_project, _databases(path)):
             try:
-                with opened(file) as database:
+                with open_readonly(file) as database:
                     found = _runs(database)
                     configs = _configs(database)
             except sqlite3.Error as error:
                 raise CollectionError(f"{file}: cannot be read as trackio's: {error}") from error
             for column, run, name, began, ended in found:
-                yield KeptRun(
-                    id=f"{file.stem}/{as_word(run)}",
+                yield TrackerRun(
+                    id=f"{file.stem}/{as_text(run)}",
                     project=file.stem,
-                    name=as_word(name),
+                    name=as_text(name),
                     read=partial(_read, file, column, run, configs.get(run, {})),
-                    began=_moment(began),
+                    started=_moment(began),
                     ended=_moment(ended),
                 )
 
@@ -67,19 +67,19 @@ def _databases(path: Path) -> list[Path]:
 
 
 def _is_project(path: Path) -> bool:
-    return path.is_file() and is_database(path) and tables(path).get("metrics", set()) >= _NEEDED
+    return path.is_file() and is_database(path) and table_columns(path).get("metrics", set()) >= _NEEDED
 
 
 def _runs(database: sqlite3.Connection) -> list[tuple[str, str, str, str, str]]:
     """Column that names runs, its value, the name to show, first and last time. Ids came later than names."""
-    column = "run_id" if "run_id" in columns(database, "metrics") else "run_name"
+    column = "run_id" if "run_id" in column_names(database, "metrics") else "run_name"
     query = f"""SELECT {column}, min(run_name), min(timestamp), max(timestamp) FROM metrics
         GROUP BY {column} ORDER BY 3, 1"""
     return [(column, *row) for row in database.execute(query)]
 
 
 def _configs(database: sqlite3.Connection) -> dict[str, Mapping[str, Any]]:
-    there = columns(database, "configs")
+    there = column_names(database, "configs")
     if "config" not in there:
         return {}
     column = "run_id" if "run_id" in there else "run_name"
@@ -87,12 +87,12 @@ def _configs(database: sqlite3.Connection) -> dict[str, Mapping[str, Any]]:
     return {run: _object(text) or {} for run, text in rows}
 
 
-def _read(file: Path, column: str, run: str, config: Mapping[str, Any]) -> Contents:
+def _read(file: Path, column: str, run: str, config: Mapping[str, Any]) -> RunContents:
     left_out: list[Unreadable] = []
     try:
         logged = _metrics(file, "metrics", column, run, left_out)
-        with opened(file) as database:
-            machine = columns(database, "system_metrics")
+        with open_readonly(file) as database:
+            machine = column_names(database, "system_metrics")
         if column in machine:
             logged += _metrics(file, "system_metrics", column, run, left_out)
     except (sqlite3.Error, OverflowError) as error:
@@ -100,17 +100,17 @@ def _read(file: Path, column: str, run: str, config: Mapping[str, Any]) -> Conte
     own = {name: value for name, value in config.items() if not name.startswith("_")}
     if group := config.get("_Group"):
         own["trackio.group"] = group
-    return Contents(logged=logged, config=config_of(flatten_settings(own).items()), left_out=tuple(left_out))
+    return RunContents(logged=logged, config=bounded_config(flatten_settings(own).items()), left_out=tuple(left_out))
 
 
-def _metrics(file: Path, table: str, column: str, run: str, left_out: list[Unreadable]) -> list[Logged]:
+def _metrics(file: Path, table: str, column: str, run: str, left_out: list[Unreadable]) -> list[LoggedSeries]:
     """The numbers in a table's rows. The machine's measurements have no step: they are counted."""
     machine = table != "metrics"
     labels: Labels = (("steps", SAMPLES),) if machine else ()
     held: dict[str, _Points] = {}
     wanted = f"timestamp, {'0' if machine else 'step'}, metrics"
     count = wrong = first = 0
-    for rows in portions(file, wanted, table, column, run):
+    for rows in row_chunks(file, wanted, table, column, run):
         for number_of_row, timestamp, step, text in rows:
             logged, time = _object(text), _moment(timestamp)
             if logged is None or not isinstance(step, int):
@@ -131,7 +131,7 @@ def _metrics(file: Path, table: str, column: str, run: str, left_out: list[Unrea
         reason = "expected a step and an object of metrics" + (f"; {wrong} rows like it" if wrong > 1 else "")
         left_out.append(Unreadable(location=f"{table} row {first}", reason=reason))
     prefix = "system." if machine else ""
-    return [Logged(SeriesKey(prefix + name, labels), *_arrays(points)) for name, points in held.items()]
+    return [LoggedSeries(SeriesKey(prefix + name, labels), *_arrays(points)) for name, points in held.items()]
 
 
 def _arrays(points: _Points) -> tuple[IntArray, FloatArray, FloatArray]:

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from holter.ingest import step_columns
-from holter.ingest.trackers.base import CollectionError, Contents, KeptRun, Logged
+from holter.ingest.trackers.base import CollectionError, RunContents, TrackerRun, LoggedSeries
 from holter.ingest.wandb.chart_csv import OWN_STEP, ChartColumn, is_chart_export, parse_header
 from holter.plurals import counted
 from holter.types import ConfigKey, SeriesKey, Unreadable
@@ -27,7 +27,7 @@ class WandbCsv:
 
     name: ClassVar[str] = "wandb-csv"
 
-    def holds(self, path: Path) -> bool:
+    def matches(self, path: Path) -> bool:
         """A CSV file whose columns are `RUN - METRIC`, some with partners that end in __MIN and __MAX."""
         if path.suffix.lower() != ".csv" or not path.is_file():
             return False
@@ -37,14 +37,14 @@ class WandbCsv:
         except (OSError, csv.Error):
             return False
 
-    def runs(self, path: Path) -> Iterator[KeptRun]:
+    def runs(self, path: Path) -> Iterator[TrackerRun]:
         """Its runs, in the order of their columns."""
         header, rows = _rows(path)
         of_runs: dict[str, list[ChartColumn]] = {}
         for curve in parse_header(header):
             of_runs.setdefault(curve.run, []).append(curve)
         for run, curves in of_runs.items():
-            yield KeptRun(id=run, project="default", name=run, read=partial(_read, header, rows, curves))
+            yield TrackerRun(id=run, project="default", name=run, read=partial(_read, header, rows, curves))
 
 
 def _rows(path: Path) -> tuple[list[str], list[list[str]]]:
@@ -58,7 +58,7 @@ def _rows(path: Path) -> tuple[list[str], list[list[str]]]:
     return header, rows
 
 
-def _read(header: Sequence[str], rows: Sequence[Sequence[str]], curves: Sequence[ChartColumn]) -> Contents:
+def _read(header: Sequence[str], rows: Sequence[Sequence[str]], curves: Sequence[ChartColumn]) -> RunContents:
     left_out: list[Unreadable] = []
     own = next((curve.column for curve in curves if curve.metric == OWN_STEP and not curve.bound), None)
     axis = own if own is not None else 0 if step_columns.find_step([header[0]]) is not None else None
@@ -75,12 +75,12 @@ def _read(header: Sequence[str], rows: Sequence[Sequence[str]], curves: Sequence
         left_out.append(Unreadable(location="every curve", reason=_SAMPLED))
     # bounds that are the value everywhere say nothing
     logged = [one for curve, one in found.items() if sampled or not curve.bound]
-    return Contents(logged=logged, config={ConfigKey("wandb.sampled"): sampled}, left_out=tuple(left_out))
+    return RunContents(logged=logged, config={ConfigKey("wandb.sampled"): sampled}, left_out=tuple(left_out))
 
 
 def _points(
     rows: Sequence[Sequence[str]], axis: int | None, curve: ChartColumn, left_out: list[Unreadable]
-) -> Logged:
+) -> LoggedSeries:
     """Each row that has the curve's value, at its step; without an axis of steps they are counted."""
     steps: list[int] = []
     values: list[float] = []
@@ -98,7 +98,7 @@ def _points(
         reason = f"{counted(wrong, 'row')} without a number, or without a whole one as their step"
         left_out.append(Unreadable(location=f"column {curve.column + 1}", reason=reason))
     labels = (("bucket", curve.bound),) if curve.bound else ()
-    return Logged(
+    return LoggedSeries(
         SeriesKey(curve.metric, labels),
         np.array(steps, dtype=np.int64),
         np.full(len(steps), np.nan),

@@ -108,7 +108,7 @@ class _CsvTable:
 
     def _parse_key(self, key_index: NDArray[np.int64], index: int, metric: str, labels: str) -> SeriesKey:
         with error_location("line", self.first + int(np.argmax(key_index == index))):
-            return parse_key(metric, labels)
+            return parse_key(text_of_cell(metric), text_of_cell(labels))
 
     def _number_column(
         self, name: str, number_type: type[int] | type[float], default: str = ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,21 @@ from holter.types import SeriesKey
 
 FIELDS = ("metric", "labels", "attempt", "step", "time", "value", "superseded")
 _POINT_FIELDS = FIELDS[2:]
+_FORMULA = re.compile(r"'*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
+"""The beginning of a cell that spreadsheets may calculate, also in full width, after any apostrophes."""
+
+
+def spreadsheet_cell(text: str) -> str:
+    """The text as a cell that spreadsheets show and do not calculate: a formula gets an apostrophe in front.
+
+    See "CSV Injection" by OWASP. `text_of_cell` is the inverse.
+    """
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def text_of_cell(cell: str) -> str:
+    """The text of a cell written by `spreadsheet_cell`."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
 def csv_bytes(_: Mapping[str, Any], portions: Iterable[list[SeriesPiece]]) -> Iterator[bytes]:
@@ -36,7 +52,8 @@ def csv_bytes(_: Mapping[str, Any], portions: Iterable[list[SeriesPiece]]) -> It
 def _csv_prefix(key: SeriesKey) -> bytes:
     text = io.StringIO()
     labels = json.dumps(dict(key.labels), ensure_ascii=False) if key.labels else ""
-    csv.writer(text, lineterminator="").writerow((key.metric, labels))
+    cells = (spreadsheet_cell(key.metric), spreadsheet_cell(labels))
+    csv.writer(text, lineterminator="").writerow(cells)
     return text.getvalue().encode()
 
 

@@ -124,13 +124,13 @@ def test_one_that_is_dead_slow_huge_or_sends_elsewhere_stops_none_of_the_others(
             wait_for(lambda: len({one.args[0] for one in caplog.records}) >= 7)
     assert retained.writers() == {f"scrape {good}"}
     stated = {str(one.args[0]): str(one.args[1]) for one in caplog.records if isinstance(one.args, tuple)}
-    assert "sent elsewhere (302)" in stated[moved]
+    assert "found a redirect (302)" in stated[moved]
     assert set(visited) == {"/metrics"}
-    assert "no whole answer" in stated[slow]
+    assert "no complete response" in stated[slow]
     assert "status 503" in stated[angry]
     assert "not compressed" in stated[zipped]
     assert "at most 1 MiB" in stated[huge]
-    assert "none that are kept" in stated[other]
+    assert "none of the allowlist" in stated[other]
     assert "http://127.0.0.1:9/metrics" in stated
     assert "secret" not in caplog.text
 
@@ -149,7 +149,7 @@ def test_one_that_comes_back_is_reported(caplog: pytest.LogCaptureFixture) -> No
     ):
         wait_for(lambda: "status 500" in caplog.text)
         answers.clear()
-        wait_for(lambda: "answers again" in caplog.text)
+        wait_for(lambda: "responds again" in caplog.text)
     assert caplog.text.count("status 500") == 1
 
 
