@@ -5,15 +5,18 @@ BIN := .venv/bin
 # the files of core/ and the top-level folders are linked one by one (setup.py): a new one there needs installing again
 UNLINKED := $(filter-out __pycache__ $(notdir $(wildcard .editable/holter/*)),$(notdir $(wildcard core/*)))
 
-.PHONY: always docs types-js demo test dev lint types check-imports format build clean serve bench bench-peers
+.PHONY: always docs types-js demo test test-fast dev lint types check-imports format build clean serve bench bench-peers
 
 demo: .venv/server.done  ## Holter with real training runs, replayed live (ONCE=1: replay, print, exit)
 	@$(BIN)/holter demo $(if $(ONCE),--once)
 
 test: .venv/test.done  ## lint, types, direction of imports, all tests
 	@$(MAKE) --no-print-directory lint types check-imports
-	@$(BIN)/python tests/support/install_chromium.py
+	@$(BIN)/python -m tests.support.install_chromium
 	@$(BIN)/pytest
+
+test-fast: .venv/test.done  ## the tests without browser, PostgreSQL and long ones: at most three minutes
+	@$(BIN)/pytest -q -m "not browser and not postgresql and not slow"
 
 dev: .venv/test.done  ## an environment for development
 
@@ -38,7 +41,7 @@ lint: .venv/test.done
 
 types: .venv/test.done  ## of the Python modules and of the pages
 	@$(BIN)/mypy
-	@$(BIN)/python tests/ui/check_types.py
+	@$(BIN)/python -m tests.ui.check_types
 
 types-js: .venv/server.done  ## the JSDoc types of the REST interface, for the pages
 	@$(BIN)/python -m holter.server.schemas.jsdoc

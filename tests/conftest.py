@@ -1,8 +1,9 @@
-"""Real databases for the tests: a SQLite file and a PostgreSQL server, migrated as the server does it."""
+"""Lanes of tests (markers), and real databases: a SQLite file and a PostgreSQL server, both migrated."""
 
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
@@ -16,6 +17,28 @@ from holter.server.migrate import upgrade
 from holter.server.store import Store
 from tests.support.postgresql import Postgres, postgres
 from tests.support.postgresql_relay import Relay, relayed
+from tests.support.requirements import MISSING
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests that use a browser or PostgreSQL, by their fixtures and parameters."""
+    for item in items:
+        fixtures = getattr(item, "fixturenames", ())
+        parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
+        if "browser" in fixtures:
+            item.add_marker(pytest.mark.browser)
+        on_postgresql = any(isinstance(value, str) and value == "postgresql" for value in parameters)
+        if on_postgresql or any(name.startswith("postgres_") for name in fixtures):
+            item.add_marker(pytest.mark.postgresql)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """List what was not tested since this machine lacks it, so that nobody overlooks it."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    reasons = [str(report.longrepr[2]) for report in skipped if isinstance(report.longrepr, tuple)]
+    missing = Counter(reason.removeprefix("Skipped: ") for reason in reasons if MISSING in reason)
+    for reason, count in missing.items():
+        terminalreporter.write_line(f"*** {count} tests {reason} ***", red=True, bold=True)
 
 
 @pytest.fixture(scope="session")

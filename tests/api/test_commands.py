@@ -24,6 +24,7 @@ from sqlalchemy.orm import Session
 from holter.server.database import connect
 from holter.server.models import Base, RunRecord
 from holter.server.store import Store
+from tests.support.requirements import skip_missing
 from tests.support.servers import Printed, started, stop
 from tests.support.stored_runs import some_run
 
@@ -130,7 +131,7 @@ def test_serve_refuses_to_start_unprotected_with_advice(holter: Printed, tmp_pat
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])
 def test_every_address_that_serve_prints_can_be_opened(host: str, tmp_path: Path) -> None:
     if host == "::" and not socket.has_dualstack_ipv6():
-        pytest.skip("this machine has no IPv6")
+        skip_missing("IPv6", fails_in_ci=False)
     command = [sys.executable, "-m", "holter", "serve", "--host", host, "--port", "0", "--data-dir", tmp_path]
     secret = {"HOLTER_PASSWORD": "long enough", "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | secret) as process:

@@ -21,6 +21,7 @@ from holter.server.store import Store
 from tests.support.batch_senders import BatchSender, assert_all_is_there, sending
 from tests.support.command_runner import CommandRunner
 from tests.support.postgresql import Postgres
+from tests.support.requirements import skip_missing
 from tests.support.servers import started
 from tests.support.waiting import wait_for
 
@@ -39,7 +40,7 @@ def small_disk(request: pytest.FixtureRequest) -> Iterator[Path]:
     )
     if mounted.returncode:
         folder.rmdir()
-        pytest.skip(f"a small disk cannot be mounted here: {mounted.stderr.decode().strip()}")
+        skip_missing(f"permission to mount: {mounted.stderr.decode().strip()}", fails_in_ci=False)
     yield folder
     subprocess.run(["umount", str(folder)], check=True)
     folder.rmdir()

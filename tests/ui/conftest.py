@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -15,6 +14,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from holter.detectors.findings import catalogue_as_json
 from tests.support import install_chromium
 from tests.support.pages import FLAGS, STATIC, Opener, Quiet, Runs, Server
+from tests.support.requirements import skip_missing
 
 expect.set_options(timeout=15_000)  # the machine may be busy
 
@@ -24,10 +24,7 @@ def browser() -> Iterator[Browser]:
     """Headless Chromium, without background network traffic."""
     program = install_chromium.find()
     if program is None:
-        message = "no chromium: run tests/support/install_chromium.py"
-        if os.environ.get("CI", "").lower() == "true":
-            pytest.fail(message)
-        pytest.skip(message)
+        skip_missing("chromium: apt-get install chromium, or name one with TEST_BROWSER")
     with sync_playwright() as playwright:
         opened = playwright.chromium.launch(executable_path=program, args=FLAGS)
         yield opened
