@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
@@ -53,6 +54,23 @@ def test_every_plug_in_file_is_listed() -> None:
 def test_test_files_have_names_of_their_own() -> None:
     stems = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
     assert len(stems) == len(set(stems)), sorted({name for name in stems if stems.count(name) > 1})
+
+
+TESTS = sorted(path for path in (ROOT / "tests").rglob("*.py") if "node_modules" not in path.parts)
+
+
+@pytest.mark.parametrize("path", TESTS, ids=name_of)
+def test_tests_share_helpers_through_tests_support_only(path: Path) -> None:
+    """No test, conftest or helper imports from another test or from a conftest."""
+    modules = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            modules += [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            modules += [alias.name for alias in node.names]
+    imported = [module for module in modules if module.split(".")[0] == "tests"]
+    outside = [module for module in imported if not module.startswith("tests.support.")]
+    assert not outside, f"move to tests/support/ what {name_of(path)} imports: {', '.join(outside)}"
 
 
 def test_versions_are_pinned_without_addresses() -> None:
