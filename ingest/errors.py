@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from holter.types import Unreadable
 
+_log = logging.getLogger(__name__)
+
 MAX_PER_BLOCK = 20
+_MAX_MESSAGE = 200
+
+
+def describe_error(error: BaseException) -> str:
+    """The type and the beginning of the message of an unexpected error, for people."""
+    message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return message if len(message) <= _MAX_MESSAGE else message[:_MAX_MESSAGE] + "..."
 
 
 class ProblemBuffer:
@@ -27,6 +37,11 @@ class ProblemBuffer:
             self._pending.append(Unreadable(location=location, reason=reason))
         else:
             self._dropped += 1
+
+    def add_failure(self, location: str, expected: str, error: Exception) -> None:
+        """Add an unexpected error in one record; its traceback goes to the log at level DEBUG."""
+        _log.debug("%s: expected %s", location, expected, exc_info=error)
+        self.add(location, f"expected {expected}: {describe_error(error)}")
 
     def drain(self) -> Iterator[Unreadable]:
         """Yield the pending problems and forget each."""

@@ -100,6 +100,9 @@ class JsonLinesReader:
         except (ValueError, OverflowError) as error:
             self._problems.add(f"line {number}", str(error))
             return None
+        except Exception as error:
+            self._problems.add_failure(f"line {number}", "an object", error)
+            return None
         if row is None and not self._stepless:
             self._problems.add(
                 f"line {number}", "expected a key named step; more such lines are not reported"

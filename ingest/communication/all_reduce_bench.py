@@ -1,4 +1,4 @@
-"""all_reduce_bench.py (stas00/ml-engineering): a table by payload; of old versions each rank's own lines."""
+"""Output of all_reduce_bench.py (stas00/ml-engineering): a table by payload, or each rank's lines (old versions)."""
 
 from __future__ import annotations
 
@@ -7,38 +7,39 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any, BinaryIO, ClassVar
 
-from holter.ingest.communication.labels import BYTES, is_step, series_labels, parse_size
+from holter.ingest.communication.labels import BYTES, is_step, parse_size, series_labels
 from holter.ingest.console.prefixes import strip_prefixes
+from holter.ingest.errors import ProblemBuffer
 from holter.ingest.format import Content, FormatRole
 from holter.ingest.lines import read_text_block
 from holter.ingest.rows import LogRow, batch_from_rows
 from holter.types import Batch, Labels, Unreadable
 
-_TELL = re.compile(
+_SIGNATURE = re.compile(
     rb"\| +payload +\| +(?:bus|alg)bw +\||bandwidth of all_reduce |algo throughput: [\d.]+ (?:bps|Gbps)"
 )
 _HEADER = re.compile(r"\|(?: +payload +\|)?(?: +(?:bus|alg)bw +\|)+")
-_CELLS = re.compile(r"\|(?:\s*\d{1,18}(?:\.\d{1,18})?\s*(?:[KMGTPE]?iB|B|GBps)\s*\|)+")
+_ROW = re.compile(r"\|(?:\s*\d{1,18}(?:\.\d{1,18})?\s*(?:[KMGTPE]?iB|B|GBps)\s*\|)+")
 _NUMBER = r"(\d{1,18}(?:\.\d{1,18})?)"
 _SPEED = re.compile(_NUMBER + r"\s*GBps")
 _ANNOUNCED = re.compile(rf"bandwidth of all_reduce (?:with a {_NUMBER}GB payload|over \d)")
 _RANKS = re.compile(r"(\d{1,9}) ranks")
 _AVERAGE = re.compile(rf"\b(algbw|busbw): {_NUMBER} GBps")
-_PRINTER = re.compile(r"(\S{1,100}):")
-_OWN = re.compile(rf"(duration|algo throughput|busbw): {_NUMBER}\s+(sec|bps|Gbps)\b")
-_NONE = float("nan")
-_MAX_PRINTERS = 65_536
+_RANK_HEADING = re.compile(r"(\S{1,100}):")
+_RANK_RESULT = re.compile(rf"(duration|algo throughput|busbw): {_NUMBER}\s+(sec|bps|Gbps)\b")
+_NO_TIME = float("nan")
+_MAX_RANKS = 65_536
 
 
 class AllReduceBench:
-    """`busbw_gbs` and `algbw_gbs` by payload; old versions' trials by rank, their bits as bytes."""
+    """`busbw_gbs` and `algbw_gbs` by payload; for old versions by rank and trial, converted from bits to bytes."""
 
     name: ClassVar[str] = "all-reduce-bench"
     role: ClassVar[FormatRole] = FormatRole(content=Content.OWN_STEPS, in_text=True)
 
     def sniff(self, path: PurePath, head: bytes) -> bool:
-        """A header of one of the versions, or a rank's result."""
-        return b"\0" not in head and _TELL.search(head) is not None
+        """A table's header of any version, or a rank's result."""
+        return b"\0" not in head and _SIGNATURE.search(head) is not None
 
     def reader(self, path: PurePath, state: Mapping[str, Any]) -> AllReduceBenchReader:
         """A reader that resumes from `state`."""
@@ -53,31 +54,43 @@ class AllReduceBenchReader:
         self._row: int = state.get("row", 0)
         self._payload: int | None = state.get("payload")
         self._ranks: str = state.get("ranks", "")
-        self._printer: str = state.get("printer", "")
+        self._rank: str = state.get("printer", "")
         self._trials: dict[str, int] = dict(state.get("trials", {}))
+        self._problems = ProblemBuffer(state)
 
     def state(self) -> Mapping[str, Any]:
-        """The table's columns and row, what was said of the payload and the ranks, each rank's trial."""
+        """The table's columns and row, the announced payload and ranks, and each rank's trial."""
         return {
             "columns": self._columns,
             "row": self._row,
             "payload": self._payload,
             "ranks": self._ranks,
-            "printer": self._printer,
+            "printer": self._rank,
             "trials": dict(self._trials),
+            **self._problems.state(),
         }
 
     def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
         """Yield the rows of every complete line; see `Reader`."""
+        yield from self._problems.drain()
         while (block := read_text_block(stream)) is not None:
-            lines = block.replace(b"\r", b"\n").split(b"\n")
-            rows = [row for line in lines if (row := self._line(strip_prefixes(line).text)) is not None]
+            rows = []
+            for line in block.replace(b"\r", b"\n").split(b"\n"):
+                try:
+                    row = self._parse_line(strip_prefixes(line).text)
+                except Exception as error:
+                    location = f"a line before byte {stream.tell()}"
+                    self._problems.add_failure(location, "a line of the benchmark", error)
+                    continue
+                if row is not None:
+                    rows.append(row)
             if rows:
                 yield batch_from_rows(rows)
+            yield from self._problems.drain()
 
-    def _line(self, line: str) -> LogRow | None:
+    def _parse_line(self, line: str) -> LogRow | None:
         if "|" in line:
-            return self._in_table(line.strip())
+            return self._parse_table_line(line.strip())
         if (announced := _ANNOUNCED.search(line)) is not None:
             payload = int(float(announced[1]) * 1e9) if announced[1] else None
             self._payload = payload if is_step(payload) else None
@@ -85,43 +98,45 @@ class AllReduceBenchReader:
             self._ranks = ranks[1] if ranks else ""
             return None
         if self._payload is not None and (average := _AVERAGE.search(line)) is not None:
-            return LogRow(self._payload, _NONE, {f"{average[1]}_gbs": float(average[2])}, self._labels(BYTES))
-        if (printer := _PRINTER.fullmatch(line.strip())) is not None:
-            self._printer = printer[1]
+            return LogRow(
+                self._payload, _NO_TIME, {f"{average[1]}_gbs": float(average[2])}, self._labels(BYTES)
+            )
+        if (heading := _RANK_HEADING.fullmatch(line.strip())) is not None:
+            self._rank = heading[1]
             return None
-        return self._trial(line)
+        return self._parse_trial(line)
 
-    def _in_table(self, line: str) -> LogRow | None:
+    def _parse_table_line(self, line: str) -> LogRow | None:
         if _HEADER.fullmatch(line):
             self._columns, self._row = line.strip("|").split(), 0
             self._columns = [name for name in self._columns if name != "|"]
             return None
-        if not self._columns or not _CELLS.fullmatch(line):
+        if not self._columns or not _ROW.fullmatch(line):
             return None
         cells = dict(zip(self._columns, (cell.strip() for cell in line.strip("|").split("|")), strict=False))
         speeds = {f"{name}_gbs": _SPEED.fullmatch(cell) for name, cell in cells.items() if name != "payload"}
-        values = {name: float(found[1]) for name, found in speeds.items() if found is not None}
+        values = {name: float(match[1]) for name, match in speeds.items() if match is not None}
         self._row += 1
-        if "payload" not in cells:  # a payload's stability: a row a trial
-            return LogRow(self._row, _NONE, values, self._labels("trials"))
+        if "payload" not in cells:  # the stability test of one payload: a row for each trial
+            return LogRow(self._row, _NO_TIME, values, self._labels("trials"))
         payload = parse_size(cells["payload"])
         return (
             None
             if payload is None or not is_step(payload)
-            else LogRow(payload, _NONE, values, self._labels(BYTES))
+            else LogRow(payload, _NO_TIME, values, self._labels(BYTES))
         )
 
-    def _trial(self, line: str) -> LogRow | None:
-        """What one rank says of its own trial; a payload's size is not always printed there."""
-        found = _OWN.search(line)
-        if found is None:
+    def _parse_trial(self, line: str) -> LogRow | None:
+        """A result of one rank's trial; such lines do not always state the payload."""
+        match = _RANK_RESULT.search(line)
+        if match is None:
             return None
-        rank = self._printer if self._printer in self._trials or len(self._trials) < _MAX_PRINTERS else ""
-        if found[1] == "duration":
+        rank = self._rank if self._rank in self._trials or len(self._trials) < _MAX_RANKS else ""
+        if match[1] == "duration":
             self._trials[rank] = self._trials.get(rank, 0) + 1
-        value = float(found[2]) * {"sec": 1e6, "bps": 1 / 8e9, "Gbps": 1 / 8}[found[3]]
-        metric = {"duration": "time_us", "algo throughput": "algbw_gbs", "busbw": "busbw_gbs"}[found[1]]
-        return LogRow(self._trials.get(rank, 1), _NONE, {metric: value}, self._labels("trials", rank=rank))
+        value = float(match[2]) * {"sec": 1e6, "bps": 1 / 8e9, "Gbps": 1 / 8}[match[3]]
+        metric = {"duration": "time_us", "algo throughput": "algbw_gbs", "busbw": "busbw_gbs"}[match[1]]
+        return LogRow(self._trials.get(rank, 1), _NO_TIME, {metric: value}, self._labels("trials", rank=rank))
 
     def _labels(self, steps: str, **more: str) -> Labels:
         return series_labels(steps, collective="all_reduce", ranks=self._ranks, **more)

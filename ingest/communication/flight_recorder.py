@@ -1,6 +1,6 @@
-"""PyTorch's Flight Recorder: what each rank's last collectives were when the recorder was dumped.
+"""Dumps of PyTorch's Flight Recorder: each rank's last collectives.
 
-Files are pickles, or JSON where they were dumped as such, in which None became 0 and tuples lists.
+Files are pickles or JSON; in JSON, None is written as 0 and tuples as lists.
 """
 
 from __future__ import annotations
@@ -23,30 +23,31 @@ from holter.types import Batch, Labels, Unreadable
 
 MAX_DUMP_BYTES = 32 * 1024 * 1024
 _MAX_ENTRIES = 20_000
-"""The newest that are read; PyTorch keeps 2,000 unless told otherwise."""
+"""The number of entries that are read, the newest ones; PyTorch records 2,000 by default."""
 _MAX_TENSORS, _MAX_DIMENSIONS = 64, 16
 _RANKS = re.compile(r"\d{1,7}")
-_MAX_TEXT, _MAX_MEMBERS, _TELLING = 200_000, 16_384, 4
+_MAX_TEXT, _MAX_MEMBERS, _REPORTING_RANKS = 200_000, 16_384, 4
 _UNEVEN = ("all_to_all", "alltoall", "scatter", "gather", "coalesced")
-"""Operations to which ranks may give as much as they like."""
-_TOGETHER = {"all_gather": ("output",), "allgather": ("output",), "reduce_scatter": ("input",)}
+"""Operations to which ranks may contribute different numbers of elements."""
+_COMPARED_SIDES = {"all_gather": ("output",), "allgather": ("output",), "reduce_scatter": ("input",)}
 _STATES = {"scheduled": 0.0, "started": 1.0, "completed": 2.0}
 _STATUS = ("last_enqueued_collective", "last_started_collective", "last_completed_collective")
 _decode = msgspec.json.Decoder().decode
 
 
 class FlightRecorder:
-    """By rank and process group, at the group's sequence number: the state (0 scheduled, 1 started, 2
-    completed), bytes, and the time where timing was on; and how far each group had come.
+    """Collectives by rank and process group; the step is the group's sequence number.
 
-    A file counts once it is whole. Its rank is the number at the end of its name.
+    Metrics are the state (0 scheduled, 1 started, 2 completed), the message's bytes, the duration if timing was
+    enabled, and each group's last enqueued, started and completed collective. A file is read once it is
+    complete. Its rank is the last number in its name.
     """
 
     name: ClassVar[str] = "flight-recorder"
     role: ClassVar[FormatRole] = FormatRole(content=Content.OWN_STEPS)
 
     def sniff(self, path: PurePath, head: bytes) -> bool:
-        """A pickle or an object with the recorder's words."""
+        """A pickle or a JSON object with the recorder's keys."""
         if not head.startswith((b"{", b"\x80")):
             return False
         return (b"pg_config" in head or b"entries" in head) and (
@@ -60,18 +61,18 @@ class FlightRecorder:
 
 
 class FlightRecorderReader:
-    """Reads one rank's dump, all of it at once."""
+    """Reads one rank's dump, at once when it is complete."""
 
     def __init__(self, state: Mapping[str, Any], rank: str | None) -> None:
         self._rank = rank
         self._problems = ProblemBuffer(state)
 
     def state(self) -> Mapping[str, Any]:
-        """What was wrong with the dump, as far as it was not told."""
+        """Problems of the dump that have not been reported yet."""
         return self._problems.state()
 
     def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
-        """Yield what a whole dump says; see `Reader`."""
+        """Yield the rows of a complete dump; see `Reader`."""
         yield from self._problems.drain()
         if stream.tell() == 0:
             data = stream.read(MAX_DUMP_BYTES + 1)
@@ -80,7 +81,7 @@ class FlightRecorderReader:
             except safe_pickle.UnsafePickleError as error:
                 self._problems.add("file", str(error))
                 dump = {}
-            if dump is None:  # not all of it is there
+            if dump is None:  # incomplete
                 stream.seek(0)
                 return
             rows = list(self._rows(dump))
@@ -94,9 +95,7 @@ class FlightRecorderReader:
         entries = dump.get("entries")
         entries = entries if isinstance(entries, list) else []
         if len(entries) > _MAX_ENTRIES:
-            self._problems.add(
-                "entries", f"expected {_MAX_ENTRIES} at most, read the last of {len(entries)}"
-            )
+            self._problems.add("entries", f"expected {_MAX_ENTRIES} at most, read the last of {len(entries)}")
         groups: dict[object, str] = {}
         for number, entry in enumerate(entries[-_MAX_ENTRIES:]):
             try:
@@ -106,55 +105,61 @@ class FlightRecorderReader:
                 self._problems.add(f"entry {number}", f"expected a collective: {type(error).__name__}")
         yield from self._members(dump)
         status = dump.get("pg_status")
-        for name, said in list(status.items())[:4096] if isinstance(status, dict) else ():
-            if isinstance(said, dict):
-                yield from self._status(said, groups.get(str(name), str(name)))
+        for name, progress in list(status.items())[:4096] if isinstance(status, dict) else ():
+            if isinstance(progress, dict):
+                yield from self._status(progress, groups.get(str(name), str(name)))
 
     def _members(self, dump: Mapping[str, Any]) -> Iterator[LogRow]:
-        """The ranks of each group, told by the first few of them: a dump of each rank would say it again."""
+        """The size and ranks of each group.
+
+        The ranks are yielded only from dumps of a group's first `_REPORTING_RANKS` ranks, since the dump of
+        every rank lists them.
+        """
         config = dump.get("pg_config")
-        for said in list(config.values())[:4096] if isinstance(config, dict) else ():
-            found = _RANKS.findall(str(said.get("ranks", ""))[:_MAX_TEXT]) if isinstance(said, dict) else []
-            group = _group((said.get("name", ""), said.get("desc", ""))) if found else ""
-            size = {"process_group_ranks": float(len(found))}
-            if found:
+        for settings in list(config.values())[:4096] if isinstance(config, dict) else ():
+            if not isinstance(settings, dict):
+                continue
+            ranks = _RANKS.findall(str(settings.get("ranks", ""))[:_MAX_TEXT])
+            group = _group((settings.get("name", ""), settings.get("desc", ""))) if ranks else ""
+            size = {"process_group_ranks": float(len(ranks))}
+            if ranks:
                 yield LogRow(0, float("nan"), size, self._labels("collective_seq_id", group))
-            for rank in found[:_MAX_MEMBERS] if self._rank in found[:_TELLING] else ():
+            for rank in ranks[:_MAX_MEMBERS] if self._rank in ranks[:_REPORTING_RANKS] else ():
                 labels = series_labels(SEQUENCE, rank=int(rank), process_group=group)
                 yield LogRow(0, float("nan"), {"process_group_member": 1.0}, labels)
 
     def _entry(self, entry: Mapping[str, Any], group: str) -> Iterator[LogRow]:
-        word = "p2p_seq_id" if entry.get("is_p2p") else "collective_seq_id"
-        step = entry[word]
+        sequence_key = "p2p_seq_id" if entry.get("is_p2p") else "collective_seq_id"
+        step = entry[sequence_key]
         if not is_step(step):
-            raise ValueError(word)
+            raise ValueError(sequence_key)
         time = float(entry["time_created_ns"]) / 1e9
-        done = 2.0 if entry.get("retired") is True else 0.0  # Gloo says no more when its work is done
+        done = 2.0 if entry.get("retired") is True else 0.0  # Gloo marks finished work in no other way
         state = max(done, _STATES.get(str(entry.get("state")), 0.0))
-        kind = word.partition("_")[0]
+        kind = sequence_key.partition("_")[0]
         name = str(entry.get("profiling_name", "")).rpartition(":")[2].partition(" ")[0]
         values = {f"{kind}_state": state}
         if kind == "collective":
-            values["collective_call"] = float(crc32(_call(name, entry).encode()))
-        yield LogRow(step, time, values, self._labels(word, group))
-        moved = max(_bytes(entry, "input"), _bytes(entry, "output"))
-        values = {"message_bytes": moved}
+            values["collective_call"] = float(crc32(_call_signature(name, entry).encode()))
+        yield LogRow(step, time, values, self._labels(sequence_key, group))
+        size = max(_bytes(entry, "input"), _bytes(entry, "output"))
+        values = {"message_bytes": size}
         duration = entry.get("duration_ms")
         if isinstance(duration, int | float) and not isinstance(duration, bool) and duration > 0:
             values[f"{kind}_time (us)"] = 1e3 * float(duration)
-        yield LogRow(step, time, values, self._labels(word, group, collective=name))
+        yield LogRow(step, time, values, self._labels(sequence_key, group, collective=name))
 
-    def _status(self, said: Mapping[str, Any], group: str) -> Iterator[LogRow]:
-        """How far a group has come; numbers that JSON holds as text."""
-        known = {name: _whole(said.get(name)) for name in _STATUS}
-        values = {name: float(number) for name, number in known.items() if number is not None}
-        step = known[_STATUS[0]]
+    def _status(self, progress: Mapping[str, Any], group: str) -> Iterator[LogRow]:
+        """A group's last enqueued, started and completed collective; JSON has these numbers as text."""
+        numbers = {name: _integer(progress.get(name)) for name in _STATUS}
+        values = {name: float(number) for name, number in numbers.items() if number is not None}
+        step = numbers[_STATUS[0]]
         if values and is_step(step):
             yield LogRow(step or 0, float("nan"), values, self._labels("collective_seq_id", group))
 
     def _labels(self, steps: str, group: str, **more: str) -> Labels:
-        words = SEQUENCE if steps == "collective_seq_id" else steps
-        return series_labels(words, rank=self._rank, process_group=group, **more)
+        unit = SEQUENCE if steps == "collective_seq_id" else steps
+        return series_labels(unit, rank=self._rank, process_group=group, **more)
 
 
 def _dump(data: bytes) -> Mapping[str, Any] | None:
@@ -163,56 +168,57 @@ def _dump(data: bytes) -> Mapping[str, Any] | None:
         raise safe_pickle.UnsafePickleError(f"expected a dump of at most {MAX_DUMP_BYTES} bytes")
     try:
         if data.startswith(b"\x80"):
-            found = safe_pickle.loads(data) if data.endswith(b".") else None
+            dump = safe_pickle.loads(data) if data.endswith(b".") else None
         else:
-            found = _decode(data) if data.rstrip().endswith(b"}") else None
+            dump = _decode(data) if data.rstrip().endswith(b"}") else None
     except safe_pickle.UnsafePickleError:
         raise
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return dump if isinstance(dump, dict) else None
 
 
-def _group(said: Any) -> str:
-    """A process group as PyTorch's own messages name it: "0(default_pg)"."""
-    name, description = str(said[0])[:80], str(said[1])[:80]
+def _group(process_group: Any) -> str:
+    """The name of a process group as in PyTorch's own messages: "0(default_pg)"."""
+    name, description = str(process_group[0])[:80], str(process_group[1])[:80]
     return f"{name}({description})" if description else name
 
 
-def _call(name: str, entry: Mapping[str, Any]) -> str:
-    """What the ranks of a group must agree on, as PyTorch's own analysis has it (torch/distributed/
-    flight_recorder/components/types.py, `match`): the operation, and its types and elements where each rank
-    has as many. Elements that ranks may share unevenly are counted where they are together.
+def _call_signature(name: str, entry: Mapping[str, Any]) -> str:
+    """What all ranks of a group must agree on: the operation, and the types and numbers of its elements.
+
+    The numbers of elements are left out for operations to which ranks may contribute unevenly, and compared
+    only on the side on which all parts are together. Source: PyTorch's own analysis
+    (torch/distributed/flight_recorder/components/types.py, `match`).
     """
     if name.startswith(_UNEVEN):
         return name
-    counted = _TOGETHER.get(next((one for one in _TOGETHER if one in name), ""), ("input", "output"))
-    elements = (_elements(entry.get(f"{side}_sizes")) for side in counted)
-    types = (
-        sorted(set(map(str, list(entry.get(f"{side}_dtypes") or ())[:_MAX_TENSORS]))) for side in counted
-    )
+    operation = next((operation for operation in _COMPARED_SIDES if operation in name), "")
+    sides = _COMPARED_SIDES.get(operation, ("input", "output"))
+    elements = (_elements(entry.get(f"{side}_sizes")) for side in sides)
+    types = (sorted(set(map(str, list(entry.get(f"{side}_dtypes") or ())[:_MAX_TENSORS]))) for side in sides)
     return f"{name} {list(elements)} {list(types)}"
 
 
 def _elements(sizes: Any) -> int:
-    """Elements of some tensors. Raises TypeError where they are none."""
+    """The elements of some tensors. Raises TypeError for other values."""
     return sum(_product(size) for size in list(sizes or ())[:_MAX_TENSORS])
 
 
 def _product(size: Any) -> int:
-    return prod(min(int(one), 2**40) for one in list(size)[:_MAX_DIMENSIONS])
+    return prod(min(int(extent), 2**40) for extent in list(size)[:_MAX_DIMENSIONS])
 
 
 def _bytes(entry: Mapping[str, Any], side: str) -> float:
-    """Bytes of the tensors that went in or came out. Raises TypeError where they are none."""
+    """The bytes of the input or output tensors. Raises TypeError for other values."""
     sizes, types = entry.get(f"{side}_sizes") or (), entry.get(f"{side}_dtypes") or ()
     pairs = zip(list(sizes)[:_MAX_TENSORS], list(types)[:_MAX_TENSORS], strict=False)
     return float(sum(_product(size) * DTYPE_BYTES.get(kind, 0) for size, kind in pairs))
 
 
-def _whole(number: object) -> int | None:
+def _integer(number: object) -> int | None:
     try:
-        found = int(number) if isinstance(number, int | str) else None
+        integer = int(number) if isinstance(number, int | str) else None
     except ValueError:
         return None
-    return found if found is not None and -1 <= found < 2**53 else None
+    return integer if integer is not None and -1 <= integer < 2**53 else None

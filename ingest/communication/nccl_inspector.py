@@ -1,4 +1,4 @@
-"""NCCL Inspector: a JSON object for each collective that a rank has finished, as NCCL's profiler saw it."""
+"""Files of NCCL Inspector, NCCL's profiler plug-in: a JSON object for each collective that a rank finished."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from holter.ingest.rows import LogRow, batch_from_rows
 from holter.types import Batch, Unreadable
 
 _decode = msgspec.json.Decoder().decode
-_KINDS = (("coll_perf", "coll"), ("p2p_perf", "p2p"))
+_OPERATIONS = (("coll_perf", "coll"), ("p2p_perf", "p2p"))
 _METRICS = (
     ("exec_time_us", "collective_time (us)"),
     ("busbw_gbs", "busbw_gbs"),
@@ -27,17 +27,17 @@ _METRICS = (
 
 
 class NcclInspector:
-    """Series by rank, collective, communicator and class of size; the steps are NCCL's sequence numbers.
+    """Series by rank, collective, communicator and size class; the steps are NCCL's sequence numbers.
 
-    A rank is that within the communicator. Times are those of the dump, not of the collective. Gaps in
-    the sequence are normal: the profiler's ring drops what it has no room for.
+    The rank is that within the communicator. Times are those of the dump, not of the collective. Gaps in the
+    sequence are normal: the profiler's ring buffer drops entries when it is full.
     """
 
     name: ClassVar[str] = "nccl-inspector"
     role: ClassVar[FormatRole] = FormatRole(content=Content.OWN_STEPS)
 
     def sniff(self, path: PurePath, head: bytes) -> bool:
-        """A first line that is an object with the Inspector's header."""
+        """A first line with the key of the Inspector's header."""
         first = head[:65536].lstrip()
         return first.startswith(b"{") and b"inspector_output_format_version" in first.partition(b"\n")[0]
 
@@ -47,24 +47,23 @@ class NcclInspector:
 
 
 class NcclInspectorReader:
-    """Reads one process's file as it grows."""
+    """Reads the file of one process that is being written."""
 
     def __init__(self, state: Mapping[str, Any]) -> None:
         self._lines = LineBlocks(state, expected="an object")
         self._problems = ProblemBuffer(state)
 
     def state(self) -> Mapping[str, Any]:
-        """The line number, and what has still to be told."""
+        """The line number, and the problems not reported yet."""
         return {**self._lines.state(), **self._problems.state()}
 
     def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
-        """Yield what the complete lines say; see `Reader`."""
+        """Yield the rows of the complete lines; see `Reader`."""
         yield from self._problems.drain()
         while (block := self._lines.next(stream, self._problems)) is not None:
-            before = self._lines.number
             rows: list[LogRow] = []
-            for at, line in enumerate(block.lines):
-                self._lines.number = before + at + 1
+            for line in block.lines:
+                self._lines.number += 1
                 rows += self._rows(line)
             stream.seek(block.offsets[-1])
             if rows:
@@ -77,46 +76,46 @@ class NcclInspectorReader:
         try:
             yield from _rows(_decode(line))
         except Exception as error:  # whatever is wrong with one object must not stop the others
-            found = f"{type(error).__name__}: {error}"[:200]
-            place = f"line {self._lines.number}"
-            self._problems.add(place, f"expected one of the Inspector's objects; {found}")
+            reason = f"{type(error).__name__}: {error}"[:200]
+            location = f"line {self._lines.number}"
+            self._problems.add(location, f"expected one of the Inspector's objects; {reason}")
 
 
-def _rows(found: Any) -> Iterator[LogRow]:
-    """A row for each collective or message that an object tells of. Raises KeyError, TypeError ..."""
-    header, metadata = found["header"], found.get("metadata", {})
-    stamp = metadata.get("dump_timestamp_us")
-    for kind, word in _KINDS:
-        if kind not in found:
+def _rows(record: Any) -> Iterator[LogRow]:
+    """A row for each operation of an object. Raises KeyError, TypeError or AttributeError for other objects."""
+    header, metadata = record["header"], record.get("metadata", {})
+    timestamp = metadata.get("dump_timestamp_us")
+    for key, prefix in _OPERATIONS:
+        if key not in record:
             continue
-        said = found[kind]
-        step = said[f"{word}_sn"]
+        operation = record[key]
+        step = operation[f"{prefix}_sn"]
         values = {}
         for name, metric in _METRICS:
-            value = _number(said.get(f"{word}_{name}"))
+            value = _number(operation.get(f"{prefix}_{name}"))
             if value is not None:
-                values[metric if word == "coll" else metric.replace("collective", word)] = value
+                values[metric if prefix == "coll" else metric.replace("collective", prefix)] = value
         if not is_step(step):
-            raise TypeError(f"{word}_sn is no sequence number")
+            raise TypeError(f"{prefix}_sn is no sequence number")
         labels = series_labels(
             SEQUENCE,
             rank=header["rank"],
             comm=header["id"],
             comm_name=header.get("comm_name"),
-            collective=said[word],
+            collective=operation[prefix],
             size=size_class(values.get("message_bytes", -1)),
             host=metadata.get("hostname"),
         )
-        yield LogRow(step, _seconds(stamp), values, labels)
+        yield LogRow(step, _seconds(timestamp), values, labels)
 
 
 def _number(value: object) -> float | None:
-    """A number, also one written as text: "nan"."""
+    """A number, or one written as text such as "nan"; None for other values."""
     try:
         return None if value is None or isinstance(value, bool) else float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         return None
 
 
-def _seconds(stamp: object) -> float:
-    return stamp / 1e6 if isinstance(stamp, int) and abs(stamp) < 2**62 else float("nan")
+def _seconds(timestamp: object) -> float:
+    return timestamp / 1e6 if isinstance(timestamp, int) and abs(timestamp) < 2**62 else float("nan")

@@ -10,12 +10,13 @@ from typing import Any
 from holter.ingest.communication.labels import BYTES, is_step, series_labels
 from holter.ingest.console.prefixes import strip_prefixes
 from holter.ingest.console.values import parse_number, parse_time
+from holter.ingest.errors import ProblemBuffer
 from holter.ingest.rows import LogRow
 
 TABLE_HEADER = re.compile(rb"(?m)^[^\n]{0,200}?\bsize +count +type\b[^\n]*\bbusbw\b")
-_NAMES = re.compile(r"\bsize +count +.*\bbusbw\b.*")
+_COLUMNS = re.compile(r"\bsize +count +.*\bbusbw\b.*")
 _PROGRAM = re.compile(r"\b(\w+?)_perf\b")
-_NAMED = re.compile(
+_COLLECTIVE = re.compile(
     r"(all_?reduce|all_?gather|reduce_?scatter|all_?to_?allv?|broadcast|reduce|sendrecv|gather|scatter|hypercube)"
 )
 _ROW = re.compile(r"(?:^|(?<=\s)|(?<=:))\d+ +\d+ +[a-z].*")
@@ -34,25 +35,25 @@ _MAX_COLUMNS = 64
 
 
 def collective_from_name(path: PurePath) -> str:
-    """The collective that a file's name tells, "" where it tells none."""
-    named = _NAMED.search(path.stem.lower())
-    return named[1] if named else ""
+    """The collective in a file's name; "" without one."""
+    match = _COLLECTIVE.search(path.stem.lower())
+    return match[1] if match else ""
 
 
 class NcclTestsParser:
-    """A point a row at the message's bytes as step, labelled collective, type, redop, root and in_place.
+    """Parses tables: a row's step is the message's bytes, its labels are collective, type, redop, root, in_place.
 
-    Columns are known by the names in a table's header, which differ between versions.
+    Columns are identified by the names in a table's header, since they differ between versions.
     """
 
-    def __init__(self, state: Mapping[str, Any], named: str) -> None:
+    def __init__(self, state: Mapping[str, Any], collective: str) -> None:
         self._columns: list[str] = state.get("columns", [])
-        self._collective: str = state.get("collective", named)
+        self._collective: str = state.get("collective", collective)
         self._tables: int = state.get("tables", 0)
         self._size: int = state.get("size", 0)
 
     def state(self) -> Mapping[str, Any]:
-        """The table's columns, its collective, how many tables there were, the size of the last row."""
+        """The table's columns and collective, the number of tables, and the size of the last row."""
         return {
             "columns": self._columns,
             "collective": self._collective,
@@ -61,16 +62,19 @@ class NcclTestsParser:
         }
 
     def may_contain_rows(self, block: bytes) -> bool:
-        """Whether some lines may hold anything of a table, or name the program."""
+        """Whether some lines may have a part of a table, or the program's name."""
         return bool(self._columns) or b"busbw" in block or b"_perf" in block
 
-    def rows(self, block: bytes) -> Iterator[LogRow]:
-        """What some complete lines say."""
+    def rows(self, block: bytes, problems: ProblemBuffer, location: str) -> Iterator[LogRow]:
+        """The rows of some complete lines; those that cannot be parsed are added to `problems`."""
         for line in block.replace(b"\r", b"\n").split(b"\n"):
-            yield from self._line(strip_prefixes(line).text)
+            try:
+                yield from self._parse_line(strip_prefixes(line).text)
+            except Exception as error:
+                problems.add_failure(location, "a line of a table of nccl-tests", error)
 
-    def _line(self, line: str) -> Iterator[LogRow]:
-        if (header := _NAMES.search(line)) is not None and "time" in header[0]:
+    def _parse_line(self, line: str) -> Iterator[LogRow]:
+        if (header := _COLUMNS.search(line)) is not None and "time" in header[0]:
             self._columns = header[0].split()[:_MAX_COLUMNS]
             self._tables += 1
         elif (program := _PROGRAM.search(line)) is not None:
@@ -80,52 +84,54 @@ class NcclTestsParser:
                 value = parse_number(footer[2])
                 if value is not None:
                     yield LogRow(self._size, float("nan"), {_FOOTERS[footer[1]]: value}, self._labels({}))
-            elif "#" not in line and "NCCL" not in line and (found := _ROW.search(line)) is not None:
-                yield from self._rows(found[0])
+            elif "#" not in line and "NCCL" not in line and (match := _ROW.search(line)) is not None:
+                yield from self._parse_row(match[0])
 
-    def _rows(self, text: str) -> Iterator[LogRow]:
+    def _parse_row(self, text: str) -> Iterator[LogRow]:
         cells = text.split()
         names = self._columns
         if names[-1] == "timestamp":
             cells[-2:] = [" ".join(cells[-2:])]
         if len(cells) == len(names) - 1 and "redop" in names:
-            cells.insert(names.index("redop"), "")  # printed blank where there is no operation
+            cells.insert(names.index("redop"), "")  # blank if there is no operation
         size = int(cells[0]) if len(cells[0]) < 20 else -1
         if len(cells) != len(names) or not is_step(size):
             return
         self._size = size
-        said = dict(zip(names[: names.index(_first_of(names))], cells, strict=False))
+        parameters = dict(zip(names[: names.index(_first_measurement(names))], cells, strict=False))
         time = parse_time(cells[-1]) if names[-1] == "timestamp" else float("nan")
-        for in_place, values in zip(("no", "yes"), _measured(names, cells), strict=True):
+        for in_place, values in zip(("no", "yes"), _measurements(names, cells), strict=True):
             if values:
-                yield LogRow(size, time, values, self._labels(said, in_place=in_place))
+                yield LogRow(size, time, values, self._labels(parameters, in_place=in_place))
 
-    def _labels(self, said: Mapping[str, str], **more: str) -> tuple[tuple[str, str], ...]:
-        """Labels of a row; a second table of one file is told from the first."""
-        kept = {name: said[name] for name in ("type", "redop") if said.get(name, "none") != "none"}
-        root = said.get("root", "-1")
+    def _labels(self, parameters: Mapping[str, str], **more: str) -> tuple[tuple[str, str], ...]:
+        """Labels of a row; from the second table of a file on, they include its number."""
+        operation = {
+            name: parameters[name] for name in ("type", "redop") if parameters.get(name, "none") != "none"
+        }
+        root = parameters.get("root", "-1")
         return series_labels(
             BYTES,
             collective=self._collective,
             root=None if root == "-1" else root,
             table=self._tables if self._tables > 1 else None,
-            **kept,
+            **operation,
             **more,
         )
 
 
-def _measured(names: list[str], cells: list[str]) -> tuple[dict[str, float], dict[str, float]]:
-    """What was measured out of place, and in place: those columns have the same names once more."""
-    both: tuple[dict[str, float], dict[str, float]] = ({}, {})
+def _measurements(names: list[str], cells: list[str]) -> tuple[dict[str, float], dict[str, float]]:
+    """The values out of place, and those in place, whose columns repeat the names of the first ones."""
+    values: tuple[dict[str, float], dict[str, float]] = ({}, {})
     seen: set[str] = set()
     for name, cell in zip(names, cells, strict=True):
         metric, value = _METRICS.get(name), parse_number(cell)
         if metric is not None and value is not None:
-            both[name in seen][metric] = value
+            values[name in seen][metric] = value
         seen.add(name)
-    return both
+    return values
 
 
-def _first_of(names: list[str]) -> str:
-    """The first column that is a measurement."""
+def _first_measurement(names: list[str]) -> str:
+    """The name of the first column that is a measurement."""
     return next(name for name in names if name in _METRICS)

@@ -12,6 +12,7 @@ from holter.attempts.config_values import config_from_json, config_to_json
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineSettings, LineValues
 from holter.ingest.console.pattern_search import line_matcher
 from holter.ingest.console.prefixes import CleanLine, strip_prefixes
+from holter.ingest.errors import ProblemBuffer
 from holter.ingest.format import Content, FormatRole
 from holter.ingest.lines import read_text_block
 from holter.ingest.redaction import without_secrets
@@ -88,29 +89,33 @@ class ConsoleReader:
         self._main = _labels(state.get("voice"))
         self._settings_from = _labels(state.get("herald"))
         self._several: bool = state.get("several", False)
+        self.problems = ProblemBuffer(state)
         self._pending = config_from_json(
             state.get("announced", ())
         )  # settings of the next launch, not yielded yet
 
     def state(self) -> Mapping[str, Any]:
-        """What later lines depend on, and which process is the main one."""
+        """What later lines depend on, which process is the main one, and problems not reported yet."""
         pending = {"announced": config_to_json(self._pending)} if self._pending else {}
         return {
-            "memories": {process: dict(state) for process, state in self._states.items() if state},
+            "memories": {process: _storable(state) for process, state in self._states.items() if state},
             "voice": self._main,
             "herald": self._settings_from,
             "several": self._several,
             **pending,
+            **self.problems.state(),
         }
 
     def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
         """Yield what the complete lines hold; see `Reader`."""
+        yield from self.problems.drain()
         while (block := read_text_block(stream)) is not None:
-            parsed = ParsedLines()
-            size = self.parse(block, parsed)
+            parsed, begin = ParsedLines(), stream.tell() - len(block)
+            size = self.parse(block, parsed, begin)
             if size < len(block):
-                stream.seek(stream.tell() - len(block) + size)
+                stream.seek(begin + size)
             yield from parsed.batches()
+            yield from self.problems.drain()
         yield from self.flush().batches()
 
     def flush(self) -> ParsedLines:
@@ -118,21 +123,25 @@ class ConsoleReader:
         parsed, self._pending = ParsedLines(config=self._pending), {}
         return parsed
 
-    def parse(self, block: bytes, parsed: ParsedLines) -> int:
+    def parse(self, block: bytes, parsed: ParsedLines, begin: int = 0) -> int:
         """Add what some complete lines hold to `parsed`; return how many bytes were parsed.
 
         It stops early at a line that states settings after rows of a launch: they belong to the next
-        launch and come with what follows.
+        launch and come with what follows. A line that cannot be parsed is added to `problems` and skipped;
+        `begin` is the position of the block in the stream.
         """
         parsed.config |= self._pending
         self._pending = {}
         for start, line, kind in self._matcher.lines(block):
-            clean = strip_prefixes(line)
-            text = line.decode("utf-8", "replace") if kind.with_prefixes else clean.text
-            state = self._state_of((self._main or ()) if kind.job_wide else clean.labels)
             try:
+                clean = strip_prefixes(line)
+                text = line.decode("utf-8", "replace") if kind.with_prefixes else clean.text
+                state = self._state_of((self._main or ()) if kind.job_wide else clean.labels)
                 result = kind.parse(text, state)
             except OverflowError:  # a number beyond the range of floats: no framework printed that
+                continue
+            except Exception as error:
+                self.problems.add_failure(f"byte {begin + start}", "a line as its program prints it", error)
                 continue
             for item in result if isinstance(result, list) else (result,):
                 if isinstance(item, LineSettings):
@@ -186,6 +195,19 @@ class ConsoleReader:
 
 def _labels(stored: Sequence[Sequence[str]] | None) -> Labels | None:
     return None if stored is None else tuple((name, value) for name, value in stored)
+
+
+def _storable(value: Any) -> Any:
+    """A state without the numbers that no database stores as a number, which only mangled lines give."""
+    if isinstance(value, dict):
+        return {name: _storable(item) for name, item in value.items() if _is_storable(item)}
+    return [_storable(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _is_storable(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return all(map(_is_storable, value))
+    return not isinstance(value, int) or abs(value) <= LARGEST_STEP
 
 
 def _own_labels(item: LineValues | LineSettings, line: CleanLine) -> Labels:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import NamedTuple
 
+from holter.ingest.errors import describe_error
 from holter.ingest.format import Format
 from holter.ingest.open_log import HEAD_BYTES, open_log, read_head, uncompressed_name
 from holter.ingest.telemetry import kernel_lines
@@ -21,13 +22,15 @@ _OVERLAP_BYTES = 4096
 class DetectedFormat(NamedTuple):
     """The format of a file, None if none is found; how many bytes were searched; whether that is final.
 
-    `failed`: the file could not be read, which means nothing for its format.
+    `failed`: the file could not be read, which means nothing for its format. `problem`: why no format is
+    found, if that is because a format failed; such a file is tried again when it changes.
     """
 
     format: Format | None
     searched: int = 0
     settled: bool = False
     failed: bool = False
+    problem: str = ""
 
 
 NOT_DETECTED = DetectedFormat(None)
@@ -38,25 +41,69 @@ def detect_format(
 ) -> DetectedFormat:
     """The format that claims a file by its name and content; the search resumes where `before` ended.
 
-    The format is None if there is none, or if the file cannot be read.
+    The format is None if there is none, or if the file cannot be read. Whatever a format raises concerns this
+    file alone: it counts as not claimed by that format.
     """
     try:
-        if before.searched:
-            return _search_text(path, formats, before.searched)
-        head = read_head(path)
-        name = uncompressed_name(path)
-        claimed_by = next((format_ for format_ in formats.values() if format_.sniff(name, head)), None)
-        if claimed_by is not None:
-            return DetectedFormat(claimed_by, settled=True)
-        if len(head) < HEAD_BYTES:  # more may be written that decides
-            return DetectedFormat(None)
-        if b"\0" in head:
-            return DetectedFormat(None, settled=True)
-        return _search_text(path, formats, HEAD_BYTES)
+        sniffing = _Sniffing(path)
+        detected = _detect(sniffing, formats, before)
     except OSError as error:
         if not before.failed:  # it is retried again and again, and logged once
             _log.warning("%s: cannot be read: %s", path, error.strerror or error)
         return DetectedFormat(None, before.searched, failed=True)
+    except Exception as error:
+        detected = DetectedFormat(None, before.searched)
+        sniffing.problem = f"expected to detect its format: {describe_error(error)}"
+        _log.debug("%s: its format cannot be detected", path, exc_info=error)
+    if detected.format is not None or not sniffing.problem:
+        return detected
+    if sniffing.problem != before.problem:
+        _log.warning("%s: not read, tried again when it changes: %s", path, sniffing.problem)
+    return detected._replace(problem=sniffing.problem)
+
+
+class _Sniffing:
+    """Asks formats whether they claim a file; `problem` is what the last one raised."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.name = path, uncompressed_name(path)
+        self.problem = ""
+
+    def claims(self, format_: Format, head: bytes) -> bool:
+        """Whether a format claims the file; False if it fails."""
+        try:
+            return claims_file(format_, self.name, head)
+        except SniffError as error:
+            self.problem = str(error)
+            return False
+
+
+class SniffError(Exception):
+    """A format failed to tell whether a file is of its kind; the message says how."""
+
+
+def claims_file(format_: Format, name: PurePath, head: bytes) -> bool:
+    """Whether a format claims a file. Raises SniffError if the format fails."""
+    try:
+        return format_.sniff(name, head)
+    except Exception as error:
+        _log.debug("%s: the format %s fails", name, format_.name, exc_info=error)
+        problem = f"expected to know whether it is of the format {format_.name}: {describe_error(error)}"
+        raise SniffError(problem) from error
+
+
+def _detect(sniffing: _Sniffing, formats: Mapping[str, Format], before: DetectedFormat) -> DetectedFormat:
+    if before.searched:
+        return _search_text(sniffing, formats, before.searched)
+    head = read_head(sniffing.path)
+    claimed_by = next((format_ for format_ in formats.values() if sniffing.claims(format_, head)), None)
+    if claimed_by is not None:
+        return DetectedFormat(claimed_by, settled=True)
+    if len(head) < HEAD_BYTES:  # more may be written that decides
+        return DetectedFormat(None)
+    if b"\0" in head:
+        return DetectedFormat(None, settled=True)
+    return _search_text(sniffing, formats, HEAD_BYTES)
 
 
 def uses_wall_clock(format_: Format) -> bool:
@@ -65,18 +112,17 @@ def uses_wall_clock(format_: Format) -> bool:
     return role.has_own_steps and (not role.in_text or format_.name == kernel_lines.DIALECT.name)
 
 
-def _search_text(path: Path, formats: Mapping[str, Format], searched: int) -> DetectedFormat:
+def _search_text(sniffing: _Sniffing, formats: Mapping[str, Format], searched: int) -> DetectedFormat:
     """Search a text from byte `searched` on for a first record."""
-    name = uncompressed_name(path)
     candidates = [format_ for format_ in formats.values() if format_.role.in_text]
-    with open_log(path).stream as stream:
+    with open_log(sniffing.path).stream as stream:
         stream.seek(searched - _OVERLAP_BYTES)
         while candidates and searched < _MAX_SEARCHED_BYTES:
             part = stream.read(HEAD_BYTES)
             if len(part) <= _OVERLAP_BYTES:
                 return DetectedFormat(None, searched)
             for format_ in candidates:
-                if format_.sniff(name, part):
+                if sniffing.claims(format_, part):
                     return DetectedFormat(format_, settled=True)
             searched = stream.tell()
             stream.seek(searched - _OVERLAP_BYTES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import os
 import re
 from collections.abc import Collection, Mapping
@@ -11,6 +12,8 @@ from pathlib import Path, PurePath
 
 from holter.ingest.format import Format
 from holter.ingest.trainers.trainer_state import MAX_STATE_BYTES, STATE_FILE, TrainerStateReader
+
+_log = logging.getLogger(__name__)
 
 _CHECKPOINT = re.compile(r"checkpoint-\d+")
 
@@ -89,6 +92,9 @@ def _history(path: Path) -> str:
         stat = path.stat()
         return _row_marks(os.fspath(path), stat.st_size, stat.st_mtime_ns)
     except OSError:
+        return ""
+    except Exception as error:  # whoever tails the file reports why
+        _log.debug("%s: cannot be compared with other checkpoints", path, exc_info=error)
         return ""
 
 

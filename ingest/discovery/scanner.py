@@ -85,6 +85,10 @@ class LogTree:
             self._sources = self._assign(found, launches)
         return self._sources
 
+    def problems(self) -> dict[Path, str]:
+        """The files of the last scan whose format could not be detected since a format failed, and why."""
+        return {file.path: file.detected.problem for file in self._scanned.values() if file.detected.problem}
+
     def _assign(self, found: dict[Path, Format], launches: Mapping[Path, TrainerLaunch]) -> list[Source]:
         config_files = {path: format_ for path, format_ in found.items() if format_.role.is_settings}
         found = {path: format_ for path, format_ in found.items() if path not in config_files}
@@ -192,7 +196,8 @@ def drop_redundant_text(found: dict[Path, Format], assignments: Mapping[Path, Ru
 def _read_launch(path: Path, format_: Format) -> TrainerLaunch | bool:
     try:
         return read_launch(path, format_)
-    except OSError:  # whoever tails the file reports why
+    except Exception as error:  # whoever tails the file reports why
+        _log.debug("%s: cannot be read as a launch", path, exc_info=error)
         return False
 
 

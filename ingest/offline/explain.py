@@ -11,7 +11,9 @@ import numpy as np
 
 from holter.custom_format import CustomFormat
 from holter.ingest import formats, step_columns
+from holter.ingest.discovery.detect_format import SniffError, claims_file
 from holter.ingest.discovery.scanner import LogTree, Source, is_skipped, walk_files
+from holter.ingest.errors import describe_error
 from holter.ingest.format import Format
 from holter.ingest.offline.read_run import read_source
 from holter.ingest.offline.suggest_pattern import suggest_format
@@ -65,7 +67,10 @@ def explain_files(root: Path, *, known: Mapping[str, Format] | None = None) -> l
 def _explain_file(
     path: Path, source: Source | None, scanned: set[Path], known: Mapping[str, Format]
 ) -> FileReport:
-    report = None if source is None else _read(source)
+    try:
+        report = None if source is None else _read(source)
+    except Exception as error:
+        return FileReport(path=path, why_not=f"cannot be read: {describe_error(error)}")
     if report is None or (source is not None and source.format is NCCL_ONLY and not report.points):
         why_not = _why_not_read(path, scanned, known)
         suggestion = _suggestion(path) if why_not == _NO_STEPS else None
@@ -123,7 +128,10 @@ def _why_not_read(path: Path, scanned: set[Path], known: Mapping[str, Format]) -
     except OSError as error:
         return f"cannot be opened: {error.strerror or error}"
     name = uncompressed_name(path)
-    claims = [format_ for format_ in known.values() if format_.sniff(name, head)]
+    try:
+        claims = [format_ for format_ in known.values() if claims_file(format_, name, head)]
+    except SniffError as error:
+        return f"cannot be read: {error}"
     if any(format_.role.is_settings for format_ in claims):
         return "settings: read next to the logs of one run, but there are none, several, or a newer copy"
     if claims:
@@ -155,5 +163,5 @@ def _suggestion(path: Path) -> CustomFormat | None:
         with open_log(path).stream as stream:
             stream.seek(max(0, stream.seek(0, 2) - HEAD_BYTES))
             return suggest_format(stream.read(HEAD_BYTES))
-    except OSError:
+    except Exception:  # a suggestion that fails is none
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,11 +10,14 @@ from pathlib import Path
 from holter.ingest import formats
 from holter.ingest.discovery.run_layout import assign_tree
 from holter.ingest.discovery.scanner import LogTree, Source
+from holter.ingest.errors import describe_error
 from holter.ingest.format import Format
 from holter.ingest.offline.series_builder import SeriesBuilder, count_attempts
 from holter.ingest.open_log import open_log, uncompressed_name
 from holter.ingest.stdout.system_text import NCCL_ONLY
 from holter.types import Batch, RunData, Unreadable
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,7 +47,12 @@ def read_run(
     unreadable: list[Unreadable] = []
     sources: list[Source] = []
     if path.exists():
-        sources = LogTree(path, known or formats(), one_run=True).scan()
+        tree = LogTree(path, known or formats(), one_run=True)
+        sources = tree.scan()
+        unreadable += [
+            Unreadable(source=_relative_name(file, path), location="file", reason=problem)
+            for file, problem in tree.problems().items()
+        ]
     else:
         unreadable.append(Unreadable(source=str(path), location="path", reason="no such file or folder"))
     builder, files = SeriesBuilder(until_step=until_step), dict[str, str]()
@@ -76,14 +85,23 @@ def _runs_if_tailed(path: Path, sources: list[Source]) -> tuple[str, ...]:
 
 
 def read_source(source: Source) -> Iterator[Batch | Unreadable]:
-    """All records of a log as it is now; a rest that may still be written to is reported as unreadable."""
+    """All records of a log as it is now; a rest that may still be written to is reported as unreadable.
+
+    So is whatever the format raises: the records up to there are those of the log.
+    """
     try:
         opened = open_log(source.path)
     except OSError as error:
         yield Unreadable(location="file", reason=f"expected to open it: {error.strerror or error}")
         return
     with opened.stream as stream:
-        yield from source.format.reader(uncompressed_name(source.path), {}).read(stream)
+        try:
+            yield from source.format.reader(uncompressed_name(source.path), {}).read(stream)
+        except Exception as error:
+            _log.debug("%s: the format %s fails", source.path, source.format.name, exc_info=error)
+            reason = f"expected to read it as {source.format.name}: {describe_error(error)}"
+            yield Unreadable(location=f"byte {stream.tell()}", reason=reason)
+            return
         position = stream.tell()
         rest = stream.seek(0, 2) - position
     if opened.problem is not None:

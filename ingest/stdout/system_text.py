@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Any, BinaryIO, ClassVar
 
-from holter.ingest.communication import nccl_log, nccl_setup, pytorch_watchdog
+from holter.ingest.communication import nccl_log, nccl_setup
 from holter.ingest.communication.nccl_tests import TABLE_HEADER, NcclTestsParser, collective_from_name
 from holter.ingest.console.console_log import ConsoleLog, ConsoleReader, ParsedLines
 from holter.ingest.console.dialect import ConsoleDialect
@@ -35,10 +35,7 @@ NCCL_DIALECT = ConsoleDialect(
         rb"opCount [0-9a-f]+ sendbuff |- Init (?:START|COMPLETE)|NCCL WARN |ProcessGroupNCCL\.cpp:\d+\] \["
         rb"|NCCL INFO (?:Bootstrap|NET/|Using network|Channel )"
     ),
-    kinds=tuple(
-        replace(kind, own_steps=True)
-        for kind in (*nccl_log.KINDS, *pytorch_watchdog.KINDS, *nccl_setup.KINDS)
-    ),
+    kinds=tuple(replace(kind, own_steps=True) for kind in (*nccl_log.KINDS, *nccl_setup.KINDS)),
 )
 """Lines of NCCL, and PyTorch's lines about it."""
 
@@ -145,7 +142,8 @@ class SystemTextReader:
                 self._matches, self._context = before
                 self._find_dialect(block, begin)
             if self._tables.may_contain_rows(block):
-                parsed.rows[:0] = self._tables.rows(block)
+                location = f"bytes {begin} to {begin + len(block)}"
+                parsed.rows[:0] = self._tables.rows(block, self._console.problems, location)
             if dialect is not None:
                 self._choose(dialect)
             stream.seek(begin + len(block))

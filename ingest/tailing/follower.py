@@ -14,12 +14,14 @@ from pathlib import Path
 
 from holter.ingest import formats
 from holter.ingest.discovery.scanner import LogTree, Source
+from holter.ingest.errors import describe_error
 from holter.ingest.format import Format
 from holter.ingest.names import storable_text
 from holter.ingest.tailing.rotation import predecessors
-from holter.ingest.tailing.tail import Sink, SinkError, Tail
+from holter.ingest.tailing.tail import Sink, SinkError, Tail, UnreadableLogError
 from holter.ingest.tailing.watcher import FolderWatch
 from holter.plurals import counted
+from holter.types import Unreadable
 
 __all__ = ["Follower", "Sink", "SinkError"]
 
@@ -78,6 +80,7 @@ class Follower:
         self._sources: dict[Path, dict[Path, Source]] = {}
         self._pauses: dict[Path, tuple[float, float]] = {}
         self._last_error = ""
+        self._undetected: dict[Path, str] = {}
         self._copying: dict[Path, float] = {}
         self._open: dict[Path, None] = {}
         self._lock = threading.Lock()
@@ -119,7 +122,29 @@ class Follower:
         )
 
     def _sweep(self, root: Path) -> None:
-        """Scan for new logs below a root, and read every one there that has changed."""
+        """Scan for new logs below a root, and read every one there that has changed.
+
+        An unexpected error is logged; the next sweep tries again, and other roots are not concerned.
+        """
+        try:
+            self._scan_and_read(root)
+            self._report_undetected(root)
+        except Exception as error:
+            self._last_error = f"{root} cannot be scanned: {error}"
+            _log.warning("%s: the scan failed and is repeated: %s", root, describe_error(error))
+            _log.debug("%s: the scan failed", root, exc_info=error)
+
+    def _report_undetected(self, root: Path) -> None:
+        """Report files at which a format failed while their format was looked for, each problem once."""
+        for path, problem in self._trees[root].problems().items():
+            if self._undetected.get(path) != problem:
+                unreadable = Unreadable(
+                    location="file", reason=problem, source=self._name(path), project=self._project
+                )
+                self._sink.report_unreadable(unreadable)
+                self._undetected[path] = problem
+
+    def _scan_and_read(self, root: Path) -> None:
         elsewhere = {path for other, sources in self._sources.items() if other != root for path in sources}
         found = {source.path: source for source in self._trees[root].scan() if source.path not in elsewhere}
         for path, source in self._sources.get(root, {}).items():
@@ -190,6 +215,9 @@ class Follower:
             self._pauses.pop(path, None)
         except FileNotFoundError:  # the next sweep notices
             self._leave(path)
+        except UnreadableLogError as error:  # reported already
+            self._last_error = f"{path} cannot be read: {error}"
+            self._pauses[path] = (self._clock() + pause, min(2 * pause, _LONGEST_PAUSE))
         except Exception as error:  # a fault of one log or one call must not stop the others
             self._last_error = f"{path} cannot be read: {error}"
             self._pauses[path] = (self._clock() + pause, min(2 * pause, _LONGEST_PAUSE))
@@ -251,8 +279,9 @@ class Follower:
         if tail is not None:
             try:
                 tail.finish()
-            except (OSError, SinkError) as error:
+            except Exception as error:
                 _log.warning("%s: the rest of a file that is gone is not read: %s", path, error)
+                _log.debug("%s: the rest is not read", path, exc_info=error)
         self._drop(path)
 
     def _drop(self, path: Path) -> None:

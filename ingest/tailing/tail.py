@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -10,12 +11,17 @@ from typing import Any, BinaryIO, Protocol
 
 from holter.ingest.discovery.run_layout import RunAssignment
 from holter.ingest.discovery.scanner import Source
+from holter.ingest.errors import describe_error
 from holter.ingest.names import FirstReports, without_invalid_names
 from holter.ingest.open_log import OpenedLog, open_log, uncompressed_name
 from holter.ingest.tailing.file_identity import identify, parse_identity, take_snapshot
 from holter.ingest.tailing.rotation import OpenFile, contains_content, may_become_copy, successors
 from holter.types import Batch, Cursor, Delivery, Unreadable
 
+_log = logging.getLogger(__name__)
+
+_FIRST_RETRY, _LAST_RETRY = 1.0, 300.0
+"""Seconds before a log at which its format failed is read again if it has grown, doubled each time."""
 _SETTLED_SECONDS = 60.0
 """After this time a file that is shorter than what was read of it counts as a new one. Until then it may be
 in the middle of being rewritten, or a network file system may show an old size."""
@@ -43,6 +49,10 @@ class Sink(Protocol):
 
 class SinkError(Exception):
     """The sink failed to take a call; the cause is attached. The cursor has not advanced."""
+
+
+class UnreadableLogError(Exception):
+    """The format of a log failed while reading it. It is reported, and tried again when the log has grown."""
 
 
 class Tail:
@@ -75,6 +85,7 @@ class Tail:
         self._read_stat: tuple[int, int, int] | None = None
         self._name_reports = FirstReports()
         self._short_since: float | None = None
+        self._retry_at, self._retry_after = 0.0, _FIRST_RETRY
         self._read_at = clock()
 
     def backlog(self) -> tuple[int, float]:
@@ -95,16 +106,32 @@ class Tail:
 
     def has_changed(self) -> bool:
         """Whether a read may find anything new. Raises OSError if the file is gone."""
+        if self._clock() < self._retry_at:
+            return False
         return self.needs_recheck or _stat_key(self._source.path.stat()) != self._read_stat
 
     def read_new(self) -> bool:
         """Read what is new and pass it to the sink; whether there was anything.
 
-        Raises OSError if the file cannot be read, SinkError if the sink fails; a later call resumes.
+        Raises OSError if the file cannot be read, SinkError if the sink fails; a later call resumes. Raises
+        UnreadableLogError, once reported, if the format fails; the next attempt is made after a pause, when
+        the file has changed.
         """
         stat = self._source.path.stat()
-        if _stat_key(stat) == self._read_stat and not self.needs_recheck:
+        if self._clock() < self._retry_at or (_stat_key(stat) == self._read_stat and not self.needs_recheck):
             return False
+        try:
+            is_new = self._read_changed(stat)
+        except (OSError, SinkError):
+            raise
+        except Exception as error:
+            self._report_failure(error)
+            self._read_stat = _stat_key(stat)
+            raise UnreadableLogError(describe_error(error)) from error
+        self._retry_at, self._retry_after = 0.0, _FIRST_RETRY
+        return is_new
+
+    def _read_changed(self, stat: os.stat_result) -> bool:
         self._read_stat = None
         before = self._cursor
         opened = open_log(self._source.path)
@@ -128,6 +155,19 @@ class Tail:
         self._read_stat = _stat_key(stat) if complete else None
         self._read_at = self._clock() if complete else self._read_at
         return self._cursor is not before
+
+    def _report_failure(self, error: Exception) -> None:
+        """Report an unexpected error once, also over restarts, and postpone the next attempt."""
+        self._retry_at = self._clock() + self._retry_after
+        self._retry_after = min(2 * self._retry_after, _LAST_RETRY)
+        _log.debug("%s: the format %s fails", self.name, self._source.format.name, exc_info=error)
+        reason = f"expected to read it as {self._source.format.name}: {describe_error(error)}"
+        if self._cursor.state.get("failure") == reason:
+            return
+        _log.warning("%s: not read on, tried again when it grows: %s", self.name, reason)
+        cursor = _with_state(self._cursor, failure=reason)
+        self._report(Unreadable(location=f"byte {cursor.offset}", reason=reason), cursor)
+        self._cursor = cursor
 
     def _is_replaced(self, stream: BinaryIO) -> bool:
         """Whether the file has other content now; a shorter file gets some time to regain the old one."""
@@ -270,7 +310,7 @@ class Tail:
             format=self._source.format.name,
             offset=offset,
             identity=str(identity),
-            state=self._cursor.state,
+            state={name: value for name, value in self._cursor.state.items() if name != "failure"},
         )
         mine = self._assignment
         return _with_state(

@@ -14,7 +14,7 @@ import msgspec
 
 from holter.attempts.config_values import to_config_value
 from holter.ingest.console.dialects.hf_trainer import metric_name
-from holter.ingest.errors import ProblemBuffer
+from holter.ingest.errors import ProblemBuffer, describe_error
 from holter.ingest.format import FormatRole
 from holter.ingest.json_objects import flatten_object, json_number
 from holter.ingest.rows import LogRow, batch_from_rows
@@ -120,9 +120,10 @@ class TrainerStateReader:
                     if name != "step" and (reported := json_number(value)) is not None
                 }
                 rows.append(LogRow(read_step(logged["step"]), nan, values))
-            except ValueError as error:
+            except Exception as error:  # whatever is wrong with one object must not stop the others
                 if not self._marks:  # else it has been reported
-                    self._problems.add(f"log_history {index}", str(error))
+                    message = str(error) if isinstance(error, ValueError) else describe_error(error)
+                    self._problems.add(f"log_history {index}", message)
         return rows, row_marks(rows)
 
 

@@ -116,14 +116,18 @@ class WandbReader:
         config: dict[ConfigKey, ConfigValue] = {}
         points = before = 0
         for payload, end in walked.frames:
-            record = self._record(payload, end)
-            stated = settings_of(record) if record is not None else {}
+            record, stated = self._record(payload, end), {}
+            try:
+                stated = settings_of(record) if record is not None else {}
+                row = self._row(record) if record is not None else None
+            except Exception as error:
+                self._problems.add_failure(f"byte {end - len(payload)}", "one of wandb's records", error)
+                row = None
             if stated and rows:  # these settings apply to the rows that follow
                 stream.seek(before)
                 yield batch_from_rows(rows, config=config)
                 rows, config, points = [], {}, 0
             config.update(stated)
-            row = self._row(record) if record is not None else None
             if row is not None:
                 rows.append(row)
                 points += len(row.values)
