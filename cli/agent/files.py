@@ -1,4 +1,4 @@
-"""`holter agent PATH...`: files here, followed and sent."""
+"""`holter agent PATH...`: follows files on this machine and sends what it reads to a server elsewhere."""
 
 from __future__ import annotations
 
@@ -9,21 +9,23 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from holter.cli.agent.heartbeat import Pulse, Standing, Whose, name_of
+from holter.cli.agent.heartbeat import AgentHealth, AgentIdentity, HeartbeatThread, agent_name
 from holter.cli.agent.http_sink import ZSTD, HttpSink, StoppedError
-from holter.cli.agent.scrape import Scraped, SharedSink
 from holter.client.notices import Notices
 from holter.client.uploader import IngestClient, ServerAccess
 from holter.ingest.format import Format
-from holter.ingest.tailing.follower import Follower
-from holter.ingest.telemetry.scrape import Scraper
+from holter.ingest.tailing.follower import Follower, SinkError
+from holter.ingest.telemetry.scrape import ACTIVE_SECONDS, Scraper
 from holter.settings import ScrapeSettings
+from holter.types import Delivery
 
-MEANWHILE = "reading waits where it is: the files keep what is written"
-"""What becomes of everything while the server is away."""
+SERVER_AWAY_CONSEQUENCE = "reading pauses; the files keep what is written meanwhile"
+"""Completes the message that the server cannot be reached."""
+_MAX_ACTIVE_RUNS = 256
 
 
 def run(
@@ -33,54 +35,120 @@ def run(
     known: Mapping[str, Format],
     scrape: ScrapeSettings,
 ) -> int:
-    """Follow the paths until SIGINT or SIGTERM; `folder` keeps cursors, and what is under way."""
+    """Follow the paths until SIGINT or SIGTERM; `folder` stores cursors and the delivery being sent."""
     stop, notices, host = threading.Event(), Notices(), socket.gethostname()
-    for which in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(which, lambda *_: stop.set())
-    courier = IngestClient(
-        access, notices, stop=stop, rng=random.Random(), compression=ZSTD, consequence=MEANWHILE
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    client = IngestClient(
+        access,
+        notices,
+        stop=stop,
+        rng=random.Random(),
+        compression=ZSTD,
+        consequence=SERVER_AWAY_CONSEQUENCE,
     )
-    sink = HttpSink(courier, folder, notices)
+    sink = HttpSink(client, folder, notices)
     shared = SharedSink(sink)
     project, paths = arguments.project, arguments.paths
     follower = Follower(
         paths, shared, project=project, poll=arguments.poll, stop=stop, host=host, known=known
     )
-    say(f"Holter: sending to {access.server}   (Ctrl-C stops)")
+    print_line(f"Holter: sending to {access.server}   (Ctrl-C stops)")
     for path in paths:
-        say(f"  following {path}")
-    full = [str(path.absolute()) for path in paths]
-    whose = Whose(agent=name_of(host, str(folder)), host=host, kind="files", project=project, paths=full)
-    pulse = Pulse(access, whose, lambda: standing(follower, sink))
-    pulse.start()
-    with contextlib.suppress(StoppedError):  # said already, and kept for the next start
-        sink.settle()
+        print_line(f"  following {path}")
+    identity = AgentIdentity(
+        agent=agent_name(host, str(folder)),
+        host=host,
+        kind="files",
+        project=project,
+        paths=[str(path.absolute()) for path in paths],
+    )
+    heartbeat = HeartbeatThread(access, identity, lambda: measure_health(follower, sink))
+    heartbeat.start()
+    with contextlib.suppress(StoppedError):  # reported already; the delivery is stored for the next start
+        sink.finish_pending()
         follower.catch_up()
-        say("\n".join(f"  {line}" for line in follower.summary()))
+        print_line("\n".join(f"  {line}" for line in follower.summary()))
         with scraping(scrape, shared):
             follower.run()
-    pulse.close()
-    say("Holter: the agent has stopped; the next start goes on where it was.")
+    heartbeat.close()
+    print_line("Holter: the agent has stopped; the next start continues where it was.")
     return 0
 
 
+class SharedSink:
+    """A sink for two threads: the follower's and the scraper's. It also knows which runs are active.
+
+    The scraper does not wait for long: it has new points soon.
+    """
+
+    def __init__(self, sink: HttpSink, *, clock: Callable[[], float] = time.time) -> None:
+        self._sink, self._clock = sink, clock
+        self.cursor, self.save_cursor = sink.cursor, sink.save_cursor
+        self.report_unreadable = sink.report_unreadable
+        self._lock = threading.Lock()
+        self._last_points: dict[tuple[str, str], float] = {}
+
+    def accept(self, delivery: Delivery, *, timeout: float = 30) -> None:
+        """Send a delivery of a file that is followed; see `HttpSink`."""
+        with self._lock:
+            self._sink.accept(delivery)
+        self._mark_active(delivery)
+
+    def accept_scraped(self, delivery: Delivery) -> None:
+        """Send scraped points. Raises SinkError while the follower waits for a server that is away."""
+        if not self._lock.acquire(timeout=1.0):
+            raise SinkError("the server is away: these points are dropped")
+        try:
+            self._sink.accept(delivery)
+        finally:
+            self._lock.release()
+
+    def active_runs(self) -> Sequence[tuple[str, str]]:
+        """The runs that logged training points recently, by project and name."""
+        now = self._clock()
+        return [run for run, seen_at in list(self._last_points.items()) if now - seen_at < ACTIVE_SECONDS]
+
+    def _mark_active(self, delivery: Delivery) -> None:
+        """A run is active when its training points have a recent wall time, or none."""
+        batch, now = delivery.batch, self._clock()
+        recent = [moment for moment in batch.times[-1:].tolist() if not abs(now - moment) > ACTIVE_SECONDS]
+        if recent and any(column.key.step_unit is None for column in batch.columns[:64]):
+            self._last_points.pop((delivery.project, delivery.run), None)
+            self._last_points[delivery.project, delivery.run] = now
+            while len(self._last_points) > _MAX_ACTIVE_RUNS:
+                self._last_points.pop(next(iter(self._last_points)))
+
+
+class ScrapeSink:
+    """The scraper's view of a `SharedSink`."""
+
+    def __init__(self, shared: SharedSink) -> None:
+        self._shared = shared
+
+    def accept(self, delivery: Delivery, *, timeout: float = 30) -> None:
+        """Send the points, or raise SinkError."""
+        self._shared.accept_scraped(delivery)
+
+
 def scraping(scrape: ScrapeSettings, shared: SharedSink) -> contextlib.AbstractContextManager[None]:
-    """Scrape what the settings name, for the run that is named or those under way here."""
+    """Scrape the configured endpoints, for the configured run or else the runs that are active here."""
     if not scrape.endpoints:
         return contextlib.nullcontext()
 
-    def runs() -> Sequence[tuple[str, str]]:
+    def find_runs() -> Sequence[tuple[str, str]]:
         if scrape.run:
             return [(scrape.project or "default", scrape.run)]
-        return [run for run in shared.under_way() if scrape.project in ("", run[0])]
+        return [run for run in shared.active_runs() if scrape.project in ("", run[0])]
 
-    return Scraper(scrape.endpoints, Scraped(shared), runs, every=scrape.every, also=scrape.also).at_work()
+    scraper = Scraper(scrape.endpoints, ScrapeSink(shared), find_runs, every=scrape.every, also=scrape.also)
+    return scraper.running()
 
 
-def standing(follower: Follower, sink: HttpSink) -> Standing:
-    """How the agent is now."""
+def measure_health(follower: Follower, sink: HttpSink) -> AgentHealth:
+    """The agent's current health."""
     lag = follower.lag()
-    return Standing(
+    return AgentHealth(
         files=lag.files,
         files_behind=lag.files_behind,
         bytes_behind=lag.bytes_behind,
@@ -91,7 +159,7 @@ def standing(follower: Follower, sink: HttpSink) -> Standing:
     )
 
 
-def say(text: str) -> None:
-    """Tell whoever started it."""
+def print_line(text: str) -> None:
+    """Print to standard output at once."""
     sys.stdout.write(text + "\n")
     sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""The agent's own health, told to the server every half minute, and when it ends."""
+"""Heartbeats of an agent: its health, reported to the server every half minute and when it ends."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from holter.cli.agent.http_sink import ZSTD
 from holter.client.http import PostConnection
 from holter.client.uploader import ServerAccess
 
-EVERY = 30.0
-TIMEOUT = 10.0
-FIRST = 1.0  # until what is found at the start can be told
-LONGEST_TEXT = 500
-MOST_PATHS = 20
+INTERVAL_SECONDS = 30.0
+TIMEOUT_SECONDS = 10.0
+FIRST_DELAY_SECONDS = 1.0  # by then the files that exist at the start are counted
+MAX_TEXT_LENGTH = 500
+MAX_PATHS = 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class Whose:
-    """What never changes of an agent. `agent` names it, the same after a restart."""
+class AgentIdentity:
+    """The fields of a heartbeat that never change. `agent` is its name, the same after a restart."""
 
     agent: str
     host: str
@@ -34,8 +34,8 @@ class Whose:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Standing:
-    """How an agent is now; `seconds_behind` is the age of the oldest that is not read."""
+class AgentHealth:
+    """The fields of a heartbeat that change; `seconds_behind` is the age of the oldest unread data."""
 
     files: int = 0
     files_behind: int = 0
@@ -48,55 +48,58 @@ class Standing:
     last_error: str = ""
 
 
-class Pulse(threading.Thread):
-    """Reports in a thread of its own, whatever the agent waits for. A report that is not taken is gone."""
+class HeartbeatThread(threading.Thread):
+    """Sends heartbeats from its own thread, whatever the agent waits for. A failed one is not retried."""
 
-    def __init__(self, access: ServerAccess, whose: Whose, look: Callable[[], Standing]) -> None:
-        super().__init__(name="holter-pulse", daemon=True)
-        self._access, self._whose, self._look = access, whose, look
-        self._wire = PostConnection(ZSTD)
-        self._began = time.time()
-        self._over = threading.Event()
+    def __init__(
+        self, access: ServerAccess, identity: AgentIdentity, measure_health: Callable[[], AgentHealth]
+    ) -> None:
+        super().__init__(name="holter-heartbeat", daemon=True)
+        self._access, self._identity, self._measure_health = access, identity, measure_health
+        self._connection = PostConnection(ZSTD)
+        self._started_at = time.time()
+        self._closed = threading.Event()
 
     def run(self) -> None:
-        pause = FIRST
-        while not self._over.wait(pause):
-            self.tell()
-            pause = EVERY
-        self.tell(ended=True)
-        self._wire.disconnect()
+        """Send heartbeats until `close` is called, and a last one then."""
+        pause = FIRST_DELAY_SECONDS
+        while not self._closed.wait(pause):
+            self.send()
+            pause = INTERVAL_SECONDS
+        self.send(ended=True)
+        self._connection.disconnect()
 
-    def tell(self, *, ended: bool = False) -> None:
-        """Send one report."""
-        with contextlib.suppress(Exception):  # how the agent is must not become what is wrong with it
-            standing = self._look()
+    def send(self, *, ended: bool = False) -> None:
+        """Send one heartbeat."""
+        with contextlib.suppress(Exception):  # a failing heartbeat must not stop the agent
+            health = self._measure_health()
             body = {
-                **asdict(self._whose),
-                **asdict(standing),
-                "paths": [path[-LONGEST_TEXT:] for path in self._whose.paths[:MOST_PATHS]],
-                "last_error": standing.last_error[:LONGEST_TEXT],
+                **asdict(self._identity),
+                **asdict(health),
+                "paths": [path[-MAX_TEXT_LENGTH:] for path in self._identity.paths[:MAX_PATHS]],
+                "last_error": health.last_error[:MAX_TEXT_LENGTH],
                 "version": holter.__version__,
-                "began": self._began,
-                "every": EVERY,
+                "began": self._started_at,
+                "every": INTERVAL_SECONDS,
                 "ended": ended,
             }
-            self._wire.post(
+            self._connection.post(
                 self._access.url("agents"),
                 json.dumps(body).encode(),
                 token=self._access.token,
-                timeout=TIMEOUT,
+                timeout=TIMEOUT_SECONDS,
                 kind="application/json",
             )
 
     def close(self) -> None:
-        """Say that the agent ends, and wait for that a little."""
-        self._over.set()
-        self.join(TIMEOUT)
+        """Send a heartbeat that says the agent has ended; waits for it for a limited time."""
+        self._closed.set()
+        self.join(TIMEOUT_SECONDS)
 
 
-def name_of(host: str, what: str) -> str:
-    """A name for an agent: that of its host, and a digest of what it works on."""
+def agent_name(host: str, scope: str) -> str:
+    """The name of an agent: its host, and a digest of `scope`, which identifies what it reads."""
     plain = "".join(
         letter if (letter.isascii() and letter.isalnum()) or letter in ".-" else "-" for letter in host
     )
-    return f"{plain[:150] or 'localhost'}:{hashlib.sha256(what.encode()).hexdigest()[:12]}"
+    return f"{plain[:150] or 'localhost'}:{hashlib.sha256(scope.encode()).hexdigest()[:12]}"

@@ -1,10 +1,8 @@
-"""Where a follower's deliveries go when the store is on another machine: over HTTP, each exactly once.
+"""A sink that sends the follower's deliveries to a server over HTTP, each exactly once.
 
-The files that are followed are the spool: while the server is away, the follower simply waits. On local
-disk lie the cursors and, while it is under way, the one delivery whose fate is not known yet. After a
-kill the same bytes are sent again under the same batch_id, before anything new is read.
-
-How the agent compresses what it sends.
+The files that are followed serve as the spool: while the server is away, the follower waits. Local disk has
+the cursors and, until its outcome is known, the one delivery that is being sent. After a kill the same bytes
+are sent again under the same batch_id, before anything new is read.
 """
 
 from __future__ import annotations
@@ -25,25 +23,24 @@ from holter.client.uploader import IngestClient
 from holter.ingest.tailing.follower import SinkError
 from holter.types import Column, Cursor, Delivery, Labels, Unreadable
 
-LEVEL = 1
-ZSTD = Compression("zstd", lambda body: zstandard.ZstdCompressor(level=LEVEL).compress(body))
-"""Bodies of real logs: to a sixth at 740 MB/s, where gzip's quickest level comes to 22 % at 220 MB/s."""
-
-
-LONGEST_ID = 200
-TOLD_PLACES = 10
+ZSTD_LEVEL = 1
+ZSTD = Compression("zstd", lambda body: zstandard.ZstdCompressor(level=ZSTD_LEVEL).compress(body))
+"""The agent's compression: bodies of real logs shrink to a sixth at 740 MB/s; gzip's fastest level reaches
+22 % at 220 MB/s."""
+MAX_BATCH_ID_LENGTH = 200
+MAX_NOTICES_PER_SOURCE = 10
 
 
 class StoppedError(SinkError):
-    """The agent was told to stop while the server was away; nothing is lost, the cursor stands before it."""
+    """The agent was stopped while the server was away. Nothing is lost: the cursor is before the delivery."""
 
 
 class HttpSink:
-    """Takes deliveries from a follower's thread; `folder` keeps what must survive a restart."""
+    """Sends deliveries from the follower's thread; `folder` stores what must survive a restart."""
 
-    def __init__(self, courier: IngestClient, folder: Path, notices: Notices) -> None:
+    def __init__(self, client: IngestClient, folder: Path, notices: Notices) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self._courier = courier
+        self._client = client
         self._folder = folder
         self._notices = notices
         self._pending = folder / "pending.msgpack"
@@ -54,28 +51,32 @@ class HttpSink:
     def accept(self, delivery: Delivery, *, timeout: float = 30) -> None:
         """Send and wait for the acknowledgement, however long the server is away; then save the cursor.
 
-        Raises StoppedError when told to stop before. A refused delivery is kept in `refused/`.
+        A rejected delivery is stored in `refused/`. Raises StoppedError when the agent is stopped before.
         """
-        record = {"cursor": delivery.cursor, "batch_id": delivery.batch_id, "body": body_of(delivery)}
-        replace(self._pending, msgspec.msgpack.encode(record))
-        self.settle()
+        record = {
+            "cursor": delivery.cursor,
+            "batch_id": delivery.batch_id,
+            "body": encode_delivery(delivery),
+        }
+        write_atomically(self._pending, msgspec.msgpack.encode(record))
+        self.finish_pending()
         self.points += delivery.batch.points
 
-    def settle(self) -> None:
-        """Bring what was under way to its end. Raises StoppedError when told to stop before."""
+    def finish_pending(self) -> None:
+        """Send the stored delivery, if there is one. Raises StoppedError when the agent is stopped before."""
         try:
             record = msgspec.msgpack.decode(self._pending.read_bytes())
         except FileNotFoundError:
             return
-        outcome = self._courier.send_until_decided(record["body"])
+        outcome = self._client.send_until_decided(record["body"])
         if isinstance(outcome, RetryLater):
             raise StoppedError(outcome.reason)
         if isinstance(outcome, Rejected):
             name = hashlib.sha256(record["batch_id"].encode()).hexdigest()[:16]
-            kept = self._folder / "refused" / f"{name}.msgpack"
-            kept.parent.mkdir(exist_ok=True)
-            replace(kept, record["body"])
-            self.last_refusal = f"a batch was refused ({outcome.reason}); it is kept in {kept}"
+            path = self._folder / "refused" / f"{name}.msgpack"
+            path.parent.mkdir(exist_ok=True)
+            write_atomically(path, record["body"])
+            self.last_refusal = f"a batch was rejected ({outcome.reason}); it is stored in {path}"
             self._notices.note(record["batch_id"], self.last_refusal)
         if record["cursor"] is not None:
             self.save_cursor(msgspec.convert(record["cursor"], Cursor))
@@ -84,40 +85,40 @@ class HttpSink:
 
     @property
     def unreadable(self) -> int:
-        """How many places could not be read so far."""
+        """The number of locations that could not be read so far."""
         return self._unreadable.total()
 
     def cursor(self, source: str) -> Cursor | None:
-        """How far a source has been sent."""
+        """The position up to which a source has been sent."""
         try:
-            return msgspec.json.decode(self._place(source).read_bytes(), type=Cursor)
+            return msgspec.json.decode(self._cursor_path(source).read_bytes(), type=Cursor)
         except FileNotFoundError:
             return None
 
     def save_cursor(self, cursor: Cursor) -> None:
-        """Note how far a source has been read."""
-        replace(self._place(cursor.source), msgspec.json.encode(cursor))
+        """Store the position up to which a source has been read."""
+        write_atomically(self._cursor_path(cursor.source), msgspec.json.encode(cursor))
 
     def report_unreadable(self, unreadable: Unreadable, *, cursor: Cursor | None = None) -> None:
-        """Tell whoever runs the agent, who is closest to the file; of each source the first few places."""
+        """Log the first few unreadable locations of each source, on the machine that has the file."""
         source = unreadable.source
         self._unreadable[source] += 1
-        if self._unreadable[source] <= TOLD_PLACES:
+        if self._unreadable[source] <= MAX_NOTICES_PER_SOURCE:
             self._notices.note(
                 f"{source} {unreadable.location}", f"{source}, {unreadable.location}: {unreadable.reason}"
             )
         else:
-            self._notices.note(source, f"{source}: more places cannot be read; they are not told one by one")
+            self._notices.note(source, f"{source}: more locations cannot be read; they are not listed")
         self._notices.flush()
         if cursor is not None:
             self.save_cursor(cursor)
 
-    def _place(self, source: str) -> Path:
+    def _cursor_path(self, source: str) -> Path:
         return self._folder / f"{hashlib.sha256(source.encode()).hexdigest()[:32]}.cursor.json"
 
 
-def replace(path: Path, content: bytes) -> None:
-    """Write a file that is either the old one or the new one, whenever the machine stops."""
+def write_atomically(path: Path, content: bytes) -> None:
+    """Replace a file so that a crash leaves either the old content or the new."""
     fresh = path.with_suffix(".new")
     with fresh.open("wb") as file:
         file.write(content)
@@ -126,10 +127,10 @@ def replace(path: Path, content: bytes) -> None:
     fresh.replace(path)
 
 
-def body_of(delivery: Delivery) -> bytes:
-    """A delivery as the binary form of POST /api/v1/ingest."""
+def encode_delivery(delivery: Delivery) -> bytes:
+    """A delivery in the binary form of POST /api/v1/ingest."""
     batch, batch_id = delivery.batch, delivery.batch_id
-    if len(batch_id) > LONGEST_ID:  # a long path: the same name for it every time will do
+    if len(batch_id) > MAX_BATCH_ID_LENGTH:  # it has a long path: a digest is as stable
         batch_id = hashlib.sha256(batch_id.encode()).hexdigest()
     labels = {column.key.labels for column in batch.columns}
     shared = labels.pop() if len(labels) == 1 else ()
@@ -143,7 +144,7 @@ def body_of(delivery: Delivery) -> bytes:
         "labels": dict(shared),
         "steps": batch.steps.astype("<i8").tobytes(),
         "times": batch.times.astype("<f8").tobytes(),
-        "columns": [column_of(column, shared) for column in batch.columns],
+        "columns": [encode_column(column, shared) for column in batch.columns],
         "settings": [
             {"name": key.name, "labels": dict(key.labels), "value": value}
             for key, value in batch.config.items()
@@ -152,8 +153,8 @@ def body_of(delivery: Delivery) -> bytes:
     return msgspec.msgpack.encode(body)
 
 
-def column_of(column: Column, shared: Labels) -> dict[str, Any]:
-    """One series of the binary form; labels that all have stand in the body once."""
+def encode_column(column: Column, shared: Labels) -> dict[str, Any]:
+    """One series of the binary form; labels that all columns share are in the body once."""
     rows = None if column.rows is None else np.asarray(column.rows).astype("<i8").tobytes()
     own = {} if column.key.labels == shared else {"labels": dict(column.key.labels)}
     values = column.values.astype("<f8").tobytes()

@@ -1,4 +1,4 @@
-"""`... | holter agent -`: what a job prints, followed to the pipe's end and sent."""
+"""`... | holter agent -`: reads what a job prints until the pipe ends, and sends it to a server."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
-from holter.cli.agent.heartbeat import Pulse, Standing, Whose, name_of
+from holter.cli.agent.heartbeat import AgentHealth, AgentIdentity, HeartbeatThread, agent_name
 from holter.cli.agent.http_sink import ZSTD
-from holter.cli.agent.stdin_reader import Listener
-from holter.cli.agent.stdin_spool import Piped, Spooler, Stop, pieces
+from holter.cli.agent.stdin_reader import StdinReader
+from holter.cli.agent.stdin_spool import BatchSpooler, PipedRun, StopSignal, read_chunks
 from holter.client.identity import ProcessIdentity, detect
 from holter.client.notices import Notices
 from holter.client.pipeline import open_spool
@@ -23,54 +23,61 @@ from holter.client.spool import Spool
 from holter.client.uploader import IngestClient, ServerAccess, Uploader
 from holter.client.values import clean_name
 from holter.custom_format import CustomFormat
-from holter.ingest.console.prefixes import strip_prefixes as without_prefix
+from holter.ingest.console.prefixes import strip_prefixes
 from holter.plurals import counted, verb
 
-LAST_SECONDS = 5.0  # for the sender to end, when nothing more is waited for
+UPLOADER_CLOSE_SECONDS = 5.0  # after the wait for the server is over
 
 
 def run(
     arguments: argparse.Namespace,
     access: ServerAccess,
-    house: Sequence[CustomFormat],
+    custom_formats: Sequence[CustomFormat],
     environ: Mapping[str, str],
 ) -> int:
-    """Send standard input to its end. Exit code 1 where something is left on disk."""
-    stop, notices = Stop(), Notices()
-    for which in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(which, lambda *_: stop.set())
-    say(f"sending standard input to {access.server}")
-    text = pieces(sys.stdin.fileno(), stop, sys.stdout.fileno() if arguments.tee else None)
-    first = next(text, b"")
+    """Send standard input until it ends. Exit code 1 where something is left on disk."""
+    stop, notices = StopSignal(), Notices()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    print_line(f"sending standard input to {access.server}")
+    chunks = read_chunks(sys.stdin.fileno(), stop, sys.stdout.fileno() if arguments.tee else None)
+    first = next(chunks, b"")
     identity = detect(environ)
-    whose = piped(arguments, identity, environ, first)
-    header = {"server": access.server, "host": identity.host, "project": whose.project, "run": whose.run}
+    piped_run = identify_run(arguments, identity, environ, first)
+    header = {
+        "server": access.server,
+        "host": identity.host,
+        "project": piped_run.project,
+        "run": piped_run.run,
+    }
     name = f"{identity.host}-{identity.pid}-{identity.nonce}"
     spool = open_spool(spool_folders(None, environ), name, header, spool_limit(environ), notices)
-    sending = threading.Event()
-    courier = IngestClient(access, notices, stop=sending, rng=random.Random(identity.nonce), compression=ZSTD)
-    sender = Uploader(spool, courier)
-    sender.start_run(header, notices)
-    sender.start()
-    say(f"run {whose.run} of project {whose.project}; spool {spool.folder}")
-    spooler = Spooler(whose, Listener(house), spool, notices)
-    pulse = Pulse(access, of(whose, identity), lambda: standing(spooler, spool))
-    pulse.start()
-    spooler.run(chain([first] if first else [], text), sender.written.set)
-    code = finish(spooler, sender, spool, stop, arguments.wait)
-    pulse.close()
+    stop_sending, rng = threading.Event(), random.Random(identity.nonce)
+    client = IngestClient(access, notices, stop=stop_sending, rng=rng, compression=ZSTD)
+    uploader = Uploader(spool, client)
+    uploader.start_run(header, notices)
+    uploader.start()
+    print_line(f"run {piped_run.run} of project {piped_run.project}; spool {spool.folder}")
+    spooler = BatchSpooler(piped_run, StdinReader(custom_formats), spool, notices)
+    heartbeat = HeartbeatThread(
+        access, identify_agent(piped_run, identity), lambda: measure_health(spooler, spool)
+    )
+    heartbeat.start()
+    spooler.run(chain([first] if first else [], chunks), uploader.written.set)
+    code = finish(spooler, uploader, spool, stop, arguments.wait)
+    heartbeat.close()
     return code
 
 
-def of(piped: Piped, identity: ProcessIdentity) -> Whose:
-    """The agent as it calls itself: the same for the next launch of the run on this host."""
-    name = name_of(identity.host, f"{piped.project}/{piped.run}")
-    return Whose(agent=name, host=identity.host, kind="pipe", project=piped.project, paths=[piped.run])
+def identify_agent(run: PipedRun, identity: ProcessIdentity) -> AgentIdentity:
+    """The agent's identity: the same for the next launch of the run on this host."""
+    name = agent_name(identity.host, f"{run.project}/{run.run}")
+    return AgentIdentity(agent=name, host=identity.host, kind="pipe", project=run.project, paths=[run.run])
 
 
-def standing(spooler: Spooler, spool: Spool) -> Standing:
-    """How it is now."""
-    return Standing(
+def measure_health(spooler: BatchSpooler, spool: Spool) -> AgentHealth:
+    """The agent's current health."""
+    return AgentHealth(
         points=spooler.points,
         dropped=spooler.dropped,
         unreadable=spooler.unreadable,
@@ -79,47 +86,53 @@ def standing(spooler: Spooler, spool: Spool) -> Standing:
     )
 
 
-def finish(spooler: Spooler, sender: Uploader, spool: Spool, stop: Stop, patience: float) -> int:
-    """Wait for what is spooled to be sent; say what was, and what is left where."""
-    deadline = time.monotonic() + patience
+def finish(
+    spooler: BatchSpooler, uploader: Uploader, spool: Spool, stop: StopSignal, wait_seconds: float
+) -> int:
+    """Wait until the spool is sent, for `wait_seconds` at most; print what was sent and what is left."""
+    deadline = time.monotonic() + wait_seconds
     while spool.waiting() and time.monotonic() < deadline and not stop.over:
-        sender.written.set()
+        uploader.written.set()
         time.sleep(0.05)
     left = spool.waiting()
-    ended = sender.close(LAST_SECONDS)
-    say(f"the pipe has ended: {counted(spooler.points, 'point')} in {counted(spooler.bytes, 'byte')} of text")
+    ended = uploader.close(UPLOADER_CLOSE_SECONDS)
+    print_line(
+        f"the pipe has ended: {counted(spooler.points, 'point')} in {counted(spooler.bytes, 'byte')} of text"
+    )
     if spooler.dropped:
-        lost = counted(spooler.dropped, "point")
-        say(f"{lost} found no room in the spool and {verb(spooler.dropped, 'is', 'are')} lost")
+        dropped = counted(spooler.dropped, "point")
+        print_line(f"{dropped} did not fit into the spool and {verb(spooler.dropped, 'is', 'are')} lost")
     if not spooler.points:
-        say("nothing was understood; `holter doctor FILE`, on a copy of the text, says why")
+        print_line("no metrics were recognised; run `holter doctor FILE` on a copy of the text to see why")
     if ended and not spool.folder.exists():
         return 1 if spooler.dropped else 0
-    say(f"about {left:,} bytes are not sent: they wait in {spool.folder}. To send them: holter agent --spool")
+    print_line(
+        f"about {left:,} bytes are unsent, stored in {spool.folder}. To send them: holter agent --spool"
+    )
     return 1
 
 
-def piped(
+def identify_run(
     arguments: argparse.Namespace, identity: ProcessIdentity, environ: Mapping[str, str], first: bytes
-) -> Piped:
-    """Whose text it is: by the flags, the launcher's variables, or what stands before the first line."""
-    run = arguments.run or environ.get("HOLTER_RUN") or next(_names(identity, environ, first))
-    return Piped(
+) -> PipedRun:
+    """The run of the text, by the flags, the launcher's variables, or the prefix of the first line."""
+    name = arguments.run or environ.get("HOLTER_RUN") or next(_candidate_names(identity, environ, first))
+    return PipedRun(
         project=clean_name(arguments.project, 200) or "default",
-        run=clean_name(run, 500) or "pipe",
+        run=clean_name(name, 500) or "pipe",
         writer=f"{identity.writer}-pipe",
         attempt=clean_name(arguments.attempt or environ.get("HOLTER_ATTEMPT"), 200) or None,
         restarts=environ.get("SLURM_RESTART_COUNT", "0") != "0",
     )
 
 
-def _names(identity: ProcessIdentity, environ: Mapping[str, str], first: bytes) -> Iterator[str]:
-    """Names for the run, best first. A requeued job keeps its number, so its launches are one run's."""
+def _candidate_names(identity: ProcessIdentity, environ: Mapping[str, str], first: bytes) -> Iterator[str]:
+    """Names for the run, best first. A requeued job keeps its number, so its launches are one run."""
     job = environ.get("SLURM_ARRAY_JOB_ID") or environ.get("SLURM_JOB_ID")
     if job:
         task = f"_{environ['SLURM_ARRAY_TASK_ID']}" if "SLURM_ARRAY_TASK_ID" in environ else ""
         yield f"{environ.get('SLURM_JOB_NAME', 'slurm')}-{job}{task}"
-    pod = dict(without_prefix(first.partition(b"\n")[0]).labels).get("pod")
+    pod = dict(strip_prefixes(first.partition(b"\n")[0]).labels).get("pod")
     if pod:
         yield pod
     if "KUBERNETES_SERVICE_HOST" in environ:
@@ -127,7 +140,7 @@ def _names(identity: ProcessIdentity, environ: Mapping[str, str], first: bytes) 
     yield f"{identity.host}-{time.strftime('%Y%m%d-%H%M%S')}"
 
 
-def say(text: str) -> None:
-    """Tell whoever started it; standard output may be the job's."""
+def print_line(text: str) -> None:
+    """Print to standard error, because standard output may be the job's (--tee)."""
     sys.stderr.write(f"Holter: {text}\n")
     sys.stderr.flush()

@@ -11,6 +11,7 @@ from uuid import uuid4
 
 import numpy as np
 
+from holter.cli.commands import fail
 from holter.curve_plot import PlotBand, plot_curve
 from holter.curves import LineSegment
 from holter.server.alerting.messages import compose_example
@@ -36,14 +37,14 @@ def run(arguments: argparse.Namespace) -> int:
         settings = load()
         channels = open_channels(settings.all_channels())
     except (SettingsError, ChannelError) as error:
-        return _refuse(str(error))
+        return fail(str(error), 2)
     if arguments.action == "list":
         print("\n".join(_line(opened) for opened in channels.values()) or _NO_CHANNELS)
         return 0
     opened = channels.get(arguments.channel)
     if opened is None:
         known = f"expected one of {', '.join(sorted(channels))}" if channels else _NO_CHANNELS
-        return _refuse(f"there is no channel {arguments.channel!r}: {known}")
+        return fail(f"there is no channel {arguments.channel!r}: {known}", 2)
     return _test(opened, settings)
 
 
@@ -63,11 +64,11 @@ def _test(opened: ConfiguredChannel, settings: Settings) -> int:
     if isinstance(outcome, Delivered):
         print(f"{opened.name}: the test message arrived ({opened.channel.destination})")
         return 0
-    return _refuse(f"{opened.name}: not delivered. {outcome.reason}", code=1)
+    return fail(f"{opened.name}: not delivered. {outcome.reason}")
 
 
 def _picture() -> bytes | None:
-    """A synthetic spike, drawn as a real one would be."""
+    """A picture of a synthetic spike, drawn like one of a real incident."""
     step = np.arange(1300, 1800)
     value = 2.2 - 2e-4 * (step - 1300) + np.where(step < 1514, 0.0, 1.8 * np.exp(-(step - 1514) / 15))
     segment = LineSegment(attempt=0, ghost=False, step=step, value=value.astype(np.float64))
@@ -80,8 +81,3 @@ def _picture() -> bytes | None:
     except (subprocess.SubprocessError, OSError) as error:
         print(f"holter: the picture could not be drawn: {error}", file=sys.stderr)
         return None
-
-
-def _refuse(reason: str, *, code: int = 2) -> int:
-    print(f"holter: {reason}", file=sys.stderr)
-    return code

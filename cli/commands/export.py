@@ -1,4 +1,4 @@
-"""`holter export`: a run as a file, exactly as it is stored."""
+"""`holter export`: writes a run to a file, exactly as it is stored."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import BinaryIO
 
 from sqlalchemy import Engine
 
+from holter.cli.commands import fail
 from holter.cli.commands.db import add_database_flags, on_database
-from holter.cli.commands.serve import refuse
 from holter.cli.report.progress import progress
 from holter.server.database import reading
 from holter.server.import_export import FORMATS, MissingPyarrowError, open_export
@@ -26,43 +26,45 @@ _BINARY = {"parquet"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Which run, which of its series, in which form, where to."""
+    """The run, its series, the format, and the output."""
     parser.add_argument("run", metavar="RUN", help="a run's id, its name, or PROJECT/NAME")
-    parser.add_argument("--format", choices=FORMATS, help="default: by the name of FILE, else csv")
+    parser.add_argument("--format", choices=FORMATS, help="default: by the suffix of FILE, else csv")
     parser.add_argument("--output", type=Path, metavar="FILE", help="default: standard output")
     parser.add_argument("--metric", metavar="PATTERN", default="*", help="only these metrics, e.g. 'train/*'")
-    parser.add_argument("--no-incidents", action="store_true", help="leave out what was found in it")
+    parser.add_argument("--no-incidents", action="store_true", help="leave out the incidents")
     add_database_flags(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Every point, NaN and ghost branches included. Exit code 1: no such run, or several of that name."""
-    form = arguments.format or _by_name(arguments.output)
-    if form in _BINARY and arguments.output is None and sys.stdout.isatty():
-        return refuse(f"{form} is nothing to look at: say where to with --output FILE")
+    """Export every point, also NaN and superseded ones. Exit code 1: no such run, or several of that name."""
+    format_name = arguments.format or _format_of(arguments.output)
+    if format_name in _BINARY and arguments.output is None and sys.stdout.isatty():
+        return fail(f"{format_name} is binary: write it to a file with --output FILE")
     with on_database(arguments) as (engine, _):
         try:
             found = find_run(engine, arguments.run)
             keys = _keys(engine, found.id, arguments.metric)
             if not keys and arguments.metric != "*":
-                return refuse(f"{arguments.run} has no metric like {arguments.metric!r}")
+                return fail(f"{arguments.run} has no metric like {arguments.metric!r}")
             with (
-                open_export(engine, found.id, form, only=keys, incidents=not arguments.no_incidents) as one,
-                progress(f"{found.project}/{found.name}", "bytes") as written,
+                open_export(
+                    engine, found.id, format_name, only=keys, incidents=not arguments.no_incidents
+                ) as export,
+                progress(f"{found.project}/{found.name}", "bytes") as on_progress,
             ):
-                _write(arguments.output, one.content, written)
+                _write(arguments.output, export.content, on_progress)
         except (RunLookupError, MissingPyarrowError) as error:
-            return refuse(str(error))
+            return fail(str(error))
         except BrokenPipeError:
-            raise  # the reader has seen enough
+            raise  # the reader has closed the pipe; handled in main
         except OSError as error:
-            return refuse(f"{arguments.output or 'standard output'}: {error.strerror}")
+            return fail(f"{arguments.output or 'standard output'}: {error.strerror}")
     return 0
 
 
-def _by_name(output: Path | None) -> str:
-    ending = "" if output is None else output.suffix.removeprefix(".")
-    return ending if ending in FORMATS else "csv"
+def _format_of(output: Path | None) -> str:
+    suffix = "" if output is None else output.suffix.removeprefix(".")
+    return suffix if suffix in FORMATS else "csv"
 
 
 def _keys(engine: Engine, run_id: int, pattern: str) -> list[SeriesKey]:
@@ -71,18 +73,18 @@ def _keys(engine: Engine, run_id: int, pattern: str) -> list[SeriesKey]:
     return [key for key in keys if fnmatchcase(key.metric, pattern)]
 
 
-def _write(output: Path | None, content: Iterable[bytes], written: Callable[[float], None]) -> None:
-    with _opened(output) as out:
+def _write(output: Path | None, content: Iterable[bytes], on_progress: Callable[[float], None]) -> None:
+    with _open_output(output) as out:
         size = 0
         for part in content:
             out.write(part)
             size += len(part)
-            written(size)
+            on_progress(size)
 
 
 @contextmanager
-def _opened(output: Path | None) -> Iterator[BinaryIO]:
-    """Where the file goes. It has its name once it is whole; what had that name before stays until then."""
+def _open_output(output: Path | None) -> Iterator[BinaryIO]:
+    """The output to write to. A file is replaced only when the new one is complete."""
     if output is None or (output.exists() and not output.is_file()):  # a pipe, a device
         with nullcontext(sys.stdout.buffer) if output is None else output.open("wb") as out:
             yield out

@@ -1,4 +1,4 @@
-"""`holter import`: files that `holter export` wrote, and the runs that another tracker keeps."""
+"""`holter import`: imports files of `holter export`, and the runs of other trackers."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from holter.cli.commands.agent import address
+from holter.cli.commands import fail
+from holter.cli.commands.agent import is_server_address
 from holter.cli.commands.db import add_database_flags, on_database
-from holter.cli.commands.serve import refuse
 from holter.cli.report.progress import progress
-from holter.ingest.trackers import collection_at
+from holter.ingest.trackers import find_collection
 from holter.ingest.trackers.base import Collection, CollectionError
 from holter.plurals import counted
 from holter.server.import_export import ImportContext, ImportRefusedError, MissingPyarrowError
@@ -35,29 +35,31 @@ from holter.server.import_export.trackers import (
 )
 from holter.server.store import Store, StoreLockedError
 
-_TOLD = 5
+_MAX_LISTED = 5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Which files, what to call their runs, and where to."""
+    """The files, the names of their runs, and the target."""
     parser.add_argument(
         "path",
         type=Path,
         nargs="+",
         metavar="PATH",
-        help="a file of holter export (Parquet, JSON, CSV); MLflow's mlflow.db or mlruns; a trackio "
-        "database or the folder of them; what neptune-exporter wrote; a CSV export of W&B's page",
+        help="a file of holter export (Parquet, JSON, CSV), MLflow's mlflow.db or mlruns, a trackio database "
+        "or folder, the output of neptune-exporter, or a CSV export of the W&B page",
     )
-    parser.add_argument("--project", help="default: as the source says, else default")
-    parser.add_argument("--run", help="name of the run, for a file that holds one; default: as the file says")
-    parser.add_argument("--dry-run", action="store_true", help="read everything and say what would be taken")
+    parser.add_argument("--project", help="default: as in the source, else default")
+    parser.add_argument("--run", help="name of the run, for a file with one run; default: as in the file")
     parser.add_argument(
-        "--keep-private", action="store_true", help="take settings that name people, machines, secrets, too"
+        "--dry-run", action="store_true", help="read everything and print what would be imported"
+    )
+    parser.add_argument(
+        "--keep-private", action="store_true", help="also import settings that name people, machines, secrets"
     )
     parser.add_argument(
         "--server",
         metavar="URL",
-        help="the server that takes them (default: whichever has the database, else the database itself)",
+        help="server to import through (default: the server that uses the database, else the database)",
     )
     parser.add_argument(
         "--token", help="access token (better in HOLTER_TOKEN: others can read command lines)"
@@ -66,158 +68,162 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> int:
-    """One PATH after the other. Exit code 1: one could not be imported; those before it are."""
-    gc.freeze()  # else what is loaded is looked through for garbage with every portion of lines
-    found = {path: collection_at(path) for path in arguments.path}
-    if problem := _problem(arguments, found):
-        return refuse(problem)
+    """Import one PATH after the other. Exit code 1: one failed; those before it are imported."""
+    gc.freeze()  # else each garbage collection during the import scans all loaded modules
+    collections = {path: find_collection(path) for path in arguments.path}
+    if problem := _find_usage_problem(arguments, collections):
+        return fail(problem)
     try:
         if arguments.dry_run:
-            return max(_look(arguments, path, one) for path, one in found.items())
-        with _place(arguments, environ) as place:
-            return max(_bring(arguments, path, one, place) for path, one in found.items())
+            return max(_inspect(arguments, path, collection) for path, collection in collections.items())
+        with _open_target(arguments, environ) as target:
+            return max(
+                _import(arguments, path, collection, target) for path, collection in collections.items()
+            )
     except (ImportRefusedError, MissingPyarrowError, ImportRejectedError, ServerUnavailableError) as error:
-        return refuse(str(error))
+        return fail(str(error))
 
 
-def _problem(arguments: argparse.Namespace, found: Mapping[Path, Collection | None]) -> str | None:
-    """Why this cannot be meant."""
+def _find_usage_problem(
+    arguments: argparse.Namespace, collections: Mapping[Path, Collection | None]
+) -> str | None:
+    """The reason why the arguments cannot be used together, or None."""
     if arguments.run is not None and len(arguments.path) > 1:
         return "--run names one run: import one file at a time with it"
     if arguments.server is not None and (arguments.database_url or arguments.data_dir):
-        return "--server says where to: --database-url and --data-dir do not go with it"
-    if arguments.server is not None and not address(arguments.server):
-        return f"--server {arguments.server}: expected http://HOST or https://HOST, with :PORT if any"
-    for path, collection in found.items():
+        return "--server cannot be combined with --database-url or --data-dir"
+    if arguments.server is not None and not is_server_address(arguments.server):
+        return f"--server {arguments.server}: expected http://HOST[:PORT] or https://HOST[:PORT]"
+    for path, collection in collections.items():
         if collection is None and not path.exists():
             return f"{path}: no such file or folder"
         if collection is None and path.is_dir():
-            return f"{path}: no runs of MLflow, trackio or Neptune there (docs/import.md)"
+            return f"{path}: contains no runs of MLflow, trackio or Neptune (docs/import.md)"
         if collection is not None and arguments.run is not None:
-            return f"{path}: its runs have names; --run is for a file that holds one run"
+            return f"{path}: its runs have names; --run is for a file with one run"
     return None
 
 
 @contextmanager
-def _place(
+def _open_target(
     arguments: argparse.Namespace, environ: Mapping[str, str]
 ) -> Iterator[LocalImportTarget | HttpImportTarget]:
-    """Where the runs go: a server that was named or has the database, else the database itself."""
+    """The target of the import: the given server, the server that uses the database, or the database."""
     token = arguments.token or environ.get("HOLTER_TOKEN")
-    with progress("importing", "points") as stored:
+    with progress("importing", "points") as on_progress:
         if arguments.server is not None:
-            with _sender(ServerAddress(arguments.server, token), stored) as sender:
-                yield sender
+            with _http_target(ServerAddress(arguments.server, token), on_progress) as target:
+                yield target
             return
-        with on_database(arguments, make=True) as (engine, _):
+        with on_database(arguments, create=True) as (engine, _):
             store = Store(engine)
             try:
                 store.start()
             except StoreLockedError as error:
                 if not error.address:
                     raise ServerUnavailableError(str(error)) from error
-                _say(f"a server has the database: importing through it, at {error.address}")
-                with _sender(ServerAddress(error.address, token), stored) as sender:
-                    yield sender
+                _log(f"a server is using the database: importing through it, at {error.address}")
+                with _http_target(ServerAddress(error.address, token), on_progress) as target:
+                    yield target
                 return
             try:
-                yield LocalImportTarget(ImportContext(engine=engine, store=store), stored=stored)
+                yield LocalImportTarget(ImportContext(engine=engine, store=store), stored=on_progress)
             finally:
                 store.close()
 
 
-def _sender(door: ServerAddress, stored: Callable[..., None]) -> HttpImportTarget:
+def _http_target(address: ServerAddress, on_progress: Callable[..., None]) -> HttpImportTarget:
     return HttpImportTarget(
-        door,
-        sent=lambda size: stored(0, f"sending, {size / 1e6:,.0f} MB"),
-        stored=stored,
-        busy=lambda why: _say(f"{why}; waiting"),
+        address,
+        sent=lambda size: on_progress(0, f"sending, {size / 1e6:,.0f} MB"),
+        stored=on_progress,
+        busy=lambda reason: _log(f"{reason}; waiting"),
     )
 
 
-def _say(what: str) -> None:
-    print(f"holter: {what}", file=sys.stderr, flush=True)
+def _log(text: str) -> None:
+    print(f"holter: {text}", file=sys.stderr, flush=True)
 
 
-def _bring(
+def _import(
     arguments: argparse.Namespace,
     path: Path,
     collection: Collection | None,
-    place: LocalImportTarget | HttpImportTarget,
+    target: LocalImportTarget | HttpImportTarget,
 ) -> int:
     if collection is not None:
-        return _take(arguments, path, collection, place.run)
+        return _import_collection(arguments, path, collection, target.run)
     try:
-        done = place.file(path, project=arguments.project, run=arguments.run)
+        result = target.file(path, project=arguments.project, run=arguments.run)
     except OSError as error:
-        return refuse(f"{path}: {error.strerror}")
-    said = "was imported before" if done.duplicate else counted(done.points, "point")
-    print(f"{path}: {said}, run {done.run_id}  {done.project}/{done.run}")
+        return fail(f"{path}: {error.strerror}")
+    content = "was imported before" if result.duplicate else counted(result.points, "point")
+    print(f"{path}: {content}, run {result.run_id}  {result.project}/{result.run}")
     return 0
 
 
-def _look(arguments: argparse.Namespace, path: Path, collection: Collection | None) -> int:
+def _inspect(arguments: argparse.Namespace, path: Path, collection: Collection | None) -> int:
     if collection is not None:
-        return _take(arguments, path, collection, dry_run_importer(), dry=True)
+        return _import_collection(arguments, path, collection, dry_run_importer(), dry=True)
     try:
-        seen = inspect_file(path)
+        content = inspect_file(path)
     except OSError as error:
-        return refuse(f"{path}: {error.strerror}")
+        return fail(f"{path}: {error.strerror}")
     except UnicodeDecodeError:
-        return refuse(f"{path}: not a file of holter export or another tracker")
+        return fail(f"{path}: not a file of holter export or another tracker")
     except ValueError as error:
-        return refuse(f"{path} cannot be imported: {error}")
-    project = arguments.project or seen.project or "default"
-    name = arguments.run or seen.run or path.name.partition(".")[0]
-    parts = [counted(seen.points, "point"), counted(seen.series, "series", "series")]
-    parts += [counted(seen.attempts, "attempt")] if seen.attempts > 1 else []
-    parts += [counted(seen.incidents, "incident")] if seen.incidents else []
-    print(f"{path}: {project}/{name}: {', '.join(parts)} would be taken")
+        return fail(f"{path} cannot be imported: {error}")
+    project = arguments.project or content.project or "default"
+    name = arguments.run or content.run or path.name.partition(".")[0]
+    parts = [counted(content.points, "point"), counted(content.series, "series", "series")]
+    parts += [counted(content.attempts, "attempt")] if content.attempts > 1 else []
+    parts += [counted(content.incidents, "incident")] if content.incidents else []
+    print(f"{path}: {project}/{name}: {', '.join(parts)} would be imported")
     return 0
 
 
-def _take(
+def _import_collection(
     arguments: argparse.Namespace,
     path: Path,
     collection: Collection,
-    taker: RunImporter,
+    importer: RunImporter,
     *,
     dry: bool = False,
 ) -> int:
-    """A line a run, what was left out below it, and the sum."""
-    everything: list[TrackerImportResult] = []
+    """Print a line for each run with what was left out below it, and the totals."""
+    results: list[TrackerImportResult] = []
     try:
         runs = import_collection(
-            collection, path, taker, project=arguments.project, private=arguments.keep_private
+            collection, path, importer, project=arguments.project, private=arguments.keep_private
         )
-        for taken in runs:
-            everything.append(taken)
-            _tell(taken, dry=dry)
+        for result in runs:
+            results.append(result)
+            _print_result(result, dry=dry)
     except (CollectionError, OSError) as error:
-        return refuse(str(error))
-    there = [taken for taken in everything if not taken.reason]
-    new, known = sum(taken.points for taken in there), sum(taken.known for taken in there)
-    told = f"{path} ({collection.name}): {counted(len(there), 'run')}, {counted(new, 'point')} "
-    told += "would be taken" if dry else "taken"
-    told += f", {counted(known, 'point')} there before" if known else ""
-    left = len(everything) - len(there)
-    print(told + (f"; {counted(left, 'run')} not" if left else ""))
-    return 0 if there else 1
+        return fail(str(error))
+    imported = [result for result in results if not result.reason]
+    new, known = sum(result.points for result in imported), sum(result.known for result in imported)
+    text = f"{path} ({collection.name}): {counted(len(imported), 'run')}, {counted(new, 'point')} "
+    text += "would be imported" if dry else "imported"
+    text += f", {counted(known, 'point')} imported before" if known else ""
+    skipped = len(results) - len(imported)
+    print(text + (f"; {counted(skipped, 'run')} skipped" if skipped else ""))
+    return 0 if imported else 1
 
 
-def _tell(taken: TrackerImportResult, *, dry: bool) -> None:
-    name = f"{taken.project}/{taken.run}"
-    if taken.reason:
-        print(f"  not taken: {name}: {taken.reason}")
+def _print_result(result: TrackerImportResult, *, dry: bool) -> None:
+    name = f"{result.project}/{result.run}"
+    if result.reason:
+        print(f"  skipped: {name}: {result.reason}")
         return
-    new = counted(taken.points, "point") if taken.points or not taken.known else "nothing new"
-    launches = f", {taken.attempts} attempts" if taken.attempts > 1 else ""
-    place = "" if dry else f"run {taken.run_id}  "
-    print(f"  {place}{name}: {new}, {taken.series} series{launches}")
-    for unreadable in taken.left_out[:_TOLD]:
+    new = counted(result.points, "point") if result.points or not result.known else "nothing new"
+    attempts = f", {result.attempts} attempts" if result.attempts > 1 else ""
+    run_id = "" if dry else f"run {result.run_id}  "
+    print(f"  {run_id}{name}: {new}, {result.series} series{attempts}")
+    for unreadable in result.left_out[:_MAX_LISTED]:
         print(f"    {unreadable.location}: {unreadable.reason}")
-    if len(taken.left_out) > _TOLD:
-        print(f"    {len(taken.left_out) - _TOLD} more places like these")
-    if taken.private:
-        names = ", ".join(list(Counter(taken.private))[:_TOLD])
-        print(f"    not taken, since they may name people, machines or secrets: {names} (--keep-private)")
+    if len(result.left_out) > _MAX_LISTED:
+        print(f"    {len(result.left_out) - _MAX_LISTED} more locations like these")
+    if result.private:
+        names = ", ".join(list(Counter(result.private))[:_MAX_LISTED])
+        print(f"    not imported, as they may name people, machines or secrets: {names} (--keep-private)")

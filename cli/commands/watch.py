@@ -1,4 +1,4 @@
-"""`holter watch`: follow log files and folders live, with the dashboard."""
+"""`holter watch`: follows log files and folders live, with the dashboard."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from holter.cli.commands import serve
+from holter.cli.commands import fail, serve
 from holter.ingest import formats
 from holter.ingest.tailing.follower import Follower
 from holter.server.alerting.incident import Incident
@@ -20,10 +20,10 @@ from holter.server.context import ServerContext
 from holter.server.store import Store
 from holter.types import Cursor, Severity, Unreadable
 
-NOTHING_READABLE = 3
-TOLD_PLACES = 5
-RUNS_AT_ONCE = 8  # so many share one durable write, however slow the disk
-TOLD = frozenset({"opened", "reopened", "escalated", "recovered"})
+EXIT_NOTHING_TO_FOLLOW = 3
+MAX_UNREADABLE_PRINTED = 5
+RUNS_AT_ONCE = 8  # so many runs share one durable write, however slow the disk
+PRINTED_CHANGES = frozenset({"opened", "reopened", "escalated", "recovered"})
 _logger = logging.getLogger(__name__)
 
 
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--poll",
         type=float,
         metavar="SECONDS",
-        help="look again this often (default: as the file system allows)",
+        help="polling interval (default: depends on the file system)",
     )
     serve.add_arguments(parser)
 
@@ -44,14 +44,14 @@ def run(arguments: argparse.Namespace) -> int:
     """Follow and serve until interrupted. Exit codes: 1 could not start, 3 nothing to follow."""
     missing = [path for path in arguments.paths if not path.exists()]
     if Path("-") in missing:
-        told = "standard input is the agent's: start `holter serve`, and pipe into `holter agent -`"
-        return serve.refuse(told, NOTHING_READABLE)
+        advice = "run `holter serve`, and pipe into `holter agent -`"
+        return fail(f"holter watch does not read standard input: {advice}", EXIT_NOTHING_TO_FOLLOW)
     if missing:
-        return serve.refuse(f"{missing[0]}: no such file or folder", NOTHING_READABLE)
+        return fail(f"{missing[0]}: no such file or folder", EXIT_NOTHING_TO_FOLLOW)
     roots = [path.absolute() for path in arguments.paths]
 
     def before(context: ServerContext) -> None:
-        context.incidents.on_change(teller(context.settings.address))
+        context.incidents.on_change(incident_printer(context.settings.address))
         print(serve.greeting(context.settings))
         for path in arguments.paths:
             print(f"  following {path}", flush=True)
@@ -61,12 +61,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 @contextmanager
-def following(context: ServerContext, roots: Sequence[Path], *, project: str, poll: float | None) -> Iterator[None]:
-    """Follow `roots` into the store, in a thread, until the end."""
+def following(
+    context: ServerContext, roots: Sequence[Path], *, project: str, poll: float | None
+) -> Iterator[None]:
+    """Follow `roots` into the store in a thread, while the context is active."""
     stop = threading.Event()
     follower = Follower(
         roots,
-        Aloud(context.store),
+        PrintingSink(context.store),
         project=project,
         poll=poll,
         stop=stop,
@@ -80,7 +82,7 @@ def following(context: ServerContext, roots: Sequence[Path], *, project: str, po
             print("\n".join(f"  {line}" for line in follower.summary()), flush=True)
             follower.run()
         except Exception:
-            _logger.exception("following has stopped; the server goes on with what it has")
+            _logger.exception("following has stopped; the server continues with the data that it has")
 
     thread = threading.Thread(target=follow, name="follower", daemon=True)
     thread.start()
@@ -91,38 +93,42 @@ def following(context: ServerContext, roots: Sequence[Path], *, project: str, po
         thread.join()
 
 
-class Aloud:
-    """The store as a sink that also tells which places cannot be read: of each source the first few."""
+class PrintingSink:
+    """The store as a sink that also prints the first few unreadable locations of each source."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._told: Counter[str] = Counter()
+        self._counts: Counter[str] = Counter()
         self.accept, self.cursor, self.save_cursor = store.accept, store.cursor, store.save_cursor
 
     def report_unreadable(self, unreadable: Unreadable, *, cursor: Cursor | None = None) -> None:
-        """Keep the place, then tell it."""
+        """Store the location, then print it."""
         self._store.report_unreadable(unreadable, cursor=cursor)
         source = unreadable.source
-        self._told[source] += 1
-        if self._told[source] <= TOLD_PLACES:
-            last = "; more are kept, and not told" if self._told[source] == TOLD_PLACES else ""
-            print(f"holter: {source}, {unreadable.location}: {unreadable.reason}{last}", file=sys.stderr)
+        self._counts[source] += 1
+        if self._counts[source] <= MAX_UNREADABLE_PRINTED:
+            last = self._counts[source] == MAX_UNREADABLE_PRINTED
+            more = "; further ones are stored, not printed" if last else ""
+            print(f"holter: {source}, {unreadable.location}: {unreadable.reason}{more}", file=sys.stderr)
 
 
-def teller(address: str) -> Callable[[Incident], None]:
-    """A listener for incidents: prints a line when one opens, gets worse or ends. Information is not told."""
-    last_told: dict[int, float] = {}
+def incident_printer(address: str) -> Callable[[Incident], None]:
+    """A listener that prints a line when an incident opens, escalates or recovers; not for information."""
+    last_printed: dict[int, float] = {}
 
-    def tell(incident: Incident) -> None:
+    def print_change(incident: Incident) -> None:
         finding = incident.finding
-        news = [entry for entry in incident.history if entry.type in TOLD]
-        if finding.severity is Severity.INFO or not news or last_told.get(incident.id) == news[-1].at:
+        changes = [entry for entry in incident.history if entry.type in PRINTED_CHANGES]
+        if finding.severity is Severity.INFO or not changes:
             return
-        last_told[incident.id] = news[-1].at
-        clock = time.strftime("%H:%M:%S", time.localtime(news[-1].at))
-        where = f"{incident.run.name}, step {finding.start_step}: " if incident.run else ""
-        word = "recovered" if news[-1].type == "recovered" else finding.severity.value
-        print(f"{clock}  {word:9} {finding.kind.value:20} {where}{finding.summary}")
+        change = changes[-1]
+        if last_printed.get(incident.id) == change.at:
+            return
+        last_printed[incident.id] = change.at
+        clock = time.strftime("%H:%M:%S", time.localtime(change.at))
+        position = f"{incident.run.name}, step {finding.start_step}: " if incident.run else ""
+        label = "recovered" if change.type == "recovered" else finding.severity.value
+        print(f"{clock}  {label:9} {finding.kind.value:20} {position}{finding.summary}")
         print(f"{'':20}{address}/incidents/{incident.id}", flush=True)
 
-    return tell
+    return print_change

@@ -1,1 +1,1 @@
-"""The demo: real training runs replayed as if they happened now, and what is known about them."""
+"""The demo: replays recorded training runs with known events as if they happened now."""

@@ -1,4 +1,4 @@
-"""What the demo tells: each incident as it changes, and at the end what was found against what is known."""
+"""Output of the demo: each change of an incident, and at the end the incidents next to the known events."""
 
 from __future__ import annotations
 
@@ -9,33 +9,31 @@ from typing import Any
 
 from holter.cli.demo.runs import KnownEvent, RecordedRun
 
-Incident = Mapping[str, Any]
-
-
-CALM = 5.0
-"""Seconds that a recovery must have lasted: minutes of the run, and a curve may turn round once more."""
+IncidentJson = Mapping[str, Any]
+RECOVERY_SECONDS = 5.0
+"""Seconds for which a recovery must last before it is printed: minutes of a run, as curves may rise again."""
 
 
 @dataclass(kw_only=True)
 class Narrator:
-    """Remembers how each incident stood when it was last spoken of."""
+    """Describes changes of incidents; stores the kind and state of each as last described."""
 
-    told: dict[Any, tuple[str, str]] = field(default_factory=dict)
+    described: dict[Any, tuple[str, str]] = field(default_factory=dict)
 
-    def news(self, incidents: Sequence[Incident], now: float) -> Iterator[str]:
-        """A line for each incident that is new, has another kind now, or has ended."""
-        for incident in sorted(incidents, key=lambda one: one["opened_at"]):
-            standing = (incident["kind"], incident["state"])
-            before = self.told.get(incident["id"])
-            hasty = incident["state"] == "recovered" and now - incident["recovered_at"] < CALM
-            if standing == before or (before is not None and hasty):
+    def describe_changes(self, incidents: Sequence[IncidentJson], now: float) -> Iterator[str]:
+        """The text for each incident that is new, has changed its kind, or has ended."""
+        for incident in sorted(incidents, key=lambda incident: incident["opened_at"]):
+            status = (incident["kind"], incident["state"])
+            before = self.described.get(incident["id"])
+            too_early = incident["state"] == "recovered" and now - incident["recovered_at"] < RECOVERY_SECONDS
+            if status == before or (before is not None and too_early):
                 continue
-            self.told[incident["id"]] = standing
-            yield line(incident, before, now)
+            self.described[incident["id"]] = status
+            yield describe_change(incident, before, now)
 
 
-def line(incident: Incident, before: tuple[str, str] | None, now: float) -> str:
-    """One change of one incident."""
+def describe_change(incident: IncidentJson, before: tuple[str, str] | None, now: float) -> str:
+    """One change of one incident; `before` is its former kind and state, None for a new incident."""
     kind, state = incident["kind"].replace("_", " "), incident["state"]
     if before is None:
         change = f"{incident['severity']}: {kind}"
@@ -44,73 +42,77 @@ def line(incident: Incident, before: tuple[str, str] | None, now: float) -> str:
     else:
         change = f"{kind}: {state}"
     clock = time.strftime("%H:%M:%S", time.localtime(now))
-    return f"{clock}  {incident['run'] or '':<21} {change}\n          {incident['summary']}"
+    return f"{clock}  {incident['run']:<21} {change}\n          {incident['summary']}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunComparison:
-    """One run: what is known of it, the incident that means the same (or None), and what else was found."""
+    """One run: each known event with its incident (None: missed), and all other incidents."""
 
     run: RecordedRun
     stored: int
     attempts: int
-    matches: tuple[tuple[KnownEvent, Incident | None], ...]
-    others: tuple[Incident, ...]
+    matches: tuple[tuple[KnownEvent, IncidentJson | None], ...]
+    others: tuple[IncidentJson, ...]
 
     @property
     def complete(self) -> bool:
-        """Whether everything is stored, in the right attempts, and everything known was found."""
-        whole = self.stored == self.run.points and self.attempts == len(self.run.launches)
-        return whole and all(incident is not None for _, incident in self.matches)
+        """Whether all points are stored, in the right attempts, and every known event was detected."""
+        stored = self.stored == self.run.points and self.attempts == len(self.run.attempts)
+        return stored and all(incident is not None for _, incident in self.matches)
 
 
-def compare_run(run: RecordedRun, stored: Mapping[str, Any], incidents: Sequence[Incident]) -> RunComparison:
-    """Hold what the server says of a run against what is known; each incident counts once."""
-    left = list(incidents)
+def compare_run(
+    run: RecordedRun, stored: Mapping[str, Any], incidents: Sequence[IncidentJson]
+) -> RunComparison:
+    """Compare the server's data on a run with the known events; each incident matches one event at most."""
+    others = list(incidents)
     matches = []
     for event in run.events:
-        found = next((one for one in left if event.means(one)), None)
-        if found is not None:
-            left.remove(found)
-        matches.append((event, found))
+        match = next((incident for incident in others if event.matches(incident)), None)
+        if match is not None:
+            others.remove(match)
+        matches.append((event, match))
     return RunComparison(
         run=run,
         stored=stored.get("points", 0),
         attempts=stored.get("attempts", 0),
         matches=tuple(matches),
-        others=tuple(left),
+        others=tuple(others),
     )
 
 
-def comparison_table(verdicts: Sequence[RunComparison]) -> Iterator[str]:
-    """What was found against what is known, a line each."""
-    yield f"{'run':<21} {'points':>7}  {'known':<34} found"
-    for verdict in verdicts:
-        run = verdict.run
-        rows = [(known(event), found(event, incident)) for event, incident in verdict.matches]
-        rows += [("", f"also {brief(other)}") for other in verdict.others]
+def comparison_table(comparisons: Sequence[RunComparison]) -> Iterator[str]:
+    """A header, and a line for each known event and each other incident."""
+    yield f"{'run':<21} {'points':>7}  {'known':<34} detected"
+    for comparison in comparisons:
+        run = comparison.run
+        rows = [
+            (_describe_event(event), _describe_match(event, incident))
+            for event, incident in comparison.matches
+        ]
+        rows += [("", f"also {_describe_other(incident)}") for incident in comparison.others]
         if not run.events:
-            rows.insert(0, ("nothing", "nothing" if not verdict.others else ""))
-        if verdict.stored != run.points:
-            rows.append((f"{run.points} points", f"MISSING: {run.points - verdict.stored} points"))
-        if verdict.attempts != len(run.launches):
-            rows.append((f"{len(run.launches)} attempts", f"WRONG: {verdict.attempts} attempts"))
-        for number, (left, right) in enumerate(rows):
-            head = f"{run.name:<21} {verdict.stored:>7}" if number == 0 else " " * 29
-            yield f"{head}  {left:<34} {right}".rstrip()
+            rows.insert(0, ("nothing", "nothing" if not comparison.others else ""))
+        if comparison.stored != run.points:
+            rows.append((f"{run.points} points", f"MISSING: {run.points - comparison.stored} points"))
+        if comparison.attempts != len(run.attempts):
+            rows.append((f"{len(run.attempts)} attempts", f"WRONG: {comparison.attempts} attempts"))
+        for number, (known, detected) in enumerate(rows):
+            head = f"{run.name:<21} {comparison.stored:>7}" if number == 0 else " " * 29
+            yield f"{head}  {known:<34} {detected}".rstrip()
 
 
-def known(event: KnownEvent) -> str:
+def _describe_event(event: KnownEvent) -> str:
     return f"{event.kind} at step {event.start_step}"
 
 
-def found(event: KnownEvent, incident: Incident | None) -> str:
+def _describe_match(event: KnownEvent, incident: IncidentJson | None) -> str:
     if incident is None:
         return "MISSED"
     delay = incident["detected_step"] - event.start_step
-    return f"at step {incident['start_step']}, seen after {delay} steps"
+    return f"at step {incident['start_step']}, after {delay} steps"
 
 
-def brief(incident: Incident) -> str:
-    """An incident that nobody knew of beforehand, in few words."""
+def _describe_other(incident: IncidentJson) -> str:
     return f"{incident['kind']} at step {incident['start_step']} ({incident['severity']})"

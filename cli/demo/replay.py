@@ -1,4 +1,4 @@
-"""The writer of the demo: recorded runs as TensorBoard event files that grow like a training job's."""
+"""Writes recorded runs as TensorBoard event files that grow like those of a training job."""
 
 from __future__ import annotations
 
@@ -11,83 +11,83 @@ from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
-from holter.cli.demo.runs import Launch, Recorded
+from holter.cli.demo.runs import RecordedAttempt, RecordedRun
 
-TICK = 0.1
+INTERVAL_SECONDS = 0.1
 
 
-class Replay:
-    """One run on its way: each attempt writes a file of its own, with wall times that begin at `begin`.
+class RunReplay:
+    """Replays one run: each attempt writes its own file, with wall times from `begin` on.
 
-    The run's own time is divided by `speed`, so that its pauses and restarts keep their place.
+    The run's duration is scaled to `seconds`, with its pauses and restarts in proportion.
     """
 
-    def __init__(self, run: Recorded, folder: Path, *, begin: float, seconds: float) -> None:
+    def __init__(self, run: RecordedRun, folder: Path, *, begin: float, seconds: float) -> None:
         self.run = run
         self.over = False
         self._folder = folder / run.name
         self._begin = begin
-        self._pace = seconds / run.seconds
+        self._scale = seconds / run.seconds
         self._rows = self._due_rows()
         self._writer: EventFileWriter | None = None
         self._next = next(self._rows)
 
-    def _due_rows(self) -> Iterator[tuple[float, Launch, int]]:
-        for launch in self.run.launches:
-            for row, moment in enumerate((self._begin + launch.times * self._pace).tolist()):
-                yield moment, launch, row
+    def _due_rows(self) -> Iterator[tuple[float, RecordedAttempt, int]]:
+        for attempt in self.run.attempts:
+            for row, moment in enumerate((self._begin + attempt.times * self._scale).tolist()):
+                yield moment, attempt, row
 
     def write(self, now: float) -> None:
-        """Log every row that is due, and let readers see it."""
+        """Log every row that is due, and flush the file."""
         if self.over or self._next[0] > now:
             return
         while self._next[0] <= now:
             self._log(*self._next)
-            following = next(self._rows, None)
-            if following is None:
+            next_row = next(self._rows, None)
+            if next_row is None:
                 self.close()
                 return
-            self._next = following
+            self._next = next_row
         assert self._writer is not None
         self._writer.flush()
 
-    def _log(self, moment: float, launch: Launch, row: int) -> None:
+    def _log(self, moment: float, attempt: RecordedAttempt, row: int) -> None:
         if self._writer is None or row == 0:
             self.close()
             self.over = False
             self._writer = EventFileWriter(str(self._folder))
-        step = int(launch.steps[row])
-        for tag, column in launch.columns.items():
+        step = int(attempt.steps[row])
+        for tag, column in attempt.columns.items():
             value = Summary.Value(tag=tag, simple_value=float(column[row]))
             self._writer.add_event(Event(wall_time=moment, step=step, summary=Summary(value=[value])))
 
     def close(self) -> None:
-        """End the file that is being written, as a process that exits does."""
+        """Close the current file, as a process that exits does."""
         self.over = True
         if self._writer is not None:
             self._writer.close()
             self._writer = None
 
 
-def write_at_once(runs: Sequence[Recorded], folder: Path, *, seconds: float) -> None:
-    """Write everything now, as if it had happened during the last `seconds`."""
+def write_at_once(runs: Sequence[RecordedRun], folder: Path, *, seconds: float) -> None:
+    """Write everything now, with wall times of the last `seconds`."""
     now = time.time()
     for run in runs:
-        Replay(run, folder, begin=now - seconds, seconds=seconds).write(now)
+        RunReplay(run, folder, begin=now - seconds, seconds=seconds).write(now)
 
 
-def write_live(runs: Sequence[Recorded], folder: Path, *, seconds: float, stop: threading.Event) -> None:
-    """Write as time goes by, until all runs are over (after about `seconds`) or `stop` is set."""
+def write_live(runs: Sequence[RecordedRun], folder: Path, *, seconds: float, stop: threading.Event) -> None:
+    """Write in real time, until all runs are over (after about `seconds`) or `stop` is set."""
     begin = time.time()
-    # some sooner, some later: not everything ends at one moment
+    # runs of different duration, so that they do not all end at the same time
     shares = [1.0 - 0.4 * index / max(1, len(runs) - 1) for index in range(len(runs))]
     replays = [
-        Replay(run, folder, begin=begin, seconds=seconds * share)
+        RunReplay(run, folder, begin=begin, seconds=seconds * share)
         for run, share in zip(runs, shares, strict=True)
     ]
     while not stop.is_set() and not all(replay.over for replay in replays):
         for replay in replays:
             replay.write(time.time())
-        stop.wait(TICK)
+        stop.wait(INTERVAL_SECONDS)
     for replay in replays:
         replay.close()

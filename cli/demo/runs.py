@@ -1,4 +1,4 @@
-"""The runs of the demo: their columns as they were logged, and what is known about them."""
+"""The runs of the demo: their columns as they were logged, and their known events."""
 
 from __future__ import annotations
 
@@ -21,9 +21,7 @@ TAGS = {
     "lr": "train/learning_rate",
     "tokens_per_s": "train/tokens_per_second",
 }
-# how many steps before and after the labelled start a finding may begin and still mean the same event:
-# those of Holter's benchmark (docs/detection.md), for logs of every step
-TOLERANCE = {
+START_TOLERANCE = {
     "spike_fast": (3, 20),
     "spike_slow": (3, 60),
     "spike_unrecovered": (3, 60),
@@ -31,10 +29,12 @@ TOLERANCE = {
     "repeated_data": (3, 256),
     "throughput_regression": (60, 300),
 }
+"""Steps before and after the labelled start in which a finding may begin and still match the event: those of
+Holter's benchmark (docs/detection.md), for logs of every step."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Launch:
+class RecordedAttempt:
     """The rows of one attempt: steps [n], wall times [n] in seconds since the run began, columns by tag."""
 
     steps: IntArray
@@ -43,16 +43,16 @@ class Launch:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Event:
-    """Something that is known to have happened: `kind` from `start_step` on, in `attempt`."""
+class KnownEvent:
+    """An event that is known to have happened: `kind`, from `start_step` on, in `attempt`."""
 
     kind: str
     attempt: int
     start_step: int
 
-    def means(self, finding: Mapping[str, Any]) -> bool:
-        """Whether a finding (as JSON) is about this event, and says the right thing."""
-        early, late = TOLERANCE[self.kind]
+    def matches(self, finding: Mapping[str, Any]) -> bool:
+        """Whether a finding (as JSON) is about this event and has its kind."""
+        early, late = START_TOLERANCE[self.kind]
         return bool(
             finding["kind"] == self.kind
             and finding["attempt"] == self.attempt
@@ -61,39 +61,42 @@ class Event:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recorded:
+class RecordedRun:
     """One run of the demo."""
 
     name: str
-    story: str
+    description: str
     points: int
-    launches: tuple[Launch, ...]
-    events: tuple[Event, ...]
+    attempts: tuple[RecordedAttempt, ...]
+    events: tuple[KnownEvent, ...]
 
     @property
     def seconds(self) -> float:
-        """From the first row to the last, as it really took."""
-        return float(self.launches[-1].times[-1])
+        """The real duration from the first row to the last."""
+        return float(self.attempts[-1].times[-1])
 
 
-def recorded(names: Collection[str] = ()) -> list[Recorded]:
-    """The runs of these names, all where none is named. Raises ValueError for a name that is not there."""
+def load_runs(names: Collection[str] = ()) -> list[RecordedRun]:
+    """The runs of these names, or all runs. Raises ValueError for an unknown name."""
     known = {entry["name"]: entry for entry in json.loads((DATA / "known.json").read_text())}
     if unknown := sorted(set(names) - known.keys()):
-        raise ValueError(f"no such run in the demo: {', '.join(unknown)} (there are: {', '.join(known)})")
-    return [load(entry) for name, entry in known.items() if not names or name in names]
+        raise ValueError(f"no such run in the demo: {', '.join(unknown)} (available: {', '.join(known)})")
+    return [_load_run(entry) for name, entry in known.items() if not names or name in names]
 
 
-def load(entry: Mapping[str, Any]) -> Recorded:
+def _load_run(entry: Mapping[str, Any]) -> RecordedRun:
     """One run from its files and its entry in known.json."""
-    tables = [read(DATA / entry["name"] / f"attempt-{number}.csv.gz") for number in range(entry["attempts"])]
+    tables = [
+        _read_columns(DATA / entry["name"] / f"attempt-{number}.csv.gz")
+        for number in range(entry["attempts"])
+    ]
     begin = float(tables[0]["wall_time"][0])
-    return Recorded(
+    return RecordedRun(
         name=entry["name"],
-        story=entry["story"],
+        description=entry["description"],
         points=entry["points"],
-        launches=tuple(
-            Launch(
+        attempts=tuple(
+            RecordedAttempt(
                 steps=table["step"].astype(np.int64),
                 times=table["wall_time"] - begin,
                 columns={tag: table[column] for column, tag in TAGS.items()},
@@ -101,14 +104,14 @@ def load(entry: Mapping[str, Any]) -> Recorded:
             for table in tables
         ),
         events=tuple(
-            Event(kind=event["kind"], attempt=event["attempt"], start_step=event["start_step"])
+            KnownEvent(kind=event["kind"], attempt=event["attempt"], start_step=event["start_step"])
             for event in entry["events"]
         ),
     )
 
 
-def read(path: Path) -> dict[str, FloatArray]:
-    """The columns of a compressed CSV file, all of them numbers."""
+def _read_columns(path: Path) -> dict[str, FloatArray]:
+    """The columns of a compressed CSV file of numbers."""
     with gzip.open(path, "rt", newline="") as file:
         header, *rows = csv.reader(file)
     values = np.array(rows, dtype=np.float64)

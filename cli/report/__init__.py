@@ -1,22 +1,26 @@
-"""Reports: what was found in runs, as JSON, as text for a terminal, as one stand-alone page."""
+"""Reports of analysed runs, as JSON, as text for a terminal, and as one stand-alone HTML page."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from holter.attempts.config_diff import list_changes, list_settings
 from holter.attempts.goodput import Goodput
-from holter.flops.throughput import RunThroughput
+from holter.detectors.communication import compare_collectives
+from holter.flops.throughput import RunThroughput, throughput_json
+from holter.json_values import plain
 from holter.types import Diagnostic, Finding, RunData, Unreadable
 
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """One run as it was read, what was found in it, and what is to be said of how it is set up.
+    """One run as it was read, its findings, and the diagnostics of its launches.
 
-    `path` is as the user gave it. `throughput` and `spent` tell of its speed; None: not looked at, or
-    no clock.
+    `path` is as the user gave it. `throughput` and `goodput` are None where they were not computed, or
+    where the run has no wall times.
     """
 
     path: str
@@ -25,18 +29,39 @@ class Report:
     points: int
     data: RunData
     findings: Sequence[Finding]
-    remarks: Sequence[Diagnostic] = ()
+    diagnostics: Sequence[Diagnostic] = ()
     throughput: RunThroughput | None = None
-    spent: Goodput | None = None
+    goodput: Goodput | None = None
     unreadable: Sequence[Unreadable] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """The report in the words of the findings contract (docs/findings.md)."""
+        """The report in the form of docs/findings.md."""
         return {
             "path": self.path,
             "run": self.run,
             "attempts": self.attempts,
             "points": self.points,
             "findings": [finding.as_json() for finding in self.findings],
-            "remarks": [remark.as_json() for remark in self.remarks],
+            "remarks": [diagnostic.as_json() for diagnostic in self.diagnostics],
         }
+
+    def as_full_json(self) -> dict[str, Any]:
+        """The same with configuration, throughput, collectives, and the locations that could not be read."""
+        config = self.data.config
+        return {
+            **self.as_json(),
+            "config": list_settings(config),
+            "config_changes": list_changes(config),
+            "throughput": self.throughput and throughput_json(self.throughput),
+            "spent": self.goodput and self.goodput.as_json(),
+            "collectives": compare_collectives(self.data).as_json(),
+            "unreadable": [
+                {"file": each.source, "place": each.location, "reason": each.reason}
+                for each in self.unreadable
+            ],
+        }
+
+
+def dump_json(value: Any, *, indent: int | None = None) -> str:
+    """Strict JSON: NaN and infinities are the strings that REST uses."""
+    return json.dumps(plain(value), ensure_ascii=False, allow_nan=False, indent=indent)

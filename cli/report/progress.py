@@ -1,4 +1,4 @@
-"""How far something long has come, for who watches a terminal; others are not told."""
+"""A progress line for long commands, shown only in a terminal."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 @contextmanager
 def progress(what: str, unit: str = "") -> Iterator[Callable[..., None]]:
-    """A line on the terminal while the context lasts.
+    """Show a progress line on standard error while the context is active.
 
-    Call what it yields with how much is done in all, and with other words for `what` where it is that now.
+    Yields a function to be called with the amount done so far, and a new description where `what` changes.
     """
     done = [TextColumn("{task.completed:,.0f} " + unit)] if unit else []
     columns = (TextColumn("{task.description}"), BarColumn(), *done, TimeElapsedColumn())
     console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty()) as shown:
-        task = shown.add_task(what, total=None)
-        yield lambda done, now=what: shown.update(task, completed=done, description=now)
+    with Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty()) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, description=what: bar.update(task, completed=done, description=description)

@@ -1,4 +1,4 @@
-"""A run's throughput and how its time was spent, in words: what it reports, and Holter's own."""
+"""A run's throughput and how its time was spent, as text: the values it reports, and Holter's own."""
 
 from __future__ import annotations
 
@@ -15,32 +15,33 @@ from holter.flops.reported import ReportedFigure
 from holter.flops.throughput import RunThroughput, describe_formula
 from holter.types import RunData
 
-SPENT = {
+TIME_USE_LABELS = {
     TimeUse.FORWARD: "forward",
     TimeUse.SLOW: "below own best",
     TimeUse.SUPERSEDED: "done again later",
     TimeUse.RESTARTS: "restarts",
     TimeUse.STALLED: "stalled",
 }
-"""What time went into, in the words of the pages."""
-_LACKING = 3
-_SHORTEST = 60_000_000
-"""Microseconds of a run from which on its time is worth an account: sooner it all is start-up."""
-_WORTH = 0.0005
-"""A share of the time that is worth a word."""
+"""How time was spent, in the words of the pages."""
+_MAX_MISSING = 3
+"""Missing inputs of Holter's own MFU that are listed."""
+_MIN_MICROSECONDS = 60_000_000
+"""Runs shorter than this have no line about goodput: their time is mostly start-up."""
+_MIN_SHARE = 0.0005
+"""Smaller shares of the time are left out."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
-    """One thing said: what it is, its figures, and by which formula or from what."""
+class ThroughputLine:
+    """One line about throughput: its name, its figures as text, and their formula or source."""
 
     name: str
-    said: str
+    text: str
     source: str = ""
 
 
-def spent_in(run: RunData) -> Goodput | None:
-    """How a run's wall time was spent, by the series logged most; None without a clock."""
+def measure_run_goodput(run: RunData) -> Goodput | None:
+    """How a run's wall time was spent, by the series logged most often; None without wall times."""
     clock = clock_series({key: len(series) for key, series in run.series.items()})
     if clock is None:
         return None
@@ -50,87 +51,87 @@ def spent_in(run: RunData) -> Goodput | None:
     return measure_goodput(series, attempt_spans(series), work)
 
 
-def lines(found: RunThroughput, spent: Goodput | None) -> Iterator[Line]:
-    """What is to be said of a run's speed, the most important first."""
-    own = found.own
-    yield from _own(own)
-    for one in found.reported:
-        if one.level is not None:
-            yield Line(name="reported", said=f"{one.series.key} {_figures(one)}", source=_source(one, own))
-    if found.has_content and own.missing and (found.reported or own.launch.shape is not None):
-        more = len(own.missing) - _LACKING
+def describe_throughput(throughput: RunThroughput, goodput: Goodput | None) -> Iterator[ThroughputLine]:
+    """The lines about a run's throughput, the most important first."""
+    own = throughput.own
+    yield from _describe_own(own)
+    for reported in throughput.reported:
+        if reported.level is not None:
+            text = f"{reported.series.key} {_format_reported(reported)}"
+            yield ThroughputLine(name="reported", text=text, source=_source(reported, own))
+    if throughput.has_content and own.missing and (throughput.reported or own.launch.shape is not None):
+        more = len(own.missing) - _MAX_MISSING
         rest = f", and {more} more" if more > 0 else ""
-        named = [word.split(" (")[0] for word in own.missing[:_LACKING]]
-        yield Line(name="own MFU", said=f"needs {', '.join(named)}{rest}, which no log says")
-    if spent is not None and spent.total >= _SHORTEST:
-        yield Line(name="goodput", said=in_words(spent))
+        names = [description.split(" (")[0] for description in own.missing[:_MAX_MISSING]]
+        yield ThroughputLine(name="own MFU", text=f"not in the logs: {', '.join(names)}{rest}")
+    if goodput is not None and goodput.total >= _MIN_MICROSECONDS:
+        yield ThroughputLine(name="goodput", text=describe_goodput(goodput))
 
 
-def in_words(spent: Goodput) -> str:
+def describe_goodput(goodput: Goodput) -> str:
     """`93.1% of 4 h 10 min; 4.2% below own best (11 min), 2.7% restarts (7 min)`."""
     rest = [
-        f"{spent.share(what):.1%} {SPENT[what]} ({duration(spent.seconds(what))})"
-        for what in TimeUse
-        if what is not TimeUse.FORWARD and spent.share(what) >= _WORTH
+        f"{goodput.share(use):.1%} {TIME_USE_LABELS[use]} ({duration(goodput.seconds(use))})"
+        for use in TimeUse
+        if use is not TimeUse.FORWARD and goodput.share(use) >= _MIN_SHARE
     ]
-    whole = f"{spent.share(TimeUse.FORWARD):.1%} of {duration(spent.total / 1e6)}"
-    return f"{whole}; {', '.join(rest)}" if rest else whole
+    forward = f"{goodput.share(TimeUse.FORWARD):.1%} of {duration(goodput.total / 1e6)}"
+    return f"{forward}; {', '.join(rest)}" if rest else forward
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class GoodputPart:
     """One part of the bar that shows how the time was spent."""
 
-    what: str
+    use: str
     share: float
     title: str
 
 
-def parts(spent: Goodput) -> list[Part]:
-    """The parts of the bar, those that can be seen."""
+def goodput_parts(goodput: Goodput) -> list[GoodputPart]:
+    """The parts of the bar that are wide enough to be seen."""
     return [
-        Part(
-            what=what.value,
-            share=round(spent.share(what), 5),
-            title=f"{SPENT[what]}: {duration(spent.seconds(what))}, {spent.share(what):.1%}",
+        GoodputPart(
+            use=use.value,
+            share=round(goodput.share(use), 5),
+            title=f"{TIME_USE_LABELS[use]}: {duration(goodput.seconds(use))}, {goodput.share(use):.1%}",
         )
-        for what in TimeUse
-        if spent.share(what) >= _WORTH
+        for use in TimeUse
+        if goodput.share(use) >= _MIN_SHARE
     ]
 
 
-def _own(own: OwnThroughput) -> Iterator[Line]:
+def _describe_own(own: OwnThroughput) -> Iterator[ThroughputLine]:
     tflops, mfu, hfu = (own.level(values) for values in (own.tflops, own.mfu, own.hfu))
     if tflops is None:
         return
     device = own.launch.device
     source = f"Holter's formula, from {own.series.key}" if own.series is not None else ""
     if mfu is None or device.peak is None:
-        yield Line(
-            name="TFLOPS", said=f"{figure(tflops.newest)} a device{_at_best(tflops, '')}", source=source
-        )
+        text = f"{figure(tflops.newest)} per device{_format_best(tflops, '')}"
+        yield ThroughputLine(name="TFLOPS", text=text, source=source)
         return
     assumed = ", assumed" if device.precision_assumed else ""
-    repeated = f"; HFU {hfu.newest:.1%}" if hfu is not None and hfu.newest > mfu.newest * 1.001 else ""
+    hardware = f"; HFU {hfu.newest:.1%}" if hfu is not None and hfu.newest > mfu.newest * 1.001 else ""
     peak = f"{device.peak.tflops:,.4g} TFLOPS {device.precision}{assumed}, {device.peak.device}"
-    said = f"{mfu.newest:.1%}{_at_best(mfu, '%')}{repeated}: {figure(tflops.newest)} of {peak}"
-    yield Line(name="MFU", said=said, source=source)
+    text = f"{mfu.newest:.1%}{_format_best(mfu, '%')}{hardware}: {figure(tflops.newest)} of {peak}"
+    yield ThroughputLine(name="MFU", text=text, source=source)
 
 
-def _figures(one: ReportedFigure) -> str:
-    assert one.level is not None
-    if one.quantity is ReportedQuantity.MFU:
-        return f"{one.level.newest:.1%}{_at_best(one.level, '%')}"
-    return f"{figure(one.level.newest)} TFLOPS{_at_best(one.level, '')}"
+def _format_reported(reported: ReportedFigure) -> str:
+    assert reported.level is not None
+    if reported.quantity is ReportedQuantity.MFU:
+        return f"{reported.level.newest:.1%}{_format_best(reported.level, '%')}"
+    return f"{figure(reported.level.newest)} TFLOPS{_format_best(reported.level, '')}"
 
 
-def _at_best(level: CurveLevel, unit: str) -> str:
-    """The best, where it is more than what is now."""
+def _format_best(level: CurveLevel, unit: str) -> str:
+    """The best value, where it is above the newest."""
     if level.best <= level.newest * 1.01:
         return ""
     return f" (at best {level.best:.1%})" if unit else f" (at best {figure(level.best)})"
 
 
-def _source(one: ReportedFigure, own: OwnThroughput) -> str:
-    framework = f"{one.framework.name}: " if one.framework is not None else ""
-    return f"{framework}{describe_formula(one, own)}"
+def _source(reported: ReportedFigure, own: OwnThroughput) -> str:
+    framework = f"{reported.framework.name}: " if reported.framework is not None else ""
+    return f"{framework}{describe_formula(reported, own)}"

@@ -1,4 +1,4 @@
-"""Reports for the terminal: a sentence per run, its findings as a table with small pictures."""
+"""Reports for the terminal: a headline per run, and its findings with small curves."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from holter.cli.report import Report
-from holter.cli.report.collectives import told
-from holter.cli.report.speed import lines
+from holter.cli.report.collectives import describe_collectives
+from holter.cli.report.speed import describe_throughput
 from holter.cli.report.words import describe_position, group_diagnostics, headline, kind_title, severity_sign
 from holter.curves import around, series_of
 from holter.detectors.communication import compare_collectives
@@ -21,87 +21,90 @@ from holter.roles import Role, role_of
 from holter.types import Finding, Kind, RunData, Severity
 
 _STYLE = {Severity.CRITICAL: "bold red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
-_PICTURE = 28
-_HEAD = 48
-"""Columns before the picture, so that pictures stand below each other."""
-_WIDEST = 100
+_PICTURE_WIDTH = 28
+_HEAD_WIDTH = 48
+"""Columns before the picture, so that pictures are aligned."""
+_MAX_WIDTH = 100
 
 
 def write(reports: Sequence[Report], console: Console) -> None:
-    """Every run in turn, then how many need a look."""
-    if console.width > _WIDEST:
-        console.width = _WIDEST
+    """Print every run in turn, then the number of runs with problems."""
+    if console.width > _MAX_WIDTH:
+        console.width = _MAX_WIDTH
     for report in reports:
         console.print(_run(report))
     if len(reports) > 1:
-        troubled = sum(
-            any(finding.severity is not Severity.INFO for finding in one.findings) for one in reports
+        count = sum(
+            any(finding.severity is not Severity.INFO for finding in report.findings) for report in reports
         )
-        console.print(f"{troubled} of {len(reports)} runs {verb(troubled, 'needs', 'need')} a look.")
+        console.print(f"{count} of {len(reports)} runs {verb(count, 'needs', 'need')} attention.")
 
 
 def _run(report: Report) -> RenderableType:
     head = Text.assemble(
         (report.run, "bold"),
         "  ",
-        (headline(report), "" if report.findings or report.remarks else "green" if report.points else "dim"),
+        (
+            headline(report),
+            "" if report.findings or report.diagnostics else "green" if report.points else "dim",
+        ),
     )
     findings = (_finding(report.data, finding) for finding in report.findings)
-    return Group(head, *_speed(report), *findings, *_collectives(report), *_setup(report), "")
+    return Group(head, *_throughput(report), *findings, *_collectives(report), *_diagnostics(report), "")
 
 
-def _speed(report: Report) -> Iterator[RenderableType]:
-    """A line each on MFU, on what is reported, and on how the time was spent."""
+def _throughput(report: Report) -> Iterator[RenderableType]:
+    """A line each on MFU, on reported throughput, and on how the time was spent."""
     if report.throughput is None:
         return
     table = Table.grid(padding=(0, 2))
-    for line in lines(report.throughput, report.spent):
+    for line in describe_throughput(report.throughput, report.goodput):
         source = f"  {line.source}" if line.source else ""
-        table.add_row(Text(line.name, style="dim"), Text.assemble(line.said, (source, "dim")))
+        table.add_row(Text(line.name, style="dim"), Text.assemble(line.text, (source, "dim")))
     if table.row_count:
         yield Padding(table, (0, 0, 0, 2))
 
 
 def _collectives(report: Report) -> Iterator[RenderableType]:
-    """What logs of collectives tell, a line each."""
-    lines_ = list(told(compare_collectives(report.data)))
-    if not lines_:
+    """The lines about collectives."""
+    rows = list(describe_collectives(compare_collectives(report.data)))
+    if not rows:
         return
     yield ""
-    yield Padding(Text("Collectives", style="bold"), (0, 0, 0, 2))
-    for name, said in lines_:
-        yield Padding(Text.assemble((f"{name:>9}  ", "dim"), said), (0, 0, 0, 2))
+    yield Padding(Text("Communication", style="bold"), (0, 0, 0, 2))
+    for name, text in rows:
+        yield Padding(Text.assemble((f"{name:>9}  ", "dim"), text), (0, 0, 0, 2))
 
 
-def _setup(report: Report) -> Iterator[RenderableType]:
-    """What is to be said of how the launches are set up."""
-    if not report.remarks:
+def _diagnostics(report: Report) -> Iterator[RenderableType]:
+    """The diagnostics of the launches, with their advice."""
+    if not report.diagnostics:
         return
     yield ""
-    yield Padding(Text("Set-up", style="bold"), (0, 0, 0, 2))
-    for remark, where in group_diagnostics(report.remarks, several=report.attempts > 1):
-        style = _STYLE[remark.severity]
+    yield Padding(Text("Launch checks", style="bold"), (0, 0, 0, 2))
+    for diagnostic, scope in group_diagnostics(report.diagnostics, several=report.attempts > 1):
+        style = _STYLE[diagnostic.severity]
         table = Table.grid(padding=(0, 1))
         table.add_row(
-            Text(severity_sign(remark), style),
-            Text.assemble((remark.summary, style), (f"  {where}".rstrip(), "dim")),
+            Text(severity_sign(diagnostic), style),
+            Text.assemble((diagnostic.summary, style), (f"  {scope}".rstrip(), "dim")),
         )
-        table.add_row("", Text(remark.advice, style="dim"))
+        table.add_row("", Text(diagnostic.advice, style="dim"))
         yield Padding(table, (0, 0, 0, 4))
 
 
 def _finding(run: RunData, finding: Finding) -> RenderableType:
-    """A line of kind, place and picture; below it the sentence, and what to do."""
+    """A line with kind, position and picture; below it the summary and the advice."""
     style = _STYLE[finding.severity]
     line = Text.assemble(
         (f"{severity_sign(finding)} {kind_title(finding)}", style), "  ", (describe_position(finding), "dim")
     )
     below: list[RenderableType] = [Text(finding.summary), Text(finding.advice, style="dim")]
     picture = _picture(run, finding, style)
-    if picture is not None and line.cell_len > _HEAD - 2:
+    if picture is not None and line.cell_len > _HEAD_WIDTH - 2:
         below.insert(0, picture)
     elif picture is not None:
-        line.append(" " * (_HEAD - line.cell_len))
+        line.append(" " * (_HEAD_WIDTH - line.cell_len))
         line.append_text(picture)
     return Group("", Padding(line, (0, 0, 0, 2)), Padding(Group(*below), (0, 0, 0, 4)))
 
@@ -115,10 +118,10 @@ def _picture(run: RunData, finding: Finding, style: str) -> Text | None:
     if len(steps) < 2:
         return None
     spiky = role_of(series.key) in (Role.LOSS, Role.DATASET_LOSS, Role.GRAD_NORM)
-    picture = Text(sparkline(steps, values, _PICTURE, extremes=spiky), style="dim")
+    picture = Text(sparkline(steps, values, _PICTURE_WIDTH, extremes=spiky), style="dim")
     span = max(float(steps.max() - steps.min()), 1.0)
     end = finding.end_step if finding.end_step is not None else steps.max()
-    first = int((finding.start_step - steps.min()) / span * (_PICTURE - 1))
-    last = int((end - steps.min()) / span * (_PICTURE - 1))
-    picture.stylize(style, max(first, 0), min(last, _PICTURE - 1) + 1)
+    first = int((finding.start_step - steps.min()) / span * (_PICTURE_WIDTH - 1))
+    last = int((end - steps.min()) / span * (_PICTURE_WIDTH - 1))
+    picture.stylize(style, max(first, 0), min(last, _PICTURE_WIDTH - 1) + 1)
     return picture

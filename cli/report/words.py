@@ -1,4 +1,4 @@
-"""Texts that several kinds of reports share: severity signs, titles, positions, headlines."""
+"""Text that several report formats share: severity signs, titles, positions, headlines."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def headline(report: Report) -> str:
 
 def _count_diagnostics(report: Report) -> str:
     """The number of diagnostics that are not for information only."""
-    serious = [each for each in report.remarks if each.severity is not Severity.INFO]
+    serious = [each for each in report.diagnostics if each.severity is not Severity.INFO]
     count = len(group_diagnostics(serious, several=report.attempts > 1))
     return f", {counted(count, 'launch diagnostic')}" if count else ""
 

@@ -1,4 +1,4 @@
-"""`holter demo`, as `make demo` runs it: the real server, real event files, everything known is found."""
+"""`holter demo`, as `make demo` runs it: real server, real event files, every known event detected."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def demo(*arguments: str) -> subprocess.Popen[str]:
 @pytest.fixture
 def live(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     process = demo(
-        "--seconds", "8", "--run", "slower-after-restart", "--data-dir", str(tmp_path), "--port", "0"
+        "--seconds", "20", "--run", "slower-after-restart", "--data-dir", str(tmp_path), "--port", "0"
     )
     yield process
     if process.poll() is None:
@@ -43,16 +43,16 @@ def live(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     process.communicate()
 
 
-def test_once_replays_everything_and_finds_what_is_known() -> None:
+def test_once_replays_everything_and_detects_every_known_event() -> None:
     process = demo("--once", "--port", "0")
-    said, _ = process.communicate(timeout=120)
-    assert process.returncode == 0, said
-    assert "MISSED" not in said
-    assert f"{sum(run.points for run in load_runs())} points stored and analysed" in said
-    assert said.count("throughput_regression at step 1531") == 1
+    output, _ = process.communicate(timeout=120)
+    assert process.returncode == 0, output
+    assert "MISSED" not in output
+    assert f"{sum(run.points for run in load_runs())} points stored and analysed" in output
+    assert output.count("throughput_regression at step 1531") == 1
 
 
-def test_live_it_tells_an_incident_while_the_run_goes_on_and_stays_up_until_it_is_stopped(
+def test_live_replay_prints_an_incident_and_runs_until_it_is_stopped(
     live: subprocess.Popen[str],
 ) -> None:
     assert live.stdout is not None
@@ -61,25 +61,25 @@ def test_live_it_tells_an_incident_while_the_run_goes_on_and_stays_up_until_it_i
         lines.append(line)
         if "The replay is over" in line:
             break
-    said = "".join(lines)
-    address = re.search(r"http://127\.0\.0\.1:\d+", said)
+    output = "".join(lines)
+    address = re.search(r"http://127\.0\.0\.1:\d+", output)
     assert address is not None
-    assert said.index("critical: throughput regression") < said.index("points  known")
-    with urllib.request.urlopen(f"{address[0]}/api/v1/runs", timeout=10) as answer:
+    assert output.index("critical: throughput regression") < output.index("points  known")
+    with urllib.request.urlopen(f"{address[0]}/api/v1/runs", timeout=60) as answer:
         assert b"slower-after-restart" in answer.read()
     live.send_signal(signal.SIGINT)
-    assert live.wait(30) == 0
+    assert live.wait(60) == 0
     port = int(address[0].rpartition(":")[2])
     with socket.socket() as probe:
-        assert probe.connect_ex(("127.0.0.1", port)) != 0, "the server has outlived the demo"
+        assert probe.connect_ex(("127.0.0.1", port)) != 0, "the server is still running after the demo"
 
 
-def test_an_unknown_run_is_refused_with_the_names_there_are() -> None:
+def test_an_unknown_run_is_refused_with_the_known_names() -> None:
     process = demo("--once", "--run", "nonsense")
-    said, _ = process.communicate(timeout=30)
+    output, _ = process.communicate(timeout=60)
     assert process.returncode == 2
-    assert "nonsense" in said
-    assert "goes-nan" in said
+    assert "nonsense" in output
+    assert "goes-nan" in output
 
 
 def test_the_replayed_files_hold_every_point_of_every_attempt(tmp_path: Path) -> None:
@@ -87,13 +87,13 @@ def test_the_replayed_files_hold_every_point_of_every_attempt(tmp_path: Path) ->
     write_at_once(runs, tmp_path, seconds=100)
     for run in runs:
         read = read_run(tmp_path / run.name)
-        assert (read.points, read.attempts, read.unreadable) == (run.points, len(run.launches), [])
+        assert (read.points, read.attempts, read.unreadable) == (run.points, len(run.attempts), [])
         for series in read.data.series.values():
-            logged = np.concatenate([launch.columns[series.key.metric] for launch in run.launches])
+            logged = np.concatenate([attempt.columns[series.key.metric] for attempt in run.attempts])
             assert np.array_equal(series.value, np.float32(logged), equal_nan=True)
 
 
-def test_a_replay_writes_only_what_is_due_and_moves_its_wall_times(tmp_path: Path) -> None:
+def test_a_replay_writes_only_rows_that_are_due_and_shifts_their_wall_times(tmp_path: Path) -> None:
     [run] = load_runs(["goes-nan"])
     begin = time.time()
     replay = RunReplay(run, tmp_path, begin=begin, seconds=100)
@@ -103,13 +103,13 @@ def test_a_replay_writes_only_what_is_due_and_moves_its_wall_times(tmp_path: Pat
     assert not replay.over
     replay.write(begin + 101)
     assert replay.over
-    assert len(list((tmp_path / run.name).iterdir())) == len(run.launches)
+    assert len(list((tmp_path / run.name).iterdir())) == len(run.attempts)
     times = np.concatenate([series.time for series in read_run(tmp_path / run.name).data.series.values()])
     assert begin - 1 <= times.min() <= times.max() <= begin + 101
 
 
 def incident(**changes: Any) -> dict[str, Any]:
-    standing = {
+    identity = {
         "id": 1,
         "run": "a",
         "kind": "spike_fast",
@@ -117,21 +117,21 @@ def incident(**changes: Any) -> dict[str, Any]:
         "start_step": 101,
         "detected_step": 103,
     }
-    words = {"severity": "warning", "state": "open", "summary": "Loss rose.", "opened_at": 1.0}
-    return {**standing, **words, **changes}
+    status = {"severity": "warning", "state": "open", "summary": "Loss rose.", "opened_at": 1.0}
+    return {**identity, **status, **changes}
 
 
 @pytest.fixture
 def run() -> RecordedRun:
-    [launch] = load_runs(["fast-spikes"])[0].launches
+    [attempt] = load_runs(["fast-spikes"])[0].attempts
     event = KnownEvent(kind="spike_fast", attempt=0, start_step=100)
-    return RecordedRun(name="a", story="", points=10, launches=(launch,), events=(event,))
+    return RecordedRun(name="a", description="", points=10, attempts=(attempt,), events=(event,))
 
 
 @pytest.mark.parametrize(
-    ("found", "complete", "word"),
+    ("incidents", "complete", "text"),
     [
-        ([incident()], True, "at step 101, seen after 3 steps"),
+        ([incident()], True, "at step 101, after 3 steps"),
         ([incident(start_step=200)], False, "MISSED"),
         ([incident(kind="spike_slow")], False, "MISSED"),
         ([incident(attempt=1)], False, "MISSED"),
@@ -139,25 +139,25 @@ def run() -> RecordedRun:
         ([incident(), incident(id=2, start_step=110)], True, "also spike_fast at step 110"),
     ],
 )
-def test_a_verdict_holds_what_was_found_against_what_is_known(
-    run: RecordedRun, found: list[dict[str, Any]], complete: bool, word: str
+def test_a_comparison_matches_incidents_to_known_events(
+    run: RecordedRun, incidents: list[dict[str, Any]], complete: bool, text: str
 ) -> None:
-    verdict = compare_run(run, {"points": 10, "attempts": 1}, found)
-    assert verdict.complete is complete
-    assert word in "\n".join(comparison_table([verdict]))
+    comparison = compare_run(run, {"points": 10, "attempts": 1}, incidents)
+    assert comparison.complete is complete
+    assert text in "\n".join(comparison_table([comparison]))
 
 
 @pytest.mark.parametrize("stored", [{"points": 9, "attempts": 1}, {"points": 10, "attempts": 2}, {}])
-def test_missing_points_and_wrong_attempts_are_no_success(run: RecordedRun, stored: dict[str, int]) -> None:
-    verdict = compare_run(run, stored, [incident()])
-    assert not verdict.complete
-    assert re.search("MISSING|WRONG", "\n".join(comparison_table([verdict])))
+def test_missing_points_and_wrong_attempts_are_reported(run: RecordedRun, stored: dict[str, int]) -> None:
+    comparison = compare_run(run, stored, [incident()])
+    assert not comparison.complete
+    assert re.search("MISSING|WRONG", "\n".join(comparison_table([comparison])))
 
 
-def test_the_narrator_tells_each_change_once() -> None:
+def test_the_narrator_describes_each_change_once() -> None:
     narrator = Narrator()
-    told = [
-        list(narrator.news([incident(**changes)], now))
+    described = [
+        list(narrator.describe_changes([incident(**changes)], now))
         for now, changes in enumerate(
             (
                 {},
@@ -167,19 +167,25 @@ def test_the_narrator_tells_each_change_once() -> None:
             )
         )
     ]
-    assert [len(lines) for lines in told] == [1, 0, 1, 1]
-    assert "warning: spike fast" in told[0][0]
-    assert "now spike slow" in told[2][0]
-    assert "recovered" in told[3][0]
+    assert [len(lines) for lines in described] == [1, 0, 1, 1]
+    assert "warning: spike fast" in described[0][0]
+    assert "now spike slow" in described[2][0]
+    assert "recovered" in described[3][0]
 
 
-def test_a_recovery_is_told_once_it_has_lasted() -> None:
+def test_a_recovery_is_described_once_it_has_lasted() -> None:
     narrator = Narrator()
-    over = {"state": "recovered", "recovered_at": 10.0}
-    turns = [(0.0, {}), (10.5, over), (12.0, {}), (20.5, over | {"recovered_at": 20.0}), (25.5, over)]
-    told = [list(narrator.news([incident(**changes)], now)) for now, changes in turns]
-    assert [len(lines) for lines in told] == [1, 0, 0, 0, 1]
+    recovered = {"state": "recovered", "recovered_at": 10.0}
+    turns = [
+        (0.0, {}),
+        (10.5, recovered),
+        (12.0, {}),
+        (20.5, recovered | {"recovered_at": 20.0}),
+        (25.5, recovered),
+    ]
+    described = [list(narrator.describe_changes([incident(**changes)], now)) for now, changes in turns]
+    assert [len(lines) for lines in described] == [1, 0, 0, 0, 1]
 
 
-def test_the_demos_data_are_small() -> None:
+def test_the_data_of_the_demo_are_small() -> None:
     assert sum(path.stat().st_size for path in DATA.rglob("*") if path.is_file()) < 3_000_000
