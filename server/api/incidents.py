@@ -35,7 +35,7 @@ class Action(BaseModel):
     """An action on an incident. `by`: the person, by default the user who is logged in."""
 
     model_config = ConfigDict(extra="forbid")
-    by: str | None = Field(default=None, min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")
+    by: str | None = Field(default=None, min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f-\x9f]+$")
 
 
 class ActionWithText(Action):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-_NAME = {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[^\\x00-\\x1f\\x7f]+$"}
+_NAME = {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[^\\x00-\\x1f\\x7f-\\x9f]+$"}
 _LONG_NAME = {**_NAME, "maxLength": 500}
 _STEP = {"type": "integer", "minimum": -(2**53), "maximum": 2**53}
 _TIME = {

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from holter.server.import_export.export import FORMAT, require_pyarrow
 from holter.server.import_export.json_reader import POINTS_PER_READ, error_location, read_json, read_lines
 from holter.server.import_export.long_table import PointRows, parse_key
+from holter.server.import_export.text_writer import text_of_cell
 from holter.types import SeriesKey
 
 _PARQUET, _ARROW = b"PAR1", b"ARRO"

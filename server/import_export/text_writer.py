@@ -53,8 +53,8 @@ def _csv_prefix(key: SeriesKey) -> bytes:
     text = io.StringIO()
     labels = json.dumps(dict(key.labels), ensure_ascii=False) if key.labels else ""
     cells = (spreadsheet_cell(key.metric), spreadsheet_cell(labels))
-    csv.writer(text, lineterminator="").writerow(cells)
-    return text.getvalue().encode()
+    csv.writer(text, lineterminator="\r\n").writerow(cells)  # quotes cells with either of these characters
+    return text.getvalue().removesuffix("\r\n").encode()
 
 
 def _json_numbers(column: Sequence[Any]) -> list[bytes]:

@@ -20,13 +20,23 @@ from holter.server.ingest_http.json_body import (
     LayoutCache,
     parse_json,
 )
-from holter.types import NO_CONFIG, Batch, Config, ConfigKey, Delivery, DenseColumns, SeriesKey, labels_of
+from holter.types import (
+    NO_CONFIG,
+    Batch,
+    Config,
+    ConfigKey,
+    Delivery,
+    DenseColumns,
+    Labels,
+    SeriesKey,
+    labels_of,
+)
 
 MAX_NAME_LENGTH = 200
 MAX_LONG_NAME_LENGTH = 500
 MAX_WRITER_LENGTH = 1000
 MAX_TIME = 1e11  # the year 5138 in seconds: milliseconds are beyond it
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 def delivery_from_json(body: bytes, layouts: LayoutCache) -> Delivery:
@@ -59,7 +69,7 @@ def _build_delivery(header: BodyHeader, batch: Batch, path: FieldPath, layouts: 
     layout = batch.columns.layout if isinstance(batch.columns, DenseColumns) else None
     is_valid = layout is not None and layouts.is_valid(layout)
     keys = layout.keys if layout is not None else [column.key for column in batch.columns]
-    series = () if is_valid else _check_series(keys, path)
+    series = () if is_valid else _check_series(keys, path, labels_of(header.labels))
     if problems := [*_check_names(header), *series, *_check_rows(batch, path, header)]:
         raise BodyError(problems)
     if layout is not None and not is_valid:
@@ -103,6 +113,15 @@ def _check_names(header: BodyHeader) -> Iterator[FieldProblem]:
         yield from _check_name(("writer",), header.writer, MAX_WRITER_LENGTH)
     if header.batch_id is not None:
         yield from _check_name(("batch_id",), header.batch_id, MAX_NAME_LENGTH)
+    yield from _check_labels(("labels",), labels_of(header.labels))
+    for index, setting in enumerate(header.settings):
+        yield from _check_labels(("settings", index, "labels"), labels_of(setting.labels))
+
+
+def _check_labels(path: FieldPath, labels: Labels) -> Iterator[FieldProblem]:
+    for name, value in labels:
+        yield from _check_name((*path, name), name, MAX_NAME_LENGTH)
+        yield from _check_name((*path, name), value, MAX_NAME_LENGTH)
 
 
 def _check_name(path: FieldPath, name: str, limit: int) -> Iterator[FieldProblem]:
@@ -110,15 +129,16 @@ def _check_name(path: FieldPath, name: str, limit: int) -> Iterator[FieldProblem
         yield path, f"expected 1 to {limit} characters, none of them control characters"
 
 
-def _check_series(keys: Sequence[SeriesKey], path: FieldPath) -> Iterator[FieldProblem]:
+def _check_series(keys: Sequence[SeriesKey], path: FieldPath, common: Labels) -> Iterator[FieldProblem]:
+    """The problems of series; the labels `common` to all of them are checked elsewhere."""
     if not any(key.labels for key in keys) and _are_valid_names([key.metric for key in keys]):
         return
     seen: set[SeriesKey] = set()
     for key in keys:
         yield from _check_name((*path, key.metric), key.metric, MAX_LONG_NAME_LENGTH)
-        for name, value in key.labels:
-            yield from _check_name(("labels", name), name, MAX_NAME_LENGTH)
-            yield from _check_name(("labels", name), value, MAX_NAME_LENGTH)
+        if key.labels != common:
+            own = tuple(label for label in key.labels if label not in common)
+            yield from _check_labels(("labels",), own)
         if key in seen:
             yield (*path, key.metric), f"expected the series {key} once"
         seen.add(key)

@@ -112,6 +112,27 @@ def test_both_json_forms_and_msgpack_decode_to_the_same_batch(rows: list[tuple[A
             ("labels", "rank"),
             "null",
         ),
+        (
+            body(columns={"step": [1], "a": [1]}, labels={"host": "n\x1b[2J"}),
+            ("labels", "host"),
+            "control characters",
+        ),
+        (
+            body(columns={"step": [1], "a": [1]}, labels={"ho\nst": "n"}),
+            ("labels", "ho\nst"),
+            "control characters",
+        ),
+        (
+            body(points=[{"step": 1, "values": {"loss": 1}}], labels={"host": "\x9b2J"}),
+            ("labels", "host"),
+            "control characters",
+        ),
+        (body(finished=True, labels={"host": "a\r\nb"}), ("labels", "host"), "control characters"),
+        (
+            body(settings=[{"name": "lr", "value": 1, "labels": {"host": "\x07"}}]),
+            ("settings", 0, "labels", "host"),
+            "control characters",
+        ),
         (body(points=[{"step": 1, "values": {"loss": 1}}], colour="red"), (), "`colour`"),
         (body(points=[{"step": 1, "values": {"loss": 1}}], run=""), ("run",), "1 to 500"),
         (body(points=[{"step": 1, "values": {"loss": 1}}], batch_id="x" * 201), ("batch_id",), "1 to 200"),
@@ -146,6 +167,11 @@ def test_a_batch_without_an_id_is_given_one() -> None:
     [
         ({"steps": b"1234567"}, ("steps",)),
         ({"times": b"\0" * 8}, ("columns", "time")),
+        ({"labels": {"host": "a\x1b"}}, ("labels", "host")),
+        (
+            {"columns": [{"metric": "x", "values": b"\0" * 16, "labels": {"host": "\x7f"}}]},
+            ("labels", "host"),
+        ),
         ({"columns": [{"metric": "loss", "values": b"\0" * 8}]}, ("columns", 0, "values")),
         ({"columns": [{"metric": "x", "values": b"\0" * 8, "rows": b"\xff" * 8}]}, ("columns", 0, "rows")),
         ({"columns": [{"metric": "x", "values": b"\0" * 16}] * 2}, ("columns", "x")),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Iterator
 from itertools import count
@@ -31,6 +32,7 @@ from holter.server.maintenance.downsampling import downsample_run
 from holter.server.maintenance.horizon import load_horizon
 from holter.server.models import PlannedEventRow, RunRecord
 from holter.server.store import Store
+from holter.types import SeriesKey
 from tests.support.exported_runs import COMPLETE, import_into, odd_run, random_batches, write_export
 from tests.support.servers import Printed
 from tests.support.stored_runs import (
@@ -323,6 +325,38 @@ def test_exports_are_read_by_other_programs_as_they_are(sqlite_engine: Engine, t
         assert loss["step"].tolist() == expected.step.tolist()
         assert np.array_equal(loss["value"].astype(float), expected.value, equal_nan=True)
         assert loss["superseded"].astype(bool).sum() == 600  # attempt 7 went back behind them
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "=1+1",
+        "+1",
+        "-2",
+        "@SUM(A1)",
+        "\t=1",
+        "\r=1",
+        "\uff1d1",
+        "'=1",
+        "''=1",
+        "'a",
+        "a=1",
+        '=HYPERLINK("http://h")',
+    ],
+)
+def test_names_in_csv_exports_are_no_formulas_and_come_back(
+    sqlite_engine: Engine, other: Engine, name: str, tmp_path: Path
+) -> None:
+    key, value = SeriesKey(name, (("=a", "=1+1"),)), np.array([-1.5])
+    with running_store(sqlite_engine) as store:
+        run_id = store.accept(delivery(np.array([-3]), {key: value}, batch_id="0")).run_id
+    file = write_export(sqlite_engine, run_id, "csv", tmp_path / "a.csv")
+    with file.open(newline="", encoding="utf-8") as lines:
+        [_, cells] = csv.reader(lines)
+    assert not [cell for cell in cells[:2] if cell.lstrip("'")[:1] in "=+-@\t\r\uff1d" and cell[:1] != "'"]
+    assert (cells[FIELDS.index("step")], cells[FIELDS.index("value")]) == ("-3", "-1.5")
+    import_into(other, file, project="llm")
+    assert points_of(other, run_id_of(other, "a")) == points_of(sqlite_engine, run_id)
 
 
 def test_modified_export_with_original_metadata_is_refused(
