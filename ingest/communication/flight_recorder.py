@@ -38,8 +38,8 @@ _decode = msgspec.json.Decoder().decode
 class FlightRecorder:
     """Collectives by rank and process group; the step is the group's sequence number.
 
-    Metrics are the state (0 scheduled, 1 started, 2 completed), the message's bytes, the duration if timing was
-    enabled, and each group's last enqueued, started and completed collective. A file is read once it is
+    Metrics are the state (0 scheduled, 1 started, 2 completed), the message's bytes, the duration if timing
+    was enabled, and each group's last enqueued, started and completed collective. A file is read once it is
     complete. Its rank is the last number in its name.
     """
 
@@ -99,7 +99,7 @@ class FlightRecorderReader:
         groups: dict[object, str] = {}
         for number, entry in enumerate(entries[-_MAX_ENTRIES:]):
             try:
-                groups[str(entry["pg_id"])] = group = _group(entry["process_group"])
+                groups[_text(entry["pg_id"])] = group = _group(entry["process_group"])
                 yield from self._entry(entry, group)
             except Exception as error:  # whatever is wrong with one entry must not stop the others
                 self._problems.add(f"entry {number}", f"expected a collective: {type(error).__name__}")
@@ -119,8 +119,10 @@ class FlightRecorderReader:
         for settings in list(config.values())[:4096] if isinstance(config, dict) else ():
             if not isinstance(settings, dict):
                 continue
-            ranks = _RANKS.findall(str(settings.get("ranks", ""))[:_MAX_TEXT])
-            group = _group((settings.get("name", ""), settings.get("desc", ""))) if ranks else ""
+            ranks = _RANKS.findall(_ranks_text(settings.get("ranks", "")))
+            name, description = settings.get("name", ""), settings.get("desc", "")
+            is_named = isinstance(name, str | int) and isinstance(description, str | int)
+            group = _group((name, description)) if ranks and is_named else ""
             size = {"process_group_ranks": float(len(ranks))}
             if ranks:
                 yield LogRow(0, float("nan"), size, self._labels("collective_seq_id", group))
@@ -135,9 +137,9 @@ class FlightRecorderReader:
             raise ValueError(sequence_key)
         time = float(entry["time_created_ns"]) / 1e9
         done = 2.0 if entry.get("retired") is True else 0.0  # Gloo marks finished work in no other way
-        state = max(done, _STATES.get(str(entry.get("state")), 0.0))
+        state = max(done, _STATES.get(_text(entry.get("state") or ""), 0.0))
         kind = sequence_key.partition("_")[0]
-        name = str(entry.get("profiling_name", "")).rpartition(":")[2].partition(" ")[0]
+        name = _text(entry.get("profiling_name", "")).rpartition(":")[2].partition(" ")[0]
         values = {f"{kind}_state": state}
         if kind == "collective":
             values["collective_call"] = float(crc32(_call_signature(name, entry).encode()))
@@ -163,7 +165,7 @@ class FlightRecorderReader:
 
 
 def _dump(data: bytes) -> Mapping[str, Any] | None:
-    """The dictionary that a dump holds, None while it is not whole. Raises NotPlain."""
+    """The dictionary of a dump; None while it is incomplete. Raises UnsafePickleError."""
     if len(data) > MAX_DUMP_BYTES:
         raise safe_pickle.UnsafePickleError(f"expected a dump of at most {MAX_DUMP_BYTES} bytes")
     try:
@@ -180,8 +182,24 @@ def _dump(data: bytes) -> Mapping[str, Any] | None:
 
 def _group(process_group: Any) -> str:
     """The name of a process group as in PyTorch's own messages: "0(default_pg)"."""
-    name, description = str(process_group[0])[:80], str(process_group[1])[:80]
+    name, description = _text(process_group[0])[:80], _text(process_group[1])[:80]
     return f"{name}({description})" if description else name
+
+
+def _text(value: object) -> str:
+    """A name, or a number as text. Raises TypeError for other values: containers may be huge when printed."""
+    if not isinstance(value, str | int):
+        raise TypeError(f"expected text, found {type(value).__name__}")
+    return str(value)
+
+
+def _ranks_text(ranks: object) -> str:
+    """The ranks of a group: PyTorch writes the list as text."""
+    if isinstance(ranks, list | tuple):
+        return ", ".join(str(rank) for rank in ranks[:_MAX_MEMBERS] if isinstance(rank, str | int))[
+            :_MAX_TEXT
+        ]
+    return ranks[:_MAX_TEXT] if isinstance(ranks, str) else ""
 
 
 def _call_signature(name: str, entry: Mapping[str, Any]) -> str:
@@ -196,7 +214,9 @@ def _call_signature(name: str, entry: Mapping[str, Any]) -> str:
     operation = next((operation for operation in _COMPARED_SIDES if operation in name), "")
     sides = _COMPARED_SIDES.get(operation, ("input", "output"))
     elements = (_elements(entry.get(f"{side}_sizes")) for side in sides)
-    types = (sorted(set(map(str, list(entry.get(f"{side}_dtypes") or ())[:_MAX_TENSORS]))) for side in sides)
+    types = (
+        sorted(set(map(_text, list(entry.get(f"{side}_dtypes") or ())[:_MAX_TENSORS]))) for side in sides
+    )
     return f"{name} {list(elements)} {list(types)}"
 
 
