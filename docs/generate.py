@@ -126,7 +126,7 @@ def short_kinds_table() -> str:
 
 GENERATORS: tuple[tuple[str, str, Callable[[], str]], ...] = (
     ("docs/detection.md", "kinds", short_kinds_table),
-    ("docs/detection.md", "thresholds", thresholds_table),
+    ("docs/thresholds.md", "thresholds", thresholds_table),
     ("docs/findings.md", "catalogue", kinds_table),
 )
 """Page, name of the generated part, and the function that returns its Markdown."""
