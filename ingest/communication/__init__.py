@@ -1,5 +1,5 @@
-"""What collectives say of themselves: benchmarks, NCCL's own logs and profiler, PyTorch's dumps and traces.
+"""Formats of collective communication: benchmarks, NCCL's logs and profiler, PyTorch's dumps and traces.
 
-All of it stands beside a training log: steps are sequence numbers, message sizes and the like, which the
-label `steps` names.
+Their steps are not those of training but sequence numbers, message sizes and the like; the label `steps` of
+a series names the unit.
 """

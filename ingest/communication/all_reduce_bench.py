@@ -1,4 +1,4 @@
-"""Output of all_reduce_bench.py (stas00/ml-engineering): a table by payload, or each rank's lines (old versions)."""
+"""Output of all_reduce_bench.py (stas00/ml-engineering): a table by payload, or lines of each rank (old)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MAX_RANKS = 65_536
 
 
 class AllReduceBench:
-    """`busbw_gbs` and `algbw_gbs` by payload; for old versions by rank and trial, converted from bits to bytes."""
+    """`busbw_gbs` and `algbw_gbs` by payload; for old versions by rank and trial, bits converted to bytes."""
 
     name: ClassVar[str] = "all-reduce-bench"
     role: ClassVar[FormatRole] = FormatRole(content=Content.OWN_STEPS, in_text=True)

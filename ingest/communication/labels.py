@@ -1,4 +1,4 @@
-"""Names that the logs of collectives share: of labels, of sizes, of the steps they count."""
+"""Labels, message sizes and units of steps that the formats of collectives share."""
 
 from __future__ import annotations
 
@@ -26,26 +26,27 @@ _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _SIZE = re.compile(r"(\d{1,18}(?:\.\d{1,18})?)((?:[KMGTPE]i?)?B)")
 
 
-@lru_cache(maxsize=16_384)  # the same few, for millions of calls
+@lru_cache(maxsize=16_384)  # few different labels, for millions of calls
 def series_labels(steps: str, **labels: Hashable) -> Labels:
-    """Labels of a series whose steps count `steps`; what is None or empty says nothing."""
-    said = {
+    """Labels of a series whose steps are in the unit `steps`; labels that are None or empty are left out."""
+    given = {
         name: storable_label(str(value))
         for name, value in labels.items()
         if value is not None and value != ""
     }
-    return labels_of({**said, "steps": steps})
+    return labels_of({**given, "steps": steps})
 
 
 def is_step(number: object) -> bool:
-    """Whether a number can be a step."""
+    """Whether a value is an integer in the range of steps."""
     return isinstance(number, int) and not isinstance(number, bool) and 0 <= number <= LARGEST_STEP
 
 
 def size_class(size: float) -> str:
-    """The power of two at or below a message's bytes, in words: 20,000,000 is "16MiB".
+    """The power of two at or below a message's bytes, as text: 20,000,000 is "16MiB".
 
-    Sizes apart by less than a factor of two take alike; a label of each size would be a series of each.
+    Sizes within a factor of two take about the same time, and a label with the exact size would make a series
+    for each size.
     """
     if not 1 <= size < 2.0**69:
         return "0B" if size == 0 else ""
@@ -54,9 +55,9 @@ def size_class(size: float) -> str:
 
 
 def parse_size(text: str) -> int | None:
-    """The bytes that "16GiB" are, None where a text is no such size."""
-    found = _SIZE.fullmatch(text)
-    if found is None:
+    """The bytes of a size such as "16GiB"; None for other text."""
+    match = _SIZE.fullmatch(text)
+    if match is None:
         return None
-    unit = found[2] if "i" in found[2] or found[2] == "B" else found[2][0] + "iB"
-    return int(float(found[1]) * 1024 ** _UNITS.index(unit))
+    unit = match[2] if "i" in match[2] or match[2] == "B" else match[2][0] + "iB"
+    return int(float(match[1]) * 1024 ** _UNITS.index(unit))

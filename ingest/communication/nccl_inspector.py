@@ -1,4 +1,4 @@
-"""Files of NCCL Inspector, NCCL's profiler plug-in: a JSON object for each collective that a rank finished."""
+"""Files of NCCL Inspector, NCCL's profiler plug-in: a JSON object for each finished collective of a rank."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class NcclInspectorReader:
 
 
 def _rows(record: Any) -> Iterator[LogRow]:
-    """A row for each operation of an object. Raises KeyError, TypeError or AttributeError for other objects."""
+    """A row for each operation of an object. Raises KeyError, TypeError or AttributeError for others."""
     header, metadata = record["header"], record.get("metadata", {})
     timestamp = metadata.get("dump_timestamp_us")
     for key, prefix in _OPERATIONS:

@@ -41,7 +41,7 @@ def collective_from_name(path: PurePath) -> str:
 
 
 class NcclTestsParser:
-    """Parses tables: a row's step is the message's bytes, its labels are collective, type, redop, root, in_place.
+    """Parses tables. A row's step is the message's bytes; labels are collective, type, redop, root, in_place.
 
     Columns are identified by the names in a table's header, since they differ between versions.
     """

@@ -1,7 +1,7 @@
-"""NCCL's RAS as text: what `ncclras` reports of a running job's communicators, and its monitor's events.
+"""Text output of NCCL's RAS: `ncclras` reports on a running job's communicators, `ncclras -m` prints events.
 
-Sources: NCCL 2.24 to 2.30, src/ras/client_support.cc. The text is declared unstable: a line counts where its
-words are known, wherever it stands, and nothing is told by its place in a table.
+Sources: NCCL 2.24 to 2.30, src/ras/client_support.cc. NCCL declares the text unstable, so lines are
+recognized by their words, not by their position in a table.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from holter.ingest.format import Content, FormatRole
 
 REPORTS, EVENTS = "RAS reports", "RAS events"
 MISSING, DEAD = 1.0, 2.0
-"""What `nccl_missing` says of a rank or process: it gave no answer, or RAS took it for dead."""
+"""Values of `nccl_missing` for a rank or process: it did not respond, or RAS considers it dead."""
 
 _VERSION = re.compile(r"NCCL version (\S{1,60}) compiled")
 _GROUP = re.compile(
@@ -26,10 +26,10 @@ _GROUP = re.compile(
 _COMM = re.compile(r"#\d{1,9}-\d{1,9} \(([0-9a-f]{1,16})\) ([A-Z,]{2,60})")
 _DIFFERENT = re.compile(r"ranks have different (?:(\w{1,40}) )?operation counts")
 _COUNT = r"(?:launched up to operation (\d{1,15})|(not) launched any operations)"
-_MOST = re.compile(rf"\s*(\d{{1,9}}) ranks have {_COUNT}")
+_MOST_COMMON_COUNT = re.compile(rf"\s*(\d{{1,9}}) ranks have {_COUNT}")
 _RANK = re.compile(rf"\s*Rank (\d{{1,7}})(?: has {_COUNT})?(?: has status \w+)? -- (.*)")
-_WHERE = re.compile(r"GPU (\d{1,4})\b.*? managed by process (\d{1,10}) on node (\S{1,100})")
-_LOST = re.compile(r"\s*The missing ranks?: ([\d, -]{1,4000})")
+_RANK_LOCATION = re.compile(r"GPU (\d{1,4})\b.*? managed by process (\d{1,10}) on node (\S{1,100})")
+_MISSING_RANKS = re.compile(r"\s*The missing ranks?: ([\d, -]{1,4000})")
 _PROCESS = re.compile(r"\s*Process (\d{1,10}) on node (\S{1,100}) managing GPUs? ([\d,]{1,100})")
 _TIMEOUTS = re.compile(r"Encountered (\d{1,9}) communication timeouts?")
 _EVENT = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\] ([A-Z]{2,20}(?:_[A-Z]{2,20}){1,4}):")
@@ -38,17 +38,17 @@ _MAX_LISTED = 1024
 
 
 def _report(line: str, state: DialectState) -> LineSettings | None:
-    """A report begins: its number is the step of all it says."""
+    """The begin of a report; its number is the step of all its values."""
     version = _VERSION.search(line)
     number = state.get("report", 0) + 1
-    kept = {name: value for name, value in state.items() if name.startswith("event ")}
+    events = {name: value for name, value in state.items() if name.startswith("event ")}
     state.clear()
-    state.update(kept, report=number)
+    state.update(events, report=number)
     return LineSettings({"nccl.version": version[1]}) if version and number == 1 else None
 
 
 def _group(line: str, state: DialectState) -> LineValues | None:
-    """A row of the summary: communicators by status and errors, summed over the groups."""
+    """A row of the summary: the number of communicators by status and errors, summed over the groups."""
     match = _GROUP.match(line)
     if match is None:
         return None
@@ -59,27 +59,27 @@ def _group(line: str, state: DialectState) -> LineValues | None:
 
 
 def _comm(line: str, state: DialectState) -> None:
-    """A communicator of which details follow."""
+    """The communicator that the following details are about."""
     match = _COMM.search(line)
     if match is not None:
         state.update(comm=communicator_id(match[1]), what=match[2], most=0, collective="", count=None)
 
 
 def _section(line: str, state: DialectState) -> None:
-    """Processes follow that gave no answer, or that are dead."""
+    """The heading of a list of processes that did not respond or are dead."""
     state.update(comm="", what=line.strip())
 
 
 def _different(line: str, state: DialectState) -> None:
-    """Counts of one collective follow; before NCCL 2.26 of all of them ("collective")."""
+    """The heading of counts of one collective; before NCCL 2.26 of all collectives together."""
     match = _DIFFERENT.search(line)
     if match is not None:
         state.update(most=0, collective="" if match[1] in (None, "collective") else match[1], count=None)
 
 
 def _most(line: str, state: DialectState) -> LineValues | None:
-    """How far so many ranks have come; the number that most have is the communicator's."""
-    match = _MOST.match(line)
+    """A count of operations and its number of ranks; the count that most ranks have is the communicator's."""
+    match = _MOST_COMMON_COUNT.match(line)
     if match is None or not state.get("comm"):
         return None
     state["count"] = int(match[2] or 0)
@@ -90,37 +90,39 @@ def _most(line: str, state: DialectState) -> LineValues | None:
 
 
 def _rank(line: str, state: DialectState) -> LineValues | None:
-    """A rank that is not where most are, or that gave no answer."""
+    """A rank with another count than most, or one that did not respond."""
     match = _RANK.match(line)
     if match is None or not state.get("comm"):
         return None
-    rank, launched, nothing, rest = match.groups()
-    where = _WHERE.match(rest)
-    labels = _labels(state, rank=rank, host=where[3] if where else None)
+    rank, launched, no_operations, rest = match.groups()
+    location = _RANK_LOCATION.match(rest)
+    labels = _labels(state, rank=rank, host=location[3] if location else None)
     if state.get("what") == "INCOMPLETE":
         return LineValues(_step(state), {"nccl_missing": MISSING}, labels=labels)
-    alone = launched is not None or nothing is not None
-    count = (int(launched) if launched else 0) if alone else state.get("count")
+    has_own_count = launched is not None or no_operations is not None
+    count = (int(launched) if launched else 0) if has_own_count else state.get("count")
     return None if count is None else LineValues(_step(state), {"nccl_op_count": float(count)}, labels=labels)
 
 
-def _lost(line: str, state: DialectState) -> list[LineValues]:
-    """Ranks without an answer, as NCCL up to 2.25 lists them: "1-3,7"."""
-    match = _LOST.match(line)
+def _missing_ranks(line: str, state: DialectState) -> list[LineValues]:
+    """Ranks that did not respond, as NCCL up to 2.25 lists them: "1-3,7"."""
+    match = _MISSING_RANKS.match(line)
     if match is None or not state.get("comm"):
         return []
-    said: list[LineValues] = []
+    missing: list[LineValues] = []
     for part in match[1].split(","):
-        first, _, last = (one.strip() for one in part.partition("-"))
+        first, _, last = (bound.strip() for bound in part.partition("-"))
         if first.isdecimal() and (not last or last.isdecimal()) and len(first + last) < 15:
-            ranks = range(int(first), int(last or first) + 1)[: _MAX_LISTED - len(said)]
-            labels = [_labels(state, rank=str(rank)) for rank in ranks]
-            said += [LineValues(_step(state), {"nccl_missing": MISSING}, labels=one) for one in labels]
-    return said
+            ranks = range(int(first), int(last or first) + 1)[: _MAX_LISTED - len(missing)]
+            missing += [
+                LineValues(_step(state), {"nccl_missing": MISSING}, labels=_labels(state, rank=str(rank)))
+                for rank in ranks
+            ]
+    return missing
 
 
 def _process(line: str, state: DialectState) -> LineValues | None:
-    """A process without an answer, or one that is dead."""
+    """A process that did not respond, or a dead one."""
     match = _PROCESS.match(line)
     if match is None or state.get("comm") or state.get("what") not in ("INCOMPLETE", "DEAD"):
         return None
@@ -137,7 +139,7 @@ def _timeouts(line: str, state: DialectState) -> LineValues | None:
 
 
 def _event(line: str, state: DialectState) -> LineValues | None:
-    """What the monitor saw happen to a process, counted by event."""
+    """An event of a process that the monitor prints, counted by event and process."""
     match = _EVENT.search(line)
     if match is None:
         return None
@@ -152,7 +154,7 @@ def _event(line: str, state: DialectState) -> LineValues | None:
 
 
 def communicator_id(digits: str) -> str:
-    """A communicator's hash as NCCL's INIT lines print it as commId."""
+    """A communicator's hash in the form of `commId` in NCCL's INIT lines."""
     return f"0x{digits.lstrip('0') or '0'}"
 
 
@@ -178,7 +180,7 @@ DIALECT = ConsoleDialect(
         LineKind(pattern=re.compile(rb"ranks have different "), parse=_different),
         LineKind(pattern=re.compile(rb" ranks have (?:not )?launched "), parse=_most),
         LineKind(pattern=re.compile(rb"Rank \d+(?: has [^\n]{5,60})? -- "), parse=_rank),
-        LineKind(pattern=re.compile(rb"The missing ranks?: "), parse=_lost),
+        LineKind(pattern=re.compile(rb"The missing ranks?: "), parse=_missing_ranks),
         LineKind(pattern=re.compile(rb"(?m)^ +Process \d+ on node "), parse=_process),
         LineKind(pattern=re.compile(rb"Encountered \d+ communication timeout"), parse=_timeouts),
         LineKind(pattern=re.compile(rb"\] PEER_[A-Z_]+:"), parse=_event),
@@ -187,8 +189,10 @@ DIALECT = ConsoleDialect(
 
 
 class RasText(ConsoleLog):
-    """Reports of `ncclras`, one after another in a file, and what `ncclras -m` prints. The step is a report's
-    number; without a report's head, 1. Texts have no clock, events have that of the machine."""
+    """Reports of `ncclras`, one after another in a file, and events that `ncclras -m` prints.
+
+    The step is a report's number, or 1 without a head. Reports have no times; events have local ones.
+    """
 
     @property
     def role(self) -> FormatRole:

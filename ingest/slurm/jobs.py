@@ -139,7 +139,7 @@ class SlurmJsonReader(JsonDocumentReader):
 
 
 def job_rows(reader: LineReader, fields: Mapping[str, str], time: float) -> Iterator[LogRow]:
-    """A row with the state of a job, and one at its end if it has ended; its settings are added to `reader`."""
+    """A row with the state of a job, and one at its end if it has ended; adds its settings to `reader`."""
     job = _first(fields, "JobId", "JobID", "JOBID", "job_id", "JobIDRaw").strip()
     if not re.fullmatch(r"\d{1,12}(?:_\d{1,9})?", job):  # 4711.batch is a step of a job
         return
