@@ -1,8 +1,8 @@
 """Maps the top-level folders onto one package, `holter`.
 
-The folders stand at the top of the repository for people; an installation must not put packages
-called `server` or `ui` into site-packages. A wheel or sdist gets the mapping as it is. An editable
-install gets a git-ignored folder of relative links, so that one plain path entry makes every tool
+The folders are at the top of the repository for readers; an installation must not put packages
+named `server` or `ui` into site-packages. A wheel or sdist uses the mapping. An editable
+install uses a git-ignored folder of relative links, so that one plain path entry makes every tool
 (type checkers, linters, editors) resolve the real files.
 """
 
@@ -27,33 +27,33 @@ FOLDERS = {
 }
 
 
-def packages() -> dict[str, str]:
-    """Every package with its folder: the table above and what lies below each entry."""
-    found = {}
+def find_packages() -> dict[str, str]:
+    """Every package with its folder: the entries of FOLDERS and their subfolders with modules."""
+    packages = {}
     for package, folder in FOLDERS.items():
-        found[package] = folder
-        for below in sorted((ROOT / folder).rglob("*")):
-            if below.is_dir() and any(below.glob("*.py")) and below.name != "__pycache__":
-                relative = below.relative_to(ROOT / folder)
-                found[".".join((package, *relative.parts))] = f"{folder}/{relative.as_posix()}"
-    return found
+        packages[package] = folder
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.is_dir() and any(path.glob("*.py")) and path.name != "__pycache__":
+                relative = path.relative_to(ROOT / folder)
+                packages[".".join((package, *relative.parts))] = f"{folder}/{relative.as_posix()}"
+    return packages
 
 
 def link_editable() -> None:
-    """Make `.editable/holter`: links to the files of core/, and to the other folders beside them."""
-    house = ROOT / ".editable" / "holter"
-    shutil.rmtree(house, ignore_errors=True)
-    house.mkdir(parents=True)
+    """Create `.editable/holter` with links to the files of core/ and to the other folders."""
+    target = ROOT / ".editable" / "holter"
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
     for entry in (ROOT / "core").iterdir():
         if entry.name != "__pycache__":
-            (house / entry.name).symlink_to(os.path.relpath(entry, house))
+            (target / entry.name).symlink_to(os.path.relpath(entry, target))
     for package, folder in FOLDERS.items():
         if package != "holter":
-            (house / package.split(".")[1]).symlink_to(os.path.relpath(ROOT / folder, house))
+            (target / package.split(".")[1]).symlink_to(os.path.relpath(ROOT / folder, target))
 
 
 if "editable_wheel" in sys.argv:
     link_editable()
-    setup(package_dir={"": ".editable"}, packages=list(packages()))
+    setup(package_dir={"": ".editable"}, packages=list(find_packages()))
 else:
-    setup(package_dir=packages(), packages=list(packages()))
+    setup(package_dir=find_packages(), packages=list(find_packages()))

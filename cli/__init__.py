@@ -1,1 +1,1 @@
-"""The command line: one module a command, and what only commands use (agent, demo, report, notebook)."""
+"""The command line: commands, and the code that only they use (agent, demo, reports, notebook functions)."""

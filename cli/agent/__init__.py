@@ -1,1 +1,1 @@
-"""The agent: follows files here and sends what it reads to a server elsewhere."""
+"""The agent: follows files or standard input on this machine and sends what it reads to a server."""

@@ -21,6 +21,7 @@ from holter.client.http import Compression, Rejected, RetryLater
 from holter.client.notices import Notices
 from holter.client.uploader import IngestClient
 from holter.ingest.tailing.follower import SinkError
+from holter.private_files import create_private_folder, private_opener
 from holter.types import Column, Cursor, Delivery, Labels, Unreadable
 
 ZSTD_LEVEL = 1
@@ -39,7 +40,7 @@ class HttpSink:
     """Sends deliveries from the follower's thread; `folder` stores what must survive a restart."""
 
     def __init__(self, client: IngestClient, folder: Path, notices: Notices) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
+        create_private_folder(folder, tighten=True)  # it is named after the server: nobody else uses it
         self._client = client
         self._folder = folder
         self._notices = notices
@@ -74,7 +75,7 @@ class HttpSink:
         if isinstance(outcome, Rejected):
             name = hashlib.sha256(record["batch_id"].encode()).hexdigest()[:16]
             path = self._folder / "refused" / f"{name}.msgpack"
-            path.parent.mkdir(exist_ok=True)
+            create_private_folder(path.parent, tighten=True)
             write_atomically(path, record["body"])
             self.last_refusal = f"a batch was rejected ({outcome.reason}); it is stored in {path}"
             self._notices.note(record["batch_id"], self.last_refusal)
@@ -120,7 +121,8 @@ class HttpSink:
 def write_atomically(path: Path, content: bytes) -> None:
     """Replace a file so that a crash leaves either the old content or the new."""
     fresh = path.with_suffix(".new")
-    with fresh.open("wb") as file:
+    fresh.unlink(missing_ok=True)
+    with open(fresh, "xb", opener=private_opener) as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())

@@ -22,6 +22,7 @@ from holter.client.spool import orphaned_spools
 from holter.client.uploader import IngestClient, ServerAccess
 from holter.ingest import formats
 from holter.plurals import counted
+from holter.private_files import create_private_folder
 from holter.settings import SettingsError, load
 
 PIPE = Path("-")
@@ -143,7 +144,7 @@ def send_spool(root: Path, access: ServerAccess) -> int:
 @contextlib.contextmanager
 def lock_folder(folder: Path) -> Iterator[bool]:
     """Lock the folder against other agents until the block or the process ends. False: already locked."""
-    folder.mkdir(parents=True, exist_ok=True)
+    create_private_folder(folder, tighten=True)
     descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
         yield try_lock(descriptor)

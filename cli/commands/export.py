@@ -16,6 +16,7 @@ from sqlalchemy import Engine
 from holter.cli.commands import fail
 from holter.cli.commands.db import add_database_flags, on_database
 from holter.cli.report.progress import progress
+from holter.private_files import private_opener
 from holter.server.database import reading
 from holter.server.import_export import FORMATS, MissingPyarrowError, open_export
 from holter.server.maintenance.find_run import RunLookupError, find_run
@@ -91,7 +92,8 @@ def _open_output(output: Path | None) -> Iterator[BinaryIO]:
         return
     unfinished = output.with_name(output.name + ".unfinished")
     try:
-        with unfinished.open("wb") as out:
+        unfinished.unlink(missing_ok=True)  # a left-over may belong to others, or be readable by them
+        with open(unfinished, "xb", opener=private_opener) as out:
             yield out
             out.flush()
             os.fsync(out.fileno())

@@ -81,7 +81,7 @@ def _diagnostics(report: Report) -> Iterator[RenderableType]:
     if not report.diagnostics:
         return
     yield ""
-    yield Padding(Text("Launch checks", style="bold"), (0, 0, 0, 2))
+    yield Padding(Text("Diagnostics", style="bold"), (0, 0, 0, 2))
     for diagnostic, scope in group_diagnostics(report.diagnostics, several=report.attempts > 1):
         style = _STYLE[diagnostic.severity]
         table = Table.grid(padding=(0, 1))

@@ -1,6 +1,6 @@
-"""What can be set, and where it is said: flags, then HOLTER_* variables, then holter.toml."""
+"""The settings and how they are read: flags, then HOLTER_* variables, then holter.toml."""
 
-from holter.settings.loading import SettingsError, load
-from holter.settings.settings import FILE, ScrapeSettings, Settings, is_loopback
+from holter.settings.network import is_loopback
+from holter.settings.settings import FILE, ScrapeSettings, Settings, SettingsError, load
 
 __all__ = ["FILE", "ScrapeSettings", "Settings", "SettingsError", "is_loopback", "load"]

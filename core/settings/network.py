@@ -1,4 +1,4 @@
-"""At which addresses people reach what listens on this machine."""
+"""Addresses of listeners: whether only this machine reaches them, and the names and URLs for users."""
 
 from __future__ import annotations
 
@@ -7,26 +7,39 @@ import ipaddress
 import socket
 from functools import cache
 
-EVERYWHERE = frozenset({"0.0.0.0", "::"})
-"""Not addresses that anybody can open, but all that the machine has."""
-# documentation's own networks (RFC 5737, RFC 3849): nothing is sent there, but a route is looked up
-_AWAY = {socket.AF_INET: "192.0.2.1", socket.AF_INET6: "2001:db8::1"}
+LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+WILDCARDS = frozenset({"0.0.0.0", "::"})
+"""Listening on one of these means on all addresses of the machine; they cannot be opened in a browser."""
+# networks reserved for documentation (RFC 5737, RFC 3849): used to look up a route, nothing is sent
+_REMOTE_ADDRESSES = {socket.AF_INET: "192.0.2.1", socket.AF_INET6: "2001:db8::1"}
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach a server that listens on `host`."""
+    if host in LOOPBACK_NAMES:
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 @cache
 def reachable(host: str) -> tuple[str, ...]:
-    """The names and addresses by which a listener on `host` is reached: what others can use first.
+    """The names and addresses by which a listener on `host` is reached, those for other machines first.
 
-    The machine's name stands first if it leads to an address of the machine, loopback last.
+    The machine's name is first if it resolves to an address of the machine; loopback is last.
     """
-    if host not in EVERYWHERE:
+    if host not in WILDCARDS:
         return (host,)
     families = (socket.AF_INET, socket.AF_INET6) if host == "::" else (socket.AF_INET,)
     outward = [address for family in families if (address := _outward(family))]
     name = socket.gethostname()
-    named = _addresses_of(name)
-    others = [one for one in named if one not in outward and (host == "::" or ":" not in one)]
-    names = [name] if named & {*outward, *others} else []
+    resolved = _resolve(name)
+    others = [
+        address for address in resolved if address not in outward and (host == "::" or ":" not in address)
+    ]
+    names = [name] if resolved & {*outward, *others} else []
     return (*names, *outward, *sorted(others), "127.0.0.1", *(("::1",) if host == "::" else ()))
 
 
@@ -36,21 +49,22 @@ def url(host: str, port: int) -> str:
 
 
 def _outward(family: socket.AddressFamily) -> str:
-    """The address that packets to elsewhere are from; empty without a way out."""
+    """The source address of packets to other networks; empty without a route."""
     with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
-        probe.connect((_AWAY[family], 9))  # of a datagram socket: no packet goes
+        probe.connect((_REMOTE_ADDRESSES[family], 9))  # a datagram socket: no packet is sent
         address = str(probe.getsockname()[0])
-        return address if _of_use(address) else ""
+        return address if _is_reachable(address) else ""
     return ""
 
 
-def _addresses_of(name: str) -> set[str]:
+def _resolve(name: str) -> set[str]:
     with contextlib.suppress(OSError, UnicodeError):
-        return {str(one[4][0]) for one in socket.getaddrinfo(name, None) if _of_use(str(one[4][0]))}
+        addresses = {str(info[4][0]) for info in socket.getaddrinfo(name, None)}
+        return {address for address in addresses if _is_reachable(address)}
     return set()
 
 
-def _of_use(address: str) -> bool:
-    """Whether others can open it: not this machine's own, nor one that needs the name of a network card."""
+def _is_reachable(address: str) -> bool:
+    """Whether other machines can open it: no loopback address, and none that is valid on one link only."""
     plain = ipaddress.ip_address(address.partition("%")[0])
     return not (plain.is_loopback or plain.is_link_local or plain.is_unspecified)

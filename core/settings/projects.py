@@ -1,13 +1,4 @@
-"""What can be said for a project rather than for the server: quotas, retention, detection.
-
-Which settings hold for a project: those of every table whose pattern fits its name.
-
-How long a project's points are kept, and how finely.
-
-How much a project may send and keep.
-
-What detection should know about a project that its numbers do not say.
-"""
+"""Settings of projects: quotas, retention and detection, by patterns of project names."""
 
 from __future__ import annotations
 
@@ -40,15 +31,15 @@ class DetectionSettings(BaseModel):
         return self
 
     def tuning(self) -> Tuning:
-        """The same as the detectors take it."""
+        """The settings in the form that detectors take."""
         return Tuning(**{name: getattr(self, name) for name in type(self).model_fields})
 
 
 class QuotaSettings(BaseModel):
-    """The table `[projects.NAME.quota]` of holter.toml. 0: as much as it likes.
+    """The table `[projects.NAME.quota]` of holter.toml. 0: no limit.
 
-    `max_points_per_second` holds on average: whoever was quiet may send `burst_seconds` of it at once.
-    `max_bytes` is what is stored of the whole project's points.
+    `max_points_per_second` is a token bucket with a capacity of `burst_seconds`: after a pause, the points
+    of that many seconds may be sent at once. `max_bytes` limits the stored points of the project.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -60,21 +51,21 @@ class QuotaSettings(BaseModel):
 
 
 class RetentionSettings(BaseModel):
-    """The table `[projects.NAME.retention]` of holter.toml. Days count from a run's last news; 0: never."""
+    """The table `[projects.NAME.retention]` of holter.toml. Days since a run's last data; 0: never."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     full_resolution_days: float = 0
-    """After so many days a run is thinned, and what is older of one that goes on."""
+    """Days after which a run is downsampled; of a run that continues, its older part."""
     thin_to: int = Field(default=100, ge=8, le=16_384)
-    """Of so many neighbouring points four stay: the first, the last, the lowest, the highest."""
+    """Of this many neighbouring points four are retained: first, last, lowest, highest."""
     delete_after_days: float = 0
-    """After so many days a run is deleted."""
+    """Days after which a run is deleted."""
 
     @field_validator("full_resolution_days", "delete_after_days")
     @classmethod
     def _is_never_or_a_day(cls, value: float) -> float:
-        # within a day a run that fell silent may go on, and is looked at again
+        # a silent run may continue within a day, and is then analysed again
         if value != 0 and not value >= 1:
             raise ValueError("expected at least 1 (day), or 0 for never")
         return value
@@ -91,16 +82,16 @@ class ProjectSettings(BaseModel):
 
 
 def settings_of(projects: Mapping[str, ProjectSettings], name: str) -> ProjectSettings:
-    """The settings of one project, field by field from the most particular pattern that says something.
+    """The settings of one project: each field is taken from the most specific pattern that sets it.
 
-    Patterns are as in a shell (`*`, `llm-*`); the name itself comes before any pattern, a longer pattern
-    before a shorter one.
+    Patterns are as in a shell (`*`, `llm-*`); the name itself takes precedence over any pattern, a longer
+    pattern over a shorter one.
     """
-    fitting = [pattern for pattern in projects if fnmatchcase(name, pattern)]
-    fitting.sort(key=lambda pattern: (pattern == name, len(pattern), pattern))
-    said: dict[str, dict[str, object]] = {"quota": {}, "retention": {}, "detection": {}}
-    for pattern in fitting:
-        for part, fields in said.items():
-            table = getattr(projects[pattern], part)
+    matching = [pattern for pattern in projects if fnmatchcase(name, pattern)]
+    matching.sort(key=lambda pattern: (pattern == name, len(pattern), pattern))
+    merged: dict[str, dict[str, object]] = {"quota": {}, "retention": {}, "detection": {}}
+    for pattern in matching:
+        for section, fields in merged.items():
+            table = getattr(projects[pattern], section)
             fields |= {field: getattr(table, field) for field in table.model_fields_set}
-    return ProjectSettings.model_validate(said)
+    return ProjectSettings.model_validate(merged)

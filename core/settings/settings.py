@@ -1,18 +1,15 @@
-"""Settings of the server and its commands: flags, then HOLTER_* variables, then holter.toml.
-
-What is set about scraping exporters: `[scrape]` in holter.toml.
-"""
+"""Settings of the server and its commands: flags, then HOLTER_* variables, then holter.toml."""
 
 from __future__ import annotations
 
 import os
 import re
-from ipaddress import ip_address
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -21,14 +18,34 @@ from pydantic_settings import (
 )
 
 from holter.custom_format import CustomFormat
-from holter.settings.network import reachable, url
+from holter.settings.network import is_loopback, reachable, url
 from holter.settings.projects import ProjectSettings, settings_of
+
+FILE = Path("holter.toml")
+
+Precision = Literal["fp32", "tf32", "fp16", "bf16", "fp8"]
+Tflops = Annotated[float, Field(gt=0, lt=1e7)]
+
+_EXPECTED = {
+    "tuple_type": "expected a list of tables: [[name]], each with its own lines",
+    "list_type": "expected a list: [a, b]",
+    "dict_type": "expected a table: {name = value}",
+    "mapping_type": "expected a table: {name = value}",
+    "int_parsing": "expected a whole number",
+    "int_type": "expected a whole number",
+    "float_parsing": "expected a number",
+    "float_type": "expected a number",
+    "bool_parsing": "expected true or false",
+    "string_type": "expected text in quotes",
+}
+"""Pydantic's types of errors, in the terms of holter.toml."""
 
 
 class ScrapeSettings(BaseModel):
-    """Addresses of Prometheus exporters, how often, for which run, and which metrics more.
+    """The table `[scrape]` of holter.toml: Prometheus exporters, how often, for which run, which metrics.
 
-    Without a `run` what they say goes to every run that is under way, of `project` if that is given.
+    Without a `run` the metrics go to every active run, of `project` if that is given. `also` names metrics
+    in addition to the known ones.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
@@ -49,21 +66,14 @@ class ScrapeSettings(BaseModel):
         return value
 
 
-FILE = Path("holter.toml")
-LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
-
-Precision = Literal["fp32", "tf32", "fp16", "bf16", "fp8"]
-Tflops = Annotated[float, Field(gt=0, lt=1e7)]
-
-
 def default_data_dir() -> Path:
-    """Where a person's data lie when nothing else is said: `$XDG_DATA_HOME/holter`."""
+    """The default folder for data: `$XDG_DATA_HOME/holter`, or `~/.local/share/holter`."""
     base = os.environ.get("XDG_DATA_HOME")
     return (Path(base) if base else Path.home() / ".local" / "share") / "holter"
 
 
 class Settings(BaseSettings):
-    """What can be set. Each is a flag, `HOLTER_<NAME>`, or a line of holter.toml (docs/settings.md)."""
+    """All settings. Each is a flag, `HOLTER_<NAME>`, or a line of holter.toml (docs/settings.md)."""
 
     model_config = SettingsConfigDict(
         env_prefix="HOLTER_", toml_file=FILE, extra="forbid", frozen=True, hide_input_in_errors=True
@@ -75,6 +85,7 @@ class Settings(BaseSettings):
     port: int = Field(default=8765, ge=0, le=65535)
     public_url: str = ""
     password: SecretStr | None = None
+    secret_key: SecretStr | None = None
     max_batch_mb: int = Field(default=64, ge=1, le=1024)
     max_import_mb: int = Field(default=16_384, ge=1)
     channels: dict[str, dict[str, Any]] = Field(default_factory=dict)
@@ -120,41 +131,58 @@ class Settings(BaseSettings):
             raise ValueError("expected at least 8 characters")
         return value
 
+    @field_validator("secret_key")
+    @classmethod
+    def _check_secret_key_length(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and len(value.get_secret_value()) < 32:
+            raise ValueError("expected at least 32 random characters, such as those of: openssl rand -hex 32")
+        return value
+
     @field_validator("formats")
     @classmethod
     def _have_different_names(cls, value: tuple[CustomFormat, ...]) -> tuple[CustomFormat, ...]:
-        names = [one.name for one in value]
-        if twice := [name for name in names if names.count(name) > 1]:
-            raise ValueError(f"two formats are called {twice[0]!r}: give one of them several `patterns`")
+        names = [custom.name for custom in value]
+        if duplicates := [name for name in names if names.count(name) > 1]:
+            raise ValueError(f"two formats are named {duplicates[0]!r}: give one of them several `patterns`")
         return value
 
     @property
     def database(self) -> str:
-        """The database's address: as set, or the SQLite file in `data_dir`."""
+        """The database's URL: as set, or the SQLite file in `data_dir`."""
         return self.database_url or f"sqlite:///{self.data_dir.expanduser().absolute() / 'holter.db'}"
 
     @property
+    def data_folder(self) -> Path:
+        """The folder `data_dir` as an absolute path."""
+        return self.data_dir.expanduser().absolute()
+
+    @property
+    def has_default_data_dir(self) -> bool:
+        """Whether nobody has chosen a folder, which could then be shared on purpose."""
+        return self.data_folder == default_data_dir().absolute()
+
+    @property
     def address(self) -> str:
-        """The address people open: `public_url` if set, else the first of `addresses`."""
+        """The address that users open: `public_url` if set, else the first of `addresses`."""
         return self.public_url or self.addresses[0]
 
     @property
     def addresses(self) -> list[str]:
-        """Where the server listens: every address that can be opened, those for other machines first."""
+        """Every address of the server that can be opened, those for other machines first."""
         return [url(host, self.port) for host in reachable(self.host)]
 
     @property
     def login_required(self) -> bool:
-        """Whether anyone but this machine's users could reach the server, or a password is set."""
+        """Whether other machines can reach the server, or a password is set."""
         outside = bool(self.public_url) and not is_loopback(urlsplit(self.public_url).hostname or "")
         return outside or self.password is not None or not is_loopback(self.host)
 
     def project(self, name: str) -> ProjectSettings:
-        """What is set for the project of this name."""
+        """The settings of the project of this name."""
         return settings_of(self.projects, name)
 
     def all_channels(self) -> dict[str, dict[str, Any]]:
-        """The channels by name: those of `[channels.NAME]`, and those that the short settings make."""
+        """The channels by name: those of `[channels.NAME]`, and those of the short settings."""
         channels = {name: dict(options) for name, options in self.channels.items()}
         if self.slack_webhook_url:
             url = self.slack_webhook_url.get_secret_value()
@@ -166,11 +194,41 @@ class Settings(BaseSettings):
         return channels
 
 
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach a server that listens on `host`."""
-    if host in LOOPBACK_NAMES:
-        return True
+class SettingsError(ValueError):
+    """A setting is not valid; the message names it and what is expected."""
+
+
+def load(flags: Mapping[str, Any] | None = None, *, file: Path | None = None) -> Settings:
+    """The settings, with `flags` (None = not given) on top; `file` replaces the holter.toml of this folder.
+
+    Raises SettingsError naming the setting and what is expected of it.
+    """
+    given = {name: value for name, value in (flags or {}).items() if value is not None}
     try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
+        return (Settings if file is None else _settings_class(file))(**given)
+    except ValidationError as error:
+        problems = [
+            f"{'.'.join(map(str, problem['loc']))}: {_describe_error(problem['type'], problem['msg'])}"
+            for problem in error.errors(include_url=False, include_input=False, include_context=False)
+        ]
+        raise SettingsError(
+            f"settings (flags, HOLTER_* variables, {file or FILE}): " + "; ".join(problems)
+        ) from error
+    except ValueError as error:  # a holter.toml that is not TOML, a HOLTER_CHANNELS that is not JSON
+        raise SettingsError(f"settings ({file or FILE} or HOLTER_* variables): {error}") from error
+
+
+def _settings_class(file: Path) -> type[Settings]:
+    if not file.is_file():
+        raise SettingsError(f"{file}: no such settings file")
+
+    class FileSettings(Settings):
+        model_config = SettingsConfigDict(toml_file=file)
+
+    return FileSettings
+
+
+def _describe_error(error_type: str, message: str) -> str:
+    if error_type in {"extra_forbidden", "unexpected_keyword_argument"}:
+        return "unknown setting"
+    return _EXPECTED.get(error_type) or message.removeprefix("Value error, ")

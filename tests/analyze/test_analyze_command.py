@@ -145,7 +145,7 @@ def test_nothing_readable_is_exit_code_3_with_a_line_all_the_same(runs: Path, tm
     assert done.returncode == 3
     assert [json.loads(line)["points"] for line in done.stdout.splitlines()] == [0, 0]
     assert "absent: path: no such file" in done.stderr
-    assert f"holter doctor {tmp_path} says why" in done.stderr
+    assert f"holter doctor {tmp_path} explains" in done.stderr
     assert analyze(tmp_path, runs / "calm", "--format", "jsonl").returncode == 0, "one of them was readable"
 
 
@@ -166,7 +166,7 @@ def test_text_is_the_default_and_says_it_in_sentences(runs: Path) -> None:
     assert done.returncode == 0
     assert "Rank 3 takes 30% longer than its peers" in re.sub(r"\s+", " ", done.stdout)
     assert "no findings" in done.stdout
-    assert "1 of 2 runs needs a look." in done.stdout
+    assert "1 of 2 runs needs attention." in done.stdout
     assert any(block in done.stdout for block in "▁▂▃▄▅▆▇█")
     assert "\x1b[" not in done.stdout, "no colours into a pipe"
 
@@ -202,8 +202,8 @@ class Page(HTMLParser):
 def test_a_folder_of_several_runs_is_pointed_out(runs: Path) -> None:
     done = analyze(runs)
     assert done.returncode == 0
-    assert f"{runs}: the logs of 3 folders (calm, slow, spiky) are taken for one run" in done.stderr
-    assert "taken for one run" not in analyze(runs / "spiky").stderr
+    assert f"{runs}: the logs of 3 folders (calm, slow, spiky) are analysed as one run" in done.stderr
+    assert "analysed as one run" not in analyze(runs / "spiky").stderr
 
 
 class TestTuned:
@@ -269,8 +269,8 @@ class TestTuned:
         [
             ("sensitivity = 20", "projects.*.detection: sensitivity: a number from 0.1 to 10"),
             ('ignore = ["stal"]', "projects.*.detection.ignore.0: Input should be 'spike_fast'"),
-            ("colour = 1", "projects.*.detection.colour: there is no such setting"),
-            ('[projects."*".detection.metric."a*"]\nignored = true', "metric.a*.ignored: there is no such"),
+            ("colour = 1", "projects.*.detection.colour: unknown setting"),
+            ('[projects."*".detection.metric."a*"]\nignored = true', "metric.a*.ignored: unknown setting"),
             (
                 '[[projects."*".detection.expected]]\nkind = "stall"',
                 "expected.0: from_step, to_step or every",
@@ -293,4 +293,4 @@ class TestTuned:
     ) -> None:
         code, _, complaints = ask(runs / "calm", "--settings", "none.toml")
         assert code == 2
-        assert "none.toml: there is no such file" in complaints
+        assert "none.toml: no such settings file" in complaints

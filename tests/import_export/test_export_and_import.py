@@ -277,7 +277,7 @@ def test_dry_run_describes_a_file_and_stores_nothing(
     file = write_export(sqlite_engine, run_id, "parquet", tmp_path / "a.parquet")
     code, printed, complaint = holter("import", "--dry-run", file, "--data-dir", tmp_path / "fresh")
     assert (code, complaint) == (0, "")
-    assert printed == f"{file}: llm/a: 615 points, 3 series, 2 attempts, 1 incident would be taken\n"
+    assert printed == f"{file}: llm/a: 615 points, 3 series, 2 attempts, 1 incident would be imported\n"
     assert not (tmp_path / "fresh").exists()
     file.write_bytes(b"metric,step,value\nloss,1,a\n")
     code, _, complaint = holter("import", "--dry-run", file)

@@ -242,11 +242,11 @@ def test_import_command_reports_imported_and_skipped_runs(holter: Printed, track
     assert (code, complaint) == (0, "")
     assert "llm pretraining/baseline: 86 points, 4 series, 2 attempts" in printed
     assert "people, machines or secrets: api_key" in printed
-    assert "not taken: Default/deleted one: deleted in MLflow" in printed
-    assert "not taken: Default/only params: it has no metrics" in printed
-    assert printed.endswith("(mlflow): 3 runs, 100 points taken; 2 runs not\n")
+    assert "skipped: Default/deleted one: deleted in MLflow" in printed
+    assert "skipped: Default/only params: it has no metrics" in printed
+    assert printed.endswith("(mlflow): 3 runs, 100 points imported; 2 runs skipped\n")
     again = holter("import", tracker_files / "mlflow.db", "--data-dir", tracker_files / "here")[1]
-    assert again.endswith("(mlflow): 3 runs, 0 points taken, 100 points there before; 2 runs not\n")
+    assert again.endswith("(mlflow): 3 runs, 0 points imported, 100 points imported before; 2 runs skipped\n")
 
 
 def test_dry_run_reports_the_same_and_stores_nothing(holter: Printed, tracker_files: Path) -> None:
@@ -254,7 +254,7 @@ def test_dry_run_reports_the_same_and_stores_nothing(holter: Printed, tracker_fi
         "import", "--dry-run", tracker_files / "trackio", "--data-dir", tracker_files / "here"
     )
     assert code == 0
-    assert printed.endswith("(trackio): 2 runs, 67 points would be taken\n")
+    assert printed.endswith("(trackio): 2 runs, 67 points would be imported\n")
     printed = holter(
         "import", "--dry-run", tracker_files / "mlflow.db", "--data-dir", tracker_files / "here"
     )[1]
@@ -278,7 +278,7 @@ def test_analyze_and_doctor_look_at_each_run(holter: Printed, tracker_files: Pat
     assert printed.count('"run": "baseline"') == 2
     assert '"kind": "nonfinite"' in printed
     printed = holter("doctor", tracker_files / "neptune", "--data-dir", tracker_files / "here")[1]
-    assert "neptune: 2 of 2 runs can be taken with holter import" in printed
+    assert "neptune: 2 of 2 runs can be imported with holter import" in printed
     assert "10 points at steps that are not whole: not taken" in printed
 
 

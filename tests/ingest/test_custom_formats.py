@@ -124,7 +124,7 @@ def test_the_format_that_the_documentation_shows_reads_a_log(tmp_path: Path) -> 
 def test_two_formats_of_one_name_are_refused(tmp_path: Path) -> None:
     section = "[[formats]]\nname = 'acme'\npattern = 's (?P<step>\\d+) (?P<loss>\\S+)'\n"
     (tmp_path / "holter.toml").write_text(section * 2)
-    with pytest.raises(SettingsError, match=r"formats: two formats are called 'acme'"):
+    with pytest.raises(SettingsError, match=r"formats: two formats are named 'acme'"):
         load(file=tmp_path / "holter.toml")
 
 

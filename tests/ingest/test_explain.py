@@ -79,7 +79,7 @@ def test_lines_that_no_format_knows_suggest_what_a_user_can_add(tmp_path: Path) 
     (tmp_path / "job.out").write_text("loading\n" * 20_000 + text)
     result = list(describe_files(explain_files(tmp_path), tmp_path))
     assert result[0] == "not read: job.out (1): no line names a step together with a loss"
-    start = result.index("job.out repeats a line with numbers; to read it, put into holter.toml:")
+    start = result.index("job.out repeats a line with numbers; to read it, add to holter.toml:")
     (tmp_path / "holter.toml").write_text("\n".join(line.strip() for line in result[start + 1 : -1]))
     known = formats(load(file=tmp_path / "holter.toml").formats)
     (found,) = [report for report in explain_files(tmp_path, known=known) if report.path.name == "job.out"]
@@ -98,7 +98,7 @@ def test_thousands_of_files_are_summed_up_and_those_with_trouble_reported(tmp_pa
     assert len(result) < 60
     assert "and 279 more: 279 csv; 56 runs, 279 points" in result
     assert any(line.startswith("run059/299.csv") for line in result)
-    assert "    18 more places could not be read" in result
+    assert "    18 more locations could not be read" in result
     assert result[-1].endswith("... (300): no line names a step together with a loss")
 
 
