@@ -18,6 +18,8 @@ import pytest
 from holter.cli.main import main
 from tests.support.curves import loss_curve, speed_curve
 
+pytestmark = pytest.mark.slow
+
 DATA = Path(__file__).parents[1] / "data"
 FIELDS = {
     "kind", "metric", "labels", "attempt", "start_step", "peak_step", "end_step", "detected_step",

@@ -37,7 +37,7 @@ def context(server: tuple[ServerContext, str]) -> ServerContext:
 def client(server: tuple[ServerContext, str]) -> Iterator[httpx.Client]:
     """Talks to the running server; every JSON response is validated against the OpenAPI document."""
     check = ResponseCheck(httpx.get(f"{server[1]}/openapi.json").json())
-    with httpx.Client(base_url=server[1], timeout=30, event_hooks={"response": [check]}) as client:
+    with httpx.Client(base_url=server[1], timeout=60, event_hooks={"response": [check]}) as client:
         yield client
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import hmac
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
+from pathlib import Path
 
 import httpx
 import pytest
@@ -22,7 +26,8 @@ from holter.server.auth import (
     missing_credentials,
 )
 from holter.server.context import ServerContext, UnprotectedServerError
-from holter.server.models import Token
+from holter.server.models import EndedSession, Token
+from holter.server.session_secret import load_session_secret
 from holter.settings import Settings
 
 Serve = Callable[[Settings], AbstractContextManager[tuple[ServerContext, str]]]
@@ -158,15 +163,101 @@ def test_a_cookie_cannot_be_made_or_prolonged(sqlite_engine: Engine) -> None:
     access = access_to(sqlite_engine, password=PASSWORD)
     cookie = access.create_session(PASSWORD)
     assert cookie is not None
-    subject, expires, signature = cookie.split(".")
+    subject, expires, number, signature = cookie.split(".")
     forged = [
-        "", "..", "password..", f"{subject}.{int(expires) + 1}.{signature}", f"{subject}.{expires}.",
-        f"nobody.{expires}.{signature}", f"{subject}.{expires}.{signature}é", f"{subject}.x.{signature}",
+        "", "...", "password...", f"{subject}.{int(expires) + 1}.{number}.{signature}",
+        f"{subject}.{expires}.{number}.", f"nobody.{expires}.{number}.{signature}", f"{cookie}é",
+        f"{subject}.x.{number}.{signature}", f"{subject}.{expires}.other.{signature}", f"{cookie}.",
+        f"{subject}.{expires}.{signature}",
     ]  # fmt: skip
     for wrong in forged:
         assert access.user({"cookie": f"{COOKIE}={wrong}"}) is None
     assert access.create_session("wrong") is None
     assert access_to(sqlite_engine).create_session("") is None
+
+
+def test_the_database_alone_does_not_suffice_to_sign_a_session(sqlite_engine: Engine, tmp_path: Path) -> None:
+    token = make_token(sqlite_engine, "ana")
+    with Session(sqlite_engine) as session:
+        digest = session.query(Token).one().digest
+    access = access_to(sqlite_engine, host="0.0.0.0", data_dir=tmp_path / "own")
+    cookie = access.create_session(token)
+    assert cookie is not None
+    # with the digest as key, as cookies of earlier versions were signed
+    subject, expires, number, _ = cookie.split(".")
+    for signed in (f"{subject}.{expires}", f"{subject}.{expires}.{number}"):
+        for key in (digest.encode(), bytes.fromhex(digest), b""):
+            signature = hmac.digest(key or b"-", signed.encode(), "sha256")
+            forged = f"{signed}.{base64.urlsafe_b64encode(signature).rstrip(b'=').decode()}"
+            assert access.user({"cookie": f"{COOKIE}={forged}"}) is None
+    # with this program on a copy of the database
+    elsewhere = access_to(sqlite_engine, host="0.0.0.0", data_dir=tmp_path / "copy")
+    forged = elsewhere.create_session(token) or ""
+    assert elsewhere.user({"cookie": f"{COOKIE}={forged}"}) == "ana"
+    assert access.user({"cookie": f"{COOKIE}={forged}"}) is None
+
+
+def test_a_session_outlives_a_restart_and_is_valid_on_servers_with_the_same_key(
+    sqlite_engine: Engine, tmp_path: Path
+) -> None:
+    for common in ({"data_dir": tmp_path / "own"}, {"secret_key": "k" * 32}):
+        one = access_to(sqlite_engine, password=PASSWORD, **common)
+        cookie = one.create_session(PASSWORD)
+        folder = {"data_dir": tmp_path / "other"} | common
+        other = access_to(sqlite_engine, password=PASSWORD, **folder)
+        assert other.user({"cookie": f"{COOKIE}={cookie}"}) == "admin"
+    assert not (tmp_path / "other").exists()
+    changed = access_to(sqlite_engine, password=PASSWORD, secret_key="l" * 32)
+    assert changed.user({"cookie": f"{COOKIE}={cookie}"}) is None
+    with pytest.raises(ValueError, match="32 random characters"):
+        Settings(secret_key="short")  # type: ignore[arg-type]
+
+
+def test_a_session_that_was_ended_is_over_on_every_server(sqlite_engine: Engine) -> None:
+    clock = Clock()
+    servers = [access_to(sqlite_engine, clock, password=PASSWORD) for _ in range(2)]
+    ended, other = ({"cookie": f"{COOKIE}={servers[0].create_session(PASSWORD)}"} for _ in range(2))
+    servers[0].end_session(ended)
+    servers[0].end_session(ended)
+    servers[0].end_session({"cookie": f"{COOKIE}=password.1.2.3"})
+    assert (servers[0].user(ended), servers[0].user(other)) == (None, "admin")
+    servers[1].refresh()
+    assert (servers[1].user(ended), servers[1].user(other)) == (None, "admin")
+    clock.now += SESSION_SECONDS + 1
+    later = access_to(sqlite_engine, clock, password=PASSWORD)
+    cookie = later.create_session(PASSWORD)
+    later.end_session({"cookie": f"{COOKIE}={cookie}"})
+    with Session(sqlite_engine) as session:
+        assert session.query(EndedSession).count() == 1
+
+
+def test_the_key_is_a_private_file_that_is_created_once(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path / "data")
+    with ThreadPoolExecutor(8) as pool:
+        assert len(set(pool.map(load_session_secret, [settings] * 8))) == 1
+    [file] = (tmp_path / "data").iterdir()
+    assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+    secret = load_session_secret(settings)
+    file.chmod(0o644)
+    assert load_session_secret(settings) == secret
+    assert file.stat().st_mode & 0o777 == 0o600
+    file.write_bytes(b"short")
+    renewed = load_session_secret(settings)
+    assert renewed != secret
+    assert load_session_secret(settings) == renewed
+
+
+def test_where_no_key_can_be_stored_sessions_last_as_long_as_the_server(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "known").write_bytes(b"k" * 32)
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked" / "session.key").symlink_to(tmp_path / "known")
+    (tmp_path / "file").write_text("")
+    for folder in ("linked", "file"):
+        settings = Settings(data_dir=tmp_path / folder)
+        assert load_session_secret(settings) not in {load_session_secret(settings), b"k" * 32}
+    assert "Set HOLTER_SECRET_KEY" in caplog.text
 
 
 def test_failed_logins_make_an_address_wait(sqlite_engine: Engine) -> None:
@@ -219,8 +310,10 @@ def test_a_browser_logs_in_and_out(sqlite_url: str, serve: Serve) -> None:
         assert browser.get("/api/v1/runs").status_code == 200
         evil = browser.post("/api/v1/incidents/1/close", headers={"Origin": "https://evil.example.com"})
         assert evil.status_code == 403
+        stolen = dict(browser.cookies)
         assert browser.delete("/api/v1/session").json()["logged_in"] is False
         assert browser.get("/api/v1/runs").status_code == 401
+        assert httpx.get(f"{address}/api/v1/runs", cookies=stolen).status_code == 401
 
 
 def test_too_many_failed_logins_get_a_time_to_retry(sqlite_url: str, serve: Serve) -> None:

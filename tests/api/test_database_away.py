@@ -26,7 +26,7 @@ def test_senders_get_503_until_the_database_is_back(
     name = make_url(postgres_url).database
     with (
         serve(Settings(database_url=postgres_url)) as (_, address),
-        httpx.Client(base_url=address, timeout=30) as client,
+        httpx.Client(base_url=address, timeout=60) as client,
         psycopg.connect(postgres_server, autocommit=True) as admin,
     ):
         assert client.get("/readyz").status_code == 200
@@ -57,7 +57,7 @@ def test_no_token_is_accepted_while_tokens_cannot_be_read(
     settings = Settings(database_url=postgres_url, password="correct horse")  # type: ignore[arg-type]
     with (
         serve(settings) as (_, address),
-        httpx.Client(base_url=address, timeout=30) as client,
+        httpx.Client(base_url=address, timeout=60) as client,
         psycopg.connect(postgres_server, autocommit=True) as admin,
     ):
         assert client.get("/api/v1/runs").status_code == 401

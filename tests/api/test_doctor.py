@@ -78,7 +78,7 @@ def test_doctor_reports_runs_whose_analysis_fails(holter: Printed, engine: Engin
         )
     code, printed, _ = holter("doctor", *where)
     assert code == 1
-    assert "wrong  analysis: the detectors could not look at 1 run, llm/a for one (CorruptData" in printed
+    assert "wrong  analysis: the analysis of 1 run failed, for example llm/a (CorruptData" in printed
 
 
 def test_doctor_knows_a_running_holter_from_another_program(holter: Printed, tmp_path: Path) -> None:

@@ -19,6 +19,8 @@ from holter.server import tokens
 from holter.server.context import ServerContext
 from holter.settings import Settings
 
+pytestmark = pytest.mark.slow
+
 Serve = Callable[[Settings], AbstractContextManager[tuple[ServerContext, str]]]
 Api = tuple[schemathesis.BaseSchema, str, dict[str, str]]
 PASSWORD = "correct horse"

@@ -195,7 +195,7 @@ def test_the_role_set_for_a_metric_applies_to_findings_and_pages(database_url: s
         context.incidents.on_change(lambda incident: changed_metrics.append(incident.finding.metric))
         columns = {"step": steps.tolist(), "time": clock.tolist(), "my_tps": speed.tolist()}
         body = {"project": "llm", "run": "a", "columns": columns | {"my_other": speed.tolist()}}
-        run_id = httpx.post(f"{address}/api/v1/ingest", json=body, timeout=30).json()["run_id"]
+        run_id = httpx.post(f"{address}/api/v1/ingest", json=body, timeout=60).json()["run_id"]
         context.analysis.analyze(context.runs.run_id(run_id))
         run = httpx.get(f"{address}/api/v1/runs/{run_id}").json()
         listed = httpx.get(f"{address}/api/v1/runs/{run_id}/series").json()["series"]

@@ -13,6 +13,8 @@ import pytest
 
 from tests.support.receivers import PASSWORD, MailServer, SlackServer
 
+pytestmark = pytest.mark.slow
+
 Holter = Callable[..., "subprocess.CompletedProcess[str]"]
 
 

@@ -44,7 +44,7 @@ def test_a_channel_without_reply_may_be_tried_again(
     began = time.monotonic()
     outcome = opened.channel.send(message, None)
     assert isinstance(outcome, Retry)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
     assert SECRET not in repr((outcome, opened, opened.channel.destination)) + caplog.text
     assert "127.0.0.1" in opened.channel.destination
 

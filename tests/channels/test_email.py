@@ -115,7 +115,7 @@ def test_the_messages_of_an_incident_are_one_thread(mail_server: MailServers, ce
     assert channel.send(message("17.2.mail", "recovered", state="recovered"), first.thread) == first
     opened, worse, recovered = server.mails
     assert worse["In-Reply-To"] == recovered["References"] == opened["Message-ID"] == first.thread
-    assert worse["Subject"].startswith("[Holter] Worse: loss divergence")
+    assert worse["Subject"].startswith("[Holter] Severity raised: loss divergence")
     assert recovered["Subject"] == f"Re: {opened['Subject']}"
     assert len({mail["Message-ID"] for mail in server.mails}) == 3
 
@@ -238,11 +238,11 @@ def test_a_server_that_does_not_answer_costs_no_more_than_the_timeout(
     mail_server: MailServers, certificate: Path
 ) -> None:
     server = mail_server()
-    server.delay = 2.0
+    server.delay = 60.0
     began = time.monotonic()
     outcome = mail_to(server, certificate, timeout=0.3).send(message(), None)
     assert outcome == Retry("SMTP: no answer in time")
-    assert time.monotonic() - began < 1.9
+    assert time.monotonic() - began < 30
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,8 @@ from holter.settings import Settings
 from holter.types import Batch, Column, Delivery, SeriesKey
 from tests.support.receivers import MailServer, SlackServer
 
+pytestmark = pytest.mark.slow
+
 
 def going_nan(steps: int) -> Delivery:
     """A loss that falls, and becomes NaN forty steps before its end, a second ago."""

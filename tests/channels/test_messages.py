@@ -35,8 +35,8 @@ def test_it_names_what_broke_when_where_and_what_to_do() -> None:
     assert made.sentence.startswith("Loss rose from 2.31 to 4.02 at step 1,514")
     assert dict(made.facts) == {
         "Run": "llm / 104b-emb-norm",
-        "Began": "step 1,514 of attempt 1, Tue 14 Nov 2023, 23:13:20 CET (4 minutes ago)",
-        "Where": "train/loss, the entire run",
+        "Onset": "step 1,514 of attempt 1, Tue 14 Nov 2023, 23:13:20 CET (4 minutes ago)",
+        "Metric": "train/loss",
         "Severity": "Warning, open",
         "Confidence": "almost certain (97%)",
         "Evidence": "Baseline 2.31 · Peak 4.02 · Noise 0.05",
@@ -46,14 +46,14 @@ def test_it_names_what_broke_when_where_and_what_to_do() -> None:
 
 
 def test_it_names_the_ranks() -> None:
-    assert dict(message(labels={"rank": 3}).facts)["Where"] == "train/loss, rank 3"
+    assert dict(message(labels={"rank": 3}).facts)["Metric"] == "train/loss, rank 3"
     by_evidence = message(evidence={"ranks": [3, 5], "nodes": ["n7"]})
-    assert dict(by_evidence.facts)["Where"] == "train/loss, ranks 3, 5, nodes n7"
+    assert dict(by_evidence.facts)["Metric"] == "train/loss, ranks 3, 5, nodes n7"
 
 
 def test_later_messages_name_their_news_and_keep_the_subject() -> None:
     first, worse = message(kind="spike_fast"), message("escalated", kind="divergence", severity="critical")
-    assert worse.headline == "Worse: loss divergence in 104b-emb-norm at step 1,514"
+    assert worse.headline == "Severity raised: loss divergence in 104b-emb-norm at step 1,514"
     assert worse.subject == first.subject == "Loss spike in 104b-emb-norm at step 1,514"
 
 
@@ -65,7 +65,7 @@ def test_a_recovered_incident_has_its_end_and_no_advice() -> None:
 
 
 def test_what_a_rollback_replaced_is_stated_as_over() -> None:
-    text = "Attempt 1 rolled back behind it and has passed it."
+    text = "Attempt 1 resumed from before this step and has passed it."
     replaced = HistoryEntry(at=1.0, type=EventType.RECOVERED, text=text, detail={"attempt": 1})
     made = message("opened", state="recovered", history=(replaced,))
     assert made.sentence.endswith(text)
@@ -80,7 +80,7 @@ def test_it_names_who_closed_it_and_their_comment() -> None:
 
 def test_a_log_without_a_clock_is_stated_as_such() -> None:
     facts = dict(message(start_time=None).facts)
-    assert facts["Began"] == "step 1,514 of attempt 1 (the log has no clock)"
+    assert facts["Onset"] == "step 1,514 of attempt 1 (the log has no clock)"
 
 
 def test_local_time_names_its_zone_in_summer_and_winter() -> None:

@@ -15,6 +15,8 @@ from holter.server.rendering.incident_chart import IncidentCharts, sketch, surro
 from holter.types import Finding
 from tests.support.receivers import make_incident
 
+pytestmark = pytest.mark.slow
+
 
 def make_finding(**changes: Any) -> Finding:
     return make_incident(**changes).finding

@@ -126,10 +126,10 @@ def test_an_answer_that_is_no_json_is_tried_again(slack: SlackServer) -> None:
 
 
 def test_a_server_that_does_not_answer_costs_no_more_than_the_timeout(slack: SlackServer) -> None:
-    slack.answer(200, "ok", delay=1.5)
+    slack.answer(200, "ok", delay=60)
     began = time.monotonic()
     assert webhook(slack, timeout=0.3).send(message(), None) == Retry("Slack: no answer in time")
-    assert time.monotonic() - began < 1.2
+    assert time.monotonic() - began < 30
 
 
 def test_the_address_of_a_webhook_is_in_no_log(slack: SlackServer, caplog: pytest.LogCaptureFixture) -> None:

@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
+import pytest
 
 from tests.support.metrics_exporter import NODE, exporter, page
 
 if TYPE_CHECKING:
     from tests.support.client_server import Server
+
+pytestmark = pytest.mark.slow
 
 Eventually = Callable[..., Any]
 
@@ -42,7 +45,7 @@ def test_pages_of_an_exporter_go_to_the_run_that_is_followed(
         try:
             eventually(lambda: "node_load1" in series_of(server, "llm"))
             process.send_signal(signal.SIGINT)
-            assert process.wait(20) == 0
+            assert process.wait(60) == 0
         finally:
             process.kill()
             process.communicate()

@@ -10,12 +10,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from holter.cli.agent.stdin_reader import StdinReader
 from holter.server.analysis.run_cache import memory_size
 from holter.types import Unreadable
 
 if TYPE_CHECKING:
     from tests.support.client_server import Server
+
+pytestmark = pytest.mark.slow
 
 Eventually = Callable[..., Any]
 FILLER = (

@@ -13,6 +13,8 @@ import pytest
 if TYPE_CHECKING:
     from tests.support.client_server import Server
 
+pytestmark = pytest.mark.slow
+
 JOB = Path(__file__).parents[2] / "docs" / "examples" / "train.sbatch"
 BIN = Path(sys.executable).parent
 

@@ -16,6 +16,8 @@ import pytest
 if TYPE_CHECKING:
     from tests.support.client_server import Server
 
+pytestmark = pytest.mark.slow
+
 Eventually = Callable[..., Any]
 SLURM = {"SLURM_JOB_ID": "812", "SLURM_JOB_NAME": "gpt"}
 
@@ -131,7 +133,7 @@ def test_the_job_never_waits_for_a_server_that_is_away(
     began = time.monotonic()
     sink(process).write(lines(0, 50_000))
     sink(process).flush()
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - began < 60
     eventually(lambda: pipes.spooled() > 0)
     fickle.start()
     sink(process).close()
@@ -146,7 +148,7 @@ def test_killed_without_warning_its_spool_is_sent_at_the_next_start(
     sink(process).write(lines(0, 1_000))
     sink(process).flush()
     eventually(lambda: pipes.spooled() > 10_000)
-    time.sleep(1)
+    time.sleep(3)  # its flush interval is one second
     process.kill()
     process.wait()
     fickle.start()
@@ -169,8 +171,8 @@ def test_a_spool_that_is_full_is_said_and_what_is_lost_is_counted(pipes: Pipes) 
     process = pipes.start("http://127.0.0.1:9", "--run", "full", "--wait", "0", HOLTER_SPOOL_BYTES="1")
     _, said = process.communicate(lines(0, 200_000), timeout=120)
     assert process.returncode == 1
-    assert b"has reached its bound (HOLTER_SPOOL_BYTES)" in said
-    assert b"found no room in the spool and are lost" in said
+    assert b"has reached its limit (HOLTER_SPOOL_BYTES)" in said
+    assert b"did not fit into the spool and are lost" in said
     assert pipes.spooled() <= 2**21, "the least that a spool may be bounded to"
 
 

@@ -21,6 +21,8 @@ from holter.cli.demo.replay import RunReplay, write_at_once
 from holter.cli.demo.runs import DATA, KnownEvent, RecordedRun, load_runs
 from holter.ingest.offline.read_run import read_run
 
+pytestmark = pytest.mark.slow
+
 
 def demo(*arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(

@@ -25,6 +25,8 @@ from tests.support.command_runner import CommandRunner
 from tests.support.cutting_proxy import cutting_proxy
 from tests.support.waiting import wait_for
 
+pytestmark = pytest.mark.slow
+
 AWAY = float(os.environ.get("HOLTER_TEST_AWAY", "1"))
 LOSS = SeriesKey("loss")
 
@@ -62,7 +64,7 @@ def test_client_delivers_once_over_a_cutting_proxy(
             for step in range(400):
                 run.log({"loss": step / 7}, step=step)
                 time.sleep(0.002 if network.cuts < 5 else 0.0)
-            wait_for(lambda: network.cuts >= 2, 30)
+            wait_for(lambda: network.cuts >= 2, 60)
             network.heal()
     wait_for(lambda: not list((tmp_path / "spool").glob("*/*.spool")))
     assert command_runner.end(signal.SIGTERM) == 0
@@ -97,7 +99,7 @@ def test_suspended_server_resumes(database_url: str, command_runner: CommandRunn
         assert sum(f.acknowledged - n for f, n in zip(senders, before, strict=True)) <= len(senders)
         os.kill(command_runner.child, signal.SIGCONT)
         wait_for(lambda: all(f.acknowledged > n + 1 for f, n in zip(senders, before, strict=True)))
-        answer = httpx.get(f"http://127.0.0.1:{command_runner.port}/api/v1/incidents", timeout=30)
+        answer = httpx.get(f"http://127.0.0.1:{command_runner.port}/api/v1/incidents", timeout=60)
         assert answer.json()["incidents"] == []
     assert command_runner.end(signal.SIGTERM) == 0
     check(database_url, senders)
@@ -127,7 +129,7 @@ def test_two_agents_on_one_log_with_a_clock_store_it_once(
     finally:
         for agent in agents:
             agent.terminate()
-            agent.wait(30)
+            agent.wait(60)
     assert command_runner.end(signal.SIGTERM) == 0
     engine = connect(sqlite_url)
     found = Store(engine).read(1)[LOSS]

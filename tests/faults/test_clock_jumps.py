@@ -87,7 +87,7 @@ def test_clock_is_right_soon_after_the_last_jump(
 def test_the_time_since_the_start_counts_what_nobody_can_set() -> None:
     began = uptime()
     time.sleep(0.02)
-    assert 0.01 < uptime() - began < 5
+    assert 0.01 < uptime() - began < 60
 
 
 def delivery(number: int, times: np.ndarray | None = None, *, run: str = "r") -> Delivery:

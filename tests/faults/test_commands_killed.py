@@ -27,6 +27,8 @@ from tests.support.postgresql import Postgres
 from tests.support.stored_runs import all_rows, delivery, points_of, run_id_of
 from tests.support.waiting import wait_for
 
+pytestmark = pytest.mark.slow
+
 MOMENTS = 3
 """Kills of each command, at moments that are spread over the time it takes."""
 

@@ -18,6 +18,8 @@ from holter.server.store import Store
 from holter.types import Batch, Column, Delivery, SeriesKey
 from tests.support.postgresql_relay import Lost, Relay
 
+pytestmark = pytest.mark.slow
+
 KEYS = [SeriesKey("loss"), SeriesKey("lr")]
 ROWS = 300
 

@@ -25,6 +25,8 @@ from tests.support.requirements import skip_missing
 from tests.support.servers import started
 from tests.support.waiting import wait_for
 
+pytestmark = pytest.mark.slow
+
 SMALL, LARGE = 12 * 2**20, 200 * 2**20
 
 
@@ -57,7 +59,7 @@ def fill_and_go_on(url: str, port: int, reason: str, make_room: Callable[[], Non
         BatchSender(port, "small", pause=0.1),
     ]
     wide = senders[0]
-    with sending(senders), httpx.Client(base_url=url, timeout=30) as client:
+    with sending(senders), httpx.Client(base_url=url, timeout=60) as client:
         wait_for(lambda: any(reason in said for said in wide.reasons), 60)
         assert set(wide.answers) <= {200, 503}
         assert wide.retry_after == {"5"}
@@ -72,7 +74,7 @@ def fill_and_go_on(url: str, port: int, reason: str, make_room: Callable[[], Non
         assert chart.json()["series"]
         before = wide.acknowledged
         make_room()
-        wait_for(lambda: wide.acknowledged > before + 3, 30)
+        wait_for(lambda: wide.acknowledged > before + 3, 60)
         assert client.get("/readyz").status_code == 200
     return senders
 
@@ -91,7 +93,7 @@ def test_full_disk_rejects_points_and_serves_reads(small_disk: Path) -> None:
         port = int(url.rpartition(":")[2])
         senders = fill_and_go_on(url, port, "the disk of the database is full", lambda: enlarge(small_disk))
         process.terminate()
-        assert process.wait(20) == 0
+        assert process.wait(60) == 0
     check(f"sqlite:///{small_disk / 'holter.db'}", senders)
 
 
@@ -105,7 +107,7 @@ def test_file_size_limit_is_treated_as_a_full_disk(tmp_path: Path) -> None:
             lambda: limits.rlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY)),
         )  # fmt: skip
         process.terminate()
-        assert process.wait(20) == 0
+        assert process.wait(60) == 0
     check(f"sqlite:///{tmp_path / 'holter.db'}", senders)
 
 
@@ -120,14 +122,14 @@ def test_server_starts_on_a_full_disk_and_serves_reads(small_disk: Path) -> None
         free = os.statvfs(small_disk)
         os.posix_fallocate(ballast.fileno(), 0, free.f_bavail * free.f_frsize)
     with started("serve", "--data-dir", small_disk) as (_, url, _seconds):
-        (run,) = httpx.get(f"{url}/api/v1/runs", timeout=30).json()["runs"]
+        (run,) = httpx.get(f"{url}/api/v1/runs", timeout=60).json()["runs"]
         assert run["points"] == senders[0].acknowledged * 150
         body = {"project": "p", "run": "r", "columns": {"step": [1], "a": [1]}}
-        refused = httpx.post(f"{url}/api/v1/ingest", json=body, timeout=30)
+        refused = httpx.post(f"{url}/api/v1/ingest", json=body, timeout=60)
         assert refused.status_code == 503
         assert "the disk of the database is full" in refused.json()["detail"]
         (small_disk / "ballast").unlink()
-        wait_for(lambda: httpx.get(f"{url}/readyz", timeout=30).status_code == 200)
+        wait_for(lambda: httpx.get(f"{url}/readyz", timeout=60).status_code == 200)
     check(f"sqlite:///{small_disk / 'holter.db'}", senders)
 
 

@@ -29,6 +29,8 @@ from tests.support.command_runner import CommandRunner
 from tests.support.stored_runs import points_of
 from tests.support.waiting import wait_for
 
+pytestmark = pytest.mark.slow
+
 Note = Callable[[str, object], None]
 ROOT = Path(__file__).parents[2]
 KILLS = int(os.environ.get("HOLTER_TEST_KILLS", "24")) // 4

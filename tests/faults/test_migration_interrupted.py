@@ -19,6 +19,8 @@ from tests.support import migration_program
 from tests.support.postgresql import Postgres
 from tests.support.waiting import wait_for
 
+pytestmark = pytest.mark.slow
+
 MOMENTS = (3, 8, 19, 30, 0)
 
 

@@ -22,6 +22,8 @@ from holter.server.store import Store, StoreLockedError
 from tests.support.command_runner import CommandRunner
 from tests.support.requirements import skip_missing
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def linked(sqlite_url: str, tmp_path: Path) -> list[str]:

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import numpy as np
 import psutil
+import pytest
 
 from holter.server.database import connect
 from holter.server.store import Store
@@ -21,6 +22,8 @@ from tests.support.batch_senders import BatchSender, assert_all_is_there, sendin
 from tests.support.command_runner import CommandRunner
 from tests.support.stored_runs import delivery
 from tests.support.waiting import wait_for
+
+pytestmark = pytest.mark.slow
 
 SIZE = 300_000
 ROOM = 48 * 2**20

@@ -20,6 +20,8 @@ from tests.support.postgresql import Postgres, postgres
 from tests.support.servers import served
 from tests.support.waiting import wait_for
 
+pytestmark = pytest.mark.slow
+
 LOCK_LOG = "BEGIN; LOCK TABLE log IN ACCESS EXCLUSIVE MODE"
 HANG_UP = (
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
@@ -43,7 +45,7 @@ def test_busy_server_is_retried(
     address = postgres_url.replace("postgresql+psycopg", "postgresql")
     with served(Settings(database_url=postgres_url)) as (_, url):
         senders = [BatchSender(int(url.rpartition(":")[2]), f"r{n}", pause=0.05) for n in range(3)]
-        with sending(senders), httpx.Client(base_url=url, timeout=30) as client:
+        with sending(senders), httpx.Client(base_url=url, timeout=60) as client:
             wait_for(lambda: all(sender.acknowledged > 3 for sender in senders))
             with psycopg.connect(address, autocommit=True) as admin:
                 admin.execute(f"ALTER DATABASE {name} SET {setting}")

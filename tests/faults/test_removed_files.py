@@ -18,11 +18,13 @@ from tests.support.command_runner import CommandRunner
 from tests.support.servers import served
 from tests.support.waiting import wait_for
 
+pytestmark = pytest.mark.slow
+
 SAID = "was removed or renamed"
 
 
 def wait_until_refused(sender: BatchSender) -> None:
-    wait_for(lambda: any(SAID in reason for reason in sender.reasons), 30)
+    wait_for(lambda: any(SAID in reason for reason in sender.reasons), 60)
 
 
 def assert_kept(url: str, senders: list[BatchSender]) -> None:
@@ -50,7 +52,7 @@ def test_without_write_ahead_log_nothing_is_acknowledged(
         acknowledged = [sender.acknowledged for sender in senders]
         assert command_runner.answers("/readyz") == 503
         # what the log held is moved into the file within a second; until then reads say what they can
-        wait_for(lambda: is_whole(sqlite_url, senders[0].acknowledged), 30)
+        wait_for(lambda: is_whole(sqlite_url, senders[0].acknowledged), 60)
         assert [sender.acknowledged for sender in senders] == acknowledged
         command_runner.end()
         command_runner.serve(sqlite_url)
@@ -100,7 +102,7 @@ def test_removed_database_file_accepts_no_points(
         assert sender.acknowledged == acknowledged
         sender.patience = 0
         sender.end()
-        sender.join(30)
+        sender.join(60)
     if how == "renamed":  # put back, everything is there
         other.rename(file)
         assert_kept(sqlite_url, [sender])

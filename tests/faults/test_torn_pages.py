@@ -20,6 +20,8 @@ from holter.settings import Settings
 from holter.types import Batch, Column, Delivery, SeriesKey
 from tests.support.servers import served
 
+pytestmark = pytest.mark.slow
+
 ROWS = 200
 PAGE = 8192
 KEYS = [SeriesKey("a"), SeriesKey("b")]
@@ -166,7 +168,7 @@ def test_a_damaged_run_is_named_and_the_others_are_served(
     engine.dispose()
     with (
         served(Settings(database_url=sqlite_url)) as (context, address),
-        httpx.Client(base_url=f"{address}/api/v1", timeout=30) as client,
+        httpx.Client(base_url=f"{address}/api/v1", timeout=60) as client,
     ):
         assert client.get(f"/runs/{well}/data", params={"metric": "a"}).status_code == 200
         answer = client.get(f"/runs/{hurt}/data", params={"metric": "a"})

@@ -21,6 +21,8 @@ from holter.server.store.write import batch_writer
 from holter.settings import Settings
 from tests.support.stored_runs import deliver
 
+pytestmark = pytest.mark.slow
+
 OURS = (
     "analysis._scheduler._due", "analysis._scheduler._order", "analysis._scheduler._rested",
     "analysis._scheduler._delay",

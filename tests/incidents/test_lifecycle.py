@@ -218,7 +218,7 @@ def test_what_a_rollback_replaced_has_recovered_and_stays_so() -> None:
     replaced = IncidentCandidate(finding=DIVERGED, fingerprint="f", replaced_by=1)
     [change] = changes([known(DIVERGED, IncidentState.OPEN)], [replaced])
     assert (change.state, change.events) == (IncidentState.RECOVERED, {EventType.RECOVERED})
-    assert change.lines[0].text == "Attempt 1 rolled back behind it and has passed it."
+    assert change.lines[0].text == "Attempt 1 resumed from before this step and has passed it."
     assert changes([known(DIVERGED, IncidentState.RECOVERED)], [replaced]) == []
     [imported] = changes([], [replaced])
     assert imported.events == {EventType.OPENED, EventType.RECOVERED}

@@ -56,7 +56,7 @@ def test_messages_follow_an_incident(
     assert alerting.send_due() == 1
     assert headlines(slack) == [
         "Loss spike in 104b at step 1,514",
-        "Worse: slow loss spike in 104b at step 1,514",
+        "Severity raised: slow loss spike in 104b at step 1,514",
     ]
     assert [(row.reason, row.state) for row in alerting.rows()] == [
         ("opened", "delivered"),
@@ -254,7 +254,7 @@ def run_sender(engine: Engine) -> Iterator[Callable[[dict[str, dict[str, Any]]],
         one.sender.close()
 
 
-def wait_for(condition: Callable[[], bool], seconds: float = 10) -> None:
+def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "it did not happen in time"
@@ -265,14 +265,14 @@ def test_a_dead_channel_delays_no_other(
     run_sender: Callable[..., Running], slack: SlackServer, run_id: int, mail_server: Callable[..., Any]
 ) -> None:
     mail = mail_server("none", login=False)
-    mail.delay = 3.0
+    mail.delay = 10.0
     url = f"smtp://127.0.0.1:{mail.port}?security=none"
-    settings = {"mail": {"type": "email", "url": url, "to": "a@example.com", "settle": 0, "timeout": 1}}
+    settings = {"mail": {"type": "email", "url": url, "to": "a@example.com", "settle": 0, "timeout": 5}}
     alerting = run_sender({**channels_at(slack, settle=0), **settings})
     began = time.monotonic()
     alerting.incidents.update_run(run_id, [make_candidate()])
     wait_for(lambda: len(slack.payloads) == 1)
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 5, "it waited for the mail"
 
 
 def test_a_message_leaves_soon_after_its_incident(
@@ -283,12 +283,13 @@ def test_a_message_leaves_soon_after_its_incident(
     began = time.monotonic()
     alerting.incidents.update_run(run_id, [make_candidate()])
     wait_for(lambda: len(slack.payloads) == 1)
-    assert time.monotonic() - began < 0.5
+    assert time.monotonic() - began < 4, "it waited for the next poll"
 
 
+@pytest.mark.slow
 def test_a_killed_server_delivers_after_its_next_start(slack: SlackServer, sqlite_engine: Engine) -> None:
     run = add_run(sqlite_engine, "killed")
-    slack.answer(200, "ok", delay=30)  # hangs while it is delivered to
+    slack.answer(200, "ok", delay=120)  # hangs while it is delivered to
     program = """
         import sys, time
         from holter.server.channels import open_channels
@@ -297,14 +298,14 @@ def test_a_killed_server_delivers_after_its_next_start(slack: SlackServer, sqlit
         from tests.support.alerting import make_candidate
         from tests.support.alerting import NoCharts
         engine = connect(sys.argv[1])
-        channels = open_channels({"team": {"type": "slack", "url": sys.argv[2], "settle": 0, "timeout": 60}})
+        channels = open_channels({"team": {"type": "slack", "url": sys.argv[2], "settle": 0, "timeout": 120}})
         sender = NotificationSender(engine, NoCharts(), channels, public_url="http://h", lease=1.0)
         sender.start()
         incidents = IncidentStore(engine, routes=build_routes(channels))
         incidents.on_change(sender.wake)
         incidents.update_run(int(sys.argv[3]), [make_candidate()])
         print("enqueued", flush=True)
-        time.sleep(60)
+        time.sleep(600)
     """
     url = str(sqlite_engine.url)
     process = subprocess.Popen(

@@ -56,7 +56,7 @@ def test_the_slow_spike_of_the_demo_recovers_once_for_those_who_are_notified(
     clock.now += 301
     alerting.send_due()
     titles = [line.partition(" in ")[0] for line in headlines(slack)]
-    assert titles == ["Loss spike", "Changed: slow loss spike", "Recovered: slow loss spike"]
+    assert titles == ["Loss spike", "Reclassified: slow loss spike", "Recovered: slow loss spike"]
     assert "needed 450 steps" in str(slack.payloads[-1])
 
 
@@ -68,7 +68,7 @@ def test_reopening_after_a_sent_recovery_is_sent(
         clock.now += 301
         alerting.send_due()
     assert [line.partition(":")[0] for line in headlines(slack)] == [
-        "Loss spike in 104b at step 1,514", "Recovered", "Again",
+        "Loss spike in 104b at step 1,514", "Recovered", "Reopened",
     ]  # fmt: skip
 
 
@@ -84,7 +84,7 @@ def test_an_escalation_on_the_way_back_is_sent_at_once(
     alerting.incidents.update_run(run_id, [make_candidate(kind=Kind.DIVERGENCE, severity=Severity.CRITICAL)])
     clock.now += 6
     alerting.send_due()
-    assert [line.partition(":")[0] for line in headlines(slack)][1:] == ["Worse"]
+    assert [line.partition(":")[0] for line in headlines(slack)][1:] == ["Severity raised"]
 
 
 def test_reopening_by_a_person_is_sent(
@@ -97,5 +97,5 @@ def test_reopening_by_a_person_is_sent(
     alerting.incidents.reopen(one.id, by="ann", text="not over")
     clock.now += 6
     alerting.send_due()
-    assert headlines(slack)[1].startswith("Again:")
+    assert headlines(slack)[1].startswith("Reopened:")
     assert SPIKE.summary in str(slack.payloads[1])

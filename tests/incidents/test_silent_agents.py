@@ -100,7 +100,7 @@ def test_a_dead_machine_is_one_message_and_its_return_another(
     assert sentence(slack) == (
         "Agent on n17 stopped reporting without announcing its end. What it follows is not watched meanwhile."
     )
-    assert fields(slack)["Began"].endswith("(3 minutes ago)")
+    assert fields(slack)["Onset"].endswith("(3 minutes ago)")
     assert fields(slack)["Machines"] == "n17"
     assert fields(slack)["Follows"] == "/logs/n17"
     site.pass_by(3600)

@@ -57,7 +57,9 @@ def _attacks(tokens: list[Any], prefix: str) -> Iterator[Attack]:
                 example = _example(inner)
                 pumps = {example, *(char for char in SAMPLES if _accepts(inner, char))} - {""}
                 yield from (Attack(prefix, pump, end) for pump in pumps for end in ("", "\x00", "\n"))
-                yield from (Attack("", begin + pump, "\x00") for begin in [prefix] if begin for pump in {example})
+                yield from (
+                    Attack("", begin + pump, "\x00") for begin in [prefix] if begin for pump in {example}
+                )
                 if prefix:
                     yield Attack("", prefix, "\x00")
             yield from _attacks(inner, prefix)

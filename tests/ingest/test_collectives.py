@@ -203,6 +203,7 @@ def test_what_computing_hides_of_collectives_is_reported(reading: Any) -> None:
     assert found.values("calls", collective="AllGather", **of) == [(0, 1.0)]
 
 
+@pytest.mark.slow
 def test_an_event_without_end_is_not_taken_into_memory(reading: Any) -> None:
     content = b'{"traceEvents": [{"name": "' + b"x" * (8 * 2**20) + b'"}]}'
     stream = io.BytesIO(content)

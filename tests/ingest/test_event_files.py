@@ -371,6 +371,7 @@ def test_any_events_are_read_as_protobuf_reads_them(events: list[Event], reading
     assert found == expected
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(payloads=st.lists(st.binary(max_size=60), max_size=40), copies=st.sampled_from([1, 20]))
 def test_any_bytes_in_good_records_are_read_alike_one_by_one_and_together(
@@ -389,4 +390,4 @@ def test_a_message_of_very_many_fields_costs_no_more_than_its_bytes() -> None:
     content = FIRST + framed(b"\x50\x00" * 500_000)
     began = time.monotonic()
     list(EventFile().reader(Path(NAME), {}).read(io.BytesIO(content)))
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 100  # quadratic cost would take hours

@@ -89,6 +89,7 @@ def test_noise_is_never_more_than_unreadable(
     assert (grown.points, grown.config) == (complete.points, complete.config)
 
 
+@pytest.mark.slow
 @fuzzing
 @given(data=st.data())
 def test_a_damaged_sample_is_read_as_far_as_it_can_be(small_sample: Sample, reading: Any, data: Any) -> None:
@@ -102,6 +103,7 @@ def test_a_damaged_sample_is_read_as_far_as_it_can_be(small_sample: Sample, read
     assert (stopped.points, stopped.config) == (complete.points, complete.config)
 
 
+@pytest.mark.slow
 @fuzzing
 @given(data=st.data())
 def test_shuffled_lines_are_read_without_raising(small_sample: Sample, reading: Any, data: Any) -> None:

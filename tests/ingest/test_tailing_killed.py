@@ -13,11 +13,14 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+import pytest
 from tensorboardX import SummaryWriter
 
 from holter.server.database import connect
 from holter.server.store import Store
 from holter.types import SeriesKey
+
+pytestmark = pytest.mark.slow
 
 PROGRAM = Path(__file__).parents[1] / "support" / "tailing_program.py"
 STEPS = 600
@@ -68,7 +71,7 @@ def write(root: Path, seconds: float) -> threading.Thread:
     return thread
 
 
-def eventually(check: object, seconds: float = 20) -> None:
+def eventually(check: object, seconds: float = 60) -> None:
     """Wait until a check holds."""
     end = time.monotonic() + seconds
     while not check():  # type: ignore[operator]

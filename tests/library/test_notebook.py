@@ -16,6 +16,8 @@ from holter.detectors.arrays import run_from_arrays
 from holter.types import RunData, Series, SeriesKey
 from tests.support.curves import loss_curve
 
+pytestmark = pytest.mark.slow
+
 
 def spiky() -> pd.DataFrame:
     """A frame with a spike of the loss."""

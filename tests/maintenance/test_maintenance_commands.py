@@ -115,7 +115,7 @@ def test_server_downsamples_in_the_background(serve: Serve, engine: Engine, data
         serve(retaining(database_url), clock=settled_clock()) as (context, address),
         httpx.Client(base_url=address) as client,
     ):
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         while not any(one.logged > one.points for one in context.store.series(run_id)):
             assert time.monotonic() < end
             time.sleep(0.05)
@@ -140,7 +140,7 @@ def test_a_run_is_deleted_over_rest_and_comes_anew(serve: Serve, engine: Engine,
         again = client.post("/api/v1/ingest", json=body).json()
         assert (again["accepted"], again["run_id"], again["duplicate"]) == (1, run, False)
         assert client.get(page).json()["points"] == 1
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         with engine.connect() as connection:
             while connection.scalar(select(RunRecord.id).where(RunRecord.id == number)) is not None:
                 assert time.monotonic() < end

@@ -177,7 +177,7 @@ def test_points_a_second_are_bounded_on_average(sqlite_engine: Engine) -> None:
         assert 0 < refused.value.seconds <= 1
         began = time.monotonic()
         assert store.accept(row(2, names)).accepted == 60  # who can wait is let in
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 60
         with pytest.raises(RateLimitError):
             store.accept(row(3, names), timeout=0)
 

@@ -166,7 +166,7 @@ def test_accept_waits_for_queue_space_until_the_timeout(store: Store, engine: En
         begin = time.monotonic()
         with pytest.raises(StoreBusyError):
             store.accept(delivery(9999, 1), timeout=0.2)
-        assert 0.2 <= time.monotonic() - begin < 2
+        assert 0.2 <= time.monotonic() - begin < 30
 
 
 def test_failing_delivery_does_not_fail_its_group(store: Store, engine: Engine) -> None:
@@ -198,7 +198,7 @@ def test_cancelled_caller_does_not_stop_the_writer(store: Store, engine: Engine)
 
 def test_a_log_that_has_grown_is_compacted_by_itself(store: Store, engine: Engine) -> None:
     run = store.accept(delivery(0, 300_000)).run_id
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while time.monotonic() < end:
         with engine.connect() as connection:
             if connection.scalar(text("SELECT count(*) FROM log")) == 0:

@@ -46,13 +46,13 @@ class Server:
         wait_for(self.ready, 60)
 
     def ready(self) -> bool:
-        with urllib.request.urlopen(f"{self.url}/readyz", timeout=5) as response:
+        with urllib.request.urlopen(f"{self.url}/readyz", timeout=60) as response:
             return bool(response.status == 200)
 
     def stop(self, with_signal: signal.Signals = signal.SIGTERM) -> None:
         if self.process is not None:
             self.process.send_signal(with_signal)
-            self.process.wait(30)
+            self.process.wait(60)
             self.process = None
 
     def get(self, path: str, **query: str | int) -> dict[str, Any]:

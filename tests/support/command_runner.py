@@ -68,7 +68,7 @@ class CommandRunner:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.close()
-        self._process.wait(30)
+        self._process.wait(60)
         self._process.stdout.close()
 
     def _say(self, line: str) -> None:

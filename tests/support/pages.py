@@ -71,7 +71,7 @@ class Server:
             f"{self.address}/api/v1{path}", data, {"content-type": "application/json"}
         )
         try:
-            with urllib.request.urlopen(request, timeout=20) as answer:
+            with urllib.request.urlopen(request, timeout=60) as answer:
                 return json.load(answer)
         except urllib.error.HTTPError as error:
             if error.code >= 500:
@@ -99,13 +99,13 @@ class Server:
     def close(self) -> None:
         """Stop the server with SIGINT."""
         self.process.send_signal(signal.SIGINT)
-        self.process.wait(20)
-        self._reader.join(5)
+        self.process.wait(60)
+        self._reader.join(60)
         assert self.process.stdout is not None
         self.process.stdout.close()
 
 
-def until(ask: Callable[[], Any], seconds: float = 20) -> Any:
+def until(ask: Callable[[], Any], seconds: float = 60) -> Any:
     """Repeat `ask` until its result is not empty, and return that. Fails after `seconds`."""
     deadline = time.monotonic() + seconds
     while not (answer := ask()):
@@ -128,7 +128,7 @@ class Opener:
         )
         self._contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(60_000)
         page.on("pageerror", lambda error: self.messages.append(f"{page.url}: {error}"))
         page.on("console", lambda message: self._record(page, message))
         page.goto(address)

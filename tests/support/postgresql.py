@@ -62,7 +62,7 @@ class Postgres:
         if self._server is not None:
             with suppress(ProcessLookupError):  # it may have given up by itself
                 self._server.send_signal(how)
-            self._server.wait(30)
+            self._server.wait(60)
             self._server = None
 
     @contextmanager
@@ -91,7 +91,7 @@ class Postgres:
         )  # fmt: skip
 
     def _await(self, server: subprocess.Popen[bytes]) -> None:
-        end = time.monotonic() + 30
+        end = time.monotonic() + 60
         while True:
             try:
                 psycopg.connect(self.address).close()

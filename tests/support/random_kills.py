@@ -24,7 +24,7 @@ def kill_at_random(
         if pid == 0:
             child(opened)
         # every other child has got to work first, however busy the machine is
-        end = time.monotonic() + 20 * (turn % 2)
+        end = time.monotonic() + 60 * (turn % 2)
         while os.fstat(opened).st_size == before and time.monotonic() < end:
             time.sleep(0.01)
         time.sleep(chance.expovariate(1 / mean))

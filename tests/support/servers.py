@@ -56,7 +56,7 @@ def started(*arguments: object, **environment: str) -> Iterator[tuple[subprocess
 def stop(process: subprocess.Popen[str], how: signal.Signals) -> str:
     """Send a signal, wait for the clean end, return the rest of what it printed."""
     process.send_signal(how)
-    rest, _ = process.communicate(timeout=20)
+    rest, _ = process.communicate(timeout=60)
     assert process.returncode == 0, rest
     return rest
 
@@ -86,7 +86,7 @@ def served(settings: Settings, *, clock: Clock | None = None) -> Iterator[tuple[
             yield context, f"http://127.0.0.1:{listener.getsockname()[1]}"
         finally:
             server.should_exit = True
-            thread.join(30)
+            thread.join(60)
             context.close()
 
 

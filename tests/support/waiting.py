@@ -9,7 +9,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def wait_for(look: Callable[[], T], seconds: float = 20.0) -> T:
+def wait_for(look: Callable[[], T], seconds: float = 60) -> T:
     """What `look` gives once it gives something; a server that is not there yet counts as nothing."""
     deadline = time.monotonic() + seconds
     while True:

@@ -16,7 +16,7 @@ from tests.support import install_chromium
 from tests.support.pages import FLAGS, STATIC, Opener, Quiet, Runs, Server
 from tests.support.requirements import skip_missing
 
-expect.set_options(timeout=15_000)  # the machine may be busy
+expect.set_options(timeout=60_000)  # the machine may be busy
 
 
 @pytest.fixture(scope="session")
@@ -55,7 +55,7 @@ def modules(browser: Browser) -> Iterator[Page]:
     context.close()
     server.shutdown()
     server.server_close()
-    thread.join(5)
+    thread.join(60)
 
 
 @pytest.fixture

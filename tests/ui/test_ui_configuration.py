@@ -47,7 +47,7 @@ def test_a_launch_warning_next_to_the_health_leads_to_the_diagnostics(
 ) -> None:
     page = open_page(f"{server.address}/runs/{relaunched}", height=700)
     expect(page.locator(".run-headline")).to_contain_text("Healthy")
-    word = page.get_by_role("button", name="1 launch warning", exact=True)
+    word = page.get_by_role("button", name="1 diagnostic", exact=True)
     expect(page.locator(".diagnostics")).not_to_be_in_viewport()
     word.click()
     expect(page.locator(".diagnostics")).to_be_in_viewport()
@@ -61,8 +61,8 @@ def test_only_warnings_and_critical_diagnostics_are_counted(call: Callable[..., 
         )
 
     assert summary() is summary("info") is None
-    assert summary("warning", "info") == ["warning", "1 launch warning"]
-    assert summary("warning", "critical") == ["critical", "2 launch warnings"]
+    assert summary("warning", "info") == ["warning", "1 diagnostic"]
+    assert summary("warning", "critical") == ["critical", "2 diagnostics"]
 
 
 def test_changed_settings_are_listed_by_attempt(open_page: Opener, server: Server, relaunched: str) -> None:
@@ -88,7 +88,7 @@ def test_a_run_without_configuration_has_no_such_section(open_page: Opener, serv
     page = open_page(f"{server.address}/runs/{server.post('silent', healthy())}")
     expect(page.locator(".panel").first).to_be_visible()
     expect(page.locator(".configuration")).to_be_hidden()
-    expect(page.get_by_role("button", name="launch warning")).to_have_count(0)
+    expect(page.get_by_role("button", name="diagnostic")).to_have_count(0)
 
 
 def test_a_launch_without_points_shows_its_configuration(open_page: Opener, server: Server) -> None:

@@ -45,6 +45,7 @@ def test_three_hundred_thousand_healthy_points_have_no_findings() -> None:
         assert detect_all(run_of(curve(100_000, noise=0.05, seed=seed))) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_findings_stay_as_more_points_are_logged(seed: int) -> None:
     run = eventful(seed)

@@ -156,6 +156,7 @@ class TestRareShapes:
         swings = 2500 / (20 * np.pi)
         assert swings > 30
 
+    @pytest.mark.slow
     def test_findings_of_a_train_of_spikes_on_datasets_stay(self) -> None:
         parts = [curve(seed=n, noise=0.03) for n in range(2)]
         for at in range(1500, 1900, 40):

@@ -83,12 +83,12 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
-def wait_for(url: str, seconds: float = 20.0) -> bytes:
+def wait_for(url: str, seconds: float = 60) -> bytes:
     """The first answer of a server that is starting."""
     deadline = time.monotonic() + seconds
     while True:
         try:
-            with urllib.request.urlopen(url, timeout=5) as response:
+            with urllib.request.urlopen(url, timeout=60) as response:
                 return bytes(response.read())
         except OSError:
             if time.monotonic() > deadline:

@@ -78,7 +78,7 @@ class Holter:
         )
 
     def get(self, path: str) -> dict[str, Any]:
-        with urllib.request.urlopen(f"{self.url}/api/v1{path}", timeout=10) as response:
+        with urllib.request.urlopen(f"{self.url}/api/v1{path}", timeout=60) as response:
             answer: dict[str, Any] = json.load(response)
             return answer
 
@@ -87,7 +87,7 @@ class Holter:
 
     def stop(self, with_signal: signal.Signals = signal.SIGTERM) -> str:
         self.process.send_signal(with_signal)
-        return self.process.communicate(timeout=30)[0].decode()
+        return self.process.communicate(timeout=60)[0].decode()
 
 
 eventually = partial(wait_for, seconds=30.0)
@@ -144,7 +144,7 @@ def test_a_spike_in_a_tensorboard_log_reaches_the_page_and_slack_and_survives_a_
     spike = eventually(lambda: holter.incidents("spike_fast", "spike_slow", "spike_unrecovered"))[0]
     assert 598 <= spike["start_step"] <= 602
     assert spike["state"] == "open"
-    message = slack.received.get(timeout=30)
+    message = slack.received.get(timeout=60)
     assert "tiny-gpt" in json.dumps(message)
     holter.stop(signal.SIGKILL)
 
