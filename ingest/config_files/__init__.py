@@ -1,1 +1,1 @@
-"""Settings files beside logs: how a launch is set up, as JSON, YAML or TOML that programs write down."""
+"""Config files of launches: JSON, YAML and TOML that training programs write next to their logs."""

@@ -1,6 +1,6 @@
-"""Settings that nobody has checked as what can be kept of them: bounded, without what is private.
+"""Parses untrusted JSON, YAML and TOML into settings: bounded, without private values.
 
-Mappings out of JSON, YAML and TOML that nobody has checked: nothing is executed, nothing grows.
+Nothing in a document is executed, and the size of a parsed document is bounded.
 """
 
 from __future__ import annotations
@@ -18,17 +18,19 @@ from holter.ingest.redaction import without_private
 from holter.ingest.trainers.trainer_state import decode_state
 from holter.types import ConfigKey, ConfigValue
 
-_MAX_DEPTH, _MOST = 40, 50_000
-"""Levels of a document, and how many values it has once every alias is written out."""
+MAX_SETTINGS, MAX_NAME_LENGTH, MAX_VALUE_LENGTH = 2000, 200, 2000
+"""Bounds of one document: number of settings, and characters of their names and values."""
+_MAX_DEPTH, _MAX_VALUES = 40, 50_000
+"""Bounds of a YAML document: levels, and values once every alias is written out."""
 _EXPONENT = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)[eE][-+]?\d{1,3}")
 _C_LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-class _Plain(_C_LOADER):  # type: ignore[misc]
-    """Takes what has a tag of a program's own (`!!python/object`) for the plain values that stand there."""
+class _PlainLoader(_C_LOADER):  # type: ignore[misc]
+    """Reads a node with a program's own tag (`!!python/object`) as the plain values that it has."""
 
 
-def _plain(loader: Any, _: str, node: Any) -> Any:
+def _construct_plain(loader: Any, _: str, node: Any) -> Any:
     if isinstance(node, yaml.MappingNode):
         return loader.construct_mapping(node, deep=True)
     if isinstance(node, yaml.SequenceNode):
@@ -36,87 +38,89 @@ def _plain(loader: Any, _: str, node: Any) -> Any:
     return loader.construct_scalar(node)
 
 
-_Plain.add_multi_constructor("", _plain)
+_PlainLoader.add_multi_constructor("", _construct_plain)
+
+
+class _YamlTooLargeError(ValueError):
+    """A YAML document exceeds the bounds."""
 
 
 def parse_mapping(suffix: str, data: bytes) -> Mapping[Any, Any] | None:
-    """What a document of this ending says, None where it is no mapping, or not a whole one yet.
+    """The mapping of a document with this file suffix; None if it is incomplete or no mapping.
 
-    Raises ValueError where it is larger than a document of settings can be.
+    Raises ValueError if a YAML document exceeds the bounds.
     """
     if suffix == ".json":
         return decode_state(data)
     try:
         if suffix == ".toml":
             return tomllib.loads(data.decode())
-        _measure(data)
-        found = yaml.load(data, Loader=_Plain)  # of a safe loader: plain values alone
-    except _TooLarge:
+        _check_size(data)
+        document = yaml.load(data, Loader=_PlainLoader)  # a safe loader: plain values only
+    except _YamlTooLargeError:
         raise
     except (yaml.YAMLError, ValueError, TypeError, RecursionError, OverflowError, AttributeError):
         return None
-    return _numbers(found) if isinstance(found, dict) else None
+    return _with_numbers(document) if isinstance(document, dict) else None
 
 
-class _TooLarge(ValueError):
-    pass
-
-
-def _measure(data: bytes) -> None:
-    """Look over a YAML document before anything is made of it. Raises ValueError where it is too large."""
+def _check_size(data: bytes) -> None:
+    """Check a YAML document before values are built from it. Raises ValueError if it exceeds the bounds."""
     sizes: dict[str, int] = {}
-    opened: list[tuple[str | None, int]] = []  # anchor of each level, and the size where it began
+    open_levels: list[tuple[str | None, int]] = []  # anchor of each level, and the size where it began
     size = 0
     for event in yaml.parse(data, Loader=_C_LOADER):
         if isinstance(event, yaml.AliasEvent):
-            size += sizes.get(event.anchor, _MOST + 1)  # within itself: it never ends
+            size += sizes.get(event.anchor, _MAX_VALUES + 1)  # an alias within its own anchor: without end
         elif isinstance(event, yaml.CollectionStartEvent):
-            opened.append((event.anchor, size))
+            open_levels.append((event.anchor, size))
             size += 1
         elif isinstance(event, yaml.CollectionEndEvent):
-            anchor, begin = opened.pop()
+            anchor, begin = open_levels.pop()
             if anchor is not None:
                 sizes[anchor] = size - begin
         elif isinstance(event, yaml.ScalarEvent):
             size += 1
             if event.anchor is not None:
                 sizes[event.anchor] = 1
-        if size > _MOST or len(opened) > _MAX_DEPTH:
-            raise _TooLarge(f"expected at most {_MOST:,} values, {_MAX_DEPTH} levels deep, aliases written out")
+        if size > _MAX_VALUES or len(open_levels) > _MAX_DEPTH:
+            raise _YamlTooLargeError(
+                f"expected at most {_MAX_VALUES:,} values, {_MAX_DEPTH} levels deep, aliases written out"
+            )
 
 
-def _numbers(value: Any) -> Any:
-    """The document with `1e-4` as the number which it is to everything but YAML 1.1."""
+def _with_numbers(value: Any) -> Any:
+    """The document with text such as `1e-4` as a number, which it is in all notations but YAML 1.1."""
     if isinstance(value, dict):
-        return {key: _numbers(one) for key, one in value.items()}
+        return {key: _with_numbers(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_numbers(one) for one in value]
+        return [_with_numbers(item) for item in value]
     if isinstance(value, str) and _EXPONENT.fullmatch(value):
         return float(value)
     return value
 
 
-MAX_SETTINGS, MAX_NAME_LENGTH, MAX_VALUE_LENGTH = 2000, 200, 2000
-"""Settings of one document, and characters of their names and values."""
+def bounded_settings(mapping: Mapping[Any, Any]) -> tuple[dict[ConfigKey, ConfigValue], int]:
+    """The settings of a mapping by dotted names, bounded and without private ones; and their number.
+
+    The number includes settings beyond `MAX_SETTINGS`, which are left out.
+    """
+    settings = [item for item in flatten_settings(mapping).items() if _is_set(mapping, item[1])]
+    public, _ = without_private({ConfigKey(name): value for name, value in settings[:MAX_SETTINGS]})
+    bounded = {_bounded_key(key): _bounded_value(value) for key, value in public.items() if key.name}
+    return bounded, len(settings)
 
 
-def bounded_settings(found: Mapping[Any, Any]) -> tuple[dict[ConfigKey, ConfigValue], int]:
-    """What is kept of a mapping, by dotted names, and how many settings it has; those beyond are left out."""
-    stated = [one for one in flatten_settings(found).items() if _says(found, one[1])]
-    kept, _ = without_private({ConfigKey(name): value for name, value in stated[:MAX_SETTINGS]})
-    return {_key(key): _value(value) for key, value in kept.items() if key.name}, len(stated)
+def _is_set(mapping: Mapping[str, Any], value: ConfigValue) -> bool:
+    """Whether a setting has a value: not an empty one, nor DeepSpeed's `auto`."""
+    return value not in ("null", "", "{}", "[]") and not (value == "auto" and "zero_optimization" in mapping)
 
 
-def _says(found: Mapping[str, Any], value: ConfigValue) -> bool:
-    """Whether a value says anything: nothing does not, nor does DeepSpeed's `auto`."""
-    return value not in ("null", "", "{}", "[]") and not (value == "auto" and "zero_optimization" in found)
-
-
-def _key(key: ConfigKey) -> ConfigKey:
+def _bounded_key(key: ConfigKey) -> ConfigKey:
     return ConfigKey(storable_text(key.name)[:MAX_NAME_LENGTH])
 
 
-def _value(value: ConfigValue) -> ConfigValue:
+def _bounded_value(value: ConfigValue) -> ConfigValue:
     if not isinstance(value, str):
         return value
     text = storable_text(value)
