@@ -1,7 +1,7 @@
 """Authentication: tokens, password sessions, and the host and origin checks that every request passes.
 
 The session cookie is signed here and not by itsdangerous: its key depends on the subject
-that it names, so that the parsing would stay, and cookies of open sessions must remain valid.
+that it names, so that the parsing would stay.
 """
 
 from __future__ import annotations
@@ -9,17 +9,21 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import secrets
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from holter.server import tokens
+from holter.server.session_secret import load_session_secret
 from holter.settings import Settings, is_loopback
 
 ALLOWED_FAILURES = 5
@@ -92,21 +96,36 @@ def missing_credentials(settings: Settings, engine: Engine) -> str | None:
     )
 
 
+class _BrowserSession(NamedTuple):
+    """What a cookie states, signed by a server."""
+
+    user: str
+    id: str
+    expires_at: int
+
+
 class Authenticator:
     """Identifies the sender of a request and denies what is not allowed. Caches the active tokens."""
 
     def __init__(self, settings: Settings, engine: Engine, *, clock: Callable[[], float] = time.time) -> None:
         self.login_required = settings.login_required
         self.secure_cookie = settings.public_url.startswith("https://")
+        self._settings = settings
         self._engine = engine
         self._clock = clock
         self._own_hosts = {urlsplit(settings.public_url).netloc.lower()} - {""}
         self._password = settings.password.get_secret_value().encode() if settings.password else b""
         self._password_key = _derive_key(self._password) if self._password else b""
         self._tokens: dict[str, str] = {}
+        self._ended: frozenset[str] = frozenset()
         self._used: dict[str, float] = {}
         self._refreshed_at = float("-inf")
         self._failures = FailedLogins(clock)
+
+    @cached_property
+    def _secret(self) -> bytes:
+        # read when first needed: a server without login stores none
+        return load_session_secret(self._settings)
 
     @property
     def stale(self) -> bool:
@@ -114,9 +133,10 @@ class Authenticator:
         return not 0 <= self._clock() - self._refreshed_at < TOKEN_CACHE_SECONDS
 
     def refresh(self) -> None:
-        """Read the active tokens and store when tokens were used. Blocks on the database."""
+        """Read active tokens and ended sessions; store when tokens were used. Blocks on the database."""
         with Session(self._engine) as session:
             self._tokens = tokens.active_tokens(session)
+            self._ended = tokens.ended_sessions(session)
         used, self._used = self._used, {}
         if used:
             with Session(self._engine) as session, session.begin():
@@ -184,16 +204,22 @@ class Authenticator:
         return self._tokens[digest]
 
     def _session_user(self, cookie: str) -> str | None:
-        subject, _, rest = cookie.partition(".")
-        expires, _, signature = rest.partition(".")
-        name, key = self._session_keys().get(subject, ("", b""))
-        genuine = hmac.compare_digest(_sign(key, f"{subject}.{expires}"), signature.encode())
-        return name if key and genuine and int(expires) > self._clock() else None
+        session = self._read_session(cookie)
+        return None if session is None or session.id in self._ended else session.user
+
+    def _read_session(self, cookie: str) -> _BrowserSession | None:
+        """The session of a cookie that is genuine and has not expired."""
+        subject, expires, session_id, signature = [*cookie.split(".", 3), "", "", "", ""][:4]
+        user, key = self._session_keys().get(subject, ("", b""))
+        signed = f"{subject}.{expires}.{session_id}"
+        if not key or not hmac.compare_digest(self._sign(key, signed), _encode(signature)):
+            return None
+        session = _BrowserSession(user, session_id, int(expires))
+        return session if session.expires_at > self._clock() else None
 
     def _session_keys(self) -> dict[str, tuple[str, bytes]]:
         """User and signing key of each subject that can have a session."""
-        # the key is derived from the credential: a new password or a revoked token ends its sessions on
-        # every server, and there is no further key to store or share
+        # the key depends on the credential: a new password or a revoked token ends its sessions everywhere
         keys = {_token_subject(digest): (name, digest.encode()) for digest, name in self._tokens.items()}
         return keys | ({"password": ("admin", self._password_key)} if self._password else {})
 
@@ -205,8 +231,22 @@ class Authenticator:
             subject, key = _token_subject(digest), digest.encode()
         else:
             return None
-        signed = f"{subject}.{int(self._clock()) + SESSION_SECONDS}"
-        return f"{signed}.{_sign(key, signed).decode()}"
+        signed = f"{subject}.{int(self._clock()) + SESSION_SECONDS}.{secrets.token_urlsafe(16)}"
+        return f"{signed}.{self._sign(key, signed).decode()}"
+
+    def _sign(self, key: bytes, text: str) -> bytes:
+        # the secret is not in the database, where the digests of tokens are
+        signing_key = hmac.digest(self._secret, b"holter session\0" + key, "sha256")
+        return base64.urlsafe_b64encode(hmac.digest(signing_key, _encode(text), "sha256")).rstrip(b"=")
+
+    def end_session(self, headers: Mapping[str, str]) -> None:
+        """End the session of a request on every server; its cookie is not accepted again. Blocks."""
+        session = self._read_session(_session_cookie(headers.get("cookie", "")))
+        if session is None:
+            return
+        with Session(self._engine) as transaction, transaction.begin():
+            tokens.end_session(transaction, session.id, expires_at=session.expires_at, now=self._clock())
+        self._ended |= {session.id}
 
     def wait_before_login(self, client: str) -> int:
         """Seconds that a client must wait until its next login, 0 for none."""
@@ -223,10 +263,6 @@ def _derive_key(password: bytes) -> bytes:
 
 def _token_subject(digest: str) -> str:
     return hashlib.sha256(f"session {digest}".encode()).hexdigest()[:32]
-
-
-def _sign(key: bytes, text: str) -> bytes:
-    return base64.urlsafe_b64encode(hmac.digest(key or b"-", _encode(text), "sha256")).rstrip(b"=")
 
 
 def _encode(text: str) -> bytes:

@@ -12,6 +12,7 @@ from sqlalchemy import Engine
 from sqlalchemy.engine import make_url
 
 from holter.flops.peaks import Peaks
+from holter.private_files import create_private_folder, take_rights_of_others
 from holter.server.agents import AgentRegistry
 from holter.server.alerting import IncidentStore, NotificationSender, build_routes
 from holter.server.alerting.agent_monitor import AgentMonitor
@@ -118,10 +119,15 @@ class ServerContext:
 
 
 def create_data_dir(settings: Settings) -> None:
-    """Create the folder of the SQLite database, unless the settings name a database."""
+    """Create the folder of the SQLite database, unless the settings name one; make its files private."""
     address = make_url(settings.database)
-    if address.get_backend_name() == "sqlite" and not settings.database_url:
-        settings.data_dir.expanduser().mkdir(parents=True, exist_ok=True, mode=0o700)
+    if address.get_backend_name() != "sqlite":
+        return
+    if not settings.database_url:
+        create_private_folder(settings.data_folder, tighten=settings.has_default_data_dir)
+    file = Path(address.database or "").resolve()
+    for suffix in ("", "-wal", "-shm", "-journal", ".lock"):
+        take_rights_of_others(file.with_name(file.name + suffix))
 
 
 def database_folder(engine: Engine) -> Path | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
@@ -97,7 +97,7 @@ class LiveStream:
         for queue in list(self._listeners):
             self._end(queue)
 
-    async def stream(self, run: str | None = None) -> AsyncIterator[bytes]:
+    async def stream(self, run: str | None = None) -> AsyncGenerator[bytes]:
         """The events of one run, or of all, until the listener leaves or is disconnected."""
         queue: asyncio.Queue[bytes | None] = asyncio.Queue()
         if self._loop is None:

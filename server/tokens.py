@@ -1,4 +1,7 @@
-"""Access tokens in the database: created, listed, revoked. Only their SHA-256 digests are stored."""
+"""Access tokens in the database: created, listed, revoked; and sessions ended before they expire.
+
+Only the SHA-256 digests of tokens are stored.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,10 @@ import hashlib
 import secrets
 from collections.abc import Mapping
 
-from sqlalchemy import select, update
+from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
-from holter.server.models import Token
+from holter.server.models import EndedSession, Token
 
 PREFIX = "holter_"
 
@@ -52,3 +55,14 @@ def record_use(session: Session, used: Mapping[str, float]) -> None:
     """Store when tokens were last used; `used` maps digests to Unix seconds."""
     for token, time in used.items():
         session.execute(update(Token).where(Token.digest == token).values(last_used_at=time))
+
+
+def end_session(session: Session, session_id: str, *, expires_at: float, now: float) -> None:
+    """Store that a session has ended, and forget those that have expired since."""
+    session.execute(delete(EndedSession).where(EndedSession.expires_at <= now))
+    session.merge(EndedSession(id=session_id, expires_at=expires_at))
+
+
+def ended_sessions(session: Session) -> frozenset[str]:
+    """The sessions that have ended."""
+    return frozenset(session.scalars(select(EndedSession.id)))

@@ -29,6 +29,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from holter.private_files import PRIVATE_FOLDER, create_private_folder, private_opener
+
 SEGMENT_BYTES = 8 * 2**20
 RECENT_BODIES = 8  # bodies cached in memory, so that they need not be read from disk
 HEADER = struct.Struct("<II")  # length of the body, its CRC-32
@@ -161,18 +163,18 @@ class Spool:
     def reject(self, body: bytes, reason: str) -> Path:
         """Store a rejected body with its reason and skip it; returns the path of the file."""
         path = self.folder / "rejected.jsonl"
-        with path.open("a") as file:
+        with open(path, "a", opener=private_opener) as file:
             file.write(json.dumps({"reason": reason, "body": base64.b64encode(body).decode()}) + "\n")
         self.acknowledge(body)
         return path
 
     def start_run(self, header: Mapping[str, str | None]) -> None:
         """Reuse the spool, in which everything is acknowledged, for another run of this process."""
-        said = encode_header(header)
+        encoded = encode_header(header)
         if not self.folder.is_dir():
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self.folder))
         os.ftruncate(self._state, POSITION_BYTES)
-        if os.pwrite(self._state, said, POSITION_BYTES) < len(said):
+        if os.pwrite(self._state, encoded, POSITION_BYTES) < len(encoded):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.folder))
 
     def waiting(self) -> int:
@@ -241,7 +243,8 @@ def segment_numbers(folder: Path) -> list[int]:
 def create(root: Path, name: str, header: Mapping[str, str | None], *, limit: int) -> Spool:
     """Create a spool below `root`. Raises OSError if it cannot be written."""
     hidden = root / f".{name}"
-    hidden.mkdir(parents=True, mode=0o700)
+    create_private_folder(root)
+    hidden.mkdir(mode=PRIVATE_FOLDER)
     state = os.open(hidden / "state", os.O_RDWR | os.O_CREAT, 0o600)
     fcntl.flock(state, fcntl.LOCK_EX | fcntl.LOCK_NB)
     content = format_position(1, 0) + encode_header(header)

@@ -62,8 +62,9 @@ def log_in(context: Context, request: Request, body: LoginRequest) -> ApiRespons
 
 
 @router.delete("/session", responses={200: {"model": SessionState}})
-def log_out(context: Context) -> ApiResponse:
-    """Log this browser out."""
+def log_out(context: Context, request: Request) -> ApiResponse:
+    """Log this browser out: its session ends on the server."""
+    context.authenticator.end_session(request.headers)
     response = ApiResponse(_state(context, None))
     response.delete_cookie(COOKIE, httponly=True, samesite="lax", secure=context.authenticator.secure_cookie)
     return response

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing, suppress
+
+from fastapi import APIRouter, Request
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
+from holter.server.auth import Authenticator
 from holter.server.context import Context
 from holter.server.schemas.service import Problem
 
@@ -23,9 +28,27 @@ changed otherwise."""
         404: {"model": Problem, "description": "There is no such run"},
     },
 )
-async def stream(context: Context, run: str | None = None) -> StreamingResponse:
-    """Events of one run, or of all. A client that reads too slowly is disconnected and should reconnect."""
+async def stream(context: Context, request: Request, run: str | None = None) -> StreamingResponse:
+    """Events of one run, or of all, until the token is revoked or the session ends.
+
+    A client that reads too slowly is disconnected and should reconnect.
+    """
     if run is not None:
         await run_in_threadpool(context.runs.run_id, run)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(context.live.stream(run), media_type="text/event-stream", headers=headers)
+    events = _while_allowed(context.live.stream(run), context.authenticator, dict(request.headers))
+    return StreamingResponse(events, media_type="text/event-stream", headers=headers)
+
+
+async def _while_allowed(
+    events: AsyncGenerator[bytes], authenticator: Authenticator, headers: Mapping[str, str]
+) -> AsyncIterator[bytes]:
+    """Pass events on, heartbeats included, as long as a new request with these headers would be allowed."""
+    async with aclosing(events):
+        async for event in events:
+            if authenticator.stale and (authenticator.login_required or "authorization" in headers):
+                with suppress(SQLAlchemyError):  # while the database is away, what was last read holds
+                    await run_in_threadpool(authenticator.refresh)
+            if authenticator.check("GET", headers, open_to_all=False) is not None:
+                return
+            yield event

@@ -186,16 +186,16 @@ class EncodedSubject(UniqueUnstructuredHeader):
         kwds["decoded"] = one_line(value)
         kwds["parse_tree"] = None
 
-    def fold(self, *, policy: EmailPolicy) -> str:  # type: ignore[override]
+    def fold(self, *, policy: EmailPolicy) -> str:
         """The header as it is sent."""
         width = policy.max_line_length or 78
         encoded = Header(str(self), "utf-8", maxlinelen=min(width, 75), header_name="Subject")
         return f"Subject: {encoded.encode(linesep=policy.linesep)}{policy.linesep}"
 
 
-def _mail_policy() -> EmailPolicy:
+def _mail_policy() -> EmailPolicy[EmailMessage]:
     headers = HeaderRegistry()
-    headers.map_to_type("subject", EncodedSubject)
+    headers.map_to_type("subject", EncodedSubject)  # type: ignore[arg-type] # the registry adds BaseHeader
     return EmailPolicy(header_factory=headers)
 
 

@@ -11,12 +11,15 @@ import re
 import sqlite3
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import OperationalError
+
+from holter.private_files import create_private_file
 
 _MOUNTS = Path("/proc/self/mountinfo")
 _DESCRIPTOR_LINK = "/proc/self/fd/{}".format  # a link to the current name of an open file
@@ -122,13 +125,13 @@ def sqlite_engine(address: URL, *, to_json: Callable[[Any], str]) -> Engine:
     if address.database:
         check_path(file)
     engine = create_engine(address, pool_size=10, max_overflow=20, json_serializer=to_json)
-    _watch_file(engine, file)
+    _watch_file(engine, file, in_memory=address.database in {None, "", ":memory:"})
     event.listen(engine, "begin", _begin)
     return engine
 
 
-def _watch_file(engine: Engine, file: Path) -> None:
-    """Refuse new connections once the file, as first opened, was removed or renamed."""
+def _watch_file(engine: Engine, file: Path, *, in_memory: bool) -> None:
+    """Create the file readable by its owner only; refuse new connections once it was removed or renamed."""
     open_files: list[OpenDatabaseFiles] = []
     lock = threading.Lock()
 
@@ -138,6 +141,9 @@ def _watch_file(engine: Engine, file: Path) -> None:
         with lock:
             if not all(files.are_in_place for files in open_files):
                 raise DatabaseRemovedError(REMOVED_MESSAGE)
+            if not in_memory:  # SQLite gives the write-ahead log the mode of the database
+                with suppress(OSError):  # SQLite reports why
+                    create_private_file(file)
 
     @event.listens_for(engine, "connect")
     def register(connection: Any, record: Any) -> None:

@@ -17,6 +17,7 @@ import zstandard
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DataError, IntegrityError, InterfaceError, ProgrammingError
 
+from holter.private_files import private_opener
 from holter.server.database import reading, writing
 from holter.server.maintenance.table_dump import (
     NewerTablesError,
@@ -30,11 +31,15 @@ from holter.server.maintenance.table_dump import (
     reset_sequences,
 )
 from holter.server.migrate import upgrade
+from holter.server.models import Token
 from holter.server.store import StoreLockedError
 from holter.server.store.file_lock import exclusive_access
 
 FORMAT = 1
 READ_BYTES = 1 << 18
+_OMITTED_TABLES = frozenset({Token.__tablename__})
+"""Tables whose rows are not written: who reads a backup learns nothing about credentials. Older backups have
+them, and they are restored from there."""
 _LENGTH = struct.Struct(">I")
 _DAMAGE = (
     *(zstandard.ZstdError, msgspec.MsgspecError, EOFError, LookupError, TypeError),
@@ -47,15 +52,17 @@ class BackupError(ValueError):
 
 
 def back_up(engine: Engine, path: Path, *, on_progress: ProgressCallback = lambda _: None) -> int:
-    """Write a snapshot of everything; returns the number of rows. A server may run meanwhile.
+    """Write a snapshot of everything but access tokens; returns the number of rows.
 
+    A server may run meanwhile.
     Raises BackupError where the file exists, or there is nothing to back up.
     """
     if path.exists():
         raise BackupError(f"{path} exists already: choose another name")
     unfinished = path.with_name(path.name + ".unfinished")
     try:
-        with reading(engine) as connection, unfinished.open("wb") as raw:
+        unfinished.unlink(missing_ok=True)  # a left-over may belong to others, or be readable by them
+        with reading(engine) as connection, open(unfinished, "xb", opener=private_opener) as raw:
             parameters = zstandard.ZstdCompressionParameters.from_level(3, write_checksum=1)
             compressor = zstandard.ZstdCompressor(compression_params=parameters)
             with compressor.stream_writer(raw, closefd=False) as out:
@@ -80,7 +87,7 @@ def _write(connection: Connection, out: Any, on_progress: ProgressCallback) -> i
         name, columns = str(table.name), [str(column.name) for column in table.columns]
         _write_message(out, {"table": name, "columns": columns})
         counts[name] = 0
-        for batch in read_rows(connection, table):
+        for batch in read_rows(connection, table) if name not in _OMITTED_TABLES else ():
             _write_message(out, {"rows": [list(row) for row in batch]})
             counts[name] += len(batch)
             on_progress(sum(counts.values()))

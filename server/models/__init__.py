@@ -25,7 +25,7 @@ from holter.server.models.points import (
     UnreadableRow,
     WriterRow,
 )
-from holter.server.models.tokens import Token
+from holter.server.models.tokens import EndedSession, Token
 
 __all__ = [
     "AcceptedBatch",
@@ -36,6 +36,7 @@ __all__ = [
     "Chunk",
     "ConfigRow",
     "DownsamplingRow",
+    "EndedSession",
     "IncidentEventRow",
     "IncidentRow",
     "LogEntry",

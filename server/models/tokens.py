@@ -1,4 +1,4 @@
-"""Access tokens."""
+"""Access tokens, and sessions that ended before they expired."""
 
 from __future__ import annotations
 
@@ -18,3 +18,11 @@ class Token(Base):
     created_at: Mapped[float]
     last_used_at: Mapped[float | None]
     revoked_at: Mapped[float | None]
+
+
+class EndedSession(Base):
+    """A browser session that a person ended, until its cookie expires."""
+
+    __tablename__ = "ended_session"
+    id: Mapped[str] = mapped_column(String(40), primary_key=True)
+    expires_at: Mapped[float]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
+from holter.private_files import private_opener
 from holter.server.store.errors import StoreLockedError
 
 
@@ -20,7 +21,7 @@ class FileLock:
     def __init__(self, database: Path) -> None:
         real = database.resolve()  # the same lock, whichever symbolic link leads to the file
         path = real.with_name(real.name + ".lock")
-        self._file = path.open("a+")
+        self._file = open(path, "a+", opener=private_opener)  # noqa: SIM115 - until `release`
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
