@@ -42,8 +42,8 @@ def validate_metadata(metadata: RunMetadata) -> dict[str, Any]:
     result["expected"] = [
         _planned_event(row) for row in _rows(PlannedEventRow, "expected", result.get("expected", []))
     ]
-    thinning = result.get("thinning")
-    result["thinning"] = None if thinning is None else _row(DownsamplingRow, "thinning", thinning)
+    downsampling = result.get("thinning")
+    result["thinning"] = None if downsampling is None else _row(DownsamplingRow, "thinning", downsampling)
     result["thinned_series"] = [
         _downsampled_series(item) for item in _list("thinned_series", result.get("thinned_series", []))
     ]

@@ -11,7 +11,9 @@ import pytest
 from holter.server.context import ServerContext
 from holter.settings import Settings
 from tests.support.response_check import ResponseCheck
-from tests.support.servers import Post, served
+from tests.support.servers import Post, holter, quiet_surroundings, serve, served
+
+__all__ = ["holter", "quiet_surroundings", "serve"]
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The examples of docs/examples are what they say: checked by the tools that will read them."""
+"""The examples of docs/examples are valid for the tools that read them."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from tests.support.requirements import skip_missing
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 
 
-def commands() -> list[tuple[str, list[str]]]:
+def example_commands() -> list[tuple[str, list[str]]]:
     """Every call of holter in the examples."""
-    found = []
+    commands = []
     for path in sorted(EXAMPLES.iterdir()):
         text = path.read_text()
         if path.suffix == ".yaml":
             (container,) = yaml.safe_load(text)["spec"]["template"]["spec"]["initContainers"]
-            found.append((path.name, container["command"]))
+            commands.append((path.name, container["command"]))
         for call in re.findall(r"(?:ExecStart=/usr/bin/env|exec) (holter [^)\n]*)", text):
-            found.append((path.name, shlex.split(call)))
-    return found
+            commands.append((path.name, shlex.split(call)))
+    return commands
 
 
-def test_the_examples_call_holter_as_it_can_be_called() -> None:
-    seen = commands()
-    assert {name for name, _ in seen} == {path.name for path in EXAMPLES.iterdir()}
-    for _, (holter, command, *arguments) in seen:
+def test_commands_in_the_examples_are_valid() -> None:
+    commands = example_commands()
+    assert {name for name, _ in commands} == {path.name for path in EXAMPLES.iterdir()}
+    for _, (holter, command, *arguments) in commands:
         assert holter == "holter"
         parser = argparse.ArgumentParser(exit_on_error=False)
         import_module(f"holter.cli.commands.{command}").add_arguments(parser)
@@ -43,7 +43,7 @@ def test_the_examples_call_holter_as_it_can_be_called() -> None:
 
 
 @pytest.mark.parametrize("unit", sorted(path.name for path in EXAMPLES.glob("*.service")))
-def test_systemd_takes_the_units(unit: str) -> None:
+def test_systemd_accepts_the_units(unit: str) -> None:
     if shutil.which("systemd-analyze") is None:
         skip_missing(f"systemd-analyze: {unit} is not checked")
     checked = subprocess.run(
@@ -52,7 +52,7 @@ def test_systemd_takes_the_units(unit: str) -> None:
     assert (checked.returncode, checked.stderr) == (0, "")
 
 
-def test_shellcheck_finds_nothing_in_the_job() -> None:
+def test_shellcheck_accepts_the_job_script() -> None:
     checked = subprocess.run(
         [Path(sys.executable).parent / "shellcheck", EXAMPLES / "train.sbatch"],
         capture_output=True,

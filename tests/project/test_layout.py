@@ -38,7 +38,7 @@ def test_the_migrations_folder_is_no_package() -> None:
 
 
 def test_every_plug_in_file_is_listed() -> None:
-    """A format, detector or channel that nobody lists is never used: forgetting the line must fail."""
+    """A format, detector or channel that is not listed is never used, so a missing line is an error."""
     for folder, marker in (
         ("ingest", "def sniff"),
         ("detectors", "def detect("),
@@ -51,7 +51,7 @@ def test_every_plug_in_file_is_listed() -> None:
                 assert re.search(rf"\b{path.stem}\b", listed), f"list {name_of(path)} in {folder}/__init__.py"
 
 
-def test_test_files_have_names_of_their_own() -> None:
+def test_names_of_test_files_are_unique() -> None:
     stems = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
     assert len(stems) == len(set(stems)), sorted({name for name in stems if stems.count(name) > 1})
 
@@ -80,7 +80,7 @@ def test_versions_are_pinned_without_addresses() -> None:
 
 
 def test_importing_holter_needs_the_standard_library_only(tmp_path: Path) -> None:
-    """A training process imports the client: none of the server's packages may come with it."""
+    """A training process imports the client, which must not import the server's packages."""
     program = (
         "import sys, holter; holter.init; "
         "print([m for m in ('numpy', 'fastapi', 'sqlalchemy', 'httpx', 'pydantic') if m in sys.modules])"
@@ -91,7 +91,7 @@ def test_importing_holter_needs_the_standard_library_only(tmp_path: Path) -> Non
     assert done.stdout.strip() == "[]"
 
 
-def test_the_extras_are_what_the_readme_promises() -> None:
+def test_the_extras_are_those_of_the_readme() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert project["dependencies"] == []
     assert set(project["optional-dependencies"]) == {"detect", "fast", "parquet", "server"}

@@ -20,7 +20,7 @@ def headings(page: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_link_leads_somewhere(page: Path) -> None:
+def test_every_link_has_a_target(page: Path) -> None:
     for link in LINK.findall(CODE.sub("", page.read_text())):
         if re.match(r"[a-z]+:", link):
             continue
@@ -31,7 +31,7 @@ def test_every_link_leads_somewhere(page: Path) -> None:
         assert not heading or heading in headings(target), f"{page.name}: no such heading, {link}"
 
 
-def test_every_page_is_reached_from_the_readme() -> None:
+def test_every_page_is_linked_from_the_readme() -> None:
     reached, waiting = set[Path](), [ROOT / "README.md"]
     while waiting:
         page = waiting.pop()
@@ -40,8 +40,8 @@ def test_every_page_is_reached_from_the_readme() -> None:
         reached.add(page)
         links = (link.partition("#")[0] for link in LINK.findall(page.read_text()) if ":" not in link)
         waiting += [(page.parent / link).resolve() for link in links if link]
-    lost = {page for page in PAGES if page not in reached and "decisions" not in page.parts}
-    assert lost == {ROOT / "CHANGELOG.md"}  # where packages and people look for it by its name
+    unreached = {page for page in PAGES if page not in reached and "decisions" not in page.parts}
+    assert unreached == {ROOT / "CHANGELOG.md"}  # found by its conventional name
 
 
 PATH = re.compile(r"`((?:cli|core|detectors|ingest|server|ui|alembic|tests|benchmarks|docs)/[\w./-]*)`")

@@ -48,13 +48,18 @@ def words_of(identifier: str) -> set[str]:
 
 
 def identifiers_of(tree: ast.AST) -> Iterator[tuple[str, int]]:
-    """Every name that a module defines, with its line: classes, functions, parameters, variables, attributes."""
+    """The names that a module defines, with their lines, except columns of tables, whose names are stored."""
+    columns = {
+        node.target
+        for node in ast.walk(tree)
+        if isinstance(node, ast.AnnAssign) and ast.unparse(node.annotation).startswith("Mapped[")
+    }
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             yield node.name, node.lineno
         elif isinstance(node, ast.arg):
             yield node.arg, node.lineno
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node not in columns:
             yield node.id, node.lineno
         elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
             yield node.attr, node.lineno

@@ -1,4 +1,4 @@
-"""The wheel, built through the sdist, installs alone and serves: nothing leans on the checkout."""
+"""The wheel, built from the sdist, installs and serves without the checkout."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -31,8 +33,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     build = "import setuptools.build_meta as b, sys; print(b.build_sdist(sys.argv[1]))"
     run(work / "tree", "-c", build, str(work))
     sdist = next(work.glob("holter-*.tar.gz"))
-    alone = ("--no-deps", "--no-build-isolation", "--target", str(work / "site"))
-    run(work, "-m", "pip", "install", "-q", "--disable-pip-version-check", *alone, str(sdist))
+    options = ("--no-deps", "--no-build-isolation", "--target", str(work / "site"))
+    run(work, "-m", "pip", "install", "-q", "--disable-pip-version-check", *options, str(sdist))
     return work / "site"
 
 
@@ -45,7 +47,7 @@ def environment(site: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(site), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def test_it_holds_one_package_with_its_pages_and_migrations(installed: Path) -> None:
+def test_it_contains_one_package_with_its_pages_and_migrations(installed: Path) -> None:
     assert [
         path.name for path in installed.iterdir() if path.suffix != ".dist-info" and path.name != "bin"
     ] == ["holter"]

@@ -1,4 +1,4 @@
-"""The main job, as a user has it: a folder of TensorBoard logs, `holter watch`, an incident, a message."""
+"""`holter watch` from end to end: TensorBoard logs, an incident on the page, a message in Slack."""
 
 from __future__ import annotations
 
@@ -27,9 +27,11 @@ from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
 from tests.support.waiting import wait_for
 
+pytestmark = pytest.mark.slow
+
 
 class Slack:
-    """An HTTP server that stands for Slack's incoming webhooks and keeps what it is sent."""
+    """An HTTP server in place of Slack's incoming webhooks; records the requests."""
 
     def __init__(self) -> None:
         received: queue.Queue[dict[str, Any]] = queue.Queue()
@@ -55,7 +57,7 @@ class Slack:
 
 
 class Holter:
-    """`holter watch` on a folder, in a process of its own."""
+    """`holter watch` on a folder, in a separate process."""
 
     def __init__(self, runs: Path, data: Path, slack: Slack) -> None:
         with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -83,7 +85,11 @@ class Holter:
             return answer
 
     def incidents(self, *kinds: str) -> list[dict[str, Any]]:
-        return [one for one in self.get("/incidents?state=all")["incidents"] if one["kind"] in kinds]
+        return [
+            incident
+            for incident in self.get("/incidents?state=all")["incidents"]
+            if incident["kind"] in kinds
+        ]
 
     def stop(self, with_signal: signal.Signals = signal.SIGTERM) -> str:
         self.process.send_signal(with_signal)
@@ -95,7 +101,7 @@ eventually = partial(wait_for, seconds=30.0)
 
 @pytest.fixture
 def start(tmp_path: Path, slack: Slack) -> Iterator[Callable[[], Holter]]:
-    """Starts Holter on the folder `runs`; what a failing test leaves running is killed."""
+    """Starts Holter on the folder `runs`; processes left running by a failing test are killed."""
     started: list[Holter] = []
 
     def start() -> Holter:
@@ -152,9 +158,9 @@ def test_a_spike_in_a_tensorboard_log_reaches_the_page_and_slack_and_survives_a_
     holter = start()
     eventually(lambda: [run for run in holter.get("/runs")["runs"] if run["points"] == 1800])
     recovered = eventually(
-        lambda: [one for one in holter.incidents("spike_fast") if one["state"] == "recovered"]
+        lambda: [each for each in holter.incidents("spike_fast") if each["state"] == "recovered"]
     )
-    assert [one["id"] for one in recovered] == [spike["id"]], "one real event is one incident"
+    assert [each["id"] for each in recovered] == [spike["id"]], "one real event is one incident"
     curve = holter.get(f"/runs/{run['id']}/data?metric=train/loss&points=5000")["series"][0]
     assert curve["count"] == 900
     output = holter.stop()

@@ -1,4 +1,4 @@
-"""Metric names of the frameworks are taken for what they measure."""
+"""Metric names of the frameworks have the right roles."""
 
 from __future__ import annotations
 
@@ -138,9 +138,9 @@ NAMES = {
 
 
 @pytest.mark.parametrize(("role", "name"), [(role, name) for role, names in NAMES.items() for name in names])
-def test_a_name_says_what_it_measures(role: Role, name: str) -> None:
+def test_a_metric_name_has_its_role(role: Role, name: str) -> None:
     assert role_of(SeriesKey(name)) is role
 
 
-def test_a_training_loss_labelled_with_a_dataset_is_that_datasets() -> None:
+def test_a_training_loss_with_a_dataset_label_is_a_dataset_loss() -> None:
     assert role_of(SeriesKey("loss", labels_of({"dataset": "cm4"}))) is Role.DATASET_LOSS
