@@ -30,7 +30,7 @@ START_TOLERANCE = {
     "throughput_regression": (60, 300),
 }
 """Steps before and after the labelled start in which a finding may begin and still match the event: those of
-Holter's benchmark (docs/detection.md), for logs of every step."""
+Holter's benchmark (docs/measurements/detection.md), for logs of every step."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
