@@ -20,8 +20,8 @@ _CALL = re.compile(
     r" \[nranks=(\d{0,7})"
 )
 _INIT = re.compile(
-    r"comm (0x[0-9a-f]{1,16}) rank (\d{1,7}) nranks (\d{1,7}) .*?"
-    r"(?:commId (0x[0-9a-f]{1,16}) .*?)?- Init (START|COMPLETE)"
+    r"comm (0x[0-9a-f]{1,16}) rank (\d{1,7}) nranks (\d{1,7}) .{0,300}?"
+    r"(?:commId (0x[0-9a-f]{1,16}) .{0,300}?)?- Init (START|COMPLETE)"
 )
 _TIMINGS = re.compile(r"Init timings.{0,60}?rank (\d{1,7}) nranks \d+ total (\d+(?:\.\d+)?)")
 _COMPLETION = re.compile(
@@ -32,7 +32,7 @@ _IN_GROUP = re.compile(
     r"\[(?:PG (?:ID )?(?P<number>\d{1,9}) )?(?:PG GUID (?P<guid>[^\]]{1,150}?) )?Rank (?P<rank>\d{1,7})\]"
 )
 _WORK = re.compile(
-    r"WorkNCCL\(SeqNum=(?P<seq>\d{1,18}), OpType=(?P<op>\w{1,40}).*?\) ran for (?P<ms>\d{1,15}) milliseconds"
+    r"WorkNCCL\(SeqNum=(?P<seq>\d{1,18}), OpType=(?P<op>\w{1,40}).{0,400}?\) ran for (?P<ms>\d{1,15}) milliseconds"
 )
 _AT_WORK = re.compile(
     r"(?:detected by watchdog at work|Timeout at (?:NCCL work|collective)): (?P<seq>\d{1,18})"

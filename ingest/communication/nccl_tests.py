@@ -14,7 +14,7 @@ from holter.ingest.errors import ProblemBuffer
 from holter.ingest.rows import LogRow
 
 TABLE_HEADER = re.compile(rb"(?m)^[^\n]{0,200}?\bsize +count +type\b[^\n]*\bbusbw\b")
-_COLUMNS = re.compile(r"\bsize +count +.*\bbusbw\b.*")
+_COLUMNS = re.compile(r"\bsize ++count ++.{0,1000}?\bbusbw\b.*")
 _PROGRAM = re.compile(r"\b(\w+?)_perf\b")
 _COLLECTIVE = re.compile(
     r"(all_?reduce|all_?gather|reduce_?scatter|all_?to_?allv?|broadcast|reduce|sendrecv|gather|scatter|hypercube)"

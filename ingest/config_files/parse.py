@@ -22,7 +22,7 @@ MAX_SETTINGS, MAX_NAME_LENGTH, MAX_VALUE_LENGTH = 2000, 200, 2000
 """Bounds of one document: number of settings, and characters of their names and values."""
 _MAX_DEPTH, _MAX_VALUES = 40, 50_000
 """Bounds of a YAML document: levels, and values once every alias is written out."""
-_EXPONENT = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)[eE][-+]?\d{1,3}")
+_EXPONENT = re.compile(r"[-+]?(?:\d++(?:\.\d*+)?|\.\d++)[eE][-+]?\d{1,3}")
 _C_LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 

@@ -1,4 +1,7 @@
-"""Reads the runs of another tracker's collection into memory, for analysis and for reports."""
+"""Reads the runs of another tracker's collection into memory, for analysis and for reports.
+
+Trackers store series one by one; `row_batches` restores the rows in which they were logged.
+"""
 
 from __future__ import annotations
 
@@ -18,70 +21,7 @@ from holter.ingest.trackers.base import Collection, CollectionError, LoggedSerie
 from holter.types import NO_CONFIG, Batch, Column, Config, FloatArray, IntArray, RunData, Unreadable
 
 MAX_BATCH_POINTS = 65_536
-"""Points, about: rows are not cut."""
-
-
-def row_batches(contents: RunContents) -> Iterator[Batch]:
-    """The points of a run in the order of their times, those without a time by step.
-
-    A row is what has one time and one step. Where a series has a step and a time twice, the later stands in
-    a row of its own, after the first.
-    """
-    logged = [one for one in contents.logged if len(one.steps)]
-    if not logged:
-        return
-    whole = _combined_batch(logged)
-    rows = max(1, MAX_BATCH_POINTS * len(whole.steps) // whole.points)
-    for start in range(0, len(whole.steps), rows):
-        yield whole.cut(start, min(start + rows, len(whole.steps)))
-
-
-def _combined_batch(logged: Sequence[LoggedSeries]) -> Batch:
-    steps = np.concatenate([one.steps for one in logged])
-    times = np.concatenate([one.times for one in logged])
-    clock = np.where(np.isnan(times), -np.inf, times)
-    again = np.concatenate([_repetitions(one) for one in logged])
-    order = np.lexsort((again, steps, clock))
-    begins = _differs_from_previous(clock[order], steps[order], again[order])
-    row = np.empty(len(order), dtype=np.int64)
-    row[order] = np.cumsum(begins) - 1
-    first = order[begins]
-    columns, start = [], 0
-    for one in logged:
-        mine = row[start : start + len(one.steps)]
-        start += len(one.steps)
-        sorting = np.argsort(mine)
-        rows = mine[sorting]
-        columns.append(
-            Column(
-                key=one.key,
-                values=one.values[sorting],
-                rows=None if len(rows) == len(first) else rows,
-            )
-        )
-    return Batch(steps=steps[first], times=times[first], columns=tuple(columns))
-
-
-def _repetitions(one: LoggedSeries) -> IntArray:
-    """For each point, how many the series has before it with the same step and time."""
-    clock = np.where(np.isnan(one.times), -np.inf, one.times)
-    order = np.lexsort((one.steps, clock))  # stable: equal ones stay in the order in which they were logged
-    place = np.arange(len(order))
-    first = np.maximum.accumulate(np.where(_differs_from_previous(clock[order], one.steps[order]), place, 0))
-    found = np.empty(len(order), dtype=np.int64)
-    found[order] = place - first
-    return found
-
-
-def _differs_from_previous(*columns: FloatArray | IntArray) -> NDArray[np.bool_]:
-    """Where a row differs from the one before it."""
-    changed = np.zeros(len(columns[0]), dtype=bool)
-    changed[:1] = True
-    for column in columns:
-        changed[1:] |= column[1:] != column[:-1]
-    return changed
-
-
+"""Approximate bound of the points of a batch; rows are not split."""
 _WRITER = "import"
 
 
@@ -178,3 +118,66 @@ def _extent(contents: RunContents) -> tuple[int | None, int | None]:
     if not extents:
         return None, None
     return min(first for first, _ in extents), max(last for _, last in extents)
+
+
+def row_batches(contents: RunContents) -> Iterator[Batch]:
+    """The points of a run in the order of their times, those without a time first and by step.
+
+    A row has the points of one time and step. A point with the step and time of an earlier one of its series
+    is in a row of its own, after the earlier one.
+    """
+    logged = [series for series in contents.logged if len(series.steps)]
+    if not logged:
+        return
+    combined = _combined_batch(logged)
+    rows = max(1, MAX_BATCH_POINTS * len(combined.steps) // combined.points)
+    for start in range(0, len(combined.steps), rows):
+        yield combined.cut(start, min(start + rows, len(combined.steps)))
+
+
+def _combined_batch(logged: Sequence[LoggedSeries]) -> Batch:
+    steps = np.concatenate([series.steps for series in logged])
+    times = np.concatenate([series.times for series in logged])
+    clock = np.where(np.isnan(times), -np.inf, times)
+    repetitions = np.concatenate([_repetitions(series) for series in logged])
+    order = np.lexsort((repetitions, steps, clock))
+    begins = _differs_from_previous(clock[order], steps[order], repetitions[order])
+    row = np.empty(len(order), dtype=np.int64)
+    row[order] = np.cumsum(begins) - 1
+    first = order[begins]
+    columns, start = [], 0
+    for series in logged:
+        series_rows = row[start : start + len(series.steps)]
+        start += len(series.steps)
+        sorting = np.argsort(series_rows)
+        rows = series_rows[sorting]
+        columns.append(
+            Column(
+                key=series.key,
+                values=series.values[sorting],
+                rows=None if len(rows) == len(first) else rows,
+            )
+        )
+    return Batch(steps=steps[first], times=times[first], columns=tuple(columns))
+
+
+def _repetitions(series: LoggedSeries) -> IntArray:
+    """For each point, the number of earlier points of the series with the same step and time."""
+    clock = np.where(np.isnan(series.times), -np.inf, series.times)
+    order = np.lexsort((series.steps, clock))  # stable: equal points stay in the order of logging
+    position = np.arange(len(order))
+    first = np.maximum.accumulate(
+        np.where(_differs_from_previous(clock[order], series.steps[order]), position, 0)
+    )
+    repetitions = np.empty(len(order), dtype=np.int64)
+    repetitions[order] = position - first
+    return repetitions
+
+
+def _differs_from_previous(*columns: FloatArray | IntArray) -> NDArray[np.bool_]:
+    """Whether each row differs from the one before it."""
+    changed = np.zeros(len(columns[0]), dtype=bool)
+    changed[:1] = True
+    for column in columns:
+        changed[1:] |= column[1:] != column[:-1]
+    return changed

@@ -18,7 +18,7 @@ from holter.ingest.slurm.settings import parse_setting
 from holter.ingest.telemetry.kernel_lines import count_event
 
 _CANCELLED = re.compile(
-    r"slurmstepd(?:-\S+)?: error: \*\*\* (?:JOB|STEP) (\d{1,12})(?:\.\S+)? ON (\S{1,100})"
+    r"slurmstepd(?:-\S{1,100})?: error: \*\*\* (?:JOB|STEP) (\d{1,12})(?:\.\S{1,100})? ON (\S{1,100})"
     r" (?:CANCELLED|FAILED) AT (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?: DUE TO ([A-Z ]{1,40}?))?(?:,| \*\*\*|$)"
 )
 _STATES = {
@@ -29,7 +29,7 @@ _STATES = {
     "TASK FAILURE": "FAILED",
 }
 _OUT_OF_MEMORY = re.compile(
-    r"slurmstepd(?:-\S+)?: error: Detected \d{1,9} oom[_-]kill events? in (?:StepId|step)[= ](\d{1,12})"
+    r"slurmstepd(?:-\S{1,100})?: error: Detected \d{1,9} oom[_-]kill events? in (?:StepId|step)[= ](\d{1,12})"
 )
 _TASK_EXIT = re.compile(
     r"srun: error: (\S{1,100}): tasks? ([\d,\[\]-]{1,200}): "
@@ -114,8 +114,8 @@ def _kind(
 DIALECT = ConsoleDialect(
     name="slurm",
     signature=re.compile(
-        rb"slurmstepd\S*: error: (?:\*\*\* (?:JOB|STEP) |Detected \d+ oom)"
-        rb"|srun: error: (?:\S+: tasks? \d|Node failure)"
+        rb"slurmstepd\S{0,100}: error: (?:\*\*\* (?:JOB|STEP) |Detected \d+ oom)"
+        rb"|srun: error: (?:\S{1,100}: tasks? \d|Node failure)"
         rb"|^(?:export |declare -x )?SLURM_JOB_?ID=\"?\d",
         re.MULTILINE,
     ),

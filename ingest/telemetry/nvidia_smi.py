@@ -51,8 +51,8 @@ _NOT_MEASURED = re.compile(
 )
 _NAME = re.compile(r"([a-z][a-zA-Z0-9_.]*)(?: \[([^\]]{1,16})\])?")
 _TYPICAL_FIELD = re.compile(
-    rb"(?:utilization|memory|power|temperature|clocks|ecc|pci|remapped_rows|fan)[._a-zA-Z]*\.[a-z_.]+"
-    rb"(?: \[|\s*,|\s*$)"
+    rb"(?:utilization|memory|power|temperature|clocks|ecc|pci|remapped_rows|fan)[._a-zA-Z]{0,40}\.[a-z_]{1,40}"
+    rb"(?: \[|\s{0,20}(?:,|$))"
 )
 _TIMESTAMP_BYTES = re.compile(rb"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d(?:\.\d{3})?")
 _TIMESTAMP = re.compile(r"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d(?:\.\d{3})?")

@@ -32,12 +32,16 @@ _DMON = {
     "tviol": "thermal_violations",
     "pci": "pcie_replays",
 }
-_HEADER = re.compile(r"#\s*(?:Date\s+Time\s+)?gpu\s+(?!.*\bpid\b)[a-z0-9 ]*\b(?:pwr|sm|mclk|fb)\b[\sa-z0-9]*")
+_HEADER = re.compile(
+    r"#\s*+(?:Date\s++Time\s++)?gpu\s++(?!.*\bpid\b)(?=[a-z0-9 ]*\b(?:pwr|sm|mclk|fb)\b)[\sa-z0-9]*+"
+)
 _DATE_TIME = re.compile(r"(\d{4})(\d\d)(\d\d) (\d\d:\d\d:\d\d)")
-_BANNER = re.compile(rb"=+ ?ROCm System Management Interface ?=+|=+ ?Concise Info ?=+")
-_ROCM_ROW = re.compile(r"\s*(\d{1,4})\s+(?:\d+\s+0x[0-9a-f]+,|\S*\d\S*[cC]\b|N/A|\d)")
-_TEMPERATURE, _POWER = re.compile(r"(\d+(?:\.\d+)?)\s?°?[cC]\b"), re.compile(r"(\d+(?:\.\d+)?)\s?W\b")
-_CLOCK, _PERCENTS = re.compile(r"(\d+)\s?[MG][hH]z"), re.compile(r"(\d+)%\s+(\d+)%\s*$")
+_BANNER = re.compile(rb"= ?ROCm System Management Interface ?=|= ?Concise Info ?=")
+_ROCM_ROW = re.compile(r"\s*+(\d{1,4})\s++(?:\d++\s++0x[0-9a-f]++,|[^\s\d]*+\d\S*[cC]\b|N/A|\d)")
+_TEMPERATURE = re.compile(r"(?<!\d)(\d++(?:\.\d++)?)\s?°?[cC]\b")
+_POWER = re.compile(r"(?<!\d)(\d++(?:\.\d++)?)\s?W\b")
+_CLOCK = re.compile(r"(?<!\d)(\d++)\s?[MG][hH]z")
+_PERCENTS = re.compile(r"(?<!\d)(\d++)%\s++(\d++)%\s*+$")
 
 
 class NvidiaDmon:

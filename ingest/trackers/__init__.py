@@ -1,4 +1,4 @@
-"""Runs that other trackers keep: collections, read once and never written to."""
+"""Collections of runs that other trackers have stored: read once, never written to."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ COLLECTIONS: tuple[Collection, ...] = (MlflowDatabase(), MlflowFiles(), Trackio(
 
 
 def find_collection(path: Path) -> Collection | None:
-    """The collection that is at a path, None where there is none."""
+    """The kind of collection at a path; None if there is none."""
     return next((collection for collection in COLLECTIONS if collection.matches(path)), None)

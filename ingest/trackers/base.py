@@ -1,4 +1,4 @@
-"""Collections: many runs that another tracker keeps together, in a database, a folder or a table."""
+"""The interface of collections: runs that another tracker stores in a database, a folder or a table."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from holter.types import (
 )
 
 SAMPLES = "samples"
-"""What the steps of a tracker's own measurements of the machine count: label `steps` of their series."""
+"""Unit of the steps of a tracker's own measurements of the machine, as the label `steps` of their series."""
 
 
 class LoggedSeries(NamedTuple):
-    """Points of one series in the order in which they were logged; times in Unix seconds, NaN without."""
+    """Points of one series in the order in which they were logged; times in Unix seconds, NaN if unknown."""
 
     key: SeriesKey
     steps: IntArray
@@ -36,7 +36,7 @@ class LoggedSeries(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunContents:
-    """What a collection holds of a run; `left_out` says what is not among it, and why."""
+    """The series and settings of a run in a collection; `left_out` is what is not among them, and why."""
 
     logged: list[LoggedSeries]
     config: Config = field(default_factory=lambda: NO_CONFIG)
@@ -45,10 +45,10 @@ class RunContents:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrackerRun:
-    """One run of a collection. `id` is the tracker's own word for it, and tells it from all others for good.
+    """One run of a collection. `id` is the tracker's permanent and unique identifier of it.
 
-    `began` and `ended` in Unix seconds; `over` is False while the tracker takes it for running. Where
-    `skip_reason` is not empty the run is not to be taken. `read` may raise CollectionError.
+    `started` and `ended` are in Unix seconds; `is_finished` is False while the tracker considers it running.
+    A run with a `skip_reason` is not imported. `read` may raise CollectionError.
     """
 
     id: str
@@ -62,60 +62,60 @@ class TrackerRun:
 
 
 class CollectionError(ValueError):
-    """What was to be a collection cannot be read; the text says where, and what was expected."""
+    """A collection cannot be read; the message states the position and what was expected."""
 
 
 class Collection(Protocol):
-    """One kind of collection. It only ever reads: what it reads from stays as it is, and may be in use."""
+    """One kind of collection. It only reads, since the tracker may be using its files."""
 
     @property
     def name(self) -> str:
-        """Whose collection it is, e.g. "mlflow"."""
+        """The name of the tracker, e.g. "mlflow"."""
         ...
 
     def matches(self, path: Path) -> bool:
-        """Whether there is such a collection at this path. Never raises for what it finds there."""
+        """Whether there is such a collection at this path. Does not raise for any content."""
         ...
 
     def runs(self, path: Path) -> Iterator[TrackerRun]:
-        """Its runs. Raises CollectionError, OSError."""
+        """The runs of the collection. Raises CollectionError, OSError."""
         ...
 
 
 MAX_NAME_LENGTH, MAX_VALUE_LENGTH, MAX_SETTINGS = 200, 2000, 2000
 SETTINGS_LEFT_OUT = ConfigKey("import.settings_left_out")
-"""How many settings of a run there were beyond `MOST`."""
+"""The setting with the number of a run's settings beyond `MAX_SETTINGS`."""
 _NUMBER = re.compile(r"[-+]?(\d+|(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?|inf|nan)", re.IGNORECASE)
-_WORDS = {"true": True, "True": True, "false": False, "False": False}
+_BOOLEANS = {"true": True, "True": True, "false": False, "False": False}
 
 
 def bounded_config(settings: Iterable[tuple[str, Any]]) -> dict[ConfigKey, ConfigValue]:
-    """Settings as config; absent ones are left out, what is beyond bounds is marked."""
-    found: dict[ConfigKey, ConfigValue] = {}
+    """A run's config within the bounds: empty settings are left out, those beyond are counted."""
+    config: dict[ConfigKey, ConfigValue] = {}
     left_out = 0
     for name, value in settings:
         if value is None or not name:
             continue
-        if len(found) >= MAX_SETTINGS:
+        if len(config) >= MAX_SETTINGS:
             left_out += 1
             continue
-        told = to_config_value(value)
-        told = _truncated(told, MAX_VALUE_LENGTH) if isinstance(told, str) else told
-        found[ConfigKey(_truncated(name, MAX_NAME_LENGTH))] = told
+        known = to_config_value(value)
+        known = _truncated(known, MAX_VALUE_LENGTH) if isinstance(known, str) else known
+        config[ConfigKey(_truncated(name, MAX_NAME_LENGTH))] = known
     if left_out:
-        found[SETTINGS_LEFT_OUT] = left_out
-    return found
+        config[SETTINGS_LEFT_OUT] = left_out
+    return config
 
 
-def _truncated(text: str, longest: int) -> str:
+def _truncated(text: str, max_length: int) -> str:
     text = storable_text(text)
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+    return text if len(text) <= max_length else f"{text[: max_length - 1]}…"
 
 
 def parse_text_value(text: str) -> ConfigValue:
-    """A value that a tracker keeps as text as what it was: a number, yes or no, or else the text."""
-    if text in _WORDS:
-        return _WORDS[text]
+    """The number, boolean or text that a tracker stored as text."""
+    if text in _BOOLEANS:
+        return _BOOLEANS[text]
     if len(text) <= 40 and _NUMBER.fullmatch(text):
         return int(text) if text.lstrip("+-").isdecimal() else float(text)
     return text

@@ -1,4 +1,4 @@
-"""What both of MLflow's stores, the database and the folder, have in common."""
+"""Names, times, values and settings that MLflow's database and file store have in common."""
 
 from __future__ import annotations
 
@@ -6,21 +6,20 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from holter.ingest.trackers.base import SAMPLES, RunContents, LoggedSeries
-from holter.ingest.trackers.base import bounded_config, parse_text_value
+from holter.ingest.trackers.base import SAMPLES, LoggedSeries, RunContents, bounded_config, parse_text_value
 from holter.types import FloatArray, IntArray, SeriesKey, Unreadable
 
 NAME = "mlflow"
 STATUS = {"1": "RUNNING", "2": "SCHEDULED", "3": "FINISHED", "4": "FAILED", "5": "KILLED"}
-"""As the folder spells them: numbers of mlflow.entities.RunStatus."""
+"""Names of a run's status by the numbers in the file store (mlflow.entities.RunStatus)."""
 DELETED = "deleted in MLflow"
-_NOT_OVER = frozenset({"RUNNING", "SCHEDULED"})
-_LARGEST = 1.7976931348623157e308
-"""What the database has in place of infinity, since not all databases know that."""
-_LAST_MOMENT = 253_402_300_800_000
-"""The year 10,000, which no clock knows."""
+_UNFINISHED = frozenset({"RUNNING", "SCHEDULED"})
+_LARGEST_FLOAT = 1.7976931348623157e308
+"""The number that MLflow stores in place of infinity, since not all databases support infinity."""
+_MAX_MILLISECONDS = 253_402_300_800_000
+"""The year 10,000; later times are invalid."""
 _MACHINE = "system/"
-_NOT_KEPT = (
+_SKIPPED_TAGS = (
     "mlflow.log-model.",
     "mlflow.project.",
     "mlflow.databricks.",
@@ -30,26 +29,26 @@ _NOT_KEPT = (
 
 
 def is_finished(status: str) -> bool:
-    """Whether a run of this status has come to its end; one that was killed hard stays RUNNING in MLflow."""
-    return status not in _NOT_OVER
+    """Whether a run of this status is finished; one that was killed with SIGKILL stays RUNNING in MLflow."""
+    return status not in _UNFINISHED
 
 
 def unix_seconds(milliseconds: object) -> float | None:
-    """A moment of MLflow's in Unix seconds, None for what is no moment of this era."""
+    """A time of MLflow's in Unix seconds; None for an invalid one."""
     if not isinstance(milliseconds, int) or isinstance(milliseconds, bool):
         return None
-    return milliseconds / 1e3 if 0 <= milliseconds < _LAST_MOMENT else None
+    return milliseconds / 1e3 if 0 <= milliseconds < _MAX_MILLISECONDS else None
 
 
 def metric_series(name: str, times: IntArray, values: FloatArray, steps: IntArray) -> LoggedSeries:
-    """A metric's points, times in milliseconds. Its own measurements of the machine count samples."""
+    """The series of a metric; `times` in milliseconds. Steps of measurements of the machine are samples."""
     labels = (("steps", SAMPLES),) if name.startswith(_MACHINE) else ()
     return LoggedSeries(SeriesKey(name, labels), steps, times / 1e3, values)
 
 
 def restore_infinity(values: FloatArray) -> FloatArray:
-    """The values with infinity where the database has the largest number instead."""
-    return np.where(np.abs(values) == _LARGEST, np.copysign(np.inf, values), values)
+    """The values with infinity in place of the largest float, which the database has instead."""
+    return np.where(np.abs(values) == _LARGEST_FLOAT, np.copysign(np.inf, values), values)
 
 
 def run_contents(
@@ -61,10 +60,10 @@ def run_contents(
     status: str,
     left_out: Sequence[Unreadable] = (),
 ) -> RunContents:
-    """Everything of one run: parameters by their names, tags as `tag.…`, MLflow's own ones as `mlflow.…`."""
+    """The contents of a run: parameters by their names, tags as `tag.…`, MLflow's own tags as `mlflow.…`."""
     settings: list[tuple[str, object]] = [("mlflow.run_id", run), ("mlflow.status", status)]
     settings += [(name, parse_text_value(text)) for name, text in params.items()]
     for name, text in tags.items():
-        if text and not name.startswith(_NOT_KEPT):
+        if text and not name.startswith(_SKIPPED_TAGS):
             settings.append((name if name.startswith("mlflow.") else f"tag.{name}", parse_text_value(text)))
     return RunContents(logged=list(metrics), config=bounded_config(settings), left_out=tuple(left_out))

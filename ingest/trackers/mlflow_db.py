@@ -1,4 +1,4 @@
-"""MLflow's SQLite store, `mlflow.db`: experiments are projects, and each run is one."""
+"""MLflow's SQLite store, `mlflow.db`: experiments are projects."""
 
 from __future__ import annotations
 
@@ -11,8 +11,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from holter.ingest.trackers import mlflow
-from holter.ingest.trackers.base import CollectionError, RunContents, TrackerRun, LoggedSeries
-from holter.ingest.trackers.sqlite import as_text, column_names, is_database, open_readonly, row_chunks, table_columns
+from holter.ingest.trackers.base import CollectionError, LoggedSeries, RunContents, TrackerRun
+from holter.ingest.trackers.sqlite import (
+    as_text,
+    column_names,
+    is_database,
+    open_readonly,
+    row_chunks,
+    table_columns,
+)
 
 _NEEDED = {
     "experiments": {"experiment_id", "name"},
@@ -22,7 +29,7 @@ _NEEDED = {
 
 
 class MlflowDatabase:
-    """Every run that is not deleted, with all points: MLflow's own dashboards draw fewer."""
+    """Every run that is not deleted, with all points, of which MLflow's own dashboards draw only some."""
 
     name: ClassVar[str] = mlflow.NAME
 
@@ -30,11 +37,11 @@ class MlflowDatabase:
         """A database with MLflow's tables."""
         if not path.is_file() or not is_database(path):
             return False
-        found = table_columns(path)
-        return all(needed <= found.get(table, set()) for table, needed in _NEEDED.items())
+        columns = table_columns(path)
+        return all(needed <= columns.get(table, set()) for table, needed in _NEEDED.items())
 
     def runs(self, path: Path) -> Iterator[TrackerRun]:
-        """Its runs, in the order in which they began."""
+        """The runs in the order in which they started."""
         try:
             with open_readonly(path) as database:
                 names = dict(database.execute("SELECT experiment_id, name FROM experiments").fetchall())
@@ -55,11 +62,11 @@ class MlflowDatabase:
 
 
 def _runs(database: sqlite3.Connection) -> list[tuple[Any, ...]]:
-    """Stores from before MLflow 1.0 and 2.0 know fewer columns; a run's name was a tag until then."""
-    there = column_names(database, "runs")
-    stage = "lifecycle_stage" if "lifecycle_stage" in there else "'active'"
-    named = "(SELECT value FROM tags WHERE tags.run_uuid = runs.run_uuid AND tags.key = 'mlflow.runName')"
-    name = f"coalesce(nullif(runs.name, ''), {named})" if "name" in there else named
+    """The rows of runs. Stores of MLflow before 1.0 and 2.0 have fewer columns, and a run's name as a tag."""
+    available = column_names(database, "runs")
+    stage = "lifecycle_stage" if "lifecycle_stage" in available else "'active'"
+    name_tag = "(SELECT value FROM tags WHERE tags.run_uuid = runs.run_uuid AND tags.key = 'mlflow.runName')"
+    name = f"coalesce(nullif(runs.name, ''), {name_tag})" if "name" in available else name_tag
     query = f"SELECT run_uuid, experiment_id, {name}, status, start_time, end_time, {stage} FROM runs"
     return database.execute(f"{query} ORDER BY start_time, rowid").fetchall()
 
@@ -67,30 +74,35 @@ def _runs(database: sqlite3.Connection) -> list[tuple[Any, ...]]:
 def _read(path: Path, run: str, status: str) -> RunContents:
     try:
         with open_readonly(path) as database:
-            there = column_names(database, "metrics")
+            available = column_names(database, "metrics")
             query = "SELECT key, value FROM {} WHERE run_uuid = ?"
             params, tags = (
-                [(as_text(name), as_text(value)) for name, value in database.execute(asked, (run,))]
-                for asked in (query.format("params"), query.format("tags"))
+                [(as_text(name), as_text(value)) for name, value in database.execute(table_query, (run,))]
+                for table_query in (query.format("params"), query.format("tags"))
             )
-            metrics = _metrics(path, run, there)
+            metrics = _metrics(path, run, available)
             return mlflow.run_contents(metrics, dict(params), dict(tags), run=run, status=status)
     except (sqlite3.Error, ValueError, TypeError, OverflowError) as error:
         raise CollectionError(f"{path}: run {run} cannot be read: {error}") from error
 
 
-def _metrics(path: Path, run: str, there: set[str]) -> Iterator[LoggedSeries]:
-    step, nan = ("step" if "step" in there else "0"), ("is_nan" if "is_nan" in there else "0")
-    held: dict[str, tuple[list[int], list[float], list[int]]] = {}
-    wanted = f"key, timestamp, CASE WHEN {nan} THEN NULL ELSE value END, {step}"
-    for rows in row_chunks(path, wanted, "metrics", "run_uuid", run):
-        for _, key, time, value, at in rows:
-            mine = held.get(key)
-            if mine is None:
-                mine = held.setdefault(as_text(key), ([], [], []))
-            mine[0].append(time)
-            mine[1].append(value)
-            mine[2].append(at)
-    for name, (times, values, steps) in held.items():
-        numbers = mlflow.restore_infinity(np.array(values, dtype=np.float64))  # NULL: NaN
-        yield mlflow.metric_series(name, np.array(times, dtype=np.int64), numbers, np.array(steps, dtype=np.int64))
+def _metrics(path: Path, run: str, available: set[str]) -> Iterator[LoggedSeries]:
+    step_column, nan_column = (
+        ("step" if "step" in available else "0"),
+        ("is_nan" if "is_nan" in available else "0"),
+    )
+    points: dict[str, tuple[list[int], list[float], list[int]]] = {}
+    columns = f"key, timestamp, CASE WHEN {nan_column} THEN NULL ELSE value END, {step_column}"
+    for rows in row_chunks(path, columns, "metrics", "run_uuid", run):
+        for _, key, time, value, step_value in rows:
+            point_lists = points.get(key)
+            if point_lists is None:
+                point_lists = points.setdefault(as_text(key), ([], [], []))
+            point_lists[0].append(time)
+            point_lists[1].append(value)
+            point_lists[2].append(step_value)
+    for name, (times, values, steps) in points.items():
+        numbers = mlflow.restore_infinity(np.array(values, dtype=np.float64))  # NULL is NaN
+        yield mlflow.metric_series(
+            name, np.array(times, dtype=np.int64), numbers, np.array(steps, dtype=np.int64)
+        )

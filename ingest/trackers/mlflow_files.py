@@ -1,4 +1,4 @@
-"""MLflow's file store, `mlruns/`: a folder an experiment, below it one a run, in that a file a metric."""
+"""MLflow's file store, `mlruns/EXPERIMENT/RUN/metrics/METRIC`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 import yaml
 
 from holter.ingest.trackers import mlflow
-from holter.ingest.trackers.base import RunContents, TrackerRun, LoggedSeries
+from holter.ingest.trackers.base import LoggedSeries, RunContents, TrackerRun
 from holter.types import Unreadable
 
 _META = "meta.yaml"
-_LARGEST_META = 1024 * 1024
-_LONGEST_TEXT = 64 * 1024
+_MAX_META_BYTES = 1024 * 1024
+_MAX_TEXT_BYTES = 64 * 1024
 _TRASH = ".trash"
 _MAX_DEPTH = 16
 
@@ -33,68 +33,68 @@ class MlflowFiles:
         return _is_run(path) or _is_experiment(path) or any(map(_is_experiment, _folders(path)))
 
     def runs(self, path: Path) -> Iterator[TrackerRun]:
-        """The runs of each experiment, in the order in which they began."""
+        """The runs of each experiment, in the order in which they started."""
         if _is_run(path):
             yield _run(path, _project(_meta(path.parent), path.parent))
             return
         for folder in [path] if _is_experiment(path) else filter(_is_experiment, _folders(path)):
-            about = _meta(folder)
-            deleted = about.get("lifecycle_stage") == "deleted"
-            project = _project(about, folder)
-            found = [_run(inside, project, deleted) for inside in filter(_is_run, _folders(folder))]
-            yield from sorted(found, key=lambda run: (run.started or 0.0, run.id))
+            meta = _meta(folder)
+            deleted = meta.get("lifecycle_stage") == "deleted"
+            project = _project(meta, folder)
+            runs = [_run(run_folder, project, deleted) for run_folder in filter(_is_run, _folders(folder))]
+            yield from sorted(runs, key=lambda run: (run.started or 0.0, run.id))
 
 
 def _folders(path: Path) -> list[Path]:
     try:
-        return sorted(inside for inside in path.iterdir() if inside.is_dir() and inside.name != _TRASH)
+        return sorted(folder for folder in path.iterdir() if folder.is_dir() and folder.name != _TRASH)
     except OSError:
         return []
 
 
 def _is_experiment(path: Path) -> bool:
-    about = _meta(path)
-    return "experiment_id" in about and "name" in about and "run_id" not in about
+    meta = _meta(path)
+    return "experiment_id" in meta and "name" in meta and "run_id" not in meta
 
 
 def _is_run(path: Path) -> bool:
-    about = _meta(path)
-    return ("run_id" in about or "run_uuid" in about) and "experiment_id" in about
+    meta = _meta(path)
+    return ("run_id" in meta or "run_uuid" in meta) and "experiment_id" in meta
 
 
 def _meta(folder: Path) -> Mapping[str, Any]:
     try:
         with (folder / _META).open("rb") as file:
-            found = yaml.safe_load(file.read(_LARGEST_META))
+            meta = yaml.safe_load(file.read(_MAX_META_BYTES))
     except (OSError, yaml.YAMLError, ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return meta if isinstance(meta, dict) else {}
 
 
-def _word(about: Mapping[str, Any], *names: str) -> str:
-    """The first of these that is a plain word or number; lists in lists would be endless as text."""
-    found = (about.get(name) for name in names)
-    return next((str(value) for value in found if isinstance(value, str | int) and value != ""), "")
+def _text(meta: Mapping[str, Any], *names: str) -> str:
+    """The first of these values that is text or an integer; nested lists could be endless as text."""
+    values = (meta.get(name) for name in names)
+    return next((str(value) for value in values if isinstance(value, str | int) and value != ""), "")
 
 
-def _project(about: Mapping[str, Any], folder: Path) -> str:
-    return _word(about, "name") or folder.name
+def _project(meta: Mapping[str, Any], folder: Path) -> str:
+    return _text(meta, "name") or folder.name
 
 
 def _run(folder: Path, project: str, deleted: bool = False) -> TrackerRun:
-    about = _meta(folder)
-    run = _word(about, "run_id", "run_uuid") or folder.name
-    status = _word(about, "status")
+    meta = _meta(folder)
+    run = _text(meta, "run_id", "run_uuid") or folder.name
+    status = _text(meta, "status")
     status = mlflow.STATUS.get(status, status)
-    tags = _texts(folder / "tags")
-    deleted = deleted or about.get("lifecycle_stage") == "deleted"
+    tags = _read_texts(folder / "tags")
+    deleted = deleted or meta.get("lifecycle_stage") == "deleted"
     return TrackerRun(
         id=run,
         project=project,
-        name=_word(about, "run_name") or tags.get("mlflow.runName") or run,
+        name=_text(meta, "run_name") or tags.get("mlflow.runName") or run,
         read=partial(_read, folder, run, status, tags),
-        started=mlflow.unix_seconds(about.get("start_time")),
-        ended=mlflow.unix_seconds(about.get("end_time")),
+        started=mlflow.unix_seconds(meta.get("start_time")),
+        ended=mlflow.unix_seconds(meta.get("end_time")),
         is_finished=mlflow.is_finished(status),
         skip_reason=mlflow.DELETED if deleted else "",
     )
@@ -103,21 +103,21 @@ def _run(folder: Path, project: str, deleted: bool = False) -> TrackerRun:
 def _read(folder: Path, run: str, status: str, tags: Mapping[str, str]) -> RunContents:
     left_out: list[Unreadable] = []
     metrics = [
-        found
+        series
         for file in _files(folder / "metrics")
-        if (found := _metric(file, file.relative_to(folder / "metrics").as_posix(), left_out)) is not None
+        if (series := _metric(file, file.relative_to(folder / "metrics").as_posix(), left_out)) is not None
     ]
-    params = _texts(folder / "params")
+    params = _read_texts(folder / "params")
     return mlflow.run_contents(metrics, params, tags, run=run, status=status, left_out=left_out)
 
 
 def _files(folder: Path, depth: int = _MAX_DEPTH) -> Iterator[Path]:
-    """The files below a folder: a slash in a metric's name makes one."""
+    """The files below a folder, also in subfolders, which slashes in a metric's name make."""
     try:
-        inside = sorted(folder.iterdir())
+        paths = sorted(folder.iterdir())
     except OSError:
         return
-    for path in inside:
+    for path in paths:
         if path.is_symlink():
             continue
         if path.is_file():
@@ -126,18 +126,19 @@ def _files(folder: Path, depth: int = _MAX_DEPTH) -> Iterator[Path]:
             yield from _files(path, depth - 1)
 
 
-def _texts(folder: Path) -> dict[str, str]:
-    found = {}
-    for file in _files(folder):
-        with file.open("rb") as opened:
-            found[file.relative_to(folder).as_posix()] = opened.read(_LONGEST_TEXT).decode("utf-8", "replace")
-    return found
+def _read_texts(folder: Path) -> dict[str, str]:
+    texts = {}
+    for path in _files(folder):
+        with path.open("rb") as file:
+            texts[path.relative_to(folder).as_posix()] = file.read(_MAX_TEXT_BYTES).decode("utf-8", "replace")
+    return texts
 
 
 def _metric(file: Path, name: str, left_out: list[Unreadable]) -> LoggedSeries | None:
-    """`1700000000000 0.5 3` a line: milliseconds, value, step; older stores have no step, newer ones more.
+    """The series of a file with lines such as `1700000000000 0.5 3`: milliseconds, value, step.
 
-    A last line without its end may still be written to, and is left for the next time.
+    Older stores have no step, newer ones more fields. A last line without a line break is left out, since it
+    may be incomplete.
     """
     data = file.read_bytes()
     lines = data[: data.rfind(b"\n") + 1].splitlines()
@@ -148,14 +149,14 @@ def _metric(file: Path, name: str, left_out: list[Unreadable]) -> LoggedSeries |
         try:
             return _logged(name, words[0::3], words[1::3], words[2::3])
         except (ValueError, OverflowError):
-            pass  # which line it is
+            pass  # found line by line below
     return _line_by_line(name, lines, left_out)
 
 
 def _line_by_line(name: str, lines: list[bytes], left_out: list[Unreadable]) -> LoggedSeries | None:
-    """What can be read of a file in which something cannot; the first such line is told, others counted."""
-    kept: list[list[bytes]] = []
-    first, wrong = "", 0
+    """The series of a file's readable lines; the first unreadable line is reported, and their number."""
+    readable: list[list[bytes]] = []
+    first, invalid = "", 0
     for number, line in enumerate(lines, start=1):
         parts = line.split()
         try:
@@ -163,14 +164,14 @@ def _line_by_line(name: str, lines: list[bytes], left_out: list[Unreadable]) -> 
                 raise ValueError(f"found {len(parts)} fields")
             parts = [parts[0], parts[1], parts[2] if len(parts) > 2 else b"0"]
             _logged(name, *([part] for part in parts))
-            kept.append(parts)
+            readable.append(parts)
         except (ValueError, OverflowError) as error:
             first = first or f"line {number}: expected milliseconds, a value and a step: {error}"
-            wrong += 1
-    if wrong:
-        reason = first + (f"; {wrong} lines like it" if wrong > 1 else "")
+            invalid += 1
+    if invalid:
+        reason = first + (f"; {invalid} lines like it" if invalid > 1 else "")
         left_out.append(Unreadable(location=f"metric {name}", reason=reason))
-    return _logged(name, *map(list, zip(*kept, strict=True))) if kept else None
+    return _logged(name, *map(list, zip(*readable, strict=True))) if readable else None
 
 
 def _logged(name: str, times: list[bytes], values: list[bytes], steps: list[bytes]) -> LoggedSeries:

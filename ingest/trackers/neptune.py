@@ -1,4 +1,7 @@
-"""Parquet files that neptune-exporter wrote: `DATA_PATH/PROJECT/RUN_part_N.parquet`, a row a value."""
+"""Parquet files of neptune-exporter: `DATA_PATH/PROJECT/RUN_part_N.parquet`, a row for each value.
+
+pyarrow is optional, so the module that uses it is imported when an export is read.
+"""
 
 from __future__ import annotations
 
@@ -27,23 +30,25 @@ class Neptune:
         return bool(import_module("holter.ingest.trackers.neptune_parquet").is_export(files[0]))
 
     def runs(self, path: Path) -> Iterator[TrackerRun]:
-        """Its runs, by project and id. Raises CollectionError without pyarrow."""
-        if find_spec("pyarrow") is None:  # optional, and takes a quarter of a second to load
+        """The runs, by project and id. Raises CollectionError without pyarrow."""
+        if find_spec("pyarrow") is None:  # optional, and takes 0.25 s to load
             raise CollectionError(f"{path}: Parquet files need pyarrow: pip install 'holter[parquet]'")
-        found: Iterator[TrackerRun] = import_module("holter.ingest.trackers.neptune_parquet").runs(_files(path))
-        yield from found
+        runs: Iterator[TrackerRun] = import_module("holter.ingest.trackers.neptune_parquet").runs(
+            _files(path)
+        )
+        yield from runs
 
 
 def _files(path: Path) -> list[Path]:
-    """The parts, in their order; what the exporter has not finished ends in .tmp and is passed over."""
+    """The files of an export in the order of their parts; unfinished ones end in .tmp and are left out."""
     try:
-        found = [file for depth in _DEPTHS for file in path.glob(depth)] if path.is_dir() else [path]
-        return sorted((file for file in found if file.is_file() and _is_parquet(file)), key=_place)
+        files = [file for depth in _DEPTHS for file in path.glob(depth)] if path.is_dir() else [path]
+        return sorted((file for file in files if file.is_file() and _is_parquet(file)), key=_part_order)
     except OSError:
         return []
 
 
-def _place(file: Path) -> tuple[Path, str, int, str]:
+def _part_order(file: Path) -> tuple[Path, str, int, str]:
     stem, _, part = file.stem.rpartition("part_")
     return file.parent, stem, int(part) if part.isdecimal() and len(part) < 10 else 0, file.name
 
@@ -54,7 +59,7 @@ def _is_parquet(file: Path) -> bool:
 
 
 def _tail(file: Path) -> bytes:
-    """The end of a Parquet file, where the names of its columns stand."""
+    """The end of a Parquet file, which has the names of its columns."""
     with file.open("rb") as opened:
         opened.seek(max(0, opened.seek(0, 2) - 256 * 1024))
         return opened.read()

@@ -1,4 +1,4 @@
-"""SQLite databases of other programs: read while they may be in use, and never written to."""
+"""Reads SQLite databases of other programs, which may be in use, without writing to them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 from holter.ingest.trackers.base import CollectionError
 
 _MAGIC = b"SQLite format 3\0"
-_PORTION = 50_000
-"""Rows that are read at a time: who writes to the database waits no longer than for these."""
-_PATIENCE = 30.0
+_CHUNK_ROWS = 50_000
+"""Rows that are read at a time: a program that writes to the database waits only until these are read."""
+_LOCK_TIMEOUT = 30.0
 
 
 def is_database(path: Path) -> bool:
@@ -26,7 +26,7 @@ def is_database(path: Path) -> bool:
 
 
 def table_columns(path: Path) -> dict[str, set[str]]:
-    """The columns of each table of a database, none where it cannot be read."""
+    """The columns of each table of a database; empty if it cannot be read."""
     try:
         with open_readonly(path) as database:
             names = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
@@ -41,7 +41,7 @@ def column_names(database: sqlite3.Connection, table: str) -> set[str]:
 
 
 def as_text(value: object) -> str:
-    """A name or an id as text, "" for none: SQLite keeps what it is given, whatever a column is meant for."""
+    """A name or id as text, "" for NULL; values may be of any type, since SQLite does not check it."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     return "" if value is None else str(value)
@@ -49,19 +49,19 @@ def as_text(value: object) -> str:
 
 @contextmanager
 def open_readonly(path: Path) -> Iterator[sqlite3.Connection]:
-    """A connection that only reads. Raises CollectionError for what SQLite says of the file.
+    """A read-only connection. Raises CollectionError for errors of SQLite and of the file.
 
-    A database with a write-ahead log that nobody has open is read as it lies there: SQLite would otherwise
-    put files beside it. Should somebody write to it meanwhile, that is told as an error.
+    A database in WAL mode that no process has open is read as immutable, since SQLite would otherwise create
+    files next to it. It is an error if another process writes to it meanwhile.
     """
     try:
-        before = _state(path) if _lies_still(path) else None
+        before = _file_state(path) if _is_closed(path) else None
         mode = "mode=ro" if before is None else "immutable=1"
         address = f"{path.absolute().as_uri()}?{mode}"
-        with closing(sqlite3.connect(address, uri=True, timeout=_PATIENCE)) as one:
-            one.execute("PRAGMA query_only = ON")
-            yield one
-        if before is not None and _state(path) != before:
+        with closing(sqlite3.connect(address, uri=True, timeout=_LOCK_TIMEOUT)) as database:
+            database.execute("PRAGMA query_only = ON")
+            yield database
+        if before is not None and _file_state(path) != before:
             raise CollectionError(f"{path}: was written to while it was read; import it again")
     except sqlite3.Error as error:
         raise CollectionError(f"{path}: cannot be read: {error}") from error
@@ -69,23 +69,27 @@ def open_readonly(path: Path) -> Iterator[sqlite3.Connection]:
         raise CollectionError(f"{path}: cannot be opened: {error.strerror or error}") from error
 
 
-def row_chunks(path: Path, column_names: str, table: str, where: str, value: str) -> Iterator[list[tuple[Any, ...]]]:
-    """Rows of a table in the order in which they were written, as lists that begin with the rowid."""
+def row_chunks(
+    path: Path, column_names: str, table: str, where: str, value: str
+) -> Iterator[list[tuple[Any, ...]]]:
+    """The rows of a table in the order in which they were written, in lists; each begins with the rowid."""
     last = -(2**63)
-    query = f"SELECT rowid, {column_names} FROM {table} WHERE {where} = ? AND rowid > ? ORDER BY rowid LIMIT ?"
+    query = (
+        f"SELECT rowid, {column_names} FROM {table} WHERE {where} = ? AND rowid > ? ORDER BY rowid LIMIT ?"
+    )
     with open_readonly(path) as database:
-        while rows := database.execute(query, (value, last, _PORTION)).fetchall():
+        while rows := database.execute(query, (value, last, _CHUNK_ROWS)).fetchall():
             yield rows
             last = rows[-1][0]
 
 
-def _lies_still(path: Path) -> bool:
-    """Whether a database keeps a write-ahead log that is not there: it was closed in good order."""
+def _is_closed(path: Path) -> bool:
+    """Whether a database in WAL mode has no write-ahead log, since it was closed properly."""
     with path.open("rb") as file:
         in_wal_mode = file.read(20)[18:20] == b"\2\2"
     return in_wal_mode and not path.with_name(f"{path.name}-wal").exists()
 
 
-def _state(path: Path) -> tuple[int, int, bool]:
+def _file_state(path: Path) -> tuple[int, int, bool]:
     stat = path.stat()
     return stat.st_size, stat.st_mtime_ns, path.with_name(f"{path.name}-wal").exists()

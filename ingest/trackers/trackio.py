@@ -1,4 +1,4 @@
-"""trackio's SQLite databases, one a project: `~/.cache/huggingface/trackio/PROJECT.db`."""
+"""trackio's SQLite databases, one for each project: `~/.cache/huggingface/trackio/PROJECT.db`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,22 @@ import numpy as np
 
 from holter.attempts.config_values import flatten_settings
 from holter.ingest.json_objects import flatten_object, json_number
-from holter.ingest.trackers.base import SAMPLES, CollectionError, RunContents, TrackerRun, LoggedSeries
-from holter.ingest.trackers.base import bounded_config
-from holter.ingest.trackers.sqlite import as_text, column_names, is_database, open_readonly, row_chunks, table_columns
+from holter.ingest.trackers.base import (
+    SAMPLES,
+    CollectionError,
+    LoggedSeries,
+    RunContents,
+    TrackerRun,
+    bounded_config,
+)
+from holter.ingest.trackers.sqlite import (
+    as_text,
+    column_names,
+    is_database,
+    open_readonly,
+    row_chunks,
+    table_columns,
+)
 from holter.types import FloatArray, IntArray, Labels, SeriesKey, Unreadable
 
 _NEEDED = {"timestamp", "run_name", "step", "metrics"}
@@ -24,7 +37,7 @@ _SUFFIX = ".db"
 _decode = msgspec.json.Decoder().decode
 
 
-class _Points(NamedTuple):
+class _TrackioPoints(NamedTuple):
     steps: list[int]
     times: list[float]
     values: list[float]
@@ -36,26 +49,26 @@ class Trackio:
     name: ClassVar[str] = "trackio"
 
     def matches(self, path: Path) -> bool:
-        """A database with trackio's table of metrics, or a folder with such."""
+        """A database with trackio's table of metrics, or a folder with such databases."""
         return any(_is_project(file) for file in _databases(path))
 
     def runs(self, path: Path) -> Iterator[TrackerRun]:
-        """The runs of each project, in the order of their names; those of one name are told apart by id."""
+        """The runs of each project, in the order of their start; runs of one name differ in their id."""
         for file in filter(_is_project, _databases(path)):
             try:
                 with open_readonly(file) as database:
-                    found = _runs(database)
+                    rows = _runs(database)
                     configs = _configs(database)
             except sqlite3.Error as error:
                 raise CollectionError(f"{file}: cannot be read as trackio's: {error}") from error
-            for column, run, name, began, ended in found:
+            for column, run, name, started, ended in rows:
                 yield TrackerRun(
                     id=f"{file.stem}/{as_text(run)}",
                     project=file.stem,
                     name=as_text(name),
                     read=partial(_read, file, column, run, configs.get(run, {})),
-                    started=_moment(began),
-                    ended=_moment(ended),
+                    started=_unix_time(started),
+                    ended=_unix_time(ended),
                 )
 
 
@@ -71,7 +84,7 @@ def _is_project(path: Path) -> bool:
 
 
 def _runs(database: sqlite3.Connection) -> list[tuple[str, str, str, str, str]]:
-    """Column that names runs, its value, the name to show, first and last time. Ids came later than names."""
+    """Runs: identifying column, its value, name, first and last time. Old versions have names but no ids."""
     column = "run_id" if "run_id" in column_names(database, "metrics") else "run_name"
     query = f"""SELECT {column}, min(run_name), min(timestamp), max(timestamp) FROM metrics
         GROUP BY {column} ORDER BY 3, 1"""
@@ -79,10 +92,10 @@ def _runs(database: sqlite3.Connection) -> list[tuple[str, str, str, str, str]]:
 
 
 def _configs(database: sqlite3.Connection) -> dict[str, Mapping[str, Any]]:
-    there = column_names(database, "configs")
-    if "config" not in there:
+    available = column_names(database, "configs")
+    if "config" not in available:
         return {}
-    column = "run_id" if "run_id" in there else "run_name"
+    column = "run_id" if "run_id" in available else "run_name"
     rows = database.execute(f"SELECT {column}, config FROM configs").fetchall()
     return {run: _object(text) or {} for run, text in rows}
 
@@ -92,49 +105,55 @@ def _read(file: Path, column: str, run: str, config: Mapping[str, Any]) -> RunCo
     try:
         logged = _metrics(file, "metrics", column, run, left_out)
         with open_readonly(file) as database:
-            machine = column_names(database, "system_metrics")
-        if column in machine:
+            system_columns = column_names(database, "system_metrics")
+        if column in system_columns:
             logged += _metrics(file, "system_metrics", column, run, left_out)
     except (sqlite3.Error, OverflowError) as error:
         raise CollectionError(f"{file}: run {run} cannot be read: {error}") from error
-    own = {name: value for name, value in config.items() if not name.startswith("_")}
+    settings = {name: value for name, value in config.items() if not name.startswith("_")}
     if group := config.get("_Group"):
-        own["trackio.group"] = group
-    return RunContents(logged=logged, config=bounded_config(flatten_settings(own).items()), left_out=tuple(left_out))
+        settings["trackio.group"] = group
+    return RunContents(
+        logged=logged, config=bounded_config(flatten_settings(settings).items()), left_out=tuple(left_out)
+    )
 
 
 def _metrics(file: Path, table: str, column: str, run: str, left_out: list[Unreadable]) -> list[LoggedSeries]:
-    """The numbers in a table's rows. The machine's measurements have no step: they are counted."""
-    machine = table != "metrics"
-    labels: Labels = (("steps", SAMPLES),) if machine else ()
-    held: dict[str, _Points] = {}
-    wanted = f"timestamp, {'0' if machine else 'step'}, metrics"
-    count = wrong = first = 0
-    for rows in row_chunks(file, wanted, table, column, run):
-        for number_of_row, timestamp, step, text in rows:
-            logged, time = _object(text), _moment(timestamp)
+    """The series of a table. Rows with measurements of the machine have no step and are counted."""
+    is_system = table != "metrics"
+    labels: Labels = (("steps", SAMPLES),) if is_system else ()
+    series: dict[str, _TrackioPoints] = {}
+    columns = f"timestamp, {'0' if is_system else 'step'}, metrics"
+    count = invalid = first = 0
+    for rows in row_chunks(file, columns, table, column, run):
+        for rowid, timestamp, step, text in rows:
+            logged, time = _object(text), _unix_time(timestamp)
             if logged is None or not isinstance(step, int):
-                wrong, first = wrong + 1, first or number_of_row
+                invalid, first = invalid + 1, first or rowid
                 continue
-            at = count if machine else step
+            step_number = count if is_system else step
             count += 1
             for name, value in flatten_object(logged):
-                found = json_number(value)
-                if found is not None:
-                    mine = held.get(name)
-                    if mine is None:
-                        mine = held[name] = _Points([], [], [])
-                    mine.steps.append(at)
-                    mine.times.append(float("nan") if time is None else time)
-                    mine.values.append(found)
-    if wrong:
-        reason = "expected a step and an object of metrics" + (f"; {wrong} rows like it" if wrong > 1 else "")
+                number = json_number(value)
+                if number is not None:
+                    points = series.get(name)
+                    if points is None:
+                        points = series[name] = _TrackioPoints([], [], [])
+                    points.steps.append(step_number)
+                    points.times.append(float("nan") if time is None else time)
+                    points.values.append(number)
+    if invalid:
+        reason = "expected a step and an object of metrics" + (
+            f"; {invalid} rows like it" if invalid > 1 else ""
+        )
         left_out.append(Unreadable(location=f"{table} row {first}", reason=reason))
-    prefix = "system." if machine else ""
-    return [LoggedSeries(SeriesKey(prefix + name, labels), *_arrays(points)) for name, points in held.items()]
+    prefix = "system." if is_system else ""
+    return [
+        LoggedSeries(SeriesKey(prefix + name, labels), *_arrays(points)) for name, points in series.items()
+    ]
 
 
-def _arrays(points: _Points) -> tuple[IntArray, FloatArray, FloatArray]:
+def _arrays(points: _TrackioPoints) -> tuple[IntArray, FloatArray, FloatArray]:
     return (
         np.array(points.steps, dtype=np.int64),
         np.array(points.times, dtype=np.float64),
@@ -143,19 +162,19 @@ def _arrays(points: _Points) -> tuple[IntArray, FloatArray, FloatArray]:
 
 
 def _object(text: object) -> dict[str, Any] | None:
-    """A row's JSON, which is text or bytes by version."""
+    """The object in a row's JSON, which is text or bytes by version; None for other content."""
     if not isinstance(text, str | bytes):
         return None
     try:
-        found = _decode(text)
+        decoded = _decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return decoded if isinstance(decoded, dict) else None
 
 
-@lru_cache(maxsize=4096)  # many rows are written at once
-def _moment(text: object) -> float | None:
-    """ISO 8601; without a zone it is local time, as trackio wrote it once."""
+@lru_cache(maxsize=4096)  # many rows have the same time
+def _unix_time(text: object) -> float | None:
+    """Unix seconds of a time in ISO 8601, None if invalid; local if without a zone, as in old versions."""
     try:
         return datetime.fromisoformat(str(text)).timestamp()
     except (ValueError, OverflowError, OSError):

@@ -195,9 +195,9 @@ def test_neptunes_points_are_read_and_a_null_with_a_time_is_nan(tracker_files: P
 def test_neptune_data_other_than_points_is_reported(tracker_files: Path) -> None:
     contents = runs(tracker_files / "neptune")["RUN-2"].read()
     assert [(unreadable.location, unreadable.reason) for unreadable in contents.left_out] == [
-        ("files", "1 value that is no number: not taken"),
-        ("text by step", "20 values that are no numbers: not taken"),
-        ("metric odd steps", "10 points at steps that are not whole: not taken"),
+        ("files", "1 value that is no number: not imported"),
+        ("text by step", "20 values that are no numbers: not imported"),
+        ("metric odd steps", "10 points at steps that are not integers: not imported"),
     ]
     (kept_of_odd,) = [one for one in contents.logged if one.key.metric == "odd steps"]
     assert kept_of_odd.steps.tolist() == list(range(0, 20, 2))
