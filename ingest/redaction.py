@@ -32,7 +32,7 @@ _SECRET = re.compile(
     r"(?:^|[./_\-\s])(?:user_?id|pass(?:word|wd)?|secret\w*|credentials?|(?:api|access|secret)_?(?:key|token))$",
     re.IGNORECASE,
 )
-_ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|://[^/\s:@]+:[^/\s@]+@")
+_ADDRESS = re.compile(r"[\w.+-]{1,64}@[\w-]+\.[\w-]|://[^/\s:@]++:[^/\s@]++@")
 
 
 def without_secrets(settings: Mapping[str, ConfigValue]) -> dict[str, ConfigValue]:

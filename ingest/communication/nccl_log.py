@@ -32,7 +32,8 @@ _IN_GROUP = re.compile(
     r"\[(?:PG (?:ID )?(?P<number>\d{1,9}) )?(?:PG GUID (?P<guid>[^\]]{1,150}?) )?Rank (?P<rank>\d{1,7})\]"
 )
 _WORK = re.compile(
-    r"WorkNCCL\(SeqNum=(?P<seq>\d{1,18}), OpType=(?P<op>\w{1,40}).{0,400}?\) ran for (?P<ms>\d{1,15}) milliseconds"
+    r"WorkNCCL\(SeqNum=(?P<seq>\d{1,18}), OpType=(?P<op>\w{1,40}).{0,400}?"
+    r"\) ran for (?P<ms>\d{1,15}) milliseconds"
 )
 _AT_WORK = re.compile(
     r"(?:detected by watchdog at work|Timeout at (?:NCCL work|collective)): (?P<seq>\d{1,18})"

@@ -34,8 +34,8 @@ def loads(data: bytes) -> Any:
     """The value that a pickle holds.
 
     Raises UnsafePickleError for values that are not plain, too many, or within themselves: some hundred bytes
-    of references to references can stand for more values than memory holds. Raises ValueError for a pickle that
-    is broken or incomplete.
+    of references to references can stand for more values than memory holds. Raises ValueError for a pickle
+    that is broken or incomplete.
     """
     stack: list[Any] = []
     memo: dict[int, Any] = {}

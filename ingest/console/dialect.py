@@ -72,7 +72,7 @@ class LineKind:
     """One kind of line.
 
     `pattern` is searched for in large blocks of text, so it begins with a few literal characters, which is
-    what makes the search fast. `parse` gets the line without colours and prefixes; `with_prefixes`: as it was
+    what makes the search fast, and takes linear time in any text. `parse` gets the line without colours and prefixes; `with_prefixes`: as it was
     printed.
 
     `yields_settings`: `parse` may return `LineSettings`. What follows such a line belongs to the launch that

@@ -11,6 +11,8 @@ import re2  # type: ignore[import-untyped]
 
 from holter.ingest.console.dialect import ConsoleDialect, LineKind
 
+_BOUNDS = re.compile(rb"(?<!\\)\{([01]),\d{2,4}\}\??")
+
 
 class PatternSet:
     """Finds out which of some patterns may match a text, by one automaton of all of them.
@@ -38,7 +40,7 @@ class PatternSet:
         if pattern.flags and not pattern.pattern.startswith(b"(?"):  # flags that its text does not contain
             return False
         try:
-            self._set.Add(pattern.pattern)
+            self._set.Add(_without_bounds(pattern.pattern))
         except re2.error:
             return False
         return True
@@ -47,6 +49,14 @@ class PatternSet:
         """The indices of the patterns that may match a text, ascending; none that matches is missing."""
         matched = (self._set.Match(text) or ()) if self._members else ()
         return sorted([*(self._members[member] for member in matched), *self._others])
+
+
+def _without_bounds(pattern: bytes) -> bytes:
+    """A pattern with `*` and `+` for high numbers of repetitions, which make an automaton large.
+
+    It matches wherever the pattern does, and may match where that does not.
+    """
+    return _BOUNDS.sub(lambda bounds: b"*" if bounds[1] == b"0" else b"+", pattern)
 
 
 class LineMatcher:

@@ -135,7 +135,8 @@ DIALECT = ConsoleDialect(
     signature=re.compile(
         rb"NVRM: Xid \(|SXid \((?:PCI:)?[0-9a-f]|NVRM: GPU \S{7,22} GPU has fallen"
         rb"|ut of memory: Kill(?:ed)? process \d|EDAC MC\d+: \d+ [CU]E "
-        rb"|amdgpu [0-9a-f:.]{7,16}: .{0,400}?(?:hardware errors detected|GPU reset begin|ring \S{1,60} timeout)"
+        rb"|amdgpu [0-9a-f:.]{7,16}: .{0,400}?"
+        rb"(?:hardware errors detected|GPU reset begin|ring \S{1,60} timeout)"
     ),
     kinds=(
         _kind(b"NVRM: Xid (", _xid),

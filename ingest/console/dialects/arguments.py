@@ -7,13 +7,13 @@ import re
 from holter.ingest.console.dialect import DialectState, LineKind, LineSettings
 from holter.types import ConfigValue
 
-_EDGE = re.compile(r"-{8,} (end of )?(?:[\w-]+ )?arguments -{8,}")
+_EDGE = re.compile(r"(?<!-)-{8,}+ (end of )?(?:[\w-]+ )?arguments -{8}")
 _ARGUMENT = re.compile(r"^  ([A-Za-z_][\w.-]*) (?:\.{2,} | )(.*)$")
-_SOURCE = re.compile(r"(\.*)(?:updated|default)$")
+_SOURCE = re.compile(r"(?<!\.)(\.*+)(?:updated|default)$")
 _INTEGER = re.compile(r"[+-]?\d{1,18}")
 _FLOAT = re.compile(r"[+-]?(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?")
 _WORLD = re.compile(r"using world size: (\d{1,9})\b")
-_PADDED = re.compile(r"padded vocab \(size: \d+\).*\(new size: (\d{1,12})\)")
+_PADDED = re.compile(r"padded vocab \(size: \d+\).{0,200}\(new size: (\d{1,12})\)")
 
 
 def as_printed(text: str) -> ConfigValue:

@@ -8,15 +8,17 @@ from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind
 from holter.ingest.console.values import parse_numbers
 
 _BAR = re.compile(
-    r"(?:\bepoch:?\s*(?P<epoch>\d+)(?P<of>\s*/\s*\d+)?.{0,80}?)?\|\s*(?P<at>\d+)/(?P<total>\d+) "
-    r"\[[^,\]]*(?:,\s*[\d.?]+\s*\w+/s|,\s*[\d.?]+\s*s/\w+)?(?:,\s*(?P<behind>[^\]]*))?\]",
+    r"(?:\bepoch:?\s*+(?P<epoch>\d++)(?P<of>\s*/\s*\d++)?.{0,80}?)?\|\s*+(?P<at>\d++)/(?P<total>\d++) "
+    r"\[[^,\]]{0,60}+(?:,\s*+[\d.?]++\s*+(?:\w++/s|s/\w++))?(?:,\s*+(?P<behind>[^\]]{0,2000}+))?\]",
     re.IGNORECASE,
 )
-_PAIR = re.compile(r"([A-Za-z_][\w./ @()-]*)\s*[=:]\s*([-+\w.%]+)")
+_PAIR = re.compile(r"([A-Za-z_][\w./ @()-]{0,100}+)\s*+[=:]\s*+([-+\w.%]+)")
 _TORCHTUNE = re.compile(r"\b\d+\|(\d+)\|Loss: ([-+\w.]+):")
 _NOT_METRICS = frozenset({"v_num", "step", "global_step", "epoch"})
 _KERAS_EPOCH = re.compile(r"^\s*Epoch (\d+)/\d+\s*$")
-_KERAS = re.compile(r"(?P<at>\d+)/(?P<total>\d+) (?:\[=+\]|━+)?\s*-? .{0,60}?- (?P<values>\w+: .*)$")
+_KERAS = re.compile(
+    r"(?<!\d)(?P<at>\d++)/(?P<total>\d++) (?:\[=++\]|━++)?\s{0,20}-? .{0,60}?- (?P<values>\w+: .*)$"
+)
 
 
 def _bar(line: str, state: DialectState) -> LineValues | None:
@@ -89,12 +91,12 @@ def _keras(line: str, state: DialectState) -> LineValues | None:
 DIALECT = ConsoleDialect(
     name="progress-bars",
     signature=re.compile(
-        rb"\| *\d+/\d+ \[\d[^\]\n]*[Ll]oss\w*[=:] ?[-\dni]|\d\|\d+\|Loss: [\d.]+:"
-        rb"|\d+/\d+ (?:\[=|(?:\x1b\[\d+m)?\xe2\x94\x81|- \d+s )[^\n]*loss: [\dn]"
+        rb"\| *\d+/\d+ \[\d[^\]\n]{0,400}?[Ll]oss\w{0,60}[=:] ?[-\dni]|\d\|\d+\|Loss: [\d.]+:"
+        rb"|\d/\d+ (?:\[=|(?:\x1b\[\d+m)?\xe2\x94\x81|- \d+s )[^\n]{0,400}?loss: [\dn]"
     ),
     kinds=(
         LineKind(pattern=re.compile(rb"\d\|\d+\|Loss: "), parse=_torchtune),
-        LineKind(pattern=re.compile(rb"/\d+ \[\d[^\]\n]*[Ll]oss"), parse=_bar),
+        LineKind(pattern=re.compile(rb"/\d+ \[\d[^\]\n]{0,1000}?[Ll]oss"), parse=_bar),
         LineKind(pattern=re.compile(rb"loss: [\dn]"), parse=_keras),
         LineKind(pattern=re.compile(rb"Epoch \d+/\d+"), parse=_keras_epoch),
     ),

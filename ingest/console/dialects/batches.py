@@ -12,13 +12,13 @@ from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind
 from holter.ingest.console.values import parse_number, parse_time
 
 _POSITION = re.compile(
-    r"\b(?:[Ee]poch|[Ii]ter|Train)(?: Epoch)?(?:\((?P<split>\w+)\))?\s*:?\s*"
+    r"\b(?:[Ee]poch|[Ii]ter|Train)(?: Epoch)?(?:\((?P<split>\w+)\))?\s*+(?::\s*+)?"
     r"(?:\[?(?P<epoch>\d+)(?:/\d+)?\]?\s*(?:[,-]\s*(?:Step|Iter|Batch):?\s*)?)?"
     r"[\[(]\s*(?P<batch>\d+)(?:/(?P<batches>\d+)(?:\s*\(\s*\d+%\))?)?[\])]"
 )
-_NUMBER = r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:nan|inf)"
+_NUMBER = r"[-+]?(?:\d[\d,]*+(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d+)?|[-+]?(?:nan|inf)"
 _PAIR = re.compile(
-    r"(?<![\w/])(?P<name>[A-Za-z][\w./@-]*(?: [A-Za-z][\w/@-]*)*(?: \(t\))?)(?::\s*|\s+)"
+    r"(?<![\w/])(?P<name>[A-Za-z][\w./@-]{0,120}(?: [A-Za-z][\w/@-]{0,120}){0,20}(?: \(t\))?)(?::\s*+|\s++)"
     rf"(?P<number>{_NUMBER})(?![\w:/]*:\d)"
 )
 _NOT_METRICS = frozenset({"eta", "day", "days"})
@@ -66,14 +66,14 @@ def _step(position: re.Match[str], state: DialectState) -> int:
 DIALECT = ConsoleDialect(
     name="batches",
     signature=re.compile(
-        rb"\b(?:[Ee]poch|[Ii]ter|Train)(?: Epoch)?(?:\(train\))?\s*:?\s*"
+        rb"\b(?:[Ee]poch|[Ii]ter|Train)(?: Epoch)?(?:\(train\))?\s*(?::\s*)?"
         rb"(?:\[?\d+(?:/\d+)?\]?\s*(?:[,-]\s*(?:Step|Iter|Batch):?\s*)?)?"
         rb"[\[(]\s*\d+(?:/\d+(?:\s*\(\s*\d+%\))?)?[\])][^\n]{0,400}?[lL]oss\w*:?\s+[-\dni]"
     ),
     kinds=(
         LineKind(
             pattern=re.compile(
-                rb"(?:[Ee]poch|[Ii]ter|Train)(?: Epoch)?(?:\(\w+\))?[ \t]*:?[ \t]*(?:\d+[ \t]*)?\["
+                rb"(?:[Ee]poch|[Ii]ter|Train)(?: Epoch)?(?:\(\w+\))?[ \t]*(?::[ \t]*)?(?:\d+[ \t]*)?\["
             ),
             parse=_batch,
         ),

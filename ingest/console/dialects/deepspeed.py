@@ -11,12 +11,14 @@ _SPEED = re.compile(
     r"global_step=(\d+), RunningAvgSamplesPerSec=([\d.]+), CurrSamplesPerSec=([\d.]+)"
     r"(?:, MemAllocated=([\d.]+)GB, MaxMemAllocated=([\d.]+)GB)?"
 )
-_RATE = re.compile(r"step=(\d+), skipped=(\d+), lr=\[([^\]]*)\]")
-_OVERFLOW = re.compile(r"OVERFLOW!.*Attempted loss scale: ([\d.]+).*?(?:reducing to ([\d.]+))?$")
+_RATE = re.compile(r"step=(\d+), skipped=(\d+), lr=\[([^\]\[]*+)\]")
+_OVERFLOW = re.compile(r"OVERFLOW!.{0,400}?Attempted loss scale: ([\d.]++)(?:.{0,400}?reducing to ([\d.]+))?")
 _PIPELINE = re.compile(
     r"steps: (\d+) loss: (\S+) iter time \(s\): ([\d.]+) samples/sec: ([\d.]+)",
 )
-_CHAT = re.compile(r"epoch: \d+\|step: (\d+)\|ppo_ep: \d+\|((?:\w+: ?\S+?\|?)+)$")
+_CHAT = re.compile(
+    r"epoch: \d+\|step: (\d+)\|ppo_ep: \d+\|(\w++: ?+[^\s|]++(?:\|\w++: ?+[^\s|]++){0,40}+\|?)$"
+)
 _REWARD = re.compile(r"average reward score: (\S+)")
 _CHAT_SPEED = re.compile(r"\|(E2E latency=.*)")
 

@@ -8,8 +8,8 @@ from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind
 from holter.ingest.console.dialects.key_value import named_numbers
 from holter.ingest.console.values import parse_time
 
-_EPOCH = re.compile(r"\bepoch\s*[=:#]?\s*\[?\s*(\d+)(?:\s*/\s*\d+)?\]?", re.I)
-_BATCH = re.compile(r"\bbatch\s*[=:#]?\s*\[?\s*(\d+)\s*/\s*(\d+)", re.I)
+_EPOCH = re.compile(r"\bepoch\s*+(?:[=:#]\s*+)?(?:\[\s*+)?(\d+)(?:\s*/\s*\d+)?\]?", re.I)
+_BATCH = re.compile(r"\bbatch\s*+(?:[=:#]\s*+)?(?:\[\s*+)?(\d+)\s*/\s*(\d+)", re.I)
 
 
 def _epoch(line: str, state: DialectState) -> LineValues | None:
@@ -32,8 +32,8 @@ def _epoch(line: str, state: DialectState) -> LineValues | None:
 DIALECT = ConsoleDialect(
     name="epochs",
     signature=re.compile(
-        rb"(?i)\bepoch\s*[=:#]?\s*\[?\s*\d[^\n]{0,200}?loss\w*(?:\s*[=:]\s*|\s+)[-+]?(?:\d|nan|inf)"
+        rb"(?i)\bepoch\s*(?:[=:#]\s*)?(?:\[\s*)?\d[^\n]{0,200}?loss\w*(?:\s*[=:]\s*|\s+)[-+]?(?:\d|nan|inf)"
     ),
     min_matches=2,
-    kinds=(LineKind(pattern=re.compile(rb"(?i)\bepoch\s*[=:#]?\s*\[?\s*\d"), parse=_epoch),),
+    kinds=(LineKind(pattern=re.compile(rb"(?i)\bepoch\s*(?:[=:#]\s*)?(?:\[\s*)?\d"), parse=_epoch),),
 )

@@ -10,11 +10,11 @@ import msgspec
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
 from holter.ingest.console.values import parse_numbers, parse_time
 
-_LINE = re.compile(r"\| (train|train_inner|valid\w*|test) \| (\{.*\})")
+_LINE = re.compile(r"\| (train|train_inner|valid\w*|test) \| (\{.{0,8000}\})")
 # until 2020 without the words `train_inner`, `train`, `valid`
 _INNER = re.compile(r"\| epoch \d+: +\d+ / \d+ (.+)")
 _SUMMED = re.compile(r"(?:\| (?P<split>train|valid\w*|test) )?\| epoch \d+ \| (?P<pieces>.+)")
-_PAIR = re.compile(r"([\w.]+)=([^,\s]+)")
+_PAIR = re.compile(r"(?<![\w.])([\w.]++)=([^,\s]+)")
 _OVERFLOW = re.compile(r"setting loss scale to: ([\d.]+)")
 _STEP = "num_updates"
 _decode = msgspec.json.Decoder().decode

@@ -8,7 +8,7 @@ from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind
 from holter.ingest.console.dialects import hf_setup
 from holter.ingest.console.values import parse_number
 
-_DICT = re.compile(r"\{('[\w/() ]+': .*)\}")
+_DICT = re.compile(r"\{('[\w/() ]{1,200}': .{0,6000})\}")
 _PAIR = re.compile(r"'([^']+)': ('?)([^,'}]+)\2")
 _BAR = re.compile(r"^\s*\d+%\|[^|]*\| (\d+)/(\d+) \[")
 _OWN_STEPS = ("global_step/max_steps", "step")  # ms-swift's; what callbacks add

@@ -13,9 +13,10 @@ _NUMBER = (
     r"|[-+]?(?:nan|NaN|inf|Infinity)"
 )
 _STEP = re.compile(
-    r"(?<![\w-])(?:global_?step|step|steps(?==)|iter(?:ation)?|it)\s*[=:#]?\s*(\d+)(?:\s*/\s*(\d+))?\b", re.I
+    r"(?<![\w-])(?:global_?step|step|steps(?==)|iter(?:ation)?|it)\s*+(?:[=:#]\s*+)?(\d+)(?:\s*/\s*(\d+))?\b",
+    re.I,
 )
-_EPOCH = re.compile(r"\bepochs?\s*[=:#]?\s*\[?(\d+)\b", re.I)
+_EPOCH = re.compile(r"\bepochs?\s*+(?:[=:#]\s*+)?\[?(\d+)\b", re.I)
 _NAME = r"(?<![\w/.@-])(?:[A-Z][a-z]+ )?[A-Za-z_][\w/.@-]*(?: [a-z][\w-]*)?(?: ?\([A-Za-z/]{1,24}\))?"
 # a unit may follow; dates, versions, durations and counts such as 3/10 are no numbers
 _PAIR = re.compile(rf"({_NAME})\s*[=:]\s*({_NUMBER})(?![-.:/]?\d)[A-Za-z%]{{0,5}}+(?![\w:])")
@@ -78,8 +79,10 @@ def _is_metric(name: str) -> bool:
 DIALECT = ConsoleDialect(
     name="key-value",
     signature=re.compile(
-        rb"(?i)\b(?:step|iter(?:ation)?)s?\s*[=:#]?\s*\d[^\n]{0,200}?loss\w*(?:\s*[=:]\s*|\s+)[-+]?(?:\d|nan|inf)"
+        rb"(?i)\b(?:step|iter(?:ation)?)s?\s*(?:[=:#]\s*)?\d[^\n]{0,200}?loss\w*(?:\s*[=:]\s*|\s+)[-+]?(?:\d|nan|inf)"
     ),
     min_matches=3,  # a single such line may be anything
-    kinds=(LineKind(pattern=re.compile(rb"(?i)\b(?:step|iter|iteration)s?\s*[=:#]?\s*\d"), parse=_pairs),),
+    kinds=(
+        LineKind(pattern=re.compile(rb"(?i)\b(?:step|iter|iteration)s?\s*(?:[=:#]\s*)?\d"), parse=_pairs),
+    ),
 )

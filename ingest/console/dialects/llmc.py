@@ -8,11 +8,11 @@ from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind
 from holter.ingest.console.dialects.arguments import as_printed
 from holter.ingest.console.values import parse_number, parse_numbers
 
-_MAIN = re.compile(r"s:(\d+) ((?:[a-z]+:\S+\s*)+)")
+_MAIN = re.compile(r"s:(\d+) ((?:[a-z]++:\S++\s*+)++)")
 _ROW = re.compile(r"\| ([a-zA-Z][\w ]{0,20}?)(?: [A-Z][A-Zp]?)? +\| (.{1,300}?) *\|$")
 _CONFIG_NAMES = {"device": "gpu.name", "num_processes": "world_size"}
 _STEP = re.compile(
-    r"step\s+(?P<step>\d+)/\d+ \| loss (?P<loss>\S+) \([^)]*\)\| norm (?P<norm>\S+) \([^)]*\)"
+    r"step\s+(?P<step>\d+)/\d+ \| loss (?P<loss>\S+) \([^)]{0,100}\)\| norm (?P<norm>\S+) \([^)]{0,100}\)"
     r"\| lr (?P<lr>\S+) \| (?P<time>[\d.]+) ms \| (?:(?P<mfu>-?[\d.]+)% \w+ MFU \| )?(?P<speed>[\d.]+) tok/s"
 )
 _VALIDATION = re.compile(r"^val loss (\S+)")
@@ -64,7 +64,9 @@ def _row(line: str, state: DialectState) -> LineSettings | None:
 
 DIALECT = ConsoleDialect(
     name="llm.c",
-    signature=re.compile(rb"(?m)^s:\d+ (?:tel|trl):[\d.]|step\s+\d+/\d+ \| loss \S+ \([^)\n]*\)\| norm "),
+    signature=re.compile(
+        rb"(?m)^s:\d+ (?:tel|trl):[\d.]|step\s+\d+/\d+ \| loss \S{1,40} \([^)\n]{0,100}\)\| norm "
+    ),
     kinds=(
         LineKind(pattern=re.compile(rb"(?m)^s:\d+ "), parse=_main),
         LineKind(pattern=re.compile(rb"step\s+\d+/\d+ \| loss "), parse=_console),

@@ -15,7 +15,7 @@ _VALIDATION = re.compile(
     r"(?:iteration (?P<step>\d+)|the end of training[^|]*)"
 )
 _CHECKPOINT = re.compile(
-    r"successfully (?P<verb>saved|loaded) checkpoint from .*?\biteration\s+(?P<step>\d+)"
+    r"successfully (?P<verb>saved|loaded) checkpoint from .{0,1000}?\biteration\s+(?P<step>\d+)"
 )
 
 
@@ -84,7 +84,7 @@ def _name(text: str) -> str:
 DIALECT = ConsoleDialect(
     name="megatron",
     # also its arguments: a launch that hangs has printed nothing else
-    signature=re.compile(rb"iteration\s+\d+\s*/\s*\d+ \|[^\n]*:|-{12} arguments -{12}"),
+    signature=re.compile(rb"iteration\s+\d+\s*/\s*\d+ \|[^\n:]{0,400}:|-{12} arguments -{12}"),
     kinds=(
         LineKind(pattern=re.compile(rb"iteration\s+\d+\s*/\s*\d+ \|"), parse=_training),
         LineKind(pattern=re.compile(rb"(?:loss|results) at (?:iteration \d|the end of)"), parse=_validation),

@@ -10,7 +10,7 @@ import re
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineSettings, LineValues
 from holter.ingest.console.values import parse_number, parse_time
 
-_UNITS = re.compile(r"\s*TFLOP/s/GPU$")
+_UNITS = re.compile(r"(?<!\s)\s*+TFLOP/s/GPU$")
 _NAMES = {
     "Job throughput": "job throughput (TFLOP/s/GPU)",
     "Cumulative throughput": "cumulative throughput (TFLOP/s/GPU)",

@@ -7,11 +7,11 @@ import re
 from holter.ingest.console.dialect import DialectState, LineKind, LineValues
 from holter.ingest.console.values import parse_number, parse_time
 
-_TIMER = re.compile(r"([\w/][\w/ -]*?) ?\.{2,}: (?:\(([\d.]+), ([\d.]+)\)|([\d.]+))\s*$")
+_TIMER = re.compile(r"(?<![\w/])([\w/][\w/ -]{0,100}?) ?\.{2,}+: (?:\(([\d.]+), ([\d.]+)\)|([\d.]++))\s*+$")
 _OF_RANK = re.compile(r"^\s*rank +(\d+): ([\d.]+)\s*$")
 _OF_ALL = re.compile(r"^\s+([\w/-]+):\s*$")
-_EXTREME = re.compile(r"(M[nx]\w+)/Rnk: ([\d.]+)([A-Za-z%]+)/(\d+)")
-_RANKED = re.compile(r"([\d.]+)TF/(\d+)")
+_EXTREME = re.compile(r"(M[nx]\w{1,60})/Rnk: ([\d.]{1,40})([A-Za-z%]{1,20})/(\d+)")
+_RANKED = re.compile(r"(?<![\d.])([\d.]++)TF/(\d+)")
 _MOST_RANKS = 65_536
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypeGuard
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineSettings, LineValues
 from holter.ingest.json_objects import read_object
 
-_RECORD = re.compile(r":::MLLOG (\{.*\})")
+_RECORD = re.compile(r":::MLLOG (\{.{0,8000}\})")
 _TFLOPS = "tflops_per_sec_per_gpu"
 _ALONE = frozenset({"train_loss", "eval_loss", "eval_accuracy", _TFLOPS})
 _STEP_TIME, _VALIDATION = "train_step_time", "validation_step_time"

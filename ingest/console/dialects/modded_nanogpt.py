@@ -7,7 +7,7 @@ import re
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
 from holter.ingest.console.values import parse_number
 
-_STEP = re.compile(r"step:(\d+)/\d+ ((?:\w+:\S+\s*)+)")
+_STEP = re.compile(r"step:(\d+)/\d+ ((?:\w++:\S++\s*+)++)")
 
 
 def _step(line: str, state: DialectState) -> LineValues | None:

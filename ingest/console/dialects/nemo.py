@@ -8,7 +8,10 @@ from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind
 from holter.ingest.console.values import parse_number, parse_numbers, parse_time
 
 _V2 = re.compile(r"Training epoch (\d+), iteration (\d+)/(\d+) \| (.*)")
-_BAR = re.compile(r"Epoch (\d+):.*?\| (\d+)/(\d+) \[[^,\]]*(?:,\s*[\d.?]+\s*(?:it/s|s/it))?(?:,\s*)?(.*)\]")
+_BAR = re.compile(
+    r"Epoch (\d+):.{0,200}?\| (\d+)/(\d+) \[[^,\]]{0,60}+"
+    r"(?:,\s*+[\d.?]++\s*+(?:it/s|s/it))?(?:,\s*+)?([^\]]{0,4000}+)\]"
+)
 _NOT_METRICS = frozenset({"global_step", "v_num", "consumed_samples"})
 
 

@@ -8,7 +8,7 @@ from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind
 from holter.ingest.console.values import parse_number, parse_time
 
 _HEADER = re.compile(r"\[step=(\d+)/")
-_METRIC = re.compile(r"^\s{4,}([\w/ .()%-]+)=(\S+)\s*$")
+_METRIC = re.compile(r"^\s{4,}+([\w/.()%-][\w/ .()%-]*+)=(\S++)\s*+$")
 
 
 def _header(line: str, state: DialectState) -> LineValues | None:
@@ -28,9 +28,9 @@ def _metric(line: str, state: DialectState) -> LineValues | None:
 
 DIALECT = ConsoleDialect(
     name="olmo",
-    signature=re.compile(rb"\[step=\d+/\d+[^\]\n]*\][^\n]*\n\s{4,}[\w/ .]+="),
+    signature=re.compile(rb"\[step=\d+/\d{1,19}[^\]\n]{0,100}\][^\n]{0,400}\n\s{4,40}[\w/ .]{1,200}="),
     kinds=(
         LineKind(pattern=re.compile(rb"\[step=\d+/"), parse=_header),
-        LineKind(pattern=re.compile(rb"    [\w/ .()%-]+=[-+\d.nai]"), parse=_metric),
+        LineKind(pattern=re.compile(rb"    [\w/.()%-][\w/ .()%-]{0,200}=[-+\d.nai]"), parse=_metric),
     ),
 )

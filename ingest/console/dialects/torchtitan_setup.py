@@ -9,7 +9,7 @@ from holter.ingest.console.dialect import DialectState, LineKind, LineSettings
 from holter.ingest.console.dialects.arguments import as_printed
 from holter.types import ConfigValue
 
-_MODEL = re.compile(r"Building (\S{1,60} \S{1,60}) with (?:\w{1,40}: )?\w{1,60}\((.*)\)")
+_MODEL = re.compile(r"Building (\S{1,60} \S{1,60}) with (?:\w{1,40}: )?\w{1,60}\((.{0,4000})\)")
 _ARGUMENT = re.compile(r"\b([A-Za-z_]\w{0,60})=('[^']*'|[^\s,()\[\]{}]+)(?=[,)\]]|$)")
 _SIZE = re.compile(r"Model .{1,120} size: ([\d,]{1,30}) total parameters")
 _DEVICE = re.compile(r"(?:GPU|CUDA|XPU) capacity: (.{1,80}?)(?: \(\d{1,4}\))? with ([\d.]{1,12})GiB memory")
@@ -83,7 +83,11 @@ def _recomputed(line: str, state: DialectState) -> LineSettings | None:
 
 
 KINDS = (
-    LineKind(pattern=re.compile(rb"Building \S+ \S+ with [\w: ]+\("), parse=_model, yields_settings=True),
+    LineKind(
+        pattern=re.compile(rb"Building \S{1,60} \S{1,60} with [\w: ]{1,110}\("),
+        parse=_model,
+        yields_settings=True,
+    ),
     LineKind(pattern=re.compile(rb" total parameters"), parse=_size, yields_settings=True),
     LineKind(pattern=re.compile(rb" capacity: "), parse=_device, yields_settings=True),
     LineKind(pattern=re.compile(rb"Peak FLOPS used for"), parse=_peak, yields_settings=True),

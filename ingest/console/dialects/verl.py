@@ -26,6 +26,6 @@ def _step(line: str, state: DialectState) -> LineValues | None:
 
 DIALECT = ConsoleDialect(
     name="verl",
-    signature=re.compile(rb"\bstep:\d+ - [\w@./-]+/[\w@./-]+:(?:np\.\w+\()?[-\d]"),
+    signature=re.compile(rb"\bstep:\d+ - [\w@./-][\w@.-]*/[\w@./-]+:(?:np\.\w+\()?[-\d]"),
     kinds=(LineKind(pattern=re.compile(rb"step:\d+ - "), parse=_step),),
 )
