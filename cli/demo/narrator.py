@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from holter.cli.demo.runs import KnownEvent, RecordedRun
+from holter.detectors.findings import title_of
+from holter.detectors.findings.finding_type import in_sentence
+from holter.terminal_text import printable
 
 IncidentJson = Mapping[str, Any]
 RECOVERY_SECONDS = 5.0
@@ -34,15 +37,16 @@ class Narrator:
 
 def describe_change(incident: IncidentJson, before: tuple[str, str] | None, now: float) -> str:
     """One change of one incident; `before` is its former kind and state, None for a new incident."""
-    kind, state = incident["kind"].replace("_", " "), incident["state"]
+    title = in_sentence(title_of(incident["kind"], provisional=incident["state"] == "open"))
     if before is None:
-        change = f"{incident['severity']}: {kind}"
+        change = f"{incident['severity']}: {title}"
     elif before[0] != incident["kind"]:
-        change = f"now {kind}"
+        change = f"reclassified: {title}"
     else:
-        change = f"{kind}: {state}"
+        change = f"{incident['state']}: {title}"
     clock = time.strftime("%H:%M:%S", time.localtime(now))
-    return f"{clock}  {incident['run']:<21} {change}\n          {incident['summary']}"
+    run, summary = printable(incident["run"] or ""), printable(incident["summary"])
+    return f"{clock}  {run:<21} {change}\n          {summary}"
 
 
 @dataclass(frozen=True, kw_only=True)

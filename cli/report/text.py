@@ -18,6 +18,7 @@ from holter.detectors.communication import compare_collectives
 from holter.detectors.findings.sparkline import sparkline
 from holter.plurals import verb
 from holter.roles import Role, role_of
+from holter.terminal_text import printable
 from holter.types import Finding, Kind, RunData, Severity
 
 _STYLE = {Severity.CRITICAL: "bold red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
@@ -42,7 +43,7 @@ def write(reports: Sequence[Report], console: Console) -> None:
 
 def _run(report: Report) -> RenderableType:
     head = Text.assemble(
-        (report.run, "bold"),
+        (printable(report.run), "bold"),
         "  ",
         (
             headline(report),
@@ -59,8 +60,8 @@ def _throughput(report: Report) -> Iterator[RenderableType]:
         return
     table = Table.grid(padding=(0, 2))
     for line in describe_throughput(report.throughput, report.goodput):
-        source = f"  {line.source}" if line.source else ""
-        table.add_row(Text(line.name, style="dim"), Text.assemble(line.text, (source, "dim")))
+        source = f"  {printable(line.source)}" if line.source else ""
+        table.add_row(Text(line.name, style="dim"), Text.assemble(printable(line.text), (source, "dim")))
     if table.row_count:
         yield Padding(table, (0, 0, 0, 2))
 
@@ -73,7 +74,7 @@ def _collectives(report: Report) -> Iterator[RenderableType]:
     yield ""
     yield Padding(Text("Communication", style="bold"), (0, 0, 0, 2))
     for name, text in rows:
-        yield Padding(Text.assemble((f"{name:>9}  ", "dim"), text), (0, 0, 0, 2))
+        yield Padding(Text.assemble((f"{name:>9}  ", "dim"), printable(text)), (0, 0, 0, 2))
 
 
 def _diagnostics(report: Report) -> Iterator[RenderableType]:
@@ -87,9 +88,9 @@ def _diagnostics(report: Report) -> Iterator[RenderableType]:
         table = Table.grid(padding=(0, 1))
         table.add_row(
             Text(severity_sign(diagnostic), style),
-            Text.assemble((diagnostic.summary, style), (f"  {scope}".rstrip(), "dim")),
+            Text.assemble((printable(diagnostic.summary), style), (f"  {printable(scope)}".rstrip(), "dim")),
         )
-        table.add_row("", Text(diagnostic.advice, style="dim"))
+        table.add_row("", Text(printable(diagnostic.advice), style="dim"))
         yield Padding(table, (0, 0, 0, 4))
 
 
@@ -99,7 +100,10 @@ def _finding(run: RunData, finding: Finding) -> RenderableType:
     line = Text.assemble(
         (f"{severity_sign(finding)} {kind_title(finding)}", style), "  ", (describe_position(finding), "dim")
     )
-    below: list[RenderableType] = [Text(finding.summary), Text(finding.advice, style="dim")]
+    below: list[RenderableType] = [
+        Text(printable(finding.summary)),
+        Text(printable(finding.advice), style="dim"),
+    ]
     picture = _picture(run, finding, style)
     if picture is not None and line.cell_len > _HEAD_WIDTH - 2:
         below.insert(0, picture)

@@ -33,7 +33,7 @@ _EXCURSION = (
     NOISE,
     EvidenceField(key="recovery_steps", label="Recovered after", format=EvidenceFormat.COUNT, noun="step"),
     EvidenceField(key="strength", label="Score (threshold 1)"),
-    EvidenceField(key="belief", label="Threshold lowered by related metrics", format=EvidenceFormat.MULTIPLE),
+    EvidenceField(key="belief", label="Threshold divided by", suffix=" (related metrics changed too)"),
     EvidenceField(
         key="rollback_upto", label="Roll back to a checkpoint up to step", format=EvidenceFormat.STEP
     ),
@@ -107,7 +107,7 @@ DIVERGENCE = FindingType(
 RESUME_ARTIFACT = FindingType(
     kind=Kind.RESUME_ARTIFACT,
     title="Loss jump after a restart",
-    meaning="The loss moved with a restart: some state was not restored.",
+    meaning="The loss jumped at a restart: some state was not restored.",
     advice="Fix what the resume restores, and roll back.",
     severity=WARNING_ONLY,
     evidence=(
@@ -168,13 +168,11 @@ REPEATED_DATA = FindingType(
             noun="step",
             suffix=" earlier",
         ),
-        EvidenceField(key="source_attempt", label="Of attempt"),
-        EvidenceField(key="source_step", label="Same data as from step", format=EvidenceFormat.STEP),
+        EvidenceField(key="source_attempt", label="First seen in attempt"),
+        EvidenceField(key="source_step", label="First seen from step", format=EvidenceFormat.STEP),
         EvidenceField(key="first_unseen_step", label="First unseen data at step", format=EvidenceFormat.STEP),
-        EvidenceField(
-            key="expected_step", label="Unseen data expected from step", format=EvidenceFormat.STEP
-        ),
-        EvidenceField(key="until_step", label="Same data until step", format=EvidenceFormat.STEP),
+        EvidenceField(key="expected_step", label="Unseen data expected at step", format=EvidenceFormat.STEP),
+        EvidenceField(key="until_step", label="Repeated until step", format=EvidenceFormat.STEP),
         EvidenceField(key="underreported", label="Loss reads too low by"),
         EvidenceField(
             key="correlation", label="Correlation with the earlier data", format=EvidenceFormat.SHARE
@@ -186,7 +184,7 @@ REPEATED_DATA = FindingType(
 MIXTURE_SHIFT = FindingType(
     kind=Kind.MIXTURE_SHIFT,
     title="Data mixture shift",
-    meaning="The total loss moved because the shares of the datasets did; the loss of each continued.",
+    meaning="The total loss changed because the shares of the datasets changed; the loss of each did not.",
     advice="Restore the ratio of the datasets, unless the change was planned.",
     severity=SeverityRule(
         severities=(Severity.INFO, Severity.WARNING),
@@ -203,8 +201,8 @@ MIXTURE_SHIFT = FindingType(
         SHARES_LOGGED,
     ),
     signal="loss",
-    example="Loss moved from 2.27 to 2.3 at step 1,319 because the data did: prose makes up 87% instead of "
-    "62%, while the loss of each dataset went on as before.",
+    example="Loss moved from 2.27 to 2.3 at step 1,319 because the data mixture changed: prose makes up "
+    "87% instead of 62%; the loss of each dataset continued as before.",
 )
 
 FINDING_TYPES = (

@@ -15,7 +15,7 @@ from holter.types import Kind, Severity
 MEMORY_LEAK = FindingType(
     kind=Kind.MEMORY_LEAK,
     title="Memory leak",
-    meaning="Memory in use grows, steadily, for long.",
+    meaning="Memory in use grows steadily over a long time.",
     advice="Look for what keeps references: losses that are summed up without .item(), growing caches, "
     "data loader workers. Restart from a checkpoint before the limit is reached.",
     severity=SeverityRule(
@@ -63,7 +63,7 @@ GPU_FAULT = FindingType(
 AGENT_SILENT = FindingType(
     kind=Kind.AGENT_SILENT,
     title="Agent silent",
-    meaning="Agents stopped reporting without announcing their end; what they follow is not watched.",
+    meaning="Agents stopped reporting without announcing their end; what they read is not monitored now.",
     advice=(
         "Check that the machine is up and can reach Holter, then start the agent again: it continues reading "
         "where it stopped. If it is gone for good, press Forget on the overview."

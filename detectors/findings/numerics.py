@@ -51,7 +51,7 @@ LOSS_SCALE_COLLAPSE = FindingType(
         *RELATED_CHANGES,
     ),
     signal="loss",
-    example="The loss scale fell from 65.5 k to 4,096 at step 2,000: gradients overflow in sequence.",
+    example="The loss scale fell from 65.5 k to 4,096 at step 2,000: gradients overflow repeatedly.",
 )
 HIDDEN_NONFINITE = FindingType(
     kind=Kind.HIDDEN_NONFINITE,
@@ -70,7 +70,7 @@ HIDDEN_NONFINITE = FindingType(
         VALID_AGAIN,
         METRICS,
     ),
-    example="loss is exactly zero from step 2,000 on until step 2,200: a logger that hides NaN does that.",
+    example="loss is exactly zero from step 2,000 on until step 2,200: this is how loggers mask NaN.",
 )
 
 FINDING_TYPES = (NONFINITE, LOSS_SCALE_COLLAPSE, HIDDEN_NONFINITE)

@@ -155,7 +155,8 @@ def advise_on_spike(facts: SpikeFacts) -> str:
     if kind is Kind.OUTLIER_BATCH:
         return f"Nothing to do: the noise of this run has such points. The batch is that of step {start}."
     return (
-        f"Nothing to do now; note the batches of {_spike_steps(facts)}, and whether they cause more spikes."
+        f"Nothing to do now. Note the batches of {_spike_steps(facts)}: if they cause another spike, skip "
+        "them."
     )
 
 

@@ -132,8 +132,8 @@ class MixtureShiftDetector:
             confidence=self.thresholds.confidence if logged is None else self.thresholds.confidence_logged,
             summary=(
                 f"Loss moved from {figure(level)} to {figure(reached)} at step {start:,}{until} "
-                f"because the data did: {datasets.names[most]} makes up {new[most]:.0%} instead of "
-                f"{old[most]:.0%}, while the loss of each dataset went on as before."
+                f"because the data mixture changed: {datasets.names[most]} makes up {new[most]:.0%} instead "
+                f"of {old[most]:.0%}; the loss of each dataset continued as before."
             ),
             advice=_ADVICE if logged is None else _ADVICE_WHERE_LOGGED,
             evidence={
@@ -221,7 +221,7 @@ def _attributed_to_restart(finding: Finding, shift: ShareShift, restart: int) ->
         severity=Severity.WARNING,
         summary=(
             f"Since the restart at step {start:,} the data mixture is different: {most} makes up "
-            f"{new[most]:.0%} instead of {old[most]:.0%}, while the loss of each dataset went on as before."
+            f"{new[most]:.0%} instead of {old[most]:.0%}; the loss of each dataset continued as before."
         ),
         advice=(
             "Unless intended: restore the sampler's weights with the checkpoint, and resume at step "

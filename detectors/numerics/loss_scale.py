@@ -270,7 +270,7 @@ def _finding(run: RunData, series: Series, collapse: _Collapse, limits: LossScal
         confidence=min(limits.max_confidence, confidence),
         summary=(
             f"The loss scale fell from {figure(before)} to {figure(lowest)} at step {start:,}"
-            f"{', its minimum' if at_minimum else ''}{until}: gradients overflow in sequence."
+            f"{', its minimum' if at_minimum else ''}{until}: gradients overflow repeatedly."
         ),
         advice=(
             f"Steps are skipped: roll back to a checkpoint before step {start:,} with a lower learning rate, "

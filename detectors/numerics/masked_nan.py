@@ -373,5 +373,5 @@ def _summary(segment: _MaskedSegment, until: str) -> str:
         "zero": "is exactly zero",
         "the same value": f"repeats {segment.value!r} to the last digit",
     }
-    description = descriptions.get(segment.how, f"is {figure(segment.value)}, which no such value can be,")
-    return f"{segment.key} {description} {since}: a logger that masks NaN does that."
+    description = descriptions.get(segment.how, f"is {figure(segment.value)}, an impossible value for it,")
+    return f"{segment.key} {description} {since}: this is how loggers mask NaN."

@@ -197,8 +197,8 @@ def _lost_ranks(group: _GroupKey, series: list[Series], limits: RasThresholds) -
         detected=int(table.report[detected[0]]),
         end=None,
         summary=(
-            f"{who[0].upper()}{who[1:]}{of}{_on_hosts(hosts)} {'is dead' if dead else 'does not answer'} by "
-            "the reports of NCCL's RAS: the others will wait until they time out."
+            f"{who[0].upper()}{who[1:]}{of}{_on_hosts(hosts)} {'is dead' if dead else 'does not answer'} "
+            "according to NCCL's RAS reports: the others will wait until they time out."
         ),
         advice=(
             f"Check whether the process and its node{_on_hosts(hosts)} still exist. Drain the node and "

@@ -342,12 +342,18 @@ class _DataStream:
 def _summary(
     attempt: int, source: int, first: int, end: int | None, until: int, underreported: float, wasted: int
 ) -> str:
-    past = f"Since the resume at step {first:,} the run repeats data that attempt {attempt} saw from step"
-    lasts = f"until unseen data begins at step {until:,}" if end is None else f"until step {end:,}"
+    data = f"data that attempt {attempt} saw from step {source:,} on"
+    if end is None:
+        repeats = (
+            f"Since the resume at step {first:,} the run repeats {data}; unseen data "
+            f"begins at step {until:,}."
+        )
+    else:
+        repeats = f"From the resume at step {first:,} to step {end:,} the run repeated {data}."
     low = (
-        f"the loss reads about {figure(underreported)} too low"
+        f"The loss reads about {figure(underreported)} too low"
         if underreported > 0
-        else "the loss reads too low"
+        else "The loss reads too low"
     )
     lost = f"{counted(wasted, 'step')} {verb(wasted, 'is', 'are')} wasted"
-    return f"{past} {source:,} on, {lasts}: {low}, and {lost}."
+    return f"{repeats} {low}, and {lost}."

@@ -274,7 +274,7 @@ def _summary(
 
 def _advice(resumed: bool, gradual: bool) -> str:
     if resumed:
-        return "Compare nodes, placement and settings of this attempt with those of the one before."
+        return "Compare nodes, placement and settings of this attempt with those of the previous one."
     if gradual:
         return (
             "Look for what grows: memory fragmentation, a filling disk, a data loader falling behind, heat."

@@ -162,7 +162,7 @@ class StallDetector:
         step, attempt = int(clock.step[last]), int(clock.attempt[last])
         evidence: dict[str, float] = {"limit_seconds": limit}
         if following is None:
-            summary = f"No new point since step {step:,}: silence usually ends within {duration(limit)}."
+            summary = f"No new point since step {step:,}: pauses usually end within {duration(limit)}."
             advice = "Check whether the job is alive, and what its ranks wait for. Restart it if it hangs."
             end, severity = None, Severity.CRITICAL
         else:

@@ -306,6 +306,6 @@ class Follower:
 
 def _summary_line(root: Path, sources: Mapping[Path, Source]) -> str:
     if not sources:
-        return f"{root}: no logs of a known format yet; they are followed as they appear"
+        return f"{root}: no logs of a known format yet; new ones are read as they appear"
     runs = len({source.assignment.run for source in sources.values()})
     return f"{root}: {counted(len(sources), 'log')} of {counted(runs, 'run')}"

@@ -15,7 +15,7 @@ class IncidentCandidate:
     """A finding that opens an incident or updates one: with the fingerprint of its event.
 
     `start_time` is the wall time (Unix seconds) of its first step, None where the log has no clock.
-    `replaced_by` is a newer attempt that rolled back behind it and has passed it: the run continues without
+    `replaced_by` is a newer attempt that resumed from before it and has passed it: the run continues without
     it. `abandoned`: nobody waits for its recovery any more, so that it is closed instead.
     """
 
@@ -141,7 +141,7 @@ def _next_state(before: IncidentState, candidate: IncidentCandidate) -> Incident
 def _recovery_line(candidate: IncidentCandidate) -> HistoryLine:
     finding = candidate.finding
     if finding.end_step is None and candidate.replaced_by is not None:
-        text = f"Attempt {candidate.replaced_by} rolled back behind it and has passed it."
+        text = f"Attempt {candidate.replaced_by} resumed from before this step and has passed it."
         detail = {"attempt": candidate.replaced_by}
         return HistoryLine(type=EventType.RECOVERED, text=text, detail=detail)
     return HistoryLine(type=EventType.RECOVERED, text=finding.summary, detail={"end_step": finding.end_step})

@@ -57,14 +57,14 @@ def compose_example(
         severity=Severity.INFO,
         subject="Test message",
         headline="Test message: nothing has happened",
-        sentence=f"Holter's messages reach the channel {channel}. One about an incident looks like this.",
+        sentence=f"Holter's messages reach the channel {channel}. Messages about incidents look like this.",
         link=f"{address}/incidents",
         link_to="all incidents",
         sent_at=sent_at,
         facts=(
             ("Run", "example / 104b"),
-            ("Began", f"step 1,514 of attempt 0, {local_time(sent_at)} (just now)"),
-            ("Where", "train/loss, the entire run"),
+            ("Onset", f"step 1,514 of attempt 0, {local_time(sent_at)} (just now)"),
+            ("Metric", "train/loss"),
             ("Severity", "Info, recovered"),
             ("Confidence", "almost certain (97%)"),
         ),
@@ -169,17 +169,17 @@ def _facts(incident: Incident, now: float, zone: tzinfo | None) -> list[tuple[st
     severity = ("Severity", f"{finding.severity.label}, {_state(incident)}")
     if incident.run is None:
         began = _clock_and_age(finding.start_step / 1000, now, zone)
-        return [("Began", began), *_evidence(finding), severity]
+        return [("Onset", began), *_evidence(finding), severity]
     facts = [
         ("Run", one_line(f"{incident.run.project} / {incident.run.name}")),
-        ("Began", _began(incident, now, zone)),
+        ("Onset", _began(incident, now, zone)),
     ]
     if finding.end_step is not None:
         steps = counted(finding.end_step - finding.start_step, "step")
         facts.append(("Ended", f"step {finding.end_step:,}, {steps} later"))
     certainty = next(word for least, word in _CERTAINTY if finding.confidence >= least)
     facts += [
-        ("Where", _where(finding)),
+        ("Metric", _metric(finding)),
         severity,
         ("Confidence", f"{certainty} ({finding.confidence:.0%})"),
     ]
@@ -200,12 +200,12 @@ def _clock_and_age(time: float, now: float, zone: tzinfo | None) -> str:
     return f"{local_time(time, zone)} ({_age(now - time)})"
 
 
-def _where(finding: Finding) -> str:
-    """The ranks or other labels it happened on; a series without labels is about the entire run."""
+def _metric(finding: Finding) -> str:
+    """The metric with the ranks, nodes or other labels that the finding is about."""
     evidence = finding.evidence
     named = {name: evidence[name] for name in ("rank", "ranks", "node", "nodes") if name in evidence}
     parts = [f"{name} {_join(value)}" for name, value in (named | dict(finding.labels)).items()]
-    return f"{finding.metric}, {', '.join(parts) or 'the entire run'}"
+    return ", ".join([finding.metric, *parts])
 
 
 def _state(incident: Incident) -> str:

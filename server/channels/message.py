@@ -9,13 +9,13 @@ from holter.types import Severity
 
 NEWS = {
     "opened": "New",
-    "reopened": "Again",
-    "escalated": "Worse",
-    "reclassified": "Changed",
+    "reopened": "Reopened",
+    "escalated": "Severity raised",
+    "reclassified": "Reclassified",
     "recovered": "Recovered",
-    "withdrawn": "Withdrawn",
+    "withdrawn": "No longer detected",
     "closed": "Closed",
-    "summary": "Several at once",
+    "summary": "Summary",
     "test": "Test",
 }
 """A word for people for every reason to send a message."""

@@ -27,7 +27,7 @@ def holter(tmp_path: Path) -> Holter:
         command = [sys.executable, "-m", "holter", "alert", *words]
         environment |= settings
         return subprocess.run(
-            command, capture_output=True, text=True, timeout=60, cwd=tmp_path, env=environment, check=False
+            command, capture_output=True, text=True, timeout=120, cwd=tmp_path, env=environment, check=False
         )
 
     return run

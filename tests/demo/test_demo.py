@@ -20,6 +20,7 @@ from holter.cli.demo.narrator import Narrator, compare_run, comparison_table
 from holter.cli.demo.replay import RunReplay, write_at_once
 from holter.cli.demo.runs import DATA, KnownEvent, RecordedRun, load_runs
 from holter.ingest.offline.read_run import read_run
+from tests.support.process_tree import kill_tree
 
 pytestmark = pytest.mark.slow
 
@@ -39,10 +40,11 @@ def live(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     process = demo(
         "--seconds", "20", "--run", "slower-after-restart", "--data-dir", str(tmp_path), "--port", "0"
     )
-    yield process
-    if process.poll() is None:
-        process.kill()
-    process.communicate()
+    try:
+        yield process
+    finally:
+        kill_tree(process.pid)  # also its server, which is in a session of its own
+        process.communicate()
 
 
 def test_once_replays_everything_and_detects_every_known_event() -> None:
@@ -170,8 +172,8 @@ def test_the_narrator_describes_each_change_once() -> None:
         )
     ]
     assert [len(lines) for lines in described] == [1, 0, 1, 1]
-    assert "warning: spike fast" in described[0][0]
-    assert "now spike slow" in described[2][0]
+    assert "warning: loss spike" in described[0][0]
+    assert "reclassified: slow loss spike" in described[2][0]
     assert "recovered" in described[3][0]
 
 

@@ -298,7 +298,7 @@ def test_a_killed_server_delivers_after_its_next_start(slack: SlackServer, sqlit
         from tests.support.alerting import make_candidate
         from tests.support.alerting import NoCharts
         engine = connect(sys.argv[1])
-        channels = open_channels({"team": {"type": "slack", "url": sys.argv[2], "settle": 0, "timeout": 120}})
+        channels = open_channels({"team": {"type": "slack", "url": sys.argv[2], "settle": 0, "timeout": 60}})
         sender = NotificationSender(engine, NoCharts(), channels, public_url="http://h", lease=1.0)
         sender.start()
         incidents = IncidentStore(engine, routes=build_routes(channels))

@@ -42,7 +42,7 @@ export function createHeadline({ onPick, onDiagnostics }) {
       throughput = result;
       redraw();
     },
-    /** Show the number of launch warnings next to the health. @param {DiagnosticView[]} diagnostics without repetitions */
+    /** Show the number of diagnostics next to the health. @param {DiagnosticView[]} diagnostics without repetitions */
     showDiagnostics(diagnostics) {
       const summary = diagnosticSummary(diagnostics);
       diagnosticsButton.hidden = summary === null;
@@ -60,7 +60,7 @@ export function diagnosticSummary(diagnostics) {
   );
   if (warning.length === 0) return null;
   const worst = warning.some((diagnostic) => diagnostic.severity === "critical") ? "critical" : "warning";
-  return [worst, count(warning.length, "launch warning")];
+  return [worst, count(warning.length, "diagnostic")];
 }
 
 /** @param {RunDetail} run */
