@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,11 @@ from holter.server.store import Store
 from tests.support.postgresql import Postgres, postgres
 from tests.support.postgresql_relay import Relay, relayed
 from tests.support.requirements import MISSING
+
+
+def pytest_configure() -> None:
+    """Let SIGTERM end the tests as Ctrl-C does: fixtures still stop servers and unmount disks."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,4 +1,4 @@
-"""`holter analyze` as a user has it: a process, its answer on stdout, its complaints on stderr."""
+"""`holter analyze` as a process: reports on stdout, problems on stderr."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ FIELDS = {
 }  # fmt: skip
 
 
-def analyze(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:
+def analyze(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "holter", "analyze", *map(str, words)],
+        [sys.executable, "-m", "holter", "analyze", *map(str, arguments)],
         capture_output=True,
         text=True,
         timeout=120,
@@ -91,7 +91,7 @@ def test_a_line_per_path_in_the_order_given(runs: Path) -> None:
     assert set(lines[0]) == {"path", "run", "attempts", "points", "findings", "remarks"}
 
 
-def test_findings_carry_the_fields_of_the_contract(runs: Path) -> None:
+def test_findings_have_the_documented_fields(runs: Path) -> None:
     (spiky,) = map(json.loads, analyze(runs / "spiky", "--format", "jsonl").stdout.splitlines())
     (spike,) = spiky["findings"]
     assert set(spike) == FIELDS
@@ -102,10 +102,12 @@ def test_findings_carry_the_fields_of_the_contract(runs: Path) -> None:
 
 def test_ranks_are_numbers_in_labels(runs: Path) -> None:
     (slow,) = map(json.loads, analyze(runs / "slow", "--format", "jsonl").stdout.splitlines())
-    assert [(one["kind"], one["labels"]) for one in slow["findings"]] == [("straggler", {"rank": 3})]
+    assert [(finding["kind"], finding["labels"]) for finding in slow["findings"]] == [
+        ("straggler", {"rank": 3})
+    ]
 
 
-def test_until_step_looks_no_further(runs: Path) -> None:
+def test_until_step_limits_the_analysed_steps(runs: Path) -> None:
     (before,) = map(
         json.loads, analyze(runs / "spiky", "--until-step", 1299, "--format", "jsonl").stdout.splitlines()
     )
@@ -113,20 +115,20 @@ def test_until_step_looks_no_further(runs: Path) -> None:
     (during,) = map(
         json.loads, analyze(runs / "spiky", "--until-step", 1310, "--format", "jsonl").stdout.splitlines()
     )
-    assert [(one["start_step"], one["end_step"]) for one in during["findings"]] == [(1300, None)]
+    assert [(finding["start_step"], finding["end_step"]) for finding in during["findings"]] == [(1300, None)]
 
 
 @pytest.mark.parametrize(
     ("pattern", "kinds"), [("loss", []), ("compute*", ["straggler"]), ("*{rank=3}", ["straggler"])]
 )
-def test_metric_chooses_what_is_shown(runs: Path, pattern: str, kinds: list[str]) -> None:
+def test_metric_selects_the_findings_shown(runs: Path, pattern: str, kinds: list[str]) -> None:
     (slow,) = map(
         json.loads, analyze(runs / "slow", "--metric", pattern, "--format", "jsonl").stdout.splitlines()
     )
-    assert [one["kind"] for one in slow["findings"]] == kinds
+    assert [finding["kind"] for finding in slow["findings"]] == kinds
 
 
-def test_unreadable_places_are_told_on_stderr_and_in_json(runs: Path, tmp_path: Path) -> None:
+def test_unreadable_locations_are_reported_on_stderr_and_in_json(runs: Path, tmp_path: Path) -> None:
     good = (runs / "calm/log.csv").read_text().splitlines()
     good[700] = "700,what"
     broken = tmp_path / "broken"
@@ -137,12 +139,14 @@ def test_unreadable_places_are_told_on_stderr_and_in_json(runs: Path, tmp_path: 
     assert "log.csv" in done.stderr
     assert "701" in done.stderr
     (report,) = json.loads(done.stdout)
-    (place,) = report["unreadable"]
-    assert place["file"].endswith("log.csv")
+    (unreadable,) = report["unreadable"]
+    assert unreadable["file"].endswith("log.csv")
     assert report["points"] == 1499
+    page = analyze(broken, "--format", "html")
+    assert "line 702" in page.stdout or "line 701" in page.stdout
 
 
-def test_nothing_readable_is_exit_code_3_with_a_line_all_the_same(runs: Path, tmp_path: Path) -> None:
+def test_nothing_readable_is_exit_code_3_with_a_line_per_path(runs: Path, tmp_path: Path) -> None:
     done = analyze(tmp_path, tmp_path / "absent", "--format", "jsonl")
     assert done.returncode == 3
     assert [json.loads(line)["points"] for line in done.stdout.splitlines()] == [0, 0]
@@ -151,19 +155,19 @@ def test_nothing_readable_is_exit_code_3_with_a_line_all_the_same(runs: Path, tm
     assert analyze(tmp_path, runs / "calm", "--format", "jsonl").returncode == 0, "one of them was readable"
 
 
-def test_what_only_machines_say_is_told_by_the_clock() -> None:
+def test_findings_of_hardware_monitors_have_times_instead_of_steps() -> None:
     done = analyze(DATA / "telemetry/amd-smi-n4.csv")
     assert "GPU fault  from 2026-09-15 23:38:49 UTC on" in done.stdout
 
 
-@pytest.mark.parametrize("words", [(), ("--format", "xml", "x"), ("x", "--until-step", "soon")])
-def test_wrong_usage_is_exit_code_2(words: tuple[str, ...]) -> None:
-    done = analyze(*words)
+@pytest.mark.parametrize("arguments", [(), ("--format", "xml", "x"), ("x", "--until-step", "soon")])
+def test_wrong_usage_is_exit_code_2(arguments: tuple[str, ...]) -> None:
+    done = analyze(*arguments)
     assert done.returncode == 2
     assert "usage" in done.stderr
 
 
-def test_text_is_the_default_and_says_it_in_sentences(runs: Path) -> None:
+def test_text_is_the_default_format(runs: Path) -> None:
     done = analyze(runs / "slow", runs / "calm")
     assert done.returncode == 0
     assert "Rank 3 takes 30% longer than its peers" in re.sub(r"\s+", " ", done.stdout)
@@ -173,79 +177,77 @@ def test_text_is_the_default_and_says_it_in_sentences(runs: Path) -> None:
     assert "\x1b[" not in done.stdout, "no colours into a pipe"
 
 
-def test_html_is_one_page_that_needs_nothing_else(runs: Path) -> None:
+def test_html_is_one_stand_alone_page(runs: Path) -> None:
     done = analyze(runs / "slow", runs / "spiky", "--format", "html")
     assert done.returncode == 0
     page = Page()
     page.feed(done.stdout)
-    assert page.outside == []
+    assert page.loaded == []
     assert page.pictures >= 4
     assert "straggler" in done.stdout
     assert "fast loss spike" in done.stdout
 
 
 class Page(HTMLParser):
-    """Counts the pictures of a page, and lists what it would fetch from elsewhere."""
+    """Counts the pictures of a page, and lists the addresses that it would load."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.outside: list[str] = []
+        self.loaded: list[str] = []
         self.pictures = 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.pictures += tag == "svg"
-        self.outside += [
+        self.loaded += [
             value or ""
             for name, value in attrs
             if name in {"src", "href"} and not (value or "").startswith("#")
         ]
 
 
-def test_a_folder_of_several_runs_is_pointed_out(runs: Path) -> None:
+def test_a_folder_of_several_runs_is_reported(runs: Path) -> None:
     done = analyze(runs)
     assert done.returncode == 0
     assert f"{runs}: the logs of 3 folders (calm, slow, spiky) are analysed as one run" in done.stderr
     assert "analysed as one run" not in analyze(runs / "spiky").stderr
 
 
-class TestTuned:
-    """holter.toml says the same to `holter analyze` as to the server."""
+class TestDetectionSettings:
+    """Detection settings of holter.toml apply to `holter analyze` as to the server."""
 
     @pytest.fixture
-    def ask(
+    def run_analyze(
         self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> Callable[..., tuple[int, str, str]]:
-        """Runs the command in a folder of its own: its exit code, its answer, its complaints."""
+        """Runs the command in a folder of its own: its exit code, stdout and stderr."""
         monkeypatch.chdir(tmp_path)
 
-        def run(*words: object) -> tuple[int, str, str]:
-            code = main(["analyze", *map(str, words)])
-            said = capsys.readouterr()
-            return code, said.out, said.err
+        def run(*arguments: object) -> tuple[int, str, str]:
+            code = main(["analyze", *map(str, arguments)])
+            printed = capsys.readouterr()
+            return code, printed.out, printed.err
 
         return run
 
     @pytest.fixture
-    def kinds(self, ask: Callable[..., tuple[int, str, str]]) -> Callable[..., list[str]]:
-        """The kinds that it finds."""
+    def kinds(self, run_analyze: Callable[..., tuple[int, str, str]]) -> Callable[..., list[str]]:
+        """The kinds of the findings."""
 
-        def found(*words: object) -> list[str]:
-            code, answer, complaints = ask(*words, "--format", "jsonl")
-            assert code == 0, complaints
-            return [finding["kind"] for finding in json.loads(answer)["findings"]]
+        def find_kinds(*arguments: object) -> list[str]:
+            code, output, errors = run_analyze(*arguments, "--format", "jsonl")
+            assert code == 0, errors
+            return [finding["kind"] for finding in json.loads(output)["findings"]]
 
-        return found
+        return find_kinds
 
-    def test_by_the_holter_toml_of_the_folder_for_the_project_named(
+    def test_of_holter_toml_in_the_folder_apply_to_the_given_project(
         self, runs: Path, tmp_path: Path, kinds: Callable[..., list[str]]
     ) -> None:
         (tmp_path / "holter.toml").write_text('[projects."llm-*".detection]\nignore = ["spike_fast"]\n')
         assert kinds(runs / "spiky") == ["spike_fast"]
         assert kinds(runs / "spiky", "--project", "llm-7b") == []
 
-    def test_by_a_file_that_is_named(
-        self, runs: Path, tmp_path: Path, kinds: Callable[..., list[str]]
-    ) -> None:
+    def test_of_a_given_file_apply(self, runs: Path, tmp_path: Path, kinds: Callable[..., list[str]]) -> None:
         file = tmp_path / "tuned.toml"
         file.write_text(
             '[projects."*".detection]\nfast_recovery_steps = 10\n'
@@ -254,8 +256,8 @@ class TestTuned:
         assert kinds(runs / "spiky", "--settings", file) == ["spike_slow"]
         assert kinds(runs / "slow", "--settings", file) == []
 
-    def test_a_role_that_was_told_is_drawn_too(
-        self, tmp_path: Path, ask: Callable[..., tuple[int, str, str]]
+    def test_a_metric_with_a_configured_role_has_a_curve(
+        self, tmp_path: Path, run_analyze: Callable[..., tuple[int, str, str]]
     ) -> None:
         speed = speed_curve(np.random.default_rng(0), 2000)
         speed[1000:] *= 0.8
@@ -263,11 +265,11 @@ class TestTuned:
         write(tmp_path / "log.csv", {"step": np.arange(2000), "wall_time": clock, "my_tps": speed})
         file = tmp_path / "tuned.toml"
         file.write_text('[projects."*".detection.metrics]\nmy_tps = "throughput"\n')
-        _, page, _ = ask(tmp_path / "log.csv", "--settings", file, "--format", "html")
+        _, page, _ = run_analyze(tmp_path / "log.csv", "--settings", file, "--format", "html")
         assert "<figcaption>my_tps</figcaption>" in page
 
     @pytest.mark.parametrize(
-        ("said", "says"),
+        ("lines", "message"),
         [
             ("sensitivity = 20", "projects.*.detection: sensitivity: a number from 0.1 to 10"),
             ('ignore = ["stal"]', "projects.*.detection.ignore.0: Input should be 'spike_fast'"),
@@ -280,19 +282,24 @@ class TestTuned:
             ('[[projects."*".detection.expected]]\nkind = "stal"', "expected.0: kind: one of spike_fast, "),
         ],
     )
-    def test_what_cannot_be_used_is_named_with_its_table(
-        self, runs: Path, tmp_path: Path, ask: Callable[..., tuple[int, str, str]], said: str, says: str
+    def test_that_are_invalid_are_reported_with_their_table(
+        self,
+        runs: Path,
+        tmp_path: Path,
+        run_analyze: Callable[..., tuple[int, str, str]],
+        lines: str,
+        message: str,
     ) -> None:
         file = tmp_path / "tuned.toml"
-        file.write_text(f'[projects."*".detection]\n{said}\n')
-        code, _, complaints = ask(runs / "calm", "--settings", file)
+        file.write_text(f'[projects."*".detection]\n{lines}\n')
+        code, _, errors = run_analyze(runs / "calm", "--settings", file)
         assert code == 2
-        assert says in complaints
-        assert str(file) in complaints
+        assert message in errors
+        assert str(file) in errors
 
-    def test_a_file_that_is_not_there_is_named(
-        self, runs: Path, ask: Callable[..., tuple[int, str, str]]
+    def test_of_a_missing_file_are_an_error(
+        self, runs: Path, run_analyze: Callable[..., tuple[int, str, str]]
     ) -> None:
-        code, _, complaints = ask(runs / "calm", "--settings", "none.toml")
+        code, _, errors = run_analyze(runs / "calm", "--settings", "none.toml")
         assert code == 2
-        assert "none.toml: no such settings file" in complaints
+        assert "none.toml: no such settings file" in errors

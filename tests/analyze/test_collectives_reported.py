@@ -1,4 +1,4 @@
-"""Collectives in reports: beside the findings in every format of `holter analyze`."""
+"""Collectives in every report format of `holter analyze`."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ def analyzed(form: str, *paths: Path) -> str:
 
 
 @pytest.mark.parametrize("form", ["text", "html"])
-def test_reports_tell_speed_cost_and_set_up(form: str) -> None:
-    told = " ".join(analyzed(form, DATA / "nccl_data.json.gz").split())
-    assert "Collectives" in told
-    assert "13 GB/s of 300 (NVLink 3), 4%" in told
-    assert "computing hides 16% of them" in told
-    found = " ".join(analyzed(form, DATA / "rccl-mi300x-2node.log").split())
-    assert "NCCL moves data between nodes over TCP sockets" in found
+def test_reports_have_bandwidth_cost_and_launch_checks(form: str) -> None:
+    report = " ".join(analyzed(form, DATA / "nccl_data.json.gz").split())
+    assert "Communication" in report
+    assert "13 GB/s of 300 (NVLink 3), 4%" in report
+    assert "16% of the collectives overlap with computation" in report
+    checks = " ".join(analyzed(form, DATA / "rccl-mi300x-2node.log").split())
+    assert "NCCL moves data between nodes over TCP sockets" in checks
 
 
-def test_json_holds_the_whole_comparison_and_the_remarks() -> None:
-    [told] = json.loads(analyzed("json", DATA / "all_reduce_perf.out"))
-    largest = told["collectives"]["collectives"][0]
+def test_json_has_the_complete_comparison_and_the_diagnostics() -> None:
+    [report] = json.loads(analyzed("json", DATA / "all_reduce_perf.out"))
+    largest = report["collectives"]["collectives"][0]
     assert (largest["collective"], largest["bytes"], largest["busbw_gbs"]) == (
         "all_reduce",
         8589934592.0,
         49.83,
     )
-    assert told["collectives"]["overlap"] == told["collectives"]["waited_for"] == []
-    [found] = json.loads(analyzed("json", DATA / "nccl-2.7-16nodes.log"))
-    assert [one["code"] for one in found["remarks"]] == ["nccl-no-gdr"]
+    assert report["collectives"]["overlap"] == report["collectives"]["waited_for"] == []
+    [launch] = json.loads(analyzed("json", DATA / "nccl-2.7-16nodes.log"))
+    assert [diagnostic["code"] for diagnostic in launch["remarks"]] == ["nccl-no-gdr"]
 
 
-def test_a_desync_in_nccls_log_is_a_finding_of_the_contract() -> None:
+def test_a_desync_in_a_log_of_nccl_is_a_finding() -> None:
     [line] = analyzed("jsonl", DATA / "nccl-debug.log").splitlines()
-    [found] = json.loads(line)["findings"]
-    assert (found["kind"], found["start_step"], found["labels"]["rank"]) == ("desync", 0x28C, 2)
-    assert found["evidence"]["call"].startswith("AllGather of ")
+    [finding] = json.loads(line)["findings"]
+    assert (finding["kind"], finding["start_step"], finding["labels"]["rank"]) == ("desync", 0x28C, 2)
+    assert finding["evidence"]["call"].startswith("AllGather of ")

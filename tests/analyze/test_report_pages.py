@@ -1,4 +1,4 @@
-"""Reports for people, from one finding to many and over hundreds of attempts."""
+"""Text and HTML reports, with one finding, many findings, and hundreds of attempts."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ def spiky(times: int) -> RunData:
     return run(series("loss", loss))
 
 
-def finding(**said: object) -> Finding:
+def finding(**changes: object) -> Finding:
     fields: dict[str, object] = {
         "kind": Kind.SPIKE_SLOW, "metric": "loss", "attempt": 0, "start_step": 500, "detected_step": 503,
         "severity": Severity.WARNING, "confidence": 0.9, "summary": "Loss rose.", "advice": "Look.",
     }  # fmt: skip
-    return Finding(**(fields | said))  # type: ignore[arg-type]
+    return Finding(**(fields | changes))  # type: ignore[arg-type]
 
 
-def printed(one: Report, width: int) -> list[str]:
+def printed(run_report: Report, width: int) -> list[str]:
     out = io.StringIO()
-    text.write([one], Console(file=out, width=width, highlight=False))
+    text.write([run_report], Console(file=out, width=width, highlight=False))
     return out.getvalue().splitlines()
 
 
@@ -59,7 +59,7 @@ def test_of_many_findings_there_is_a_list_and_information_is_folded_up() -> None
     assert "30 findings (15 warnings, 15 for information)" in page
 
 
-def test_the_list_of_runs_names_the_gravest_first() -> None:
+def test_the_list_of_runs_has_the_most_severe_first() -> None:
     minor = [finding(kind=Kind.SPIKE_FAST, severity=Severity.INFO, start_step=at) for at in range(9)]
     grave = finding(kind=Kind.NONFINITE, severity=Severity.CRITICAL, start_step=900)
     data = spiky(1)
@@ -80,10 +80,10 @@ def test_resumes_are_ticks_of_which_as_many_have_numbers_as_can_be_read() -> Non
     assert 'class="dots"' not in page
 
 
-def test_what_other_series_did_is_a_sentence_and_what_says_nothing_is_left_out() -> None:
+def test_related_changes_are_a_sentence_and_empty_evidence_is_left_out() -> None:
     jump = {"what": "grad_norm", "metric": "gn", "before": 0.8486, "value": 1.2788, "step": 1312}
-    said = finding(evidence={"precursors": [jump], "skip_until": None, "ranks": [1, 2], "none": []})
-    page = html.page([report(spiky(1), findings=[said])])
+    spike = finding(evidence={"precursors": [jump], "skip_until": None, "ranks": [1, 2], "none": []})
+    page = html.page([report(spiky(1), findings=[spike])])
     assert "grad norm from 0.849 to 1.28 at step 1,312" in page
     assert "skip until" not in page
     assert "<dt>none</dt>" not in page
@@ -127,12 +127,12 @@ def test_a_finding_is_a_band_on_its_own_curve_and_a_bar_on_others() -> None:
     data = spiky(1)
     both = run(*data.series.values(), series("grad_norm", np.ones(1800)))
     page = html.page([report(both)])
-    assert page.count('class="band"') == 2  # over the whole run, and near by
+    assert page.count('class="band"') == 2  # over the full run, and in the excerpt
     assert page.count('class="bar"') == 1
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])
-def test_a_terminal_shows_the_kind_its_place_and_a_picture_in_a_line(width: int) -> None:
+def test_a_terminal_shows_kind_position_and_picture_in_a_line(width: int) -> None:
     lines = printed(report(spiky(2)), width)
     assert max(map(len, lines)) <= width
     (first,) = (line for line in lines if "fast loss spike" in line)
@@ -151,14 +151,14 @@ def test_a_line_without_room_has_its_picture_below() -> None:
     assert "▁" in lines[at + 1]
 
 
-def test_nothing_found_is_one_line() -> None:
+def test_a_run_without_findings_is_one_line() -> None:
     assert [line for line in printed(report(spiky(0)), 80) if line] == [
         "a  1 attempt, 1,200 points: no findings"
     ]
 
 
 @pytest.mark.parametrize(
-    ("kind", "metric", "evidence", "said"),
+    ("kind", "metric", "evidence", "shown"),
     [
         ("throughput_regression", "tokens_per_s", {"worst": 22100.0, "noise": 3e-3}, "22.1 k tokens/s, 0.3%"),
         ("throughput_regression", "iteration_time_ms", {"worst": 812.0}, "812 ms"),
@@ -169,5 +169,5 @@ def test_nothing_found_is_one_line() -> None:
         ("nonfinite", "loss", {"halvings": 1, "points": 118}, "1 time, 118"),
     ],
 )  # fmt: skip
-def test_what_is_measured_has_its_unit(kind: str, metric: str, evidence: dict[str, Any], said: str) -> None:
-    assert ", ".join(text for _, text in evidence_rows(evidence, kind=kind, metric=metric)) == said
+def test_evidence_is_shown_with_units(kind: str, metric: str, evidence: dict[str, Any], shown: str) -> None:
+    assert ", ".join(text for _, text in evidence_rows(evidence, kind=kind, metric=metric)) == shown

@@ -51,7 +51,7 @@ def test_in_a_narrow_terminal_lines_wrap_with_indentation(
     narrow = re.sub(r"\x1b\[[0-9;]*m", "", holter(*asked)[1])
     assert narrow.split() == wide.split(), "nothing is left out"
     long = [line for line in narrow.splitlines() if len(line) > 80]
-    assert all(len(line.split()) <= 2 or " = " in line for line in long), "paths and settings stay whole"
+    assert all(len(line.split()) <= 2 or " = " in line for line in long), "paths and settings are not broken"
     assert max(map(len, wide.splitlines())) > 80, "elsewhere a line stays one"
     metrics = narrow[narrow.index("    metric_0") :].splitlines()
     assert re.match(r" {13}\S", metrics[1])

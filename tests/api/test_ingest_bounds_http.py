@@ -108,7 +108,7 @@ def test_a_table_arrives_bit_by_bit_in_every_compression(
 
 def connected(address: str) -> closing[socket.socket]:
     host, port = address.removeprefix("http://").split(":")
-    return closing(socket.create_connection((host, int(port)), timeout=10))
+    return closing(socket.create_connection((host, int(port)), timeout=60))
 
 
 def head(size: int) -> bytes:

@@ -180,7 +180,7 @@ def test_a_stream_ends_when_its_token_is_revoked_or_its_session_ends(
     with Session(sqlite_engine) as session, session.begin():
         token = tokens.create(session, "job", now=0.0)
     settings = Settings(database_url=sqlite_url, password="correct horse")  # type: ignore[arg-type]
-    with serve(settings) as (_, address), httpx.Client(base_url=address, timeout=30) as browser:
+    with serve(settings) as (_, address), httpx.Client(base_url=address, timeout=60) as browser:
         headers = {"Authorization": f"Bearer {token}"} if way == "token" else {}
         if way == "session":
             assert browser.post("/api/v1/session", json={"password": token}).status_code == 200

@@ -67,7 +67,7 @@ def try_out(operation: Any, mode: GenerationMode, ids: dict[str, str], headers: 
     @given(case=operation.as_strategy(generation_mode=mode))
     def check(case: schemathesis.Case) -> None:
         case.path_parameters = {**(case.path_parameters or {}), **ids}
-        case.call_and_validate(headers=headers, excluded_checks=excluded, timeout=20)
+        case.call_and_validate(headers=headers, excluded_checks=excluded, timeout=60)
 
     check()
 

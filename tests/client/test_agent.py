@@ -1,4 +1,4 @@
-"""`holter agent` between real files and a real server: everything once, whatever is killed or away."""
+"""`holter agent` with real files and a real server: each point arrives once, after kills and outages too."""
 
 from __future__ import annotations
 
@@ -66,22 +66,22 @@ def agents(tmp_path: Path) -> Iterator[Agents]:
         process.communicate()
 
 
-def told(process: subprocess.Popen[str], words: str) -> str:
-    """What an agent says up to the line with these words."""
+def output_until(process: subprocess.Popen[str], text: str) -> str:
+    """The output of an agent up to the line with this text."""
     assert process.stdout is not None
-    said = ""
+    output = ""
     for line in process.stdout:
-        said += line
-        if words in line:
-            return said
-    raise AssertionError(f"the agent ended: {said}")
+        output += line
+        if text in line:
+            return output
+    raise AssertionError(f"the agent ended: {output}")
 
 
 def curve(first: int, last: int) -> list[tuple[int, int, float]]:
     return [(0, step, 10 - step / 1000) for step in range(first, last)]
 
 
-def test_files_that_grow_arrive_and_ctrl_c_ends_it_cleanly(
+def test_growing_files_arrive_and_ctrl_c_stops_the_agent(
     server: Server, agents: Agents, eventually: Eventually
 ) -> None:
     agents.append("grows", 0, 500)
@@ -93,15 +93,15 @@ def test_files_that_grow_arrive_and_ctrl_c_ends_it_cleanly(
     eventually(lambda: len(server.points("grows", "loss")) == 600)
     assert server.points("grows", "loss") == curve(0, 600)
     process.send_signal(signal.SIGINT)
-    said, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=60)
     assert process.returncode == 0
-    assert "continues where it was" in said
+    assert "continues where it was" in output
 
 
-def test_killed_again_and_again_it_sends_everything_once(
+def test_an_agent_that_is_killed_repeatedly_sends_everything_once(
     server: Server, agents: Agents, eventually: Eventually
 ) -> None:
-    chance = random.Random(7)
+    rng = random.Random(7)
     written = 0
     for _ in range(4):  # no wall times: a point that came twice would open an attempt
         agents.append("kills", written, written + 3_000)
@@ -109,7 +109,7 @@ def test_killed_again_and_again_it_sends_everything_once(
         process = agents.start(server.url)
         assert process.stdout is not None
         process.stdout.readline()
-        time.sleep(chance.uniform(0.0, 0.4))
+        time.sleep(rng.uniform(0.0, 0.4))
         process.kill()
         process.wait()
     agents.start(server.url)
@@ -120,20 +120,20 @@ def test_killed_again_and_again_it_sends_everything_once(
 def test_a_server_that_is_away_is_waited_for(fickle: Server, agents: Agents, eventually: Eventually) -> None:
     agents.append("waits", 0, 300)
     process = agents.start(fickle.url)
-    said = told(process, "cannot be reached")
+    output = output_until(process, "cannot be reached")
     agents.append("waits", 300, 400)
     fickle.start()
     eventually(lambda: len(fickle.points("waits", "loss")) == 400)
     process.send_signal(signal.SIGTERM)
-    said += process.communicate(timeout=60)[0]
-    assert said.count("cannot be reached") == 1
-    assert said.count("reading pauses; the files keep what is written meanwhile") == 1
+    output += process.communicate(timeout=60)[0]
+    assert output.count("cannot be reached") == 1
+    assert output.count("reading pauses; the files keep what is written meanwhile") == 1
 
 
-def test_it_can_be_stopped_while_the_server_is_away(agents: Agents) -> None:
+def test_an_agent_can_be_stopped_while_the_server_is_away(agents: Agents) -> None:
     agents.append("away", 0, 300)
     process = agents.start("http://127.0.0.1:9")
-    told(process, "cannot be reached")
+    output_until(process, "cannot be reached")
     process.send_signal(signal.SIGINT)
     assert process.wait(60) == 0
 
@@ -143,9 +143,9 @@ def test_only_one_agent_sends_from_one_state_folder(server: Server, agents: Agen
     assert first.stdout is not None
     first.stdout.readline()
     second = agents.start(server.url)
-    said, _ = second.communicate(timeout=60)
+    output, _ = second.communicate(timeout=60)
     assert second.returncode == 1
-    assert "another agent" in said
+    assert "another agent" in output
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_only_one_agent_sends_from_one_state_folder(server: Server, agents: Agen
         (["/tmp", "--server", "10.0.0.1:8765"], 2, "http://HOST"),
     ],
 )
-def test_what_it_cannot_do_is_said(arguments: list[str], code: int, word: str) -> None:
+def test_wrong_usage_is_reported(arguments: list[str], code: int, word: str) -> None:
     refused = subprocess.run(
         [sys.executable, "-m", "holter", "agent", *arguments], capture_output=True, text=True, check=False
     )
@@ -165,7 +165,7 @@ def test_what_it_cannot_do_is_said(arguments: list[str], code: int, word: str) -
     assert word in refused.stderr
 
 
-def test_a_batch_that_is_refused_is_kept_and_said_and_the_rest_is_sent(
+def test_a_rejected_batch_is_stored_and_reported_and_the_rest_is_sent(
     moody: tuple[str, type[Moody]], agents: Agents, eventually: Eventually
 ) -> None:
     url, server = moody
@@ -176,15 +176,15 @@ def test_a_batch_that_is_refused_is_kept_and_said_and_the_rest_is_sent(
     agents.append("refused", 10, 30)
     eventually(lambda: len(server.seen) == 2)
     process.send_signal(signal.SIGINT)
-    said, _ = process.communicate(timeout=60)
-    assert "as told" in said
-    [kept] = agents.state.glob("*/refused/*.msgpack")
-    assert str(kept) in said
+    output, _ = process.communicate(timeout=60)
+    assert "as told" in output
+    [path] = agents.state.glob("*/refused/*.msgpack")
+    assert str(path) in output
     sent = [np.frombuffer(body["steps"], "<i8").tolist() for _, _, body in server.seen]
     assert sent == [list(range(10)), list(range(10, 30))]
 
 
-def test_lines_that_cannot_be_read_are_told_but_not_without_end(
+def test_unreadable_lines_are_reported_up_to_a_limit(
     server: Server, agents: Agents, eventually: Eventually
 ) -> None:
     agents.append("noisy", 0, 10)
@@ -194,13 +194,13 @@ def test_lines_that_cannot_be_read_are_told_but_not_without_end(
     process = agents.start(server.url)
     eventually(lambda: len(server.points("noisy", "loss")) == 20)
     process.send_signal(signal.SIGINT)
-    said, _ = process.communicate(timeout=60)
-    assert "line 11" in said
-    assert "more locations cannot be read" in said
-    assert len(said.splitlines()) < 20
+    output, _ = process.communicate(timeout=60)
+    assert "line 11" in output
+    assert "more locations cannot be read" in output
+    assert len(output.splitlines()) < 20
 
 
-def test_a_delivery_crosses_the_wire_unchanged() -> None:
+def test_a_delivery_arrives_unchanged() -> None:
     delivery = Delivery(
         project="p",
         run="r",
@@ -225,31 +225,32 @@ def test_a_delivery_crosses_the_wire_unchanged() -> None:
     assert len(arrived.batch_id) <= 200
     assert np.array_equal(arrived.batch.steps, delivery.batch.steps)
     assert np.array_equal(arrived.batch.times, delivery.batch.times, equal_nan=True)
-    for got, sent in zip(arrived.batch.columns, delivery.batch.columns, strict=True):
-        assert got.key == sent.key
-        assert np.array_equal(got.values, sent.values, equal_nan=True)
-        assert (got.rows is None) == (sent.rows is None)
-        assert sent.rows is None or np.array_equal(got.rows, sent.rows)
+    for received, sent in zip(arrived.batch.columns, delivery.batch.columns, strict=True):
+        assert received.key == sent.key
+        assert np.array_equal(received.values, sent.values, equal_nan=True)
+        assert (received.rows is None) == (sent.rows is None)
+        assert sent.rows is None or np.array_equal(received.rows, sent.rows)
 
 
-def test_it_reports_how_it_is_and_says_goodbye(
+def test_an_agent_sends_heartbeats_and_reports_its_end(
     server: Server, agents: Agents, eventually: Eventually
 ) -> None:
     agents.append("reports", 0, 50)
 
-    def mine() -> dict[str, Any]:
-        found = [one for one in server.get("/agents")["agents"] if one["paths"] == [str(agents.logs)]]
-        return found[0] if found else {}
+    def heartbeat() -> dict[str, Any]:
+        reported = server.get("/agents")["agents"]
+        own = [agent for agent in reported if agent["paths"] == [str(agents.logs)]]
+        return own[0] if own else {}
 
     process = agents.start(server.url)
-    eventually(lambda: mine().get("files") == 1)
-    assert (mine()["state"], mine()["kind"], mine()["ended"]) == ("well", "files", False)
+    eventually(lambda: heartbeat().get("files") == 1)
+    assert (heartbeat()["state"], heartbeat()["kind"], heartbeat()["ended"]) == ("well", "files", False)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
-    assert (mine()["state"], mine()["points"], mine()["unreadable"]) == ("ended", 50, 0)
+    assert (heartbeat()["state"], heartbeat()["points"], heartbeat()["unreadable"]) == ("ended", 50, 0)
 
 
-def test_how_far_it_is_behind_is_told_while_the_server_takes_nothing(tmp_path: Path) -> None:
+def test_the_lag_is_measured_while_the_server_is_away(tmp_path: Path) -> None:
     now = [0.0]
 
     class Away:
@@ -268,7 +269,7 @@ def test_how_far_it_is_behind_is_told_while_the_server_takes_nothing(tmp_path: P
     (tmp_path / "metrics.jsonl").write_text('{"step": 1, "loss": 2.5}\n')
     follower = Follower([tmp_path], Away(), clock=lambda: now[0])
     follower.catch_up()
-    assert (follower.lag().files, follower.lag().files_behind) == (1, 0), "nobody is late at once"
+    assert (follower.lag().files, follower.lag().files_behind) == (1, 0), "no lag at once"
     now[0] = 90.0
     lag = follower.lag()
     assert (lag.files_behind, lag.bytes_behind, lag.seconds_behind) == (1, 25, 90.0)

@@ -1,4 +1,4 @@
-"""`holter agent --scrape`: an exporter on the node, beside the runs that the agent follows there."""
+"""`holter agent --scrape`: an exporter on the node of the runs that the agent follows."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ Eventually = Callable[..., Any]
 
 def series_of(server: Server, run: str) -> list[str]:
     runs = httpx.get(f"{server.url}/api/v1/runs").json()["runs"]
-    found = next((one["id"] for one in runs if one["name"] == run), None)
-    if found is None:
+    run_id = next((each["id"] for each in runs if each["name"] == run), None)
+    if run_id is None:
         return []
-    answer = httpx.get(f"{server.url}/api/v1/runs/{found}/series").json()
-    return [one["metric"] for one in answer["series"]]
+    response = httpx.get(f"{server.url}/api/v1/runs/{run_id}/series").json()
+    return [series["metric"] for series in response["series"]]
 
 
-def test_pages_of_an_exporter_go_to_the_run_that_is_followed(
+def test_metrics_of_an_exporter_are_added_to_the_run_that_is_followed(
     server: Server, tmp_path: Path, eventually: Eventually
 ) -> None:
     logs = tmp_path / "logs" / "llm"
@@ -40,8 +40,8 @@ def test_pages_of_an_exporter_go_to_the_run_that_is_followed(
     (tmp_path / "holter.toml").write_text("[scrape]\nevery = 1\n")
     with exporter(page(NODE)) as address:
         agent = [sys.executable, "-m", "holter", "agent", str(tmp_path / "logs"), "--server", server.url]
-        more = ["--state", str(tmp_path / "state"), "--poll", "0.1", "--scrape", address]
-        process = subprocess.Popen([*agent, *more], cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+        options = ["--state", str(tmp_path / "state"), "--poll", "0.1", "--scrape", address]
+        process = subprocess.Popen([*agent, *options], cwd=tmp_path, stdout=subprocess.PIPE, text=True)
         try:
             eventually(lambda: "node_load1" in series_of(server, "llm"))
             process.send_signal(signal.SIGINT)

@@ -7,7 +7,6 @@ import resource
 import shutil
 import signal
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -20,8 +19,8 @@ from holter.server.database import connect
 from holter.server.store import Store
 from tests.support.batch_senders import BatchSender, assert_all_is_there, sending
 from tests.support.command_runner import CommandRunner
+from tests.support.mounts import mounted_tmpfs
 from tests.support.postgresql import Postgres
-from tests.support.requirements import skip_missing
 from tests.support.servers import started
 from tests.support.waiting import wait_for
 
@@ -33,19 +32,8 @@ SMALL, LARGE = 12 * 2**20, 200 * 2**20
 @pytest.fixture
 def small_disk(request: pytest.FixtureRequest) -> Iterator[Path]:
     """A folder with little room: 12 MB, or what the test asks for. PostgreSQL can enter it, too."""
-    folder = Path(tempfile.mkdtemp(prefix="holter-disk-"))
-    size = getattr(request, "param", SMALL)
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)],
-        capture_output=True,
-        check=False,
-    )
-    if mounted.returncode:
-        folder.rmdir()
-        skip_missing(f"permission to mount: {mounted.stderr.decode().strip()}", fails_in_ci=False)
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
-    folder.rmdir()
+    with mounted_tmpfs(getattr(request, "param", SMALL)) as folder:
+        yield folder
 
 
 def enlarge(folder: Path) -> None:
@@ -141,10 +129,14 @@ def on_small_disk(
     with psycopg.connect(postgres_cluster.address, autocommit=True) as admin:
         shutil.chown(small_disk, postgres_cluster.user)
         admin.execute(f"CREATE TABLESPACE small LOCATION '{small_disk}'")
-        admin.execute(f"CREATE DATABASE on_small TEMPLATE {postgres_template} TABLESPACE small")
+    try:
+        with psycopg.connect(postgres_cluster.address, autocommit=True) as admin:
+            admin.execute(f"CREATE DATABASE on_small TEMPLATE {postgres_template} TABLESPACE small")
         yield postgres_cluster.url("on_small"), small_disk
-        admin.execute("DROP DATABASE on_small WITH (FORCE)")
-        admin.execute("DROP TABLESPACE small")
+    finally:
+        with psycopg.connect(postgres_cluster.address, autocommit=True) as admin:
+            admin.execute("DROP DATABASE IF EXISTS on_small WITH (FORCE)")
+            admin.execute("DROP TABLESPACE small")
 
 
 @pytest.mark.parametrize("small_disk", [2 * SMALL], indirect=True)
@@ -166,8 +158,8 @@ def test_full_disk_of_postgresql_log_loses_nothing_acknowledged(
     small_disk: Path, command_runner: CommandRunner
 ) -> None:
     cluster = Postgres(small_disk)
-    cluster.start()
     try:
+        cluster.start()
         database = cluster.url("postgres")
         command_runner.serve(database)
         senders = [

@@ -33,8 +33,11 @@ def without_tables(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[s
     cluster: Postgres = request.getfixturevalue("postgres_cluster")
     with psycopg.connect(cluster.address, autocommit=True) as admin:
         admin.execute("CREATE DATABASE without_tables")
+    try:
         yield cluster.url("without_tables")
-        admin.execute("DROP DATABASE without_tables WITH (FORCE)")
+    finally:
+        with psycopg.connect(cluster.address, autocommit=True) as admin:
+            admin.execute("DROP DATABASE without_tables WITH (FORCE)")
 
 
 def tables_of(engine: Engine) -> list[str]:

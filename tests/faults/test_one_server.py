@@ -20,6 +20,7 @@ from holter.server.database.free_space import checkpoint
 from holter.server.database.sqlite import DatabasePathError, check_path
 from holter.server.store import Store, StoreLockedError
 from tests.support.command_runner import CommandRunner
+from tests.support.mounts import unmount
 from tests.support.requirements import skip_missing
 
 pytestmark = pytest.mark.slow
@@ -127,14 +128,16 @@ def test_a_file_that_is_mounted_by_itself_is_refused(sqlite_url: str, tmp_path: 
 @contextmanager
 def mounted(source: Path, target: Path) -> Iterator[None]:
     """A folder seen at another place, where nothing can be written."""
-    for arguments in (["--bind", source, target], ["-o", "remount,bind,ro", target]):
-        done = subprocess.run(["mount", *map(str, arguments)], capture_output=True, text=True, check=False)
-        if done.returncode:
-            skip_missing(f"permission to mount: {done.stderr.strip()}", fails_in_ci=False)
     try:
+        for arguments in (["--bind", source, target], ["-o", "remount,bind,ro", target]):
+            done = subprocess.run(
+                ["mount", *map(str, arguments)], capture_output=True, text=True, check=False
+            )
+            if done.returncode:
+                skip_missing(f"permission to mount: {done.stderr.strip()}", fails_in_ci=False)
         yield
     finally:
-        subprocess.run(["umount", str(target)], check=True)
+        unmount(target)
 
 
 def test_read_only_folder_is_reported(

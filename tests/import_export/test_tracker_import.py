@@ -208,10 +208,10 @@ def test_interrupted_import_is_continued(sqlite_engine: Engine, tracker_files: P
     with running_store(sqlite_engine) as store:
         here = LocalImportTarget(ImportContext(engine=sqlite_engine, store=store))
         part = next(iter(import_collection(collection, tracker_files / "mlruns", here.run)))
-    whole = bring(sqlite_engine, tracker_files / "mlruns")
-    assert sum(one.points + one.known for one in whole) == 100
-    assert len({one.run_id for one in whole if one.run_id}) == 3
-    assert part.run in {one.run for one in whole}
+    complete = bring(sqlite_engine, tracker_files / "mlruns")
+    assert sum(one.points + one.known for one in complete) == 100
+    assert len({one.run_id for one in complete if one.run_id}) == 3
+    assert part.run in {one.run for one in complete}
 
 
 def test_downsampled_points_are_not_restored_by_import(sqlite_engine: Engine, tmp_path: Path) -> None:
@@ -258,12 +258,12 @@ def test_dry_run_reports_the_same_and_stores_nothing(holter: Printed, tracker_fi
     printed = holter(
         "import", "--dry-run", tracker_files / "mlflow.db", "--data-dir", tracker_files / "here"
     )[1]
-    told = [
+    names = [
         line.strip().partition(":")[0] for line in printed.splitlines() if ": 86" in line or ": 10 " in line
     ]
     code, printed, _ = holter("import", tracker_files / "mlflow.db", "--data-dir", tracker_files / "there")
-    assert len(told) == len(set(told)) == 2  # two runs of one name, told apart as the import does
-    assert all(one in printed for one in told)
+    assert len(names) == len(set(names)) == 2  # two runs of one name, distinguished as by the import
+    assert all(one in printed for one in names)
     assert not (tracker_files / "here").exists()
 
 
@@ -279,7 +279,7 @@ def test_analyze_and_doctor_look_at_each_run(holter: Printed, tracker_files: Pat
     assert '"kind": "nonfinite"' in printed
     printed = holter("doctor", tracker_files / "neptune", "--data-dir", tracker_files / "here")[1]
     assert "neptune: 2 of 2 runs can be imported with holter import" in printed
-    assert "10 points at steps that are not whole: not taken" in printed
+    assert "10 points at steps that are not integers: not imported" in printed
 
 
 def test_tracker_database_among_logs_is_explained(holter: Printed, tracker_files: Path) -> None:

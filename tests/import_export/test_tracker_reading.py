@@ -1,4 +1,4 @@
-"""What other trackers keep is read to the last bit, as they wrote it, and left as it was."""
+"""Collections of other trackers are read bit for bit as they were logged, and not changed."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def runs(path: Path) -> dict[str, TrackerRun]:
     collection = find_collection(path)
     assert collection is not None
     return {
-        f"{run.name}#{at}" if run.name == "baseline" else run.name: run
-        for at, run in enumerate(collection.runs(path))
+        f"{run.name}#{index}" if run.name == "baseline" else run.name: run
+        for index, run in enumerate(collection.runs(path))
     }
 
 
@@ -63,7 +63,7 @@ def odd(step: int) -> float:
 
 
 def content(path: Path) -> dict[str, tuple[str, int]]:
-    """Every file below a path, with what is in it and when it was changed."""
+    """Hash and modification time of every file below a path."""
     files = [path, *path.rglob("*")]
     return {
         str(file): (hashlib.sha256(file.read_bytes()).hexdigest(), file.stat().st_mtime_ns)
@@ -83,7 +83,7 @@ def content(path: Path) -> dict[str, tuple[str, int]]:
     ],
 )
 def test_tracker_is_recognised_by_the_files_at_a_path(tracker_files: Path, name: str, kind: str) -> None:
-    claims = [one.name for one in COLLECTIONS if one.matches(tracker_files / name)]
+    claims = [collection.name for collection in COLLECTIONS if collection.matches(tracker_files / name)]
     assert claims == [kind]
 
 
@@ -134,7 +134,7 @@ def test_mlflows_runs_have_experiments_times_and_states(tracker_files: Path, nam
         START + 200,
         True,
     )
-    assert [one.skip_reason for one in found.values() if one.skip_reason] == ["deleted in MLflow"]
+    assert [item.skip_reason for item in found.values() if item.skip_reason] == ["deleted in MLflow"]
     assert (found["running"].project, found["running"].is_finished, found["running"].ended) == (
         "Default",
         False,
@@ -199,8 +199,8 @@ def test_neptune_data_other_than_points_is_reported(tracker_files: Path) -> None
         ("text by step", "20 values that are no numbers: not imported"),
         ("metric odd steps", "10 points at steps that are not integers: not imported"),
     ]
-    (kept_of_odd,) = [one for one in contents.logged if one.key.metric == "odd steps"]
-    assert kept_of_odd.steps.tolist() == list(range(0, 20, 2))
+    (odd_steps,) = [item for item in contents.logged if item.key.metric == "odd steps"]
+    assert odd_steps.steps.tolist() == list(range(0, 20, 2))
     config, private = without_private(contents.config)
     assert private == ["sys/owner"]
     assert config[ConfigKey("config/num_layers")] == 12
@@ -211,7 +211,7 @@ def test_a_database_is_read_while_its_server_writes_to_it(tracker_files: Path) -
     with sqlite3.connect(tracker_files / "mlflow.db") as writer:
         (run,) = writer.execute("SELECT run_uuid FROM runs WHERE name = 'running'").fetchone()
         writer.execute("INSERT INTO metrics VALUES ('loss', 9.0, 1700000009000, ?, 9, 0)", (run,))
-        # not committed yet: whoever reads sees what was there before
+        # not committed yet, so not visible to readers
         assert len(series(runs(tracker_files / "mlflow.db")["running"])[SeriesKey("loss")]) == 4
         writer.commit()
         assert len(series(runs(tracker_files / "mlflow.db")["running"])[SeriesKey("loss")]) == 5
@@ -241,9 +241,9 @@ def test_bad_lines_of_a_metric_file_are_skipped(tracker_files: Path) -> None:
         b"1700000000000 1.5 1\nnonsense\n1700000001000 2.5\n1700000002000 3.5 2 a b\n1700000003000 4.5 3"
     )
     contents = baseline(tracker_files / "mlruns").read()
-    (grad,) = [one for one in contents.logged if one.key == GRAD]
+    (grad,) = [item for item in contents.logged if item.key == GRAD]
     assert list(zip(grad.steps.tolist(), grad.values.tolist(), strict=True)) == [(1, 1.5), (0, 2.5), (2, 3.5)]
-    assert [one.reason.partition(":")[0] for one in contents.left_out] == [
+    assert [item.reason.partition(":")[0] for item in contents.left_out] == [
         "its last line is not complete yet",
         "line 2",
     ]
@@ -294,15 +294,15 @@ def test_noise_in_a_metric_file_is_reported_once(
     baseline(tracker_files / "mlruns").read()
     file.write_bytes(b"".join(line + b"\n" for line in [*bad, *[b"1 2 3"] * good]))
     contents = baseline(tracker_files / "mlruns").read()
-    assert sum(len(one.steps) for one in contents.logged if one.key == GRAD) == good
+    assert sum(len(item.steps) for item in contents.logged if item.key == GRAD) == good
     assert len(contents.left_out) == min(len(bad), 1)
     assert not bad or f"{len(bad)} lines like it" in contents.left_out[0].reason or len(bad) == 1
 
 
 def test_nested_lists_are_not_flattened(tracker_files: Path) -> None:
     (meta,) = [file for file in (tracker_files / "mlruns").glob("*/meta.yaml") if "llm" in file.read_text()]
-    again = "".join(f"l{at}: &l{at} [{', '.join([f'*l{at - 1}'] * 9)}]\n" for at in range(1, 12))
-    meta.write_text(f"experiment_id: '1'\nl0: &l0 [x]\n{again}name: *l11\n")
+    aliases = "".join(f"l{at}: &l{at} [{', '.join([f'*l{at - 1}'] * 9)}]\n" for at in range(1, 12))
+    meta.write_text(f"experiment_id: '1'\nl0: &l0 [x]\n{aliases}name: *l11\n")
     named = {run.project for run in runs(tracker_files / "mlruns").values()}
     assert meta.parent.name in named
 
@@ -352,7 +352,7 @@ def test_tracker_runs_are_read_and_explained_individually(tracker_files: Path) -
     assert gathered["running"].points == 4
     assert gathered["running"].data.config[ConfigKey("mlflow.status")] == {0: "RUNNING"}
     told = {one.run: one for one in explain_tracker_runs(tracker_files / "mlflow.db", collection)}
-    assert told["Default/deleted one"].skip_reason == "deleted in MLflow"
+    assert told["Default/deleted one"].why_not == "deleted in MLflow"
     assert told["Default/running"].points == {SeriesKey("loss"): 4}
     assert told["Default/running"].last_step == 3
 

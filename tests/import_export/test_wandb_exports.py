@@ -1,4 +1,4 @@
-"""CSV files that W&B's page exports: each run apart, whatever its name, and what is sampled said to be."""
+"""CSV files that W&B's page exports: runs are separated by name, and sampled series are reported."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def runs(path: Path, text: str) -> dict[str, RunContents]:
 
 
 def points(contents: RunContents, metric: str, **labels: str) -> list[tuple[int, str]]:
-    (found,) = [one for one in contents.logged if one.key == SeriesKey(metric, tuple(labels.items()))]
+    (found,) = [item for item in contents.logged if item.key == SeriesKey(metric, tuple(labels.items()))]
     return list(zip(found.steps.tolist(), map(repr, found.values.tolist()), strict=True))
 
 
@@ -55,13 +55,13 @@ def test_wandb_export_runs_are_separated_for_any_name(tmp_path: Path) -> None:
 def test_sampled_wandb_export_is_reported_with_bounds(tmp_path: Path) -> None:
     found = runs(tmp_path, TWO)
     assert points(found["a - b"], "train/loss", bucket="max")[1] == (10, "2.75")
-    assert [one.reason.partition(" by")[0] for one in found["a - b"].left_out] == ["sampled"]
+    assert [item.reason.partition(" by")[0] for item in found["a - b"].left_out] == ["sampled"]
     assert found["a - b"].config[ConfigKey("wandb.sampled")] is True
 
 
 def test_bounds_equal_to_the_value_are_left_out(tmp_path: Path) -> None:
     found = runs(tmp_path, ONE + '"1","2.5","2.5","2.5"\n"2","inf","inf","inf"\n')["eager-sun-1"]
-    assert [str(one.key) for one in found.logged] == ["loss"]
+    assert [str(item.key) for item in found.logged] == ["loss"]
     assert points(found, "loss") == [(1, "2.5"), (2, "inf")]
     assert (found.left_out, found.config[ConfigKey("wandb.sampled")]) == ((), False)
 
@@ -88,15 +88,15 @@ def test_a_column_of_steps_is_the_axis_where_there_is_one(tmp_path: Path) -> Non
     assert found["r"].left_out == ()
 
 
-def test_groups_and_several_metrics_are_told_apart(tmp_path: Path) -> None:
+def test_groups_and_several_metrics_are_separated(tmp_path: Path) -> None:
     header = columns("Step", "Group: X - loss", "Group: X - lr")
     found = runs(tmp_path, header + '"1","2.5","2.5","2.5","1e-3","1e-3","1e-3"\n')["Group: X"]
-    assert [str(one.key) for one in found.logged] == ["loss", "lr"]
+    assert [str(item.key) for item in found.logged] == ["loss", "lr"]
 
 
 def test_of_several_runs_with_several_metrics_the_last_part_is_the_metric() -> None:
     header = ["Step", "a - b - loss", "a - b - loss__MIN", "c - loss", "c - lr"]
-    assert [(one.run, one.metric) for one in parse_header(header)] == [
+    assert [(item.run, item.metric) for item in parse_header(header)] == [
         ("a - b", "loss"),
         ("a - b", "loss"),
         ("c", "loss"),
@@ -124,7 +124,9 @@ def test_csv_with_a_bar_in_a_column_name_is_a_log() -> None:
 
 
 def test_no_format_takes_an_export_for_a_log() -> None:
-    assert [one.name for one in formats().values() if one.sniff(PurePath("export.csv"), TWO.encode())] == []
+    assert [
+        item.name for item in formats().values() if item.sniff(PurePath("export.csv"), TWO.encode())
+    ] == []
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
@@ -151,5 +153,5 @@ def test_sampled_run_has_a_diagnostic(tmp_path: Path) -> None:
     collection = find_collection(file)
     assert collection is not None
     sampled = {name: run_launch_checks(found.data) for name, found in read_tracker_runs(file, collection)}
-    assert [(one.code, one.attempt) for one in sampled["a - b"]] == [("sampled-history", 0)]
+    assert [(item.code, item.attempt) for item in sampled["a - b"]] == [("sampled-history", 0)]
     assert sampled["c"] == []

@@ -125,6 +125,7 @@ def test_what_detectors_remember_takes_room_too(store: Store) -> None:
     assert kept(8 * 25_000, looks=True) < len(ids)
 
 
+@pytest.mark.slow
 def test_a_run_weighs_what_it_takes() -> None:
     def looked_at() -> CachedRun:
         run = CachedRun()

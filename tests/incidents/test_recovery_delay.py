@@ -39,6 +39,7 @@ def seen(launch: RecordedAttempt, step: int) -> list[IncidentCandidate]:
     ]
 
 
+@pytest.mark.slow
 def test_the_slow_spike_of_the_demo_recovers_once_for_those_who_are_notified(
     alerting: Alerting, slack: SlackServer, run_id: int, clock: Clock, engine: Engine
 ) -> None:

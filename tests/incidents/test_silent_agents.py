@@ -88,6 +88,7 @@ def fields(slack: SlackServer) -> dict[str, str]:
     return {name.strip("*"): value for name, _, value in (text.partition("\n") for text in texts)}
 
 
+@pytest.mark.slow
 def test_a_dead_machine_is_one_message_and_its_return_another(
     make_site: Callable[..., Site], slack: SlackServer
 ) -> None:
@@ -114,6 +115,7 @@ def test_a_dead_machine_is_one_message_and_its_return_another(
     assert [one.state for one in site.about_agents()] == ["recovered"]
 
 
+@pytest.mark.slow
 def test_a_switch_that_fails_is_one_message_for_a_whole_cluster(
     make_site: Callable[..., Site], slack: SlackServer
 ) -> None:
@@ -171,6 +173,7 @@ def test_a_server_that_was_down_misses_no_agent_that_reports_again(
     assert headlines(slack) == ["Agent silent on n19"], "only the one that did not come back"
 
 
+@pytest.mark.slow
 def test_a_network_that_comes_and_goes_is_one_incident(
     make_site: Callable[..., Site], slack: SlackServer
 ) -> None:

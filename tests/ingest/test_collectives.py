@@ -1,4 +1,4 @@
-"""Logs of collectives: tables, profiles, NCCL's text and dumps, each read as it was printed."""
+"""Formats of collectives: tables of benchmarks, profiles, NCCL's lines, and dumps."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ def read_sample(reading: Any, name: str) -> Any:
     return reading.read_complete(name, (DATA / name).read_bytes())
 
 
-def test_a_table_of_nccl_tests_is_read_by_its_header_and_by_size(reading: Any) -> None:
-    found = read_sample(reading, "all_reduce_perf.out")
+def test_nccl_tests_table_is_read_by_header_and_size(reading: Any) -> None:
+    result = read_sample(reading, "all_reduce_perf.out")
     labels = {"collective": "all_reduce", "type": "float", "redop": "sum", "steps": "message bytes"}
     sizes = [536870912, 1073741824, 8589934592]
-    assert found.values("busbw_gbs", **labels, in_place="no") == list(
+    assert result.values("busbw_gbs", **labels, in_place="no") == list(
         zip(sizes, [118.76, 121.92, 49.83], strict=True)
     )
-    assert found.values("algbw_gbs", **labels, in_place="yes") == list(
+    assert result.values("algbw_gbs", **labels, in_place="yes") == list(
         zip(sizes, [62.62, 65.1, 26.58], strict=True)
     )
-    assert found.values("time_us", **labels, in_place="no")[-1] == (8589934592, 1e6)
-    assert [step for step, _ in found.values("wrong_values", **labels, in_place="no")] == sizes[:2]
-    assert found.values("avg_busbw_gbs", collective="all_reduce", steps="message bytes") == [
+    assert result.values("time_us", **labels, in_place="no")[-1] == (8589934592, 1e6)
+    assert [step for step, _ in result.values("wrong_values", **labels, in_place="no")] == sizes[:2]
+    assert result.values("avg_busbw_gbs", collective="all_reduce", steps="message bytes") == [
         (8589934592, 96.6407)
     ]
 
@@ -61,30 +61,30 @@ def test_tables_below_the_prefixes_of_mpi_are_read(reading: Any) -> None:
     )
 
 
-def test_a_table_behind_much_talk_of_nccl_is_found(reading: Any) -> None:
-    talk = (DATA / "nccl-debug.log").read_bytes() * 20
+def test_table_after_many_lines_of_nccl_is_read(reading: Any) -> None:
+    nccl_lines = (DATA / "nccl-debug.log").read_bytes() * 20
     table = (DATA / "all_reduce_perf.out").read_bytes()
-    assert len(talk) > 65536
-    found = reading.read_complete("slurm-1.out", talk + table)
+    assert len(nccl_lines) > 65536
+    result = reading.read_complete("slurm-1.out", nccl_lines + table)
     labels = {"collective": "all_reduce", "type": "float", "redop": "sum", "steps": "message bytes"}
-    assert len(found.values("busbw_gbs", **labels, in_place="no")) == 3
-    assert any(key.metric == "nccl_op_count" for key in found.points)
+    assert len(result.values("busbw_gbs", **labels, in_place="no")) == 3
+    assert any(key.metric == "nccl_op_count" for key in result.points)
 
 
-def test_all_reduce_bench_prints_in_gigabytes_whatever_its_version_prints(reading: Any) -> None:
+def test_all_reduce_bench_of_any_version_is_read_in_gigabytes(reading: Any) -> None:
     now = read_sample(reading, "all-reduce-bench.txt")
     labels = {"collective": "all_reduce", "ranks": "4", "steps": "message bytes"}
     assert now.values("busbw_gbs", **labels) == [(32768, 1.18), (2**20, 34.5), (2**34, 482.26)]
-    once = read_sample(reading, "all-reduce-bench-2024.txt")
-    assert once.values("algbw_gbs", **{**labels, "ranks": "16"}) == [(4_000_000_000, 176.59)]
+    old = read_sample(reading, "all-reduce-bench-2024.txt")
+    assert old.values("algbw_gbs", **{**labels, "ranks": "16"}) == [(4_000_000_000, 176.59)]
     ranks = read_sample(reading, "all-reduce-bench-ranks.txt")
-    of_29 = ranks.values("busbw_gbs", collective="all_reduce", rank="29", steps="trials")
-    assert of_29 == [(1, 40.4913 / 8), (2, 41.0053 / 8)]
+    busbw = ranks.values("busbw_gbs", collective="all_reduce", rank="29", steps="trials")
+    assert busbw == [(1, 40.4913 / 8), (2, 41.0053 / 8)]
     assert len(ranks.values("time_us", collective="all_reduce", rank="0", steps="trials")) == 1
 
 
-def test_the_inspectors_collectives_are_at_their_sequence_numbers_with_gaps(reading: Any) -> None:
-    found = read_sample(reading, "node7-pid1639453.log")
+def test_inspector_steps_are_sequence_numbers_with_gaps(reading: Any) -> None:
+    result = read_sample(reading, "node7-pid1639453.log")
     labels = {
         "rank": "2",
         "comm": "0x7f8c496ae9f661",
@@ -93,65 +93,67 @@ def test_the_inspectors_collectives_are_at_their_sequence_numbers_with_gaps(read
         "host": "node7",
         "steps": "sequence number",
     }
-    assert [step for step, _ in found.values("collective_time (us)", **labels)] == [
+    assert [step for step, _ in result.values("collective_time (us)", **labels)] == [
         *range(1400, 1404),
         *range(1406, 1409),
         1411,
     ]
-    assert found.values("message_bytes", **labels)[0] == (1400, float(2**34))
-    busbw = dict(found.values("busbw_gbs", **labels))
+    assert result.values("message_bytes", **labels)[0] == (1400, float(2**34))
+    busbw = dict(result.values("busbw_gbs", **labels))
     assert busbw[1400] == 485.119099
     assert busbw[1407] != busbw[1407]  # "nan" as text
-    assert found.values("busbw_gbs", **labels, comm_name="dp") == [(1409, 485.119099)]
+    assert result.values("busbw_gbs", **labels, comm_name="dp") == [(1409, 485.119099)]
     sent = {**labels, "collective": "Send", "size": "64KiB"}
-    assert found.values("p2p_time (us)", **sent) == [(17, 40.0)]
-    assert found.unreadable == []
+    assert result.values("p2p_time (us)", **sent) == [(17, 40.0)]
+    assert result.unreadable == []
 
 
 def test_ranks_that_call_different_collectives_at_one_op_count_differ_in_their_call(reading: Any) -> None:
-    found = read_sample(reading, "nccl-debug.log")
+    result = read_sample(reading, "nccl-debug.log")
     comm = {"comm": "0xebe3cfa1fb50ebb6", "steps": "opCount"}
     hosts = {"0": "n1", "1": "n1", "2": "n2", "3": "n2"}
     calls = {
-        rank: dict(found.values("nccl_call", **comm, rank=rank, host=host)) for rank, host in hosts.items()
+        rank: dict(result.values("nccl_call", **comm, rank=rank, host=host)) for rank, host in hosts.items()
     }
     assert len({calls[rank][0x28A] for rank in calls}) == 1
     assert {rank for rank in calls if calls[rank][0x28C] != calls["0"][0x28C]} == {"2"}
-    gathered = found.values("nccl_bytes", **comm, rank="2", host="n2", collective="AllGather")
+    gathered = result.values("nccl_bytes", **comm, rank="2", host="n2", collective="AllGather")
     assert gathered == [(0x28C, 59205120.0)]
-    reduced = found.values("nccl_bytes", **comm, rank="0", host="n1", collective="AllReduce")
+    reduced = result.values("nccl_bytes", **comm, rank="0", host="n1", collective="AllReduce")
     assert reduced[-1] == (0x28C, 3 * 9984512 * 4.0)
-    # a line glued to another's prefix belongs to the process named last
-    assert found.values("nccl_op_count", **comm, rank="2", host="n2")[-1] == (0x28D, float(0x28D))
+    # a line joined to another's prefix belongs to the process named last
+    assert result.values("nccl_op_count", **comm, rank="2", host="n2")[-1] == (0x28D, float(0x28D))
 
 
 def test_warnings_and_lost_peers_are_counted_by_rank(reading: Any) -> None:
-    found = read_sample(reading, "nccl-debug.log")
-    assert found.values("nccl_warnings", rank="3", host="n2", steps="warnings") == [(1, 1.0)]
+    result = read_sample(reading, "nccl-debug.log")
+    assert result.values("nccl_warnings", rank="3", host="n2", steps="warnings") == [(1, 1.0)]
     lost = {"rank": "3", "host": "n2", "peer": "10.216.210.236", "status": "12", "steps": "errors"}
-    assert found.values("nccl_network_errors", **lost) == [(1, 1.0)]
-    assert found.values("nccl_network_errors", rank="0", host="n1", status="12", steps="errors") == [(1, 1.0)]
-    assert found.values("nccl_init_seconds", rank="3", host="n2", steps="communicators") == [(1, 1.34)]
+    assert result.values("nccl_network_errors", **lost) == [(1, 1.0)]
+    assert result.values("nccl_network_errors", rank="0", host="n1", status="12", steps="errors") == [
+        (1, 1.0)
+    ]
+    assert result.values("nccl_init_seconds", rank="3", host="n2", steps="communicators") == [(1, 1.34)]
 
 
-def test_time_outs_state_how_far_each_rank_had_come(reading: Any) -> None:
-    found = read_sample(reading, "watchdog.out")
+def test_time_outs_have_the_progress_of_each_rank(reading: Any) -> None:
+    result = read_sample(reading, "watchdog.out")
     steps = {"steps": "sequence number"}
-    assert found.values("nccl_timeouts", rank="0", collective="ALLREDUCE", **steps) == [(1580, 1.0)]
-    assert found.values("collective_waited (ms)", rank="1", collective="ALLREDUCE", **steps) == [
+    assert result.values("nccl_timeouts", rank="0", collective="ALLREDUCE", **steps) == [(1580, 1.0)]
+    assert result.values("collective_waited (ms)", rank="1", collective="ALLREDUCE", **steps) == [
         (469508, 1804406.0)
     ]
-    assert found.values("last_enqueued_collective", rank="0", process_group="1", **steps) == [(1580, 1582.0)]
+    assert result.values("last_enqueued_collective", rank="0", process_group="1", **steps) == [(1580, 1582.0)]
     group = {"process_group": "0(default_pg)", **steps}
-    assert found.values("last_completed_collective", rank="2", **group) == [(808, -1.0)]
-    assert found.values("last_started_collective", rank="2", **group) == [(808, 808.0)]
-    assert found.values("last_enqueued_collective", rank="3", **group) == [(808, 811.0)]
+    assert result.values("last_completed_collective", rank="2", **group) == [(808, -1.0)]
+    assert result.values("last_started_collective", rank="2", **group) == [(808, 808.0)]
+    assert result.values("last_enqueued_collective", rank="3", **group) == [(808, 811.0)]
     assert (
-        found.values("last_completed_collective", rank="3", **group) == []
-    )  # it printed what it had not set
+        result.values("last_completed_collective", rank="3", **group) == []
+    )  # the printed number was never set
 
 
-def test_a_flight_recorders_dump_is_the_same_as_json_and_as_a_pickle(reading: Any) -> None:
+def test_flight_recorder_dump_is_the_same_as_json_and_pickle(reading: Any) -> None:
     dump = json.loads((DATA / "fr_gloo_rank1.json").read_bytes())
     as_json = read_sample(reading, "fr_gloo_rank1.json")
     as_pickle = reading.read_complete("nccl_trace_rank_1", pickle.dumps(dump, protocol=2))
@@ -164,47 +166,47 @@ def test_a_flight_recorders_dump_is_the_same_as_json_and_as_a_pickle(reading: An
     assert sizes == [(1, 4096.0), (2, 4096.0), (3, 4096.0)]
 
 
-def test_times_of_collectives_are_in_dumps_where_timing_was_on(reading: Any) -> None:
-    found = read_sample(reading, "nccl_trace_rank_3")
+def test_dumps_have_durations_if_timing_was_enabled(reading: Any) -> None:
+    result = read_sample(reading, "nccl_trace_rank_3")
     group = {"process_group": "1(dp)", "rank": "3", "steps": "sequence number"}
-    times = found.values("collective_time (us)", collective="all_gather", **group)
+    times = result.values("collective_time (us)", collective="all_gather", **group)
     assert times == [(1, 1250.0), (2, 1250.0), (3, 1250.0)]
 
 
-def test_a_trace_of_two_gpus_shows_every_kernel_of_nccl_by_its_bytes(reading: Any) -> None:
+def test_trace_has_nccl_kernels_by_bytes(reading: Any) -> None:
     content = gzip.decompress((DATA / "nccl_data.json.gz").read_bytes())
-    found = reading.read_complete("nccl_data.json", content)
+    result = reading.read_complete("nccl_data.json", content)
     reduced = {"collective": "allreduce", "process_group": "0(default_pg)", "rank": "0", "ranks": "2"}
-    calls = found.values("calls", **reduced, steps="message bytes")
+    calls = result.values("calls", **reduced, steps="message bytes")
     events = json.loads(content)["traceEvents"]
     kernels = [event for event in events if event.get("cat") == "kernel" and event["name"].startswith("nccl")]
     assert sum(count for _, count in calls) == 15
     assert len(kernels) == 15 + 6
     largest = [kernel for kernel in kernels if kernel["args"]["In msg nelems"] == 6637568]
     mean = sum(kernel["dur"] for kernel in largest) / len(largest)
-    time = dict(found.values("time_us", **reduced, steps="message bytes"))[4 * 6637568]
-    speed = dict(found.values("busbw_gbs", **reduced, steps="message bytes"))[4 * 6637568]
+    time = dict(result.values("time_us", **reduced, steps="message bytes"))[4 * 6637568]
+    speed = dict(result.values("busbw_gbs", **reduced, steps="message bytes"))[4 * 6637568]
     assert time == pytest.approx(mean)
     assert speed == pytest.approx(4 * 6637568 / (mean * 1e-6) / 1e9)  # of two ranks each sends it once
     trace = {"rank": "0", "steps": "whole trace"}
-    ((_, talking),) = found.values("communication_us", **trace)
-    assert talking == pytest.approx(sum(kernel["dur"] for kernel in kernels))
+    ((_, communication),) = result.values("communication_us", **trace)
+    assert communication == pytest.approx(sum(kernel["dur"] for kernel in kernels))
 
 
-def test_what_computing_hides_of_collectives_is_reported(reading: Any) -> None:
+def test_overlap_of_compute_and_collectives(reading: Any) -> None:
     spans = [("a", 0, 10), ("b", 5, 10), ("ncclDevKernel_AllGather_RING_LL(int)", 12, 10), ("c", 30, 1)]
     events = [{"ph": "X", "cat": "kernel", "name": n, "ts": 1e15 + t, "dur": d} for n, t, d in spans]
     trace = {"distributedInfo": {"backend": "nccl", "rank": 3}, "traceEvents": [{"ph": "M"}, *events]}
-    found = reading.read_complete("trace.json", json.dumps(trace).encode())
+    result = reading.read_complete("trace.json", json.dumps(trace).encode())
     of = {"rank": "3", "steps": "whole trace"}
-    assert found.values("communication_us", **of) == [(0, 10.0)]
-    assert found.values("compute_us", **of) == [(0, 16.0)]
-    assert found.values("exposed_communication_us", **of) == [(0, 7.0)]
-    assert found.values("calls", collective="AllGather", **of) == [(0, 1.0)]
+    assert result.values("communication_us", **of) == [(0, 10.0)]
+    assert result.values("compute_us", **of) == [(0, 16.0)]
+    assert result.values("exposed_communication_us", **of) == [(0, 7.0)]
+    assert result.values("calls", collective="AllGather", **of) == [(0, 1.0)]
 
 
 @pytest.mark.slow
-def test_an_event_without_end_is_not_taken_into_memory(reading: Any) -> None:
+def test_event_without_end_is_not_read_into_memory(reading: Any) -> None:
     content = b'{"traceEvents": [{"name": "' + b"x" * (8 * 2**20) + b'"}]}'
     stream = io.BytesIO(content)
     reader = formats()["kineto"].reader(PurePath("trace.json"), {})
@@ -212,39 +214,54 @@ def test_an_event_without_end_is_not_taken_into_memory(reading: Any) -> None:
     assert stream.tell() == 0
 
 
-class Harmful:
-    """What a pickle may hold to have something done by whoever opens it."""
+class HarmfulPickle:
+    """A value whose pickle calls a function when it is loaded."""
 
     def __reduce__(self) -> tuple[Any, tuple[str]]:
         return os.mkdir, ("/tmp/holter-was-here",)
 
 
 @pytest.mark.parametrize("protocol", range(2, 6))
-def test_a_pickle_that_would_call_something_is_refused_and_nothing_is_called(
-    protocol: int, reading: Any
-) -> None:
-    content = pickle.dumps({"pg_config": {}, "pg_status": {}, "entries": [Harmful()]}, protocol=protocol)
-    found = reading.read_complete("nccl_trace_rank_0", content)
-    assert found.count == 0
-    assert "nothing is imported or called" in found.unreadable[0][1]
+def test_pickle_with_a_call_is_rejected_without_calling(protocol: int, reading: Any) -> None:
+    content = pickle.dumps(
+        {"pg_config": {}, "pg_status": {}, "entries": [HarmfulPickle()]}, protocol=protocol
+    )
+    result = reading.read_complete("nccl_trace_rank_0", content)
+    assert result.count == 0
+    assert "nothing is imported or called" in result.unreadable[0][1]
     assert not Path("/tmp/holter-was-here").exists()
 
 
 @pytest.mark.parametrize("protocol", range(2, 6))
-def test_plain_values_come_out_of_a_pickle_as_they_went_in(protocol: int) -> None:
-    some = b"b" if protocol > 2 else "b"  # Python 2 had no bytes: the pickle names a function that makes some
-    values_in = ("a", some, 1, -(2**70), 2.5, None, True, False, (), (1,), [1, [2]], {"x": (1, 2, 3), 3: {}})
+def test_plain_values_are_loaded_unchanged(protocol: int) -> None:
+    sample_bytes = (
+        b"b" if protocol > 2 else "b"
+    )  # Python 2 had no bytes: the pickle names a function that makes some
+    values_in = (
+        "a",
+        sample_bytes,
+        1,
+        -(2**70),
+        2.5,
+        None,
+        True,
+        False,
+        (),
+        (1,),
+        [1, [2]],
+        {"x": (1, 2, 3), 3: {}},
+    )
     value = {"values": list(values_in), "again": [values_in, values_in]}
     assert loads(pickle.dumps(value, protocol=protocol)) == value
 
 
-def test_a_pickle_of_other_things_is_not_plain() -> None:
+def test_pickle_of_other_values_is_rejected() -> None:
     for value in ({1}, Path("x"), bytearray(b"x"), complex(1)):
         with pytest.raises(UnsafePickleError):
             loads(pickle.dumps(value))
 
 
-def test_sizes_are_read_and_classed_by_powers_of_two() -> None:
+def test_sizes_are_parsed_and_classified_by_powers_of_two() -> None:
     assert [size_class(size) for size in (0, 1, 1023, 1024, 20_000_000, 2**34)] == [
         "0B",
         "1B",

@@ -131,6 +131,7 @@ def test_a_line_that_is_far_too_long_costs_only_itself(reading: Any) -> None:
     assert reading.read_growing("a.csv", content, [*sizes, len(content)]).points == result.points
 
 
+@pytest.mark.slow
 def test_a_wide_row_is_read_complete(reading: Any) -> None:
     width = 30_000
     header = ",".join(["step", *(f"m{number}" for number in range(width))])

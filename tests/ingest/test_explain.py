@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from holter.cli.report.logs import MISSING_FORMAT_ADVICE, describe_files, summarize_files
 from holter.ingest import formats
 from holter.ingest.offline.explain import FileReport, explain_files
@@ -86,6 +88,7 @@ def test_lines_that_no_format_knows_suggest_what_a_user_can_add(tmp_path: Path) 
     assert (found.format, found.points) == ("house/ours", {SeriesKey("L1"): 9, SeriesKey("gn"): 9})
 
 
+@pytest.mark.slow
 def test_thousands_of_files_are_summed_up_and_those_with_trouble_reported(tmp_path: Path) -> None:
     for number in range(300):
         broken = "x,1\n" * 50 if number == 299 else ""

@@ -24,6 +24,7 @@ ABSURD = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", TEXTS)
 def test_an_absurd_number_is_reported_or_passed_over(key: str, reading: Any) -> None:
     name, content = SAMPLES[key]

@@ -51,6 +51,7 @@ def test_a_file_that_grows_in_pieces_of_any_size_gives_the_same_records(sample: 
     assert reading.read_growing(name, content, [*sizes, len(content)]) == reading.read_complete(name, content)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("every", [1, 2, 3])
 def test_reading_can_stop_after_any_record_and_continue_with_the_state(
     sample: Sample, every: int, reading: Any
@@ -58,6 +59,7 @@ def test_reading_can_stop_after_any_record_and_continue_with_the_state(
     assert reading.read_restarted(*sample, every=every) == reading.read_complete(*sample)
 
 
+@pytest.mark.slow
 def test_a_file_cut_off_anywhere_shows_a_part_of_the_complete_and_nothing_else(
     small_sample: Sample, reading: Any
 ) -> None:

@@ -123,6 +123,7 @@ _json = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(
     values=st.lists(st.dictionaries(st.sampled_from(["step", "time", "loss", "a", "rank", "attempt"]), _json))

@@ -1,4 +1,4 @@
-"""What SLURM says of jobs: node lists, states, ends, environments, each from the text that says it."""
+"""Formats of SLURM's tools: node lists, states and ends of jobs, and their environment."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ CLOCK = {"steps": "milliseconds"}
         ("gpu-a[1-2]-ib", ["gpu-a1-ib", "gpu-a2-ib"]),
     ],
 )
-def test_node_lists_are_written_out(text: str, nodes: list[str]) -> None:
+def test_node_lists_are_expanded(text: str, nodes: list[str]) -> None:
     assert expand_node_list(text) == nodes
 
 
 @pytest.mark.parametrize("text", ["n[1-", "n]1[", "n[[1]]", "n[a-b]", "n[3-1]", "n 1", "", "n[1-999999999]"])
-def test_what_is_no_node_list_is_refused(text: str) -> None:
+def test_invalid_node_list_is_rejected(text: str) -> None:
     with pytest.raises(ValueError, match="expected"):
         expand_node_list(text)
 
 
-def test_lists_are_bounded() -> None:
+def test_node_lists_are_bounded() -> None:
     assert len(expand_node_list(f"n[1-{MAX_NODES}]")) == MAX_NODES
     with pytest.raises(ValueError, match="at most"):
         expand_node_list("a[1-200]b[1-200]")
 
 
 @given(st.text(alphabet="n[]-,:0123456789.", max_size=40))
-def test_any_text_is_a_list_or_refused(text: str) -> None:
+def test_any_text_is_a_node_list_or_rejected(text: str) -> None:
     try:
         assert len(expand_node_list(text)) <= MAX_NODES
     except ValueError as error:
@@ -71,29 +71,29 @@ def stated(result: Any) -> dict[str, Any]:
         ("train-ended.out", 8, 4),
     ],
 )
-def test_all_that_a_sample_states_is_read(name: str, points: int, settings: int, reading: Any) -> None:
+def test_samples_are_read_completely(name: str, points: int, settings: int, reading: Any) -> None:
     result = read(reading, name)
     assert (result.count, len(result.config), result.unreadable) == (points, settings, [])
 
 
-def test_a_jobs_fields_are_settings_and_its_states_points(reading: Any) -> None:
+def test_job_fields_are_settings_and_states_are_points(reading: Any) -> None:
     result = read(reading, "scontrol.txt")
-    said = stated(result)
-    assert said["slurm.nodes{job=4711}"] == "n17,n18,n020"
-    assert (said["slurm.restart_count{job=4711}"], said["slurm.state{job=4711}"]) == (1, "NODE_FAIL")
+    settings = stated(result)
+    assert settings["slurm.nodes{job=4711}"] == "n17,n18,n020"
+    assert (settings["slurm.restart_count{job=4711}"], settings["slurm.state{job=4711}"]) == (1, "NODE_FAIL")
     assert len(result.values("slurm_state", job="4711", state="RUNNING", **CLOCK)) == 1
     assert len(result.values("job_ends", job="4711", state="NODE_FAIL", **CLOCK)) == 1
-    assert not any("ana" in str(value) for value in said.values())
+    assert not any("ana" in str(value) for value in settings.values())
 
 
-def test_steps_of_jobs_are_none_and_words_are_slurms_long_ones(reading: Any) -> None:
+def test_job_steps_are_left_out_and_states_have_full_names(reading: Any) -> None:
     assert {dict(key.labels)["job"] for key in read(reading, "sacct-parsable.txt").points} == {"4711", "4712"}
     states = {dict(key.labels)["state"] for key in read(reading, "squeue.txt").points}
     assert states == {"RUNNING", "PENDING", "COMPLETING"}
     assert stated(read(reading, "squeue.txt"))["slurm.job_name{job=4713}"] == "my job 2"
 
 
-def test_the_environment_is_stated_and_secrets_next_to_it_are_not(reading: Any) -> None:
+def test_environment_is_read_without_secrets(reading: Any) -> None:
     assert stated(read(reading, "train-ended.out")) == {
         "slurm.job_id": "4711",
         "slurm.nodes": "n17,n18",
@@ -102,34 +102,39 @@ def test_the_environment_is_stated_and_secrets_next_to_it_are_not(reading: Any) 
     }
 
 
-def test_each_launch_has_the_environment_above_it_and_the_end_below_it(tmp_path: Path) -> None:
+def test_launch_has_the_environment_before_it_and_the_end_after_it(tmp_path: Path) -> None:
     def launch(job: int, first: int) -> str:
         lines = [f"step:{step}/900 train_loss:4.5 train_time:193ms\n" for step in range(first, first + 50)]
-        why = "CANCELLED AT 2026-05-05T12:40:00 DUE TO PREEMPTION"
-        end = f"slurmstepd: error: *** JOB {job} ON n{job} {why} ***\n"
+        reason = "CANCELLED AT 2026-05-05T12:40:00 DUE TO PREEMPTION"
+        end = f"slurmstepd: error: *** JOB {job} ON n{job} {reason} ***\n"
         return f"SLURM_JOB_ID={job}\nSLURM_RESTART_COUNT={first // 30}\n" + "".join(lines) + end
 
     (tmp_path / "slurm.out").write_text(launch(17, 0) + launch(18, 30))
-    gathered = read_run(tmp_path)
-    assert gathered.attempts == 2
-    said = {str(key): dict(values) for key, values in gathered.data.config.items()}
-    assert said == {"slurm.job_id": {0: "17", 1: "18"}, "slurm.restart_count": {0: 0, 1: 1}}
-    found = [one for one in run_launch_checks(gathered.data) if one.code == "launch-ended"]
-    assert [(one.attempt, one.evidence["job"], one.evidence["state"]) for one in found] == [
+    run = read_run(tmp_path)
+    assert run.attempts == 2
+    settings = {str(key): dict(values) for key, values in run.data.config.items()}
+    assert settings == {"slurm.job_id": {0: "17", 1: "18"}, "slurm.restart_count": {0: 0, 1: 1}}
+    diagnostics = [
+        diagnostic for diagnostic in run_launch_checks(run.data) if diagnostic.code == "launch-ended"
+    ]
+    assert [
+        (diagnostic.attempt, diagnostic.evidence["job"], diagnostic.evidence["state"])
+        for diagnostic in diagnostics
+    ] == [
         (0, "17", "PREEMPTED"),
         (1, "18", "PREEMPTED"),
     ]
 
 
-def test_how_launches_ended_is_remarked_on_with_what_to_do(tmp_path: Path) -> None:
+def test_ends_of_launches_are_diagnostics_with_advice(tmp_path: Path) -> None:
     lines = [f"step:{step}/900 train_loss:4.5 train_time:193ms\n" for step in range(50)]
     ended = (DATA / "train-ended.out").read_text()
     (tmp_path / "slurm.out").write_text("".join(lines) + ended.partition("HF_TOKEN")[2])
-    found = run_launch_checks(read_run(tmp_path).data)
-    said = {one.summary: one.advice for one in found}
-    (node,) = [text for text in said if "NODE_FAIL on n18" in text]
-    assert "--exclude=n18" in said[node]
-    (rank,) = [text for text in said if "(rank 17) on n17 failed: signal 9" in text]
-    assert "Look for the process that ended first" in said[rank]
-    assert any("TIMEOUT on n17 at 2026-05-05" in text and "(job 4711)" in text for text in said)
-    assert len(said) == len(found) == 8
+    diagnostics = run_launch_checks(read_run(tmp_path).data)
+    advice = {diagnostic.summary: diagnostic.advice for diagnostic in diagnostics}
+    (node,) = [text for text in advice if "NODE_FAIL on n18" in text]
+    assert "--exclude=n18" in advice[node]
+    (rank,) = [text for text in advice if "(rank 17) on n17 failed: signal 9" in text]
+    assert "Look for the process that ended first" in advice[rank]
+    assert any("TIMEOUT on n17 at 2026-05-05" in text and "(job 4711)" in text for text in advice)
+    assert len(advice) == len(diagnostics) == 8

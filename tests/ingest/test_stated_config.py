@@ -22,8 +22,8 @@ DATA = Path(__file__).parents[1] / "data" / "console"
 
 
 def by_name(config: Any, **labels: str) -> dict[str, dict[int, ConfigValue]]:
-    wanted = tuple(sorted(labels.items()))
-    return {key.name: dict(values) for key, values in config.items() if key.labels == wanted}
+    expected_labels = tuple(sorted(labels.items()))
+    return {key.name: dict(values) for key, values in config.items() if key.labels == expected_labels}
 
 
 def test_arguments_printed_before_steps_go_back_are_those_of_the_new_launch() -> None:
@@ -40,7 +40,7 @@ def test_keys_to_other_services_are_not_retained() -> None:
     assert "wandb_api_key" not in by_name(read_run(DATA / "megatron-restarted.out").data.config)
 
 
-def test_the_arguments_of_a_real_log_are_all_there() -> None:
+def test_arguments_of_a_real_log_are_complete() -> None:
     name = "gpt2-meg-ds-3d__meg_ds_3d_gpt2_perf_n16-ds-on.out.gz"
     config = by_name(read_run(DATA / "real" / name).data.config)
     shape = {"num_layers": 64, "hidden_size": 8192, "num_attention_heads": 32, "seq_length": 1024}
@@ -48,7 +48,7 @@ def test_the_arguments_of_a_real_log_are_all_there() -> None:
     assert config["padded_vocab_size"] == {0: 50688}
 
 
-def test_what_gpt_neox_states_of_where_a_value_comes_from_is_no_part_of_it(tmp_path: Path) -> None:
+def test_gpt_neox_values_are_read_without_their_origin(tmp_path: Path) -> None:
     (tmp_path / "neox.log").write_text(
         "-------------------- arguments --------------------\n"
         "  num_layers ...................... 24..........................updated\n"
@@ -63,7 +63,7 @@ def test_what_gpt_neox_states_of_where_a_value_comes_from_is_no_part_of_it(tmp_p
     assert config["attention_config"] == {0: "['flash', 'flash', 'flash', 'flash']"}
 
 
-def test_a_launch_that_has_not_logged_a_step_yet_is_one_of_its_own(tmp_path: Path) -> None:
+def test_launch_without_a_step_is_a_launch_of_its_own(tmp_path: Path) -> None:
     text = (DATA / "megatron-restarted.out").read_text()
     crashed = "---------- arguments ----------\n  global_batch_size ......... 1024\n"
     (tmp_path / "run.out").write_text(text + crashed)
@@ -107,7 +107,7 @@ TEXT = b"".join(
         b"set late yes",
     )
 )
-WHOLE = {
+EXPECTED_CONFIG = {
     ConfigKey("lr"): {0: "1", 1: "2"},
     ConfigKey("net", (("rank", "0"),)): {0: "ib", 1: "socket"},
     ConfigKey("net", (("rank", "1"),)): {0: "ib", 1: "socket"},
@@ -124,7 +124,7 @@ def settled(batches: list[Batch], attempts: Attempts) -> dict[ConfigKey, dict[in
     return dict(sorted(found.items()))
 
 
-def test_what_is_stated_is_the_same_wherever_the_text_is_cut_and_the_reader_resumed() -> None:
+def test_config_is_the_same_wherever_the_reader_resumes() -> None:
     for cut in range(len(TEXT) + 1):
         state: Any = {}
         attempts, batches, position = Attempts(), list[Batch](), 0
@@ -133,13 +133,13 @@ def test_what_is_stated_is_the_same_wherever_the_text_is_cut_and_the_reader_resu
             stream.seek(position)
             batches += [record for record in reader.read(stream) if isinstance(record, Batch)]
             state, position = reader.state(), stream.tell()
-        assert settled(batches, attempts) == WHOLE
+        assert settled(batches, attempts) == EXPECTED_CONFIG
         assert [dict(settings.config) for settings in attempts.pending_config()] == [
             {ConfigKey("late"): "yes"}
         ]
 
 
-def test_going_on_from_stored_attempts_loses_nothing_that_waits() -> None:
+def test_resuming_from_stored_attempts_loses_no_pending_settings() -> None:
     stream = io.BytesIO(TEXT)
     found: dict[ConfigKey, dict[int, ConfigValue]] = {}
     attempts = Attempts()
@@ -148,10 +148,10 @@ def test_going_on_from_stored_attempts_loses_nothing_that_waits() -> None:
         for key, values in settled([record], attempts).items():
             found.setdefault(key, {}).update(values)
         attempts = Attempts.from_json(attempts.to_json())
-    assert dict(sorted(found.items())) == WHOLE
+    assert dict(sorted(found.items())) == EXPECTED_CONFIG
 
 
-def test_of_processes_that_print_the_same_the_first_ones_word_counts() -> None:
+def test_of_processes_that_print_the_same_setting_the_first_counts() -> None:
     text = b"[rank1]: set lr 1\n[rank0]: set lr 2\n[rank0]: step 1 2.5\n[rank1]: set wd 4\n"
     batches = [
         record for record in ConsoleReader(READER, {}).read(io.BytesIO(text)) if isinstance(record, Batch)
@@ -161,21 +161,21 @@ def test_of_processes_that_print_the_same_the_first_ones_word_counts() -> None:
     assert [dict(settings.config) for settings in attempts.pending_config()] == [{ConfigKey("wd"): "4"}]
 
 
-def test_a_kind_that_states_without_saying_so_is_an_error_of_its_author() -> None:
+def test_line_kind_that_yields_settings_undeclared_is_an_error() -> None:
     silent = LineKind(pattern=re.compile(rb"set \w"), parse=_parse)
     dialect = ConsoleDialect(name="wrong", signature=silent.pattern, kinds=(silent,))
     with pytest.raises(TypeError, match="yields_settings=True"):
         list(ConsoleReader(dialect, {}).read(io.BytesIO(b"set lr 1\n")))
 
 
-def test_a_location_labels_what_its_files_state(reading: Any) -> None:
+def test_assignment_adds_its_labels_to_settings(reading: Any) -> None:
     name, content = "megatron.out", (DATA / "megatron-restarted.out").read_bytes()
     [first, *_] = reading.format_of(name, content).reader(PurePath(name), {}).read(io.BytesIO(content))
     put = RunAssignment(run="r", writer="w", prefix="eval/", labels=(("rank", "3"),)).apply(first)
     assert put.config[ConfigKey("hidden_size", (("rank", "3"),))] == 4096
 
 
-def test_torchtitan_shows_its_model_devices_and_batch(tmp_path: Path) -> None:
+def test_torchtitan_model_devices_and_batch_are_read(tmp_path: Path) -> None:
     stated = (
         "Building 2-D device mesh with ['dp_shard', 'tp'], [4, 2]",
         "Building llama3 8B with TransformerModelArgs(_enforced='', dim=4096, n_layers=32, n_heads=32, "
@@ -226,7 +226,7 @@ def test_the_trainers_model_and_batch_are_those_of_training_not_of_evaluations(t
     }  # fmt: skip
 
 
-def test_what_a_followed_log_states_is_reported_once_and_of_the_right_launch_across_restarts(
+def test_tailed_settings_are_read_once_for_the_right_launch_across_restarts(
     tmp_path: Path, memory: Any
 ) -> None:
     content = (DATA / "megatron-restarted.out").read_bytes()
@@ -249,7 +249,7 @@ def test_a_launch_that_hangs_before_its_first_step_is_read(tmp_path: Path) -> No
     assert (gathered.points, gathered.files) == (0, {"run.out": "megatron"})
 
 
-def test_the_table_of_llm_c_is_read_by_its_names(tmp_path: Path) -> None:
+def test_table_of_llm_c_is_read(tmp_path: Path) -> None:
     rows = {
         "Parameter": "Value", "device": "NVIDIA H100 80GB HBM3", "precision": "BF16", "num_layers L": "12",
         "padded_vocab_size Vp": "50304", "num_heads NH": "12", "channels C": "768", "num_processes": "8",
@@ -266,7 +266,7 @@ def test_the_table_of_llm_c_is_read_by_its_names(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_a_launch_whose_processes_have_the_numbers_of_the_last_one_states_again_what_nccl_chose(
+def test_launch_with_repeated_process_numbers_states_its_nccl_settings_again(
     tmp_path: Path,
 ) -> None:
     text = ""

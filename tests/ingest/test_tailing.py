@@ -274,6 +274,7 @@ def test_a_single_file_and_a_folder_are_followed_together_and_nothing_twice(
     assert sum(delivery.batch.points for delivery in memory.deliveries) == 1
 
 
+@pytest.mark.slow
 def test_thousands_of_files_are_followed_with_few_open_at_a_time(tmp_path: Path, memory: Any) -> None:
     paths = [tmp_path / f"run-{number:04}" / "log.csv" for number in range(2000)]
     for path in paths:
@@ -360,6 +361,7 @@ def test_the_files_of_a_run_are_read_in_their_order_however_many_runs_are_read_a
         assert [step for step, _ in memory.collect(f"run-{number}").values("loss")] == [0, 1, 2, 3, 4]
 
 
+@pytest.mark.slow
 def test_a_look_at_thousands_of_files_without_news_costs_little(tmp_path: Path, memory: Any) -> None:
     for number in range(2000):
         place = tmp_path / f"run-{number:04}" / "log.csv"
@@ -389,6 +391,7 @@ for path in sys.argv[2:]:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["numpy", "compiled"])
 def test_reading_an_event_file_takes_the_same_memory_whatever_its_size(tmp_path: Path, how: str) -> None:
     with SummaryWriter(str(tmp_path / "written")) as writer:

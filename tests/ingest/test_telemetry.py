@@ -1,4 +1,4 @@
-"""What watches machines: each tool's values by one name, at their wall times, beside a run's own steps."""
+"""Formats of telemetry: one name for each metric of all tools, wall times, telemetry next to training."""
 
 from __future__ import annotations
 
@@ -71,16 +71,14 @@ def stated(result: Any) -> dict[str, Any]:
         ("kern.log", 9, 9, 0),
     ],
 )
-def test_all_that_a_sample_holds_is_read(
-    name: str, values: int, series: int, unread: int, reading: Any
-) -> None:
+def test_samples_are_read_completely(name: str, values: int, series: int, unread: int, reading: Any) -> None:
     result = read(reading, name)
     assert (result.count, len(result.points), len(result.unreadable)) == (values, series, unread)
     assert all(key.step_unit is not None for key in result.points)
 
 
 class TestNvidiaSmi:
-    def test_rows_are_gpus_at_local_times_and_a_value_that_is_none_is_absent(self, reading: Any) -> None:
+    def test_rows_have_a_gpu_and_local_time_and_missing_values_are_absent(self, reading: Any) -> None:
         result = read(reading, "nvidia-smi-node3.csv")
         at = 1725789811000  # 13:03:31 in Helsinki
         assert result.values("gpu_power (W)", gpu="0", host="node3", **CLOCK) == [
@@ -91,46 +89,44 @@ class TestNvidiaSmi:
             (at + 4, 401.5),
             (at + 10004, 92.1),
         ]
-        ((place, reason),) = result.unreadable
-        assert (place, "12 cells" in reason) == ("line 9", True)
+        ((location, reason),) = result.unreadable
+        assert (location, "12 cells" in reason) == ("line 9", True)
 
-    def test_reasons_to_slow_down_have_one_name_whichever_way_they_are_asked_for(self, reading: Any) -> None:
+    def test_throttle_reasons_have_one_name_as_mask_and_as_columns(self, reading: Any) -> None:
         mask = read(reading, "nvidia-smi-node3.csv")
         named = read(reading, "nvidia-smi-h200.csv")
         metric = "gpu_throttle/sw_thermal_slowdown"
         assert [value for _, value in mask.values(metric, gpu="0", host="node3", **CLOCK)] == [0.0, 1.0]
         assert [value for _, value in named.values(metric, gpu="0", file="h200", **CLOCK)] == [0.0, 0.0]
 
-    def test_a_gpu_that_requires_a_reset_states_so(self, reading: Any) -> None:
+    def test_gpu_that_requires_a_reset_is_read(self, reading: Any) -> None:
         result = read(reading, "nvidia-smi-node3.csv")
         assert [
             value for _, value in result.values("gpu_requires_reset", gpu="0", host="node3", **CLOCK)
         ] == [1.0]
 
-    def test_what_the_devices_are_is_stated_once(self, reading: Any) -> None:
-        said = stated(read(reading, "nvidia-smi-h200.csv"))
-        assert said == {
+    def test_device_settings_are_yielded_once(self, reading: Any) -> None:
+        settings = stated(read(reading, "nvidia-smi-h200.csv"))
+        assert settings == {
             "gpu.name{file=h200,gpu=0}": "NVIDIA H200",
             "gpu.driver{file=h200,gpu=0}": "590.48.01",
             "gpu.pci_bus_id{file=h200,gpu=0}": "0000:83:00",
         }
 
-    def test_no_header_leaves_columns_their_locations_and_that_is_reported(self, reading: Any) -> None:
+    def test_columns_without_a_header_are_named_by_position(self, reading: Any) -> None:
         result = read(reading, "gpu_usage_noheader.csv")
         labels = {"gpu": "0000:3b:00", "file": "noheader", **CLOCK}
         assert [value for _, value in result.values("nvidia-smi column 10 [MiB]", **labels)] == [4.0, 38803.0]
         assert result.unreadable[0][0] == "line 1"
 
-    def test_without_units_and_without_a_header_the_second_column_may_be_the_index(
-        self, reading: Any
-    ) -> None:
+    def test_second_column_without_header_and_units_may_be_the_index(self, reading: Any) -> None:
         content = b"2024/06/01 11:27:05.177, 0, 97, 401.5\n2024/06/01 11:27:05.179, 1, 98, 402.5\n"
         result = reading.read_complete("gpu.csv", content)
         assert {dict(key.labels)["gpu"] for key in result.points} == {"0", "1"}
 
 
 class TestTimes:
-    def test_the_hour_that_autumn_repeats_continues(self) -> None:
+    def test_repeated_hour_in_autumn_continues(self) -> None:
         clock = TimestampParser({})
         times = [
             clock.parse(f"2024/10/27 {at}")
@@ -138,13 +134,13 @@ class TestTimes:
         ]
         assert [b - a for a, b in pairwise(times)] == [1790, 10, 1800, 1800]
 
-    def test_it_continues_after_a_restart(self) -> None:
+    def test_repeated_hour_continues_after_a_restart(self) -> None:
         before = TimestampParser({})
         first = before.parse("2024/10/27 03:59:50")
         assert TimestampParser(before.state()).parse("2024/10/27 03:00:00") == first + 10
 
     @pytest.mark.parametrize(
-        ("text", "moment"),
+        ("text", "expected"),
         [
             ("2026-07-03 22:11:00+00:00", 1783116660.0),
             ("2026-07-03T22:11:00,250000+0000 n17 kernel:", 1783116660.25),
@@ -152,37 +148,37 @@ class TestTimes:
             ("[Sat Jul  4 01:11:00 2026] NVRM", 1783116660.0),
         ],
     )
-    def test_times_as_they_are_written(self, text: str, moment: float) -> None:
-        assert TimestampParser({}).parse(text) == moment
+    def test_times_are_parsed(self, text: str, expected: float) -> None:
+        assert TimestampParser({}).parse(text) == expected
 
-    def test_a_time_without_a_year_is_no_future(self) -> None:
+    def test_time_without_a_year_is_not_in_the_future(self) -> None:
         now = time.time()
         for days in (-300, -1, 0):
             text = time.strftime("%b %d %H:%M:%S", time.localtime(now + days * 86400)) + " n17 kernel:"
             assert abs(TimestampParser({}).parse(text) - now - days * 86400) < 1
 
 
-class TestExpositions:
-    def test_scrapes_have_the_time_that_is_above_them_or_their_own(self, reading: Any) -> None:
+class TestPrometheusText:
+    def test_scrapes_have_their_own_time_or_that_of_the_line_above(self, reading: Any) -> None:
         result = read(reading, "dcgm-exporter.prom")
         labels = {"gpu": "0", "host": "n17", **CLOCK}
         assert result.values("gpu_last_xid", **labels) == [(1783116660000, 0.0), (1783116675000, 79.0)]
         assert result.values("gpu_util (%)", **labels) == [(1783116675250, 100.0)]
 
-    def test_an_instance_of_a_gpu_is_reported_from_it_and_a_blank_is_no_value(self, reading: Any) -> None:
+    def test_mig_instances_are_labelled_and_blank_values_left_out(self, reading: Any) -> None:
         result = read(reading, "dcgm-exporter.prom")
         assert result.values("gpu_sm_clock (MHz)", gpu="1", mig="3", host="n17", **CLOCK) != []
         assert not any("VIOLATION" in key.metric for key in result.points)
         assert stated(result)["gpu.pci_bus_id{gpu=0,host=n17}"] == "0000:10:1c"
 
-    def test_scrapes_without_a_clock_are_counted(self, reading: Any) -> None:
+    def test_scrapes_without_a_time_are_counted(self, reading: Any) -> None:
         content = gzip.decompress((DATA / "node_exporter-n17.prom.gz").read_bytes())
         result = reading.read_complete("node_exporter-n17.prom", 3 * content)
         assert result.values("node_load1", host="n17", steps="samples") == [(0, 0.21), (1, 0.21), (2, 0.21)]
 
 
 class TestKernelLogs:
-    def test_each_error_is_counted_by_its_device_at_the_time_of_its_line(self, reading: Any) -> None:
+    def test_errors_are_counted_by_device_at_the_time_of_the_line(self, reading: Any) -> None:
         result = read(reading, "dmesg-with-xid-119.log")
         (points,) = result.points.values()
         assert [float(value) for _, _, _, value in points] == [1, 2, 3, 4, 5]
@@ -199,12 +195,12 @@ class TestKernelLogs:
         values = result.values("xid_errors", pci="0000:9b:00", xid="154", steps="milliseconds since boot")
         assert values == [(123456, 1.0)]
 
-    def test_totals_of_errors_are_not_counted_again(self, reading: Any) -> None:
+    def test_totals_of_errors_are_not_added_up(self, reading: Any) -> None:
         result = read(reading, "kern.log")
         labels = {"block": "umc", "host": "n18", "pci": "0000:c1:00", **CLOCK}
         assert [value for _, value in result.values("ras_uncorrectable_errors", **labels)] == [2.0]
 
-    def test_they_are_heard_in_what_a_program_prints(self, reading: Any) -> None:
+    def test_kernel_lines_in_the_output_of_a_program_are_read(self, reading: Any) -> None:
         content = (
             b"step:1/3 train_loss:4.5 train_time:193ms\nstep:2/3 train_loss:4.0 train_time:193ms\n"
             + (DATA / "dmesg-with-xid-119.log").read_bytes()
@@ -216,7 +212,7 @@ class TestKernelLogs:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "labels"),
     [
         ("smi-node3.csv", {"host": "node3"}),
         ("nvidia-smi.nid001234.log", {"host": "nid001234"}),
@@ -226,13 +222,14 @@ class TestKernelLogs:
         ("gpu-4711.csv", {"file": "4711"}),
     ],
 )
-def test_a_name_states_whose_a_file_is_where_its_content_does_not(name: str, said: dict[str, str]) -> None:
-    assert labels_from_path(PurePath(name)) == said
+def test_labels_come_from_the_file_name(name: str, labels: dict[str, str]) -> None:
+    assert labels_from_path(PurePath(name)) == labels
 
 
-def test_quantities_as_tools_write_them() -> None:
+def test_quantities_are_parsed() -> None:
     assert [
-        found and found.value for found in map(parse_quantity, ("97 %", "77.71 W", "Not Active", "1e3"))
+        quantity and quantity.value
+        for quantity in map(parse_quantity, ("97 %", "77.71 W", "Not Active", "1e3"))
     ] == [
         97.0,
         77.71,
@@ -249,7 +246,7 @@ def test_quantities_as_tools_write_them() -> None:
     )
 
 
-def test_a_long_table_is_read_in_bounded_batches() -> None:
+def test_long_table_is_read_in_bounded_batches() -> None:
     header = b"timestamp, index, utilization.gpu [%], power.draw [W]\n"
     row = b"2024/09/08 13:03:31.000, 0, 100 %, 398.12 W\n"
     reader = NvidiaSmi().reader(PurePath("gpu.csv"), {})
@@ -260,8 +257,8 @@ def test_a_long_table_is_read_in_bounded_batches() -> None:
     assert ConfigKey("gpu.name") not in reader.state()
 
 
-class TestBesideTraining:
-    """Telemetry in a run's folder, live and anew: it is of the launch under way, and starts none."""
+class TestTelemetryNextToTraining:
+    """Telemetry in a run's folder belongs to the current launch and starts none, also when tailed."""
 
     def training(self, first: int, begin: float, count: int = 200) -> str:
         rows = [f"{first + at},{begin + 2 * at},{2.5 - at / 1000}\n" for at in range(count)]
@@ -276,23 +273,19 @@ class TestBesideTraining:
         return "".join(rows)
 
     @pytest.mark.parametrize("name", ["a-gpu.csv", "z-gpu.csv"])
-    def test_two_launches_are_two_attempts_whichever_file_comes_first(
-        self, name: str, tmp_path: Path
-    ) -> None:
+    def test_two_launches_are_two_attempts_in_any_order_of_files(self, name: str, tmp_path: Path) -> None:
         begin = 1_725_800_000.0
         (tmp_path / "attempt-0.csv").write_text(self.training(0, begin))
         (tmp_path / "attempt-1.csv").write_text(self.training(150, begin + 1000))
         (tmp_path / name).write_text(self.gpus(begin - 600, begin + 2000))
-        gathered = read_run(tmp_path)
-        assert (gathered.attempts, gathered.unreadable) == (2, [])
+        run = read_run(tmp_path)
+        assert (run.attempts, run.unreadable) == (2, [])
         labels = labels_of({"gpu": 1, "file": name[0], **CLOCK})
-        series = gathered.data.series[SeriesKey("gpu_util (%)", labels)]
+        series = run.data.series[SeriesKey("gpu_util (%)", labels)]
         assert len(series) == 260
         assert bool((series.attempt == (series.time >= begin + 1000)).all())
 
-    def test_following_live_and_again_after_a_restart_shows_each_row_once(
-        self, tmp_path: Path, memory: Any
-    ) -> None:
+    def test_tailing_with_restarts_reads_each_row_once(self, tmp_path: Path, memory: Any) -> None:
         begin = 1_725_800_000.0
         run = tmp_path / "run"
         run.mkdir()

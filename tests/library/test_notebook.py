@@ -180,7 +180,7 @@ def test_nothing_needs_pandas_but_the_frame() -> None:
         "found = holter.analyze([1, 2, 3], [1.0, 1.0, 1.0])\n"
         "try:\n    holter.findings_frame(found)\nexcept ImportError:\n    print('asked for')\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.stdout == "asked for\n", done.stderr
 
 

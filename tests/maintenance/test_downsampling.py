@@ -180,7 +180,7 @@ def test_kill_9_leaves_each_chunk_group_old_or_new(store: Store, engine: Engine,
     codes = []
     for after in (0.02, 0.08, 5):
         arguments = [sys.executable, "-c", program, database_url, str(run_id), str(after)]
-        codes.append(subprocess.run(arguments, timeout=60).returncode)
+        codes.append(subprocess.run(arguments, timeout=120).returncode)
         assert store.check() == []
         for key, series in store.read(run_id).items():
             assert buckets(of_attempt(series, 0), 5000) == buckets(of_attempt(before[key], 0), 5000)

@@ -47,19 +47,23 @@ def words_of(identifier: str) -> set[str]:
     return {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", identifier)}
 
 
-def identifiers_of(tree: ast.AST) -> Iterator[tuple[str, int]]:
-    """The names that a module defines, with their lines, except columns of tables, whose names are stored."""
-    columns = {
+def identifiers_of(path: Path) -> Iterator[tuple[str, int]]:
+    """The names that a module defines, with their lines, except the columns of tables and the fields of REST
+    schemas, which are stored and published under their names."""
+    tree = ast.parse(path.read_text())
+    is_schema = path.is_relative_to(ROOT / "server" / "schemas")
+    fixed = {
         node.target
         for node in ast.walk(tree)
-        if isinstance(node, ast.AnnAssign) and ast.unparse(node.annotation).startswith("Mapped[")
+        if isinstance(node, ast.AnnAssign)
+        and (is_schema or ast.unparse(node.annotation).startswith("Mapped["))
     }
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             yield node.name, node.lineno
         elif isinstance(node, ast.arg):
             yield node.arg, node.lineno
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node not in columns:
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node not in fixed:
             yield node.id, node.lineno
         elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
             yield node.attr, node.lineno
@@ -80,7 +84,7 @@ def test_identifiers_use_standard_words(folder: str) -> None:
     for path in MODULES:
         if not path.is_relative_to(ROOT / folder):
             continue
-        for name, line in identifiers_of(ast.parse(path.read_text())):
+        for name, line in identifiers_of(path):
             for word in sorted(words_of(name) & STANDARD_WORDS.keys()):
                 problems.append(f"{path.relative_to(ROOT)}:{line}: {name}: use {STANDARD_WORDS[word]!r}")
     assert problems == []

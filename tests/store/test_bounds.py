@@ -51,6 +51,7 @@ def test_run_cache_is_bounded_and_exact(
     assert again[0].duplicate
 
 
+@pytest.mark.slow
 def test_a_run_takes_no_more_memory_than_is_counted_for_it(sqlite_engine: Engine) -> None:
     usage = StorageUsage(sqlite_engine)
     ledger = BatchWriter(lambda: 1.0, lambda _: QuotaSettings(), usage)

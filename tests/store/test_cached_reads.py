@@ -6,6 +6,7 @@ from itertools import count
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine
@@ -60,6 +61,7 @@ def seen(store: Store, run_id: int) -> list[Any]:
     return found
 
 
+@pytest.mark.slow
 @settings(
     max_examples=15,
     deadline=None,
@@ -119,6 +121,7 @@ def test_late_points_go_into_the_chunks_they_belong_to(store: Store) -> None:
     assert store.check() == []
 
 
+@pytest.mark.slow
 def test_thousands_of_series_become_chunks_in_several_transactions(store: Store, engine: Engine) -> None:
     rows, series = 300, 3_000
     values = np.random.default_rng(0).normal(size=(series, rows))

@@ -87,6 +87,7 @@ def act(engine: Engine, store: Store, run_id: int, action: str) -> None:
             connection.execute(text(f"UPDATE summary SET names = NULL WHERE run_id = {run_id}"))
 
 
+@pytest.mark.slow
 @settings(
     max_examples=60,
     deadline=None,

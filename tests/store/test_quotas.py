@@ -133,6 +133,7 @@ def legitimate() -> dict[str, Callable[[int], list[str]]]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", legitimate())
 def test_many_recurring_series_are_no_explosion(sqlite_engine: Engine, kind: str) -> None:
     logged = legitimate()[kind]

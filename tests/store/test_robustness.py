@@ -36,6 +36,7 @@ def delivery(
     return Delivery(project="p", run=run, writer="w", batch_id=f"{first}", batch=batch, cursor=cursor)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
 def test_kill_9_loses_nothing_acknowledged_and_stores_nothing_twice(
     database_url: str, tmp_path: Path, seed: int
@@ -150,6 +151,7 @@ def flood(store: Store, taken: list[Future[Receipt]]) -> None:
     taken.extend(store.submit(delivery(n, 1)) for n in range(5000))
 
 
+@pytest.mark.slow
 def test_flood_is_rejected_and_accepted_batches_are_stored(store: Store, engine: Engine) -> None:
     taken: list[Future[Receipt]] = []
     with nobody_else_writes(engine), pytest.raises(StoreBusyError, match="faster than"):
@@ -159,6 +161,7 @@ def test_flood_is_rejected_and_accepted_batches_are_stored(store: Store, engine:
     assert len(store.read(run)[LOSS]) == len(taken)
 
 
+@pytest.mark.slow
 def test_accept_waits_for_queue_space_until_the_timeout(store: Store, engine: Engine) -> None:
     with nobody_else_writes(engine):
         with pytest.raises(StoreBusyError):

@@ -319,6 +319,7 @@ def test_many_writers_at_once(store: Store) -> None:
     }
 
 
+@pytest.mark.slow
 def test_the_file_shrinks_when_the_log_is_compacted(sqlite_engine: Engine) -> None:
     store = Store(sqlite_engine)
     store.start()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import count
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine
@@ -83,6 +84,7 @@ def check_summaries(store: Store, run_id: int, model: Model) -> None:
         assert (np.float64(time).tobytes(), np.float64(value).tobytes())[1] == mine[last][1]
 
 
+@pytest.mark.slow
 @settings(
     max_examples=25,
     deadline=None,

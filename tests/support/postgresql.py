@@ -21,6 +21,7 @@ import psycopg
 import pytest
 from sqlalchemy import make_url
 
+from tests.support.process_tree import kill_tree
 from tests.support.requirements import skip_missing
 
 # fsync would guard against a crash of this machine, which the tests do not outlive either
@@ -62,7 +63,11 @@ class Postgres:
         if self._server is not None:
             with suppress(ProcessLookupError):  # it may have given up by itself
                 self._server.send_signal(how)
-            self._server.wait(60)
+            try:
+                self._server.wait(60)
+            except subprocess.TimeoutExpired:
+                kill_tree(self._server.pid)
+                self._server.wait(60)
             self._server = None
 
     @contextmanager
@@ -110,13 +115,13 @@ def postgres() -> Iterator[Postgres]:
     room = Path(tempfile.mkdtemp(prefix="holter-pg-"))
     try:
         server = Postgres(room)
-        server.start()
         try:
+            server.start()
             yield server
         finally:
             server.stop()
     finally:
-        shutil.rmtree(room)
+        shutil.rmtree(room, ignore_errors=True)
 
 
 def _programs(room: Path) -> Path:

@@ -136,7 +136,7 @@ def test_a_page_reports_a_lost_connection_and_continues_when_the_server_is_back(
     second = Server(tmp_path, port=int(first.address.rpartition(":")[2]))
     try:
         second.post("patient", {"step": [3], "loss": [1.25]})
-        expect(page.locator(".connection")).to_have_text("", timeout=20_000)
+        expect(page.locator(".connection")).to_have_text("", timeout=60_000)
         expect(page.locator(".tiles")).to_contain_text("Loss1.250")
         page.close()
     finally:

@@ -26,6 +26,7 @@ def detect_all(run: RunData) -> list[Finding]:
 NOISES = (0.003, 0.01, 0.03, 0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("family", [name for name in FAMILIES if name != "heavy"])
 def test_a_healthy_loss_has_no_findings(family: str, seed: int) -> None:
@@ -40,6 +41,7 @@ def test_heavy_tailed_noise_gives_only_single_outliers(seed: int) -> None:
         assert finding.evidence["points_to_detect"] <= 2
 
 
+@pytest.mark.slow
 def test_three_hundred_thousand_healthy_points_have_no_findings() -> None:
     for seed in range(3):
         assert detect_all(run_of(curve(100_000, noise=0.05, seed=seed))) == []
@@ -112,6 +114,7 @@ any_loss = arrays(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(any_loss, st.integers(1, 7), st.lists(st.integers(0, 299), max_size=3))
 def test_any_floats_are_accepted(value: np.ndarray, spacing: int, restarts: list[int]) -> None:

@@ -69,6 +69,7 @@ def test_a_drift_invisible_in_hundreds_of_points_is_divergence(noise: float) -> 
     assert finding.detected_step < 14_000
 
 
+@pytest.mark.slow
 def test_a_level_that_has_always_wandered_gives_few_findings() -> None:
     late = []
     for seed in range(8):

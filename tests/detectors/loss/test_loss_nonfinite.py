@@ -127,6 +127,7 @@ class TestMissingLosses:
         assert detect_all(without_loss(run, np.arange(500, POINTS))) == []
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     loss=st.dictionaries(st.integers(80, 139), st.sampled_from([NAN, INF]), max_size=8),

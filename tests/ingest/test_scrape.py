@@ -1,4 +1,4 @@
-"""Exporters over real HTTP: what they say becomes points, and what is wrong with one is its own trouble."""
+"""Scraping exporters over HTTP: samples become points, and a failing exporter affects no other."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ DATA = Path(__file__).parents[1] / "data" / "telemetry"
 DCGM = (DATA / "dcgm-exporter.prom").read_bytes()
 
 
-class Kept:
-    """A sink that remembers deliveries."""
+class RecordingSink:
+    """A sink that stores deliveries in a list."""
 
     def __init__(self) -> None:
         self.deliveries: list[Delivery] = []
@@ -31,13 +31,13 @@ class Kept:
         self.deliveries.append(delivery)
 
     def of(self, run: str) -> list[Delivery]:
-        return [one for one in self.deliveries if one.run == run]
+        return [delivery for delivery in self.deliveries if delivery.run == run]
 
     def writers(self) -> set[str]:
-        return {one.writer for one in self.deliveries}
+        return {delivery.writer for delivery in self.deliveries}
 
 
-def one_run() -> list[tuple[str, str]]:
+def active_run() -> list[tuple[str, str]]:
     return [("llm", "a")]
 
 
@@ -45,39 +45,39 @@ def keys(delivery: Delivery) -> set[SeriesKey]:
     return {column.key for column in delivery.batch.columns}
 
 
-def test_pages_become_points_of_every_run_under_way_at_the_time_of_the_scrape() -> None:
-    retained = Kept()
+def test_samples_become_points_of_every_active_run_at_the_time_of_the_scrape() -> None:
+    sink = RecordingSink()
     runs = [("llm", "a"), ("llm", "b")]
     begin = time.time()
     with (
         exporter(page(DCGM)) as dcgm,
         exporter(page(NODE)) as node,
-        Scraper([dcgm, node], retained, lambda: runs, every=1.0).running(),
+        Scraper([dcgm, node], sink, lambda: runs, every=1.0).running(),
     ):
-        wait_for(lambda: len(retained.of("a")) >= 4 and len(retained.of("b")) >= 4)
-    assert len({one.batch_id for one in retained.of("a")}) == len(retained.of("a"))
+        wait_for(lambda: len(sink.of("a")) >= 4 and len(sink.of("b")) >= 4)
+    assert len({delivery.batch_id for delivery in sink.of("a")}) == len(sink.of("a"))
     labels = (("gpu", "0"), ("host", "n17"), ("steps", "milliseconds"))
-    found = next(one for one in retained.of("a") if SeriesKey("gpu_last_xid", labels) in keys(one))
-    assert begin - 1 < float(found.batch.times[0]) < time.time() + 1
-    assert all(key.has_clock_steps for one in retained.deliveries for key in keys(one))
-    assert {str(key): value for key, value in found.batch.config.items()}[
+    gpus = next(delivery for delivery in sink.of("a") if SeriesKey("gpu_last_xid", labels) in keys(delivery))
+    assert begin - 1 < float(gpus.batch.times[0]) < time.time() + 1
+    assert all(key.has_clock_steps for delivery in sink.deliveries for key in keys(delivery))
+    assert {str(key): value for key, value in gpus.batch.config.items()}[
         "gpu.name{gpu=0,host=n17}"
     ] == "NVIDIA A100-SXM4-80GB"
     node_keys = next(
-        keys(one) for one in retained.of("b") if SeriesKey("gpu_last_xid", labels) not in keys(one)
+        keys(delivery) for delivery in sink.of("b") if SeriesKey("gpu_last_xid", labels) not in keys(delivery)
     )
     assert {key.metric for key in node_keys} >= {"node_load1", "node_vmstat_oom_kill"}
     assert len(node_keys) == 24
 
 
-def test_one_that_is_dead_slow_huge_or_sends_elsewhere_stops_none_of_the_others(
+def test_failing_exporters_do_not_affect_the_others(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scrape, "_RESPONSE_TIMEOUT", 1.0)
     monkeypatch.setattr(scrape, "MAX_PAGE_BYTES", 1024 * 1024)
     visited: list[str] = []
 
-    def elsewhere(request: BaseHTTPRequestHandler) -> None:
+    def redirects(request: BaseHTTPRequestHandler) -> None:
         request.send_response(302)
         request.send_header("Location", "/other")
         request.send_header("Content-Length", "0")
@@ -98,7 +98,7 @@ def test_one_that_is_dead_slow_huge_or_sends_elsewhere_stops_none_of_the_others(
     def refuses(request: BaseHTTPRequestHandler) -> None:
         request.send_error(503)
 
-    def packed(request: BaseHTTPRequestHandler) -> None:
+    def compresses(request: BaseHTTPRequestHandler) -> None:
         body = gzip.compress(NODE)
         request.send_response(200)
         request.send_header("Content-Encoding", "gzip")
@@ -106,77 +106,81 @@ def test_one_that_is_dead_slow_huge_or_sends_elsewhere_stops_none_of_the_others(
         request.end_headers()
         request.wfile.write(body)
 
-    retained = Kept()
+    sink = RecordingSink()
     with (
         exporter(page(NODE)) as good,
-        exporter(elsewhere) as moved,
+        exporter(redirects) as moved,
         exporter(drips) as slow,
-        exporter(refuses) as angry,
-        exporter(packed) as zipped,
+        exporter(refuses) as refusing,
+        exporter(compresses) as compressed,
         exporter(page(b"node_load1 1\n" * 200_000)) as huge,
         exporter(page(b"<html>no metrics</html>")) as other,
         caplog.at_level(logging.WARNING),
     ):
         dead = "http://user:secret@127.0.0.1:9/metrics"
-        all_of_them = [dead, moved, slow, angry, zipped, huge, other, good]
-        with Scraper(all_of_them, retained, one_run, every=1.0).running():
-            wait_for(lambda: len(retained.deliveries) >= 4)
-            wait_for(lambda: len({one.args[0] for one in caplog.records}) >= 7)
-    assert retained.writers() == {f"scrape {good}"}
-    stated = {str(one.args[0]): str(one.args[1]) for one in caplog.records if isinstance(one.args, tuple)}
-    assert "found a redirect (302)" in stated[moved]
+        endpoints = [dead, moved, slow, refusing, compressed, huge, other, good]
+        with Scraper(endpoints, sink, active_run, every=1.0).running():
+            wait_for(lambda: len(sink.deliveries) >= 4)
+            wait_for(lambda: len({record.args[0] for record in caplog.records}) >= 7)
+    assert sink.writers() == {f"scrape {good}"}
+    logged = {
+        str(record.args[0]): str(record.args[1])
+        for record in caplog.records
+        if isinstance(record.args, tuple)
+    }
+    assert "found a redirect (302)" in logged[moved]
     assert set(visited) == {"/metrics"}
-    assert "no complete response" in stated[slow]
-    assert "status 503" in stated[angry]
-    assert "not compressed" in stated[zipped]
-    assert "at most 1 MiB" in stated[huge]
-    assert "none of the allowlist" in stated[other]
-    assert "http://127.0.0.1:9/metrics" in stated
+    assert "no complete response" in logged[slow]
+    assert "status 503" in logged[refusing]
+    assert "not compressed" in logged[compressed]
+    assert "at most 1 MiB" in logged[huge]
+    assert "none of the allowlist" in logged[other]
+    assert "http://127.0.0.1:9/metrics" in logged
     assert "secret" not in caplog.text
 
 
-def test_one_that_comes_back_is_reported(caplog: pytest.LogCaptureFixture) -> None:
-    answers = [True]
+def test_recovery_of_an_exporter_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    failing = [True]
 
     def sometimes(request: BaseHTTPRequestHandler) -> None:
-        page(NODE)(request) if not answers else request.send_error(500)
+        page(NODE)(request) if not failing else request.send_error(500)
 
-    retained = Kept()
+    sink = RecordingSink()
     with (
         exporter(sometimes) as address,
         caplog.at_level(logging.WARNING),
-        Scraper([address], retained, one_run, every=0.2).running(),
+        Scraper([address], sink, active_run, every=0.2).running(),
     ):
         wait_for(lambda: "status 500" in caplog.text)
-        answers.clear()
+        failing.clear()
         wait_for(lambda: "responds again" in caplog.text)
     assert caplog.text.count("status 500") == 1
 
 
-def test_a_sink_that_fails_is_the_trouble_of_that_scrape_alone(caplog: pytest.LogCaptureFixture) -> None:
-    class Failing(Kept):
+def test_failing_sink_affects_only_that_scrape(caplog: pytest.LogCaptureFixture) -> None:
+    class FailingSink(RecordingSink):
         def accept(self, delivery: Delivery, *, timeout: float = 30) -> None:
             if not self.deliveries:
                 self.deliveries.append(delivery)
                 raise TimeoutError("the database is busy")
             super().accept(delivery)
 
-    retained = Failing()
-    with exporter(page(NODE)) as address, Scraper([address], retained, one_run, every=0.2).running():
-        wait_for(lambda: len(retained.deliveries) >= 3)
+    sink = FailingSink()
+    with exporter(page(NODE)) as address, Scraper([address], sink, active_run, every=0.2).running():
+        wait_for(lambda: len(sink.deliveries) >= 3)
 
 
 def test_series_are_bounded_and_broken_lines_counted() -> None:
     lines = [f'DCGM_FI_DEV_GPU_TEMP{{gpu="{number}",Hostname="n1"}} 50' for number in range(5000)]
-    found = parse_page(
+    parsed = parse_page(
         "\n".join([*lines, "node_load1 one", "node_load1{ 2"]), 1.7e9, "n1", build_allowlist(())
     )
-    assert (len(found.batch.columns), found.left_out, found.broken) == (scrape.MAX_SERIES, 904, 2)
+    assert (len(parsed.batch.columns), parsed.left_out, parsed.broken) == (scrape.MAX_SERIES, 904, 2)
 
 
 def metrics(*patterns: str) -> set[str]:
-    found = parse_page(NODE.decode(), 1.7e9, "n", build_allowlist(patterns)).batch
-    return {column.key.metric for column in found.columns}
+    parsed = parse_page(NODE.decode(), 1.7e9, "n", build_allowlist(patterns)).batch
+    return {column.key.metric for column in parsed.columns}
 
 
 def test_patterns_add_metrics() -> None:

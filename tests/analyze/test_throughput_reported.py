@@ -1,4 +1,4 @@
-"""`holter analyze` on throughput: what is reported, what is missing, how the time was spent; peaks."""
+"""Throughput in `holter analyze`: reported values, missing inputs, goodput, peaks of devices."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LINES = 600
 
 @pytest.fixture
 def logged(tmp_path: Path) -> Path:
-    """A run with nanoGPT's metrics, 130 ms a step, whose log says nothing of the launch."""
+    """A run with nanoGPT's metrics, 130 ms a step, whose log does not describe the launch."""
     folder = tmp_path / "nano"
     folder.mkdir()
     rows = [f"{step},{1.7e9 + 0.13 * step},{3.0},130.0,129.48" for step in range(LINES)]
@@ -29,19 +29,17 @@ def analyzed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 def test_the_text_has_a_line_each(logged: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    told = analyzed(capsys, str(logged))
-    assert "reported" in told
-    assert "129.5%" in told
-    assert "nanoGPT" in told
-    assert "needs how many layers" in told
-    assert "goodput" in told
-    assert "100.0% of 78 s" in told
-    assert "no training uses a device like that" in told
+    report = analyzed(capsys, str(logged))
+    assert "reported" in report
+    assert "129.5%" in report
+    assert "nanoGPT" in report
+    assert "not in the logs: how many layers" in report
+    assert "goodput" in report
+    assert "100.0% of 78 s" in report
+    assert "no training uses a device like that" in report
 
 
-def test_a_run_of_seconds_has_no_account_of_its_time(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_of_seconds_has_no_goodput(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [f"{step},{1.7e9 + 0.1 * step},3.0,0.1" for step in range(100)]
     (tmp_path / "short.csv").write_text("\n".join(["step,wall_time,loss,step_time", *rows]) + "\n")
     assert "goodput" not in analyzed(capsys, str(tmp_path / "short.csv"))
@@ -58,7 +56,7 @@ def test_json_has_all_of_it(logged: Path, capsys: pytest.CaptureFixture[str]) ->
 def test_the_page_has_a_section_and_a_bar(logged: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = analyzed(capsys, str(logged), "--format", "html")
     assert "<h3>Throughput</h3>" in page
-    assert 'class="spent"' in page
+    assert 'class="goodput"' in page
 
 
 def test_a_peak_of_the_settings_is_checked(
@@ -88,7 +86,7 @@ sequence length 8192, total steps 1000 (warmup 200)
 
 
 @pytest.mark.parametrize(("peak", "mfu"), [("9.890e+14", "35.13%"), ("3.120e+14", "111.37%")])
-def test_from_what_torchtitan_prints_to_its_own_mfu(
+def test_the_mfu_of_a_torchtitan_log_is_computed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], peak: str, mfu: str
 ) -> None:
     """6,000 tokens a second on an H100: 35.1% by torchtitan's formula, 31.2% by ours."""

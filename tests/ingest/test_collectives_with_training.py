@@ -1,4 +1,4 @@
-"""Logs of collectives in the folder of a run: their steps are not those of training and restart nothing."""
+"""Logs of collectives in a run's folder: they have steps of their own, and cause no restart."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ def csv(first: int, last: int, *, begin: float = BEGIN) -> str:
 def inspector(
     folder: Path, *, rows: int = 400, first: int = 5000, own: Any = None, all_ranks: Any = None
 ) -> None:
-    """What eight ranks' profilers dump: an all-reduce of a few sizes over all of them, a gather over four.
+    """Profiles of eight ranks: an all-reduce of a few sizes over all of them, an all-gather over four.
 
-    `own` and `all_ranks` scale the time of a rank, and that of every rank, by rank and row. The last to
-    arrive waits for nobody.
+    `own` adds to the arrival time by row and rank, `all_ranks` scales the duration of all ranks by row. The
+    last rank to arrive does not wait.
     """
     folder.mkdir(parents=True, exist_ok=True)
     chance = np.random.default_rng(7)
@@ -72,15 +72,15 @@ def inspector(
     for rank in range(RANKS):
         lines = []
         for row in range(rows):
-            if chance.random() < 0.05:  # the profiler's ring had no room
+            if chance.random() < 0.05:  # the profiler's ring buffer was full
                 continue
             for comm, n_ranks, coll in (("0xaa", RANKS, "AllReduce"), (f"0xb{rank // 4}", 4, "AllGather")):
-                of_comm = rank if n_ranks == RANKS else rank % 4
-                took = time[row, rank] * (1 if coll == "AllReduce" else 0.1)
+                comm_rank = rank if n_ranks == RANKS else rank % 4
+                duration = time[row, rank] * (1 if coll == "AllReduce" else 0.1)
                 lines.append(
                     json.dumps(
                         {
-                            "header": {"id": comm, "rank": of_comm, "n_ranks": n_ranks, "nnodes": 1},
+                            "header": {"id": comm, "rank": comm_rank, "n_ranks": n_ranks, "nnodes": 1},
                             "metadata": {
                                 "inspector_output_format_version": "v4.0",
                                 "dump_timestamp_us": int((BEGIN + 500 * (row // 100 + 1)) * 1e6),
@@ -91,10 +91,10 @@ def inspector(
                                 "coll": coll,
                                 "coll_sn": first + row,
                                 "coll_msg_size_bytes": int(sizes[row, 0]),
-                                "coll_exec_time_us": int(took),
+                                "coll_exec_time_us": int(duration),
                                 "coll_timing_source": "kernel_gpu",
-                                "coll_algobw_gbs": float(sizes[row, 0] / took / 1e3),
-                                "coll_busbw_gbs": float(1.75 * sizes[row, 0] / took / 1e3),
+                                "coll_algobw_gbs": float(sizes[row, 0] / duration / 1e3),
+                                "coll_busbw_gbs": float(1.75 * sizes[row, 0] / duration / 1e3),
                             },
                         }
                     )
@@ -104,59 +104,59 @@ def inspector(
 
 @pytest.mark.parametrize("profile", ["a-profile", "nccl-inspector-4711", "z"])
 @pytest.mark.parametrize(("name", "text"), [("slurm-4711.out", megatron(1, 900)), ("log.csv", csv(1, 900))])
-def test_a_profile_of_eight_ranks_next_to_a_log_is_one_attempt_and_no_finding(
+def test_profile_next_to_a_log_is_one_attempt_without_findings(
     name: str, text: str, profile: str, tmp_path: Path
 ) -> None:
     (tmp_path / name).write_text(text)
     inspector(tmp_path / profile)
-    gathered = read_run(tmp_path)
-    assert len(gathered.files) == 1 + RANKS
-    assert gathered.attempts == 1
-    assert gathered.unreadable == []
-    assert any(key.metric == "collective_time (us)" for key in gathered.data.series)
-    assert find(gathered.data) == []
+    run = read_run(tmp_path)
+    assert len(run.files) == 1 + RANKS
+    assert run.attempts == 1
+    assert run.unreadable == []
+    assert any(key.metric == "collective_time (us)" for key in run.data.series)
+    assert find(run.data) == []
 
 
-def test_a_restart_is_seen_though_a_profile_lies_next_to_both_launches(tmp_path: Path) -> None:
+def test_restart_is_detected_with_profiles_of_both_launches(tmp_path: Path) -> None:
     (tmp_path / "slurm-1.out").write_text(megatron(1, 900))
     (tmp_path / "slurm-2.out").write_text(megatron(801, 1200))
     inspector(tmp_path / "nccl-inspector-1")
     inspector(tmp_path / "nccl-inspector-2", first=1)
-    gathered = read_run(tmp_path)
-    loss = gathered.data.series[SeriesKey("lm loss")]
-    assert gathered.attempts == 2
+    run = read_run(tmp_path)
+    loss = run.data.series[SeriesKey("lm loss")]
+    assert run.attempts == 2
     assert loss.step[loss.attempt == 1].tolist() == list(range(801, 1201))
-    assert {finding.kind for finding in find(gathered.data)} <= {Kind.RESUME_ARTIFACT}
+    assert {finding.kind for finding in find(run.data)} <= {Kind.RESUME_ARTIFACT}
 
 
-def test_lines_of_nccl_among_those_of_training_are_read_from_the_same_text(tmp_path: Path) -> None:
-    talk = (DATA / "collectives" / "nccl-debug.log").read_text() * 40
+def test_nccl_lines_among_training_lines_are_read(tmp_path: Path) -> None:
+    nccl_lines = (DATA / "collectives" / "nccl-debug.log").read_text() * 40
     end = (DATA / "collectives" / "watchdog.out").read_text()
-    (tmp_path / "slurm-1.out").write_text(talk + megatron(1, 300) + end)
-    (tmp_path / "slurm-2.out").write_text(talk + megatron(201, 500))
-    gathered = read_run(tmp_path)
-    loss = gathered.data.series[SeriesKey("lm loss")]
-    assert gathered.attempts == 2
+    (tmp_path / "slurm-1.out").write_text(nccl_lines + megatron(1, 300) + end)
+    (tmp_path / "slurm-2.out").write_text(nccl_lines + megatron(201, 500))
+    run = read_run(tmp_path)
+    loss = run.data.series[SeriesKey("lm loss")]
+    assert run.attempts == 2
     assert loss.step[loss.attempt == 0].tolist() == list(range(1, 301))
     assert loss.step[loss.attempt == 1].tolist() == list(range(201, 501))
     behind = {"process_group": "0(default_pg)", "rank": "2", "steps": "sequence number"}
     key = SeriesKey("last_enqueued_collective", tuple(sorted(behind.items())))
-    assert gathered.data.series[key].value.tolist() == [811.0]
-    assert any(key.metric == "nccl_op_count" for key in gathered.data.series)
+    assert run.data.series[key].value.tolist() == [811.0]
+    assert any(key.metric == "nccl_op_count" for key in run.data.series)
 
 
-def test_a_text_of_nccl_alone_in_which_training_prints_later_is_read_on(memory: Any, tmp_path: Path) -> None:
-    talk = (DATA / "collectives" / "nccl-debug.log").read_text()
+def test_training_lines_that_follow_nccl_lines_later_are_read(memory: Any, tmp_path: Path) -> None:
+    nccl_lines = (DATA / "collectives" / "nccl-debug.log").read_text()
     log = tmp_path / "run" / "slurm-1.out"
     log.parent.mkdir()
-    log.write_text(talk)
+    log.write_text(nccl_lines)
     follower = Follower([tmp_path], memory, stop=threading.Event())
     follower.catch_up()
     with log.open("a") as file:
         file.write(megatron(1, 30))
     follower.catch_up()
     with log.open("a") as file:
-        file.write(talk + megatron(31, 40))
+        file.write(nccl_lines + megatron(31, 40))
     follower.catch_up()
     result = memory.collect("run")
     assert [step for step, _ in result.values("lm loss")] == list(range(1, 41))
@@ -164,20 +164,18 @@ def test_a_text_of_nccl_alone_in_which_training_prints_later_is_read_on(memory: 
     assert warned == [(1, 1.0), (2, 2.0)]
 
 
-def test_texts_of_nccl_next_to_an_exact_log_are_read_for_what_nccl_states_alone(tmp_path: Path) -> None:
+def test_nccl_log_next_to_an_exact_log_is_read_without_its_training_lines(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text(csv(1, 100))
     (tmp_path / "nccl.log").write_text(
         (DATA / "collectives" / "nccl-debug.log").read_text() + megatron(1, 100)
     )
-    gathered = read_run(tmp_path)
-    assert gathered.attempts == 1
-    assert SeriesKey("lm loss") not in gathered.data.series
-    assert any(key.metric == "nccl_op_count" for key in gathered.data.series)
+    run = read_run(tmp_path)
+    assert run.attempts == 1
+    assert SeriesKey("lm loss") not in run.data.series
+    assert any(key.metric == "nccl_op_count" for key in run.data.series)
 
 
-def test_a_text_gives_way_to_a_log_that_appears_later_and_its_time_outs_are_reported_yet(
-    memory: Any, tmp_path: Path
-) -> None:
+def test_log_that_appears_later_replaces_console_lines_but_not_time_outs(memory: Any, tmp_path: Path) -> None:
     run = tmp_path / "run"
     run.mkdir()
     (run / "slurm-1.out").write_text(megatron(1, 20))
@@ -192,16 +190,16 @@ def test_a_text_gives_way_to_a_log_that_appears_later_and_its_time_outs_are_repo
     assert result.values("nccl_timeouts", rank="0", collective="ALLREDUCE", steps="sequence number")
 
 
-def test_the_folder_of_a_profile_belongs_to_the_run_above_it(tmp_path: Path) -> None:
+def test_folder_of_a_profile_belongs_to_the_run_above_it(tmp_path: Path) -> None:
     log, profile = tmp_path / "exp" / "log.csv", tmp_path / "exp" / "nccl-inspector-7" / "n-pid1.log"
     for root in (tmp_path, tmp_path / "exp"):
-        places = assign_tree(root, [log, profile])
-        assert places[log].run == places[profile].run == "exp"
-        assert places[profile].labels == ()
-        assert places[log].writer != places[profile].writer
+        assignments = assign_tree(root, [log, profile])
+        assert assignments[log].run == assignments[profile].run == "exp"
+        assert assignments[profile].labels == ()
+        assert assignments[log].writer != assignments[profile].writer
 
 
-def test_a_rank_that_arrives_late_waits_least_and_is_named(tmp_path: Path) -> None:
+def test_late_rank_is_reported(tmp_path: Path) -> None:
     own = np.zeros((400, RANKS))
     own[150:, 5] += 3000.0
     inspector(tmp_path, own=own)
@@ -216,7 +214,7 @@ def test_a_rank_that_arrives_late_waits_least_and_is_named(tmp_path: Path) -> No
     assert "since sequence number" in found[0].summary
 
 
-def test_a_slow_fabric_is_reported_for_each_kind_of_collective(tmp_path: Path) -> None:
+def test_slow_network_is_reported_for_each_collective(tmp_path: Path) -> None:
     slow = np.ones(400)
     slow[200:] = 2.0
     inspector(tmp_path, all_ranks=slow)
@@ -226,18 +224,18 @@ def test_a_slow_fabric_is_reported_for_each_kind_of_collective(tmp_path: Path) -
     assert len({finding.labels for finding in found}) == len(found)
 
 
-def test_ends_of_files_that_are_not_at_the_same_call_are_no_desync(tmp_path: Path) -> None:
+def test_files_that_end_at_different_calls_are_no_desync(tmp_path: Path) -> None:
     lines = (DATA / "collectives" / "nccl-debug.log").read_text().splitlines(keepends=True)
     for rank in range(4):
         own = [line for line in lines if line.startswith(f"n{1 + rank // 2}:10{rank + 1}:")]
         own = [line for line in own if "Broadcast" not in line]
         (tmp_path / f"nccl.n.{rank}.log").write_text("".join(own[: len(own) - rank % 2]))
-    gathered = read_run(tmp_path)
-    assert sum(key.metric == "nccl_op_count" for key in gathered.data.series) == 4
-    assert list(DesyncDetector().detect(gathered.data, DetectorContext())) == []
+    run = read_run(tmp_path)
+    assert sum(key.metric == "nccl_op_count" for key in run.data.series) == 4
+    assert list(DesyncDetector().detect(run.data, DetectorContext())) == []
 
 
-def test_rows_next_to_training_do_not_use_up_the_time_in_which_a_new_writer_is_settled(reading: Any) -> None:
+def test_nccl_rows_do_not_decide_the_attempt_of_a_new_writer(reading: Any) -> None:
     content = ((DATA / "collectives" / "nccl-debug.log").read_text() * 40 + megatron(1, 50)).encode()
     attempts = Attempts()
     for writer in ("slurm-1.out", "slurm-2.out"):

@@ -1,4 +1,4 @@
-"""Settings files next to logs: their content, the run and launch they belong to, and odd files."""
+"""Config files next to logs: their content, the run and launch they belong to, and unusual files."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ TABLE = "step,loss\n0,3.5\n10,3.25\n"
 
 
 def read(name: str, content: str | bytes) -> tuple[dict[str, ConfigValue], list[str]]:
-    """The settings of a file, and what was wrong with it."""
+    """The settings of a file, and the problems reported for it."""
     data = content.encode() if isinstance(content, str) else content
     reader = formats()["settings"].reader(PurePath(name), {})
     config: dict[str, ConfigValue] = {}
-    wrong = []
+    problems = []
     for record in reader.read(io.BytesIO(data)):
         if isinstance(record, Unreadable):
-            wrong.append(record.reason)
+            problems.append(record.reason)
         else:
             assert not record.points
             config |= {key.name: value for key, value in record.config.items()}
-    return config, wrong
+    return config, problems
 
 
 def claimed(name: str, content: str) -> list[str]:
@@ -48,7 +48,7 @@ def stated(path: Path) -> dict[str, dict[int, ConfigValue]]:
     return {key.name: dict(values) for key, values in read_run(path).data.config.items()}
 
 
-def test_what_real_files_state() -> None:
+def test_real_files_are_read() -> None:
     nanotron, _ = read("config.yaml", (DATA / "nanotron" / "config.yaml").read_bytes())
     assert nanotron["model.model_config.num_hidden_layers"] == 2
     assert nanotron["optimizer.optimizer_factory.adam_eps"] == 1e-08
@@ -57,7 +57,7 @@ def test_what_real_files_state() -> None:
     assert (torchtitan["training.seq_len"], torchtitan["optimizer.lr"]) == (2048, 8e-4)
 
 
-@pytest.mark.parametrize(
+@pytest.marker.parametrize(
     ("name", "content", "expected"),
     [
         ("hyperparameters.yaml", "train:\n  learning_rate: 4e-4\n  max_steps:\ndevices: auto\n",
@@ -77,7 +77,7 @@ def test_each_kind_of_document_is_read(name: str, content: str, expected: dict[s
     assert read(name, content) == (expected, [])
 
 
-@pytest.mark.parametrize(
+@pytest.marker.parametrize(
     ("name", "content"),
     [
         ("package.json", '{"name": "x", "lr": 1, "seed": 2}'),
@@ -88,18 +88,18 @@ def test_each_kind_of_document_is_read(name: str, content: str, expected: dict[s
         ("config.json", '[{"lr": 1, "seed": 2}]'),
     ],
 )
-def test_other_files_are_not_taken_for_settings(name: str, content: str) -> None:
+def test_other_files_are_not_config_files(name: str, content: str) -> None:
     assert "settings" not in claimed(name, content)
 
 
 def test_nothing_of_a_document_is_executed(tmp_path: Path) -> None:
-    mark = tmp_path / "mark"
-    config, _ = read("hparams.yaml", f"lr: 1\nbad: !!python/object/apply:pathlib.Path.touch ['{mark}']\n")
+    marker = tmp_path / "marker"
+    config, _ = read("hparams.yaml", f"lr: 1\nbad: !!python/object/apply:pathlib.Path.touch ['{marker}']\n")
     assert config["lr"] == 1
-    assert not mark.exists()
+    assert not marker.exists()
 
 
-def test_documents_that_would_grow_are_refused() -> None:
+def test_documents_that_expand_beyond_bounds_are_rejected() -> None:
     bomb = "a0: &a0 {x: 1}\n" + "".join(f"a{n}: &a{n} {{<<: [*a{n - 1}, *a{n - 1}]}}\n" for n in range(1, 40))
     assert read("hparams.yaml", bomb) == ({}, [EXPECTED])
     lists = "a0: &a0 [1, 1]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 40))
@@ -113,16 +113,16 @@ def test_documents_that_would_grow_are_refused() -> None:
 EXPECTED = "expected at most 50,000 values, 40 levels deep, aliases written out"
 
 
-def test_a_file_that_is_no_settings_by_its_size_is_reported() -> None:
-    config, wrong = read("config.json", json.dumps({"lr": 1, "text": "x" * 2**20}))
+def test_too_large_config_file_is_reported() -> None:
+    config, problems = read("config.json", json.dumps({"lr": 1, "text": "x" * 2**20}))
     assert config == {}
-    assert wrong == ["expected settings of at most 1,048,576 bytes"]
-    config, wrong = read("config.json", json.dumps({f"n{number}": number for number in range(3000)}))
+    assert problems == ["expected settings of at most 1,048,576 bytes"]
+    config, problems = read("config.json", json.dumps({f"n{number}": number for number in range(3000)}))
     assert len(config) == 2000
-    assert wrong == ["expected at most 2,000 settings, found 3,000"]
+    assert problems == ["expected at most 2,000 settings, found 3,000"]
 
 
-def test_secrets_and_people_are_not_retained() -> None:
+def test_private_settings_are_left_out() -> None:
     content = {"lr": 1, "wandb": {"api_key": "k" * 40, "entity": "x"}, "hub_token": "hf_" + "a" * 34}
     content |= {"user": "alice", "mail": "alice@example.org", "hostname": "n7", "data": ["s3://a:b@c/d"]}
     assert read("config.json", json.dumps(content))[0] == {"lr": 1, "wandb.entity": "x"}
@@ -133,12 +133,12 @@ def test_any_bytes_are_read_without_raising(content: bytes, name: str) -> None:
     read(name, content + b"\n")
 
 
-def test_a_half_written_file_is_waited_for() -> None:
+def test_incomplete_file_is_not_read_yet() -> None:
     assert read("config.json", '{"lr": 1, "seed"') == ({}, [])
     assert read("hparams.yaml", "lr: 1\nmodel:\n  d") == ({"lr": 1}, [])
 
 
-def test_settings_next_to_logs_are_of_their_run(tmp_path: Path) -> None:
+def test_config_file_next_to_logs_belongs_to_their_run(tmp_path: Path) -> None:
     run = tmp_path / "run"
     (run / "logs").mkdir(parents=True)
     (run / "logs" / "metrics.csv").write_text(TABLE)
@@ -159,7 +159,7 @@ def test_settings_next_to_logs_are_of_their_run(tmp_path: Path) -> None:
     assert found.attempts == 1
 
 
-def test_a_folder_with_settings_alone_is_no_run(tmp_path: Path, memory: Any) -> None:
+def test_folder_with_only_config_files_is_no_run(tmp_path: Path, memory: Any) -> None:
     (tmp_path / "model").mkdir()
     shutil.copy(DATA / "hf" / "config.json", tmp_path / "model")
     Follower([tmp_path], memory).catch_up()
@@ -168,7 +168,7 @@ def test_a_folder_with_settings_alone_is_no_run(tmp_path: Path, memory: Any) -> 
     assert read_run(tmp_path / "model" / "config.json").files == {}
 
 
-def test_settings_above_several_runs_are_of_none_of_them(tmp_path: Path, memory: Any) -> None:
+def test_config_file_above_several_runs_belongs_to_none(tmp_path: Path, memory: Any) -> None:
     (tmp_path / "config.yaml").write_text("lr: 1\nseed: 2\n")
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
@@ -187,7 +187,7 @@ def test_each_launch_has_the_settings_of_its_folder(tmp_path: Path) -> None:
     assert stated(tmp_path) == {"lr": {0: 0, 1: 1, 2: 2}}
 
 
-def test_doctor_shows_what_settings_are_read_and_which_are_not(tmp_path: Path) -> None:
+def test_doctor_reports_which_config_files_are_read(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "metrics.csv").write_text(TABLE)
     shutil.copy(DATA / "lightning" / "hparams.yaml", tmp_path / "run")
@@ -198,13 +198,13 @@ def test_doctor_shows_what_settings_are_read_and_which_are_not(tmp_path: Path) -
     assert any("model/config.json (1): settings: read next to the logs of one run" in line for line in result)
 
 
-def test_a_file_written_again_prints_of_the_next_launch(tmp_path: Path, memory: Any) -> None:
+def test_rewritten_config_file_belongs_to_the_next_launch(tmp_path: Path, memory: Any) -> None:
     (tmp_path / "run").mkdir()
     table, settings = tmp_path / "run" / "metrics.csv", tmp_path / "run" / "config.yaml"
     attempts = Attempts()
     follower = Follower([tmp_path], memory)
 
-    def looked() -> dict[ConfigKey, dict[int, ConfigValue]]:
+    def config_after_scan() -> dict[ConfigKey, dict[int, ConfigValue]]:
         follower.catch_up()
         for delivery in memory.deliveries:
             attempts.split(delivery.writer, delivery.batch)
@@ -214,17 +214,17 @@ def test_a_file_written_again_prints_of_the_next_launch(tmp_path: Path, memory: 
 
     table.write_text(TABLE)
     settings.write_text("lr: 1\nseed: 7\n")
-    assert looked() == {"lr": {0: 1}, "seed": {0: 7}}
+    assert config_after_scan() == {"lr": {0: 1}, "seed": {0: 7}}
     settings.write_text("lr: 1\nseed: 7\n")
-    assert looked() == {"lr": {0: 1}, "seed": {0: 7}}
+    assert config_after_scan() == {"lr": {0: 1}, "seed": {0: 7}}
     for lr in (2, 3):  # for a launch that has not begun: nothing of it is shown yet
         settings.write_text(f"lr: {lr}\nseed: 7\n")
-        assert looked() == {"lr": {0: 1}, "seed": {0: 7}}
+        assert config_after_scan() == {"lr": {0: 1}, "seed": {0: 7}}
     table.write_text(TABLE + "0,3.5\n10,3.25\n")
-    assert looked() == {"lr": {0: 1, 1: 3}, "seed": {0: 7, 1: 7}}
+    assert config_after_scan() == {"lr": {0: 1, 1: 3}, "seed": {0: 7, 1: 7}}
     table.write_text(TABLE + "0,3.5\n10,3.25\n0,3\n")
     settings.write_text("lr: 4\nseed: 7\n")
-    assert looked()["lr"] == {0: 1, 1: 3, 2: 4}
+    assert config_after_scan()["lr"] == {0: 1, 1: 3, 2: 4}
 
 
 def by_name(attempts: Attempts) -> Any:
@@ -232,7 +232,7 @@ def by_name(attempts: Attempts) -> Any:
     return {key.name: dict(values) for key, values in found.items()}
 
 
-def test_words_without_rows_do_not_begin_a_launch() -> None:
+def test_settings_without_rows_do_not_start_a_launch() -> None:
     attempts = Attempts()
     batch = Batch(steps=[], times=[], columns=(), restarts=True, config={ConfigKey("lr"): 1})  # type: ignore[arg-type]
     assert attempts.split("config.yaml", batch) == []

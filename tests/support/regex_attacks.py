@@ -1,0 +1,156 @@
+"""Worst-case texts for regular expressions, derived from their own syntax, and the patterns of a package."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import re
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import fields, is_dataclass
+from re import _compiler as compiler  # type: ignore[attr-defined]
+from re import _constants as kinds  # type: ignore[attr-defined]
+from re import _parser as parser  # type: ignore[attr-defined]
+from types import ModuleType
+from typing import Any, NamedTuple
+
+SAMPLES = "a1 \t.=-_/,:|[](){}\"'#*+%Z\n"
+"""Characters that are tried as repeated ones where a class accepts them."""
+_UNBOUNDED = 100
+"""A quantifier that allows this many repetitions counts as unbounded."""
+_MAX_EXAMPLE_REPEATS = 30
+_UNANCHORED = {"search", "finditer", "findall", "sub", "split"}
+
+
+class Attack(NamedTuple):
+    """A text `prefix + pump * n + suffix`."""
+
+    prefix: str
+    pump: str
+    suffix: str
+
+    def text(self, size: int) -> str:
+        """The text, of about `size` characters."""
+        return self.prefix + self.pump * (size // len(self.pump)) + self.suffix
+
+
+class UsedPattern(NamedTuple):
+    """A compiled pattern, where it is defined, and how it is applied: search, match or fullmatch."""
+
+    location: str
+    pattern: re.Pattern[Any]
+    method: str
+
+    def seconds(self, text: str) -> float:
+        """Processor time that applying the pattern to a text takes."""
+        subject: Any = text.encode("latin-1", "replace") if isinstance(self.pattern.pattern, bytes) else text
+        began = time.process_time()
+        if self.method == "search":
+            for _ in self.pattern.finditer(subject):
+                pass
+        else:
+            getattr(self.pattern, self.method)(subject)
+        return time.process_time() - began
+
+
+def attacks(pattern: re.Pattern[Any]) -> list[Attack]:
+    """Texts for which a backtracking search may take more than linear time.
+
+    For each quantifier: what comes before it, then many repetitions of what it accepts, then a mismatch; and
+    many repetitions of what comes before it, where each one begins a search of its own.
+    """
+    source = pattern.pattern
+    text = source.decode("latin-1") if isinstance(source, bytes) else source
+    return sorted(set(_attacks(list(parser.parse(text, pattern.flags & ~re.DEBUG)), "")))
+
+
+def _attacks(tokens: list[Any], prefix: str) -> Iterator[Attack]:
+    for position, (kind, value) in enumerate(tokens):
+        if kind in (kinds.MAX_REPEAT, kinds.MIN_REPEAT, kinds.POSSESSIVE_REPEAT):
+            _, most, repeated = value
+            inner = list(repeated)
+            if most >= _UNBOUNDED:
+                example = _example(inner)
+                pumps = {example, *(char for char in SAMPLES if _accepts(inner, char))} - {""}
+                yield from (Attack(prefix, pump, end) for pump in pumps for end in ("", "\x00", "\n"))
+                if prefix:
+                    yield Attack("", prefix, "\x00")
+                    yield Attack("", prefix + example, "\x00")
+            yield from _attacks(inner, prefix)
+        elif kind is kinds.BRANCH:
+            for branch in value[1]:
+                yield from _attacks(list(branch), prefix)
+        elif kind in (kinds.SUBPATTERN, kinds.ATOMIC_GROUP):
+            yield from _attacks(list(value[3] if kind is kinds.SUBPATTERN else value), prefix)
+        prefix += _example(tokens[position : position + 1])
+
+
+def _example(tokens: Iterable[Any]) -> str:
+    """A short text that some tokens match, as far as that is simple."""
+    text = ""
+    for kind, value in tokens:
+        if kind is kinds.LITERAL:
+            text += chr(value)
+        elif kind in (kinds.NOT_LITERAL, kinds.ANY, kinds.IN):
+            text += next((char for char in SAMPLES if _accepts([(kind, value)], char)), _first(value))
+        elif kind in (kinds.MAX_REPEAT, kinds.MIN_REPEAT, kinds.POSSESSIVE_REPEAT):
+            text += _example(value[2]) * min(max(value[0], 1), _MAX_EXAMPLE_REPEATS)
+        elif kind is kinds.BRANCH:
+            text += _example(value[1][0])
+        elif kind in (kinds.SUBPATTERN, kinds.ATOMIC_GROUP):
+            text += _example(value[3] if kind is kinds.SUBPATTERN else value)
+    return text
+
+
+def _first(members: Any) -> str:
+    """The first character of a class, "" if it has none of its own."""
+    for kind, value in members if isinstance(members, list) else ():
+        if kind in (kinds.LITERAL, kinds.RANGE):
+            return chr(value if kind is kinds.LITERAL else value[0])
+    return ""
+
+
+def _accepts(tokens: list[Any], char: str) -> bool:
+    """Whether a single character matches some tokens."""
+    state = parser.State()
+    try:
+        compiled = compiler.compile(parser.SubPattern(state, tokens))
+    except (re.error, IndexError, AssertionError, TypeError, OverflowError):  # e.g. a reference to a group
+        return False
+    return compiled.fullmatch(char) is not None
+
+
+def patterns_of(package: ModuleType) -> list[UsedPattern]:
+    """Every compiled pattern that the modules of a package have at their top level."""
+    patterns: dict[tuple[Any, int], UsedPattern] = {}
+    for info in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        module = importlib.import_module(info.name)
+        source = inspect.getsource(module)
+        for name, value in vars(module).items():
+            methods = set(re.findall(rf"\b{re.escape(name)}\.(\w+)\b", source))
+            is_named = isinstance(value, re.Pattern) and bool(methods)
+            is_anchored = is_named and not methods & _UNANCHORED
+            method = ("match" if "match" in methods else "fullmatch") if is_anchored else "search"
+            for pattern in _patterns(value, set()):
+                key = pattern.pattern, pattern.flags
+                if key not in patterns or is_named:
+                    patterns[key] = UsedPattern(f"{info.name}.{name}", pattern, method)
+    return list(patterns.values())
+
+
+def _patterns(value: Any, seen: set[int]) -> Iterator[re.Pattern[Any]]:
+    if isinstance(value, re.Pattern):
+        yield value
+    elif id(value) not in seen:
+        seen.add(id(value))
+        if isinstance(value, dict):
+            members: Iterable[Any] = (*value.keys(), *value.values())
+        elif isinstance(value, tuple | list | set | frozenset):
+            members = value
+        elif is_dataclass(value) and not isinstance(value, type):
+            members = [getattr(value, field.name) for field in fields(value)]
+        else:
+            members = ()
+        for member in members:
+            yield from _patterns(member, seen)
