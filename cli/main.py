@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import signal
 import sys
@@ -11,6 +12,7 @@ from importlib import import_module
 from importlib.util import find_spec
 
 import holter
+from holter.terminal_text import TerminalFormatter
 
 COMMANDS = {
     "watch": "follow log files and folders live, with the dashboard",
@@ -43,6 +45,8 @@ def main(argv: Sequence[str] | None = None) -> int:
                 return 2
             import_module(f"holter.cli.commands.{name}").add_arguments(command)
     namespace = parser.parse_args(arguments)
+    if logging.lastResort is not None:  # it writes the warnings of commands that configure no logging
+        logging.lastResort.setFormatter(TerminalFormatter())
     try:
         code: int = import_module(f"holter.cli.commands.{namespace.command}").run(namespace)
         sys.stdout.flush()

@@ -19,6 +19,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from holter.server.app import app_from_context
 from holter.server.context import ServerContext
+from holter.terminal_text import TerminalFormatter
 
 
 class BoundedPipelineProtocol(HttpToolsProtocol):
@@ -127,10 +128,9 @@ def tune_interpreter() -> None:
 
 def configure_logging(*, verbose: bool = False) -> None:
     """Log warnings and errors to standard error; `verbose`: informational messages, too."""
-    logging.basicConfig(
-        level=logging.INFO if verbose else logging.WARNING,
-        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
-    )
+    handler = logging.StreamHandler()
+    handler.setFormatter(TerminalFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[handler])
 
 
 def _ignore_signal(_number: int, _frame: FrameType | None) -> None:

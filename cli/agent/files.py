@@ -21,6 +21,7 @@ from holter.ingest.format import Format
 from holter.ingest.tailing.follower import Follower, SinkError
 from holter.ingest.telemetry.scrape import ACTIVE_SECONDS, Scraper
 from holter.settings import ScrapeSettings
+from holter.terminal_text import printable
 from holter.types import Delivery
 
 SERVER_AWAY_CONSEQUENCE = "reading pauses; the files keep what is written meanwhile"
@@ -68,7 +69,8 @@ def run(
     with contextlib.suppress(StoppedError):  # reported already; the delivery is stored for the next start
         sink.finish_pending()
         follower.catch_up()
-        print_line("\n".join(f"  {line}" for line in follower.summary()))
+        for line in follower.summary():
+            print_line(f"  {line}")
         with scraping(scrape, shared):
             follower.run()
     heartbeat.close()
@@ -161,5 +163,5 @@ def measure_health(follower: Follower, sink: HttpSink) -> AgentHealth:
 
 def print_line(text: str) -> None:
     """Print to standard output at once."""
-    sys.stdout.write(text + "\n")
+    sys.stdout.write(printable(text) + "\n")
     sys.stdout.flush()

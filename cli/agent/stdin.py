@@ -25,6 +25,7 @@ from holter.client.values import clean_name
 from holter.custom_format import CustomFormat
 from holter.ingest.console.prefixes import strip_prefixes
 from holter.plurals import counted, verb
+from holter.terminal_text import printable
 
 UPLOADER_CLOSE_SECONDS = 5.0  # after the wait for the server is over
 
@@ -142,5 +143,5 @@ def _candidate_names(identity: ProcessIdentity, environ: Mapping[str, str], firs
 
 def print_line(text: str) -> None:
     """Print to standard error, because standard output may be the job's (--tee)."""
-    sys.stderr.write(f"Holter: {text}\n")
+    sys.stderr.write(printable(f"Holter: {text}") + "\n")
     sys.stderr.flush()

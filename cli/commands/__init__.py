@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 
+from holter.terminal_text import printable_lines
+
 
 def fail(reason: str, code: int = 1) -> int:
     """Print the reason for a failure to standard error; returns the exit code."""
-    print(f"holter: {reason}", file=sys.stderr)
+    print(printable_lines(f"holter: {reason}"), file=sys.stderr)
     return code

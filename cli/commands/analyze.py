@@ -25,6 +25,7 @@ from holter.ingest.offline.tracker_runs import read_tracker_runs
 from holter.ingest.trackers import find_collection
 from holter.ingest.trackers.base import CollectionError
 from holter.settings import SettingsError, load
+from holter.terminal_text import printable
 from holter.tuning import Tuning
 from holter.types import Finding, SeriesKey
 
@@ -71,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         settings = load(file=arguments.settings)
     except SettingsError as error:
-        print(f"holter analyze: {error}", file=sys.stderr)
+        print(printable(f"holter analyze: {error}"), file=sys.stderr)
         return EXIT_USAGE
     tuning = settings.project(arguments.project).detection.tuning()
     known, peaks, reports = formats(settings.formats), Peaks.from_settings(settings.peaks), []
@@ -102,8 +103,10 @@ def _reports(
         if len(offline.runs) > 1:
             names = ", ".join([*offline.runs[:3], *(["..."] if len(offline.runs) > 3 else [])])
             print(
-                f"{path}: the logs of {len(offline.runs)} folders ({names}) are analysed as one run; "
-                "if they are several runs, give each as a separate PATH",
+                printable(
+                    f"{path}: the logs of {len(offline.runs)} folders ({names}) are analysed as one run; "
+                )
+                + "if they are several runs, give each as a separate PATH",
                 file=sys.stderr,
             )
         data = with_roles(offline.data, tuning)
@@ -134,7 +137,7 @@ def _read_runs(
             for name, offline in read_tracker_runs(path, collection, until_step=until_step):
                 yield path, name, offline
         except (CollectionError, OSError) as error:
-            print(f"holter analyze: {error}", file=sys.stderr)
+            print(printable(f"holter analyze: {error}"), file=sys.stderr)
 
 
 def _is_selected(finding: Finding, patterns: Sequence[str] | None) -> bool:
@@ -148,11 +151,16 @@ def _is_selected(finding: Finding, patterns: Sequence[str] | None) -> bool:
 def _print_problems(report: Report) -> None:
     if not (report.points or report.unreadable or report.data.config):
         print(
-            f"{report.path}: no logs of a known format (holter doctor {shlex.quote(report.path)} explains)",
+            printable(
+                f"{report.path}: no logs of a known format "
+                f"(holter doctor {shlex.quote(report.path)} explains)"
+            ),
             file=sys.stderr,
         )
     for unreadable in report.unreadable[:_MAX_UNREADABLE_SHOWN]:
-        print(f"{unreadable.source}: {unreadable.location}: {unreadable.reason}", file=sys.stderr)
+        text = f"{unreadable.source}: {unreadable.location}: {unreadable.reason}"
+        print(printable(text), file=sys.stderr)
     hidden = len(report.unreadable) - _MAX_UNREADABLE_SHOWN
     if hidden > 0:
-        print(f"{report.path}: {hidden} more unreadable locations; --format json lists all", file=sys.stderr)
+        text = f"{report.path}: {hidden} more unreadable locations; --format json lists all"
+        print(printable(text), file=sys.stderr)

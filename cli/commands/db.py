@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy import Engine, make_url
+from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from holter.cli.commands import fail
 from holter.cli.report.progress import progress
 from holter.plurals import counted
 from holter.server.context import create_data_dir
-from holter.server.database import connect, is_missing
+from holter.server.database import connect, is_missing, without_password
 from holter.server.maintenance.backup import BackupError, back_up, restore
 from holter.server.maintenance.copy_database import CopyError, copy_database
 from holter.server.maintenance.deletion import delete_run, purge
@@ -26,6 +26,7 @@ from holter.server.maintenance.vacuum import vacuum
 from holter.server.migrate import MigrationError, upgrade
 from holter.server.store import Store, StoreLockedError
 from holter.settings import Settings, SettingsError, load
+from holter.terminal_text import printable
 
 Action = Callable[[argparse.Namespace, Engine, Settings], int]
 
@@ -33,7 +34,10 @@ Action = Callable[[argparse.Namespace, Engine, Settings], int]
 def add_database_flags(parser: argparse.ArgumentParser) -> None:
     """The flags that select the database."""
     parser.add_argument("--data-dir", type=Path, help="folder of the database file")
-    parser.add_argument("--database-url", help="e.g. postgresql+psycopg://user:password@host/database")
+    parser.add_argument(
+        "--database-url",
+        help="e.g. postgresql+psycopg://user@host/database; with a password: use HOLTER_DATABASE_URL",
+    )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -75,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _upgrade(_: argparse.Namespace, __: Engine, settings: Settings) -> int:
-    print(f"{_without_password(settings.database)} is up to date")
+    print(f"{without_password(settings.database)} is up to date")
     return 0
 
 
@@ -99,19 +103,19 @@ def _copy(arguments: argparse.Namespace, engine: Engine, settings: Settings) -> 
     except (SettingsError, ValueError) as error:
         return fail(f"--to: {str(error).rpartition('database_url: ')[2]}")
     if target.url == engine.url:
-        return fail(f"{_without_password(arguments.to)} is the database that is copied from")
+        return fail(f"{without_password(arguments.to)} is the database that is copied from")
     try:
         with progress("copying, then reading back", "rows") as on_progress:
             counts = copy_database(engine, target, on_progress=on_progress)
     except SQLAlchemyError as error:
-        return fail(f"{_without_password(arguments.to)} cannot be used: {_first_line(error)}")
+        return fail(f"{without_password(arguments.to)} cannot be used: {_first_line(error)}")
     finally:
         target.dispose()
     for table, rows in counts.items():
         print(f"{table:<16}{rows:>12}")
     total = sum(counts.values())
-    print(f"{total} rows copied to {_without_password(arguments.to)}; every row, checksum and count verified")
-    source = _without_password(settings.database)
+    print(f"{total} rows copied to {without_password(arguments.to)}; every row, checksum and count verified")
+    source = without_password(settings.database)
     print(f"{source} is unchanged: set database_url to the new address, then remove it")
     return 0
 
@@ -120,7 +124,7 @@ def _check(_: argparse.Namespace, engine: Engine, __: Settings) -> int:
     with progress("checking"):
         problems = Store(engine).check()
     for problem in problems:
-        print(problem)
+        print(printable(problem))
     print(counted(len(problems), "problem") if problems else "every checksum and count is correct")
     return 1 if problems else 0
 
@@ -133,9 +137,8 @@ def _thin(arguments: argparse.Namespace, engine: Engine, settings: Settings) -> 
     ):
         any_outcome = True
         would = "" if apply or outcome.problem else "would be: "
-        print(
-            f"{outcome.run.public_id}  {outcome.run.project}/{outcome.run.name}: {would}{outcome.description}"
-        )
+        run = f"{outcome.run.public_id}  {outcome.run.project}/{outcome.run.name}"
+        print(printable(f"{run}: {would}{outcome.description}"))
     if not any_outcome:
         print("nothing to do: no run exceeds the retention settings, or it was downsampled within a day")
     return 0
@@ -145,7 +148,7 @@ def _delete(arguments: argparse.Namespace, engine: Engine, _: Settings) -> int:
     found = find_run(engine, arguments.run)
     delete_run(engine, found.id, time.time())
     purge(engine)
-    print(f"{found} and all its data are deleted")
+    print(printable(f"{found} and all its data are deleted"))
     return 0
 
 
@@ -181,7 +184,7 @@ def on_database(
         if not create and is_missing(settings.database):
             sys.exit(
                 fail(
-                    f"{_without_password(settings.database)} does not exist: set --data-dir or --database-url"
+                    f"{without_password(settings.database)} does not exist: set --data-dir or --database-url"
                 )
             )
         create_data_dir(settings)
@@ -193,9 +196,9 @@ def on_database(
             upgrade(engine)
         yield engine, settings
     except SQLAlchemyError as error:
-        sys.exit(fail(f"{_without_password(settings.database)} cannot be used: {_first_line(error)}"))
+        sys.exit(fail(f"{without_password(settings.database)} cannot be used: {_first_line(error)}"))
     except (MigrationError, StoreLockedError) as error:
-        sys.exit(fail(f"{_without_password(settings.database)}: {error}"))
+        sys.exit(fail(f"{without_password(settings.database)}: {error}"))
     finally:
         engine.dispose()
 
@@ -203,7 +206,3 @@ def on_database(
 def _first_line(error: SQLAlchemyError) -> str:
     """The first line of the database driver's message."""
     return str(getattr(error, "orig", None) or error).strip().splitlines()[0]
-
-
-def _without_password(address: str) -> str:
-    return make_url(address).render_as_string(hide_password=True)

@@ -17,7 +17,7 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from rich.console import Console
 from rich.text import Text
-from sqlalchemy import Engine, inspect, make_url
+from sqlalchemy import Engine, inspect
 from sqlalchemy.exc import SQLAlchemyError
 
 import holter
@@ -34,10 +34,11 @@ from holter.server.agents import AgentRegistry
 from holter.server.analysis import failed_analyses
 from holter.server.auth import missing_credentials
 from holter.server.channels import ChannelError, open_channels
-from holter.server.database import connect, is_missing
+from holter.server.database import connect, is_missing, without_password
 from holter.server.migrate import migrations
 from holter.server.serve import AddressUnavailableError, bind
 from holter.settings import FILE, Settings, SettingsError, load
+from holter.terminal_text import printable, printable_lines
 
 REQUEST_TIMEOUT_SECONDS = 5.0
 MAX_AGENTS_LISTED = 5
@@ -63,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         settings = load(given_flags(arguments))
     except SettingsError as error:
-        print(f"wrong  {error}")
+        print(printable_lines(f"wrong  {error}"))
         return 1
     checks: dict[str, Callable[[], str]] = {
         "settings": _check_settings,
@@ -75,7 +76,9 @@ def run(arguments: argparse.Namespace) -> int:
         "channels": partial(_check_channels, settings),
         "agents": partial(_check_agents, settings),
     }
-    checks |= {f"path {path}": partial(_check_path, path, settings) for path in arguments.paths}
+    checks |= {
+        f"path {printable(str(path))}": partial(_check_path, path, settings) for path in arguments.paths
+    }
     return max([_run_check(name, check) for name, check in checks.items()])
 
 
@@ -95,7 +98,7 @@ def _print_line(word: str, style: str, text: str) -> None:
     Elsewhere lines do not wrap, for grep.
     """
     console = Console(highlight=False)
-    lines = f"{word:7}{text}".split("\n")
+    lines = printable_lines(f"{word:7}{text}").split("\n")
     if console.is_terminal:
         lines = [_wrap(line, console.width, indent_by=7 if line is lines[0] else 2) for line in lines]
     head, *rest = lines
@@ -148,7 +151,7 @@ def _open_database(settings: Settings) -> Iterator[Engine | None]:
 
 def _check_database(settings: Settings) -> str:
     try:
-        shown = make_url(settings.database).render_as_string(hide_password=True)
+        shown = without_password(settings.database)
         with _open_database(settings) as engine:
             return f"{shown}, {'created at first use' if engine is None else _check_tables(engine)}"
     except SQLAlchemyError as error:
@@ -182,8 +185,9 @@ def _check_analysis(settings: Settings) -> str:
     if not reasons:
         return "every run was analysed without errors"
     run, reason = next(iter(reasons.items()))
+    example = printable(f"{run} ({reason})")
     raise CheckFailedError(
-        f"the analysis of {counted(len(reasons), 'run')} failed, for example {run} ({reason}); it is retried "
+        f"the analysis of {counted(len(reasons), 'run')} failed, for example {example}; it is retried "
         "automatically. To check the stored data: holter db check"
     )
 
@@ -244,7 +248,7 @@ def _check_agents(settings: Settings) -> str:
         raise CheckFailedError("agents cannot be read: see the database check") from error
     if problems := [agent["trouble"] for agent in agents if agent["trouble"]]:
         more = f"; and {len(problems) - MAX_AGENTS_LISTED} more" if len(problems) > MAX_AGENTS_LISTED else ""
-        raise CheckFailedError("; ".join(problems[:MAX_AGENTS_LISTED]) + more)
+        raise CheckFailedError(printable("; ".join(problems[:MAX_AGENTS_LISTED])) + more)
     if not agents:
         return "no agent reports to this server (docs/agent.md)"
     reports = verb(len(agents), "reports", "report")
@@ -259,10 +263,10 @@ def _check_path(path: Path, settings: Settings) -> str:
             return _check_collection(path, collection)
         files = explain_files(path, known=formats(settings.formats))
     except CollectionError as error:
-        raise CheckFailedError(str(error)) from error
+        raise CheckFailedError(printable(str(error))) from error
     except OSError as error:
-        raise CheckFailedError(f"{path}: {error.strerror}") from error
-    details = "".join(f"\n       {line}" for line in logs.describe_files(files, path))
+        raise CheckFailedError(printable(f"{path}: {error.strerror}")) from error
+    details = "".join(f"\n       {printable(line)}" for line in logs.describe_files(files, path))
     if not any(file.format for file in files):
         raise CheckFailedError(logs.summarize_files(files) + details)
     return logs.summarize_files(files) + details
@@ -270,7 +274,7 @@ def _check_path(path: Path, settings: Settings) -> str:
 
 def _check_collection(path: Path, collection: Collection) -> str:
     runs = explain_tracker_runs(path, collection)
-    details = "".join(f"\n       {line}" for line in logs.describe_files(runs, path))
+    details = "".join(f"\n       {printable(line)}" for line in logs.describe_files(runs, path))
     readable = sum(run.format is not None for run in runs)
     summary = (
         f"{collection.name}: {readable} of {counted(len(runs), 'run')} can be imported with holter import"

@@ -34,6 +34,7 @@ from holter.server.import_export.trackers import (
     import_collection,
 )
 from holter.server.store import Store, StoreLockedError
+from holter.terminal_text import printable
 
 _MAX_LISTED = 5
 
@@ -142,7 +143,7 @@ def _http_target(address: ServerAddress, on_progress: Callable[..., None]) -> Ht
 
 
 def _log(text: str) -> None:
-    print(f"holter: {text}", file=sys.stderr, flush=True)
+    print(printable(f"holter: {text}"), file=sys.stderr, flush=True)
 
 
 def _import(
@@ -158,7 +159,7 @@ def _import(
     except OSError as error:
         return fail(f"{path}: {error.strerror}")
     content = "was imported before" if result.duplicate else counted(result.points, "point")
-    print(f"{path}: {content}, run {result.run_id}  {result.project}/{result.run}")
+    print(printable(f"{path}: {content}, run {result.run_id}  {result.project}/{result.run}"))
     return 0
 
 
@@ -178,7 +179,7 @@ def _inspect(arguments: argparse.Namespace, path: Path, collection: Collection |
     parts = [counted(content.points, "point"), counted(content.series, "series", "series")]
     parts += [counted(content.attempts, "attempt")] if content.attempts > 1 else []
     parts += [counted(content.incidents, "incident")] if content.incidents else []
-    print(f"{path}: {project}/{name}: {', '.join(parts)} would be imported")
+    print(printable(f"{path}: {project}/{name}: {', '.join(parts)} would be imported"))
     return 0
 
 
@@ -207,23 +208,23 @@ def _import_collection(
     text += "would be imported" if dry else "imported"
     text += f", {counted(known, 'point')} imported before" if known else ""
     skipped = len(results) - len(imported)
-    print(text + (f"; {counted(skipped, 'run')} skipped" if skipped else ""))
+    print(printable(text + (f"; {counted(skipped, 'run')} skipped" if skipped else "")))
     return 0 if imported else 1
 
 
 def _print_result(result: TrackerImportResult, *, dry: bool) -> None:
     name = f"{result.project}/{result.run}"
     if result.reason:
-        print(f"  skipped: {name}: {result.reason}")
+        print(printable(f"  skipped: {name}: {result.reason}"))
         return
     new = counted(result.points, "point") if result.points or not result.known else "nothing new"
     attempts = f", {result.attempts} attempts" if result.attempts > 1 else ""
     run_id = "" if dry else f"run {result.run_id}  "
-    print(f"  {run_id}{name}: {new}, {result.series} series{attempts}")
+    print(printable(f"  {run_id}{name}: {new}, {result.series} series{attempts}"))
     for unreadable in result.left_out[:_MAX_LISTED]:
-        print(f"    {unreadable.location}: {unreadable.reason}")
+        print(printable(f"    {unreadable.location}: {unreadable.reason}"))
     if len(result.left_out) > _MAX_LISTED:
         print(f"    {len(result.left_out) - _MAX_LISTED} more locations like these")
     if result.private:
-        names = ", ".join(list(Counter(result.private))[:_MAX_LISTED])
+        names = printable(", ".join(list(Counter(result.private))[:_MAX_LISTED]))
         print(f"    not imported, as they may name people, machines or secrets: {names} (--keep-private)")

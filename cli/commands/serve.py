@@ -33,7 +33,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--data-dir", type=Path, help="folder of the database file (default: see holter doctor)"
     )
-    parser.add_argument("--database-url", help="e.g. postgresql+psycopg://user:password@host/database")
+    parser.add_argument(
+        "--database-url",
+        help="e.g. postgresql+psycopg://user@host/database; with a password: use HOLTER_DATABASE_URL",
+    )
     parser.add_argument("--public-url", help="address that users open, if the server is behind a proxy")
     parser.add_argument(
         "--scrape",

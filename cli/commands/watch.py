@@ -18,6 +18,7 @@ from holter.ingest.tailing.follower import Follower
 from holter.server.alerting.incident import Incident
 from holter.server.context import ServerContext
 from holter.server.store import Store
+from holter.terminal_text import printable
 from holter.types import Cursor, Severity, Unreadable
 
 EXIT_NOTHING_TO_FOLLOW = 3
@@ -54,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
         context.incidents.on_change(incident_printer(context.settings.address))
         print(serve.greeting(context.settings))
         for path in arguments.paths:
-            print(f"  following {path}", flush=True)
+            print(printable(f"  following {path}"), flush=True)
         context.attach(following(context, roots, project=arguments.project, poll=arguments.poll))
 
     return serve.serve(arguments, before)
@@ -79,7 +80,7 @@ def following(
     def follow() -> None:
         try:
             follower.catch_up()
-            print("\n".join(f"  {line}" for line in follower.summary()), flush=True)
+            print("\n".join(f"  {printable(line)}" for line in follower.summary()), flush=True)
             follower.run()
         except Exception:
             _logger.exception("following has stopped; the server continues with the data that it has")
@@ -109,7 +110,8 @@ class PrintingSink:
         if self._counts[source] <= MAX_UNREADABLE_PRINTED:
             last = self._counts[source] == MAX_UNREADABLE_PRINTED
             more = "; further ones are stored, not printed" if last else ""
-            print(f"holter: {source}, {unreadable.location}: {unreadable.reason}{more}", file=sys.stderr)
+            text = f"holter: {source}, {unreadable.location}: {unreadable.reason}{more}"
+            print(printable(text), file=sys.stderr)
 
 
 def incident_printer(address: str) -> Callable[[Incident], None]:
@@ -128,7 +130,7 @@ def incident_printer(address: str) -> Callable[[Incident], None]:
         clock = time.strftime("%H:%M:%S", time.localtime(change.at))
         position = f"{incident.run.name}, step {finding.start_step}: " if incident.run else ""
         label = "recovered" if change.type == "recovered" else finding.severity.value
-        print(f"{clock}  {label:9} {finding.kind.value:20} {position}{finding.summary}")
+        print(printable(f"{clock}  {label:9} {finding.kind.value:20} {position}{finding.summary}"))
         print(f"{'':20}{address}/incidents/{incident.id}", flush=True)
 
     return print_change

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from holter.terminal_text import printable
+
 
 @contextmanager
 def progress(what: str, unit: str = "") -> Iterator[Callable[..., None]]:
@@ -17,8 +19,10 @@ def progress(what: str, unit: str = "") -> Iterator[Callable[..., None]]:
     Yields a function to be called with the amount done so far, and a new description where `what` changes.
     """
     done = [TextColumn("{task.completed:,.0f} " + unit)] if unit else []
-    columns = (TextColumn("{task.description}"), BarColumn(), *done, TimeElapsedColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), *done, TimeElapsedColumn())
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty()) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, description=what: bar.update(task, completed=done, description=description)
+        task = bar.add_task(printable(what), total=None)
+        yield lambda done, description=what: bar.update(
+            task, completed=done, description=printable(description)
+        )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from collections import deque
 
+from holter.terminal_text import printable
+
 LOGGER = logging.getLogger("holter")
 
 
@@ -33,4 +35,4 @@ class Notices:
     def flush(self) -> None:
         """Write pending notices to the log."""
         while self._pending:
-            LOGGER.warning("holter: %s", self._pending.popleft())
+            LOGGER.warning("holter: %s", printable(self._pending.popleft()))

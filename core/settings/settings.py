@@ -80,7 +80,7 @@ class Settings(BaseSettings):
     )
 
     data_dir: Path = Field(default_factory=default_data_dir)
-    database_url: str = ""
+    database_url: str = Field(default="", repr=False)  # it may contain a password
     host: str = "127.0.0.1"
     port: int = Field(default=8765, ge=0, le=65535)
     public_url: str = ""

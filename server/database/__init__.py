@@ -1,6 +1,6 @@
 """Database access: engines, transactions, and classification of database errors."""
 
-from holter.server.database.engine import PIPELINED, connect, is_missing, reading, writing
+from holter.server.database.engine import PIPELINED, connect, is_missing, reading, without_password, writing
 from holter.server.database.errors import is_conflict, is_damage, unavailable_reason
 from holter.server.database.sqlite import WAL_BYTES
 
@@ -13,5 +13,6 @@ __all__ = [
     "is_missing",
     "reading",
     "unavailable_reason",
+    "without_password",
     "writing",
 ]

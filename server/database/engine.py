@@ -41,12 +41,23 @@ def is_missing(url: str) -> bool:
     return address.get_backend_name() == "sqlite" and not Path(address.database or "").exists()
 
 
+def without_password(url: str | URL) -> str:
+    """The address of a database for people: without passwords, also among its parameters."""
+    address = make_url(url)
+    secret = [name for name in address.query if "password" in name.lower()]
+    host = address.host and address.host.rpartition("@")[2]
+    return address.difference_update_query(secret).set(host=host).render_as_string(hide_password=True)
+
+
 def connect(url: str | URL) -> Engine:
     """Create an engine for a database address; `postgresql://` means psycopg. Opens no connection yet.
 
-    Raises ValueError for other databases, DatabasePathError for a SQLite file in an unsafe location.
+    Raises ValueError for other databases and ambiguous addresses, DatabasePathError for a SQLite file in an
+    unsafe location.
     """
     address = make_url(url)
+    if "@" in (address.host or ""):  # a part of the password would be resolved as a host name, and logged
+        raise ValueError("database_url: write @ in a user name or password as %40")
     if address.get_backend_name() == "sqlite":
         return sqlite_engine(address, to_json=_to_json)
     if address.drivername not in _POSTGRESQL:
