@@ -20,7 +20,7 @@ def analyzed(form: str, *paths: Path) -> str:
 
 
 @pytest.mark.parametrize("form", ["text", "html"])
-def test_reports_have_bandwidth_cost_and_launch_checks(form: str) -> None:
+def test_reports_have_bandwidth_cost_and_diagnostics(form: str) -> None:
     report = " ".join(analyzed(form, DATA / "nccl_data.json.gz").split())
     assert "Communication" in report
     assert "13 GB/s of 300 (NVLink 3), 4%" in report

@@ -92,7 +92,7 @@ def test_a_diagnostic_of_each_launch_is_printed_once_with_advice(
     assert main(["analyze", str(log), "--format", form]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert printed.count("TCP sockets") == 1
-    assert "Launch checks" in printed
+    assert "Diagnostics" in printed
     assert "attempts 0, 1" in printed
     assert "NCCL_IB_HCA" in printed
 

@@ -36,7 +36,7 @@ def test_the_text_has_a_line_each(logged: Path, capsys: pytest.CaptureFixture[st
     assert "not in the logs: how many layers" in report
     assert "goodput" in report
     assert "100.0% of 78 s" in report
-    assert "no training uses a device like that" in report
+    assert "no training uses a device to that extent" in report
 
 
 def test_a_run_of_seconds_has_no_goodput(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
