@@ -138,8 +138,6 @@ class ConsoleReader:
                 text = line.decode("utf-8", "replace") if kind.with_prefixes else clean.text
                 state = self._state_of((self._main or ()) if kind.job_wide else clean.labels)
                 result = kind.parse(text, state)
-            except OverflowError:  # a number beyond the range of floats: no framework printed that
-                continue
             except Exception as error:
                 self.problems.add_failure(f"byte {begin + start}", "a line as its program prints it", error)
                 continue
@@ -148,7 +146,9 @@ class ConsoleReader:
                     if not kind.yields_settings:
                         raise TypeError(f"{kind} states {item.config}, expected `yields_settings=True`")
                     self._take_settings(item, clean, self._pending if parsed.in_launch else parsed.config)
-                elif item is not None and item.values and abs(item.step) <= LARGEST_STEP:
+                elif item is not None and item.values and abs(item.step) > LARGEST_STEP:
+                    self.problems.add(f"byte {begin + start}", "expected a step, found a larger number")
+                elif item is not None and item.values:
                     # the clock of the line itself states no time zone, the prefix does
                     time = item.time if isnan(clean.time) else clean.time
                     for labels in self._series_labels(item, kind, clean):

@@ -72,8 +72,9 @@ class LineKind:
     """One kind of line.
 
     `pattern` is searched for in large blocks of text, so it begins with a few literal characters, which is
-    what makes the search fast, and takes linear time in any text. `parse` gets the line without colours and prefixes; `with_prefixes`: as it was
-    printed.
+    what makes the search fast, and takes linear time in any text. `parse` gets the line without colours and
+    prefixes; `with_prefixes`: as it was printed. What `parse` raises is reported as that line being
+    unreadable, and reading continues behind it.
 
     `yields_settings`: `parse` may return `LineSettings`. What follows such a line belongs to the launch that
     it announces. The values of such a kind, and those of one with `own_steps`, have steps of their own.
