@@ -47,8 +47,10 @@ def stored(engine: Engine, project: str, run: str) -> dict[SeriesKey, Series]:
 def of_source(path: Path) -> list[dict[SeriesKey, Series]]:
     collection = find_collection(path)
     assert collection is not None
-    found = [build_series(run.read())[0].series() for run in collection.runs(path) if not run.skip_reason]
-    return [series for series in found if series]
+    all_series = [
+        build_series(run.read())[0].series() for run in collection.runs(path) if not run.skip_reason
+    ]
+    return [series for series in all_series if series]
 
 
 def same(some: dict[SeriesKey, Series], others: dict[SeriesKey, Series]) -> bool:
@@ -62,22 +64,24 @@ def same(some: dict[SeriesKey, Series], others: dict[SeriesKey, Series]) -> bool
 
 
 def counts(taken: Sequence[TrackerImportResult]) -> list[tuple[str, int, int]]:
-    return [(one.run, one.points, one.known) for one in taken if not one.reason]
+    return [(result.run, result.points, result.known) for result in taken if not result.reason]
 
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_tracker_import_is_complete_and_idempotent(engine: Engine, tracker_files: Path, name: str) -> None:
     first = bring(engine, tracker_files / name)
-    taken = [one for one in first if not one.reason]
+    taken = [result for result in first if not result.reason]
     expected = of_source(tracker_files / name)
-    assert [one.points for one in taken] == [sum(map(len, series.values())) for series in expected]
-    for one, series in zip(taken, expected, strict=True):
-        assert same(stored(engine, one.project, one.run), series)
-    again = [one for one in bring(engine, tracker_files / name) if not one.reason]
-    assert [(one.run, one.points, one.known) for one in again] == [(one.run, 0, one.points) for one in taken]
-    assert [one.run_id for one in again] == [one.run_id for one in taken]
-    for one, series in zip(taken, expected, strict=True):
-        assert same(stored(engine, one.project, one.run), series)
+    assert [result.points for result in taken] == [sum(map(len, series.values())) for series in expected]
+    for result, series in zip(taken, expected, strict=True):
+        assert same(stored(engine, result.project, result.run), series)
+    again = [result for result in bring(engine, tracker_files / name) if not result.reason]
+    assert [(result.run, result.points, result.known) for result in again] == [
+        (result.run, 0, result.points) for result in taken
+    ]
+    assert [result.run_id for result in again] == [result.run_id for result in taken]
+    for result, series in zip(taken, expected, strict=True):
+        assert same(stored(engine, result.project, result.run), series)
     assert Store(engine).check() == []
 
 
@@ -93,21 +97,25 @@ def test_tracker_import_through_a_server_equals_a_local_one(
         HttpImportTarget(ServerAddress(address)) as sender,
     ):
         taken = [
-            one for one in import_collection(collection, tracker_files / name, sender.run) if not one.reason
+            result
+            for result in import_collection(collection, tracker_files / name, sender.run)
+            if not result.reason
         ]
         again = [
-            one for one in import_collection(collection, tracker_files / name, sender.run) if not one.reason
+            result
+            for result in import_collection(collection, tracker_files / name, sender.run)
+            if not result.reason
         ]
-    for one, series in zip(taken, expected, strict=True):
-        assert same(stored(engine, one.project, one.run), series)
-    assert [(one.run_id, one.points, one.known) for one in again] == [
-        (one.run_id, 0, one.points) for one in taken
+    for result, series in zip(taken, expected, strict=True):
+        assert same(stored(engine, result.project, result.run), series)
+    assert [(result.run_id, result.points, result.known) for result in again] == [
+        (result.run_id, 0, result.points) for result in taken
     ]
     local = connect(f"sqlite:///{tmp_path / 'local.db'}")
     upgrade(local)
-    assert [one for one in bring(local, tracker_files / name) if not one.reason] == taken
-    for one in taken:
-        assert config_of(local, one.run_id) == config_of(engine, one.run_id)
+    assert [result for result in bring(local, tracker_files / name) if not result.reason] == taken
+    for result in taken:
+        assert config_of(local, result.run_id) == config_of(engine, result.run_id)
     local.dispose()
     assert Store(engine).check() == []
 
@@ -149,24 +157,24 @@ def test_unavailable_server_stops_an_import_at_once(holter: Printed, tracker_fil
 
 def test_tracker_runs_of_one_name_keep_distinct_names(sqlite_engine: Engine, tracker_files: Path) -> None:
     first = [
-        one.run
-        for one in bring(sqlite_engine, tracker_files / "mlflow.db")
-        if one.project == "llm pretraining"
+        result.run
+        for result in bring(sqlite_engine, tracker_files / "mlflow.db")
+        if result.project == "llm pretraining"
     ]
     assert first[0] == "baseline"
     assert first[1].startswith("baseline ")
-    assert [one.run for one in bring(sqlite_engine, tracker_files / "mlflow.db")][:2] == first
+    assert [result.run for result in bring(sqlite_engine, tracker_files / "mlflow.db")][:2] == first
 
 
 def test_unrelated_run_of_the_same_name_is_unchanged(sqlite_engine: Engine, tracker_files: Path) -> None:
     with running_store(sqlite_engine) as store:
         store.accept(delivery(np.arange(3), {LOSS: np.arange(3.0)}, batch_id="0", run="base"))
-    names = [one.run for one in bring(sqlite_engine, tracker_files / "trackio") if not one.reason]
+    names = [result.run for result in bring(sqlite_engine, tracker_files / "trackio") if not result.reason]
     assert names[0].startswith("base ")
     assert names[1] == "second"
     assert stored(sqlite_engine, "llm", "base")[LOSS].value.tolist() == [0, 1, 2]
     assert len(stored(sqlite_engine, "llm", names[0])[LOSS]) == 20
-    assert [one.run for one in bring(sqlite_engine, tracker_files / "trackio")] == names
+    assert [result.run for result in bring(sqlite_engine, tracker_files / "trackio")] == names
 
 
 def test_new_points_are_added_and_nothing_else(engine: Engine, tracker_files: Path) -> None:
@@ -194,12 +202,12 @@ def test_new_points_are_added_and_nothing_else(engine: Engine, tracker_files: Pa
 def test_end_times_come_from_the_tracker(sqlite_engine: Engine, tracker_files: Path) -> None:
     bring(sqlite_engine, tracker_files / "mlflow.db")
     with reading(sqlite_engine) as connection:
-        found = {
+        all_series = {
             row.name: row.finished_at
             for row in connection.execute(select(RunRecord.name, RunRecord.finished_at))
         }
-    assert found["baseline"] == 1_700_000_200.0
-    assert found["running"] is None
+    assert all_series["baseline"] == 1_700_000_200.0
+    assert all_series["running"] is None
 
 
 def test_interrupted_import_is_continued(sqlite_engine: Engine, tracker_files: Path) -> None:
@@ -209,9 +217,9 @@ def test_interrupted_import_is_continued(sqlite_engine: Engine, tracker_files: P
         here = LocalImportTarget(ImportContext(engine=sqlite_engine, store=store))
         part = next(iter(import_collection(collection, tracker_files / "mlruns", here.run)))
     complete = bring(sqlite_engine, tracker_files / "mlruns")
-    assert sum(one.points + one.known for one in complete) == 100
-    assert len({one.run_id for one in complete if one.run_id}) == 3
-    assert part.run in {one.run for one in complete}
+    assert sum(result.points + result.known for result in complete) == 100
+    assert len({result.run_id for result in complete if result.run_id}) == 3
+    assert part.run in {result.run for result in complete}
 
 
 def test_downsampled_points_are_not_restored_by_import(sqlite_engine: Engine, tmp_path: Path) -> None:
@@ -263,7 +271,7 @@ def test_dry_run_reports_the_same_and_stores_nothing(holter: Printed, tracker_fi
     ]
     code, printed, _ = holter("import", tracker_files / "mlflow.db", "--data-dir", tracker_files / "there")
     assert len(names) == len(set(names)) == 2  # two runs of one name, distinguished as by the import
-    assert all(one in printed for one in names)
+    assert all(result in printed for result in names)
     assert not (tracker_files / "here").exists()
 
 
@@ -291,7 +299,7 @@ def test_unknown_tracker_path_is_refused(holter: Printed, tmp_path: Path) -> Non
     (tmp_path / "empty").mkdir()
     code, _, complaint = holter("import", tmp_path / "empty")
     assert code == 1
-    assert "no runs of MLflow, trackio or Neptune there" in complaint
+    assert "contains no runs of MLflow, trackio or Neptune" in complaint
     for flag in ("--dry-run", "--project=x"):
         code, _, complaint = holter("import", tmp_path / "absent.db", flag)
         assert (code, "absent.db: no such file or folder" in complaint) == (1, True)
@@ -305,10 +313,10 @@ def test_settings_come_along_with_every_attempt_and_private_ones_do_not(
         RunRecord, RunRecord.id == ConfigRow.run_id
     )
     with reading(engine) as connection:
-        found = {
+        all_series = {
             (row.attempt, row.name): row.value
             for row in connection.execute(query.where(RunRecord.name == "baseline"))
         }
-    assert {found[attempt, "num_layers"] for attempt in (0, 1)} == {"12"}
-    assert found[0, "lr"] == "0.0003"
-    assert not any(name in ("api_key", "mlflow.user", "tag.mail") for _, name in found)
+    assert {all_series[attempt, "num_layers"] for attempt in (0, 1)} == {"12"}
+    assert all_series[0, "lr"] == "0.0003"
+    assert not any(name in ("api_key", "mlflow.user", "tag.mail") for _, name in all_series)

@@ -97,8 +97,8 @@ def test_reading_leaves_everything_as_it_was(tracker_files: Path, name: str) -> 
 
 @pytest.mark.parametrize("name", ["mlflow.db", "mlruns"])
 def test_mlflows_points_are_bit_for_bit_what_was_logged(tracker_files: Path, name: str) -> None:
-    found = series(baseline(tracker_files / name))
-    grad = found[GRAD]
+    result = series(baseline(tracker_files / name))
+    grad = result[GRAD]
     assert np.array_equal(grad.value, [odd(step) for step in range(30)], equal_nan=True)
     assert grad.step.tolist() == list(range(30))
     assert grad.time.tolist() == [START + step for step in range(30)]
@@ -126,7 +126,7 @@ def test_mlflows_measurements_of_the_machine_count_steps_of_their_own(tracker_fi
 
 @pytest.mark.parametrize("name", ["mlflow.db", "mlruns"])
 def test_mlflows_runs_have_experiments_times_and_states(tracker_files: Path, name: str) -> None:
-    found = runs(tracker_files / name)
+    tracker_runs = runs(tracker_files / name)
     run = baseline(tracker_files / name)
     assert (run.project, run.started, run.ended, run.is_finished) == (
         "llm pretraining",
@@ -134,8 +134,12 @@ def test_mlflows_runs_have_experiments_times_and_states(tracker_files: Path, nam
         START + 200,
         True,
     )
-    assert [item.skip_reason for item in found.values() if item.skip_reason] == ["deleted in MLflow"]
-    assert (found["running"].project, found["running"].is_finished, found["running"].ended) == (
+    assert [item.skip_reason for item in tracker_runs.values() if item.skip_reason] == ["deleted in MLflow"]
+    assert (
+        tracker_runs["running"].project,
+        tracker_runs["running"].is_finished,
+        tracker_runs["running"].ended,
+    ) == (
         "Default",
         False,
         None,
@@ -159,11 +163,11 @@ def test_parameters_and_tags_become_config_except_private_ones(tracker_files: Pa
 
 def test_trackios_points_and_config_are_read(tracker_files: Path) -> None:
     base = runs(tracker_files / "trackio")["base"]
-    found = series(base)
-    assert np.array_equal(found[GRAD].value, [odd(step) for step in range(20)], equal_nan=True)
-    assert found[SeriesKey("train/loss")].value.tolist() == [4 / (1 + step) for step in range(20)]
-    assert found[SeriesKey("nested/a")].step.tolist() == list(range(20))
-    assert SeriesKey("text") not in found
+    result = series(base)
+    assert np.array_equal(result[GRAD].value, [odd(step) for step in range(20)], equal_nan=True)
+    assert result[SeriesKey("train/loss")].value.tolist() == [4 / (1 + step) for step in range(20)]
+    assert result[SeriesKey("nested/a")].step.tolist() == list(range(20))
+    assert SeriesKey("text") not in result
     with sqlite3.connect(f"file:{tracker_files / 'trackio/llm.db'}?immutable=1", uri=True) as database:
         (first,) = database.execute("SELECT min(timestamp) FROM metrics WHERE run_name = 'base'").fetchone()
     database.close()
@@ -186,10 +190,10 @@ def test_trackios_measurements_of_the_machine_are_all_there(tracker_files: Path)
 
 
 def test_neptunes_points_are_read_and_a_null_with_a_time_is_nan(tracker_files: Path) -> None:
-    found = series(runs(tracker_files / "neptune")["RUN-1"])
-    assert np.array_equal(found[GRAD].value, [odd(step) for step in range(20)], equal_nan=True)
-    assert found[GRAD].time.tolist() == [START + step for step in range(20)]
-    assert found[SeriesKey("monitoring/cpu", (("steps", "samples"),))].step.tolist() == list(range(20))
+    result = series(runs(tracker_files / "neptune")["RUN-1"])
+    assert np.array_equal(result[GRAD].value, [odd(step) for step in range(20)], equal_nan=True)
+    assert result[GRAD].time.tolist() == [START + step for step in range(20)]
+    assert result[SeriesKey("monitoring/cpu", (("steps", "samples"),))].step.tolist() == list(range(20))
 
 
 def test_neptune_data_other_than_points_is_reported(tracker_files: Path) -> None:
@@ -316,9 +320,9 @@ def test_unexpected_sqlite_types_are_read(tracker_files: Path) -> None:
     assert build_series(run.read())[0].series()
     with closing(sqlite3.connect(tracker_files / "trackio" / "llm.db")) as database, database:
         database.execute("UPDATE metrics SET run_name = X'FF41', metrics = '{'")
-    for one in runs(tracker_files / "trackio").values():
-        assert one.name.endswith("A")
-        assert 1 <= len(one.read().left_out) <= 2
+    for tracker_run in runs(tracker_files / "trackio").values():
+        assert tracker_run.name.endswith("A")
+        assert 1 <= len(tracker_run.read().left_out) <= 2
 
 
 def _read_everything(file: Path) -> None:
@@ -351,10 +355,10 @@ def test_tracker_runs_are_read_and_explained_individually(tracker_files: Path) -
     gathered = dict(read_tracker_runs(tracker_files / "mlflow.db", collection, until_step=5))
     assert gathered["running"].points == 4
     assert gathered["running"].data.config[ConfigKey("mlflow.status")] == {0: "RUNNING"}
-    told = {one.run: one for one in explain_tracker_runs(tracker_files / "mlflow.db", collection)}
-    assert told["Default/deleted one"].why_not == "deleted in MLflow"
-    assert told["Default/running"].points == {SeriesKey("loss"): 4}
-    assert told["Default/running"].last_step == 3
+    reports = {report.run: report for report in explain_tracker_runs(tracker_files / "mlflow.db", collection)}
+    assert reports["Default/deleted one"].why_not == "deleted in MLflow"
+    assert reports["Default/running"].points == {SeriesKey("loss"): 4}
+    assert reports["Default/running"].last_step == 3
 
 
 @pytest.mark.parametrize(
@@ -408,9 +412,9 @@ def test_secret_values_are_withheld_and_versions_are_not() -> None:
 
 
 def test_unstorable_numbers_are_imported_as_text() -> None:
-    found = bounded_config([("inf", math.inf), ("nan", math.nan), ("large", 10**30), ("list", ["a", 1])])
-    assert [found[ConfigKey(name)] for name in ("inf", "nan", "large")] == ["inf", "nan", str(10**30)]
-    assert found[ConfigKey("list")] == '["a", 1]'
+    result = bounded_config([("inf", math.inf), ("nan", math.nan), ("large", 10**30), ("list", ["a", 1])])
+    assert [result[ConfigKey(name)] for name in ("inf", "nan", "large")] == ["inf", "nan", str(10**30)]
+    assert result[ConfigKey("list")] == '["a", 1]'
 
 
 @pytest.mark.parametrize("name", ["password", "wandb.api_key", "user_id", "db/access_token"])
@@ -419,7 +423,7 @@ def test_numeric_secret_is_withheld(name: str) -> None:
 
 
 def test_settings_beyond_bounds_are_marked() -> None:
-    found = bounded_config([("long", "x" * 5000), *((f"s{at}", at) for at in range(2500))])
-    assert str(found[ConfigKey("long")]).endswith("x…")
-    assert len(str(found[ConfigKey("long")])) == 2000
-    assert found[ConfigKey("import.settings_left_out")] == 501
+    result = bounded_config([("long", "x" * 5000), *((f"s{at}", at) for at in range(2500))])
+    assert str(result[ConfigKey("long")]).endswith("x…")
+    assert len(str(result[ConfigKey("long")])) == 2000
+    assert result[ConfigKey("import.settings_left_out")] == 501

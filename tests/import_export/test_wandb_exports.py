@@ -41,57 +41,57 @@ def runs(path: Path, text: str) -> dict[str, RunContents]:
 
 
 def points(contents: RunContents, metric: str, **labels: str) -> list[tuple[int, str]]:
-    (found,) = [item for item in contents.logged if item.key == SeriesKey(metric, tuple(labels.items()))]
-    return list(zip(found.steps.tolist(), map(repr, found.values.tolist()), strict=True))
+    (result,) = [item for item in contents.logged if item.key == SeriesKey(metric, tuple(labels.items()))]
+    return list(zip(result.steps.tolist(), map(repr, result.values.tolist()), strict=True))
 
 
 def test_wandb_export_runs_are_separated_for_any_name(tmp_path: Path) -> None:
-    found = runs(tmp_path, TWO)
-    assert list(found) == ["a - b", "c"]
-    assert points(found["a - b"], "train/loss") == [(0, "3.5"), (10, "2.5"), (20, "nan")]
-    assert points(found["c"], "train/loss") == [(10, "4.5")]
+    result = runs(tmp_path, TWO)
+    assert list(result) == ["a - b", "c"]
+    assert points(result["a - b"], "train/loss") == [(0, "3.5"), (10, "2.5"), (20, "nan")]
+    assert points(result["c"], "train/loss") == [(10, "4.5")]
 
 
 def test_sampled_wandb_export_is_reported_with_bounds(tmp_path: Path) -> None:
-    found = runs(tmp_path, TWO)
-    assert points(found["a - b"], "train/loss", bucket="max")[1] == (10, "2.75")
-    assert [item.reason.partition(" by")[0] for item in found["a - b"].left_out] == ["sampled"]
-    assert found["a - b"].config[ConfigKey("wandb.sampled")] is True
+    result = runs(tmp_path, TWO)
+    assert points(result["a - b"], "train/loss", bucket="max")[1] == (10, "2.75")
+    assert [item.reason.partition(" by")[0] for item in result["a - b"].left_out] == ["sampled"]
+    assert result["a - b"].config[ConfigKey("wandb.sampled")] is True
 
 
 def test_bounds_equal_to_the_value_are_left_out(tmp_path: Path) -> None:
-    found = runs(tmp_path, ONE + '"1","2.5","2.5","2.5"\n"2","inf","inf","inf"\n')["eager-sun-1"]
-    assert [str(item.key) for item in found.logged] == ["loss"]
-    assert points(found, "loss") == [(1, "2.5"), (2, "inf")]
-    assert (found.left_out, found.config[ConfigKey("wandb.sampled")]) == ((), False)
+    result = runs(tmp_path, ONE + '"1","2.5","2.5","2.5"\n"2","inf","inf","inf"\n')["eager-sun-1"]
+    assert [str(item.key) for item in result.logged] == ["loss"]
+    assert points(result, "loss") == [(1, "2.5"), (2, "inf")]
+    assert (result.left_out, result.config[ConfigKey("wandb.sampled")]) == ((), False)
 
 
 @pytest.mark.parametrize("axis", ["epoch", "train/global_step", "_step"])
 def test_the_axis_may_be_any_step(axis: str, tmp_path: Path) -> None:
-    found = runs(tmp_path, ONE.replace("Step", axis) + '"7","2.5","2.5","2.5"\n')["eager-sun-1"]
-    assert points(found, "loss") == [(7, "2.5")]
+    result = runs(tmp_path, ONE.replace("Step", axis) + '"7","2.5","2.5","2.5"\n')["eager-sun-1"]
+    assert points(result, "loss") == [(7, "2.5")]
 
 
 @pytest.mark.parametrize(
     "axis", ["Relative Time (Process)", "Relative Time (Wall)", "Wall Time", "tokens seen"]
 )
 def test_other_axis_is_reported_and_points_are_counted(axis: str, tmp_path: Path) -> None:
-    found = runs(tmp_path, ONE.replace("Step", axis) + '"0.5","2.5","2.5","2.5"\n"1.5","2.0","2.0","2.0"\n')
-    assert points(found["eager-sun-1"], "loss") == [(0, "2.5"), (1, "2.0")]
-    assert axis in found["eager-sun-1"].left_out[0].reason
+    result = runs(tmp_path, ONE.replace("Step", axis) + '"0.5","2.5","2.5","2.5"\n"1.5","2.0","2.0","2.0"\n')
+    assert points(result["eager-sun-1"], "loss") == [(0, "2.5"), (1, "2.0")]
+    assert axis in result["eager-sun-1"].left_out[0].reason
 
 
 def test_a_column_of_steps_is_the_axis_where_there_is_one(tmp_path: Path) -> None:
     header = columns("Relative Time (Process)", "r - _step", "r - loss")
-    found = runs(tmp_path, header + '"0.5","100","100","100","2.5","2.5","2.5"\n')
-    assert points(found["r"], "loss") == [(100, "2.5")]
-    assert found["r"].left_out == ()
+    result = runs(tmp_path, header + '"0.5","100","100","100","2.5","2.5","2.5"\n')
+    assert points(result["r"], "loss") == [(100, "2.5")]
+    assert result["r"].left_out == ()
 
 
 def test_groups_and_several_metrics_are_separated(tmp_path: Path) -> None:
     header = columns("Step", "Group: X - loss", "Group: X - lr")
-    found = runs(tmp_path, header + '"1","2.5","2.5","2.5","1e-3","1e-3","1e-3"\n')["Group: X"]
-    assert [str(item.key) for item in found.logged] == ["loss", "lr"]
+    result = runs(tmp_path, header + '"1","2.5","2.5","2.5","1e-3","1e-3","1e-3"\n')["Group: X"]
+    assert [str(item.key) for item in result.logged] == ["loss", "lr"]
 
 
 def test_of_several_runs_with_several_metrics_the_last_part_is_the_metric() -> None:
@@ -152,6 +152,6 @@ def test_sampled_run_has_a_diagnostic(tmp_path: Path) -> None:
     file.write_text(TWO)
     collection = find_collection(file)
     assert collection is not None
-    sampled = {name: run_launch_checks(found.data) for name, found in read_tracker_runs(file, collection)}
+    sampled = {name: run_launch_checks(result.data) for name, result in read_tracker_runs(file, collection)}
     assert [(item.code, item.attempt) for item in sampled["a - b"]] == [("sampled-history", 0)]
     assert sampled["c"] == []

@@ -203,25 +203,25 @@ def test_late_rank_is_reported(tmp_path: Path) -> None:
     own = np.zeros((400, RANKS))
     own[150:, 5] += 3000.0
     inspector(tmp_path, own=own)
-    found = [
+    findings = [
         finding
         for finding in StragglerDetector().detect(read_run(tmp_path).data, DetectorContext())
         if "AllReduce" in str(finding.labels)
     ]
-    assert found
-    assert {dict(finding.labels)["rank"] for finding in found} == {"5"}
-    assert all(abs(finding.start_step - 5150) < 30 for finding in found)
-    assert "since sequence number" in found[0].summary
+    assert findings
+    assert {dict(finding.labels)["rank"] for finding in findings} == {"5"}
+    assert all(abs(finding.start_step - 5150) < 30 for finding in findings)
+    assert "since sequence number" in findings[0].summary
 
 
 def test_slow_network_is_reported_for_each_collective(tmp_path: Path) -> None:
     slow = np.ones(400)
     slow[200:] = 2.0
     inspector(tmp_path, all_ranks=slow)
-    found = list(CommSlowdownDetector().detect(read_run(tmp_path).data, DetectorContext()))
-    assert found
-    assert all(abs(finding.start_step - 5200) < 30 for finding in found)
-    assert len({finding.labels for finding in found}) == len(found)
+    findings = list(CommSlowdownDetector().detect(read_run(tmp_path).data, DetectorContext()))
+    assert findings
+    assert all(abs(finding.start_step - 5200) < 30 for finding in findings)
+    assert len({finding.labels for finding in findings}) == len(findings)
 
 
 def test_files_that_end_at_different_calls_are_no_desync(tmp_path: Path) -> None:

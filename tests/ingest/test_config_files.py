@@ -57,7 +57,7 @@ def test_real_files_are_read() -> None:
     assert (torchtitan["training.seq_len"], torchtitan["optimizer.lr"]) == (2048, 8e-4)
 
 
-@pytest.marker.parametrize(
+@pytest.mark.parametrize(
     ("name", "content", "expected"),
     [
         ("hyperparameters.yaml", "train:\n  learning_rate: 4e-4\n  max_steps:\ndevices: auto\n",
@@ -77,7 +77,7 @@ def test_each_kind_of_document_is_read(name: str, content: str, expected: dict[s
     assert read(name, content) == (expected, [])
 
 
-@pytest.marker.parametrize(
+@pytest.mark.parametrize(
     ("name", "content"),
     [
         ("package.json", '{"name": "x", "lr": 1, "seed": 2}'),
@@ -148,15 +148,15 @@ def test_config_file_next_to_logs_belongs_to_their_run(tmp_path: Path) -> None:
     for folder, lr in (("checkpoint-500", 1), (".hydra", 2), ("base-model", 3)):
         (run / folder / "config.yaml").write_text(f"lr: {lr}\nseed: {lr}\n")
     shutil.copy(DATA / "hf" / "config.json", run / "checkpoint-500")
-    found = read_run(run)
-    assert found.files == {
+    offline_run = read_run(run)
+    assert offline_run.files == {
         "checkpoint-500/config.yaml": "settings",
         "checkpoint-500/config.json": "settings",
         "logs/metrics.csv": "csv",
     }
     assert stated(run)["num_hidden_layers"] == {0: 22}
-    assert found.points == 2
-    assert found.attempts == 1
+    assert offline_run.points == 2
+    assert offline_run.attempts == 1
 
 
 def test_folder_with_only_config_files_is_no_run(tmp_path: Path, memory: Any) -> None:
@@ -228,8 +228,8 @@ def test_rewritten_config_file_belongs_to_the_next_launch(tmp_path: Path, memory
 
 
 def by_name(attempts: Attempts) -> Any:
-    found = config_by_attempt({}, attempts.pending_config(), attempts.started)
-    return {key.name: dict(values) for key, values in found.items()}
+    config = config_by_attempt({}, attempts.pending_config(), attempts.started)
+    return {key.name: dict(values) for key, values in config.items()}
 
 
 def test_settings_without_rows_do_not_start_a_launch() -> None:
