@@ -39,16 +39,16 @@ def test_the_migrations_folder_is_no_package() -> None:
 
 def test_every_plug_in_file_is_listed() -> None:
     """A format, detector or channel that is not listed is never used, so a missing line is an error."""
-    for folder, marker in (
-        ("ingest", "def sniff"),
-        ("detectors", "def detect("),
-        ("server/channels", "def send("),
+    for folder, marker, registries in (
+        ("ingest", "def sniff", ("ingest/__init__.py", "ingest/stdout/__init__.py")),
+        ("detectors", "def detect(", ("detectors/__init__.py",)),
+        ("server/channels", "def send(", ("server/channels/__init__.py",)),
     ):
-        listed = (ROOT / folder / "__init__.py").read_text()
+        listed = "".join((ROOT / registry).read_text() for registry in registries)
         for path in sorted((ROOT / folder).rglob("*.py")):
             protocol = "Protocol):" in path.read_text()
             if path.stem != "__init__" and not protocol and marker in path.read_text():
-                assert re.search(rf"\b{path.stem}\b", listed), f"list {name_of(path)} in {folder}/__init__.py"
+                assert re.search(rf"\b{path.stem}\b", listed), f"list {name_of(path)} in {registries[0]}"
 
 
 def test_names_of_test_files_are_unique() -> None:
