@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--poll",
         type=float,
         metavar="SECONDS",
-        help="polling interval (default: file system notifications, else polling)",
+        help="polling interval (default: depends on the file system)",
     )
     parser.add_argument(
         "--spool",
