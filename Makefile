@@ -62,7 +62,7 @@ serve: .venv/server.done
 bench: .venv/test.done
 	@$(BIN)/python benchmarks/store.py
 
-bench-peers: .venv/test.done  ## Holter beside its peers (BENCH="--quick", "--write": see benchmarks/README.md)
+bench-peers: .venv/test.done  ## Holter compared with its peers (BENCH="--quick", "--write": see benchmarks/README.md)
 	@$(BIN)/python benchmarks/peers $(BENCH)
 
 build: .venv/test.done

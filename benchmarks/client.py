@@ -1,4 +1,4 @@
-"""What `log` costs the training loop: microseconds a call with 10 metrics, and how long the slowest took.
+"""Measures what `log` costs the training loop: microseconds per call with 10 metrics, and the slowest call.
 
 usage: python benchmarks/client.py [CALLS]
 """
@@ -21,8 +21,8 @@ import numpy as np
 import holter
 
 
-class Taker(BaseHTTPRequestHandler):
-    """A server that accepts everything at once, so that the client's own work is what is measured."""
+class AcceptAllHandler(BaseHTTPRequestHandler):
+    """Accepts every request at once, so that only the client's own work is measured."""
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
@@ -34,55 +34,56 @@ class Taker(BaseHTTPRequestHandler):
         pass
 
 
-class Tensor:
-    """Converts as torch scalars do."""
+class FakeTensor:
+    """Converts to a float as torch scalars do."""
 
     def __float__(self) -> float:
         return 2.5
 
 
-def loop(
+def time_calls(
     log: Callable[[Mapping[str, Any]], None], metrics: Mapping[str, Any], calls: int, pause: float
 ) -> str:
-    """Median, 99th percentile and worst of `calls` calls, `pause` seconds apart."""
-    log(metrics)  # the first call learns the names
-    costs = []
+    """Median, 99th percentile and maximum of `calls` calls, `pause` seconds apart."""
+    log(metrics)  # the first call registers the names
+    durations = []
     for _ in range(calls):
-        begin = time.perf_counter()
+        start = time.perf_counter()
         log(metrics)
-        costs.append(1e6 * (time.perf_counter() - begin))
+        durations.append(1e6 * (time.perf_counter() - start))
         if pause:
             time.sleep(pause)
-    costs.sort()
-    median, late = statistics.median(costs), costs[int(0.99 * len(costs))]
-    return f"median {median:6.2f}   99 % {late:7.2f}   worst {costs[-1]:9.1f}"
+    durations.sort()
+    median, p99 = statistics.median(durations), durations[int(0.99 * len(durations))]
+    return f"median {median:6.2f}   99 % {p99:7.2f}   max {durations[-1]:9.1f}"
 
 
 def main() -> None:
-    """Measure with a server that answers and with one that is away."""
+    """Measure with a server that answers and with one that is unreachable."""
     calls = int(sys.argv[1]) if len(sys.argv) > 1 else 5_000
     logging.disable()
     gc.disable()
-    kinds: dict[str, Mapping[str, Any]] = {
+    metrics_by_type: dict[str, Mapping[str, Any]] = {
         "floats": {f"metric/{number}": float(number) for number in range(10)},
         "numpy float32": {f"metric/{number}": np.float32(number) for number in range(10)},
-        "tensors": {f"metric/{number}": Tensor() for number in range(10)},
+        "tensors": {f"metric/{number}": FakeTensor() for number in range(10)},
         "nested": {"metric": {str(number): float(number) for number in range(10)}},
     }
-    taker = ThreadingHTTPServer(("127.0.0.1", 0), Taker)
-    threading.Thread(target=taker.serve_forever, daemon=True).start()
-    print("microseconds a call of log() with 10 metrics")
-    for place, server in {
-        "answers": f"http://127.0.0.1:{taker.server_port}",
-        "away": "http://127.0.0.1:9",
+    server = ThreadingHTTPServer(("127.0.0.1", 0), AcceptAllHandler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    print("microseconds per call of log() with 10 metrics")
+    for state, address in {
+        "reachable": f"http://127.0.0.1:{server.server_port}",
+        "unreachable": "http://127.0.0.1:9",
     }.items():
-        for name, metrics in kinds.items():
-            for pace, pause in {"1 ms steps": 0.001, "no pause": 0.0}.items():
+        for name, metrics in metrics_by_type.items():
+            for rate, pause in {"1 ms steps": 0.001, "no pause": 0.0}.items():
                 with tempfile.TemporaryDirectory() as spool:
-                    run = holter.init("benchmark", name, server=server, spool=spool)
-                    print(f"server {place:<8} {name:<14} {pace:<11} {loop(run.log, metrics, calls, pause)}")
+                    run = holter.init("benchmark", name, server=address, spool=spool)
+                    line = time_calls(run.log, metrics, calls, pause)
+                    print(f"server {state:<11} {name:<14} {rate:<11} {line}")
                     run.close(10)
-    taker.shutdown()
+    server.shutdown()
 
 
 if __name__ == "__main__":

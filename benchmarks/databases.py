@@ -1,4 +1,4 @@
-"""Databases to measure on: a new one each time, so that nothing of what was before is compacted meanwhile."""
+"""Databases for measurements: a new one each time, so that no earlier data is compacted meanwhile."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from holter.server.migrate import upgrade
 
 
 @contextmanager
-def fresh(server: str | None) -> Iterator[str]:
-    """The address of a new database with all tables, and nothing of it afterwards.
+def temporary_database(server: str | None) -> Iterator[str]:
+    """Yield the address of a new database with all tables, and remove the database afterwards.
 
-    `server`: the address of any database of a PostgreSQL server where the user may make others; None: a
+    `server`: the address of any database of a PostgreSQL server where the user may create others; None: a
     SQLite file.
     """
     with tempfile.TemporaryDirectory() as folder:
@@ -26,11 +26,11 @@ def fresh(server: str | None) -> Iterator[str]:
             yield _migrated(f"sqlite:///{Path(folder) / 'bench.db'}")
             return
     name = f"holter_bench_{uuid4().hex[:12]}"
-    _tell(server, f"CREATE DATABASE {name}")
+    _execute(server, f"CREATE DATABASE {name}")
     try:
         yield _migrated(make_url(server).set(database=name).render_as_string(hide_password=False))
     finally:
-        _tell(server, f"DROP DATABASE {name} WITH (FORCE)")
+        _execute(server, f"DROP DATABASE {name} WITH (FORCE)")
 
 
 def _migrated(address: str) -> str:
@@ -40,7 +40,7 @@ def _migrated(address: str) -> str:
     return address
 
 
-def _tell(server: str, statement: str) -> None:
+def _execute(server: str, statement: str) -> None:
     engine = connect(server)
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.execute(text(statement))

@@ -1,10 +1,10 @@
-"""Measures a server under thousands of live runs: its memory over time, its processor, what clients wait for.
+"""Measures a server with thousands of live runs: memory over time, processor time, latency for clients.
 
     python benchmarks/live_runs.py [--runs 2000] [--metrics 10] [--every 5] [--minutes 3] [--url …]
 
-Each run sends a flush of one step every so many seconds, spread evenly, on 64 connections. Prints a line
-every 15 seconds: resident memory of the server, points written, CPU, and how long acknowledgements took. The
-first line is the idle server, with the time from its start to its first answer.
+Each run sends a flush of one step every few seconds, spread evenly, on 64 connections. Prints a line every
+15 seconds: resident memory of the server, points written, CPU, and how long acknowledgements took. The first
+line is the idle server, with the time from its start to its first answer.
 """
 
 from __future__ import annotations
@@ -23,90 +23,89 @@ import http_ingest
 import psutil
 
 CONNECTIONS = 64
-REPORT = 15.0
+INTERVAL_SECONDS = 15.0
 
 
 def main() -> None:
-    """Start a server, put the load on it, and report."""
+    """Start a server, generate the load, and print the measurements."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--metrics", type=int, default=10)
     parser.add_argument("--every", type=float, default=5.0, help="seconds between two flushes of a run")
     parser.add_argument("--minutes", type=float, default=3.0)
-    parser.add_argument("--url", help="an empty database; default: a SQLite file of its own")
+    parser.add_argument("--url", help="an empty database; default: a new SQLite file")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         url = arguments.url or f"sqlite:///{Path(folder) / 'bench.db'}"
-        server, port, started = serve(url)
+        server, port, startup = start_server(url)
         try:
             idle = server.memory_info().rss / 2**20
-            print(f"start to first answer {started:.2f} s, idle {idle:.0f} MiB", flush=True)
-            watch(server, port, arguments)
+            print(f"start to first answer {startup:.2f} s, idle {idle:.0f} MiB", flush=True)
+            measure(server, port, arguments)
         finally:
             server.terminate()
             server.wait(60)
 
 
-def serve(url: str) -> tuple[psutil.Popen, int, float]:
-    """A server's process, its port, and the seconds until it answered."""
-    began = time.perf_counter()
+def start_server(url: str) -> tuple[psutil.Popen, int, float]:
+    """Start a server; returns its process, its port, and the seconds until its first answer."""
+    start = time.perf_counter()
     command = [sys.executable, "-m", "holter", "serve", "--port", "0", "--database-url", url]
     server = psutil.Popen(command, stdout=-1, text=True)
-    words = server.stdout.readline().split()
-    address = next(word for word in words if word.startswith("http"))
+    output = server.stdout.readline().split()
+    address = next(word for word in output if word.startswith("http"))
     port = int(address.rstrip("/").rpartition(":")[2])
-    line = http.client.HTTPConnection("127.0.0.1", port)
-    line.request("GET", "/readyz")
-    assert line.getresponse().status == 200
-    return server, port, time.perf_counter() - began
+    connection = http.client.HTTPConnection("127.0.0.1", port)
+    connection.request("GET", "/readyz")
+    assert connection.getresponse().status == 200
+    return server, port, time.perf_counter() - start
 
 
-def watch(server: psutil.Popen, port: int, arguments: argparse.Namespace) -> None:
-    """One line for each stretch of load."""
+def measure(server: psutil.Popen, port: int, arguments: argparse.Namespace) -> None:
+    """Print one line for each interval of the load."""
     print("seconds  MiB  M points  CPU %  ms until acknowledged, 50 %  99 %")
     context = multiprocessing.get_context("spawn")
-    points, began = 0, time.perf_counter()
+    points, load_start = 0, time.perf_counter()
     with context.Pool(1) as pool:
-        while (passed := time.perf_counter() - began) < 60 * arguments.minutes:
+        while (elapsed := time.perf_counter() - load_start) < 60 * arguments.minutes:
             cpu, start = sum(server.cpu_times()[:2]), time.perf_counter()
-            stretch = int(passed / arguments.every) + 1
-            job = (port, arguments.runs, arguments.metrics, arguments.every, stretch)
-            waits = pool.apply(drive, job)
-            points += len(waits) * arguments.metrics
-            used = (sum(server.cpu_times()[:2]) - cpu) / (time.perf_counter() - start)
-            waits.sort()
-            held, slow = server.memory_info().rss / 2**20, 1e3 * waits[-len(waits) // 100]
-            seconds, usual = time.perf_counter() - began, 1e3 * statistics.median(waits)
-            print(
-                f"{seconds:7.0f} {held:4.0f} {points / 1e6:9.2f} {100 * used:6.0f} {usual:29.1f} {slow:5.1f}"
-            )
-            sys.stdout.flush()
+            interval = int(elapsed / arguments.every) + 1
+            job = (port, arguments.runs, arguments.metrics, arguments.every, interval)
+            latencies = pool.apply(send_load, job)
+            points += len(latencies) * arguments.metrics
+            utilisation = (sum(server.cpu_times()[:2]) - cpu) / (time.perf_counter() - start)
+            latencies.sort()
+            memory = server.memory_info().rss / 2**20
+            seconds = time.perf_counter() - load_start
+            median, p99 = 1e3 * statistics.median(latencies), 1e3 * latencies[-len(latencies) // 100]
+            load = f"{points / 1e6:9.2f} {100 * utilisation:6.0f}"
+            print(f"{seconds:7.0f} {memory:4.0f} {load} {median:29.1f} {p99:5.1f}", flush=True)
 
 
-def drive(port: int, runs: int, metrics: int, every: float, stretch: int) -> list[float]:
-    """Load for a stretch: seconds until each flush was acknowledged."""
-    return asyncio.run(_drive(port, runs, metrics, every, stretch))
+def send_load(port: int, runs: int, metrics: int, every: float, interval: int) -> list[float]:
+    """Send the flushes of an interval; returns the seconds until each was acknowledged."""
+    return asyncio.run(_send_load(port, runs, metrics, every, interval))
 
 
-async def _drive(port: int, runs: int, metrics: int, every: float, stretch: int) -> list[float]:
+async def _send_load(port: int, runs: int, metrics: int, every: float, interval: int) -> list[float]:
     shares = [range(first, runs, CONNECTIONS) for first in range(CONNECTIONS)]
-    found = await asyncio.gather(*(_sender(port, share, metrics, every, stretch) for share in shares))
-    return [wait for one in found for wait in one]
+    latencies = await asyncio.gather(*(_send_runs(port, share, metrics, every, interval) for share in shares))
+    return [latency for connection in latencies for latency in connection]
 
 
-async def _sender(port: int, share: range, metrics: int, every: float, stretch: int) -> list[float]:
-    """One connection for some of the runs, each of which sends a step every so often."""
-    line = await asyncio.open_connection("127.0.0.1", port)
-    waits, began = [], time.perf_counter()
-    for turn in range(max(1, round(REPORT / every))):
-        for place, run in enumerate(share):
-            due = began + every * (turn + place / len(share))
+async def _send_runs(port: int, share: range, metrics: int, every: float, interval: int) -> list[float]:
+    """Send the flushes of some of the runs on one connection, each every `every` seconds."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    latencies, start = [], time.perf_counter()
+    for turn in range(max(1, round(INTERVAL_SECONDS / every))):
+        for position, run in enumerate(share):
+            due = start + every * (turn + position / len(share))
             await asyncio.sleep(max(0.0, due - time.perf_counter()))
-            step = 1000 * stretch + turn
-            body = http_ingest.one_body(f"live-{run}", f"{run}-{step}", step, metrics, 1)
-            waits.append(await http_ingest.posted(*line, body))
-    line[1].close()
-    return waits
+            step = 1000 * interval + turn
+            body = http_ingest.encode_body(f"live-{run}", f"{run}-{step}", step, metrics, 1)
+            latencies.append(await http_ingest.post(reader, writer, body))
+    writer.close()
+    return latencies
 
 
 if __name__ == "__main__":

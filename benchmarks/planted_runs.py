@@ -1,126 +1,128 @@
-"""Faults planted into whole runs made up: speeds, ranks, datasets, replays, masks, scales and memory.
+"""Plants faults into simulated runs: throughput, ranks, datasets, replays, masks, loss scales and memory.
 
     python benchmarks/planted_runs.py [--runs 12] [--only straggler] [--write]
 
-Every run is drawn anew: its level, its interval, which metrics it logs, and the place of the fault. Losses
-alone are in planted.py. `--write` puts the table into docs/detection.md, between the marks it has for it.
+Every run has its own random level, interval, set of logged metrics, and position of the fault. Losses alone
+are in planted_losses.py. `--write` puts the table into docs/measurements/detection.md.
 """
 
 from __future__ import annotations
 
 import argparse
-import sys
 import zlib
+from collections import Counter
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
-from plants import losses, ranks, speeds, state
-from plants.plant import Fault, Planted
+from page_sections import DOCS, write_section
+from planted_faults import losses, ranks, scale_and_memory, throughput
+from planted_faults.fault import Fault, PlantedRun
 
 from holter.detectors import find
 from holter.types import Finding, Severity
 
-FAULTS = {**speeds.FAULTS, **ranks.FAULTS, **losses.FAULTS, **state.FAULTS}
-PAGE = Path(__file__).parents[1] / "docs" / "detection.md"
-MARKS = ("<!-- benchmarks/planted_runs.py writes from here -->", "<!-- planted runs to here -->")
-HEAD = (
+FAULTS = {**throughput.FAULTS, **ranks.FAULTS, **losses.FAULTS, **scale_and_memory.FAULTS}
+HEADER = (
     "| planted | size | noise | recall | precision | right | delay p50/p90 | false alarms |\n"
     "|---|---|---|---|---|---|---|---|"
 )
 
 
 @dataclass
-class Tally:
-    """What became of some planted faults; `others` are findings of anything else, above information."""
+class PlantedRunScore:
+    """Counts of planted and found faults; `false_alarms` are the kinds of the other findings (not info)."""
 
     runs: int = 0
     planted: int = 0
     found: int = 0
     right: int = 0
-    others: list[str] = field(default_factory=list)
+    false_alarms: list[str] = field(default_factory=list)
     delays: list[float] = field(default_factory=list)
 
-    def count(self, planted: Planted, told: list[Finding]) -> None:
-        """Count what was found in one run: the first that sees the fault, and what is something else.
-        What sees it again, later, is a piece of it and neither."""
+    def count(self, planted: PlantedRun, findings: list[Finding]) -> None:
+        """Count the findings in a run: the first that matches the fault, and those of something else.
+
+        A later finding of the same fault is a part of it and counts as neither.
+        """
         self.runs += 1
-        mine = [one for one in told if sees(one, planted)]
-        other = [one for one in told if not (one.kind in planted.kinds and follows(one, planted))]
-        self.others += [one.kind.value for one in other if one.severity is not Severity.INFO]
+        matches = [finding for finding in findings if matches_fault(finding, planted)]
+        others = [
+            finding
+            for finding in findings
+            if not (finding.kind in planted.kinds and is_since_onset(finding, planted))
+        ]
+        self.false_alarms += [
+            finding.kind.value for finding in others if finding.severity is not Severity.INFO
+        ]
         self.planted += bool(planted.kinds)
-        if mine:
+        if matches:
             self.found += 1
-            self.right += planted.is_right(mine[0])
-            self.delays.append((mine[0].detected_step - planted.at) / planted.spacing)
+            self.right += planted.is_right(matches[0])
+            self.delays.append((matches[0].detected_step - planted.onset) / planted.spacing)
 
     def cells(self) -> str:
-        """Recall, precision, share named right, delay in logged points, and what was told wrongly."""
-        false = ", ".join(f"{kind} {self.others.count(kind)}" for kind in sorted(set(self.others))) or "0"
+        """Cells of the table: recall, precision, share of right findings, delay in points, false alarms."""
+        counts = Counter(self.false_alarms)
+        false = ", ".join(f"{kind} {counts[kind]}" for kind in sorted(counts)) or "0"
         if not self.planted:
             return f"- | - | - | - | {false}"
-        told = self.found + len(self.others)
-        shares = [self.found / self.planted, self.found / told if told else 1.0]
+        findings = self.found + len(self.false_alarms)
+        recall, precision = self.found / self.planted, self.found / findings if findings else 1.0
         right = f"{self.right / self.found:.2f}" if self.found else "-"
-        delay = "/".join(f"{one:.0f}" for one in np.quantile(self.delays, (0.5, 0.9))) if self.delays else "-"
-        return f"{shares[0]:.2f} | {shares[1]:.2f} | {right} | {delay} | {false}"
+        delay = "-"
+        if self.delays:
+            delay = "/".join(f"{quantile:.0f}" for quantile in np.quantile(self.delays, (0.5, 0.9)))
+        return f"{recall:.2f} | {precision:.2f} | {right} | {delay} | {false}"
 
 
-def sees(finding: Finding, planted: Planted) -> bool:
-    """Whether a finding names the kind of the fault, and places it where it began."""
-    early = max(10 * planted.spacing, planted.early)
-    after = finding.start_step - planted.at
+def matches_fault(finding: Finding, planted: PlantedRun) -> bool:
+    """Whether a finding has the kind of the fault and begins near its onset."""
+    offset = finding.start_step - planted.onset
     return (
         finding.kind in planted.kinds
         and finding.attempt == planted.attempt
-        and -early <= after <= planted.late
+        and -planted.tolerance <= offset <= planted.max_delay
     )
 
 
-def follows(finding: Finding, planted: Planted) -> bool:
-    """Whether it begins with the fault, or later."""
-    begun = planted.at - max(10 * planted.spacing, planted.early)
-    return (finding.attempt, finding.start_step) >= (planted.attempt, begun)
+def is_since_onset(finding: Finding, planted: PlantedRun) -> bool:
+    """Whether a finding begins with the fault, or later."""
+    first_step = planted.onset - planted.tolerance
+    return (finding.attempt, finding.start_step) >= (planted.attempt, first_step)
 
 
 def main() -> None:
-    """Print the table, and write it where wanted."""
+    """Print the table; write it into the documentation with `--write`."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--runs", type=int, default=12, help="of every fault, size and noise")
-    parser.add_argument("--only", default="", metavar="WORDS", help="faults whose names have these words")
-    parser.add_argument("--write", action="store_true", help="put the table into docs/detection.md")
-    asked = parser.parse_args()
-    print(HEAD, flush=True)
+    parser.add_argument("--runs", type=int, default=12, help="runs of every fault, size and noise")
+    parser.add_argument("--only", default="", metavar="TEXT", help="only faults whose names contain this")
+    parser.add_argument(
+        "--write", action="store_true", help="write the table into docs/measurements/detection.md"
+    )
+    arguments = parser.parse_args()
+    print(HEADER, flush=True)
     rows = [
-        row(name, fault, size, noise, asked.runs)
+        measure_row(name, fault, size, noise, arguments.runs)
         for name, fault in FAULTS.items()
-        if asked.only in name
+        if arguments.only in name
         for size in fault.sizes
         for noise in fault.noises
     ]
-    if asked.write:
-        write("\n".join([HEAD, *rows]))
+    if arguments.write:
+        page = DOCS / "measurements" / "detection.md"
+        write_section(page, "planted faults", "\n".join([HEADER, *rows]))
 
 
-def row(name: str, fault: Fault, size: str, noise: str, runs: int) -> str:
-    """One row of the table, printed as soon as it is known."""
-    tally, own = Tally(), zlib.crc32(f"{name} {size} {noise}".encode())
+def measure_row(name: str, fault: Fault, size: str, noise: str, runs: int) -> str:
+    """Measure one row of the table, and print it at once."""
+    score, row_seed = PlantedRunScore(), zlib.crc32(f"{name} {size} {noise}".encode())
     for seed in range(runs):
-        planted = fault.make(np.random.default_rng([own, seed]), fault.sizes[size], noise)
+        planted = fault.make(np.random.default_rng([row_seed, seed]), fault.sizes[size], noise)
         with np.errstate(all="ignore"):
-            tally.count(planted, find(planted.run))
-    text = f"| {name} | {size} | {noise} | {tally.cells()} |"
+            score.count(planted, find(planted.run))
+    text = f"| {name} | {size} | {noise} | {score.cells()} |"
     print(text, flush=True)
     return text
-
-
-def write(text: str) -> None:
-    """Put the table between the marks of the page, which stand there once."""
-    before, _, rest = PAGE.read_text().partition(MARKS[0])
-    _, _, after = rest.partition(MARKS[1])
-    if not after:
-        sys.exit(f"{PAGE}: the marks {' and '.join(MARKS)} expected")
-    PAGE.write_text(f"{before}{MARKS[0]}\n\n{text}\n\n{MARKS[1]}{after}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Runs Holter and its peers side by side, and prints medians and ratios."""
+"""Runs Holter and its peers in turn, and prints medians and ratios."""
 
 from __future__ import annotations
 
@@ -17,92 +17,97 @@ from typing import Any
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
-from peers.event_files import write_event_file  # noqa: E402 - found only now
-from peers.report import machine, report, write_page  # noqa: E402
-from peers.roster import ROSTER, AbsentError, Entrant, python_of  # noqa: E402
+from page_sections import DOCS, write_section  # noqa: E402 - after the change of sys.path
+
+from peers.event_files import write_event_file  # noqa: E402 - after the change of sys.path
+from peers.report import describe_machine, report  # noqa: E402
+from peers.roster import ROSTER, PeerSpec, PeerUnavailableError, install_environment  # noqa: E402
 from peers.workloads import WORKLOADS, Workload  # noqa: E402
 
-_LONGEST = 400.0  # seconds that one measurement may take
+_TIMEOUT_SECONDS = 400.0  # per measurement
 _LOADERS = ("Holter", "TensorBoard", "TensorBoard Rust server")
 _READ_ONLY = {"TensorBoard Rust server": ("R20",)}
 _EVENTS = Workload("events", "one event file", 1, 100, 10_000)
 
 
 @dataclass
-class Found:
-    """Everything measured: by entrant and workload, a list of rounds; who is absent, and why."""
+class PeerResults:
+    """The measured rounds by peer and workload, and why peers are unavailable."""
 
     measured: dict[tuple[str, str], list[dict[str, Any]]] = field(default_factory=dict)
-    absent: dict[str, str] = field(default_factory=dict)
+    unavailable: dict[str, str] = field(default_factory=dict)
 
-    def add(self, entrant: str, workload: str, one: dict[str, Any]) -> None:
-        """Keep a round."""
-        self.measured.setdefault((entrant, workload), []).append(one)
+    def add(self, peer: str, workload: str, measurement: dict[str, Any]) -> None:
+        """Add the measurement of a round."""
+        self.measured.setdefault((peer, workload), []).append(measurement)
 
 
 def main() -> int:
-    """Measure round by round, everyone in turn; print; exit code 1 if Holter itself failed."""
+    """Measure all peers round by round, and print the tables; exit code 1 if Holter is unavailable."""
     parser = argparse.ArgumentParser(prog="benchmarks/peers", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a tenth of the points, one round")
-    parser.add_argument("--rounds", type=int, help="default 3, and 1 for those that are slow")
-    parser.add_argument("--only", default="", help="names, separated by commas")
-    parser.add_argument("--workloads", default="", help="names, separated by commas; events: event files")
+    parser.add_argument("--rounds", type=int, help="default 3; 1 for slow peers")
+    parser.add_argument("--only", default="", help="names of peers, separated by commas")
+    parser.add_argument(
+        "--workloads", default="", help="names of workloads, separated by commas; events: event files"
+    )
     parser.add_argument("--write", action="store_true", help="put the tables into docs/performance.md")
-    parser.add_argument("--json", type=Path, help="keep everything measured in this file")
+    parser.add_argument("--json", type=Path, help="write all measurements to this file")
     arguments = parser.parse_args()
-    began, about = time.time(), machine()
-    found = Found()
-    environments = list(_environments(_chosen(ROSTER, arguments.only), found))
+    start, machine = time.time(), describe_machine()
+    results = PeerResults()
+    environments = list(_environments(_select_peers(ROSTER, arguments.only), results))
     rounds = arguments.rounds or (1 if arguments.quick else 3)
     scale = 0.1 if arguments.quick else 1.0
-    wanted = [name for name in arguments.workloads.split(",") if name] or [*WORKLOADS, "events"]
+    workloads = [name for name in arguments.workloads.split(",") if name] or [*WORKLOADS, "events"]
     with tempfile.TemporaryDirectory() as folder:
-        files = _event_files(Path(folder), scale) if "events" in wanted else {}
+        files = _event_files(Path(folder), scale) if "events" in workloads else {}
         try:
-            for entrant, python, case, share in _in_turn(environments, wanted, files, rounds, scale):
-                _measure(entrant, python, case, share, found)
+            for peer, python, case, share in _schedule(environments, workloads, files, rounds, scale):
+                _measure(peer, python, case, share, results)
         except KeyboardInterrupt:
-            print("interrupted: what has been measured until now", file=sys.stderr)
-    minutes = (time.time() - began) / 60
-    text = report(found.measured, found.absent, ROSTER, about, minutes=minutes, scale=scale)
+            print("interrupted; measurements so far:", file=sys.stderr)
+    minutes = (time.time() - start) / 60
+    text = report(results.measured, results.unavailable, ROSTER, machine, minutes=minutes, scale=scale)
     print(text)
     if arguments.json:
-        kept = [
-            {"entrant": who, "workload": what, "rounds": held} for (who, what), held in found.measured.items()
+        measurements = [
+            {"peer": peer, "workload": workload, "rounds": rounds}
+            for (peer, workload), rounds in results.measured.items()
         ]
-        arguments.json.write_text(json.dumps(kept, indent=1))
+        arguments.json.write_text(json.dumps(measurements, indent=1))
     if arguments.write:
-        write_page(HERE.parents[1] / "docs" / "performance.md", text)
-    return 1 if "Holter" in found.absent else 0
+        write_section(DOCS / "performance.md", "peers", text)
+    return 1 if "Holter" in results.unavailable else 0
 
 
-def _in_turn(
-    environments: list[tuple[Entrant, Path]],
-    wanted: list[str],
+def _schedule(
+    environments: list[tuple[PeerSpec, Path]],
+    workloads: list[str],
     files: dict[str, Path],
     rounds: int,
     scale: float,
-) -> Iterator[tuple[Entrant, Path, tuple[str, str], float]]:
-    """Round by round, workload by workload, everyone after the other."""
+) -> Iterator[tuple[PeerSpec, Path, tuple[str, str], float]]:
+    """Yield the measurements: round by round, workload by workload, peer by peer."""
     for number in range(rounds):
-        for name in wanted:
-            for entrant, python in environments:
-                if number < min(rounds, entrant.rounds):
-                    for case, share in _cases(entrant, name, files, scale):
-                        yield entrant, python, case, share
+        for name in workloads:
+            for peer, python in environments:
+                if number < min(rounds, peer.rounds):
+                    for case, share in _cases(peer, name, files, scale):
+                        yield peer, python, case, share
 
 
-def _chosen(roster: tuple[Entrant, ...], only: str) -> list[Entrant]:
+def _select_peers(roster: tuple[PeerSpec, ...], only: str) -> list[PeerSpec]:
     names = {name.strip().lower() for name in only.split(",") if name.strip()}
-    return [one for one in roster if not names or any(name in one.name.lower() for name in names)]
+    return [peer for peer in roster if not names or any(name in peer.name.lower() for name in names)]
 
 
-def _environments(entrants: list[Entrant], found: Found) -> Iterator[tuple[Entrant, Path]]:
-    for entrant in entrants:
+def _environments(peers: list[PeerSpec], results: PeerResults) -> Iterator[tuple[PeerSpec, Path]]:
+    for peer in peers:
         try:
-            yield entrant, python_of(entrant)
-        except AbsentError as error:
-            found.absent[entrant.name] = str(error)
+            yield peer, install_environment(peer)
+        except PeerUnavailableError as error:
+            results.unavailable[peer.name] = str(error)
 
 
 def _event_files(folder: Path, scale: float) -> dict[str, Path]:
@@ -114,49 +119,49 @@ def _event_files(folder: Path, scale: float) -> dict[str, Path]:
 
 
 def _cases(
-    entrant: Entrant, name: str, files: dict[str, Path], scale: float
+    peer: PeerSpec, name: str, files: dict[str, Path], scale: float
 ) -> Iterator[tuple[tuple[str, str], float]]:
     if name == "events":
-        if entrant.name in _LOADERS:
+        if peer.name in _LOADERS:
             yield from (((title, str(path)), 1.0) for title, path in files.items())
-    elif name in _READ_ONLY.get(entrant.name, (name,)):
-        yield (name, name), entrant.share_of(name) * scale
+    elif name in _READ_ONLY.get(peer.name, (name,)):
+        yield (name, name), peer.share_of(name) * scale
 
 
-def _measure(entrant: Entrant, python: Path, case: tuple[str, str], share: float, found: Found) -> None:
+def _measure(peer: PeerSpec, python: Path, case: tuple[str, str], share: float, results: PeerResults) -> None:
     title, argument = case
-    if entrant.name in found.absent:
+    if peer.name in results.unavailable:
         return
     with tempfile.TemporaryDirectory() as folder:
-        answer = Path(folder) / "answer.json"
-        place = Path(folder) / "data"
-        place.mkdir()
+        output = Path(folder) / "measurement.json"
+        data = Path(folder) / "data"
+        data.mkdir()
         command = [
             str(python),
             "-m",
             "peers.worker",
-            entrant.module,
+            peer.factory,
             argument,
             str(share),
-            str(place),
-            str(answer),
+            str(data),
+            str(output),
         ]
-        own = os.environ.get("PYTHONPATH", "") if entrant.requirements is None else ""
-        environ = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (str(HERE.parent), own)))}
-        print(f"{title:24} {entrant.name} ...", file=sys.stderr, flush=True)
+        python_path = os.environ.get("PYTHONPATH", "") if peer.requirements is None else ""
+        environ = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (str(HERE.parent), python_path)))}
+        print(f"{title:24} {peer.name} ...", file=sys.stderr, flush=True)
         try:
-            done = subprocess.run(
-                command, cwd=folder, env=environ, capture_output=True, text=True, timeout=_LONGEST
+            process = subprocess.run(
+                command, cwd=folder, env=environ, capture_output=True, text=True, timeout=_TIMEOUT_SECONDS
             )
         except subprocess.TimeoutExpired:
-            found.add(entrant.name, title, {"failed": f"took longer than {_LONGEST:.0f} s"})
+            results.add(peer.name, title, {"failed": f"took longer than {_TIMEOUT_SECONDS:.0f} s"})
             return
-        if done.returncode:
-            said = (done.stderr or done.stdout).strip().splitlines()
-            found.add(entrant.name, title, {"failed": said[-1] if said else str(done.returncode)})
-            print("\n".join(said[-12:]), file=sys.stderr)
+        if process.returncode:
+            lines = (process.stderr or process.stdout).strip().splitlines()
+            results.add(peer.name, title, {"failed": lines[-1] if lines else str(process.returncode)})
+            print("\n".join(lines[-12:]), file=sys.stderr)
             return
-        found.add(entrant.name, title, json.loads(answer.read_text()))
+        results.add(peer.name, title, json.loads(output.read_text()))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""aim: a repository on RocksDB."""
+"""aim: a repository based on RocksDB."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 from aim import Repo, Run
 from aim.storage.context import Context
 
-from peers.worker import bytes_below
+from peers.worker import folder_size
 from peers.workloads import Workload
 
 
-class Peer:
-    """A repository in a folder."""
+class AimPeer:
+    """An aim repository in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -22,8 +22,8 @@ class Peer:
         self._hash = ""
 
     def write(self, workload: Workload, rows: list[list[dict[str, float]]]) -> None:
-        """A call of track for each point, as its documentation shows."""
-        for held in rows:
+        """Call `track` for each point, as the documentation shows."""
+        for run_rows in rows:
             run = Run(
                 repo=self._repo,
                 experiment="bench",
@@ -32,28 +32,28 @@ class Peer:
                 capture_terminal_logs=False,
             )
             self._hash = run.hash
-            for step, row in enumerate(held):
+            for step, row in enumerate(run_rows):
                 for name, value in row.items():
                     run.track(value, name=name, step=step)
             run.close()
         os.sync()
 
     def readers(self, workload: Workload) -> dict[str, Any]:
-        """Whole metrics as arrays."""
+        """Read complete metrics as arrays."""
         names = [f"train/metric_{n}" for n in range(min(20, workload.metrics))]
         run = Run(self._hash, repo=self._repo, system_tracking_interval=None, capture_terminal_logs=False)
 
-        def whole(wanted: list[str]) -> int:
-            return sum(len(run.get_metric(name, Context({})).values.sparse_numpy()[0]) for name in wanted)
+        def read_metrics(selected: list[str]) -> int:
+            return sum(len(run.get_metric(name, Context({})).values.sparse_numpy()[0]) for name in selected)
 
         return {
-            "one series": (lambda: whole(names[:1]), workload.steps),
-            "20 series": (lambda: whole(names), workload.steps),
+            "one series": (lambda: read_metrics(names[:1]), workload.steps),
+            "20 series": (lambda: read_metrics(names), workload.steps),
         }
 
     def size(self) -> int:
-        """The whole repository."""
-        return bytes_below(self._folder)
+        """The size of the repository."""
+        return folder_size(self._folder)
 
     def close(self) -> None:
-        """Nothing is left running."""
+        """Do nothing: no process is running."""

@@ -1,4 +1,4 @@
-"""Event files to load: one value an event, as SummaryWriter writes them, or as TensorFlow 2 does."""
+"""Builds event files to load: one value per event, as SummaryWriter or TensorFlow 2 writes them."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ SCALARS = b"\x0a\x09\x0a\x07scalars"
 
 
 def write_event_file(folder: Path, workload: Workload, *, tensors: bool) -> Path:
-    """A folder with one event file, and beside it how many points it holds and its last step."""
+    """Write a folder with an event file, and files with its number of points and its last step."""
     folder.mkdir(parents=True)
     tags = [f"train/metric_{n}".encode() for n in range(workload.metrics)]
     times = workload.columns(0)[0].tolist()
     with (folder / NAME).open("wb") as file:
-        file.write(_framed(b"\x09" + struct.pack("<d", times[0]) + b"\x1a\x0dbrain.Event:2"))
+        file.write(_encode_record(b"\x09" + struct.pack("<d", times[0]) + b"\x1a\x0dbrain.Event:2"))
         for step, row in enumerate(workload.rows(0)):
-            for at, value in enumerate(row.values()):
-                # add_scalar takes the time at each call
-                head = b"\x09" + struct.pack("<d", times[step] + 1e-6 * at) + b"\x10" + _varint(step)
-                entry = _sized(0x0A, tags[at]) + _number(value, tensors=tensors)
-                file.write(_framed(head + _sized(0x2A, _sized(0x0A, entry))))
+            for index, value in enumerate(row.values()):
+                # add_scalar reads the clock at each call
+                head = b"\x09" + struct.pack("<d", times[step] + 1e-6 * index) + b"\x10" + _varint(step)
+                entry = _length_delimited(0x0A, tags[index]) + _value(value, tensors=tensors)
+                file.write(_encode_record(head + _length_delimited(0x2A, _length_delimited(0x0A, entry))))
     (folder / "points").write_text(str(workload.points))
     (folder / "last_step").write_text(str(workload.steps - 1))
     return folder
 
 
-def _number(value: float, *, tensors: bool) -> bytes:
+def _value(value: float, *, tensors: bool) -> bytes:
     if not tensors:
         return b"\x15" + struct.pack("<f", value)
-    tensor = b"\x08\x01\x12\x00" + _sized(0x22, struct.pack("<f", value))
-    return _sized(0x42, tensor) + _sized(0x4A, SCALARS)
+    tensor = b"\x08\x01\x12\x00" + _length_delimited(0x22, struct.pack("<f", value))
+    return _length_delimited(0x42, tensor) + _length_delimited(0x4A, SCALARS)
 
 
-def _sized(key: int, content: bytes) -> bytes:
+def _length_delimited(key: int, content: bytes) -> bytes:
     return bytes((key,)) + _varint(len(content)) + content
 
 
@@ -51,7 +51,7 @@ def _varint(number: int) -> bytes:
     return bytes(parts)
 
 
-def _framed(data: bytes) -> bytes:
+def _encode_record(data: bytes) -> bytes:
     header = struct.pack("<Q", len(data))
     return header + _masked(header) + data + _masked(data)
 

@@ -1,4 +1,4 @@
-"""mlflow with a folder of text files, which it keeps only when asked to."""
+"""mlflow with its store of text files, which must be enabled by an environment variable."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 
 os.environ["MLFLOW_ALLOW_FILE_STORE"] = "true"
 
-from peers.mlflow_sqlite import Peer as Sqlite
+from peers.mlflow_sqlite import MlflowSqlitePeer
 
 
-class Peer(Sqlite):
-    """The same calls, another store."""
+class MlflowFilesPeer(MlflowSqlitePeer):
+    """An mlflow tracking store of text files in a folder."""
 
     def address(self, folder: Path) -> str:
-        """Where the store is."""
+        """The URI of the store."""
         return (folder / "mlruns").as_uri()

@@ -1,4 +1,4 @@
-"""mlflow with a SQLite file, a thousand metrics a call of log_batch."""
+"""mlflow with a SQLite file, a thousand metrics per call of log_batch."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 from mlflow import MlflowClient
 from mlflow.entities import Metric
 
-from peers.worker import bytes_below
+from peers.worker import folder_size
 from peers.workloads import Workload
 
-_A_CALL = 1000
+_METRICS_PER_CALL = 1000
 
 
-class Peer:
-    """A tracking store in a folder."""
+class MlflowSqlitePeer:
+    """An mlflow tracking store in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -26,41 +26,41 @@ class Peer:
         self._run = ""
 
     def address(self, folder: Path) -> str:
-        """Where the store is."""
+        """The URI of the store."""
         return f"sqlite:///{folder}/mlflow.db"
 
     def write(self, workload: Workload, rows: list[list[dict[str, float]]]) -> None:
-        """In calls as large as it allows; live, a flush is as many calls as it takes."""
-        for run, held in enumerate(rows):
-            opened = self._client.create_run(self._experiment, run_name=f"run-{run}")
-            self._run = opened.info.run_id
+        """Log in calls of the maximum size, also for live workloads."""
+        for run, run_rows in enumerate(rows):
+            tracking_run = self._client.create_run(self._experiment, run_name=f"run-{run}")
+            self._run = tracking_run.info.run_id
             times = (1e3 * workload.columns(run)[0]).astype(int).tolist()
             metrics = (
                 Metric(name, value, times[step], step)
-                for step, row in enumerate(held)
+                for step, row in enumerate(run_rows)
                 for name, value in row.items()
             )
-            while some := list(islice(metrics, _A_CALL)):
-                self._client.log_batch(self._run, metrics=some)
+            while batch := list(islice(metrics, _METRICS_PER_CALL)):
+                self._client.log_batch(self._run, metrics=batch)
             self._client.set_terminated(self._run)
         os.sync()
 
     def readers(self, workload: Workload) -> dict[str, Any]:
-        """Histories come whole, one by one."""
+        """Read complete histories, one metric per call."""
         names = [f"train/metric_{n}" for n in range(min(20, workload.metrics))]
 
-        def history(wanted: list[str]) -> int:
-            return sum(len(self._client.get_metric_history(self._run, name)) for name in wanted)
+        def read_histories(selected: list[str]) -> int:
+            return sum(len(self._client.get_metric_history(self._run, name)) for name in selected)
 
         return {
-            "one series": (lambda: history(names[:1]), workload.steps),
-            "20 series": (lambda: history(names), workload.steps),
+            "one series": (lambda: read_histories(names[:1]), workload.steps),
+            "20 series": (lambda: read_histories(names), workload.steps),
             "last values": (lambda: len(self._client.get_run(self._run).data.metrics), workload.metrics),
         }
 
     def size(self) -> int:
-        """All files of the store."""
-        return bytes_below(self._folder)
+        """The size of all files of the store."""
+        return folder_size(self._folder)
 
     def close(self) -> None:
-        """Nothing is left running."""
+        """Do nothing: no process is running."""

@@ -1,4 +1,4 @@
-"""Who takes part, and the environment each of them gets, in a cache folder of this user."""
+"""The compared trackers, and their environments in a cache folder of this user."""
 
 from __future__ import annotations
 
@@ -9,82 +9,98 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-READ = ("R20",)
+READ_WORKLOADS = ("R20",)
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "holter" / "peers"
 
 
 @dataclass(frozen=True)
-class Entrant:
-    """`module` is its file here; `requirements` None: runs in Holter's own environment; `rounds` at most.
+class PeerSpec:
+    """A compared tracker: its class (`module:Class` in this folder), and how it is installed and measured.
 
-    Who is slow is given a share of the points to write: points a second hardly depend on it. `fewer` says
-    it for single workloads. What is read (`READ`) is always whole.
+    `requirements` None: it runs in Holter's environment; `debian`: a Debian package to unpack; `rounds`: the
+    maximum number of rounds. Slow peers write only a `share` of the points, since points per second hardly
+    depend on it; `workload_shares` overrides it for single workloads. Workloads that are read
+    (`READ_WORKLOADS`) are always complete.
     """
 
     name: str
-    module: str
+    factory: str
     requirements: tuple[str, ...] | None = None
     debian: str | None = None
     share: float = 1.0
-    fewer: Mapping[str, float] = field(default_factory=dict)
+    workload_shares: Mapping[str, float] = field(default_factory=dict)
     rounds: int = 3
 
     def share_of(self, workload: str) -> float:
-        """The share of a workload's points that it is given."""
-        return 1.0 if workload in READ else self.fewer.get(workload, self.share)
+        """The share of the points of a workload that the peer writes."""
+        return 1.0 if workload in READ_WORKLOADS else self.workload_shares.get(workload, self.share)
 
 
 ROSTER = (
-    Entrant("Holter", "holter_itself"),
-    Entrant("trackio", "trackio_local", ("trackio", "numpy"), fewer={"L1M": 0.1}),
-    Entrant("wandb offline", "wandb_offline", ("wandb", "numpy"), share=0.3, fewer={"L1M": 0.03}),
-    Entrant("TensorBoard", "tensorboard_files", ("tensorboard", "numpy"), share=0.2, rounds=1),
-    Entrant("TensorBoard Rust server", "tensorboard_rust", ("tensorboard", "numpy"), share=0.2, rounds=1),
-    Entrant("mlflow sqlite", "mlflow_sqlite", ("mlflow", "numpy"), share=0.05, rounds=1),
-    Entrant("mlflow files", "mlflow_files", ("mlflow", "numpy"), share=0.05, rounds=1),
-    Entrant("aim", "aim_repo", ("aim", "numpy"), share=0.05, fewer={"W2": 0.02}, rounds=1),
-    Entrant("VictoriaMetrics", "victoria", None, debian="victoria-metrics"),
+    PeerSpec("Holter", "holter_server:HolterPeer"),
+    PeerSpec("trackio", "trackio_local:TrackioPeer", ("trackio", "numpy"), workload_shares={"L1M": 0.1}),
+    PeerSpec(
+        "wandb offline",
+        "wandb_offline:WandbPeer",
+        ("wandb", "numpy"),
+        share=0.3,
+        workload_shares={"L1M": 0.03},
+    ),
+    PeerSpec(
+        "TensorBoard", "tensorboard_files:TensorBoardPeer", ("tensorboard", "numpy"), share=0.2, rounds=1
+    ),
+    PeerSpec(
+        "TensorBoard Rust server",
+        "tensorboard_rust:TensorBoardRustPeer",
+        ("tensorboard", "numpy"),
+        share=0.2,
+        rounds=1,
+    ),
+    PeerSpec("mlflow sqlite", "mlflow_sqlite:MlflowSqlitePeer", ("mlflow", "numpy"), share=0.05, rounds=1),
+    PeerSpec("mlflow files", "mlflow_files:MlflowFilesPeer", ("mlflow", "numpy"), share=0.05, rounds=1),
+    PeerSpec("aim", "aim_repo:AimPeer", ("aim", "numpy"), share=0.05, workload_shares={"W2": 0.02}, rounds=1),
+    PeerSpec("VictoriaMetrics", "victoria_metrics:VictoriaMetricsPeer", None, debian="victoria-metrics"),
 )
 
 
-class AbsentError(Exception):
-    """A peer cannot take part; the message says why."""
+class PeerUnavailableError(Exception):
+    """A peer cannot be installed; the message is the reason."""
 
 
-def python_of(entrant: Entrant) -> Path:
-    """The interpreter that has the peer, after installing it if need be. Raises AbsentError."""
-    if entrant.debian is not None:
-        _unpack(entrant.debian)
-    if entrant.requirements is None:
+def install_environment(peer: PeerSpec) -> Path:
+    """Install a peer if necessary; returns its Python interpreter. Raises PeerUnavailableError."""
+    if peer.debian is not None:
+        _unpack(peer.debian)
+    if peer.requirements is None:
         return Path(sys.executable)
-    folder = CACHE / "-".join(sorted(set(entrant.requirements) - {"numpy"}))
+    folder = CACHE / "-".join(sorted(set(peer.requirements) - {"numpy"}))
     python = folder / "bin" / "python"
-    done = folder / "installed"
-    if not done.exists():
-        _run([sys.executable, "-m", "venv", str(folder)], "no environment")
-        _run([str(python), "-m", "pip", "install", "-q", *entrant.requirements], "not installed")
-        done.touch()
+    marker = folder / "installed"
+    if not marker.exists():
+        _run([sys.executable, "-m", "venv", str(folder)], "virtual environment not created")
+        _run([str(python), "-m", "pip", "install", "-q", *peer.requirements], "not installed")
+        marker.touch()
     return python
 
 
 def _unpack(package: str) -> None:
-    """Debian's package, unpacked rather than installed: nothing of it runs by itself."""
+    """Unpack a Debian package instead of installing it, so that it starts no service."""
     folder = CACHE / package
     if (folder / "usr").exists():
         return
     folder.mkdir(parents=True, exist_ok=True)
     _run(["apt-get", "download", package], "not downloaded", folder)
-    found = next(folder.glob("*.deb"), None)
-    if found is None:
-        raise AbsentError(f"not downloaded: there is no {package} for this system")
-    _run(["dpkg", "-x", str(found), str(folder)], "not unpacked")
+    archive = next(folder.glob("*.deb"), None)
+    if archive is None:
+        raise PeerUnavailableError(f"not downloaded: no package {package} for this system")
+    _run(["dpkg", "-x", str(archive), str(folder)], "not unpacked")
 
 
 def _run(command: list[str], failure: str, folder: Path | None = None) -> None:
     try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=900)
+        process = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=900)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise AbsentError(f"{failure}: {error}") from error
-    if done.returncode:
-        said = [line for line in done.stderr.splitlines() if line.strip()]
-        raise AbsentError(f"{failure}: {said[-1] if said else done.returncode}")
+        raise PeerUnavailableError(f"{failure}: {error}") from error
+    if process.returncode:
+        lines = [line for line in process.stderr.splitlines() if line.strip()]
+        raise PeerUnavailableError(f"{failure}: {lines[-1] if lines else process.returncode}")

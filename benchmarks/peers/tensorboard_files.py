@@ -11,23 +11,23 @@ from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
-from peers.worker import bytes_below
+from peers.worker import folder_size
 from peers.workloads import Workload
 
 
-class Peer:
-    """Event files in a folder, one a run."""
+class TensorBoardPeer:
+    """Event files in a folder, one per run."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._loaded: EventAccumulator | None = None
 
     def write(self, workload: Workload, rows: list[list[dict[str, float]]]) -> None:
-        """An event a scalar, as add_scalar writes them."""
-        for run, held in enumerate(rows):
+        """Write an event per scalar, as add_scalar does."""
+        for run, run_rows in enumerate(rows):
             times = workload.columns(run)[0].tolist()
             writer = EventFileWriter(str(self._folder / f"run-{run}"))
-            for step, row in enumerate(held):
+            for step, row in enumerate(run_rows):
                 for tag, value in row.items():
                     entry = Summary.Value(tag=tag, simple_value=value)
                     writer.add_event(Event(wall_time=times[step], step=step, summary=Summary(value=[entry])))
@@ -37,7 +37,7 @@ class Peer:
         os.sync()
 
     def readers(self, workload: Workload) -> dict[str, Any]:
-        """From memory, where the whole run has been loaded before."""
+        """Read from memory, after the complete run was loaded."""
         loaded = self._load(self._folder / "run-0")
         names = [f"train/metric_{n}" for n in range(min(20, workload.metrics))]
 
@@ -50,7 +50,7 @@ class Peer:
         }
 
     def loaders(self, path: Path) -> dict[str, Any]:
-        """Everything into memory."""
+        """Load all points into memory."""
 
         def load() -> int:
             loaded = self._load(path)
@@ -67,8 +67,8 @@ class Peer:
         return accumulator
 
     def size(self) -> int:
-        """All event files."""
-        return bytes_below(self._folder)
+        """The size of all event files."""
+        return folder_size(self._folder)
 
     def close(self) -> None:
-        """Nothing is left running."""
+        """Do nothing: no process is running."""

@@ -13,14 +13,14 @@ import grpc
 import tensorboard_data_server
 from tensorboard.data.proto import data_provider_pb2, data_provider_pb2_grpc
 
-from peers.tensorboard_files import Peer as Files
+from peers.tensorboard_files import TensorBoardPeer
 from peers.workloads import Workload
 
-_LARGEST = 512 * 1024 * 1024
+_MAX_MESSAGE_BYTES = 512 * 1024 * 1024
 
 
-class Server:
-    """The data server over a folder, loaded once."""
+class DataServer:
+    """A process of the data server that loads a folder once."""
 
     def __init__(self, folder: Path, *, samples: str, checksums: bool) -> None:
         port = Path(tempfile.mkdtemp()) / "port"
@@ -40,12 +40,12 @@ class Server:
         )
         while not (port.exists() and port.read_text().endswith("\n")):
             time.sleep(0.001)
-        options = [("grpc.max_receive_message_length", _LARGEST)]
+        options = [("grpc.max_receive_message_length", _MAX_MESSAGE_BYTES)]
         self.channel = grpc.insecure_channel(f"127.0.0.1:{port.read_text().strip()}", options=options)
         self._stub = data_provider_pb2_grpc.TensorBoardDataProviderStub(self.channel)
 
     def points(self, tags: list[str], downsample: int) -> int:
-        """How many points of these series it gives, in one call."""
+        """The number of points that one call returns for these series."""
         request = data_provider_pb2.ReadScalarsRequest(
             experiment_id="x", plugin_filter=data_provider_pb2.PluginFilter(plugin_name="scalars")
         )
@@ -55,7 +55,7 @@ class Server:
         return sum(len(tag.data.step) for run in answer.runs for tag in run.tags)
 
     def last_step(self) -> int:
-        """The highest step that it has of the slowest series; -1 before anything is there."""
+        """The last step that is loaded of every series; -1 if there are no series yet."""
         request = data_provider_pb2.ListScalarsRequest(
             experiment_id="x", plugin_filter=data_provider_pb2.PluginFilter(plugin_name="scalars")
         )
@@ -64,7 +64,7 @@ class Server:
         return min(steps, default=-1)
 
     def close(self) -> None:
-        """End it."""
+        """Stop the process."""
         self.channel.close()
         if self._process.stdin is not None:
             self._process.stdin.close()
@@ -74,20 +74,20 @@ class Server:
         self._process.wait()
 
 
-class Peer:
-    """A folder of event files, written by TensorBoard in Python, which is not measured here."""
+class TensorBoardRustPeer:
+    """TensorBoard's data server on event files written by TensorBoard in Python (not measured)."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._servers: list[Server] = []
+        self._servers: list[DataServer] = []
 
     def prepare(self, workload: Workload, rows: list[list[dict[str, float]]]) -> None:
-        """Write the files, load them with every sample kept."""
-        Files(self._folder).write(workload, rows)
-        self._loaded(self._folder, workload.steps - 1, samples="all")
+        """Write the files and load them without sampling."""
+        TensorBoardPeer(self._folder).write(workload, rows)
+        self._restart(self._folder, workload.steps - 1, samples="all")
 
     def readers(self, workload: Workload) -> dict[str, Any]:
-        """From memory; at most `downsample` points of a series, taken at random."""
+        """Read from memory; the server samples points of longer series at random."""
         names = [f"train/metric_{n}" for n in range(min(20, workload.metrics))]
         server = self._servers[-1]
         return {
@@ -96,11 +96,11 @@ class Peer:
         }
 
     def loaders(self, path: Path) -> dict[str, Any]:
-        """From its start until the last step can be asked for."""
+        """Start the server and wait until the last step can be queried."""
         last = int((path / "last_step").read_text())
 
         def load(samples: str, checksums: bool) -> int:
-            self._loaded(path, last, samples=samples, checksums=checksums)
+            self._restart(path, last, samples=samples, checksums=checksums)
             return int((path / "points").read_text())
 
         return {
@@ -110,14 +110,14 @@ class Peer:
             "all samples, checksums": lambda: load("all", True),
         }
 
-    def _loaded(self, path: Path, last: int, *, samples: str, checksums: bool = False) -> None:
+    def _restart(self, path: Path, last: int, *, samples: str, checksums: bool = False) -> None:
         for server in self._servers:
             server.close()
-        self._servers = [server := Server(path, samples=samples, checksums=checksums)]
+        self._servers = [server := DataServer(path, samples=samples, checksums=checksums)]
         while server.last_step() < last:
             time.sleep(0.005)
 
     def close(self) -> None:
-        """End the servers."""
+        """Stop the servers."""
         for server in self._servers:
             server.close()

@@ -1,6 +1,6 @@
-"""Measures one peer on one workload, in the peer's own environment: writes what it found as JSON.
+"""Measures one peer on one workload, in the peer's own environment, and writes the measurement as JSON.
 
-python -m peers.worker MODULE WORKLOAD SHARE FOLDER ANSWER
+python -m peers.worker MODULE:CLASS WORKLOAD SHARE FOLDER OUTPUT
 """
 
 from __future__ import annotations
@@ -18,86 +18,95 @@ from typing import Any
 
 from peers.workloads import WORKLOADS, Workload
 
-_TICKS = os.sysconf("SC_CLK_TCK")
-_READ_FOR = 1.0  # seconds, or `_READ_TIMES`, whichever is over first
-_READ_TIMES = 7
+_TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
+_MAX_READ_SECONDS = 1.0  # a query is repeated for so long, or `_MAX_READS` times
+_MAX_READS = 7
 
 
 def main() -> None:
-    """Measure and answer."""
-    module, name, share, folder, answer = sys.argv[1:]
-    peer = importlib.import_module(f"peers.{module}").Peer(Path(folder))
+    """Measure, and write the measurement to the output file."""
+    factory, name, share, folder, output = sys.argv[1:]
+    module, _, class_name = factory.partition(":")
+    peer = getattr(importlib.import_module(f"peers.{module}"), class_name)(Path(folder))
     try:
         if name in WORKLOADS:
-            found = measured(peer, WORKLOADS[name].scaled(float(share)))
+            measurement = measure_workload(peer, WORKLOADS[name].scaled(float(share)))
         else:
-            found = loaded(peer, Path(name))
+            measurement = measure_loading(peer, Path(name))
     finally:
         peer.close()
-    Path(answer).write_text(json.dumps(found))
+    Path(output).write_text(json.dumps(measurement))
 
 
-def measured(peer: Any, workload: Workload) -> dict[str, Any]:
-    """Seconds and processor seconds of writing, bytes, and milliseconds of each question."""
+def measure_workload(peer: Any, workload: Workload) -> dict[str, Any]:
+    """Seconds and CPU seconds of writing, bytes on disk, and milliseconds of each query."""
     rows = [list(workload.rows(run)) for run in range(workload.runs)]
     gc.collect()
     gc.freeze()
-    found: dict[str, Any] = {"points": workload.points}
+    measurement: dict[str, Any] = {"points": workload.points}
     if hasattr(peer, "write"):
-        cpu, began = cpu_seconds(), time.perf_counter()
+        cpu, start = cpu_seconds(), time.perf_counter()
         peer.write(workload, rows)
-        found |= {"seconds": time.perf_counter() - began, "cpu": cpu_seconds() - cpu}
+        measurement |= {"seconds": time.perf_counter() - start, "cpu": cpu_seconds() - cpu}
     else:
         peer.prepare(workload, rows)
-    found["reads"] = {
-        what: milliseconds(ask, wanted) for what, (ask, wanted) in peer.readers(workload).items()
+    measurement["reads"] = {
+        name: median_milliseconds(query, expected)
+        for name, (query, expected) in peer.readers(workload).items()
     }
     if hasattr(peer, "write"):
-        found["bytes"] = peer.size()
-    return found
+        measurement["bytes"] = peer.size()
+    return measurement
 
 
-def loaded(peer: Any, path: Path) -> dict[str, Any]:
-    """Seconds until all points of a folder of event files are there to be asked for."""
-    found = {}
-    for what, load in peer.loaders(path).items():
-        cpu, began = cpu_seconds(), time.perf_counter()
+def measure_loading(peer: Any, path: Path) -> dict[str, Any]:
+    """Seconds until all points of a folder of event files can be queried, for each way to load it."""
+    measurement = {}
+    for name, load in peer.loaders(path).items():
+        cpu, start = cpu_seconds(), time.perf_counter()
         points = load()
-        found[what] = {"points": points, "seconds": time.perf_counter() - began, "cpu": cpu_seconds() - cpu}
-    return found
+        measurement[name] = {
+            "points": points,
+            "seconds": time.perf_counter() - start,
+            "cpu": cpu_seconds() - cpu,
+        }
+    return measurement
 
 
-def milliseconds(ask: Callable[[], int], wanted: int) -> float:
-    """The median of several answers, each of which must hold what was wanted."""
-    took: list[float] = []
-    while len(took) < _READ_TIMES and (sum(took) < _READ_FOR or not took):
-        began = time.perf_counter()
-        count = ask()
-        took.append(time.perf_counter() - began)
-        assert count >= wanted, f"found {count} points, expected at least {wanted}"
-    return 1e3 * statistics.median(took)
+def median_milliseconds(query: Callable[[], int], expected: int) -> float:
+    """The median duration of a query that is repeated; each answer must have the expected points."""
+    durations: list[float] = []
+    while len(durations) < _MAX_READS and (sum(durations) < _MAX_READ_SECONDS or not durations):
+        start = time.perf_counter()
+        count = query()
+        durations.append(time.perf_counter() - start)
+        assert count >= expected, f"read {count} points, expected at least {expected}"
+    return 1e3 * statistics.median(durations)
 
 
 def cpu_seconds() -> float:
-    """What this process has used, and every process below it, ended or not."""
-    own = os.times()
-    total = own.user + own.system + own.children_user + own.children_system
-    parents = {}
+    """CPU seconds of this process and all its descendants, running or ended."""
+    times = os.times()
+    total = times.user + times.system + times.children_user + times.children_system
+    processes = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():
             try:
                 fields = (entry / "stat").read_text().rpartition(")")[2].split()
             except OSError:
                 continue
-            parents[int(entry.name)] = (int(fields[1]), sum(int(field) for field in fields[11:15]) / _TICKS)
-    below = {os.getpid()}
-    while more := {pid for pid, (parent, _) in parents.items() if parent in below and pid not in below}:
-        below |= more
-    return total + sum(parents[pid][1] for pid in below if pid in parents and pid != os.getpid())
+            processes[int(entry.name)] = (
+                int(fields[1]),
+                sum(int(field) for field in fields[11:15]) / _TICKS_PER_SECOND,
+            )
+    tree = {os.getpid()}
+    while children := {pid for pid, (parent, _) in processes.items() if parent in tree and pid not in tree}:
+        tree |= children
+    return total + sum(processes[pid][1] for pid in tree if pid in processes and pid != os.getpid())
 
 
-def bytes_below(folder: Path) -> int:
-    """The bytes of all files in a folder."""
+def folder_size(folder: Path) -> int:
+    """The total size of all files in a folder, in bytes."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 

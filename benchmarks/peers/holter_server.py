@@ -1,4 +1,4 @@
-"""Holter: its client, over HTTP, to a server in a process of its own, acknowledged when it is on disk."""
+"""Holter: its client sends over HTTP to a server process that acknowledges what is on disk."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from holter.server.migrate import upgrade
 from holter.server.store import Store
 from peers.workloads import Workload
 
-_PATIENCE = 600.0
+_FINISH_TIMEOUT = 600.0
 
 
-class Peer:
-    """A server over a folder, started before anything is measured."""
+class HolterPeer:
+    """A server on a folder, started before the measurement."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -40,87 +40,87 @@ class Peer:
             text=True,
         )
         assert self._server.stdout is not None
-        words = self._server.stdout.readline().split()
-        self._address = next(word for word in words if word.startswith("http"))
+        output = self._server.stdout.readline().split()
+        self._address = next(word for word in output if word.startswith("http"))
         self._http = http.client.HTTPConnection(urlsplit(self._address).netloc)
         self._get("/api/v1/runs")
 
     def write(self, workload: Workload, rows: list[list[dict[str, float]]]) -> None:
-        """From the first call of the client until the server has acknowledged the last batch."""
-        for run, held in enumerate(rows):
-            opened = init(
+        """Log all rows, and wait until the server has acknowledged the last batch."""
+        for run, run_rows in enumerate(rows):
+            client_run = init(
                 "bench", f"run-{run}", server=self._address, spool=self._folder / "spool", environ={}
             )
-            for step, row in enumerate(held):
-                opened.log(row, step=step)
-            opened.finish(_PATIENCE)
+            for step, row in enumerate(run_rows):
+                client_run.log(row, step=step)
+            client_run.finish(_FINISH_TIMEOUT)
 
     def readers(self, workload: Workload) -> dict[str, Any]:
-        """Over HTTP, decoded; the charts of the dashboard ask the same."""
+        """Query over HTTP and decode, as the charts of the dashboard do."""
         runs = self._get("/api/v1/runs?project=bench")["runs"]
         assert len(runs) == workload.runs, f"found {len(runs)} runs, expected {workload.runs}"
-        run = next(one["id"] for one in runs if one["name"] == "run-0")
-        stored = sum(one["points"] for one in runs)
+        run = next(each["id"] for each in runs if each["name"] == "run-0")
+        stored = sum(each["points"] for each in runs)
         assert stored == workload.points, f"stored {stored} of {workload.points} points"
         names = [f"train/metric_{n}" for n in range(min(20, workload.metrics))]
 
-        def chart(wanted: list[str], points: int) -> int:
-            asked = "&".join(f"metric={quote(name)}" for name in wanted)
-            answer = self._get(f"/api/v1/runs/{run}/data?points={points}&{asked}", packed=True)
-            segments = [part for one in answer["series"] for part in one["segments"]]
-            return sum(len(np.frombuffer(part["value"])) for part in segments)
+        def chart(metrics: list[str], points: int) -> int:
+            query = "&".join(f"metric={quote(name)}" for name in metrics)
+            answer = self._get(f"/api/v1/runs/{run}/data?points={points}&{query}", msgpack=True)
+            segments = [segment for series in answer["series"] for segment in series["segments"]]
+            return sum(len(np.frombuffer(segment["value"])) for segment in segments)
 
-        def last() -> int:
-            return len(np.frombuffer(self._get(f"/api/v1/runs/{run}/latest", packed=True)["value"]))
+        def latest() -> int:
+            return len(np.frombuffer(self._get(f"/api/v1/runs/{run}/latest", msgpack=True)["value"]))
 
-        few = min(workload.steps, 900)
-        found: dict[str, Any] = {"20 series": (lambda: chart(names, 1000), few)}
+        expected = min(workload.steps, 900)
+        queries: dict[str, Any] = {"20 series": (lambda: chart(names, 1000), expected)}
         if workload.steps <= 100_000:
-            found["one series"] = (lambda: chart(names[:1], workload.steps), workload.steps)
-        return found | {"last values": (last, workload.metrics)}
+            queries["one series"] = (lambda: chart(names[:1], workload.steps), workload.steps)
+        return queries | {"last values": (latest, workload.metrics)}
 
     def loaders(self, path: Path) -> dict[str, Any]:
-        """Event files to durable points in a store, by numpy alone and compiled; checksums verified."""
-        wanted = int((path / "points").read_text())
-        empty = self._folder / "empty.sqlite"  # a server's tables are there long before it reads a file
+        """Read event files into a store, with numpy or compiled; checksums are verified."""
+        expected = int((path / "points").read_text())
+        empty = self._folder / "empty.sqlite"  # a server has created its tables before it reads a file
         engine = connect(f"sqlite:///{empty}")
         upgrade(engine)
         engine.dispose()
         return {
-            "durable, numpy": lambda: self._followed(path, EventFile(no_kernels), wanted, empty),
-            "durable, compiled": lambda: self._followed(
-                path, EventFile(lambda size: numba_kernels), wanted, empty
+            "durable, numpy": lambda: self._load(path, EventFile(no_kernels), expected, empty),
+            "durable, compiled": lambda: self._load(
+                path, EventFile(lambda size: numba_kernels), expected, empty
             ),
         }
 
-    def _followed(self, path: Path, events: EventFile, wanted: int, empty: Path) -> int:
+    def _load(self, path: Path, events: EventFile, expected: int, empty: Path) -> int:
         with tempfile.TemporaryDirectory(dir=self._folder) as folder:
             engine = connect(f"sqlite:///{shutil.copy(empty, Path(folder) / 'holter.db')}")
             store = Store(engine)
             store.start()
             stored = 0
 
-            def count(commit: Any) -> None:
+            def count_points(commit: Any) -> None:
                 nonlocal stored
                 stored += commit.points
 
-            store.on_commit(count)
+            store.on_commit(count_points)
             Follower([path], store, known={**formats(), "tensorboard": events}).catch_up()
             store.close()
             engine.dispose()
-        assert stored == wanted, f"stored {stored} of {wanted} points"
+        assert stored == expected, f"stored {stored} of {expected} points"
         return stored
 
-    def _get(self, path: str, *, packed: bool = False) -> Any:
-        self._http.request("GET", path, headers={"Accept": "application/msgpack"} if packed else {})
+    def _get(self, path: str, *, msgpack: bool = False) -> Any:
+        self._http.request("GET", path, headers={"Accept": "application/msgpack"} if msgpack else {})
         answer = self._http.getresponse()
         body = answer.read()
         if answer.status != 200:
             raise RuntimeError(f"{path}: {answer.status} {body[:300]!r}")
-        return (msgspec.msgpack if packed else msgspec.json).decode(body)
+        return (msgspec.msgpack if msgpack else msgspec.json).decode(body)
 
     def size(self) -> int:
-        """Pages in use of the database file, after compaction."""
+        """The size of the used pages of the database, after compaction."""
         self.close()
         (path,) = self._folder.glob("*.db")
         engine = connect(f"sqlite:///{path}")

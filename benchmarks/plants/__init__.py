@@ -1,1 +1,0 @@
-"""Runs made up with faults in them, by what they happen to: speeds, ranks, datasets, and the rest."""
