@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from holter.cli.commands import fail, serve
+from holter.detectors.findings import title_of
+from holter.detectors.findings.finding_type import in_sentence
 from holter.ingest import formats
 from holter.ingest.tailing.follower import Follower
 from holter.server.alerting.incident import Incident
@@ -128,9 +130,10 @@ def incident_printer(address: str) -> Callable[[Incident], None]:
             return
         last_printed[incident.id] = change.at
         clock = time.strftime("%H:%M:%S", time.localtime(change.at))
-        position = f"{incident.run.name}, step {finding.start_step}: " if incident.run else ""
+        position = f"{incident.run.name}, step {finding.start_step:,}: " if incident.run else ""
+        title = in_sentence(title_of(finding.kind, provisional=incident.is_open))
         label = "recovered" if change.type == "recovered" else finding.severity.value
-        print(printable(f"{clock}  {label:9} {finding.kind.value:20} {position}{finding.summary}"))
+        print(printable(f"{clock}  {label:9} {title:22} {position}{finding.summary}"))
         print(f"{'':20}{address}/incidents/{incident.id}", flush=True)
 
     return print_change

@@ -10,6 +10,7 @@ from typing import Any
 from holter.cli.demo.runs import KnownEvent, RecordedRun
 from holter.detectors.findings import title_of
 from holter.detectors.findings.finding_type import in_sentence
+from holter.plurals import counted
 from holter.terminal_text import printable
 
 IncidentJson = Mapping[str, Any]
@@ -88,7 +89,7 @@ def compare_run(
 
 def comparison_table(comparisons: Sequence[RunComparison]) -> Iterator[str]:
     """A header, and a line for each known event and each other incident."""
-    yield f"{'run':<21} {'points':>7}  {'known':<34} detected"
+    yield f"{'run':<21} {'points':>7}  {'known':<36} detected"
     for comparison in comparisons:
         run = comparison.run
         rows = [
@@ -104,19 +105,20 @@ def comparison_table(comparisons: Sequence[RunComparison]) -> Iterator[str]:
             rows.append((f"{len(run.attempts)} attempts", f"WRONG: {comparison.attempts} attempts"))
         for number, (known, detected) in enumerate(rows):
             head = f"{run.name:<21} {comparison.stored:>7}" if number == 0 else " " * 29
-            yield f"{head}  {known:<34} {detected}".rstrip()
+            yield f"{head}  {known:<36} {detected}".rstrip()
 
 
 def _describe_event(event: KnownEvent) -> str:
-    return f"{event.kind} at step {event.start_step}"
+    return f"{in_sentence(title_of(event.kind))} at step {event.start_step:,}"
 
 
 def _describe_match(event: KnownEvent, incident: IncidentJson | None) -> str:
     if incident is None:
         return "MISSED"
     delay = incident["detected_step"] - event.start_step
-    return f"at step {incident['start_step']}, after {delay} steps"
+    return f"at step {incident['start_step']:,}, after {counted(delay, 'step')}"
 
 
 def _describe_other(incident: IncidentJson) -> str:
-    return f"{incident['kind']} at step {incident['start_step']} ({incident['severity']})"
+    title = in_sentence(title_of(incident["kind"]))
+    return f"{title} at step {incident['start_step']:,} ({incident['severity']})"

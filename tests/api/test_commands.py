@@ -79,7 +79,7 @@ def test_watch_follows_serves_and_reports_incidents(tmp_path: Path) -> None:
         began = time.monotonic()
         line = process.stdout.readline()
         took = time.monotonic() - began
-        assert "nonfinite" in line
+        assert "NaN or infinity" in line
         assert "a, step 60" in line
         assert f"{address}/incidents/1" in process.stdout.readline()
         (run,) = httpx.get(f"{address}/api/v1/runs").json()["runs"]

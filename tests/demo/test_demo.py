@@ -140,7 +140,7 @@ def run() -> RecordedRun:
         ([incident(kind="spike_slow")], False, "MISSED"),
         ([incident(attempt=1)], False, "MISSED"),
         ([], False, "MISSED"),
-        ([incident(), incident(id=2, start_step=110)], True, "also spike_fast at step 110"),
+        ([incident(), incident(id=2, start_step=110)], True, "also fast loss spike at step 110"),
     ],
 )
 def test_a_comparison_matches_incidents_to_known_events(
