@@ -81,6 +81,7 @@ def test_doctor_reports_runs_whose_analysis_fails(holter: Printed, engine: Engin
     assert "wrong  analysis: the analysis of 1 run failed, for example llm/a (CorruptData" in printed
 
 
+@pytest.mark.slow
 def test_doctor_knows_a_running_holter_from_another_program(holter: Printed, tmp_path: Path) -> None:
     with started("serve", "--data-dir", tmp_path / "data") as (_, address, _):
         code, printed, _ = holter("doctor", "--port", address.rpartition(":")[2])

@@ -85,6 +85,7 @@ def test_a_run_ends_with_its_last_points_or_without_any(limited: tuple[httpx.Cli
         assert client.get(f"/api/v1/runs/{reply['run_id']}").json()["state"] == "finished"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coding", ["identity", "gzip", "zstd"])
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
 def test_a_table_arrives_bit_by_bit_in_every_compression(
@@ -173,6 +174,7 @@ def send_without_reading(line: socket.socket, request: bytes) -> None:
         line.sendall(request)
 
 
+@pytest.mark.slow
 def test_a_client_that_does_not_read_responses_takes_no_memory(
     context: ServerContext, server: tuple[ServerContext, str], client: httpx.Client
 ) -> None:

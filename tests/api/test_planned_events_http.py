@@ -159,6 +159,7 @@ def test_planned_events_of_a_project_apply_in_addition_to_the_settings(
         assert len(run.incidents()) == 1
 
 
+@pytest.mark.slow
 def test_planned_events_of_one_run_do_not_apply_to_another(settings: Settings, serve: Serve) -> None:
     with serve(settings) as (context, address):
         run = Run(context, address, last=1000)

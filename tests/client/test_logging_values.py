@@ -159,6 +159,7 @@ anything = st.recursive(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(calls=st.lists(st.tuples(anything | st.dictionaries(st.text(), anything), anything), max_size=20))
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @pytest.mark.filterwarnings("ignore:Conversion of an array:DeprecationWarning")

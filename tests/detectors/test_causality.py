@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -73,6 +74,7 @@ def test_throughput(seed: int) -> None:
     assert_causal(ThroughputRegressionDetector(), full_run, cuts_of(full_run, rng))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(seed=seeds)
 def test_stragglers(seed: int) -> None:

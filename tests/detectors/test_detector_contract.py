@@ -49,6 +49,7 @@ def test_healthy_runs_have_no_warnings(detector: Detector) -> None:
         ] == []
 
 
+@pytest.mark.slow
 @each_detector
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(values=st.lists(any_floats, min_size=1, max_size=3), seed=st.integers(0, 2**16))
@@ -90,6 +91,7 @@ def test_the_same_data_gives_the_same_findings(detector: Detector, name: str) ->
     )
 
 
+@pytest.mark.slow
 @each_detector
 @pytest.mark.parametrize("name", EVENTFUL)
 def test_findings_on_a_prefix_are_findings_on_the_full_run(detector: Detector, name: str) -> None:
@@ -100,6 +102,7 @@ def test_findings_on_a_prefix_are_findings_on_the_full_run(detector: Detector, n
             assert identity(finding) in reported, (attempt, step)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EVENTFUL)
 def test_all_detectors_together_are_causal_and_report_without_delay(name: str) -> None:
     full_run = EVENTFUL[name]

@@ -52,6 +52,7 @@ def healthy(seed: int, points: int = 50) -> tuple[np.ndarray, FloatArray]:
     return step, shapes[seed // 2 % 4] * (1 + random.choice([0.003, 0.01, 0.03, 0.1]) * noise)
 
 
+@pytest.mark.slow
 def test_of_four_hundred_healthy_series_at_most_two_have_a_finding() -> None:
     alarms = 0
     for seed in range(400):
@@ -162,6 +163,7 @@ def test_a_planned_warm_restart_of_the_learning_rate_explains_a_worse_evaluation
     assert find(run(series("lr", rate), evaluation)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_findings_stay_whatever_is_evaluated_later(seed: int) -> None:
     random = np.random.default_rng(seed)

@@ -99,6 +99,7 @@ def detected(detector: Detector, data: RunData, memory: IncrementalState) -> lis
         return list(detector.detect(data, DetectorContext(state=memory)))
 
 
+@pytest.mark.slow
 @each_detector
 @settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=seeds)
@@ -112,6 +113,7 @@ def test_on_random_prefixes_of_a_run(detector: Detector, seed: int) -> None:
         assert detected(detector, data, memory) == detected(detector, data, IncrementalState())
 
 
+@pytest.mark.slow
 @each_detector
 @pytest.mark.parametrize("name", EVENTFUL)
 def test_on_prefixes_of_eventful_runs(detector: Detector, name: str) -> None:
@@ -121,6 +123,7 @@ def test_on_prefixes_of_eventful_runs(detector: Detector, name: str) -> None:
         assert detected(detector, data, memory) == detected(detector, data, IncrementalState())
 
 
+@pytest.mark.slow
 @each_detector
 @settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=seeds)
@@ -143,6 +146,7 @@ def test_rows_out_of_order_or_written_again(detector: Detector, seed: int) -> No
     assert detected(detector, again, memory) == detected(detector, again, IncrementalState())
 
 
+@pytest.mark.slow
 @settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=seeds)
 def test_all_detectors_together(seed: int) -> None:

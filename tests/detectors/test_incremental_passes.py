@@ -108,6 +108,7 @@ each = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.slow
 @each
 def test_pass_by_pass_the_findings_are_the_same(
     detector: Detector, life: Callable[[np.random.Generator, int], RunData]

@@ -1,6 +1,6 @@
 """The database is away for a while: everybody is told in time, and all goes on by itself afterwards.
 
-`HOLTER_TEST_AWAY=60 pytest tests/faults/test_away.py` keeps it away for so many seconds.
+`HOLTER_TEST_AWAY=60 pytest tests/faults/test_unavailable_database.py` keeps it away for so many seconds.
 """
 
 from __future__ import annotations

@@ -46,6 +46,8 @@ from tests.support.stored_runs import (
 )
 from tests.support.waiting import wait_for
 
+pytestmark = pytest.mark.slow
+
 NUMBERS = count()
 Running = tuple[ServerContext, str]
 
@@ -286,6 +288,7 @@ def test_quota_slows_an_import_or_rejects_it_completely(live_sqlite: Running, so
         assert sender.file(source / "a.csv", project="slow").points == 615
 
 
+@pytest.mark.slow
 def test_the_command_finds_the_server_that_has_the_file(
     holter: Printed, sqlite_engine: Engine, source: Path, tmp_path: Path
 ) -> None:
@@ -338,6 +341,7 @@ def test_non_holter_server_is_reported(holter: Printed, source: Path) -> None:
     assert (code, "do not go with it" in complaint) == (1, True)
 
 
+@pytest.mark.slow
 @examples(
     max_examples=15,
     deadline=None,

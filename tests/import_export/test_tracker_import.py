@@ -85,6 +85,7 @@ def test_tracker_import_is_complete_and_idempotent(engine: Engine, tracker_files
     assert Store(engine).check() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SOURCES)
 def test_tracker_import_through_a_server_equals_a_local_one(
     engine: Engine, database_url: str, serve: Serve, tracker_files: Path, tmp_path: Path, name: str

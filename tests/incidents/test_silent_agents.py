@@ -260,6 +260,7 @@ def test_a_silence_that_is_over_before_the_mail_server_is_back_is_one_message(
     assert sentence(slack).startswith("Agent on n17 is back, silent for ")
 
 
+@pytest.mark.slow
 def test_a_summary_includes_incidents_about_agents(
     make_site: Callable[..., Site], slack: SlackServer, run_id: int
 ) -> None:

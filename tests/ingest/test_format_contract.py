@@ -44,6 +44,7 @@ def test_a_file_read_byte_by_byte_as_it_grows_gives_the_same_records(
     )
 
 
+@pytest.mark.slow
 def test_a_file_that_grows_in_pieces_of_any_size_gives_the_same_records(sample: Sample, reading: Any) -> None:
     name, content = sample
     chance = random.Random(1)
@@ -80,6 +81,7 @@ def test_each_file_is_read_to_its_end(sample: Sample, reading: Any) -> None:
     assert stream.tell() == len(content)
 
 
+@pytest.mark.slow
 @fuzzing
 @given(noise=st.binary(max_size=2000), sizes=st.lists(st.integers(0, 2000), max_size=4))
 def test_noise_is_never_more_than_unreadable(

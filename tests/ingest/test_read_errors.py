@@ -61,6 +61,7 @@ def place(root: Path, name: str, content: bytes) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sample", MOST, indirect=True)
 @pytest.mark.parametrize("error", [errno.EIO, errno.ESTALE])
 def test_what_could_not_be_read_for_a_while_is_read_once_it_can(

@@ -54,6 +54,7 @@ def under_load(engine: Engine) -> Iterator[Callable[[], int]]:
         store.close()
 
 
+@pytest.mark.slow
 def test_backup_under_load_is_a_consistent_snapshot(
     engine: Engine, sqlite_template: Path, tmp_path: Path
 ) -> None:

@@ -72,6 +72,7 @@ def test_a_flipped_bit_is_found(damaged: Engine, table: str, column: str) -> Non
     assert Store(damaged).check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("table", "column", "value"), CHANGED)
 def test_a_changed_row_is_found(damaged: Engine, table: str, column: str, value: str) -> None:
     key = first_of(table)

@@ -165,6 +165,7 @@ def test_points_logged_after_downsampling_are_complete(store: Store, engine: Eng
     assert summary.logged >= SIZE + SIZE // 2 + 9000
 
 
+@pytest.mark.slow
 def test_kill_9_leaves_each_chunk_group_old_or_new(store: Store, engine: Engine, database_url: str) -> None:
     run_id = fill(store, engine)
     before = store.read(run_id)

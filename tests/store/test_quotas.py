@@ -107,6 +107,7 @@ def test_metric_named_after_the_step_is_refused(engine: Engine, name: str) -> No
         assert store.check() == []
 
 
+@pytest.mark.slow
 def test_the_advice_names_the_metric_without_its_counter(engine: Engine) -> None:
     with limited(engine) as store:
         for step in range(520):
@@ -154,6 +155,7 @@ def test_many_recurring_series_are_no_explosion(sqlite_engine: Engine, kind: str
             assert receipt.accepted == len(names)
 
 
+@pytest.mark.slow
 def test_unbounded_labels_are_an_explosion(sqlite_engine: Engine) -> None:
     with limited(sqlite_engine) as store:
         for step in range(520):
