@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
-from holter.ingest.telemetry.scrape import ACTIVE_SECONDS, ActiveRuns, Scraper, DeliverySink
+from holter.ingest.telemetry.scrape import ACTIVE_SECONDS, ActiveRuns, DeliverySink, Scraper
 from holter.server.clock import Clock
 from holter.server.models import Project, RunRecord
 from holter.settings import ScrapeSettings

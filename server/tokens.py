@@ -60,9 +60,9 @@ def record_use(session: Session, used: Mapping[str, float]) -> None:
 def end_session(session: Session, session_id: str, *, expires_at: float, now: float) -> None:
     """Store that a session has ended, and forget those that have expired since."""
     session.execute(delete(EndedSession).where(EndedSession.expires_at <= now))
-    session.merge(EndedSession(id=session_id, expires_at=expires_at))
+    session.merge(EndedSession(session_id=session_id, expires_at=expires_at))
 
 
 def ended_sessions(session: Session) -> frozenset[str]:
     """The sessions that have ended."""
-    return frozenset(session.scalars(select(EndedSession.id)))
+    return frozenset(session.scalars(select(EndedSession.session_id)))

@@ -1,4 +1,4 @@
-"""Finds the points of a run that newer attempts have superseded, attempt_number are not on its timeline."""
+"""Finds the points of a run that newer attempts have superseded, so that they are not on its timeline."""
 
 from __future__ import annotations
 

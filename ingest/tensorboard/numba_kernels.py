@@ -151,7 +151,7 @@ def _walk(data: Any, words: Any, size: Any, tables: Any, start: Any, end: Any) -
 
 @njit(inline="always")
 def _field(word: Any, offset: Any, end: Any) -> Any:
-    """The key of the field at byte `at`, whose first eight bytes are `word`, where its payload begins and
+    """The key of the field at byte `offset`, whose first eight bytes are `word`, where its payload begins and
     ends, and a varint's value; key 0 for a field that is malformed or does not occur in plain events."""
     key, begin = np.int64(word & np.uint64(255)), offset + 1
     kind, stop, value = key & 7, offset - 1, np.uint64(0)

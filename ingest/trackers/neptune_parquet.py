@@ -191,7 +191,7 @@ def _other_types(table: pa.Table) -> dict[str, int]:
 def _points(table: pa.Table) -> Iterator[tuple[str, tuple[IntArray, FloatArray, FloatArray]]]:
     """By metric: steps in millionths, times, values, in the order of the rows.
 
-    The exporter uses pandas, metric_index writes NaN as null: a row with a time and without a value is a NaN.
+    The exporter uses pandas, which writes NaN as null: a row with a time and without a value is a NaN.
     """
     table = table.filter(compute.is_valid(table["step"]))
     if not len(table):

@@ -21,7 +21,7 @@ from holter.tuning import Tuning
 _FILE: ResponseDocs = {
     200: {"content": {media: {} for media in MEDIA.values()}, "description": "The file, streamed"}
 }
-ExportFormat = Literal["csv", "jsonl", "json", "parquet", "arrow"]
+ExportFormat = Literal["csv", "json", "parquet"]
 
 router = APIRouter(tags=["runs"])
 

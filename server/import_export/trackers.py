@@ -106,7 +106,12 @@ def _import_run(
     if not any(map(len, series)):
         return replace(result, private=(), reason="it has no metrics")
     info = TrackerRunInfo(
-        identity=identity, project=names[0], run=names[1], config=config, over=run.is_finished, ended=run.ended
+        identity=identity,
+        project=names[0],
+        run=names[1],
+        config=config,
+        over=run.is_finished,
+        ended=run.ended,
     )
     progress = importer(info, series)
     attempts = {int(attempt_number) for single in series for attempt_number in np.unique(single.attempt)}

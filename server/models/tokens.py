@@ -24,5 +24,5 @@ class EndedSession(Base):
     """A browser session that a person ended, until its cookie expires."""
 
     __tablename__ = "ended_session"
-    id: Mapped[str] = mapped_column(String(40), primary_key=True)
+    session_id: Mapped[str] = mapped_column(String(40), primary_key=True)
     expires_at: Mapped[float]

@@ -35,8 +35,8 @@ from holter.server.schemas.runs import (
     RunInfo,
     RunState,
     StripIncident,
-    TimeUseShare,
     TimeSplit,
+    TimeUseShare,
     UnreadableLocation,
     WorstIncident,
 )

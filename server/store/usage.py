@@ -38,7 +38,7 @@ class StorageUsage:
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="holter-store-usage")
 
     def refusal(self, project: str, max_bytes: int) -> SeriesRefusal | None:
-        """Return a refusal if the project has reached its quota of `most` bytes (0: no quota), else None."""
+        """Return a refusal if the project has reached its quota of `max_bytes` (0: no quota), else None."""
         if not max_bytes:
             return None
         with self._lock:

@@ -51,13 +51,13 @@ class AlarmThresholds(Thresholds):
     """Standard errors by which a mean must rise: a chance of 1 in 5e7 where the noise is normal."""
     mean_reference_points: int = 64
     """Points of the reference of a mean, at least; otherwise twice as many as in the mean."""
-    outlier_sigmas: float = 8.0
+    lone_point_sigmas: float = 8.0
     """Sigmas by which a single point is an event whatever the tail of the noise predicts."""
-    outlier_share: float = 0.2
+    lone_point_share: float = 0.2
     """Share of the level by which a single point is an event whatever the tail of the noise predicts."""
-    outlier_young_points: int = 128
-    """Points known for which `outlier_sigmas` is doubled: the noise of a young series is uncertain."""
-    outlier_within_reach: float = 0.7
+    lone_point_young_points: int = 128
+    """Points known for which `lone_point_sigmas` is doubled: the noise of a young series is uncertain."""
+    lone_point_within_reach: float = 0.7
     """Share of the evidence required that a point within the reach of the noise may give at most."""
     reach_young_points: int = 300
     """Points known for which the reach of the noise is doubled: few points show little of a tail."""
@@ -123,7 +123,7 @@ def surprise_sums(
             points, thresholds.sum_chance
         ) + noise.correlation * points * single_limit
         # a single point that noise may produce is not sufficient
-        most = thresholds.outlier_within_reach * limit
+        most = thresholds.lone_point_within_reach * limit
         counted = np.where(within_reach, np.minimum(surprise, most), surprise)
         summed = np.concatenate(([0.0], np.cumsum(counted)))
         strength = (summed[ends] - summed[ends - points]) / limit
@@ -145,11 +145,11 @@ def single_points(
     excess = values - medians
     # more sigmas while few points are known
     sigmas = (
-        thresholds.outlier_sigmas
+        thresholds.lone_point_sigmas
         * noise.sigma
-        * (1 + thresholds.outlier_young_points / max(history.count, 1))
+        * (1 + thresholds.lone_point_young_points / max(history.count, 1))
     )
-    strength = np.minimum(excess / (thresholds.outlier_share * np.abs(medians) + TINY), excess / sigmas)
+    strength = np.minimum(excess / (thresholds.lone_point_share * np.abs(medians) + TINY), excess / sigmas)
     typical, rare = (_reach(history, noise, reach, thresholds) for reach in noise.reach)
     yield 1, np.minimum(strength, excess / (rare + TINY))
     yield OUTLIER, np.minimum(strength, excess / (typical + TINY))

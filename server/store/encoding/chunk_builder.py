@@ -57,7 +57,7 @@ class ChunkBuilder:
         """Add chunks of a series' points.
 
         If they are the series' `last` points, full chunks come first, else all have about the same size.
-        `thinned`: how many points were removed by downsampling.
+        `removed`: how many points were removed by downsampling.
         """
         size = len(points.step)
         if not last:

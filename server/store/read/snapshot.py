@@ -295,10 +295,10 @@ class RunSnapshot:
         name = self._names.get(row.series_id)
         return f"series {name or row.series_id}, chunk {row.id} (steps {row.step_min} to {row.step_max})"
 
-    def decoded(self, decode_pyramids: Callable[[bytes], T], blob: bytes, describe: Callable[[], str]) -> T:
+    def decoded(self, decode: Callable[[bytes], T], blob: bytes, describe: Callable[[], str]) -> T:
         """Decode a blob; an error names the run and what `describe` returns."""
         try:
-            return decode_pyramids(blob)
+            return decode(blob)
         except CorruptDataError as error:
             raise CorruptDataError(f"run {self.run_id}, {describe()}: {error}") from error
 

@@ -42,10 +42,10 @@ class AttemptRecord:
 
     def add(self, times: FloatArray, points: int) -> None:
         """Include more points."""
-        none_if_nan = times[~np.isnan(times)]
-        if len(none_if_nan):
-            self.first_time = float(np.fmin(self.first_time, none_if_nan.min()))
-            self.last_time = float(np.fmax(self.last_time, none_if_nan.max()))
+        known = times[~np.isnan(times)]
+        if len(known):
+            self.first_time = float(np.fmin(self.first_time, known.min()))
+            self.last_time = float(np.fmax(self.last_time, known.max()))
         self.points += points
 
 

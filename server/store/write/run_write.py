@@ -137,10 +137,10 @@ class RunWrite:
     def _split(self, encoded: EncodedDelivery) -> list[tuple[int, Batch]]:
         """Split a delivery by attempt, and collect the configuration of each."""
         batch, writer, attempts = encoded.batch, encoded.delivery.writer, self.run.attempts
-        none_if_nan = attempts.writers.get(writer)
-        self.has_config |= bool(batch.config or (none_if_nan and none_if_nan.config))
+        state = attempts.writers.get(writer)
+        self.has_config |= bool(batch.config or (state and state.config))
         if batch.config:
-            accepted, refused = limit_config(batch.config, none_if_nan.config if none_if_nan else ())
+            accepted, refused = limit_config(batch.config, state.config if state else ())
             batch = replace(batch, config=accepted)
             self._note_refusals(
                 encoded,

@@ -23,7 +23,7 @@ _MAX_LISTED = 3  # series listed in a reason
 def refused_series(
     run: RunState, batch: Batch, new: Sequence[SeriesKey], max_series: int
 ) -> dict[SeriesKey, SeriesRefusal]:
-    """Return the new series of a batch that must not be added to the run; at most `most` series, 0: no
+    """Return the new series of a batch that must not be added to the run; at most `max_series` stay, 0: no
     limit.
     """
     refused: dict[SeriesKey, SeriesRefusal] = {}
