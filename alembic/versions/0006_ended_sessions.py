@@ -16,9 +16,9 @@ depends_on = None
 def upgrade() -> None:
     op.create_table(
         "ended_session",
-        sa.Column("id", sa.String(length=40), nullable=False),
+        sa.Column("session_id", sa.String(length=40), nullable=False),
         sa.Column("expires_at", sa.Float(precision=53), nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_ended_session")),
+        sa.PrimaryKeyConstraint("session_id", name=op.f("pk_ended_session")),
     )
 
 
