@@ -1,6 +1,6 @@
 """Lines that are cut in the middle of an answer, and a server that says nothing for a while: all comes once.
 
-`HOLTER_TEST_AWAY=60 pytest tests/faults/test_bad_connections.py` has the server say nothing for so many seconds.
+`HOLTER_TEST_AWAY=60 pytest tests/faults/test_bad_connections.py` keeps the server silent for so many seconds.
 """
 
 from __future__ import annotations
