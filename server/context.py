@@ -92,7 +92,13 @@ class ServerContext:
             upgrade(self.engine)
             if problem := missing_credentials(self.settings, self.engine):
                 raise UnprotectedServerError(problem)
-            for service in (self.store, self.analysis, self.notification_sender, self.maintenance, self.agent_monitor):
+            for service in (
+                self.store,
+                self.analysis,
+                self.notification_sender,
+                self.maintenance,
+                self.agent_monitor,
+            ):
                 service.start()
                 undo.callback(service.close)
             self.store.on_commit(lambda commit: self.metrics.points.inc(commit.points))
