@@ -57,7 +57,7 @@ async def import_run(
         Name, Query(description="The name of the file, used for a run that the file does not name")
     ] = None,
 ) -> Response:
-    """Store a file of `holter export` as a new run (docs/maintenance.md); the same file again changes nothing."""
+    """Store a file of `holter export` as a new run (docs/maintenance.md); repeating it changes nothing."""
     coding = request.headers.get("content-encoding", "identity").strip().lower()
     if coding not in CODINGS:
         return error_response(415, f"Content-Encoding {coding!r}: expected zstd or none")

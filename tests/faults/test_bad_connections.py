@@ -1,4 +1,4 @@
-"""Lines that are cut in the middle of an answer, and a server that says nothing for a while: all comes once.
+"""Connections cut in the middle of an answer, and a server that is silent: every point is stored once.
 
 `HOLTER_TEST_AWAY=60 pytest tests/faults/test_bad_connections.py` keeps the server silent for so many seconds.
 """
