@@ -145,8 +145,6 @@ def kinds_table() -> str:
         )
     fields = ["| evidence | label | shown as |", "|---|---|---|"]
     for key, field in FIELDS.items():
-        form = " ".join(
-            part for part in (field.format.value.replace("_", " "), field.suffix.strip()) if part
-        )
+        form = " ".join(part for part in (field.format.value.replace("_", " "), field.suffix.strip()) if part)
         fields.append(f"| `{key}` | {field.label} | {form} |")
     return "\n".join([*kinds, "", *fields])
