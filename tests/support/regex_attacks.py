@@ -73,7 +73,7 @@ def _attacks(tokens: list[Any], prefix: str) -> Iterator[Attack]:
             if most >= _UNBOUNDED:
                 example = _example(inner)
                 pumps = {example, *(char for char in SAMPLES if _accepts(inner, char))} - {""}
-                yield from (Attack(prefix, pump, end) for pump in pumps for end in ("", "\x00", "\n"))
+                yield from (Attack(prefix, pump, end) for pump in pumps for end in ("\x00", "\n"))
                 if prefix:
                     yield Attack("", prefix, "\x00")
                     yield Attack("", prefix + example, "\x00")
