@@ -123,9 +123,7 @@ def _round_of_key(data: Bytes, active: IntArray, position: IntArray, key: int) -
         start = after
         after = start + np.minimum(value, np.uint64(len(data))).astype(np.int64)
     after = np.where(after > len(data) - PADDING, _LARGEST, after)
-    number, kinds = (
-        np.broadcast_to(np.int64(constant), len(active)) for constant in (key >> 3, kind)
-    )
+    number, kinds = (np.broadcast_to(np.int64(constant), len(active)) for constant in (key >> 3, kind))
     return Fields(active, number, kinds, start, after, value), after
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 import pytest
@@ -9,7 +10,8 @@ import pytest
 import holter.ingest
 from tests.support.regex_attacks import Attack, UsedPattern, attacks, patterns_of
 
-SIZE = 64 * 1024
+SIZE = 1024 * int(os.environ.get("HOLTER_TEST_PATTERN_KIB", "16"))
+"""Characters of the longest attack: 16 Ki here, 64 Ki with `make test-patterns`."""
 CAP = 1.0
 """Seconds of processor time for `SIZE` characters, whatever the text."""
 HARMLESS = 0.001

@@ -141,7 +141,7 @@ def test_copy_is_refused_while_a_server_uses_the_file(
     assert code == 1
     assert "in use by another Holter server" in complaint
     assert holter("db", "move", "--to", "nonsense", "--database-url", sqlite_url)[0] == 1
-    assert "already" in holter("db", "move", "--to", sqlite_url, "--database-url", sqlite_url)[2]
+    assert "is copied from" in holter("db", "move", "--to", sqlite_url, "--database-url", sqlite_url)[2]
 
 
 def test_write_during_a_copy_is_detected_and_nothing_is_copied(postgres_url: str, tmp_path: Path) -> None:
