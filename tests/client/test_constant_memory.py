@@ -91,12 +91,12 @@ def test_a_pipe_without_end(server: Server, tmp_path: Path, eventually: Eventual
     assert grown < 40 * MiB, f"it took {grown / MiB:.0f} MiB more to read 400 MiB"
 
 
-def test_names_that_cannot_be_kept_are_told_until_it_is_enough() -> None:
-    listener, told, batches = StdinReader(), 0, 0
+def test_invalid_names_are_reported_up_to_a_limit() -> None:
+    reader, reports, batches = StdinReader(), 0, 0
     for step in range(3000):
         line = f'{{"step": {step}, "loss": 2.5, "{step}/{"x" * 600}": 1.0}}\n'
-        for one in listener.hear(line.encode()):
-            told += isinstance(one, Unreadable)
-            batches += not isinstance(one, Unreadable)
-    assert (told, batches) == (1000, 3000)
-    assert memory_size(listener) < 2**20
+        for record in reader.read(line.encode()):
+            reports += isinstance(record, Unreadable)
+            batches += not isinstance(record, Unreadable)
+    assert (reports, batches) == (1000, 3000)
+    assert memory_size(reader) < 2**20

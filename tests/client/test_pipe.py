@@ -199,9 +199,9 @@ def test_a_signal_lets_the_last_words_of_the_job_in(
     assert len(server.points("interrupted", "loss")) == 20
 
 
-def test_standard_input_goes_alone() -> None:
+def test_standard_input_cannot_be_combined_with_files() -> None:
     refused = subprocess.run(
         [sys.executable, "-m", "holter", "agent", "-", "/tmp"], capture_output=True, text=True, check=False
     )
     assert refused.returncode == 2
-    assert "goes alone" in refused.stderr
+    assert "cannot be combined with files" in refused.stderr
