@@ -53,7 +53,7 @@ def test_once_replays_everything_and_detects_every_known_event() -> None:
     assert process.returncode == 0, output
     assert "MISSED" not in output
     assert f"{sum(run.points for run in load_runs())} points stored and analysed" in output
-    assert output.count("throughput_regression at step 1531") == 1
+    assert output.count("throughput regression at step 1,531") == 1
 
 
 def test_live_replay_prints_an_incident_and_runs_until_it_is_stopped(
