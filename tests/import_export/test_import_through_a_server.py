@@ -296,7 +296,7 @@ def test_the_command_finds_the_server_that_has_the_file(
     with started("serve", "--data-dir", folder) as (_, address, _):
         code, printed, complaint = holter("import", source / "a.parquet", "--data-dir", folder)
         assert (code, "615 points" in printed) == (0, True), complaint
-        assert complaint == f"holter: a server has the database: importing through it, at {address}\n"
+        assert complaint == f"holter: a server is using the database: importing through it, at {address}\n"
         assert "was imported before" in holter("import", source / "a.parquet", "--data-dir", folder)[1]
         code, _, complaint = holter("import", source / "a.json", "--data-dir", folder)
         assert (code, "give it another name with --run" in complaint) == (1, True)
@@ -333,12 +333,12 @@ def test_import_through_a_server_with_login_needs_a_token(
 def test_non_holter_server_is_reported(holter: Printed, source: Path) -> None:
     for server, reason in (
         ("http://127.0.0.1:1", "http://127.0.0.1:1: [Errno"),
-        ("127.0.0.1:8765", "expected http://HOST or https://HOST"),
+        ("127.0.0.1:8765", "expected http://HOST[:PORT]"),
     ):
         code, _, complaint = holter("import", source / "a.csv", "--server", server)
         assert (code, reason in complaint) == (1, True), complaint
     code, _, complaint = holter("import", source / "a.csv", "--server", "http://h", "--data-dir", "x")
-    assert (code, "do not go with it" in complaint) == (1, True)
+    assert (code, "cannot be combined" in complaint) == (1, True)
 
 
 @pytest.mark.slow
