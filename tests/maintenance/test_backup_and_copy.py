@@ -116,7 +116,7 @@ def test_copied_database_is_complete_and_usable(
     before = all_rows(engine)
     code, printed, complaint = holter("db", "move", "--to", there, "--database-url", here)
     assert code == 0, complaint
-    assert "every row, checksum and count compared" in printed
+    assert "every row, checksum and count verified" in printed
     assert ("chunk", "1") in {tuple(line.split()) for line in printed.splitlines()}
     moved = connect(there)
     assert all_rows(moved) == before == all_rows(engine)

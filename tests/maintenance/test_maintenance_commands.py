@@ -73,7 +73,7 @@ def test_delete_and_vacuum_commands_report_results(
     some_run(engine)
     long_run(engine, "large")
     assert "there is no run 'nothing'" in holter("db", "delete", "nothing", *where)[2]
-    assert "llm/large is deleted" in holter("db", "delete", "llm/large", *where)[1]
+    assert "llm/large and all its data are deleted" in holter("db", "delete", "llm/large", *where)[1]
     code, printed, complaint = holter("db", "vacuum", *where)
     assert code == 0, complaint
     before, after = (int(word.replace(",", "")) for word in printed.split() if word[0].isdigit())
