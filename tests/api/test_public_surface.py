@@ -89,8 +89,8 @@ FLAGS = {
     "token revoke": DATABASE_FLAGS | {"name"},
 }
 SETTINGS = {
-    "data_dir", "database_url", "host", "port", "public_url", "password", "secret_key", "max_batch_mb", "max_import_mb",
-    "channels",
+    "data_dir", "database_url", "host", "port", "public_url", "password", "secret_key", "max_batch_mb",
+    "max_import_mb", "channels",
     "slack_webhook_url", "smtp_url", "email_to", "email_from", "projects",
     "formats", "peaks", "scrape",
 }  # fmt: skip
