@@ -16,6 +16,7 @@ from tests.support.servers import Printed, started
 from tests.support.stored_runs import some_run
 
 
+@pytest.mark.slow
 def test_doctor_checks_everything(holter: Printed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "log.csv").write_text("step,loss\n1,2.0\n")
     code, printed, _ = holter("doctor", tmp_path / "log.csv", "--port", 0, "--data-dir", tmp_path / "data")

@@ -240,6 +240,7 @@ def test_an_incident_opens_by_itself_after_its_point(
     wait_for(lambda: bool(incidents_of(engine)))
 
 
+@pytest.mark.slow
 def test_a_busy_run_rests_five_times_as_long_as_its_looks_take(
     store: Store, clock: Clock, start: Callable[..., AnalysisWorker]
 ) -> None:

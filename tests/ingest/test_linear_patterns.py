@@ -49,6 +49,7 @@ def test_there_are_patterns_to_test() -> None:
     assert len(PATTERNS) > 300
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "pattern", [r"(?:\w+: ?\S+?\|?)+$", r"\d+/\d+ \[", r"epoch\s*[:=]?\s*\d", r"=+ ?Concise"]
 )

@@ -45,6 +45,7 @@ def keys(delivery: Delivery) -> set[SeriesKey]:
     return {column.key for column in delivery.batch.columns}
 
 
+@pytest.mark.slow
 def test_samples_become_points_of_every_active_run_at_the_time_of_the_scrape() -> None:
     sink = RecordingSink()
     runs = [("llm", "a"), ("llm", "b")]
@@ -70,6 +71,7 @@ def test_samples_become_points_of_every_active_run_at_the_time_of_the_scrape() -
     assert len(node_keys) == 24
 
 
+@pytest.mark.slow
 def test_failing_exporters_do_not_affect_the_others(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -214,6 +214,7 @@ def test_a_format_with_a_fault_never_stops_the_others(tmp_path: Path, memory: An
     assert memory.runs == {"b"}
 
 
+@pytest.mark.slow
 def test_what_a_failing_sink_did_not_take_is_brought_again(tmp_path: Path, memory: Any) -> None:
     for name in ("a", "b"):
         (tmp_path / name).mkdir()

@@ -333,6 +333,7 @@ def test_the_file_shrinks_when_the_log_is_compacted(sqlite_engine: Engine) -> No
     store.close()
 
 
+@pytest.mark.slow
 def test_write_ahead_log_is_checkpointed(sqlite_engine: Engine) -> None:
     file = Path(str(sqlite_engine.url.database))
     log = file.with_name(file.name + "-wal")
