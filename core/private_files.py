@@ -26,15 +26,15 @@ def create_private_file(path: Path) -> None:
 def create_private_folder(path: Path, *, tighten: bool = False) -> None:
     """Create a folder, unless it exists; parents get the usual mode. Raises OSError.
 
-    `tighten`: others lose their rights to an existing folder, which is then one that nobody chose to share.
+    `tighten`: make an existing folder private, too; for default folders only, not for those that users chose.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     path.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
     if tighten:
-        take_rights_of_others(path)
+        restrict_to_owner(path)
 
 
-def take_rights_of_others(path: Path) -> None:
+def restrict_to_owner(path: Path) -> None:
     """Make an existing file or folder of this user private. Does nothing for others' and for links."""
     with suppress(OSError):
         status = path.lstat()

@@ -12,7 +12,7 @@ from sqlalchemy import Engine
 from sqlalchemy.engine import make_url
 
 from holter.flops.peaks import Peaks
-from holter.private_files import create_private_folder, take_rights_of_others
+from holter.private_files import create_private_folder, restrict_to_owner
 from holter.server.agents import AgentRegistry
 from holter.server.alerting import IncidentStore, NotificationSender, build_routes
 from holter.server.alerting.agent_monitor import AgentMonitor
@@ -133,7 +133,7 @@ def create_data_dir(settings: Settings) -> None:
         create_private_folder(settings.data_folder, tighten=settings.has_default_data_dir)
     file = Path(address.database or "").resolve()
     for suffix in ("", "-wal", "-shm", "-journal", ".lock"):
-        take_rights_of_others(file.with_name(file.name + suffix))
+        restrict_to_owner(file.with_name(file.name + suffix))
 
 
 def database_folder(engine: Engine) -> Path | None:

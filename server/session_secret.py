@@ -10,7 +10,7 @@ import os
 import secrets
 from pathlib import Path
 
-from holter.private_files import create_private_folder, private_opener, take_rights_of_others
+from holter.private_files import create_private_folder, private_opener, restrict_to_owner
 from holter.settings import Settings
 
 FILE_NAME = "session.key"
@@ -28,7 +28,7 @@ def load_session_secret(settings: Settings) -> bytes:
     path = settings.data_folder / FILE_NAME
     try:
         create_private_folder(settings.data_folder, tighten=settings.has_default_data_dir)
-        take_rights_of_others(path)
+        restrict_to_owner(path)
         return _read(path) or _create(path)
     except OSError as error:
         _logger.warning(

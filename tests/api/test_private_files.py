@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from holter.cli.agent.http_sink import write_atomically
 from holter.cli.commands.agent import lock_folder
 from holter.client import spool as spools
-from holter.private_files import create_private_folder, take_rights_of_others
+from holter.private_files import create_private_folder, restrict_to_owner
 from holter.server import tokens
 from holter.server.context import create_data_dir
 from holter.server.database import connect, without_password
@@ -106,14 +106,14 @@ def test_links_and_files_of_others_are_left_alone(tmp_path: Path, monkeypatch: p
     file, link = tmp_path / "file", tmp_path / "link"
     file.touch(0o644)
     link.symlink_to(file)
-    take_rights_of_others(link)
-    take_rights_of_others(tmp_path / "missing")
+    restrict_to_owner(link)
+    restrict_to_owner(tmp_path / "missing")
     assert mode(file) == 0o644
     monkeypatch.setattr("os.geteuid", lambda: file.stat().st_uid + 1)
-    take_rights_of_others(file)
+    restrict_to_owner(file)
     assert mode(file) == 0o644
     monkeypatch.undo()
-    take_rights_of_others(file)
+    restrict_to_owner(file)
     assert mode(file) == 0o600
     with pytest.raises(FileExistsError):
         create_private_folder(file)
