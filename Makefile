@@ -5,7 +5,7 @@ BIN := .venv/bin
 # the files of core/ and the top-level folders are linked one by one (setup.py): a new one there needs installing again
 UNLINKED := $(filter-out __pycache__ $(notdir $(wildcard .editable/holter/*)),$(notdir $(wildcard core/*)))
 
-.PHONY: always docs types-js demo test test-fast test-patterns dev lint types check-imports format build clean serve bench bench-peers
+.PHONY: always docs types-js demo test test-fast test-patterns fuzz dev lint types check-imports format build clean serve bench bench-peers
 
 demo: .venv/server.done  ## Holter with real training runs, replayed live (ONCE=1: replay, print, exit)
 	@$(BIN)/holter demo $(if $(ONCE),--once)
@@ -20,6 +20,9 @@ test-fast: .venv/test.done  ## the tests without browser, PostgreSQL and long on
 
 test-patterns: .venv/test.done  ## every pattern of the formats against worst-case texts of 64 Ki characters
 	@HOLTER_TEST_PATTERN_KIB=64 $(BIN)/pytest -q tests/ingest/test_linear_patterns.py
+
+fuzz: .venv/test.done  ## 1,000,000 mutated inputs for every reader of files (FUZZ="--inputs 50000 --seed 7 --targets format/csv")
+	@$(BIN)/python -m tests.support.fuzzing --save .fuzz $(FUZZ)
 
 dev: .venv/test.done  ## an environment for development
 

@@ -12,6 +12,7 @@ from importlib import import_module
 from importlib.util import find_spec
 
 import holter
+from holter.cli.secrets_in_arguments import hide_secrets
 from holter.terminal_text import TerminalFormatter
 
 COMMANDS = {
@@ -45,6 +46,8 @@ def main(argv: Sequence[str] | None = None) -> int:
                 return 2
             import_module(f"holter.cli.commands.{name}").add_arguments(command)
     namespace = parser.parse_args(arguments)
+    if argv is None:
+        hide_secrets(namespace)
     if logging.lastResort is not None:  # it writes the warnings of commands that configure no logging
         logging.lastResort.setFormatter(TerminalFormatter())
     try:

@@ -50,14 +50,18 @@ UNITS: Mapping[Role, _Rules] = {
 
 """The rules of each role: patterns that are searched in the metric's name in lower case; the first match
 gives the unit. Python and JavaScript read them alike, as the web pages get the same table as JSON."""
+_COMPILED: dict[Role | None, tuple[tuple[re.Pattern[str], str], ...]] = {
+    role: tuple((re.compile(pattern), unit) for pattern, unit in rules)
+    for role, rules in (*UNITS.items(), (None, OTHER_ROLES))
+}
 
 
 @lru_cache(maxsize=10_000)
 def unit_of_metric(role: Role, metric: str) -> str:
     """The unit of a metric's values, such as "tokens/s"; empty where its name does not state one."""
     name = metric.lower()
-    rules = UNITS.get(role, OTHER_ROLES)
-    return next((unit for pattern, unit in rules if re.search(pattern, name)), "")
+    rules = _COMPILED.get(role, _COMPILED[None])
+    return next((unit for pattern, unit in rules if pattern.search(name)), "")
 
 
 def units_as_json() -> dict[str, list[list[str]]]:

@@ -16,6 +16,10 @@ class Role(StrEnum):
     LOSS = "loss"
     DATASET_LOSS = "dataset_loss"
     EVAL_LOSS = "eval_loss"
+    LOSS_TERM = "loss_term"
+    ACCURACY = "accuracy"
+    REWARD = "reward"
+    KL = "kl"
     THROUGHPUT = "throughput"
     STEP_TIME = "step_time"
     MFU = "mfu"
@@ -24,6 +28,7 @@ class Role(StrEnum):
     LOSS_SCALE = "loss_scale"
     MIXTURE = "mixture"
     BATCH_SIZE = "batch_size"
+    SEQUENCE_LENGTH = "sequence_length"
     COMPUTE_TIME = "compute_time"
     COLLECTIVE_TIME = "collective_time"
     MEMORY = "memory"
@@ -44,6 +49,10 @@ ROLE_TITLES: Mapping[Role, str] = {
     Role.MFU: "MFU",
     Role.EVAL_LOSS: "Evaluation loss",
     Role.DATASET_LOSS: "Loss by dataset",
+    Role.LOSS_TERM: "Loss terms",
+    Role.ACCURACY: "Accuracy",
+    Role.REWARD: "Reward",
+    Role.KL: "KL divergence",
     Role.LOSS_SCALE: "Loss scale",
     Role.MIXTURE: "Mixture",
     Role.BATCH_SIZE: "Batch size",
@@ -62,6 +71,7 @@ ROLE_TITLES: Mapping[Role, str] = {
 # case, spaces and dashes as one underscore. The first role with a match wins.
 _RATE = r"(_per_|/)(s|sec|second)(ond)?"
 _EACH = r"(_per_|/)(gpu|device)"
+_UNIT = r"(_?(in_)?[(\[]?(ns|us|ms|s|secs?|seconds?|milliseconds?|microseconds?|minutes?)[)\]]?)?"
 _NAMES: tuple[tuple[Role, tuple[str, ...]], ...] = (
     # Megatron logs its curves again over samples, tokens and FLOPs: the same curve on other axes
     (Role.OTHER, (r".* vs (samples|tokens|gigaflos.*|steps)",)),
@@ -91,22 +101,23 @@ _NAMES: tuple[tuple[Role, tuple[str, ...]], ...] = (
     (
         Role.STEP_TIME,
         (
-            r"(train_)?(step|iter|iteration)_?(time|timing|duration)(_?(in_)?\(?(s|ms|seconds)\)?)?",
+            rf"(train_)?(step|iter|iteration)_?(time|timing|duration){_UNIT}",
             r"elapsed_time_per_iteration.*",
-            r"time_per_step|sec(ond)?s_per_step|step_avg|dt",
+            rf"time_per_(step|iter|iteration){_UNIT}|sec(ond)?s_per_step|step_avg|dt{_UNIT}",
         ),
     ),
-    (Role.COMPUTE_TIME, (r"(compute|forward_backward|fwd_bwd)_time",)),
+    (Role.COMPUTE_TIME, (rf"(compute|forward_backward|fwd_bwd)_(time|duration){_UNIT}",)),
     (
         Role.COLLECTIVE_TIME,
-        (r"(collective|comm|communication|nccl|allreduce|all_reduce)_time(_?\(?(us|ms|s|seconds)\)?)?",),
+        (rf"(collective|comm|communication|nccl|allreduce|all_reduce)_(time|duration){_UNIT}",),
     ),
     (Role.MIXTURE, (r"mix(ture)?/.+",)),
     (Role.BATCH_SIZE, (r"(global_)?batch_?size",)),
+    (Role.SEQUENCE_LENGTH, (r"(train_|max_)?(seq(uence)?|context)_?len(gth)?",)),
     (
         Role.LOSS,
         (
-            r"(lm|train|training|epoch|batch|reduced_train|ce|cross_entropy|global_avg|nll|total|policy)_(loss|nll)(_step)?",
+            r"(lm|train|training|epoch|batch|reduced_train|ce|cross_entropy|global_avg|nll|total)_(loss|nll)(_step)?",
             r"loss/train(/total)?",
             r"(loss|nll|trl|cross_?entropy)(loss)?(_step)?",
         ),
@@ -151,10 +162,87 @@ _NAMES: tuple[tuple[Role, tuple[str, ...]], ...] = (
 _COMPILED = tuple((role, re.compile(rf"(.*/)?({'|'.join(names)})")) for role, names in _NAMES)
 
 
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_SPLITS = _words("train training tr")
+_EVALUATIONS = _words("eval evaluation val valid validation test dev holdout")
+_STATISTICS = _words(
+    "avg average mean running smooth smoothed ema epoch step batch iter iteration total global reduced raw "
+    "current last per token tokens interval sum unscaled"
+)
+_OBJECTIVES = _words(
+    "mse mae l1 l2 huber ce bce nll xent ctc mlm clm lm contrastive infonce recon reconstruction rec triplet "
+    "focal dice hinge diffusion denoising distill distillation cls bbox"
+)
+_TERMS = _words(
+    "policy pg actor critic value vf v q qf entropy g d gen disc generator discriminator adv adversarial gan "
+    "kl kld aux auxiliary balance balancing z reg regularization penalty commit commitment surrogate"
+)
+"""Words of losses that need not fall: of policies, critics, adversaries and regularisers."""
+_NO_LOSSES = _words("packet weight frame power scale scaler scaling")
+"""Words whose losses are no objectives of training."""
+_OTHER_OBJECTIVES = _words("ppl perplexity bpb bpc objective cost error xent crossentropy nll")
+_MODIFIERS = _SPLITS | _EVALUATIONS | _STATISTICS
+_HEADS = {
+    Role.ACCURACY: _words("acc accuracy accuracies top1 top5"),
+    Role.REWARD: _words("reward rewards rew return returns"),
+    Role.KL: _words("kl kld"),
+}
+_MAX_WORDS = 5
+"""Words of a name, at most: longer ones are sentences or paths of modules."""
+
+
 def _normalize(metric: str) -> str:
     if " vs " in metric:
         return metric.lower()
     return re.sub(r"[\s_-]+", "_", metric.strip().lower())
+
+
+def _split_words(metric: str) -> tuple[list[str], list[str]]:
+    """The words of a name's folders, and those of its last part; camel case counts as several words."""
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", metric.strip()).lower()
+    *folders, last = ([word for word in re.split(r"[\s_.:-]+", part) if word] for part in spaced.split("/"))
+    return [word for folder in folders for word in folder], last
+
+
+def _by_words(metric: str) -> Role | None:
+    """The role by the grammar of a name: its head noun, and words before and after that qualify it."""
+    folders, words = _split_words(metric)
+    if not words or len(words) > _MAX_WORDS:
+        return None
+    words = [re.sub(r"(?<=\w)loss(es)?$", "_loss", word) for word in words]
+    words = [part for word in words for part in word.split("_")]
+    words = ["loss" if word == "losses" else word for word in words]
+    qualifiers = _MODIFIERS | _OBJECTIVES | _TERMS
+    if "loss" in words:
+        head = words.index("loss")
+        if words[0] in _NO_LOSSES or not qualifiers.issuperset(
+            w for w in words[head + 1 :] if not w.isdigit()
+        ):
+            return None
+        return _kind_of_loss({*folders, *words})
+    if folders and folders[-1] in ("loss", "losses"):
+        # a single letter may name a dataset
+        known = all(word in qualifiers and len(word) > 1 for word in words)
+        return _kind_of_loss({*folders, *words}) if known else None
+    rest = [word for word in words if word not in _MODIFIERS]
+    if rest in (["bits", "byte"], ["bits", "char"]) or (len(rest) == 1 and rest[0] in _OTHER_OBJECTIVES):
+        return _kind_of_loss({*folders, *words})
+    return _other_quantity(words)
+
+
+def _kind_of_loss(words: set[str]) -> Role:
+    if words & _EVALUATIONS:
+        return Role.EVAL_LOSS
+    return Role.LOSS_TERM if words & _TERMS else Role.LOSS
+
+
+def _other_quantity(words: list[str]) -> Role | None:
+    """Accuracy, reward or KL divergence, where that is the last word that is not a modifier."""
+    known = [word for word in words if word not in _MODIFIERS | {"div", "divergence", "ep"}]
+    return next((role for role, heads in _HEADS.items() if known and known[-1] in heads), None)
 
 
 class MetricWithRole(str):
@@ -175,7 +263,12 @@ class MetricWithRole(str):
 @lru_cache(maxsize=100_000)  # thousands of ranks log the same names
 def _by_name(metric: str) -> Role:
     normalized = _normalize(metric)
-    return next((role for role, pattern in _COMPILED if pattern.fullmatch(normalized)), Role.OTHER)
+    by_name = next((role for role, pattern in _COMPILED if pattern.fullmatch(normalized)), None)
+    if by_name in (None, Role.DATASET_LOSS):
+        by_name = _by_words(metric) or by_name
+    if by_name is Role.LOSS and any(word in _TERMS and len(word) > 1 for word in _split_words(metric)[0]):
+        return Role.LOSS_TERM
+    return Role.OTHER if by_name is None else by_name
 
 
 def role_of(key: SeriesKey) -> Role:

@@ -1,4 +1,4 @@
-"""Text of others (names, lines of logs, replies) made safe for a terminal, on one line.
+"""Text of others (names, lines of logs, replies) made safe for terminals, pages and messages, on one line.
 
 Control characters could move the cursor, change a terminal's title or its clipboard; a bidirectional
 override or a line break could make a line look like one of Holter's own.
@@ -7,7 +7,16 @@ override or a line break could make a line look like one of Holter's own.
 from __future__ import annotations
 
 import logging
+import re
 import unicodedata
+
+UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""What no name may contain: control characters, line breaks, marks and overrides of direction, surrogates."""
+
+
+def visible(text: str) -> str:
+    """The text with visible escapes in place of `UNSAFE` characters; `printable` escapes others, too."""
+    return UNSAFE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def printable(text: str) -> str:

@@ -147,6 +147,10 @@ class Batch:
             return self.columns.values.size
         return sum(len(column.values) for column in self.columns)
 
+    def with_columns(self, columns: Sequence[Column]) -> Batch:
+        """The batch with other columns over the same rows."""
+        return replace(self, columns=columns)
+
     def cut(self, start: int, stop: int) -> Batch:
         """Rows [start, stop); the batch itself where these are all. `rows` of each column must ascend."""
         if start == 0 and stop == len(self.steps):
@@ -229,7 +233,8 @@ class Delivery:
 class Series:
     """All points of one series, by attempt, then step, then time. Arrays share the length [n].
 
-    Within an attempt each step occurs once, with the newest value that was written for it.
+    A step of an attempt may have several points: several calls of `log`, or writers. Points without a clock
+    come before others of their step, in the order in which they were written.
     """
 
     key: SeriesKey
@@ -246,6 +251,7 @@ class Series:
 class RunData:
     """The input of detectors: every series of one run, up to some moment.
 
+    Each step of an attempt has one point, the last one (`holter.attempts.step_values`).
     `now` (Unix seconds) is the time of the analysis, None when the run is over; only `stall` uses it.
     `config` has the settings that its logs state, by attempt: the newest value of each.
     """
@@ -333,6 +339,7 @@ class Kind(StrEnum):
     HIDDEN_NONFINITE = "hidden_nonfinite"
     MEMORY_LEAK = "memory_leak"
     GPU_FAULT = "gpu_fault"
+    METRIC_COLLAPSE = "metric_collapse"
     AGENT_SILENT = "agent_silent"
 
 

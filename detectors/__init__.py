@@ -27,6 +27,8 @@ from holter.detectors.ranks.hang import HangDetector
 from holter.detectors.ranks.ras import RasDetector
 from holter.detectors.ranks.straggler import StragglerDetector
 from holter.detectors.repeated_data.repeated_data import RepeatedDataDetector
+from holter.detectors.signals.learning_rate import ZeroRateDetector
+from holter.detectors.signals.signal_break import SignalBreakDetector
 from holter.detectors.throughput.regression import ThroughputRegressionDetector
 from holter.detectors.throughput.stall import StallDetector
 from holter.registry import build
@@ -63,6 +65,8 @@ BUILTIN: tuple[Detector, ...] = (
     GpuFaultDetector(),
     SuddenDropDetector(),
     MixtureShiftDetector(),
+    SignalBreakDetector(),
+    ZeroRateDetector(),
 )
 
 

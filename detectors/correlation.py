@@ -53,11 +53,12 @@ _MIXTURE_EVIDENCE = ("shares_before", "shares", "by_shares")
 class _Merge:
     """How two findings become one.
 
-    `renamed`: the later one is the cause and gives its kind. `most_severe`: the merged finding is as severe
-    as the more severe of the two.
+    `renamed`: the later one is the cause and gives its kind. `swapped`: the earlier one belongs to the later
+    one. `most_severe`: the merged finding is as severe as the more severe of the two.
     """
 
     renamed: bool = False
+    swapped: bool = False
     most_severe: bool = False
 
 
@@ -70,7 +71,8 @@ def merge_correlated(findings: Iterable[Finding], run: RunData) -> list[Finding]
         for index, earlier in enumerate(merged):
             merge = _merge_of(earlier, finding, run)
             if merge is not None:
-                merged[index] = _merged(earlier, finding, merge)
+                pair = (finding, earlier) if merge.swapped else (earlier, finding)
+                merged[index] = _merged(*pair, merge)
                 break
         else:
             merged.append(finding)
@@ -95,8 +97,12 @@ def _merge_of(earlier: Finding, later: Finding, run: RunData) -> _Merge | None:
     if Kind.MIXTURE_SHIFT in pair:
         return _mixture(earlier, later, _THRESHOLDS.mixture_shift_rows * spacing)
     elapsed = later.start_step - earlier.detected_step
-    hangs = earlier.kind in _HANG_CAUSES and later.kind is Kind.STALL and elapsed <= near
-    return _Merge(most_severe=True) if hangs else None
+    if earlier.kind in _HANG_CAUSES and later.kind is Kind.STALL and elapsed <= near:
+        return _Merge(most_severe=True)
+    # the loss ended before the ranks showed why
+    if earlier.kind is Kind.STALL and later.kind is Kind.DESYNC and 0 <= elapsed <= near:
+        return _Merge(swapped=True, most_severe=True)
+    return None
 
 
 def _is_of_evaluation(finding: Finding) -> bool:
@@ -127,6 +133,9 @@ def _masking(earlier: Finding, later: Finding, near: int) -> _Merge | None:
     if Kind.NONFINITE in (earlier.kind, later.kind):
         return _Merge(most_severe=True) if abs(later.start_step - earlier.start_step) <= near else None
     if earlier.kind is not Kind.HIDDEN_NONFINITE or later.kind not in _LOSS_CHANGES:
+        return None
+    # counts of skipped steps mask nothing: what the loss does next to them is real
+    if (earlier.metric, earlier.labels) != (later.metric, later.labels):
         return None
     edges = (earlier.start_step, earlier.evidence.get("good_step"))
     at_edge = any(edge is not None and abs(later.start_step - edge) <= near for edge in edges)

@@ -16,7 +16,7 @@ from holter.detectors.correlation import merge_correlated
 from holter.detectors.positions import rows_of_attempt, rows_up_to
 from holter.detectors.ranks.rank_matrix import build_rank_matrix, series_by_rank
 from holter.detectors.thresholds import Thresholds
-from holter.roles import Role
+from holter.roles import Role, role_of
 from holter.types import Finding, Kind, RunData, Series, SeriesKey, Severity
 
 
@@ -26,12 +26,17 @@ class InhibitionThresholds(Thresholds):
 
     rows_to_wait: int = 10
     """Rows of rank timings for which a slow-down of the run waits, so that a slow rank is found first."""
+    signal_steps: int = 100
+    """Steps between a change of the loss and a break of another signal that follows from it."""
     near_rows: int = 8
     """Rows of timings, or points of a loss, within which a consequence begins with its cause."""
 
 
 _THRESHOLDS = InhibitionThresholds()
+_LOSSES = (Role.LOSS, Role.DATASET_LOSS, Role.EVAL_LOSS)
 _LOSS_RISES = frozenset({Kind.SPIKE_FAST, Kind.SPIKE_SLOW, Kind.SPIKE_UNRECOVERED, Kind.DIVERGENCE})
+
+_EXPLAIN_BREAKS = _LOSS_RISES | {Kind.NONFINITE, Kind.HIDDEN_NONFINITE, Kind.RESUME_ARTIFACT}
 
 
 def inhibit(findings: Iterable[Finding], run: RunData) -> list[Finding]:
@@ -40,6 +45,7 @@ def inhibit(findings: Iterable[Finding], run: RunData) -> list[Finding]:
     slow_ranks = [each for each in findings if each.kind in (Kind.STRAGGLER, Kind.COMM_SLOWDOWN)]
     replays = [each for each in findings if each.kind is Kind.REPEATED_DATA]
     faults = [each for each in findings if each.kind is Kind.GPU_FAULT and each.severity is Severity.CRITICAL]
+    changes = [each for each in findings if each.kind in _EXPLAIN_BREAKS and not _is_signal_break(each)]
     timed = [*series_by_rank(run, Role.COMPUTE_TIME), *series_by_rank(run, Role.STEP_TIME)]
     timings = timed[0] if timed else None
     independent: list[Finding | None] = []
@@ -48,9 +54,26 @@ def inhibit(findings: Iterable[Finding], run: RunData) -> list[Finding]:
             independent.append(_with_slow_rank(finding, slow_ranks, timings, run))
         elif finding.kind is Kind.STALL:
             independent.append(_with_gpu_fault(finding, faults))
+        elif _is_signal_break(finding):
+            if not any(_explains_break(change, finding) for change in changes):
+                independent.append(finding)
         elif not any(_follows_replay(finding, replay) for replay in replays):
             independent.append(finding)
     return merge_correlated((finding for finding in independent if finding is not None), run)
+
+
+def _is_signal_break(finding: Finding) -> bool:
+    """Whether it is about a signal next to the loss, such as a gradient norm."""
+    role = role_of(SeriesKey(finding.metric, finding.labels))
+    return finding.kind is Kind.METRIC_COLLAPSE or (finding.kind is Kind.DIVERGENCE and role not in _LOSSES)
+
+
+def _explains_break(change: Finding, signal: Finding) -> bool:
+    """Whether a signal broke with a change of the loss, or masked values, that had been detected."""
+    if change.attempt != signal.attempt or change.detected_step > signal.detected_step:
+        return False
+    developed = signal.detected_step - signal.start_step
+    return abs(change.start_step - signal.start_step) <= max(_THRESHOLDS.signal_steps, developed)
 
 
 def _with_gpu_fault(stall: Finding, faults: list[Finding]) -> Finding:

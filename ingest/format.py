@@ -69,6 +69,20 @@ class Reader(Protocol):
 
 
 @runtime_checkable
+class HoldingReader(Protocol):
+    """A reader that holds back records until it has read more of its source."""
+
+    @property
+    def is_holding(self) -> bool:
+        """Whether it holds any now."""
+        ...
+
+    def finish(self) -> Iterator[Batch]:
+        """Yield what it holds, where the source is known to end."""
+        ...
+
+
+@runtime_checkable
 class Format(Protocol):
     """One kind of log. Opening, tailing and retrying are the caller's business."""
 

@@ -46,11 +46,23 @@ class JsonLines:
             return False
         if named:
             return head.lstrip()[:1] in {b"{", b""} and not step_columns.is_long_table(names)
-        return step_columns.find_step(names) is not None and not step_columns.is_long_table(names)
+        if step_columns.is_long_table(names):
+            return False
+        return step_columns.find_step(names) is not None or (bool(names) and _has_step(head))
 
     def reader(self, path: PurePath, state: Mapping[str, Any]) -> JsonLinesReader:
         """A reader that resumes from `state`."""
         return JsonLinesReader({} if "rewritten" in state else state, _row_with_step)
+
+
+def _has_step(head: bytes) -> bool:
+    """Whether the second line has a step, where the first one has settings, as in OpenMMLab's logs."""
+    lines = head.split(b"\n", 2)
+    try:
+        names = [name for name, _ in flatten_object(read_object(lines[1]))] if len(lines) == 3 else []
+    except ValueError:
+        return False
+    return step_columns.find_step(names) is not None and not step_columns.is_long_table(names)
 
 
 class JsonLinesReader:

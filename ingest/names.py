@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from holter.terminal_text import visible
 from holter.types import Batch, SeriesKey, Unreadable
 
 MAX_METRIC_LENGTH = 500
@@ -13,7 +14,11 @@ _MAX_REPORTS = 1000
 
 
 def without_invalid_names(batch: Batch) -> tuple[Batch, list[Unreadable]]:
-    """The batch without the series whose names cannot be stored, and a report on each of these."""
+    """The batch without the series whose names cannot be stored, and a report on each of these.
+
+    Names with control characters and the like are stored with visible escapes instead.
+    """
+    batch = _with_visible_names(batch)
     refused = [column.key for column in batch.columns if not _is_valid(column.key)]
     if not refused:
         return batch, []
@@ -45,13 +50,33 @@ def storable_text(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode().replace("\0", "\ufffd")
 
 
+def storable_name(text: str) -> str:
+    """A name with visible escapes for what databases refuse, and for what would deceive its readers."""
+    return text if text.isprintable() else visible(storable_text(text))
+
+
 def storable_label(text: str) -> str:
-    """The value of a label, or the name of an attempt, as storable text of bounded length."""
-    return storable_text(text)[:MAX_LABEL_LENGTH]
+    """The value of a label, or the name of an attempt, as a storable name of bounded length."""
+    return storable_name(text)[:MAX_LABEL_LENGTH]
+
+
+def _with_visible_names(batch: Batch) -> Batch:
+    keys = [column.key for column in batch.columns]
+    if all(key.metric.isprintable() for key in keys):
+        return batch
+    known = set(keys)
+    columns = []
+    for column in batch.columns:
+        key = column.key._replace(metric=storable_name(column.key.metric))
+        if key != column.key and key not in known:
+            known.add(key)
+            column = replace(column, key=key)
+        columns.append(column)
+    return replace(batch, columns=tuple(columns))
 
 
 def _is_valid(key: SeriesKey) -> bool:
-    return 0 < len(key.metric) <= MAX_METRIC_LENGTH and storable_text(key.metric) == key.metric
+    return 0 < len(key.metric) <= MAX_METRIC_LENGTH and storable_name(key.metric) == key.metric
 
 
 def _report(key: SeriesKey) -> Unreadable:

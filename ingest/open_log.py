@@ -1,13 +1,21 @@
-"""Opens logs for reading, and decompresses those that are packed with gzip."""
+"""Opens logs for reading; decompresses those that are packed with gzip, and recodes those in UTF-16 as UTF-8.
+
+What is decompressed or recoded is a copy, and positions are those in the copy. Windows' shells write UTF-16.
+"""
 
 from __future__ import annotations
 
+import codecs
+import io
+import os
 import zlib
 from collections.abc import Generator
 from contextlib import closing, suppress
 from pathlib import Path, PurePath
 from tempfile import SpooledTemporaryFile
-from typing import BinaryIO, NamedTuple, cast
+from typing import IO, BinaryIO, NamedTuple, cast
+
+from typing_extensions import Buffer
 
 from holter.types import Unreadable
 
@@ -31,7 +39,10 @@ def open_log(path: Path) -> OpenedLog:
     Raises OSError where the file cannot be opened.
     """
     if path.suffix != ".gz":
-        return OpenedLog(path.open("rb"))
+        file = path.open("rb", buffering=0)
+        codec = _codec(file)  # without a buffer, which would keep what a file had before it was rewritten
+        stream = io.BufferedReader(file)
+        return OpenedLog(stream if codec is None else _recoded(stream, codec))
     unpacked = cast(BinaryIO, SpooledTemporaryFile(max_size=_IN_MEMORY))  # noqa: SIM115 - the caller closes it
     problem, size = None, 0
     try:
@@ -48,6 +59,128 @@ def open_log(path: Path) -> OpenedLog:
         raise
     unpacked.seek(0)
     return OpenedLog(unpacked, problem)
+
+
+def open_beginning(path: Path, size: int) -> tuple[OpenedLog, bool]:
+    """Open the first `size` bytes of a log as if it ended there, decompressed; and whether there are more.
+
+    Raises OSError where the file cannot be opened.
+    """
+    if path.suffix != ".gz":
+        file = path.open("rb", buffering=0)
+        is_longer = file.seek(0, os.SEEK_END) > size
+        raw = _Beginning(file, size)
+        codec, beginning = _codec(raw), io.BufferedReader(raw)
+        return OpenedLog(beginning if codec is None else _recoded(beginning, codec)), is_longer
+    unpacked = cast(BinaryIO, SpooledTemporaryFile(max_size=_IN_MEMORY))  # noqa: SIM115 - the caller closes it
+    problem, is_longer = None, False
+    try:
+        with closing(_unpack(path)) as chunks:
+            while not is_longer and (chunk := next(chunks, None)) is not None:
+                unpacked.write(chunk)
+                is_longer = unpacked.tell() > size
+    except (EOFError, zlib.error) as error:
+        location = f"unpacked byte {unpacked.tell()}"
+        problem = Unreadable(location=location, reason=f"expected a complete gzip file: {error}")
+    except BaseException:
+        unpacked.close()
+        raise
+    if is_longer:
+        unpacked.truncate(size)
+    unpacked.seek(0)
+    return OpenedLog(unpacked, problem), is_longer
+
+
+def is_copy(stream: IO[bytes]) -> bool:
+    """Whether a stream that was opened here has the content of a log, but is not its file."""
+    return isinstance(stream, SpooledTemporaryFile)
+
+
+def _codec(file: BinaryIO | io.RawIOBase) -> str | None:
+    """The encoding that a mark at the beginning of a file states, None for UTF-8; it seeks there."""
+    mark = file.read(4) or b""
+    is_wide = mark.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and mark[2:4] != b"\0\0"
+    file.seek(0)
+    return "utf-16" if is_wide else None
+
+
+def _recoded(file: BinaryIO, codec: str) -> BinaryIO:
+    """The text of a file in UTF-8, up to the last complete character; the file is closed."""
+    text = cast(BinaryIO, SpooledTemporaryFile(max_size=_IN_MEMORY))  # noqa: SIM115 - the caller closes it
+    decoder = codecs.getincrementaldecoder(codec)("replace")
+    with file:
+        while chunk := file.read(_CHUNK):
+            text.write(decoder.decode(chunk).encode("utf-8", "replace"))
+    text.seek(0)
+    return text
+
+
+class WithLineEnd(io.RawIOBase):
+    """A text that is complete, with an end of its last line if that has none."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self._at = file, 0
+        self._size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, self._size - 1))
+        self._end = b"\n" if file.read(1) not in (b"", b"\n", b"\r") else b""
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Buffer, /) -> int:
+        view = memoryview(buffer)
+        self._file.seek(min(self._at, self._size))
+        data = self._file.read(min(len(view), max(0, self._size - self._at)))
+        if not data and self._at == self._size:
+            data = self._end[: len(view)]
+        view[: len(data)] = data
+        self._at += len(data)
+        return len(data)
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._size + len(self._end)}[whence]
+        self._at = base + offset
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+class _Beginning(io.RawIOBase):
+    """The first bytes of a file, as if it ended there."""
+
+    def __init__(self, file: io.FileIO, size: int) -> None:
+        self._file, self._size = file, min(size, file.seek(0, os.SEEK_END))
+        file.seek(0)
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Buffer, /) -> int | None:
+        left = max(0, self._size - self._file.tell())
+        return self._file.readinto(memoryview(buffer)[:left])
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        if whence == os.SEEK_END:
+            offset, whence = self._size + offset, os.SEEK_SET
+        return self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
 
 
 def _unpack(path: Path) -> Generator[bytes, None, None]:
@@ -74,7 +207,9 @@ def read_head(path: Path) -> bytes:
     """The first 64 KiB of a log, decompressed, as far as they are intact."""
     if path.suffix != ".gz":
         with path.open("rb") as file:
-            return file.read(HEAD_BYTES)
+            codec = _codec(file)
+            head = file.read(HEAD_BYTES)
+        return head if codec is None else codecs.getincrementaldecoder(codec)("replace").decode(head).encode()
     head = b""
     with suppress(EOFError, zlib.error), closing(_unpack(path)) as chunks:
         for chunk in chunks:

@@ -14,6 +14,7 @@ STEP_NAMES = (
     "train/global_step",
     "iter",
     "num_updates",
+    "progress/tick/mean",
 )
 CLOCK_NAMES = ("wall_time", "_timestamp", "timestamp", "wall time")
 AMBIGUOUS_CLOCK_NAMES = ("time", "ts", "datetime")

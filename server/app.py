@@ -31,6 +31,7 @@ from holter.server.api import (
     stream,
 )
 from holter.server.api.middleware import SecurityMiddleware, reject_unknown_parameters
+from holter.server.api.request_limits import BodyLimitMiddleware, body_limits
 from holter.server.clock import Clock
 from holter.server.context import ServerContext
 from holter.server.planned_events import UnknownPlannedEventError
@@ -43,7 +44,12 @@ API = "/api/v1"
 _ERROR_RESPONSES: responses.ResponseDocs = {
     400: {"model": Problem, "description": "The body does not match its headers"},
     401: {"model": Problem, "description": "A login or a token is required, or the token is unknown"},
-    403: {"model": Problem, "description": "Another site's page sent the request, or it names another host"},
+    403: {
+        "model": Problem,
+        "description": "The token's scope does not include this, or another site's page sent the request, "
+        "or it names another host",
+    },
+    413: {"model": Problem, "description": "The body is larger than max_body_kb allows"},
     503: {"model": Problem, "description": "The store is busy or the database unavailable: see Retry-After"},
     422: {"model": FieldProblems, "description": "The request is invalid, with a reason for each field"},
 }
@@ -73,7 +79,11 @@ def app_from_context(context: ServerContext) -> FastAPI:
     _add_routes(app)
     _add_error_handlers(app)
     app.add_middleware(ingest.IngestMiddleware, context=context)
-    app.add_middleware(SecurityMiddleware, authenticator=context.authenticator)  # added last, runs first
+    app.add_middleware(SecurityMiddleware, authenticator=context.authenticator)
+    settings = context.settings
+    app.add_middleware(  # added last, runs first
+        BodyLimitMiddleware, limits=body_limits(settings), default=settings.http.max_body_kb * 1024
+    )
     return app
 
 

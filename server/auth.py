@@ -12,8 +12,8 @@ import hmac
 import secrets
 import threading
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections import OrderedDict, deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -23,11 +23,15 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from holter.server import tokens
+from holter.server.client_address import client_group
 from holter.server.session_secret import load_session_secret
+from holter.server.tokens import ActiveToken, TokenScope
 from holter.settings import Settings, is_loopback
 
 ALLOWED_FAILURES = 5
 """Failed logins that a client may have within FAILURE_WINDOW."""
+ALLOWED_FAILURES_IN_ALL = 100
+"""Failed logins that all clients together may have within FAILURE_WINDOW, since addresses are cheap."""
 FAILURE_WINDOW = 60.0
 """Seconds."""
 TRACKED_CLIENTS = 10_000
@@ -39,30 +43,46 @@ TOKEN_CACHE_SECONDS = 5.0
 """Seconds for which the active tokens are cached."""
 _PROXY_HEADERS = ("x-forwarded-for", "x-forwarded-host", "forwarded", "x-real-ip")
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+_HEALTH = frozenset({("GET", "/healthz"), ("GET", "/readyz")})
+SCOPE_ROUTES: Mapping[TokenScope, frozenset[tuple[str, str]]] = {
+    TokenScope.INGEST: _HEALTH | {("POST", "/api/v1/ingest"), ("POST", "/api/v1/agents")},
+    TokenScope.METRICS: _HEALTH | {("GET", "/metrics")},
+}
+"""Method and path of everything that a token of a limited scope may call; `all` is not limited."""
 
 
 class FailedLogins:
-    """The recent failed logins of each client, to slow down guessing. Thread-safe, in bounded memory."""
+    """The recent failed logins of each client and in all, to slow down guessing. Thread-safe, bounded."""
 
     def __init__(self, clock: Callable[[], float], *, clients: int = TRACKED_CLIENTS) -> None:
         self._clock = clock
         self._limit = clients
         self._lock = threading.Lock()
         self._times: OrderedDict[str, list[float]] = OrderedDict()  # by client, the latest to fail last
+        self._all: deque[float] = deque(maxlen=ALLOWED_FAILURES_IN_ALL)
 
     def wait(self, client: str) -> int:
         """Seconds that a client must wait until its next attempt, 0 for none."""
-        now = self._clock()
         with self._lock:
-            recent = [time for time in self._times.get(client, ()) if now - FAILURE_WINDOW < time <= now]
-        if len(recent) < ALLOWED_FAILURES:
-            return 0
-        return int(recent[-ALLOWED_FAILURES] + FAILURE_WINDOW - now) + 1
+            times = list(self._times.get(client, ()))
+        return self._wait(times, ALLOWED_FAILURES)
+
+    def wait_in_all(self) -> int:
+        """Seconds until any client may attempt a login, 0 for none."""
+        with self._lock:
+            times = list(self._all)
+        return self._wait(times, ALLOWED_FAILURES_IN_ALL)
+
+    def _wait(self, times: Sequence[float], allowed: int) -> int:
+        now = self._clock()
+        recent = [time for time in times if now - FAILURE_WINDOW < time <= now]
+        return 0 if len(recent) < allowed else int(recent[-allowed] + FAILURE_WINDOW - now) + 1
 
     def add(self, client: str) -> None:
         """Record a failed login of a client."""
         now = self._clock()
         with self._lock:
+            self._all.append(now)
             self._times[client] = [*self._times.pop(client, ()), now][-ALLOWED_FAILURES:]
             while len(self._times) > self._limit or self._oldest() <= now - FAILURE_WINDOW:
                 self._times.popitem(last=False)
@@ -80,20 +100,32 @@ class AccessDenial:
     reason: str
 
 
+class TokenScopeError(ValueError):
+    """A token is valid, and its scope does not include what it was used for. Names the scope needed."""
+
+
 def missing_credentials(settings: Settings, engine: Engine) -> str | None:
     """The error message of a server that other machines can reach without password or token; else None."""
     if not settings.login_required or settings.password is not None:
         return None
     with Session(engine) as session:
-        if tokens.active_tokens(session):
+        if tokens.any_active(session):
             return None
     address = settings.public_url if is_loopback(settings.host) else f"the address {settings.host}"
     return (
         f"{address} can be reached from other machines, and neither a password nor a token is set.\n"
         "  set a password for people:     HOLTER_PASSWORD=... holter serve ...\n"
-        "  or make a token first:         holter token create NAME\n"
+        "  or make a token first:         holter token create NAME --scope all\n"
         "  or listen on this machine only: --host 127.0.0.1"
     )
+
+
+class TooManyLoginsError(Exception):
+    """A login is not tried, because too many have failed; `seconds`: when to try again."""
+
+    def __init__(self, seconds: int) -> None:
+        super().__init__(f"too many failed logins: try again in {seconds} s")
+        self.seconds = seconds
 
 
 class _BrowserSession(NamedTuple):
@@ -116,11 +148,12 @@ class Authenticator:
         self._own_hosts = {urlsplit(settings.public_url).netloc.lower()} - {""}
         self._password = settings.password.get_secret_value().encode() if settings.password else b""
         self._password_key = _derive_key(self._password) if self._password else b""
-        self._tokens: dict[str, str] = {}
+        self._tokens: dict[str, ActiveToken] = {}
         self._ended: frozenset[str] = frozenset()
         self._used: dict[str, float] = {}
         self._refreshed_at = float("-inf")
         self._failures = FailedLogins(clock)
+        self._login_turn = threading.Lock()
 
     @cached_property
     def _secret(self) -> bytes:
@@ -143,17 +176,21 @@ class Authenticator:
                 tokens.record_use(session, used)
         self._refreshed_at = self._clock()
 
-    def check(self, method: str, headers: Mapping[str, str], *, open_to_all: bool) -> AccessDenial | None:
+    def check(
+        self, method: str, path: str, headers: Mapping[str, str], *, open_to_all: bool
+    ) -> AccessDenial | None:
         """Why a request is denied, None if it is allowed.
 
-        `headers` by lower-case name; `open_to_all`: its path needs no login, as those of pages and health.
+        `path` as routes state it, without the query; `headers` by lower-case name; `open_to_all`: its path
+        needs no login, as those of pages and health.
         """
         foreign = self._check_host(headers) or self._check_origin(method, headers)
         if foreign is not None:
             return foreign
         if "authorization" in headers:
-            if self.user(headers) is None:
+            if (token := self._token(headers["authorization"])) is None:
                 return AccessDenial(status=401, reason="this token is not known, or has been revoked")
+            return _check_scope(token, method, path)
         elif self.login_required and not open_to_all and self.user(headers) is None:
             return AccessDenial(
                 status=401,
@@ -196,6 +233,10 @@ class Authenticator:
         """The sender of a request: a token's name, "admin" for the password, None if unknown."""
         if (authorization := headers.get("authorization")) is None:
             return self._session_user(_session_cookie(headers.get("cookie", "")))
+        token = self._token(authorization)
+        return None if token is None else token.name
+
+    def _token(self, authorization: str) -> ActiveToken | None:
         scheme, _, token = authorization.partition(" ")
         digest = tokens.digest(token.strip())
         if scheme.lower() != "bearer" or digest not in self._tokens:
@@ -220,14 +261,36 @@ class Authenticator:
     def _session_keys(self) -> dict[str, tuple[str, bytes]]:
         """User and signing key of each subject that can have a session."""
         # the key depends on the credential: a new password or a revoked token ends its sessions everywhere
-        keys = {_token_subject(digest): (name, digest.encode()) for digest, name in self._tokens.items()}
+        keys = {
+            _token_subject(digest): (token.name, digest.encode())
+            for digest, token in self._tokens.items()
+            if token.scope is TokenScope.ALL
+        }
         return keys | ({"password": ("admin", self._password_key)} if self._password else {})
 
+    def log_in(self, client: str, secret: str) -> str | None:
+        """The cookie of a new session; None if the login failed, which is counted. `client`: its address.
+
+        Raises TooManyLoginsError where the client must wait, TokenScopeError as `create_session`.
+        """
+        # one at a time: many at once would all be tried before the first failure is counted
+        with self._login_turn:
+            if wait := self.wait_before_login(client, secret):
+                raise TooManyLoginsError(wait)
+            cookie = self.create_session(secret)
+            if cookie is None:
+                self.login_failed(client)
+            return cookie
+
     def create_session(self, secret: str) -> str | None:
-        """The value of a new session's cookie; None if `secret` is neither the password nor a token."""
+        """The value of a new session's cookie; None if `secret` is neither the password nor a token.
+
+        Raises TokenScopeError for a token that is not made for people.
+        """
         if self._password and hmac.compare_digest(_encode(secret), self._password):
             subject, key = "password", self._password_key
         elif (digest := tokens.digest(secret)) in self._tokens:
+            _check_login_scope(self._tokens[digest])
             subject, key = _token_subject(digest), digest.encode()
         else:
             return None
@@ -248,13 +311,40 @@ class Authenticator:
             tokens.end_session(transaction, session.id, expires_at=session.expires_at, now=self._clock())
         self._ended |= {session.id}
 
-    def wait_before_login(self, client: str) -> int:
-        """Seconds that a client must wait until its next login, 0 for none."""
-        return self._failures.wait(client)
+    def wait_before_login(self, client: str, secret: str = "") -> int:
+        """Seconds that a client must wait until its next login with a password or token, 0 for none.
+
+        `client`: its address. With a valid token only its own failures count: nobody guesses a token, so that
+        people can log in while others try passwords.
+        """
+        with_token = tokens.digest(secret) in self._tokens
+        return max(
+            self._failures.wait(client_group(client)), 0 if with_token else self._failures.wait_in_all()
+        )
 
     def login_failed(self, client: str) -> None:
         """Record a failed login of a client."""
-        self._failures.add(client)
+        self._failures.add(client_group(client))
+
+
+def _check_scope(token: ActiveToken, method: str, path: str) -> AccessDenial | None:
+    if token.scope is TokenScope.ALL or (method, path) in SCOPE_ROUTES[token.scope]:
+        return None
+    sufficient = [scope for scope, routes in SCOPE_ROUTES.items() if (method, path) in routes]
+    needed = " or ".join([*sufficient, TokenScope.ALL])
+    return AccessDenial(
+        status=403,
+        reason=f"the token {token.name!r} has the scope {token.scope}, and this request needs the scope "
+        f"{needed}: holter token create NAME --scope {[*sufficient, TokenScope.ALL][0]}",
+    )
+
+
+def _check_login_scope(token: ActiveToken) -> None:
+    if token.scope is not TokenScope.ALL:
+        raise TokenScopeError(
+            f"the token {token.name!r} has the scope {token.scope}, which is for programs: log in with the "
+            "password, or with a token of the scope all (holter token create NAME --scope all)"
+        )
 
 
 def _derive_key(password: bytes) -> bytes:

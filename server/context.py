@@ -101,6 +101,7 @@ class ServerContext:
             ):
                 service.start()
                 undo.callback(service.close)
+            undo.callback(self._close_receiver)
             self.store.on_commit(lambda commit: self.metrics.points.inc(commit.points))
             self.store.on_commit(commit_listener(self.live))
             self.incidents.on_change(incident_listener(self.live))
@@ -109,6 +110,9 @@ class ServerContext:
                 undo.enter_context(self._scraper().running())
             self._closing = undo.pop_all()
         self.started = True
+
+    def _close_receiver(self) -> None:
+        self.receiver.close()
 
     def _scraper(self) -> Scraper:
         from holter.server.scraping import create_scraper  # noqa: PLC0415 - loads 10 MB of formats

@@ -17,6 +17,8 @@ from holter.server.store import Commit
 GATHER_SECONDS = 0.1
 HEARTBEAT_SECONDS = 15.0
 MAX_QUEUED_EVENTS = 256
+MAX_QUEUED_BYTES = 256 * 1024
+"""Bytes of events that may wait for one listener."""
 
 
 class LiveEvent(NamedTuple):
@@ -31,6 +33,38 @@ class LiveEvent(NamedTuple):
         return b"event: %b\ndata: %b\n\n" % (self.event.encode(), msgspec.json.encode(self.data))
 
 
+class _Listener:
+    """The events that wait for one open stream; None ends it. `run`: of which run, None for all."""
+
+    def __init__(self, run: str | None) -> None:
+        self.run = run
+        self.queue: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self.waiting_bytes = 0
+
+    def offer(self, encoded: bytes) -> bool:
+        """Queue an event; whether there was room for it."""
+        if self.queue.qsize() >= MAX_QUEUED_EVENTS or self.waiting_bytes + len(encoded) > MAX_QUEUED_BYTES:
+            return False
+        self.waiting_bytes += len(encoded)
+        self.queue.put_nowait(encoded)
+        return True
+
+    def end(self) -> None:
+        """Drop what waits, and end the stream."""
+        while not self.queue.empty():
+            self.queue.get_nowait()
+        self.queue.put_nowait(None)
+
+    async def next(self) -> bytes | None:
+        """Wait for the next event, or a heartbeat."""
+        try:
+            encoded = await asyncio.wait_for(self.queue.get(), HEARTBEAT_SECONDS)
+        except TimeoutError:
+            return b": still here\n\n"
+        self.waiting_bytes -= len(encoded or b"")
+        return encoded
+
+
 class LiveStream:
     """Passes events from any thread to every open stream.
 
@@ -43,8 +77,9 @@ class LiveStream:
         self._lock = threading.Lock()
         self._gathered: dict[tuple[str, str | None, Any], LiveEvent] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._listeners: dict[asyncio.Queue[bytes | None], str | None] = {}
+        self._listeners: dict[_Listener, None] = {}
         self.dropped = 0
+        self.closed = threading.Event()
 
     @property
     def listeners(self) -> int:
@@ -53,6 +88,7 @@ class LiveStream:
 
     def start(self) -> None:
         """Start to send events from the running event loop."""
+        self.closed.clear()
         self._loop = asyncio.get_running_loop()
 
     def publish(self, event: LiveEvent) -> None:
@@ -72,49 +108,40 @@ class LiveStream:
             gathered, self._gathered = self._gathered, {}
         for event in gathered.values():
             encoded = event.encoded()
-            for queue, run in list(self._listeners.items()):
-                if run is None or run == event.run:
-                    self._offer(queue, encoded)
+            for listener in list(self._listeners):
+                if listener.run is None or listener.run == event.run:
+                    self._offer(listener, encoded)
 
-    def _offer(self, queue: asyncio.Queue[bytes | None], encoded: bytes) -> None:
-        if queue.qsize() < MAX_QUEUED_EVENTS:
-            queue.put_nowait(encoded)
-        else:
+    def _offer(self, listener: _Listener, encoded: bytes) -> None:
+        if not listener.offer(encoded):
             self.dropped += 1
-            self._end(queue)
+            self._end(listener)
 
-    def _end(self, queue: asyncio.Queue[bytes | None]) -> None:
-        self._listeners.pop(queue, None)
-        while not queue.empty():
-            queue.get_nowait()
-        queue.put_nowait(None)
+    def _end(self, listener: _Listener) -> None:
+        self._listeners.pop(listener, None)
+        listener.end()
 
     def close(self) -> None:
-        """End all streams, and send nothing more."""
+        """End all streams, and send nothing more: the server is stopping."""
+        self.closed.set()
         with self._lock:
             self._loop = None
             self._gathered.clear()
-        for queue in list(self._listeners):
-            self._end(queue)
+        for listener in list(self._listeners):
+            self._end(listener)
 
     async def stream(self, run: str | None = None) -> AsyncGenerator[bytes]:
         """The events of one run, or of all, until the listener leaves or is disconnected."""
-        queue: asyncio.Queue[bytes | None] = asyncio.Queue()
         if self._loop is None:
             return
-        self._listeners[queue] = run
+        listener = _Listener(run)
+        self._listeners[listener] = None
         try:
             yield b"retry: 1000\n: connected\n\n"
-            while True:
-                try:
-                    encoded = await asyncio.wait_for(queue.get(), HEARTBEAT_SECONDS)
-                except TimeoutError:
-                    encoded = b": still here\n\n"
-                if encoded is None:
-                    return
+            while (encoded := await listener.next()) is not None:
                 yield encoded
         finally:
-            self._listeners.pop(queue, None)
+            self._listeners.pop(listener, None)
 
 
 def commit_listener(live: LiveStream) -> Callable[[Commit], None]:

@@ -10,40 +10,21 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from types import FrameType
-from typing import Any
 
 import uvicorn
-from uvicorn.protocols.http.flow_control import FlowControl
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from holter.server.app import app_from_context
+from holter.server.client_address import ProxyNetworks
+from holter.server.connections import ConnectionTable, raise_descriptor_limit
 from holter.server.context import ServerContext
+from holter.server.http_protocol import BoundedHttpProtocol
 from holter.terminal_text import TerminalFormatter
 
-
-class BoundedPipelineProtocol(HttpToolsProtocol):
-    """uvicorn's HTTP protocol, which reads nothing more while pipelined requests wait for earlier ones.
-
-    uvicorn itself continues to read with each response, so that the requests of a client that sends
-    without reading responses would take unbounded memory.
-    """
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Replace the flow control of a new connection."""
-        super().connection_made(transport)
-        self.flow = _PipelineFlowControl(transport, self.pipeline)
-
-
-class _PipelineFlowControl(FlowControl):
-    def __init__(self, transport: asyncio.Transport, pipeline: Any) -> None:
-        super().__init__(transport)
-        self._pipeline = pipeline
-
-    def resume_reading(self) -> None:
-        # a request with others behind it has been read completely: it needs no more data
-        if not self._pipeline:
-            super().resume_reading()
+UNSENT_BYTES = 128 * 1024
+"""Bytes of a response that the system accepts for a connection before they can be sent."""
 
 
 class AddressUnavailableError(OSError):
@@ -58,49 +39,73 @@ def bind(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     both = host == "::" and socket.has_dualstack_ipv6()
     try:
-        return socket.create_server((host, port), family=family, backlog=2048, dualstack_ipv6=both)
+        listener = socket.create_server((host, port), family=family, backlog=2048, dualstack_ipv6=both)
     except OSError as error:
         flag = "--port" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "--host"
         reason = (error.strerror or str(error)).split(" (while attempting")[0]
         raise AddressUnavailableError(
             f"cannot listen on {host} port {port} ({reason}): choose another with {flag}"
         ) from error
+    # connections inherit it: of a response that nobody reads, the system keeps 128 KiB instead of megabytes
+    with suppress(OSError, AttributeError):
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT_BYTES)
+    return listener
 
 
 class HolterServer(uvicorn.Server):
     """A uvicorn server of a context, started or not. Ends live streams before it waits for responses."""
 
     def __init__(self, context: ServerContext) -> None:
+        settings = context.settings
+        self._connections = ConnectionTable(
+            settings.http, ProxyNetworks(settings.trusted_proxies), descriptors=raise_descriptor_limit()
+        )
         super().__init__(
             uvicorn.Config(
                 app_from_context(context),
-                http=BoundedPipelineProtocol,
+                http=partial(BoundedHttpProtocol, table=self._connections),  # type: ignore[arg-type]
                 log_config=None,
                 access_log=False,
-                timeout_keep_alive=75,
+                timeout_keep_alive=settings.http.idle_seconds,
                 timeout_graceful_shutdown=10,
                 server_header=False,
                 ws="none",
+                # without the setting uvicorn would believe what any process of this machine states
+                proxy_headers=bool(settings.trusted_proxies),
+                forwarded_allow_ips=list(settings.trusted_proxies),
             )
         )
         self._context = context
+        self._checks: asyncio.Task[None] | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Accept connections, and close those whose clients exceed a time-out."""
+        await super().startup(sockets)
+        self._checks = asyncio.create_task(self._connections.check_forever())
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Accept no more requests and wait for those in progress."""
+        """Accept no more requests and wait for those in progress, for slow clients only briefly."""
         self._context.live.close()
+        self._connections.stop()
         await super().shutdown(sockets)
+        if self._checks is not None:
+            self._checks.cancel()
 
 
 def serve_until_stopped(
     context: ServerContext, listener: socket.socket, *, before: Callable[[], None] = lambda: None
 ) -> None:
     """Start the context and serve until SIGINT or SIGTERM; calls `before` once everything is started."""
-    # uvicorn raises a signal again after its shutdown, which would end the process before its cleanup
-    earlier = {number: signal.signal(number, _ignore_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+    server = HolterServer(context)
+    # uvicorn raises a signal again after its shutdown, which would end the process before its cleanup; one
+    # that arrives before uvicorn listens to signals must end the server, too
+    earlier = {
+        number: signal.signal(number, partial(_exit_on_signal, server))
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
     try:
         context.start()
         context.store.publish_address(local_url(listener))
-        server = HolterServer(context)
         before()
         tune_interpreter()
         server.run(sockets=[listener])
@@ -133,5 +138,5 @@ def configure_logging(*, verbose: bool = False) -> None:
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[handler])
 
 
-def _ignore_signal(_number: int, _frame: FrameType | None) -> None:
-    pass
+def _exit_on_signal(server: HolterServer, _number: int, _frame: FrameType | None) -> None:
+    server.should_exit = True

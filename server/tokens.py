@@ -8,6 +8,8 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Mapping
+from enum import StrEnum
+from typing import NamedTuple
 
 from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
@@ -15,6 +17,21 @@ from sqlalchemy.orm import Session
 from holter.server.models import EndedSession, Token
 
 PREFIX = "holter_"
+
+
+class TokenScope(StrEnum):
+    """What the sender of a token may do; `server/auth.py` lists the routes of each."""
+
+    INGEST = "ingest"
+    METRICS = "metrics"
+    ALL = "all"
+
+
+class ActiveToken(NamedTuple):
+    """A token that is not revoked."""
+
+    name: str
+    scope: TokenScope
 
 
 class TokenError(ValueError):
@@ -26,14 +43,14 @@ def digest(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def create(session: Session, name: str, *, now: float) -> str:
+def create(session: Session, name: str, *, now: float, scope: TokenScope = TokenScope.INGEST) -> str:
     """Create a token and return it; it cannot be read again later. Raises TokenError."""
     if not 0 < len(name.strip()) <= 200 or not name.isprintable():
         raise TokenError("a token's name has 1 to 200 printable characters")
     if session.scalar(select(Token.id).where(Token.name == name)) is not None:
         raise TokenError(f"a token called {name!r} exists already (revoked tokens keep their names)")
     token = PREFIX + secrets.token_urlsafe(32)
-    session.add(Token(name=name, digest=digest(token), created_at=now))
+    session.add(Token(name=name, digest=digest(token), created_at=now, scope=scope.value))
     return token
 
 
@@ -45,10 +62,26 @@ def revoke(session: Session, name: str, *, now: float) -> None:
     token.revoked_at = now
 
 
-def active_tokens(session: Session) -> dict[str, str]:
-    """The names of the tokens that are not revoked, by digest."""
-    rows = session.execute(select(Token.digest, Token.name).where(Token.revoked_at.is_(None)))
-    return {row.digest: row.name for row in rows}
+def active_tokens(session: Session) -> dict[str, ActiveToken]:
+    """The tokens that are not revoked, by digest."""
+    rows = session.execute(select(Token.digest, Token.name, Token.scope).where(Token.revoked_at.is_(None)))
+    return {row.digest: ActiveToken(row.name, TokenScope(row.scope or TokenScope.ALL)) for row in rows}
+
+
+def any_active(session: Session) -> bool:
+    """Whether a token exists that is not revoked; also answers on tables of earlier versions."""
+    return session.scalar(select(Token.id).where(Token.revoked_at.is_(None)).limit(1)) is not None
+
+
+def login_tokens(session: Session) -> list[str]:
+    """The names of active tokens with which people can log in."""
+    return sorted(token.name for token in active_tokens(session).values() if token.scope is TokenScope.ALL)
+
+
+def tokens_without_scope(session: Session) -> list[str]:
+    """The names of active tokens from before tokens had scopes, which may do everything."""
+    query = select(Token.name).where(Token.revoked_at.is_(None), Token.scope.is_(None)).order_by(Token.name)
+    return list(session.scalars(query))
 
 
 def record_use(session: Session, used: Mapping[str, float]) -> None:

@@ -10,17 +10,17 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from holter.cli.agent.heartbeat import AgentHealth, AgentIdentity, HeartbeatThread, agent_name
 from holter.cli.agent.http_sink import ZSTD, HttpSink, StoppedError
 from holter.client.notices import Notices
 from holter.client.uploader import IngestClient, ServerAccess
-from holter.ingest.format import Format
-from holter.ingest.tailing.follower import Follower, SinkError
+from holter.ingest.tailing.follower_process import FollowerProcess, ParsingLimits
+from holter.ingest.tailing.sink import SinkError
 from holter.ingest.telemetry.scrape import ACTIVE_SECONDS, Scraper
-from holter.settings import ScrapeSettings
+from holter.settings import ScrapeSettings, Settings
 from holter.terminal_text import printable
 from holter.types import Delivery
 
@@ -33,8 +33,7 @@ def run(
     arguments: argparse.Namespace,
     access: ServerAccess,
     folder: Path,
-    known: Mapping[str, Format],
-    scrape: ScrapeSettings,
+    settings: Settings,
 ) -> int:
     """Follow the paths until SIGINT or SIGTERM; `folder` stores cursors and the delivery being sent."""
     stop, notices, host = threading.Event(), Notices(), socket.gethostname()
@@ -51,8 +50,16 @@ def run(
     sink = HttpSink(client, folder, notices)
     shared = SharedSink(sink)
     project, paths = arguments.project, arguments.paths
-    follower = Follower(
-        paths, shared, project=project, poll=arguments.poll, stop=stop, host=host, known=known
+    follower = FollowerProcess(
+        paths,
+        shared,
+        project=project,
+        poll=arguments.poll,
+        stop=stop,
+        host=host,
+        custom_formats=settings.formats,
+        limits=ParsingLimits(seconds=settings.parse_seconds, memory=settings.parse_memory_mb * 2**20),
+        caught_up=print_summary,
     )
     print_line(f"Holter: sending to {access.server}   (Ctrl-C stops)")
     for path in paths:
@@ -68,10 +75,7 @@ def run(
     heartbeat.start()
     with contextlib.suppress(StoppedError):  # reported already; the delivery is stored for the next start
         sink.finish_pending()
-        follower.catch_up()
-        for line in follower.summary():
-            print_line(f"  {line}")
-        with scraping(scrape, shared):
+        with scraping(settings.scrape, shared):
             follower.run()
     heartbeat.close()
     print_line("Holter: the agent has stopped; the next start continues where it was.")
@@ -147,7 +151,13 @@ def scraping(scrape: ScrapeSettings, shared: SharedSink) -> contextlib.AbstractC
     return scraper.running()
 
 
-def measure_health(follower: Follower, sink: HttpSink) -> AgentHealth:
+def print_summary(lines: Sequence[str]) -> None:
+    """Print what is followed."""
+    for line in lines:
+        print_line(f"  {line}")
+
+
+def measure_health(follower: FollowerProcess, sink: HttpSink) -> AgentHealth:
     """The agent's current health."""
     lag = follower.lag()
     return AgentHealth(

@@ -20,8 +20,9 @@ import zstandard
 from holter.client.http import Compression, Rejected, RetryLater
 from holter.client.notices import Notices
 from holter.client.uploader import IngestClient
-from holter.ingest.tailing.follower import SinkError
+from holter.ingest.tailing.sink import SinkError
 from holter.private_files import create_private_folder, private_opener
+from holter.terminal_text import UNSAFE
 from holter.types import Column, Cursor, Delivery, Labels, Unreadable
 
 ZSTD_LEVEL = 1
@@ -132,7 +133,7 @@ def write_atomically(path: Path, content: bytes) -> None:
 def encode_delivery(delivery: Delivery) -> bytes:
     """A delivery in the binary form of POST /api/v1/ingest."""
     batch, batch_id = delivery.batch, delivery.batch_id
-    if len(batch_id) > MAX_BATCH_ID_LENGTH:  # it has a long path: a digest is as stable
+    if len(batch_id) > MAX_BATCH_ID_LENGTH or UNSAFE.search(batch_id):  # of a path: a digest will do
         batch_id = hashlib.sha256(batch_id.encode()).hexdigest()
     labels = {column.key.labels for column in batch.columns}
     shared = labels.pop() if len(labels) == 1 else ()

@@ -20,7 +20,6 @@ from holter.client.notices import Notices
 from holter.client.run import DEFAULT_SERVER, spool_folders
 from holter.client.spool import orphaned_spools
 from holter.client.uploader import IngestClient, ServerAccess
-from holter.ingest import formats
 from holter.plurals import counted
 from holter.private_files import create_private_folder
 from holter.settings import SettingsError, load
@@ -112,7 +111,7 @@ def run(arguments: argparse.Namespace, environ: Mapping[str, str] = os.environ) 
     with lock_folder(folder) as locked:
         if not locked:
             return fail(f"another agent is sending to {access.server} (it has locked {folder})", 1)
-        return files.run(arguments, access, folder, formats(settings.formats), settings.scrape)
+        return files.run(arguments, access, folder, settings)
 
 
 def is_server_address(server: str) -> bool:

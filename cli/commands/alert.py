@@ -18,6 +18,7 @@ from holter.server.alerting.messages import compose_example
 from holter.server.channels import ChannelError, ConfiguredChannel, Delivered, open_channels
 from holter.server.rendering.incident_chart import PictureRequest, render_png
 from holter.settings import Settings, SettingsError, load
+from holter.terminal_text import printable
 from holter.types import Severity
 
 _NO_CHANNELS = "No channels are set up. docs/alerts.md has three steps for each."
@@ -64,7 +65,7 @@ def _test(opened: ConfiguredChannel, settings: Settings) -> int:
     if isinstance(outcome, Delivered):
         print(f"{opened.name}: the test message arrived ({opened.channel.destination})")
         return 0
-    return fail(f"{opened.name}: not delivered. {outcome.reason}")
+    return fail(f"{opened.name}: not delivered. {printable(outcome.reason)}")
 
 
 def _picture() -> bytes | None:

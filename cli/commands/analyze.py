@@ -22,6 +22,7 @@ from holter.ingest import formats
 from holter.ingest.format import Format
 from holter.ingest.offline.read_run import OfflineRun, read_run
 from holter.ingest.offline.tracker_runs import read_tracker_runs
+from holter.ingest.processor_time import limited_file_time
 from holter.ingest.trackers import find_collection
 from holter.ingest.trackers.base import CollectionError
 from holter.settings import SettingsError, load
@@ -76,7 +77,8 @@ def run(arguments: argparse.Namespace) -> int:
         return EXIT_USAGE
     tuning = settings.project(arguments.project).detection.tuning()
     known, peaks, reports = formats(settings.formats), Peaks.from_settings(settings.peaks), []
-    for report in _reports(arguments.paths, arguments.until_step, arguments.metric, tuning, known, peaks):
+    runs = _read_runs(arguments.paths, arguments.until_step, known, settings.parse_seconds)
+    for report in _reports(runs, arguments.metric, tuning, peaks):
         _print_problems(report)
         reports.append(report)
         if arguments.format == "jsonl":
@@ -92,14 +94,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _reports(
-    paths: Sequence[Path],
-    until_step: int | None,
-    metrics: Sequence[str] | None,
-    tuning: Tuning,
-    known: Mapping[str, Format],
-    peaks: Peaks,
+    runs: Iterator[tuple[Path, str, OfflineRun]], metrics: Sequence[str] | None, tuning: Tuning, peaks: Peaks
 ) -> Iterator[Report]:
-    for path, name, offline in _read_runs(paths, until_step, known):
+    for path, name, offline in runs:
         if len(offline.runs) > 1:
             names = ", ".join([*offline.runs[:3], *(["..."] if len(offline.runs) > 3 else [])])
             print(
@@ -125,13 +122,15 @@ def _reports(
 
 
 def _read_runs(
-    paths: Sequence[Path], until_step: int | None, known: Mapping[str, Format]
+    paths: Sequence[Path], until_step: int | None, known: Mapping[str, Format], parse_seconds: float
 ) -> Iterator[tuple[Path, str, OfflineRun]]:
     """The run of each path with its name; all runs of a path with the files of another tracker."""
     for path in paths:
         collection = find_collection(path)
         if collection is None:
-            yield path, path.resolve().name, read_run(path, until_step=until_step, known=known)
+            with limited_file_time(parse_seconds):
+                offline = read_run(path, until_step=until_step, known=known)
+            yield path, path.resolve().name, offline
             continue
         try:
             for name, offline in read_tracker_runs(path, collection, until_step=until_step):

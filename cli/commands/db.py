@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -14,6 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from holter.cli.commands import fail
 from holter.cli.report.progress import progress
+from holter.cli.secrets_in_arguments import TARGET_VARIABLE
 from holter.plurals import counted
 from holter.server.context import create_data_dir
 from holter.server.database import connect, is_missing, without_password
@@ -38,6 +40,9 @@ def add_database_flags(parser: argparse.ArgumentParser) -> None:
         "--database-url",
         help="e.g. postgresql+psycopg://user@host/database; with a password: use HOLTER_DATABASE_URL",
     )
+    parser.add_argument(
+        "--database-url-file", type=Path, metavar="FILE", help="file that contains the database's address"
+    )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,8 +57,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     restoring.add_argument("file", type=Path)
     moving = actions.add_parser("move", help="copy everything into an empty database (SQLite or PostgreSQL)")
     moving.add_argument(
-        "--to", metavar="URL", required=True, help="the empty database, e.g. postgresql+psycopg://…"
+        "--to",
+        metavar="URL",
+        help=f"the empty database, e.g. postgresql+psycopg://…; with a password: use {TARGET_VARIABLE}",
     )
+    moving.add_argument("--to-file", type=Path, metavar="FILE", help="file that contains its address")
     actions.add_parser("check", help="read everything and verify checksums and counts")
     thin = actions.add_parser("thin", help="apply the retention settings now: downsample and delete old runs")
     thin.add_argument("--dry-run", action="store_true", help="only print what would be done")
@@ -98,23 +106,28 @@ def _restore(arguments: argparse.Namespace, engine: Engine, _: Settings) -> int:
 
 
 def _copy(arguments: argparse.Namespace, engine: Engine, settings: Settings) -> int:
+    address = arguments.to or (None if arguments.to_file else os.environ.get(TARGET_VARIABLE))
+    if bool(address) == bool(arguments.to_file):
+        return fail(f"expected the empty database's address as one of --to, --to-file, {TARGET_VARIABLE}")
     try:
-        target = connect(load({"database_url": arguments.to}).database)
+        target_settings = load({"database_url": address, "database_url_file": arguments.to_file})
+        target = connect(target_settings.database)
     except (SettingsError, ValueError) as error:
         return fail(f"--to: {str(error).rpartition('database_url: ')[2]}")
+    shown = without_password(target_settings.database)
     if target.url == engine.url:
-        return fail(f"{without_password(arguments.to)} is the database that is copied from")
+        return fail(f"{shown} is the database that is copied from")
     try:
         with progress("copying, then reading back", "rows") as on_progress:
             counts = copy_database(engine, target, on_progress=on_progress)
     except SQLAlchemyError as error:
-        return fail(f"{without_password(arguments.to)} cannot be used: {_first_line(error)}")
+        return fail(f"{shown} cannot be used: {_first_line(error)}")
     finally:
         target.dispose()
     for table, rows in counts.items():
         print(f"{table:<16}{rows:>12}")
     total = sum(counts.values())
-    print(f"{total} rows copied to {without_password(arguments.to)}; every row, checksum and count verified")
+    print(f"{total} rows copied to {shown}; every row, checksum and count verified")
     source = without_password(settings.database)
     print(f"{source} is unchanged: set database_url to the new address, then remove it")
     return 0
@@ -180,7 +193,8 @@ def on_database(
     `create`: create a missing database file; otherwise a missing file is an error, such as a mistyped folder.
     """
     try:
-        settings = load({"data_dir": arguments.data_dir, "database_url": arguments.database_url})
+        flags = ("data_dir", "database_url", "database_url_file")
+        settings = load({name: getattr(arguments, name) for name in flags})
         if not create and is_missing(settings.database):
             sys.exit(
                 fail(

@@ -19,17 +19,21 @@ from rich.console import Console
 from rich.text import Text
 from sqlalchemy import Engine, inspect
 from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Session
 
 import holter
 from holter.cli.commands.serve import add_arguments as add_server_flags
 from holter.cli.commands.serve import given_flags
 from holter.cli.report import logs
+from holter.cli.report.line_report import explain_paths
 from holter.ingest import formats
 from holter.ingest.offline.explain import explain_files
 from holter.ingest.offline.tracker_runs import explain_tracker_runs
+from holter.ingest.processor_time import limited_file_time
 from holter.ingest.trackers import find_collection
 from holter.ingest.trackers.base import Collection, CollectionError
 from holter.plurals import counted, verb
+from holter.server import tokens
 from holter.server.agents import AgentRegistry
 from holter.server.analysis import failed_analyses
 from holter.server.auth import missing_credentials
@@ -42,9 +46,10 @@ from holter.terminal_text import printable, printable_lines
 
 REQUEST_TIMEOUT_SECONDS = 5.0
 MAX_AGENTS_LISTED = 5
+MAX_TOKENS_LISTED = 5
 _TOML_LINE = re.compile(r"\s+(\[\[|\w+ = )")
 """Lines of a suggested holter.toml, which users copy."""
-CLIENT_VARIABLES = {"SERVER", "TOKEN", "RUN", "ATTEMPT", "SPOOL_DIR", "SPOOL_BYTES"}
+CLIENT_VARIABLES = {"SERVER", "TOKEN", "RUN", "ATTEMPT", "SPOOL_DIR", "SPOOL_BYTES", "TARGET_DATABASE_URL"}
 KNOWN_VARIABLES = {f"HOLTER_{name.upper()}" for name in CLIENT_VARIABLES | set(Settings.model_fields)}
 
 
@@ -55,6 +60,11 @@ class CheckFailedError(Exception):
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The paths to check, and the settings that are flags."""
     parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="log file or folder to check")
+    parser.add_argument(
+        "--explain",
+        action="store_true",
+        help="print every line of these log files with what was read from it, and nothing else",
+    )
     add_server_flags(parser)
 
 
@@ -66,6 +76,8 @@ def run(arguments: argparse.Namespace) -> int:
     except SettingsError as error:
         print(printable_lines(f"wrong  {error}"))
         return 1
+    if arguments.explain:
+        return explain_paths(arguments.paths, settings)
     checks: dict[str, Callable[[], str]] = {
         "settings": _check_settings,
         "data": partial(_check_data_dir, settings),
@@ -206,8 +218,36 @@ def _check_access(settings: Settings) -> str:
         except (SQLAlchemyError, ValueError) as error:
             raise CheckFailedError("tokens cannot be read: see the database check") from error
         if missing:
-            raise CheckFailedError("set HOLTER_PASSWORD, or create a token: holter token create NAME")
-    return "login required"
+            raise CheckFailedError(
+                "set HOLTER_PASSWORD, or create a token: holter token create NAME --scope all"
+            )
+    return f"login required{_describe_tokens(settings)}"
+
+
+def _describe_tokens(settings: Settings) -> str:
+    """What to know about the scopes of tokens; raises CheckFailedError where nobody can log in."""
+    try:
+        with _open_database(settings) as engine:
+            columns = [] if engine is None else inspect(engine).get_columns("token")
+            if engine is None or "scope" not in {column["name"] for column in columns}:
+                return ""
+            with Session(engine) as session:
+                people, older = tokens.login_tokens(session), tokens.tokens_without_scope(session)
+    except (SQLAlchemyError, ValueError):
+        return ""
+    if settings.password is None and not people:
+        raise CheckFailedError(
+            "all tokens are for programs, and nobody can log in to the pages: set HOLTER_PASSWORD, or create "
+            "a token for people: holter token create NAME --scope all"
+        )
+    if not older:
+        return ""
+    names = printable(", ".join(older[:MAX_TOKENS_LISTED]))
+    more = f" and {len(older) - MAX_TOKENS_LISTED} more" if len(older) > MAX_TOKENS_LISTED else ""
+    return (
+        f"; created before tokens had scopes, and may do everything: {names}{more} (for jobs and agents "
+        "create new ones with holter token create NAME, then holter token revoke these)"
+    )
 
 
 def _check_port(settings: Settings) -> str:
@@ -261,13 +301,14 @@ def _check_path(path: Path, settings: Settings) -> str:
     try:
         if (collection := find_collection(path)) is not None:
             return _check_collection(path, collection)
-        files = explain_files(path, known=formats(settings.formats))
+        with limited_file_time(settings.parse_seconds):
+            files = explain_files(path, known=formats(settings.formats))
     except CollectionError as error:
         raise CheckFailedError(printable(str(error))) from error
     except OSError as error:
         raise CheckFailedError(printable(f"{path}: {error.strerror}")) from error
     details = "".join(f"\n       {printable(line)}" for line in logs.describe_files(files, path))
-    if not any(file.format for file in files):
+    if not any(file.format and (file.points or file.settings) for file in files):
         raise CheckFailedError(logs.summarize_files(files) + details)
     return logs.summarize_files(files) + details
 

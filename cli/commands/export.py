@@ -18,7 +18,8 @@ from holter.cli.commands.db import add_database_flags, on_database
 from holter.cli.report.progress import progress
 from holter.private_files import private_opener
 from holter.server.database import reading
-from holter.server.import_export import FORMATS, MissingPyarrowError, open_export
+from holter.server.import_export.export import open_export
+from holter.server.import_export.file_formats import FORMATS, MissingPyarrowError
 from holter.server.maintenance.find_run import RunLookupError, find_run
 from holter.server.store.read.snapshot import RunSnapshot
 from holter.types import SeriesKey

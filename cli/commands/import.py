@@ -8,7 +8,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from holter.cli.commands import fail
@@ -18,8 +18,8 @@ from holter.cli.report.progress import progress
 from holter.ingest.trackers import find_collection
 from holter.ingest.trackers.base import Collection, CollectionError
 from holter.plurals import counted
-from holter.server.import_export import ImportContext, ImportRefusedError, MissingPyarrowError
-from holter.server.import_export.import_file import inspect_file
+from holter.server.import_export.file_formats import MissingPyarrowError
+from holter.server.import_export.import_file import ImportRefusedError, inspect_file
 from holter.server.import_export.import_targets import (
     HttpImportTarget,
     ImportRejectedError,
@@ -27,6 +27,8 @@ from holter.server.import_export.import_targets import (
     ServerAddress,
     ServerUnavailableError,
 )
+from holter.server.import_export.importer import ImportContext
+from holter.server.import_export.reading_process import ReadingProcess
 from holter.server.import_export.trackers import (
     RunImporter,
     TrackerImportResult,
@@ -34,6 +36,7 @@ from holter.server.import_export.trackers import (
     import_collection,
 )
 from holter.server.store import Store, StoreLockedError
+from holter.settings import SettingsError, load
 from holter.terminal_text import printable
 
 _MAX_LISTED = 5
@@ -76,12 +79,21 @@ def run(arguments: argparse.Namespace, environ: Mapping[str, str] = os.environ) 
         return fail(problem)
     try:
         if arguments.dry_run:
-            return max(_inspect(arguments, path, collection) for path, collection in collections.items())
+            with closing(ReadingProcess(seconds=load().parse_seconds)) as reading:
+                return max(
+                    _inspect(arguments, path, collection, reading) for path, collection in collections.items()
+                )
         with _open_target(arguments, environ) as target:
             return max(
                 _import(arguments, path, collection, target) for path, collection in collections.items()
             )
-    except (ImportRefusedError, MissingPyarrowError, ImportRejectedError, ServerUnavailableError) as error:
+    except (
+        ImportRefusedError,
+        MissingPyarrowError,
+        ImportRejectedError,
+        ServerUnavailableError,
+        SettingsError,
+    ) as error:
         return fail(str(error))
 
 
@@ -91,7 +103,9 @@ def _find_usage_problem(
     """The reason why the arguments cannot be used together, or None."""
     if arguments.run is not None and len(arguments.path) > 1:
         return "--run names one run: import one file at a time with it"
-    if arguments.server is not None and (arguments.database_url or arguments.data_dir):
+    if arguments.server is not None and (
+        arguments.database_url or arguments.database_url_file or arguments.data_dir
+    ):
         return "--server cannot be combined with --database-url or --data-dir"
     if arguments.server is not None and not is_server_address(arguments.server):
         return f"--server {arguments.server}: expected http://HOST[:PORT] or https://HOST[:PORT]"
@@ -116,7 +130,7 @@ def _open_target(
             with _http_target(ServerAddress(arguments.server, token), on_progress) as target:
                 yield target
             return
-        with on_database(arguments, create=True) as (engine, _):
+        with on_database(arguments, create=True) as (engine, settings):
             store = Store(engine)
             try:
                 store.start()
@@ -128,7 +142,9 @@ def _open_target(
                     yield target
                 return
             try:
-                yield LocalImportTarget(ImportContext(engine=engine, store=store), stored=on_progress)
+                with closing(ReadingProcess(seconds=settings.parse_seconds)) as reading:
+                    context = ImportContext(engine=engine, store=store, read=reading.read)
+                    yield LocalImportTarget(context, stored=on_progress)
             finally:
                 store.close()
 
@@ -163,11 +179,13 @@ def _import(
     return 0
 
 
-def _inspect(arguments: argparse.Namespace, path: Path, collection: Collection | None) -> int:
+def _inspect(
+    arguments: argparse.Namespace, path: Path, collection: Collection | None, reading: ReadingProcess
+) -> int:
     if collection is not None:
         return _import_collection(arguments, path, collection, dry_run_importer(), dry=True)
     try:
-        content = inspect_file(path)
+        content = inspect_file(path, read=reading.read)
     except OSError as error:
         return fail(f"{path}: {error.strerror}")
     except UnicodeDecodeError:

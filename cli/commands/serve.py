@@ -15,7 +15,7 @@ from holter.server.serve import AddressUnavailableError, bind, configure_logging
 from holter.server.store import StoreLockedError
 from holter.settings import Settings, SettingsError, load
 
-SETTING_FLAGS = ("host", "port", "data_dir", "database_url", "public_url")
+SETTING_FLAGS = ("host", "port", "data_dir", "database_url", "database_url_file", "public_url")
 START_ERRORS = (
     SettingsError,
     ChannelError,
@@ -36,6 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--database-url",
         help="e.g. postgresql+psycopg://user@host/database; with a password: use HOLTER_DATABASE_URL",
+    )
+    parser.add_argument(
+        "--database-url-file", type=Path, metavar="FILE", help="file that contains the database's address"
     )
     parser.add_argument("--public-url", help="address that users open, if the server is behind a proxy")
     parser.add_argument(

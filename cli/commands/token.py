@@ -20,7 +20,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     create = actions.add_parser("create", help="create a token and print it; it cannot be shown again")
     create.add_argument("name", help="name of the token, e.g. cluster-agents")
-    listing = actions.add_parser("list", help="list the tokens and when they were last used")
+    create.add_argument(
+        "--scope",
+        choices=list(tokens.TokenScope),
+        type=tokens.TokenScope,
+        default=tokens.TokenScope.INGEST,
+        help="ingest (the default): send points and report agents; metrics: read /metrics; all: everything",
+    )
+    listing = actions.add_parser("list", help="list the tokens: scopes, and when they were last used")
     revoke = actions.add_parser("revoke", help="revoke a token")
     revoke.add_argument("name")
     for action in (create, listing, revoke):
@@ -40,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _act(session: Session, arguments: argparse.Namespace) -> None:
     if arguments.action == "create":
-        print(tokens.create(session, arguments.name, now=time.time()))
+        print(tokens.create(session, arguments.name, now=time.time(), scope=arguments.scope))
     elif arguments.action == "revoke":
         tokens.revoke(session, arguments.name, now=time.time())
         print(f"{arguments.name} is revoked (running servers stop accepting it within 5 s)")
@@ -54,7 +61,8 @@ def _list(session: Session) -> None:
         print("no tokens yet: holter token create NAME")
     for token in stored:
         state = "revoked" if token.revoked_at else f"last used {_minute(token.last_used_at)}"
-        print(f"{token.name}\tcreated {_minute(token.created_at)}\t{state}")
+        scope = token.scope or "all (created before tokens had scopes)"
+        print(f"{token.name}\tscope {scope}\tcreated {_minute(token.created_at)}\t{state}")
 
 
 def _minute(moment: float | None) -> str:

@@ -15,8 +15,7 @@ from pathlib import Path
 from holter.cli.commands import fail, serve
 from holter.detectors.findings import title_of
 from holter.detectors.findings.finding_type import in_sentence
-from holter.ingest import formats
-from holter.ingest.tailing.follower import Follower
+from holter.ingest.tailing.follower_process import FollowerProcess, ParsingLimits
 from holter.server.alerting.incident import Incident
 from holter.server.context import ServerContext
 from holter.server.store import Store
@@ -67,22 +66,22 @@ def run(arguments: argparse.Namespace) -> int:
 def following(
     context: ServerContext, roots: Sequence[Path], *, project: str, poll: float | None
 ) -> Iterator[None]:
-    """Follow `roots` into the store in a thread, while the context is active."""
-    stop = threading.Event()
-    follower = Follower(
+    """Follow `roots` into the store, in a process of its own, while the context is active."""
+    stop, settings = threading.Event(), context.settings
+    follower = FollowerProcess(
         roots,
         PrintingSink(context.store),
         project=project,
         poll=poll,
         stop=stop,
         at_once=RUNS_AT_ONCE,
-        known=formats(context.settings.formats),
+        custom_formats=settings.formats,
+        limits=ParsingLimits(seconds=settings.parse_seconds, memory=settings.parse_memory_mb * 2**20),
+        caught_up=print_summary,
     )
 
     def follow() -> None:
         try:
-            follower.catch_up()
-            print("\n".join(f"  {printable(line)}" for line in follower.summary()), flush=True)
             follower.run()
         except Exception:
             _logger.exception("following has stopped; the server continues with the data that it has")
@@ -94,6 +93,11 @@ def following(
     finally:
         stop.set()
         thread.join()
+
+
+def print_summary(lines: Sequence[str]) -> None:
+    """Print what is followed, once everything that exists has been read."""
+    print("\n".join(f"  {printable(line)}" for line in lines), flush=True)
 
 
 class PrintingSink:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,9 @@ from holter.detectors.communication import compare_collectives
 from holter.flops.throughput import RunThroughput, throughput_json
 from holter.json_values import plain
 from holter.types import Diagnostic, Finding, RunData, Unreadable
+
+_UNSAFE_IN_JSON = re.compile(r"[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""What terminals act upon and JSON allows as it is."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,5 +67,10 @@ class Report:
 
 
 def dump_json(value: Any, *, indent: int | None = None) -> str:
-    """Strict JSON: NaN and infinities are the strings that REST uses."""
-    return json.dumps(plain(value), ensure_ascii=False, allow_nan=False, indent=indent)
+    """Strict JSON: NaN and infinities are the strings that REST uses; what terminals act upon is escaped."""
+    text = json.dumps(plain(value), ensure_ascii=False, allow_nan=False, indent=indent)
+    return _UNSAFE_IN_JSON.sub(_json_escape, text)
+
+
+def _json_escape(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"

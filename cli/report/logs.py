@@ -13,6 +13,8 @@ from holter.plurals import counted, verb
 from holter.roles import Role, role_of
 from holter.types import SeriesKey
 
+PLAIN_LINES = "key-value"
+"""The format whose steps are found by a grammar, not by a program's own form of line."""
 _MAX_METRICS = 8
 _MAX_LOCATIONS = 3
 _MAX_FILES = 20
@@ -100,11 +102,31 @@ def _describe_file(file: FileReport, root: Path) -> Iterator[str]:
         more = f" and {len(metrics) - _MAX_METRICS:,} more" if len(metrics) > _MAX_METRICS else ""
         shown = list(metrics.values())[:_MAX_METRICS]
         yield "    " + ", ".join(_describe_metric(keys, file.points) for keys in shown) + more
+    yield from _describe_lines(file)
+    if file.sampled_bytes is not None:
+        yield f"    only its first {file.sampled_bytes // 2**20} MiB were read for this report"
     for unreadable in file.unreadable[:_MAX_LOCATIONS]:
         yield f"    {unreadable.location}: {unreadable.reason}"
     hidden = max(file.unreadable_count, len(file.unreadable)) - _MAX_LOCATIONS
     if hidden > 0:
         yield f"    {counted(hidden, 'more location')} could not be read"
+
+
+def _describe_lines(file: FileReport) -> Iterator[str]:
+    """What the steps of printed lines are, and which lines have numbers that were not read."""
+    if file.is_guessed:
+        yield "    guessed: no format claims this file; it was read as lines of any program"
+    if file.lines is None:
+        return
+    if file.format == PLAIN_LINES and file.lines.axes:
+        axes = ", ".join(f"{axis} ({count:,} lines)" for axis, count in file.lines.axes.most_common(3))
+        back = file.lines.back
+        doubt = f"; {back:,} of them {verb(back, 'goes', 'go')} back" if back else "; none goes back"
+        yield f"    steps are {axes}{doubt}"
+    if file.lines.unread:
+        lines = counted(file.lines.unread, "line")
+        yield f"    {lines} with numbers {verb(file.lines.unread, 'was', 'were')} not read:"
+        yield from (f"        {example}" for example in file.lines.examples)
 
 
 def _describe_content(file: FileReport) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from holter.attempts.config import PendingConfig, attach_config
+from holter.attempts.shared_series import SeriesOwners, WriterLabels
 from holter.attempts.step_regressions import BatchRow, BatchRows
 from holter.attempts.writers import SeriesProgress, WriterState
 from holter.types import Batch, SeriesKey
@@ -37,13 +38,28 @@ class Attempts:
     names: dict[str, int] = field(default_factory=dict)
     started: dict[int, float] = field(default_factory=dict)
     writers: dict[str, WriterState] = field(default_factory=dict)
+    _owners: SeriesOwners = field(default_factory=SeriesOwners)
+    _labels: dict[str, WriterLabels] = field(default_factory=dict)
 
     def split(self, writer: str, batch: Batch) -> list[tuple[int, Batch]]:
         """Cut a writer's batch into segments, each with the number of its attempt and the attempt's config.
 
         The segments are in the batch's order and share its arrays. `rows` of each column ascend. Pending
-        config comes with the row that assigns it to a launch.
+        config comes with the row that assigns it to a launch. Series that another writer logs at the same
+        steps of the same attempt get a label `writer`.
         """
+        segments = self._split(writer, batch)
+        state = self.writers.get(writer)
+        if state is None or not len(batch.steps):
+            return segments
+        if not state.sole_owner:
+            self._owners.check(writer, self.writers)
+        if not state.distinguished:
+            return segments
+        labels = self._labels.setdefault(writer, WriterLabels(writer))
+        return [(number, labels.apply(piece, state)) for number, piece in segments]
+
+    def _split(self, writer: str, batch: Batch) -> list[tuple[int, Batch]]:
         if not len(batch.steps):
             return self._assign_config(writer, batch)
         known = self.writers.get(writer)
@@ -236,7 +252,9 @@ class Attempts:
                 for key, progress in writer.series.items():
                     if progress.count:
                         total = merged.setdefault(key, SeriesProgress())
-                        total.record(progress.count, progress.step, progress.first, progress.last)
+                        total.record(
+                            progress.count, progress.low, progress.step, progress.first, progress.last
+                        )
         most = max((progress.count for progress in merged.values()), default=0)
         return {key: progress for key, progress in merged.items() if 2 * progress.count >= most}
 

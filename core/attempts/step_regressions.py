@@ -133,7 +133,11 @@ def _goes_back(progress: SeriesProgress, steps: IntArray, times: FloatArray) -> 
     return np.asarray((steps < highest) & ~(times < latest))
 
 
-def _extent(steps: IntArray, times: FloatArray) -> tuple[int, float, float]:
-    """The highest step, the first known wall time, and the latest."""
+def _extent(steps: IntArray, times: FloatArray) -> tuple[int, int, float, float]:
+    """The lowest and the highest step, the first known wall time, and the latest."""
     known = times[~np.isnan(times)]
-    return int(steps.max()), *((float(known[0]), float(known.max())) if len(known) else (nan, nan))
+    return (
+        int(steps.min()),
+        int(steps.max()),
+        *((float(known[0]), float(known.max())) if len(known) else (nan, nan)),
+    )

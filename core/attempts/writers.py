@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from math import nan
@@ -16,6 +16,8 @@ from holter.types import Column, Config, ConfigKey, ConfigValue, DenseColumns, S
 
 NO_STEP = int(np.iinfo(np.int64).min)
 """Below every step: nothing has been logged."""
+MAX_STEP = int(np.iinfo(np.int64).max)
+"""Above every step that a log has."""
 
 _MAX_EARLIER_CONFIGS = 16  # earlier launches whose config is retained of a writer that has no rows
 _MAX_TRACKED_SERIES = 32  # per writer: enough to find its clock series, small enough to store with each batch
@@ -27,15 +29,18 @@ class SeriesProgress:
 
     count: int = 0
     step: int = NO_STEP  # highest
+    low: int = MAX_STEP  # lowest
     first: float = nan  # wall time
     last: float = nan  # latest wall time
 
-    def record(self, count: int, step: int, first: float, last: float) -> None:
-        """Add `count` points with this highest step, first and latest wall time."""
+    def record(self, count: int, low: int, step: int, first: float, last: float) -> None:
+        """Add `count` points with this lowest and highest step, first and latest wall time."""
         # the busiest lines of ingest: a NaN is recognised by not being equal to itself, without a call
         self.count += count
         if step > self.step:
             self.step = step
+        if low < self.low:
+            self.low = low
         if self.first != self.first:
             self.first = first
         if last > self.last or self.last != self.last:
@@ -55,32 +60,51 @@ class WriterState:
     config: dict[ConfigKey, ConfigValue] = field(default_factory=dict)  # stated since its last row
     earlier_config: list[tuple[int, dict[ConfigKey, ConfigValue]]] = field(default_factory=list)
     """Config that it stated of earlier attempts, where it has no rows that assign it to a launch."""
+    distinguished: set[SeriesKey] = field(default_factory=set)
+    """Series that get the label `writer`, since another writer logs them, too."""
+    sole_owner: bool = False
+    """No other writer logs its tracked series in its attempt, as far as was seen when it was last checked."""
 
     def to_json(self) -> list[Any]:
         """The state as JSON-able values; an unknown time may be NaN or null there."""
         series = [
-            [key.metric, key.labels, progress.count, progress.step, progress.first, progress.last]
+            [
+                key.metric,
+                key.labels,
+                progress.count,
+                progress.step,
+                progress.first,
+                progress.last,
+                progress.low,
+            ]
             for key, progress in self.series.items()
         ]
-        stated = [self.silent, config_to_json(self.config)] if self.config else []
-        if self.earlier_config:
+        stated: list[Any] = []
+        if self.config or self.earlier_config or self.distinguished:
+            stated = [self.silent, config_to_json(self.config)]
+        if self.earlier_config or self.distinguished:
             stated.append([[attempt, config_to_json(config)] for attempt, config in self.earlier_config])
+        if self.distinguished:
+            stated.append([[key.metric, key.labels] for key in sorted(self.distinguished)])
         return [self.attempt, self.undecided, self.restarts, self.compared_with, series, *stated]
 
     @classmethod
     def from_json(cls, state: list[Any]) -> WriterState:
         """The writer from the values that `to_json` returned."""
         series = {
-            SeriesKey(metric, tuple((name, value) for name, value in labels)): SeriesProgress(
-                count, step, nan if first is None else first, nan if last is None else last
+            _key(metric, labels): SeriesProgress(
+                # states of earlier versions have no lowest step
+                count,
+                step,
+                low[0] if low else step,
+                nan if first is None else first,
+                nan if last is None else last,
             )
-            for metric, labels, count, step, first, last in state[4]
+            for metric, labels, count, step, first, last, *low in state[4]
         }
         attempt, undecided, restarts, compared_with = state[:4]
-        silent, config, *earlier = state[5:] or (False, ())
-        earlier_config = [
-            (number, config_from_json(stated)) for number, stated in (earlier[0] if earlier else ())
-        ]
+        silent, config, *more = state[5:] or (False, ())
+        earlier_config = [(number, config_from_json(stated)) for number, stated in (more[0] if more else ())]
         return cls(
             attempt,
             undecided,
@@ -90,6 +114,7 @@ class WriterState:
             silent,
             config_from_json(config),
             earlier_config,
+            {_key(metric, labels) for metric, labels in (more[1] if len(more) > 1 else ())},
         )
 
     def pending_config(self) -> Iterator[PendingConfig]:
@@ -125,11 +150,17 @@ class WriterState:
             del self.series[key]
         added = _most_logged(fresh, counts, _MAX_TRACKED_SERIES - len(self.series))
         self.series.update((key, SeriesProgress()) for key in added)
+        self.sole_owner &= not added
 
     def enter(self, attempt: int) -> None:
         """Switch to another attempt, where nothing has been logged yet."""
         self.attempt = attempt
         self.series = {key: SeriesProgress() for key in self.series}
+        self.sole_owner = False
+
+
+def _key(metric: str, labels: Iterable[Sequence[str]]) -> SeriesKey:
+    return SeriesKey(metric, tuple((name, value) for name, value in labels))
 
 
 def _most_logged(

@@ -33,6 +33,7 @@ from holter.private_files import PRIVATE_FOLDER, create_private_folder, private_
 
 SEGMENT_BYTES = 8 * 2**20
 RECENT_BODIES = 8  # bodies cached in memory, so that they need not be read from disk
+REQUEST_BODIES = 1000
 HEADER = struct.Struct("<II")  # length of the body, its CRC-32
 
 
@@ -117,17 +118,21 @@ class Spool:
             self._remove_segment()
 
     def next_bodies(self, most: int) -> list[bytes]:
-        """Return the oldest body and those after it in the same file, up to `most` bytes, at least one."""
+        """Return the oldest body and those after it in the same file, up to `most` bytes, at least one.
+
+        At most REQUEST_BODIES, since a server accepts only some thousands in a request.
+        """
         if (body := self.next()) is None:
             return []
-        bodies, offset = [body], self._offset
+        bodies, offset, size = [body], self._offset, len(body)
         while True:
             offset += HEADER.size + len(body)
             found = self._recent_body(offset)
             if found is None and self._reading is not None:
                 found = read_body_at(self._reading, offset)
-            if found is None or sum(map(len, bodies)) + len(found) > most:
+            if found is None or size + len(found) > most or len(bodies) == REQUEST_BODIES:
                 return bodies
+            size += len(found)
             bodies.append(body := found)
 
     def _recent_body(self, offset: int) -> bytes | None:

@@ -9,7 +9,15 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -18,6 +26,7 @@ from pydantic_settings import (
 )
 
 from holter.custom_format import CustomFormat
+from holter.settings.http import HttpSettings, TrustedProxies
 from holter.settings.network import is_loopback, reachable, url
 from holter.settings.projects import ProjectSettings, settings_of
 
@@ -81,6 +90,7 @@ class Settings(BaseSettings):
 
     data_dir: Path = Field(default_factory=default_data_dir)
     database_url: str = Field(default="", repr=False)  # it may contain a password
+    database_url_file: Path | None = None
     host: str = "127.0.0.1"
     port: int = Field(default=8765, ge=0, le=65535)
     public_url: str = ""
@@ -88,6 +98,10 @@ class Settings(BaseSettings):
     secret_key: SecretStr | None = None
     max_batch_mb: int = Field(default=64, ge=1, le=1024)
     max_import_mb: int = Field(default=16_384, ge=1)
+    parse_seconds: float = Field(default=5.0, gt=0)
+    parse_memory_mb: int = Field(default=300, ge=64)
+    http: HttpSettings = HttpSettings()
+    trusted_proxies: TrustedProxies = ()
     channels: dict[str, dict[str, Any]] = Field(default_factory=dict)
     slack_webhook_url: SecretStr | None = None
     smtp_url: SecretStr | None = None
@@ -109,6 +123,19 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Flags before the environment before the file; no .env files, no secrets folders."""
         return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_database_url(cls, values: Any) -> Any:
+        if not isinstance(values, dict) or not (file := values.get("database_url_file")):
+            return values
+        if values.get("database_url"):
+            raise ValueError("expected one of database_url and database_url_file, not both")
+        try:
+            return {**values, "database_url": Path(file).expanduser().read_text(encoding="utf-8").strip()}
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is no text"
+            raise ValueError(f"database_url_file: {file} cannot be read: {reason}") from None
 
     @field_validator("database_url")
     @classmethod
@@ -204,6 +231,9 @@ def load(flags: Mapping[str, Any] | None = None, *, file: Path | None = None) ->
     Raises SettingsError naming the setting and what is expected of it.
     """
     given = {name: value for name, value in (flags or {}).items() if value is not None}
+    for name, other in (("database_url", "database_url_file"), ("database_url_file", "database_url")):
+        if given.get(name) and other not in given:
+            given[other] = None if other == "database_url_file" else ""  # a flag goes before the environment
     try:
         return (Settings if file is None else _settings_class(file))(**given)
     except ValidationError as error:

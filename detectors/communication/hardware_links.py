@@ -36,6 +36,7 @@ _GPUS: tuple[tuple[str, HardwareLink], ...] = (
     (r"MI35[05]X", HardwareLink("Infinity Fabric, 7 links", 7 * 76.8, _AMD)),
     (r"MI3(?:00|25)X", HardwareLink("Infinity Fabric, 7 links", 7 * 64.0, _AMD)),
 )
+_GPU_PATTERNS = tuple((re.compile(pattern), link) for pattern, link in _GPUS)
 """Links between the GPUs of a node by the driver's name of the GPU; the first match counts."""
 
 _GENERATIONS = {
@@ -60,7 +61,7 @@ _LOGS_OF_HOSTS = ("nccl.", "gpu.")
 def within_node(run: RunData) -> HardwareLink | None:
     """The link between two GPUs of a node; None where the logs name no GPU, or an unknown one."""
     for name in _stated(run, "gpu.name"):
-        known = next((link for pattern, link in _GPUS if re.search(pattern, str(name))), None)
+        known = next((link for pattern, link in _GPU_PATTERNS if pattern.search(str(name))), None)
         if known is not None:
             return known
     return None

@@ -7,12 +7,14 @@ from holter.detectors.findings.fields import (
     DURATION_STEPS,
     LAST_VALID,
     METRICS,
+    NOISE,
     POINTS,
     RELATED_CHANGES,
     VALID_AGAIN,
     VALUE,
 )
 from holter.detectors.findings.finding_type import (
+    WARNING_ONLY,
     EvidenceField,
     EvidenceFormat,
     FindingType,
@@ -32,6 +34,15 @@ NONFINITE = FindingType(
     ),
     evidence=(POINTS, LAST_VALID, VALID_AGAIN),
     signal="loss",
+)
+METRIC_COLLAPSE = FindingType(
+    kind=Kind.METRIC_COLLAPSE,
+    title="Collapsed metric",
+    meaning="A gradient norm or KL divergence vanished, the learning rate is zero while training goes on, or "
+    "an accuracy or a reward lost what it had gained.",
+    advice="Compare settings and samples before and after this step.",
+    severity=WARNING_ONLY,
+    evidence=(BASELINE, EvidenceField(key="lowest", label="Lowest"), NOISE),
 )
 LOSS_SCALE_COLLAPSE = FindingType(
     kind=Kind.LOSS_SCALE_COLLAPSE,
@@ -73,4 +84,4 @@ HIDDEN_NONFINITE = FindingType(
     example="loss is exactly zero from step 2,000 on until step 2,200: this is how loggers mask NaN.",
 )
 
-FINDING_TYPES = (NONFINITE, LOSS_SCALE_COLLAPSE, HIDDEN_NONFINITE)
+FINDING_TYPES = (NONFINITE, METRIC_COLLAPSE, LOSS_SCALE_COLLAPSE, HIDDEN_NONFINITE)

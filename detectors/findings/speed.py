@@ -30,7 +30,8 @@ THROUGHPUT_REGRESSION = FindingType(
     advice="Look at the nodes, the network and the data loader.",
     severity=SeverityRule(
         severities=(Severity.INFO, Severity.WARNING, Severity.CRITICAL),
-        rule="Critical from a loss of 10 % on, a warning below; info where another finding explains it.",
+        rule="Critical from a loss of 10 % on that lasted 128 steps, a warning below; info once it is over "
+        "if it was shorter, if only the first steps were faster, or where another finding explains it.",
     ),
     evidence=(BASELINE, WORST, LOST, NOISE, GRADUAL, AFTER_RESUME),
     unit_role=Role.THROUGHPUT,

@@ -17,6 +17,7 @@ from holter.detectors.launch_checks.nccl_paths import DirectPathsCheck
 from holter.detectors.launch_checks.reported_throughput import ReportedThroughputCheck
 from holter.detectors.launch_checks.sampled_history import SampledHistoryCheck
 from holter.detectors.launch_checks.throttling import ThrottlingCheck
+from holter.detectors.launch_checks.unjudged_run import UnjudgedRunCheck
 from holter.flops.peaks import Peaks
 from holter.registry import build
 from holter.types import Diagnostic, RunData
@@ -48,6 +49,7 @@ BUILTIN: tuple[LaunchCheck, ...] = (
     SampledHistoryCheck(),
     LaunchEndingsCheck(),
     ThrottlingCheck(),
+    UnjudgedRunCheck(),
 )
 
 

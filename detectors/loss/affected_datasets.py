@@ -26,8 +26,8 @@ class AffectedDatasetThresholds(Thresholds):
     """Share of its rise that each other dataset must stay below."""
     waited_points: int = 3
     """Points to wait for the other datasets to be sampled; then the rise counts as one of all datasets."""
-    floor_share: float = 1e-3
-    """Share of the level that counts as noise at least."""
+    floor_share: float = 1e-5
+    """Share of the level that counts as noise at least: numbers are not logged more precisely."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -19,6 +19,8 @@ _SEVERITY = {
     Kind.RESUME_ARTIFACT: Severity.WARNING,
 }
 KINDS = frozenset(_SEVERITY)
+_SEVERE = frozenset({Kind.SPIKE_UNRECOVERED, Kind.DIVERGENCE})
+"""Kinds that begin as warnings: they are critical once the loss has stayed high without decaying."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,27 +37,40 @@ class Classification:
 
 
 def classify(
-    excursion: Excursion, segment: AttemptSegment, tuning: Tuning, thresholds: RecoveryThresholds
+    excursion: Excursion,
+    segment: AttemptSegment,
+    tuning: Tuning,
+    thresholds: RecoveryThresholds,
+    *,
+    settled_at: int | None,
+    is_expected: bool = False,
+    may_last: bool = False,
 ) -> Classification:
-    """The classification of an excursion at the last point seen."""
+    """The classification of an excursion at the last point seen.
+
+    It is final from point `settled_at` of the segment on; None: later rises may still belong to the event.
+    `is_expected`: a rise is information unless it lasts, or even then if it `may_last`.
+    """
     step = segment.step[excursion.start :]
     recovery = excursion.recovery
     kind = _kind_while_lasting(excursion, segment, tuning, thresholds)
     classified_step, duration = None, None
     if recovery.back is not None and recovery.confirmed is not None:
         duration = int(step[recovery.back] - step[0])
-        # the loss may have come back with the first step after the previous row
-        unlogged = int(step[recovery.back] - step[max(recovery.back - 1, 0)]) - 1
-        is_fast = duration - max(unlogged, 0) < tuning.fast_recovery_steps
+        is_fast = _is_fast(segment, excursion.start, excursion.start + recovery.back, tuning)
         kind = Kind.SPIKE_FAST if is_fast else Kind.SPIKE_SLOW
-        classified_step = int(step[recovery.confirmed])
+        classified_step = None if settled_at is None else int(segment.step[settled_at])
     if _is_outlier(excursion):
         kind = Kind.OUTLIER_BATCH
     if excursion.at_restart:
         kind, classified_step = Kind.RESUME_ARTIFACT, int(segment.step[excursion.detected])
     severity = _SEVERITY[kind]
-    if kind is Kind.SPIKE_FAST and duration is None:
+    if duration is None and kind in _SEVERE and recovery.lasting_at is None:
         severity = Severity.WARNING
+    if duration is None and kind is Kind.SPIKE_FAST and recovery.lull is None:
+        severity = Severity.WARNING
+    if is_expected and (may_last or recovery.lasting_at is None) and kind is not Kind.RESUME_ARTIFACT:
+        severity = Severity.INFO
     return Classification(
         kind=kind, severity=severity, classified_step=classified_step, recovery_steps=duration
     )
@@ -68,14 +83,24 @@ def _is_outlier(excursion: Excursion) -> bool:
     return excursion.explained and first_back <= 1
 
 
+def _is_fast(segment: AttemptSegment, start: int, back: int, tuning: Tuning) -> bool:
+    """Whether a loss that is back at a point may have been back within the limit."""
+    before, first, last = segment.step[[max(back - 1, start), start, back]].tolist()
+    # the loss may have come back with the first step after the previous row
+    unlogged = max(last - before - segment.unit, 0)
+    return segment.optimizer_steps(last - first - unlogged) < tuning.fast_recovery_steps
+
+
 def _kind_while_lasting(
     excursion: Excursion, segment: AttemptSegment, tuning: Tuning, thresholds: RecoveryThresholds
 ) -> Kind:
-    step, recovery = segment.step[excursion.start :], excursion.recovery
+    step, recovery = segment.clock_from(excursion.start), excursion.recovery
     is_slow = is_slow_rise(step, thresholds, half_peak=recovery.half_peak)
     if excursion.width >= thresholds.drift_points or is_slow:
         return Kind.DIVERGENCE
-    elapsed = int(step[recovery.last_seen] - step[0])
-    if elapsed < tuning.fast_recovery_steps:
+    # points that are back, though not for long enough to be certain, do not count
+    until = recovery.last_seen if recovery.lull is None else recovery.lull
+    if _is_fast(segment, excursion.start, excursion.start + until, tuning):
         return Kind.SPIKE_FAST
-    return Kind.SPIKE_UNRECOVERED if elapsed >= thresholds.settled_steps else Kind.SPIKE_SLOW
+    lasts = step[until] - step[0] >= thresholds.settled_steps and until >= thresholds.settled_points
+    return Kind.SPIKE_UNRECOVERED if lasts and recovery.lull is None else Kind.SPIKE_SLOW

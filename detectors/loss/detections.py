@@ -22,7 +22,8 @@ class LossDetection:
     """An excursion with the series and the segment of points it was detected in.
 
     `restart` is the unmarked restart it began with, if any. `parts` are the excursions that it consists of,
-    where there are several.
+    where there are several. `settled_at` is the point from which on no later rise can belong to it, None
+    while that has not been reached. `is_usual`: the run has come back from several such rises before.
     """
 
     series: Series
@@ -30,6 +31,8 @@ class LossDetection:
     excursion: Excursion
     restart: UnmarkedRestart | None = None
     parts: tuple[Excursion, ...] = ()
+    settled_at: int | None = None
+    is_usual: bool = False
 
     def step(self, index: int | None) -> int | None:
         """The step of a point counted from the excursion's start."""
@@ -50,9 +53,7 @@ class LossDetection:
             step, recovery = self.segment.step[part.start :], part.recovery
             if self.segment.step[part.detected] > known_step:
                 continue
-            # a return is certain once a point after the confirming ones has been logged
-            certain = None if recovery.confirmed is None else recovery.confirmed + 1
-            if certain is None or certain >= len(step) or step[certain] > known_step:
+            if recovery.confirmed is None or step[recovery.confirmed] > known_step:
                 return True
             if recovery.back is not None and start_step <= step[recovery.back]:
                 return True
@@ -66,30 +67,37 @@ class LossDetection:
 
 
 def merge_excursions(
-    excursions: Iterable[Excursion], segments: Mapping[int, AttemptSegment], thresholds: TrainThresholds
-) -> Iterator[tuple[Excursion, tuple[Excursion, ...]]]:
-    """Each event as one excursion, with its parts.
+    series: Series,
+    excursions: Iterable[Excursion],
+    segments: Mapping[int, AttemptSegment],
+    thresholds: TrainThresholds,
+) -> Iterator[LossDetection]:
+    """Each event of a series as one detection.
 
-    An excursion that overlaps the previous one continues it. In a train of spikes, the third and all later
-    ones belong to the second.
+    In a train of spikes, the third and all later ones belong to the second.
     """
     events: list[list[Excursion]] = []
-    in_train = 0
+    in_train: list[int] = []
     for excursion in excursions:
-        previous = events[-1][-1] if events else None
         segment = segments[excursion.attempt]
-        follows = previous is not None and previous.is_soon_followed_by(excursion, segment, thresholds)
-        continues = previous is not None and previous.is_continued_by(excursion)
-        if continues or (follows and in_train >= thresholds.separate_rises):
+        follows = bool(events) and events[-1][-1].is_soon_followed_by(excursion, segment, thresholds)
+        if follows and in_train[-1] >= thresholds.separate_rises:
             events[-1].append(excursion)
             continue
-        in_train = in_train + 1 if follows else 1
+        in_train.append(in_train[-1] + 1 if follows else 1)
         events.append([excursion])
-    for parts in events:
+    for parts, number in zip(events, in_train, strict=True):
+        segment, last = segments[parts[0].attempt], parts[-1]
         merged = parts[0]
         for later in parts[1:]:
-            merged = merged.merged_with(later, segments[merged.attempt])
-        yield merged, tuple(parts)
+            merged = merged.merged_with(later, segment)
+        confirmed = last.recovery.confirmed
+        settled_at = None if confirmed is None else last.start + confirmed
+        if number >= thresholds.separate_rises:
+            settled_at = last.calm_from(segment, thresholds)
+        yield LossDetection(
+            series=series, segment=segment, excursion=merged, parts=tuple(parts), settled_at=settled_at
+        )
 
 
 def with_unmarked_restarts(

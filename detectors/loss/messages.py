@@ -14,7 +14,7 @@ from holter.detectors.loss.lr_mismatch import LearningRateMismatch
 from holter.detectors.loss.unmarked_restarts import UnmarkedRestart
 from holter.detectors.thresholds import Thresholds
 from holter.plurals import counted, verb
-from holter.types import Kind, Labels
+from holter.types import Kind, Labels, Severity
 
 _ROLLBACK_KINDS = frozenset({Kind.SPIKE_SLOW, Kind.SPIKE_UNRECOVERED, Kind.DIVERGENCE})
 
@@ -53,17 +53,21 @@ def rollback_for(
     peak_step: int,
     detected_step: int,
     spacing: int,
+    unit: int,
 ) -> SpikeRollback | None:
-    """The rollback for an event, None for kinds that need none; `spacing` is the log's, in steps."""
+    """The rollback for an event, None for kinds that need none.
+
+    All steps are those of the log: `spacing` is that of its rows, `unit` an optimizer step.
+    """
     if kind not in _ROLLBACK_KINDS:
         return None
-    margin = max(thresholds.margin_steps, thresholds.margin_points * spacing)
+    margin = max(thresholds.margin_steps * unit, thresholds.margin_points * spacing)
     if kind is Kind.DIVERGENCE:
         upto = start_step - max(margin, (detected_step - start_step) // 2)
         return SpikeRollback(upto=max(upto, 0), skip_from=None, skip_until=None)
     # a row of the log may stand for all steps since the previous row
     first = max(start_step - spacing + 1, 0)
-    skipped = thresholds.skipped_steps
+    skipped = thresholds.skipped_steps * unit
     until = max(min(peak_step, start_step + 2 * skipped), start_step + skipped)
     return SpikeRollback(upto=max(start_step - margin, 0), skip_from=first, skip_until=until)
 
@@ -84,6 +88,7 @@ class SpikeFacts:
     rate_mismatch: LearningRateMismatch | None = None
     rollback: SpikeRollback | None = None
     unmarked_restart: UnmarkedRestart | None = None
+    is_expected: bool = False
 
 
 def summarize_spike(facts: SpikeFacts) -> str:
@@ -146,6 +151,8 @@ def advise_on_spike(facts: SpikeFacts) -> str:
     if kind is Kind.RESUME_ARTIFACT:
         what = "data mixture and sampler" if facts.down else "optimizer state, schedule and data"
         return f"Compare {what} of this attempt with the previous one; resume at step {start} again."
+    if facts.is_expected and facts.classification.severity is Severity.INFO and kind in _ROLLBACK_KINDS:
+        return "Nothing to do: a logged change announced it, or the run has come back from such rises before."
     if kind is Kind.DIVERGENCE:
         return f"Stop; go back to {checkpoint}, lower the learning rate, or check precision and data."
     if kind is Kind.SPIKE_UNRECOVERED:

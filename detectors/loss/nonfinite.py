@@ -69,11 +69,12 @@ class _NonfiniteGroup:
 
     @property
     def is_loss(self) -> bool:
-        return role_of(self.series.key) is Role.LOSS
+        return role_of(self.series.key) in _LOSS_ROLES
 
 
 _GroupsByAttempt = Mapping[int, tuple[PointGroup, ...]]
-_SCANNED_ROLES = (Role.LOSS, Role.GRAD_NORM)
+_LOSS_ROLES = (Role.LOSS, Role.LOSS_TERM)
+_SCANNED_ROLES = (*_LOSS_ROLES, Role.GRAD_NORM)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,14 +87,13 @@ class NonfiniteDetector:
 
     def detect(self, run: RunData, context: DetectorContext) -> Iterator[Finding]:
         """Findings on the run's training losses and gradient norms, attempt by attempt."""
-        losses = [run.series[key] for key in sorted(run.series) if role_of(key) is Role.LOSS]
         missing = find_missing_losses(run, context.state, self.thresholds.missing)
         groups = {
             key: self._point_groups(run.series[key], context.state)
             for key in sorted(run.series)
             if role_of(key) in _SCANNED_ROLES
         }
-        for attempt in sorted({span.attempt for series in losses for span in attempt_rows(series)}):
+        for attempt in sorted({span.attempt for key in groups for span in attempt_rows(run.series[key])}):
             for event in _events(self._groups_of(run, groups, missing, attempt)):
                 finding = self._finding(event, attempt)
                 if finding is not None:
@@ -130,7 +130,7 @@ class NonfiniteDetector:
         attempt: int,
     ) -> Iterator[_NonfiniteGroup]:
         """Every group of an attempt; those of the loss first."""
-        losses = [run.series[key] for key in groups if role_of(key) is Role.LOSS]
+        losses = [run.series[key] for role in _LOSS_ROLES for key in groups if role_of(key) is role]
         for series in losses:
             for group in groups[series.key].get(attempt, ()):
                 step, value_name = _steps_and_value_name(series, attempt, group)
@@ -239,7 +239,9 @@ def _summary(named: _NonfiniteGroup, loss: _NonfiniteGroup | None, *, is_over: b
             f"Loss is missing from step {first} on, at {counted(named.points, 'point')}{so_far}, while other "
             "metrics were logged: probably every step was skipped."
         )
-    what = "Loss" if named.is_loss else "Gradient norm"
+    what = {Role.LOSS: "Loss", Role.GRAD_NORM: "Gradient norm"}.get(
+        role_of(named.series.key), named.series.key.metric
+    )
     after = f" and was finite again {counted(named.points, 'point')} later" if is_over else ""
     if named.is_loss or loss is None:
         return f"{what} became {named.value_name} at step {first}{after}."

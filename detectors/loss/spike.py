@@ -10,12 +10,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from holter.detectors.detector import DetectorContext
 from holter.detectors.loss.affected_datasets import (
     AffectedDatasetThresholds,
     dataset_labels,
     find_affected_dataset,
 )
+from holter.detectors.loss.announced_changes import AnnouncedChangeThresholds, find_announced_change
 from holter.detectors.loss.classify import KINDS, classify
 from holter.detectors.loss.detections import (
     LossDetection,
@@ -39,6 +42,7 @@ from holter.detectors.loss.messages import (
     rollback_for,
     summarize_spike,
 )
+from holter.detectors.loss.periodic_rises import PeriodicRiseThresholds, without_repetitions
 from holter.detectors.loss.preceding_changes import PrecedingChangeThresholds, find_preceding_changes
 from holter.detectors.loss.precursors import Precursors, PrecursorThresholds, find_precursors
 from holter.detectors.loss.unmarked_restarts import UnmarkedRestartThresholds, find_unmarked_restarts
@@ -46,6 +50,9 @@ from holter.detectors.thresholds import Thresholds
 from holter.roles import Role, role_of
 from holter.tuning import Tuning
 from holter.types import Finding, Kind, RunData, Series, SeriesKey
+
+_FIRST_POINTS = 8
+"""Points from the detection on whose mean is the height that an announced change explains."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,8 +74,12 @@ class SpikeThresholds(Thresholds):
     """When a restart is recognized that the log does not mark."""
     datasets: AffectedDatasetThresholds = AffectedDatasetThresholds()
     """When a rise is attributed to a single dataset."""
+    periodic_rises: PeriodicRiseThresholds = PeriodicRiseThresholds()
+    """When a rise only repeats earlier ones, as at the boundaries of epochs."""
     preceding_changes: PrecedingChangeThresholds = PrecedingChangeThresholds()
     """When a change of another metric is reported with an event."""
+    announced_changes: AnnouncedChangeThresholds = AnnouncedChangeThresholds()
+    """When a change that the run logged explains a rise as planned."""
     rollback: RollbackThresholds = RollbackThresholds()
     """Where the advice rolls back to."""
 
@@ -143,12 +154,11 @@ class _LossScan:
             mismatched=self.mismatches,
             factor=lambda segment, first, stop: sensitivity * self.precursors.factor(segment, first, stop),
         )
-        detections = [
-            LossDetection(
-                series=series, segment=by_attempt[excursion.attempt], excursion=excursion, parts=parts
-            )
-            for excursion, parts in merge_excursions(excursions, by_attempt, thresholds.excursions.trains)
-        ]
+        detections = without_repetitions(
+            self.run,
+            merge_excursions(series, excursions, by_attempt, thresholds.excursions.trains),
+            thresholds.periodic_rises,
+        )
         if role_of(series.key) is Role.LOSS:
             detections = with_rate_mismatches(
                 detections,
@@ -215,11 +225,26 @@ class _EventReporter:
         `waited` is the number of points after the detection that were needed to name the series.
         """
         detected_step = int(detection.segment.step[detection.excursion.detected + waited])
-        facts = self._facts(detection, development, key, detected_step)
         attempt = development.excursion.attempt
+        announced = find_announced_change(
+            self.run,
+            attempt,
+            detection.start_step,
+            int(detection.segment.step[detection.excursion.detected]),
+            self.thresholds.announced_changes,
+        )
+        is_expected = detection.is_usual or (announced is not None and not self._grows(development))
+        # a stage of the run lasts, a warm restart of its learning rate does not
+        may_last = announced is not None and announced["what"] != Role.LEARNING_RATE.value
+        may_last = may_last and not self._grows(development)
+        facts = self._facts(
+            detection, development, key, detected_step, is_expected=is_expected, may_last=may_last
+        )
         changes = find_preceding_changes(
             self.run, attempt, facts.start_step, detected_step, self.thresholds.preceding_changes
         )
+        if announced is not None and announced["what"] not in {change["what"] for change in changes}:
+            changes.append(announced)
         points = detection.excursion.detected - detection.excursion.start + waited + 1
         strength = min(max(detection.excursion.strength, 1.0), 1e6)
         return Finding(
@@ -243,8 +268,22 @@ class _EventReporter:
             },
         )
 
+    def _grows(self, development: LossDetection) -> bool:
+        """Whether a rise has become much higher since its detection than a stage of the run makes it."""
+        excursion = development.excursion
+        values = development.segment.value[excursion.start : excursion.detected + _FIRST_POINTS]
+        first = float(np.mean(values)) - excursion.baseline
+        return excursion.recovery.smoothed_peak > self.thresholds.announced_changes.growth * first
+
     def _facts(
-        self, detection: LossDetection, development: LossDetection, key: SeriesKey, detected_step: int
+        self,
+        detection: LossDetection,
+        development: LossDetection,
+        key: SeriesKey,
+        detected_step: int,
+        *,
+        is_expected: bool,
+        may_last: bool,
     ) -> SpikeFacts:
         """The facts of an event, by the detection that shows its development best."""
         excursion, recovery = development.excursion, development.excursion.recovery
@@ -253,6 +292,9 @@ class _EventReporter:
             development.segment,
             self.tuning.of(development.series.key.metric),
             self.thresholds.excursions.recovery,
+            settled_at=development.settled_at,
+            is_expected=is_expected,
+            may_last=may_last,
         )
         peak_step = max(development.step(recovery.peak) or 0, detection.start_step)
         is_back = recovery.confirmed is not None
@@ -263,6 +305,7 @@ class _EventReporter:
             peak_step=peak_step,
             detected_step=detected_step,
             spacing=detection.segment.steps_since_previous(detection.excursion.start),
+            unit=detection.segment.unit,
         )
         is_over = is_back and classification.kind is Kind.SPIKE_SLOW
         has_mismatch = excursion.at_restart and development.restart is None
@@ -280,6 +323,7 @@ class _EventReporter:
             unmarked_restart=development.restart,
             # a slow spike that is over needs no rollback
             rollback=None if is_over else rollback,
+            is_expected=is_expected,
         )
 
 

@@ -19,6 +19,7 @@ from holter.detectors.findings.loss import SUDDEN_DROP
 from holter.detectors.formatting import figure
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.positions import attempt_rows
+from holter.detectors.step_unit import step_unit
 from holter.detectors.thresholds import Thresholds
 from holter.plurals import counted
 from holter.roles import Role, role_of
@@ -46,12 +47,13 @@ class DropThresholds(Thresholds):
     early_blocks: int = 8
     """Blocks of a run before which nothing is reported: a young loss falls fast by itself."""
     early_steps: int = 300
-    """Steps of a run before which nothing is reported."""
+    """Optimizer steps of a run before which nothing is reported."""
     sigmas: float = 6.0
     """Standard deviations of such differences that the fall, less what the trend would have done, must
     have."""
-    least_share: float = 0.04
-    """Share of the level before that the fall must have as well."""
+    roughness: float = 3.0
+    """Standard deviations of the differences of neighboring blocks that the fall must have as well: a smaller
+    one is not visible, however long it lasts."""
     trend_factor: float = 1.5
     """Times the trend from before that is subtracted from the fall."""
     new_low_share: float = 0.5
@@ -136,7 +138,7 @@ class SuddenDropDetector:
         checkpoints.save(Checkpoint(scan.copy(), (len(series),)))
         for attempt, drop in scan.drops:
             other_changes = related_changes(run, attempt, drop.compared_from, drop.detected)
-            is_late = drop.start - series.step[0] >= self.thresholds.early_steps
+            is_late = drop.start - series.step[0] >= self.thresholds.early_steps * step_unit(series)
             if is_late and not any(name in other_changes for name in _EXPLANATIONS):
                 yield _finding(run, series, attempt, drop, other_changes, self.thresholds)
 
@@ -258,7 +260,8 @@ def _drops_at_scale(
     half_means = _window_means(blocks, half)
     early_half, late_half = half_means[behind:], half_means[behind + scale - half :]
     with np.errstate(invalid="ignore"):
-        required = np.maximum(thresholds.sigmas * noise, thresholds.least_share * np.abs(before))
+        rough = _move_noise(np.diff(blocks), thresholds)[2 * scale : 2 * scale + count]
+        required = np.maximum(thresholds.sigmas * noise, thresholds.roughness * rough)
         is_drop = fall * sensitivity > required
     is_drop &= after < lowest_before - thresholds.new_low_share * fall
     is_drop &= _window_means(blocks, thresholds.scales[0])[-count:] < (before + after) / 2

@@ -74,10 +74,29 @@ class MixtureShiftDetector:
         sensitivity = context.tuning.of(datasets.total.key.metric).sensitivity
         for shift in _scan_incrementally(datasets, checkpoints, sensitivity, self.thresholds.scan):
             reported = self._reported_index(shift)
-            if reported is not None:
+            if reported is not None and self._is_due_to_shares(shift, reported):
                 finding = self._finding(datasets, shift, reported)
                 restart = self._restart_index(shift)
                 yield finding if restart is None else _attributed_to_restart(finding, shift, restart)
+
+    def _is_due_to_shares(self, shift: ShareShift, reported: int) -> bool:
+        """Whether the shares explain the move, and logged ones did not stay as they were; by the rows up to
+        the report."""
+        around, established = shift.around, shift.established
+        start = shift.start - int(around.row[0])
+        before = around.between(int(around.row[0]), shift.start)
+        after = around.between(shift.start, int(around.row[reported]) + 1)
+        total = after.total - established.middle
+        shares = fit_shares(total, after.losses, established.shares, self.thresholds.scan.shares)
+        parts = _split_move(before, after, established.shares, shares)
+        if abs(parts["by_shares"]) < abs(parts["by_losses"]):
+            return False
+        if shift.logged is None or self._restart_index(shift) is not None:
+            return True  # what is logged is the plan: a restart may not follow it
+        old = np.median(shift.logged[:start], axis=0)
+        new = np.median(shift.logged[start : reported + 1], axis=0)
+        is_known = np.isfinite(old).all() and np.isfinite(new).all()
+        return not is_known or bool(np.abs(new - old).max() > self.thresholds.logged_share)
 
     def _reported_index(self, shift: ShareShift) -> int | None:
         """The index, among the rows around a shift, at which it is reported; None while that has not come.

@@ -37,6 +37,8 @@ class MaskedNanThresholds(Thresholds):
     """Zeros in a row. Fewer are not reported."""
     min_skipped: int = 3
     """Skipped steps at once, or rows in a row with skipped steps. Fewer are not reported."""
+    standing_points: int = 64
+    """Points at which a count of skipped steps that never fell stood still above zero: it is cumulative."""
     skipped_share: float = 0.5
     """Share of the steps since the last point. As many skipped steps are reported where points are rare."""
     usual_skipped_share: float = 0.05
@@ -289,9 +291,9 @@ def _segments_of_counts(series: Series, limits: MaskedNanThresholds) -> Iterator
     fewest = limits.min_skipped
     for span in attempt_rows(series):
         step, count = series.step[span.rows], np.nan_to_num(series.value[span.rows])
-        if is_total:
-            count = np.diff(count, prepend=count[:1])
         spacing = np.diff(step, prepend=2 * step[0] - step[1] if len(step) > 1 else step[0] - 1)
+        cumulative = is_total | _cumulative_points(count, spacing, limits)
+        count = np.where(cumulative, np.diff(count, prepend=count[:1]), count)
         bad = count > 0 if is_nan else count >= np.maximum(fewest, spacing * limits.skipped_share)
         bad |= np.convolve(count > 0, np.ones(fewest), mode="full")[: len(count)] >= fewest
         bad[step - step[0] < limits.search_steps] = False
@@ -304,6 +306,19 @@ def _segments_of_counts(series: Series, limits: MaskedNanThresholds) -> Iterator
             points = _FinitePoints(series.key, row, series.attempt[span.rows], step, count)
             segment = _segment(points, (first, after, 1), how, limits)
             yield replace(segment, value=float(count[first:after].sum()), before=None)
+
+
+def _cumulative_points(
+    count: FloatArray, spacing: IntArray, limits: MaskedNanThresholds
+) -> NDArray[np.bool_]:
+    """Whether each count is known to be a sum since the attempt began [n], by the points up to there.
+
+    It never fell, and was more than the steps of its row, or stood still above zero for long.
+    """
+    never_fell = np.logical_and.accumulate(np.diff(count, prepend=count[:1]) >= 0)
+    exceeds = np.logical_or.accumulate(count > np.maximum(spacing, 1))
+    standing = np.cumsum((np.diff(count, prepend=-1.0) == 0) & (count > 0))
+    return np.asarray(never_fell & (exceeds | (standing >= limits.standing_points)))
 
 
 def _findings(segments: list[_MaskedSegment], limits: MaskedNanThresholds) -> Iterator[Finding]:

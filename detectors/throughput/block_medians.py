@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -24,13 +23,20 @@ class BlockThresholds(Thresholds):
     """Blocks. The shorter window of latest blocks."""
     long_window: int = 8
     """Blocks. The longer window of latest blocks, for smaller shifts."""
+    lasting_window: int = 32
+    """Blocks. The longest window, for shifts in a run with short slow spells: these hardly move it."""
+
+
+_QUARTERS_APART = 0.9456
+"""Expected distance of the third and the sixth of eight normal values, in standard deviations."""
 
 
 class MedianBlock(NamedTuple):
     """A block of points of one group: its rows, steps and median. Groups are never compared with each other.
 
-    `short` and `long` are the medians of the latest 2 and 8 blocks of the group, of two medians the lower
-    one, so that one slow block is no new level. NaN where there are fewer blocks.
+    `spread` is the robust standard deviation of its points. `short`, `long` and `lasting` are the medians of
+    the latest 2, 8 and 32 blocks of the group, of two medians the lower one, so that one slow block is no new
+    level. NaN where there are fewer blocks.
     """
 
     group: int
@@ -40,8 +46,10 @@ class MedianBlock(NamedTuple):
     first_step: int
     last_step: int
     median: float
+    spread: float
     short: float
     long: float
+    lasting: float
 
     @property
     def begin(self) -> RowPosition:
@@ -97,11 +105,13 @@ def cut_into_blocks(
         return [], cursor._replace(row=next_row)
     first = np.concatenate(firsts)
     last = first + size - 1
-    median = np.median(value[first[:, None] + np.arange(size)], axis=1)
+    ordered = np.sort(value[first[:, None] + np.arange(size)], axis=1)
+    median = 0.5 * (ordered[:, (size - 1) // 2] + ordered[:, size // 2])
+    spread = (ordered[:, -size // 4 - 1] - ordered[:, size // 4]) / _QUARTERS_APART
     latest = dict(cursor.latest)
-    short, long = _trailing_medians(median, group[first], latest, limits)
+    trailing = _trailing_medians(median, group[first], latest, limits)
     rows = (attempt[first], row[first], row[last], step[first], step[last])
-    columns = (group[first], *rows, median, short, long)
+    columns = (group[first], *rows, median, spread, *trailing)
     blocks = [
         MedianBlock._make(fields) for fields in zip(*(column.tolist() for column in columns), strict=True)
     ]
@@ -110,18 +120,19 @@ def cut_into_blocks(
 
 def _trailing_medians(
     median: FloatArray, group: IntArray, latest: dict[int, tuple[float, ...]], limits: BlockThresholds
-) -> Iterator[FloatArray]:
-    """The medians over both windows at each block [b]; `latest` is updated."""
-    short, long = np.full((2, len(median)), np.nan)
+) -> FloatArray:
+    """The medians over the windows at each block [windows, blocks]; `latest` is updated."""
+    sizes = (limits.short_window, limits.long_window, limits.lasting_window)
+    medians_of = np.full((len(sizes), len(median)), np.nan)
     for number in np.unique(group).tolist():
         of_group = np.flatnonzero(group == number)
         both = np.concatenate((latest.get(number, ()), median[of_group]))
         # of two blocks the lower one, of more the upper median
-        windows = ((short, limits.short_window, 0), (long, limits.long_window, limits.long_window // 2))
-        for trailing, window, position in windows:
+        for trailing, window in zip(medians_of, sizes, strict=True):
+            position = 0 if window == limits.short_window else window // 2
             if len(both) >= window:
                 medians = np.partition(sliding_window_view(both, window), position, axis=1)[:, position]
                 count = min(len(medians), len(of_group))
                 trailing[of_group[-count:]] = medians[-count:]
-        latest[number] = tuple(both[1 - limits.long_window :].tolist())
-    yield from (short, long)
+        latest[number] = tuple(both[1 - limits.lasting_window :].tolist())
+    return medians_of

@@ -12,6 +12,7 @@ from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from math import isnan
 
 from holter.detectors.positions import RowPosition
 from holter.detectors.thresholds import Thresholds
@@ -33,6 +34,8 @@ class LevelShiftThresholds(Thresholds):
     """Robust deviations of the short window that a rise must exceed."""
     long_rise: float = 5.0
     """Robust deviations of the long window that a rise must exceed."""
+    lasting_rise: float = 5.0
+    """Robust deviations of the lasting window that a rise must exceed."""
     highest_quantile: float = 0.97
     """Quantile of the established blocks that a rise must exceed, too."""
     established_blocks: int = 8
@@ -48,16 +51,27 @@ class LevelShiftThresholds(Thresholds):
     """Robust deviations within which a level counts as unchanged while it settles."""
     return_share: float = 0.5
     """Share of the rise. A shift ends when the level is back below it."""
+    spell_blocks: int = 16
+    """Blocks. A slow-down that is over within so many is a short spell, and part of the run's variation."""
+    few_blocks: int = 64
+    """Blocks. While fewer are known, the outer tenths count for the noise as well as the quartiles: levels
+    that alternate, as sequence-length buckets do, leave the quartiles without any spread."""
     costlier_factor: float = 4.0
     """Times. Returns of a shift are one event until one costs this many times as much as the longest before.
     """
+
+
+UNKNOWN_STEPS = 2**62
+"""A number of steps that is not known: more than any other."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LevelShift:
     """A rise above the established level `reference`; `end` is None while it lasts.
 
-    `rise` is the highest level above the reference so far, `noise` the variation of the established level.
+    `rise` is the highest level above the reference so far, `noise` the variation of the established level,
+    `longest` the steps of its longest spell so far, and `before` the steps from the beginning of the run to
+    the first spell; `UNKNOWN_STEPS` across attempts.
     """
 
     start: RowPosition
@@ -67,6 +81,8 @@ class LevelShift:
     gradual: bool
     rise: float
     worst: RowPosition
+    longest: int
+    before: int
     end: RowPosition | None = None
 
 
@@ -96,9 +112,13 @@ class _RollingQuantiles:
     def quantile(self, share: float) -> float:
         return self._ordered[int(share * (len(self._ordered) - 1))]
 
-    def noise(self) -> float:
+    def noise(self, few: int) -> float:
+        """The robust standard deviation."""
         # quartiles: a quarter of the blocks may be slow without widening it; wider while few are known
-        return (self.quantile(0.75) - self.quantile(0.25)) / 1.349 * (1 + 8 / len(self._ordered))
+        noise = (self.quantile(0.75) - self.quantile(0.25)) / 1.349
+        if len(self._ordered) < few:
+            noise = max(noise, (self.quantile(0.9) - self.quantile(0.1)) / 2.563)
+        return noise * (1 + 8 / len(self._ordered))
 
 
 class _EstablishedLevel:
@@ -112,8 +132,10 @@ class _EstablishedLevel:
     def __init__(self, limits: LevelShiftThresholds) -> None:
         self._limits = limits
         self._short, self._long = limits.blocks.short_window, limits.blocks.long_window
-        memory = limits.memory_blocks
-        self.variation = {window: _RollingQuantiles(memory) for window in (1, self._short, self._long)}
+        self._lasting = limits.blocks.lasting_window
+        memory, windows = limits.memory_blocks, (1, self._short, self._long, self._lasting)
+        self.variation = {window: _RollingQuantiles(memory) for window in windows}
+        self.spread = _RollingQuantiles(memory)
         self.blocks: list[MedianBlock] = []
         self.count = 0
         self.since = 0
@@ -122,16 +144,24 @@ class _EstablishedLevel:
         self.latest: int | None = None
         self.again: tuple[ShiftOnset, LevelShift] | None = None
         self.longest = 0
+        self.spells = 0
 
     @property
     def reference(self) -> float:
         return self.variation[1].quantile(0.5)
 
+    def noise(self, window: int) -> float:
+        """The noise of a window of blocks: as measured, at least that of the points themselves."""
+        # medians of values that cluster, as sequence-length buckets do, may repeat for a while by chance
+        points = window * self._limits.blocks.points
+        least = 1.25 * self.spread.quantile(0.5) / points**0.5 if len(self.spread) else 0.0
+        return max(self.variation[window].noise(self._limits.few_blocks), least)
+
     def copy(self) -> _EstablishedLevel:
         other = _EstablishedLevel(self._limits)
         other.__dict__ |= self.__dict__
         other.variation = {window: quantiles.copy() for window, quantiles in self.variation.items()}
-        other.blocks = self.blocks.copy()
+        other.blocks, other.spread = self.blocks.copy(), self.spread.copy()
         return other
 
     def begin(self, blocks: Sequence[MedianBlock]) -> None:
@@ -151,6 +181,8 @@ class _EstablishedLevel:
     def level_at(self, count: int, window: int) -> float:
         """The level after the first `count` blocks, over a window of the latest ones."""
         upto = len(self.blocks) - (self.count - count)
+        if window == self._lasting:
+            return self.blocks[upto - 1].lasting
         if count >= window:
             block = self.blocks[upto - 1]
             return block.median if window == 1 else block.short if window == self._short else block.long
@@ -159,19 +191,27 @@ class _EstablishedLevel:
     def learn(self, count: int) -> None:
         """Add the level after the first `count` blocks to the established variation."""
         self.learned = count
+        self.spread.add(self.blocks[count - self.count - 1].spread)
         if count < self._long:
             for window, quantiles in self.variation.items():
-                quantiles.add(self.level_at(count, window))
+                if window < self._lasting:
+                    quantiles.add(self.level_at(count, window))
             return
         block = self.blocks[count - self.count - 1]
         self.variation[1].add(block.median)
         self.variation[self._short].add(block.short)
         self.variation[self._long].add(block.long)
+        if not isnan(block.lasting):
+            self.variation[self._lasting].add(block.lasting)
 
 
 def _upper_median(blocks: Sequence[MedianBlock]) -> float:
     ordered = sorted([block.median for block in blocks])
     return ordered[len(ordered) // 2]
+
+
+def _steps_between(first: RowPosition, last: RowPosition) -> int:
+    return last.step - first.step if first.attempt == last.attempt else UNKNOWN_STEPS
 
 
 class LevelShiftScan:
@@ -189,19 +229,26 @@ class LevelShiftScan:
         self._sensitivity = sensitivity
         self._limits = limits
         self._short, self._long = limits.blocks.short_window, limits.blocks.long_window
-        self._required = ((self._short, limits.short_rise), (self._long, limits.long_rise))
+        self._required = (
+            (self._short, limits.short_rise),
+            (self._long, limits.long_rise),
+            (limits.blocks.lasting_window, limits.lasting_rise),
+        )
+        self._first_step: int | None = None
         self._levels: dict[int, list[_EstablishedLevel]] = {}
 
     def copy(self) -> LevelShiftScan:
         """An independent copy that can be continued."""
         other = LevelShiftScan(smallest=self._smallest, sensitivity=self._sensitivity, limits=self._limits)
-        other.shifts = self.shifts.copy()
+        other.shifts, other._first_step = self.shifts.copy(), self._first_step
         other._levels = {group: [level.copy() for level in levels] for group, levels in self._levels.items()}
         return other
 
     def scan(self, blocks: Iterable[MedianBlock], points: PointsOf) -> None:
         """Scan the blocks that follow."""
         for block in blocks:
+            if self._first_step is None:
+                self._first_step = block.first_step
             levels = self._levels.get(block.group)
             if levels is None:
                 levels = self._levels[block.group] = [_EstablishedLevel(self._limits)]
@@ -224,12 +271,21 @@ class LevelShiftScan:
             if late - shift.reference > shift.rise:
                 shift = replace(shift, rise=late - shift.reference, worst=recent[-1].end)
             back = highest < shift.reference + self._limits.return_share * shift.rise
-            self.shifts[level.shift] = replace(shift, end=recent[0].begin) if back else shift
+            begin = level.again[0].at if level.again else shift.start
+            length = (recent[0].first if back else recent[-1].last) - begin.row
+            steps = _steps_between(begin, recent[0].begin if back else recent[-1].end)
+            end = recent[0].begin if back else None
+            shift = replace(shift, longest=max(shift.longest, steps), end=end)
+            self.shifts[level.shift] = shift
             if back:
-                begin = level.again[0].at if level.again else shift.start
-                level.longest = max(level.longest, recent[0].first - begin.row)
+                level.longest = max(level.longest, length)
                 level.shift, level.latest, level.again = None, level.shift, None
-                # blocks of the shift are no part of the established level
+                level.spells += 1
+                # blocks of a shift are no part of the established level, unless such shifts come and go
+                if level.spells > 1 or length <= self._limits.spell_blocks * self._limits.blocks.points:
+                    first = max(level.learned, level.count - len(level.blocks)) + 1
+                    for count in range(first, level.count + 1):
+                        level.learn(count)
                 level.begin(recent)
                 del levels[depth + 1 :]
                 return
@@ -248,7 +304,15 @@ class LevelShiftScan:
         self.shifts[level.shift] = earlier
         level.shift, level.again, level.longest = len(self.shifts), None, 0
         self.shifts.append(
-            replace(shift, start=onset.at, detected=now.end, gradual=onset.gradual, rise=rise, worst=now.end)
+            replace(
+                shift,
+                start=onset.at,
+                detected=now.end,
+                gradual=onset.gradual,
+                rise=rise,
+                worst=now.end,
+                longest=_steps_between(onset.at, now.end),
+            )
         )
 
     def _detect(self, level: _EstablishedLevel, points: PointsOf) -> None:
@@ -273,11 +337,14 @@ class LevelShiftScan:
     def _is_shifted(self, level: _EstablishedLevel) -> bool:
         reference = level.reference
         for window, required in self._required:
+            variation = level.variation[window]
+            # overlapping windows resemble each other: a few full ones at least show how they vary
+            if window == self._limits.blocks.lasting_window and len(variation) < 4 * window:
+                continue
             rise = (level.level_at(level.count, window) - reference) * self._sensitivity
             if rise > self._smallest:
-                variation = level.variation[window]
                 highest = variation.quantile(self._limits.highest_quantile)
-                if rise > max(required * variation.noise(), highest - reference):
+                if rise > max(required * level.noise(window), highest - reference):
                     return True
         return False
 
@@ -302,10 +369,12 @@ class LevelShiftScan:
                 start=onset.at,
                 detected=now.end,
                 reference=level.reference,
-                noise=level.variation[self._short].noise(),
+                noise=level.noise(self._short),
                 gradual=onset.gradual,
                 rise=max(height, self._smallest),
                 worst=now.end,
+                longest=_steps_between(onset.at, now.end),
+                before=onset.at.step - (self._first_step or 0) if onset.at.attempt == 0 else UNKNOWN_STEPS,
             )
         )
 
@@ -321,7 +390,7 @@ class LevelShiftScan:
         late = level.blocks[-required:]
         ordered = sorted(block.median for block in late)
         low, high = ordered[required // 8], ordered[-required // 8]
-        tolerance = max(self._smallest, limits.settled_spreads * level.variation[self._short].noise())
+        tolerance = max(self._smallest, limits.settled_spreads * level.noise(self._short))
         if level.shift is None:
             if high < level.reference - tolerance:
                 levels[-1] = self._establish(late, points)

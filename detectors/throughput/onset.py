@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from holter.detectors.positions import RowPosition
 from holter.detectors.thresholds import Thresholds
@@ -23,6 +24,11 @@ class OnsetThresholds(Thresholds):
 
     fewest_ramp_blocks: int = 4
     """Blocks. A straight rise must be longer than this to be gradual."""
+    calm_blocks: int = 8
+    """Blocks. Where the median of so many is near the reference, an earlier slow spell was over: a sudden
+    rise does not begin before."""
+    calm_share: float = 0.4
+    """Share of the height of the rise up to which such a median is near the reference."""
     clip_factor: float = 1.5
     """Times the height of the rise. Medians are clipped here, so that outliers do not move the onset."""
 
@@ -50,11 +56,22 @@ def find_onset(
     ramp_index, ramp_error = _fit_ramp(excess)
     if ramp_error < jump_error and len(blocks) - ramp_index > limits.fewest_ramp_blocks:
         return ShiftOnset(blocks[ramp_index].begin, gradual=True)
+    first = _end_of_calm(medians, limits.calm_share * height, limits.calm_blocks)
+    if jump_index < first:
+        jump_index = first + _fit_jump(excess[first:])[0]
     around = [points(block) for block in blocks[max(jump_index - 1, 0) : jump_index + 1]]
     values = np.concatenate([value for _, value in around])
     positions = [position for of_block, _ in around for position in of_block]
     local = np.clip(values - reference, -abs(height), highest)
     return ShiftOnset(positions[_locate_step(local, height)], gradual=False)
+
+
+def _end_of_calm(medians: FloatArray, near: float, window: int) -> int:
+    """The middle of the last window of blocks that were near the reference; 0 if there is none."""
+    if len(medians) < window:
+        return 0
+    calm = np.flatnonzero(np.median(sliding_window_view(medians, window), axis=1) < near)
+    return int(calm[-1]) + window // 2 if len(calm) else 0
 
 
 def _fit_jump(excess: FloatArray) -> tuple[int, float]:

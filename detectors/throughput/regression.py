@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import exp, log
 from typing import ClassVar
@@ -23,10 +23,12 @@ from holter.detectors.positions import (
 from holter.detectors.thresholds import Thresholds
 from holter.detectors.throughput.block_medians import BlockCursor, BlockPoints, MedianBlock, cut_into_blocks
 from holter.detectors.throughput.level_shift import LevelShift, LevelShiftScan, LevelShiftThresholds
+from holter.detectors.throughput.slow_drift import SlowDriftScan, SlowDriftThresholds
 from holter.detectors.throughput.work_per_step import (
     WorkRegimes,
     WorkThresholds,
     find_work_regimes,
+    joint_regimes,
     work_series,
 )
 from holter.roles import Role, role_of
@@ -41,6 +43,8 @@ class ThroughputThresholds(Thresholds):
 
     level: LevelShiftThresholds = LevelShiftThresholds()
     """When a level is established and left."""
+    drift: SlowDriftThresholds = SlowDriftThresholds()
+    """When a slow rise is reported."""
     work: WorkThresholds = WorkThresholds()
     """When the work of a step has changed."""
     smallest_rise: float = log(1.03)
@@ -49,6 +53,15 @@ class ThroughputThresholds(Thresholds):
     %."""
     major_loss: float = 0.1
     """Share of the throughput. A slow-down of this much is critical: Greyhound verifies changes of 10 %."""
+    short_steps: int = 128
+    """Steps. A slow-down without a spell as long is information once it is over, and critical only from this
+    long on: neighbours on a shared cluster, saving a checkpoint."""
+    beginning_steps: int = 1000
+    """Steps. A level that held for less at the beginning of a run may not be the run's own: leaving it is a
+    warning at most..."""
+    beginning_times: float = 3.0
+    """Times as long as that beginning after which the slower level is the run's own, and leaving the first
+    one is information: caches fill, sequences get longer."""
     warm_up_steps: int = 10
     """Steps at the beginning of each attempt that are left out."""
     max_confidence: float = 0.99
@@ -82,9 +95,9 @@ class ThroughputRegressionDetector:
 
     def _in_series(self, series: Series, run: RunData, context: DetectorContext) -> Iterator[Finding]:
         limits = self.thresholds
-        source = work_series(run, limits.work)
-        regimes = WorkRegimes() if source is None else find_work_regimes(source, context.state, limits.work)
-        both = [series] if source in (None, series) else [series, source]
+        sources = work_series(run, limits.work)
+        regimes = [find_work_regimes(source, context.state, limits.work) for source in sources]
+        both = [series, *(source for source in sources if source is not series)]
         checkpoints: ScanCheckpoints[_RegressionScan] = context.state.checkpoints(
             (self.name, series.key), both
         )
@@ -92,8 +105,10 @@ class ThroughputRegressionDetector:
         scan, done = (checkpoint.state, checkpoint.rows[0]) if checkpoint else (None, 0)
         if scan is None:
             sensitivity = context.tuning.of(series.key.metric).sensitivity
+            smallest = limits.smallest_rise
             scan = _RegressionScan(
-                LevelShiftScan(smallest=limits.smallest_rise, sensitivity=sensitivity, limits=limits.level)
+                LevelShiftScan(smallest=smallest, sensitivity=sensitivity, limits=limits.level),
+                SlowDriftScan(smallest=smallest, sensitivity=sensitivity, limits=limits.drift),
             )
         # first up to where both series have points; then to the end, since one may have ended for good
         ends = {last_common_position(both), position_of(series, len(series) - 1)} if len(series) else ()
@@ -103,40 +118,45 @@ class ThroughputRegressionDetector:
                 scan, done = scan.after(series, regimes, upto, limits), upto
                 rows = tuple(rows_up_to(each, position) for each in both)
                 checkpoints.save(Checkpoint(scan, rows, upto=position))
-        for shift in scan.shift_scan.shifts:
+        for shift in (*scan.shift_scan.shifts, *scan.drift_scan.shifts):
             yield _finding(series, shift, limits)
 
 
 @dataclass(frozen=True)
 class _RegressionScan:
-    """State of a scan over a series: the level shifts so far and the cursor of cutting it into blocks.
+    """State of a scan over a series: level shifts and slow drifts so far, and the cursor of the blocks.
 
     `attempt_begin` is the attempt that the next row may belong to, and its first step.
     """
 
     shift_scan: LevelShiftScan
+    drift_scan: SlowDriftScan
     cursor: BlockCursor = field(default_factory=BlockCursor)
     attempt_begin: tuple[int, int] = (-1, 0)
 
     def after(
-        self, series: Series, regimes: WorkRegimes, upto: int, limits: ThroughputThresholds
+        self, series: Series, regimes: Sequence[WorkRegimes], upto: int, limits: ThroughputThresholds
     ) -> _RegressionScan:
         """The state after the first `upto` rows."""
         first = self.cursor.row
         good = _is_usable(series.value[first:upto])
         row = first + np.flatnonzero(good)
         attempt, step = series.attempt[row], series.step[row]
-        regime = regimes.at(series, slice(first, upto))[good]
+        regime = joint_regimes(regimes, series, slice(first, upto))[good]
         segment = _number_segments(attempt, step, regime, self.attempt_begin, limits.warm_up_steps)
         points = BlockPoints(
             row=row, attempt=attempt, step=step, value=_costs(series, row), segment=segment, group=regime
         )
         blocks, cursor = cut_into_blocks(self.cursor, points, limits.level.blocks, after=upto)
-        shift_scan = self.shift_scan
+        shift_scan, drift_scan = self.shift_scan, self.drift_scan
         if blocks:
-            shift_scan = shift_scan.copy()
-            shift_scan.scan(blocks, lambda block: _points(series, block))
-        return _RegressionScan(shift_scan, cursor, _attempt_begin(attempt, step, self.attempt_begin))
+            shift_scan, drift_scan = shift_scan.copy(), drift_scan.copy()
+            for block in blocks:
+                shift_scan.scan([block], lambda block: _points(series, block))
+                drift_scan.scan(block, shift_scan.shifts)
+        return _RegressionScan(
+            shift_scan, drift_scan, cursor, _attempt_begin(attempt, step, self.attempt_begin)
+        )
 
 
 def _is_usable(value: FloatArray) -> NDArray[np.bool_]:
@@ -213,7 +233,7 @@ def _finding(series: Series, shift: LevelShift, limits: ThroughputThresholds) ->
         end_step=end,
         detected_step=shift.detected.step,
         classified_step=shift.detected.step,
-        severity=Severity.CRITICAL if lost >= limits.major_loss else Severity.WARNING,
+        severity=_severity(series, shift, lost, limits),
         confidence=min(limits.max_confidence, limits.base_confidence + limits.confidence_per_noise * noises),
         summary=_summary(series, baseline, worst, lost, start.step, end, shift.gradual, resumed),
         advice=_advice(resumed, shift.gradual),
@@ -226,6 +246,18 @@ def _finding(series: Series, shift: LevelShift, limits: ThroughputThresholds) ->
             "after_resume": resumed,
         },
     )
+
+
+def _severity(series: Series, shift: LevelShift, lost: float, limits: ThroughputThresholds) -> Severity:
+    """By what a slow-down has cost so far: how much of the throughput, and for how long."""
+    is_short = shift.longest < limits.short_steps
+    if shift.before < limits.beginning_steps:
+        lasted = int(series.step[-1]) - shift.start.step if int(series.attempt[-1]) == 0 else 2**62
+        is_settled = shift.end is None and lasted > limits.beginning_times * shift.before
+        return Severity.INFO if is_settled or (is_short and shift.end is not None) else Severity.WARNING
+    if is_short:
+        return Severity.WARNING if shift.end is None else Severity.INFO
+    return Severity.CRITICAL if lost >= limits.major_loss else Severity.WARNING
 
 
 def _exp(logarithm: float) -> float:

@@ -14,7 +14,7 @@ from holter.detectors.formatting import duration
 from holter.detectors.health.activity import with_activity
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.thresholds import Thresholds
-from holter.types import Finding, FloatArray, Kind, RunData, Series, Severity
+from holter.types import Finding, FloatArray, Kind, RunData, Series, SeriesKey, Severity
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,10 +33,14 @@ class StallThresholds(Thresholds):
     """Intervals. With fewer, the usual interval is unknown and no pause is a stall."""
     nearby_points: int = 16
     """Intervals. Only a pause longer than twice the shortest of so many before it is examined."""
+    clock_share: float = 0.25
+    """Share of the points of the longest series that the series which is the clock must have."""
     max_confidence: float = 0.99
     """Confidence. The most that is stated."""
 
 
+_HEAD_POINTS = 64
+"""Points at the beginning of each series by which the clock is chosen."""
 _TimeSpan = tuple[float, float]
 """Two wall times in Unix seconds."""
 
@@ -130,8 +134,7 @@ class StallDetector:
         timed = [each for each, is_timed in zip(series, times.timed, strict=True) if is_timed]
         if not timed:
             return
-        # the series that is logged most often is the clock
-        clock = max(timed, key=lambda each: (each.key.step_unit is None, len(each), each.key))
+        clock = _choose_clock(timed, self.thresholds)
         rhythm = self._rhythm(clock, context)
         times = times.with_pauses([pause.span for pause in rhythm.pauses], timed)
         checkpoints.save(Checkpoint(times, tuple(len(each) for each in series)))
@@ -188,6 +191,24 @@ class StallDetector:
             advice=advice,
             evidence=evidence,
         )
+
+
+def _choose_clock(timed: list[Series], limits: StallThresholds) -> Series:
+    """The series that was logged most often at first: which one that is never changes as the run grows.
+
+    One that was logged more rarely, or no more, later on gives way to the longest.
+    """
+    first = limits.min_points + 1
+    heads = {each.key: each.time[:_HEAD_POINTS][np.isfinite(each.time[:_HEAD_POINTS])] for each in timed}
+    begun = min((head[first - 1] for head in heads.values() if len(head) >= first), default=np.inf)
+    longest = max(len(each) for each in timed)
+    usable = [each for each in timed if limits.clock_share * longest <= len(each)]
+
+    def preference(each: Series) -> tuple[bool, int, SeriesKey]:
+        early = int(np.count_nonzero(heads[each.key] <= begun)) if np.isfinite(begun) else len(each)
+        return each.key.step_unit is None, early, each.key
+
+    return max(usable, key=preference)
 
 
 def _rhythm_after(

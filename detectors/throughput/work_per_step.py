@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +28,9 @@ class WorkThresholds(Thresholds):
     """Logarithm of a ratio. Points within this range agree."""
 
 
+_LOGGED_WORK = (Role.BATCH_SIZE, Role.SEQUENCE_LENGTH)
+_MOST_REGIMES = 2**20
+"""Amounts of work of one series, at most, so that those of two series make one number."""
 _NOT_WORK = re.compile(r"flop|step|it/s|batches", re.IGNORECASE)
 """Rates that do not count tokens or samples."""
 
@@ -98,24 +102,35 @@ class WorkRegimes:
         return WorkRegimes(known=tuple(known), changes=tuple(changes), latest=latest)
 
 
-def work_series(run: RunData, limits: WorkThresholds) -> Series | None:
-    """The series of the work per step: the batch size, or else tokens (samples) a second."""
-    keys = [key for key in sorted(run.series) if role_of(key) is Role.BATCH_SIZE and len(run.series[key])]
-    for key in keys:
-        return run.series[key]
+def work_series(run: RunData, limits: WorkThresholds) -> list[Series]:
+    """The series of the work per step: batch size and sequence length, or else tokens (samples) a second."""
+    logged = []
+    for role in _LOGGED_WORK:
+        keys = (key for key in sorted(run.series) if role_of(key) is role and len(run.series[key]))
+        logged += [run.series[key] for key in keys][:1]
+    if logged:
+        return logged
     for key in sorted(run.series):
         is_rate = role_of(key) is Role.THROUGHPUT and not _NOT_WORK.search(key.metric)
         is_long = len(run.series[key]) > limits.agreeing_points if is_rate else False
         if is_long and not any(name == "rank" for name, _ in key.labels):
-            return run.series[key]
-    return None
+            return [run.series[key]]
+    return []
+
+
+def joint_regimes(regimes: Sequence[WorkRegimes], series: Series, rows: slice) -> IntArray:
+    """A number for each combination of the regimes at some rows of a series."""
+    joint = np.zeros(len(series.step[rows]), dtype=np.int64)
+    for each in regimes:
+        joint = joint * _MOST_REGIMES + each.at(series, rows)
+    return joint
 
 
 def find_work_regimes(source: Series, state: IncrementalState, limits: WorkThresholds) -> WorkRegimes:
     """The amounts of work per step, and when they changed; each change depends on earlier points only.
 
-    Work is the logged batch size, or else tokens (samples) per second times the seconds the step took
-    by the wall clock.
+    Work is the logged batch size or sequence length, or else tokens (samples) per second times the seconds
+    that the step took by the wall clock.
     """
     checkpoints: ScanCheckpoints[WorkRegimes] = state.checkpoints(("work", source.key), [source])
     checkpoint = checkpoints.latest([source]) or Checkpoint(WorkRegimes(), (0,))
@@ -129,7 +144,7 @@ def find_work_regimes(source: Series, state: IncrementalState, limits: WorkThres
 
 def _amounts(source: Series, first: int) -> FloatArray:
     """Work per step at the rows from `first` on; NaN where unknown."""
-    if role_of(source.key) is Role.BATCH_SIZE:
+    if role_of(source.key) in _LOGGED_WORK:
         return source.value[first:]
     since = max(first - 1, 0)
     seconds, steps = np.diff(source.time[since:]), np.diff(source.step[since:])

@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from holter.attempts.config_values import flatten_settings
-from holter.ingest.names import storable_text
+from holter.ingest.names import storable_name, storable_text
 from holter.ingest.redaction import without_private
 from holter.ingest.trainers.trainer_state import decode_state
 from holter.types import ConfigKey, ConfigValue
@@ -23,6 +23,10 @@ MAX_SETTINGS, MAX_NAME_LENGTH, MAX_VALUE_LENGTH = 2000, 200, 2000
 _MAX_DEPTH, _MAX_VALUES = 40, 50_000
 """Bounds of a YAML document: levels, and values once every alias is written out."""
 _EXPONENT = re.compile(r"[-+]?(?:\d++(?:\.\d*+)?|\.\d++)[eE][-+]?\d{1,3}")
+YAML_ERRORS = (
+    yaml.YAMLError, ValueError, TypeError, RecursionError, OverflowError, AttributeError, LookupError,
+)  # fmt: skip
+"""What reading a damaged YAML document may raise."""
 _C_LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -55,13 +59,22 @@ def parse_mapping(suffix: str, data: bytes) -> Mapping[Any, Any] | None:
     try:
         if suffix == ".toml":
             return tomllib.loads(data.decode())
-        _check_size(data)
-        document = yaml.load(data, Loader=_PlainLoader)  # a safe loader: plain values only
+        document = parse_yaml(data)
     except _YamlTooLargeError:
         raise
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError, OverflowError, AttributeError):
+    except YAML_ERRORS:
         return None
     return _with_numbers(document) if isinstance(document, dict) else None
+
+
+def parse_yaml(data: bytes) -> Any:
+    """The plain values of a YAML document.
+
+    Raises ValueError if it exceeds the bounds; for other damage what PyYAML raises: YAMLError, and the errors
+    of Python's own types (`YAML_ERRORS`).
+    """
+    _check_size(data)
+    return yaml.load(data, Loader=_PlainLoader)  # a safe loader: plain values only
 
 
 def _check_size(data: bytes) -> None:
@@ -117,7 +130,7 @@ def _is_set(mapping: Mapping[str, Any], value: ConfigValue) -> bool:
 
 
 def _bounded_key(key: ConfigKey) -> ConfigKey:
-    return ConfigKey(storable_text(key.name)[:MAX_NAME_LENGTH])
+    return ConfigKey(storable_name(key.name)[:MAX_NAME_LENGTH])
 
 
 def _bounded_value(value: ConfigValue) -> ConfigValue:

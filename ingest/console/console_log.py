@@ -10,7 +10,8 @@ from typing import Any, BinaryIO
 
 from holter.attempts.config_values import config_from_json, config_to_json
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineSettings, LineValues
-from holter.ingest.console.pattern_search import line_matcher
+from holter.ingest.console.interleaved_writers import InterleavedWriters
+from holter.ingest.console.pattern_search import BlockSearch, line_matcher
 from holter.ingest.console.prefixes import CleanLine, strip_prefixes
 from holter.ingest.errors import ProblemBuffer
 from holter.ingest.format import Content, FormatRole
@@ -82,13 +83,14 @@ class ConsoleReader:
     """
 
     def __init__(self, dialect: ConsoleDialect, state: Mapping[str, Any]) -> None:
-        self._matcher = line_matcher(dialect.kinds)
+        self._search = BlockSearch(line_matcher(dialect.kinds))
         self._states: dict[str, DialectState] = {
             process: dict(lines_state) for process, lines_state in state.get("memories", {}).items()
         }
         self._main = _labels(state.get("voice"))
         self._settings_from = _labels(state.get("herald"))
         self._several: bool = state.get("several", False)
+        self._writers = InterleavedWriters(state.get("writers", {}))
         self.problems = ProblemBuffer(state)
         self._pending = config_from_json(
             state.get("announced", ())
@@ -96,7 +98,9 @@ class ConsoleReader:
 
     def state(self) -> Mapping[str, Any]:
         """What later lines depend on, which process is the main one, and problems not reported yet."""
-        pending = {"announced": config_to_json(self._pending)} if self._pending else {}
+        pending: dict[str, Any] = {"announced": config_to_json(self._pending)} if self._pending else {}
+        if writers := self._writers.state():
+            pending["writers"] = writers
         return {
             "memories": {process: _storable(state) for process, state in self._states.items() if state},
             "voice": self._main,
@@ -123,6 +127,15 @@ class ConsoleReader:
         parsed, self._pending = ParsedLines(config=self._pending), {}
         return parsed
 
+    @property
+    def is_holding(self) -> bool:
+        """Whether rows are held back until more lines say which process printed them."""
+        return self._writers.is_holding
+
+    def finish(self) -> Iterator[Batch]:
+        """Yield the rows that more lines of the text would have decided on; there are none."""
+        yield from ParsedLines(rows=list(self._writers.release())).batches()
+
     def parse(self, block: bytes, parsed: ParsedLines, begin: int = 0) -> int:
         """Add what some complete lines hold to `parsed`; return how many bytes were parsed.
 
@@ -132,7 +145,7 @@ class ConsoleReader:
         """
         parsed.config |= self._pending
         self._pending = {}
-        for start, line, kind in self._matcher.lines(block):
+        for start, line, kind in self._search.lines(block, begin):
             try:
                 clean = strip_prefixes(line)
                 text = line.decode("utf-8", "replace") if kind.with_prefixes else clean.text
@@ -145,17 +158,29 @@ class ConsoleReader:
                 if isinstance(item, LineSettings):
                     if not kind.yields_settings:
                         raise TypeError(f"{kind} states {item.config}, expected `yields_settings=True`")
+                    held = list(self._writers.release())
+                    parsed.rows += held
+                    parsed.in_launch |= bool(held)
                     self._take_settings(item, clean, self._pending if parsed.in_launch else parsed.config)
                 elif item is not None and item.values and abs(item.step) > LARGEST_STEP:
                     self.problems.add(f"byte {begin + start}", "expected a step, found a larger number")
                 elif item is not None and item.values:
                     # the clock of the line itself states no time zone, the prefix does
                     time = item.time if isnan(clean.time) else clean.time
-                    for labels in self._series_labels(item, kind, clean):
-                        parsed.rows.append(LogRow(item.step, time, item.values, labels))
-                    parsed.in_launch |= not (kind.yields_settings or kind.own_steps)
+                    rows = [
+                        LogRow(item.step, time, item.values, labels)
+                        for labels in self._series_labels(item, kind, clean)
+                    ]
+                    in_launch = not (kind.yields_settings or kind.own_steps)
+                    if in_launch and not (kind.job_wide or clean.labels or rows[0].labels):
+                        end = begin + start + len(line) + 1
+                        rows = list(self._writers.add(rows[0], begin + start, end))
+                    parsed.rows += rows
+                    parsed.in_launch |= in_launch
             if self._pending:
-                return min(len(block), start + len(line) + 1)
+                size = min(len(block), start + len(line) + 1)
+                self._search.stop(block[size:], begin + size)
+                return size
         return len(block)
 
     def _take_settings(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
@@ -73,23 +74,56 @@ class LineMatcher:
     def lines(self, block: bytes) -> Iterator[tuple[int, bytes, LineKind]]:
         """The matching lines of a block in their order: where each begins, its bytes, and its kind.
 
-        A line is of the first kind whose pattern matches it.
+        A line is of the first kind whose pattern matches it. A carriage return ends a line, too, so that what
+        is found does not depend on where blocks begin.
         """
         matches: dict[int, tuple[int, LineKind]] = {}
-        overwrites = b"\r" in block
+        if b"\r" in block:
+            block = block.replace(b"\r", b"\n")
         for kind in self.candidates(block):
+            line_end = 0
             for match in kind.pattern.finditer(block):
                 position = match.start()
-                start = block.rfind(b"\n", 0, position) + 1
-                if overwrites:
-                    start = max(start, block.rfind(b"\r", start, position) + 1)
+                if position < line_end:  # the same line again; looking for its ends each time is quadratic
+                    continue
+                start = block.rfind(b"\n", line_end, position) + 1
+                line_end = block.find(b"\n", match.end())
+                line_end = len(block) if line_end < 0 else line_end
                 if start not in matches:
-                    end = block.find(b"\n", match.end())
-                    matches[start] = (len(block) if end < 0 else end, kind)
+                    matches[start] = (line_end, kind)
         for start in sorted(matches):
             end, kind = matches[start]
-            stop = block.find(b"\r", start, end) if overwrites else -1
-            yield start, block[start : end if stop < 0 else stop], kind
+            yield start, block[start:end], kind
+
+
+class BlockSearch:
+    """The matching lines of consecutive blocks, of which a caller may parse only the first part.
+
+    What was found behind that part is used again, so that a text with many launches is searched once.
+    """
+
+    def __init__(self, matcher: LineMatcher) -> None:
+        self._matcher = matcher
+        self._ahead: deque[tuple[int, bytes, LineKind]] = deque()
+        self._rest, self._rest_begin = b"", 0
+
+    def lines(self, block: bytes, begin: int) -> Iterator[tuple[int, bytes, LineKind]]:
+        """The matching lines of a block at byte `begin` of a text; see `LineMatcher.lines`."""
+        known = self._rest if begin == self._rest_begin and block.startswith(self._rest) else b""
+        if not known:
+            self._ahead.clear()
+        start_of_new = len(known)
+        for start, line, kind in self._matcher.lines(block[start_of_new:]):
+            self._ahead.append((begin + start_of_new + start, line, kind))
+        self._rest = b""
+        while self._ahead:
+            position, line, kind = self._ahead.popleft()
+            yield position - begin, line, kind
+
+    def stop(self, rest: bytes, begin: int) -> None:
+        """Remember the lines not used yet for the next block, which begins with `rest` at byte `begin`."""
+        if rest.endswith((b"\n", b"\r")):  # not in the middle of a line
+            self._rest, self._rest_begin = rest, begin
 
 
 @lru_cache(maxsize=256)

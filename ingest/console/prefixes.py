@@ -11,14 +11,22 @@ from holter.types import Labels
 
 _NO_TIME = float("nan")
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
-# srun --label | torchrun --tee and torch's log prefix | NeMo-Run, torchx | Ray
-# | kubectl logs --prefix | kubectl and docker logs --timestamps, and the logs of container runtimes
 _PREFIX = re.compile(
-    r"\s*(?P<task>\d{1,5}): "
-    r"|\s*\[(?P<word>[a-z_]*)(?P<number>\d{1,6})\]:\s?"
-    r"|[\w-]+/\d+ \[(?P<role>[a-z_]+)(?P<local>\d{1,6})\]:\s?"
-    r"|\(\S{1,100} pid=\d+(?:, ip=\S+)?\) "
-    r"|\[pod/(?P<pod>[\w.-]{1,253})/[\w.-]{1,253}\] ?"
+    r"\s*(?P<task>\d{1,5}): "  # srun --label
+    r"|\s*\[(?P<word>[a-z_]*)(?P<number>\d{1,6})\]:\s?"  # torchrun --tee, torch's own
+    r"|[\w-]+/\d+ \[(?P<role>[a-z_]+)(?P<local>\d{1,6})\]:\s?"  # NeMo-Run, torchx
+    r"|\[\d{1,6},(?:mpirank:)?(?P<mpi>\d{1,6})(?:,[\w-]{1,60})?\]<std(?:out|err)>: ?"  # mpirun, SageMaker
+    r"|\([\w-]{1,100}, rank=(?P<sky>\d{1,6}), pid=\d{1,10}(?:, ip=\S{1,60})?\) "  # SkyPilot
+    r"|\(\S{1,100} pid=(?P<pid>\d{1,10})(?:, ip=\S{1,60})?\) "  # Ray
+    r"|(?P<container>[A-Za-z][\w.-]{0,100}-\d{1,5}) {1,60}\| "  # docker compose
+    # pdsh, whose prefix is a host's name: not the name of a number
+    r"|(?P<host>(?!(?:top|acc|loss|step|epoch|iter|layer|gpu|rank|it|ep|p|r)[_@]?\d)"
+    r"[a-z][a-z0-9.-]{0,60}\d): (?=[\[A-Za-z(]|\d{4}-)"
+    # what a program prints itself before what it measures: `[GPU3] Epoch 1`, `Rank 3, step 10`
+    r"|\[?(?:GPU|[Rr]ank|RANK) ?[:=]? ?(?P<own>\d{1,6})\]?(?: ?[:,|-])? "
+    r"(?=\W{0,3}(?i:epoch|step|iter|train|val|eval|loss|batch|global))"
+    r"|\[pod/(?P<pod>[\w.-]{1,253})/[\w.-]{1,253}\] ?"  # kubectl logs --prefix
+    # kubectl and docker logs --timestamps, logs of container runtimes
     r"|(?P<stamp>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?P<part>\.\d{1,9})?(?P<zone>Z|[+-]\d\d:\d\d)"
     r" (?:std(?:out|err) [FP] )?"
 )
@@ -54,8 +62,12 @@ def _labels(prefix: re.Match[str], before: Labels) -> Labels:
     pod = [label for label in before if label[0] == "pod"]
     if prefix["pod"] is not None:
         return (("pod", prefix["pod"]),)
-    if (task := prefix["task"]) is not None:
-        return (("rank", str(int(task))),)
+    for name in ("task", "mpi", "sky", "own"):
+        if (rank := prefix[name]) is not None:
+            return (("rank", str(int(rank))),)
+    for name in ("host", "pid", "container"):
+        if (process := prefix[name]) is not None:
+            return ((name, process),)
     if (number := prefix["number"]) is not None:
         # torchrun numbers the processes of a node, torch's own prefix those of the job
         rank = "rank" if prefix["word"] == "rank" else "local_rank"

@@ -16,7 +16,7 @@ _TIME = re.compile(
     r"(?P<year>\d{4})[-/](?P<month>\d\d)[-/](?P<day>\d\d)[ T,](?P<hm>\d\d:\d\d):(?P<s>\d\d(?:[.,]\d{1,9})?)"
     r"|(?P<us_month>\d\d)/(?P<us_day>\d\d)/(?P<us_year>\d{4}) (?P<us_hm>\d\d:\d\d):(?P<us_s>\d\d)"
 )
-_SCALE = {"K": 1e3, "k": 1e3, "M": 1e6, "G": 1e9, "B": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
+SCALES = {"K": 1e3, "k": 1e3, "M": 1e6, "G": 1e9, "B": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
 _NUMBER = re.compile(r"([-+]?(?:\d[\d,]*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)\s?([KkMGBTPE]?)(?:%|FLOPS|B)?")
 
 
@@ -28,7 +28,7 @@ def parse_number(text: str) -> float | None:
         match = _NUMBER.fullmatch(text.strip().strip("'\""))
     if match is None:
         return None
-    return float(match[1].replace(",", "")) * _SCALE.get(match[2], 1.0)
+    return float(match[1].replace(",", "")) * SCALES.get(match[2], 1.0)
 
 
 def parse_numbers(pairs: Iterable[tuple[str, str]]) -> dict[str, float]:

@@ -163,6 +163,8 @@ def _rows(
 
 
 def _quoted(line: str, delimiter: str) -> list[str]:
+    if '"' not in line:  # decided by line, so that other lines of a block do not matter
+        return line.split(delimiter)
     try:
         return next(csv.reader([line], delimiter=delimiter), [])
     except csv.Error:
@@ -236,7 +238,7 @@ def _column(
         if not cell:
             continue
         try:
-            parsed.append(float(cell))
+            parsed.append(float(cell.removesuffix("%")))  # the percentage itself, as in printed lines
             rows.append(row)
         except ValueError:
             if not step_columns.is_empty_cell(cell):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from holter.ingest.discovery.run_layout import RunAssignment, chronological_key
-from holter.ingest.names import storable_text
+from holter.ingest.names import storable_name
 
 _PART = re.compile(r"\.hydra|final|latest|checkpoint-\d+|step[-_]?\d+(?:-unsharded)?")
 """Folders in which programs put settings that belong to the folder above: checkpoints, and Hydra's own."""
@@ -41,7 +41,7 @@ def assign_config_files(
         is_below = tailed_as.is_relative_to(root)
         name = tailed_as.relative_to(root).as_posix() if is_below else tailed_as.name
         order = first[run] - 0.5 if first[run] in near else near[-1] + 0.5
-        assignment = RunAssignment(run=run, writer=storable_text(name))
+        assignment = RunAssignment(run=run, writer=storable_name(name))
         assignments[path] = ConfigFileAssignment(assignment, tailed_as, order)
     return assignments
 

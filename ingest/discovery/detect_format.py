@@ -8,6 +8,7 @@ from pathlib import Path, PurePath
 from typing import NamedTuple
 
 from holter.ingest.errors import describe_error
+from holter.ingest.file_tasks import file_task
 from holter.ingest.format import Format
 from holter.ingest.open_log import HEAD_BYTES, open_log, read_head, uncompressed_name
 from holter.ingest.telemetry import kernel_lines
@@ -46,7 +47,8 @@ def detect_format(
     """
     try:
         sniffing = _Sniffing(path)
-        detected = _detect(sniffing, formats, before)
+        with file_task(path, "detect"):
+            detected = _detect(sniffing, formats, before)
     except OSError as error:
         if not before.failed:  # it is retried again and again, and logged once
             _log.warning("%s: cannot be read: %s", path, error.strerror or error)

@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 from functools import lru_cache
 from pathlib import Path, PurePath
 
+from holter.ingest.file_tasks import file_task
 from holter.ingest.format import Format
 from holter.ingest.trainers.trainer_state import MAX_STATE_BYTES, STATE_FILE, TrainerStateReader
 
@@ -104,7 +105,7 @@ def _row_marks(path: str, size: int, modified: int) -> str:
     if size > MAX_STATE_BYTES:
         return ""
     reader = TrainerStateReader({})
-    with open(path, "rb") as file:
+    with file_task(Path(path), "detect"), open(path, "rb") as file:
         for _ in reader.read(io.BytesIO(file.read())):
             pass
     return str(reader.state().get("marks", ""))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from types import MappingProxyType
 
-from holter.ingest.names import storable_label, storable_text
+from holter.ingest.names import storable_label, storable_name
 from holter.ingest.open_log import uncompressed_name
 from holter.types import Batch, Column, ConfigKey, Labels, SeriesKey, labels_of
 
@@ -79,7 +79,7 @@ def assign_tree(
         for file in inside:
             writer = _process(file) or file.relative_to(run).as_posix()
             assignments[file] = RunAssignment(
-                run=storable_text(name), writer=storable_text(writer), prefix=prefix, labels=labels
+                run=storable_name(name), writer=storable_name(writer), prefix=prefix, labels=labels
             )
     return assignments
 
@@ -90,7 +90,7 @@ def assign_file(file: Path) -> RunAssignment:
     stem = PurePath(name).stem
     generic = stem.lower() in _PLAIN_STEMS or _LAUNCH.fullmatch(stem) or _process(file)
     run = file.resolve().parent.name if generic else stem
-    return RunAssignment(run=storable_text(run or stem), writer=storable_text(_process(file) or file.name))
+    return RunAssignment(run=storable_name(run or stem), writer=storable_name(_process(file) or file.name))
 
 
 def chronological_key(file: Path) -> tuple[float, list[tuple[int, str | int]]]:

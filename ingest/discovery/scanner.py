@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from holter.ingest.discovery.hf_launches import (
     read_launch,
 )
 from holter.ingest.discovery.run_layout import RunAssignment, assign_file, assign_tree, chronological_key
+from holter.ingest.file_tasks import file_task
 from holter.ingest.format import Format
 from holter.ingest.stdout.system_text import SystemText, without_training
 
@@ -59,10 +60,20 @@ class ScannedFile:
 
 
 class LogTree:
-    """A watched file or folder. Remembers which files are logs, so that each is opened once to find out."""
+    """A watched file or folder. Remembers which files are logs, so that each is opened once to find out.
 
-    def __init__(self, root: Path, formats: Mapping[str, Format], *, one_run: bool = False) -> None:
-        self.root = root
+    `is_skipped`: whether a file, by its path, is not to be opened now.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        formats: Mapping[str, Format],
+        *,
+        one_run: bool = False,
+        is_skipped: Callable[[str], bool] = lambda _: False,
+    ) -> None:
+        self.root, self._is_skipped = root, is_skipped
         self._formats = formats
         self._one_run = one_run
         # keys are strings: with thousands of files, making paths would take longer than the scan
@@ -73,7 +84,11 @@ class LogTree:
 
     def scan(self) -> list[Source]:
         """Every log that exists now, in the order in which those of a run should be read."""
-        self._scanned = {path: self._scan_file(path, stat) for path, stat in walk_files(self.root)}
+        self._scanned = {
+            path: self._scan_file(path, stat)
+            for path, stat in walk_files(self.root)
+            if not self._is_skipped(path)
+        }
         found = {
             file.path: file.detected.format
             for file in self._scanned.values()
@@ -129,6 +144,8 @@ class LogTree:
         """Whether a file that was reported as changed may be a log that the last scan did not find."""
         parts = path.relative_to(self.root).parts
         if any(part.startswith(".") or part in _SKIPPED_FOLDERS for part in parts) or is_skipped(path.name):
+            return False
+        if self._is_skipped(str(path)):
             return False
         try:
             file = self._scan_file(str(path), path.stat())
@@ -195,7 +212,8 @@ def drop_redundant_text(found: dict[Path, Format], assignments: Mapping[Path, Ru
 
 def _read_launch(path: Path, format_: Format) -> TrainerLaunch | bool:
     try:
-        return read_launch(path, format_)
+        with file_task(path, "detect"):
+            return read_launch(path, format_)
     except Exception as error:  # whoever tails the file reports why
         _log.debug("%s: cannot be read as a launch", path, exc_info=error)
         return False
@@ -237,7 +255,11 @@ def _is_searched(folder: str) -> bool:
 def _may_be_log(entry: os.DirEntry[str], root: Path) -> bool:
     if is_skipped(entry.name) or not entry.is_file():
         return False
-    return not (entry.is_symlink() and Path(entry.path).resolve().is_relative_to(root))
+    if not entry.is_symlink():
+        return True
+    target = Path(entry.path).resolve()
+    # files of the kernel look regular, but reading some of them never ends
+    return not any(target.is_relative_to(folder) for folder in (root, "/proc", "/sys"))
 
 
 def is_skipped(name: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,16 +14,23 @@ from holter.ingest import formats, step_columns
 from holter.ingest.discovery.detect_format import SniffError, claims_file
 from holter.ingest.discovery.scanner import LogTree, Source, is_skipped, walk_files
 from holter.ingest.errors import describe_error
+from holter.ingest.file_tasks import file_task
 from holter.ingest.format import Format
-from holter.ingest.offline.read_run import read_source
+from holter.ingest.offline.explain_lines import LineSummary, summarize_lines
+from holter.ingest.offline.guessed_format import guessed_source
+from holter.ingest.offline.read_run import LogSample, read_source
 from holter.ingest.offline.suggest_pattern import suggest_format
-from holter.ingest.open_log import HEAD_BYTES, open_log, read_head, uncompressed_name
+from holter.ingest.open_log import HEAD_BYTES, open_beginning, read_head, uncompressed_name
 from holter.ingest.stdout.system_text import NCCL_ONLY
 from holter.ingest.trackers import find_collection
 from holter.types import ConfigKey, SeriesKey, Unreadable
 
 _NO_STEPS = "no line names a step together with a loss"
 _SHOWN_HEADER = 60
+SAMPLED_BYTES = 256 * 2**20
+"""Bytes of a log that a report is made of: sparse files and endless ones take no longer."""
+_EXPLAINED_BYTES = 8 * 2**20
+"""Bytes of a text whose lines are counted by what was read from them."""
 _MAX_UNREADABLE = 20
 """Unreadable locations of a file that are listed; further ones are counted."""
 
@@ -35,7 +42,9 @@ class FileReport:
     `points` counts the values of each series. `repeats` counts those at the same step as the value of the
     series before, as when every rank prints the same line: the last one counts. `settings` counts the
     settings of launches. `unreadable` lists the first of `unreadable_count` locations. `suggestion` is a
-    format that would read lines which no format knows.
+    format that would read lines which no format knows. `sampled_bytes`: only that much of a larger file was
+    read, from its beginning. `lines` says how the lines of printed text were read. `is_guessed`: no format
+    claims the file, and it was read as lines of any program.
     """
 
     path: Path
@@ -50,15 +59,21 @@ class FileReport:
     unreadable_count: int = 0
     why_not: str = ""
     suggestion: CustomFormat | None = None
+    sampled_bytes: int | None = None
+    lines: LineSummary | None = None
+    is_guessed: bool = False
 
 
 def explain_files(root: Path, *, known: Mapping[str, Format] | None = None) -> list[FileReport]:
     """A report on every file below a folder, or on the file itself, in the order of their paths.
 
-    Logs are read completely. Raises OSError if `root` cannot be listed.
+    Of each log at most SAMPLED_BYTES are read. Raises OSError if `root` cannot be listed.
     """
     known = known or formats()
     sources = {source.path: source for source in LogTree(root, known).scan()}
+    guessed = guessed_source(root, known) if not sources and root.is_file() else None
+    if guessed is not None:
+        return [replace(_explain_file(root, guessed, {root}, known), is_guessed=True)]
     scanned = {Path(path) for path, _ in walk_files(root)}
     everything = scanned if root.is_file() else scanned | {path for path in root.rglob("*") if path.is_file()}
     return [_explain_file(path, sources.get(path), scanned, known) for path in sorted(everything)]
@@ -86,7 +101,8 @@ def _read(source: Source) -> FileReport:
     count = 0
     extent: list[int] = []
     settings: set[ConfigKey] = set()
-    for record in read_source(source):
+    sample = LogSample(SAMPLED_BYTES)
+    for record in read_source(source, sample):
         if isinstance(record, Unreadable):
             unreadable += [record] if count < _MAX_UNREADABLE else []
             count += 1
@@ -112,6 +128,8 @@ def _read(source: Source) -> FileReport:
         last_step=extent[1] if extent else None,
         unreadable=tuple(unreadable),
         unreadable_count=count,
+        sampled_bytes=SAMPLED_BYTES if sample.is_part else None,
+        lines=summarize_lines(source, _EXPLAINED_BYTES),
     )
 
 
@@ -129,7 +147,8 @@ def _why_not_read(path: Path, scanned: set[Path], known: Mapping[str, Format]) -
         return f"cannot be opened: {error.strerror or error}"
     name = uncompressed_name(path)
     try:
-        claims = [format_ for format_ in known.values() if claims_file(format_, name, head)]
+        with file_task(path, "detect"):
+            claims = [format_ for format_ in known.values() if claims_file(format_, name, head)]
     except SniffError as error:
         return f"cannot be read: {error}"
     if any(format_.role.is_settings for format_ in claims):
@@ -160,7 +179,7 @@ def _why_unknown(suffix: str, head: bytes) -> str:
 def _suggestion(path: Path) -> CustomFormat | None:
     """A pattern for the lines at the end of a text, where its metrics are most likely."""
     try:
-        with open_log(path).stream as stream:
+        with file_task(path, "read"), open_beginning(path, SAMPLED_BYTES)[0].stream as stream:
             stream.seek(max(0, stream.seek(0, 2) - HEAD_BYTES))
             return suggest_format(stream.read(HEAD_BYTES))
     except Exception:  # a suggestion that fails is none

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import BinaryIO
 
 from holter.ingest import formats
 from holter.ingest.discovery.run_layout import assign_tree
 from holter.ingest.discovery.scanner import LogTree, Source
 from holter.ingest.errors import describe_error
-from holter.ingest.format import Format
+from holter.ingest.file_tasks import file_task
+from holter.ingest.format import Format, HoldingReader
+from holter.ingest.offline.guessed_format import guessed_source
 from holter.ingest.offline.series_builder import SeriesBuilder, count_attempts
-from holter.ingest.open_log import open_log, uncompressed_name
+from holter.ingest.open_log import OpenedLog, WithLineEnd, open_beginning, open_log, uncompressed_name
+from holter.ingest.processor_time import ProcessorTimeError
 from holter.ingest.stdout.system_text import NCCL_ONLY
 from holter.types import Batch, RunData, Unreadable
 
@@ -49,6 +54,8 @@ def read_run(
     if path.exists():
         tree = LogTree(path, known or formats(), one_run=True)
         sources = tree.scan()
+        if not sources and path.is_file() and (guess := guessed_source(path, known or formats())) is not None:
+            sources = [guess]
         unreadable += [
             Unreadable(source=_relative_name(file, path), location="file", reason=problem)
             for file, problem in tree.problems().items()
@@ -84,19 +91,37 @@ def _runs_if_tailed(path: Path, sources: list[Source]) -> tuple[str, ...]:
     return tuple(sorted({assignment.run for assignment in assign_tree(path, logs).values()}))
 
 
-def read_source(source: Source) -> Iterator[Batch | Unreadable]:
+@dataclass(slots=True)
+class LogSample:
+    """Limits reading to the first `max_bytes` of a log; `is_part` says afterwards whether there are more."""
+
+    max_bytes: int
+    is_part: bool = False
+
+    def open(self, path: Path) -> OpenedLog:
+        """Open the log as if it ended there. Raises OSError."""
+        opened, self.is_part = open_beginning(path, self.max_bytes)
+        return opened
+
+
+def read_source(source: Source, sample: LogSample | None = None) -> Iterator[Batch | Unreadable]:
     """All records of a log as it is now; a rest that may still be written to is reported as unreadable.
 
-    So is whatever the format raises: the records up to there are those of the log.
+    So is whatever the format raises: the records up to there are those of the log. With a `sample` only those
+    at the beginning of a large log.
     """
     try:
-        opened = open_log(source.path)
-    except OSError as error:
-        yield Unreadable(location="file", reason=f"expected to open it: {error.strerror or error}")
+        with file_task(source.path, "read"):
+            opened = open_log(source.path) if sample is None else sample.open(source.path)
+    except (OSError, ProcessorTimeError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        yield Unreadable(location="file", reason=f"expected to open it: {reason}")
         return
-    with opened.stream as stream:
+    complete = _ends_lines(source) and not (sample is not None and sample.is_part)
+    raw = io.BufferedReader(WithLineEnd(opened.stream)) if complete else opened.stream
+    with raw as stream:
         try:
-            yield from source.format.reader(uncompressed_name(source.path), {}).read(stream)
+            yield from _records(source, stream)
         except Exception as error:
             _log.debug("%s: the format %s fails", source.path, source.format.name, exc_info=error)
             reason = f"expected to read it as {source.format.name}: {describe_error(error)}"
@@ -106,9 +131,29 @@ def read_source(source: Source) -> Iterator[Batch | Unreadable]:
         rest = stream.seek(0, 2) - position
     if opened.problem is not None:
         yield opened.problem
-    if rest:
+    if rest and not (sample is not None and sample.is_part):
         reason = f"expected a complete record, found {rest} bytes that may still be written to: not read"
         yield Unreadable(location=f"byte {position}", reason=reason)
+
+
+def _ends_lines(source: Source) -> bool:
+    """Whether the records of a log are lines, of which the last one may lack its end."""
+    name = uncompressed_name(source.path)
+    return source.format.role.in_text or name.suffix.lower() in {".csv", ".tsv", ".jsonl", ".ndjson"}
+
+
+def _records(source: Source, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
+    """The records of a log; what is done with them meanwhile does not count as time for the file."""
+    reader = source.format.reader(uncompressed_name(source.path), {})
+    records = reader.read(stream)
+    while True:
+        with file_task(source.path, "read", start=stream.tell()):
+            record = next(records, None)
+        if record is None:
+            break
+        yield record
+    if isinstance(reader, HoldingReader):
+        yield from reader.finish()
 
 
 def _relative_name(file: Path, root: Path) -> str:

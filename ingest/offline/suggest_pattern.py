@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from holter.custom_format import STEP, TIME, CustomFormat
@@ -18,8 +19,14 @@ _MAX_GROUPS = 12
 _LITERAL_LENGTH = 24  # characters of the text before a number, enough to find it by
 _PIECE = re.compile(
     r"(?P<time>\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?)"
+    # other dates and clocks are neither a step nor a value
+    r"|(?P<clock>\d{1,4}[-/]\d\d?(?:[-/]\d{2,4})?[ ,]\d\d?:\d\d(?::\d\d)?(?:[.,]\d+)?"
+    r"|\d{4}-\d\d-\d\d(?![\d:])"
+    r"|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) {1,2}\d\d?(?:,? \d{4})?"
+    r"|\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?)"
     r"|(?<![A-Za-z_\d.])(?P<number>[-+]?\d[\d,]*(?:\.\d*)?(?:[eE][-+]?\d+)?|nan|inf)(?![\d_])"
 )
+_CLOCK = "clock"
 _WORD = re.compile(r"([A-Za-z_][\w/.-]*)\W*$")
 _STEPS = frozenset({"step", "steps", "iter", "iteration", "it", "itr", "update", "updates", "global_step"})
 _COUNTS = frozenset({"epoch", "rank", "gpu", "of", "batch", "eta", "node", "pid", "line"})
@@ -68,15 +75,17 @@ def _format(lines: Sequence[str]) -> CustomFormat | None:
         return None
     [kind] = custom_dialect(custom).kinds
     results = [kind.parse(line, {}) for line in lines]
-    parsed = sum(isinstance(result, LineValues) and bool(result.values) for result in results)
-    return custom if 2 * parsed >= len(lines) else None
+    steps = [result.step for result in results if isinstance(result, LineValues) and result.values]
+    rising = sum(after > before for before, after in pairwise(steps))
+    # it finds records, and what it takes for their steps rises
+    return custom if 2 * len(steps) >= len(lines) and 2 * rising >= len(steps) - 1 > 0 else None
 
 
 def _shape_of(lines: Sequence[str]) -> _LineShape:
     pieces = [list(_PIECE.finditer(line)) for line in lines]
     ends = [0, *(piece.end() for piece in pieces[0])]
     before = [lines[0][end : piece.start()] for end, piece in zip(ends, pieces[0], strict=False)]
-    kinds = [TIME if piece["time"] else "number" for piece in pieces[0]]
+    kinds = [TIME if piece["time"] else _CLOCK if piece["clock"] else "number" for piece in pieces[0]]
     return _LineShape(before, kinds, [[piece[0] for piece in line] for line in pieces])
 
 
@@ -85,7 +94,7 @@ def _step_index(shape: _LineShape) -> int | None:
     increasing = []
     for index, kind in enumerate(shape.kinds):
         texts = [line[index].replace(",", "") for line in shape.numbers]
-        if kind == TIME or not all(text.isdecimal() for text in texts):
+        if kind != "number" or not all(text.isdecimal() for text in texts):
             continue
         word = _last_word(shape.before[index]).lower().rpartition("/")[2]
         if word in _STEPS:
@@ -110,7 +119,7 @@ def _pattern_parts(shape: _LineShape, step: int) -> Iterator[str]:
         elif index == step:
             yield rf"{_literal(before)}(?P<step>\d[\d,]*)"
             continue
-        if not name or name in taken or name.lower() in _COUNTS or len(taken) > _MAX_GROUPS:
+        if kind == _CLOCK or not name or name in taken or name.lower() in _COUNTS or len(taken) > _MAX_GROUPS:
             continue
         taken.add(name)
         number = r"\d{4}\S+[ T]\S+" if kind == TIME else r"[-+.,\w]*\w"

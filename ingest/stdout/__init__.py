@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from holter.custom_format import CustomFormat
 from holter.ingest.console.console_log import ConsoleLog
 from holter.ingest.console.dialect import ConsoleDialect
-from holter.ingest.console.dialects import FRAMEWORKS, GENERIC
+from holter.ingest.console.dialects import FRAMEWORKS, GENERIC, PLAIN_LINES
 from holter.ingest.format import Format
 from holter.ingest.stdout.custom_patterns import custom_dialect
 from holter.ingest.stdout.system_text import SYSTEM_DIALECTS, SystemText
@@ -26,10 +26,14 @@ def console_dialects(custom: Sequence[CustomFormat] = ()) -> tuple[ConsoleDialec
 
 
 def text_formats(custom: Sequence[CustomFormat] = ()) -> tuple[Format, ...]:
-    """The formats of printed text; a text in several dialects is read by the first of them."""
+    """The formats of printed text; a text in several dialects is read by the first of them.
+
+    A program may print lines of its own next to those of its framework: plain lines are read in any text, by
+    the last kind that is tried.
+    """
     dialects = console_dialects(custom)
     logs = (
-        ConsoleLog(dialect.followed_by(*SYSTEM_DIALECTS), dialects[:index])
+        ConsoleLog(dialect.followed_by(*SYSTEM_DIALECTS, PLAIN_LINES), dialects[:index])
         for index, dialect in enumerate(dialects)
     )
     return (*logs, *(SystemText(dialects, index) for index in range(len(SYSTEM_DIALECTS))))

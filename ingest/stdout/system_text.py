@@ -151,6 +151,15 @@ class SystemTextReader:
             yield from self._console.problems.drain()
         yield from self._console.flush().batches()
 
+    @property
+    def is_holding(self) -> bool:
+        """Whether rows are held back until more lines say which process printed them."""
+        return self._console.is_holding
+
+    def finish(self) -> Iterator[Batch]:
+        """Yield the rows that more lines of the text would have decided on."""
+        yield from self._console.finish()
+
     def _choose(self, dialect: ConsoleDialect) -> None:
         self._chosen = dialect.name
         self._dialects = self._dialects[: self._dialects.index(dialect)]

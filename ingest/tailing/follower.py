@@ -8,44 +8,40 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from contextlib import AbstractContextManager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from holter.ingest import formats
 from holter.ingest.discovery.scanner import LogTree, Source
 from holter.ingest.errors import describe_error
+from holter.ingest.file_tasks import file_task
 from holter.ingest.format import Format
 from holter.ingest.names import storable_text
+from holter.ingest.tailing.failures import FileFailures
 from holter.ingest.tailing.rotation import predecessors
-from holter.ingest.tailing.tail import Sink, SinkError, Tail, UnreadableLogError
+from holter.ingest.tailing.sink import Sink, SinkError
+from holter.ingest.tailing.tail import Tail, TimeSlice, UnreadableLogError
 from holter.ingest.tailing.watcher import FolderWatch
+from holter.ingest.tailing.worker_options import TailingLag
 from holter.plurals import counted
 from holter.types import Unreadable
 
-__all__ = ["Follower", "Sink", "SinkError"]
-
 _log = logging.getLogger(__name__)
 
+NO_FAILURES = FileFailures()
 _FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 30.0
 _COPY_SECONDS = 60.0
 """How long a file that begins like another counts as a copy that is still being made."""
 _MAX_OPEN_FILES = 200
+_MAX_UNFINISHED = 16
+"""How many files are read in parts at a time; they may be unpacked on disk meanwhile."""
+_SCAN_AFTER = 5.0
+"""Seconds of reading after which new files are looked for."""
 _LATE_SECONDS = 10.0
 """How long bytes must be unread to count as backlog: those that are being read right now do not."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TailingLag:
-    """How far reading is behind writing. `failing` files are paused for a while; `last_error` is on one."""
-
-    files: int
-    files_behind: int
-    bytes_behind: int
-    seconds_behind: float
-    failing: int
-    last_error: str
 
 
 class Follower:
@@ -55,7 +51,10 @@ class Follower:
     file system. `at_once`: how many runs are read in parallel, for a sink that several threads may call; the
     files of one run are read one after the other in any case. `host` is put before the paths in the names of
     sources, for a sink that receives from several machines. A file that cannot be read, or a failing sink,
-    is retried later and never stops the other files.
+    is retried later and never stops the other files. `failures`: files that are set aside or suspected since
+    an earlier process failed at them; the suspected ones are read while nothing else is. `expect_cursors` is
+    told the sources whose cursors the sink will be asked for soon. Of a file at most `slice_bytes` of its
+    content, or what takes `slice_seconds` of processor time, are read before it is the others' turn.
     """
 
     def __init__(
@@ -70,12 +69,21 @@ class Follower:
         host: str = "",
         known: Mapping[str, Format] | None = None,
         at_once: int = 1,
+        failures: FileFailures = NO_FAILURES,
+        expect_cursors: Callable[[Sequence[str]], object] = lambda _: None,
+        slice_bytes: int = 16 * 2**20,
+        slice_seconds: float = 1.0,
     ) -> None:
+        self._slice_bytes, self._slice_seconds = slice_bytes, slice_seconds
+        self._unfinished: dict[Path, None] = {}
+        self._scan_seconds = 0.0
+        self._expect_cursors = expect_cursors
         self._sink, self._project, self._clock, self._host = sink, project, clock, host
         self._stop = stop or threading.Event()
-        self._poll, self._at_once = poll, at_once
+        self._poll, self._at_once, self._failures = poll, at_once, failures
         known = known or formats()
-        self._trees = {root: LogTree(root, known) for root in dict.fromkeys(path.resolve() for path in roots)}
+        resolved = dict.fromkeys(path.resolve() for path in roots)
+        self._trees = {root: LogTree(root, known, is_skipped=self._is_undetectable) for root in resolved}
         self._tails: dict[Path, Tail] = {}
         self._sources: dict[Path, dict[Path, Source]] = {}
         self._pauses: dict[Path, tuple[float, float]] = {}
@@ -83,6 +91,7 @@ class Follower:
         self._undetected: dict[Path, str] = {}
         self._copying: dict[Path, float] = {}
         self._open: dict[Path, None] = {}
+        self._out_of_memory: list[Source] = []
         self._lock = threading.Lock()
 
     def run(self) -> None:
@@ -91,10 +100,10 @@ class Follower:
         watch = FolderWatch(list(self._trees), poll=self._poll, clock=self._clock, stop=self._stop)
         for changes in watch.changes():
             for root in changes.sweep:
-                began = self._clock()
                 self._sweep(root)
-                watch.swept(root, self._clock() - began)
+                watch.swept(root, self._scan_seconds)
             self._read_changed(changes.paths)
+            self._read_unfinished()
             self._retry_failed()
             if self._stop.is_set():
                 return
@@ -103,6 +112,9 @@ class Follower:
         """Read everything that is new, once."""
         for root in self._trees:
             self._sweep(root)
+        while self._unfinished and not self._stop.is_set():
+            for root in self._trees:  # there may be new files
+                self._sweep(root)
 
     def summary(self) -> list[str]:
         """A line for each root: how many logs of how many runs are known there."""
@@ -133,6 +145,8 @@ class Follower:
             self._last_error = f"{root} cannot be scanned: {error}"
             _log.warning("%s: the scan failed and is repeated: %s", root, describe_error(error))
             _log.debug("%s: the scan failed", root, exc_info=error)
+            for path in self._sources.get(root, {}):  # read on when it can be scanned again
+                self._unfinished.pop(path, None)
 
     def _report_undetected(self, root: Path) -> None:
         """Report files at which a format failed while their format was looked for, each problem once."""
@@ -146,22 +160,56 @@ class Follower:
 
     def _scan_and_read(self, root: Path) -> None:
         elsewhere = {path for other, sources in self._sources.items() if other != root for path in sources}
+        began = self._clock()
         found = {source.path: source for source in self._trees[root].scan() if source.path not in elsewhere}
+        self._scan_seconds = self._clock() - began
         for path, source in self._sources.get(root, {}).items():
             if path not in found or found[path].format is not source.format:  # gone, or of another format now
                 self._leave(path)
                 self._pauses.pop(path, None)
         self._sources[root] = found
+        self._read_turns(root)
+
+    def _read_unfinished(self) -> None:
+        """Read on in files of which only a part was read before."""
+        roots = {
+            root for root, found in self._sources.items() if not self._unfinished.keys().isdisjoint(found)
+        }
+        for root in roots:
+            self._read_turns(root)
+
+    def _read_turns(self, root: Path) -> None:
+        """Read what has changed below a root, a part of each file at a time, until it is time for a scan."""
+        began = self._clock()
+        while True:
+            self._read_turn(self._sources[root])
+            is_over = self._clock() - began >= _SCAN_AFTER
+            if is_over or self._stop.is_set() or self._unfinished.keys().isdisjoint(self._sources[root]):
+                return
+
+    def _read_turn(self, found: Mapping[Path, Source]) -> None:
+        """Read what has changed, a part of each file."""
         runs: dict[str, list[Source]] = {}
-        for source in found.values():
-            if self._has_changed(source):
-                runs.setdefault(source.assignment.run, []).append(source)
-        if self._at_once == 1 or len(runs) == 1:
-            for sources in runs.values():
-                self._read_in_order(sources)
-        elif runs:  # a sink that takes time to answer accepts several deliveries in the time of one
+        changed = [source for source in found.values() if self._has_changed(source)]
+        new = [source for source in changed if source.path not in self._tails]
+        if len(new) > 1:
+            self._expect_cursors([self._name(source.tailed_as or source.path) for source in new])
+        for source in changed:
+            runs.setdefault(source.assignment.run, []).append(source)
+        suspected = [
+            run
+            for run, sources in runs.items()
+            if any(self._failures.is_suspected(str(source.path)) for source in sources)
+        ]
+        alone = [runs.pop(run) for run in suspected]
+        if self._at_once == 1 or len(runs) <= 1:
+            alone = [*runs.values(), *alone]
+        else:  # a sink that takes time to answer accepts several deliveries in the time of one
             with ThreadPoolExecutor(self._at_once, thread_name_prefix="holter-follow") as pool:
-                list(pool.map(self._read_in_order, runs.values()))
+                list(pool.map(partial(self._read_in_order, alone=False), runs.values()))
+            alone = [[self._out_of_memory.pop()] for _ in range(len(self._out_of_memory))] + alone
+        for sources in alone:
+            self._read_in_order(sources)
 
     def _has_changed(self, source: Source) -> bool:
         tail = self._tails.get(source.path)
@@ -170,11 +218,21 @@ class Follower:
         except OSError:
             return True
 
-    def _read_in_order(self, sources: Iterable[Source]) -> None:
+    def _read_in_order(self, sources: Iterable[Source], *, alone: bool = True) -> None:
+        unfinished = set()
         for source in sources:
             if self._stop.is_set():
                 return
-            self._read(source)
+            if source.assignment.writer in unfinished:  # it may continue the other
+                continue
+            try:
+                self._read(source, alone=alone)
+            except MemoryError:  # another file may have taken the memory: it is read again on its own
+                if alone:
+                    raise
+                self._out_of_memory.append(source)
+            if source.path in self._unfinished:
+                unfinished.add(source.assignment.writer)
 
     def _read_changed(self, paths: Iterable[Path]) -> None:
         """Read files that were reported as changed; for an unknown one its root is swept."""
@@ -201,23 +259,35 @@ class Follower:
     def _may_be_log(self, root: Path, path: Path) -> bool:
         return path.is_relative_to(root) and (path.is_dir() or self._trees[root].is_new(path))
 
-    def _read(self, source: Source) -> None:
-        """Read one log; after a failure it is paused for a while, longer each time."""
+    def _read(self, source: Source, *, alone: bool = True) -> None:
+        """Read one log; after a failure it is paused for a while, longer each time.
+
+        Raises MemoryError where others are read at the same time (`alone` is False).
+        """
         path = source.path
         until, pause = self._pauses.get(path, (0.0, _FIRST_PAUSE))
-        if self._clock() < until:
+        if self._clock() < until or self._failures.is_aside(str(path), time.monotonic()):
             return
         try:
-            tail = self._tail(source)
-            if tail is not None:
-                tail.read_new()
-                self._mark_open(path)
+            others = len(self._unfinished) - (path in self._unfinished)
+            self._unfinished.pop(path, None)
+            with self._task(source):
+                tail = self._tail(source)
+                if tail is not None:
+                    part = TimeSlice(self._slice_bytes, self._slice_seconds)
+                    tail.read_new(final=alone, time_slice=part if others < _MAX_UNFINISHED else None)
+                    if tail.is_unfinished:
+                        self._unfinished[path] = None
+                    self._mark_open(path)
             self._pauses.pop(path, None)
         except FileNotFoundError:  # the next sweep notices
             self._leave(path)
         except UnreadableLogError as error:  # reported already
             self._last_error = f"{path} cannot be read: {error}"
             self._pauses[path] = (self._clock() + pause, min(2 * pause, _LONGEST_PAUSE))
+        except MemoryError:
+            if not alone:
+                raise
         except Exception as error:  # a fault of one log or one call must not stop the others
             self._last_error = f"{path} cannot be read: {error}"
             self._pauses[path] = (self._clock() + pause, min(2 * pause, _LONGEST_PAUSE))
@@ -233,11 +303,20 @@ class Follower:
         if not (fresh.has_begun and fresh.is_intact()):
             if self._is_copy(source):
                 return None
-            fresh = self._new_tail(source)
+            if predecessors(source.path.name):  # it may have got the cursor of the one that it continues
+                fresh = self._new_tail(source)
         if tail is None or (fresh.has_begun and fresh.is_intact()):
             self._drop(source.path)
             tail = self._tails[source.path] = fresh
         return tail
+
+    def _task(self, source: Source) -> AbstractContextManager[None]:
+        name = self._name(source.tailed_as or source.path)
+        return file_task(source.path, "read", name=name, run=source.assignment.run, format=source.format.name)
+
+    def _is_undetectable(self, path: str) -> bool:
+        """Whether the format of a file is not looked for now, since that failed."""
+        return self._failures.is_aside(path, time.monotonic(), in_detection=True)
 
     def _new_tail(self, source: Source) -> Tail:
         # files that contain the same log in turn are tailed under one name
@@ -285,6 +364,7 @@ class Follower:
         self._drop(path)
 
     def _drop(self, path: Path) -> None:
+        self._unfinished.pop(path, None)
         tail = self._tails.pop(path, None)
         self._open.pop(path, None)
         self._copying.pop(path, None)

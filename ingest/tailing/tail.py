@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import logging
 import os
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 from holter.ingest.discovery.run_layout import RunAssignment
 from holter.ingest.discovery.scanner import Source
 from holter.ingest.errors import describe_error
+from holter.ingest.file_tasks import file_task, report_progress
+from holter.ingest.format import HoldingReader, Reader
 from holter.ingest.names import FirstReports, without_invalid_names
-from holter.ingest.open_log import OpenedLog, open_log, uncompressed_name
+from holter.ingest.open_log import OpenedLog, is_copy, open_log, uncompressed_name
 from holter.ingest.tailing.file_identity import identify, parse_identity, take_snapshot
 from holter.ingest.tailing.rotation import OpenFile, contains_content, may_become_copy, successors
+from holter.ingest.tailing.sink import Sink, SinkError
 from holter.types import Batch, Cursor, Delivery, Unreadable
 
 _log = logging.getLogger(__name__)
@@ -26,29 +30,26 @@ _SETTLED_SECONDS = 60.0
 """After this time a file that is shorter than what was read of it counts as a new one. Until then it may be
 in the middle of being rewritten, or a network file system may show an old size."""
 
-
-class Sink(Protocol):
-    """Takes batches. Each call returns when what it got is durable, or raises."""
-
-    def accept(self, delivery: Delivery, *, timeout: float = 30) -> object:
-        """Store a batch and its cursor, both or neither."""
-        ...
-
-    def cursor(self, source: str) -> Cursor | None:
-        """The last cursor stored for a source."""
-        ...
-
-    def save_cursor(self, cursor: Cursor) -> None:
-        """Store a cursor alone, after bytes that hold no points."""
-        ...
-
-    def report_unreadable(self, unreadable: Unreadable, *, cursor: Cursor | None = None) -> None:
-        """Store what could not be read, and the cursor after it."""
-        ...
+_HELD_SECONDS = 30.0
+"""After this time without new text, records that a reader holds back are passed on as they are."""
 
 
-class SinkError(Exception):
-    """The sink failed to take a call; the cause is attached. The cursor has not advanced."""
+class TimeSlice:
+    """How much of a file is read at a time: `size` bytes of its content, or `seconds` of processor time."""
+
+    def __init__(self, size: int, seconds: float) -> None:
+        self._size, self._seconds = size, seconds
+        self._start, self._end, self._began = 0, 0, 0.0
+
+    def begin(self, position: int, end: int) -> None:
+        """Reading begins at a byte of a file that ends at another, in the calling thread."""
+        self._start, self._end, self._began = position, end, time.thread_time()
+
+    def is_over(self, position: int) -> bool:
+        """Whether enough has been read up to a byte, and something is left."""
+        if not self._start < position < self._end:
+            return False
+        return position - self._start >= self._size or time.thread_time() - self._began >= self._seconds
 
 
 class UnreadableLogError(Exception):
@@ -85,8 +86,11 @@ class Tail:
         self._read_stat: tuple[int, int, int] | None = None
         self._name_reports = FirstReports()
         self._short_since: float | None = None
+        self._held_since: float | None = None
         self._retry_at, self._retry_after = 0.0, _FIRST_RETRY
         self._read_at = clock()
+        self.is_unfinished = False
+        self._unfinished: tuple[tuple[int, int, int], OpenedLog] | None = None
 
     def backlog(self) -> tuple[int, float]:
         """Unread bytes, and for how many seconds there have been any; called from any thread."""
@@ -102,7 +106,12 @@ class Tail:
     @property
     def needs_recheck(self) -> bool:
         """Whether it must be read again even if the file does not change."""
-        return self._short_since is not None
+        return self._short_since is not None or self._has_held_long
+
+    @property
+    def _has_held_long(self) -> bool:
+        """Whether the reader has held records back for so long that no text is expected that decides."""
+        return self._held_since is not None and self._clock() - self._held_since >= _HELD_SECONDS
 
     def has_changed(self) -> bool:
         """Whether a read may find anything new. Raises OSError if the file is gone."""
@@ -110,39 +119,67 @@ class Tail:
             return False
         return self.needs_recheck or _stat_key(self._source.path.stat()) != self._read_stat
 
-    def read_new(self) -> bool:
+    def read_new(self, *, final: bool = True, time_slice: TimeSlice | None = None) -> bool:
         """Read what is new and pass it to the sink; whether there was anything.
+
+        With a `time_slice` it is read no further than that: then `has_changed` remains True.
 
         Raises OSError if the file cannot be read, SinkError if the sink fails; a later call resumes. Raises
         UnreadableLogError, once reported, if the format fails; the next attempt is made after a pause, when
-        the file has changed.
+        the file has changed. Raises MemoryError, without a report, if `final` is False: it is read again.
         """
         stat = self._source.path.stat()
         if self._clock() < self._retry_at or (_stat_key(stat) == self._read_stat and not self.needs_recheck):
             return False
         try:
-            is_new = self._read_changed(stat)
+            is_new = self._read_changed(stat, time_slice)
         except (OSError, SinkError):
             raise
         except Exception as error:
+            if isinstance(error, MemoryError) and not final:
+                raise
             self._report_failure(error)
             self._read_stat = _stat_key(stat)
             raise UnreadableLogError(describe_error(error)) from error
         self._retry_at, self._retry_after = 0.0, _FIRST_RETRY
         return is_new
 
-    def _read_changed(self, stat: os.stat_result) -> bool:
+    def _read_changed(self, stat: os.stat_result, time_slice: TimeSlice | None) -> bool:
         self._read_stat = None
         before = self._cursor
-        opened = open_log(self._source.path)
+        task = file_task(
+            self._source.path,
+            "read",
+            start=before.offset,
+            name=self.name,
+            run=self._assignment.run,
+            format=self._source.format.name,
+        )
+        with task:
+            return self._read_opened(self._take_unfinished(stat), stat, time_slice)
+
+    def _take_unfinished(self, stat: os.stat_result) -> OpenedLog:
+        """The opened log: the one that was unpacked for an earlier slice, if it has not changed since."""
+        unfinished, self._unfinished = self._unfinished, None
+        if unfinished is not None:
+            key, opened = unfinished
+            if key == _stat_key(stat):
+                return opened
+            opened.stream.close()
+        return open_log(self._source.path)
+
+    def _read_opened(
+        self, opened: OpenedLog, stat: os.stat_result, time_slice: TimeSlice | None = None
+    ) -> bool:
+        before = self._cursor
         try:
             if parse_identity(before.identity).holds(opened.stream, before.offset):
                 self._short_since = None
-                complete = self._read(opened, stat.st_ino)
+                complete = self._read(opened, stat.st_ino, time_slice)
             elif self._is_replaced(opened.stream):
                 self.finish()
                 self._start_over()
-                complete = self._read(opened, stat.st_ino)
+                complete = self._read(opened, stat.st_ino, time_slice)
             else:
                 complete = False
         except BaseException:
@@ -150,6 +187,8 @@ class Tail:
             raise
         if complete:
             self._keep_open(opened.stream)
+        elif self.is_unfinished and self._source.path.suffix == ".gz":
+            self._unfinished = _stat_key(stat), opened
         else:
             opened.stream.close()
         self._read_stat = _stat_key(stat) if complete else None
@@ -248,12 +287,15 @@ class Tail:
 
     def _keep_open(self, stream: BinaryIO) -> None:
         self.close()
-        if self._source.path.suffix != ".gz":
+        if not is_copy(stream):
             self._open_file = OpenFile(stream)
         stream.close()
 
     def close(self) -> None:
-        """Close the file that is open between reads."""
+        """Close the files that are open between reads."""
+        if self._unfinished is not None:
+            self._unfinished[1].stream.close()
+            self._unfinished = None
         if self._open_file is not None:
             self._open_file.close()
             self._open_file = None
@@ -273,22 +315,35 @@ class Tail:
         generation: int = self._cursor.state.get("generation", 0)
         return generation
 
-    def _read(self, opened: OpenedLog, inode: int) -> bool:
-        """Pass on every complete record from the cursor on; False if the file was rewritten meanwhile.
+    def _read(self, opened: OpenedLog, inode: int, time_slice: TimeSlice | None = None) -> bool:
+        """Pass on every complete record from the cursor on.
+
+        False if the file was rewritten meanwhile, or where the time slice was over before (`is_unfinished`).
 
         The reader starts from the cursor each time: what the sink did not take is read again.
         """
         stream, format_ = opened.stream, self._source.format
+        self.is_unfinished = False
+        if time_slice is not None:
+            time_slice.begin(self._cursor.offset, stream.seek(0, os.SEEK_END))
         snapshot = take_snapshot(stream, self._cursor.offset)
         reader = format_.reader(uncompressed_name(self._source.path), self._cursor.state.get("reader", {}))
-        stream.seek(self._cursor.offset)
+        begin = stream.seek(self._cursor.offset)
         for record in reader.read(stream):
             cursor = self._cursor_at(stream, reader.state(), inode)
             # a logger may have emptied the file between two reads: then the record mixes two contents
             if not snapshot.still_holds(stream):
                 return False
             stream.seek(cursor.offset)
+            report_progress(cursor.offset)
             self._pass_on(record, cursor)
+            if time_slice is not None and time_slice.is_over(cursor.offset):
+                self.is_unfinished = True
+                return False
+        if self._has_held_long and stream.tell() == begin and isinstance(reader, HoldingReader):
+            for batch in reader.finish():
+                self._pass_on(batch, self._cursor_at(stream, reader.state(), inode))
+        self._note_held(reader, has_read=stream.tell() > begin)
         cursor = self._cursor_at(stream, reader.state(), inode)
         if not snapshot.still_holds(stream):
             return False
@@ -299,6 +354,13 @@ class Tail:
             _call(self._sink.save_cursor, cursor)
             self._cursor = cursor
         return True
+
+    def _note_held(self, reader: Reader, *, has_read: bool) -> None:
+        """Note since when the reader holds records back without new text."""
+        if not (isinstance(reader, HoldingReader) and reader.is_holding):
+            self._held_since = None
+        elif self._held_since is None or has_read:
+            self._held_since = self._clock()
 
     def _cursor_at(self, stream: BinaryIO, state: Mapping[str, Any], inode: int) -> Cursor:
         """The cursor at the stream's position, which does not change."""
@@ -360,6 +422,8 @@ def _stat_key(stat: os.stat_result) -> tuple[int, int, int]:
 def _call(method: Callable[..., Any], *arguments: object, **named: object) -> Any:
     try:
         return method(*arguments, **named)
+    except SinkError:  # its cause is in another process
+        raise
     except Exception as error:
         raise SinkError(f"{type(error).__name__}: {error}") from error
 

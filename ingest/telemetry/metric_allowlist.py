@@ -9,6 +9,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
+import re2  # type: ignore[import-untyped]
+
 from holter.ingest.telemetry import gpu_metrics as metrics
 from holter.types import ConfigKey, Labels
 
@@ -88,7 +90,8 @@ def build_allowlist(patterns: Sequence[str]) -> Callable[[str], bool]:
     """A predicate for metric names: `is_allowed`, or a match of a pattern such as `node_disk_*`."""
     if not patterns:
         return is_allowed
-    more = [re.compile(".*".join(re.escape(part) for part in pattern.split("*"))) for pattern in patterns]
+    # RE2, since several stars would make a backtracking search slow, and an exporter chooses the names
+    more = [re2.compile(".*".join(re2.escape(part) for part in pattern.split("*"))) for pattern in patterns]
     return lru_cache(maxsize=16_384)(
         lambda name: is_allowed(name) or any(pattern.fullmatch(name) for pattern in more)
     )

@@ -55,6 +55,7 @@ _TYPICAL_FIELD = re.compile(
     rb"(?: \[|\s{0,20}(?:,|$))"
 )
 _TIMESTAMP_BYTES = re.compile(rb"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d(?:\.\d{3})?")
+_UNIX_SECONDS = re.compile(r"\d{10}(?:\.\d{1,9})?")
 _TIMESTAMP = re.compile(r"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d(?:\.\d{3})?")
 _UUID = re.compile(r"(?:GPU|MIG)-[0-9a-f-]{36}(?:/\d+/\d+)?")
 _LOST_GPU = ("[GPU requires reset]", "[GPU is lost]", "[Reset required]")
@@ -133,7 +134,8 @@ class NvidiaSmiReader(LineReader):
                 self.add_setting(metrics.device_setting(setting, labels), value)
         values = _values(_fields(tuple(self._header or ())), cells)
         timestamp = by_name.get("timestamp")
-        time = self._time if timestamp is None else self.timestamps.parse(timestamp)
+        time = self._time if timestamp is None else _unix_seconds(timestamp)
+        time = self.timestamps.parse(timestamp) if timestamp is not None and math.isnan(time) else time
         row = clock_row(time, values, **labels)
         if row is None and timestamp is not None:
             self.report(f"expected a time such as 2024/09/08 13:03:31.000, found {timestamp[:40]!r}")
@@ -155,6 +157,11 @@ def _fields(header: tuple[str, ...]) -> tuple[_SmiField, ...]:
         _SmiField(plain, None if _NOT_MEASURED.fullmatch(plain) else _FIELDS.get(plain, name))
         for name, plain in names
     )
+
+
+def _unix_seconds(text: str) -> float:
+    """A time in Unix seconds, as scripts around nvidia-smi write it; NaN for other times."""
+    return float(text) if _UNIX_SECONDS.fullmatch(text) else math.nan
 
 
 def _values(fields: Sequence[_SmiField], cells: Sequence[str]) -> dict[str, float]:

@@ -22,9 +22,10 @@ from holter.ingest.tensorboard.records import (
     TRAILER,
     Records,
     RecordWalker,
-    find_header,
+    find_record,
     only_zeros,
     read_header,
+    walk_through_damage,
 )
 from holter.ingest.tensorboard.scalars import ScalarDecoder, Scalars
 from holter.plurals import counted
@@ -33,6 +34,8 @@ from holter.types import NO_CONFIG, Batch, Column, Config, IntArray, SeriesKey, 
 BLOCK = 2 * 1024 * 1024
 MAX_RECORD_BYTES = 16 * 1024 * 1024
 MAX_BATCH_POINTS = 65_536
+_AFTER_DAMAGE = 64 * 1024
+"""Bytes of the block after damage, which is read through more damage; the blocks after it grow again."""
 _TORN = 1024 * 1024  # damage up to this size at a file's end may be a write in progress
 _WALL_TIME, _STEP, _SUMMARY = 1, 2, 5  # field numbers of event.proto
 
@@ -84,36 +87,49 @@ class EventFileReader:
     def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
         """Yield the scalars of every complete record; see `Reader`."""
         yield from self._problems.drain()
-        size = BLOCK
+        size = usual = BLOCK
         while True:
             base = stream.tell()
             block = stream.read(size)
             at_end = len(block) < size
             kernels = self._kernels(len(block))
             records = kernels.walk(block) if kernels else self._walker.walk(block)
-            yield from self._batches(block, records, base, stream, kernels)
+            gaps: list[tuple[int, int]] = []
+            if records.damaged and size == _AFTER_DAMAGE:
+                records, gaps = walk_through_damage(block, records)
+            yield from self._batches(block, records, base, stream, kernels, gaps)
             yield from self._problems.drain()
             position = base + records.stop
             stream.seek(position)
-            size = BLOCK
+            size = usual = _AFTER_DAMAGE if records.damaged else min(2 * usual, BLOCK)
             if records.damaged:
                 if not self._recover(stream, position, records.length):
                     return
             elif at_end:
                 return
-            elif records.length is not None and HEADER + records.length + TRAILER > BLOCK:
+            elif records.length is not None and HEADER + records.length + TRAILER > usual:
                 size = HEADER + records.length + TRAILER
                 if size > MAX_RECORD_BYTES:
                     if not self._skip_record(stream, position, size):
                         return
-                    size = BLOCK
+                    size = usual
             yield from self._problems.drain()
 
     def _batches(
-        self, block: bytes, records: Records, base: int, stream: BinaryIO, kernels: Kernels | None
+        self,
+        block: bytes,
+        records: Records,
+        base: int,
+        stream: BinaryIO,
+        kernels: Kernels | None,
+        gaps: list[tuple[int, int]],
     ) -> Iterator[Batch]:
-        """Batches of the records of a block, cut where a launch is marked and where they become too large."""
+        """Batches of the records of a block, cut where a launch is marked and where they become too large.
+
+        `gaps` are the spans of damage between the records, which are reported with the batch behind them.
+        """
         if not len(records.start):
+            self._report_gaps(gaps, base, records.stop)
             return
         scalars = self._decoder.decode(block, records.start, records.end, kernels)
         ends = records.end + (base + TRAILER)
@@ -127,14 +143,23 @@ class EventFileReader:
             low, high = np.searchsorted(scalars.event, (first, last))
             if low == high:
                 continue
+            gaps = self._report_gaps(gaps, base, int(records.start[last - 1]))
             stream.seek(int(ends[last - 1]))
             restarts, self._restarts = self._restarts, False
             batch = _batch(scalars, int(low), int(high), restarts=restarts)
             yield replace(batch, config=config) if config else batch
             config = NO_CONFIG
+        self._report_gaps(gaps, base, records.stop)
         stream.seek(base + records.stop)
         if config:
             yield batch_from_rows([], config=config)
+
+    def _report_gaps(self, gaps: list[tuple[int, int]], base: int, end: int) -> list[tuple[int, int]]:
+        """Report the spans of damage that end before byte `end` of a block; returns the others."""
+        for start, stop in gaps:
+            if stop <= end:
+                self._problems.add(f"byte {base + start}", _passed_over("it is damaged", stop - start))
+        return [gap for gap in gaps if gap[1] > end]
 
     def _config_of(self, block: bytes, records: Records, scalars: Scalars) -> Config:
         """The settings of the launch in a block, up to the first point of the file."""
@@ -148,7 +173,7 @@ class EventFileReader:
 
     def _recover(self, stream: BinaryIO, position: int, length: int | None) -> bool:
         """Seek the next valid record after damage; False to wait, because the end may still be written."""
-        following = find_header(stream, position + 1)
+        following = find_record(stream, position + 1)
         if following is None:
             end = stream.seek(0, 2)
             if end - position <= _TORN or only_zeros(stream, position):
@@ -156,8 +181,7 @@ class EventFileReader:
                 return False
             following = end
         what = "its checksum does not match" if length is not None else "this is not the beginning of one"
-        reason = f"expected a record, but {what}; {counted(following - position, 'byte')} were passed over"
-        self._problems.add(f"byte {position}", reason)
+        self._problems.add(f"byte {position}", _passed_over(what, following - position))
         stream.seek(following)
         return True
 
@@ -175,6 +199,10 @@ class EventFileReader:
             self._problems.add(f"byte {position}", reason)
         stream.seek(position + size)
         return True
+
+
+def _passed_over(what: str, count: int) -> str:
+    return f"expected a record, but {what}; {counted(count, 'byte')} were passed over"
 
 
 def _batch_spans(scalars: Scalars) -> Iterator[tuple[int, int]]:

@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from holter.ingest.memory_limit import add_memory
 from holter.ingest.tensorboard.records import Records
 from holter.types import FloatArray, IntArray
 
@@ -21,6 +22,12 @@ _log = logging.getLogger(__name__)
 _COMPILED = "holter.ingest.tensorboard.numba_kernels"
 _MIN_BYTES = 16 * 1024 * 1024  # a process that reads less is done before it gains anything
 _LONGEST_COMPILATION = 300.0
+_COMPILATION = (
+    "import os; from holter.ingest.memory_limit import lift_memory_limit; "
+    "os.nice(10); lift_memory_limit(); import "
+)
+_COMPILER_BYTES = 192 * 1024 * 1024
+"""Memory that loading the compiled kernels takes, with numba and LLVM: 145 MiB were measured."""
 
 
 class PlainEvents(NamedTuple):
@@ -86,9 +93,10 @@ class BackgroundCompiler:
     def _prepare(self) -> None:
         if find_spec("numba") is None:
             return
-        command = [sys.executable, "-c", f"import os; os.nice(10); import {self._compiled}"]
+        command = [sys.executable, "-c", _COMPILATION + self._compiled]
         try:
             subprocess.run(command, check=True, capture_output=True, timeout=_LONGEST_COMPILATION)
+            add_memory(_COMPILER_BYTES)
             self._kernels = import_module(self._compiled)
         except (OSError, subprocess.SubprocessError, ImportError, RuntimeError) as error:
             _log.info("event files are read in numpy alone, since compilation failed: %s", error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import struct
 from typing import Any, BinaryIO, NamedTuple
 
@@ -14,6 +15,9 @@ from holter.types import IntArray
 HEADER = 12
 TRAILER = 4
 _WINDOW = 1024 * 1024
+_FIRST_WINDOW = 4096
+_MAX_CHECKED = 16 * 1024 * 1024
+"""Bytes of data up to which a record after damage is checked before it is returned to."""
 _MAX_LENGTH = 2**40  # bytes; a larger length is noise
 MASK_DELTA = 0xA282EAD8
 _MAX_TABLE_LENGTH = 512  # bytes; the checksums of longer ones are computed one by one
@@ -160,10 +164,62 @@ def masked_crc(data: bytes) -> int:
     return ((crc >> 15 | crc << 17) + MASK_DELTA) & 0xFFFFFFFF
 
 
+def find_record(stream: BinaryIO, after: int) -> int | None:
+    """The first byte from `after` on at which an intact record begins, or one that is not complete yet.
+
+    None if there is none up to the end.
+    """
+    while (position := find_header(stream, after)) is not None:
+        stream.seek(position)
+        length = read_header(stream.read(HEADER))
+        if length is None or length > _MAX_CHECKED:
+            return position
+        data = stream.read(length + TRAILER)
+        if len(data) < length + TRAILER or masked_crc(data[:length]) == _stored_crc(data, length):
+            return position
+        after = position + 1
+    return None
+
+
+def walk_through_damage(block: bytes, records: Records) -> tuple[Records, list[tuple[int, int]]]:
+    """The records of a block also behind damage, and the spans of damage; `records` end at the first one.
+
+    One after the other, which is quicker than a search for each where there is much damage. The result is
+    `damaged` where nothing intact follows in the block.
+    """
+    start, end, gaps = records.start.tolist(), records.end.tolist(), list[tuple[int, int]]()
+    stream, position, length = io.BytesIO(block), records.stop, records.length
+    damaged = True
+    while damaged and (following := find_record(stream, position + 1)) is not None:
+        gaps.append((position, following))
+        position = following
+        while True:
+            header = block[position : position + HEADER]
+            length = read_header(header)
+            damaged = length is None and len(header) == HEADER
+            data = position + HEADER
+            if length is None or data + length + TRAILER > len(block):
+                break
+            damaged = masked_crc(block[data : data + length]) != _stored_crc(block, data + length)
+            if damaged:
+                break
+            start.append(data)
+            end.append(data + length)
+            position = data + length + TRAILER
+    arrays = np.array(start, dtype=np.int64), np.array(end, dtype=np.int64)
+    return Records(*arrays, position, length, damaged), gaps
+
+
+def _stored_crc(data: bytes, offset: int) -> int:
+    (crc,) = struct.unpack_from("<I", data, offset)
+    return int(crc)
+
+
 def find_header(stream: BinaryIO, after: int) -> int | None:
     """The first byte from `after` on at which a record begins, None if there is none up to the end."""
     stream.seek(after)
-    window = stream.read(_WINDOW)
+    size = _FIRST_WINDOW  # the next record is mostly near
+    window = stream.read(size)
     while len(window) >= HEADER:
         data = np.frombuffer(window, dtype=np.uint8)
         width = len(window) - HEADER + 1
@@ -174,7 +230,8 @@ def find_header(stream: BinaryIO, after: int) -> int | None:
             if read_header(window[offset : offset + HEADER]) is not None:
                 return after + int(offset)
         after += width
-        more = stream.read(_WINDOW)
+        size = min(2 * size, _WINDOW)
+        more = stream.read(size)
         if not more:
             break
         window = window[width:] + more

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,19 +57,25 @@ class Scalars:
     starts: IntArray
 
 
+_NEVER = 2**62
+
+
 class ScalarDecoder:
-    """Decodes events; remembers the tags whose first value showed that they are no scalars."""
+    """Decodes events; remembers the tags one of whose values showed that they are no scalars."""
 
     def __init__(self, ignored: Iterable[str] = ()) -> None:
         self.ignored = set(ignored)
+        self._ignored_from: dict[str, int] = {}  # the event of the block that showed it
 
     def decode(self, block: bytes, start: IntArray, end: IntArray, kernels: Kernels | None = None) -> Scalars:
         """The scalars of the events at bytes [start, end) of a block."""
+        self._ignored_from = {}
         if kernels is None:
             return self._decode(block, start, end)
         plain = kernels.scan(block, start, end)
         odd = np.flatnonzero(plain.odd)
         others = self._decode(block, start[odd], end[odd]) if len(odd) else None
+        self._ignored_from = {name: int(odd[event]) for name, event in self._ignored_from.items()}
         scalars = self._from_plain(plain)
         return scalars if others is None else _merge(scalars, others, odd)
 
@@ -83,8 +89,7 @@ class ScalarDecoder:
         )
         event, values = plain.event, plain.values
         if self.ignored and plain.tensor.any():
-            foreign = np.array([name in self.ignored for name in names], dtype=bool)
-            chosen = ~(plain.tensor & foreign[tags])
+            chosen = ~(plain.tensor & (event >= self._first_ignored(list(names))[tags]))
             event, tags, values = event[chosen], tags[chosen], values[chosen]
         return Scalars(
             steps=plain.steps,
@@ -139,22 +144,42 @@ class ScalarDecoder:
         tensor_only[tensors.owner] = True
         tensor_only[simple.owner] = False
         if np.any(tensor_only):
-            self._learn(block, data, fields.select(_METADATA, LENGTH), tags, names, scalar & tensor_only)
-            foreign = np.array([name in self.ignored for name in names], dtype=bool)
-            scalar &= ~(tensor_only & foreign[tags])
+            metadata = fields.select(_METADATA, LENGTH)
+            self._learn(block, data, metadata, tags, names, scalar & tensor_only, event)
+            scalar &= ~(tensor_only & (event >= self._first_ignored(list(names))[tags]))
         scalar &= ~broken[event]
         return tags, names, numbers, np.flatnonzero(scalar)
 
     def _learn(
-        self, block: bytes, data: Bytes, metadata: Fields, of: IntArray, names: list[str], scalar: Any
+        self,
+        block: bytes,
+        data: Bytes,
+        metadata: Fields,
+        of: IntArray,
+        names: list[str],
+        scalar: Any,
+        event: IntArray,
     ) -> None:
-        """Remember tags that look like scalars but whose first value belongs to another plugin."""
+        """Remember tags that look like scalars but one of whose values belongs to another plugin."""
         groups, first = _group_equal(data, metadata.start, metadata.end)
         spans = zip(metadata.start[first].tolist(), metadata.end[first].tolist(), strict=True)
         foreign = [_plugin(block[start:end]) not in ("", "scalars") for start, end in spans]
         for owner in metadata.owner[np.array(foreign, dtype=bool)[groups]].tolist():
             if scalar[owner] and len(self.ignored) < 1000:
-                self.ignored.add(names[of[owner]])
+                name = names[of[owner]]
+                if name not in self.ignored:
+                    self.ignored.add(name)
+                    self._ignored_from[name] = int(event[owner])
+
+    def _first_ignored(self, names: Sequence[str]) -> IntArray:
+        """The event of the block from which on each tag is ignored, 0 for all, a high number for none.
+
+        A value that comes before is read, as it is when the file is read while it grows.
+        """
+        return np.array(
+            [self._ignored_from.get(name, 0 if name in self.ignored else _NEVER) for name in names],
+            dtype=np.int64,
+        )
 
 
 def _merge(scalars: Scalars, others: Scalars, which: IntArray) -> Scalars:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-import yaml
 
+from holter.ingest.config_files.parse import YAML_ERRORS, parse_yaml
 from holter.ingest.trackers import mlflow
 from holter.ingest.trackers.base import LoggedSeries, RunContents, TrackerRun
 from holter.types import Unreadable
 
 _META = "meta.yaml"
-_MAX_META_BYTES = 1024 * 1024
+_LINE = re.compile(rb"^([a-z_]{1,40}): ([^\n]{0,500})$", re.MULTILINE)
+_MAX_META_BYTES = 256 * 1024
 _MAX_TEXT_BYTES = 64 * 1024
 _TRASH = ".trash"
 _MAX_DEPTH = 16
@@ -65,9 +67,13 @@ def _is_run(path: Path) -> bool:
 def _meta(folder: Path) -> Mapping[str, Any]:
     try:
         with (folder / _META).open("rb") as file:
-            meta = yaml.safe_load(file.read(_MAX_META_BYTES))
-    except (OSError, yaml.YAMLError, ValueError, RecursionError):
+            text = file.read(_MAX_META_BYTES)
+    except OSError:
         return {}
+    try:
+        meta = parse_yaml(text)
+    except YAML_ERRORS:  # one value is not worth its runs: the lines of plain values are enough
+        return {name.decode(): _plain(value) for name, value in _LINE.findall(text)}
     return meta if isinstance(meta, dict) else {}
 
 
@@ -75,6 +81,12 @@ def _text(meta: Mapping[str, Any], *names: str) -> str:
     """The first of these values that is text or an integer; nested lists could be endless as text."""
     values = (meta.get(name) for name in names)
     return next((str(value) for value in values if isinstance(value, str | int) and value != ""), "")
+
+
+def _plain(value: bytes) -> str:
+    """A value as text, empty where it is a list, a mapping or a reference."""
+    text = value.decode("utf-8", "replace").strip()
+    return "" if text[:1] in tuple("*&[{") else text.strip("'\"")
 
 
 def _project(meta: Mapping[str, Any], folder: Path) -> str:

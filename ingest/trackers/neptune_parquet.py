@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import compute, parquet
 
+from holter.ingest.errors import describe_error
 from holter.ingest.trackers.base import (
     SAMPLES,
     CollectionError,
@@ -53,10 +55,10 @@ _NOT_POINTS = {
 def is_export(file: Path) -> bool:
     """Whether a Parquet file has the exporter's columns."""
     try:
-        names = set(parquet.read_schema(file).names)
-    except (pa.ArrowException, OSError):
+        counts = Counter(parquet.read_schema(file).names)
+    except (pa.ArrowException, OSError, ValueError):
         return False
-    return {*_SERIES, *_SETTINGS.values()} <= names
+    return all(counts[name] == 1 for name in (*_SERIES, *_SETTINGS.values()))
 
 
 def runs(files: Sequence[Path]) -> Iterator[TrackerRun]:
@@ -64,11 +66,14 @@ def runs(files: Sequence[Path]) -> Iterator[TrackerRun]:
     parts_by_run: dict[tuple[str, str], list[Path]] = {}
     for file in files:
         if is_export(file):
-            for pair in _runs_in(file):
+            with _damage_as_collection_error(file):
+                pairs = _runs_in(file)
+            for pair in pairs:
                 parts_by_run.setdefault(pair, []).append(file)
     for (project, run), parts in sorted(parts_by_run.items()):
-        attributes = _run_attributes(parts, project, run)
-        started, ended = (_seconds(attributes.get(name)) for name in _TIME_ATTRIBUTES[:2])
+        with _damage_as_collection_error(f"{project}/{run}"):
+            attributes = _run_attributes(parts, project, run)
+            started, ended = (_seconds(attributes.get(name)) for name in _TIME_ATTRIBUTES[:2])
         is_finished = str(attributes.get("sys/state", "")).lower() not in {"active", "running"}
         yield TrackerRun(
             id=f"{project}/{run}",
@@ -91,15 +96,23 @@ def _runs_in(file: Path) -> set[tuple[str, str]]:
     }
 
 
+@contextmanager
+def _damage_as_collection_error(what: object) -> Iterator[None]:
+    """Raise what pyarrow raises for damaged content, or for columns of other types, as CollectionError."""
+    try:
+        yield
+    except CollectionError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, OverflowError) as error:
+        raise CollectionError(f"{what}: cannot be read as Parquet: {describe_error(error)}") from error
+
+
 def _tables(file: Path, columns: Sequence[str]) -> Iterator[pa.Table]:
     """The rows in chunks, so that memory is bounded by what is stored of them."""
-    try:
-        with parquet.ParquetFile(file) as opened:
-            for group in range(opened.num_row_groups):  # pyarrow would read ahead over several groups
-                for batch in opened.iter_batches(_CHUNK_ROWS, [group], list(columns), use_threads=False):
-                    yield pa.Table.from_batches([batch])
-    except (pa.ArrowException, OSError) as error:
-        raise CollectionError(f"{file}: cannot be read as Parquet: {error}") from error
+    with _damage_as_collection_error(file), parquet.ParquetFile(file) as opened:
+        for group in range(opened.num_row_groups):  # pyarrow would read ahead over several groups
+            for batch in opened.iter_batches(_CHUNK_ROWS, [group], list(columns), use_threads=False):
+                yield pa.Table.from_batches([batch])
 
 
 def _run_tables(parts: Sequence[Path], columns: Sequence[str], project: str, run: str) -> Iterator[pa.Table]:
@@ -137,6 +150,11 @@ def _seconds(value: Any) -> float | None:
 
 
 def _read(parts: Sequence[Path], project: str, run: str) -> RunContents:
+    with _damage_as_collection_error(f"{project}/{run}"):
+        return _contents(parts, project, run)
+
+
+def _contents(parts: Sequence[Path], project: str, run: str) -> RunContents:
     settings: dict[str, Any] = {}
     chunks_by_metric: dict[str, list[tuple[IntArray, FloatArray, FloatArray]]] = {}
     others: Counter[str] = Counter()

@@ -63,7 +63,7 @@ def open_readonly(path: Path) -> Iterator[sqlite3.Connection]:
             yield database
         if before is not None and _file_state(path) != before:
             raise CollectionError(f"{path}: was written to while it was read; import it again")
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # SQLite's own message may be no valid UTF-8
         raise CollectionError(f"{path}: cannot be read: {error}") from error
     except OSError as error:
         raise CollectionError(f"{path}: cannot be opened: {error.strerror or error}") from error

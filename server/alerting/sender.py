@@ -6,7 +6,7 @@ import logging
 import random
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
@@ -23,11 +23,16 @@ from holter.server.alerting.outbox import (
 )
 from holter.server.alerting.rate_limit import LONGEST_WAIT, RateLimit, SendSummary, WaitUntil, retry_delay
 from holter.server.channels import ConfiguredChannel, Delivered, GiveUp, Message, Retry
+from holter.server.channels.deadline import interrupt_send
 from holter.server.rendering.incident_chart import ChartSource, IncidentCharts
 
 _logger = logging.getLogger(__name__)
 _POLL_SECONDS = 5.0
 _LONGEST_PAUSE = 60.0
+_STOP_SECONDS = 2.0
+"""Seconds that messages in progress have to arrive when the server stops; then their connections end."""
+_ABANDON_SECONDS = 2.0
+"""Seconds that threads have to end after that; then they are left behind."""
 
 
 @dataclass(slots=True)
@@ -74,6 +79,7 @@ class NotificationSender:
         self._chance = chance
         self._lease = lease
         self._stopping = threading.Event()
+        self._abandoned = threading.Event()
         self._threads = {
             name: _ChannelThread(
                 threading.Thread(target=self._work, args=(name,), name=f"outbox {name}", daemon=True),
@@ -90,12 +96,23 @@ class NotificationSender:
             channel.thread.start()
 
     def close(self) -> None:
-        """Stop after the messages in progress; what waits is sent after the next start."""
+        """Stop within seconds; what waits, or did not arrive in time, is sent after the next start."""
         self._stopping.set()
         self.wake()
-        for channel in self._threads.values():
-            if channel.thread.ident is not None:
-                channel.thread.join()
+        threads = [channel.thread for channel in self._threads.values() if channel.thread.ident is not None]
+        _join(threads, _STOP_SECONDS)
+        deadline = time.monotonic() + _ABANDON_SECONDS
+        while (threads := [thread for thread in threads if thread.is_alive()]) and (
+            time.monotonic() < deadline
+        ):
+            for thread in threads:
+                interrupt_send(thread)
+            _join(threads, 0.1)
+        self._abandoned.set()
+        if threads:
+            # their messages are sent again once the claim on them ends
+            names = ", ".join(thread.name for thread in threads)
+            _logger.warning("stopped while a message was being sent: %s", names)
 
     def wake(self, *_: object) -> None:
         """Check the outbox now. Any arguments, so that it can serve as a listener."""
@@ -116,6 +133,8 @@ class NotificationSender:
         if isinstance(claimed, WaitUntil):
             return seconds_until(claimed, now)
         outcome = _send(channel, self._message(claimed, channel), claimed.thread)
+        if self._abandoned.is_set():  # the database is closed; the message is claimed again later
+            return None
         with Session(self._engine) as session, session.begin():
             delay = retry_delay(claimed.attempts, self._chance())
             record_outcome(session, claimed, outcome, now=self._clock(), delay=delay)
@@ -160,6 +179,13 @@ class NotificationSender:
             if channel.channel.wants_picture:
                 picture = self._charts.picture(incident.run.number, incident.finding)
         return compose(incident, reason=action.reason, sketch=sketch, picture=picture, **envelope)
+
+
+def _join(threads: Sequence[threading.Thread], seconds: float) -> None:
+    """Wait for several threads, `seconds` in all."""
+    deadline = time.monotonic() + seconds
+    for thread in threads:
+        thread.join(max(deadline - time.monotonic(), 0.0))
 
 
 def _send(channel: ConfiguredChannel, message: Message, thread: str | None) -> Delivered | Retry | GiveUp:

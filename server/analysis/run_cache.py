@@ -1,4 +1,7 @@
-"""Copies of runs in memory, updated incrementally, so that a pass reads only new points."""
+"""Copies of runs in memory, updated incrementally, so that a pass reads only new points.
+
+As detectors expect, they have one point for each step of an attempt, the last one.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from holter.attempts.step_values import last_indices, last_of_each_step, time_order
 from holter.detectors import IncrementalState
 from holter.server.maintenance.horizon import DownsamplingHorizon
 from holter.server.store.encoding.block import SeriesPoints
@@ -38,19 +42,22 @@ class CachedSeries:
 
     def replace(self, series: Series) -> int | None:
         """Replace all rows; returns the first row that differs, None if none does."""
-        before = self.series
+        before, series = self.series, last_of_each_step(series)
         self._columns = (series.attempt, series.step, series.time, series.value)
         self.series = _as_series(series.key, self._columns, len(series))
         return _first_difference(before, series)
 
     def merge(self, attempt: int, points: SeriesPoints) -> int | None:
-        """Add points, which overwrite those of equal steps; returns the first row that differs, None if none.
+        """Add points, the last of each step counts; returns the first row that differs, None if none does.
 
         Rows that are only appended do not count as different.
         """
         rows, before = len(self.series), self.series
         if not len(points.step):
             return None
+        last_points = last_indices(np.zeros_like(points.step), points.step)
+        if last_points is not None:
+            points = SeriesPoints._make(column[last_points] for column in points)
         last = (int(before.attempt[-1]), int(before.step[-1])) if rows else (-1, 0)
         if (attempt, int(points.step[0])) > last:
             self._append(attempt, points)
@@ -97,11 +104,11 @@ def _as_series(key: SeriesKey, columns: Columns, rows: int) -> Series:
 
 
 def _merge_rows(series: Series, rows: slice, points: SeriesPoints) -> SeriesPoints:
-    """Some rows of a series merged with points, which overwrite those of equal steps."""
+    """Some rows of a series merged with points: the last of each step, by time, then as written."""
     step = np.concatenate((series.step[rows], points.step))
-    order = np.argsort(step, kind="stable")
-    order = order[np.append(np.diff(step[order]) != 0, True)]
     time = np.concatenate((series.time[rows], points.time))
+    order = np.lexsort((time_order(time), step))
+    order = order[np.append(np.diff(step[order]) != 0, True)]
     value = np.concatenate((series.value[rows], points.value))
     return SeriesPoints(step[order], time[order], value[order])
 

@@ -36,12 +36,18 @@ _logger = logging.getLogger(__name__)
 
 _SAVE_INTERVAL = 1.0
 """Seconds between two transactions that record finished passes: a killed server repeats those since."""
+_CLOSE_SECONDS = 5.0
+"""How long a server that stops waits for the pass in progress."""
 _MAX_DEFERRED = 10_000
 """Runs whose imported findings are remembered."""
 _CACHE_BYTES = 512 * 2**20
 """Bytes of cached points and detector state; the run under analysis may exceed it."""
 _MAX_GPU_SERIES = 64
 """GPU activity series that are read of a run: a few show whether all GPUs wait."""
+
+
+class AbandonedAnalysisError(Exception):
+    """The server has stopped during a pass."""
 
 
 class PointSource(Protocol):
@@ -95,6 +101,7 @@ class AnalysisWorker:
         self._unsaved: dict[int, dict[str, Any]] = {}  # rows of finished passes, by run
         self._deferred: dict[int, float] = {}  # by run: changes up to this time need no pass
         self._saved_at = -_SAVE_INTERVAL
+        self._abandoned = threading.Event()
         self._thread = threading.Thread(target=self._work, name="analysis", daemon=True)
         store.on_commit(lambda commit: self._scheduler.points_arrived(commit.run_id))
 
@@ -105,10 +112,13 @@ class AnalysisWorker:
         self._thread.start()
 
     def close(self) -> None:
-        """Finish the pass in progress and stop."""
+        """Finish the pass in progress and stop; a long one is abandoned, and repeated after a start."""
         self._scheduler.stop()
         if self._thread.ident is not None:
-            self._thread.join()
+            self._thread.join(_CLOSE_SECONDS)
+            self._abandoned.set()
+            if self._thread.is_alive():
+                _logger.warning("the analysis in progress is abandoned, and repeated after the next start")
 
     def request_analysis(self, run_id: int) -> None:
         """Schedule a pass over a run soon."""
@@ -173,6 +183,8 @@ class AnalysisWorker:
         result = (candidates, live, over, tuning.expected, horizon)
         if result == run.last_result:
             return []  # the incidents would not change
+        if self._abandoned.is_set():  # the store is closed, or another server has it
+            raise AbandonedAnalysisError
         changed = self._incidents.update_run(
             run_id,
             candidates,
@@ -192,9 +204,9 @@ class AnalysisWorker:
                 began = time.monotonic()
                 again = self._analyze_due(run_id)
                 self._scheduler.finished(run_id, time.monotonic() - began, again=again)
-            if self._unsaved and not self._until_save():
+            if self._unsaved and not self._until_save() and not self._abandoned.is_set():
                 self._save()
-        if self._unsaved:
+        if self._unsaved and not self._abandoned.is_set():
             self._save()
 
     def _analyze_due(self, run_id: int) -> bool:
@@ -206,6 +218,8 @@ class AnalysisWorker:
             self._deferred.pop(run_id, None)
             self._analyze(run_id, status)
             return status.log_time(self._clock()) is not None
+        except AbandonedAnalysisError:
+            return False
         except Exception:
             _logger.exception("the analysis of run %s failed; it will be tried again", run_id)
             return True

@@ -21,6 +21,7 @@ from holter.server.api.responses import (
 )
 from holter.server.context import Context
 from holter.server.ingest_http.json_body import MAX_STEP
+from holter.server.read_models.chart_budget import read_limited_chart
 from holter.server.schemas.points import (
     AttemptRange,
     ChartCurve,
@@ -62,7 +63,8 @@ def read_chart(
 ) -> ApiResponse:
     """Series over a range of steps. Every minimum and maximum is among the points or in the band.
 
-    Without `labels`, all series of a metric; metrics that the run does not have are left out. With
+    Without `labels`, all series of a metric; metrics that the run does not have are left out. Of many series
+    each has fewer points than requested: all of an answer have about 500,000. With
     `Accept: application/msgpack`, columns of numbers are buffers: see docs/rest.md.
     """
     try:
@@ -74,7 +76,9 @@ def read_chart(
     if len(keys) > MAX_SERIES:
         reason = f"these are {len(keys)} series, expected at most {MAX_SERIES}: name labels, or fewer metrics"
         return field_errors_response([(("query", "metric"), reason)])
-    reduced = context.store.chart(internal, keys, from_step=from_step, to_step=to_step, points=points)
+    limited = read_limited_chart(
+        context.store, internal, keys, from_step=from_step, to_step=to_step, points=points
+    )
     binary = _accepts_msgpack(request)
     column = _buffer if binary else _list
     chart: ChartData = {
@@ -83,7 +87,8 @@ def read_chart(
             AttemptRange(number=each.number, first_step=each.first_step, last_step=each.last_step)
             for each in context.store.attempts(internal)
         ],
-        "series": [_chart_curve(series, column) for series in reduced],
+        "points": limited.points,
+        "series": [_chart_curve(series, column) for series in limited.series],
     }
     return _response(chart, binary=binary)
 

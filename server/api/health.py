@@ -53,6 +53,7 @@ async def ready(context: Context) -> ApiResponse:
     responses={
         200: {"content": {"text/plain": {"schema": {"type": "string"}}}},
         401: {"model": Problem, "description": "A login or a token is required"},
+        403: {"model": Problem, "description": "The token has the scope ingest: metrics or all is needed"},
     },
 )
 def metrics(context: Context) -> Response:

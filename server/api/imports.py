@@ -16,10 +16,12 @@ from starlette.responses import Response, StreamingResponse
 from holter.server.api.responses import error_response, field_errors_response
 from holter.server.context import Context, ServerContext
 from holter.server.database import unavailable_reason
-from holter.server.import_export import ImportContext, ImportProgress, ImportRefusedError, import_file
+from holter.server.import_export.import_file import ImportRefusedError, import_file
+from holter.server.import_export.importer import ImportContext, ImportProgress
+from holter.server.import_export.reading_process import ImportInterruptedError, ReadingProcess
+from holter.server.ingest_http.arriving_bodies import BodyTimeoutError, ClientDisconnectedError
 from holter.server.ingest_http.compression import CompressionError, TooLargeError
 from holter.server.ingest_http.memory_budget import MemoryBudgetError
-from holter.server.ingest_http.receiver import BodyTimeoutError, ClientDisconnectedError
 from holter.server.ingest_http.upload import CODINGS
 from holter.server.live import run_event
 from holter.server.schemas.service import Problem
@@ -65,11 +67,16 @@ async def import_run(
         try:
             content = await resources.enter_async_context(context.uploads.file(request.receive, coding))
             await resources.enter_async_context(context.uploads.turn())
+            reading = ReadingProcess(
+                seconds=context.settings.parse_seconds, is_stopping=context.live.closed.is_set
+            )
+            resources.callback(reading.close)
             import_context = ImportContext(
                 engine=context.engine,
                 store=context.store,
                 clock=context.clock,
                 exclude=context.analysis.deferred,
+                read=reading.read,
             )
             steps = import_file(import_context, content, file or "the file", project=project, run=run)
             resources.callback(steps.close)
@@ -85,6 +92,8 @@ async def import_run(
         except OSError as error:
             reason = f"the file could not be stored: {error.strerror}"
             return error_response(503, reason, {"Retry-After": _RETRY_SECONDS})
+        except ImportInterruptedError as error:
+            return error_response(503, str(error), {"Retry-After": _RETRY_SECONDS})
         except ImportRefusedError as error:
             return field_errors_response([(("body",), str(error))])
         lines = _progress(context, first, steps, resources.pop_all())
@@ -103,7 +112,7 @@ async def _progress(
                 if step.whole:
                     context.live.publish(run_event(step.run_id))
                 step = await run_in_threadpool(next, steps, None)
-        except ImportRefusedError as error:
+        except (ImportRefusedError, ImportInterruptedError) as error:
             yield msgspec.json.encode({"detail": str(error)}) + b"\n"
         except SQLAlchemyError as error:
             reason = unavailable_reason(error) or "the database failed: see the server's log"

@@ -19,14 +19,13 @@ from holter.server.api.responses import (
     on_database_unavailable,
 )
 from holter.server.context import Context, ServerContext
+from holter.server.ingest_http.arriving_bodies import BodyTimeoutError, ClientDisconnectedError
+from holter.server.ingest_http.body_limits import BodyError
 from holter.server.ingest_http.compression import CODINGS, CompressionError, TooLargeError
-from holter.server.ingest_http.json_body import BodyError
 from holter.server.ingest_http.memory_budget import MemoryBudgetError
 from holter.server.ingest_http.receiver import (
     BODY_PARSERS,
     DURABLE_SECONDS,
-    BodyTimeoutError,
-    ClientDisconnectedError,
     StoredDelivery,
 )
 from holter.server.live import run_event
@@ -59,7 +58,7 @@ router = APIRouter(tags=["ingest"])
 )
 async def ingest(request: Request, context: Context) -> ApiResponse:
     """Store a batch of points. The same `batch_id` again changes nothing."""
-    return await respond(context, request.headers, request.receive)
+    return await respond(context, request.headers, request.receive, _sender(request.scope))
 
 
 class IngestMiddleware:
@@ -81,7 +80,7 @@ class IngestMiddleware:
             name.decode(): value.decode("latin-1") for name, value in scope["headers"] if name in _HEADERS
         }
         try:
-            response = await respond(self._context, headers, receive)
+            response = await respond(self._context, headers, receive, _sender(scope))
         except DATABASE_UNAVAILABLE as error:
             response = await on_database_unavailable(Request(scope), error)
         except DatabaseError as error:
@@ -89,14 +88,24 @@ class IngestMiddleware:
         await response(scope, receive, send)
 
 
-async def respond(context: ServerContext, headers: Mapping[str, str], receive: Receive) -> ApiResponse:
+def _sender(scope: Scope) -> str:
+    """The address that a request comes from."""
+    client = scope.get("client")
+    return str(client[0]) if client else ""
+
+
+async def respond(
+    context: ServerContext, headers: Mapping[str, str], receive: Receive, sender: str
+) -> ApiResponse:
     """Store a body and count the response by its status."""
-    response = await _store_body(context, headers, receive)
+    response = await _store_body(context, headers, receive, sender)
     context.metrics.batches.labels(str(response.status_code)).inc()
     return response
 
 
-async def _store_body(context: ServerContext, headers: Mapping[str, str], receive: Receive) -> ApiResponse:
+async def _store_body(
+    context: ServerContext, headers: Mapping[str, str], receive: Receive, sender: str
+) -> ApiResponse:
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in BODY_PARSERS:
         return error_response(415, "send Content-Type: application/json or application/msgpack")
@@ -104,7 +113,7 @@ async def _store_body(context: ServerContext, headers: Mapping[str, str], receiv
     if coding not in CODINGS:
         return error_response(415, f"Content-Encoding {coding!r}: expected gzip, zstd or none")
     try:
-        taken = await context.receiver.take(receive, kind, coding)
+        taken = await context.receiver.take(receive, kind, coding, sender)
     except TooLargeError as error:
         return error_response(413, str(error))
     except CompressionError as error:

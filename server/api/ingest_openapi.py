@@ -16,7 +16,7 @@ _VALUE = {
     "description": "null: not logged at this step",
 }
 _LABEL = {"anyOf": [_NAME, {"type": "integer"}, {"type": "number"}, {"type": "boolean"}]}
-_LABELS = {"type": "object", "propertyNames": _NAME, "additionalProperties": _LABEL}
+_LABELS = {"type": "object", "propertyNames": _NAME, "additionalProperties": _LABEL, "maxProperties": 64}
 _HEADER: dict[str, Any] = {
     "project": _NAME,
     "run": _LONG_NAME,

@@ -46,13 +46,13 @@ class SecurityMiddleware:
         }
         open_to_all = PUBLIC_PATHS.fullmatch(scope["path"]) is not None
         api = scope["path"].startswith("/api/")
-        send = _with_security_headers(send, api=api)
+        send = with_security_headers(send, api=api)
         if api or not open_to_all or "authorization" in headers:
             try:
                 await self._refresh(headers)
             except SQLAlchemyError as error:
                 return await (await on_database_unavailable(Request(scope), error))(scope, receive, send)
-        denial = self._authenticator.check(scope["method"], headers, open_to_all=open_to_all)
+        denial = self._authenticator.check(scope["method"], scope["path"], headers, open_to_all=open_to_all)
         if denial is None:
             return await self._app(scope, receive, send)
         challenge = {"WWW-Authenticate": "Bearer"} if denial.status == 401 else {}
@@ -63,7 +63,9 @@ class SecurityMiddleware:
             await run_in_threadpool(self._authenticator.refresh)
 
 
-def _with_security_headers(send: Send, *, api: bool) -> Send:
+def with_security_headers(send: Send, *, api: bool) -> Send:
+    """Add the security headers to a response; `api`: and that nothing may store it."""
+
     async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
             present = {name.lower() for name, _ in message["headers"]}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from importlib.resources import files
 
 from fastapi import APIRouter, Request, Response
@@ -11,7 +10,7 @@ from starlette.exceptions import HTTPException
 
 from holter.server.api import responses
 from holter.server.api.responses import error_response
-from holter.server.api.static_files import PLOTLY_PATH, PageFile, PageFileCache, plotly
+from holter.server.api.static_files import PLOTLY_PATH, PageFileCache, plotly, unzipped_plotly
 
 CACHE_FOREVER = "public, max-age=31536000, immutable"
 
@@ -36,13 +35,16 @@ def static(hash: str, path: str, request: Request) -> Response:
     file = current.by_path.get(path)
     if file is None:
         return error_response(404, f"there is no file {path}")
-    return _file_response(request, file, CACHE_FOREVER if hash == current.hash else "no-store")
+    content = file.zipped if _accepts_gzip(request) else file.content
+    cache_control = CACHE_FOREVER if hash == current.hash else "no-store"
+    return _file_response(request, content, file.media_type, cache_control)
 
 
 @router.get(PLOTLY_PATH)
 def plotting_library(request: Request) -> Response:
     """Plotly, from the installed package."""
-    return _file_response(request, plotly(), CACHE_FOREVER)
+    content = plotly().zipped if _accepts_gzip(request) else unzipped_plotly()
+    return _file_response(request, content, plotly().media_type, CACHE_FOREVER)
 
 
 async def on_http_error(request: Request, error: Exception) -> Response:
@@ -62,9 +64,13 @@ def reference(request: Request) -> Response:
     return Response(template.render(api=request.app.openapi()), media_type="text/html")
 
 
-def _file_response(request: Request, file: PageFile, cache_control: str) -> Response:
+def _accepts_gzip(request: Request) -> bool:
+    return "gzip" in request.headers.get("accept-encoding", "")
+
+
+def _file_response(request: Request, content: bytes, media_type: str, cache_control: str) -> Response:
+    """`content` is shared by all responses, so that those that nobody reads take no memory each."""
     headers = {"Cache-Control": cache_control, "Vary": "Accept-Encoding"}
-    if "gzip" in request.headers.get("accept-encoding", ""):
+    if _accepts_gzip(request):
         headers["Content-Encoding"] = "gzip"
-        return Response(file.zipped, media_type=file.media_type, headers=headers)
-    return Response(file.content or gzip.decompress(file.zipped), media_type=file.media_type, headers=headers)
+    return Response(content, media_type=media_type, headers=headers)

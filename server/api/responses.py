@@ -14,7 +14,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from starlette.exceptions import HTTPException
 
 from holter.server.database import is_damage, unavailable_reason
-from holter.server.ingest_http.json_body import FieldPath
+from holter.server.ingest_http.body_limits import FieldPath
 from holter.server.schemas.service import FieldProblem, FieldProblems, Problem
 
 DATABASE_UNAVAILABLE = (OperationalError, InterfaceError, PoolTimeoutError)

@@ -11,7 +11,8 @@ from starlette.responses import Response, StreamingResponse
 from holter.json_values import number, time_or_none
 from holter.server.api.responses import RUN_NOT_FOUND, ApiResponse, ResponseDocs, field_errors_response
 from holter.server.context import Context, ServerContext
-from holter.server.import_export.export import MEDIA, MissingPyarrowError, open_export, require_pyarrow
+from holter.server.import_export.export import open_export
+from holter.server.import_export.file_formats import MEDIA, MissingPyarrowError, require_pyarrow
 from holter.server.live import run_event
 from holter.server.schemas.points import SeriesInfo, SeriesList
 from holter.server.schemas.runs import RunDetail, RunList, RunState

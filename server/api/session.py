@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from holter.detectors.findings import catalogue_as_json
 from holter.server.api.responses import ApiResponse, error_response
-from holter.server.auth import COOKIE, SESSION_SECONDS
+from holter.server.auth import COOKIE, SESSION_SECONDS, TokenScopeError, TooManyLoginsError
 from holter.server.context import Context, ServerContext
 from holter.server.schemas.findings import FindingsCatalogue
 from holter.server.schemas.service import Problem, SessionState
@@ -36,18 +36,20 @@ def session(context: Context, request: Request) -> ApiResponse:
     responses={
         200: {"model": SessionState},
         401: {"model": Problem, "description": "Neither the password nor a token"},
+        403: {"model": Problem, "description": "A token whose scope is not `all`, or another site's page"},
         429: {"model": Problem, "description": "Too many failed logins: wait for Retry-After seconds"},
     },
 )
 def log_in(context: Context, request: Request, body: LoginRequest) -> ApiResponse:
     """Log in for 30 days, with a cookie that scripts cannot read."""
     client = request.client.host if request.client else "unknown"
-    if wait := context.authenticator.wait_before_login(client):
-        reason = f"too many failed logins: try again in {wait} s"
-        return error_response(429, reason, {"Retry-After": str(wait)})
-    cookie = context.authenticator.create_session(body.password)
+    try:
+        cookie = context.authenticator.log_in(client, body.password)
+    except TooManyLoginsError as error:
+        return error_response(429, str(error), {"Retry-After": str(error.seconds)})
+    except TokenScopeError as error:
+        return error_response(403, str(error))
     if cookie is None:
-        context.authenticator.login_failed(client)
         return error_response(401, "this is neither the password nor an access token")
     response = ApiResponse(_state(context, context.authenticator.user({"cookie": f"{COOKIE}={cookie}"})))
     response.set_cookie(

@@ -14,6 +14,8 @@ from holter.server.auth import Authenticator
 from holter.server.context import Context
 from holter.server.schemas.service import Problem
 
+PATH = "/api/v1/stream"
+
 router = APIRouter(tags=["live"])
 _DESCRIPTION = """Server-sent events. `points`: `{"run_id", "last_step", "attempt"}`, at most ten times a
 second for each run; `incident`: an incident that has changed; `run`: `{"run_id"}`, a run that is new or has
@@ -49,6 +51,6 @@ async def _while_allowed(
             if authenticator.stale and (authenticator.login_required or "authorization" in headers):
                 with suppress(SQLAlchemyError):  # while the database is away, what was last read holds
                     await run_in_threadpool(authenticator.refresh)
-            if authenticator.check("GET", headers, open_to_all=False) is not None:
+            if authenticator.check("GET", PATH, headers, open_to_all=False) is not None:
                 return
             yield event

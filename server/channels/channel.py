@@ -40,9 +40,9 @@ Outcome = Delivered | Retry | GiveUp
 class Channel(Protocol):
     """A configured destination of messages.
 
-    `send` returns in bounded time, never raises for what the receiving server does, and has no secret in a
-    reason. A message may be sent twice (its `key` is then the same). `destination` is a text for people;
-    `wants_picture`: the channel can show a PNG.
+    `send` returns in bounded time (`SendDeadline` ends connections), never raises for what the receiving
+    server does, and has no secret in a reason. A message may be sent twice (its `key` is then the same).
+    `destination` is a text for people; `wants_picture`: the channel can show a PNG.
     """
 
     @property
@@ -71,6 +71,12 @@ class ChannelSettings(BaseModel):
         300.0, ge=0, le=900, description="seconds that a recovery must have lasted before it is sent"
     )
     burst: int = Field(10, ge=1, description="messages within `window`, more become one")
+    deadline: float = Field(
+        30.0,
+        gt=0,
+        le=90,
+        description="seconds for a whole send, from connecting to the last answer",
+    )
     window: float = Field(3600.0, gt=0, description="seconds in which `burst` messages may be sent")
 
 

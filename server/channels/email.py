@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import smtplib
+import socket
 import ssl
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.header import Header
@@ -22,6 +24,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from pydantic import Field, SecretStr, field_validator, model_validator
 
 from holter.server.channels.channel import ChannelSettings, ChannelType, Delivered, GiveUp, Outcome, Retry
+from holter.server.channels.deadline import SendDeadline
 from holter.server.channels.message import QUIET, Message, one_line
 
 _logger = logging.getLogger(__name__)
@@ -136,9 +139,21 @@ class EmailChannel:
     def send(self, message: Message, thread: str | None) -> Outcome:
         """Send it, as a reply to the incident's first mail if there was one (`thread`: its Message-ID)."""
         mail = build_email(message, self.settings, thread)
+        with SendDeadline(self.settings.deadline) as deadline:
+            outcome = self._deliver(mail, thread, deadline)
+        if deadline.over and isinstance(outcome, Retry):  # whatever a reply that was cut off looks like
+            return Retry(f"SMTP: {deadline.reason}")
+        return outcome
+
+    def _deliver(self, mail: EmailMessage, thread: str | None, deadline: SendDeadline) -> Outcome:
         try:
-            with self._connect() as server:
+            server = self._connect(deadline)
+            try:
                 refused = server.send_message(mail)
+                with suppress(OSError, smtplib.SMTPException):  # the mail is taken, however the server parts
+                    server.quit()
+            finally:
+                server.close()
         except smtplib.SMTPAuthenticationError as error:
             return Retry(f"SMTP: the server refused the login ({error.smtp_code})", after=_REPAIR_SECONDS)
         except smtplib.SMTPRecipientsRefused as error:
@@ -151,17 +166,17 @@ class EmailChannel:
             _logger.warning("mail did not reach %s: the server refused them", ", ".join(refused))
         return Delivered(thread=thread or str(mail["Message-ID"]))
 
-    def _connect(self) -> smtplib.SMTP:
+    def _connect(self, deadline: SendDeadline) -> smtplib.SMTP:
         settings = self.settings
         context = ssl.create_default_context()
         if settings.ca_file is not None:
             context.load_verify_locations(settings.ca_file)
         if settings.security is SMTPSecurity.SSL:
-            server: smtplib.SMTP = smtplib.SMTP_SSL(
-                settings.host, self._port, timeout=settings.timeout, context=context
+            server: smtplib.SMTP = _BoundedTLSClient(
+                deadline, settings.host, self._port, timeout=settings.timeout, context=context
             )
         else:
-            server = smtplib.SMTP(settings.host, self._port, timeout=settings.timeout)
+            server = _BoundedClient(deadline, settings.host, self._port, timeout=settings.timeout)
         try:
             if settings.security is SMTPSecurity.STARTTLS:
                 server.starttls(context=context)
@@ -171,6 +186,25 @@ class EmailChannel:
             server.close()
             raise
         return server
+
+
+class _BoundedClient(smtplib.SMTP):
+    """A connection that ends with a deadline."""
+
+    def __init__(self, deadline: SendDeadline, *place: Any, **options: Any) -> None:
+        self._deadline = deadline
+        super().__init__(*place, **options)
+
+    def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:
+        return self._deadline.connect(host, port, timeout=timeout)
+
+
+class _BoundedTLSClient(smtplib.SMTP_SSL, _BoundedClient):
+    """The same with TLS from the start, which SMTP_SSL wraps around the connection of the next class."""
+
+    def __init__(self, deadline: SendDeadline, *place: Any, **options: Any) -> None:
+        self._deadline = deadline
+        smtplib.SMTP_SSL.__init__(self, *place, **options)  # which calls SMTP's, and not the next class's
 
 
 class EncodedSubject(UniqueUnstructuredHeader):

@@ -1,4 +1,4 @@
-"""One HTTP POST: bounded, without redirects, and without the address in any log or error.
+"""One HTTP POST: bounded in time as a whole, without redirects, and without the address in any log or error.
 
 The standard library in place of httpx or slack_sdk: a webhook's address is its secret, and both log it.
 """
@@ -6,13 +6,15 @@ The standard library in place of httpx or slack_sdk: a webhook's address is its 
 from __future__ import annotations
 
 import http.client
+import socket
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
+from holter.server.channels.deadline import SendDeadline
 from holter.settings import is_loopback
 
 _REPLY_LIMIT = 64 * 1024
@@ -24,11 +26,12 @@ class NoReplyError(OSError):
 
 @dataclass(frozen=True, slots=True)
 class HTTPReply:
-    """A reply of any status. `headers` by lower-case name."""
+    """A reply of any status. `headers` by lower-case name; `complete`: the body came to its end."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
+    complete: bool = True
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -36,29 +39,88 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
         return None  # a secret is not sent to wherever the reply points
 
 
-_OPENER = urllib.request.build_opener(_NoRedirect)
-_OPENER_WITHOUT_PROXY = urllib.request.build_opener(_NoRedirect, urllib.request.ProxyHandler({}))
+class _BoundedHTTP(urllib.request.HTTPHandler):
+    """Opens connections that end with a deadline."""
+
+    def __init__(self, deadline: SendDeadline) -> None:
+        super().__init__()
+        self._deadline = deadline
+
+    def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+        return self.do_open(_bounded(http.client.HTTPConnection, self._deadline), req)
 
 
-def post(url: str, body: bytes, headers: Mapping[str, str], *, timeout: float) -> HTTPReply:
-    """POST `body` and return the reply, whatever its status. Raises NoReplyError."""
+class _BoundedHTTPS(urllib.request.HTTPSHandler):
+    """The same with TLS."""
+
+    def __init__(self, deadline: SendDeadline) -> None:
+        super().__init__()
+        self._deadline = deadline
+
+    def https_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+        return self.do_open(_bounded(http.client.HTTPSConnection, self._deadline), req)
+
+
+def _bounded(kind: type[http.client.HTTPConnection], deadline: SendDeadline) -> Any:
+    def connect(address: tuple[str, int], timeout: float, *_: object) -> socket.socket:
+        return deadline.connect(*address, timeout=timeout)
+
+    def create(host: str, **options: Any) -> http.client.HTTPConnection:
+        connection = kind(host, **options)
+        connection._create_connection = connect  # type: ignore[attr-defined] # as urllib3 has done for years
+        return connection
+
+    return create
+
+
+def post(
+    url: str, body: bytes, headers: Mapping[str, str], *, timeout: float, deadline: SendDeadline
+) -> HTTPReply:
+    """POST `body` and return the reply, whatever its status. Raises NoReplyError.
+
+    `timeout`: seconds for a single read or write. A body that `deadline` cuts off is returned as far as it
+    came: the status says whether the message has arrived.
+    """
     request = urllib.request.Request(url, data=body, headers=dict(headers), method="POST")
     # a proxy reaches its own loopback, not ours
-    opener = _OPENER_WITHOUT_PROXY if is_loopback(urlsplit(url).hostname or "") else _OPENER
+    proxies = [urllib.request.ProxyHandler({})] if is_loopback(urlsplit(url).hostname or "") else []
+    opener = urllib.request.build_opener(
+        _NoRedirect, _BoundedHTTP(deadline), _BoundedHTTPS(deadline), *proxies
+    )
+    try:
+        reply = _exchange(opener, request, timeout)
+        return replace(reply, complete=False) if deadline.over else reply
+    except NoReplyError:
+        if deadline.over:
+            raise NoReplyError(deadline.reason) from None
+        raise
+
+
+def _exchange(
+    opener: urllib.request.OpenerDirector, request: urllib.request.Request, timeout: float
+) -> HTTPReply:
     try:
         with opener.open(request, timeout=timeout) as response:
-            return _reply(response.status, response.headers, response.read(_REPLY_LIMIT))
+            return _reply(response.status, response)
     except urllib.error.HTTPError as error:
         with error:
-            return _reply(error.code, error.headers, error.read(_REPLY_LIMIT))
+            return _reply(error.code, error)
     except urllib.error.URLError as error:
         raise NoReplyError(_describe(error.reason)) from None
     except (OSError, http.client.HTTPException) as error:
         raise NoReplyError(_describe(error)) from None
 
 
-def _reply(status: int, headers: Any, body: bytes) -> HTTPReply:
-    return HTTPReply(status, {name.lower(): value for name, value in headers.items()}, body)
+def _reply(status: int, response: Any) -> HTTPReply:
+    """The reply with the beginning of its body; where that breaks off, with what has come."""
+    headers = {name.lower(): value for name, value in response.headers.items()}
+    body, complete = b"", True
+    try:
+        while len(body) < _REPLY_LIMIT and (part := response.read1(_REPLY_LIMIT - len(body))):
+            body += part
+    except (OSError, http.client.HTTPException):
+        complete = False
+    return HTTPReply(status, headers, body, complete)
 
 
 def _describe(error: object) -> str:

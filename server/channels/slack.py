@@ -15,8 +15,9 @@ from urllib.parse import urlencode, urlsplit
 from pydantic import Field, SecretStr, model_validator
 
 from holter.server.channels.channel import ChannelSettings, ChannelType, Delivered, GiveUp, Outcome, Retry
+from holter.server.channels.deadline import SendDeadline
 from holter.server.channels.http import HTTPReply, NoReplyError, post
-from holter.server.channels.message import Message, MessageItem
+from holter.server.channels.message import Message, MessageItem, one_line
 from holter.types import Severity
 
 _logger = logging.getLogger(__name__)
@@ -81,26 +82,31 @@ class SlackChannel:
     def send(self, message: Message, thread: str | None) -> Outcome:
         """Post it. A webhook returns no thread, so each message names the incident and links to it."""
         try:
-            return self._send_by_webhook(message) if self.settings.url else self._send_by_bot(message, thread)
+            with SendDeadline(self.settings.deadline) as deadline:
+                if self.settings.url:
+                    return self._send_by_webhook(message, deadline)
+                return self._send_by_bot(message, thread, deadline)
         except NoReplyError as error:
             return Retry(f"Slack: {error}")
 
-    def _send_by_webhook(self, message: Message) -> Outcome:
+    def _send_by_webhook(self, message: Message, deadline: SendDeadline) -> Outcome:
         assert self.settings.url is not None
         headers = {"Content-Type": "application/json; charset=utf-8"}
         body = json.dumps(build_payload(message)).encode()
-        reply = post(self.settings.url.get_secret_value(), body, headers, timeout=self.settings.timeout)
+        url, timeout = self.settings.url.get_secret_value(), self.settings.timeout
+        reply = post(url, body, headers, timeout=timeout, deadline=deadline)
         if reply.status == 200:
             return Delivered()
         error = reply.body[:100].decode(errors="replace").strip()
         return _failure(reply, error, malformed=reply.status == 400)
 
-    def _send_by_bot(self, message: Message, thread: str | None) -> Outcome:
+    def _send_by_bot(self, message: Message, thread: str | None, deadline: SendDeadline) -> Outcome:
         body = {"channel": self.settings.channel, **build_payload(message)}
         body["metadata"] = {"event_type": "holter_notification", "event_payload": {"key": message.key}}
-        reply, result = self._call("chat.postMessage", body | ({"thread_ts": thread} if thread else {}))
+        in_thread = {"thread_ts": thread} if thread else {}
+        reply, result = self._call("chat.postMessage", body | in_thread, deadline)
         if result.get("error") == "thread_not_found":
-            reply, result = self._call("chat.postMessage", body)
+            reply, result = self._call("chat.postMessage", body, deadline)
         if not result.get("ok"):
             error = str(result.get("error", ""))
             return _failure(
@@ -108,28 +114,29 @@ class SlackChannel:
             )
         first = thread or str(result["ts"])
         if message.picture is not None and thread is None:
-            self._upload(message, channel=str(result["channel"]), thread=first)
+            self._upload(message, deadline, channel=str(result["channel"]), thread=first)
         return Delivered(thread=first)
 
-    def _upload(self, message: Message, *, channel: str, thread: str) -> None:
+    def _upload(self, message: Message, deadline: SendDeadline, *, channel: str, thread: str) -> None:
         """Upload the picture into the thread. The message is delivered already: a failure is only logged."""
         assert message.picture is not None
         try:
             file = {"filename": "curve.png", "length": str(len(message.picture))}
-            _, result = self._call("files.getUploadURLExternal", file, form=True)
+            _, result = self._call("files.getUploadURLExternal", file, deadline, form=True)
             if result.get("ok"):
                 headers = {"Content-Type": "image/png"}
-                post(result["upload_url"], message.picture, headers, timeout=self.settings.timeout)
+                url, timeout = result["upload_url"], self.settings.timeout
+                post(url, message.picture, headers, timeout=timeout, deadline=deadline)
                 files = [{"id": result["file_id"], "title": message.headline}]
                 body = {"files": files, "channel_id": channel, "thread_ts": thread}
-                _, result = self._call("files.completeUploadExternal", body)
+                _, result = self._call("files.completeUploadExternal", body, deadline)
             if not result.get("ok"):
                 _logger.warning("Slack did not accept the picture: %s", result.get("error"))
         except NoReplyError as error:
             _logger.warning("Slack did not accept the picture: %s", error)
 
     def _call(
-        self, method: str, body: dict[str, Any], *, form: bool = False
+        self, method: str, body: dict[str, Any], deadline: SendDeadline, *, form: bool = False
     ) -> tuple[HTTPReply, dict[str, Any]]:
         assert self.settings.token is not None
         headers = {
@@ -140,10 +147,12 @@ class SlackChannel:
         }
         data = urlencode(body) if form else json.dumps(body)
         url = f"{self.settings.api_url.rstrip('/')}/{method}"
-        reply = post(url, data.encode(), headers, timeout=self.settings.timeout)
+        reply = post(url, data.encode(), headers, timeout=self.settings.timeout, deadline=deadline)
+        if not reply.complete:  # what became of the message is in the body
+            raise NoReplyError(deadline.reason or "no answer in time")
         try:
             result = json.loads(reply.body)
-        except ValueError:
+        except (ValueError, RecursionError):
             result = {}
         return reply, result if isinstance(result, dict) else {}
 
@@ -163,7 +172,10 @@ def build_payload(message: Message) -> dict[str, Any]:
     blocks = [
         {
             "type": "header",
-            "text": {"type": "plain_text", "text": _truncate(f"{emoji} {message.headline}", HEADER)},
+            "text": {
+                "type": "plain_text",
+                "text": _truncate(f"{emoji} {one_line(message.headline)}", HEADER),
+            },
         },
         *_body_blocks(message),
     ]
@@ -214,7 +226,7 @@ def _text(text: str, limit: int) -> dict[str, Any]:
 
 
 def _escape(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return one_line(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _truncate(text: str, limit: int) -> str:

@@ -6,31 +6,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any, cast
 
 from sqlalchemy import Engine
 
 import holter
 from holter.server.database import reading
-from holter.server.import_export.long_table import SeriesPiece, read_pieces
+from holter.server.import_export.file_formats import FORMAT, require_pyarrow
+from holter.server.import_export.long_table import read_pieces
+from holter.server.import_export.point_rows import SeriesPiece
 from holter.server.import_export.run_metadata import export_metadata
 from holter.server.import_export.text_writer import csv_bytes, json_bytes
 from holter.server.store.read.snapshot import RunSnapshot
 from holter.types import SeriesKey
-
-FORMAT = 1
-MEDIA = {
-    "csv": "text/csv",
-    "json": "application/json",
-    "parquet": "application/vnd.apache.parquet",
-}
-FORMATS = tuple(MEDIA)
-"""File formats of exports; all of them can be imported."""
-
-
-class MissingPyarrowError(ValueError):
-    """Parquet files need a package that is not installed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +27,6 @@ class ExportedRun:
 
     keys: list[SeriesKey]
     content: Iterator[bytes]
-
-
-def require_pyarrow(form: str) -> None:
-    """Raise MissingPyarrowError if a format needs pyarrow and it is not installed."""
-    if form == "parquet" and find_spec("pyarrow") is None:
-        raise MissingPyarrowError(f"{form} files need pyarrow: pip install 'holter[parquet]'")
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import chain
@@ -16,8 +16,9 @@ from sqlalchemy.exc import StatementError
 
 from holter.server.database import unavailable_reason, writing
 from holter.server.import_export.importer import ImportContext, ImportedRun, ImportProgress, open_import
-from holter.server.import_export.long_table import PointRows, batches_by_attempt
-from holter.server.import_export.read_file import RunMetadata, read_file
+from holter.server.import_export.long_table import batches_by_attempt
+from holter.server.import_export.point_rows import PointRows
+from holter.server.import_export.read_file import FileContent, RunMetadata, damage_as_value_error, read_file
 from holter.server.import_export.run_metadata import restore_metadata
 from holter.server.import_export.tracker_run import TrackerRunInfo, import_tracker_run
 from holter.server.import_export.validation import validate_metadata
@@ -44,8 +45,9 @@ def import_file(
     """
     try:
         content = _digest(file)
-        metadata, tracker_run, rows = read_file(file)
-        metadata = None if metadata is None else validate_metadata(metadata)
+        metadata, tracker_run, rows = context.read(file)
+        with damage_as_value_error():
+            metadata = None if metadata is None else validate_metadata(metadata)
         rows = _require_points(rows)
         if tracker_run is not None:
             yield from import_tracker_run(
@@ -152,12 +154,16 @@ class FileSummary:
     incidents: int
 
 
-def inspect_file(path: Path) -> FileSummary:
-    """Read a file completely without storing anything. Raises ValueError, MissingPyarrowError, OSError."""
+def inspect_file(path: Path, *, read: Callable[[BinaryIO], FileContent] = read_file) -> FileSummary:
+    """Read a file completely without storing anything; `read` reads it here, or in another process.
+
+    Raises ValueError, MissingPyarrowError, OSError.
+    """
     keys, attempts, points = set(), set(), 0
     with path.open("rb") as file:
-        metadata, tracker_run, rows = read_file(file)
-        metadata = None if metadata is None else validate_metadata(metadata)
+        metadata, tracker_run, rows = read(file)
+        with damage_as_value_error():
+            metadata = None if metadata is None else validate_metadata(metadata)
         for portion in rows:
             points += len(portion.step)
             keys.update(portion.keys)

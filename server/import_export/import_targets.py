@@ -13,7 +13,7 @@ import msgspec
 import zstandard
 
 import holter
-from holter.server.import_export.export import FORMAT
+from holter.server.import_export.file_formats import FORMAT
 from holter.server.import_export.import_file import import_file
 from holter.server.import_export.importer import ImportContext, ImportProgress
 from holter.server.import_export.text_writer import json_bytes

@@ -6,10 +6,12 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from typing import BinaryIO
 
 from sqlalchemy import ColumnElement, Connection, Engine, delete, insert, select
 
 from holter.server.database import reading, writing
+from holter.server.import_export.read_file import FileContent, read_file
 from holter.server.models import AcceptedBatch, RunRecord, UnreadableRow
 from holter.server.store import RateLimitError, Receipt, Store, StoreBusyError
 from holter.server.store.keys import LIMITS, batch_digest, check_name
@@ -33,13 +35,15 @@ def _not_excluded(_run_id: int) -> AbstractContextManager[object]:
 class ImportContext:
     """The running store that receives imports, and its database.
 
-    `exclude` keeps a run from being analysed while its context lasts, since it is incomplete.
+    `exclude` keeps a run from being analysed while its context lasts, since it is incomplete. `read` reads a
+    file: here, or in another process.
     """
 
     engine: Engine
     store: Store
     clock: Callable[[], float] = time.time
     exclude: Callable[[int], AbstractContextManager[object]] = _not_excluded
+    read: Callable[[BinaryIO], FileContent] = read_file
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 import msgspec
 import numpy as np
 
-from holter.server.import_export.long_table import PointRows
+from holter.server.import_export.point_rows import PointRows
 from holter.types import FloatArray, IntArray, SeriesKey, labels_of
 
 POINTS_PER_READ = 32_768
@@ -19,14 +19,25 @@ MAX_LINE_BYTES = 256 * 2**20
 """Maximum size of a line, and of a document that must be read at once."""
 
 
-def read_lines(file: BinaryIO) -> Iterator[bytes]:
+MAX_ITEMS = 2**24
+"""Maximum number of values that are parsed at once: each may take a hundred bytes of memory."""
+
+
+def read_lines(file: BinaryIO, max_bytes: int = MAX_LINE_BYTES) -> Iterator[bytes]:
     """Yield lines. Raises ValueError where one is longer than any that an export has."""
     number = 0
-    while line := file.readline(MAX_LINE_BYTES):
+    while line := file.readline(max_bytes):
         number += 1
-        if len(line) == MAX_LINE_BYTES:
-            raise ValueError(f"line {number} has more than {MAX_LINE_BYTES // 2**20} MiB")
+        if len(line) == max_bytes:
+            raise ValueError(f"line {number} has more than {max_bytes // 2**20} MiB")
         yield line
+
+
+def check_items(what: str, text: bytes) -> None:
+    """Raise ValueError where JSON text has too many values, before it is parsed. Counts characters."""
+    items = text.count(b",") + text.count(b"[") + text.count(b"{") if len(text) > MAX_ITEMS else 0
+    if items > MAX_ITEMS:
+        raise ValueError(f"{what}: expected at most {MAX_ITEMS:,} values, found about {items:,}")
 
 
 @contextmanager
@@ -59,6 +70,7 @@ def read_json(file: BinaryIO) -> tuple[dict[str, Any], Iterator[PointRows]]:
     text = file.read(MAX_LINE_BYTES)
     if file.read(1):
         raise ValueError(f"a reformatted document may have {MAX_LINE_BYTES // 2**20} MiB at most")
+    check_items("a reformatted document", text)
     document = msgspec.json.decode(text, type=dict[str, Any])
     if not isinstance(document.get("series"), list):
         raise ValueError("no list 'series': this is not a file of holter export")
@@ -79,6 +91,7 @@ def _parse_lines(file: BinaryIO) -> Iterator[PointRows]:
         if line.startswith(b"]}"):
             return
         if text := line.rstrip(b",\n"):
+            check_items(f"line {number}", text)
             yield _parse_piece("line", number, text)
     raise ValueError("the file is truncated")
 
@@ -110,16 +123,19 @@ def _parse_metric(metric: Any) -> str:
 
 def _parse_integers(name: str, column: Sequence[int]) -> IntArray:
     integers = np.array(column if len(column) else np.zeros(0, dtype=np.int64))
-    if integers.dtype != np.int64:
+    if integers.dtype != np.int64 or integers.ndim != 1:
         raise ValueError(f"{name}: expected whole numbers of 64 bits")
     return integers
 
 
 def _parse_floats(name: str, column: Sequence[float | str | None]) -> FloatArray:
     try:
-        return np.array(column, dtype=np.float64)
+        numbers = np.array(column, dtype=np.float64)
     except (ValueError, TypeError) as error:
         raise ValueError(f"{name}: expected numbers ({error})") from error
+    if numbers.ndim != 1:
+        raise ValueError(f"{name}: expected numbers, found lists")
+    return numbers
 
 
 def _merge_short(pieces: Iterable[PointRows]) -> Iterator[PointRows]:

@@ -3,52 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
-from functools import lru_cache
 from itertools import pairwise
 
-import msgspec
 import numpy as np
-from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from holter.attempts.superseded import superseded_points
+from holter.server.import_export.point_rows import PIECE_POINTS, PointRows, SeriesPiece
 from holter.server.store.encoding.chunk import timeline_digest
 from holter.server.store.read.series import read_series
 from holter.server.store.read.snapshot import RunSnapshot, StepRange, chunks_by_series, log_points
-from holter.types import Batch, Column, FloatArray, IntArray, Series, SeriesKey, labels_of
-
-PIECE_POINTS = 262_144
-"""Approximate number of points in memory at a time."""
+from holter.types import Batch, Column, IntArray, SeriesKey
 
 _LOG_POINTS_PER_MARK = 16_384  # points of the log between possible piece boundaries
-
-
-@dataclass(frozen=True, eq=False, kw_only=True, slots=True)
-class PointRows:
-    """Points, one per row; `key_index` [n] is the index of each one's series in `keys`. Times are NaN without
-    a clock.
-    """
-
-    keys: list[SeriesKey]
-    key_index: IntArray
-    attempt: IntArray
-    step: IntArray
-    time: FloatArray
-    value: FloatArray
-
-
-@lru_cache(maxsize=100_000)
-def parse_key(metric: str, labels: str) -> SeriesKey:
-    """Return a series by its metric and its labels as a JSON object, empty for none. Raises ValueError."""
-    if labels in ("", "{}"):
-        return SeriesKey(metric)
-    try:
-        return SeriesKey(metric, labels_of(msgspec.json.decode(labels, type=dict[str, str | int | float])))
-    except msgspec.DecodeError as error:
-        raise ValueError(
-            f"labels {labels!r}: expected a JSON object of names and values ({error})"
-        ) from error
 
 
 def batches_by_attempt(rows: PointRows) -> Iterator[tuple[int, Batch]]:
@@ -94,14 +61,6 @@ def _batch(rows: PointRows, attempt: int, columns: list[tuple[SeriesKey, IntArra
         ),
         attempt=str(attempt),
     )
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class SeriesPiece:
-    """Points of one series in a range of steps; `superseded` [n] are those that a newer attempt repeated."""
-
-    series: Series
-    superseded: NDArray[np.bool_]
 
 
 def read_pieces(

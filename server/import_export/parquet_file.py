@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -12,10 +13,16 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import parquet
 
-from holter.server.import_export.long_table import PIECE_POINTS, PointRows, SeriesPiece, parse_key
+from holter.server.import_export.point_rows import PIECE_POINTS, PointRows, SeriesPiece, parse_key
 from holter.types import IntArray, SeriesKey
 
 METADATA_KEY = b"holter"
+MAX_POINTS = 5_000_000
+MAX_POINTS_PER_BYTE = 50
+"""Points that a file of a certain size may have besides MAX_POINTS; a tenth of a point per byte is usual."""
+MAX_COLUMN_BYTES = 512 * 2**20
+"""Decompressed bytes of a column in a row group."""
+_COLUMNS = ["attempt", "step", "time", "metric", "labels", "value"]
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 _FIELDS = (
     pa.field("attempt", pa.int32(), nullable=False),
@@ -56,29 +63,74 @@ def read_parquet(file: BinaryIO) -> tuple[dict[str, Any] | None, Iterator[PointR
 
     Raises ValueError where it is no Parquet file, or lacks a column.
     """
-    try:
-        table = parquet.ParquetFile(file)
-    except pa.ArrowException as error:
-        raise ValueError(f"not a readable Parquet file: {error}") from error
-    schema = table.schema_arrow
+    with _damage_as_value_error("not a readable Parquet file"):
+        table = _open(file)
+        schema = table.schema_arrow
     if missing := {"step", "metric", "value"} - set(schema.names):
         raise ValueError(f"no column {', '.join(sorted(missing))}; it has {', '.join(schema.names)}")
+    _check_size(table.metadata, file)
     # one row group at a time: otherwise pyarrow reads ahead
     batches = (
         batch
         for group in range(table.num_row_groups)
-        for batch in table.iter_batches(PIECE_POINTS, [group], use_threads=False)
+        for batch in table.iter_batches(PIECE_POINTS, [group], _COLUMNS, use_threads=False)
     )
     head = (schema.metadata or {}).get(METADATA_KEY)
     return None if head is None else json.loads(head), _read_rows(batches)
 
 
-def _read_rows(batches: Iterable[pa.RecordBatch]) -> Iterator[PointRows]:
-    for batch in batches:
-        try:
-            yield _rows_of_batch(batch)
-        except pa.ArrowException as error:
-            raise ValueError(f"unreadable columns: {error}") from error
+def _open(file: BinaryIO) -> parquet.ParquetFile:
+    """Open a file so that a text that many rows share is in memory once."""
+    metadata = parquet.ParquetFile(file).metadata
+    columns = {metadata.schema.column(index).path for index in range(metadata.num_columns)}
+    return parquet.ParquetFile(
+        file, metadata=metadata, read_dictionary=sorted(columns & {"metric", "labels"})
+    )
+
+
+def _check_size(metadata: parquet.FileMetaData, file: BinaryIO) -> None:
+    """Raise ValueError where a small file states more points, or a row group more bytes, than any run has.
+
+    Equal values take next to no space in Parquet: kilobytes can stand for any number of points.
+    """
+    size = file.seek(0, 2)
+    if metadata.num_rows > MAX_POINTS + MAX_POINTS_PER_BYTE * size:
+        raise ValueError(
+            f"{metadata.num_rows:,} points in {size:,} bytes, expected at most {MAX_POINTS:,} and "
+            f"{MAX_POINTS_PER_BYTE} for each byte: if this is a run, import it as CSV"
+        )
+    for index in range(metadata.num_row_groups):
+        group = metadata.row_group(index)
+        columns = (group.column(number) for number in range(group.num_columns))
+        for column in columns:
+            if column.path_in_schema in _COLUMNS and column.total_uncompressed_size > MAX_COLUMN_BYTES:
+                raise ValueError(
+                    f"row group {index}, column {column.path_in_schema}: {column.total_uncompressed_size:,} "
+                    f"bytes, expected at most {MAX_COLUMN_BYTES:,}: write smaller row groups"
+                )
+
+
+@contextmanager
+def _damage_as_value_error(what: str) -> Iterator[None]:
+    """Raise what pyarrow raises for damaged content as ValueError; its OSErrors for it have no number."""
+    try:
+        yield
+    except pa.ArrowException as error:
+        raise ValueError(f"{what}: {error}") from error
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise ValueError(f"{what}: {error}") from error
+
+
+def _read_rows(batches: Iterator[pa.RecordBatch]) -> Iterator[PointRows]:
+    while True:
+        with _damage_as_value_error("unreadable columns"):
+            batch = next(batches, None)
+            rows = None if batch is None else _rows_of_batch(batch)
+        if rows is None:
+            return
+        yield rows
 
 
 def _rows_of_batch(batch: pa.RecordBatch) -> PointRows:

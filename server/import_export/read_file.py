@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import islice
 from typing import Any, BinaryIO, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from holter.server.import_export.export import FORMAT, require_pyarrow
+from holter.ingest.errors import describe_error
+from holter.server.import_export.file_formats import FORMAT, require_pyarrow
 from holter.server.import_export.json_reader import POINTS_PER_READ, error_location, read_json, read_lines
-from holter.server.import_export.long_table import PointRows, parse_key
+from holter.server.import_export.point_rows import PointRows, parse_key
 from holter.server.import_export.text_writer import text_of_cell
 from holter.types import SeriesKey
 
+_MAX_CSV_LINE = 2**20
 _PARQUET, _ARROW = b"PAR1", b"ARRO"
 RunMetadata = Mapping[str, Any]
 
@@ -38,6 +42,32 @@ def read_file(file: BinaryIO) -> FileContent:
     Raises ValueError, also while the points are read, naming the location of an error; MissingPyarrowError;
     OSError.
     """
+    with damage_as_value_error():
+        content = _read_head(file)
+    return content._replace(rows=_guarded(content.rows))
+
+
+@contextmanager
+def damage_as_value_error() -> Iterator[None]:
+    """Raise what parsers of Python raise for damaged or hostile content as ValueError."""
+    try:
+        yield
+    except RecursionError as error:
+        raise ValueError("expected values nested a hundred times at most, found deeper ones") from error
+    except (csv.Error, msgspec.MsgspecError, OverflowError, LookupError, TypeError, AttributeError) as error:
+        raise ValueError(describe_error(error)) from error
+
+
+def _guarded(rows: Iterator[PointRows]) -> Iterator[PointRows]:
+    while True:
+        with damage_as_value_error():
+            portion = next(rows, None)
+        if portion is None:
+            return
+        yield portion
+
+
+def _read_head(file: BinaryIO) -> FileContent:
     file.seek(0)
     first = file.read(4)
     file.seek(0)
@@ -65,9 +95,13 @@ def read_file(file: BinaryIO) -> FileContent:
 
 def _read_csv(file: BinaryIO) -> Iterator[PointRows]:
     cells = csv.reader(
-        line.decode("utf-8" if number else "utf-8-sig") for number, line in enumerate(read_lines(file))
+        line.decode("utf-8" if number else "utf-8-sig")
+        for number, line in enumerate(read_lines(file, _MAX_CSV_LINE))
     )
-    names = next(cells, [])
+    try:
+        names = next(cells, [])
+    except csv.Error as error:
+        raise ValueError(f"line 1: {error}") from error
     if missing := {"metric", "step", "value"} - set(names):
         lacking = ", ".join(sorted(missing))
         raise ValueError(f"line 1: no column {lacking} (logs are not imported: use holter watch)")

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from holter.json_values import number
-from holter.server.import_export.long_table import SeriesPiece
+from holter.server.import_export.point_rows import SeriesPiece
 from holter.types import SeriesKey
 
 FIELDS = ("metric", "labels", "attempt", "step", "time", "value", "superseded")

@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, select, update
 
+from holter.attempts.step_values import last_indices
 from holter.server.database import writing
 from holter.server.import_export.importer import ImportContext, ImportedRun, ImportProgress, open_import
-from holter.server.import_export.long_table import PointRows, batches_by_attempt
+from holter.server.import_export.long_table import batches_by_attempt
+from holter.server.import_export.point_rows import PointRows
 from holter.server.maintenance.horizon import DownsamplingHorizon, load_horizon
 from holter.server.models import RunRecord
 from holter.server.store.keys import batch_digest
@@ -101,8 +103,7 @@ def import_tracker_run(
             for attempt, batch in batches_by_attempt(new_rows):
                 config = NO_CONFIG if attempt in configured else info.config
                 configured.add(attempt)
-                run.store_batch(replace(batch, config=config), uuid4().hex)
-                points += batch.points
+                points += run.store_batch(replace(batch, config=config), uuid4().hex).accepted
             yield run.progress(points, known)
         if points:
             run.compact()
@@ -157,6 +158,19 @@ def _select_rows(rows: PointRows, mask: NDArray[np.bool_]) -> PointRows:
 def _is_stored(rows: PointRows, row_indices: NDArray[np.int64], series: Series) -> NDArray[np.bool_]:
     """Which of these points are in the stored series with the same value, bit by bit, and time."""
     result = np.zeros(len(row_indices), dtype=bool)
+    if last_indices(series.attempt, series.step) is not None:
+        stored = set(_identities(series.attempt, series.step, series.time, series.value))
+        found = [
+            # a wall time may have been rounded up or down
+            any((number, step, moment + offset, value) in stored for offset in (-1, 0, 1))
+            for number, step, moment, value in _identities(
+                rows.attempt[row_indices],
+                rows.step[row_indices],
+                rows.time[row_indices],
+                rows.value[row_indices],
+            )
+        ]
+        return np.array(found, dtype=np.bool_)
     for attempt in np.unique(rows.attempt[row_indices]).tolist():
         first, after = np.searchsorted(series.attempt, (attempt, attempt + 1)).tolist()
         if first == after:
@@ -173,3 +187,12 @@ def _is_stored(rows: PointRows, row_indices: NDArray[np.int64], series: Series) 
         same_time |= np.isnan(time) & np.isnan(rows.time[rows_at])
         result[selected] = (series.step[position] == rows.step[rows_at]) & same_value & same_time
     return result
+
+
+def _identities(
+    attempt: NDArray[np.int64], step: NDArray[np.int64], time: NDArray[np.float64], value: NDArray[np.float64]
+) -> Iterator[tuple[int, int, int, int]]:
+    """Yield attempt, step, wall time in microseconds and the bits of the value of each point."""
+    microseconds = np.rint(np.where(np.isnan(time), -1.0, time) / _CLOCK).astype(np.int64)
+    bits = np.where(np.isnan(value), np.nan, value).view(np.int64)
+    return zip(attempt.tolist(), step.tolist(), microseconds.tolist(), bits.tolist(), strict=True)

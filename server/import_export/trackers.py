@@ -14,7 +14,7 @@ from holter.ingest.offline.tracker_runs import build_series
 from holter.ingest.redaction import without_private
 from holter.ingest.trackers.base import Collection, CollectionError, RunContents, TrackerRun
 from holter.server.import_export.importer import IMPORT_BATCH_POINTS, ImportProgress
-from holter.server.import_export.long_table import PointRows, SeriesPiece
+from holter.server.import_export.point_rows import PointRows, SeriesPiece
 from holter.server.import_export.tracker_run import MAX_RUN_LENGTH, TrackerRunInfo, candidate_names
 from holter.server.store import StoreError
 from holter.types import Series, Unreadable

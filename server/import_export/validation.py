@@ -66,7 +66,14 @@ def _list(path: str, value: object) -> Sequence[Any]:
 def _number(path: str, value: object) -> float | None:
     is_number = value is None or (isinstance(value, int | float) and not isinstance(value, bool))
     _expect(is_number, path, "a number or null", value)
-    return None if value is None else float(value)  # type: ignore[arg-type]
+    return None if value is None else _as_float(path, value)
+
+
+def _as_float(path: str, value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(f"{path}: expected a number of 64 bits, found a larger one") from None
 
 
 def _rows(model: type[Base], path: str, value: object) -> list[dict[str, Any]]:
@@ -97,7 +104,7 @@ def _cell(path: str, column: Column[Any], value: Any) -> Any:
         return None
     value_type = dict if isinstance(column.type, JSON) else column.type.python_type
     if value_type is float and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value)
+        value = _as_float(path, value)
     _expect(type(value) is value_type, path, f"a {value_type.__name__}", value)
     if value_type is int:
         limit = _INTEGER_LIMITS.get(str(column.type), 2**31)

@@ -10,6 +10,7 @@ import zstandard
 CODINGS = frozenset({"identity", "gzip", "zstd"})
 _PIECE = 2**20
 ZSTD_WINDOW = 2**27
+_RLE_BLOCK = 1  # a byte that is repeated
 
 
 class TooLargeError(ValueError):
@@ -30,7 +31,8 @@ def decompress(body: bytes, coding: str, limit: int, grow: Callable[[int], None]
     """
     if coding == "identity":
         return body
-    pieces, size = [], 0
+    pieces: list[bytes] = []
+    size = 0
     try:
         for piece in _gzip_pieces(body) if coding == "gzip" else _zstd_pieces(body):
             size += len(piece)
@@ -56,12 +58,24 @@ def _gzip_pieces(body: bytes) -> Iterator[bytes]:
 
 
 def _zstd_pieces(body: bytes) -> Iterator[bytes]:
-    decompressor = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW)
-    with decompressor.stream_reader(body) as reader:
+    _check_frame(body)  # the reader limits the output, but does not detect a truncated frame
+    with zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW).stream_reader(body) as reader:
         while piece := reader.read(_PIECE):
             yield piece
-    # the reader limits the output but does not detect a truncated frame
-    checker = decompressor.decompressobj()
-    checker.decompress(body)
-    if not checker.eof or checker.unused_data:
+
+
+def _check_frame(body: bytes) -> None:
+    """Raise EOFError unless the body is one complete zstd frame. Walks its blocks, decompressing nothing.
+
+    Format: RFC 8878, section 3.1.1.
+    """
+    has_checksum = zstandard.get_frame_parameters(body).has_checksum
+    position, last = zstandard.frame_header_size(body), False
+    while not last:
+        header = int.from_bytes(body[position : position + 3], "little")
+        if position + 3 > len(body):
+            raise EOFError("the data is truncated")
+        last, kind, size = bool(header & 1), header >> 1 & 3, header >> 3
+        position += 3 + (1 if kind == _RLE_BLOCK else size)
+    if position + 4 * has_checksum != len(body):
         raise EOFError("expected one complete frame")

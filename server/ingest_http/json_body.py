@@ -6,13 +6,20 @@ import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from functools import partial
-from itertools import repeat
+from itertools import chain, repeat
 from sys import intern
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
 
+from holter.server.ingest_http.body_limits import (
+    BodyError,
+    FieldPath,
+    FieldProblem,
+    check_json_items,
+    check_series_count,
+)
 from holter.types import (
     Batch,
     Column,
@@ -31,8 +38,6 @@ _KEY_BYTES = 250
 # equivalent to SeriesKey(...), without a Python call for each of thousands of series
 _key = partial(tuple.__new__, SeriesKey)
 MAX_STEP = 2**53  # beyond it JSON numbers are not exact
-FieldPath = tuple[str | int, ...]
-FieldProblem = tuple[FieldPath, str]
 JsonValue = float | Literal["NaN", "Infinity", "-Infinity"] | None
 LabelValue = str | int | float | bool
 NONFINITE_HINT = 'NaN and infinities are the strings "NaN", "Infinity", "-Infinity"'
@@ -87,14 +92,6 @@ def _size(layout: SeriesLayout) -> int:
     return _LAYOUT_BYTES + _KEY_BYTES * len(layout.keys) + sum(map(len, _metrics(layout)))
 
 
-class BodyError(ValueError):
-    """An invalid body; `problems` are paths in it, each with what was expected there."""
-
-    def __init__(self, problems: Sequence[FieldProblem]) -> None:
-        self.problems = tuple(problems)
-        super().__init__("; ".join(f"{'.'.join(map(str, path))}: {reason}" for path, reason in problems))
-
-
 class BodySetting(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """One setting of one process, identified by labels."""
 
@@ -147,6 +144,7 @@ _DECODER = msgspec.json.Decoder(JsonBody)
 
 def parse_json(body: bytes, layouts: LayoutCache) -> tuple[BodyHeader, Batch, FieldPath]:
     """Return header, batch, and the path of the batch's columns in the body. Raises BodyError."""
+    check_json_items(body)
     try:
         parsed = _DECODER.decode(body)
     except DECODE_ERRORS as error:
@@ -200,14 +198,15 @@ def _batch_of_columns(
 ) -> Batch:
     if "step" not in columns:
         raise BodyError([(("columns", "step"), "expected a column 'step'")])
+    check_series_count(len(columns), ("columns",))
     steps = _steps(columns["step"])
-    uneven = [
+    uneven = (
         (("columns", name), f"expected {len(steps)} values, one for each step, got {len(values)}")
         for name, values in columns.items()
         if len(values) != len(steps)
-    ]
-    if uneven:
-        raise BodyError(uneven)
+    )
+    if (first := next(uneven, None)) is not None:
+        raise BodyError(chain([first], uneven))
     times = _times(columns["time"]) if "time" in columns else missing_times(len(steps))
     metrics = {name: values for name, values in columns.items() if name not in {"step", "time"}}
     series: Sequence[Column]
@@ -219,15 +218,35 @@ def _batch_of_columns(
 
 
 def _batch_of_points(points: Sequence[PointRow], labels: Labels) -> Batch:
-    metrics: dict[str, list[JsonValue]] = {}
+    metrics: dict[str, _LoggedValues] = {}
     for row, point in enumerate(points):
         for metric, value in point.values.items():
-            metrics.setdefault(metric, [None] * len(points))[row] = value
+            logged = metrics.get(metric)
+            if logged is None:
+                logged = metrics[metric] = _LoggedValues([], [])
+            if value is not None:
+                logged.rows.append(row)
+                logged.values.append(value)
+    check_series_count(len(metrics), ("points",))
     return Batch(
         steps=_steps([point.step for point in points]),
         times=_floats([point.time for point in points]),
-        columns=tuple(_column(SeriesKey(metric, labels), values) for metric, values in metrics.items()),
+        columns=tuple(
+            Column(
+                key=SeriesKey(metric, labels),
+                values=_floats(logged.values),
+                rows=None if len(logged.rows) == len(points) else np.array(logged.rows, dtype=np.int64),
+            )
+            for metric, logged in metrics.items()
+        ),
     )
+
+
+class _LoggedValues(NamedTuple):
+    """The values of one metric, and the indices of their rows."""
+
+    rows: list[int]
+    values: list[JsonValue]
 
 
 def _floats(values: Sequence[JsonValue]) -> FloatArray:
@@ -247,7 +266,11 @@ def _times(values: Sequence[JsonValue]) -> FloatArray:
 
 
 def _steps(values: Sequence[JsonValue]) -> IntArray:
-    numbers = _floats(values)
+    try:
+        numbers = _floats(values)
+    except OverflowError:  # an integer beyond all floats
+        index = next(i for i, value in enumerate(values) if isinstance(value, int) and abs(value) > MAX_STEP)
+        raise BodyError([(("step", index), "expected a whole number up to 2**53")]) from None
     invalid = np.flatnonzero(~(np.abs(numbers) <= MAX_STEP) | (numbers != np.floor(numbers)))
     if len(invalid):
         index = int(invalid[0])

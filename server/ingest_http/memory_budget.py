@@ -1,4 +1,4 @@
-"""A limit on the memory of request bodies that are read, decompressed, or waiting to become durable."""
+"""A limit on the memory of request bodies that are decompressed, decoded, or waiting to become durable."""
 
 from __future__ import annotations
 
@@ -12,18 +12,45 @@ class MemoryBudgetError(Exception):
 
 
 class MemoryShare:
-    """The bytes that one request has reserved."""
+    """The bytes that one request has reserved, until the last of its holders releases them.
 
-    __slots__ = ("_budget", "size")
+    A request is not the only holder: the thread that decodes its body goes on when the client has
+    disconnected or waited too long, and so do deliveries that wait to be written.
+    """
+
+    __slots__ = ("_budget", "_holders", "size")
 
     def __init__(self, budget: MemoryBudget) -> None:
         self._budget = budget
+        self._holders = 0
         self.size = 0
 
     def grow(self, size: int) -> None:
         """Reserve more bytes. Raises MemoryBudgetError."""
         self._budget.take(size)
         self.size += size
+
+    def hold(self) -> None:
+        """Add a holder."""
+        self._budget.hold(self, 1)
+
+    def release(self) -> None:
+        """Remove a holder."""
+        self._budget.hold(self, -1)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold it for the duration of the block."""
+        self.hold()
+        try:
+            yield
+        finally:
+            self.release()
+
+    def count(self, change: int) -> int:
+        """Change the number of holders, and return it. Called by the budget, under its lock."""
+        self._holders += change
+        return self._holders
 
 
 class MemoryBudget:
@@ -36,15 +63,9 @@ class MemoryBudget:
         self._lock = threading.Lock()
         self.used = 0
 
-    @contextmanager
-    def share(self) -> Iterator[MemoryShare]:
-        """A request's share, released at the end of the block."""
-        share = MemoryShare(self)
-        try:
-            yield share
-        finally:
-            with self._lock:
-                self.used -= share.size
+    def share(self) -> MemoryShare:
+        """A share of no bytes, without holders so far."""
+        return MemoryShare(self)
 
     def take(self, size: int) -> None:
         """Reserve bytes. Raises MemoryBudgetError."""
@@ -52,3 +73,10 @@ class MemoryBudget:
             if self.used and self.used + size > self._max_bytes:
                 raise MemoryBudgetError(f"{self.used:,} bytes of points are being received already")
             self.used += size
+
+    def hold(self, share: MemoryShare, change: int) -> None:
+        """Add or remove a holder of a share; the bytes of a share without holders are free."""
+        with self._lock:
+            if share.count(change) == 0:
+                self.used -= share.size
+                share.size = 0

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
-from starlette.concurrency import run_in_threadpool
-
-from holter.server.ingest_http.compression import TooLargeError, decompress
-from holter.server.ingest_http.json_body import BodyError, LayoutCache
+from holter.server.ingest_http.arriving_bodies import ArrivingBodies, Receive
+from holter.server.ingest_http.body_limits import BodyError
+from holter.server.ingest_http.compression import decompress
+from holter.server.ingest_http.json_body import LayoutCache
 from holter.server.ingest_http.memory_budget import MemoryBudget, MemoryShare
+from holter.server.ingest_http.slow_bodies import DECODE_SECONDS, SlowBodies
 from holter.server.ingest_http.validate import deliveries_from_msgpack, delivery_from_json
-from holter.server.store import Receipt, Store
+from holter.server.store import Receipt, Store, StoreClosedError
 from holter.types import Delivery
 
 Outcome = Receipt | BaseException
@@ -22,21 +25,15 @@ BODY_SECONDS = 60.0
 DURABLE_SECONDS = 20.0  # clients wait for 30 s: the error must reach them before
 BUDGET_BYTES = 256 * 2**20
 LARGE_BODY = 256 * 1024
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+LARGE_JSON_BODY = 64 * 1024  # JSON takes several times as long to decode
+DECODERS = 2
+"""Threads that decode large bodies, and so how many of these are decoded at a time."""
 
 BODY_PARSERS: dict[str, Callable[[bytes, LayoutCache], list[Delivery]]] = {
     "application/json": lambda body, layouts: [delivery_from_json(body, layouts)],
     "application/msgpack": deliveries_from_msgpack,
     "application/x-msgpack": deliveries_from_msgpack,
 }
-
-
-class ClientDisconnectedError(Exception):
-    """The client disconnected before the end of the body."""
-
-
-class BodyTimeoutError(Exception):
-    """A body takes too long to arrive."""
 
 
 class ReceiptQueue:
@@ -50,9 +47,9 @@ class ReceiptQueue:
         self._queued: deque[tuple[asyncio.Future[Receipt], Outcome]] = deque()
         self._wake_scheduled = False
 
-    def expect(self) -> PendingReceipt:
-        """Return a future for the receipt of one delivery."""
-        return PendingReceipt(self, self._loop.create_future())
+    def expect(self, share: MemoryShare) -> PendingReceipt:
+        """Return a future for the receipt of one delivery, whose memory is in the share."""
+        return PendingReceipt(self, self._loop.create_future(), share)
 
     def put(self, future: asyncio.Future[Receipt], outcome: Outcome) -> None:
         """Queue an outcome for the request that awaits it."""
@@ -77,13 +74,15 @@ class ReceiptQueue:
 
 
 class PendingReceipt:
-    """The future-like object that the store resolves for one request."""
+    """The future-like object that the store resolves for one request; until then it holds the memory."""
 
-    __slots__ = ("_queue", "future")
+    __slots__ = ("_queue", "_share", "future")
 
-    def __init__(self, queue: ReceiptQueue, future: asyncio.Future[Receipt]) -> None:
+    def __init__(self, queue: ReceiptQueue, future: asyncio.Future[Receipt], share: MemoryShare) -> None:
         self._queue = queue
+        self._share = share
         self.future = future
+        share.hold()
 
     def set_running_or_notify_cancel(self) -> bool:
         """Always True: the points are stored even if the client has disconnected."""
@@ -91,11 +90,17 @@ class PendingReceipt:
 
     def set_result(self, result: Receipt, /) -> None:
         """The delivery is durable."""
+        self._share.release()
         self._queue.put(self.future, result)
 
     def set_exception(self, exception: BaseException, /) -> None:
         """The delivery was not stored."""
+        self._share.release()
         self._queue.put(self.future, exception)
+
+    def discard(self) -> None:
+        """The delivery was not sent to the store."""
+        self._share.release()
 
 
 class StoredDelivery(NamedTuple):
@@ -105,8 +110,15 @@ class StoredDelivery(NamedTuple):
     receipt: Receipt
 
 
+Submitted = list[tuple[Delivery, PendingReceipt]]
+
+
 class Receiver:
-    """Receives points of one server. Bodies are in memory until their points are durable."""
+    """Receives points of one server.
+
+    Bodies that arrive have `budget_bytes` of memory in `arriving`, and those that are decoded or wait to
+    become durable as much again in `budget`: slow senders do not occupy what complete bodies need.
+    """
 
     def __init__(
         self,
@@ -115,57 +127,84 @@ class Receiver:
         limit: int,
         budget_bytes: int = BUDGET_BYTES,
         body_seconds: float = BODY_SECONDS,
+        decode_seconds: float = DECODE_SECONDS,
     ) -> None:
         self._store = store
         self._limit = limit
         self._body_seconds = body_seconds
+        self._decode_seconds = decode_seconds
         self._layouts = LayoutCache()
         self._queue: ReceiptQueue | None = None
+        self._decoders = ThreadPoolExecutor(DECODERS, thread_name_prefix="holter-decode")
+        self._slow = SlowBodies()
+        self.arriving = ArrivingBodies(max(budget_bytes, 2 * limit))
         self.budget = MemoryBudget(max(budget_bytes, 2 * limit))
 
-    async def take(self, receive: Receive, kind: str, coding: str) -> list[StoredDelivery]:
+    def close(self) -> None:
+        """Decode nothing more."""
+        self._decoders.shutdown(wait=False, cancel_futures=True)
+
+    async def take(self, receive: Receive, kind: str, coding: str, sender: str = "") -> list[StoredDelivery]:
         """Read a body in one of the forms of BODY_PARSERS, and store its deliveries in order.
 
-        Raises TooLargeError, CompressionError, BodyError, MemoryBudgetError, BodyTimeoutError,
-        ClientDisconnectedError, TimeoutError, and errors of the store.
+        `sender` identifies who shares the memory for arriving bodies with others. Raises TooLargeError,
+        CompressionError, BodyError, MemoryBudgetError, BodyTimeoutError, ClientDisconnectedError,
+        TimeoutError, and errors of the store.
         """
-        arrived = False
-        with self.budget.share() as share:
-            try:
-                async with asyncio.timeout(self._body_seconds) as deadline:
-                    body = await self._read(receive, share)
-                    arrived = True
-                    deadline.reschedule(asyncio.get_running_loop().time() + DURABLE_SECONDS)
-                    queue = self._receipt_queue()
-                    if coding == "identity" and len(body) < LARGE_BODY:
-                        submitted = self._submit(body, kind, coding, share, queue)
-                    else:  # slow decompression must not block the event loop
-                        submitted = await run_in_threadpool(self._submit, body, kind, coding, share, queue)
-                    del body
-                    receipts = await asyncio.gather(*(reply.future for _, reply in submitted))
-                    return [
-                        StoredDelivery(delivery, receipt)
-                        for (delivery, _), receipt in zip(submitted, receipts, strict=True)
-                    ]
-            except TimeoutError:
-                if arrived:
-                    raise
-                raise BodyTimeoutError(f"the body did not arrive within {self._body_seconds:g} s") from None
+        body = await self.arriving.read(receive, sender, limit=self._limit, seconds=self._body_seconds)
+        if (reason := self._slow.reason(body)) is not None:
+            raise BodyError([((), reason)])
+        share = self.budget.share()
+        with share.held():
+            share.grow(len(body))
+            async with asyncio.timeout(DURABLE_SECONDS):
+                submitted = await self._submit(body, kind, coding, share)
+                del body
+                receipts = await asyncio.gather(*(reply.future for _, reply in submitted))
+                return [
+                    StoredDelivery(delivery, receipt)
+                    for (delivery, _), receipt in zip(submitted, receipts, strict=True)
+                ]
 
-    def _receipt_queue(self) -> ReceiptQueue:
+    async def _submit(self, body: bytes, kind: str, coding: str, share: MemoryShare) -> Submitted:
+        """Decode a body and send its deliveries to the store: small ones here, others in a thread.
+
+        A thread goes on when the request has timed out, and holds the share until it is done.
+        """
         if self._queue is None:
             self._queue = ReceiptQueue()
-        return self._queue
+        small = LARGE_JSON_BODY if kind == "application/json" else LARGE_BODY
+        if coding == "identity" and len(body) < small:
+            return self._decode_and_send(body, kind, coding, share, self._queue)
+        share.hold()
+        try:
+            job = self._decoders.submit(self._decode_and_send, body, kind, coding, share, self._queue)
+        except RuntimeError as error:
+            share.release()
+            raise StoreClosedError("the server is stopping") from error
+        job.add_done_callback(lambda _: share.release())
+        return await asyncio.wrap_future(job)
 
-    def _submit(
+    def _decode_and_send(
         self, body: bytes, kind: str, coding: str, share: MemoryShare, queue: ReceiptQueue
-    ) -> list[tuple[Delivery, PendingReceipt]]:
+    ) -> Submitted:
+        start = time.thread_time()
         deliveries = BODY_PARSERS[kind](decompress(body, coding, self._limit, share.grow), self._layouts)
-        submitted = []
+        seconds = time.thread_time() - start
+        if seconds > self._decode_seconds:
+            limit = f"expected at most {self._decode_seconds:g} s: send smaller batches"
+            reason = f"the body took {seconds:.1f} s of processor time to decode, {limit}"
+            self._slow.add(body, reason)
+            raise BodyError([((), reason)])
+        submitted: Submitted = []
         try:
             for delivery in deliveries:  # the next one is encoded while one is written
-                reply = queue.expect()
-                self._store.send(delivery, reply)
+                reply = queue.expect(share)
+                try:
+                    self._store.send(delivery, reply)
+                except BaseException:
+                    reply.discard()
+                    raise
                 submitted.append((delivery, reply))
         except BaseException as error:
             for _, reply in submitted:  # stored without an acknowledgement: the client will send them again
@@ -175,18 +214,3 @@ class Receiver:
                 raise BodyError([((), str(error))]) from error
             raise
         return submitted
-
-    async def _read(self, receive: Receive, share: MemoryShare) -> bytes:
-        """Read the body; most arrive in one piece at once."""
-        pieces: list[bytes] = []
-        while True:
-            message = await receive()
-            if message["type"] != "http.request":
-                raise ClientDisconnectedError
-            piece = message.get("body", b"")
-            if share.size + len(piece) > self._limit:
-                raise TooLargeError(self._limit)
-            share.grow(len(piece))
-            pieces.append(piece)
-            if not message.get("more_body"):
-                return b"".join(pieces) if len(pieces) > 1 else piece

@@ -12,9 +12,9 @@ from typing import IO, Any, BinaryIO
 import zstandard
 from starlette.concurrency import run_in_threadpool
 
+from holter.server.ingest_http.arriving_bodies import BodyTimeoutError, ClientDisconnectedError
 from holter.server.ingest_http.compression import ZSTD_WINDOW, CompressionError, TooLargeError
 from holter.server.ingest_http.memory_budget import MemoryBudgetError
-from holter.server.ingest_http.receiver import BodyTimeoutError, ClientDisconnectedError
 
 CODINGS = frozenset({"identity", "zstd"})
 _MAX_UPLOADS = 4

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from uuid import uuid4
 
 import msgspec
@@ -12,14 +12,15 @@ import numpy as np
 
 from holter.attempts.config_values import flatten_settings, to_config_value
 from holter.server.ingest_http.binary_body import parse_msgpack, split_bodies
-from holter.server.ingest_http.json_body import (
+from holter.server.ingest_http.body_limits import (
+    MAX_PROBLEMS,
     BodyError,
-    BodyHeader,
     FieldPath,
     FieldProblem,
-    LayoutCache,
-    parse_json,
+    check_label_count,
 )
+from holter.server.ingest_http.json_body import BodyHeader, LayoutCache, parse_json
+from holter.terminal_text import UNSAFE
 from holter.types import (
     NO_CONFIG,
     Batch,
@@ -36,7 +37,6 @@ MAX_NAME_LENGTH = 200
 MAX_LONG_NAME_LENGTH = 500
 MAX_WRITER_LENGTH = 1000
 MAX_TIME = 1e11  # the year 5138 in seconds: milliseconds are beyond it
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 def delivery_from_json(body: bytes, layouts: LayoutCache) -> Delivery:
@@ -60,18 +60,22 @@ def deliveries_from_msgpack(content: bytes, layouts: LayoutCache) -> list[Delive
             deliveries.append(delivery_from_msgpack(body, layouts))
         except BodyError as error:
             problems += [((index, *path), reason) for path, reason in error.problems]
+            if len(problems) >= MAX_PROBLEMS:
+                break
     if problems or not deliveries:
         raise BodyError(problems or [((), "expected at least one body in the array")])
     return deliveries
 
 
 def _build_delivery(header: BodyHeader, batch: Batch, path: FieldPath, layouts: LayoutCache) -> Delivery:
+    check_label_count(len(header.labels), ("labels",))
     layout = batch.columns.layout if isinstance(batch.columns, DenseColumns) else None
     is_valid = layout is not None and layouts.is_valid(layout)
     keys = layout.keys if layout is not None else [column.key for column in batch.columns]
     series = () if is_valid else _check_series(keys, path, labels_of(header.labels))
-    if problems := [*_check_names(header), *series, *_check_rows(batch, path, header)]:
-        raise BodyError(problems)
+    problems = chain(_check_names(header), series, _check_rows(batch, path, header))
+    if (first := next(problems, None)) is not None:
+        raise BodyError(chain([first], problems))
     if layout is not None and not is_valid:
         layouts.add(layout)
     batch = replace(
@@ -115,6 +119,7 @@ def _check_names(header: BodyHeader) -> Iterator[FieldProblem]:
         yield from _check_name(("batch_id",), header.batch_id, MAX_NAME_LENGTH)
     yield from _check_labels(("labels",), labels_of(header.labels))
     for index, setting in enumerate(header.settings):
+        check_label_count(len(setting.labels), ("settings", index, "labels"))
         yield from _check_labels(("settings", index, "labels"), labels_of(setting.labels))
 
 
@@ -125,8 +130,11 @@ def _check_labels(path: FieldPath, labels: Labels) -> Iterator[FieldProblem]:
 
 
 def _check_name(path: FieldPath, name: str, limit: int) -> Iterator[FieldProblem]:
-    if not 0 < len(name) <= limit or _CONTROL.search(name):
-        yield path, f"expected 1 to {limit} characters, none of them control characters"
+    if not 0 < len(name) <= limit or UNSAFE.search(name):
+        yield (
+            path,
+            f"expected 1 to {limit} characters, without control characters, line breaks, marks of direction",
+        )
 
 
 def _check_series(keys: Sequence[SeriesKey], path: FieldPath, common: Labels) -> Iterator[FieldProblem]:
@@ -150,7 +158,7 @@ def _are_valid_names(metrics: Sequence[str]) -> bool:
     return (
         min(lengths, default=1) > 0
         and max(lengths, default=1) <= MAX_LONG_NAME_LENGTH
-        and not _CONTROL.search("".join(metrics))
+        and not UNSAFE.search("".join(metrics))
         and len(set(metrics)) == len(metrics)
     )
 

@@ -9,7 +9,10 @@ from holter.server.models.base import Base
 
 
 class Token(Base):
-    """An access token. Only its SHA-256 is stored; the token itself is shown once."""
+    """An access token. Only its SHA-256 is stored; the token itself is shown once.
+
+    `scope` is a value of `TokenScope`; None: created before tokens had scopes, which is `all`.
+    """
 
     __tablename__ = "token"
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -18,6 +21,7 @@ class Token(Base):
     created_at: Mapped[float]
     last_used_at: Mapped[float | None]
     revoked_at: Mapped[float | None]
+    scope: Mapped[str | None] = mapped_column(String(10))
 
 
 class EndedSession(Base):

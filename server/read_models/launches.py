@@ -8,6 +8,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from holter.attempts.config_diff import attempts_with_config, list_changes, list_settings
+from holter.attempts.step_values import last_of_each_step
 from holter.curves import LineSegment, between
 from holter.detectors.communication import COLLECTIVE_METRICS, compare_collectives
 from holter.detectors.launch_checks import run_launch_checks
@@ -138,7 +139,8 @@ class LaunchReader:
             points += summary.points
             if points <= _MAX_COLLECTIVE_POINTS:
                 keys.append(summary.key)
-        series = self._store.read(run_id, keys) if keys else {}
+        read = self._store.read(run_id, keys) if keys else {}
+        series = {key: last_of_each_step(points) for key, points in read.items()}
         return RunData(series=series, config=self._store.config(run_id)), len(summaries) - len(keys)
 
 
@@ -155,7 +157,7 @@ class _LazySeries(Mapping[SeriesKey, Series]):
         if key not in self._keys:
             raise KeyError(key)
         if key not in self._series:
-            self._series |= self._store.read(self._run_id, [key])
+            self._series[key] = last_of_each_step(self._store.read(self._run_id, [key])[key])
         return self._series[key]
 
     def __iter__(self) -> Iterator[SeriesKey]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from holter.attempts.goodput import Goodput, clock_series, measure_goodput, superseded_steps
+from holter.attempts.step_values import last_of_each_step
 from holter.attempts.superseded import AttemptSpan
 from holter.flops.rates import batch_size_at, batch_size_series
 from holter.json_values import number
@@ -107,7 +108,8 @@ def time_spent(
     if clock is None:
         return None
     sizes = batch_size_series(points)
-    read = store.read(run_id, [clock] if sizes is None else [clock, sizes])
+    stored = store.read(run_id, [clock] if sizes is None else [clock, sizes])
+    read = {key: last_of_each_step(points) for key, points in stored.items()}
     work = batch_size_at(read[clock], read.get(sizes) if sizes is not None else None)
     return measure_goodput(read[clock], spans, work)
 

@@ -83,10 +83,15 @@ class AttemptRange(ApiObject):
 
 
 class ChartData(ApiObject):
-    """Series over a range of steps, and the run's attempts."""
+    """Series over a range of steps, and the run's attempts.
+
+    `points` is the approximate number of points that each series may have: as requested, or fewer where the
+    series together would have too many for one answer.
+    """
 
     run_id: str
     attempts: list[AttemptRange]
+    points: int
     series: list[ChartCurve]
 
 
@@ -111,7 +116,11 @@ class RefusedSeries(ApiObject):
 
 
 class BatchReceipt(ApiObject):
-    """Confirms that a batch is durable. `duplicate`: its `batch_id` had been stored before."""
+    """Confirms that a batch is durable. `duplicate`: its `batch_id` had been stored before.
+
+    `accepted` counts the points of the batch that are stored; points of equal series, step, time and value
+    are one.
+    """
 
     accepted: int
     run_id: str

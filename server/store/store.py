@@ -196,8 +196,8 @@ class Store:
     ) -> dict[SeriesKey, Series]:
         """Return every point of these series (None: all) within the steps, both ends included.
 
-        Missing series are left out; a series without points in the range is empty. Arrays are read-only;
-        steps are unique within an attempt, the newest write wins.
+        Missing series are left out; a series without points in the range is empty. Arrays are read-only.
+        Points are ordered by attempt, step and time; a step may have several.
         """
         with reading(self._engine) as connection:
             return full_series.read_series(

@@ -20,8 +20,9 @@ class SeriesRefusal:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Receipt:
-    """Confirms that a delivery is durable. `attempt` is that of its last row; `accepted` counts its points.
+    """Confirms that a delivery is durable. `attempt` is that of its last row.
 
+    `accepted` counts the points of it that are stored: points of equal step, time and value are one.
     `duplicate`: the run had this batch already, and nothing changed. `refused`: series that a limit rejected
     this time; where nothing was accepted because of it, the batch may be sent again.
     """

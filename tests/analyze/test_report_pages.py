@@ -24,9 +24,11 @@ def report(data: RunData, *, findings: list[Finding] | None = None) -> Report:
 
 
 def spiky(times: int) -> RunData:
-    loss = loss_curve(np.random.default_rng(0), 600 * (times + 2))
-    for i in range(times):
-        loss[900 + 600 * i : 910 + 600 * i + 150 * (i % 2)] += 4.0
+    random = np.random.default_rng(0)
+    loss = loss_curve(random, 600 * (times + 2))
+    for i in range(times):  # at no regular interval, which would be a property of the run
+        start = 900 + 600 * i + (int(random.integers(200)) if i else 0)
+        loss[start : start + 10 + 150 * (i % 2)] += 4.0
     return run(series("loss", loss))
 
 
@@ -53,10 +55,10 @@ def test_few_findings_are_all_unfolded() -> None:
 def test_of_many_findings_there_is_a_list_and_information_is_folded_up() -> None:
     page = html.page([report(spiky(30))])
     assert page.count("<article") == 30
-    assert page.count("<details>") == 15
+    assert page.count("<details>") == 29, "rises like those before them are information"
     links = set(re.findall(r'href="#(finding-1-\d+)"', page))
     assert links == set(re.findall(r'id="(finding-1-\d+)"', page))
-    assert "30 findings (15 warnings, 15 for information)" in page
+    assert "30 findings (1 warning, 29 for information)" in page
 
 
 def test_the_list_of_runs_has_the_most_severe_first() -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import hmac
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from pathlib import Path
+from threading import Barrier
 
 import httpx
 import pytest
@@ -18,17 +20,20 @@ from holter.detectors.findings import catalogue_as_json
 from holter.server import tokens
 from holter.server.auth import (
     ALLOWED_FAILURES,
+    ALLOWED_FAILURES_IN_ALL,
     COOKIE,
     FAILURE_WINDOW,
     SESSION_SECONDS,
     Authenticator,
     FailedLogins,
+    TooManyLoginsError,
     missing_credentials,
 )
 from holter.server.context import ServerContext, UnprotectedServerError
 from holter.server.models import EndedSession, Token
 from holter.server.session_secret import load_session_secret
-from holter.settings import Settings
+from holter.server.tokens import TokenScope
+from holter.settings import Settings, SettingsError, load
 
 Serve = Callable[[Settings], AbstractContextManager[tuple[ServerContext, str]]]
 LOCAL = {"host": "127.0.0.1:8765"}
@@ -51,9 +56,9 @@ def access_to(engine: Engine, clock: Clock | None = None, **settings: object) ->
     return made
 
 
-def make_token(engine: Engine, name: str) -> str:
+def make_token(engine: Engine, name: str, scope: TokenScope = TokenScope.ALL) -> str:
     with Session(engine) as session, session.begin():
-        return tokens.create(session, name, now=0.0)
+        return tokens.create(session, name, now=0.0, scope=scope)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +118,7 @@ def test_an_unprotected_server_refuses_to_start(sqlite_url: str) -> None:
 def test_without_login_only_this_machine_and_its_own_pages_have_access(
     method: str, headers: dict[str, str], status: int | None, sqlite_engine: Engine
 ) -> None:
-    refusal = access_to(sqlite_engine).check(method, headers, open_to_all=False)
+    refusal = access_to(sqlite_engine).check(method, "/api/v1/runs", headers, open_to_all=False)
     assert (refusal and refusal.status) == status
 
 
@@ -122,16 +127,16 @@ def test_a_token_opens_until_it_is_revoked(sqlite_engine: Engine) -> None:
     token = make_token(sqlite_engine, "agents")
     access = access_to(sqlite_engine, clock, host="0.0.0.0")
     headers = {"authorization": f"Bearer {token}"}
-    assert access.check("POST", headers, open_to_all=False) is None
+    assert access.check("POST", "/api/v1/runs", headers, open_to_all=False) is None
     assert access.user(headers) == "agents"
     for wrong in ("", "Bearer", f"Bearer {token}x", f"Basic {token}", token):
-        assert access.check("GET", {"authorization": wrong}, open_to_all=False) is not None
+        assert access.check("GET", "/api/v1/runs", {"authorization": wrong}, open_to_all=False) is not None
     with Session(sqlite_engine) as session, session.begin():
         tokens.revoke(session, "agents", now=1.0)
     clock.now += 6
     assert access.stale
     access.refresh()
-    refusal = access.check("POST", headers, open_to_all=False)
+    refusal = access.check("POST", "/api/v1/runs", headers, open_to_all=False)
     assert refusal is not None
     assert refusal.status == 401
     with Session(sqlite_engine) as session:
@@ -272,6 +277,31 @@ def test_failed_logins_make_an_address_wait(sqlite_engine: Engine) -> None:
     assert access.wait_before_login("10.0.0.1") == 0
 
 
+def test_logins_at_the_same_moment_are_counted_one_by_one(sqlite_engine: Engine) -> None:
+    access = access_to(sqlite_engine, password=PASSWORD)
+    attempts = 40
+    together = Barrier(attempts)
+    plain = access.create_session
+
+    def slow(secret: str) -> str | None:
+        time.sleep(0.01)  # others run between the check and the count
+        return plain(secret)
+
+    access.create_session = slow  # type: ignore[method-assign]
+
+    def guess(number: int) -> str:
+        together.wait(60)
+        try:
+            return "refused" if access.log_in("10.0.0.1", f"guess {number}") is None else "in"
+        except TooManyLoginsError:
+            return "waits"
+
+    with ThreadPoolExecutor(attempts) as pool:
+        outcomes = list(pool.map(guess, range(attempts)))
+    assert outcomes.count("refused") == ALLOWED_FAILURES
+    assert outcomes.count("waits") == attempts - ALLOWED_FAILURES
+
+
 def test_failed_logins_from_everywhere_take_no_memory() -> None:
     clock = Clock()
     failures = FailedLogins(clock, clients=100)
@@ -324,6 +354,63 @@ def test_too_many_failed_logins_get_a_time_to_retry(sqlite_url: str, serve: Serv
         stopped = browser.post("/api/v1/session", json={"password": PASSWORD})
         assert stopped.status_code == 429
         assert 0 < int(stopped.headers["retry-after"]) <= 61
+
+
+def test_forged_forwarded_addresses_do_not_reset_the_limit_of_logins(sqlite_url: str, serve: Serve) -> None:
+    settings = Settings(database_url=sqlite_url, password=PASSWORD)  # type: ignore[arg-type]
+
+    def attempt(browser: httpx.Client, forwarded: str) -> int:
+        headers = {"X-Forwarded-For": forwarded}
+        return browser.post("/api/v1/session", json={"password": "wrong"}, headers=headers).status_code
+
+    with serve(settings) as (_, address), httpx.Client(base_url=address) as browser:
+        states = [attempt(browser, f"10.0.0.{number}") for number in range(ALLOWED_FAILURES + 2)]
+        assert states == [401] * ALLOWED_FAILURES + [429] * 2
+    trusting = settings.model_copy(update={"trusted_proxies": ("127.0.0.0/8",)})
+    with serve(trusting) as (_, address), httpx.Client(base_url=address) as browser:
+        # what the client itself states comes first: the proxy appends the address that it sees
+        states = [attempt(browser, f"10.0.0.{number}, 10.9.9.9") for number in range(ALLOWED_FAILURES + 2)]
+        assert states == [401] * ALLOWED_FAILURES + [429] * 2
+        assert attempt(browser, "10.0.0.1") == 401
+
+
+def test_failed_logins_are_limited_in_all_and_tokens_still_open(sqlite_engine: Engine) -> None:
+    clock = Clock()
+    access = access_to(sqlite_engine, clock, password=PASSWORD)
+    token = make_token(sqlite_engine, "ana")
+    access.refresh()
+    for number in range(ALLOWED_FAILURES_IN_ALL):
+        assert access.wait_before_login(f"10.1.{number // 200}.{number % 200}", PASSWORD) == 0
+        access.login_failed(f"10.1.{number // 200}.{number % 200}")
+    assert 0 < access.wait_before_login("10.9.9.9", PASSWORD) <= 61
+    assert access.wait_before_login("10.9.9.9", token) == 0
+    clock.now += 61
+    assert access.wait_before_login("10.9.9.9", PASSWORD) == 0
+
+
+def test_clients_choose_their_address_within_a_network(sqlite_engine: Engine) -> None:
+    access = access_to(sqlite_engine, Clock(), password=PASSWORD)
+    for number in range(ALLOWED_FAILURES):
+        access.login_failed(f"2001:db8::{number:x}")
+    assert access.wait_before_login("2001:db8::ffff:1") > 0
+    assert access.wait_before_login("2001:db8:0:1::1") == 0
+    for _ in range(ALLOWED_FAILURES):
+        access.login_failed("::ffff:10.0.0.1")
+    assert access.wait_before_login("10.0.0.1") > 0
+    assert access.wait_before_login("10.0.0.2") == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"), [("10.0.0.1, 10.2.0.0/16", ("10.0.0.1", "10.2.0.0/16")), ("", ())]
+)
+def test_trusted_proxies_are_addresses_and_networks(
+    monkeypatch: pytest.MonkeyPatch, given: str, expected: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("HOLTER_TRUSTED_PROXIES", given)
+    assert load().trusted_proxies == expected
+    monkeypatch.setenv("HOLTER_TRUSTED_PROXIES", "proxy.example.com")
+    with pytest.raises(SettingsError, match=r"trusted_proxies.*address or a network"):
+        load()
 
 
 def test_every_response_has_security_headers(client: httpx.Client) -> None:

@@ -9,8 +9,11 @@ import httpx
 import msgspec
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from holter.server.context import ServerContext
+from holter.server.read_models.chart_budget import fair_share, read_limited_chart
 from holter.types import Batch, Column, Delivery, SeriesKey
 
 MSGPACK = "application/msgpack"
@@ -113,3 +116,57 @@ def test_newest_points_of_a_run_without_labels_follow_its_points(
             packed = msgspec.msgpack.decode(client.get(address, headers={"Accept": MSGPACK}).content)
             assert (packed["metric"], packed["labels"]) == (names, [{}] * len(names))
             assert np.frombuffer(packed["value"]).tolist() == body["value"]
+
+
+def test_the_points_of_an_answer_are_limited_and_divided_between_its_series(
+    client: httpx.Client, context: ServerContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = np.arange(4000)
+    columns = tuple(
+        Column(key=SeriesKey("loss", (("rank", str(rank)),)), values=np.sin(steps * (rank + 1.0)))
+        for rank in range(10)
+    ) + tuple(
+        Column(key=SeriesKey("loss", (("eval", str(number)),)), values=np.ones(40), rows=np.arange(40))
+        for number in range(10)
+    )
+    batch = Batch(steps=steps, times=steps * 1.0, columns=columns)
+    delivery = Delivery(project="llm", run="a", writer="w", batch_id="1", batch=batch)
+    run_id = context.store.accept(delivery).public_id
+    context.store.compact()
+    monkeypatch.setattr(read_limited_chart, "__kwdefaults__", {"budget": 10_400})
+
+    def answer(points: int) -> Any:
+        parameters: dict[str, Any] = {"metric": "loss", "points": points}
+        return client.get(f"/api/v1/runs/{run_id}/data", params=parameters).json()
+
+    limited = answer(100_000)
+    assert limited["points"] == 1000  # 10 short series leave 10,000 points to 10 long ones
+    for series in limited["series"]:
+        returned = sum(len(segment["step"]) for segment in series["segments"])
+        expected = (40, 40) if "eval" in series["labels"] else (500, 1002)
+        assert expected[0] <= returned <= expected[1]
+    assert answer(20)["points"] == 20
+
+
+def test_many_attempts_do_not_multiply_the_points_of_an_answer(
+    client: httpx.Client, context: ServerContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = np.arange(2000)
+    for attempt in range(10):
+        columns = (Column(key=SeriesKey("loss"), values=np.sin(steps + attempt)),)
+        batch = Batch(steps=steps, times=steps * 1.0, columns=columns, attempt=str(attempt))
+        delivery = Delivery(project="llm", run="a", writer="w", batch_id=str(attempt), batch=batch)
+        run_id = context.store.accept(delivery).public_id
+    monkeypatch.setattr(read_limited_chart, "__kwdefaults__", {"budget": 1000})
+    chart = client.get(f"/api/v1/runs/{run_id}/data", params={"metric": "loss", "points": 1000}).json()
+    assert sum(len(segment["step"]) for segment in chart["series"][0]["segments"]) < 2000
+    assert chart["points"] < 1000
+
+
+@given(st.lists(st.integers(0, 10**6), max_size=50), st.integers(500, 10**6))
+def test_a_fair_share_uses_the_budget_and_does_not_exceed_it(counts: list[int], budget: int) -> None:
+    share = fair_share(counts, budget)
+    used = sum(min(count, share) for count in counts)
+    assert used <= budget
+    if sum(counts) > budget:
+        assert used + len(counts) > budget  # no further point for each

@@ -198,7 +198,7 @@ def test_tokens_are_made_listed_and_revoked(holter: Printed, tmp_path: Path) -> 
     code, _, complaint = holter("token", "create", "agents", *where)
     assert code == 1
     assert "already" in complaint
-    assert "agents\tcreated" in holter("token", "list", *where)[1]
+    assert "agents\tscope ingest\tcreated" in holter("token", "list", *where)[1]
     assert holter("token", "revoke", "agents", *where)[0] == 0
     assert "revoked" in holter("token", "list", *where)[1]
     code, _, complaint = holter("token", "revoke", "agents", *where)

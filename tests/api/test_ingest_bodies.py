@@ -14,7 +14,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from holter.server.ingest_http import validate
-from holter.server.ingest_http.json_body import BodyError, LayoutCache
+from holter.server.ingest_http.body_limits import BodyError
+from holter.server.ingest_http.json_body import LayoutCache
 from holter.types import Batch, Delivery, SeriesKey
 
 VALUES = st.one_of(st.none(), st.floats(), st.sampled_from(["NaN", "Infinity", "-Infinity"]))
@@ -128,6 +129,11 @@ def test_both_json_forms_and_msgpack_decode_to_the_same_batch(rows: list[tuple[A
             "control characters",
         ),
         (body(finished=True, labels={"host": "a\r\nb"}), ("labels", "host"), "control characters"),
+        (body(finished=True, labels={"host": "a\u202eb"}), ("labels", "host"), "marks of direction"),
+        (body(finished=True, run="a\u2066b"), ("run",), "marks of direction"),
+        (body(finished=True, project="a\u200fb"), ("project",), "marks of direction"),
+        (body(finished=True, writer="a\u2028b"), ("writer",), "line breaks"),
+        (body(columns={"step": [1], "a\u202a": [1]}), ("columns", "a\u202a"), "marks of direction"),
         (
             body(settings=[{"name": "lr", "value": 1, "labels": {"host": "\x07"}}]),
             ("settings", 0, "labels", "host"),

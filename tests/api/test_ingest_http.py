@@ -48,6 +48,25 @@ def test_the_same_batch_again_changes_nothing(client: httpx.Client, post: Post) 
     assert values_of(client, first["run_id"], "loss") == [3.0]
 
 
+def test_all_points_of_a_step_are_stored_and_repeats_are_accepted_once(
+    client: httpx.Client, post: Post
+) -> None:
+    reply = post({"step": [5, 5, 5, 5], "time": [1, 2, 3, 3], "loss": [3.0, 1.0, 2.0, 2.0]})
+    assert reply["accepted"] == 3
+    assert values_of(client, reply["run_id"], "loss") == [3.0, 1.0, 2.0]
+    assert client.get(f"/api/v1/runs/{reply['run_id']}/latest").json()["value"] == [2.0]
+
+
+def test_two_writers_of_the_same_steps_are_two_series(client: httpx.Client, post: Post) -> None:
+    for shift, writer in enumerate(("a", "b")):
+        columns = {"step": list(range(50)), "time": list(range(50)), "loss": [float(shift)] * 50}
+        reply = post(columns, writer=writer, attempt=0)
+        assert reply["accepted"] == 50
+    data = client.get(f"/api/v1/runs/{reply['run_id']}/data", params={"metric": "loss"}).json()
+    found = {json.dumps(one["labels"]): one["segments"][0]["value"] for one in data["series"]}
+    assert found == {"{}": [0.0] * 50, '{"writer": "b"}': [1.0] * 50}
+
+
 def test_the_attempt_stated_by_the_log_is_used(post: Post) -> None:
     assert post({"step": [1], "loss": [3.0]}, attempt=0)["attempt"] == 0
     assert post({"step": [1], "loss": [2.9]}, attempt="1")["attempt"] == 1

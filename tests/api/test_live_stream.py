@@ -178,7 +178,7 @@ def test_a_stream_ends_when_its_token_is_revoked_or_its_session_ends(
     monkeypatch.setattr("holter.server.auth.TOKEN_CACHE_SECONDS", 0.1)
     monkeypatch.setattr("holter.server.live.HEARTBEAT_SECONDS", 0.1)
     with Session(sqlite_engine) as session, session.begin():
-        token = tokens.create(session, "job", now=0.0)
+        token = tokens.create(session, "job", now=0.0, scope=tokens.TokenScope.ALL)
     settings = Settings(database_url=sqlite_url, password="correct horse")  # type: ignore[arg-type]
     with serve(settings) as (_, address), httpx.Client(base_url=address, timeout=60) as browser:
         headers = {"Authorization": f"Bearer {token}"} if way == "token" else {}

@@ -49,7 +49,7 @@ def api(postgres_url: str, serve: Serve) -> Iterator[Api]:
 
 def _token(context: ServerContext) -> str:
     with Session(context.engine) as session, session.begin():
-        return tokens.create(session, "schemathesis", now=0.0)
+        return tokens.create(session, "schemathesis", now=0.0, scope=tokens.TokenScope.ALL)
 
 
 def try_out(operation: Any, mode: GenerationMode, ids: dict[str, str], headers: dict[str, str]) -> None:

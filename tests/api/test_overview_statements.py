@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
-from sqlalchemy import Engine, event
+import pytest
+from sqlalchemy import Engine, event, select
 
+from holter.server.models import RunRecord
 from holter.server.read_models.runs import RunReader
 from holter.server.store import Store
+from holter.server.store.cache import LruCache
+from holter.server.store.encoding.block import PointBlock
+from holter.server.store.read import stats_cache
 from holter.types import Batch, Column, Delivery, SeriesKey
 
 
@@ -73,3 +78,34 @@ def test_a_strip_grows_with_its_run(store: Store, engine: Engine) -> None:
     (run,) = overview.runs()
     assert run["strip"]["last_step"] == 1_599
     assert run["strip"]["throughput"]["step"][-1] > 1_500
+
+
+def test_a_long_log_is_counted_in_parts(
+    store: Store, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(12):
+        step(store, 0, number * 100, 150)  # a third of its points are sent again with the next ones
+    at_once = load_stats(engine)
+    monkeypatch.setattr(stats_cache, "POINTS_AT_ONCE", 1_000)
+    sizes = []
+    merge = stats_cache.merge_blocks
+
+    def counted(blocks: Sequence[PointBlock]) -> PointBlock:
+        sizes.append(sum(len(block.values) for block in blocks))
+        return merge(blocks)
+
+    monkeypatch.setattr(stats_cache, "merge_blocks", counted)
+    in_parts = load_stats(engine)
+    assert max(sizes) < 2_000
+    assert in_parts.entry == at_once.entry
+    assert in_parts.doubtful == set(at_once.names), "points of repeated steps are counted again"
+    run = RunReader(engine, Store(engine)).runs()[0]
+    assert (run["points"], run["last_step"]) == (3 * 1_250, 1_249)
+
+
+def load_stats(engine: Engine) -> stats_cache.RunStats:
+    """The statistics of the only run, read anew."""
+    with engine.connect() as connection:
+        runs = connection.scalars(select(RunRecord.id)).all()
+        (stats,) = stats_cache.load_run_stats(connection, runs, LruCache(2**20)).values()
+        return stats

@@ -64,35 +64,36 @@ SERVER_FLAGS = {
     "--port",
     "--data-dir",
     "--database-url",
+    "--database-url-file",
     "--public-url",
     "--scrape",
     "--verbose",
 }
-DATABASE_FLAGS = {"--data-dir", "--database-url"}
+DATABASE_FLAGS = {"--data-dir", "--database-url", "--database-url-file"}
 FLAGS = {
     "serve": SERVER_FLAGS,
     "watch": SERVER_FLAGS | {"PATH", "--project", "--poll"},
-    "doctor": SERVER_FLAGS | {"PATH"},
+    "doctor": SERVER_FLAGS | {"PATH", "--explain"},
     "export": DATABASE_FLAGS | {"RUN", "--format", "--output", "--metric", "--no-incidents"},
     "import": DATABASE_FLAGS
     | {"PATH", "--project", "--run", "--dry-run", "--keep-private", "--server", "--token"},
     "db upgrade": DATABASE_FLAGS,
     "db backup": DATABASE_FLAGS | {"file"},
     "db restore": DATABASE_FLAGS | {"file"},
-    "db move": DATABASE_FLAGS | {"--to"},
+    "db move": DATABASE_FLAGS | {"--to", "--to-file"},
     "db check": DATABASE_FLAGS,
     "db thin": DATABASE_FLAGS | {"--dry-run"},
     "db delete": DATABASE_FLAGS | {"RUN"},
     "db vacuum": DATABASE_FLAGS | {"--full"},
-    "token create": DATABASE_FLAGS | {"name"},
+    "token create": DATABASE_FLAGS | {"name", "--scope"},
     "token list": DATABASE_FLAGS,
     "token revoke": DATABASE_FLAGS | {"name"},
 }
 SETTINGS = {
-    "data_dir", "database_url", "host", "port", "public_url", "password", "secret_key", "max_batch_mb",
-    "max_import_mb", "channels",
+    "data_dir", "database_url", "database_url_file", "host", "port", "public_url", "password", "secret_key",
+    "max_batch_mb", "max_import_mb", "http", "trusted_proxies", "channels",
     "slack_webhook_url", "smtp_url", "email_to", "email_from", "projects",
-    "formats", "peaks", "scrape",
+    "formats", "peaks", "scrape", "parse_seconds", "parse_memory_mb",
 }  # fmt: skip
 
 

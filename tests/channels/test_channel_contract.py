@@ -29,7 +29,7 @@ def settings_of(kind: ChannelType, port: int) -> dict[str, Any]:
 
 def test_every_file_of_a_channel_is_listed() -> None:
     folder = Path(holter.server.channels.__file__).parent
-    common = {"__init__", "channel", "message", "http"}
+    common = {"__init__", "channel", "deadline", "message", "http"}
     assert {path.stem for path in folder.glob("*.py")} - common == registry().keys()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import time
 from typing import Any
 
@@ -173,6 +174,17 @@ def test_addresses_and_mentions_in_names_do_not_become_links() -> None:
             assert "<!here>" not in text["text"]
             assert "<https://evil.example/" not in text["text"]
     assert "<http://h/?a=1&amp;b=&lt;/incidents" in json.dumps(several)
+
+
+def test_names_add_no_lines_and_turn_no_direction() -> None:
+    name = "a\n*Recovered*\u202eb\x1b[2J\u2066c"
+    several = summarize([make_incident(run=name)], key="1.0.team", sent_at=1.0, address="http://h")
+    for payload in (build_payload(message(run=name, metric=name)), build_payload(several)):
+        shown = json.dumps(payload, ensure_ascii=False)
+        assert not re.search("[\\x1b\u202e\u2066]", shown)
+        assert "\\u001b" not in shown
+        assert "\\n*Recovered*" not in shown
+        assert "a *Recovered* b" in shown
 
 
 def test_a_summary_of_hundreds_stays_within_slacks_limits(slack: SlackServer) -> None:

@@ -82,6 +82,14 @@ def test_what_a_training_script_logs_is_stored_and_the_run_is_finished(server: S
     assert run["state"] == "finished"
 
 
+def test_four_calls_a_step_are_four_points(server: Server, tmp_path: Path) -> None:
+    logged = [(step, step + part / 4) for step in range(100) for part in range(4)]
+    with holter.init("tests", "micro-batches", server=server.url, spool=tmp_path) as run:
+        for step, value in logged:
+            run.log({"loss": value}, step=step)
+    assert server.points("micro-batches", "loss") == [(0, *point) for point in logged]
+
+
 def test_configuration_labels_and_nonfinite_values_arrive(server: Server, tmp_path: Path) -> None:
     config = {"lr": 1e-3, "data": {"seed": 7}}
     with holter.init("tests", "told", config, server=server.url, labels={"rank": 3}, spool=tmp_path) as run:

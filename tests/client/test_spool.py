@@ -162,6 +162,19 @@ def test_a_refused_body_is_kept_aside_with_the_reason(tmp_path: Path) -> None:
     assert base64.b64decode(refused["body"]) == line(0)
 
 
+def test_a_request_has_a_limited_number_of_bodies(tmp_path: Path) -> None:
+    spool = new(tmp_path)
+    for number in range(2 * spools.REQUEST_BODIES + 1):
+        spool.append(line(number))
+    requests = []
+    while bodies := spool.next_bodies(MEGABYTE):
+        requests.append(len(bodies))
+        spool.acknowledge(*bodies)
+    assert max(requests) == spools.REQUEST_BODIES
+    assert sum(requests) == 2 * spools.REQUEST_BODIES + 1
+    spool.close()
+
+
 def fill(spool: Spool, taken: list[bytes]) -> None:
     while spool.append(line(len(taken))):
         taken.append(line(len(taken)))

@@ -68,7 +68,7 @@ def test_live_replay_prints_an_incident_and_runs_until_it_is_stopped(
     output = "".join(lines)
     address = re.search(r"http://127\.0\.0\.1:\d+", output)
     assert address is not None
-    assert output.index("critical: throughput regression") < output.index("points  known")
+    assert output.index(": throughput regression") < output.index("points  known")
     with urllib.request.urlopen(f"{address[0]}/api/v1/runs", timeout=60) as answer:
         assert b"slower-after-restart" in answer.read()
     live.send_signal(signal.SIGINT)

@@ -103,3 +103,12 @@ def test_masked_nan_in_two_series_at_once_is_one_event() -> None:
     (finding,) = found(series("loss", curve), series("grad_norm", norm))
     assert finding.metric == "loss"
     assert finding.evidence["metrics"] == ["grad_norm", "loss"]
+
+
+def test_a_cumulative_count_that_has_long_been_constant_is_no_alarm() -> None:
+    count = np.minimum(np.arange(600) * 0.7, 40).round()
+    data = run(
+        series("loss", 2 + 0.01 * np.random.default_rng(0).standard_normal(600)),
+        series("skipped_steps", count),
+    )
+    assert not list(MaskedNanDetector().detect(data, DetectorContext()))

@@ -118,3 +118,19 @@ def test_a_shift_that_begins_with_a_restart_is_a_resume_artifact() -> None:
     assert (finding.kind, finding.attempt, finding.start_step) == ("resume_artifact", 1, 1990)
     assert finding.detected_step >= 1990 + 150
     assert finding.evidence["shares"]["d1"] == pytest.approx(0.8, abs=0.1)
+
+
+def test_a_total_that_rises_under_constant_logged_shares_is_no_mixture_shift() -> None:
+    random, n = np.random.default_rng(4), 3000
+    parts = [level * (1 + 0.03 * random.standard_normal(n)) for level in (1.2, 2.5, 3.4)]
+    total = 0.5 * parts[0] + 0.3 * parts[1] + 0.2 * parts[2] + 0.5 * (np.arange(n) >= 1700)
+    named = dict(zip(("web", "code", "math"), parts, strict=True))
+    data = run(
+        series("loss", total),
+        *(series(f"loss/{name}", part) for name, part in named.items()),
+        *(
+            series(f"mix/{name}", np.full(n, share))
+            for name, share in zip(named, (0.5, 0.3, 0.2), strict=True)
+        ),
+    )
+    assert not list(MixtureShiftDetector().detect(data, DetectorContext()))

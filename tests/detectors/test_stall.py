@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from holter.detectors import fingerprint
 from holter.detectors.detector import DetectorContext
 from holter.detectors.throughput.stall import StallDetector
 from holter.types import Finding, RunData
@@ -79,3 +80,15 @@ def test_without_known_intervals_there_is_no_stall(points: int) -> None:
 def test_without_a_clock_there_is_no_stall() -> None:
     silent = series("loss", np.ones(50), time=np.full(50, np.nan))
     assert found(run(silent, now=1e12)) == []
+
+
+def test_the_identity_of_a_stall_stays_when_another_series_becomes_the_longest() -> None:
+    time = 1.7e9 + np.cumsum(np.where(np.arange(600) == 200, 7200.0, 1.0))
+    loss = series("loss", np.ones(600), time=time)
+    extra_time = np.sort(np.concatenate((time[250:], time[250:] + 0.3, time[250:] + 0.6)))
+    extra = series(
+        "zz_extra", np.ones(len(extra_time)), step=np.arange(250, 250 + len(extra_time)), time=extra_time
+    )
+    (before,) = found(run(loss))
+    (after,) = found(run(loss, extra))
+    assert fingerprint(before) == fingerprint(after)

@@ -171,3 +171,49 @@ def test_correlated_noise_stays_within_the_false_alarm_rate() -> None:
         alarms += len(found(timed(1e5 * np.exp(wander + rng.normal(0, 0.005, 6000)))))
         points += 6000
     assert alarms / points * 1e4 <= 0.1
+
+
+def test_a_short_spell_is_information_once_it_is_over_and_the_next_ones_are_usual() -> None:
+    random, speed = np.random.default_rng(3), slowed(0.0)
+    for begin in range(800, N - 100, 220):
+        speed[begin : begin + int(random.integers(30, 60))] *= 0.75
+    assert {each.severity for each in found(timed(speed))} <= {"info"}
+
+
+def test_a_beginning_that_was_faster_is_a_warning_and_later_information() -> None:
+    speed = slowed(0.0)
+    speed[500:] *= 0.8
+    (young,) = found(timed(speed[:900]))
+    (settled,) = found(timed(speed))
+    assert (young.severity, settled.severity) == ("warning", "info")
+    assert (young.start_step, young.detected_step) == (settled.start_step, settled.detected_step)
+
+
+def test_steps_that_take_one_of_several_times_by_their_length_are_no_regression() -> None:
+    random = np.random.default_rng(5)
+    bucket = np.array([1.0, 1.15, 1.4, 1.9])[random.integers(0, 4, 8000)]
+    speed = speed_curve(random, 8000) / bucket
+    assert not found(timed(speed))
+    speed[5000:] /= 1.5
+    (finding,) = found(timed(speed))
+    assert abs(finding.start_step - 5000) < 60
+
+
+def test_a_logged_sequence_length_explains_longer_steps_without_a_clock() -> None:
+    seconds = 2e5 / slowed(0.0)
+    seconds[AT:] *= 2.1
+    length = np.where(np.arange(N) < AT, 2048.0, 4096.0)
+    assert not found(run(series("step_time", seconds), series("seq_len", length)))
+    (finding,) = found(run(series("step_time", seconds)))
+    assert abs(finding.start_step - AT) <= 3
+
+
+def test_a_decline_over_a_hundred_thousand_steps_is_one_gradual_finding() -> None:
+    n, begin = 90_000, 15_000
+    speed = speed_curve(np.random.default_rng(1), n)
+    speed *= 1 - 0.3 * ((np.arange(n) - begin) / 100_000).clip(0)
+    (finding,) = found(timed(speed))
+    assert begin - 2000 < finding.start_step < begin + 15_000
+    assert finding.detected_step < begin + 50_000
+    assert finding.evidence["gradual"]
+    assert finding.end_step is None

@@ -46,14 +46,18 @@ def level(data: RunData, name: str) -> CurveLevel:
 
 
 def codes(data: RunData) -> list[str]:
-    """The diagnostics on figures of throughput."""
-    return [diagnostic.code for diagnostic in run_launch_checks(data)]
+    """The codes of the diagnostics on figures of throughput."""
+    return [diagnostic.code for diagnostic in _on_throughput(data)]
 
 
 def only(data: RunData) -> Diagnostic:
-    """The only diagnostic on a run."""
-    (diagnostic,) = run_launch_checks(data)
+    """The only diagnostic on figures of throughput."""
+    (diagnostic,) = _on_throughput(data)
     return diagnostic
+
+
+def _on_throughput(data: RunData) -> list[Diagnostic]:
+    return [found for found in run_launch_checks(data) if found.code != "no-loss-recognised"]
 
 
 def torchtitan(tps: float, peak: float, config: Mapping[str, ConfigValue] = LLAMA3_8B) -> RunData:

@@ -19,14 +19,12 @@ from pyarrow import parquet
 from sqlalchemy import Engine, insert, select, update
 
 from holter.server.database import connect, writing
-from holter.server.import_export import (
-    FORMATS,
-    ImportContext,
-    ImportRefusedError,
-    open_export,
-)
+from holter.server.import_export.export import open_export
+from holter.server.import_export.file_formats import FORMATS
+from holter.server.import_export.import_file import ImportRefusedError
 from holter.server.import_export.import_targets import LocalImportTarget
-from holter.server.import_export.long_table import PIECE_POINTS, SeriesPiece
+from holter.server.import_export.importer import ImportContext
+from holter.server.import_export.point_rows import PIECE_POINTS, SeriesPiece
 from holter.server.import_export.text_writer import FIELDS
 from holter.server.maintenance.downsampling import downsample_run
 from holter.server.maintenance.horizon import load_horizon
@@ -87,6 +85,27 @@ def test_export_and_import_are_lossless_and_idempotent(
     with running_store(other) as store:  # and the run goes on
         again = store.accept(delivery(np.array([601]), {LOSS: np.array([1.0])}, batch_id="on", attempt="8"))
         assert again.attempt == 8
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_points_of_one_step_survive_export_and_import(
+    engine: Engine, other: Engine, form: str, tmp_path: Path
+) -> None:
+    steps = np.repeat(np.arange(1_000), 4)
+    times = np.where(steps % 3, 0.25 * np.arange(len(steps)), np.nan)
+    values = np.random.default_rng(5).normal(size=len(steps))
+    with running_store(engine) as store:
+        for number, start in enumerate((0, 1_001, 2_222, 900)):
+            part = slice(start, start + 1_800)
+            batch = delivery(steps[part], {LOSS: values[part]}, batch_id=str(number), times=times[part])
+            run_id = store.accept(batch).run_id
+            if number == 1:
+                store.compact()
+        assert len(store.read(run_id)[LOSS]) == len(steps)
+    done = import_into(other, write_export(engine, run_id, form, tmp_path / f"a.{form}"), project="llm")
+    assert done.points == len(steps)
+    assert points_of(other, run_id_of(other, "a")) == points_of(engine, run_id)
+    assert Store(other).check() == []
 
 
 def test_downsampled_run_is_imported_as_downsampled(engine: Engine, other: Engine, tmp_path: Path) -> None:

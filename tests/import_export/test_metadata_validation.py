@@ -12,8 +12,9 @@ import pytest
 from sqlalchemy import Engine, func, insert, select
 
 from holter.server.database import reading, writing
-from holter.server.import_export import ImportContext, ImportRefusedError
+from holter.server.import_export.import_file import ImportRefusedError
 from holter.server.import_export.import_targets import LocalImportTarget
+from holter.server.import_export.importer import ImportContext
 from holter.server.import_export.run_metadata import export_metadata
 from holter.server.import_export.validation import validate_metadata
 from holter.server.models import PlannedEventRow, RunRecord

@@ -13,8 +13,8 @@ from sqlalchemy import Engine, select
 from holter.ingest.offline.tracker_runs import build_series
 from holter.ingest.trackers import find_collection
 from holter.server.database import connect, reading
-from holter.server.import_export import ImportContext
 from holter.server.import_export.import_targets import HttpImportTarget, LocalImportTarget, ServerAddress
+from holter.server.import_export.importer import ImportContext
 from holter.server.import_export.trackers import TrackerImportResult, import_collection
 from holter.server.maintenance.downsampling import downsample_run
 from holter.server.maintenance.horizon import load_horizon

@@ -121,7 +121,7 @@ def test_a_run_that_catches_up_tells_of_what_is_still_open(
     clock.now = BEGIN + 4000
     loop.analyze(store.accept(part(0, 1000)).run_id)
     assert notification_reasons(engine) == []
-    loop.analyze(deliver(store, clock, 1000, 3200))
+    loop.analyze(deliver(store, clock, 1000, 2200))
     assert notification_reasons(engine) == ["opened"]
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from holter.cli.report.line_report import explain_paths
 from holter.cli.report.logs import MISSING_FORMAT_ADVICE, describe_files, summarize_files
 from holter.ingest import formats
 from holter.ingest.offline.explain import FileReport, explain_files
@@ -77,7 +78,7 @@ def test_who_has_nothing_readable_is_reported_what_always_is(tmp_path: Path) -> 
 
 
 def test_lines_that_no_format_knows_suggest_what_a_user_can_add(tmp_path: Path) -> None:
-    text = "".join(f"[ACME] it#{at}0 of 80 > L1 2.{at}, gn 1.{at}\n" for at in range(9))
+    text = "".join(f"[ACME] it#{at}0 of 80 > qx 2.{at}, gn 1.{at}\n" for at in range(9))
     (tmp_path / "job.out").write_text("loading\n" * 20_000 + text)
     result = list(describe_files(explain_files(tmp_path), tmp_path))
     assert result[0] == "not read: job.out (1): no line names a step together with a loss"
@@ -85,7 +86,54 @@ def test_lines_that_no_format_knows_suggest_what_a_user_can_add(tmp_path: Path) 
     (tmp_path / "holter.toml").write_text("\n".join(line.strip() for line in result[start + 1 : -1]))
     known = formats(load(file=tmp_path / "holter.toml").formats)
     (found,) = [report for report in explain_files(tmp_path, known=known) if report.path.name == "job.out"]
-    assert (found.format, found.points) == ("house/ours", {SeriesKey("L1"): 9, SeriesKey("gn"): 9})
+    assert (found.format, found.points) == ("house/ours", {SeriesKey("qx"): 9, SeriesKey("gn"): 9})
+
+
+@pytest.mark.parametrize("clock", ["08/3{} 23:00:36", "Aug 2{} 23:00:36", "23:0{}:36", "2024-08-2{}"])
+def test_a_suggested_pattern_does_not_take_a_date_for_the_step(tmp_path: Path, clock: str) -> None:
+    lines = "".join(f"[{clock.format(at)}] acme 1{at}00 > qx 2.{at}\n" for at in range(9))
+    (tmp_path / "job.out").write_text(lines)
+    (found,) = explain_files(tmp_path / "job.out")
+    assert found.suggestion is not None
+    assert found.suggestion.pattern.index("acme") < found.suggestion.pattern.index("(?P<step>")
+
+
+def test_lines_with_numbers_that_were_not_read_are_counted_and_shown(tmp_path: Path) -> None:
+    records = [f"Epoch [1/60], Step [{step}/445], Loss: 1.5\n" for step in range(1, 9)]
+    rest = [f"final loss after all: {number}.5 (smoothed)\n" for number in range(5)]
+    (tmp_path / "train.log").write_text("".join([*records, "no numbers\n", *rest]))
+    files = explain_files(tmp_path / "train.log")
+    lines = files[0].lines
+    assert lines is not None
+    assert (lines.lines, lines.records, lines.unread, len(lines.examples)) == (14, 8, 5, 3)
+    described = list(describe_files(files, tmp_path / "train.log"))
+    assert "    steps are a step within an epoch (8 lines); none goes back" in described
+    assert "    5 lines with numbers were not read:" in described
+    assert "        final loss after all: 0.5 (smoothed)" in described
+
+
+def test_a_file_given_by_hand_is_read_even_if_no_format_claims_it(tmp_path: Path) -> None:
+    file = tmp_path / "results.xml"
+    file.write_text("step 7 loss: 2.5\n")
+    assert read_run(file).points == 1
+    (found,) = files = explain_files(file)
+    assert (found.is_guessed, found.format) == (True, "key-value")
+    assert "    guessed: no format claims this file; it was read as lines of any program" in describe_files(
+        files, file
+    )
+    assert [report.format for report in explain_files(tmp_path)] == [None], "in a folder nothing is guessed"
+
+
+def test_each_line_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "train.log"
+    file.write_text("loading\nstep 10 loss: 2.5\nfinal loss: 3.5\nstep 20 loss: 2.0\n")
+    assert explain_paths([file], load()) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert [line.split()[:2] for line in printed[1:]] == [
+        *(["1", "loading"], ["2", "read"], ["step", "10:"]),
+        *(["3", "unread"], ["4", "read"], ["step", "20:"]),
+    ]
+    assert explain_paths([tmp_path / "missing.log"], load()) == 1
 
 
 @pytest.mark.slow

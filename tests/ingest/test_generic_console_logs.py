@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from holter.ingest.console.dialects.key_value import named_numbers
+from holter.ingest.console.dialects.plain_lines import parse_plain_line
 
 DATA = Path(__file__).parents[1] / "data" / "console"
 
@@ -115,7 +115,9 @@ def test_numbers_may_are_behind_their_names_without_a_sign(read_sample: Any) -> 
 def test_units_are_taken_off_and_what_only_begins_with_digits_is_no_number(
     text: str, values: list[float]
 ) -> None:
-    assert list(named_numbers(text).values()) == values
+    found = parse_plain_line(f"step 7, loss: 1.5, {text}", {})
+    assert found is not None
+    assert (found.step, list(found.values.values())) == (7, [1.5, *values])
 
 
 def test_steps_that_begin_again_with_an_epoch_continue(read_sample: Any) -> None:

@@ -14,6 +14,7 @@ import pytest
 from holter.ingest import formats
 from holter.ingest.communication.flight_recorder import FlightRecorder
 from holter.ingest.communication.safe_pickle import UnsafePickleError, loads
+from holter.ingest.discovery.scanner import LogTree
 from holter.ingest.format import Format, FormatRole
 from holter.ingest.offline.explain import explain_files
 from holter.ingest.offline.read_run import read_run
@@ -146,7 +147,7 @@ def test_a_mangled_line_costs_itself(reading: Any, sample: str) -> None:
 
 
 def test_the_state_of_a_reader_has_no_number_that_a_database_refuses() -> None:
-    reader = formats()["batches"].reader(PurePath("train.log"), {})
+    reader = formats()["key-value"].reader(PurePath("train.log"), {})
     list(reader.read(io.BytesIO(BATCHES.format(1, "7" * 3000).encode())))
     assert len(str(reader.state())) < 1000
 
@@ -170,13 +171,21 @@ def test_the_text_of_deepspeed_chat_that_took_seconds_is_parsed_at_once(reading:
         "epoch" + " " * 60_000 + "x",
         "1" * 60_000 + "/",
         "{'a': " * 9000,
+        "loss: 1.0 " * 60_000,
     ],
 )
-def test_long_lines_of_one_character_take_no_time(tmp_path: Path, text: str) -> None:
+def test_long_lines_take_no_time(tmp_path: Path, text: str) -> None:
     (tmp_path / "job.log").write_text(f"{text}\n" * 3)
     began = time.process_time()
     explain_files(tmp_path)
     assert time.process_time() - began < 5
+
+
+def test_links_to_files_of_the_kernel_are_not_read(tmp_path: Path) -> None:
+    (tmp_path / "good.jsonl").write_text('{"step": 1, "loss": 2.5}\n')
+    (tmp_path / "kernel.log").symlink_to("/proc/kmsg")
+    (tmp_path / "device.log").symlink_to("/sys/kernel/uevent_seqnum")
+    assert [source.path.name for source in LogTree(tmp_path, formats()).scan()] == ["good.jsonl"]
 
 
 def _exploding() -> Any:

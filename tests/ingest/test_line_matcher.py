@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holter.ingest.console.dialect import LineKind
-from holter.ingest.console.dialects import DIALECTS
 from holter.ingest.console.pattern_search import LineMatcher
+from holter.ingest.stdout import console_dialects
 from holter.ingest.stdout.system_text import NCCL_DIALECT
 
-KINDS = tuple(kind for dialect in DIALECTS for kind in dialect.followed_by(NCCL_DIALECT).kinds)
+KINDS = tuple(kind for dialect in console_dialects() for kind in dialect.followed_by(NCCL_DIALECT).kinds)
 TEXTS = sorted(
     file
     for file in (Path(__file__).parents[1] / "data").rglob("*")

@@ -73,9 +73,8 @@ def test_what_cannot_be_read_is_reported_with_its_file_and_location(tmp_path: Pa
     gathered = read_run(tmp_path)
     assert [(unreadable.source, unreadable.location) for unreadable in gathered.unreadable] == [
         ("log.csv", "line 3"),
-        ("log.csv", "byte 26"),
     ]
-    assert gathered.points == 2
+    assert gathered.points == 3, "the last line of a file that is read once needs no line end"
 
 
 def test_a_torn_gzip_file_is_read_as_far_as_it_goes_and_reported(tmp_path: Path) -> None:

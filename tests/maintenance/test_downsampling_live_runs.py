@@ -176,8 +176,8 @@ def story(engine: Engine, run_id: int) -> list[tuple[Any, ...]]:
 def eventful(steps: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Spikes when it was young and lately, and one that has not ended."""
     found = 2 + np.random.default_rng(1).normal(0, 0.02, 2 * SIZE)[steps]
-    for begin in (20_000, 70_000, SIZE - 20_000, SIZE - 50):
-        found[(steps >= begin) & (steps < begin + 80)] += 1.5
+    for begin, height in ((20_000, 1.5), (70_000, 1.5), (SIZE - 20_000, 1.5), (SIZE - 50, 6.0)):
+        found[(steps >= begin) & (steps < begin + 80)] += height
     return found
 
 

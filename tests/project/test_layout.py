@@ -40,7 +40,7 @@ def test_the_migrations_folder_is_no_package() -> None:
 def test_every_plug_in_file_is_listed() -> None:
     """A format, detector or channel that is not listed is never used, so a missing line is an error."""
     for folder, marker, registries in (
-        ("ingest", "def sniff", ("ingest/__init__.py", "ingest/stdout/__init__.py")),
+        ("ingest", "def sniff", ("ingest/all_formats.py", "ingest/stdout/__init__.py")),
         ("detectors", "def detect(", ("detectors/__init__.py",)),
         ("server/channels", "def send(", ("server/channels/__init__.py",)),
     ):

@@ -90,12 +90,14 @@ def test_layout_cache_is_bounded_in_bytes() -> None:
 
 def test_memory_budget_is_shared_but_one_body_always_fits() -> None:
     room = MemoryBudget(1000)
-    with room.share() as large:
+    large, other = room.share(), room.share()
+    with large.held():
         large.grow(5000)
-        with room.share() as other, pytest.raises(MemoryBudgetError):
+        with other.held(), pytest.raises(MemoryBudgetError):
             other.grow(1)
     assert room.used == 0
-    with room.share() as one, room.share() as other:
+    one, other = room.share(), room.share()
+    with one.held(), other.held():
         one.grow(600)
         with pytest.raises(MemoryBudgetError):
             other.grow(600)

@@ -61,13 +61,12 @@ def holds(drawn: ReducedSeries, real: Series, spans: list[AttemptSpan], points: 
         mine = finite & (real.attempt == segment.attempt) & (ghost == segment.ghost)
         mine &= (real.step >= segment.step[0]) & (real.step <= segment.step[-1])
         step, value, time = real.step[mine], real.value[mine], real.time[mine]
-        at = np.searchsorted(step, segment.step)
-        assert step[at].tolist() == segment.step.tolist()
-        assert value[at].tolist() == segment.value.tolist()
-        assert time[at].tolist() == segment.time.tolist()
+        drawn_points = list(zip(segment.step, segment.time, segment.value, strict=True))
+        assert [point[:2] for point in drawn_points] == sorted(point[:2] for point in drawn_points)
+        assert set(drawn_points) <= set(zip(step, time, value, strict=True))
         seen += len(step)
         if segment.band is None:
-            assert len(step) == len(segment.step)
+            assert len(step) == len(drawn_points)
             continue
         starts = np.searchsorted(step, segment.band.step)
         assert starts[0] == 0

@@ -17,14 +17,15 @@ from holter.server.store.compaction.summary import rebuild_summary
 from holter.server.store.encoding.series_names import NO_NAMES, SeriesNameRows, decode_names, encode_names
 from holter.server.store.read import latest as newest_points
 from holter.types import Batch, Column, Delivery, Labels, SeriesKey
+from tests.support.point_model import PointModel
 from tests.support.stored_runs import newest_by_key
 
 RANKS = [SeriesKey("loss", (("rank", str(rank)),)) for rank in (0, 3, 10)]
 LATER = [SeriesKey("eval"), SeriesKey("loss", (("dataset", "a"), ("rank", "3"))), SeriesKey("a/é")]
 KEYS = [SeriesKey("loss"), *RANKS, *LATER]
+KEYS_OF = {"w": KEYS, "eval": [SeriesKey(f"eval/{key.metric}", key.labels) for key in KEYS]}
+"""The series of each writer: two that log the same one are told apart (`test_shared_series.py`)."""
 NUMBERS = count()
-
-Model = dict[SeriesKey, dict[tuple[int, int], tuple[bytes, bytes]]]
 
 
 @st.composite
@@ -39,7 +40,8 @@ def batches(draw: st.DrawFn) -> tuple[Batch, str]:
         steps = random.permutation(steps) if order == "shuffled" else steps[random.integers(0, rows, rows)]
     times = np.where(random.random(rows) < 0.2, np.nan, random.normal(1.7e9, 1e3, rows))
     columns = []
-    for key in draw(st.lists(st.sampled_from(KEYS), min_size=1, max_size=5, unique=True)):
+    writer = draw(st.sampled_from(sorted(KEYS_OF)))
+    for key in draw(st.lists(st.sampled_from(KEYS_OF[writer]), min_size=1, max_size=5, unique=True)):
         at = None if draw(st.booleans()) else np.sort(random.choice(rows, max(1, rows // 2), replace=False))
         values = random.normal(size=rows if at is None else len(at))
         odd = random.choice([np.nan, np.inf, -np.inf, -0.0, 1e-310], size=len(values))
@@ -47,17 +49,7 @@ def batches(draw: st.DrawFn) -> tuple[Batch, str]:
             Column(key=key, values=np.where(random.random(len(values)) < 0.2, odd, values), rows=at)
         )
     attempt = str(draw(st.integers(0, 2)))
-    writer = draw(st.sampled_from(["w", "rank-3"]))
     return Batch(steps=steps, times=times, columns=tuple(columns), attempt=attempt), writer
-
-
-def log(model: Model, batch: Batch) -> None:
-    """What is logged last of a series, an attempt and a step is what stands there."""
-    for column in batch.columns:
-        rows = range(len(batch.steps)) if column.rows is None else column.rows.tolist()
-        for row, value in zip(rows, column.values, strict=True):
-            place = (int(batch.attempt or 0), int(batch.steps[row]))
-            model.setdefault(column.key, {})[place] = (batch.times[row].tobytes(), value.tobytes())
 
 
 def said(store: Store, run_id: int) -> list[Any]:
@@ -71,9 +63,8 @@ def said(store: Store, run_id: int) -> list[Any]:
     return [(*place, time[at].tobytes(), value[at].tobytes()) for at, place in enumerate(places)]
 
 
-def expected(model: Model) -> list[Any]:
-    last = {key: max(points) for key, points in model.items()}
-    return [(key, *last[key], *model[key][last[key]]) for key in sorted(model)]
+def expected(model: PointModel) -> list[Any]:
+    return [(key, *points[-1]) for key, points in model.points().items()]
 
 
 def act(engine: Engine, store: Store, run_id: int, action: str) -> None:
@@ -100,14 +91,14 @@ def act(engine: Engine, store: Store, run_id: int, action: str) -> None:
     )
 )
 def test_newest_points_are_those_of_all_points(engine: Engine, actions: list[Any]) -> None:
-    run, model, delivered = f"run-{next(NUMBERS)}", Model(), list[Delivery]()
+    run, model, delivered = f"run-{next(NUMBERS)}", PointModel(), list[Delivery]()
     store, reader = Store(engine), Store(engine)  # the reader hears of nothing, as another server would not
     store.start()
 
     def deliver(batch: Batch, writer: str) -> int:
         number = str(len(delivered))
         delivered.append(Delivery(project="p", run=run, writer=writer, batch_id=number, batch=batch))
-        log(model, batch)
+        model.add(int(batch.attempt or 0), batch)
         return store.accept(delivered[-1]).run_id
 
     try:

@@ -98,20 +98,24 @@ def test_nan_payloads_and_infinities_are_data(store: Store) -> None:
         store.compact()
 
 
-def test_newest_write_of_a_step_wins_in_log_and_chunks(store: Store) -> None:
+def test_all_points_of_a_step_stay_in_log_and_chunks(store: Store) -> None:
     run = store.accept(delivery(range(1000), np.zeros(1000), batch_id="a")).run_id
     store.compact()
     store.accept(delivery(range(400, 500), np.ones(100), batch_id="b", attempt="0"))
-    expected = [1.0 if 400 <= step < 500 else 0.0 for step in range(1000)]
-    assert store.read(run)[LOSS].value.tolist() == expected
-    assert [one.points for one in store.series(run)] == [1000]
+    expected = [(step, 0.0) for step in range(1000)] + [(step, 1.0) for step in range(400, 500)]
+    assert points_at(store, run) == sorted(expected)
+    assert [one.points for one in store.series(run)] == [1100]
     store.compact()
-    assert store.read(run)[LOSS].value.tolist() == expected
+    assert points_at(store, run) == sorted(expected)
     store.accept(delivery(range(450, 460), np.full(10, 2.0), batch_id="c", attempt="0"))
     store.compact()
-    got = store.read(run)[LOSS].value
-    assert (got == 2.0).nonzero()[0].tolist() == list(range(450, 460))
+    assert points_at(store, run) == sorted([*expected, *((step, 2.0) for step in range(450, 460))])
     assert store.check() == []
+
+
+def points_at(store: Store, run: int) -> list[tuple[int, float]]:
+    series = store.read(run)[LOSS]
+    return list(zip(series.step.tolist(), series.value.tolist(), strict=True))
 
 
 def test_a_rollback_is_an_attempt_and_its_ghost_is_kept(store: Store) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import count
+from math import isnan
 
 import numpy as np
 import pytest
@@ -12,12 +13,11 @@ from sqlalchemy import Engine
 
 from holter.server.store import Store
 from holter.types import Batch, Column, Delivery, SeriesKey
+from tests.support.point_model import Point, PointModel, points_of_series
 from tests.support.stored_runs import newest_by_key
 
 KEYS = [SeriesKey("loss"), SeriesKey("lr"), SeriesKey("time", (("rank", "1"),))]
 NUMBERS = count()
-
-Model = dict[tuple[SeriesKey, int, int], tuple[bytes, bytes]]
 
 
 @st.composite
@@ -50,38 +50,24 @@ def odd(random: np.random.Generator, size: int, *, narrow: bool) -> np.ndarray:
     return np.where(random.random(size) < 0.05, wild, values)
 
 
-def expect(model: Model, attempt: int, batch: Batch) -> None:
-    for column in batch.columns:
-        rows = range(len(batch.steps)) if column.rows is None else column.rows.tolist()
-        for row, value in zip(rows, column.values, strict=True):
-            place = (column.key, attempt, int(batch.steps[row]))
-            model[place] = (batch.times[row].tobytes(), value.tobytes())
+def stored(store: Store, run_id: int) -> dict[SeriesKey, list[Point]]:
+    return {key: points_of_series(series) for key, series in store.read(run_id).items()}
 
 
-def stored(store: Store, run_id: int) -> Model:
-    found: Model = {}
-    for key, series in store.read(run_id).items():
-        places = list(zip(series.attempt.tolist(), series.step.tolist(), strict=True))
-        assert places == sorted(set(places))
-        for (attempt, step), time, value in zip(places, series.time, series.value, strict=True):
-            found[key, attempt, step] = (time.tobytes(), value.tobytes())
-    return found
-
-
-def check_summaries(store: Store, run_id: int, model: Model) -> None:
+def check_summaries(store: Store, run_id: int, model: PointModel) -> None:
+    points, newest = model.points(), newest_by_key(store, run_id)
     for summary in store.series(run_id):
-        mine = {place: kept for place, kept in model.items() if place[0] == summary.key}
-        values = np.array([np.frombuffer(value)[0] for _, value in mine.values()])
+        mine = points[summary.key]
+        values = np.array([np.frombuffer(value)[0] for *_, value in mine])
         finite = values[np.isfinite(values)]
-        last = max(mine)
         assert summary.points == len(mine)
         assert summary.nonfinite == len(values) - len(finite)
         assert summary.minimum == (finite.min() if len(finite) else None)
         assert summary.maximum == (finite.max() if len(finite) else None)
-        assert (summary.first_step, summary.last_step) == (min(step for _, _, step in mine), last[2])
-        attempt, step, time, value = newest_by_key(store, run_id)[summary.key]
-        assert (attempt, step) == last[1:]
-        assert (np.float64(time).tobytes(), np.float64(value).tobytes())[1] == mine[last][1]
+        assert (summary.first_step, summary.last_step) == (min(step for _, step, *_ in mine), mine[-1][1])
+        attempt, step, time, value = newest[summary.key]
+        assert (attempt, step, np.float64(value).tobytes()) == (*mine[-1][:2], mine[-1][3])
+        assert isnan(time) or np.float64(time).tobytes() == mine[-1][2]
 
 
 @pytest.mark.slow
@@ -96,7 +82,7 @@ def check_summaries(store: Store, run_id: int, model: Model) -> None:
 def test_written_points_are_read_back_bit_for_bit(
     engine: Engine, actions: list[tuple[int, Batch] | str]
 ) -> None:
-    run, model, delivered = f"run-{next(NUMBERS)}", {}, []
+    run, model, delivered = f"run-{next(NUMBERS)}", PointModel(), []
     store = Store(engine)
     store.start()
     run_id = None
@@ -116,9 +102,9 @@ def test_written_points_are_read_back_bit_for_bit(
                 one = Delivery(project="p", run=run, writer="w", batch_id=str(len(delivered)), batch=batch)
                 delivered.append(one)
                 run_id = store.accept(one).run_id
-                expect(model, attempt, batch)
+                model.add(attempt, batch)
             if run_id is not None:
-                assert stored(store, run_id) == model
+                assert stored(store, run_id) == model.points()
         if run_id is not None:
             check_summaries(store, run_id, model)
             assert store.check() == []

@@ -8,8 +8,9 @@ import numpy as np
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from holter.server.import_export import ImportContext, ImportProgress, open_export
+from holter.server.import_export.export import open_export
 from holter.server.import_export.import_targets import LocalImportTarget
+from holter.server.import_export.importer import ImportContext, ImportProgress
 from holter.server.store import Store
 from holter.types import SeriesKey
 from tests.support.stored_runs import LOSS, RANKED, delivery, running_store

@@ -26,11 +26,35 @@ LINES = (
     b'{"step": 4, "ok": true, "loss": 1}\n'
 )
 
+ULTRALYTICS = "".join(
+    "      Epoch    GPU_mem   box_loss   cls_loss  Instances       Size\n"
+    f"      {epoch}/100      2.5G      1.2{epoch}      3.4         16        640:  50%|██  | 2/4\n"
+    f"      {epoch}/100      2.5G      1.3{epoch}      3.4         16        640: 100%|████| 4/4\n"
+    "                 Class     Images  Instances      Box(P          R      mAP50  mAP50-95): 100%|██| 2/2\n"
+    f"                   all          4         17      0.5{epoch}      0.6      0.7      0.4\n"
+    for epoch in (1, 2, 3)
+).encode()
+
+TABLE = "".join(
+    "---------------------------------\n"
+    "| rollout/           |          |\n"
+    f"|    ep_rew_mean     | {reward}.5     |\n"
+    "| time/              |          |\n"
+    "|    fps             | 1000     |\n"
+    f"|    total_timesteps | {2048 * reward}     |\n"
+    "| train/             |          |\n"
+    f"|    loss            | 0.{reward}      |\n"
+    "---------------------------------\n"
+    for reward in (1, 2, 3)
+).encode()
+
 SAMPLES: dict[str, tuple[str, bytes]] = {
     "csv/lightning": ("metrics.csv", LIGHTNING),
     "csv/keras": ("training.csv", KERAS),
     "csv/tensorboard-download": ("run-tag-loss.csv", DOWNLOAD),
     "csv/mixed": ("train.csv", MIXED),
+    "table": ("train.log", TABLE),
+    "ultralytics": ("train.log", ULTRALYTICS),
     "jsonl/nested": ("log.jsonl", LINES),
     "jsonl/maxtext": (
         "metrics.txt",

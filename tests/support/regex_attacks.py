@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import pkgutil
@@ -13,7 +14,7 @@ from re import _compiler as compiler  # type: ignore[attr-defined]
 from re import _constants as kinds  # type: ignore[attr-defined]
 from re import _parser as parser  # type: ignore[attr-defined]
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 SAMPLES = "a1 \t.=-_/,:|[](){}\"'#*+%Z\n"
 """Characters that are tried as repeated ones where a class accepts them."""
@@ -121,22 +122,114 @@ def _accepts(tokens: list[Any], char: str) -> bool:
     return compiled.fullmatch(char) is not None
 
 
-def patterns_of(package: ModuleType) -> list[UsedPattern]:
-    """Every compiled pattern that the modules of a package have at their top level."""
+class InlineCall(NamedTuple):
+    """A call of a function of `re` in the source; `pattern` is None where it is no literal.
+
+    `at_import`: it runs once, when the module is imported.
+    """
+
+    location: str
+    method: str
+    pattern: str | bytes | None
+    flags: int
+    at_import: bool
+
+
+def modules_of(packages: Iterable[ModuleType]) -> Iterator[ModuleType]:
+    """Packages and the modules below them, without scripts that run when they are imported."""
+    for package in packages:
+        yield package
+        for info in pkgutil.walk_packages(getattr(package, "__path__", ()), package.__name__ + "."):
+            if not info.name.endswith("__main__"):
+                yield importlib.import_module(info.name)
+
+
+def patterns_of(modules: Iterable[ModuleType]) -> list[UsedPattern]:
+    """Every compiled pattern that modules and their classes have, and those that cached functions return."""
     patterns: dict[tuple[Any, int], UsedPattern] = {}
-    for info in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
-        module = importlib.import_module(info.name)
+    for module in modules:
         source = inspect.getsource(module)
         for name, value in vars(module).items():
             methods = set(re.findall(rf"\b{re.escape(name)}\.(\w+)\b", source))
             is_named = isinstance(value, re.Pattern) and bool(methods)
-            is_anchored = is_named and not methods & _UNANCHORED
+            if not isinstance(value, re.Pattern):  # a table: its patterns are applied in a loop
+                methods = set(re.findall(r"\bpattern\.(\w+)\(", source))
+            is_anchored = bool(methods) and not methods & _UNANCHORED
             method = ("match" if "match" in methods else "fullmatch") if is_anchored else "search"
+            if isinstance(value, type) and value.__module__ == module.__name__:
+                value = {key: member for key, member in vars(value).items() if not key.startswith("__")}
+            elif _is_cached_table(value, module):
+                value = value()
             for pattern in _patterns(value, set()):
                 key = pattern.pattern, pattern.flags
                 if key not in patterns or is_named:
-                    patterns[key] = UsedPattern(f"{info.name}.{name}", pattern, method)
+                    patterns[key] = UsedPattern(f"{module.__name__}.{name}", pattern, method)
     return list(patterns.values())
+
+
+def _is_cached_table(value: Any, module: ModuleType) -> bool:
+    """Whether a value is a function of a module that reads a table once: cached and without parameters."""
+    if not hasattr(value, "cache_info") or value.__module__ != module.__name__:
+        return False
+    signature = inspect.signature(value)
+    return not signature.parameters and "re.Pattern" in str(signature.return_annotation)
+
+
+def inline_calls(modules: Iterable[ModuleType]) -> list[InlineCall]:
+    """Every call of a function of `re` in the source of modules."""
+    calls = []
+    for module in modules:
+        tree = ast.parse(inspect.getsource(module))
+        in_functions = {
+            id(node)
+            for function in ast.walk(tree)
+            if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+            for node in ast.walk(function)
+        }
+        for node in ast.walk(tree):
+            if _is_re_call(node):
+                literal, flags = _literal(node)
+                location = f"{module.__name__}:{node.lineno}"
+                calls.append(
+                    InlineCall(location, node.func.attr, literal, flags, id(node) not in in_functions)
+                )
+    return calls
+
+
+def _is_re_call(node: ast.AST) -> TypeGuard[Any]:
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Name)
+        and node.func.value.id == "re"
+        and node.func.attr != "escape"
+    )
+
+
+def _literal(call: ast.Call) -> tuple[str | bytes | None, int]:
+    """The pattern of a call, None if it is no literal, and the flags."""
+    flags = [value for value in (*call.args[1:], *call.keywords) if "re." in ast.unparse(value)]
+    numbers = [
+        int(getattr(re, name)) for name in re.findall(r"re\.([A-Z]+)", " ".join(map(ast.unparse, flags)))
+    ]
+    try:
+        pattern = ast.literal_eval(call.args[0])
+    except ValueError:
+        pattern = None
+    return pattern, sum(numbers)
+
+
+def used_inline(calls: Iterable[InlineCall]) -> list[UsedPattern]:
+    """The literal patterns of calls that search a text at once."""
+    return [
+        UsedPattern(
+            call.location,
+            re.compile(call.pattern, call.flags),
+            call.method if call.method in ("match", "fullmatch") else "search",
+        )
+        for call in calls
+        if call.pattern is not None and call.method != "compile"
+    ]
 
 
 def _patterns(value: Any, seen: set[int]) -> Iterator[re.Pattern[Any]]:

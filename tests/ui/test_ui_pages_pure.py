@@ -326,3 +326,10 @@ def test_long_step_times_are_shown_in_seconds(call: Call, value: float, unit: st
 )
 def test_the_next_milestone_is_a_round_number_of_steps(call: Call, step: int, following: int) -> None:
     assert call("run/summary_tiles.js", "nextRoundStep", step) == following
+
+
+def test_what_would_deceive_a_reader_is_shown_as_an_escape(call: Call) -> None:
+    assert call("lib/dom.js", "visible", "a\u202eb\x1b[2J\u2066c\u200e\n\td") == (
+        "a\\u202eb\\u001b[2J\\u2066c\\u200e\n\td"
+    )
+    assert call("lib/dom.js", "visible", "größe \u4e2d \U0001f680") == "größe \u4e2d \U0001f680"

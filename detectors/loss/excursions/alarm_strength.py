@@ -17,8 +17,9 @@ from holter.detectors.loss.excursions.baseline import TINY, LossHistory, LossNoi
 from holter.detectors.thresholds import Thresholds
 from holter.types import FloatArray
 
-Evidence = tuple[int, FloatArray]
-"""A number of points and the strength of evidence they give, at every new value [n]."""
+Evidence = tuple[int, FloatArray, FloatArray]
+"""A number of points, the strength of evidence they give, and the most it may be since the rise is small, at
+every new value [n]."""
 
 OUTLIER = -1
 """In place of a number of points: a single point that the shape of the noise explains."""
@@ -51,10 +52,14 @@ class AlarmThresholds(Thresholds):
     """Standard errors by which a mean must rise: a chance of 1 in 5e7 where the noise is normal."""
     mean_reference_points: int = 64
     """Points of the reference of a mean, at least; otherwise twice as many as in the mean."""
-    lone_point_sigmas: float = 8.0
-    """Sigmas by which a single point is an event whatever the tail of the noise predicts."""
-    lone_point_share: float = 0.2
-    """Share of the level by which a single point is an event whatever the tail of the noise predicts."""
+    lone_point_sigmas: float = 10.0
+    """Sigmas by which a single point is an event, whatever the tail above the level predicts: public logs
+    without events have lone points of up to nine and a half."""
+    lone_point_visible_sigmas: float = 8.0
+    """Sigmas by which a single point is an event that undoes much of the progress of the run."""
+    lone_point_progress: float = 0.1
+    """Share of the fall of the level since the run began that is much progress: less is hardly visible in a
+    picture of the whole run."""
     lone_point_young_points: int = 128
     """Points known for which `lone_point_sigmas` is doubled: the noise of a young series is uncertain."""
     lone_point_within_reach: float = 0.7
@@ -69,34 +74,56 @@ class AlarmThresholds(Thresholds):
     """How steeply the correction grows beyond `unrest_from`, until it equals the measured size."""
     clip_sigmas: float = 4.0
     """Sigmas. A point counts at most this much in a mean or in the measurement of unrest."""
-    least_share: float = 0.02
-    """Share of the level that a mean of many points must rise by to be worth reporting."""
-    least_share_single: float = 0.08
-    """Share of the level that a single point must rise by in addition, divided by the root of the points."""
-    zero_crossing_sigmas: float = 2.0
-    """Sigmas of a point that means of a loss around zero must rise by: less is invisible in its noise."""
-    zero_crossing_share: float = 0.05
-    """Share of values of each sign from which on a loss counts as being around zero."""
+    least_sigmas_few: float = 0.25
+    """Sigmas of a point that a few points must rise by on average."""
+    least_sigmas_sum: float = 4.0
+    """Sigmas that a few points must rise by in addition, divided by the root of their number."""
+    least_sigmas: float = 1.0
+    """Sigmas of a point that a mean of many points must rise by: warm restarts and slow waves within the
+    noise of a point are no events."""
+    least_sigmas_mean: float = 40.0
+    """Sigmas that a mean of more points must rise by in addition, divided by their number: calm logs rise by
+    two or three sigmas for a dozen points before a spike, and the spike is the event."""
     strongest: float = 1e6
     """Strength and surprise are limited to this, so that they stay finite."""
 
 
-def least_rise(level: FloatArray, points: int, thresholds: AlarmThresholds) -> FloatArray:
-    """The least rise over this many points that is worth reporting: 10 % for one, 2 % for hundreds."""
-    share: float = thresholds.least_share + thresholds.least_share_single / float(np.sqrt(points))
-    return share * np.abs(level) + TINY
+def least_rise(noise: LossNoise, points: int, thresholds: AlarmThresholds) -> float:
+    """The least rise over this many points that is worth reporting: what is visible in the noise.
+
+    The level plays no part: a loss with a constant added has the same events.
+    """
+    if points <= thresholds.sum_points[-1]:
+        return noise.sigma * (
+            thresholds.least_sigmas_few + thresholds.least_sigmas_sum / float(np.sqrt(points))
+        )
+    return noise.sigma * (thresholds.least_sigmas + thresholds.least_sigmas_mean / points)
+
+
+def _least_of_one(
+    history: LossHistory,
+    excess: FloatArray,
+    medians: FloatArray,
+    noise: LossNoise,
+    visible_least: float,
+    thresholds: AlarmThresholds,
+) -> FloatArray:
+    """The least rise of each single point [n] above its median that is an event: `visible_least` for a point
+    that undoes much of the progress.
+
+    Points of that size are ordinary in some runs. What they undo tells more: a share of the fall so far is
+    the same for a loss that is shifted or scaled.
+    """
+    progress = history.first_level - medians
+    visible = excess >= thresholds.lone_point_progress * progress
+    least: FloatArray = np.where(visible, visible_least, noise.sigma * thresholds.lone_point_sigmas)
+    return least
 
 
 @lru_cache(maxsize=256)
 def _surprise_limit(points: int, chance: float) -> float:
     """The sum of -ln p of this many points that chance exceeds this rarely (the sum is Gamma distributed)."""
     return float(gammainccinv(points, chance))
-
-
-def _crosses_zero(history: LossHistory, thresholds: AlarmThresholds) -> bool:
-    """Whether the values have both signs, neither of them as an exception."""
-    below = float(np.mean(history.value < 0)) if len(history.value) else 0.0
-    return thresholds.zero_crossing_share < below < 1 - thresholds.zero_crossing_share
 
 
 def surprise_sums(
@@ -127,7 +154,11 @@ def surprise_sums(
         counted = np.where(within_reach, np.minimum(surprise, most), surprise)
         summed = np.concatenate(([0.0], np.cumsum(counted)))
         strength = (summed[ends] - summed[ends - points]) / limit
-        yield points, np.minimum(strength, rise / least_rise(medians, points, thresholds))
+        visible_least = least_rise(noise, points, thresholds)
+        least = np.full(len(values), visible_least)
+        if points == 1:
+            least = _least_of_one(history, excess, medians, noise, visible_least, thresholds)
+        yield points, strength, rise / least
 
 
 def single_points(
@@ -139,20 +170,18 @@ def single_points(
 ) -> Iterator[Evidence]:
     """Evidence of one point.
 
-    A batch a fifth above the level and many sigmas out is an event whatever the tail above predicts, unless
-    the shape of the noise itself explains it.
+    A batch many sigmas out is an event whatever the tail above the level predicts, which earlier bad batches
+    have formed, unless the shape of the noise itself explains it.
     """
     excess = values - medians
     # more sigmas while few points are known
-    sigmas = (
-        thresholds.lone_point_sigmas
-        * noise.sigma
-        * (1 + thresholds.lone_point_young_points / max(history.count, 1))
-    )
-    strength = np.minimum(excess / (thresholds.lone_point_share * np.abs(medians) + TINY), excess / sigmas)
+    young = 1 + thresholds.lone_point_young_points / max(history.count, 1)
+    visible_least = noise.sigma * thresholds.lone_point_visible_sigmas
+    strength = excess / (_least_of_one(history, excess, medians, noise, visible_least, thresholds) * young)
     typical, rare = (_reach(history, noise, reach, thresholds) for reach in noise.reach)
-    yield 1, np.minimum(strength, excess / (rare + TINY))
-    yield OUTLIER, np.minimum(strength, excess / (typical + TINY))
+    no_limit = np.full(len(values), np.inf)
+    yield 1, np.minimum(strength, excess / (rare + TINY)), no_limit
+    yield OUTLIER, np.minimum(strength, excess / (typical + TINY)), no_limit
 
 
 def _reach(history: LossHistory, noise: LossNoise, sigmas: float, thresholds: AlarmThresholds) -> float:
@@ -199,8 +228,6 @@ def window_means(
     total = np.concatenate(([0.0], np.cumsum(both)))
     ends = np.arange(len(both) - len(values) + 1, len(both) + 1)
     unrest = _unrest(history, values - medians, noise, len(values), thresholds)
-    # a loss around zero has no level that a rise could be a share of
-    least = thresholds.zero_crossing_sigmas * noise.sigma if _crosses_zero(history, thresholds) else 0.0
     for points, gap in thresholds.mean_windows:
         reference_end = ends - points - gap
         before = np.minimum(max(least_reference, 2 * points), reference_end)
@@ -214,6 +241,5 @@ def window_means(
         if points <= thresholds.unrest_points:
             error = error * unrest
         rise = now - earlier
-        worthwhile = np.maximum(least_rise(medians, points, thresholds), least)
-        strength = np.minimum(rise / (thresholds.mean_errors * error), rise / worthwhile)
-        yield points, np.where(enough, strength, 0.0)
+        strength = rise / (thresholds.mean_errors * error)
+        yield points, np.where(enough, strength, 0.0), rise / least_rise(noise, points, thresholds)

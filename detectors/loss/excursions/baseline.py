@@ -72,10 +72,19 @@ class BaselineThresholds(Thresholds):
     wander_samples: tuple[int, ...] = (8, 8, 24)
     """For each of `wander_windows`, the fewest independent means; more of the longest, since a few of them
     would overrate the curvature of a young loss."""
+    falling_spreads: float = 0.25
+    """Spreads of its rises by which a level usually falls, from which on its slowing down is not wander."""
     same_spacing: float = 1.5
     """Ratio of spacings in steps up to which points belong to the same logging interval."""
-    floor_share: float = 1e-3
-    """Share of the level that counts as noise at least, however smooth the curve."""
+    finest_share: float = 0.1
+    """Share of the latest spacings that are finer than the finest usual one."""
+    floor_share: float = 1e-5
+    """Share of the level that counts as noise at least: numbers are not logged more precisely."""
+    floor_quantum: float = 0.5
+    """Share of the smallest difference of two values that counts as noise at least: logs are rounded."""
+    floor_range: float = 0.005
+    """Share of the range of the latest `size_points` that counts as noise at least, however smooth the
+    curve."""
     damping: tuple[float, float] = (0.5, 0.9)
     """Least and greatest share of a trend that continues from one third of `trend_points` to the next."""
     tails: NoiseTailThresholds = NoiseTailThresholds()
@@ -183,12 +192,21 @@ def _measure_wander(
     latest = score[-thresholds.shape_points if correlation < thresholds.correlated_from else 0 :]
     longest = max(width for width, _ in thresholds.wander_windows)
     return tuple(
-        (width, _wander(score if width == longest else latest, width, before, fewest=fewest))
+        (
+            width,
+            _wander(
+                score if width == longest else latest,
+                width,
+                before,
+                fewest=fewest,
+                falling=thresholds.falling_spreads,
+            ),
+        )
         for (width, before), fewest in zip(thresholds.wander_windows, thresholds.wander_samples, strict=True)
     )
 
 
-def _wander(score: FloatArray, width: int, before: int, *, fewest: int) -> float:
+def _wander(score: FloatArray, width: int, before: int, *, fewest: int, falling: float) -> float:
     """The spread of means of `width` scores less the mean of those before, over that of independent scores.
 
     It is 1 while there are fewer than `fewest` times as many scores.
@@ -199,7 +217,12 @@ def _wander(score: FloatArray, width: int, before: int, *, fewest: int) -> float
     mean = (total[width:] - total[:-width]) / width
     earlier = (total[before:] - total[:-before]) / before
     rise = mean[before:] - earlier[: len(mean) - before]
-    spread = mad_sigma(rise, float(np.median(rise)))
+    usual = float(np.median(rise))
+    spread = mad_sigma(rise, usual)
+    # a level that falls ever more slowly is no wander: it hardly shows in the changes of the rise
+    change = rise[width + before :] - rise[: -width - before]
+    if usual < -falling * spread and 2 * len(change) >= fewest * width:
+        spread = min(spread, mad_sigma(change, float(np.median(change))) / float(np.sqrt(2)))
     return max(1.0, spread / float(np.sqrt(1 / width + 1 / before)))
 
 
@@ -209,6 +232,10 @@ class DampedFall:
 
     slope: float = 0.0
     span: float = 1.0
+
+    def per(self, unit: int) -> DampedFall:
+        """The same trend in steps of which each is `unit` of these."""
+        return replace(self, slope=self.slope * unit, span=self.span / unit)
 
     def after(self, steps: IntArray) -> FloatArray:
         """The change of the level (<= 0) after these numbers of steps [n]."""
@@ -222,11 +249,13 @@ class LossHistory:
 
     `count` is how many there were in total, `residual` their distances from the running median, `score` the
     same in sigmas of that time (NaN where unknown), `clipped` the values clipped to a few sigma, `spacing`
-    the steps since the previous point.
+    the steps since the previous point. `first_level` is the median of the run's first points, NaN before they
+    are known.
     """
 
     thresholds: BaselineThresholds
     count: int
+    first_level: float
     value: FloatArray
     residual: FloatArray
     score: FloatArray
@@ -234,11 +263,12 @@ class LossHistory:
     spacing: IntArray
 
     @staticmethod
-    def empty(thresholds: BaselineThresholds) -> LossHistory:
+    def empty(thresholds: BaselineThresholds, first_level: float = float("nan")) -> LossHistory:
         nothing = np.empty(0)
         return LossHistory(
             thresholds=thresholds,
             count=0,
+            first_level=first_level,
             value=nothing,
             residual=nothing,
             score=nothing,
@@ -268,6 +298,9 @@ class LossHistory:
         limits = self.thresholds
         if len(self.residual) < limits.fewest_points:
             return None
+        finest = self.finest_spacing()
+        if spacing * limits.same_spacing >= finest:
+            spacing = max(spacing, finest)
         latest_spacing = self.spacing[-limits.shape_points :]
         same = latest_spacing <= limits.same_spacing * spacing
         residual = self.residual[-limits.shape_points :]
@@ -276,8 +309,27 @@ class LossHistory:
             residual = residual[same]
         elif not same.all():
             scale = float(np.sqrt(np.median(latest_spacing) / max(spacing, 1)))
-        floor = limits.floor_share * abs(float(np.median(self.value[-limits.median_points :]))) + TINY
-        return measure_noise(residual * max(scale, 1.0), self.score, self.clipped, floor, limits)
+        return measure_noise(residual * max(scale, 1.0), self.score, self.clipped, self._floor(), limits)
+
+    def finest_spacing(self) -> int:
+        """The spacing that is usual among the finest of the latest ones: rows may come at irregular steps."""
+        latest = self.spacing[-self.thresholds.size_points :]
+        if not len(latest):
+            return 1
+        place = int(self.thresholds.finest_share * (len(latest) - 1))
+        return int(np.partition(latest, place)[place])
+
+    def _floor(self) -> float:
+        """The least sigma. It rests on differences of values, so that it is the same with any constant added;
+        only the precision of numbers depends on their size."""
+        limits = self.thresholds
+        latest = self.value[-limits.size_points :]
+        precision = limits.floor_share * abs(float(np.median(latest[-limits.median_points :])))
+        steps = np.diff(np.sort(latest))
+        steps = steps[steps > precision * limits.floor_share]
+        quantum = limits.floor_quantum * float(steps.min()) if len(steps) else 0.0
+        smooth = limits.floor_range * float(np.ptp(self.clipped[-limits.size_points :]))
+        return max(precision, quantum, smooth) + TINY
 
     def fall(self, noise: LossNoise) -> DampedFall:
         """The trend by which the level falls with certainty.
@@ -324,9 +376,17 @@ class LossHistory:
         return LossHistory(
             thresholds=self.thresholds,
             count=self.count + len(values),
+            first_level=self._first_level(values),
             value=np.concatenate((self.value, values))[-stored:],
             residual=np.concatenate((self.residual, residual))[-stored:],
             score=np.concatenate((self.score, score))[-stored:],
             clipped=np.concatenate((self.clipped, clipped))[-stored:],
             spacing=np.concatenate((self.spacing, spacing))[-stored:],
         )
+
+    def _first_level(self, values: FloatArray) -> float:
+        """The median of the run's first points, once enough are known with further values [n]."""
+        size = self.thresholds.median_points
+        if np.isfinite(self.first_level) or self.count + len(values) < size:
+            return self.first_level
+        return float(np.median(np.concatenate((self.value, values))[:size]))

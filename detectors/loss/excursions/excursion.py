@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from holter.detectors.loss.excursions.baseline import DampedFall, LossNoise
 from holter.detectors.loss.excursions.recovery import (
     ExcursionPoints,
@@ -35,7 +37,8 @@ class Excursion:
 
     `width` is the number of points whose evidence raised the alarm, `evidence_factor` what other series
     multiplied it by. `at_restart`: it began with the attempt. `down`: it is below the level, not above.
-    `explained`: it began with a point that the shape of the noise explains.
+    `explained`: it began with a point that the shape of the noise explains. `progress`: how far the level had
+    fallen since the run began, 0 where that is unknown.
     """
 
     attempt: int
@@ -51,29 +54,32 @@ class Excursion:
     at_restart: bool = False
     down: bool = False
     explained: bool = False
-
-    def is_continued_by(self, later: Excursion) -> bool:
-        """Whether a later one, detected when this was over, began before this was back: both are one."""
-        back, confirmed = self.recovery.back, self.recovery.confirmed
-        if self.attempt != later.attempt or self.down or later.down or back is None or confirmed is None:
-            return False
-        return later.start < self.start + back and self.start + confirmed <= later.detected
+    progress: float = 0.0
 
     def is_soon_followed_by(
         self, later: Excursion, segment: AttemptSegment, thresholds: TrainThresholds
     ) -> bool:
-        """Whether a later one, detected when this was over, began before the loss had been back for as long
-        as this one had lasted."""
-        back, confirmed = self.recovery.back, self.recovery.confirmed
-        if self.attempt != later.attempt or self.down or later.down or back is None or confirmed is None:
+        """Whether a later one was detected, when this was over, before the loss had been back for as long as
+        this one had lasted."""
+        if self.attempt != later.attempt or self.down or later.down or self.recovery.confirmed is None:
             return False
-        if self.start + confirmed > later.detected or self.explained or later.explained:
+        if self.start + self.recovery.confirmed > later.detected or self.explained or later.explained:
             return False
-        ended, calm_points = self.start + back, later.start - self.start - back
-        if calm_points > thresholds.calm_points:
-            return False
-        calm_steps = int(segment.step[later.start] - segment.step[ended])
-        return calm_steps <= max(thresholds.calm_steps, int(segment.step[ended] - segment.step[self.start]))
+        calm = self.calm_from(segment, thresholds)
+        return calm is None or later.detected < calm
+
+    def calm_from(self, segment: AttemptSegment, thresholds: TrainThresholds) -> int | None:
+        """The point from which on no later rise belongs to the same train, once this one is over; None while
+        that has not been reached."""
+        if self.recovery.back is None or self.recovery.confirmed is None:
+            return None
+        ended = self.start + self.recovery.back
+        steps = segment.clock_from(self.start)
+        lasted = int(steps[self.recovery.back] - steps[0])
+        needed = int(steps[self.recovery.back]) + max(thresholds.calm_steps, lasted)
+        calm = self.start + int(np.searchsorted(steps, needed, side="right"))
+        calm = max(min(calm, ended + thresholds.calm_points + 1), self.start + self.recovery.confirmed)
+        return calm if calm < len(segment.step) else None
 
     def merged_with(self, later: Excursion, segment: AttemptSegment) -> Excursion:
         """This excursion, with the development of a later one that continues it."""
@@ -92,6 +98,8 @@ class Excursion:
                 next_scan=recovery.next_scan + offset,
                 last_seen=recovery.last_seen + offset,
                 search=None,
+                lull=None if recovery.lull is None else recovery.lull + offset,
+                lasting_at=None if recovery.lasting_at is None else recovery.lasting_at + offset,
             ),
         )
 
@@ -103,7 +111,7 @@ class Excursion:
         if self.down:
             return replace(self, recovery=untracked_recovery(points))
         excursion_points = ExcursionPoints(
-            step=segment.step[self.start :],
+            step=segment.clock_from(self.start),
             value=segment.value[self.start :],
             detected=self.detected - self.start,
             width=self.width,
@@ -111,6 +119,7 @@ class Excursion:
             fall=self.fall,
             noise=self.noise,
             thresholds=thresholds,
+            progress=self.progress,
         )
         known = self.recovery if self.recovery.last_seen >= 0 else None
         return replace(self, recovery=track_recovery(excursion_points, known=known))

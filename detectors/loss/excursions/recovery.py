@@ -21,6 +21,15 @@ class RecoveryThresholds(Thresholds):
     """Points that must be back on average for a return to begin."""
     near_sigmas: float = 0.5
     """Sigmas of a point, over the root of `near_points`, by which their mean may exceed the tolerance."""
+    level_errors: float = 1.5
+    """Standard errors by which means may exceed the level from before, without a trend."""
+    lone_errors: float = 2.0
+    """Standard errors by which means may exceed the tolerance after `lone_points` that stood out: less cannot
+    be told from noise, and nothing has shown a decay."""
+    lone_points: int = 2
+    """Points of an excursion, at most, after which nothing has shown that it lasts."""
+    reference_points: int = 64
+    """Points whose mean is the level from before, which has a standard error, too."""
     first_point_sigmas: float = 3.0
     """Sigmas by which the first point of a return may exceed the tolerance."""
     far_steps: int = 60
@@ -29,8 +38,10 @@ class RecoveryThresholds(Thresholds):
     """Steps for which the trend from before is assumed to have continued."""
     tolerance_sigmas: float = 0.35
     """Sigmas above the trend that still count as back: the eye cannot tell the two apart."""
-    tolerance_share: float = 0.02
-    """Share of the baseline above the trend that still counts as back."""
+    tolerance_height: float = 0.03
+    """Share of the height of an excursion that still counts as back: it is not visible beside the rest."""
+    tolerance_height_sigmas: float = 1.5
+    """Sigmas above the trend that such a share counts at most."""
     level_sigmas: float = 0.05
     """Sigmas above the level from before that still count as back, once the trend is no longer assumed."""
     interrupting_sigmas: float = 6.0
@@ -45,12 +56,29 @@ class RecoveryThresholds(Thresholds):
     """Share of the peak at which a rise is timed."""
     settled_steps: int = 500
     """Steps after which a loss that is not back is no longer expected back."""
+    settled_points: int = 32
+    """Points that a loss must have been high for as well: sparse logs show less in as many steps."""
+    lull_points: int = 64
+    """Latest points among which the beginning of a return is searched for that is not certain yet."""
+    flat_share: float = 0.8
+    """Share of its excess in the third quarter of an excursion that the fourth must have: less is a decay,
+    which will come back by itself."""
+    lasting_progress: float = 0.1
+    """Share of the fall of the level since the run began that a lasting step must undo to be critical."""
+    overshoot: float = 1.5
+    """Times its lasting height that a spike peaks at: it did damage, however little progress is lost."""
+    lasting_growth: float = 1.25
+    """Times the height of the quarter before that the last quarter has, from which on an excursion grows."""
+    flat_growth: float = 1.25
+    """Ratio of the numbers of points after which it is examined again whether an excursion decays."""
     level_points: int = 64
     """Points that show the new level; two windows of them in sequence must agree."""
     new_rise_sigmas: float = 8.0
     """Sigmas above the level of a loss that is not back yet, from which on it rises anew."""
     new_rise_share: float = 0.5
     """Share of the height of the excursion from which on it rises anew."""
+    larger_rise: float = 1.0
+    """Heights of the excursion by which a point must exceed all before, to begin a larger one within it."""
     slow_rise_steps: int = 60
     """Steps. A spike reaches half of its height sooner; a rise that takes longer is a drift."""
     slow_rise_points: int = 3
@@ -78,7 +106,9 @@ class Recovery:
     """How an excursion developed; indices count from its first point.
 
     `back` is the first point of the return, `confirmed` the point at which the return was certain (both None
-    while it lasts), `last_seen` the last point seen. `half_peak` is where the rise first reached half of its
+    while it lasts), `last_seen` the last point seen. `lull` is the first of the latest points that are back
+    so far, `lasting_at` the first point examined at which the excursion had lasted without decaying (None
+    while there are none). `half_peak` is where the rise first reached half of its
     peak so far. Other excursions may begin at `next_scan`, relative to the level of the points from
     `level_start` on; `settled`: the series stayed at one level by then. `search` and `smoothed_peak`, the
     highest smoothed excess, are the state for following it further.
@@ -94,6 +124,8 @@ class Recovery:
     settled: bool = False
     search: RecoverySearch | None = None
     smoothed_peak: float = 0.0
+    lull: int | None = None
+    lasting_at: int | None = None
 
 
 def untracked_recovery(points: int) -> Recovery:
@@ -113,8 +145,9 @@ def untracked_recovery(points: int) -> Recovery:
 class ExcursionPoints:
     """The points [n] of an attempt from the first point of an excursion on.
 
-    It was detected at point `detected` by `width` points: at least as many must be back. `baseline` was the
-    level before, and `fall` the trend from there.
+    It was detected at point `detected` by `width` points: at least as many must be back. `step` is in
+    optimizer steps. `baseline` was the level before, and `fall` the trend from there; `progress` is how far
+    the level had fallen since the run began.
     """
 
     step: IntArray
@@ -125,6 +158,7 @@ class ExcursionPoints:
     fall: DampedFall
     noise: LossNoise
     thresholds: RecoveryThresholds
+    progress: float = 0.0
 
     @property
     def fewest_back(self) -> int:
@@ -145,10 +179,7 @@ class ExcursionPoints:
         elapsed = self.step[first:] - self.step[0]
         on_trend = (elapsed < limits.trend_steps) | (np.arange(first, len(self.step)) < limits.near_points)
         fallen = np.where(on_trend, self.fall.after(elapsed), 0.0) if on_trend.any() else 0.0
-        tolerance = max(
-            limits.tolerance_sigmas * self.noise.sigma, limits.tolerance_share * abs(self.baseline)
-        )
-        allowed = np.where(on_trend, tolerance, limits.level_sigmas * self.noise.sigma)
+        allowed = np.where(on_trend, limits.tolerance_sigmas, limits.level_sigmas) * self.noise.sigma
         return self.value[first:] - self.baseline - fallen, allowed
 
 
@@ -204,6 +235,10 @@ def _continue_recovery(points: ExcursionPoints, known: Recovery, search: Recover
         last_seen=len(points.step) - 1,
         search=search,
         smoothed_peak=smoothed_peak,
+        lull=_lull(points),
+        lasting_at=known.lasting_at
+        if known.lasting_at is not None
+        else _lasting_at(points, known.last_seen + 1),
     )
 
 
@@ -242,6 +277,7 @@ def _recovery(points: ExcursionPoints) -> Recovery:
         rise_from = max(rise_from, int(np.searchsorted(elapsed, limits.settled_steps)))
     level_start, next_scan = min(
         (back, next_scan) if back is not None else (len(excess), len(excess)),
+        _larger_rise(excess, points.detected, noise, limits, stop=stop),
         _next_rise(excess, rise_from, noise, limits, stop=stop),
         settled,
         key=lambda candidate: candidate[1],
@@ -257,6 +293,52 @@ def _recovery(points: ExcursionPoints) -> Recovery:
         settled=next_scan == settled[1],
         search=search,
         smoothed_peak=float(smooth.max()),
+        lull=None if confirmed is not None else _lull(points),
+        lasting_at=_lasting_at(points.head(stop), 0),
+    )
+
+
+def _lull(points: ExcursionPoints) -> int | None:
+    """The first of the latest points that are back so far, without being so for long enough."""
+    limits, sigma, count = points.thresholds, points.noise.sigma, len(points.step)
+    first = max(count - limits.lull_points, points.detected + 1)
+    if first >= count:
+        return None
+    excess, allowed = points.excess(first)
+    allowed = np.maximum(allowed, limits.tolerance_sigmas * sigma)
+    high = np.flatnonzero(excess > allowed + limits.first_point_sigmas * sigma)
+    begin = int(high[-1]) + 1 if len(high) else 0
+    if begin >= len(excess):
+        return None
+    most = allowed[begin] + limits.near_sigmas * sigma / np.sqrt(min(len(excess) - begin, limits.near_points))
+    return first + begin if float(excess[begin:].mean()) <= most else None
+
+
+def _lasting_at(points: ExcursionPoints, first: int) -> int | None:
+    """The first point from `first` on, of those that are examined, at which the excursion has lasted for long
+    and does not decay: its last quarter is about as high as the one before, or higher."""
+    limits = points.thresholds
+    settled = int(np.searchsorted(points.step, points.step[0] + limits.settled_steps))
+    at = max(settled, limits.settled_points, points.detected)
+    while at < len(points.step):
+        if at >= first and _lasts(points.head(at + 1).excess()[0], points.progress, limits):
+            return at
+        at = int(at * limits.flat_growth) + 1
+    return None
+
+
+def _lasts(excess: FloatArray, progress: float, limits: RecoveryThresholds) -> bool:
+    """Whether an excursion that has lasted for long is no mere step to another level, as of a stage."""
+    half = (len(excess) - 1) // 2
+    quarter = (len(excess) - half) // 2
+    third, fourth = float(excess[half : half + quarter].mean()), float(excess[half + quarter :].mean())
+    if fourth <= 0 or fourth < limits.flat_share * third:
+        return False
+    first = excess[: limits.near_points]
+    return (
+        fourth > limits.lasting_progress * progress
+        or float(first.max()) >= limits.overshoot * float(excess[half:].max())
+        or fourth >= limits.lasting_growth * third
     )
 
 
@@ -309,9 +391,8 @@ def _search_return(
             return back, confirmed, next_scan, search
         upto = current.index + current.size
         decided = decided and upto + points.fewest_back <= stop
-        decided = decided and int(np.searchsorted(step, step[upto - 1 - first] + limits.far_steps)) <= len(
-            step
-        )
+        last = min(upto, stop) - 1 - first
+        decided = decided and int(np.searchsorted(step, step[last] + limits.far_steps)) < len(step)
         highest = float(excess[current.index - first : upto - first].max(initial=current.highest))
         size = min(2 * current.size, limits.chunk_points[1])
         current = RecoverySearch(index=upto, size=size, highest=highest)
@@ -330,34 +411,55 @@ def _first_return(
     """The first of the points `starts` from which on the series is back, with the point that confirms it and
     the point from which the next excursion may begin.
 
-    It is back if it is so on average over the next points and over the next steps, unless another rise comes
-    in between that is high enough to be another event. `highest` is the highest excess before `starts`.
+    It is back if it is so on average over the next points and over the next steps, all of which must have
+    been logged, unless another rise comes in between that is high enough to be another event. `highest` is
+    the highest excess before `starts`.
     """
     limits, sigma, near = points.thresholds, points.noise.sigma, points.thresholds.near_points
     starts = starts[starts + near <= len(excess)]
     far = np.maximum(np.searchsorted(step, step[starts] + limits.far_steps), starts + points.fewest_back)
-    # a window that reaches beyond the last point is undecided, and so are all after it
+    # a window is complete once the point after it is known; until then it is undecided, and so are all after
+    # it
+    is_complete = far < len(excess)
     until = np.minimum(far, len(excess))
     base = int(starts[0])
     inside = excess[base : int(until[-1])]
     total = np.concatenate(([0.0], np.cumsum(inside)))
     near_mean = (total[starts + near - base] - total[starts - base]) / near
     far_mean = (total[until - base] - total[starts - base]) / (until - starts)
-    is_back = near_mean <= allowed[starts] + limits.near_sigmas * sigma / np.sqrt(near)
-    is_back &= excess[starts] <= allowed[starts] + limits.first_point_sigmas * sigma
+    highest_before = np.maximum.accumulate(np.append(highest, inside))[: len(starts)]
+    height_share = np.minimum(
+        limits.tolerance_height * highest_before, limits.tolerance_height_sigmas * sigma
+    )
+    on_trend = step[starts] - points.step[0] < limits.trend_steps
+    allowed_there = np.where(on_trend, np.maximum(allowed[starts], height_share), allowed[starts])
+    begin = len(points.step) - len(excess)
+    is_lone = (begin + starts <= limits.lone_points) & (points.width < near)
+    errors = np.where(is_lone, limits.lone_errors, np.where(on_trend, 0.0, limits.level_errors))
+    by_chance = errors * _error_of_mean(points, np.array([near]))
+    is_back = near_mean <= allowed_there + np.maximum(by_chance, limits.near_sigmas * sigma / np.sqrt(near))
+    is_back &= excess[starts] <= allowed_there + limits.first_point_sigmas * sigma
     high = np.append(base + np.flatnonzero(inside > limits.interrupting_sigmas * sigma), len(excess))
     rise = high[np.searchsorted(high, starts + near)]
-    highest_before = np.maximum.accumulate(np.append(highest, inside))[: len(starts)]
     rise_excess = excess[np.minimum(rise, len(excess) - 1)]
     interrupted = (rise < until) & (rise_excess >= limits.interrupting_share * highest_before)
-    calm = (rise >= until) & (far <= len(excess)) & (far_mean <= allowed[starts])
+    calm = (rise >= until) & is_complete
+    calm &= far_mean <= allowed_there + errors * _error_of_mean(points, until - starts)
     hits = np.flatnonzero(is_back & (interrupted | calm))
     if not len(hits):
         return None
     first = hits[0]
     if interrupted[first]:
         return int(starts[first]), int(rise[first]), int(rise[first])
-    return int(starts[first]), int(far[first]) - 1, int(far[first])
+    return int(starts[first]), int(far[first]), int(far[first])
+
+
+def _error_of_mean(points: ExcursionPoints, sizes: IntArray) -> FloatArray:
+    """The standard error of means of these numbers of points [n] less the level from before."""
+    different, which = np.unique(sizes, return_inverse=True)
+    of_one = np.array([points.noise.error(int(size)) for size in different])[which]
+    error: FloatArray = of_one * np.sqrt(1 / sizes + 1 / points.thresholds.reference_points)
+    return error
 
 
 def _settled(
@@ -388,6 +490,23 @@ def _settled(
         return none
     end = int(ends[flat[0]])
     return end - 2 * size, end
+
+
+def _larger_rise(
+    excess: FloatArray, detected: int, noise: LossNoise, thresholds: RecoveryThresholds, *, stop: int
+) -> tuple[int, int]:
+    """Where a series that is not back yet jumps, from one point to the next, to twice all before or more.
+
+    The result is that point twice, since the level from before remains the reference; the number of points
+    twice where there is none.
+    """
+    first = detected + thresholds.near_points
+    highest = np.maximum.accumulate(excess[: max(stop - 1, 0)])[first:]
+    above = excess[first + 1 : stop] - highest
+    jumps = above > np.maximum(thresholds.larger_rise * highest, thresholds.new_rise_sigmas * noise.sigma)
+    hits = np.flatnonzero(jumps)
+    rise = first + 1 + int(hits[0]) if len(hits) else len(excess)
+    return rise, rise
 
 
 def _next_rise(

@@ -30,8 +30,6 @@ class RestartThresholds(Thresholds):
     """Share of `rise_errors` that suffices when the learning rate did not continue as it was."""
     mismatch_points: int = 1000
     """Points after a restart with another learning rate within which the loss may show it."""
-    least_share: float = 0.02
-    """Share of the level by which the loss must move to be worth reporting."""
     least_sigmas: float = 0.25
     """Sigmas of a point by which the loss must move to be worth reporting."""
     clip_sigmas: float = 4.0
@@ -61,7 +59,7 @@ class RestartLevel:
         clip = limits.clip_sigmas * noise.sigma
         above = np.cumsum(np.clip(values - level, -clip, clip)) / count
         error = self._errors(noise, count) * np.sqrt(1 / count + 1 / len(before))
-        worthwhile = max(limits.least_share * abs(level), limits.least_sigmas * noise.sigma)
+        worthwhile = limits.least_sigmas * noise.sigma
         slope, slope_error = self._trend(noise)
         ahead = (len(before) + count) / 2
         off_trend = above - slope * ahead

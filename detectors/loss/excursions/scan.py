@@ -54,6 +54,13 @@ class ScanThresholds(Thresholds):
     alarm."""
     onset_clip_sigmas: float = 6.0
     """Sigmas. A point counts at most this much in the search for the onset."""
+    onset_jump: float = 4.0
+    """Times its mean before that an excursion jumps to, beyond what counts of a point: it began there."""
+    recent_points: int = 16
+    """Points whose mean is the level where it is clearly lower than that of `level_points`: a loss that
+    falls."""
+    recent_errors: float = 3.0
+    """Standard errors by which it is clearly lower."""
     onset_mean_points: int = 3
     """Points whose mean must be high at the onset."""
     onset_share: float = 0.5
@@ -110,6 +117,7 @@ class ExcursionScanState:
     """The state of a scan between two chunks: before point `index` of the segment with a `number`.
 
     The first `count` of `excursions` were detected by then; `current` is the number of the last one reported.
+    Excursions detected from here on begin at point `first_onset` or later.
     `mismatched` are the attempts so far that began with another learning rate.
     """
 
@@ -119,6 +127,7 @@ class ExcursionScanState:
     restart: RestartLevel | None
     is_low: bool
     current: int | None
+    first_onset: int
     excursions: list[Excursion]
     count: int
     mismatched: frozenset[int]
@@ -225,6 +234,7 @@ class _SegmentScan:
         self.restart = restart
         self.is_low = False
         self.current: int | None = None
+        self.first_onset = 0
 
     def restore(self, since: ExcursionScanState) -> None:
         """Start where another scan of the same segment was."""
@@ -233,6 +243,7 @@ class _SegmentScan:
         self.restart = since.restart
         self.is_low = since.is_low
         self.current = since.current
+        self.first_onset = since.first_onset
 
     def state(self, number: int, index: int, mismatched: frozenset[int]) -> ExcursionScanState:
         return ExcursionScanState(
@@ -242,6 +253,7 @@ class _SegmentScan:
             restart=self.restart,
             is_low=self.is_low,
             current=self.current,
+            first_onset=self.first_onset,
             excursions=self.excursions,
             count=len(self.excursions),
             mismatched=mismatched,
@@ -289,19 +301,23 @@ class _SegmentScan:
         values = self.segment.value
         highest = float(values[earlier.start : excursion.start].max(initial=earlier.baseline))
         now = float(values[excursion.start : excursion.detected + 1].mean())
-        if earlier.width >= self.thresholds.recovery.drift_points and now < highest:
+        height = highest - earlier.baseline
+        limits = self.thresholds.recovery
+        if excursion.width < limits.drift_points and now - highest >= limits.larger_rise * height:
+            return False
+        if earlier.width >= limits.drift_points and now < highest:
             return True
         if not earlier.recovery.settled and self._is_drift(earlier, excursion.detected):
             return True
         share = self.thresholds.scan.continued_share
-        return now - excursion.baseline < share * (highest - earlier.baseline)
+        return now - excursion.baseline < share * height
 
     def _is_drift(self, excursion: Excursion, stop: int) -> bool:
         """Whether an excursion rose slowly, as far as the points before `stop` show."""
         limits = self.thresholds.recovery
         if excursion.width >= limits.drift_points:
             return True
-        step = self.segment.step[excursion.start : stop]
+        step = self.segment.clock_from(excursion.start)[: stop - excursion.start]
         excess = self.segment.value[excursion.start : stop] - excursion.baseline
         return is_slow_rise(step, limits, half_peak=half_peak_index(step, excess, limits))
 
@@ -315,7 +331,10 @@ class _SegmentScan:
         grid_end = index + grid - count % grid
         stop = min(grid_end, end)
         spacing = self.segment.spacing(index, stop)
-        finer = np.flatnonzero(spacing[1:] * self.thresholds.baseline.same_spacing < spacing[:-1])
+        same = self.thresholds.baseline.same_spacing
+        finer = np.flatnonzero(
+            (spacing[1:] * same < spacing[:-1]) & (spacing[1:] * same < self.history.finest_spacing())
+        )
         return (index + 1 + int(finer[0]), True) if len(finer) else (stop, stop == grid_end)
 
     def _snapshot(
@@ -339,12 +358,14 @@ class _SegmentScan:
         evidence = [*surprise_sums(*inputs), *window_means(*inputs), *single_points(*inputs)]
         if self.restart is not None and index < self.thresholds.restart.mismatch_points:
             known = self.segment.value[: index + len(values)]
-            evidence.insert(0, (_AT_RESTART, self.restart.strength(known, noise)[index:]))
-        for points, candidate in evidence:
+            strength_there = self.restart.strength(known, noise)[index:]
+            evidence.insert(0, (_AT_RESTART, strength_there, np.full(len(values), np.inf)))
+        factor = self.factor(self.segment, index, index + len(values))
+        for points, candidate, most in evidence:
+            candidate = np.minimum(candidate, most) * factor
             # an outlier is what no other statistic explains
             better = (candidate > strength) & ((points != OUTLIER) | (strength < 1))
             strength[better], width[better] = candidate[better], points
-        strength *= self.factor(self.segment, index, index + len(values))
         alarms = np.flatnonzero(strength >= 1)
         if not len(alarms):
             return None
@@ -403,7 +424,7 @@ class _SegmentScan:
             start = 0
         self.history = self.history.without_last(alarm.index - start)
         self.restart = self.restart if alarm.explained else None
-        baseline = self._level(alarm) if len(self.history.clipped) else float(values[0])
+        baseline = self._level(alarm, noise) if len(self.history.clipped) else float(values[0])
         excursion = Excursion(
             attempt=self.segment.attempt,
             start=start,
@@ -415,16 +436,21 @@ class _SegmentScan:
             evidence_factor=float(self.factor(self.segment, alarm.index, alarm.index + 1)[0]),
             at_restart=at_restart,
             explained=alarm.explained,
-            fall=self.history.fall(noise),
+            progress=max(float(np.nan_to_num(self.history.first_level - baseline)), 0.0),
+            fall=self.history.fall(noise).per(self.segment.unit),
             recovery=untracked_recovery(0),
         )
         return excursion.updated(self.segment, self.thresholds.recovery)
 
-    def _level(self, alarm: ExcursionAlarm) -> float:
+    def _level(self, alarm: ExcursionAlarm, noise: LossNoise) -> float:
         """The level before an excursion; before a slow rise the lowest of the recent levels."""
         limits = self.thresholds.scan
         points = limits.level_points
         level = float(np.mean(self.history.clipped[-points:]))
+        latest = self.history.clipped[-limits.recent_points :]
+        error = noise.error(len(latest)) / float(np.sqrt(len(latest)))
+        if float(np.mean(latest)) + limits.recent_errors * error < level:
+            level = float(np.mean(latest))
         recent = self.history.clipped[-limits.look_back_points :]
         if alarm.width < limits.slow_points or len(recent) < points:
             return level
@@ -440,14 +466,16 @@ class _SegmentScan:
         if alarm.width == _AT_RESTART:
             return 0
         limits = self.thresholds.scan
-        first = max(alarm.index - max(alarm.width, limits.onset_points) + 1, 0)
+        first = max(alarm.index - max(alarm.width, limits.onset_points) + 1, self.first_onset)
         window = self.segment.value[first : alarm.index + 1]
         before = self.history.without_last(alarm.index - first).clipped[-limits.level_points :]
         level = float(np.mean(before)) if len(before) else float(window[0])
-        excess = np.minimum(window - level, limits.onset_clip_sigmas * noise.sigma)
+        unclipped = window - level
+        excess = np.minimum(unclipped, limits.onset_clip_sigmas * noise.sigma)
         count = np.arange(len(window), 0, -1)
         suffix_mean = np.cumsum(excess[::-1])[::-1] / count
         start = int(np.argmax(suffix_mean * np.sqrt(count)))
+        start = self._jump_within(unclipped, start, noise)
         # means of a few points, of fewer at the end, and of single points that stand out by themselves
         total = np.concatenate(([0.0], np.cumsum(excess[start:])))
         firsts = np.arange(len(total) - 1)
@@ -456,10 +484,24 @@ class _SegmentScan:
         high = mean >= max(limits.onset_share * suffix_mean[start], noise.sigma)
         high &= excess[start:] > limits.onset_point_sigmas * noise.sigma
         onset = first + start + (int(np.argmax(high)) if high.any() else 0)
-        # a precursor dates the event: what rose before it was noise
+        # a precursor dates the event: what rose before it was noise, unless it stands out by itself
         factor = self.factor(self.segment, onset, alarm.index + 1)
-        raised = factor > factor[0]
-        return onset + int(np.argmax(raised)) if raised.any() else onset
+        raised = onset + int(np.argmax(factor > factor[0]))
+        own = onset - first
+        outlier = unclipped[own : raised - first] > self.thresholds.recovery.first_point_sigmas * noise.sigma
+        return onset if outlier.any() else raised
+
+    def _jump_within(self, excess: FloatArray, start: int, noise: LossNoise) -> int:
+        """The point from `start` on at which all points jump far beyond those between the two."""
+        limits = self.thresholds.scan
+        # the least of each point and all after it
+        floor = np.minimum.accumulate(excess[::-1])[::-1]
+        high = np.flatnonzero(floor[start + 1 :] > limits.onset_clip_sigmas * noise.sigma)
+        if not len(high):
+            return start
+        jump = start + 1 + int(high[0])
+        before = max(float(np.mean(excess[start:jump])), noise.sigma)
+        return jump if floor[jump] > limits.onset_jump * before else start
 
     def _close(self, excursion: Excursion) -> int:
         """Continue after the excursion: the points it came back with, or settled at, become the history."""
@@ -473,13 +515,16 @@ class _SegmentScan:
                     self._empty_history(), first, position, excursion.noise
                 )
         level_start = excursion.start + recovery.level_start
+        # a return that is certain stays one: what comes later is another excursion
+        self.first_onset = level_start
         is_back = recovery.back is not None and recovery.back == recovery.level_start
-        before = self.history if is_back else self._empty_history()
+        is_larger = recovery.level_start == recovery.next_scan and stop < len(self.segment.step)
+        before = self.history if is_back or is_larger else self._empty_history()
         self.history = self._history_with(before, level_start, stop, excursion.noise)
         return stop
 
     def _empty_history(self) -> LossHistory:
-        return LossHistory.empty(self.thresholds.baseline)
+        return LossHistory.empty(self.thresholds.baseline, self.history.first_level)
 
     def _history_with(self, history: LossHistory, first: int, stop: int, noise: LossNoise) -> LossHistory:
         values = self.segment.value[first:stop]

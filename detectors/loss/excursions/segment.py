@@ -8,6 +8,7 @@ import numpy as np
 
 from holter.detectors.incremental import Checkpoint, IncrementalState, ScanCheckpoints
 from holter.detectors.positions import attempt_rows
+from holter.detectors.step_unit import step_unit
 from holter.types import FloatArray, IntArray, Series
 
 _VALUE_LIMIT = 1e30
@@ -18,7 +19,8 @@ _VALUE_LIMIT = 1e30
 class AttemptSegment:
     """The finite points [n] of one attempt of a series, in the order of their steps.
 
-    Point i is row `rows[i]` of the series or, where `rows` is None, row `first_row + i`.
+    Point i is row `rows[i]` of the series or, where `rows` is None, row `first_row + i`. `unit`: how many
+    steps of the log are one optimizer step.
     """
 
     attempt: int
@@ -26,6 +28,15 @@ class AttemptSegment:
     value: FloatArray
     first_row: int = 0
     rows: IntArray | None = None
+    unit: int = 1
+
+    def clock_from(self, first: int) -> IntArray:
+        """The steps of the points from `first` on, in optimizer steps."""
+        return self.step[first:] if self.unit == 1 else self.step[first:] // self.unit
+
+    def optimizer_steps(self, steps: int) -> int:
+        """How many optimizer steps a number of steps of the log are."""
+        return steps // self.unit
 
     def row(self, index: int) -> int:
         """The row of the series that holds a point."""
@@ -58,6 +69,7 @@ def split_attempts(series: Series, state: IncrementalState) -> list[AttemptSegme
     attempts_to_clean = checkpoint.state | set(series.attempt[new_rows][unusable].tolist())
     checkpoints.save(Checkpoint(attempts_to_clean, (len(series),)))
     segments = []
+    unit = step_unit(series)
     for attempt, first, stop in attempt_rows(series):
         step, value, rows = series.step[first:stop], series.value[first:stop], None
         if attempt in attempts_to_clean:
@@ -69,6 +81,6 @@ def split_attempts(series: Series, state: IncrementalState) -> list[AttemptSegme
             )
         if len(step):
             segments.append(
-                AttemptSegment(attempt=attempt, step=step, value=value, first_row=first, rows=rows)
+                AttemptSegment(attempt=attempt, step=step, value=value, first_row=first, rows=rows, unit=unit)
             )
     return segments

@@ -5,13 +5,10 @@ from __future__ import annotations
 from holter.ingest.console.dialect import ConsoleDialect
 from holter.ingest.console.dialects import (
     bars,
-    batches,
     composer,
     deepspeed,
-    epochs,
     fairseq,
     hf_trainer,
-    key_value,
     litgpt,
     llmc,
     maxtext,
@@ -23,7 +20,10 @@ from holter.ingest.console.dialects import (
     nanotron,
     nemo,
     olmo,
+    plain_lines,
+    tables,
     torchtitan,
+    ultralytics,
     verl,
 )
 
@@ -44,15 +44,16 @@ FRAMEWORKS: tuple[ConsoleDialect, ...] = (
     litgpt.DIALECT,
     fairseq.DIALECT,
     nanogpt.DIALECT,
+    ultralytics.DIALECT,
     llmc.DIALECT,
     modded_nanogpt.DIALECT,
     verl.DIALECT,
-    batches.DIALECT,
     _DEEPSPEED.followed_by(_MEGATRON, _TRAINER),
 )
 """Dialects of frameworks, in the order in which they are tried."""
 
-GENERIC: tuple[ConsoleDialect, ...] = (key_value.DIALECT, bars.DIALECT, epochs.DIALECT)
-"""Dialects for any program, tried last: lines with steps are more detailed than bars, bars than epochs."""
+PLAIN_LINES = plain_lines.DIALECT
+"""Any program's lines with a step and named numbers."""
 
-DIALECTS: tuple[ConsoleDialect, ...] = (*FRAMEWORKS, *GENERIC)
+GENERIC: tuple[ConsoleDialect, ...] = (bars.DIALECT, tables.DIALECT, plain_lines.OWN_TEXT)
+"""Dialects for any program, tried last."""

@@ -31,7 +31,7 @@ _LENGTH = Struct("<I")
 
 
 class SeriesPoints(NamedTuple):
-    """Points of one series in one attempt, steps ascending; arrays [n]."""
+    """Points of one series in one attempt, by step, then time; arrays [n]."""
 
     step: IntArray
     time: FloatArray

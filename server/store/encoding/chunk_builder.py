@@ -14,7 +14,7 @@ from holter.server.store.encoding.chunk import (
     encode_values,
     timeline_digest,
 )
-from holter.server.store.encoding.merge import latest_write_indices
+from holter.server.store.encoding.merge import merged_indices
 from holter.server.store.encoding.pyramid import encode_pyramid as encode_pyramid
 from holter.types import FloatArray, IntArray
 
@@ -30,26 +30,27 @@ class ChunkBuilder:
         self.timelines: dict[bytes, bytes] = {}
         # keyed by the arrays' addresses; the arrays are referenced here so that no address is reused
         self._digests: dict[tuple[int, ...], tuple[bytes, object]] = {}
-        self._merged_timelines: dict[
-            tuple[int, ...], tuple[IntArray, FloatArray, IntArray | None, object]
-        ] = {}
+        self._joined_timelines: dict[tuple[int, ...], tuple[IntArray, FloatArray, object]] = {}
+        self._ordered_timelines: dict[tuple[int, bytes], tuple[IntArray, FloatArray]] = {}
 
     def merge(self, older: SeriesPoints, newer: SeriesPoints) -> SeriesPoints:
-        """Merge two pieces of a series into one with ascending steps; of two writes of a step the newer
-        wins.
-        """
+        """Merge two pieces of a series into one, in order and without repeats."""
         inputs = (older.step, older.time, newer.step, newer.time)
-        merged = self._merged_timelines.get(tuple(map(id, inputs)))
-        if merged is None:
+        key = tuple(map(id, inputs))
+        if key not in self._joined_timelines:
             steps = np.concatenate((older.step, newer.step))
             times = np.concatenate((older.time, newer.time))
-            newest = latest_write_indices(steps)
-            if newest is not None:
-                steps, times = steps[newest], times[newest]
-            merged = self._merged_timelines[tuple(map(id, inputs))] = (steps, times, newest, inputs)
-        steps, times, newest, _ = merged
+            self._joined_timelines[key] = (steps, times, inputs)
+        steps, times, _ = self._joined_timelines[key]
         values = np.concatenate((older.value, newer.value))
-        return SeriesPoints(steps, times, values if newest is None else values[newest])
+        kept = merged_indices(SeriesPoints(steps, times, values))
+        if kept is None:
+            return SeriesPoints(steps, times, values)
+        # which points repeat others depends on the values, and is mostly the same for all metrics
+        order = (id(steps), kept.tobytes())
+        if order not in self._ordered_timelines:
+            self._ordered_timelines[order] = (steps[kept], times[kept])
+        return SeriesPoints(*self._ordered_timelines[order], values[kept])
 
     def add(
         self, attempt: int, series_id: int, points: SeriesPoints, *, removed: int = 0, last: bool = True
@@ -57,7 +58,8 @@ class ChunkBuilder:
         """Add chunks of a series' points.
 
         If they are the series' `last` points, full chunks come first, else all have about the same size.
-        `removed`: how many points were removed by downsampling.
+        The points of one step stay in one chunk, however many there are. `removed`: how many points were
+        removed by downsampling.
         """
         size = len(points.step)
         if not last:
@@ -65,7 +67,7 @@ class ChunkBuilder:
             bounds = [size * index // piece_count for index in range(piece_count + 1)]
         else:
             bounds = [*range(0, size, MAX_CHUNK_POINTS), size]
-        for start, stop in pairwise(bounds):
+        for start, stop in pairwise(_between_steps(points.step, bounds)):
             self.rows.append(self._row(attempt, series_id, points, start, stop, removed if start == 0 else 0))
 
     def _row(
@@ -99,3 +101,15 @@ class ChunkBuilder:
             if cached[0] not in self.timelines:
                 self.timelines[cached[0]] = encode_timeline(steps, times)
         return cached[0]
+
+
+def _between_steps(steps: IntArray, bounds: list[int]) -> list[int]:
+    """Return the bounds, each moved to the beginning of its step; a chunk that a step fills ends with it."""
+    moved = [0]
+    for bound in bounds[1:-1]:
+        if steps[bound] == steps[bound - 1]:
+            begin = int(np.searchsorted(steps, steps[bound]))
+            bound = begin if begin > moved[-1] else int(np.searchsorted(steps, steps[bound], side="right"))
+        if moved[-1] < bound < bounds[-1]:
+            moved.append(bound)
+    return [*moved, bounds[-1]]

@@ -6,14 +6,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from holter.attempts.step_values import time_order
 from holter.server.store.encoding.block import PointBlock
 from holter.server.store.encoding.merge import merge_blocks
 from holter.types import FloatArray, IntArray
 
 
 class LastPoints(NamedTuple):
-    """The newest point of each series: the last step of its newest attempt; arrays [c], ids ascending and
-    unique.
+    """The newest point of each series: the last one of the last step of its newest attempt; arrays [c], ids
+    ascending and unique.
     """
 
     ids: IntArray
@@ -38,11 +39,10 @@ NO_LAST_POINTS = _none()
 
 def last_points_of_entry(attempt: int, block: PointBlock) -> LastPoints:
     """Return the newest points of a batch as logged: steps and series in any order."""
-    if block.rows is not None and _has_descending_steps(block):
+    if block.rows is not None and not _has_ascending_steps(block):
         block = merge_blocks([block])
     if block.rows is None:
-        # of several writes of a step, the last one wins
-        row = len(block.steps) - 1 - int(np.argmax(block.steps[::-1]))
+        row = _last_row(block)
         rows = np.full(len(block.ids), row)
         values = block.values.reshape(len(block.ids), -1)[:, row]
     else:
@@ -56,16 +56,24 @@ def last_points_of_entry(attempt: int, block: PointBlock) -> LastPoints:
     return LastPoints._make(column[order] for column in last_points)
 
 
-def _has_descending_steps(block: PointBlock) -> bool:
-    """Whether the steps of any series of a sparse block descend."""
+def _last_row(block: PointBlock) -> int:
+    """The row with the last point of a dense block: of equal steps the latest, of equal times the last."""
+    last = len(block.steps) - 1
+    if np.all(block.steps[1:] > block.steps[:-1]):
+        return last
+    return int(np.lexsort((time_order(block.times), block.steps))[-1])
+
+
+def _has_ascending_steps(block: PointBlock) -> bool:
+    """Whether the steps of each series of a sparse block ascend."""
     steps = block.steps[block.rows]
-    descending = steps[1:] < steps[:-1]
-    descending[block.offsets[1:-1] - 1] = False  # at the boundary between two series
-    return bool(descending.any())
+    ascending = steps[1:] > steps[:-1]
+    ascending[block.offsets[1:-1] - 1] = True  # at the boundary between two series
+    return bool(ascending.all())
 
 
 def merge_last_points(known: LastPoints, newer: LastPoints) -> LastPoints:
-    """The later point of each series; at equal steps that of `newer`, which was written later."""
+    """The later point of each series; at equal steps and times that of `newer`, which was written later."""
     if not len(known.ids) or not len(newer.ids):
         return newer if len(newer.ids) else known
     insert_at = np.searchsorted(known.ids, newer.ids)
@@ -73,6 +81,9 @@ def merge_last_points(known: LastPoints, newer: LastPoints) -> LastPoints:
     exists = known.ids[index] == newer.ids
     attempt, step = known.attempt[index], known.step[index]
     replaces = exists & ((newer.attempt > attempt) | ((newer.attempt == attempt) & (newer.step >= step)))
+    tied = exists & (newer.attempt == attempt) & (newer.step == step)
+    if tied.any():
+        replaces &= ~tied | (time_order(newer.time) >= time_order(known.time[index]))
     if replaces.all() and len(newer.ids) == len(known.ids):
         return newer
     columns: list[Any] = []

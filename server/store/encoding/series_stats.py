@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from holter.attempts.step_values import time_order
 from holter.server.store.encoding.attempt_progress import step_ranges
 from holter.server.store.encoding.blob import (
     Codec,
@@ -31,8 +32,8 @@ _INTEGER_COLUMNS = ("ids", "attempt", "step", "points", "logged", "nonfinite", "
 class SeriesStats(NamedTuple):
     """Statistics of some series of a run, arrays [c]; ids ascend and are unique.
 
-    The newest point of each is the last step of its newest attempt. `first` is the lowest step; `low` and
-    `high` are the extremes of the finite values, inf and -inf without any.
+    The newest point of each is the last one of the last step of its newest attempt. `first` is the lowest
+    step; `low` and `high` are the extremes of the finite values, inf and -inf without any.
     """
 
     ids: IntArray
@@ -82,15 +83,15 @@ def stats_of_block(attempt: int, block: PointBlock) -> SeriesStats:
 
 
 def combine_stats(parts: Sequence[SeriesStats]) -> SeriesStats:
-    """Combine statistics; of points at one step, that of the later part is the newest.
+    """Combine statistics; of points at one step and time, that of the later part is the newest.
 
-    Counts are added up: correct as long as no step is in two parts, see `overlapping_series`.
+    Counts are added up: correct as long as no point is in two parts, see `overlapping_series`.
     """
     nonempty = [part for part in parts if len(part.ids)]
     if len(nonempty) < 2:
         return nonempty[0] if nonempty else NO_STATS
     joined = SeriesStats._make(np.concatenate(column) for column in zip(*nonempty, strict=True))
-    order = np.lexsort((joined.step, joined.attempt, joined.ids))
+    order = np.lexsort((time_order(joined.time), joined.step, joined.attempt, joined.ids))
     ids = joined.ids[order]
     starts = np.flatnonzero(np.append(True, ids[1:] != ids[:-1]))
     newest = order[np.append(starts[1:], len(order)) - 1]
@@ -101,14 +102,20 @@ def combine_stats(parts: Sequence[SeriesStats]) -> SeriesStats:
     return SeriesStats._make(columns)
 
 
-def overlapping_series(known: SeriesStats, part: SeriesStats) -> IntArray:
-    """Return the ids of series of which a part (of one attempt) may rewrite steps that are known."""
+def overlapping_series(known: SeriesStats, attempt: int, block: PointBlock) -> IntArray:
+    """Return the ids of series of which a merged block (of one attempt) may repeat points that are known."""
     if not len(known.ids):
         return known.ids
-    index = np.minimum(np.searchsorted(known.ids, part.ids), len(known.ids) - 1)
-    older = part.attempt < known.attempt[index]
-    within = (part.attempt == known.attempt[index]) & (part.first <= known.step[index])
-    return np.asarray(part.ids[(known.ids[index] == part.ids) & (older | within)])
+    index = np.minimum(np.searchsorted(known.ids, block.ids), len(known.ids) - 1)
+    starts = block.offsets[:-1]
+    rows = np.zeros_like(starts) if block.rows is None else block.rows[starts]
+    step, known_step = block.steps[rows], known.step[index]
+    current = known.attempt[index] == attempt
+    repeats = (known.attempt[index] > attempt) | (current & (step < known_step))
+    tied = current & (step == known_step)
+    if tied.any():  # the flush ended within a step: later points of it are no repeats
+        repeats |= tied & (time_order(block.times[rows]) <= time_order(known.time[index]))
+    return np.asarray(block.ids[(known.ids[index] == block.ids) & repeats])
 
 
 def encode_stats(stats: SeriesStats) -> bytes:

@@ -69,16 +69,20 @@ def reduce_segment(attempt: int, *, ghost: bool, buckets: Buckets, bins: IntArra
 
 def _extreme_points(reduced: Buckets, buckets: Buckets) -> tuple[IntArray, FloatArray, FloatArray]:
     """The extremes of all buckets with the first and the last point, without duplicates, in step order."""
-    low_first = reduced.low_step <= reduced.high_step
+    low_first = (reduced.low_step < reduced.high_step) | (
+        (reduced.low_step == reduced.high_step) & ~(reduced.low_time > reduced.high_time)
+    )
 
     def column(low: NDArray[Any], high: NDArray[Any], ends: NDArray[Any]) -> NDArray[Any]:
         pairs = np.stack((np.where(low_first, low, high), np.where(low_first, high, low)), axis=1)
         return np.concatenate((ends[:1], pairs.reshape(-1), ends[-1:]))
 
     step = column(reduced.low_step, reduced.high_step, buckets.low_step)
-    distinct = np.append(True, step[1:] != step[:-1])
     time = column(reduced.low_time, reduced.high_time, buckets.low_time)
     value = column(reduced.low, reduced.high, buckets.low)
+    # points of one step differ by time or value; two without a clock and of equal value look the same
+    same_time = (time[1:] == time[:-1]) | (np.isnan(time[1:]) & np.isnan(time[:-1]))
+    distinct = np.append(True, (step[1:] != step[:-1]) | (value[1:] != value[:-1]) | ~same_time)
     return step[distinct], time[distinct], value[distinct]
 
 
@@ -261,7 +265,7 @@ def _ghost_mask(attempt: int, step: IntArray, spans: Sequence[AttemptSpan]) -> N
 
 def _sort_buckets(parts: Sequence[Buckets]) -> Buckets:
     joined = concatenate_buckets(parts)
-    if np.all(joined.step[1:] > joined.step[:-1]):
+    if np.all(joined.step[1:] >= joined.step[:-1]):
         return joined
     order: IntArray = np.argsort(joined.step, kind="stable")
     return Buckets._make(column[order] for column in joined)

@@ -108,7 +108,7 @@ def _read_log_since(snapshot: RunSnapshot, entry: int) -> tuple[int, LastPoints]
         entry = max(entry, entry_id)
         describe = partial("log entry {}".format, entry_id)
         series = snapshot.decoded(encoded_series_ids, payload, describe)
-        if series not in passed or (attempt, step_max) > passed[series]:
+        if series not in passed or (attempt, step_max) >= passed[series]:
             block = snapshot.decoded(decode_log_entry, payload, describe)
             last_points = merge_last_points(last_points_of_entry(attempt, block), last_points)
             passed[series] = earliest_last_point(last_points, block.ids)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,6 +30,8 @@ from holter.types import IntArray, Labels, SeriesKey
 _NO_LABELS = "[]"
 _STATS_BYTES = 400
 _MAX_PARAMETERS = 500  # values in one statement
+POINTS_AT_ONCE = 2_000_000
+"""Points of the log that are decoded before they are counted: about 100 MB of memory."""
 _numbers, _strings = msgspec.json.Decoder(list[int]), msgspec.json.Decoder(list[str])
 
 
@@ -77,8 +79,8 @@ def _decode_labels(run_id: int, encoded: str) -> list[Labels]:
 class RunStats:
     """Statistics and names of a run's series as of a version (generation, revision).
 
-    Names are in key order. `entry` is the last log entry that is included. Steps of the `doubtful` series may
-    have been written twice since the last compaction: their counts and extremes need a recount.
+    Names are in key order. `entry` is the last log entry that is included. Points of the `doubtful`
+    series may have been delivered twice since the last compaction: their counts need a recount.
     """
 
     version: tuple[int, int] = (-1, -1)
@@ -140,25 +142,39 @@ def _add_log_entries(connection: Connection, runs: Mapping[int, RunStats]) -> di
         for run_id, entry_id in _select_in_batches(connection, index_query, LogEntry.run_id, runs)
         if entry_id > runs[run_id].entry
     )
-    query = select(LogEntry.id, LogEntry.run_id, LogEntry.attempt, LogEntry.payload)
+    updated = dict(runs)
     blocks: dict[int, dict[int, list[PointBlock]]] = {}
-    last: dict[int, int] = {}
-    for entry_id, run_id, attempt, payload in sorted(_select_in_batches(connection, query, LogEntry.id, new)):
+    points = 0
+    for entry_id, run_id, attempt, payload in _payloads(connection, new):
         try:
             block = decode_log_entry(payload)
         except CorruptDataError as error:
             raise CorruptDataError(f"run {run_id}, log entry {entry_id}: {error}") from error
         blocks.setdefault(run_id, {}).setdefault(attempt, []).append(block)
-        last[run_id] = entry_id
-    updated = dict(runs)
-    for run_id, attempts in blocks.items():
-        stats, doubtful = runs[run_id].stats, set(runs[run_id].doubtful)
-        for attempt, attempt_blocks in sorted(attempts.items()):
-            part = stats_of_block(attempt, merge_blocks(attempt_blocks))
-            doubtful |= set(overlapping_series(stats, part).tolist())
-            stats = combine_stats([stats, part])
-        updated[run_id] = replace(runs[run_id], entry=last[run_id], stats=stats, doubtful=frozenset(doubtful))
-    return updated
+        updated[run_id] = replace(updated[run_id], entry=entry_id)
+        points += len(block.values)
+        if points >= POINTS_AT_ONCE:
+            updated |= {run: _with_points(updated[run], parts) for run, parts in blocks.items()}
+            blocks, points = {}, 0
+    return updated | {run: _with_points(updated[run], parts) for run, parts in blocks.items()}
+
+
+def _payloads(connection: Connection, entries: Sequence[int]) -> Iterator[Any]:
+    """Log entries in ascending order, of which few are in memory at once."""
+    query = select(LogEntry.id, LogEntry.run_id, LogEntry.attempt, LogEntry.payload).order_by(LogEntry.id)
+    for start in range(0, len(entries), _MAX_PARAMETERS):
+        chosen = LogEntry.id.in_(entries[start : start + _MAX_PARAMETERS])
+        yield from connection.execute(query.where(chosen).execution_options(yield_per=8))
+
+
+def _with_points(run: RunStats, attempts: Mapping[int, list[PointBlock]]) -> RunStats:
+    """The statistics with points added by attempt."""
+    stats, doubtful = run.stats, set(run.doubtful)
+    for attempt, blocks in sorted(attempts.items()):
+        merged = merge_blocks(blocks)
+        doubtful |= set(overlapping_series(stats, attempt, merged).tolist())
+        stats = combine_stats([stats, stats_of_block(attempt, merged)])
+    return replace(run, stats=stats, doubtful=frozenset(doubtful))
 
 
 def _add_names(connection: Connection, runs: Mapping[int, RunStats]) -> dict[int, RunStats]:

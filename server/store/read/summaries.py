@@ -94,7 +94,7 @@ def _run_stats(snapshot: RunSnapshot, cache: LruCache) -> RunStats:
 
 
 def _recounted(snapshot: RunSnapshot, stats: RunStats) -> dict[SeriesKey, Series]:
-    """Read the series of which a step may have been written twice, since their counts may be too high."""
+    """Read the series of which a point may have been delivered twice, since their counts may be too high."""
     doubtful = [stats.names[series_id] for series_id in stats.doubtful]
     return read_series(snapshot, doubtful, StepRange()) if doubtful else {}
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from weakref import WeakSet
 
 import numpy as np
 
 from holter.server.store.encoding.block import PointBlock, batch_to_block, encode_body
+from holter.server.store.encoding.merge import count_repeats
 from holter.server.store.keys import LIMITS, batch_digest, check_name, labels_text, storable_text
 from holter.types import Batch, Column, Delivery, DenseColumns, SeriesKey, SeriesLayout
 
 _MAX_ROWS = 2**31
 _DELIVERY_BYTES = 2000
 _SETTING_BYTES = 500
+_COLUMN_BYTES = 500  # of memory for the arrays and the name of a column
 
 # layouts whose names were validated: the same layouts come with every flush
 _valid_layouts: WeakSet[SeriesLayout] = WeakSet()
@@ -22,7 +24,10 @@ _valid_layouts: WeakSet[SeriesLayout] = WeakSet()
 
 @dataclass(frozen=True, eq=False, slots=True)
 class EncodedDelivery:
-    """A delivery ready for the log. `body` is its encoded block without the series ids."""
+    """A delivery ready for the log. `body` is its encoded block without the series ids.
+
+    `repeats` are points that have step, time and value of another one of the delivery: they are stored once.
+    """
 
     delivery: Delivery
     batch: Batch
@@ -30,10 +35,13 @@ class EncodedDelivery:
     block: PointBlock | None  # None without points
     body: bytes
     points: int
+    repeats: int = 0
+    own_columns: int = 0  # those whose names and arrays are not shared with other deliveries
 
     @property
     def _overhead(self) -> int:
-        return _DELIVERY_BYTES + _SETTING_BYTES * len(self.batch.config)
+        settings = _SETTING_BYTES * len(self.batch.config)
+        return _DELIVERY_BYTES + settings + _COLUMN_BYTES * self.own_columns
 
     @property
     def size(self) -> int:
@@ -44,6 +52,7 @@ class EncodedDelivery:
 def encode_delivery(delivery: Delivery) -> EncodedDelivery:
     """Validate and encode a delivery. Raises ValueError with what is wrong."""
     batch = delivery.batch
+    is_shared = isinstance(batch.columns, DenseColumns) and batch.columns.layout in _valid_layouts
     _check_names(delivery)
     _check_shape(batch)
     batch = Batch(
@@ -54,7 +63,7 @@ def encode_delivery(delivery: Delivery) -> EncodedDelivery:
         restarts=batch.restarts,
         config=batch.config,
     )
-    return encode_batch(delivery, batch)
+    return replace(encode_batch(delivery, batch), own_columns=0 if is_shared else len(batch.columns))
 
 
 def encode_batch(delivery: Delivery, batch: Batch) -> EncodedDelivery:
@@ -62,7 +71,8 @@ def encode_batch(delivery: Delivery, batch: Batch) -> EncodedDelivery:
     block = batch_to_block(batch, np.arange(len(batch.columns))) if len(batch.columns) else None
     body = encode_body(block) if block else b""
     points = len(block.values) if block else 0
-    return EncodedDelivery(delivery, batch, batch_digest(delivery.batch_id), block, body, points)
+    repeats = count_repeats(block) if block else 0
+    return EncodedDelivery(delivery, batch, batch_digest(delivery.batch_id), block, body, points, repeats)
 
 
 def _with_values(columns: Sequence[Column]) -> Sequence[Column]:

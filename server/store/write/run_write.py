@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from holter.server.store.encoding.block import PointBlock, batch_to_block, encode_body
+from holter.server.store.encoding.merge import count_repeats
 from holter.server.store.run_config import limit_config
 from holter.server.store.types import Commit, Receipt, SeriesRefusal
 from holter.server.store.write.encode import EncodedDelivery, encode_batch
@@ -69,11 +70,13 @@ class RunWrite:
     def _receipt(self, encoded: EncodedDelivery, *, fresh: bool) -> Receipt:
         writers, writer = self.run.attempts.writers, encoded.delivery.writer
         refused: tuple[SeriesRefusal, ...] = ()
+        accepted = encoded.points - encoded.repeats
         if fresh and encoded.block is not None:
             original = encoded
             encoded, refused = self._apply_limits(encoded)
             self._note_refusals(original, refused)
             if not encoded.points:
+                accepted = 0
                 self.rejected_digests.append(original.digest)
         self.finished |= encoded.delivery.finished
         self.has_new_batches |= fresh and not (refused and not encoded.points)
@@ -81,7 +84,8 @@ class RunWrite:
             self.has_progress = True
             self._split(encoded)
         if fresh and encoded.block is not None:
-            attempt = self._append_points(encoded, encoded.block)
+            attempt, accepted, labelled = self._append_points(encoded, encoded.block)
+            refused += labelled
         elif writer in writers:
             attempt = writers[writer].attempt
         else:
@@ -90,7 +94,7 @@ class RunWrite:
             run_id=self.run.id,
             public_id=self.run.public_id,
             attempt=attempt,
-            accepted=encoded.points,
+            accepted=accepted,
             duplicate=not fresh,
             refused=refused,
         )
@@ -123,16 +127,42 @@ class RunWrite:
                 source = encoded.delivery.writer if cursor is None else cursor.source
                 self.notes.append(Unreadable(source=source, location=refusal.what, reason=refusal.reason))
 
-    def _append_points(self, encoded: EncodedDelivery, block: PointBlock) -> int:
-        """Append a delivery's points to the log; returns the attempt of its last row."""
+    def _append_points(
+        self, encoded: EncodedDelivery, block: PointBlock
+    ) -> tuple[int, int, tuple[SeriesRefusal, ...]]:
+        """Append a delivery's points to the log.
+
+        Returns the attempt of its last row, the number of points without repeats, and the refusals of series
+        that have another name than in the delivery, since their writer is told apart from another one.
+        """
         pieces = self._split(encoded)
+        stored, refused = 0, dict[SeriesKey, SeriesRefusal]()
         for attempt, piece in pieces:
             if piece.columns is encoded.batch.columns:
+                stored += encoded.points - encoded.repeats
                 self._append_piece(attempt, piece, block, encoded.body)
-            elif len(piece.columns):
+                continue
+            piece = self._without_refused(piece, refused)
+            if len(piece.columns):
                 part = batch_to_block(piece, np.arange(len(piece.columns)))
+                stored += len(part.values) - (count_repeats(part) if encoded.repeats else 0)
                 self._append_piece(attempt, piece, part, encode_body(part))
-        return pieces[-1][0]
+        if refused and not stored:
+            self.rejected_digests.append(encoded.digest)
+        refusals = group_refusals(refused)
+        self._note_refusals(encoded, refusals)
+        return pieces[-1][0], stored, refusals
+
+    def _without_refused(self, piece: Batch, refused: dict[SeriesKey, SeriesRefusal]) -> Batch:
+        """Return the piece without refused series, which are added to `refused`, others to the run."""
+        new = [column.key for column in piece.columns if column.key not in self.run.series_index]
+        if not new:
+            return piece
+        refused |= refused_series(self.run, piece, new, self.max_series)
+        added = [key for key in new if key not in refused]
+        self.new += added
+        self.run.add_series(added)
+        return piece.with_columns(tuple(column for column in piece.columns if column.key not in refused))
 
     def _split(self, encoded: EncodedDelivery) -> list[tuple[int, Batch]]:
         """Split a delivery by attempt, and collect the configuration of each."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cache
 from hashlib import blake2b
-from itertools import islice
+from itertools import count, islice
 from typing import Any
 
 import msgspec
@@ -63,6 +63,7 @@ _FIND_RUN = (
     .join(Project)
     .where(Project.name == bindparam("project"), RunRecord.name == bindparam("run"))
 )
+_FIND_PUBLIC_ID = select(RunRecord.id).where(RunRecord.public_id == bindparam("public_id"))
 _NEW_RUN = {
     "public_id": bindparam("public_id", type_=Text),
     "project_id": Project.id,
@@ -116,8 +117,7 @@ def find_run(connection: Connection, project: str, run: str) -> int | None:
 
 def create_run(connection: Connection, project: str, name: str, now: float) -> RunState:
     """Insert a run, and its project if it is new; no other server sees the run before the commit."""
-    # a hash of the names, so that addresses stay the same when a database is built again
-    public_id = blake2b(f"{len(project)}/{project}/{name}".encode(), digest_size=6).hexdigest()
+    public_id = _free_public_id(connection, project, name)
     row = {"project": project, "public_id": public_id, "name": name, "now": now}
     run_id = connection.scalar(_CREATE_RUN, row)
     if run_id is None:
@@ -125,6 +125,20 @@ def create_run(connection: Connection, project: str, name: str, now: float) -> R
         run_id = connection.scalar(_CREATE_RUN, row)
     assert run_id is not None
     return RunState(run_id, public_id, revision=0, updated_at=now, attempts=Attempts())
+
+
+def _free_public_id(connection: Connection, project: str, name: str) -> str:
+    """A hash of the names, so that addresses stay the same when a database is built again.
+
+    Another run may have the same: 48 bits collide on purpose within minutes. The next hash is taken then.
+    """
+    for number in count():
+        suffix = f"#{number}" if number else ""
+        names = f"{len(project)}/{project}/{name}{suffix}".encode()
+        public_id = blake2b(names, digest_size=6).hexdigest()
+        if connection.scalar(_FIND_PUBLIC_ID, {"public_id": public_id}) is None:
+            break
+    return public_id
 
 
 def lock_runs(connection: Connection, runs: Iterable[int]) -> dict[int, int]:

@@ -90,10 +90,19 @@ def test_one_logged_point_is_a_fast_spike_whatever_the_interval() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_divergence_that_leaps_is_one_event(seed: int) -> None:
-    leaps = sum(decay(POINTS, at, 4.0, 8) for at in (1760, 1850, 1930))
+    leaps = sum(decay(POINTS, at, 0.5, 8) for at in (1760, 1850, 1930))
     finding = single_finding(run_of(curve(noise=0.03, seed=seed) + ramp(1500, 0.002) + leaps))
     assert finding.kind is Kind.DIVERGENCE
     assert finding.start_step < 1750
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_first_far_larger_leap_of_a_divergence_is_an_event_of_its_own(seed: int) -> None:
+    leaps = sum(decay(POINTS, at, 4.0, 8) for at in (1760, 1850, 1930))
+    found = detect_all(run_of(curve(noise=0.03, seed=seed) + ramp(1500, 0.002) + leaps))
+    assert found[0].kind is Kind.DIVERGENCE
+    assert found[0].start_step < 1750
+    assert found[1].start_step == 1760
 
 
 def test_a_spike_is_detected_at_once_and_classified_as_it_develops() -> None:

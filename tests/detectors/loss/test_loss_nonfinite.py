@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from holter.detectors import find
 from holter.detectors.detector import DetectorContext
 from holter.detectors.loss.nonfinite import NonfiniteDetector
-from holter.types import Finding, Kind, RunData, SeriesKey, Severity
+from holter.types import Finding, Kind, RunData, Series, SeriesKey, Severity
 from tests.support.loss_curves import curve, identity, prefix, run_of
 
 POINTS = 1000
@@ -145,3 +146,20 @@ def test_findings_stay_whatever_is_logged(
     for step in range(79, 161):
         early = {identity(finding) for finding in detect_all(prefix(run, attempt=0, step=step))}
         assert early == {position for position in final if position[-1] <= step}  # type: ignore[operator]
+
+
+def test_nan_in_a_policy_loss_is_reported_though_its_rises_are_not() -> None:
+    value = np.random.default_rng(0).normal(0, 0.02, 3000)
+    value[1000:1200] += 1.0
+    value[2000:] = np.nan
+    step = np.arange(3000)
+    series = Series(
+        key=SeriesKey("actor/pg_loss"),
+        attempt=np.zeros(3000, dtype=np.int64),
+        step=step,
+        time=np.full(3000, np.nan),
+        value=value,
+    )
+    (finding,) = find(RunData(series={series.key: series}))
+    assert (finding.kind, finding.start_step) == (Kind.NONFINITE, 2000)
+    assert finding.summary.startswith("actor/pg_loss became NaN")

@@ -142,9 +142,12 @@
 
 /**
  * Series over a range of steps, and the run's attempts.
+ * `points` is the approximate number of points that each series may have: as requested, or fewer where the
+ * series together would have too many for one answer.
  * @typedef {{
  *   run_id: string,
  *   attempts: AttemptRange[],
+ *   points: number,
  *   series: ChartCurve[],
  * }} ChartData
  */
@@ -173,6 +176,8 @@
 
 /**
  * Confirms that a batch is durable. `duplicate`: its `batch_id` had been stored before.
+ * `accepted` counts the points of the batch that are stored; points of equal series, step, time and value
+ * are one.
  * @typedef {{
  *   accepted: number,
  *   run_id: string,

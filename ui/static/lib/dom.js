@@ -40,16 +40,28 @@ function fill(element, properties, children) {
     else if (name === "data") Object.assign(element.dataset, value);
     else if (name === "style")
       for (const [key, text] of Object.entries(value)) element.style.setProperty(key, String(text));
-    else element.setAttribute(name, value === true ? "" : String(value));
+    else element.setAttribute(name, value === true ? "" : name === "title" ? visible(String(value)) : String(value));
   }
   put(element, ...children);
+}
+
+/**
+ * The text with visible escapes for control characters and for marks and overrides of direction, which would
+ * let a name or a line of a log look like another. Line breaks and tabs stay.
+ * @param {string} text
+ */
+export function visible(text) {
+  return text.replace(
+    /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
+    (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 }
 
 /** Append children except null, undefined and false. @param {Element} parent @param {...(Child | Child[])} children */
 export function put(parent, ...children) {
   for (const child of children.flat()) {
     if (child === null || child === undefined || child === false) continue;
-    parent.append(typeof child === "number" ? String(child) : child);
+    parent.append(child instanceof Node ? child : visible(String(child)));
   }
 }
 

@@ -1,0 +1,97 @@
+"""Announced changes: what the run logged that explains a rise of its loss as planned.
+
+A learning rate that jumps up to a value it had before is a warm restart of its schedule; a batch size, a
+sequence length or a stage of difficulty that was constant and steps to another value is a planned stage. The
+rise that follows is information, unless it grows on or stays.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from holter.detectors.positions import rows_of_attempt, rows_up_to
+from holter.detectors.thresholds import Thresholds
+from holter.roles import Role, role_of
+from holter.types import FloatArray, IntArray, RunData, Series
+
+_STAGE_ROLES = frozenset({Role.BATCH_SIZE, Role.SEQUENCE_LENGTH})
+_STAGE_NAME = re.compile(r"(^|[/_.-])(difficulty|curriculum|stage|phase)($|[/_.-])", re.IGNORECASE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnnouncedChangeThresholds(Thresholds):
+    """When a logged change explains a rise of the loss as planned."""
+
+    stage_rows: int = 32
+    """Rows before the onset among which a stage may have begun."""
+    constant_rows: int = 8
+    """Rows for which a stage must have been constant before."""
+    restart_rows: int = 256
+    """Rows before the onset among which a learning rate may have been raised again."""
+    rate_ratio: float = 1.1
+    """Ratio of learning rates from which on a rise is a warm restart."""
+    rate_known: float = 1.02
+    """Times the highest learning rate before, up to which it is one that the run has had."""
+    earlier_rows: int = 65_536
+    """Rows before the onset that are read at most."""
+    growth: float = 2.0
+    """Times its height after the onset from which on a rise has more causes than the announced change."""
+
+
+def find_announced_change(
+    run: RunData, attempt: int, start_step: int, detected_step: int, thresholds: AnnouncedChangeThresholds
+) -> dict[str, Any] | None:
+    """The change that announced an event which began and was detected at these steps, or None.
+
+    It has `what`, the `metric`, the value `before` and the `value` then, and its `step`.
+    """
+    for key in sorted(run.series):
+        role = role_of(key)
+        is_stage = role in _STAGE_ROLES or (role is Role.OTHER and _STAGE_NAME.search(key.metric) is not None)
+        if not (is_stage or role is Role.LEARNING_RATE) or any(name == "rank" for name, _ in key.labels):
+            continue
+        step, value, onset = _rows_around(run.series[key], attempt, start_step, detected_step, thresholds)
+        find = _find_stage if is_stage else _find_warm_restart
+        row = find(value, onset, thresholds)
+        if row is not None:
+            change = {"before": float(value[row - 1]), "value": float(value[row]), "step": int(step[row])}
+            return {"what": role.value, "metric": key.metric, **change}
+    return None
+
+
+def _rows_around(
+    series: Series, attempt: int, start_step: int, detected_step: int, thresholds: AnnouncedChangeThresholds
+) -> tuple[IntArray, FloatArray, int]:
+    """An attempt's steps and finite values up to the step of detection, and the index of the onset."""
+    upto = rows_up_to(series, (attempt, detected_step))
+    first = max(rows_of_attempt(series, attempt).first, upto - thresholds.earlier_rows)
+    step, value = series.step[first:upto], series.value[first:upto]
+    finite = np.isfinite(value)
+    return step[finite], value[finite], int(np.searchsorted(step[finite], start_step))
+
+
+def _find_stage(value: FloatArray, onset: int, thresholds: AnnouncedChangeThresholds) -> int | None:
+    """The last row about the onset at which a value that was constant steps to another one."""
+    first = max(onset - thresholds.stage_rows, thresholds.constant_rows)
+    for row in range(len(value) - 1, first - 1, -1):
+        before = value[row - thresholds.constant_rows : row]
+        if value[row] != before[-1] and (before == before[0]).all():
+            return row
+    return None
+
+
+def _find_warm_restart(value: FloatArray, onset: int, thresholds: AnnouncedChangeThresholds) -> int | None:
+    """The last row about the onset at which a learning rate was raised to a value the run has had before."""
+    first = max(onset - thresholds.restart_rows, 1)
+    if first >= len(value):
+        return None
+    raised = value[first:] > thresholds.rate_ratio * value[first - 1 : -1]
+    if not raised.any():
+        return None
+    row = first + int(np.flatnonzero(raised)[-1])
+    is_known = float(value[row:].max()) <= thresholds.rate_known * float(value[:row].max())
+    return row if is_known else None

@@ -1,0 +1,210 @@
+"""The scan for breaks: levels of a few points, compared with what the series has held for a thousand."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from math import isfinite, log
+
+import numpy as np
+
+from holter.detectors.thresholds import Thresholds
+from holter.types import FloatArray, IntArray
+
+BLOCK_POINTS = 4
+"""Points of a block: its median tolerates a single outlier."""
+CHUNK_BLOCKS = 4
+"""Blocks of a chunk: the references of its blocks are those of the chunks before."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BreakThresholds(Thresholds):
+    """When a signal has broken out of the range that it held."""
+
+    factor: float = 10.0
+    """Times (or parts) of the usual level that a rise or fall of a positive signal must exceed: gradient
+    norms and KL divergences vary by a few times as training goes on."""
+    noises: float = 8.0
+    """Robust standard deviations of the usual levels that it must exceed, too."""
+    beyond_factor: float = 2.0
+    """Times the most extreme level so far that it must exceed, too: what was there before is no break."""
+    lost_share: float = 0.4
+    """Share of all that an accuracy or a reward has gained which its fall must exceed..."""
+    least_share: float = 0.2
+    """Share of the level that it must exceed, too."""
+    window_chunks: int = 64
+    """Chunks of 16 points that are the usual level, the latest before."""
+    latest_chunks: int = 16
+    """Chunks, the latest, that do not count for the most extreme level: a break may take that long."""
+    known_chunks: int = 5
+    """Chunks that must be known."""
+    begun_share: float = 0.25
+    """Share of the move from which on it counts as begun."""
+    return_share: float = 0.5
+    """Share of the move below which it is over."""
+
+
+class BreakShape(StrEnum):
+    """The way in which a signal left its range."""
+
+    EXPLOSION = "explosion"
+    COLLAPSE = "collapse"
+
+
+@dataclass(frozen=True)
+class SignalBreak:
+    """A break, in rows of the series; `reference` and `extreme` are on the scale of the scan."""
+
+    shape: BreakShape
+    start: int
+    detected: int
+    reference: float
+    extreme: float
+    extreme_row: int
+    noise: float
+    end: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class BreakScan:
+    """State of a scan after whole chunks, `row` being the next row of the series.
+
+    `medians` and `first_rows` are those of the latest blocks. `latest` are the medians of the latest chunks,
+    `high` and `low` the extremes of the chunks before them: a break must not be its own reference. Values are
+    on a scale on which equal distances mean the same, logarithms of positive signals (`is_log`).
+    """
+
+    is_log: bool
+    shapes: frozenset[BreakShape]
+    limits: BreakThresholds
+    sensitivity: float
+    row: int = 0
+    medians: FloatArray = field(default_factory=lambda: np.empty(0))
+    first_rows: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    latest: tuple[float, ...] = ()
+    high: float = -np.inf
+    low: float = np.inf
+    breaks: tuple[SignalBreak, ...] = ()
+
+    def after(self, values: FloatArray, rows: IntArray) -> tuple[BreakScan, tuple[SignalBreak, ...]]:
+        """The state after the whole chunks of these points [n], and all breaks up to the last whole block."""
+        blocks, known = len(values) // BLOCK_POINTS, len(self.medians)
+        new = np.median(values[: blocks * BLOCK_POINTS].reshape(blocks, BLOCK_POINTS), axis=1)
+        medians = np.concatenate((self.medians, new))
+        first_rows = np.concatenate((self.first_rows, rows[: blocks * BLOCK_POINTS : BLOCK_POINTS]))
+        last_rows = rows[BLOCK_POINTS - 1 : blocks * BLOCK_POINTS : BLOCK_POINTS]
+        scan, whole = self, blocks // CHUNK_BLOCKS
+        chunks = np.median(new[: whole * CHUNK_BLOCKS].reshape(whole, CHUNK_BLOCKS), axis=1).tolist()
+        breaks = self.breaks
+        latest, high, low = deque(self.latest), self.high, self.low
+        for chunk in range(-(-blocks // CHUNK_BLOCKS)):
+            first = chunk * CHUNK_BLOCKS
+            inside = new[first : first + CHUNK_BLOCKS]
+            if (breaks and breaks[-1].end is None) or self._may_break(inside, high, low):
+                begin = known + first
+                blocks_before = _BlocksBefore(medians[: begin + len(inside)], first_rows, begin, high, low)
+                breaks = self._examine(breaks, blocks_before, last_rows[first : first + CHUNK_BLOCKS])
+            if chunk < whole:
+                latest.append(chunks[chunk])
+                if len(latest) > self.limits.latest_chunks:
+                    oldest = latest.popleft()
+                    high, low = max(high, oldest), min(low, oldest)
+                scan = replace(scan, breaks=breaks)
+        done = known + whole * CHUNK_BLOCKS
+        stored = max(done - (self.limits.window_chunks + 2) * CHUNK_BLOCKS, 0)
+        if not whole:
+            return self, breaks
+        state = replace(
+            scan,
+            row=int(last_rows[whole * CHUNK_BLOCKS - 1]) + 1,
+            medians=medians[stored:done].copy(),
+            first_rows=first_rows[stored:done].copy(),
+            latest=tuple(latest),
+            high=high,
+            low=low,
+        )
+        return state, breaks
+
+    def _may_break(self, inside: FloatArray, high: float, low: float) -> bool:
+        """Whether any block is where no chunk was before, or has lost much of what was gained."""
+        if self.is_log:
+            return bool(inside.max() > high or inside.min() < low)
+        share = self.limits.lost_share
+        if not isfinite(high):
+            return True
+        return bool(inside.min() < (1 - share) * high + share * low)
+
+    def _examine(
+        self, breaks: tuple[SignalBreak, ...], before: _BlocksBefore, last_rows: IntArray
+    ) -> tuple[SignalBreak, ...]:
+        """The breaks after the blocks of one chunk."""
+        for offset, last_row in enumerate(last_rows.tolist()):
+            block = before.begin + offset
+            if breaks and breaks[-1].end is None:
+                breaks = (*breaks[:-1], self._followed(breaks[-1], before, block, last_row))
+            elif (found := self._detected(before, block, last_row)) is not None:
+                breaks = (*breaks, found)
+        return breaks
+
+    def _detected(self, before: _BlocksBefore, block: int, last_row: int) -> SignalBreak | None:
+        limits, recent = self.limits, before.medians[max(block + 1 - CHUNK_BLOCKS, 0) : block + 1]
+        stop = before.begin - CHUNK_BLOCKS
+        usual = before.medians[max(stop - limits.window_chunks * CHUNK_BLOCKS, 0) : max(stop, 0)]
+        if len(usual) < limits.known_chunks * CHUNK_BLOCKS:
+            return None
+        reference, noise = float(np.median(usual)), _noise(usual)
+        up, down = float(recent.min()) - reference, reference - float(recent.max())
+        least = limits.noises * noise
+        if self.is_log:
+            least, margin = max(least, log(limits.factor)), log(limits.beyond_factor)
+            rises = up * self.sensitivity > least and recent.min() > before.high + margin
+            falls = down * self.sensitivity > least and recent.max() < before.low - margin
+        else:
+            gained = reference - before.low
+            least = max(least, limits.lost_share * gained, limits.least_share * abs(reference))
+            rises, falls = False, down * self.sensitivity > least
+        for shape, is_broken in ((BreakShape.EXPLOSION, rises), (BreakShape.COLLAPSE, falls)):
+            if is_broken and shape in self.shapes:
+                move = up if shape is BreakShape.EXPLOSION else -down
+                start = before.onset(block, reference, limits.begun_share * move, limits.window_chunks)
+                return SignalBreak(shape, start, last_row, reference, reference + move, last_row, noise)
+        return None
+
+    def _followed(
+        self, present: SignalBreak, before: _BlocksBefore, block: int, last_row: int
+    ) -> SignalBreak:
+        """An open break after one more block."""
+        recent = before.medians[max(block + 1 - CHUNK_BLOCKS, 0) : block + 1] - present.reference
+        sign = 1.0 if present.shape is BreakShape.EXPLOSION else -1.0
+        move, reached = sign * (present.extreme - present.reference), float((sign * recent).min())
+        if reached > move:
+            extreme = present.reference + sign * reached
+            return replace(present, extreme=extreme, extreme_row=last_row)
+        if float((sign * recent).max()) < self.limits.return_share * move:
+            return replace(present, end=int(before.first_rows[max(block + 1 - CHUNK_BLOCKS, 0)]))
+        return present
+
+
+@dataclass(frozen=True, eq=False)
+class _BlocksBefore:
+    """The medians of blocks up to those of one chunk, which begins at block `begin`."""
+
+    medians: FloatArray
+    first_rows: IntArray
+    begin: int
+    high: float
+    low: float
+
+    def onset(self, block: int, reference: float, begun: float, chunks: int) -> int:
+        """The first row of the blocks up to this one that have moved by `begun` or more."""
+        first = max(block - chunks * CHUNK_BLOCKS, 0)
+        moved = (self.medians[first : block + 1] - reference) * np.sign(begun) >= abs(begun)
+        still = np.flatnonzero(~moved)
+        return int(self.first_rows[first + int(still[-1]) + 1 if len(still) else first])
+
+
+def _noise(usual: FloatArray) -> float:
+    """The robust standard deviation of blocks, and of the levels among which they vary."""
+    low, high = np.quantile(usual, (0.1, 0.9))
+    return float(high - low) / 2.563

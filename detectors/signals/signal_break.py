@@ -1,0 +1,125 @@
+"""Detects gradient norms, KL divergences and loss terms that explode, and signals that collapse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from holter.detectors.detector import DetectorContext
+from holter.detectors.formatting import figure
+from holter.detectors.incremental import Checkpoint, ScanCheckpoints
+from holter.detectors.signals.break_scan import BreakScan, BreakShape, BreakThresholds, SignalBreak
+from holter.detectors.thresholds import Thresholds
+from holter.roles import Role, role_of
+from holter.types import Finding, FloatArray, Kind, RunData, Series, Severity
+
+_BOTH = frozenset(BreakShape)
+_SHAPES: Mapping[Role, frozenset[BreakShape]] = {
+    Role.GRAD_NORM: _BOTH,
+    Role.KL: _BOTH,
+    Role.LOSS_TERM: frozenset({BreakShape.EXPLOSION}),
+    Role.ACCURACY: frozenset({BreakShape.COLLAPSE}),
+    Role.REWARD: frozenset({BreakShape.COLLAPSE}),
+}
+"""The shapes that are reported by role: a term of a loss may vanish when it has done its work."""
+_LOG_ROLES = frozenset({Role.GRAD_NORM, Role.KL, Role.LOSS_TERM})
+_WORDS = {
+    Role.GRAD_NORM: "Gradient norm",
+    Role.KL: "KL divergence",
+    Role.ACCURACY: "Accuracy",
+    Role.REWARD: "Reward",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SignalBreakThresholds(Thresholds):
+    """When a break of a signal next to the loss is reported."""
+
+    breaks: BreakThresholds = BreakThresholds()
+    """When a signal has broken out of its range."""
+    tiny: float = 1e-12
+    """Values of positive signals are raised to this, so that zero has a logarithm."""
+    confidence: float = 0.9
+    """Confidence."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SignalBreakDetector:
+    """Compares each signal with the range that it has held: rises and falls that last 16 points."""
+
+    name: ClassVar[str] = "signal_break"
+    kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.DIVERGENCE, Kind.METRIC_COLLAPSE})
+    thresholds: SignalBreakThresholds = SignalBreakThresholds()
+
+    def detect(self, run: RunData, context: DetectorContext) -> Iterable[Finding]:
+        """One finding per break of one series."""
+        for key in sorted(run.series):
+            role = role_of(key)
+            if role in _SHAPES and not any(name == "rank" for name, _ in key.labels):
+                yield from self._in_series(run.series[key], role, context)
+
+    def _in_series(self, series: Series, role: Role, context: DetectorContext) -> Iterator[Finding]:
+        checkpoints: ScanCheckpoints[BreakScan] = context.state.checkpoints((self.name, series.key), [series])
+        checkpoint = checkpoints.latest([series])
+        scan = checkpoint.state if checkpoint else None
+        if scan is None:
+            scan = BreakScan(
+                is_log=role in _LOG_ROLES,
+                shapes=_SHAPES[role],
+                limits=self.thresholds.breaks,
+                sensitivity=context.tuning.of(series.key.metric).sensitivity,
+            )
+        rows = scan.row + np.flatnonzero(np.isfinite(series.value[scan.row :]))
+        state, breaks = scan.after(self._scaled(series.value[rows], role), rows)
+        checkpoints.save(Checkpoint(state, (state.row,)))
+        for each in breaks:
+            yield self._finding(series, role, each)
+
+    def _scaled(self, value: FloatArray, role: Role) -> FloatArray:
+        return np.log(np.maximum(value, self.thresholds.tiny)) if role in _LOG_ROLES else value
+
+    def _finding(self, series: Series, role: Role, found: SignalBreak) -> Finding:
+        before, extreme = (
+            float(np.exp(level)) if role in _LOG_ROLES else level
+            for level in (found.reference, found.extreme)
+        )
+        is_explosion = found.shape is BreakShape.EXPLOSION
+        start, detected = int(series.step[found.start]), int(series.step[found.detected])
+        end = None if found.end is None else int(series.step[found.end])
+        until = "" if end is None else f" and was back at step {end:,}"
+        how = "rose" if is_explosion else "fell"
+        return Finding(
+            kind=Kind.DIVERGENCE if is_explosion else Kind.METRIC_COLLAPSE,
+            metric=series.key.metric,
+            labels=series.key.labels,
+            attempt=int(series.attempt[found.start]),
+            start_step=start,
+            peak_step=int(series.step[found.extreme_row]),
+            end_step=end,
+            detected_step=detected,
+            classified_step=detected,
+            severity=Severity.WARNING,
+            confidence=self.thresholds.confidence,
+            summary=(
+                f"{_WORDS.get(role, series.key.metric)} {how} from {figure(before)} to {figure(extreme)} "
+                f"from step {start:,} on{until}."
+            ),
+            advice=_ADVICE[is_explosion, role in (Role.ACCURACY, Role.REWARD)],
+            evidence={
+                "baseline": before,
+                "peak" if is_explosion else "lowest": extreme,
+                "noise": found.noise,
+            },
+        )
+
+
+_ADVICE = {
+    (True, False): "Look at the learning rate, the clipping and the batches from this step on; roll back if "
+    "the loss follows.",
+    (False, False): "See whether gradients still reach the weights: loss scale, dead units, a frozen or "
+    "detached part of the model.",
+    (False, True): "Compare samples before and after this step; roll back to a checkpoint before it.",
+}

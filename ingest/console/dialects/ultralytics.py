@@ -1,0 +1,66 @@
+"""Ultralytics YOLO: rows below a header, `1/100  2.5G  1.2  3.4  1.1  16  640: 100%|██████████| 4/4`.
+
+The row of an epoch is redrawn with running means; the last one counts. Its evaluation is the row `all`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
+from holter.ingest.console.values import parse_number
+
+_HEADER = re.compile(r"^\s{0,40}(Epoch\s{1,40}(?:GPU_mem|gpu_mem)\s.{1,300})$")
+_ROW = re.compile(r"(?:^|\s)(\d{1,6})/(\d{1,6})((?:\s{1,40}[\d.]{1,20}[GMK]?){2,20}):\s{1,40}100%")
+_CLASSES = re.compile(r"Class {1,40}Images {1,40}(?:Instances|Labels) (.{1,200})")
+_ALL = re.compile(r"^\s{0,60}all((?:\s{1,40}[\d.eE+-]{1,20}){3,20})\s*$")
+_NOT_METRICS = frozenset({"Instances", "Size", "labels", "img_size"})
+
+
+def _header(line: str, state: DialectState) -> LineValues | None:
+    if (match := _HEADER.match(line)) is not None:
+        state["columns"] = match[1].split()[1:]
+    return None
+
+
+def _row(line: str, state: DialectState) -> LineValues | None:
+    match = _ROW.search(line)
+    if match is None or state.get("epoch") == int(match[1]):
+        return None
+    state["epoch"] = int(match[1])
+    values = {}
+    for name, text in zip(state.get("columns", ()), match[3].split(), strict=False):
+        number = parse_number(text.rstrip("GMK"))  # memory in GB, as printed
+        if number is not None and name not in _NOT_METRICS:
+            values[f"train/{name}"] = number
+    return LineValues(state["epoch"], values)
+
+
+def _classes(line: str, state: DialectState) -> LineValues | None:
+    if (match := _CLASSES.search(line)) is not None:
+        names = match[1].partition(":")[0]
+        state["classes"] = names.replace("Box(P", "P").replace("Mask(P", "P").replace(")", "").split()
+    return None
+
+
+def _all(line: str, state: DialectState) -> LineValues | None:
+    match = _ALL.match(line)
+    if match is None or "epoch" not in state:
+        return None
+    numbers = [parse_number(text) for text in match[1].split()[2:]]
+    pairs = zip(state.get("classes", ()), numbers, strict=False)
+    return LineValues(
+        int(state["epoch"]), {f"val/{name}": number for name, number in pairs if number is not None}
+    )
+
+
+DIALECT = ConsoleDialect(
+    name="ultralytics",
+    signature=re.compile(rb"Epoch {1,40}(?:GPU_mem|gpu_mem) {1,40}\w{1,40}"),
+    kinds=(
+        LineKind(pattern=re.compile(rb"Epoch {1,40}(?:GPU_mem|gpu_mem)"), parse=_header),
+        LineKind(pattern=re.compile(rb"Class {1,40}Images"), parse=_classes),
+        LineKind(pattern=re.compile(rb" all {1,40}\d"), parse=_all),
+        LineKind(pattern=re.compile(rb"\d: {1,40}100%"), parse=_row),
+    ),
+)

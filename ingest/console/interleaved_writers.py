@@ -1,0 +1,187 @@
+"""Tells several writers of one text apart where no prefix does, by the steps of their lines.
+
+Where a step goes back, either the program was started again, or another process prints into the same text and
+is a few lines behind. Of the latter there is a sign soon: the first process goes on from its own step. Until
+then a few rows are held back. Neither large steps back, nor other text than usual before the line,
+nor a pause leave a doubt: these are restarts.
+
+The writers are numbered by their order at first. Where two are at the same step, it is unknown which of them
+prints the next line: the lower number is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from math import isnan
+from typing import Any
+from zlib import crc32
+
+from holter.ingest.rows import LogRow
+
+MAX_HELD = 8
+"""Rows after which it is a restart; more where steps go back again among them, as those of many writers."""
+_MOST_HELD = 40
+MAX_WRITERS = 16
+_MAX_LAG = 48
+"""Rows by which another writer may be behind."""
+_MAX_KINDS = 32
+"""Kinds of rows, by the names of their values, that are looked at."""
+_LONGEST_GAP = 4096
+_USUAL_PAUSES = 4.0
+"""A pause of so many times the longest one so far is not usual."""
+
+
+class InterleavedWriters:
+    """Labels the rows of writers other than the first with `process`; holds rows while that is unclear."""
+
+    def __init__(self, state: Mapping[str, Any]) -> None:
+        self._kinds = {name: _RowKind.from_json(kind) for name, kind in state.get("kinds", {}).items()}
+        self._end: int | None = state.get("end")
+        self._gap: int = state.get("gap", 2)
+        self._time: float | None = state.get("time")
+        self._pause: float = state.get("pause", 5.0)
+
+    def state(self) -> dict[str, Any]:
+        """What later rows are compared with, as JSON-able values."""
+        if not self._kinds:
+            return {}
+        kinds = {name: kind.to_json() for name, kind in self._kinds.items()}
+        return {"kinds": kinds, "end": self._end, "gap": self._gap, "time": self._time, "pause": self._pause}
+
+    def add(self, row: LogRow, start: int, end: int) -> Iterator[LogRow]:
+        """The rows that are clear now; `start` and `end` are where its line begins and ends."""
+        name = str(crc32("\n".join(row.values).encode()))
+        kind = self._kinds.get(name)
+        if kind is None:
+            if len(self._kinds) >= _MAX_KINDS:
+                yield row
+                return
+            kind = self._kinds[name] = _RowKind()
+        is_near = self._is_near(row, start, learn=not kind.steps or row.step >= kind.steps[0])
+        self._end = end
+        if not isnan(row.time):
+            self._time = row.time
+        yield from kind.add(row, is_near=is_near)
+
+    @property
+    def is_holding(self) -> bool:
+        """Whether rows are held back."""
+        return any(kind.held for kind in self._kinds.values())
+
+    def release(self) -> Iterator[LogRow]:
+        """The rows held back, as those of a restart: nothing comes after them, or what proves it."""
+        for kind in self._kinds.values():
+            yield from kind.restart()
+
+    def _is_near(self, row: LogRow, start: int, *, learn: bool) -> bool:
+        """Whether there is no more text, and no longer pause, than usual between a row and the one before."""
+        gap = 0 if self._end is None else start - self._end
+        pause = 0.0 if self._time is None or isnan(row.time) else row.time - self._time
+        is_near = gap <= self._gap and pause <= _USUAL_PAUSES * self._pause
+        if learn:
+            self._gap = max(self._gap, min(gap, _LONGEST_GAP))
+            self._pause = max(self._pause, pause)
+        return is_near
+
+
+@dataclass(slots=True)
+class _RowKind:
+    """Rows with values of the same names. `steps` are those at which its writers are.
+
+    `recent` are the last steps of the only writer so far, `interval` the least number of steps between two
+    of its rows, 0 while unknown.
+    """
+
+    steps: list[int] = field(default_factory=list)
+    recent: list[int] = field(default_factory=list)
+    interval: int = 0
+    held: list[LogRow] = field(default_factory=list)
+
+    def to_json(self) -> list[Any]:
+        """The state as JSON-able values."""
+        held = [[row.step, None if isnan(row.time) else row.time, dict(row.values)] for row in self.held]
+        return [self.steps, self.recent, self.interval, held]
+
+    @classmethod
+    def from_json(cls, stored: list[Any]) -> _RowKind:
+        """The state from what `to_json` returned."""
+        steps, recent, interval, held = stored
+        rows = [LogRow(step, float("nan") if time is None else time, values) for step, time, values in held]
+        return cls(list(steps), list(recent), interval, rows)
+
+    def add(self, row: LogRow, *, is_near: bool) -> Iterator[LogRow]:
+        """The rows that are clear now."""
+        if self.held:
+            yield from self._decide(row, is_near=is_near)
+        elif len(self.steps) > 1:
+            yield from self._assign(row, is_near=is_near)
+        elif not self.steps or row.step >= self.steps[0]:
+            yield self._advance(row)
+        elif is_near and self.interval and row.step >= self.recent[0] and self._is_regular():
+            self.held.append(row)
+        else:
+            yield from self._begin_again([row])
+
+    def restart(self) -> Iterator[LogRow]:
+        """The rows held back, as those of the first writer."""
+        if self.held:
+            held, self.held = self.held, []
+            yield from self._begin_again(held)
+
+    def _is_regular(self) -> bool:
+        """Whether its last rows are equally far apart, so that the next step is known."""
+        last = self.recent[-4:]
+        return all(after - before <= 2 * self.interval for before, after in pairwise(last))
+
+    def _advance(self, row: LogRow) -> LogRow:
+        before = self.steps[0] if self.steps else row.step
+        self.steps = [row.step]
+        if row.step > before or not self.recent:
+            difference = row.step - before
+            self.interval = min(difference, self.interval) if self.interval else difference
+            self.recent = [*self.recent[1 - _MAX_LAG :], row.step]
+        return row
+
+    def _begin_again(self, rows: list[LogRow]) -> Iterator[LogRow]:
+        self.steps, self.recent = [], []
+        for row in rows:
+            yield self._advance(row)
+
+    def _decide(self, row: LogRow, *, is_near: bool) -> Iterator[LogRow]:
+        """Whether the first writer goes on; if it does not, the rows held back are those of a restart."""
+        first, others = self.steps[0], sorted(held.step for held in self.held)
+        goes_on = row.step > first and (row.step in others or row.step - others[-1] > 1.5 * self.interval)
+        if is_near and goes_on and row.step - first <= 2 * self.interval * (1 + len(self.held)):
+            held, self.held = self.held, []
+            for index, late in enumerate([*held, row]):
+                yield from self._assign(late, is_near=True, new=index == 0)
+        elif not is_near or len(self.held) >= self._most_held():
+            yield from self.restart()
+            yield from self.add(row, is_near=is_near)
+        else:
+            self.held.append(row)
+
+    def _most_held(self) -> int:
+        steps = [row.step for row in self.held]
+        back = sum(after <= before for before, after in pairwise(steps))
+        return min(_MOST_HELD, MAX_HELD * (1 + back))
+
+    def _assign(self, row: LogRow, *, is_near: bool, new: bool = False) -> Iterator[LogRow]:
+        """The row with the label of the writer that is next before its step."""
+        earlier = [] if new else [step for step in self.steps if step < row.step]
+        if earlier:
+            writer = self.steps.index(max(earlier))
+            self.steps[writer] = row.step
+        elif (
+            is_near
+            and len(self.steps) < MAX_WRITERS
+            and (new or min(self.steps) - row.step <= MAX_HELD * self.interval)
+        ):
+            writer = len(self.steps)
+            self.steps.append(row.step)
+        else:
+            yield from self._begin_again([row])
+            return
+        yield row._replace(labels=(("process", str(writer)),)) if writer else row

@@ -1,0 +1,345 @@
+"""The shape of a line, that is its text without its numbers, and what each number in such a line is.
+
+Programs print the same few shapes over and over. A shape is analysed once: which numbers count (epochs,
+batches, steps), which are totals of these, which are metrics and by what names. A line then costs one split
+and one look-up.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import lru_cache
+
+from holter.ingest.console.values import SCALES
+
+_NUMBER = r"[-+]?(?:\d++(?:,\d{3}(?!\d))*+(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?\d++)?+"
+# times, durations, versions, addresses and hexadecimal numbers are tokens, too, so that no part of them is
+# taken for a number
+_TOKEN = re.compile(
+    r"(?<![\w.@])(?<![A-Za-z]-)("
+    r"\d{4}[-/]\d\d[-/]\d\d(?:[ T,]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?+)?+"
+    r"|\d\d?[-/]\d\d?(?:[-/]\d{4})? \d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?+)?+"
+    r"|\d{1,3} days?, \d\d?:\d\d:\d\d"
+    r"|\d{1,4}(?::\d\d){1,2}+(?:[.,]\d{1,9})?+(?!\w)"
+    r"|\d++(?:\.\d++){2,}+"
+    r"|0[xX][0-9a-fA-F]++"
+    rf"|{_NUMBER}"
+    r"|[-+]?(?:nan|NaN|NAN|inf(?:inity)?|Inf(?:inity)?|INF)(?!\w)"
+    r")"
+)
+_MAX_NUMBERS = 400
+_MAX_NAME = 120
+
+
+class Counter(IntEnum):
+    """What a number counts, the most reliable axis first."""
+
+    GLOBAL_STEP = 0
+    STEP = 1
+    BATCH = 2
+    """Batches within an epoch."""
+    EPOCH = 3
+    OTHER = 4
+    """Time steps of an environment, samples, images, rounds: the axis of lines without any other."""
+
+
+@dataclass(frozen=True, slots=True)
+class CounterField:
+    """A number that counts: its index among the numbers of a line, and that of its total, -1 without one."""
+
+    counter: Counter
+    index: int
+    total_index: int
+    scale: float
+
+
+@dataclass(frozen=True, slots=True)
+class MetricField:
+    """A named number: its index among the numbers of a line, and by how much its unit multiplies it."""
+
+    name: str
+    index: int
+    scale: float
+
+
+@dataclass(frozen=True, slots=True)
+class LineShape:
+    """The numbers in lines of one shape. `split` is the data they are about, e.g. "val"; "" for training.
+
+    `is_record`: the line has metrics of a training or an evaluation.
+    """
+
+    counters: tuple[CounterField, ...]
+    metrics: tuple[MetricField, ...]
+    split: str
+    is_record: bool
+
+
+_NOTHING = LineShape((), (), "", is_record=False)
+
+_UNITS = re.compile(
+    r"\s?(?:%|(?:[A-Za-z]{0,12}/){1,2}[A-Za-z]{1,12}\b|(?:[kKMGT]i?B?|B|m?s|secs?|seconds?|mins?|minutes?|h|hours?|days?"
+    r"|its?|samples?|tokens?|images?|x|W|C)(?![\w(=:./]| ?[=:]))"
+)
+_NO_UNIT = re.compile(r"[A-Za-z_]++\d")
+_SCALE = re.compile(r"[kKMGBT](?![A-Za-z])")
+_WORD = re.compile(r"[A-Za-z_][\w./@%+\u2019-]*")
+_COUNTED = re.compile(r"(?:epoch|batch|iter|step)(?=s?:)")
+"""What a number counts, right after it: `1epoch:train:1-100batch: loss=5.1`."""
+_BRACKETS = re.compile(r"(\w{1,60})\[(?=[A-Za-z]|$)|\]")
+_SOURCE_FILE = re.compile(r"\.(?:py|cc|cpp|cu|cuh|c|h|go|rs|java|js|lua|m)$")
+_SPLIT = re.compile(
+    r"(?<![\w./])(?:(train(?:ing)?)|(eval(?:uation|uate)?|valid(?:ation)?|val|test(?:ing)?|dev))(?![\w./-])",
+    re.I,
+)
+_DELIMITERS = (*",;|[](){}<>\t\"'=:*│┃•·→", "  ", " - ")
+_OPENING = " \t[({\"'<"
+
+_WRAPPER = re.compile(r"(?<![\w.])(?:np\.(?:float64|float32|float16|int64)|float|tensor|array)$")
+"""What numpy and torch print around a number: `np.float64(0.02)`."""
+_LEVELS = frozenset({"INFO", "DEBUG", "WARNING", "WARN", "ERROR", "NOTICE"})
+_GLOBAL = frozenset({"global step", "global steps", "global iter", "global iteration", "globalstep"})
+_STEPS = frozenset(
+    {"step", "steps", "iter", "iters", "iteration", "iterations", "it", "itr", "update", "updates", "up"}
+)
+_BATCHES = frozenset({"batch", "batches", "minibatch", "mb"})
+_EPOCHS = frozenset({"epoch", "epochs", "ep", "pass"})
+_OTHERS = frozenset(
+    {
+        "timesteps",
+        "timestep",
+        "samples",
+        "tokens",
+        "smpl",
+        "kimg",
+        "tick",
+        "frames",
+        "round",
+        "episode",
+        "sen",
+    }
+)
+_QUALIFIERS = frozenset(
+    {"global", "train", "training", "current", "cur", "optimizer", "optim", "opt", "gradient", "grad", "num",
+     "number", "total", "trainer", "eval", "evaluation", "val", "valid", "validation", "test", "env", "mini",
+     "batch", "at", "after", "end", "of", "consumed", "seen", "update", "learner"}
+)  # fmt: skip
+_NOT_METRICS = frozenset(
+    {"eta", "required", "remaining", "elapsed", "left", "day", "days", "rank", "pid", "seed", "gpu", "worker",
+     "node", "port", "line", "exp", "v num", "local rank", "world size"}
+)  # fmt: skip
+_LONE_UNITS = frozenset({"s", "m", "h", "ms", "K", "M", "G", "B", "GB", "MB"})
+_STOP_WORDS = frozenset(
+    {"to", "at", "in", "of", "for", "from", "with", "after", "on", "the", "and", "took", "by", "than", "over",
+     "is", "was", "be", "last", "every", "per"}
+)  # fmt: skip
+_METRIC = re.compile(
+    r"(?i)loss|ppl|perplex|rewards?\b|return|acc|\blr\b|learning.?rate|grad.?norm|error|\berr\b|cost|objective"
+    r"|nll|\bkl\b|entropy|\b[mr]?mse\b|\bmae\b|auc|\bf1\b|\bm?ap\b|iou|dice|bleu|psnr|ssim|fid|bp[bc]\b|elbo|logloss"
+    r"|score|rmse|\bcer\b|\bwer\b|top.?[15]|likelihood|mlm|\bl[12]\b|ndcg|\blearn\b|\b(?:sec|samples?|tokens?|images?)/\w"
+)
+
+
+def is_metric_name(name: str) -> bool:
+    """Whether a name is that of a metric of training or evaluation, whatever is around it."""
+    return _METRIC.search(name) is not None
+
+
+def split_numbers(line: str) -> list[str]:
+    """The texts and numbers of a line in turn: texts at even, numbers at odd indices."""
+    return _TOKEN.split(line, maxsplit=_MAX_NUMBERS)
+
+
+@lru_cache(maxsize=8192)
+def shape_of(texts: tuple[str, ...]) -> LineShape:
+    """What the numbers between these texts are."""
+    if len(texts) < 2:
+        return _NOTHING
+    counters: list[CounterField] = []
+    metrics: list[MetricField] = []
+    axes: list[MetricField] = []
+    names: set[str] = set()
+    strong, split, section = False, "", ""
+    unnamed: CounterField | None = None
+    for field in _fields(texts):
+        if not split and (found := _SPLIT.search(field.before)) is not None:
+            split = (found[2] or "train").lower()
+        counter = _counter(field, counters)
+        if counter is not None:
+            if counter in (Counter.EPOCH, Counter.OTHER) and field.name not in names:
+                names.add(field.name)
+                axes.append(MetricField(field.name, field.index, field.scale))
+            if not split and (found := _SPLIT.search(field.name)) is not None and found[2]:
+                split = found[2].lower()
+            counters.append(CounterField(counter, field.index, field.total_index, field.scale))
+            if not field.name and len(counters) == 1:
+                unnamed = counters[0]
+        elif _is_metric(field):
+            name, section = _unique(field.name, section, names)
+            names.add(name)
+            metrics.append(MetricField(name, field.index, field.scale))
+            strong |= _METRIC.search(name) is not None
+    if len(counters) > 2 and unnamed is not None:  # `(0/8)`, a rank, before the epoch and the batch
+        counters.remove(unnamed)
+    split = "" if split == "train" else split
+    is_record = bool(counters) and bool(metrics) and (strong or bool(split))
+    if len(counters) > 1:  # what else counts is an axis that people may want
+        metrics = [*axes, *metrics]
+    return LineShape(tuple(counters), tuple(metrics), split, is_record)
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """A number with its name, if it has one: `marked` by a colon, an equals sign or the like."""
+
+    index: int
+    total_index: int
+    name: str
+    marked: bool
+    bracketed: bool
+    adjacent: bool
+    """In brackets right after those of the number before, as the batch in `Epoch: [0][50]`."""
+    clean: bool
+    """Nothing but the name is between the number and the delimiter before it."""
+    before: str
+    """The text before the name, without what belongs to the number before."""
+    scale: float
+
+
+def _fields(texts: tuple[str, ...]) -> Iterator[_Field]:
+    index, count, section = 0, len(texts) - 1, ""
+    while index < count:
+        total = index + 1 if index + 1 < count and texts[index + 1].strip() in ("/", "of") else -1
+        text = texts[index]
+        if index and (unit := _UNITS.match(text)) is not None:
+            text = text[unit.end() :]
+        for bracket in _BRACKETS.finditer(text):
+            section = bracket[1] or ""
+        if text.endswith("["):  # it encloses this number, not names
+            section = ""
+        name, marked, before = _name(text)
+        after = texts[(index if total < 0 else total) + 1]
+        # an identifier that begins with digits, the first number of a range, a line of a source file
+        if _NO_UNIT.match(after) is not None or after == "-" or _is_reference(text, after):
+            name = ""
+        if name and section and name != section:
+            name = f"{section}/{name}"[:_MAX_NAME]
+        if (counted := _COUNTED.match(after)) is not None:
+            name, marked = counted[0], True
+        elif not name and _is_first(texts, index):
+            name, marked = "iteration", True
+        scale = SCALES[after[0]] if _SCALE.match(after) else 1.0
+        bracketed = text.rstrip(" ")[-1:] in ("[", "(")
+        adjacent = texts[index].strip() in ("][", "] [") and index > 0
+        bare = before.rstrip(" ")
+        clean = bare[-1:] in ("", ",", ";", "|", ")", "]", "}", "\t") or bare.endswith(" :")
+        yield _Field(index, total, name, marked, bracketed, adjacent, clean, before, scale)
+        index = index + 1 if total < 0 else total + 1
+
+
+def _is_reference(text: str, after: str) -> bool:
+    """Whether a number is that of a line, as in `(trainer:737) INFO`."""
+    return after.startswith(")") and text.endswith(":") and text.rpartition("(")[2][:-1].isidentifier()
+
+
+def _is_first(texts: tuple[str, ...], index: int) -> bool:
+    """Whether a number is that of the round at the beginning of a line of boosting.
+
+    `[10]\ttrain-logloss:0.48` of XGBoost and LightGBM, `10:\tlearn: 0.64` of CatBoost.
+    """
+    before, after = texts[index], texts[index + 1]
+    return (before.endswith("[") and after.startswith("]\t")) or (not before and after.startswith(":\t"))
+
+
+def _name(text: str) -> tuple[str, bool, str]:
+    """The name at the end of a text, whether a sign follows it, and the text before it."""
+    text = text.rstrip(_OPENING).replace("'s ", "\u2019s ")
+    bare = text.rstrip(" :=#|\"'").removesuffix(" is")
+    marked = len(bare) < len(text)
+    if (wrapper := _WRAPPER.search(bare)) is not None:
+        bare = bare[: wrapper.start()].rstrip(" :=(")
+    suffix = ""
+    if bare.endswith(")") and 0 <= (opening := bare.rfind("(")) < len(bare) - 2:
+        inner = bare[opening + 1 : -1]
+        if len(inner) <= 24 and inner.replace("/", "").replace(" ", "").isalpha():
+            suffix, bare = f" ({inner})", bare[:opening].rstrip()
+    cut = max(_end_of_last(bare, sign) for sign in _DELIMITERS)
+    words: list[str] = []
+    begin = len(bare)
+    for match in reversed(list(_WORD.finditer(bare, cut))[-12:]):
+        word = match.group()
+        if match.end() != begin and bare[match.end() : begin].strip(" "):
+            break  # something else is between the words
+        if word in _LEVELS:
+            break
+        if len(words) == (5 if marked else 3) or (not marked and word.lower() in _STOP_WORDS):
+            break
+        words.insert(0, word)
+        begin = match.start()
+    if bare[begin:].strip() and not words:
+        return "", marked, bare
+    name = " ".join(words).replace("\u2019", "'")
+    if suffix and _SPLIT.fullmatch(suffix[2:-1]):  # Epoch(val) names the data
+        return name, marked, bare[:begin] + suffix
+    return (name + suffix)[:_MAX_NAME] if name else "", marked, bare[:begin]
+
+
+def _end_of_last(text: str, sign: str) -> int:
+    """Where the last occurrence of a sign ends, 0 without any."""
+    position = text.rfind(sign)
+    return position + len(sign) if position >= 0 else 0
+
+
+def _counter(field: _Field, before: list[CounterField]) -> Counter | None:
+    if not field.name:
+        in_epoch = any(counter.counter is Counter.EPOCH for counter in before)
+        counted = field.total_index >= 0 and field.bracketed
+        if in_epoch:
+            return Counter.BATCH if counted or field.adjacent else None
+        return Counter.STEP if counted and not before else None
+    words = field.name.lower().replace("_", " ").replace("/", " ").replace("-", " ").split()
+    if not set(words[:-1]) <= _QUALIFIERS:
+        return None
+    last = words[-1].rstrip(".")
+    if " ".join(words[-2:]) in _GLOBAL or last == "globalstep":
+        return Counter.GLOBAL_STEP
+    if last in _STEPS and "total" not in words:
+        return Counter.STEP
+    for members, counter in ((_BATCHES, Counter.BATCH), (_EPOCHS, Counter.EPOCH), (_OTHERS, Counter.OTHER)):
+        if last in members:
+            return counter
+    return None
+
+
+def _is_metric(field: _Field) -> bool:
+    name = field.name
+    lower = name.lower().replace("_", " ")
+    if (
+        not name
+        or name in _LONE_UNITS
+        or lower in _NOT_METRICS
+        or field.total_index >= 0
+        or _SOURCE_FILE.search(name)
+    ):
+        return False
+    last = lower.split()[-1]
+    if last in _STEPS or last in _EPOCHS or last in _BATCHES:  # a setting: `warm-up steps: 100`
+        return False
+    return field.marked or field.clean or _METRIC.search(name) is not None or name[:1].isupper()
+
+
+def _unique(name: str, section: str, names: set[str]) -> tuple[str, str]:
+    """A name that no earlier number of the line has, and the part of the line that begins with it."""
+    words = name.split(" ")
+    if len(words) > 1 and _SPLIT.fullmatch(words[0]):
+        section = words[0]
+    if name in names and section:
+        name = f"{section} {name}"
+    number = 2
+    unique = name
+    while unique in names:
+        unique, number = f"{name} {number}", number + 1
+    return unique, section

@@ -1,0 +1,84 @@
+"""The step of a line from what it counts: a global step, steps or batches within epochs, or epochs.
+
+Whether the steps of a log start over with each epoch, and how many there are in one, is learnt from the lines
+as they come: at the first change of the epoch it is seen. What was learnt is part of the state of a reader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from holter.ingest.console.dialect import DialectState
+from holter.ingest.console.line_shapes import Counter
+
+Counts = Mapping[Counter, tuple[int, int]]
+"""The numbers that a line counts, each with its total, 0 without one."""
+
+
+def training_step(counts: Counts, state: DialectState) -> int | None:
+    """The step of a line of the training; None if it counts nothing."""
+    step = _step(counts, state)
+    if step is not None:
+        state["step"] = step
+    return step
+
+
+def evaluation_step(counts: Counts, state: DialectState) -> int | None:
+    """The step of a line of an evaluation, whose batches are not those of the training.
+
+    It is the global step if the line has it, or a step without a total that is not before the last one of the
+    training; else the last step of the training.
+    """
+    if Counter.GLOBAL_STEP in counts:
+        return counts[Counter.GLOBAL_STEP][0]
+    last = state.get("step")
+    step, total = counts.get(Counter.STEP, (None, 0))
+    if step is not None and not total and Counter.EPOCH not in counts and (last is None or step >= last):
+        return step
+    if last is not None:
+        return int(last)
+    epoch = counts.get(Counter.EPOCH)
+    return epoch[0] if epoch else step
+
+
+def note_epoch(counts: Counts, state: DialectState) -> None:
+    """Note the epoch that a line without any metric announces: lines of its batches follow."""
+    if Counter.EPOCH in counts:
+        state["announced"] = list(counts[Counter.EPOCH])
+
+
+def _step(counts: Counts, state: DialectState) -> int | None:
+    if Counter.GLOBAL_STEP in counts:
+        return counts[Counter.GLOBAL_STEP][0]
+    inner = counts.get(Counter.STEP) or counts.get(Counter.BATCH)
+    epoch = counts.get(Counter.EPOCH) or state.get("announced")
+    if inner is not None and epoch is not None:
+        return _step_over_epochs((int(epoch[0]), int(epoch[1])), inner, state)
+    if inner is not None:
+        return inner[0]
+    if Counter.EPOCH in counts:  # the end of an epoch whose batches were printed before, if they were
+        return int(state["step"]) if "epoch" in state else counts[Counter.EPOCH][0]
+    return counts[Counter.OTHER][0] if Counter.OTHER in counts else None
+
+
+def _step_over_epochs(epoch: tuple[int, int], inner: tuple[int, int], state: DialectState) -> int:
+    """The steps of earlier epochs and those of this one; just the latter where they count on through epochs.
+
+    Where the log begins in a later epoch, earlier ones are counted if both totals are printed: a step with a
+    total in an epoch without one may count through all epochs.
+    """
+    (number, epochs), (step, total) = epoch, inner
+    last_number, last_step = state.get("epoch", (number, 0))
+    if "epoch" not in state and epochs and total:
+        state["before"] = max(number - 1, 0) * total
+    elif number > last_number:
+        restarts = state.setdefault("restarts", step <= last_step)
+        if restarts:
+            length = total or last_step + ("from zero" in state)
+            state["before"] = int(state.get("before", 0)) + (number - last_number) * length
+    elif number < last_number:  # the program was started again
+        state["before"] = 0
+    if step == 0:
+        state["from zero"] = True
+    state["epoch"] = [number, step]
+    return step if state.get("restarts") is False else int(state.get("before", 0)) + step

@@ -1,0 +1,132 @@
+"""Reports on the lines of a text: what each was read as, and which have numbers that nothing has read."""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+from holter.ingest.console import line_shapes
+from holter.ingest.console.console_log import ConsoleLog, ConsoleReader, ParsedLines
+from holter.ingest.console.line_shapes import LineShape, is_metric_name, shape_of, split_numbers
+from holter.ingest.console.prefixes import strip_prefixes
+from holter.ingest.discovery.scanner import Source
+from holter.ingest.lines import read_text_block
+from holter.ingest.open_log import WithLineEnd, open_beginning, uncompressed_name
+from holter.ingest.rows import LogRow
+
+MAX_EXAMPLES = 3
+_EXAMPLE_LENGTH = 160
+_LONGEST_SHOWN = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedLine:
+    """A line, the rows it was read as, and whether it states settings.
+
+    `unread`: nothing was read from it, but it has named numbers that look like those of a training.
+    """
+
+    number: int
+    text: str
+    rows: tuple[LogRow, ...] = ()
+    settings: tuple[str, ...] = ()
+    unread: bool = False
+
+
+@dataclass(slots=True)
+class LineSummary:
+    """The lines of a text in numbers, and what its steps were taken from, most frequent first.
+
+    `back` counts rows whose step is below that of the row before with values of the same names.
+    """
+
+    lines: int = 0
+    records: int = 0
+    unread: int = 0
+    examples: list[str] = field(default_factory=list)
+    axes: Counter[str] = field(default_factory=Counter)
+    back: int = 0
+
+
+def explain_lines(source: Source, max_bytes: int) -> Iterator[ExplainedLine]:
+    """Every line of a console log, up to `max_bytes`; none of a log of another kind. Raises OSError."""
+    format_ = source.format
+    if not isinstance(format_, ConsoleLog):
+        return
+    reader = format_.reader(uncompressed_name(source.path), {})
+    with open_beginning(source.path, max_bytes)[0].stream as stream:
+        text = io.BufferedReader(WithLineEnd(stream))
+        for number, (begin, line) in enumerate(_lines(text), 1):
+            yield _explain(reader, number, line, begin)
+
+
+def summarize_lines(source: Source, max_bytes: int) -> LineSummary | None:
+    """The lines of a console log in numbers, None for a log of another kind. Raises OSError."""
+    if not isinstance(source.format, ConsoleLog):
+        return None
+    summary, last = LineSummary(), dict[tuple[str, ...], int]()
+    for line in explain_lines(source, max_bytes):
+        summary.lines += 1
+        summary.records += bool(line.rows)
+        if line.unread:
+            summary.unread += 1
+            if len(summary.examples) < MAX_EXAMPLES:
+                summary.examples.append(line.text.strip()[:_EXAMPLE_LENGTH])
+        for row in line.rows:
+            names = (str(row.labels), *row.values)
+            summary.back += row.step < last.get(names, row.step)
+            last[names] = row.step
+        if line.rows:
+            summary.axes[_axis(line.text)] += 1
+    return summary
+
+
+def _lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """Each line with its end, and where it begins."""
+    while (block := read_text_block(stream)) is not None:
+        begin = stream.tell() - len(block)
+        for line in block.replace(b"\r", b"\n").splitlines(keepends=True):
+            yield begin, line
+            begin += len(line)
+
+
+def _explain(reader: ConsoleReader, number: int, line: bytes, begin: int) -> ExplainedLine:
+    parsed = ParsedLines()
+    size = reader.parse(line, parsed, begin)
+    if size < len(line):
+        reader.parse(line[size:], parsed, begin + size)
+    settings = tuple(key.name for key in (*parsed.config, *reader.flush().config))
+    text = strip_prefixes(line.rstrip(b"\r\n")[:_LONGEST_SHOWN]).text
+    unread = not (parsed.rows or settings) and not reader.is_holding and _has_metrics(text)
+    list(reader.problems.drain())
+    return ExplainedLine(number, text, tuple(parsed.rows), settings, unread)
+
+
+def _shape(text: str) -> LineShape:
+    return shape_of(tuple(split_numbers(text)[::2]))
+
+
+def _has_metrics(text: str) -> bool:
+    return any(is_metric_name(metric.name) for metric in _shape(text).metrics)
+
+
+_AXIS_NAMES = {
+    line_shapes.Counter.GLOBAL_STEP: "a global step",
+    line_shapes.Counter.STEP: "a step",
+    line_shapes.Counter.BATCH: "a batch",
+    line_shapes.Counter.EPOCH: "an epoch",
+    line_shapes.Counter.OTHER: "another counter",
+}
+
+
+def _axis(text: str) -> str:
+    """What the step of a line was taken from, in words."""
+    counters = {field.counter for field in _shape(text).counters}
+    if not counters:
+        return "the program's own position"
+    name = _AXIS_NAMES[min(counters)]
+    inner = min(counters) in (line_shapes.Counter.STEP, line_shapes.Counter.BATCH)
+    return f"{name} within an epoch" if inner and line_shapes.Counter.EPOCH in counters else name

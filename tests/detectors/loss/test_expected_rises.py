@@ -1,0 +1,56 @@
+"""Rises that the run's own log announces, and rises that it has come back from before, are information."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from holter.types import Finding, Kind, Severity
+from tests.support.loss_curves import curve, decay, detect_all, run_of
+
+POINTS = 4000
+PLACES = np.arange(POINTS)
+
+
+def test_a_warm_restart_of_the_learning_rate_announces_the_rise() -> None:
+    rate = 1e-3 * (1.0 + np.cos(np.pi * (PLACES % 2000) / 2000)) / 2 + 1e-6
+    findings = rises(curve(POINTS, seed=1) + decay(POINTS, 2000, 0.6, 150), lr=rate)
+    assert findings
+    assert {each.severity for each in findings} == {Severity.INFO}
+    assert "learning_rate" in {change["what"] for change in findings[0].evidence["precursors"]}
+
+
+def test_a_learning_rate_higher_than_ever_announces_nothing() -> None:
+    rate = np.where(PLACES < 2000, 1e-3, 2e-2)
+    findings = rises(curve(POINTS, seed=1) + decay(POINTS, 2000, 0.6, 150), lr=rate)
+    assert [each.severity for each in findings] == [Severity.WARNING]
+
+
+def test_a_longer_sequence_announces_a_step_of_the_loss() -> None:
+    loss = curve(POINTS, seed=2) + 0.3 * (PLACES >= 2000)
+    findings = rises(loss, seq_len=np.where(PLACES < 2000, 512.0, 1024.0))
+    assert findings
+    assert {each.severity for each in findings} == {Severity.INFO}
+
+
+def test_a_longer_sequence_excuses_no_divergence() -> None:
+    loss = curve(POINTS, seed=2) + 0.3 * (PLACES >= 2000) + 0.004 * np.maximum(PLACES - 2000, 0)
+    findings = rises(loss, seq_len=np.where(PLACES < 2000, 512.0, 1024.0))
+    assert Severity.CRITICAL in {each.severity for each in findings}
+
+
+def test_the_fourth_slow_spike_of_one_size_is_information() -> None:
+    spikes = sum(decay(POINTS, at, 1.0, 60) for at in (800, 1500, 2310, 3300))
+    findings = rises(curve(POINTS, seed=3) + spikes)
+    assert [each.kind for each in findings] == [Kind.SPIKE_SLOW] * 4
+    assert [each.severity for each in findings] == [Severity.WARNING] * 3 + [Severity.INFO]
+    assert findings[-1].advice.startswith("Nothing to do")
+
+
+def test_a_step_without_an_overshoot_is_critical_only_if_it_undoes_progress() -> None:
+    small, large = (rises(curve(POINTS, seed=4) + size * (PLACES >= 2000)) for size in (0.3, 2.0))
+    assert {each.severity for each in small} == {Severity.WARNING}
+    assert {each.severity for each in large} == {Severity.CRITICAL}
+
+
+def rises(loss: np.ndarray, **others: np.ndarray) -> list[Finding]:
+    return detect_all(run_of(loss, **others))

@@ -1,0 +1,68 @@
+"""Events that last: what begins within them, how severe they are while they last, and where they begin."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from holter.detectors.detector import DetectorContext
+from holter.detectors.loss.spike import SpikeDetector
+from holter.types import Finding, Kind, RunData, Severity
+from tests.support.curves import run, series, until
+from tests.support.loss_curves import curve, decay
+
+POINTS = 2400
+PLACES = np.arange(POINTS)
+
+
+def findings(data: RunData) -> list[Finding]:
+    return list(SpikeDetector().detect(data, DetectorContext()))
+
+
+def test_a_far_larger_jump_within_an_unrecovered_spike_is_told() -> None:
+    loss = curve(POINTS, noise=0.02, seed=1) + 0.5 * (PLACES >= 1000)
+    loss += decay(POINTS, 1040, 3.0, 30)
+    starts = [each.start_step for each in findings(run(series("loss", loss)))]
+    assert starts == [1000, 1040]
+
+
+def test_a_far_larger_jump_within_a_divergence_is_told() -> None:
+    loss = curve(POINTS, noise=0.02, seed=2) + 0.0012 * np.maximum(PLACES - 900, 0)
+    loss += decay(POINTS, 1500, 6.0, 20)
+    found = findings(run(series("loss", loss)))
+    assert found[0].kind is Kind.DIVERGENCE
+    assert 1500 in [each.start_step for each in found[1:]]
+
+
+@pytest.mark.parametrize("lasting", [60, 200])
+def test_a_loss_that_decays_is_never_critical(lasting: int) -> None:
+    loss = curve(POINTS, noise=0.02, seed=3) + decay(POINTS, 800, 3.0, lasting)
+    data = run(series("loss", loss))
+    for step in range(800, POINTS, 80):
+        assert all(each.severity is not Severity.CRITICAL for each in findings(until(data, 0, step)))
+
+
+def test_a_lasting_rise_begins_as_a_warning_and_stays_critical() -> None:
+    loss = curve(POINTS, noise=0.02, seed=4) + 1.0 * (PLACES >= 800)
+    data = run(series("loss", loss))
+    severities = [findings(until(data, 0, step))[0].severity for step in range(800, POINTS, 40)]
+    first = severities.index(Severity.CRITICAL)
+    assert 0 < first <= 16
+    assert set(severities[first:]) == {Severity.CRITICAL}
+
+
+def test_a_precursor_does_not_move_an_onset_past_its_outlier() -> None:
+    loss = curve(POINTS, noise=0.02, seed=5)
+    loss[1000] += 1.0
+    loss[1001:1010] += 0.5
+    norm = np.exp(0.1 * np.random.default_rng(0).standard_normal(POINTS))
+    norm[1003:1010] *= 30
+    (finding,) = findings(run(series("loss", loss), series("grad_norm", norm)))
+    assert finding.start_step == 1000
+
+
+def test_an_enormous_jump_begins_where_it_jumps() -> None:
+    loss = curve(POINTS, noise=0.02, seed=6) + 0.0006 * np.clip(PLACES - 960, 0, 60)
+    loss += 50.0 * (PLACES >= 1020)
+    starts = [each.start_step for each in findings(run(series("loss", loss)))]
+    assert starts[-1] == 1020

@@ -1,0 +1,85 @@
+"""Signals next to the loss that explode, vanish or collapse while the loss stays."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from holter.detectors import IncrementalState, find
+from holter.types import Finding, RunData
+from tests.support.curves import run, series
+
+N, AT = 3000, 1700
+
+
+def noisy(level: np.ndarray | float, *, share: float = 0.2, seed: int = 0) -> np.ndarray:
+    return np.broadcast_to(level, N) * np.exp(share * np.random.default_rng(seed).standard_normal(N))
+
+
+def with_loss(metric: str, value: np.ndarray) -> RunData:
+    return run(series("loss", noisy(2.0, share=0.01, seed=9)), series(metric, value))
+
+
+def found(data: RunData) -> list[Finding]:
+    return find(data)
+
+
+@pytest.mark.parametrize("metric", ["grad_norm", "kl", "value_loss"])
+def test_an_explosion_is_a_divergence_of_that_metric(metric: str) -> None:
+    growth = np.exp(np.log(100) * ((np.arange(N) - AT) / 150).clip(0, 1))
+    (finding,) = found(with_loss(metric, noisy(0.5 * growth)))
+    assert (finding.kind, finding.metric, finding.severity) == ("divergence", metric, "warning")
+    assert AT - 10 <= finding.start_step <= AT + 100
+    assert finding.detected_step <= AT + 160
+
+
+@pytest.mark.parametrize(
+    ("metric", "before", "after"),
+    [("grad_norm", 0.5, 0.005), ("accuracy", 0.9, 0.15), ("reward", 90.0, -20.0)],
+)
+def test_a_collapse_has_its_own_kind(metric: str, before: float, after: float) -> None:
+    value = noisy(np.where(np.arange(N) < AT, before, after), share=0.03)
+    (finding,) = found(with_loss(metric, value))
+    assert (finding.kind, finding.metric) == ("metric_collapse", metric)
+    assert AT - 8 <= finding.start_step <= AT + 8
+    assert finding.end_step is None
+
+
+def test_a_collapse_that_is_over_has_its_end() -> None:
+    low = (np.arange(N) >= AT) & (np.arange(N) < AT + 300)
+    (finding,) = found(with_loss("grad_norm", noisy(np.where(low, 0.005, 0.5))))
+    assert finding.end_step == pytest.approx(AT + 300, abs=20)
+
+
+def test_a_norm_that_falls_with_training_and_single_peaks_are_healthy() -> None:
+    value = noisy(0.1 + 3 * np.exp(-np.arange(N) / 300))
+    value[[500, 1500, 2500]] *= 50
+    assert not found(with_loss("grad_norm", value))
+
+
+def test_a_rate_that_is_zero_while_training_goes_on_is_reported() -> None:
+    rate = 3e-4 * (1 - np.arange(N) / 1500).clip(0)
+    (finding,) = found(with_loss("lr", rate))
+    assert (finding.kind, finding.start_step, finding.metric) == ("metric_collapse", 1500, "lr")
+
+
+def test_a_rate_that_falls_to_zero_at_once_is_reported_soon() -> None:
+    rate = np.where(np.arange(N) < AT, 3e-4, 0.0)
+    (finding,) = found(with_loss("lr", rate))
+    assert (finding.start_step, finding.detected_step) == (AT, AT + 7)
+
+
+def test_schedules_that_end_at_zero_with_the_run_and_warm_up_from_zero_are_healthy() -> None:
+    assert not found(with_loss("lr", 3e-4 * np.linspace(1, 0, N)))
+    warm_up = 3e-4 * np.minimum(np.arange(N) - 100, 500).clip(0) / 500
+    assert not found(with_loss("lr", warm_up))
+
+
+def test_passes_over_a_growing_run_give_the_same_findings() -> None:
+    growth = np.where(np.arange(N) < AT, 1.0, 80.0) * np.where(np.arange(N) < AT + 500, 1.0, 1 / 80)
+    value, rate = noisy(0.5 * growth), np.where(np.arange(N) % 900 < 800, 3e-4, 0.0)
+    state, cuts = IncrementalState(), [0, 17, 700, 701, 1650, 1710, 1722, 1800, 2200, 2300, N]
+    for cut in cuts:
+        data = run(series("grad_norm", value[:cut]), series("lr", rate[:cut])) if cut else run()
+        assert find(data, state=state) == find(data)
+    assert len(find(data)) == 4

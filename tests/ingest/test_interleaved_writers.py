@@ -1,0 +1,119 @@
+"""Writers that print into one text without any prefix are told apart; restarts stay restarts."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holter.ingest import formats
+from holter.ingest.discovery.scanner import LogTree
+from holter.ingest.offline.read_run import read_run, read_source
+from holter.ingest.tailing.follower import Follower
+from holter.types import Batch, SeriesKey
+from tests.support.log_reading import MemorySink
+
+LINE = "epoch: 0, iter: {step}/100000, loss: {value:.4f}, lr: 0.1\n"
+
+
+def line(step: int, writer: int = 0) -> str:
+    return LINE.format(step=step, value=writer + 1 / (1 + step))
+
+
+def mixed(writers: int, lag: int, rows: int, seed: int) -> list[tuple[int, int]]:
+    """(writer, step) in a random order in which no writer is more than `lag` rows before another."""
+    chance, done = random.Random(seed), [0] * writers
+    order = []
+    while min(done) < rows:
+        ready = [index for index in range(writers) if done[index] < rows and done[index] - min(done) < lag]
+        writer = chance.choice(ready)
+        done[writer] += 1
+        order.append((writer, 10 * done[writer]))
+    return order
+
+
+def read_rows(file: Path) -> list[tuple[int, str]]:
+    """Every row of a log, as the line that it was."""
+    [source] = LogTree(file, formats()).scan()
+    rows = []
+    for batch in read_source(source):
+        assert isinstance(batch, Batch)
+        for column in batch.columns:
+            if column.key.metric == "loss":
+                steps = batch.steps if column.rows is None else batch.steps[column.rows]
+                rows += list(zip(steps.tolist(), column.values.tolist(), strict=True))
+    return [(step, LINE.format(step=step, value=value)) for step, value in rows]
+
+
+def read(path: Path, lines: list[str]) -> Any:
+    (path / "train.log").write_text("".join(lines))
+    return read_run(path / "train.log")
+
+
+@pytest.mark.parametrize("writers", range(2, 9))
+@pytest.mark.parametrize("lag", [1, 2, 3, 6])
+def test_interleaved_writers_make_one_attempt_and_lose_no_row(
+    tmp_path: Path, reading: Any, writers: int, lag: int
+) -> None:
+    for seed in range(3):
+        order = mixed(writers, lag, 60, seed)
+        lines = [line(step, writer) for writer, step in order]
+        run = read(tmp_path, lines)
+        assert run.attempts == 1, seed
+        found = read_rows(tmp_path / "train.log")
+        assert sorted(found) == sorted((step, line(step, writer)) for writer, step in order)
+
+
+@pytest.mark.parametrize("again", [10, 960, 990])
+@pytest.mark.parametrize("text", ["", "Loading the model\nDone\n" * 5])
+def test_a_program_that_is_started_again_is_another_attempt(tmp_path: Path, again: int, text: str) -> None:
+    steps = [*range(10, 1001, 10), *range(again, 2001, 10)]
+    lines = [line(step) for step in steps]
+    lines.insert(100, text)
+    run = read(tmp_path, lines)
+    assert run.attempts == 2
+    assert set(run.data.series) == {SeriesKey(name, ()) for name in ("epoch", "loss", "lr")}
+
+
+def test_a_short_run_that_is_repeated_is_so_many_attempts(tmp_path: Path) -> None:
+    run = read(tmp_path, [f"Epoch {epoch} loss: 0.5\n" for _ in range(3) for epoch in range(1, 6)])
+    assert (run.attempts, len(run.data.series)) == (3, 1)
+
+
+def test_rows_are_the_same_however_the_file_is_read(reading: Any) -> None:
+    content = "".join(line(step, writer) for writer, step in mixed(3, 5, 40, 1)).encode()
+    complete = reading.read_complete("train.log", content)
+    chosen = reading.format_of("train.log", content)
+    sizes = range(0, len(content) + 1, 37)
+    assert reading.read_growing("train.log", content, [*sizes, len(content)], chosen=chosen) == complete
+    assert reading.read_restarted("train.log", content, every=1, chosen=chosen) == complete
+
+
+def followed_losses(memory: MemorySink) -> list[float]:
+    """The losses of all rows that the sink got."""
+    columns = [column for delivery in memory.deliveries for column in delivery.batch.columns]
+    return [value for column in columns if column.key.metric == "loss" for value in column.values.tolist()]
+
+
+def test_rows_that_are_held_back_while_a_file_is_followed_arrive_when_it_stays_as_it_is(
+    tmp_path: Path, memory: MemorySink
+) -> None:
+    log, now = tmp_path / "train.log", [1000.0]
+    log.write_text("".join(line(step) for step in range(10, 210, 10)))
+    follower = Follower([tmp_path], memory, clock=lambda: now[0])
+    follower.catch_up()
+    with log.open("a") as file:
+        file.write("".join(line(step) for step in (170, 180, 190)))
+    follower.catch_up()
+    assert len(followed_losses(memory)) == 20, "they may be those of another writer"
+    now[0] += 31
+    follower.catch_up()
+    assert len(followed_losses(memory)) == 23
+    with log.open("a") as file:
+        file.write("".join(line(step) for step in (200, 210)))
+    follower.catch_up()
+    now[0] += 31
+    follower.catch_up()
+    assert len(followed_losses(memory)) == 25, "each row is delivered once"

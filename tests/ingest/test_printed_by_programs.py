@@ -1,0 +1,134 @@
+"""Lines in the form that training programs print: boosting, tables, speech, translation, detection."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from holter.ingest.offline.read_run import read_run
+from holter.types import SeriesKey
+
+N = range(1, 8)
+TABLE = """\
+---------------------------------
+| rollout/            |         |
+|    ep_rew_mean      | 21.{0}    |
+| time/               |         |
+|    total_timesteps  | {1}    |
+| train/              |         |
+|    loss             | 6.{0}     |
+---------------------------------
+"""
+YOLO = """\
+      Epoch    GPU_mem   box_loss   cls_loss  Instances       Size
+      {0}/100      2.5G      1.2{0}      3.4         16        640:  50%|█████     | 2/4 [00:01<00:01]
+      {0}/100      2.5G      1.3{0}      3.4         16        640: 100%|██████████| 4/4 [00:02<00:00]
+                 Class     Images  Instances      Box(P          R      mAP50  mAP50-95): 100%|██| 2/2
+                   all          4         17      0.5{0}      0.6      0.7      0.4
+"""
+NNUNET = """\
+2026-01-01 10:0{0}:00.123456: Epoch {0}
+2026-01-01 10:0{0}:30.2: train_loss -0.5{0}
+2026-01-01 10:0{0}:30.3: val_loss -0.4{0}
+2026-01-01 10:0{0}:31.1: Epoch time: 31.2 s
+"""
+PROGRAMS = {
+    "nnU-Net": (NNUNET, 1, {"train_loss", "val_loss"}),
+    "Stable-Baselines3": (TABLE, 4096, {"rollout/ep_rew_mean", "train/loss"}),
+    "Ultralytics": (
+        YOLO,
+        1,
+        {"train/box_loss", "train/cls_loss", "train/GPU_mem", "val/P", "val/R", "val/mAP50", "val/mAP50-95"},
+    ),
+    "XGBoost": ("[{0}]\ttrain-logloss:0.4{0}\tvalid-logloss:0.5{0}\n", 1, {"train-logloss", "valid-logloss"}),
+    "LightGBM": ("[{1}]\ttraining's l2: 0.4\tvalid_1's l2: 0.5\n", 100, {"training's l2", "valid_1's l2"}),
+    "CatBoost": (
+        "{0}:\tlearn: 0.6{0}\ttest: 0.65\tbest: 0.64 ({0})\ttotal: 1.5s\tremaining: 2m 3s\n",
+        1,
+        {"learn", "test", "best", "total"},
+    ),
+    "Marian": (
+        "[2021-01-01 10:00:00] Ep. 1 : Up. {1} : Sen. 64,000 : Cost 5.{0} * 1,200,000 @ 3,840"
+        " after 12,000,000 : Time 120.5s : 12345.67 words/s : gNorm 1.2\n",
+        1000,
+        {"Ep.", "Sen.", "Cost", "Time", "gNorm"},
+    ),
+    "ESPnet": (
+        "[host] 2026-01-01 10:00:00,123 (trainer:737) INFO: 1epoch:train:{0}01-{0}99batch: iter_time=0.1, "
+        "loss=5.{0}, acc=0.3\n",
+        None,
+        {"epoch", "iter_time", "loss", "acc"},
+    ),
+    "icefall": (
+        "2022-01-01 10:00:00,123 INFO [train.py:900] (0/8) Epoch 1, batch {1}, loss[loss=0.3{0}, "
+        "simple_loss=0.4, over 2048.00 frames.], tot_loss[loss=0.35, simple_loss=0.4, over 4096.00 frames.], "
+        "batch size: 12, lr: 3.00e-03\n",
+        50,
+        {"Epoch", "loss", "loss/simple_loss", "tot_loss/loss", "tot_loss/simple_loss", "batch size", "lr"},
+    ),
+    "MXNet": (
+        "INFO:root:Epoch[0] Batch [{1}]\tSpeed: 1000.12 samples/sec\taccuracy=0.5{0}\n",
+        100,
+        {"Epoch", "Speed", "accuracy"},
+    ),
+    "StyleGAN": (
+        "tick {0}     kimg 4.0      time 12s       sec/tick 10.5    sec/kimg 20.00   augment 0.00{0}\n",
+        1,
+        {"tick", "kimg", "time", "sec/tick", "sec/kimg", "augment"},
+    ),
+    "MMEngine": (
+        "2024/01/01 10:00:00 - mmengine - INFO - Epoch(train)  [1][{1}/445]  lr: 1.0e-02  eta: 1:20:30  "
+        "time: 0.5  loss: 3.{0}  loss_cls: 1.1\n",
+        50,
+        {"Epoch", "lr", "time", "loss", "loss_cls"},
+    ),
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_every_record_is_read_at_its_step(tmp_path: Path, program: str) -> None:
+    template, interval, names = PROGRAMS[program]
+    file = tmp_path / "train.log"
+    file.write_text("".join(template.format(number, number * (interval or 1)) for number in N))
+    run = read_run(file)
+    assert {key.metric for key in run.data.series} == names
+    assert run.attempts == 1
+    for series in run.data.series.values():
+        assert len(series) == len(N)
+        if interval is not None:
+            assert series.step.tolist() == [number * interval for number in N]
+
+
+def test_the_values_of_an_epoch_are_the_last_of_its_bar(tmp_path: Path) -> None:
+    file = tmp_path / "train.log"
+    file.write_text("".join(YOLO.format(number) for number in N))
+    losses = read_run(file).data.series[SeriesKey("train/box_loss", ())]
+    assert losses.value.tolist() == [1.3 + number / 100 for number in N]
+
+
+def test_metrics_without_any_other_number_belong_to_the_epoch_above(tmp_path: Path) -> None:
+    file = tmp_path / "train.log"
+    file.write_text("".join(f"Epoch {number}\ntrain_loss -0.5{number}\nval_loss -0.4\n" for number in N))
+    series = read_run(file).data.series
+    assert {key.metric: values.step.tolist() for key, values in series.items()} == {
+        "train_loss": [*N],
+        "val_loss": [*N],
+    }
+
+
+def test_ranks_that_a_program_states_itself_are_told_apart(tmp_path: Path) -> None:
+    file = tmp_path / "train.log"
+    file.write_text(
+        "".join(f"[GPU{rank}] Epoch {epoch} | Loss: {rank}.5\n" for epoch in N for rank in (0, 1))
+    )
+    series = read_run(file).data.series
+    assert len(series[SeriesKey("Loss", ())]) == 7
+    assert set(series[SeriesKey("Loss", (("rank", "1"),))].value.tolist()) == {1.5}
+
+
+def test_a_log_whose_first_line_has_settings_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "20240101.log.json"
+    rows = "".join(f'{{"mode": "train", "epoch": 1, "iter": {50 * number}, "loss": 3.1}}\n' for number in N)
+    file.write_text('{"env_info": "x", "seed": 1}\n' + rows)
+    assert len(read_run(file).data.series[SeriesKey("loss", ())]) == 7
