@@ -1,0 +1,1 @@
+"""Attacks on a server, for measurements of how it answers others meanwhile."""
