@@ -121,6 +121,7 @@ ATTACKS: dict[str, tuple[str, Attack]] = {
     "body: 4,000,000 metrics": ("serve", requests.many_metrics),
     "import: 4,000,000 rows": ("serve", requests.import_bomb),
     "bodies: 4,000 new projects": ("serve", requests.new_projects),
+    "points: 50 million, and the overview": ("serve", requests.many_new_points),
     "charts of 500 series": ("serve", requests.large_charts),
     "connections: 16,000 short headers": ("serve", requests.short_headers),
     "connections: 7,000 requests at once": ("serve", requests.pipelined_requests),

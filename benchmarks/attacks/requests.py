@@ -10,6 +10,8 @@ from contextlib import suppress
 from itertools import count
 
 import httpx
+import msgspec
+import numpy as np
 
 from benchmarks.attacks.target import Target
 
@@ -83,6 +85,35 @@ def store_series(target: Target) -> None:
         body = f'{{"project":"p","run":"charted","points":[{rows}]}}'.encode()
         with suppress(httpx.TransportError):
             httpx.post(f"{target.address}/api/v1/ingest", content=body, headers=JSON, timeout=120)
+
+
+def many_new_points(target: Target) -> None:
+    """50 million points in 500 series, and somebody who reads the overview meanwhile."""
+
+    def look() -> None:
+        while True:
+            with suppress(httpx.TransportError):
+                httpx.get(f"{target.address}/api/v1/runs", timeout=300)
+
+    threading.Thread(target=look, daemon=True).start()
+    names = [f"m{number}" for number in range(SERIES - 1)] + ["loss"]
+    random = np.random.default_rng(1)
+    with httpx.Client(timeout=300, headers={"Content-Type": "application/msgpack"}) as client:
+        for first in range(0, 100_000, 500):
+            rows = np.arange(first, first + 500)
+            body = {
+                "project": "p",
+                "run": "long",
+                "writer": "w",
+                "batch_id": str(first),
+                "steps": rows.astype("<i8").tobytes(),
+                "times": (1.7e9 + rows).astype("<f8").tobytes(),
+                "metrics": names,
+                "values": (2.5 + random.normal(0, 0.05, (SERIES, 500))).astype("<f8").tobytes(),
+            }
+            with suppress(httpx.TransportError):
+                client.post(f"{target.address}/api/v1/ingest", content=msgspec.msgpack.encode(body))
+    time.sleep(3600)
 
 
 def short_headers(target: Target) -> None:

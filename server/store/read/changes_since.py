@@ -54,8 +54,8 @@ def read_changes(
         return RunChanges(
             ReadPosition(entry, names), {}, read_series(snapshot, wanted, StepRange(), begin=begin)
         )
-    entry, blocks = snapshot.log_after(since.entry)
     ids = [series_id for series_id, key in names.items() if key in wanted]
+    entry, blocks = snapshot.log_after(since.entry, ids)
     points = log_points(blocks, ids) if ids else {}
     return RunChanges(
         ReadPosition(entry, names),

@@ -167,13 +167,18 @@ class RunSnapshot:
                 blocks.setdefault(attempt, []).append(block)
         return {attempt: merge_blocks(parts) for attempt, parts in sorted(blocks.items())}
 
-    def log_after(self, after: int) -> tuple[int, dict[int, PointBlock]]:
-        """The last log entry, and the points of entries after the given one, by attempt."""
+    def log_after(self, after: int, ids: Collection[int] | None = None) -> tuple[int, dict[int, PointBlock]]:
+        """The last log entry, and the points of entries after the given one, by attempt.
+
+        `ids`: the series wanted (None: all); nothing of the others stays in memory.
+        """
         query = select(LogEntry.id, LogEntry.attempt, LogEntry.payload)
         query = query.where(LogEntry.run_id == self.run_id, LogEntry.id > after).order_by(LogEntry.id)
         blocks: dict[int, list[PointBlock]] = {}
         for entry, attempt, block in self._blocks(query):
-            blocks.setdefault(attempt, []).append(block)
+            wanted = block if ids is None else block.only(ids)
+            if len(wanted.ids):
+                blocks.setdefault(attempt, []).append(wanted)
             after = entry
         return after, {attempt: merge_blocks(parts) for attempt, parts in sorted(blocks.items())}
 
