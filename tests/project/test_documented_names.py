@@ -19,12 +19,8 @@ from holter.cli.main import COMMANDS
 from holter.server import prometheus
 from holter.server.app import create_app
 from holter.settings import Settings, load
+from tests.support.documentation import FENCE, PAGES, ROOT, blocks_of
 
-ROOT = Path(__file__).parents[2]
-PAGES = sorted(
-    page for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")] if page.name != "CHANGELOG.md"
-)  # the change log also names what is gone
-BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
 INDENTED = re.compile(r"(?:^    [^\n]*\n)+", re.MULTILINE)
 SPAN = re.compile(r"`([^`\n]+)`")
 OPERATORS = {"|", "||", "&&", "&", ";", ">", ">>", "2>", "2>&1", "<"}
@@ -33,17 +29,11 @@ SUBCOMMANDS = ("--help", "--version")
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
 
-def blocks(page: Path, *languages: str) -> list[str]:
-    """The fenced blocks of a page in one of the languages ("" = none named)."""
-    found = BLOCK.findall(page.read_text())
-    return [textwrap.dedent(text) for _, language, text in found if language in languages]
-
-
 def shell_lines(page: Path) -> Iterator[str]:
-    """The lines of a page that a reader would type: of blocks without a language or of a shell."""
+    """The lines of a page that a reader would type: of blocks in the language sh, and indented ones."""
     text = page.read_text()
-    indented = [textwrap.dedent(block) for block in INDENTED.findall(BLOCK.sub("", text))]
-    for block in [*blocks(page, "", "sh", "bash"), *indented]:
+    indented = [textwrap.dedent(block) for block in INDENTED.findall(FENCE.sub("", text))]
+    for block in [*(block.text for block in blocks_of(page, "sh")), *indented]:
         yield from block.replace("\\\n", " ").splitlines()
 
 
@@ -90,7 +80,7 @@ def test_commands_in_blocks_are_valid(page: Path, capsys: pytest.CaptureFixture[
 
 @each_page
 def test_commands_in_sentences_exist_with_their_options(page: Path) -> None:
-    for span in SPAN.findall(BLOCK.sub("", page.read_text())):
+    for span in SPAN.findall(FENCE.sub("", page.read_text())):
         if not (match := re.match(r"holter ([a-z]+)(?:$|[ .,])", span)):
             continue
         command = match[1]
@@ -103,7 +93,8 @@ def test_commands_in_sentences_exist_with_their_options(page: Path) -> None:
 def test_make_targets_exist(page: Path) -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     text = page.read_text()
-    named = re.findall(r"`make ([a-z-]+)", text) + re.findall(r"^    make ([a-z-]+)", text, re.MULTILINE)
+    lines = [line for line in shell_lines(page) if line.startswith("make ")]
+    named = re.findall(r"`make ([a-z-]+)", text) + [line.split()[1] for line in lines]
     assert set(named) <= targets
 
 
@@ -150,7 +141,7 @@ def test_rest_addresses_exist(page: Path, routes: list[re.Pattern[str]]) -> None
 
 @each_page
 def test_settings_files_are_valid(page: Path, tmp_path: Path) -> None:
-    for number, block in enumerate(blocks(page, "toml")):
+    for number, block in enumerate(block.text for block in blocks_of(page, "toml")):
         if not re.search(r"^(\[|\w+ *=)", block, re.MULTILINE) or "[project" in block.replace(
             "[projects", ""
         ):
@@ -162,7 +153,7 @@ def test_settings_files_are_valid(page: Path, tmp_path: Path) -> None:
 
 @each_page
 def test_examples_in_python_import_what_exists(page: Path) -> None:
-    for block in blocks(page, "python"):
+    for block in (found.text for found in blocks_of(page, "python")):
         for node in ast.walk(ast.parse(block)):
             if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "holter":
                 module = import_module(node.module or "")
@@ -177,5 +168,5 @@ def test_examples_in_python_import_what_exists(page: Path) -> None:
 
 @each_page
 def test_examples_in_json_are_json(page: Path) -> None:
-    for block in blocks(page, "json"):
+    for block in (found.text for found in blocks_of(page, "json")):
         json.loads(block.replace("…", ""))
