@@ -26,6 +26,10 @@ class FileIdentity(NamedTuple):
         """Whether the first bytes of the file, and those before the offset, are still the same."""
         return self[1:] == _fingerprint(stream, offset, self.length)
 
+    def agrees_with(self, snapshot: ContentSnapshot) -> bool:
+        """Whether a snapshot at the offset of this identity shows the same content."""
+        return self[1:] == _fingerprint_of(snapshot.head[: self.length], snapshot.tail)
+
     def begins(self, stream: BinaryIO) -> bool:
         """Whether the file begins the same, as far as it goes: it may be in the middle of being rewritten."""
         stream.seek(0)
@@ -80,6 +84,10 @@ def parse_identity(text: str) -> FileIdentity:
 
 def _fingerprint(stream: BinaryIO, offset: int, length: int) -> tuple[int, str, str, str]:
     _, head, tail = _snapshot(stream, offset, length)
+    return _fingerprint_of(head, tail)
+
+
+def _fingerprint_of(head: bytes, tail: bytes) -> tuple[int, str, str, str]:
     return len(head), head[:_START_BYTES].hex(), _digest(head), _digest(tail)
 
 

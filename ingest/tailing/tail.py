@@ -327,6 +327,8 @@ class Tail:
         if time_slice is not None:
             time_slice.begin(self._cursor.offset, stream.seek(0, os.SEEK_END))
         snapshot = take_snapshot(stream, self._cursor.offset)
+        if not parse_identity(self._cursor.identity).agrees_with(snapshot):
+            return False  # it was rewritten since its identity was checked
         reader = format_.reader(uncompressed_name(self._source.path), self._cursor.state.get("reader", {}))
         begin = stream.seek(self._cursor.offset)
         for record in reader.read(stream):
