@@ -13,7 +13,7 @@ demo: .venv/server.done  ## Holter with real training runs, replayed live (ONCE=
 test: .venv/test.done  ## lint, types, direction of imports, all tests
 	@$(MAKE) --no-print-directory lint types check-imports
 	@$(BIN)/python -m tests.support.install_chromium
-	@$(BIN)/pytest
+	@$(BIN)/pytest -n logical --maxprocesses 4 --dist loadfile
 
 test-fast: .venv/test.done  ## the tests without browser, PostgreSQL and long ones: at most three minutes
 	@$(BIN)/pytest -q -m "not browser and not postgresql and not slow"

@@ -258,7 +258,7 @@ def test_a_damaged_backup_restores_nothing(
         (
             backup_bytes[:-1],
             backup_bytes[:middle],
-            backup_bytes[:middle] + b"\xff" + backup_bytes[middle + 1 :],
+            backup_bytes[:middle] + bytes([backup_bytes[middle] ^ 0xFF]) + backup_bytes[middle + 1 :],
             b"",
             b"nonsense",
         )
