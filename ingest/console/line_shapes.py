@@ -301,7 +301,7 @@ def _counter(field: _Field, before: list[CounterField]) -> Counter | None:
             return Counter.BATCH if counted or field.adjacent else None
         return Counter.STEP if counted and not before else None
     words = field.name.lower().replace("_", " ").replace("/", " ").replace("-", " ").split()
-    if not set(words[:-1]) <= _QUALIFIERS:
+    if not words or not set(words[:-1]) <= _QUALIFIERS:
         return None
     last = words[-1].rstrip(".")
     if " ".join(words[-2:]) in _GLOBAL or last == "globalstep":

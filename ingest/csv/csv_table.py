@@ -177,20 +177,22 @@ def _steps(
     """The rows with a readable step, and these steps."""
     index = layout.step or 0
     try:
-        return rows, numbers, np.array([int(row[index]) for row in rows], dtype=np.int64)
+        steps = np.array([int(row[index]) for row in rows], dtype=np.int64)
+        if ((steps >= -step_columns.LARGEST_STEP) & (steps <= step_columns.LARGEST_STEP)).all():
+            return rows, numbers, steps
     except (ValueError, OverflowError):
         pass
-    steps, readable = [], []
+    found, readable = [], []
     for row_index, row in enumerate(rows):
         try:
-            steps.append(step_columns.read_step(row[index]))
+            found.append(step_columns.read_step(row[index]))
             readable.append(row_index)
         except ValueError as error:
             problems.append((numbers[row_index], f"column {layout.header[index]}: {error}"))
     return (
         [rows[row_index] for row_index in readable],
         [numbers[row_index] for row_index in readable],
-        np.array(steps, dtype=np.int64),
+        np.array(found, dtype=np.int64),
     )
 
 

@@ -48,9 +48,9 @@ def suggest_format(head: bytes) -> CustomFormat | None:
     lines = [
         strip_prefixes(line).text for line in re.split(rb"[\r\n]+", head) if 0 < len(line) <= _MAX_LINE_LENGTH
     ]
-    by_shape: dict[str, list[str]] = defaultdict(list)
+    by_shape: dict[tuple[str, int], list[str]] = defaultdict(list)
     for line in lines:
-        by_shape[_PIECE.sub("\0", line)].append(line)
+        by_shape[_PIECE.subn("\0", line)].append(line)
     for same in sorted(by_shape.values(), key=len, reverse=True)[:20]:
         if len(same) >= _MIN_LINES and (suggestion := _format(same)) is not None:
             return suggestion

@@ -14,6 +14,7 @@ import pytest
 from pyarrow import parquet
 
 from holter.ingest import formats
+from holter.ingest.offline.suggest_pattern import suggest_format
 from holter.ingest.telemetry.metric_allowlist import build_allowlist
 from holter.ingest.trackers import COLLECTIONS, find_collection
 from holter.ingest.trackers.base import CollectionError
@@ -63,6 +64,21 @@ def test_a_quote_in_one_line_of_a_table_does_not_change_how_others_are_read(read
     together = reading.read_complete("a.csv", content, chosen=chosen)
     assert together.unreadable == alone.unreadable
     assert together.values("loss") == [*alone.values("loss"), (3, 2.0)]
+
+
+def test_a_step_beyond_the_range_is_refused_whatever_the_rows_beside_it(reading: Any) -> None:
+    content = b"step,s\n9223372036854775807,1\n,2\n"
+    complete, growing, stopped = read_in_all_ways(reading, "csv", content)
+    assert complete == growing == stopped == {}
+
+
+@pytest.mark.parametrize("line", ["_-nan It(t)1", "step 1 - 2 loss 3"])
+def test_a_name_of_separators_only_is_no_name(reading: Any, line: str) -> None:
+    reading.read_complete("a.log", f"{line}\n".encode(), chosen=formats()["key-value"])
+
+
+def test_a_nul_character_is_not_taken_for_a_number_when_a_pattern_is_suggested() -> None:
+    assert suggest_format(b"2.,8\n1.,7\n2.,\x00") is None
 
 
 def tensor_records() -> list[bytes]:
