@@ -8,6 +8,7 @@ import numpy as np
 
 from holter.attempts import Attempts
 from holter.attempts.config import ConfigByAttempt, config_by_attempt
+from holter.attempts.step_values import last_of_each_step, time_order
 from holter.types import Batch, ConfigKey, ConfigValue, FloatArray, IntArray, Series, SeriesKey
 
 
@@ -43,7 +44,11 @@ class SeriesBuilder:
         return config_by_attempt(self._config, self._attempts.pending_config(), self._attempts.started)
 
     def series(self) -> dict[SeriesKey, Series]:
-        """The series so far, in the order of the keys."""
+        """The series so far, in the order of the keys: what detectors see, the last point of each step."""
+        return {key: last_of_each_step(points) for key, points in self.all_points().items()}
+
+    def all_points(self) -> dict[SeriesKey, Series]:
+        """The series so far with every point, also where a step of an attempt has several."""
         series = {key: _build(key, self._parts[key]) for key in sorted(self._parts)}
         return series if self._until is None else _cut_at_training_end(series)
 
@@ -83,13 +88,11 @@ def _cut_at_training_end(series: dict[SeriesKey, Series]) -> dict[SeriesKey, Ser
 
 
 def _build(key: SeriesKey, parts: _SeriesParts) -> Series:
-    """The points in order; of several at one step of one attempt the newest, by time, then as read."""
+    """The points in the order of attempt, step and time, then as read."""
     attempt, step = np.concatenate(parts.attempt), np.concatenate(parts.step)
     time, value = np.concatenate(parts.time), np.concatenate(parts.value)
-    order = np.lexsort((np.where(np.isnan(time), -np.inf, time), step, attempt))
-    attempt, step = attempt[order], step[order]
-    last = np.append((attempt[1:] != attempt[:-1]) | (step[1:] != step[:-1]), True)
-    arrays = attempt[last], step[last], time[order][last], value[order][last]
+    order = np.lexsort((time_order(time), step, attempt))
+    arrays = attempt[order], step[order], time[order], value[order]
     for array in arrays:
         array.flags.writeable = False
     return Series(key=key, attempt=arrays[0], step=arrays[1], time=arrays[2], value=arrays[3])

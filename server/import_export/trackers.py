@@ -99,7 +99,7 @@ def _import_run(
     if private:
         config, redacted = dict(contents.config), []
     assembly, left_out = build_series(RunContents(logged=contents.logged, left_out=contents.left_out))
-    series = list(assembly.series().values())
+    series = list(assembly.all_points().values())
     result = TrackerImportResult(
         project=names[0], run=names[1], left_out=tuple(left_out), private=tuple(redacted)
     )

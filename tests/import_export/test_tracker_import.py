@@ -48,7 +48,7 @@ def of_source(path: Path) -> list[dict[SeriesKey, Series]]:
     collection = find_collection(path)
     assert collection is not None
     all_series = [
-        build_series(run.read())[0].series() for run in collection.runs(path) if not run.skip_reason
+        build_series(run.read())[0].all_points() for run in collection.runs(path) if not run.skip_reason
     ]
     return [series for series in all_series if series]
 
@@ -218,7 +218,7 @@ def test_interrupted_import_is_continued(sqlite_engine: Engine, tracker_files: P
         here = LocalImportTarget(ImportContext(engine=sqlite_engine, store=store))
         part = next(iter(import_collection(collection, tracker_files / "mlruns", here.run)))
     complete = bring(sqlite_engine, tracker_files / "mlruns")
-    assert sum(result.points + result.known for result in complete) == 100
+    assert sum(result.points + result.known for result in complete) == 101
     assert len({result.run_id for result in complete if result.run_id}) == 3
     assert part.run in {result.run for result in complete}
 
@@ -249,13 +249,13 @@ def test_import_command_reports_imported_and_skipped_runs(holter: Printed, track
         "import", tracker_files / "mlflow.db", "--data-dir", tracker_files / "here"
     )
     assert (code, complaint) == (0, "")
-    assert "llm pretraining/baseline: 86 points, 4 series, 2 attempts" in printed
+    assert "llm pretraining/baseline: 87 points, 4 series, 2 attempts" in printed
     assert "people, machines or secrets: api_key" in printed
     assert "skipped: Default/deleted one: deleted in MLflow" in printed
     assert "skipped: Default/only params: it has no metrics" in printed
-    assert printed.endswith("(mlflow): 3 runs, 100 points imported; 2 runs skipped\n")
+    assert printed.endswith("(mlflow): 3 runs, 101 points imported; 2 runs skipped\n")
     again = holter("import", tracker_files / "mlflow.db", "--data-dir", tracker_files / "here")[1]
-    assert again.endswith("(mlflow): 3 runs, 0 points imported, 100 points imported before; 2 runs skipped\n")
+    assert again.endswith("(mlflow): 3 runs, 0 points imported, 101 points imported before; 2 runs skipped\n")
 
 
 def test_dry_run_reports_the_same_and_stores_nothing(holter: Printed, tracker_files: Path) -> None:
@@ -268,7 +268,7 @@ def test_dry_run_reports_the_same_and_stores_nothing(holter: Printed, tracker_fi
         "import", "--dry-run", tracker_files / "mlflow.db", "--data-dir", tracker_files / "here"
     )[1]
     names = [
-        line.strip().partition(":")[0] for line in printed.splitlines() if ": 86" in line or ": 10 " in line
+        line.strip().partition(":")[0] for line in printed.splitlines() if ": 87" in line or ": 10 " in line
     ]
     code, printed, _ = holter("import", tracker_files / "mlflow.db", "--data-dir", tracker_files / "there")
     assert len(names) == len(set(names)) == 2  # two runs of one name, distinguished as by the import

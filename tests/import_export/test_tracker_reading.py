@@ -55,7 +55,7 @@ def baseline(path: Path) -> TrackerRun:
 
 
 def series(run: TrackerRun) -> dict[SeriesKey, Series]:
-    return build_series(run.read())[0].series()
+    return build_series(run.read())[0].all_points()
 
 
 def odd(step: int) -> float:
@@ -113,9 +113,12 @@ def test_a_run_that_went_back_keeps_both_branches(tracker_files: Path, name: str
 
 
 @pytest.mark.parametrize("name", ["mlflow.db", "mlruns"])
-def test_newest_point_of_a_step_wins(tracker_files: Path, name: str) -> None:
-    loss = series(baseline(tracker_files / name))[SeriesKey("val loss")]
-    assert (loss.step.tolist(), loss.value.tolist(), loss.time.tolist()) == ([10], [1.25], [START + 6])
+def test_all_points_of_a_step_are_read_and_detection_sees_the_last(tracker_files: Path, name: str) -> None:
+    builder = build_series(baseline(tracker_files / name).read())[0]
+    logged = builder.all_points()[SeriesKey("val loss")]
+    assert (logged.step.tolist(), logged.value.tolist()) == ([10, 10], [1.5, 1.25])
+    assert logged.time.tolist() == [START + 5, START + 6]
+    assert builder.series()[SeriesKey("val loss")].value.tolist() == [1.25]
 
 
 @pytest.mark.parametrize("name", ["mlflow.db", "mlruns"])
