@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
 from typing import Any
 
 import pytest
@@ -33,9 +32,10 @@ LIMITS = {
 }
 
 
-@cache
-def openapi() -> dict[str, Any]:
-    return create_app(Settings()).openapi()
+@pytest.fixture(scope="module")
+def openapi(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The OpenAPI document of a server."""
+    return create_app(Settings(data_dir=tmp_path_factory.mktemp("openapi"))).openapi()
 
 
 def sections() -> Iterator[tuple[str, str, str]]:
@@ -45,27 +45,29 @@ def sections() -> Iterator[tuple[str, str, str]]:
         yield method, path, re.split(r"^## ", text, flags=re.MULTILINE)[0]
 
 
-def words_of(node: object, seen: set[str]) -> set[str]:
+def words_of(openapi: dict[str, Any], node: object, seen: set[str]) -> set[str]:
     """The names of properties and parameters and the values of enumerations in a part of the document."""
     words: set[str] = set()
     if isinstance(node, dict):
         if (reference := node.get("$ref")) is not None and reference not in seen:
             seen.add(reference)
-            words |= words_of(openapi()["components"]["schemas"][reference.rsplit("/", 1)[1]], seen)
+            words |= words_of(openapi, openapi["components"]["schemas"][reference.rsplit("/", 1)[1]], seen)
         words |= set(node.get("properties", {}))
         words |= {str(value) for value in node.get("enum", [])} | {
             str(node[key]) for key in ("const", "name") if key in node
         }
         node = list(node.values())
     if isinstance(node, list):
-        words = words.union(*(words_of(part, seen) for part in node))
+        words = words.union(*(words_of(openapi, part, seen) for part in node))
     return words
 
 
 @pytest.mark.parametrize(("method", "path", "text"), list(sections()), ids=lambda part: part[:40].strip())
-def test_fields_and_parameters_of_a_route_exist(method: str, path: str, text: str) -> None:
-    operation = openapi()["paths"][path][method.lower()]
-    known = words_of(operation, set()) | OTHER_WORDS
+def test_fields_and_parameters_of_a_route_exist(
+    openapi: dict[str, Any], method: str, path: str, text: str
+) -> None:
+    operation = openapi["paths"][path][method.lower()]
+    known = words_of(openapi, operation, set()) | OTHER_WORDS
     if path.endswith("/ingest"):
         known |= BINARY_FIELDS
     spans = re.findall(r"`([^`\n]+)`", text)
@@ -76,9 +78,9 @@ def test_fields_and_parameters_of_a_route_exist(method: str, path: str, text: st
     assert asked <= {parameter["name"] for parameter in operation.get("parameters", [])}
 
 
-def test_every_route_is_described() -> None:
+def test_every_route_is_described(openapi: dict[str, Any]) -> None:
     described = {(method, path) for method, path, _ in sections()}
-    routes = {(method.upper(), path) for path, methods in openapi()["paths"].items() for method in methods}
+    routes = {(method.upper(), path) for path, methods in openapi["paths"].items() for method in methods}
     assert routes - described == set()
 
 
