@@ -57,6 +57,7 @@ class RunComparison:
     run: RecordedRun
     stored: int
     attempts: int
+    last_time: float | None
     matches: tuple[tuple[KnownEvent, IncidentJson | None], ...]
     others: tuple[IncidentJson, ...]
 
@@ -65,6 +66,11 @@ class RunComparison:
         """Whether all points are stored, in the right attempts, and every known event was detected."""
         stored = self.stored == self.run.points and self.attempts == len(self.run.attempts)
         return stored and all(incident is not None for _, incident in self.matches)
+
+    @property
+    def false_alarms(self) -> int:
+        """How many incidents match no known event."""
+        return len(self.others)
 
 
 def compare_run(
@@ -82,6 +88,7 @@ def compare_run(
         run=run,
         stored=stored.get("points", 0),
         attempts=stored.get("attempts", 0),
+        last_time=stored.get("last_time"),
         matches=tuple(matches),
         others=tuple(others),
     )
@@ -93,12 +100,12 @@ def comparison_table(comparisons: Sequence[RunComparison]) -> Iterator[str]:
     for comparison in comparisons:
         run = comparison.run
         rows = [
-            (_describe_event(event), _describe_match(event, incident))
+            (_describe_event(event), _describe_match(event, incident, comparison.last_time))
             for event, incident in comparison.matches
         ]
-        rows += [("", f"also {_describe_other(incident)}") for incident in comparison.others]
+        rows += [("", f"FALSE ALARM: {_describe_other(incident)}") for incident in comparison.others]
         if not run.events:
-            rows.insert(0, ("nothing", "nothing" if not comparison.others else ""))
+            rows.insert(0, ("nothing", "" if comparison.others else "nothing"))
         if comparison.stored != run.points:
             rows.append((f"{run.points} points", f"MISSING: {run.points - comparison.stored} points"))
         if comparison.attempts != len(run.attempts):
@@ -112,11 +119,14 @@ def _describe_event(event: KnownEvent) -> str:
     return f"{in_sentence(title_of(event.kind))} at step {event.start_step:,}"
 
 
-def _describe_match(event: KnownEvent, incident: IncidentJson | None) -> str:
+def _describe_match(event: KnownEvent, incident: IncidentJson | None, last_time: float | None) -> str:
     if incident is None:
         return "MISSED"
+    kind = "" if incident["kind"] == event.kind else f"{in_sentence(title_of(incident['kind']))} "
     delay = incident["detected_step"] - event.start_step
-    return f"at step {incident['start_step']:,}, after {counted(delay, 'step')}"
+    remaining = (last_time or 0.0) - incident["opened_at"]  # negative if a finished run was analysed
+    moment = f", {remaining:.0f} s before the last point" if remaining >= 1 else ""
+    return f"{kind}at step {incident['start_step']:,}, after {counted(delay, 'step')}{moment}"
 
 
 def _describe_other(incident: IncidentJson) -> str:

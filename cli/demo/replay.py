@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -14,28 +15,35 @@ from tensorboard.summary.writer.event_file_writer import EventFileWriter
 from holter.cli.demo.runs import RecordedAttempt, RecordedRun
 
 INTERVAL_SECONDS = 0.1
+CONFIG_FILE = "config.json"
+
+
+def due_rows(
+    run: RecordedRun, *, begin: float, seconds: float
+) -> Iterator[tuple[float, RecordedAttempt, int]]:
+    """Yield when each row is due, with its attempt and number.
+
+    The run's duration is scaled to `seconds`, with its pauses and restarts in proportion.
+    """
+    scale = seconds / run.seconds
+    for attempt in run.attempts:
+        for row, moment in enumerate((begin + attempt.times * scale).tolist()):
+            yield moment, attempt, row
 
 
 class RunReplay:
     """Replays one run: each attempt writes its own file, with wall times from `begin` on.
 
-    The run's duration is scaled to `seconds`, with its pauses and restarts in proportion.
+    A config file next to them says what the run is, and that its clock is simulated.
     """
 
     def __init__(self, run: RecordedRun, folder: Path, *, begin: float, seconds: float) -> None:
         self.run = run
         self.over = False
         self._folder = folder / run.name
-        self._begin = begin
-        self._scale = seconds / run.seconds
-        self._rows = self._due_rows()
+        self._rows = due_rows(run, begin=begin, seconds=seconds)
         self._writer: EventFileWriter | None = None
         self._next = next(self._rows)
-
-    def _due_rows(self) -> Iterator[tuple[float, RecordedAttempt, int]]:
-        for attempt in self.run.attempts:
-            for row, moment in enumerate((self._begin + attempt.times * self._scale).tolist()):
-                yield moment, attempt, row
 
     def write(self, now: float) -> None:
         """Log every row that is due, and flush the file."""
@@ -55,6 +63,8 @@ class RunReplay:
         if self._writer is None or row == 0:
             self.close()
             self.over = False
+            self._folder.mkdir(parents=True, exist_ok=True)
+            (self._folder / CONFIG_FILE).write_text(json.dumps(self.run.config, indent=1))
             self._writer = EventFileWriter(str(self._folder))
         step = int(attempt.steps[row])
         for tag, column in attempt.columns.items():

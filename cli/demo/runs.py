@@ -20,7 +20,16 @@ TAGS = {
     "grad_norm": "train/grad_norm",
     "lr": "train/learning_rate",
     "tokens_per_s": "train/tokens_per_second",
+    "step_time_s": "train/step_time",
 }
+"""The metric for each column of a table, of which each run has some."""
+SIMULATED_CLOCK = "small models, simulated clock"
+PUBLIC_LOG = "public log, recorded clock"
+CLOCKS = {
+    SIMULATED_CLOCK: "simulated: wall times and tokens per second were made for this demo",
+    PUBLIC_LOG: "as logged: step times are those of the job",
+}
+"""What the clock of a run is, by the project in which the demo shows it."""
 START_TOLERANCE = {
     "spike_fast": (3, 20),
     "spike_slow": (3, 60),
@@ -44,17 +53,21 @@ class RecordedAttempt:
 
 @dataclass(frozen=True, kw_only=True)
 class KnownEvent:
-    """An event that is known to have happened: `kind`, from `start_step` on, in `attempt`."""
+    """An event that is known to have happened: `kind`, from `start_step` on, in `attempt`.
+
+    Its label may allow other kinds (`accept`), for events on the border of two.
+    """
 
     kind: str
     attempt: int
     start_step: int
+    accept: tuple[str, ...] = ()
 
     def matches(self, finding: Mapping[str, Any]) -> bool:
-        """Whether a finding (as JSON) is about this event and has its kind."""
+        """Whether a finding (as JSON) is about this event and has its kind, or one that its label allows."""
         early, late = START_TOLERANCE[self.kind]
         return bool(
-            finding["kind"] == self.kind
+            finding["kind"] in (self.kind, *self.accept)
             and finding["attempt"] == self.attempt
             and self.start_step - early <= finding["start_step"] <= self.start_step + late
         )
@@ -62,13 +75,24 @@ class KnownEvent:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedRun:
-    """One run of the demo."""
+    """One run of the demo. Those with a simulated clock are replayed as files, public logs over HTTP."""
 
     name: str
+    origin: str
+    project: str
     description: str
     points: int
     attempts: tuple[RecordedAttempt, ...]
     events: tuple[KnownEvent, ...]
+
+    @property
+    def config(self) -> dict[str, str]:
+        """What the run page says about where the run comes from."""
+        return {
+            "demo.origin": self.origin,
+            "demo.clock": CLOCKS[self.project],
+            "demo.replay": "hours are compressed into seconds",
+        }
 
     @property
     def seconds(self) -> float:
@@ -93,18 +117,25 @@ def _load_run(entry: Mapping[str, Any]) -> RecordedRun:
     begin = float(tables[0]["wall_time"][0])
     return RecordedRun(
         name=entry["name"],
+        origin=entry["from"],
+        project=entry["project"],
         description=entry["description"],
         points=entry["points"],
         attempts=tuple(
             RecordedAttempt(
                 steps=table["step"].astype(np.int64),
                 times=table["wall_time"] - begin,
-                columns={tag: table[column] for column, tag in TAGS.items()},
+                columns={tag: table[column] for column, tag in TAGS.items() if column in table},
             )
             for table in tables
         ),
         events=tuple(
-            KnownEvent(kind=event["kind"], attempt=event["attempt"], start_step=event["start_step"])
+            KnownEvent(
+                kind=event["kind"],
+                attempt=event["attempt"],
+                start_step=event["start_step"],
+                accept=tuple(event["accept"]),
+            )
             for event in entry["events"]
         ),
     )

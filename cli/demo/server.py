@@ -28,7 +28,9 @@ class NotServingError(RuntimeError):
 class WatchProcess:
     """A running `holter watch LOGS` with its database in `data`; must be closed."""
 
-    def __init__(self, logs: Path, data: Path, *, port: int, environ: Mapping[str, str] = os.environ) -> None:
+    def __init__(
+        self, logs: Path, data: Path, *, project: str, port: int, environ: Mapping[str, str] = os.environ
+    ) -> None:
         self.url = f"http://127.0.0.1:{port}"
         self._log = data / "server.log"
         data.mkdir(parents=True, exist_ok=True)
@@ -39,7 +41,7 @@ class WatchProcess:
             "watch",
             str(logs),
             "--project",
-            "demo",
+            project,
             "--port",
             str(port),
         ]
