@@ -55,3 +55,24 @@ def test_every_path_of_the_project_that_a_page_names_exists(page: Path) -> None:
         path for path in PATH.findall(page.read_text()) if "NAME" not in path and not (ROOT / path).exists()
     ]
     assert not missing
+
+
+SHORT_NAME = re.compile(r"`([\w./-]+\.(?:py|js|html|css|sbatch|service))`")
+OF_OTHER_PROJECTS = {"utils.py", "llama.py", "training.py", "logging.py", "model.py", "modeling_mpt.py"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_file_that_a_page_names_without_its_folder_exists(page: Path, file_paths: list[str]) -> None:
+    named = {name for name in SHORT_NAME.findall(page.read_text()) if "NAME" not in name}
+    own = {name for name in named if name.rpartition("/")[2] not in OF_OTHER_PROJECTS}
+    assert {name for name in own if not any(path.endswith(f"/{name}") for path in file_paths)} == set()
+
+
+@pytest.fixture(scope="module")
+def file_paths() -> list[str]:
+    """The paths of the project's files, with a slash at the beginning."""
+    folders = ("cli", "core", "detectors", "ingest", "server", "ui", "alembic", "tests", "benchmarks", "docs")
+    paths = [
+        path for folder in folders for path in (ROOT / folder).rglob("*") if "node_modules" not in path.parts
+    ]
+    return [f"/{path.relative_to(ROOT)}" for path in [*paths, *ROOT.glob("*")]]
