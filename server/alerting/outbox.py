@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import select
+from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from holter.server.alerting.incident import EventType, Incident
@@ -70,6 +70,7 @@ def claim(
     for row in claimed:
         row.next_try_at = now + lease
         row.attempts += 1
+        row.error = None  # of the last attempt: this one has not failed yet
     carrier = claimed[0]
     affected = [incidents[number] for number in dict.fromkeys(row.incident_id for row in claimed)]
     return ClaimedMessage(
@@ -110,6 +111,20 @@ def record_outcome(
         failure = outcome.reason if isinstance(outcome, GiveUp) else None
         for incident in claimed.incidents:
             session.add(_history_row(incident.id, rows[0].channel, reason, failure, now))
+
+
+def retry_failed(session: Session, channel: str, *, now: float) -> None:
+    """Let messages that failed be tried at once, since their channel works again."""
+    session.execute(
+        update(NotificationRow)
+        .where(
+            NotificationRow.channel == channel,
+            NotificationRow.state == WAITING,
+            NotificationRow.error.is_not(None),  # those without are claimed, or were never tried
+            NotificationRow.next_try_at > now,
+        )
+        .values(next_try_at=now)
+    )
 
 
 def _history_row(
@@ -154,7 +169,8 @@ def _give_up_if_old(session: Session, row: NotificationRow, now: float) -> bool:
     """Give a notification up if it is too old to be of use; whether it was."""
     if now - row.created_at <= GIVE_UP_AFTER:
         return False
-    reason = row.error or "it never was its turn"
+    unknown = "the server stopped while it was being sent" if row.attempts else "it never was its turn"
+    reason = row.error or unknown
     row.state = GIVEN_UP
     row.error = f"not delivered within {GIVE_UP_AFTER / 3600:.0f} hours: {reason}"
     session.add(_history_row(row.incident_id, row.channel, row.reason, row.error, now))

@@ -19,6 +19,7 @@ from holter.server.alerting.outbox import (
     claim,
     give_up_orphans,
     record_outcome,
+    retry_failed,
     seconds_until,
 )
 from holter.server.alerting.rate_limit import LONGEST_WAIT, RateLimit, SendSummary, WaitUntil, retry_delay
@@ -29,6 +30,8 @@ from holter.server.rendering.incident_chart import ChartSource, IncidentCharts
 _logger = logging.getLogger(__name__)
 _POLL_SECONDS = 5.0
 _LONGEST_PAUSE = 60.0
+_DOWN_FAILURES = 3
+"""Failures in a row that are the channel's: fewer may be those of one message that it does not take."""
 _STOP_SECONDS = 2.0
 """Seconds that messages in progress have to arrive when the server stops; then their connections end."""
 _ABANDON_SECONDS = 2.0
@@ -37,10 +40,14 @@ _ABANDON_SECONDS = 2.0
 
 @dataclass(slots=True)
 class _ChannelThread:
-    """One channel's thread; its failures in a row, and the seconds it pauses after the last one."""
+    """One channel's thread; its failures in a row, and the seconds it pauses after the last one.
+
+    `was_down`: nothing was delivered since several failures in a row, or since the start.
+    """
 
     thread: threading.Thread
     wake: threading.Event
+    was_down: bool = True
     failures: int = 0
     pause: float = 0.0
 
@@ -135,17 +142,20 @@ class NotificationSender:
         outcome = _send(channel, self._message(claimed, channel), claimed.thread)
         if self._abandoned.is_set():  # the database is closed; the message is claimed again later
             return None
+        thread = self._threads[name]
         with Session(self._engine) as session, session.begin():
             delay = retry_delay(claimed.attempts, self._chance())
             record_outcome(session, claimed, outcome, now=self._clock(), delay=delay)
-        thread = self._threads[name]
+            if isinstance(outcome, Delivered) and thread.was_down:
+                retry_failed(session, name, now=self._clock())
         if isinstance(outcome, Retry):
             thread.failures += 1
+            thread.was_down = thread.was_down or thread.failures >= _DOWN_FAILURES
             requested = min(outcome.after or 0.0, LONGEST_WAIT)
             delay = retry_delay(thread.failures, self._chance())
             thread.pause = max(requested, min(delay, _LONGEST_PAUSE))
         else:
-            thread.failures = 0
+            thread.failures, thread.was_down = 0, False
         return 0.0
 
     def _work(self, name: str) -> None:

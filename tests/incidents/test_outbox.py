@@ -106,6 +106,42 @@ def test_a_failure_is_tried_again_ever_later_with_its_reason(
     assert len(slack.payloads) == 1
 
 
+@pytest.mark.parametrize("restarted", [False, True])
+def test_what_failed_is_tried_at_once_when_its_channel_works_again(
+    make_alerting: Callable[..., Alerting], slack: SlackServer, engine: Engine, clock: Clock, restarted: bool
+) -> None:
+    alerting = make_alerting(channels_at(slack, settle=0))
+    alerting.incidents.update_run(add_run(engine, "first"), [make_candidate()])
+    for _ in range(8):
+        slack.answer(503)
+        alerting.sender.send_next("team")
+        clock.now = alerting.rows()[0].next_try_at
+    slack.answer(503)
+    alerting.sender.send_next("team")
+    assert alerting.rows()[0].next_try_at > clock.now + 200
+    if restarted:
+        alerting.sender = alerting.new_sender()
+    alerting.incidents.update_run(add_run(engine, "second"), [make_candidate()])
+    assert alerting.send_due() == 2
+    assert [row.state for row in alerting.rows()] == ["delivered", "delivered"]
+
+
+def test_a_message_that_fails_alone_waits_as_long_as_it_would_without_others(
+    make_alerting: Callable[..., Alerting], slack: SlackServer, engine: Engine
+) -> None:
+    alerting = make_alerting(channels_at(slack, settle=0))
+    alerting.incidents.update_run(add_run(engine, "begin"), [make_candidate()])
+    alerting.send_due()
+    alerting.incidents.update_run(add_run(engine, "bad"), [make_candidate()])
+    slack.answer(503)
+    alerting.sender.send_next("team")
+    before = alerting.rows()[1].next_try_at
+    alerting.incidents.update_run(add_run(engine, "good"), [make_candidate()])
+    assert alerting.send_due() == 1
+    assert [row.state for row in alerting.rows()] == ["delivered", "waiting", "delivered"]
+    assert alerting.rows()[1].next_try_at == before
+
+
 def test_it_waits_as_long_as_the_other_side_asks(
     make_alerting: Callable[..., Alerting], slack: SlackServer, run_id: int, clock: Clock
 ) -> None:
