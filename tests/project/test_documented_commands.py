@@ -36,8 +36,6 @@ from tests.support.servers import served
 from tests.support.stored_runs import LOSS, NORM, delivery, running_store
 from tests.support.waiting import wait_for
 
-pytestmark = pytest.mark.slow
-
 SUPPORT, DATA = ROOT / "tests" / "support", ROOT / "tests" / "data"
 TESTED_ELSEWHERE = {"docs/library.md"}  # with its output: tests/library/test_library_page.py
 COMMAND = re.compile(
@@ -209,6 +207,7 @@ class Runner:
             "PATH": f"{command}:{os.environ['PATH']}",
             "HOLTER_DATA_DIR": str(folder / "share"),
             "HOLTER_PORT": "0",
+            "HOLTER_SPOOL_DIR": str(folder / "spool"),
             "HOLTER_SERVER": servers.protected,
             "HOLTER_TOKEN": servers.token,
             "MPLBACKEND": "Agg",
@@ -233,7 +232,7 @@ class Runner:
         )
         place = f"{page}, line {block.line}"
         assert done.returncode == 0, f"{place}: exit code {done.returncode}\n{done.stdout}{done.stderr}"
-        unsent = list(self._folder.glob(".cache/holter/spool/*"))
+        unsent = list(self._folder.glob("spool/*"))
         assert not unsent, f"{place}: points were not sent\n{done.stderr}"
 
     def _filled(self, text: str) -> str:
@@ -250,6 +249,7 @@ def runner(
     return Runner(folder, command, servers, slack, fresh_postgresql)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", list(page_parameters()))
 def test_the_blocks_of_a_page_run(page: Path, runner: Runner) -> None:
     for block in runnable(page):
