@@ -27,7 +27,9 @@ class ClientReplay:
         self._rows = due_rows(run, begin=begin, seconds=seconds)
         self._next = next(self._rows)
         # settings for real runs do not apply
-        self._client = holter.init(run.project, run.name, run.config, server=url, spool=spool, environ={})
+        self._client = holter.init(
+            run.project, run.name, {"demo": run.settings}, server=url, spool=spool, environ={}
+        )
 
     def log_until(self, now: float) -> None:
         """Log every step that is due."""

@@ -15,7 +15,7 @@ from tensorboard.summary.writer.event_file_writer import EventFileWriter
 from holter.cli.demo.runs import RecordedAttempt, RecordedRun
 
 INTERVAL_SECONDS = 0.1
-CONFIG_FILE = "config.json"
+CONFIG_FILE = "hparams.yaml"  # the name that PyTorch Lightning gives it
 
 
 def due_rows(
@@ -64,7 +64,7 @@ class RunReplay:
             self.close()
             self.over = False
             self._folder.mkdir(parents=True, exist_ok=True)
-            (self._folder / CONFIG_FILE).write_text(json.dumps(self.run.config, indent=1))
+            (self._folder / CONFIG_FILE).write_text(f"demo: {json.dumps(self.run.settings)}\n")
             self._writer = EventFileWriter(str(self._folder))
         step = int(attempt.steps[row])
         for tag, column in attempt.columns.items():

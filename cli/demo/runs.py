@@ -23,8 +23,8 @@ TAGS = {
     "step_time_s": "train/step_time",
 }
 """The metric for each column of a table, of which each run has some."""
-SIMULATED_CLOCK = "small models, simulated clock"
-PUBLIC_LOG = "public log, recorded clock"
+SIMULATED_CLOCK = "simulated clock"
+PUBLIC_LOG = "public log"
 CLOCKS = {
     SIMULATED_CLOCK: "simulated: wall times and tokens per second were made for this demo",
     PUBLIC_LOG: "as logged: step times are those of the job",
@@ -86,12 +86,12 @@ class RecordedRun:
     events: tuple[KnownEvent, ...]
 
     @property
-    def config(self) -> dict[str, str]:
+    def settings(self) -> dict[str, str]:
         """What the run page says about where the run comes from."""
         return {
-            "demo.origin": self.origin,
-            "demo.clock": CLOCKS[self.project],
-            "demo.replay": "hours are compressed into seconds",
+            "origin": self.origin,
+            "clock": CLOCKS[self.project],
+            "replay": "hours are compressed into seconds",
         }
 
     @property

@@ -246,10 +246,13 @@ def test_a_public_log_arrives_over_http_and_its_incident_opens_while_it_is_logge
 
 def test_each_run_says_what_its_clock_is(tmp_path: Path) -> None:
     for each in runs_replayed_as_files():
-        assert "simulated" in each.config["demo.clock"]
+        assert "simulated" in each.settings["clock"]
     [run] = load_runs(["goes-nan"])
     write_at_once([run], tmp_path, seconds=10)
-    assert CLOCKS[SIMULATED_CLOCK] in (tmp_path / run.name / "config.json").read_text()
+    config = read_run(tmp_path / run.name).data.config
+    assert {key.name: value for key, values in config.items() for value in values.values()} == {
+        f"demo.{name}": value for name, value in run.settings.items()
+    }
 
 
 @pytest.mark.parametrize("stored", [{"points": 9, "attempts": 1}, {"points": 10, "attempts": 2}, {}])
