@@ -16,14 +16,14 @@ SCALARS = b"\x0a\x09\x0a\x07scalars"
 def write_event_file(folder: Path, workload: Workload, *, tensors: bool) -> Path:
     """Write a folder with an event file, and files with its number of points and its last step."""
     folder.mkdir(parents=True)
-    tags = [f"train/metric_{n}".encode() for n in range(workload.metrics)]
-    times = workload.columns(0)[0].tolist()
+    tags = [name.encode() for name in workload.names]
+    run = workload.logged_run(0)
     with (folder / NAME).open("wb") as file:
-        file.write(_encode_record(b"\x09" + struct.pack("<d", times[0]) + b"\x1a\x0dbrain.Event:2"))
-        for step, row in enumerate(workload.rows(0)):
+        file.write(_encode_record(b"\x09" + struct.pack("<d", run.times[0]) + b"\x1a\x0dbrain.Event:2"))
+        for step, row in enumerate(run.rows):
             for index, value in enumerate(row.values()):
                 # add_scalar reads the clock at each call
-                head = b"\x09" + struct.pack("<d", times[step] + 1e-6 * index) + b"\x10" + _varint(step)
+                head = b"\x09" + struct.pack("<d", run.times[step] + 1e-6 * index) + b"\x10" + _varint(step)
                 entry = _length_delimited(0x0A, tags[index]) + _value(value, tensors=tensors)
                 file.write(_encode_record(head + _length_delimited(0x2A, _length_delimited(0x0A, entry))))
     (folder / "points").write_text(str(workload.points))

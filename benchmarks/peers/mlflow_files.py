@@ -16,3 +16,6 @@ class MlflowFilesPeer(MlflowSqlitePeer):
     def address(self, folder: Path) -> str:
         """The URI of the store."""
         return (folder / "mlruns").as_uri()
+
+    def compact(self) -> None:
+        """Do nothing: text files have no compaction."""

@@ -1,157 +1,193 @@
-"""The tables of the comparison: medians, ratios to Holter in the same run, and the machine."""
+"""The tables of the comparison: medians, ratios to Holter in the same run, versions, and the machine."""
 
 from __future__ import annotations
 
 import os
 import platform
 import statistics
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
+from peers.results import Measurement, PeerResults
 from peers.roster import PeerSpec
 from peers.workloads import WORKLOADS
 
-_QUERIES = (
-    ("one series", "R20", "one series of 10,000 points, all of them"),
-    ("20 series", "R20", "20 series x 10,000 points, 1,000 of each"),
-    ("20 series", "L1M", "one series of 1,000,000 points, 1,000 of them"),
-    ("last values", "W2", "last values of 10,000 series"),
-)
-
-Measured = Mapping[tuple[str, str], list[dict[str, Any]]]
+_QUERIES = {
+    "one series": "one series of 10,000 points, all of them",
+    "20 series": "20 series x 10,000 points, 1,000 of each",
+    "long series": "one series of 1,000,000 points, 1,000 of them",
+    "last values": "last values of 10,000 series",
+}
 
 
 def describe_machine() -> str:
-    """Cores, memory, system, Python version and load of this machine, in one line."""
+    """Cores, memory, system and Python version of this machine, in one line."""
     model = next(
         (line.partition(":")[2].strip() for line in _lines(Path("/proc/cpuinfo")) if "model name" in line),
         platform.processor(),
     )
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    load = " ".join(f"{average:.1f}" for average in os.getloadavg())
     return (
         f"{os.cpu_count()} cores ({model}), {memory:.0f} GiB, {platform.system()} {platform.release()}, "
-        f"Python {platform.python_version()}; load before: {load}"
+        f"Python {platform.python_version()}"
     )
 
 
-def report(
-    measured: Measured,
-    unavailable: Mapping[str, str],
-    roster: Iterable[PeerSpec],
-    machine: str,
-    *,
-    minutes: float,
-    scale: float,
-) -> str:
+def describe_load() -> str:
+    """The load of the last minute."""
+    return f"{os.getloadavg()[0]:.1f}"
+
+
+def report(results: PeerResults, roster: Iterable[PeerSpec], heading: str, *, scale: float) -> str:
     """All tables as Markdown, with the reasons of missing measurements."""
-    names = [peer.name for peer in roster if any(name == peer.name for name, _ in measured)]
-    parts = [f"{machine}. {minutes:.0f} minutes." + (f" {scale:g} of the points." if scale != 1 else "")]
-    written = [name for name in WORKLOADS if any(workload == name for _, workload in measured)]
+    names = [peer.name for peer in roster if any(name == peer.name for name, _ in results.measured)]
+    parts = [heading + (f" {scale:g} of the points." if scale != 1 else ""), _versions(results, names)]
+    written = [name for name in WORKLOADS if any(title == name for _, title in results.measured)]
     if written:
-        parts.append("\n".join(_writing(measured, names, written)))
-        parts.append("\n".join(_reading(measured, names)))
-    loaded = sorted({workload for _, workload in measured if workload.startswith("events")})
+        parts += [
+            _table(
+                "Writing: points a second (times slower than Holter).", _rate_cell, results, names, written
+            ),
+            _table(
+                "Processor seconds a million points, until all is quiet.", _cpu_cell, results, names, written
+            ),
+            _table(
+                "Bytes a point, of all files: before and after compaction.",
+                _bytes_cell,
+                results,
+                names,
+                written,
+            ),
+        ]
+    if any(query in _QUERIES for _, query in results.measured):
+        parts.append(_reading(results, names))
+    loaded = sorted({title for _, title in results.measured if title.startswith("events")})
     if loaded:
-        parts.append("\n".join(_loading(measured, names, loaded)))
-    missing = [f"- {name} could not be installed: {reason}" for name, reason in unavailable.items()]
-    missing += [
-        f"- {name}, {workload}: {measurement['failed']}"
-        for (name, workload), rounds in measured.items()
-        for measurement in rounds
-        if "failed" in measurement
-    ]
+        parts.append("\n".join(_loading(results, names, loaded)))
+    missing = [f"- {name} could not be installed: {reason}" for name, reason in results.unavailable.items()]
+    missing += [f"- {peer}, {title}: {reason}" for peer, title, reason in results.failures]
     return "\n\n".join([*parts, *(["\n".join(missing)] if missing else [])]) + "\n"
 
 
-def _writing(measured: Measured, names: list[str], workloads: list[str]) -> Iterator[str]:
-    yield "Writing: points per second (times slower than Holter); CPU seconds per million; bytes per point."
-    yield ""
-    yield "| | " + " | ".join(workloads) + " |"
-    yield "|---|" + "---|" * len(workloads)
+def _versions(results: PeerResults, names: list[str]) -> str:
+    environments = {name: results.environments[name] for name in names}
+    lines = ["| | version | |", "|---|---|---|"]
+    lines += [f"| {name} | {each.version} | {each.remark} |" for name, each in environments.items()]
+    return "\n".join(lines)
+
+
+def _table(
+    caption: str,
+    cell: Callable[[PeerResults, str, str], str],
+    results: PeerResults,
+    names: list[str],
+    workloads: list[str],
+) -> str:
+    lines = [caption, "", "| | " + " | ".join(workloads) + " |", "|---|" + "---|" * len(workloads)]
     for name in names:
-        cells = [_write_cell(measured, name, workload) for workload in workloads]
+        cells = [cell(results, name, workload) for workload in workloads]
         if any(cells):
-            yield f"| {name} | " + " | ".join(cell or "-" for cell in cells) + " |"
+            lines.append(f"| {name} | " + " | ".join(each or "-" for each in cells) + " |")
+    return "\n".join(lines)
 
 
-def _write_cell(measured: Measured, name: str, workload: str) -> str:
-    rounds = _rounds_with(measured, name, workload, "seconds")
+def _writes(results: PeerResults, name: str, workload: str) -> list[Measurement]:
+    return [each for each in results.of(name, workload) if "seconds" in each]
+
+
+def _per_point(rounds: list[Measurement], quantity: str) -> float:
+    return statistics.median(each[quantity] / each["points"] for each in rounds)
+
+
+def _rate_cell(results: PeerResults, name: str, workload: str) -> str:
+    rounds, own = _writes(results, name, workload), _writes(results, "Holter", workload)
     if not rounds:
         return ""
-    rate = _write_rate(rounds)
-    cpu = statistics.median(1e6 * each["cpu"] / each["points"] for each in rounds)
-    size = statistics.median(each["bytes"] / each["points"] for each in rounds)
-    holter = _rounds_with(measured, "Holter", workload, "seconds")
-    ratio = "" if name == "Holter" or not holter else f" ({_short(_write_rate(holter) / rate)}x)"
-    bytes_per_point = f"{size:.2f}" if size < 10 else f"{size:.0f}"
-    return f"{_rate(rate)}{ratio}; {_short(cpu)} s; {bytes_per_point} B"
+    seconds = _per_point(rounds, "seconds")
+    ratio = _ratio(seconds, _per_point(own, "seconds")) if own and name != "Holter" else ""
+    return f"{_rate(1 / seconds)}{f' ({ratio})' if ratio else ''}"
 
 
-def _rounds_with(measured: Measured, name: str, workload: str, quantity: str) -> list[dict[str, Any]]:
-    return [each for each in measured.get((name, workload), []) if quantity in each]
+def _cpu_cell(results: PeerResults, name: str, workload: str) -> str:
+    rounds = _writes(results, name, workload)
+    return _short(1e6 * _per_point(rounds, "cpu")) if rounds else ""
 
 
-def _write_rate(rounds: list[dict[str, Any]]) -> float:
-    return statistics.median(each["points"] / each["seconds"] for each in rounds)
+def _bytes_cell(results: PeerResults, name: str, workload: str) -> str:
+    rounds = _writes(results, name, workload)
+    if not rounds:
+        return ""
+    before, after = (_size(_per_point(rounds, quantity)) for quantity in ("bytes_before", "bytes"))
+    return before if before == after else f"{before} / {after}"
 
 
-def _reading(measured: Measured, names: list[str]) -> Iterator[str]:
-    yield "Reading: milliseconds, times slower than Holter."
-    yield ""
-    yield "| | " + " | ".join(title for _, _, title in _QUERIES) + " |"
-    yield "|---|" + "---|" * len(_QUERIES)
-    for name in names:
-        cells = []
-        for query, workload, _ in _QUERIES:
-            duration = _read_milliseconds(measured, name, workload, query)
-            holter = _read_milliseconds(measured, "Holter", workload, query)
-            ratio = (
-                "" if name == "Holter" or not duration or not holter else f" ({_short(duration / holter)}x)"
-            )
-            cells.append(f"{_short(duration)}{ratio}" if duration else "-")
-        if any(cell != "-" for cell in cells):
-            yield f"| {name} | " + " | ".join(cells) + " |"
-
-
-def _read_milliseconds(measured: Measured, name: str, workload: str, query: str) -> float | None:
-    """The median; None if not measured, or measured on fewer points than Holter's."""
-    most_points = max((each.get("points", 0) for each in measured.get(("Holter", workload), [])), default=0)
-    is_size_independent = query == "last values"
-    durations = [
-        each["reads"][query]
-        for each in measured.get((name, workload), [])
-        if query in each.get("reads", {}) and (is_size_independent or each["points"] >= most_points)
+def _reading(results: PeerResults, names: list[str]) -> str:
+    lines = [
+        "Reading: milliseconds of the first / second answer in a fresh process (times slower than Holter).",
+        "",
+        "| | ready after | " + " | ".join(_QUERIES.values()) + " |",
+        "|---|---|" + "---|" * len(_QUERIES),
     ]
-    return statistics.median(durations) if durations else None
+    for name in names:
+        answers = {query: _answers(results, name, query) for query in _QUERIES}
+        if any(answers.values()):
+            opened = statistics.median(each["opened"] for rounds in answers.values() for each in rounds)
+            cells = [_read_cell(results, name, query) for query in _QUERIES]
+            lines.append(f"| {name} | {_short(opened)} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
 
 
-def _loading(measured: Measured, names: list[str], workloads: list[str]) -> Iterator[str]:
+def _answers(results: PeerResults, name: str, query: str) -> list[Measurement]:
+    return [each for each in results.of(name, query) if each["milliseconds"]]
+
+
+def _read_cell(results: PeerResults, name: str, query: str) -> str:
+    rounds, own = _answers(results, name, query), _answers(results, "Holter", query)
+    if not rounds:
+        return "-"
+    cold, warm = _medians(rounds)
+    times = f"{_short(cold)} / {_short(warm)}"
+    if name == "Holter" or not own:
+        return times
+    own_cold, own_warm = _medians(own)
+    return f"{times} ({_ratio(cold, own_cold)} / {_ratio(warm, own_warm)})"
+
+
+def _medians(rounds: list[Measurement]) -> tuple[float, float]:
+    cold, warm = zip(*(each["milliseconds"] for each in rounds), strict=True)
+    return statistics.median(cold), statistics.median(warm)
+
+
+def _loading(results: PeerResults, names: list[str], titles: list[str]) -> Iterator[str]:
     yield (
-        "Event files: events per second until all points can be queried (Holter's: durable); "
-        "CPU seconds per million."
+        "Event files: events a second until all points can be queried (Holter's: durable); "
+        "processor seconds a million."
     )
     yield ""
-    yield "| | " + " | ".join(workloads) + " |"
-    yield "|---|" + "---|" * len(workloads)
+    yield "| | " + " | ".join(titles) + " |"
+    yield "|---|" + "---|" * len(titles)
     rows: dict[tuple[str, str], dict[str, str]] = {}
     for name in names:
-        for workload in workloads:
-            rounds = [each for each in measured.get((name, workload), []) if "failed" not in each]
+        for title in titles:
+            rounds = results.of(name, title)
             for variant in rounds[0] if rounds else ():
                 loads = [each[variant] for each in rounds]
-                cpu = statistics.median(1e6 * load["cpu"] / load["points"] for load in loads)
-                cell = f"{_rate(_write_rate(loads))}; {_short(cpu)} s"
-                rows.setdefault((name, variant), {})[workload] = cell
+                rate, cpu = 1 / _per_point(loads, "seconds"), 1e6 * _per_point(loads, "cpu")
+                rows.setdefault((name, variant), {})[title] = f"{_rate(rate)}; {_short(cpu)} s"
     for (name, variant), cells in rows.items():
-        yield (
-            f"| {name}: {variant} | " + " | ".join(cells.get(workload, "-") for workload in workloads) + " |"
-        )
+        yield f"| {name}: {variant} | " + " | ".join(cells.get(title, "-") for title in titles) + " |"
 
 
 def _rate(rate: float) -> str:
     return f"{rate / 1e6:.2f} M/s" if rate >= 1e6 else f"{rate / 1e3:.1f} k/s"
+
+
+def _ratio(value: float, reference: float) -> str:
+    return f"{_short(value / reference)}x"
+
+
+def _size(number: float) -> str:
+    return f"{number:.2f}" if number < 10 else f"{number:,.0f}"
 
 
 def _short(number: float) -> str:

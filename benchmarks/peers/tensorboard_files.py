@@ -11,42 +11,44 @@ from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
-from peers.worker import folder_size
-from peers.workloads import Workload
+from peers.peer import PeerBase
+from peers.workloads import LoggedRun, Workload
 
 
-class TensorBoardPeer:
+class TensorBoardPeer(PeerBase):
     """Event files in a folder, one per run."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._loaded: EventAccumulator | None = None
-
-    def write(self, workload: Workload, rows: list[list[dict[str, float]]]) -> None:
+    def write(self, workload: Workload, runs: list[LoggedRun]) -> None:
         """Write an event per scalar, as add_scalar does."""
-        for run, run_rows in enumerate(rows):
-            times = workload.columns(run)[0].tolist()
-            writer = EventFileWriter(str(self._folder / f"run-{run}"))
-            for step, row in enumerate(run_rows):
+        for number, run in enumerate(runs):
+            writer = EventFileWriter(str(self.folder / f"run-{number}"))
+            for step, row in enumerate(run.rows):
                 for tag, value in row.items():
                     entry = Summary.Value(tag=tag, simple_value=value)
-                    writer.add_event(Event(wall_time=times[step], step=step, summary=Summary(value=[entry])))
+                    writer.add_event(
+                        Event(wall_time=run.times[step], step=step, summary=Summary(value=[entry]))
+                    )
                 if workload.live:
                     writer.flush()
             writer.close()
         os.sync()
 
     def readers(self, workload: Workload) -> dict[str, Any]:
-        """Read from memory, after the complete run was loaded."""
-        loaded = self._load(self._folder / "run-0")
-        names = [f"train/metric_{n}" for n in range(min(20, workload.metrics))]
+        """Load the complete run, then read from memory."""
+        loaded = self._load(self.folder / "run-0")
 
         def scalars(tags: list[str]) -> int:
             return sum(len(loaded.Scalars(tag)) for tag in tags)
 
+        def last_values() -> int:
+            return len([loaded.Scalars(tag)[-1].value for tag in workload.names])
+
+        names = workload.names[:20]
         return {
             "one series": (lambda: scalars(names[:1]), workload.steps),
-            "20 series": (lambda: scalars(names), workload.steps),
+            "20 series": (lambda: scalars(names), len(names) * workload.steps),
+            "long series": (lambda: scalars(names), workload.steps),
+            "last values": (last_values, workload.metrics),
         }
 
     def loaders(self, path: Path) -> dict[str, Any]:
@@ -65,10 +67,3 @@ class TensorBoardPeer:
         accumulator = EventAccumulator(str(path), size_guidance={"scalars": 0, "tensors": 0})
         accumulator.Reload()
         return accumulator
-
-    def size(self) -> int:
-        """The size of all event files."""
-        return folder_size(self._folder)
-
-    def close(self) -> None:
-        """Do nothing: no process is running."""

@@ -13,8 +13,9 @@ import grpc
 import tensorboard_data_server
 from tensorboard.data.proto import data_provider_pb2, data_provider_pb2_grpc
 
+from peers.peer import PeerBase
 from peers.tensorboard_files import TensorBoardPeer
-from peers.workloads import Workload
+from peers.workloads import LoggedRun, Workload
 
 _MAX_MESSAGE_BYTES = 512 * 1024 * 1024
 
@@ -74,25 +75,28 @@ class DataServer:
         self._process.wait()
 
 
-class TensorBoardRustPeer:
+class TensorBoardRustPeer(PeerBase):
     """TensorBoard's data server on event files written by TensorBoard in Python (not measured)."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        super().__init__(folder)
         self._servers: list[DataServer] = []
 
-    def prepare(self, workload: Workload, rows: list[list[dict[str, float]]]) -> None:
-        """Write the files and load them without sampling."""
-        TensorBoardPeer(self._folder).write(workload, rows)
-        self._restart(self._folder, workload.steps - 1, samples="all")
+    def prepare(self, workload: Workload, runs: list[LoggedRun]) -> None:
+        """Write the files."""
+        TensorBoardPeer(self.folder).write(workload, runs)
 
     def readers(self, workload: Workload) -> dict[str, Any]:
-        """Read from memory; the server samples points of longer series at random."""
-        names = [f"train/metric_{n}" for n in range(min(20, workload.metrics))]
-        server = self._servers[-1]
+        """Load everything, then read from memory; points of longer series are sampled at random."""
+        self._restart(self.folder, workload.steps - 1, samples="all")
+        (server,) = self._servers
+        names = workload.names[:20]
+        expected = min(workload.steps, 1000)
         return {
             "one series": (lambda: server.points(names[:1], workload.steps), workload.steps),
-            "20 series": (lambda: server.points(names, 1000), min(workload.steps, 1000)),
+            "20 series": (lambda: server.points(names, 1000), len(names) * expected),
+            "long series": (lambda: server.points(names, 1000), expected),
+            # a sample of one point is a random one: last values need all points
         }
 
     def loaders(self, path: Path) -> dict[str, Any]:

@@ -3,32 +3,40 @@
 from __future__ import annotations
 
 import http.client
-import json
+import re
 import socket
 import subprocess
 import time
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import urlencode
 
-from peers.roster import CACHE
-from peers.worker import folder_size
-from peers.workloads import Workload
+import msgspec
 
-_MAX_BODY_CHARACTERS = 1_000_000
+from peers.environments import CACHE
+from peers.peer import PeerBase
+from peers.workloads import SECONDS_PER_STEP, START_TIME, LoggedRun, Workload
+
+_MAX_BODY_BYTES = 4_000_000
+_POINTS = 1000
+_ALL_OF_RUN = '{run="0"}'
 
 
-class VictoriaMetricsPeer:
+class VictoriaMetricsPeer(PeerBase):
     """A single VictoriaMetrics node on a folder."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        binary = next((CACHE / "victoria-metrics" / "usr" / "bin").glob("victoria-metrics"))
+        super().__init__(folder)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._start()
+
+    def _start(self) -> None:
+        binary = CACHE / "victoria-metrics" / "usr" / "bin" / "victoria-metrics"
         port = _free_port()
         self._process = subprocess.Popen(
             [
                 binary,
-                f"-storageDataPath={folder}",
+                f"-storageDataPath={self.folder}",
                 f"-httpListenAddr=127.0.0.1:{port}",
                 "-retentionPeriod=10y",
             ],
@@ -44,46 +52,61 @@ class VictoriaMetricsPeer:
                 self._http.close()
                 time.sleep(0.02)
 
-    def write(self, workload: Workload, rows: list[list[dict[str, float]]]) -> None:
-        """Send one line per series; for live workloads, one request per step."""
-        for run in range(workload.runs):
-            times, columns = workload.columns(run)
-            stamps = (1e3 * times).astype(int).tolist()
+    def write(self, workload: Workload, runs: list[LoggedRun]) -> None:
+        """Send complete series as JSON lines; for live workloads, one line of the Influx protocol a step."""
+        for number, run in enumerate(runs):
+            stamps = [int(1e3 * seconds) for seconds in run.times]
             if workload.live:
-                for step, row in enumerate(rows[run]):
-                    lines = [
-                        _line(run, name, [value], stamps[step : step + 1]) for name, value in row.items()
-                    ]
-                    self._request("POST", "/api/v1/import", "\n".join(lines))
+                for stamp, row in zip(stamps, run.rows, strict=True):
+                    fields = ",".join(f"{name}={value!r}" for name, value in row.items())
+                    self._request(
+                        "POST", "/write?precision=ms", f"bench,run={number} {fields} {stamp}".encode()
+                    )
                 continue
-            body: list[str] = []
-            for name, values in columns.items():
-                body.append(_line(run, name, values.tolist(), stamps))
-                if len(body) * len(body[0]) > _MAX_BODY_CHARACTERS:
-                    self._request("POST", "/api/v1/import", "\n".join(body))
-                    body = []
+            body = bytearray()
+            for name, values in run.columns.items():
+                metric = {"__name__": name, "run": str(number)}
+                body += (
+                    msgspec.json.encode({"metric": metric, "values": values, "timestamps": stamps}) + b"\n"
+                )
+                if len(body) > _MAX_BODY_BYTES:
+                    self._request("POST", "/api/v1/import", body)
+                    body = bytearray()
             if body:
-                self._request("POST", "/api/v1/import", "\n".join(body))
+                self._request("POST", "/api/v1/import", body)
         self._request("GET", "/internal/force_flush")
 
     def readers(self, workload: Workload) -> dict[str, Any]:
-        """Export complete series."""
-        series = min(20, workload.metrics)
+        """Export one series; ask for a value at each of 1,000 times, or for all values at the last one."""
+        end = START_TIME + 1.02 * workload.steps * SECONDS_PER_STEP
+        every = workload.steps * SECONDS_PER_STEP / _POINTS
+        expected = min(workload.steps, _POINTS) * 9 // 10
 
-        def export(count: int) -> int:
-            total = 0
-            for number in range(count):
-                match = f'{{__name__="train/metric_{number}",run="0"}}'
-                for line in self._request("GET", f"/api/v1/export?match[]={quote(match)}").splitlines():
-                    total += len(json.loads(line)["values"])
-            return total
+        def export() -> int:
+            query = urlencode({"match[]": f'{{__name__="{workload.names[0]}",run="0"}}'})
+            lines = self._request("GET", f"/api/v1/export?{query}").splitlines()
+            return sum(len(msgspec.json.decode(line)["values"]) for line in lines)
+
+        def query_range() -> int:
+            series = self._query("query_range", {"start": START_TIME, "end": end, "step": every})
+            return sum(len(one["values"]) for one in series)
+
+        def last_values() -> int:
+            return len(self._query("query", {"time": end}))
 
         return {
-            "one series": (lambda: export(1), 1),
-            "20 series": (lambda: export(series), 1),
+            "one series": (export, workload.steps),
+            "20 series": (query_range, min(20, workload.metrics) * expected),
+            "long series": (query_range, expected),
+            "last values": (last_values, workload.metrics),
         }
 
-    def _request(self, method: str, path: str, body: str | None = None) -> bytes:
+    def _query(self, kind: str, times: dict[str, Any]) -> list[Any]:
+        answer = self._request("GET", f"/api/v1/{kind}?{urlencode(times | {'query': _ALL_OF_RUN})}")
+        result: list[Any] = msgspec.json.decode(answer)["data"]["result"]
+        return result
+
+    def _request(self, method: str, path: str, body: bytes | bytearray | None = None) -> bytes:
         self._http.request(method, path, body)
         answer = self._http.getresponse()
         content: bytes = answer.read()
@@ -91,21 +114,27 @@ class VictoriaMetricsPeer:
             raise RuntimeError(f"{path}: {answer.status} {content[:200]!r}")
         return content
 
-    def size(self) -> int:
-        """The size of the folder after the process has stopped, when all parts are written and merged."""
+    def is_quiet(self) -> bool:
+        """Whether no parts are being merged."""
+        metrics = self._request("GET", "/metrics").decode()
+        active = re.findall(r"^vm_active_(?:force_)?merges(?:\{[^}]*\})? (\d+)$", metrics, re.MULTILINE)
+        return bool(active) and not any(int(number) for number in active)
+
+    def compact(self) -> None:
+        """Merge all parts into one, and stop."""
+        self._start()
+        self._request("GET", "/internal/force_merge")
+        while not self.is_quiet():
+            time.sleep(0.1)
         self.close()
-        return folder_size(self._folder)
 
     def close(self) -> None:
         """Stop the process with SIGTERM, so that it writes its data."""
-        self._http.close()
-        self._process.terminate()
-        self._process.wait(60)
-
-
-def _line(run: int, name: str, values: list[float], stamps: list[int]) -> str:
-    metric = {"__name__": name, "run": str(run)}
-    return json.dumps({"metric": metric, "values": values, "timestamps": stamps})
+        if self._process is not None:
+            self._http.close()
+            self._process.terminate()
+            self._process.wait(60)
+            self._process = None
 
 
 def _free_port() -> int:

@@ -1,6 +1,8 @@
-"""Measures one peer on one workload, in the peer's own environment, and writes the measurement as JSON.
+"""Makes one measurement of one peer, in the peer's own environment, and writes it as JSON.
 
-python -m peers.worker MODULE:CLASS WORKLOAD SHARE FOLDER OUTPUT
+python -m peers.worker REQUEST OUTPUT, where REQUEST is a JSON file: the peer's `factory` (MODULE:CLASS), the
+`action` (write, read or load), `folder` with its data, `workload` and `share` of its points, for `read` the
+`query` and when the process was `started`, for `load` the `path` of a folder of event files.
 """
 
 from __future__ import annotations
@@ -9,54 +11,96 @@ import gc
 import importlib
 import json
 import os
-import statistics
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from peers.workloads import WORKLOADS, Workload
 
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
-_MAX_READ_SECONDS = 1.0  # a query is repeated for so long, or `_MAX_READS` times
-_MAX_READS = 7
+_QUIET_SHARE, _QUIET_WINDOW_SECONDS, _MAX_QUIET_SECONDS = 0.05, 1.0, 120.0
 
 
 def main() -> None:
-    """Measure, and write the measurement to the output file."""
-    factory, name, share, folder, output = sys.argv[1:]
-    module, _, class_name = factory.partition(":")
-    peer = getattr(importlib.import_module(f"peers.{module}"), class_name)(Path(folder))
+    """Make the requested measurement, and write it to the output file."""
+    request = json.loads(Path(sys.argv[1]).read_text())
+    module, _, class_name = request["factory"].partition(":")
+    peer_class = getattr(importlib.import_module(f"peers.{module}"), class_name)
+    peer = peer_class(Path(request["folder"]))
     try:
-        if name in WORKLOADS:
-            measurement = measure_workload(peer, WORKLOADS[name].scaled(float(share)))
+        if request["action"] == "load":
+            measurement = measure_loading(peer, Path(request["path"]))
         else:
-            measurement = measure_loading(peer, Path(name))
+            workload = WORKLOADS[request["workload"]].scaled(request["share"])
+            if request["action"] == "write":
+                measurement = measure_writing(peer, workload)
+            else:
+                measurement = measure_reading(peer, workload, request["query"], request["started"])
     finally:
         peer.close()
-    Path(output).write_text(json.dumps(measurement))
+    Path(sys.argv[2]).write_text(json.dumps(measurement))
 
 
-def measure_workload(peer: Any, workload: Workload) -> dict[str, Any]:
-    """Seconds and CPU seconds of writing, bytes on disk, and milliseconds of each query."""
-    rows = [list(workload.rows(run)) for run in range(workload.runs)]
+def measure_writing(peer: Any, workload: Workload) -> dict[str, Any]:
+    """Seconds until all is on disk, CPU seconds until the peer is quiet, bytes before and after compaction.
+
+    CPU seconds include what the peer does by itself later: analysis and automatic compaction. Bytes are those
+    of all files in its folder, after its processes have ended.
+    """
+    runs = [workload.logged_run(number) for number in range(workload.runs)]
     gc.collect()
     gc.freeze()
-    measurement: dict[str, Any] = {"points": workload.points}
-    if hasattr(peer, "write"):
-        cpu, start = cpu_seconds(), time.perf_counter()
-        peer.write(workload, rows)
-        measurement |= {"seconds": time.perf_counter() - start, "cpu": cpu_seconds() - cpu}
-    else:
-        peer.prepare(workload, rows)
-    measurement["reads"] = {
-        name: median_milliseconds(query, expected)
-        for name, (query, expected) in peer.readers(workload).items()
+    if not hasattr(peer, "write"):
+        peer.prepare(workload, runs)
+        return {"points": workload.points}
+    folder = peer.folder
+    cpu, start = cpu_seconds(), time.perf_counter()
+    peer.write(workload, runs)
+    seconds, cpu_written = time.perf_counter() - start, cpu_seconds() - cpu
+    _wait_until_quiet(peer)
+    peer.close()
+    bytes_before, cpu_quiet = folder_size(folder), cpu_seconds() - cpu
+    peer.compact()
+    return {
+        "points": workload.points,
+        "seconds": seconds,
+        "cpu_written": cpu_written,
+        "cpu": cpu_seconds() - cpu if peer.compacts_by_itself else cpu_quiet,
+        "bytes_before": bytes_before,
+        "bytes": folder_size(folder),
     }
-    if hasattr(peer, "write"):
-        measurement["bytes"] = peer.size()
-    return measurement
+
+
+def _wait_until_quiet(peer: Any) -> None:
+    """Wait until the peer has no work left, and its processes use less than a twentieth of a core."""
+    deadline = time.monotonic() + _MAX_QUIET_SECONDS
+    while time.monotonic() < deadline:
+        before = cpu_seconds()
+        time.sleep(_QUIET_WINDOW_SECONDS)
+        if cpu_seconds() - before < _QUIET_SHARE * _QUIET_WINDOW_SECONDS and peer.is_quiet():
+            return
+    raise TimeoutError(f"not quiet after {_MAX_QUIET_SECONDS:.0f} s")
+
+
+def measure_reading(peer: Any, workload: Workload, query: str, started: float) -> dict[str, Any]:
+    """Milliseconds of one query in a process that was `started` for it: the first answer, then the second.
+
+    `opened` is the time from the start of the process until the query can be asked: imports, start of a
+    server, loading. None if the peer has no such query.
+    """
+    readers = peer.readers(workload)
+    opened = 1e3 * (time.time() - started)
+    if query not in readers:
+        return {"milliseconds": None}
+    read, expected = readers[query]
+    durations = []
+    for _ in range(2):
+        start = time.perf_counter()
+        count = read()
+        durations.append(1e3 * (time.perf_counter() - start))
+        assert count >= expected, f"read {count} points, expected at least {expected}"
+    return {"points": workload.points, "opened": opened, "milliseconds": durations}
 
 
 def measure_loading(peer: Any, path: Path) -> dict[str, Any]:
@@ -71,17 +115,6 @@ def measure_loading(peer: Any, path: Path) -> dict[str, Any]:
             "cpu": cpu_seconds() - cpu,
         }
     return measurement
-
-
-def median_milliseconds(query: Callable[[], int], expected: int) -> float:
-    """The median duration of a query that is repeated; each answer must have the expected points."""
-    durations: list[float] = []
-    while len(durations) < _MAX_READS and (sum(durations) < _MAX_READ_SECONDS or not durations):
-        start = time.perf_counter()
-        count = query()
-        durations.append(time.perf_counter() - start)
-        assert count >= expected, f"read {count} points, expected at least {expected}"
-    return 1e3 * statistics.median(durations)
 
 
 def cpu_seconds() -> float:

@@ -1,13 +1,32 @@
-"""The logged data: simulated training metrics, the same for every peer."""
+"""The logged data: simulated training metrics, the same for every peer, and the questions about them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 START_TIME = 1.7e9
+SECONDS_PER_STEP, JITTER = 1.0, 0.05
+QUERIES = {
+    "R20": ("one series", "20 series"),
+    "L1M": ("long series",),
+    "W2": ("last values",),
+}
+"""The questions by the workload whose data they are about."""
+
+
+@dataclass(frozen=True, eq=False)
+class LoggedRun:
+    """The data of one run, made before anything is measured.
+
+    `rows` [steps]: the metrics of each step, as a training loop logs them; `columns`: the values [steps] of
+    each metric; `times` [steps]: wall times in seconds since 1970, a second apart with a jitter of 5 %.
+    """
+
+    times: list[float]
+    rows: list[dict[str, float]]
+    columns: dict[str, list[float]]
 
 
 @dataclass(frozen=True)
@@ -26,25 +45,27 @@ class Workload:
         """The total number of points."""
         return self.runs * self.metrics * self.steps
 
+    @property
+    def names(self) -> list[str]:
+        """The names of the metrics."""
+        return [f"train/metric_{number}" for number in range(self.metrics)]
+
     def scaled(self, share: float) -> Workload:
         """The same workload with a share of the steps, or of the runs if there are several."""
         if self.runs > 1:
             return replace(self, runs=max(1, round(self.runs * share)))
         return replace(self, steps=max(1, round(self.steps * share)))
 
-    def columns(self, run: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-        """The wall times of a run [steps], and the values of each metric [steps]."""
-        random = np.random.default_rng([run, self.metrics, self.steps])
-        times = START_TIME + np.cumsum(random.normal(1.0, 0.05, self.steps)).round(6)
-        return times, {f"train/metric_{n}": _values(n % 10, self.steps, random) for n in range(self.metrics)}
-
-    def rows(self, run: int) -> Iterator[dict[str, float]]:
-        """Yield the metrics of a run step by step, as a training loop logs them."""
-        _, columns = self.columns(run)
-        names = list(columns)
-        values = np.stack(list(columns.values()), axis=1)
-        for row in values:
-            yield dict(zip(names, row.tolist(), strict=True))
+    def logged_run(self, number: int) -> LoggedRun:
+        """The data of a run: of ten metrics, five losses, two accuracies, a rate, a throughput, a counter."""
+        random = np.random.default_rng([number, self.metrics, self.steps])
+        intervals = random.normal(SECONDS_PER_STEP, SECONDS_PER_STEP * JITTER, self.steps)
+        times = START_TIME + np.cumsum(intervals).round(6)
+        columns = {
+            name: _values(index % 10, self.steps, random).tolist() for index, name in enumerate(self.names)
+        }
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        return LoggedRun(times.tolist(), rows, columns)
 
 
 def _values(kind: int, steps: int, random: np.random.Generator) -> np.ndarray:
