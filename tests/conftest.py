@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import signal
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
@@ -18,7 +17,7 @@ from holter.server.migrate import upgrade
 from holter.server.store import Store
 from tests.support.postgresql import Postgres, postgres
 from tests.support.postgresql_relay import Relay, relayed
-from tests.support.requirements import MISSING
+from tests.support.requirements import list_missing
 
 
 def pytest_configure() -> None:
@@ -39,12 +38,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """List what was not tested since this machine lacks it, so that nobody overlooks it."""
-    skipped = terminalreporter.stats.get("skipped", [])
-    reasons = [str(report.longrepr[2]) for report in skipped if isinstance(report.longrepr, tuple)]
-    missing = Counter(reason.removeprefix("Skipped: ") for reason in reasons if MISSING in reason)
-    for reason, count in missing.items():
-        terminalreporter.write_line(f"*** {count} tests {reason} ***", red=True, bold=True)
+    """List what was not tested, in red."""
+    list_missing(terminalreporter)
 
 
 @pytest.fixture(scope="session")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from typing import NoReturn
 
 import pytest
 
 MISSING = "NOT TESTED, missing on this machine: "
-"""Begins the reason of such a skip; tests/conftest.py lists these reasons at the end of a run."""
+"""Begins the reason of such a skip; `list_missing` lists these reasons at the end of a run."""
 
 
 def in_ci() -> bool:
@@ -24,3 +25,12 @@ def skip_missing(requirement: str, *, fails_in_ci: bool = True) -> NoReturn:
     if fails_in_ci and in_ci():
         pytest.fail(f"missing on this machine: {requirement}")
     pytest.skip(MISSING + requirement)
+
+
+def list_missing(reporter: pytest.TerminalReporter) -> None:
+    """List what was not tested since this machine lacks it, so that nobody overlooks it."""
+    skipped = reporter.stats.get("skipped", [])
+    reasons = [str(report.longrepr[2]) for report in skipped if isinstance(report.longrepr, tuple)]
+    missing = Counter(reason.removeprefix("Skipped: ") for reason in reasons if MISSING in reason)
+    for reason, count in missing.items():
+        reporter.write_line(f"*** {count} tests {reason} ***", red=True, bold=True)
