@@ -49,7 +49,11 @@ def report(results: PeerResults, roster: Iterable[PeerSpec], heading: str, *, sc
                 "Writing: points a second (times slower than Holter).", _rate_cell, results, names, written
             ),
             _table(
-                "Processor seconds a million points, until all is quiet.", _cpu_cell, results, names, written
+                "Processor seconds a million points: until all is written / until all is quiet.",
+                _cpu_cell,
+                results,
+                names,
+                written,
             ),
             _table(
                 "Bytes a point, of all files: before and after compaction.",
@@ -110,7 +114,10 @@ def _rate_cell(results: PeerResults, name: str, workload: str) -> str:
 
 def _cpu_cell(results: PeerResults, name: str, workload: str) -> str:
     rounds = _writes(results, name, workload)
-    return _short(1e6 * _per_point(rounds, "cpu")) if rounds else ""
+    if not rounds:
+        return ""
+    written, quiet = (_short(1e6 * _per_point(rounds, quantity)) for quantity in ("cpu_written", "cpu"))
+    return f"{written} / {quiet}"
 
 
 def _bytes_cell(results: PeerResults, name: str, workload: str) -> str:
