@@ -5,7 +5,7 @@ BIN := .venv/bin
 # the files of core/ and the top-level folders are linked one by one (setup.py): a new one there needs installing again
 UNLINKED := $(filter-out __pycache__ $(notdir $(wildcard .editable/holter/*)),$(notdir $(wildcard core/*)))
 
-.PHONY: always docs types-js demo test test-fast test-patterns fuzz dev lint types check-imports format build clean serve bench bench-peers
+.PHONY: always docs types-js demo test test-fast test-patterns fuzz mutation dev lint types check-imports format build clean serve bench bench-peers
 
 demo: .venv/server.done  ## Holter with real training runs, replayed live (ONCE=1: replay, print, exit)
 	@$(BIN)/holter demo $(if $(ONCE),--once)
@@ -24,6 +24,9 @@ test-patterns: .venv/test.done  ## every pattern of the formats against worst-ca
 fuzz: .venv/test.done  ## 1,000,000 mutated inputs for every reader of files (FUZZ="--inputs 50000 --seed 7 --targets format/csv")
 	@$(BIN)/python -m tests.support.fuzzing --save .fuzz $(FUZZ)
 
+mutation: .venv/mutation.done  ## plants faults in the code and lists those that no test notices (MUTATION="--sample 40 --seed 1 --targets spool")
+	@$(BIN)/python -m tests.support.mutation $(MUTATION)
+
 dev: .venv/test.done  ## an environment for development
 
 .venv/bin/python:
@@ -39,6 +42,11 @@ dev: .venv/test.done  ## an environment for development
 	@echo "Installing what the tests need into .venv ..."
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -U 'pip>=25.1'
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt --group test
+	@touch $@
+
+.venv/mutation.done: .venv/test.done
+	@echo "Installing what mutation testing needs into .venv ..."
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt --group mutation
 	@touch $@
 
 lint: .venv/test.done

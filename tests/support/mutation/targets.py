@@ -1,0 +1,87 @@
+"""What is mutated, and the tests that must notice it: quick ones on SQLite, those that fail soonest first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class MutationTarget:
+    """Modules that belong together (glob patterns), and the test files (glob patterns) run against them."""
+
+    modules: tuple[str, ...]
+    tests: tuple[str, ...]
+
+
+_STORE_TESTS = (
+    "tests/store/test_store.py",
+    "tests/store/test_repeated_steps.py",
+    "tests/store/test_attempts.py",
+    "tests/store/test_quotas.py",
+)
+MUTATION_TARGETS = {
+    "write": MutationTarget(
+        ("server/store/writer.py", "server/store/write/*.py"),
+        (
+            "tests/store/test_writer_queue.py",
+            *_STORE_TESTS,
+            "tests/store/test_config.py",
+            "tests/store/test_shared_series.py",
+            "tests/store/test_bounds.py",
+            "tests/store/test_robustness.py",
+            "tests/store/test_several_servers.py",
+        ),
+    ),
+    "compaction": MutationTarget(
+        (
+            "server/store/compaction/*.py",
+            "server/store/encoding/chunk_builder.py",
+            "server/store/encoding/merge.py",
+        ),
+        (
+            "tests/store/test_chunk_borders.py",
+            "tests/store/test_concurrent_rewrites.py",
+            *_STORE_TESTS,
+            "tests/store/test_charts.py",
+            "tests/store/test_pyramid.py",
+            "tests/store/test_robustness.py",
+            "tests/store/test_several_servers.py",
+            "tests/store/test_newest_points.py",
+        ),
+    ),
+    "incidents": MutationTarget(
+        (
+            "server/alerting/lifecycle.py",
+            "server/alerting/incident_store.py",
+            "server/alerting/incident_rows.py",
+        ),
+        (
+            "tests/incidents/test_lifecycle.py",
+            "tests/incidents/test_incident_store.py",
+            "tests/incidents/test_growing.py",
+            "tests/incidents/test_analysis.py",
+            "tests/incidents/test_silent_agents.py",
+        ),
+    ),
+    "outbox": MutationTarget(
+        ("server/alerting/outbox.py", "server/alerting/sender.py", "server/alerting/rate_limit.py"),
+        ("tests/incidents/test_rate_limit.py", "tests/incidents/test_outbox.py"),
+    ),
+    "access": MutationTarget(
+        ("server/auth.py", "server/tokens.py", "server/client_address.py"),
+        ("tests/api/test_access.py", "tests/api/test_token_scopes.py", "tests/api/test_connection_turns.py"),
+    ),
+    "spool": MutationTarget(
+        ("core/client/spool.py",), ("tests/client/test_spool.py", "tests/client/test_sending.py")
+    ),
+    "recovery": MutationTarget(
+        ("detectors/loss/excursions/recovery.py", "server/alerting/finding_time.py"),
+        (
+            "tests/incidents/test_finding_time.py",
+            "tests/detectors/loss/test_loss_events.py",
+            "tests/detectors/loss/test_open_events.py",
+            "tests/detectors/loss/test_live_equality.py",
+            "tests/detectors/loss/test_loss_families.py",
+        ),
+    ),
+}
