@@ -24,6 +24,7 @@ from holter.server.auth import (
     COOKIE,
     FAILURE_WINDOW,
     SESSION_SECONDS,
+    TOKEN_CACHE_SECONDS,
     Authenticator,
     FailedLogins,
     TooManyLoginsError,
@@ -103,6 +104,9 @@ def test_an_unprotected_server_refuses_to_start(sqlite_url: str) -> None:
         ("GET", {"host": "127.0.0.1.example.com"}, 403),
         ("GET", {}, 403),
         ("GET", {**LOCAL, "x-forwarded-for": "10.0.0.1"}, 403),
+        ("GET", {**LOCAL, "x-forwarded-host": "holter.example.com"}, 403),
+        ("GET", {**LOCAL, "forwarded": "for=10.0.0.1"}, 403),
+        ("GET", {**LOCAL, "x-real-ip": "10.0.0.1"}, 403),
         ("GET", {**LOCAL, "origin": "https://evil.example.com"}, None),
         ("POST", LOCAL, None),
         ("POST", {**LOCAL, "origin": "http://127.0.0.1:8765"}, None),
@@ -141,6 +145,21 @@ def test_a_token_opens_until_it_is_revoked(sqlite_engine: Engine) -> None:
     assert refusal.status == 401
     with Session(sqlite_engine) as session:
         assert session.query(Token).one().last_used_at == 1000.0
+
+
+def test_tokens_are_read_from_the_database_once_in_a_while(sqlite_engine: Engine) -> None:
+    clock = Clock()
+    access = Authenticator(Settings(), sqlite_engine, clock=clock)
+    assert access.stale
+    access.refresh()
+    assert not access.stale
+    clock.now += TOKEN_CACHE_SECONDS - 0.001
+    assert not access.stale
+    clock.now += 0.001
+    assert access.stale
+    access.refresh()
+    clock.now -= 1  # a clock that was set back must not make the cached tokens last
+    assert access.stale
 
 
 def test_the_database_does_not_hold_the_token_itself(sqlite_engine: Engine) -> None:

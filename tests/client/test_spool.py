@@ -97,6 +97,49 @@ def test_a_last_body_that_was_torn_by_a_crash_is_left_out(tmp_path: Path, torn: 
     again.close()
 
 
+@pytest.mark.parametrize("at", [0, 4, 8, 30], ids=["length", "checksum", "first byte", "middle"])
+def test_a_body_with_a_wrong_bit_is_not_sent(tmp_path: Path, at: int) -> None:
+    spool = new(tmp_path)
+    spool.append(line(0))
+    spool.append(line(1))
+    path = spools.segment_path(spool.folder, 1)
+    spool.close()
+    content = bytearray(path.read_bytes())
+    content[len(spools.frame(line(0))) + at] ^= 0x01
+    path.write_bytes(content)
+    again = spools.take_over(spool.folder)
+    assert again is not None
+    assert again.next_bodies(MEGABYTE) == [line(0)]
+    assert drain(again) == [line(0)]
+    again.close()
+
+
+def test_what_follows_a_removed_file_is_sent_although_the_position_was_not_written(tmp_path: Path) -> None:
+    spool = new(tmp_path, limit=600)  # two bodies a file
+    for number in range(4):
+        assert spool.append(line(number, 80))
+    spool.close()
+    assert spools.segment_numbers(spool.folder) == [1, 2]
+    spools.segment_path(spool.folder, 1).unlink()
+    again = spools.take_over(spool.folder)
+    assert again is not None
+    assert drain(again) == [line(number, 80) for number in range(2, 4)]
+    again.close()
+
+
+def test_a_spool_is_reused_for_a_run_with_a_shorter_name(tmp_path: Path) -> None:
+    spool = new(tmp_path)
+    spool.start_run({"server": "http://s", "run": "a run with a long name"})
+    spool.start_run({"server": "http://s", "run": "b"})
+    spool.append(line(0))
+    spool.close()
+    headers = []
+    [found] = spools.orphaned_spools(tmp_path, lambda header: headers.append(header) or True)  # type: ignore[func-returns-value]
+    assert [header["run"] for header in headers] == ["b"]
+    assert drain(found) == [line(0)]
+    found.close()
+
+
 def test_a_note_of_what_was_sent_that_was_torn_by_a_crash_means_sending_again(tmp_path: Path) -> None:
     spool = new(tmp_path)
     spool.append(line(0))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given
@@ -238,6 +238,35 @@ def test_two_events_at_other_steps_are_two_incidents() -> None:
         [known(SPIKE, IncidentState.OPEN)], [IncidentCandidate(finding=SPIKE, fingerprint="f"), other]
     )
     assert [change.events for change in result] == [{EventType.OPENED}]
+
+
+def test_the_same_steps_of_another_attempt_are_another_incident() -> None:
+    again = IncidentCandidate(finding=replace(SPIKE, attempt=1), fingerprint="g")
+    before = known(SPIKE, IncidentState.OPEN)
+    opened, vanished = changes([before], [again])
+    assert (opened.incident, opened.events) == (None, {EventType.OPENED})
+    assert (vanished.incident, vanished.events) == (before, {EventType.WITHDRAWN})
+
+
+@pytest.mark.parametrize(
+    ("moved", "one_event"),
+    [
+        ({"start_step": 1512}, True),
+        ({"detected_step": 1519}, True),
+        ({"start_step": 1512, "detected_step": 1519}, False),
+        ({"start_step": 1512, "metric": "val_loss"}, True),
+        ({"start_step": 1512, "kind": Kind.DIVERGENCE}, True),
+        ({"start_step": 1512, "kind": Kind.DIVERGENCE, "metric": "val_loss"}, False),
+        ({"start_step": 1512, "kind": Kind.DIVERGENCE, "labels": (("rank", "1"),)}, False),
+        ({"start_step": 1512, "attempt": 1}, False),
+    ],
+)
+def test_an_event_is_recognised_by_attempt_one_of_its_steps_and_its_metric_or_kind(
+    moved: dict[str, Any], one_event: bool
+) -> None:
+    candidate = IncidentCandidate(finding=replace(SPIKE, **moved), fingerprint="g")
+    result = changes([known(SPIKE, IncidentState.OPEN)], [candidate])
+    assert (len(result) == 1) is one_event
 
 
 def test_one_event_found_twice_is_one_incident() -> None:

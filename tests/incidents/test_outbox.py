@@ -152,6 +152,41 @@ def test_it_waits_as_long_as_the_other_side_asks(
     assert alerting.rows()[0].next_try_at == clock.now + 120
 
 
+def test_a_channel_pauses_ever_longer_while_it_fails_and_begins_anew_once_it_works(
+    make_alerting: Callable[..., Alerting], slack: SlackServer, engine: Engine, clock: Clock
+) -> None:
+    alerting = make_alerting(channels_at(slack, settle=0))
+    thread = alerting.sender._threads["team"]
+
+    def send(run: str, *statuses: int) -> list[float]:
+        """The pauses after each of these answers to a message."""
+        alerting.incidents.update_run(add_run(engine, run), [make_candidate()])
+        pauses = []
+        for status in statuses:
+            slack.answer(status)
+            thread.pause = 0.0
+            assert alerting.sender.send_next("team") == 0
+            pauses.append(thread.pause)
+            clock.now += 4000
+        return pauses
+
+    assert send("first", 503, 503, 503, 200) == [2, 4, 8, 0]
+    assert send("second", 503, 503, 200) == [2, 4, 0]
+    assert send("third", *[503] * 6, 400) == [
+        2,
+        4,
+        8,
+        16,
+        32,
+        60,
+        0,
+    ]  # 400: given up, and no failure of the channel
+    assert send("fourth", 503) == [2]
+    slack.answer(429, headers={"Retry-After": "900"})
+    alerting.sender.send_next("team")
+    assert thread.pause == 900
+
+
 def test_what_can_never_arrive_is_given_up_at_once(
     make_alerting: Callable[..., Alerting], slack: SlackServer, run_id: int
 ) -> None:
