@@ -44,6 +44,9 @@ class RepeatedDataThresholds(Thresholds):
     """Further points at which it is tested while the past is short."""
     short_past_points: int = 50_000
     """Points of the past up to which it is short: a test of a longer one takes its time."""
+    searched_attempts: int = 8
+    """Earlier attempts that are searched, the first and the latest ones, so that the cost of a run grows with
+    its attempts and not with their square."""
     refined_points: int = 65_536
     """Points from which the lag is known to the step."""
     fewest_intervals: int = 8
@@ -115,15 +118,26 @@ class RepeatedDataDetector:
         spans = [span for span in attempt_rows(channels[0]) if span.first < upto]
         results = dict(state.results)
         state = replace(state, traces=dict(state.traces))  # earlier states keep their own
+        step = channels[0].step
+        earliest = int(step[spans[0].first]) if spans else 0
         for number, span in enumerate(spans[1:], start=1):
             points = min(span.after, upto) - span.first
             result = results.get(span.attempt)
-            if result is None or result.is_due(points):
-                past = state.past_traces(channels, spans[:number], self.thresholds.matching)
+            if int(step[span.first]) <= earliest:
+                # it continues no attempt, so that it can repeat no data that its model rests on
+                earliest = int(step[span.first])
+                results[span.attempt] = _ResumeTest()
+            elif result is None or result.is_due(points):
+                past = state.past_traces(channels, self._searched(spans[:number]), self.thresholds.matching)
                 results[span.attempt] = self._test(result, channels, span.attempt, points, past, sensitivity)
         last = results.get(spans[-1].attempt) if spans else None
         is_open = last is not None and last.match is None and bool(last.remaining)
         return _SearchState(results=results, traces=state.traces if is_open else {}, lags=dict(state.lags))
+
+    def _searched(self, earlier: list[AttemptRows]) -> list[AttemptRows]:
+        """The earlier attempts in which a match is searched for: the first, and the latest ones."""
+        most = self.thresholds.searched_attempts
+        return earlier if len(earlier) <= most else [earlier[0], *earlier[len(earlier) - most + 1 :]]
 
     def _test(
         self,
@@ -322,18 +336,20 @@ class _DataStream:
         self, attempt: int, first: int, last: int, match: DataMatch | None
     ) -> StreamReplay | None:
         """Add an attempt; returns its replay, None where the stream continued or the match leaves it open."""
-        remaining = [
-            (number, begin, min(end, first - 1), offset)
-            for number, begin, end, offset in self.segments
-            if begin < first
-        ]
-        expected = remaining[-1][3] if remaining else 0
+        # the segments are in the order of their steps and do not overlap: only the latest ones are taken back
+        while self.segments and self.segments[-1][1] >= first:
+            self.segments.pop()
+        if self.segments:
+            number, begin, end, latest_offset = self.segments[-1]
+            self.segments[-1] = (number, begin, min(end, first - 1), latest_offset)
+        remaining = len(self.segments)
+        expected = self.segments[-1][3] if remaining else 0
         offset = expected if match is None else match.lag + self.offsets.get(match.attempt, 0)
-        self.segments = [*remaining, (attempt, first, last, offset)]
+        self.segments.append((attempt, first, last, offset))
         self.offsets[attempt] = offset
         if match is None or not remaining or offset <= expected:
             return None
-        last_seen = max(end - segment_offset for _, _, end, segment_offset in remaining)
+        last_seen = max(end - segment_offset for _, _, end, segment_offset in self.segments[:remaining])
         if first - offset > last_seen:
             return None
         return StreamReplay(lag=match.lag, first_unseen=last_seen + 1 + offset)

@@ -7,6 +7,7 @@ as it was at its first step.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
@@ -172,10 +173,17 @@ def scan_excursions(
     excursions = [] if since is None else _updated_excursions(segments, since, thresholds)
     snapshots: dict[int, LossHistory] = {}
     first_steps = [int(segment.step[0]) for segment in segments]
+    beginnings = sorted(zip(first_steps, range(len(segments)), strict=True))
+    begun = _mismatched_so_far(segments, mismatched)
     latest = LossHistory.empty(thresholds.baseline)
     for number in range(0 if since is None else since.number, len(segments)):
         segment = segments[number]
-        later_steps = sorted(set(first_steps[number + 1 :]))
+        within = beginnings[
+            bisect_right(beginnings, (first_steps[number], len(segments))) : bisect_right(
+                beginnings, (int(segment.step[-1]), len(segments))
+            )
+        ]
+        later_steps = sorted({step for step, later in within if later > number})
         scan = _SegmentScan(segment, excursions, factor, thresholds, later_steps)
         if since is not None and number == since.number:
             scan.restore(since)
@@ -191,11 +199,19 @@ def scan_excursions(
             scan.begin(history, restart)
         for index in scan.run():
             if save is not None:
-                begun = frozenset(earlier.attempt for earlier in segments[: number + 1])
-                save(scan.state(number, index, begun & set(mismatched)))
+                save(scan.state(number, index, begun[number]))
         snapshots.update(scan.snapshots)
         latest = scan.history
     return excursions
+
+
+def _mismatched_so_far(segments: list[AttemptSegment], mismatched: Collection[int]) -> list[frozenset[int]]:
+    """For each segment, the mismatched attempts among those up to it."""
+    result, known = [], frozenset[int]()
+    for segment in segments:
+        known = known | {segment.attempt} if segment.attempt in mismatched else known
+        result.append(known)
+    return result
 
 
 def _updated_excursions(
@@ -223,8 +239,7 @@ class _SegmentScan:
         self.excursions = excursions
         self.factor = factor
         self.thresholds = thresholds
-        within = [step for step in later_steps if segment.step[0] < step <= segment.step[-1]]
-        self.snapshot_steps = {int(np.searchsorted(segment.step, step)): step for step in within}
+        self.snapshot_steps = {int(np.searchsorted(segment.step, step)): step for step in later_steps}
         self.snapshots: dict[int, LossHistory] = {}
 
     def begin(self, history: LossHistory, restart: RestartLevel | None) -> None:
