@@ -137,7 +137,7 @@ def _describe_content(file: FileReport) -> str:
     text = f"{len(file.points):,} series, {counted(sum(file.points.values()), 'point')}{steps}"
     if file.repeats:
         repeated = f"{file.repeats:,} of them {verb(file.repeats, 'repeats', 'repeat')} the step before"
-        text = f"{text} ({repeated}: the last one counts)"
+        text = f"{text} ({repeated}: detection uses the last one)"
     return f"{text}, {settings}" if settings else text
 
 

@@ -40,7 +40,7 @@ class FileReport:
     """What a file holds, or why it is not read (`why_not`).
 
     `points` counts the values of each series. `repeats` counts those at the same step as the value of the
-    series before, as when every rank prints the same line: the last one counts. `settings` counts the
+    series before, as when every rank prints the same line: detection uses the last one. `settings` counts the
     settings of launches. `unreadable` lists the first of `unreadable_count` locations. `suggestion` is a
     format that would read lines which no format knows. `sampled_bytes`: only that much of a larger file was
     read, from its beginning. `lines` says how the lines of printed text were read. `is_guessed`: no format

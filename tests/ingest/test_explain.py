@@ -168,5 +168,7 @@ def test_what_every_rank_states_again_is_counted_so(tmp_path: Path) -> None:
     (result,) = explain_files(log)
     assert (sum(result.points.values()), result.repeats) == (6, 2)
     (line, *_) = describe_files([result], tmp_path)
-    assert line.endswith("6 points, steps 1 to 3 (2 of them repeat the step before: the last one counts)")
+    assert line.endswith(
+        "6 points, steps 1 to 3 (2 of them repeat the step before: detection uses the last one)"
+    )
     assert read_run(log).points == 4, "what analyze has"
