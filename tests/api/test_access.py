@@ -147,6 +147,16 @@ def test_a_token_opens_until_it_is_revoked(sqlite_engine: Engine) -> None:
         assert session.query(Token).one().last_used_at == 1000.0
 
 
+def test_what_is_not_an_active_token_cannot_be_revoked(sqlite_engine: Engine) -> None:
+    make_token(sqlite_engine, "ci")
+    with Session(sqlite_engine) as session, session.begin():
+        with pytest.raises(tokens.TokenError, match="no active token is called 'cd'"):
+            tokens.revoke(session, "cd", now=2.0)
+        tokens.revoke(session, "ci", now=2.0)
+        with pytest.raises(tokens.TokenError, match="no active token is called 'ci'"):
+            tokens.revoke(session, "ci", now=3.0)
+
+
 def test_tokens_are_read_from_the_database_once_in_a_while(sqlite_engine: Engine) -> None:
     clock = Clock()
     access = Authenticator(Settings(), sqlite_engine, clock=clock)
