@@ -18,7 +18,8 @@ from pathlib import Path
 from cosmic_ray.testing import run_tests
 from cosmic_ray.work_item import TestOutcome
 
-from tests.support.mutation.mutants import Mutant, sample_mutants, wilson_interval
+from tests.support.mutation.mutants import Mutant, sample_mutants
+from tests.support.mutation.score import score_table
 from tests.support.mutation.targets import MUTATION_TARGETS, MutationTarget
 
 _SLOWER = 3.0  # times as long as without a fault a test run may take, and then counts as noticed
@@ -43,7 +44,7 @@ def main() -> int:
             name: _score(name, MUTATION_TARGETS[name], arguments.sample, arguments.seed, arguments.only)
             for name in arguments.targets
         }
-    sys.stdout.write(_table(scores))
+    sys.stdout.write(score_table(scores))
     return int(any(100 * killed < arguments.least * trials for killed, trials in scores.values()))
 
 
@@ -114,16 +115,6 @@ def _difference(mutant: Mutant) -> str:
     return "\n".join(
         list(difflib.unified_diff(source.splitlines(), mutated.splitlines(), lineterm="", n=1))[2:]
     )
-
-
-def _table(scores: dict[str, tuple[int, int]]) -> str:
-    lines = ["target           killed  tried   score   95 % interval"]
-    rows = {**scores, "all": (sum(k for k, _ in scores.values()), sum(n for _, n in scores.values()))}
-    for name, (killed, trials) in rows.items():
-        low, high = wilson_interval(killed, trials)
-        share = killed / max(trials, 1)
-        lines.append(f"{name:16} {killed:6} {trials:6} {share:7.0%}   {low:.0%} to {high:.0%}")
-    return "\n".join(lines) + "\n"
 
 
 def _write(text: str) -> None:

@@ -72,7 +72,7 @@ class DeleteStatement(Operator):  # type: ignore[misc]
 
     @classmethod
     def examples(cls) -> tuple[Any, ...]:
-        """None: tests/project/test_mutation.py has them."""
+        """None: only plug-ins of cosmic-ray need some."""
         return ()
 
 
@@ -154,14 +154,3 @@ def sample_mutants(modules: Sequence[Path], size: int, seed: int) -> list[Mutant
     chance.shuffle(places)
     chosen = (chance.choice(place) for place in places)
     return list(islice((mutant for mutant in chosen if mutant.is_valid()), size))
-
-
-def wilson_interval(successes: int, trials: int) -> tuple[float, float]:
-    """The 95 % interval of a share (Wilson, "Probable inference", 1927)."""
-    if not trials:
-        return 0.0, 1.0
-    z, share = 1.959964, successes / trials
-    centre = share + z * z / (2 * trials)
-    half = z * (share * (1 - share) / trials + z * z / (4 * trials * trials)) ** 0.5
-    scale = 1 + z * z / trials
-    return max(0.0, (centre - half) / scale), min(1.0, (centre + half) / scale)
