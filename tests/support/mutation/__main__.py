@@ -102,7 +102,16 @@ def _survives(mutant: Mutant, tests: str, limit: float) -> bool:
 
 
 def _test_command(target: MutationTarget) -> str:
-    options = ["-x", "-q", "-p", "no:cacheprovider", "-m", "not postgresql and not browser and not slow"]
+    options = [
+        "-x",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:schemathesis",
+        "-m",
+        "not postgresql and not browser and not slow",
+    ]
     return shlex.join([sys.executable, "-m", "pytest", *options, *map(str, _paths(target.tests))])
 
 
