@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from holter.detectors.positions import rows_of_attempt, rows_up_to
 from holter.roles import MetricWithRole
 from holter.tuning import PlannedEvent, Tuning
 from holter.types import Finding, RunData, SeriesKey
@@ -60,5 +61,7 @@ def _spacing(finding: Finding, run: RunData) -> int:
     series = run.series.get(SeriesKey(finding.metric, finding.labels))
     if series is None:
         return 1
-    before = series.step[(series.attempt == finding.attempt) & (series.step <= finding.start_step)]
-    return max(int(np.median(np.diff(before[-_SLACK_POINTS - 1 :]))), 1) if len(before) > 1 else 1
+    first = rows_of_attempt(series, finding.attempt).first
+    after = rows_up_to(series, (finding.attempt, finding.start_step))
+    before = series.step[max(after - _SLACK_POINTS - 1, first) : after]
+    return max(int(np.median(np.diff(before))), 1) if len(before) > 1 else 1

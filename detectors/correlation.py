@@ -7,6 +7,7 @@ detection), as in inhibition.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -64,19 +65,55 @@ class _Merge:
 
 def merge_correlated(findings: Iterable[Finding], run: RunData) -> list[Finding]:
     """The findings, one per event, in the order of detection."""
-    merged: list[Finding] = []
+    events = _Events()
     for finding in sorted(
         findings, key=lambda each: (each.attempt, each.detected_step, each.kind in _LOSS_CHANGES)
     ):
-        for index, earlier in enumerate(merged):
+        for index in events.candidates(finding):
+            earlier = events.merged[index]
             merge = _merge_of(earlier, finding, run)
             if merge is not None:
                 pair = (finding, earlier) if merge.swapped else (earlier, finding)
-                merged[index] = _merged(*pair, merge)
+                events.replace(index, _merged(*pair, merge))
                 break
         else:
-            merged.append(finding)
-    return merged
+            events.append(finding)
+    return events.merged
+
+
+class _Events:
+    """The findings so far, one per event, by attempt: a run with thousands of spikes compares none of them
+    with each other."""
+
+    def __init__(self) -> None:
+        self.merged: list[Finding] = []
+        self._of_attempt: dict[int, list[int]] = {}
+        self._correlated: dict[int, list[int]] = {}
+
+    def candidates(self, finding: Finding) -> list[int]:
+        """The indices of the events to which a finding may belong, in their order."""
+        may_follow_any = finding.kind in _CORRELATED_KINDS or _is_of_evaluation(finding)
+        return (self._of_attempt if may_follow_any else self._correlated).get(finding.attempt, [])
+
+    def append(self, finding: Finding) -> None:
+        """Add an event."""
+        self._of_attempt.setdefault(finding.attempt, []).append(len(self.merged))
+        self.merged.append(finding)
+        self._index_kind(len(self.merged) - 1)
+
+    def replace(self, index: int, finding: Finding) -> None:
+        """Replace an event by one that has taken up another finding of its attempt."""
+        self.merged[index] = finding
+        self._index_kind(index)
+
+    def _index_kind(self, index: int) -> None:
+        finding = self.merged[index]
+        correlated = self._correlated.setdefault(finding.attempt, [])
+        if finding.kind not in _CORRELATED_KINDS:
+            return
+        place = bisect_left(correlated, index)
+        if correlated[place : place + 1] != [index]:
+            correlated.insert(place, index)
 
 
 def _merge_of(earlier: Finding, later: Finding, run: RunData) -> _Merge | None:
