@@ -60,7 +60,7 @@ def classify(
         is_fast = _is_fast(segment, excursion.start, excursion.start + recovery.back, tuning)
         kind = Kind.SPIKE_FAST if is_fast else Kind.SPIKE_SLOW
         classified_step = None if settled_at is None else int(segment.step[settled_at])
-    if _is_outlier(excursion):
+    if excursion.is_outlier:
         kind = Kind.OUTLIER_BATCH
     if excursion.at_restart:
         kind, classified_step = Kind.RESUME_ARTIFACT, int(segment.step[excursion.detected])
@@ -74,13 +74,6 @@ def classify(
     return Classification(
         kind=kind, severity=severity, classified_step=classified_step, recovery_steps=duration
     )
-
-
-def _is_outlier(excursion: Excursion) -> bool:
-    """Whether it is, as far as is known, a single point that the noise explains, with the next one back."""
-    recovery = excursion.recovery
-    first_back = recovery.last_seen if recovery.back is None else recovery.back
-    return excursion.explained and first_back <= 1
 
 
 def _is_fast(segment: AttemptSegment, start: int, back: int, tuning: Tuning) -> bool:

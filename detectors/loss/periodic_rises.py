@@ -24,6 +24,8 @@ class PeriodicRiseThresholds(Thresholds):
 
     equal_intervals: int = 2
     """Intervals between earlier rises that must equal the last one: chance often makes one pair equal."""
+    usual_intervals: int = 1
+    """Such intervals after which a rise is still reported, as a usual one: information."""
     tolerance_points: int = 2
     """Points by which intervals may differ, or a rise may miss the boundary of an epoch."""
     tolerance_share: float = 0.01
@@ -45,14 +47,17 @@ def without_repetitions(
     remaining = []
     for detection in detections:
         excursion = detection.excursion
-        if excursion.at_restart or excursion.down or excursion.explained:
+        if excursion.at_restart or excursion.down or excursion.is_outlier:
             remaining.append(detection)
             continue
         rise = _Rise.of(detection, epochs, thresholds)
-        if rise.is_usual_after(rises, thresholds):
-            detection = replace(detection, is_usual=True)
-        if not (rise.repeats_boundary(rises, thresholds) or rise.repeats_period(rises, thresholds)):
-            remaining.append(detection)
+        repeats = rise.repeats_boundary(rises, thresholds)
+        repeats = repeats or rise.repeats_period(rises, thresholds, thresholds.equal_intervals)
+        # a point that the noise explains was reported as one before it was known that the rise goes on
+        is_usual = rise.is_usual_after(rises, thresholds)
+        is_usual = is_usual or rise.repeats_period(rises, thresholds, thresholds.usual_intervals)
+        if not repeats or excursion.explained:
+            remaining.append(replace(detection, is_usual=is_usual or repeats))
         rises.append(rise)
     return remaining
 
@@ -106,9 +111,11 @@ class _Rise:
         latest = next((rise for rise in reversed(earlier) if rise.at_boundary), None)
         return self.at_boundary and latest is not None and self.height <= thresholds.larger * latest.height
 
-    def repeats_period(self, earlier: list[_Rise], thresholds: PeriodicRiseThresholds) -> bool:
+    def repeats_period(
+        self, earlier: list[_Rise], thresholds: PeriodicRiseThresholds, equal_intervals: int
+    ) -> bool:
         """Whether the earlier rises, as high or nearly so, were one period or a few apart, as this one is."""
-        count = thresholds.equal_intervals + 1
+        count = equal_intervals + 1
         latest = [rise for rise in earlier[-count:] if rise.attempt == self.attempt]
         if len(latest) < count or self.height > thresholds.larger * max(rise.height for rise in latest):
             return False

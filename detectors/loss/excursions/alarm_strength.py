@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import gammainccinv
 
 from holter.detectors.loss.excursions.baseline import TINY, LossHistory, LossNoise
+from holter.detectors.loss.excursions.usual_rises import UsualRises
 from holter.detectors.thresholds import Thresholds
 from holter.types import FloatArray
 
@@ -78,9 +79,8 @@ class AlarmThresholds(Thresholds):
     """Sigmas of a point that a few points must rise by on average."""
     least_sigmas_sum: float = 4.0
     """Sigmas that a few points must rise by in addition, divided by the root of their number."""
-    least_sigmas: float = 1.0
-    """Sigmas of a point that a mean of many points must rise by: warm restarts and slow waves within the
-    noise of a point are no events."""
+    least_sigmas: float = 0.25
+    """Sigmas of a point that a mean of many points must rise by: less is not visible in its noise."""
     least_sigmas_mean: float = 40.0
     """Sigmas that a mean of more points must rise by in addition, divided by their number: calm logs rise by
     two or three sigmas for a dozen points before a spike, and the spike is the event."""
@@ -218,6 +218,7 @@ def window_means(
     medians: FloatArray,
     noise: LossNoise,
     thresholds: AlarmThresholds,
+    usual: UsualRises,
 ) -> Iterator[Evidence]:
     """Evidence of many points: how far their mean is above the mean before."""
     least_reference = thresholds.mean_reference_points
@@ -237,9 +238,11 @@ def window_means(
         now = (total[ends] - total[ends - points]) / points
         reference = total[reference_end] - total[np.maximum(reference_end - before, 0)]
         earlier = reference / np.maximum(before, 1)
-        error = noise.error(points) * np.sqrt(1 / points + 1 / np.maximum(before, 1))
+        error = noise.error_of_rise(points, before, gap)
         if points <= thresholds.unrest_points:
             error = error * unrest
         rise = now - earlier
-        strength = rise / (thresholds.mean_errors * error)
+        # from the middle of the reference to that of the mean
+        horizon = points / 2 + gap + max(least_reference, 2 * points) / 2
+        strength = rise / np.maximum(thresholds.mean_errors * error, usual.limit(points, horizon))
         yield points, np.where(enough, strength, 0.0), rise / least_rise(noise, points, thresholds)

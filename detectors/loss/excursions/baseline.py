@@ -8,6 +8,7 @@ it is compared with.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy.ndimage import median_filter
@@ -65,6 +66,9 @@ class BaselineThresholds(Thresholds):
     """Sigmas. The far quantile of normal noise, used for the noise of a few points."""
     young_far_sigmas: float = 2.83
     """Sigmas. The far quantile assumed until `shape_known_after`: a tail a little heavier than normal."""
+    mode_ratio: float = 2.0
+    """Ratio of the distance of the 84 % quantile from the median (one sigma of normal noise) to the MAD's
+    sigma from which on the noise has a second mode above the first: a lognormal 1 has 1.8."""
     body_exponent: float = 1.5
     """Exponent with which surprise grows from the median to the upper quantile."""
     wander_windows: tuple[tuple[int, int], ...] = ((8, 32), (32, 96), (128, 256))
@@ -72,6 +76,12 @@ class BaselineThresholds(Thresholds):
     wander_samples: tuple[int, ...] = (8, 8, 24)
     """For each of `wander_windows`, the fewest independent means; more of the longest, since a few of them
     would overrate the curvature of a young loss."""
+    wander_growth: float = 0.5
+    """Exponent with which wander grows with its horizon at most: that of a random walk."""
+    wander_horizon: int = 2048
+    """Points up to which wander is extrapolated: the longest window, and most of the gap before it."""
+    scatter_of_spread: float = 1.17
+    """Relative standard error of a MAD, times the root of the number of values."""
     falling_spreads: float = 0.25
     """Spreads of its rises by which a level usually falls, from which on its slowing down is not wander."""
     same_spacing: float = 1.5
@@ -117,6 +127,18 @@ class LossNoise:
             self.spread, *(factor for least, factor in self.wander if points >= least), 1.0
         )
 
+    def error_of_rise(self, points: int, before: FloatArray, gap: int) -> FloatArray:
+        """The standard error of the mean of points less that of points `before` [n], with a gap between.
+
+        Independent points do not differ more for a gap, a level that wanders does.
+        """
+        error: FloatArray = self.error(points) * np.sqrt(1 / points + 1 / np.maximum(before, 1))
+        if not gap:
+            return error
+        # a mean of this many points, and the twice as many before it, are as far apart
+        horizon = points + 2 * gap // 3
+        return np.maximum(error, self.error(horizon) * np.sqrt(1.5 / horizon))
+
     def surprise(self, excess: FloatArray) -> FloatArray:
         """-ln P(a point is this far above the running median), for excesses [n].
 
@@ -146,7 +168,7 @@ def measure_noise(
     """
     half = max(len(residual) // 2, thresholds.fewest_points // 2)
     recent = residual[-min(half, thresholds.size_points) :]
-    sigma = max(mad_sigma(recent, float(np.median(recent))), floor)
+    sigma = max(mad_sigma(recent, float(np.median(recent))), _upper_mode(recent, thresholds), floor)
     all_known = score[~np.isnan(score)]
     if len(all_known) < thresholds.shape_known_after:
         return _noise_with_tail(
@@ -164,6 +186,17 @@ def measure_noise(
         correlation=correlation,
         reach=measure_reach(all_known, thresholds.tails),
     )
+
+
+def _upper_mode(residual: FloatArray, thresholds: BaselineThresholds) -> float:
+    """The distance of a second mode above the median, where a sixth or more of residuals [n] belong to it.
+
+    Two kinds of batches, drawn at random, are one noise with two modes, of which the MAD measures one.
+    """
+    middle, upper = np.quantile(residual, (0.5, 0.84))
+    distance = float(upper - middle)
+    is_mode = distance > thresholds.mode_ratio * mad_sigma(residual, float(middle))
+    return distance if is_mode else 0.0
 
 
 def _noise_with_tail(sigma: float, upper: float, far: float, thresholds: BaselineThresholds) -> LossNoise:
@@ -191,19 +224,49 @@ def _measure_wander(
     """
     latest = score[-thresholds.shape_points if correlation < thresholds.correlated_from else 0 :]
     longest = max(width for width, _ in thresholds.wander_windows)
-    return tuple(
-        (
-            width,
-            _wander(
-                score if width == longest else latest,
-                width,
-                before,
-                fewest=fewest,
-                falling=thresholds.falling_spreads,
-            ),
-        )
-        for (width, before), fewest in zip(thresholds.wander_windows, thresholds.wander_samples, strict=True)
-    )
+    measured = []
+    for (width, before), fewest in zip(thresholds.wander_windows, thresholds.wander_samples, strict=True):
+        used = score if width == longest else latest
+        factor = _wander(used, width, before, fewest=fewest, falling=thresholds.falling_spreads)
+        if factor > 1.0:
+            samples = (len(used) - before) / width
+            measured.append(_Wander(width, factor, factor * float(np.sqrt(1 / width + 1 / before)), samples))
+    known = tuple((each.width, each.factor) for each in measured)
+    return known + _extrapolated_wander(measured[-2:], thresholds)
+
+
+class _Wander(NamedTuple):
+    """By which `factor` means of a `width` vary more than those of independent points; `spread` of their
+    differences, measured on about this many independent `samples`."""
+
+    width: int
+    factor: float
+    spread: float
+    samples: float
+
+
+def _extrapolated_wander(
+    last: list[_Wander], thresholds: BaselineThresholds
+) -> tuple[tuple[int, float], ...]:
+    """The wander of means too long to be measured yet, by how it grew between the two last widths.
+
+    The spread of differences of means is a structure function: constant noise lets it fall with the root of
+    the width, a level with a long memory lets it stay, a random walk lets it grow with the root. The exponent
+    counts less a standard error of its estimate.
+    """
+    if len(last) < 2:
+        return ()
+    shorter, longer = last
+    distance = float(np.log(longer.width / shorter.width))
+    scatter = thresholds.scatter_of_spread * float(np.sqrt(1 / shorter.samples + 1 / longer.samples))
+    growth = (float(np.log(longer.spread / shorter.spread)) - scatter) / distance
+    growth = min(growth, thresholds.wander_growth)
+    factors, width = [], 2 * longer.width
+    while width <= thresholds.wander_horizon:
+        spread = longer.spread * float(width / longer.width) ** growth
+        factors.append((width, spread / float(np.sqrt(1.5 / width))))
+        width *= 2
+    return tuple(factors)
 
 
 def _wander(score: FloatArray, width: int, before: int, *, fewest: int, falling: float) -> float:

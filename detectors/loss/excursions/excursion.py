@@ -56,6 +56,12 @@ class Excursion:
     explained: bool = False
     progress: float = 0.0
 
+    @property
+    def is_outlier(self) -> bool:
+        """Whether it is, as far as is known, a single point that the noise explains, and the next is back."""
+        first_back = self.recovery.last_seen if self.recovery.back is None else self.recovery.back
+        return self.explained and first_back <= 1
+
     def is_soon_followed_by(
         self, later: Excursion, segment: AttemptSegment, thresholds: TrainThresholds
     ) -> bool:

@@ -63,8 +63,9 @@ class RecoveryThresholds(Thresholds):
     flat_share: float = 0.8
     """Share of its excess in the third quarter of an excursion that the fourth must have: less is a decay,
     which will come back by itself."""
-    lasting_progress: float = 0.1
-    """Share of the fall of the level since the run began that a lasting step must undo to be critical."""
+    lasting_progress: float = 0.25
+    """Share of the fall of the level since the run began that a lasting step must undo to be critical: less
+    is as often another stage of the data, which not all runs log."""
     overshoot: float = 1.5
     """Times its lasting height that a spike peaks at: it did damage, however little progress is lost."""
     lasting_growth: float = 1.25

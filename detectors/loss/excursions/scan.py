@@ -30,6 +30,11 @@ from holter.detectors.loss.excursions.recovery import (
 )
 from holter.detectors.loss.excursions.restart_level import RestartLevel, RestartThresholds
 from holter.detectors.loss.excursions.segment import AttemptSegment
+from holter.detectors.loss.excursions.usual_rises import (
+    UsualRises,
+    UsualRiseThresholds,
+    measure_usual_rises,
+)
 from holter.detectors.thresholds import Thresholds
 from holter.types import FloatArray
 
@@ -82,6 +87,8 @@ class ExcursionThresholds(Thresholds):
     """How the level, the noise and the trend are measured."""
     alarms: AlarmThresholds = AlarmThresholds()
     """How much evidence makes an excursion."""
+    usual_rises: UsualRiseThresholds = UsualRiseThresholds()
+    """How far a mean must exceed the rises that the series has shown over its horizon."""
     recovery: RecoveryThresholds = RecoveryThresholds()
     """When an excursion is over, settled or a drift."""
     restart: RestartThresholds = RestartThresholds()
@@ -241,6 +248,7 @@ class _SegmentScan:
         self.thresholds = thresholds
         self.snapshot_steps = {int(np.searchsorted(segment.step, step)): step for step in later_steps}
         self.snapshots: dict[int, LossHistory] = {}
+        self.usual: tuple[int, UsualRises] | None = None
 
     def begin(self, history: LossHistory, restart: RestartLevel | None) -> None:
         """Start at the first point, with what is known there."""
@@ -370,7 +378,8 @@ class _SegmentScan:
         strength = np.zeros(len(values))
         width = np.zeros(len(values), dtype=np.int64)
         inputs = (self.history, values, medians, noise, self.thresholds.alarms)
-        evidence = [*surprise_sums(*inputs), *window_means(*inputs), *single_points(*inputs)]
+        means = window_means(*inputs, self._usual_rises(index))
+        evidence = [*surprise_sums(*inputs), *means, *single_points(*inputs)]
         if self.restart is not None and index < self.thresholds.restart.mismatch_points:
             known = self.segment.value[: index + len(values)]
             strength_there = self.restart.strength(known, noise)[index:]
@@ -392,6 +401,16 @@ class _SegmentScan:
             strength=min(float(strength[first]), self.thresholds.scan.strongest),
             explained=explained,
         )
+
+    def _usual_rises(self, index: int) -> UsualRises:
+        """The rises that this attempt has shown before a point, measured now and then."""
+        limits = self.thresholds.usual_rises
+        upto = index - index % limits.measured_every
+        if self.usual is None or self.usual[0] != upto:
+            known = max(limits.known_points)
+            first = max(upto - known, 0)
+            self.usual = upto, measure_usual_rises(self.segment.value[first:upto], limits)
+        return self.usual[1]
 
     def _detect_low_restart(self, index: int, stop: int, noise: LossNoise) -> None:
         """Append an excursion for a restart after which the loss is lower than it should be.

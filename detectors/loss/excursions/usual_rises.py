@@ -1,0 +1,95 @@
+"""The rises that a series has shown so far over each horizon: how far it moves upwards without any event.
+
+A series that wanders rises the further, the longer one waits; stationary noise does not. The structure
+function of its level, the spread of x(t + h) - x(t) for several horizons h, shows which: of all points yet.
+Points of earlier events count, too: what a run does again and again is how it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from holter.detectors.robust_statistics import mad_sigma
+from holter.detectors.thresholds import Thresholds
+from holter.types import FloatArray
+
+_MEDIAN_ERROR = 1.25
+"""Standard error of a median of n normal values, times sqrt(n) / sigma."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class UsualRiseThresholds(Thresholds):
+    """How the usual rises over a horizon are measured, and how far a rise must exceed them."""
+
+    block_points: tuple[int, ...] = (8, 32, 128)
+    """Points of a block, whose median is a level: for means of at least as many points."""
+    known_points: tuple[int, ...] = (2048, 16384, 16384)
+    """Points, the latest, that the rises of such levels are measured on."""
+    measured_every: int = 64
+    """Points after which the rises are measured again."""
+    independent_rises: int = 8
+    """Rises side by side that must be known over a horizon; longer horizons are those of a random walk that
+    begins there."""
+    upper_quantiles: tuple[tuple[float, float], ...] = ((0.84, 1.0), (0.975, 1.96))
+    """Quantiles of the rises, and of how many standard deviations of normal ones they are."""
+    noise_margin: float = 1.25
+    """Times its estimate that noise may move a level: the rises of the levels are an estimate, too."""
+    errors: float = 4.0
+    """Spreads over its horizon that a rise must exceed: 1 in 30,000 independent rises, of which there are
+    the fewer, the longer the horizon."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class UsualRises:
+    """For each size of a block the spread of rises beyond that of noise, over 1, 2, 4 ... blocks [m]; where
+    m = 0, none is known."""
+
+    spreads: tuple[FloatArray, ...]
+    thresholds: UsualRiseThresholds
+
+    def limit(self, points: int, horizon: float) -> float:
+        """The rise of a mean of so many points over a horizon in points that is not usual; 0 where nothing is
+        known of it."""
+        sizes = zip(self.thresholds.block_points, self.spreads, strict=True)
+        known = [(size, spread) for size, spread in sizes if size <= points and len(spread)]
+        if not known:
+            return 0.0
+        size, spread = known[-1]
+        place, longest = float(np.log2(max(horizon / size, 1.0))), len(spread) - 1
+        # beyond the longest horizon known as a random walk
+        beyond = 2.0 ** (max(place - longest, 0.0) / 2)
+        return self.thresholds.errors * beyond * float(spread[min(int(np.ceil(place)), longest)])
+
+
+def measure_usual_rises(values: FloatArray, thresholds: UsualRiseThresholds) -> UsualRises:
+    """The usual rises of an attempt by its values [n] so far."""
+    if len(values) < thresholds.measured_every:
+        return UsualRises(spreads=tuple(np.empty(0) for _ in thresholds.block_points), thresholds=thresholds)
+    spreads = []
+    size_before, noise = 1, mad_sigma(np.diff(values[-thresholds.known_points[0] :]), 0.0) * _MEDIAN_ERROR
+    for size, most in zip(thresholds.block_points, thresholds.known_points, strict=True):
+        blocks = len(values) // size
+        first = max(blocks - most // size, 0)
+        level = np.median(values[first * size : blocks * size].reshape(-1, size), axis=1)
+        # neighboring levels of the size before show what noise leaves of these; what is more is wander
+        noise *= float(np.sqrt(size_before / size))
+        spreads.append(_spreads_beyond(noise, level, thresholds))
+        noise = mad_sigma(np.diff(level), 0.0) if len(level) > 1 else 0.0
+        size_before = size
+    return UsualRises(spreads=tuple(spreads), thresholds=thresholds)
+
+
+def _spreads_beyond(noise: float, level: FloatArray, thresholds: UsualRiseThresholds) -> FloatArray:
+    """The spread of the rises of levels [n] over 1, 2, 4 ... of them, beyond that of noise [m]."""
+    spreads: list[float] = []
+    lag = 1
+    while lag * thresholds.independent_rises < len(level):
+        rise = level[lag:] - level[:-lag]
+        upper = max(float(np.quantile(rise, share)) / sigmas for share, sigmas in thresholds.upper_quantiles)
+        beyond = max(upper, 0.0) ** 2 - (thresholds.noise_margin * noise) ** 2
+        # a level that has moved so far over a shorter horizon may do so over a longer one
+        spreads.append(max(float(np.sqrt(max(beyond, 0.0))), *spreads[-1:], 0.0))
+        lag *= 2
+    return np.array(spreads)
