@@ -13,11 +13,15 @@ from typing import Any
 
 import numpy as np
 
+from holter.detectors.loss.excursions.excursion import Excursion
+from holter.detectors.loss.excursions.segment import AttemptSegment
 from holter.detectors.positions import rows_of_attempt, rows_up_to
 from holter.detectors.thresholds import Thresholds
 from holter.roles import Role, role_of
 from holter.types import FloatArray, IntArray, RunData, Series
 
+_FIRST_POINTS = 8
+"""Points from the detection on whose mean is the height that an announced change explains."""
 _STAGE_ROLES = frozenset({Role.BATCH_SIZE, Role.SEQUENCE_LENGTH})
 _STAGE_NAME = re.compile(r"(^|[/_.-])(difficulty|curriculum|stage|phase)($|[/_.-])", re.IGNORECASE)
 
@@ -40,6 +44,8 @@ class AnnouncedChangeThresholds(Thresholds):
     """Rows before the onset that are read at most."""
     growth: float = 2.0
     """Times its height after the onset from which on a rise has more causes than the announced change."""
+    level_points: int = 25
+    """Points whose mean is a level of the loss: many enough that a lone point hardly moves it."""
 
 
 def find_announced_change(
@@ -47,7 +53,8 @@ def find_announced_change(
 ) -> dict[str, Any] | None:
     """The change that announced an event which began and was detected at these steps, or None.
 
-    It has `what`, the `metric`, the value `before` and the `value` then, and its `step`.
+    It has `what`, the `metric`, the value `before` and the `value` then, and its `step`; a warm restart also
+    has `same_rate_step`, the last step before at which the learning rate was as high as it became.
     """
     for key in sorted(run.series):
         role = role_of(key)
@@ -59,8 +66,65 @@ def find_announced_change(
         row = find(value, onset, thresholds)
         if row is not None:
             change = {"before": float(value[row - 1]), "value": float(value[row]), "step": int(step[row])}
+            if not is_stage:
+                as_high = np.flatnonzero(thresholds.rate_known * value[:row] >= value[row:].max())
+                change["same_rate_step"] = int(step[as_high[-1]])
             return {"what": role.value, "metric": key.metric, **change}
     return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangeDevelopment:
+    """What became of a change while its event lasted.
+
+    `count`: how often the value has changed, each time by a stage that may raise the loss again. `lasts`: a
+    stage, or a learning rate that is still higher than before, for as long as which a loss may be higher.
+    """
+
+    count: int
+    lasts: bool
+
+
+def follow_change(
+    run: RunData, change: dict[str, Any], attempt: int, until_step: int, thresholds: AnnouncedChangeThresholds
+) -> ChangeDevelopment:
+    """What became of an announced change by a step of its attempt."""
+    of_run = (key for key in sorted(run.series) if not any(name == "rank" for name, _ in key.labels))
+    series = next(run.series[key] for key in of_run if key.metric == change["metric"])
+    first = max(rows_up_to(series, (attempt, change["step"] - 1)), 0)
+    values = series.value[first : rows_up_to(series, (attempt, until_step))]
+    values = np.concatenate(([change["before"]], values[np.isfinite(values)]))
+    if "same_rate_step" in change:
+        return ChangeDevelopment(count=1, lasts=bool(values[-1] > thresholds.rate_ratio * values[0]))
+    return ChangeDevelopment(count=max(int(np.count_nonzero(np.diff(values))), 1), lasts=True)
+
+
+def outgrows_change(
+    change: dict[str, Any],
+    development: ChangeDevelopment,
+    excursion: Excursion,
+    segment: AttemptSegment,
+    thresholds: AnnouncedChangeThresholds,
+) -> bool:
+    """Whether a rise has become higher than the change that announced it explains.
+
+    A learning rate that is raised again undoes what its decay had gained: up to the level that the loss had
+    when the rate was last as high, the rise is explained. Other rises are compared with their own height
+    after the onset, times the number of stages since. Points from which on other excursions may begin belong
+    to those.
+    """
+    size = thresholds.level_points
+    values = segment.value[excursion.start : excursion.start + excursion.recovery.next_scan]
+    total = np.concatenate(([0.0], np.cumsum(values)))
+    width = min(size, len(values))
+    highest = float((total[width:] - total[:-width]).max()) / width
+    if "same_rate_step" in change:
+        row = int(np.searchsorted(segment.step, change["same_rate_step"]))
+        if highest <= float(np.mean(segment.value[row : row + size])) + excursion.noise.sigma:
+            return False
+    first = float(np.mean(segment.value[excursion.start : excursion.detected + _FIRST_POINTS]))
+    growth = thresholds.growth * development.count
+    return highest - excursion.baseline > growth * (first - excursion.baseline)
 
 
 def _rows_around(

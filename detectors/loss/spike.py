@@ -10,15 +10,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from holter.detectors.detector import DetectorContext
 from holter.detectors.loss.affected_datasets import (
     AffectedDatasetThresholds,
     dataset_labels,
     find_affected_dataset,
 )
-from holter.detectors.loss.announced_changes import AnnouncedChangeThresholds, find_announced_change
+from holter.detectors.loss.announced_changes import (
+    AnnouncedChangeThresholds,
+    find_announced_change,
+    follow_change,
+    outgrows_change,
+)
 from holter.detectors.loss.classify import KINDS, classify
 from holter.detectors.loss.detections import (
     LossDetection,
@@ -50,9 +53,6 @@ from holter.detectors.thresholds import Thresholds
 from holter.roles import Role, role_of
 from holter.tuning import Tuning
 from holter.types import Finding, Kind, RunData, Series, SeriesKey
-
-_FIRST_POINTS = 8
-"""Points from the detection on whose mean is the height that an announced change explains."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,10 +233,10 @@ class _EventReporter:
             int(detection.segment.step[detection.excursion.detected]),
             self.thresholds.announced_changes,
         )
-        is_expected = detection.is_usual or (announced is not None and not self._grows(development))
-        # a stage of the run lasts, a warm restart of its learning rate does not
-        may_last = announced is not None and announced["what"] != Role.LEARNING_RATE.value
-        may_last = may_last and not self._grows(development)
+        is_announced, may_last = False, False
+        if announced is not None:
+            is_announced, may_last = self._explains(announced, development)
+        is_expected = detection.is_usual or is_announced
         facts = self._facts(
             detection, development, key, detected_step, is_expected=is_expected, may_last=may_last
         )
@@ -268,12 +268,14 @@ class _EventReporter:
             },
         )
 
-    def _grows(self, development: LossDetection) -> bool:
-        """Whether a rise has become much higher since its detection than a stage of the run makes it."""
-        excursion = development.excursion
-        values = development.segment.value[excursion.start : excursion.detected + _FIRST_POINTS]
-        first = float(np.mean(values)) - excursion.baseline
-        return excursion.recovery.smoothed_peak > self.thresholds.announced_changes.growth * first
+    def _explains(self, announced: dict[str, Any], development: LossDetection) -> tuple[bool, bool]:
+        """Whether an announced change explains a rise, as far as is known, and also that it lasts."""
+        limits, excursion = self.thresholds.announced_changes, development.excursion
+        last = excursion.recovery.last_seen if excursion.recovery.back is None else excursion.recovery.back
+        until = development.step(last) or development.start_step
+        followed = follow_change(self.run, announced, excursion.attempt, until, limits)
+        explains = not outgrows_change(announced, followed, excursion, development.segment, limits)
+        return explains, explains and followed.lasts
 
     def _facts(
         self,
