@@ -12,9 +12,10 @@ import numpy as np
 from holter.detectors.detector import DetectorContext
 from holter.detectors.formatting import figure
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
+from holter.detectors.signals.signal_finding import SignalEvent, build_signal_finding
 from holter.detectors.thresholds import Thresholds
 from holter.roles import Role, role_of
-from holter.types import Finding, Kind, RunData, Series, Severity
+from holter.types import Finding, Kind, RunData, Series
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,25 +113,23 @@ class ZeroRateDetector:
         return _ZeroSegment(first, first + required - 1, before, stop if continues else None)
 
     def _finding(self, series: Series, segment: _ZeroSegment) -> Finding:
-        start, detected = int(series.step[segment.first]), int(series.step[segment.detected])
-        end = None if segment.end is None else int(series.step[segment.end])
-        until = "" if end is None else f" until step {end:,}"
-        return Finding(
+        until = "" if segment.end is None else f" until step {int(series.step[segment.end]):,}"
+        event = SignalEvent(
             kind=Kind.METRIC_COLLAPSE,
-            metric=series.key.metric,
-            labels=series.key.labels,
-            attempt=int(series.attempt[segment.first]),
-            start_step=start,
-            peak_step=start,
-            end_step=end,
-            detected_step=detected,
-            classified_step=detected,
-            severity=Severity.WARNING,
+            start=segment.first,
+            detected=segment.detected,
+            extreme_row=segment.first,
+            end=segment.end,
+            before=segment.before,
+            extreme=0.0,
+        )
+        return build_signal_finding(
+            series,
+            event,
             confidence=self.thresholds.confidence,
             summary=(
-                f"Learning rate is zero from step {start:,} on{until}, after {figure(segment.before)}: "
-                "nothing is learnt meanwhile."
+                f"Learning rate is zero from step {int(series.step[segment.first]):,} on{until}, after "
+                f"{figure(segment.before)}: nothing is learnt meanwhile."
             ),
             advice="Compare the schedule's length with that of the run, and resume with a longer schedule.",
-            evidence={"baseline": segment.before, "lowest": 0.0},
         )

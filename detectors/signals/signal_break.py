@@ -12,9 +12,10 @@ from holter.detectors.detector import DetectorContext
 from holter.detectors.formatting import figure
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.signals.break_scan import BreakScan, BreakShape, BreakThresholds, SignalBreak
+from holter.detectors.signals.signal_finding import SignalEvent, build_signal_finding
 from holter.detectors.thresholds import Thresholds
 from holter.roles import Role, role_of
-from holter.types import Finding, FloatArray, Kind, RunData, Series, Severity
+from holter.types import Finding, FloatArray, Kind, RunData, Series
 
 _BOTH = frozenset(BreakShape)
 _SHAPES: Mapping[Role, frozenset[BreakShape]] = {
@@ -87,32 +88,27 @@ class SignalBreakDetector:
             for level in (found.reference, found.extreme)
         )
         is_explosion = found.shape is BreakShape.EXPLOSION
-        start, detected = int(series.step[found.start]), int(series.step[found.detected])
-        end = None if found.end is None else int(series.step[found.end])
-        until = "" if end is None else f" and was back at step {end:,}"
-        how = "rose" if is_explosion else "fell"
-        return Finding(
+        event = SignalEvent(
             kind=Kind.DIVERGENCE if is_explosion else Kind.METRIC_COLLAPSE,
-            metric=series.key.metric,
-            labels=series.key.labels,
-            attempt=int(series.attempt[found.start]),
-            start_step=start,
-            peak_step=int(series.step[found.extreme_row]),
-            end_step=end,
-            detected_step=detected,
-            classified_step=detected,
-            severity=Severity.WARNING,
+            start=found.start,
+            detected=found.detected,
+            extreme_row=found.extreme_row,
+            end=found.end,
+            before=before,
+            extreme=extreme,
+            noise=found.noise,
+        )
+        until = "" if found.end is None else f" and was back at step {int(series.step[found.end]):,}"
+        how = "rose" if is_explosion else "fell"
+        return build_signal_finding(
+            series,
+            event,
             confidence=self.thresholds.confidence,
             summary=(
                 f"{_WORDS.get(role, series.key.metric)} {how} from {figure(before)} to {figure(extreme)} "
-                f"from step {start:,} on{until}."
+                f"from step {int(series.step[found.start]):,} on{until}."
             ),
             advice=_ADVICE[is_explosion, role in (Role.ACCURACY, Role.REWARD)],
-            evidence={
-                "baseline": before,
-                "peak" if is_explosion else "lowest": extreme,
-                "noise": found.noise,
-            },
         )
 
 
