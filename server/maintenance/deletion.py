@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from itertools import count
 
 from sqlalchemy import ColumnElement, Connection, Engine, Table, delete, select, tuple_, update
+from sqlalchemy.exc import IntegrityError
 
 from holter.server.database import reading, writing
 from holter.server.models import Base, RunRecord
 
 DELETE_BATCH = 200
 """Rows that one transaction deletes, which blocks ingestion."""
+_MAX_ATTEMPTS = 10
+"""How often the tables of a run are emptied while others still add rows to it."""
 
 Pause = Callable[[float], object]
 
@@ -50,19 +54,33 @@ def purge(engine: Engine, *, pause: Pause = time.sleep, stopping: Callable[[], b
     with reading(engine) as connection:
         runs = connection.scalars(select(RunRecord.id).where(RunRecord.deleted_at.is_not(None))).all()
     for run_id in runs:
-        for table, condition in run_tables(run_id):
-            while not stopping() and _delete_batch(engine, table, condition, pause) == DELETE_BATCH:
-                pass
-        if stopping():
-            return 0
-        with writing(engine) as connection:
-            # no writer finds the run any more; this waits for those in progress
-            connection.execute(select(RunRecord.id).where(RunRecord.id == run_id).with_for_update())
-            # rows written meanwhile by a process that had the run cached
-            for table, condition in run_tables(run_id):
-                connection.execute(delete(table).where(condition))
-            connection.execute(delete(RunRecord).where(RunRecord.id == run_id))
+        for attempt in count(1):
+            try:
+                if not _purge_run(engine, run_id, pause, stopping):
+                    return 0
+                break
+            except IntegrityError:
+                # what began before the deletion has added rows to a table that was emptied already
+                if attempt == _MAX_ATTEMPTS:
+                    raise
     return len(runs)
+
+
+def _purge_run(engine: Engine, run_id: int, pause: Pause, stopping: Callable[[], bool]) -> bool:
+    """Remove the rows of one run; False if stopped before the end."""
+    for table, condition in run_tables(run_id):
+        while not stopping() and _delete_batch(engine, table, condition, pause) == DELETE_BATCH:
+            pass
+    if stopping():
+        return False
+    with writing(engine) as connection:
+        # no writer finds the run any more; this waits for those in progress
+        connection.execute(select(RunRecord.id).where(RunRecord.id == run_id).with_for_update())
+        # rows written meanwhile by a process that had the run cached
+        for table, condition in run_tables(run_id):
+            connection.execute(delete(table).where(condition))
+        connection.execute(delete(RunRecord).where(RunRecord.id == run_id))
+    return True
 
 
 def run_tables(run_id: int) -> list[tuple[Table, ColumnElement[bool]]]:

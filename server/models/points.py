@@ -140,9 +140,9 @@ class Timeline(Base):
 class Chunk(Base):
     """Up to 32,768 points of one series in one attempt, compressed, with their aggregates.
 
-    Steps are unique and ascending, also across all chunks of a series and attempt; the log is newer than
-    every chunk. Extremes are those of the finite values, None without any. `logged` is the number of points
-    before downsampling, `points` the number after.
+    Steps ascend, also across all chunks of a series and attempt; the log is newer than every chunk. Extremes
+    are those of the finite values, None without any. `logged` is the number of points before downsampling,
+    `points` the number after.
     """
 
     __tablename__ = "chunk"

@@ -124,8 +124,11 @@ def test_a_file_given_by_hand_is_read_even_if_no_format_claims_it(tmp_path: Path
     assert [report.format for report in explain_files(tmp_path)] == [None], "in a folder nothing is guessed"
 
 
-def test_each_line_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "train.log"
+def test_each_line_is_explained(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # a long path would take two lines
+    file = Path("train.log")
     file.write_text("loading\nstep 10 loss: 2.5\nfinal loss: 3.5\nstep 20 loss: 2.0\n")
     assert explain_paths([file], load()) == 0
     printed = capsys.readouterr().out.splitlines()

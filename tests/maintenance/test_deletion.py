@@ -8,12 +8,12 @@ import time
 
 import numpy as np
 import pytest
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine, func, insert, select
 
-from holter.server.database import connect, reading
+from holter.server.database import connect, reading, writing
 from holter.server.maintenance import deletion
 from holter.server.maintenance.deletion import delete_run, purge, run_tables
-from holter.server.models import Base, RunRecord
+from holter.server.models import Base, Chunk, RunRecord
 from holter.server.store import Store
 from holter.types import Cursor, Unreadable
 from tests.support.stored_runs import LOSS, add_incident, all_rows, delivery, points_of, run_id_of
@@ -100,6 +100,23 @@ def test_writers_continue_during_a_large_deletion(store: Store, engine: Engine) 
     purge(engine, pause=write)
     assert len(slept) > 6
     assert max(slept) < 60
+
+
+def test_rows_that_a_compaction_adds_to_a_deleted_run_are_removed_too(store: Store, engine: Engine) -> None:
+    run_id = fill(store, engine, "a")
+    delete_run(engine, run_id, time.time())
+    with reading(engine) as connection:
+        chunks = [dict(row) for row in connection.execute(select(Chunk.__table__)).mappings()]
+    rounds = []
+
+    def add_chunks(_: float) -> None:
+        with writing(engine) as connection:
+            if len(rounds) < 3 and not connection.scalar(select(func.count()).select_from(Chunk)):
+                rounds.append(connection.execute(insert(Chunk), chunks))
+
+    assert purge(engine, pause=add_chunks) == 1
+    assert len(rounds) == 3
+    assert not any(held(engine, run_id).values())
 
 
 PROGRAM = """

@@ -80,7 +80,7 @@ def act(engine: Engine, store: Store, run_id: int, action: str) -> None:
 
 @pytest.mark.slow
 @settings(
-    max_examples=60,
+    max_examples=20,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

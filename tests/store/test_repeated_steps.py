@@ -136,7 +136,7 @@ actions = st.lists(
 
 @pytest.mark.slow
 @settings(
-    max_examples=40,
+    max_examples=20,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -19,9 +19,12 @@ from tests.support.requirements import skip_missing
 expect.set_options(timeout=60_000)  # the machine may be busy
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Headless Chromium, without background network traffic."""
+    """Headless Chromium, without background network traffic.
+
+    For one file: while Playwright is open, an event loop counts as running, and others could not run one.
+    """
     program = install_chromium.find()
     if program is None:
         skip_missing("chromium: apt-get install chromium, or name one with TEST_BROWSER")
@@ -40,7 +43,7 @@ def open_page(browser: Browser) -> Iterator[Opener]:
     assert opener.messages == []
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def modules(browser: Browser) -> Iterator[Page]:
     """A blank page, with the findings catalogue, on which single modules of the pages can be imported."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(STATIC)))
