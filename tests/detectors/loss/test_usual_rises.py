@@ -1,0 +1,62 @@
+"""A rise must be unlikely under what the run has shown over its horizon: walks and waves are expected."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from holter.detectors.loss.excursions.usual_rises import (
+    UsualRises,
+    UsualRiseThresholds,
+    measure_usual_rises,
+)
+from holter.types import Kind, Severity
+from tests.support.loss_curves import detect_all, run_of
+
+POINTS = 8192
+
+
+@pytest.mark.parametrize("points", [8, 32, 128])
+def test_independent_noise_has_no_usual_rises(points: int) -> None:
+    noise = np.random.default_rng(0).standard_normal(POINTS)
+    assert usual(noise).limit(points, 10 * points) < 0.5
+
+
+def test_a_random_walk_rises_with_the_root_of_the_horizon() -> None:
+    walk = np.cumsum(np.random.default_rng(1).standard_normal(POINTS))
+    rises = usual(walk)
+    near, far = rises.limit(128, 256), rises.limit(128, 4096)
+    assert near == pytest.approx(4 * 256**0.5, rel=0.6)
+    assert 2 < far / near < 8
+
+
+def test_a_falling_loss_has_no_usual_rises() -> None:
+    noise = 0.01 * np.random.default_rng(2).standard_normal(POINTS)
+    falling = 2 + 3 * (1 + np.arange(POINTS) / 50) ** -0.5 + noise
+    assert usual(falling).limit(128, 1024) < 0.01
+
+
+def test_rises_grow_with_the_scale_and_ignore_a_constant() -> None:
+    walk = np.cumsum(np.random.default_rng(3).standard_normal(POINTS))
+    assert usual(8 * walk + 1024).limit(32, 64) == pytest.approx(8 * usual(walk).limit(32, 64))
+
+
+def test_nothing_is_known_of_the_first_points() -> None:
+    assert usual(np.arange(40.0)).limit(512, 1280) == 0
+
+
+def test_a_loss_that_walks_has_no_events_and_a_drift_of_a_calm_one_has() -> None:
+    random = np.random.default_rng(4)
+    noise = 0.02 * random.standard_normal(6000)
+    walk = 0.04 * np.cumsum(random.standard_normal(6000)) / 6000**0.5
+    findings = detect_all(run_of(2 + noise + 2 * walk))
+    # of a series of a few hundred points it is not known yet that it walks
+    assert [each for each in findings if each.severity != Severity.INFO and each.start_step > 512] == []
+    drift = 1e-4 * np.maximum(np.arange(6000) - 3000, 0)
+    (found,) = detect_all(run_of(2 + noise + drift))
+    assert found.kind == Kind.DIVERGENCE
+    assert 2900 < found.start_step < found.detected_step < 3400
+
+
+def usual(values: np.ndarray) -> UsualRises:
+    return measure_usual_rises(values, UsualRiseThresholds())
