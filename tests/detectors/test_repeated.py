@@ -121,6 +121,17 @@ def test_every_resume_that_starts_over_is_a_finding() -> None:
     assert second.evidence["first_unseen_step"] == 1600 + 1000
 
 
+def test_an_attempt_that_continues_no_other_repeats_nothing_its_model_rests_on() -> None:
+    assert detect(training([(0, 600, 0), (0, 600, 0), (0, 600, 0)])) == []
+
+
+def test_a_replay_is_found_after_more_attempts_than_are_searched() -> None:
+    length = 200
+    correct = [(number * length, length, number * length) for number in range(12)]
+    (found,) = detect(training([*correct, (12 * length, length, 11 * length)]))
+    assert (found.attempt, found.evidence["source_step"]) == (12, 11 * length)
+
+
 def test_a_periodic_mixture_of_datasets_is_no_fingerprint() -> None:
     rng = np.random.default_rng(0)
     n = 2500
