@@ -41,7 +41,11 @@ def describe_load() -> str:
 def report(results: PeerResults, roster: Iterable[PeerSpec], heading: str, *, scale: float) -> str:
     """All tables as Markdown, with the reasons of missing measurements."""
     names = [peer.name for peer in roster if any(name == peer.name for name, _ in results.measured)]
-    parts = [heading + (f" {scale:g} of the points." if scale != 1 else ""), _versions(results, names)]
+    rounds = f" Rounds: {results.rounds}."
+    parts = [
+        heading + rounds + (f" {scale:g} of the points." if scale != 1 else ""),
+        _versions(results, names),
+    ]
     written = [name for name in WORKLOADS if any(title == name for _, title in results.measured)]
     if written:
         parts += [
