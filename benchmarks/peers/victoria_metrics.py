@@ -19,6 +19,7 @@ from peers.workloads import SECONDS_PER_STEP, START_TIME, LoggedRun, Workload
 
 _MAX_BODY_BYTES = 4_000_000
 _POINTS = 1000
+_MAX_LINE_POINTS = 100_000  # a line has 10 MiB at most
 _ALL_OF_RUN = '{run="0"}'
 
 
@@ -66,9 +67,10 @@ class VictoriaMetricsPeer(PeerBase):
             body = bytearray()
             for name, values in run.columns.items():
                 metric = {"__name__": name, "run": str(number)}
-                body += (
-                    msgspec.json.encode({"metric": metric, "values": values, "timestamps": stamps}) + b"\n"
-                )
+                for first in range(0, len(values), _MAX_LINE_POINTS):
+                    part = slice(first, first + _MAX_LINE_POINTS)
+                    line = {"metric": metric, "values": values[part], "timestamps": stamps[part]}
+                    body += msgspec.json.encode(line) + b"\n"
                 if len(body) > _MAX_BODY_BYTES:
                     self._request("POST", "/api/v1/import", body)
                     body = bytearray()
