@@ -8,7 +8,6 @@ it is compared with.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 import numpy as np
 from scipy.ndimage import median_filter
@@ -76,12 +75,6 @@ class BaselineThresholds(Thresholds):
     wander_samples: tuple[int, ...] = (8, 8, 24)
     """For each of `wander_windows`, the fewest independent means; more of the longest, since a few of them
     would overrate the curvature of a young loss."""
-    wander_growth: float = 0.5
-    """Exponent with which wander grows with its horizon at most: that of a random walk."""
-    wander_horizon: int = 2048
-    """Points up to which wander is extrapolated: the longest window, and most of the gap before it."""
-    scatter_of_spread: float = 1.17
-    """Relative standard error of a MAD, times the root of the number of values."""
     falling_spreads: float = 0.25
     """Spreads of its rises by which a level usually falls, from which on its slowing down is not wander."""
     same_spacing: float = 1.5
@@ -126,18 +119,6 @@ class LossNoise:
         return self.sigma * max(
             self.spread, *(factor for least, factor in self.wander if points >= least), 1.0
         )
-
-    def error_of_rise(self, points: int, before: FloatArray, gap: int) -> FloatArray:
-        """The standard error of the mean of points less that of points `before` [n], with a gap between.
-
-        Independent points do not differ more for a gap, a level that wanders does.
-        """
-        error: FloatArray = self.error(points) * np.sqrt(1 / points + 1 / np.maximum(before, 1))
-        if not gap:
-            return error
-        # a mean of this many points, and the twice as many before it, are as far apart
-        horizon = points + 2 * gap // 3
-        return np.maximum(error, self.error(horizon) * np.sqrt(1.5 / horizon))
 
     def surprise(self, excess: FloatArray) -> FloatArray:
         """-ln P(a point is this far above the running median), for excesses [n].
@@ -224,49 +205,19 @@ def _measure_wander(
     """
     latest = score[-thresholds.shape_points if correlation < thresholds.correlated_from else 0 :]
     longest = max(width for width, _ in thresholds.wander_windows)
-    measured = []
-    for (width, before), fewest in zip(thresholds.wander_windows, thresholds.wander_samples, strict=True):
-        used = score if width == longest else latest
-        factor = _wander(used, width, before, fewest=fewest, falling=thresholds.falling_spreads)
-        if factor > 1.0:
-            samples = (len(used) - before) / width
-            measured.append(_Wander(width, factor, factor * float(np.sqrt(1 / width + 1 / before)), samples))
-    known = tuple((each.width, each.factor) for each in measured)
-    return known + _extrapolated_wander(measured[-2:], thresholds)
-
-
-class _Wander(NamedTuple):
-    """By which `factor` means of a `width` vary more than those of independent points; `spread` of their
-    differences, measured on about this many independent `samples`."""
-
-    width: int
-    factor: float
-    spread: float
-    samples: float
-
-
-def _extrapolated_wander(
-    last: list[_Wander], thresholds: BaselineThresholds
-) -> tuple[tuple[int, float], ...]:
-    """The wander of means too long to be measured yet, by how it grew between the two last widths.
-
-    The spread of differences of means is a structure function: constant noise lets it fall with the root of
-    the width, a level with a long memory lets it stay, a random walk lets it grow with the root. The exponent
-    counts less a standard error of its estimate.
-    """
-    if len(last) < 2:
-        return ()
-    shorter, longer = last
-    distance = float(np.log(longer.width / shorter.width))
-    scatter = thresholds.scatter_of_spread * float(np.sqrt(1 / shorter.samples + 1 / longer.samples))
-    growth = (float(np.log(longer.spread / shorter.spread)) - scatter) / distance
-    growth = min(growth, thresholds.wander_growth)
-    factors, width = [], 2 * longer.width
-    while width <= thresholds.wander_horizon:
-        spread = longer.spread * float(width / longer.width) ** growth
-        factors.append((width, spread / float(np.sqrt(1.5 / width))))
-        width *= 2
-    return tuple(factors)
+    return tuple(
+        (
+            width,
+            _wander(
+                score if width == longest else latest,
+                width,
+                before,
+                fewest=fewest,
+                falling=thresholds.falling_spreads,
+            ),
+        )
+        for (width, before), fewest in zip(thresholds.wander_windows, thresholds.wander_samples, strict=True)
+    )
 
 
 def _wander(score: FloatArray, width: int, before: int, *, fewest: int, falling: float) -> float:
