@@ -238,7 +238,7 @@ def window_means(
         now = (total[ends] - total[ends - points]) / points
         reference = total[reference_end] - total[np.maximum(reference_end - before, 0)]
         earlier = reference / np.maximum(before, 1)
-        error = noise.error_of_rise(points, before, gap)
+        error = noise.error(points) * np.sqrt(1 / points + 1 / np.maximum(before, 1))
         if points <= thresholds.unrest_points:
             error = error * unrest
         rise = now - earlier
