@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from statistics import median
 
 import numpy as np
 
@@ -99,7 +101,7 @@ class _Rise:
         latest = earlier[-thresholds.usual_rises :]
         if len(latest) < thresholds.usual_rises:
             return False
-        if self.height > thresholds.larger * float(np.median([rise.height for rise in latest])):
+        if self.height > thresholds.larger * median(rise.height for rise in latest):
             return False
         return all(
             rise.attempt < self.attempt or (rise.back is not None and rise.back <= self.detected)
@@ -119,14 +121,17 @@ class _Rise:
         latest = [rise for rise in earlier[-count:] if rise.attempt == self.attempt]
         if len(latest) < count or self.height > thresholds.larger * max(rise.height for rise in latest):
             return False
-        intervals = np.diff([*(rise.step for rise in latest), self.step])
-        period = int(intervals.min())
+        # three or four numbers: without arrays, since every look at a run examines all its rises
+        intervals = [later - rise for rise, later in pairwise([*(rise.step for rise in latest), self.step])]
+        period = min(intervals)
         if period <= 0:
             return False
-        multiples = np.rint(intervals / period)
-        off = np.abs(intervals - multiples * period)
-        allowed = np.maximum(self.tolerance, thresholds.tolerance_share * intervals)
-        return bool((multiples <= thresholds.missed).all() and (off <= allowed).all())
+        return all(
+            (multiple := round(interval / period)) <= thresholds.missed
+            and abs(interval - multiple * period)
+            <= max(self.tolerance, thresholds.tolerance_share * interval)
+            for interval in intervals
+        )
 
 
 def _is_boundary(epochs: Series, attempt: int, step: int, tolerance: int) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 from holter.detectors.detector import DetectorContext
@@ -48,6 +49,7 @@ from holter.detectors.loss.messages import (
 from holter.detectors.loss.periodic_rises import PeriodicRiseThresholds, without_repetitions
 from holter.detectors.loss.preceding_changes import PrecedingChangeThresholds, find_preceding_changes
 from holter.detectors.loss.precursors import Precursors, PrecursorThresholds, find_precursors
+from holter.detectors.loss.reported_events import ReportedEvents
 from holter.detectors.loss.unmarked_restarts import UnmarkedRestartThresholds, find_unmarked_restarts
 from holter.detectors.thresholds import Thresholds
 from holter.roles import Role, role_of
@@ -124,9 +126,14 @@ class SpikeDetector:
             )
         )
         reporter = _EventReporter(
-            run=run, tuning=context.tuning, thresholds=self.thresholds, mismatches=scan.mismatches
+            run=run,
+            tuning=context.tuning,
+            thresholds=self.thresholds,
+            mismatches=scan.mismatches,
+            events=ReportedEvents(run, context.state),
         )
         yield from reporter.findings(detections, datasets, next(iter(losses), None))
+        reporter.events.save()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -180,16 +187,23 @@ class _EventReporter:
     tuning: Tuning
     thresholds: SpikeThresholds
     mismatches: RateMismatches
+    events: ReportedEvents
 
     def findings(
         self, detections: list[LossDetection], datasets: list[Series], total: Series | None
     ) -> Iterator[Finding]:
         """One finding per event, of detections in the order in which they were made."""
-        reported: list[LossDetection] = []
+        reported: dict[tuple[int, SeriesKey], list[LossDetection]] = {}
+        several = len({detection.series.key for detection in detections}) > 1
         for detection in detections:
-            if any(earlier.is_same_event(detection) for earlier in reported):
+            if several and any(
+                earlier.is_same_event(detection)
+                for (attempt, key), events in reported.items()
+                if attempt == detection.excursion.attempt and key != detection.series.key
+                for earlier in events
+            ):
                 continue
-            reported.append(detection)
+            _add(reported, detection)
             excursion = detection.excursion
             affected = find_affected_dataset(
                 [] if excursion.at_restart else datasets,
@@ -202,7 +216,7 @@ class _EventReporter:
                 continue
             if affected.dataset is None:
                 series = detection.series if total is None or detection.series not in datasets else total
-                yield self._finding(detection, detection, series.key, affected.waited)
+                yield self._known_finding(detection, detection, series.key, affected.waited)
                 continue
             # the dataset's own curve shows the development best
             own = next(
@@ -213,9 +227,17 @@ class _EventReporter:
                 ),
                 None,
             )
-            reported += [own] if own is not None else []
+            if own is not None:
+                _add(reported, own)
             key = SeriesKey(affected.dataset.key.metric, dataset_labels(affected.dataset))
-            yield self._finding(detection, own or detection, key, affected.waited)
+            yield self._known_finding(detection, own or detection, key, affected.waited)
+
+    def _known_finding(
+        self, detection: LossDetection, development: LossDetection, key: SeriesKey, waited: int
+    ) -> Finding:
+        """The finding of a detection, from an earlier pass where the event was over by then."""
+        form = partial(self._finding, detection, development, key, waited)
+        return self.events.finding_of(detection, development, key, waited, form)
 
     def _finding(
         self, detection: LossDetection, development: LossDetection, key: SeriesKey, waited: int
@@ -327,6 +349,10 @@ class _EventReporter:
             rollback=None if is_over else rollback,
             is_expected=is_expected,
         )
+
+
+def _add(reported: dict[tuple[int, SeriesKey], list[LossDetection]], detection: LossDetection) -> None:
+    reported.setdefault((detection.excursion.attempt, detection.series.key), []).append(detection)
 
 
 def _evidence(excursion: Excursion, facts: SpikeFacts) -> dict[str, Any]:

@@ -45,8 +45,12 @@ class RepeatedDataThresholds(Thresholds):
     short_past_points: int = 50_000
     """Points of the past up to which it is short: a test of a longer one takes its time."""
     searched_attempts: int = 8
-    """Earlier attempts that are searched, the first and the latest ones, so that the cost of a run grows with
-    its attempts and not with their square."""
+    """Earlier attempts up to which all of them are searched."""
+    searched_of_many: int = 4
+    """Earlier attempts that are searched where there are more, the first and the latest ones: the cost of a
+    run grows with its attempts and not with their square."""
+    fewest_points_of_many: int = 64
+    """Points after a resume at which the match is tested first where there are more earlier attempts."""
     refined_points: int = 65_536
     """Points from which the lag is known to the step."""
     fewest_intervals: int = 8
@@ -127,45 +131,59 @@ class RepeatedDataDetector:
                 # it continues no attempt, so that it can repeat no data that its model rests on
                 earliest = int(step[span.first])
                 results[span.attempt] = _ResumeTest()
+            elif self._is_many(number) and points < self.thresholds.fewest_points_of_many:
+                continue
             elif result is None or result.is_due(points):
                 past = state.past_traces(channels, self._searched(spans[:number]), self.thresholds.matching)
-                results[span.attempt] = self._test(result, channels, span.attempt, points, past, sensitivity)
+                schedule = self._test_schedule(past, number)
+                results[span.attempt] = self._test(
+                    schedule if result is None else result.remaining,
+                    channels,
+                    span.attempt,
+                    points,
+                    past,
+                    tests=len(schedule),
+                    sensitivity=sensitivity,
+                )
         last = results.get(spans[-1].attempt) if spans else None
         is_open = last is not None and last.match is None and bool(last.remaining)
         return _SearchState(results=results, traces=state.traces if is_open else {}, lags=dict(state.lags))
 
+    def _is_many(self, earlier_attempts: int) -> bool:
+        return earlier_attempts > self.thresholds.searched_attempts
+
     def _searched(self, earlier: list[AttemptRows]) -> list[AttemptRows]:
-        """The earlier attempts in which a match is searched for: the first, and the latest ones."""
-        most = self.thresholds.searched_attempts
-        return earlier if len(earlier) <= most else [earlier[0], *earlier[len(earlier) - most + 1 :]]
+        """The earlier attempts in which a match is searched for: the first and the latest ones of many."""
+        latest = self.thresholds.searched_of_many - 1
+        return [earlier[0], *earlier[-latest:]] if self._is_many(len(earlier)) else earlier
 
     def _test(
         self,
-        result: _ResumeTest | None,
+        remaining: tuple[int, ...],
         channels: list[Series],
         attempt: int,
         points: int,
         past: list[ResidualTrace],
+        *,
+        tests: int,
         sensitivity: float,
     ) -> _ResumeTest:
         """The result after each number of points that is due; the first sure match is final."""
-        schedule = self._test_schedule(sum(trace.residual.shape[1] for trace in past))
-        remaining = schedule if result is None else result.remaining
         while remaining and remaining[0] <= points:
             new = read_residual_trace(channels, attempt, self.thresholds.matching, points=remaining[0])
             if new is not None and past:
-                best = find_match(
-                    new, past, self.thresholds.matching, tests=len(schedule), sensitivity=sensitivity
-                )
+                best = find_match(new, past, self.thresholds.matching, tests=tests, sensitivity=sensitivity)
                 if best is not None and best.sure:
                     return _ResumeTest(best, remaining[0])
             remaining = remaining[1:]
         return _ResumeTest(remaining=remaining)
 
-    def _test_schedule(self, past_points: int) -> tuple[int, ...]:
+    def _test_schedule(self, past: list[ResidualTrace], earlier_attempts: int) -> tuple[int, ...]:
         """The numbers of points after which the match is tested."""
         limits = self.thresholds
-        if past_points > limits.short_past_points:
+        if self._is_many(earlier_attempts):
+            return tuple(points for points in limits.test_points if points >= limits.fewest_points_of_many)
+        if sum(trace.residual.shape[1] for trace in past) > limits.short_past_points:
             return limits.test_points
         return tuple(sorted(limits.test_points + limits.test_points_between))
 
