@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import lru_cache
 
@@ -32,6 +32,7 @@ _TOKEN = re.compile(
 )
 _MAX_NUMBERS = 400
 _MAX_NAME = 120
+_MANY_METRICS = 3
 
 
 class Counter(IntEnum):
@@ -69,13 +70,17 @@ class MetricField:
 class LineShape:
     """The numbers in lines of one shape. `split` is the data they are about, e.g. "val"; "" for training.
 
-    `is_record`: the line has metrics of a training or an evaluation.
+    `is_record`: the line has metrics of a training or an evaluation. `is_summary`: it has those of the lines
+    before, and counts nothing. `is_heading`: it begins with what it counts, so that it may be the position of
+    the lines below.
     """
 
     counters: tuple[CounterField, ...]
     metrics: tuple[MetricField, ...]
     split: str
     is_record: bool
+    is_summary: bool = False
+    is_heading: bool = False
 
 
 _NOTHING = LineShape((), (), "", is_record=False)
@@ -87,15 +92,26 @@ _UNITS = re.compile(
 _NO_UNIT = re.compile(r"[A-Za-z_]++\d")
 _SCALE = re.compile(r"[kKMGBT](?![A-Za-z])")
 _WORD = re.compile(r"[A-Za-z_][\w./@%+\u2019-]*")
-_COUNTED = re.compile(r"(?:epoch|batch|iter|step)(?=s?:)")
-"""What a number counts, right after it: `1epoch:train:1-100batch: loss=5.1`."""
+_COUNTED = re.compile(
+    r"(epoch|batch|iter|step)(?=s?:| results:)| (batch|iteration|step|epoch)(?:e?s)?(?= \|)"
+)
+"""What a number counts, right after it: `1epoch:train:1-100batch: loss=5.1`, `| 200/2983 batches |`."""
+_NAME_BEHIND = re.compile(r"\] [A-Za-z_]\w{0,60}[=: ]")
 _BRACKETS = re.compile(r"(\w{1,60})\[(?=[A-Za-z]|$)|\]")
 _SOURCE_FILE = re.compile(r"\.(?:py|cc|cpp|cu|cuh|c|h|go|rs|java|js|lua|m)$")
 _SPLIT = re.compile(
     r"(?<![\w./])(?:(train(?:ing)?)|(eval(?:uation|uate)?|valid(?:ation)?|val|test(?:ing)?|dev))(?![\w./-])",
     re.I,
 )
-_DELIMITERS = (*",;|[](){}<>\t\"'=:*│┃•·→", "  ", " - ")
+_ESTIMATED = re.compile(r"\bSaving dict for global step")
+"""What the estimators of TensorFlow print before the metrics of an evaluation."""
+_SETTING = re.compile(
+    r"(?i)size|dim|layer|head|max|min\b|warm|seed|worker|hidden|vocab|param|num|length|interval|version"
+)
+_SUMMARY = re.compile(r"\W{0,8}\* ?(?:acc|prec|mean|loss|top)|\W{0,8}\*$", re.I)
+"""How the mean of an evaluation begins: `* Acc@1 76.1 Acc@5 92.9`."""
+
+_DELIMITERS = (*",;|[](){}<>\t\"'=:*│┃•·→", "  ", " - ", " / ")
 _OPENING = " \t[({\"'<"
 
 _WRAPPER = re.compile(r"(?<![\w.])(?:np\.(?:float64|float32|float16|int64)|float|tensor|array)$")
@@ -163,32 +179,60 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
     axes: list[MetricField] = []
     names: set[str] = set()
     strong, split, section = False, "", ""
+    is_heading = False
+    part = ""  # of the line: `[valid]` behind the numbers of the training
     unnamed: CounterField | None = None
     for field in _fields(texts):
-        if not split and (found := _SPLIT.search(field.before)) is not None:
-            split = (found[2] or "train").lower()
+        if (found := _SPLIT.search(field.before)) is not None:
+            data = (found[2] or "train").lower()
+            if not split:
+                split = data
+            part = data if metrics and found[2] and split == "train" else ""
+        elif not split and _ESTIMATED.search(field.before + field.name):
+            split = "eval"
         counter = _counter(field, counters)
+        if counter is Counter.BATCH and unnamed is not None and not field.name and len(counters) == 1:
+            counters[0] = unnamed = replace(unnamed, counter=Counter.EPOCH)  # `[0/300][10/1251]`
         if counter is not None:
             if counter in (Counter.EPOCH, Counter.OTHER) and field.name not in names:
-                names.add(field.name)
-                axes.append(MetricField(field.name, field.index, field.scale))
+                name = "epoch" if _SPLIT.fullmatch(field.name) else field.name
+                names.add(name)
+                axes.append(MetricField(name, field.index, field.scale))
             if not split and (found := _SPLIT.search(field.name)) is not None and found[2]:
                 split = found[2].lower()
+            is_heading |= not counters and (field.marked or field.bracketed) and field.clean
             counters.append(CounterField(counter, field.index, field.total_index, field.scale))
             if not field.name and len(counters) == 1:
                 unnamed = counters[0]
         elif _is_metric(field):
-            name, section = _unique(field.name, section, names)
+            stated = field.name if not part or _SPLIT.search(field.name) else f"{part}/{field.name}"
+            name, section = _unique(stated, section, names)
             names.add(name)
             metrics.append(MetricField(name, field.index, field.scale))
             strong |= _METRIC.search(name) is not None
     if len(counters) > 2 and unnamed is not None:  # `(0/8)`, a rank, before the epoch and the batch
         counters.remove(unnamed)
     split = "" if split == "train" else split
-    is_record = bool(counters) and bool(metrics) and (strong or bool(split))
+    is_record = bool(counters) and bool(metrics) and (strong or bool(split) or _is_report(counters, metrics))
+    is_summary = not counters and bool(metrics) and (bool(split) or _is_summary(texts[0], metrics[0].name))
     if len(counters) > 1:  # what else counts is an axis that people may want
         metrics = [*axes, *metrics]
-    return LineShape(tuple(counters), tuple(metrics), split, is_record)
+    return LineShape(tuple(counters), tuple(metrics), split, is_record, is_summary, is_heading)
+
+
+def _is_summary(text: str, name: str) -> bool:
+    """Whether a line whose first text and name are these has the means of an evaluation."""
+    found = _SPLIT.match(name)
+    return _SUMMARY.match(text) is not None or (found is not None and bool(found[2]))
+
+
+def _is_report(counters: list[CounterField], metrics: list[MetricField]) -> bool:
+    """Whether unknown names are of metrics: several at an epoch and its batch, none of a setting."""
+    return (
+        len({field.counter for field in counters}) > 1
+        and len(metrics) >= _MANY_METRICS
+        and not any(_SETTING.search(field.name) for field in metrics)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +246,8 @@ class _Field:
     bracketed: bool
     adjacent: bool
     """In brackets right after those of the number before, as the batch in `Epoch: [0][50]`."""
+    opens_batches: bool
+    """A bracket with two numbers, such as a batch and the number of batches, comes next."""
     clean: bool
     """Nothing but the name is between the number and the delimiter before it."""
     before: str
@@ -221,23 +267,27 @@ def _fields(texts: tuple[str, ...]) -> Iterator[_Field]:
         if text.endswith("["):  # it encloses this number, not names
             section = ""
         name, marked, before = _name(text)
-        after = texts[(index if total < 0 else total) + 1]
+        last = index if total < 0 else total
+        after = texts[last + 1]
         # an identifier that begins with digits, the first number of a range, a line of a source file
         if _NO_UNIT.match(after) is not None or after == "-" or _is_reference(text, after):
             name = ""
         if name and section and name != section:
             name = f"{section}/{name}"[:_MAX_NAME]
         if (counted := _COUNTED.match(after)) is not None:
-            name, marked = counted[0], True
+            name, marked = counted[1] or counted[2], True
         elif not name and _is_first(texts, index):
             name, marked = "iteration", True
         scale = SCALES[after[0]] if _SCALE.match(after) else 1.0
         bracketed = text.rstrip(" ")[-1:] in ("[", "(")
         adjacent = texts[index].strip() in ("][", "] [") and index > 0
         bare = before.rstrip(" ")
-        clean = bare[-1:] in ("", ",", ";", "|", ")", "]", "}", "\t") or bare.endswith(" :")
-        yield _Field(index, total, name, marked, bracketed, adjacent, clean, before, scale)
-        index = index + 1 if total < 0 else total + 1
+        clean = bare[-1:] in ("", ",", ";", "|", ")", "]", "}", "\t", "-") or bare.endswith(" :")
+        opens = after.strip() in ("[", "][", "] [") and "/" in (
+            text.strip() for text in texts[last + 2 : last + 3]
+        )
+        yield _Field(index, total, name, marked, bracketed, adjacent, opens, clean, before, scale)
+        index = last + 1
 
 
 def _is_reference(text: str, after: str) -> bool:
@@ -248,10 +298,17 @@ def _is_reference(text: str, after: str) -> bool:
 def _is_first(texts: tuple[str, ...], index: int) -> bool:
     """Whether a number is that of the round at the beginning of a line of boosting.
 
-    `[10]\ttrain-logloss:0.48` of XGBoost and LightGBM, `10:\tlearn: 0.64` of CatBoost.
+    `[10]\ttrain-logloss:0.48` of XGBoost and LightGBM, `10:\tlearn: 0.64` of CatBoost, `[100] loss=0.5`.
     """
     before, after = texts[index], texts[index + 1]
-    return (before.endswith("[") and after.startswith("]\t")) or (not before and after.startswith(":\t"))
+    if not before:
+        return after.startswith(":\t")
+    if not before.endswith("["):
+        return False
+    begins = before == "[" or before.endswith("] [")
+    return after.startswith("]\t") or (
+        begins and _NAME_BEHIND.match(after) is not None and len(texts) > index + 2
+    )
 
 
 def _name(text: str) -> tuple[str, bool, str]:
@@ -300,6 +357,10 @@ def _counter(field: _Field, before: list[CounterField]) -> Counter | None:
         if in_epoch:
             return Counter.BATCH if counted or field.adjacent else None
         return Counter.STEP if counted and not before else None
+    if field.marked and not before and _SPLIT.fullmatch(field.name):
+        if field.opens_batches:
+            return Counter.EPOCH  # `Train: 0 [50/125`, `Train: [0/300][50/125]`
+        return Counter.BATCH if field.total_index >= 0 and field.bracketed else None  # `Test: [0/24]`
     words = field.name.lower().replace("_", " ").replace("/", " ").replace("-", " ").split()
     if not words or not set(words[:-1]) <= _QUALIFIERS:
         return None

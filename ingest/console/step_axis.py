@@ -20,6 +20,7 @@ def training_step(counts: Counts, state: DialectState) -> int | None:
     step = _step(counts, state)
     if step is not None:
         state["step"] = step
+        state.pop("heading", None)
     return step
 
 
@@ -45,6 +46,19 @@ def note_epoch(counts: Counts, state: DialectState) -> None:
     """Note the epoch that a line without any metric announces: lines of its batches follow."""
     if Counter.EPOCH in counts:
         state["announced"] = list(counts[Counter.EPOCH])
+
+
+def note_heading(counts: Counts, state: DialectState) -> None:
+    """Note the step of a line without any metric: lines of metrics follow."""
+    if Counter.GLOBAL_STEP in counts or Counter.STEP in counts:
+        step = _step(counts, state)
+        if step is not None:
+            state["heading"] = state["step"] = step
+
+
+def is_end_of_epoch(counts: Counts, state: DialectState) -> bool:
+    """Whether a line counts nothing but the epoch whose batches were printed before."""
+    return "epoch" in state and not counts.keys() - {Counter.EPOCH}
 
 
 def _step(counts: Counts, state: DialectState) -> int | None:

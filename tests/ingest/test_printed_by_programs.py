@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -84,6 +85,75 @@ PROGRAMS = {
         {"Epoch", "lr", "time", "loss", "loss_cls"},
     ),
 }
+
+
+BLOCKS: dict[str, tuple[str, dict[str, list[int]]]] = {
+    "two brackets": (
+        "INFO Train: [{0}/9][0/20]\tlr 0.1\tloss 6.9 (6.9)\n"
+        "INFO Train: [{0}/9][10/20]\tlr 0.1\tloss 6.8 (6.9)\n"
+        "INFO Test: [0/9]\tLoss 5.1 (5.1)\tAcc@1 1.5 (1.5)\n"
+        "INFO  * Acc@1 2.5\n",
+        {"loss": [0, 10, 20, 30], "test/Acc@1": [10, 30]},
+    ),
+    "numbered data": (
+        "Train: {0} [   0/20 (  0%)]  Loss: 6.9 (6.9)  LR: 0.1\n"
+        "Train: {0} [  10/20 ( 50%)]  Loss: 6.8 (6.9)  LR: 0.1\n"
+        "Test: [   9/9]  Loss:  5.1 (5.0)\n",
+        {"Loss": [0, 10, 20, 30], "epoch": [0, 10, 20, 30], "test/Loss": [10, 30]},
+    ),
+    "means of an epoch": (
+        "epoch {0} - iter 10/20 - loss 2.0 - lr: 0.1\nepoch {0} - iter 20/20 - loss 1.5 - lr: 0.1\n"
+        "EPOCH {0} done: loss 1.75\nDEV : loss 0.5 - f1-score 0.7\n",
+        {"loss": [10, 20, 30, 40], "epoch/loss": [20, 40], "dev/loss": [20, 40]},
+    ),
+    "batches behind their number": (
+        "| epoch   {0} |    10/   20 batches | lr 20.00 | loss  7.12\n"
+        "| end of epoch   {0} | valid loss  5.1\n",
+        {"loss": [10, 30], "valid loss": [10, 30]},
+    ),
+    "an evaluation without a step": (
+        "Step {0}0/100; acc: 5.2; xent: 9.1\nValidation perplexity: 102.5\n",
+        {"xent": [10, 20], "Validation perplexity": [10, 20]},
+    ),
+    "a step above": (
+        "  --> TIME: 2026-01-01 10:00:00 -- STEP: 5/9 -- GLOBAL_STEP: {0}00\n   | > loss: 4.1 (4.2)\n"
+        "step: {0}50, loss: 2.0\n",
+        {"loss": [100, 150, 200, 250]},
+    ),
+    "two kinds of data in a line": (
+        "{0}epoch results: [train] loss=1.5, acc=0.4, [valid] loss=1.7, acc=0.3\n",
+        {"loss": [1, 2], "valid/loss": [1, 2], "valid/acc": [1, 2]},
+    ),
+    "unknown names": (
+        "(epoch: {0}, iters: 10, time: 0.1) D_A: 0.5 G_A: 0.4 idt_A: 0.3\n",
+        {"D_A": [10, 20], "idt_A": [10, 20]},
+    ),
+    "a step in brackets": ("[{0}0] model_loss 1.5 / actor_loss 0.4\n", {"actor_loss": [10, 20]}),
+    "a table of two columns": (
+        "------------------------\n| loss     | 1.5       |\n"
+        "| Epoch    | {0}         |\n------------------------\n",
+        {"loss": [1, 2]},
+    ),
+    "columns": (
+        "epoch     train_loss  valid loss  time\n0         1.5         1.6         00:12\n"
+        "1         1.4         1.5         00:12\n",
+        {"train_loss": [0, 1, 0, 1], "valid loss": [0, 1, 0, 1]},
+    ),
+}
+
+
+@pytest.mark.parametrize("form", BLOCKS)
+def test_lines_that_belong_together_are_read_at_one_step(reading: Any, form: str) -> None:
+    template, expected = BLOCKS[form]
+    result = reading.read_complete("train.log", "".join(template.format(epoch) for epoch in (1, 2)).encode())
+    found = {name: [step for step, _ in result.values(name)] for name in expected}
+    assert found == expected
+
+
+def test_numbers_before_a_bar_are_read(reading: Any) -> None:
+    bars = (f"\racc: 0.{n}, loss: 1.{n} ||:   {n}%|1         | {n}/100 [00:01<00:10,  9it/s]" for n in N)
+    result = reading.read_complete("train.log", "".join(bars).encode() + b"\n")
+    assert result.values("loss") == [(n, float(f"1.{n}")) for n in N]
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

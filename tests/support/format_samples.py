@@ -35,6 +35,9 @@ ULTRALYTICS = "".join(
     for epoch in (1, 2, 3)
 ).encode()
 
+COLUMNS = b"epoch     train_loss  valid loss  time\n" + b"".join(
+    b"%d         1.%d         1.6         00:12\n" % (epoch, epoch) for epoch in range(8)
+)
 TABLE = "".join(
     "---------------------------------\n"
     "| rollout/           |          |\n"
@@ -54,6 +57,7 @@ SAMPLES: dict[str, tuple[str, bytes]] = {
     "csv/tensorboard-download": ("run-tag-loss.csv", DOWNLOAD),
     "csv/mixed": ("train.csv", MIXED),
     "table": ("train.log", TABLE),
+    "columns": ("train.log", COLUMNS),
     "ultralytics": ("train.log", ULTRALYTICS),
     "jsonl/nested": ("log.jsonl", LINES),
     "jsonl/maxtext": (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from holter.ingest.console.dialect import ConsoleDialect
 from holter.ingest.console.dialects import (
     bars,
+    columns,
     composer,
     deepspeed,
     fairseq,
@@ -55,5 +56,5 @@ FRAMEWORKS: tuple[ConsoleDialect, ...] = (
 PLAIN_LINES = plain_lines.DIALECT
 """Any program's lines with a step and named numbers."""
 
-GENERIC: tuple[ConsoleDialect, ...] = (bars.DIALECT, tables.DIALECT, plain_lines.OWN_TEXT)
+GENERIC: tuple[ConsoleDialect, ...] = (bars.DIALECT, tables.DIALECT, columns.DIALECT, plain_lines.OWN_TEXT)
 """Dialects for any program, tried last."""

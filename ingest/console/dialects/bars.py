@@ -27,7 +27,12 @@ def _bar(line: str, state: DialectState) -> LineValues | None:
     Steps count through the epochs, which Lightning numbers from 0 and `Epoch 1/20` from 1.
     """
     match = _BAR.search(line)
-    if match is None or not match["behind"] or "loss" not in match["behind"].lower():
+    values_text = "" if match is None else match["behind"] or ""
+    if (
+        match is not None and "loss" not in values_text.lower()
+    ):  # `loss: 1.5 ||:  1%|1  | 1/100 [00:01<02:00]`
+        values_text = _text_before(line, match)
+    if match is None or "loss" not in values_text.lower():
         return None
     step = int(match["at"])
     if match["epoch"]:
@@ -42,9 +47,16 @@ def _bar(line: str, state: DialectState) -> LineValues | None:
     if state.get("bar") == step:
         return None
     state["bar"] = step
-    pairs = ((name.strip(), text) for name, text in _PAIR.findall(match["behind"]))
+    pairs = ((name.strip(), text) for name, text in _PAIR.findall(values_text))
     values = parse_numbers((name, text) for name, text in pairs if name not in _NOT_METRICS)
     return LineValues(step, {name: value for name, value in values.items() if _is_new(name, value, state)})
+
+
+def _text_before(line: str, bar: re.Match[str]) -> str:
+    """The numbers before a bar, without its per cent."""
+    text = line[: bar.start("at")]
+    end = text.find("||:")
+    return text[: max(end, 0)].rpartition("\r")[2]
 
 
 def _is_new(name: str, value: float, state: DialectState) -> bool:
@@ -92,11 +104,13 @@ DIALECT = ConsoleDialect(
     name="progress-bars",
     signature=re.compile(
         rb"\| *\d+/\d+ \[\d[^\]\n]{0,400}?[Ll]oss\w{0,60}[=:] ?[-\dni]|\d\|\d+\|Loss: [\d.]+:"
+        rb"|[Ll]oss: \d[^|\n]{0,200}\|\|: {1,4}\d{1,3}%\|"
         rb"|\d/\d+ (?:\[=|(?:\x1b\[\d+m)?\xe2\x94\x81|- \d+s )[^\n]{0,400}?loss: [\dn]"
     ),
     kinds=(
         LineKind(pattern=re.compile(rb"\d\|\d+\|Loss: "), parse=_torchtune),
         LineKind(pattern=re.compile(rb"/\d+ \[\d[^\]\n]{0,1000}?[Ll]oss"), parse=_bar),
+        LineKind(pattern=re.compile(rb"\|\|: {1,4}\d{1,3}%\|"), parse=_bar),
         LineKind(pattern=re.compile(rb"loss: [\dn]"), parse=_keras),
         LineKind(pattern=re.compile(rb"Epoch \d+/\d+"), parse=_keras_epoch),
     ),

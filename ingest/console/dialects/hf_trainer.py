@@ -95,7 +95,10 @@ def _bar(line: str, state: DialectState) -> LineValues | None:
 
 DIALECT = ConsoleDialect(
     name="hf-trainer",
-    signature=re.compile(rb"\{'(?:loss|eval_loss)': '?[\d.naif-]+'?, '|, 'loss': '?[\d.naif-]+'?, '"),
+    signature=re.compile(
+        rb"\{'(?:loss|eval_loss)': '?[\d.naif-]+'?, '"
+        rb"|(?:^|[^=])\{'[^{}\n]{0,2000}, 'loss': '?[\d.naif-]+'?, '"
+    ),
     kinds=(
         LineKind(pattern=re.compile(rb"\{'[\w/() ]+': "), parse=_logged),
         LineKind(pattern=re.compile(rb" \[\d\d:\d\d"), parse=_bar),

@@ -14,7 +14,13 @@ from typing import NamedTuple
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
 from holter.ingest.console.line_shapes import Counter, LineShape, is_metric_name, shape_of, split_numbers
 from holter.ingest.console.prefixes import strip_prefixes
-from holter.ingest.console.step_axis import evaluation_step, note_epoch, training_step
+from holter.ingest.console.step_axis import (
+    evaluation_step,
+    is_end_of_epoch,
+    note_epoch,
+    note_heading,
+    training_step,
+)
 from holter.ingest.console.values import parse_time
 from holter.ingest.step_columns import LARGEST_STEP
 
@@ -28,31 +34,50 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | None:
     if not shape.is_record:
         if len(shape.counters) == 1 and not shape.split:
             note_epoch(counts, axis)
+        if shape.is_heading:
+            note_heading(counts, axis)
         return None
     step = evaluation_step(counts, axis) if shape.split else training_step(counts, axis)
     if step is None:
         return None
     values = {}
+    means = () if shape.split or not is_end_of_epoch(counts, axis) else axis.get("names", ())
     for field in shape.metrics:
         value = _value(numbers[field.index])
         if value is not None:
-            values[_metric_name(field.name, shape.split)] = value * field.scale
+            name = _metric_name(field.name, shape.split)
+            values[f"epoch/{name}" if name in means else name] = value * field.scale
+    axis["split"] = shape.split
+    if not shape.split and not means:
+        axis["names"] = [*values]
     return LineValues(step, values, parse_time(line))
 
 
 def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
-    """The metrics of a line that counts nothing, below the line that announced their epoch."""
+    """The metrics of a line that counts nothing: at the step or the epoch that a line above stated.
+
+    Without a heading above them these are the means of an epoch, or those of an evaluation.
+    """
     axis = state.setdefault("plain lines", {})
     parts = split_numbers(line)
     shape, numbers = shape_of(tuple(parts[::2])), parts[1::2]
-    if shape.counters or "announced" not in axis:
+    if shape.counters:
         return None
-    values = {
-        field.name: value * field.scale
-        for field in shape.metrics
-        if (value := _value(numbers[field.index])) is not None and is_metric_name(field.name)
-    }
-    step = axis["step"] if "epoch" in axis else axis["announced"][0]
+    step = axis.get("heading")
+    if step is None and "announced" in axis and "epoch" not in axis:
+        step = axis["announced"][0]
+    if step is None and ("announced" in axis or "epoch" in axis or shape.is_summary):
+        step = axis.get("step")
+    if step is None:
+        return None
+    split = shape.split or (axis.get("split", "") if shape.is_summary else "")
+    means = () if split or "heading" in axis else axis.get("names", ())
+    values = {}
+    for field in shape.metrics:
+        value = _value(numbers[field.index])
+        if value is not None and is_metric_name(field.name):
+            name = _metric_name(field.name, split)
+            values[f"epoch/{name}" if name in means else name] = value * field.scale
     return LineValues(int(step), values, parse_time(line)) if values else None
 
 
@@ -137,12 +162,15 @@ class _RecordLine(NamedTuple):
 _LONGEST_LINE = 16 * 1024
 _LINE_END = re.compile(rb"[\r\n]")
 _POSITION = re.compile(
-    rb"(?i)(?:epoch|iter(?:ation)?|step|batch|update|timestep|tick|round|\bit|\bep\.?|\bup\.)s?(?:\(\w{1,12}\))?"
+    rb"(?im)(?:epoch|iter(?:ation)?|step|batch|update|timestep|tick|round|\bit|\bep\.?|\bup\.)s?(?:\(\w{1,12}\))?"
     rb"[\"']?[ \t]{0,8}(?:[=:#|][ \t]{0,8})?[\[({\"']{0,2}[ \t]{0,8}\d"
-    rb"|\d(?:epoch|batch):|\[\d{1,9}\]\t|\d:\tlearn: "
+    rb"|\d(?:epoch|batch)(?:es)?(?::| results)|\[\d{1,9}\]\t|\d:\tlearn: |/[ \t]{0,8}\d{1,9} batches \|"
+    rb"|(?:^|\] )\[\d{1,9}\] [a-z_]\w{0,60}[=: ]"
+    rb"|(?:train|test|eval|val(?:id)?): {1,4}(?:\d{1,9} )?\[ {0,8}\d{1,9}/"
+    rb"|\d{1,9}/\d{1,9}\] ?\[ {0,8}\d{1,9}/\d"
 )
 _METRIC_ALONE = re.compile(
-    rb"(?i)(?:loss|acc(?:uracy)?|dice|iou|learning rate|ppl|psnr|ssim|auc|f1|bleu)"
+    rb"(?i)(?:loss|acc(?:uracy)?|dice|iou|learning rate|ppl|psnr|ssim|auc|f1|bleu|perplexity|acc@1)[\"']?"
     rb"[ \t]{0,4}[:= ][ \t]{0,4}[\[(]?[-+]?\d"
 )
 _EPOCH = re.compile(rb"(?i)\bepoch:? ?\[?\d{1,9}")

@@ -46,16 +46,18 @@ def _end(line: str, state: DialectState) -> LineValues | None:
     values = state.pop("table", {}).get("values", {})
     for step in _STEPS:
         for name, value in values.items():
-            if name.rpartition("/")[2] == step and value == value // 1:
+            if name.rpartition("/")[2].lower() == step and value == value // 1:
                 return LineValues(int(value), {key: number for key, number in values.items() if key != name})
     return None
 
 
 DIALECT = ConsoleDialect(
     name="table",
-    signature=re.compile(rb"\| {1,8}(?:total_)?timesteps {1,60}\| {0,20}\d"),
+    signature=re.compile(
+        rb"(?i)\| {1,20}(?:(?:total_)?timesteps|(?:global_)?step|epoch) {1,60}\| {0,60}\d+ {0,60}\|"
+    ),
     kinds=(
-        LineKind(pattern=re.compile(rb"\| {1,8}[A-Za-z][^|\n]{0,80}\|[^|\n]{0,80}\|"), parse=_row),
+        LineKind(pattern=re.compile(rb"\| {1,40}[A-Za-z][^|\n]{0,80}\|[^|\n]{0,80}\|"), parse=_row),
         LineKind(pattern=re.compile(rb"-{20}"), parse=_end),
     ),
 )

@@ -1,0 +1,56 @@
+"""Tables of columns: a line of names, then lines of numbers.
+
+`epoch  train_loss  valid_loss  accuracy  time` of fastai and skorch, `Iter  Train Loss  Remaining Time` of
+scikit-learn, `E  #  LOSS NER  SCORE` of spaCy. Their names are separated by two spaces or more.
+"""
+
+from __future__ import annotations
+
+import re
+
+from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
+from holter.ingest.console.line_shapes import is_metric_name
+from holter.ingest.console.values import parse_number
+
+_BETWEEN = re.compile(r"\s{2,}|\t")
+_AXES = ("#", "global_step", "step", "iter", "iteration", "epoch", "e")
+"""Names of columns that count, the most reliable axis first."""
+_MAX_COLUMNS = 64
+
+
+def _names(line: str, state: DialectState) -> None:
+    """Note the names of the columns of the lines below."""
+    names = _BETWEEN.split(line.strip())[:_MAX_COLUMNS]
+    if any(map(is_metric_name, names)):
+        state["columns"] = names
+    else:
+        state.pop("columns", None)
+
+
+def _row(line: str, state: DialectState) -> LineValues | None:
+    """The numbers of a line with a cell for each column."""
+    names = state.get("columns", [])
+    cells = line.split()
+    if not names or len(cells) != len(names):
+        return None
+    axis = next((axis for axis in _AXES for name in names if name.lower() == axis), None)
+    values, step = {}, None
+    for name, cell in zip(names, cells, strict=True):
+        value = parse_number(cell)
+        if name.lower() == axis:
+            step = int(cell) if cell.isdecimal() else None
+        elif value is not None and name.lower() not in _AXES:
+            values[name] = value
+    return None if step is None else LineValues(step, values)
+
+
+_HEADING = re.compile(
+    rb"(?im)^[ \t]{0,20}(?:epoch|iter(?:ation)?|step|E {1,8}#)(?: {2,40}|\t)[^|:=\n]{0,400}"
+    rb"(?:loss|acc|score|error|auc|rmse|reward)[^|:=\n]{0,400}$"
+)
+_NUMBERS = re.compile(rb"(?m)^(?:[ \t]|\x1b\[\d{1,2}m){0,40}\d{1,9}(?: {2,40}|\t)[^|=\n]{0,400}$")
+DIALECT = ConsoleDialect(
+    name="columns",
+    signature=_HEADING,
+    kinds=(LineKind(pattern=_HEADING, parse=_names), LineKind(pattern=_NUMBERS, parse=_row)),
+)
