@@ -150,6 +150,25 @@ def test_lines_that_belong_together_are_read_at_one_step(reading: Any, form: str
     assert found == expected
 
 
+MLLOG = ':::MLLOG {{"time_ms": 1000, "key": "{key}", "value": 0.{n}, "metadata": {{{position}}}}}\n'
+MLL = ':::MLL 1550000000.1 {key}: {{"value": 0.{n}, "metadata": {{{position}}}}}\n'
+
+
+@pytest.mark.parametrize("form", [MLLOG, MLL])
+def test_records_of_a_benchmark_are_at_their_step_or_else_epoch(reading: Any, form: str) -> None:
+    losses = [form.format(key="train_loss", n=n, position=f'"epoch_num": 1, "step_num": {10 * n}') for n in N]
+    result = reading.read_complete("train.log", "".join(losses).encode())
+    assert [step for step, _ in result.values("train_loss")] == [10 * n for n in N]
+    evaluations = [form.format(key="eval_accuracy", n=n, position=f'"epoch_num": {n}') for n in N]
+    result = reading.read_complete("train.log", "".join(evaluations).encode())
+    assert result.values("eval_accuracy") == [(n, float(f"0.{n}")) for n in N]
+
+
+def test_one_line_with_two_positions_is_no_log(reading: Any) -> None:
+    with pytest.raises(AssertionError, match=r"claimed by \[\]"):
+        reading.format_of("train.log", b"epoch: 1, step: 5, loss: 2.5\nother text\n")
+
+
 def test_numbers_before_a_bar_are_read(reading: Any) -> None:
     bars = (f"\racc: 0.{n}, loss: 1.{n} ||:   {n}%|1         | {n}/100 [00:01<00:10,  9it/s]" for n in N)
     result = reading.read_complete("train.log", "".join(bars).encode() + b"\n")

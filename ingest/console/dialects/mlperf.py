@@ -1,4 +1,4 @@
-"""MLPerf's `:::MLLOG {json}` lines, with any prefix."""
+"""MLPerf's `:::MLLOG {json}` lines, and `:::MLL time key: {json}` of its first rounds, with any prefix."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind
 from holter.ingest.json_objects import read_object
 
 _RECORD = re.compile(r":::MLLOG (\{.{0,8000}\})")
+_FIRST = re.compile(r":::MLL (?P<time>\d{1,12}(?:\.\d{1,9})?) (?P<key>\w{1,80}): (?P<rest>\{.{0,8000}\})")
 _TFLOPS = "tflops_per_sec_per_gpu"
 _ALONE = frozenset({"train_loss", "eval_loss", "eval_accuracy", _TFLOPS})
 _STEP_TIME, _VALIDATION = "train_step_time", "validation_step_time"
@@ -56,9 +57,12 @@ def _setting(line: str, state: DialectState) -> LineSettings | None:
 
 
 def _record(line: str) -> dict[str, Any] | None:
-    match = _RECORD.search(line)
+    match, first = _RECORD.search(line), _FIRST.search(line)
     try:
         event = read_object(match[1].encode()) if match else {}
+        if first is not None:
+            moment = 1e3 * float(first["time"])
+            event = {**read_object(first["rest"].encode()), "key": first["key"], "time_ms": moment}
     except ValueError:
         return None
     return event if isinstance(event.get("metadata"), dict) else None
@@ -77,7 +81,12 @@ def _step(metadata: dict[str, Any], state: DialectState) -> int | None:
     if _is_count(step):
         are_samples = not _is_count(samples) and batch and step % batch == 0
         return int(step // batch) if are_samples else int(step)
-    return int(samples // batch) if batch and _is_count(samples) else None
+    if batch and _is_count(samples):
+        return int(samples // batch)
+    for name in ("step_num", "epoch_num"):
+        if _is_count(number := metadata.get(name)):
+            return int(number)
+    return None
 
 
 def _is_number(value: Any) -> TypeGuard[int | float]:
@@ -90,7 +99,7 @@ def _is_count(value: Any) -> TypeGuard[int | float]:
 
 DIALECT = ConsoleDialect(
     name="mlperf",
-    signature=re.compile(rb":::MLLOG \{"),
+    signature=re.compile(rb":::MLL(?:OG \{| \d)"),
     kinds=(
         LineKind(
             pattern=re.compile(
@@ -100,6 +109,6 @@ DIALECT = ConsoleDialect(
             parse=_setting,
             yields_settings=True,
         ),
-        LineKind(pattern=re.compile(rb":::MLLOG \{"), parse=_event),
+        LineKind(pattern=re.compile(rb":::MLL(?:OG \{| \d)"), parse=_event),
     ),
 )

@@ -117,18 +117,17 @@ class _RecordLines:
 
     def finditer(self, string: bytes, /) -> Iterator[_RecordLine]:
         """Every line with a position and a metric."""
-        start, end, is_record = 0, 0, False
+        start, end = 0, 0
         for match in _POSITION.finditer(string):
-            if match.start() >= end:  # else the same line again, whose ends and numbers are known
+            if match.start() >= end:  # else the same line again
                 start = max(string.rfind(sign, end, match.start()) for sign in (b"\n", b"\r")) + 1 or end
                 next_end = _LINE_END.search(string, match.end())
                 end = len(string) if next_end is None else next_end.start()
                 line = string[start : min(end, start + _LONGEST_LINE)]
                 # JSON lines have a format of their own
                 is_record = not line.startswith(b"{") and _is_record(line)
-            if is_record:
-                yield _RecordLine(start, min(end, start + _LONGEST_LINE))
-
+                if is_record:
+                    yield _RecordLine(start, min(end, start + _LONGEST_LINE))
         for match in _EPOCH_BLOCK.finditer(string):
             yield _RecordLine(match.start(), match.end())
 
