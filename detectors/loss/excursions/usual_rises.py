@@ -59,7 +59,7 @@ class UsualRises:
         size, spread = known[-1]
         place, longest = float(np.log2(max(horizon / size, 1.0))), len(spread) - 1
         # beyond the longest horizon known as a random walk
-        beyond = 2.0 ** (max(place - longest, 0.0) / 2)
+        beyond = float(np.exp2(max(place - longest, 0.0) / 2))
         return self.thresholds.errors * beyond * float(spread[min(int(np.ceil(place)), longest)])
 
 
