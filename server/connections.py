@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import resource
+from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from typing import NamedTuple, Protocol
 
@@ -24,6 +26,27 @@ class Evictable(NamedTuple):
 
     in_body: bool
     since: float
+
+
+class TurnQueue:
+    """Begins queued work one by one, with everything else that is ready in between."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[Callable[[], None]] = deque()
+
+    def add(self, begin: Callable[[], None]) -> None:
+        """Begin some work in a later turn of the event loop, after what has waited longer."""
+        self._waiting.append(begin)
+        if len(self._waiting) == 1:
+            asyncio.get_running_loop().call_soon(self._next)
+
+    def _next(self) -> None:
+        try:
+            self._waiting[0]()
+        finally:
+            self._waiting.popleft()
+            if self._waiting:
+                asyncio.get_running_loop().call_soon(self._next)
 
 
 class Connection(Protocol):
@@ -61,6 +84,7 @@ class ConnectionTable:
         self._proxies = proxies
         self._groups: dict[str, dict[Connection, None]] = {}
         self.count = 0
+        self.pipelined = TurnQueue()
         self._stopping = False
 
     def add(self, connection: Connection) -> bool:

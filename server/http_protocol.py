@@ -246,8 +246,14 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        """Continue with the requests that have waited."""
+        """Continue with the requests that have waited: in turn with those of other connections."""
         self._since = self.loop.time()
+        if self.pipeline:
+            self._table.pipelined.add(self._begin_next)
+        else:
+            self._begin_next()
+
+    def _begin_next(self) -> None:
         super().on_response_complete()
         if self._unparsed and not self.pipeline:
             self._unset_keepalive_if_required()

@@ -52,6 +52,10 @@ def bind(host: str, port: int) -> socket.socket:
     return listener
 
 
+GRACE_SECONDS = 0.5
+"""Seconds that requests in progress have to end when the server stops; clients send again what was cut."""
+
+
 class HolterServer(uvicorn.Server):
     """A uvicorn server of a context, started or not. Ends live streams before it waits for responses."""
 
@@ -67,7 +71,7 @@ class HolterServer(uvicorn.Server):
                 log_config=None,
                 access_log=False,
                 timeout_keep_alive=settings.http.idle_seconds,
-                timeout_graceful_shutdown=10,
+                timeout_graceful_shutdown=GRACE_SECONDS,  # type: ignore[arg-type]  # a float works, too
                 server_header=False,
                 ws="none",
                 # without the setting uvicorn would believe what any process of this machine states

@@ -93,3 +93,15 @@ def test_a_compacted_log_is_not_compacted_again(sqlite_engine: Engine) -> None:
         module.compact(sqlite_engine, run_id)
         assert store.read(run_id)[LOSS].step.tolist() == list(range(4040))
         assert store.check() == []
+
+
+def test_a_compaction_that_is_stopped_leaves_all_points_and_is_made_up_for(sqlite_engine: Engine) -> None:
+    with running_store(sqlite_engine) as store:
+        run_id = send(store, 0, 4000)
+        before = store.read(run_id)[LOSS]
+        with pytest.raises(module.CompactionStoppedError):
+            module.compact(sqlite_engine, run_id, lambda: True)
+        assert store.check() == []
+        assert store.read(run_id)[LOSS].value.tobytes() == before.value.tobytes()
+        assert module.compact(sqlite_engine, run_id, lambda: False) == 1
+        assert store.read(run_id)[LOSS].value.tobytes() == before.value.tobytes()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -71,13 +71,20 @@ class CompactionChange:
         )
 
 
-def compact(engine: Engine, run_id: int) -> int:
-    """Compact a run's log; returns the number of chunks written."""
+class CompactionStoppedError(Exception):
+    """The server stops; what was not compacted stays in the log."""
+
+
+def compact(engine: Engine, run_id: int, stopping: Callable[[], bool] = lambda: False) -> int:
+    """Compact a run's log; returns the number of chunks written.
+
+    Raises CompactionStoppedError, between two transactions, soon after `stopping` became true.
+    """
     written = 0
     while True:
         with reading(engine) as connection:
             entries, more_entries = _next_entries(connection, run_id)
-            change = _plan_change(RunSnapshot(connection, run_id), entries)
+            change = _plan_change(RunSnapshot(connection, run_id), entries, stopping)
         if change.worthwhile:
             with writing(engine) as connection:
                 _apply(connection, run_id, change)
@@ -95,7 +102,9 @@ def _next_entries(connection: Connection, run_id: int) -> tuple[list[int], bool]
     return [row.id for row in rows[:size]], size < len(rows)
 
 
-def _plan_change(snapshot: RunSnapshot, entries: Sequence[int]) -> CompactionChange:
+def _plan_change(
+    snapshot: RunSnapshot, entries: Sequence[int], stopping: Callable[[], bool]
+) -> CompactionChange:
     change = CompactionChange(load_summary(snapshot), list(entries))
     for attempt, (last_entry, block) in snapshot.entries(entries).items():
         last_chunks = snapshot.last_chunks(attempt) if len(change.stored.chunks.ids) else {}
@@ -107,7 +116,9 @@ def _plan_change(snapshot: RunSnapshot, entries: Sequence[int]) -> CompactionCha
             # late points go into the chunks they belong to: chunks and log share no step
             chunked[index] |= series_id in last_chunks and first_step <= last_chunks[series_id].step_max
         if chunked.any():
-            _add_chunks(change, snapshot, attempt, block.only(block.ids[chunked].tolist()), last_chunks)
+            _add_chunks(
+                change, snapshot, attempt, block.only(block.ids[chunked].tolist()), last_chunks, stopping
+            )
         if not chunked.all():
             remaining = block.only(block.ids[~chunked].tolist())
             change.remaining_entries.append(_remaining_entry(last_entry, remaining.without_empty_rows()))
@@ -138,6 +149,7 @@ def _add_chunks(
     attempt: int,
     block: PointBlock,
     last_chunks: Mapping[int, ChunkRow],
+    stopping: Callable[[], bool],
 ) -> None:
     """Build chunks of a block, merged with the chunks whose step ranges its points fall into."""
     change.chunk_stats.append(stats_of_block(attempt, block))
@@ -158,6 +170,8 @@ def _add_chunks(
             change.recounted_series.add(series_id)
     older = snapshot.points([row for _, _, row, _ in parts if row is not None])
     for series_id, points, row, last in parts:
+        if stopping():
+            raise CompactionStoppedError
         if row is None:
             change.builder.add(attempt, series_id, points, last=last)
         else:

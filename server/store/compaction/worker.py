@@ -15,7 +15,7 @@ from sqlalchemy.exc import DatabaseError
 from holter.server.database import is_damage, reading
 from holter.server.database.free_space import checkpoint, release_free_pages
 from holter.server.models import LogEntry
-from holter.server.store.compaction.compaction import compact
+from holter.server.store.compaction.compaction import CompactionStoppedError, compact
 from holter.server.store.errors import ConcurrentRewriteError
 from holter.server.store.types import Commit
 
@@ -64,7 +64,7 @@ class Compactor:
         self._thread.start()
 
     def close(self) -> None:
-        """Stop after the compaction in progress; the rest stays in the log."""
+        """Stop; what is not compacted stays in the log."""
         self._stop.set()
         self._thread.join()
 
@@ -88,8 +88,8 @@ class Compactor:
         with self.rewrite_lock:
             for _ in range(_MAX_TRIES - 1):
                 with suppress(ConcurrentRewriteError):  # another server rewrote chunks first: read again
-                    return compact(self._engine, run_id)
-            return compact(self._engine, run_id)
+                    return compact(self._engine, run_id, self._stop.is_set)
+            return compact(self._engine, run_id, self._stop.is_set)
 
     def _work(self) -> None:
         while not self._stop.wait(_POLL_INTERVAL):
@@ -100,6 +100,8 @@ class Compactor:
                     if idle:
                         release_free_pages(self._engine)
                     self._compacted(run_id)
+                except CompactionStoppedError:
+                    return
                 except Exception:
                     # the points are durable in the log; a failing run must not block the others
                     _log.exception("run %d was not compacted; retrying in %.0f s", run_id, _RETRY_SECONDS)
