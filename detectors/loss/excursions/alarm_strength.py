@@ -81,6 +81,9 @@ class AlarmThresholds(Thresholds):
     """Sigmas that a few points must rise by in addition, divided by the root of their number."""
     least_sigmas: float = 0.25
     """Sigmas of a point that a mean of many points must rise by: less is not visible in its noise."""
+    least_sigmas_unknown: float = 0.75
+    """Sigmas that a mean must rise by in addition while the run has not lasted long enough to tell how far it
+    moves by itself over the horizon of the mean."""
     least_sigmas_mean: float = 40.0
     """Sigmas that a mean of more points must rise by in addition, divided by their number: calm logs rise by
     two or three sigmas for a dozen points before a spike, and the spike is the event."""
@@ -245,4 +248,7 @@ def window_means(
         # from the middle of the reference to that of the mean
         horizon = points / 2 + gap + max(least_reference, 2 * points) / 2
         strength = rise / np.maximum(thresholds.mean_errors * error, usual.limit(points, horizon))
-        yield points, np.where(enough, strength, 0.0), rise / least_rise(noise, points, thresholds)
+        least = least_rise(noise, points, thresholds)
+        if points > thresholds.sum_points[-1] and not usual.knows(points, horizon):
+            least += thresholds.least_sigmas_unknown * noise.sigma
+        yield points, np.where(enough, strength, 0.0), rise / least

@@ -66,6 +66,8 @@ class RecoveryThresholds(Thresholds):
     lasting_progress: float = 0.25
     """Share of the fall of the level since the run began that a lasting step must undo to be critical: less
     is as often another stage of the data, which not all runs log."""
+    lasting_progress_of_drift: float = 0.1
+    """The same for a rise that takes long to reach its height: a stage begins at once."""
     overshoot: float = 1.5
     """Times its lasting height that a spike peaks at: it did damage, however little progress is lost."""
     lasting_growth: float = 1.25
@@ -322,22 +324,25 @@ def _lasting_at(points: ExcursionPoints, first: int) -> int | None:
     settled = int(np.searchsorted(points.step, points.step[0] + limits.settled_steps))
     at = max(settled, limits.settled_points, points.detected)
     while at < len(points.step):
-        if at >= first and _lasts(points.head(at + 1).excess()[0], points.progress, limits):
+        if at >= first and _lasts(points.head(at + 1), limits):
             return at
         at = int(at * limits.flat_growth) + 1
     return None
 
 
-def _lasts(excess: FloatArray, progress: float, limits: RecoveryThresholds) -> bool:
+def _lasts(points: ExcursionPoints, limits: RecoveryThresholds) -> bool:
     """Whether an excursion that has lasted for long is no mere step to another level, as of a stage."""
+    excess = points.excess()[0]
     half = (len(excess) - 1) // 2
     quarter = (len(excess) - half) // 2
     third, fourth = float(excess[half : half + quarter].mean()), float(excess[half + quarter :].mean())
     if fourth <= 0 or fourth < limits.flat_share * third:
         return False
     first = excess[: limits.near_points]
+    rises_slowly = is_slow_rise(points.step, limits, half_peak=half_peak_index(points.step, excess, limits))
+    share = limits.lasting_progress_of_drift if rises_slowly else limits.lasting_progress
     return (
-        fourth > limits.lasting_progress * progress
+        fourth > share * points.progress
         or float(first.max()) >= limits.overshoot * float(excess[half:].max())
         or fourth >= limits.lasting_growth * third
     )

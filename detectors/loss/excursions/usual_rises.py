@@ -49,6 +49,11 @@ class UsualRises:
     spreads: tuple[FloatArray, ...]
     thresholds: UsualRiseThresholds
 
+    def knows(self, points: int, horizon: float) -> bool:
+        """Whether the rises of a mean of so many points over a horizon in points were measured."""
+        sizes = zip(self.thresholds.block_points, self.spreads, strict=True)
+        return any(size <= points and horizon <= size * 2.0 ** (len(spread) - 1) for size, spread in sizes)
+
     def limit(self, points: int, horizon: float) -> float:
         """The rise of a mean of so many points over a horizon in points that is not usual; 0 where nothing is
         known of it."""
