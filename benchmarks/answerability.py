@@ -3,12 +3,12 @@
     python benchmarks/answerability.py [--seconds 10] [--only "read loop"]
 
 Each attack (`benchmarks/attacks`) has its own server (`holter watch` for files, `holter serve` for requests)
-and attacker, in processes of their own. While it lasts, one thread requests /healthz and another sends a
-point, each as soon as the previous one was answered; then the server gets SIGTERM in the middle of it. Prints
-the longest answer of each in seconds, with the number of answers that were refusals or broken off, the
-seconds until the server has ended, and the peak memory (RSS, MiB) of the server and of the processes that it
-started to read files. The first line is a server that is not attacked: on a busy machine it shows what the
-machine costs.
+and attacker, in processes of their own. While it lasts, one thread requests /healthz, another sends a point,
+each as soon as the previous one was answered, and where files are followed a third one writes a line and
+waits until it is stored; then the server gets SIGTERM in the middle of it. Prints the longest wait of each in
+seconds, with the number of answers that were refusals or broken off, the seconds until the server has ended,
+and the peak memory (RSS, MiB) of the server and of the processes that it started to read files. The first
+line is a server that is not attacked: on a busy machine it shows what the machine costs.
 """
 
 from __future__ import annotations
@@ -66,10 +66,12 @@ class Server:
 
     process: subprocess.Popen[str]
     address: str
+    logs: Path | None
     stopped: float = math.inf
     over: threading.Event = field(default_factory=threading.Event)
     health: Answers = field(default_factory=Answers)
     ingest: Answers = field(default_factory=Answers)
+    followed: Answers = field(default_factory=Answers)
     own_peak: int = 0
     reading_peak: int = 0
 
@@ -81,6 +83,28 @@ class Server:
         """Send a point until the measurement is over."""
         body = {"project": "p", "run": "measured", "points": [{"step": 1, "values": {"loss": 1.0}}]}
         self._repeat(self.ingest, lambda client: client.post(f"{self.address}/api/v1/ingest", json=body))
+
+    def write_lines(self) -> None:
+        """Write a line into a followed file as soon as the one before is stored."""
+        if self.logs is None:
+            return
+        file = self.logs / "good-log" / "metrics.csv"
+        file.parent.mkdir()
+        file.write_text("step,loss\n")
+        count = 0
+
+        def line_is_stored(client: httpx.Client) -> httpx.Response:
+            nonlocal count
+            count += 1
+            with file.open("a") as log:
+                log.write(f"{count},2.5\n")
+            while True:
+                response = client.get(f"{self.address}/api/v1/runs").raise_for_status()
+                points = {run["name"]: run["points"] for run in response.json()["runs"]}
+                if points.get("good-log", 0) >= count or self.over.wait(0.05):
+                    return response
+
+        self._repeat(self.followed, line_is_stored)
 
     def _repeat(self, answers: Answers, request: Callable[[httpx.Client], httpx.Response]) -> None:
         with httpx.Client(timeout=120) as client:
@@ -118,6 +142,9 @@ ATTACKS: dict[str, tuple[str, Attack]] = {
     "file: 1 GiB packed": ("watch", files.huge_gzip),
     "files: wide and large": ("watch", files.wide_files),
     "files: 2,000 runs analysed": ("watch", files.many_runs),
+    "files: a line of 50 MB": ("watch", files.long_line),
+    "files: links, pipes, 50 GB of nothing": ("watch", files.strange_files),
+    "files: 20,000 of a line": ("watch", files.many_files),
     "body: 4,000,000 metrics": ("serve", requests.many_metrics),
     "import: 4,000,000 rows": ("serve", requests.import_bomb),
     "bodies: 4,000 new projects": ("serve", requests.new_projects),
@@ -146,7 +173,8 @@ def measure(command: str, attack: Attack, seconds: float, folder: Path) -> str:
             env=environment,
         )
         try:
-            server = Server(process, address_of(folder / "output"))
+            logs = folder / "logs" if command == "watch" else None
+            server = Server(process, address_of(folder / "output"), logs)
             target = Target(server.address, folder / "logs")
             attacker = multiprocessing.get_context("fork").Process(target=attack, args=(target,), daemon=True)
             attacker.start()  # before there are threads, which a fork would not have
@@ -164,14 +192,14 @@ def measure(command: str, attack: Attack, seconds: float, folder: Path) -> str:
             process.kill()
             process.wait()
     return (
-        f"{server.health} | {server.ingest} | {stopping:.2f} | "
+        f"{server.health} | {server.ingest} | {server.followed if logs else '-'} | {stopping:.2f} | "
         f"{server.own_peak // MIB} | {server.reading_peak // MIB or '-'} |"
     )
 
 
 def begin(server: Server) -> Iterator[threading.Thread]:
     """Start to measure."""
-    for work in (server.check_health, server.send_points, server.watch_memory):
+    for work in (server.check_health, server.send_points, server.write_lines, server.watch_memory):
         thread = threading.Thread(target=work, daemon=True)
         thread.start()
         yield thread
@@ -194,8 +222,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=10.0, help="how long each attack lasts")
     parser.add_argument("--only", default="", help="only attacks with this text in their name")
     arguments = parser.parse_args()
-    print("| attack | /healthz | ingest | stop | server, MiB | reader, MiB |")
-    print("|---|---|---|---|---|---|", flush=True)
+    print("| attack | /healthz | ingest | line | stop | server, MiB | reader, MiB |")
+    print("|---|---|---|---|---|---|---|", flush=True)
     for name, (command, attack) in ATTACKS.items():
         if arguments.only in name:
             with tempfile.TemporaryDirectory() as folder:

@@ -90,6 +90,7 @@ class HolterServer(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Accept no more requests and wait for those in progress, for slow clients only briefly."""
         self._context.live.close()
+        self._context.store.stop_compaction()
         self._connections.stop()
         await super().shutdown(sockets)
         if self._checks is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 from pathlib import Path
 
 from benchmarks.attacks.target import Attack, Target
@@ -51,6 +52,30 @@ def wide_files(target: Target) -> None:
     entry = b'{"step":%d,"loss":2.5,"learning_rate":0.1}'
     history = b",".join(entry % step for step in range(1_000_000))
     write(target.logs / "document" / "trainer_state.json", b'{"log_history":[' + history + b"]}")
+
+
+def long_line(target: Target) -> None:
+    """A log of one line of 50 MB without an end, then a good line."""
+    write(target.logs / "long-line" / "train.log", b"step 1 loss 2.5\n" + b"epoch 1 " * (50 * MIB // 8))
+
+
+def strange_files(target: Target) -> None:
+    """A named pipe, links to devices and to itself, a sparse file of 50 GB, and a lone byte-order mark."""
+    folder = target.logs / "strange"
+    write(folder / "mark.csv", b"\xef\xbb\xbf")
+    os.mkfifo(folder / "metrics.csv")
+    (folder / "train.log").symlink_to("/dev/zero")
+    (folder / "history.jsonl").symlink_to("/proc/self/mem")
+    (folder / "again").symlink_to(folder)
+    for name in ("empty.log", "sparse.csv", "events.out.tfevents.1"):
+        write(folder / name, b"step,loss\n")
+        os.truncate(folder / name, 50 * 2**30)
+
+
+def many_files(target: Target) -> None:
+    """20,000 logs of one line."""
+    for number in range(20_000):
+        write(target.logs / f"job-{number % 100}" / f"{number}.csv", b"step,loss\n1,2.5\n")
 
 
 def many_runs(target: Target) -> None:

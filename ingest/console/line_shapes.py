@@ -379,7 +379,7 @@ def _is_metric(field: _Field) -> bool:
     name = field.name
     lower = name.lower().replace("_", " ")
     if (
-        not name
+        not lower.strip()
         or name in _LONE_UNITS
         or lower in _NOT_METRICS
         or field.total_index >= 0

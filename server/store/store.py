@@ -92,6 +92,10 @@ class Store:
         if self._lock is not None:
             self._lock.publish_address(address)
 
+    def stop_compaction(self) -> None:
+        """Let compaction end soon, since the store is about to be closed; points are still accepted."""
+        self._compactor.stop()
+
     def close(self) -> None:
         """Write what is queued, stop the threads, release the file."""
         self._rate_limiter.close()

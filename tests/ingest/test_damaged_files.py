@@ -72,7 +72,7 @@ def test_a_step_beyond_the_range_is_refused_whatever_the_rows_beside_it(reading:
     assert complete == growing == stopped == {}
 
 
-@pytest.mark.parametrize("line", ["_-nan It(t)1", "step 1 - 2 loss 3"])
+@pytest.mark.parametrize("line", ["_-nan It(t)1", "step 1 - 2 loss 3", "Epoch[1_:5", "_ 7STEP 1x"])
 def test_a_name_of_separators_only_is_no_name(reading: Any, line: str) -> None:
     reading.read_complete("a.log", f"{line}\n".encode(), chosen=formats()["key-value"])
 

@@ -63,9 +63,13 @@ class Compactor:
             _log.exception("the log is damaged: runs in it are compacted after their next commit")
         self._thread.start()
 
-    def close(self) -> None:
-        """Stop; what is not compacted stays in the log."""
+    def stop(self) -> None:
+        """Let the thread end soon; what is not compacted stays in the log."""
         self._stop.set()
+
+    def close(self) -> None:
+        """Stop, and wait for the thread's end."""
+        self.stop()
         self._thread.join()
 
     def on_commit(self, commit: Commit) -> None:

@@ -43,12 +43,19 @@ def test_a_loss_that_decays_is_never_critical(lasting: int) -> None:
 
 
 def test_a_lasting_rise_begins_as_a_warning_and_stays_critical() -> None:
-    loss = curve(POINTS, noise=0.02, seed=4) + 1.0 * (PLACES >= 800)
+    loss = curve(POINTS, noise=0.02, seed=4) + 2.0 * (PLACES >= 800)
     data = run(series("loss", loss))
     severities = [findings(until(data, 0, step))[0].severity for step in range(800, POINTS, 40)]
     first = severities.index(Severity.CRITICAL)
     assert 0 < first <= 16
     assert set(severities[first:]) == {Severity.CRITICAL}
+
+
+def test_a_lasting_step_that_undoes_little_of_the_progress_stays_a_warning() -> None:
+    loss = curve(POINTS, noise=0.02, seed=4) + 0.8 * (PLACES >= 800)
+    data = run(series("loss", loss))
+    severities = {findings(until(data, 0, step))[0].severity for step in range(840, POINTS, 200)}
+    assert severities == {Severity.WARNING}
 
 
 def test_a_precursor_does_not_move_an_onset_past_its_outlier() -> None:
