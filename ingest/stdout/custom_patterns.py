@@ -49,7 +49,9 @@ class UnanchoredPattern:
             yield from self._pattern.finditer(text.replace(b"\r", b"\n"))
             return
         for line in _LINE.finditer(text):
-            if self._pattern.search(strip_prefixes(line[0]).text.encode()) is not None:
+            colored = b"\x1b" in line[0]
+            plain = strip_prefixes(line[0]).text.encode() if colored else line[0]
+            if self._pattern.search(plain) is not None:
                 yield line
 
     def search(self, text: bytes, /) -> TextMatch | None:
