@@ -15,8 +15,6 @@ from holter.settings.http import HttpSettings
 
 MAX_DESCRIPTORS = 65_536
 """Files that a server may have open; more would only make limits of the system matter."""
-STOPPING_SECONDS = 2.0
-"""Seconds of patience with slow clients once the server stops."""
 _CHECKS_PER_TIMEOUT = 4
 _MAX_CHECK_SECONDS = 1.0
 
@@ -85,7 +83,6 @@ class ConnectionTable:
         self._groups: dict[str, dict[Connection, None]] = {}
         self.count = 0
         self.pipelined = TurnQueue()
-        self._stopping = False
 
     def add(self, connection: Connection) -> bool:
         """Whether a new connection may stay; another may be closed for it."""
@@ -126,25 +123,12 @@ class ConnectionTable:
     async def check_forever(self) -> None:
         """Close connections whose clients exceed a time-out, until cancelled."""
         loop = asyncio.get_running_loop()
+        shortest = min(self.limits.header_seconds, self.limits.body_seconds, self.limits.write_seconds)
         while True:
-            limits = self._patience()
-            shortest = min(limits.header_seconds, limits.body_seconds, limits.write_seconds)
             await asyncio.sleep(min(_MAX_CHECK_SECONDS, shortest / _CHECKS_PER_TIMEOUT))
-            now, limits = loop.time(), self._patience()
+            now = loop.time()
             for connection in [member for members in self._groups.values() for member in members]:
-                connection.check(now, limits)
-
-    def stop(self) -> None:
-        """Wait for slow clients only briefly from now on."""
-        self._stopping = True
-
-    def _patience(self) -> HttpSettings:
-        if not self._stopping:
-            return self.limits
-        names = ("header_seconds", "body_seconds", "write_seconds")
-        return self.limits.model_copy(
-            update={name: min(getattr(self.limits, name), STOPPING_SECONDS) for name in names}
-        )
+                connection.check(now, self.limits)
 
 
 def raise_descriptor_limit() -> int:

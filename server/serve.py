@@ -88,10 +88,9 @@ class HolterServer(uvicorn.Server):
         self._checks = asyncio.create_task(self._connections.check_forever())
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Accept no more requests and wait for those in progress, for slow clients only briefly."""
+        """Accept no more requests and wait for those in progress, for `GRACE_SECONDS` at most."""
         self._context.live.close()
         self._context.store.stop_compaction()
-        self._connections.stop()
         await super().shutdown(sockets)
         if self._checks is not None:
             self._checks.cancel()

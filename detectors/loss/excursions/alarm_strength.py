@@ -249,6 +249,6 @@ def window_means(
         horizon = points / 2 + gap + max(least_reference, 2 * points) / 2
         strength = rise / np.maximum(thresholds.mean_errors * error, usual.limit(points, horizon))
         least = least_rise(noise, points, thresholds)
-        if points > thresholds.sum_points[-1] and not usual.knows(points, horizon):
+        if not usual.knows(points, horizon):
             least += thresholds.least_sigmas_unknown * noise.sigma
         yield points, np.where(enough, strength, 0.0), rise / least

@@ -51,14 +51,12 @@ class UsualRises:
 
     def knows(self, points: int, horizon: float) -> bool:
         """Whether the rises of a mean of so many points over a horizon in points were measured."""
-        sizes = zip(self.thresholds.block_points, self.spreads, strict=True)
-        return any(size <= points and horizon <= size * 2.0 ** (len(spread) - 1) for size, spread in sizes)
+        return any(horizon <= size * 2.0 ** (len(spread) - 1) for size, spread in self._up_to(points))
 
     def limit(self, points: int, horizon: float) -> float:
         """The rise of a mean of so many points over a horizon in points that is not usual; 0 where nothing is
         known of it."""
-        sizes = zip(self.thresholds.block_points, self.spreads, strict=True)
-        known = [(size, spread) for size, spread in sizes if size <= points and len(spread)]
+        known = self._up_to(points)
         if not known:
             return 0.0
         size, spread = known[-1]
@@ -66,6 +64,11 @@ class UsualRises:
         # beyond the longest horizon known as a random walk
         beyond = float(np.exp2(max(place - longest, 0.0) / 2))
         return self.thresholds.errors * beyond * float(spread[min(int(np.ceil(place)), longest)])
+
+    def _up_to(self, points: int) -> list[tuple[int, FloatArray]]:
+        """The sizes of blocks of at most so many points whose rises are known, and their spreads."""
+        sizes = zip(self.thresholds.block_points, self.spreads, strict=True)
+        return [(size, spread) for size, spread in sizes if size <= points and len(spread)]
 
 
 def measure_usual_rises(values: FloatArray, thresholds: UsualRiseThresholds) -> UsualRises:
