@@ -30,6 +30,7 @@ from holter.server.planned_events import PlannedEvents
 from holter.server.prometheus import ServerMetrics
 from holter.server.read_models.launches import LaunchReader
 from holter.server.read_models.runs import RunReader
+from holter.server.run_details import RunDetailStore
 from holter.server.store import Store
 from holter.settings import Settings
 
@@ -73,6 +74,7 @@ class ServerContext:
         )
         self.runs = RunReader(self.engine, self.store, tuning=self.planned_events.display_tuning, clock=clock)
         self.launches = LaunchReader(self.store, Peaks.from_settings(settings.peaks))
+        self.run_details = RunDetailStore(self.engine, clock=clock)
         self.agents = AgentRegistry(self.engine, clock=clock)
         self.agent_monitor = AgentMonitor(self.agents, self.incidents, clock=clock)
         self.authenticator = Authenticator(settings, self.engine, clock=clock)

@@ -25,6 +25,7 @@ from holter.server.models.points import (
     UnreadableRow,
     WriterRow,
 )
+from holter.server.models.run_details import RunAttributeRow, RunDetailRow
 from holter.server.models.tokens import EndedSession, Token
 
 __all__ = [
@@ -43,6 +44,8 @@ __all__ = [
     "NotificationRow",
     "PlannedEventRow",
     "Project",
+    "RunAttributeRow",
+    "RunDetailRow",
     "RunRecord",
     "SeriesRow",
     "SourceCursor",
