@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from math import inf
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from sqlalchemy import Engine, select
 from sqlalchemy.exc import SQLAlchemyError
@@ -20,16 +20,16 @@ from holter.detectors import IncrementalState, find, fingerprint
 from holter.roles import Role
 from holter.server.alerting import Incident, IncidentCandidate, IncidentStore
 from holter.server.alerting.finding_time import replaced_by, wall_time_of
-from holter.server.analysis.run_cache import RunCache
+from holter.server.analysis.run_cache import CachedRun, RunCache
 from holter.server.analysis.run_status import RunStatus, load_status, runs_to_analyze
 from holter.server.analysis.scheduler import AnalysisScheduler
 from holter.server.database import writing
-from holter.server.maintenance.horizon import load_horizon
+from holter.server.maintenance.horizon import DownsamplingHorizon, load_horizon
 from holter.server.models.alerting import AnalysisRow
 from holter.server.models.points import RunRecord
 from holter.server.store.read.changes_since import ReadPosition, RunChanges, SeriesSelector
 from holter.server.store.write.sql import upsert
-from holter.tuning import Tuning
+from holter.tuning import PlannedEvent, Tuning
 from holter.types import Finding, RunData, SeriesKey
 
 _logger = logging.getLogger(__name__)
@@ -73,6 +73,16 @@ class PointSource(Protocol):
         ...
 
 
+class _PassResult(NamedTuple):
+    """What a pass over one run passes on to its incidents."""
+
+    candidates: list[IncidentCandidate]
+    live: bool
+    over: bool
+    planned: Sequence[PlannedEvent]
+    horizon: DownsamplingHorizon | None
+
+
 class AnalysisWorker:
     """Analyzes runs that have changed, in one thread, at the times that an AnalysisScheduler sets.
 
@@ -98,6 +108,7 @@ class AnalysisWorker:
         self._clock = clock
         self._scheduler = AnalysisScheduler()
         self._cache = RunCache(_CACHE_BYTES)
+        self._pass_lock = threading.Lock()  # callers of `analyze` use the same cache
         self._unsaved: dict[int, dict[str, Any]] = {}  # rows of finished passes, by run
         self._deferred: dict[int, float] = {}  # by run: changes up to this time need no pass
         self._saved_at = -_SAVE_INTERVAL
@@ -140,8 +151,9 @@ class AnalysisWorker:
 
     def analyze(self, run_id: int) -> list[Incident]:
         """Analyze a run now; returns the incidents that changed. Raises what a detector raises."""
-        status = load_status(self._engine, run_id)
-        return [] if status is None else self._analyze(run_id, status)
+        with self._pass_lock:
+            status = load_status(self._engine, run_id)
+            return [] if status is None else self._analyze(run_id, status)
 
     def _analyze(self, run_id: int, status: RunStatus) -> list[Incident]:
         began = time.monotonic()
@@ -166,7 +178,32 @@ class AnalysisWorker:
 
     def _update_incidents(self, run_id: int, status: RunStatus, now: float) -> list[Incident]:
         run = self._cache.get(run_id)
-        tuning = self._tuning(run_id)
+        while True:
+            tuning = self._tuning(run_id)
+            result = self._detect(run_id, run, tuning, status, now)
+            if result == run.last_result:
+                return []  # the incidents would not change
+            # an event that was planned during the pass must not open an incident
+            if self._tuning(run_id) == tuning:
+                break
+        if self._abandoned.is_set():  # the store is closed, or another server has it
+            raise AbandonedAnalysisError
+        horizon = result.horizon
+        changed = self._incidents.update_run(
+            run_id,
+            result.candidates,
+            live=result.live,
+            over=result.over,
+            planned=result.planned,
+            final=_never if horizon is None else horizon.is_final,
+            onset_final=_never if horizon is None else horizon.is_onset_final,
+        )
+        run.last_result = result
+        return changed
+
+    def _detect(
+        self, run_id: int, run: CachedRun, tuning: Tuning, status: RunStatus, now: float
+    ) -> _PassResult:
         if run.position is None:
             run.horizon = load_horizon(self._engine, run_id)
         begin = None if run.horizon is None else run.horizon.begin
@@ -179,23 +216,9 @@ class AnalysisWorker:
             data if horizon is None else horizon.restrict(data), tuning, run.detector_state
         )
         self._cache.measure(run_id)
-        live, over = status.is_live(now), status.finished_at is not None
-        result = (candidates, live, over, tuning.expected, horizon)
-        if result == run.last_result:
-            return []  # the incidents would not change
-        if self._abandoned.is_set():  # the store is closed, or another server has it
-            raise AbandonedAnalysisError
-        changed = self._incidents.update_run(
-            run_id,
-            candidates,
-            live=live,
-            over=over,
-            planned=tuning.expected,
-            final=_never if horizon is None else horizon.is_final,
-            onset_final=_never if horizon is None else horizon.is_onset_final,
+        return _PassResult(
+            candidates, status.is_live(now), status.finished_at is not None, tuning.expected, horizon
         )
-        run.last_result = result
-        return changed
 
     def _work(self) -> None:
         while not self._scheduler.stopped:
@@ -216,7 +239,8 @@ class AnalysisWorker:
             if status is None or status.updated_at <= self._deferred.get(run_id, -inf):
                 return False
             self._deferred.pop(run_id, None)
-            self._analyze(run_id, status)
+            with self._pass_lock:
+                self._analyze(run_id, status)
             return status.log_time(self._clock()) is not None
         except AbandonedAnalysisError:
             return False

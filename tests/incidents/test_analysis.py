@@ -18,6 +18,7 @@ from holter.server.models.alerting import AnalysisRow, IncidentRow, Notification
 from holter.server.models.points import LogEntry, RunRecord
 from holter.server.store import Store
 from holter.server.store.read.changes_since import ReadPosition, RunChanges, SeriesSelector
+from holter.tuning import PlannedEvent, Tuning
 from holter.types import Batch, Column, Delivery, SeriesKey
 from tests.support.alerting import Clock
 
@@ -104,6 +105,16 @@ def test_a_live_run_that_slows_down_opens_one_incident_and_tells_once(
     assert incident.start_time == pytest.approx(BEGIN + DROP, abs=15)
     assert notification_reasons(engine)[0] == "opened"
     assert notification_reasons(engine).count("opened") == 1
+
+
+def test_an_event_that_is_planned_during_a_pass_opens_no_incident(
+    engine: Engine, store: Store, incidents: IncidentStore, clock: Clock
+) -> None:
+    planned = Tuning(expected=[PlannedEvent(kind="throughput_regression", from_step=DROP - 50)])
+    answers = iter([Tuning(), planned])  # the plan is stored after the pass has read the tuning
+    loop = AnalysisWorker(engine, store, incidents, tuning=lambda _: next(answers, planned), clock=clock)
+    loop.analyze(deliver(store, clock, 0, 1200))
+    assert incidents_of(engine) == []
 
 
 def test_a_run_of_last_month_is_analysed_without_notification(
