@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from holter.server.alerting.incident import EventType, HistoryEntry, Incident, IncidentState
 from holter.server.alerting.lifecycle import IncidentCandidate, changes
+from holter.tuning import PlannedEvent
 from holter.types import Finding, Kind, Severity
 
 SPIKE = Finding(
@@ -222,6 +223,20 @@ def test_what_a_rollback_replaced_has_recovered_and_stays_so() -> None:
     assert changes([known(DIVERGED, IncidentState.RECOVERED)], [replaced]) == []
     [imported] = changes([], [replaced])
     assert imported.events == {EventType.OPENED, EventType.RECOVERED}
+
+
+@pytest.mark.parametrize(
+    ("first_planned", "reason"),
+    [
+        (1514, "This was planned: data switch"),
+        (1517, "This was planned: data switch"),  # the start may be estimated too early, up to the detection
+        (1518, "With all points seen and with the current detection settings, this is no longer detected."),
+    ],
+)
+def test_a_plan_explains_what_was_detected_within_it(first_planned: int, reason: str) -> None:
+    plan = PlannedEvent(kind="spike_fast", from_step=first_planned, to_step=1600, note="data switch")
+    [change] = changes([known(SPIKE, IncidentState.OPEN)], [], planned=[plan])
+    assert (change.state, change.lines[0].text) == (IncidentState.CLOSED, reason)
 
 
 def test_an_event_that_late_points_move_stays_one_incident() -> None:

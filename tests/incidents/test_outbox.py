@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, select, update
+from sqlalchemy import Engine, select, text, update
 from sqlalchemy.orm import Session
 
 from holter.server.alerting import IncidentStore, NotificationSender, build_routes
@@ -355,6 +355,26 @@ def test_a_message_leaves_soon_after_its_incident(
     alerting.incidents.update_run(run_id, [make_candidate()])
     wait_for(lambda: len(slack.payloads) == 1)
     assert time.monotonic() - began < 4, "it waited for the next poll"
+
+
+def test_a_channel_goes_on_after_its_database_failed(
+    run_sender: Callable[..., Running],
+    slack: SlackServer,
+    run_id: int,
+    engine: Engine,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def rename(before: str, after: str) -> None:
+        with engine.begin() as connection:
+            connection.execute(text(f"ALTER TABLE {before} RENAME TO {after}"))
+
+    alerting = run_sender(channels_at(slack, settle=0))
+    rename("notification", "missing")
+    alerting.sender.wake()
+    wait_for(lambda: "will be tried again" in caplog.text)
+    rename("missing", "notification")
+    alerting.incidents.update_run(run_id, [make_candidate()])
+    wait_for(lambda: len(slack.payloads) == 1)
 
 
 @pytest.mark.slow

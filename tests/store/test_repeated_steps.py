@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import Engine
+from sqlalchemy import Engine, func, select
 
+from holter.server.models import LogEntry
 from holter.server.store import Store
 from holter.server.store.encoding.chunk import MAX_CHUNK_POINTS
 from holter.types import Batch, Column, Delivery, DenseColumns, SeriesKey, SeriesLayout
@@ -91,6 +92,17 @@ def test_four_calls_a_step_are_four_points_however_flushes_cut_them(store: Store
     assert [one.number for one in store.attempts(run_id)] == [0]
     (drawn,) = store.chart(run_id, [LOSS], points=200_000)
     assert drawn.segments[0].value.tolist() == values[0].tolist()
+
+
+def test_a_late_point_of_a_chunk_s_last_step_joins_the_chunk(store: Store, engine: Engine) -> None:
+    steps = np.arange(3_000)
+    run_id, _ = send(store, "run", losses(steps, steps, np.zeros(3_000)))
+    store.compact()
+    send(store, "run", losses([2_999], [9_999], [0.5]))
+    store.compact()
+    with engine.connect() as connection:
+        assert connection.scalar(select(func.count()).select_from(LogEntry)) == 0
+    assert store.read(run_id)[LOSS].value.tolist()[-3:] == [0.0, 0.0, 0.5]
 
 
 def test_a_step_with_more_points_than_a_chunk_is_one_chunk(store: Store) -> None:
