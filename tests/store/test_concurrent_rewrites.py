@@ -10,9 +10,11 @@ import pytest
 from sqlalchemy import Connection, Engine, func, select
 
 from holter.server.database import reading, writing
-from holter.server.models import LogEntry
+from holter.server.models import Chunk, LogEntry
 from holter.server.store import Store
 from holter.server.store.compaction import compaction as module
+from holter.server.store.compaction.summary import rebuild_summary
+from holter.server.store.encoding.chunk import MAX_CHUNK_POINTS
 from holter.server.store.errors import ConcurrentRewriteError
 from holter.types import Batch, Column, Delivery, SeriesKey
 from tests.support.stored_runs import running_store
@@ -105,3 +107,42 @@ def test_a_compaction_that_is_stopped_leaves_all_points_and_is_made_up_for(sqlit
         assert store.read(run_id)[LOSS].value.tobytes() == before.value.tobytes()
         assert module.compact(sqlite_engine, run_id, lambda: False) == 1
         assert store.read(run_id)[LOSS].value.tobytes() == before.value.tobytes()
+
+
+def test_a_summary_computed_again_is_a_rewrite_that_others_notice(
+    sqlite_engine: Engine, between: Callable[[Callable[[], object]], None]
+) -> None:
+    with running_store(sqlite_engine) as store:
+        run_id = send(store, 0, 4000)
+
+        def rebuild() -> None:
+            with writing(sqlite_engine) as connection:
+                rebuild_summary(connection, run_id)
+
+        between(rebuild)
+        with pytest.raises(ConcurrentRewriteError):
+            module.compact(sqlite_engine, run_id)
+
+
+def test_more_series_than_one_transaction_compacts_are_compacted_in_several(
+    sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_MAX_CHUNKS_PER_PASS", 2)
+    steps = np.arange(4000)
+    columns = [Column(key=SeriesKey(f"loss_{number}"), values=np.sin(steps + number)) for number in range(5)]
+    batch = Batch(steps=steps, times=steps * 1.0, columns=columns)
+    with running_store(sqlite_engine) as store:
+        run_id = store.accept(Delivery(project="p", run="run", writer="w", batch_id="1", batch=batch)).run_id
+        assert module.compact(sqlite_engine, run_id) == 5
+        with reading(sqlite_engine) as connection:
+            assert connection.scalar(select(func.count()).select_from(LogEntry)) == 0
+        assert store.check() == []
+
+
+def test_new_points_fill_whole_chunks_first(sqlite_engine: Engine) -> None:
+    with running_store(sqlite_engine) as store:
+        run_id = send(store, 0, MAX_CHUNK_POINTS + 7_232)
+        module.compact(sqlite_engine, run_id)
+        with reading(sqlite_engine) as connection:
+            sizes = connection.scalars(select(Chunk.points).order_by(Chunk.step_min)).all()
+        assert sizes == [MAX_CHUNK_POINTS, 7_232]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import Future, wait
+from dataclasses import replace
 from threading import Event
 
 import numpy as np
@@ -14,8 +15,9 @@ from sqlalchemy.exc import OperationalError
 
 from holter.server.store import Receipt, Store, StoreBusyError
 from holter.server.store import writer as module
+from holter.server.store.write.encode import encode_delivery
 from holter.server.store.writer import WriterThread
-from holter.types import Batch, Column, Delivery, SeriesKey
+from holter.types import Batch, Column, ConfigKey, Delivery, SeriesKey
 from tests.support.stored_runs import running_store
 
 
@@ -110,6 +112,14 @@ def test_it_is_full_at_either_limit_and_takes_one_delivery_of_any_size(
         put(thread, size)
     with pytest.raises(StoreBusyError):
         put(thread, size)
+
+
+def test_settings_and_names_count_as_memory() -> None:
+    plain, batch = delivery(0), delivery(0).batch
+    config = {ConfigKey(f"setting {number}"): "x" for number in range(1_000)}
+    with_settings = replace(plain, batch=replace(batch, config=config))
+    assert encode_delivery(plain).size > len(batch.steps) * 32
+    assert encode_delivery(with_settings).size > encode_delivery(plain).size + 50 * len(config)
 
 
 def test_what_fails_while_the_database_is_unavailable_gives_its_space_back(
