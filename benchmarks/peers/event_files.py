@@ -19,16 +19,27 @@ def write_event_file(folder: Path, workload: Workload, *, tensors: bool) -> Path
     tags = [name.encode() for name in workload.names]
     run = workload.logged_run(0)
     with (folder / NAME).open("wb") as file:
-        file.write(_encode_record(b"\x09" + struct.pack("<d", run.times[0]) + b"\x1a\x0dbrain.Event:2"))
+        file.write(encode_beginning(run.times[0]))
         for step, row in enumerate(run.rows):
             for index, value in enumerate(row.values()):
                 # add_scalar reads the clock at each call
-                head = b"\x09" + struct.pack("<d", run.times[step] + 1e-6 * index) + b"\x10" + _varint(step)
-                entry = _length_delimited(0x0A, tags[index]) + _value(value, tensors=tensors)
-                file.write(_encode_record(head + _length_delimited(0x2A, _length_delimited(0x0A, entry))))
+                time = run.times[step] + 1e-6 * index
+                file.write(encode_event(time, step, tags[index], value, tensors=tensors))
     (folder / "points").write_text(str(workload.points))
     (folder / "last_step").write_text(str(workload.steps - 1))
     return folder
+
+
+def encode_beginning(time: float) -> bytes:
+    """The first record of a file."""
+    return _encode_record(b"\x09" + struct.pack("<d", time) + b"\x1a\x0dbrain.Event:2")
+
+
+def encode_event(time: float, step: int, tag: bytes, value: float, *, tensors: bool) -> bytes:
+    """The record of one value."""
+    head = b"\x09" + struct.pack("<d", time) + b"\x10" + _varint(step)
+    entry = _length_delimited(0x0A, tag) + _value(value, tensors=tensors)
+    return _encode_record(head + _length_delimited(0x2A, _length_delimited(0x0A, entry)))
 
 
 def _value(value: float, *, tensors: bool) -> bytes:
