@@ -113,6 +113,20 @@ def read_text_block(stream: BinaryIO) -> bytes | None:
     return data[:end]
 
 
+def with_newlines(text: bytes) -> bytes:
+    """A text in which every carriage return, which ends a line as well, is a newline; positions stay."""
+    return text.replace(b"\r", b"\n") if b"\r" in text else text
+
+
+def line_around(text: bytes, first: int, last: int, begin: int = 0) -> tuple[int, int]:
+    """Where the lines with the bytes from `first` to `last` begin and end, in a text `with_newlines`.
+
+    `begin` is the beginning of a line before them: nothing before it is searched.
+    """
+    start, end = text.rfind(b"\n", begin, first) + 1, text.find(b"\n", last)
+    return max(start, begin), len(text) if end < 0 else end
+
+
 def _last_line_end(data: bytes) -> int:
     """Where the last complete line ends, 0 without any."""
     return max(data.rfind(b"\n"), data.rfind(b"\r")) + 1

@@ -9,9 +9,16 @@ from pathlib import PurePath
 from typing import Any, BinaryIO
 
 from holter.attempts.config_values import config_from_json, config_to_json
-from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineSettings, LineValues
+from holter.ingest.console.dialect import (
+    ConsoleDialect,
+    DialectState,
+    LineKind,
+    LineSettings,
+    LineTable,
+    LineValues,
+)
 from holter.ingest.console.interleaved_writers import InterleavedWriters
-from holter.ingest.console.pattern_search import BlockSearch, line_matcher
+from holter.ingest.console.pattern_search import BlockSearch, FoundRun
 from holter.ingest.console.prefixes import CleanLine, strip_prefixes
 from holter.ingest.errors import ProblemBuffer
 from holter.ingest.format import Content, FormatRole
@@ -83,7 +90,7 @@ class ConsoleReader:
     """
 
     def __init__(self, dialect: ConsoleDialect, state: Mapping[str, Any]) -> None:
-        self._search = BlockSearch(line_matcher(dialect.kinds))
+        self._search = BlockSearch(dialect.kinds)
         self._states: dict[str, DialectState] = {
             process: dict(lines_state) for process, lines_state in state.get("memories", {}).items()
         }
@@ -145,7 +152,12 @@ class ConsoleReader:
         """
         parsed.config |= self._pending
         self._pending = {}
-        for start, line, kind in self._search.lines(block, begin):
+        for found in self._search.lines(block, begin):
+            if isinstance(found, FoundRun):
+                if found.run.rows:
+                    self._parse_run(found, parsed)
+                continue
+            start, line, kind = found.start - begin, found.line, found.kind
             try:
                 clean = strip_prefixes(line)
                 text = line.decode("utf-8", "replace") if kind.with_prefixes else clean.text
@@ -162,9 +174,7 @@ class ConsoleReader:
                     parsed.rows += held
                     parsed.in_launch |= bool(held)
                     self._take_settings(item, clean, self._pending if parsed.in_launch else parsed.config)
-                elif item is not None and item.values and abs(item.step) > LARGEST_STEP:
-                    self.problems.add(f"byte {begin + start}", "expected a step, found a larger number")
-                elif item is not None and item.values:
+                elif item is not None and item.values and self._is_storable(item.step, begin + start):
                     # the clock of the line itself states no time zone, the prefix does
                     time = item.time if isnan(clean.time) else clean.time
                     rows = [
@@ -182,6 +192,35 @@ class ConsoleReader:
                 self._search.stop(block[size:], begin + size)
                 return size
         return len(block)
+
+    def _parse_run(self, found: FoundRun, parsed: ParsedLines) -> None:
+        """Add what lines of one layout hold to `parsed`, as if each were parsed by itself."""
+        run, labels = found.run, found.run.layout.labels
+        assert found.kind.columns is not None, "only kinds with columns have layouts"
+        first = 0
+        for table in found.kind.columns.parse(run.layout, run.rows, self._state_of(labels)):
+            if not table.values:
+                continue
+            rows = _rows(table)
+            lines = [
+                (row, found.offset + start, found.offset + end)
+                for row, start, end in zip(rows, run.starts[first:], run.ends[first:], strict=False)
+                if self._is_storable(row.step, found.offset + start)
+            ]
+            first += len(rows)
+            series_labels = self._process_labels(labels) if lines else ()
+            if labels:
+                parsed.rows += [row._replace(labels=each) for row, _, _ in lines for each in series_labels]
+            elif lines:
+                parsed.rows += self._writers.add_lines(lines)
+            parsed.in_launch |= bool(lines)
+
+    def _is_storable(self, step: int, position: int) -> bool:
+        """Whether a step can be stored; if not, it is a problem of the line there."""
+        if abs(step) > LARGEST_STEP:
+            self.problems.add(f"byte {position}", "expected a step, found a larger number")
+            return False
+        return True
 
     def _take_settings(
         self, settings: LineSettings, line: CleanLine, config: dict[ConfigKey, ConfigValue]
@@ -216,6 +255,14 @@ class ConsoleReader:
             self._several = True
             return (labels,)
         return ((), labels) if self._several and labels else ((),)
+
+
+def _rows(table: LineTable) -> list[LogRow]:
+    names, cells = tuple(table.values), zip(*table.values.values(), strict=True)
+    return [
+        LogRow(step, time, dict(zip(names, row, strict=True)))
+        for step, time, row in zip(table.steps, table.times, cells, strict=True)
+    ]
 
 
 def _labels(stored: Sequence[Sequence[str]] | None) -> Labels | None:

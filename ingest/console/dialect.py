@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
+from holter.ingest.console.line_layouts import LineLayout
 from holter.types import ConfigValue, Labels
 
 DialectState = dict[str, Any]
@@ -67,6 +68,28 @@ class TextPattern(Protocol):
         ...
 
 
+class LineTable(NamedTuple):
+    """Values by name of several lines, a row for each; `times` are in Unix seconds, NaN without a clock."""
+
+    steps: list[int]
+    times: list[float]
+    values: Mapping[str, list[float]]
+
+
+class LineColumns(Protocol):
+    """Parses many lines of one layout at once, with the same result as parsing each by itself."""
+
+    def layout_of(self, line: bytes) -> LineLayout | None:
+        """The layout of a line as it was printed; None if its lines must be parsed by themselves."""
+        ...
+
+    def parse(
+        self, layout: LineLayout, rows: Sequence[tuple[bytes, ...]], state: DialectState
+    ) -> list[LineTable]:
+        """The values of some lines in their order; `rows` are the numbers that the layout finds in them."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class LineKind:
     """One kind of line.
@@ -81,6 +104,8 @@ class LineKind:
 
     `job_wide`: the line speaks for all processes, whoever prints it. It is parsed with the state of the
     process whose series are unlabelled, and its labels are complete.
+
+    `columns` parses lines below one another that differ in their numbers alone.
     """
 
     pattern: TextPattern
@@ -89,6 +114,7 @@ class LineKind:
     own_steps: bool = False
     job_wide: bool = False
     with_prefixes: bool = False
+    columns: LineColumns | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,9 +11,9 @@ prints the next line: the lower number is taken.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import islice, pairwise
 from math import isnan
 from typing import Any
 from zlib import crc32
@@ -52,7 +52,7 @@ class InterleavedWriters:
 
     def add(self, row: LogRow, start: int, end: int) -> Iterator[LogRow]:
         """The rows that are clear now; `start` and `end` are where its line begins and ends."""
-        name = str(crc32("\n".join(row.values).encode()))
+        name = _kind_name(row)
         kind = self._kinds.get(name)
         if kind is None:
             if len(self._kinds) >= _MAX_KINDS:
@@ -64,6 +64,38 @@ class InterleavedWriters:
         if not isnan(row.time):
             self._time = row.time
         yield from kind.add(row, is_near=is_near)
+
+    def add_lines(self, lines: Sequence[tuple[LogRow, int, int]]) -> list[LogRow]:
+        """The rows that are clear now, of lines with values of the same names; see `add`."""
+        clear: list[LogRow] = []
+        kind_name = _kind_name(lines[0][0])
+        position = 0
+        while position < len(lines):
+            kind = self._kinds.get(kind_name)
+            count = 0 if kind is None else self._add_ascending(kind, lines, position)
+            clear += [row for row, _, _ in lines[position : position + count]]
+            position += count
+            if position < len(lines):
+                clear += self.add(*lines[position])
+                position += 1
+        return clear
+
+    def _add_ascending(self, kind: _RowKind, lines: Sequence[tuple[LogRow, int, int]], position: int) -> int:
+        """Add rows from `position` on while a single writer goes on; return how many these are."""
+        if kind.held or len(kind.steps) != 1:
+            return 0
+        last, steps = kind.steps[0], []
+        for row, start, end in islice(lines, position, None):
+            if row.step < last:
+                break
+            last = row.step
+            steps.append(last)
+            self._is_near(row, start, learn=True)
+            self._end = end
+            if not isnan(row.time):
+                self._time = row.time
+        kind.advance(steps)
+        return len(steps)
 
     @property
     def is_holding(self) -> bool:
@@ -84,6 +116,10 @@ class InterleavedWriters:
             self._gap = max(self._gap, min(gap, _LONGEST_GAP))
             self._pause = max(self._pause, pause)
         return is_near
+
+
+def _kind_name(row: LogRow) -> str:
+    return str(crc32("\n".join(row.values).encode()))
 
 
 @dataclass(slots=True)
@@ -118,7 +154,8 @@ class _RowKind:
         elif len(self.steps) > 1:
             yield from self._assign(row, is_near=is_near)
         elif not self.steps or row.step >= self.steps[0]:
-            yield self._advance(row)
+            self.advance([row.step])
+            yield row
         elif is_near and self.interval and row.step >= self.recent[0] and self._is_regular():
             self.held.append(row)
         else:
@@ -135,19 +172,24 @@ class _RowKind:
         last = self.recent[-4:]
         return all(after - before <= 2 * self.interval for before, after in pairwise(last))
 
-    def _advance(self, row: LogRow) -> LogRow:
-        before = self.steps[0] if self.steps else row.step
-        self.steps = [row.step]
-        if row.step > before or not self.recent:
-            difference = row.step - before
-            self.interval = min(difference, self.interval) if self.interval else difference
-            self.recent = [*self.recent[1 - _MAX_LAG :], row.step]
-        return row
+    def advance(self, steps: Sequence[int]) -> None:
+        """Note steps at which the only writer went on, none of which goes back."""
+        recent, last = self.recent, self.steps[0] if self.steps else None
+        new: list[int] = []
+        for step in steps:
+            if last is None or step > last or not (recent or new):
+                difference = 0 if last is None else step - last
+                self.interval = min(difference, self.interval) if self.interval else difference
+                new.append(step)
+            last = step
+        self.steps = [] if last is None else [last]
+        self.recent = [*recent, *new][-_MAX_LAG:]
 
     def _begin_again(self, rows: list[LogRow]) -> Iterator[LogRow]:
         self.steps, self.recent = [], []
         for row in rows:
-            yield self._advance(row)
+            self.advance([row.step])
+            yield row
 
     def _decide(self, row: LogRow, *, is_near: bool) -> Iterator[LogRow]:
         """Whether the first writer goes on; if it does not, the rows held back are those of a restart."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from holter.types import Labels
 
 _NO_TIME = float("nan")
-_COLOUR = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+COLOUR = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _PREFIX = re.compile(
     r"\s*(?P<task>\d{1,5}): "  # srun --label
     r"|\s*\[(?P<word>[a-z_]*)(?P<number>\d{1,6})\]:\s?"  # torchrun --tee, torch's own
@@ -47,7 +47,7 @@ def strip_prefixes(line: bytes) -> CleanLine:
     """Remove colours and prefixes from a line; of several ranks in them, the innermost counts."""
     text = line.decode("utf-8", "replace")
     if "\x1b" in text:
-        text = _COLOUR.sub("", text)
+        text = COLOUR.sub("", text)
     position, labels, time = 0, Labels(), _NO_TIME
     while (match := _PREFIX.match(text, position)) is not None:
         labels = _labels(match, labels)

@@ -6,10 +6,13 @@ as they come: at the first change of the epoch it is seen. What was learnt is pa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.line_shapes import Counter
+
+_AXES = (Counter.GLOBAL_STEP, Counter.STEP, Counter.BATCH, Counter.EPOCH, Counter.OTHER)
+"""What the step of a line is taken from, the most reliable first."""
 
 Counts = Mapping[Counter, tuple[int, int]]
 """The numbers that a line counts, each with its total, 0 without one."""
@@ -22,6 +25,25 @@ def training_step(counts: Counts, state: DialectState) -> int | None:
         state["step"] = step
         state.pop("heading", None)
     return step
+
+
+def training_steps(columns: Mapping[Counter, Sequence[tuple[int, int]]], state: DialectState) -> list[int]:
+    """The steps of several lines of the training that count the same; `columns` has the counts of each."""
+    epochs, inner = columns.get(Counter.EPOCH), columns.get(Counter.STEP) or columns.get(Counter.BATCH)
+    if epochs is None and inner is not None and "announced" in state:
+        announced = state["announced"]
+        epochs = [(int(announced[0]), int(announced[1]))] * len(inner)
+    axis = next((axis for axis in _AXES if axis in columns), None)
+    if epochs is not None and inner is not None and axis is not Counter.GLOBAL_STEP:
+        steps = _steps_over_epochs(epochs, inner, state)
+    elif axis is Counter.EPOCH and "epoch" in state:
+        steps = [int(state["step"])] * len(columns[axis])
+    else:
+        steps = [] if axis is None else [count for count, _ in columns[axis]]
+    if steps:
+        state["step"] = steps[-1]
+        state.pop("heading", None)
+    return steps
 
 
 def evaluation_step(counts: Counts, state: DialectState) -> int | None:
@@ -73,6 +95,26 @@ def _step(counts: Counts, state: DialectState) -> int | None:
     if Counter.EPOCH in counts:  # the end of an epoch whose batches were printed before, if they were
         return int(state["step"]) if "epoch" in state else counts[Counter.EPOCH][0]
     return counts[Counter.OTHER][0] if Counter.OTHER in counts else None
+
+
+def _steps_over_epochs(
+    epochs: Sequence[tuple[int, int]], inner: Sequence[tuple[int, int]], state: DialectState
+) -> list[int]:
+    """`_step_over_epochs` of several lines, which need no more than an addition within an epoch."""
+    steps: list[int] = []
+    number, last, before = None, 0, 0
+    for epoch, count in zip(epochs, inner, strict=True):
+        if epoch[0] == number and count[0]:
+            last = count[0]
+            steps.append(before + last)
+            continue
+        if number is not None:
+            state["epoch"] = [number, last]
+        steps.append(_step_over_epochs(epoch, count, state))
+        number, last = epoch[0], count[0]
+        before = 0 if state.get("restarts") is False else int(state.get("before", 0))
+    state["epoch"] = [number, last]
+    return steps
 
 
 def _step_over_epochs(epoch: tuple[int, int], inner: tuple[int, int], state: DialectState) -> int:

@@ -36,11 +36,16 @@ def parse_numbers(pairs: Iterable[tuple[str, str]]) -> dict[str, float]:
     return {name: value for name, text in pairs if (value := parse_number(text)) is not None}
 
 
+def find_time(text: str) -> re.Match[str] | None:
+    """The first date and time in a text, None if there is none."""
+    if text.count(":") < 2 or (text.count("-") < 2 and text.count("/") < 2):  # saves most searches
+        return None
+    return _TIME.search(text)
+
+
 def parse_time(text: str) -> float:
     """Unix seconds of the first date and time in a text, NaN if there is none."""
-    if text.count(":") < 2 or (text.count("-") < 2 and text.count("/") < 2):  # saves most searches
-        return _NO_TIME
-    match = _TIME.search(text)
+    match = find_time(text)
     if match is None:
         return _NO_TIME
     if match["year"] is not None:
@@ -49,6 +54,23 @@ def parse_time(text: str) -> float:
     return _minute(match["us_year"], match["us_month"], match["us_day"], match["us_hm"]) + float(
         match["us_s"]
     )
+
+
+def begins_with_year(time: str) -> bool:
+    """Whether a text is a date and time in the order that `parse_year_first` expects."""
+    match = _TIME.fullmatch(time)
+    return match is not None and match["year"] is not None
+
+
+def parse_year_first(time: bytes) -> float:
+    """Unix seconds of a text that is a date, beginning with the year, and a time: `parse_time`, faster."""
+    return _minute_of(time[:16]) + float(time[17:].replace(b",", b"."))
+
+
+@lru_cache(maxsize=1024)
+def _minute_of(text: bytes) -> float:
+    date = text.decode()
+    return _minute(date[:4], date[5:7], date[8:10], date[11:])
 
 
 @lru_cache(maxsize=1024)  # thousands of lines share a minute, and finding the time zone is slow

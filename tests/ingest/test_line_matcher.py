@@ -33,7 +33,7 @@ def one_by_one(block: bytes) -> Iterator[tuple[int, LineKind]]:
 
 
 def all_at_once(block: bytes) -> Iterator[tuple[int, LineKind]]:
-    return ((start, kind) for start, _, kind in LineMatcher(KINDS).lines(block))
+    return ((found.start, found.kind) for found in LineMatcher(KINDS).lines(block))
 
 
 @pytest.mark.parametrize("file", TEXTS, ids=lambda file: file.name)

@@ -1,0 +1,114 @@
+"""Parses a line of any program: what its numbers count is its step, the others are metrics."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import Any
+
+from holter.ingest.console.dialect import DialectState, LineValues
+from holter.ingest.console.line_shapes import Counter, LineShape, is_metric_name, shape_of, split_numbers
+from holter.ingest.console.step_axis import (
+    evaluation_step,
+    is_end_of_epoch,
+    note_epoch,
+    note_heading,
+    training_step,
+)
+from holter.ingest.console.values import parse_time
+from holter.ingest.step_columns import LARGEST_STEP
+
+
+def axis_state(state: DialectState) -> dict[str, Any]:
+    """What is known of the steps of plain lines; frameworks use the state for lines of their own."""
+    axis: dict[str, Any] = state.setdefault("plain lines", {})
+    return axis
+
+
+def parse_plain_line(line: str, state: DialectState) -> LineValues | None:
+    """The named numbers of a line at its step; those of an evaluation are named after its data."""
+    axis = axis_state(state)
+    parts = split_numbers(line)
+    shape, numbers = shape_of(tuple(parts[::2])), parts[1::2]
+    counts = counts_of(shape, numbers)
+    if not shape.is_record:
+        if len(shape.counters) == 1 and not shape.split:
+            note_epoch(counts, axis)
+        if shape.is_heading:
+            note_heading(counts, axis)
+        return None
+    step = evaluation_step(counts, axis) if shape.split else training_step(counts, axis)
+    if step is None:
+        return None
+    values = {}
+    means = () if shape.split or not is_end_of_epoch(counts, axis) else axis.get("names", ())
+    for field in shape.metrics:
+        value = value_of(numbers[field.index])
+        if value is not None:
+            name = metric_name(field.name, shape.split)
+            values[f"epoch/{name}" if name in means else name] = value * field.scale
+    axis["split"] = shape.split
+    if not shape.split and not means:
+        axis["names"] = [*values]
+    return LineValues(step, values, parse_time(line))
+
+
+def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
+    """The metrics of a line that counts nothing: at the step or the epoch that a line above stated.
+
+    Without a heading above them these are the means of an epoch, or those of an evaluation.
+    """
+    axis = axis_state(state)
+    parts = split_numbers(line)
+    shape, numbers = shape_of(tuple(parts[::2])), parts[1::2]
+    if shape.counters:
+        return None
+    step = axis.get("heading")
+    if step is None and "announced" in axis and "epoch" not in axis:
+        step = axis["announced"][0]
+    if step is None and ("announced" in axis or "epoch" in axis or shape.is_summary):
+        step = axis.get("step")
+    if step is None:
+        return None
+    split = shape.split or (axis.get("split", "") if shape.is_summary else "")
+    means = () if split or "heading" in axis else axis.get("names", ())
+    values = {}
+    for field in shape.metrics:
+        value = value_of(numbers[field.index])
+        if value is not None and is_metric_name(field.name):
+            name = metric_name(field.name, split)
+            values[f"epoch/{name}" if name in means else name] = value * field.scale
+    return LineValues(int(step), values, parse_time(line)) if values else None
+
+
+def counts_of(shape: LineShape, numbers: list[str]) -> dict[Counter, tuple[int, int]]:
+    """The numbers that a line counts, each with its total; what is no whole number counts nothing."""
+    counts: dict[Counter, tuple[int, int]] = {}
+    for field in shape.counters:
+        value = _count(numbers[field.index], field.scale)
+        total = _count(numbers[field.total_index], field.scale) if field.total_index >= 0 else 0
+        if value is not None and field.counter not in counts:
+            counts[field.counter] = (value, total or 0)
+    return counts
+
+
+def _count(text: str, scale: float) -> int | None:
+    value = value_of(text)
+    if value is None or (not isfinite(value) and not text[-1].isdigit()):
+        return None
+    value *= scale
+    if abs(value) > LARGEST_STEP:
+        raise ValueError(f"expected a step or an epoch, found a larger number of {len(text)} characters")
+    return int(value) if value == int(value) else None
+
+
+def value_of(text: str) -> float | None:
+    """The number in a text, None if it is a time, a version or the like."""
+    try:
+        return float(text.replace(",", ""))
+    except ValueError:
+        return None
+
+
+def metric_name(name: str, split: str) -> str:
+    """The name of a metric of an evaluation, which has that of its data; `split` is "" for the training."""
+    return name if not split or name.lower().startswith(split[:3]) else f"{split}/{name}"

@@ -1,0 +1,167 @@
+"""Lines whose layout is known are read as the grammar reads each by itself, whatever their numbers are."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from holter.ingest.console import layout_index
+from holter.ingest.console.console_log import ConsoleReader
+from holter.ingest.console.dialect import ConsoleDialect
+from holter.ingest.console.dialects import plain_lines
+from holter.ingest.stdout.system_text import SYSTEM_DIALECTS
+from holter.types import Batch
+from tests.support.format_samples import SAMPLES
+
+WITH_LAYOUTS = plain_lines.OWN_TEXT.followed_by(*SYSTEM_DIALECTS)
+LINE_BY_LINE = replace(WITH_LAYOUTS, kinds=tuple(replace(kind, columns=None) for kind in WITH_LAYOUTS.kinds))
+
+
+def read(dialect: ConsoleDialect, text: bytes) -> tuple[list[str], str]:
+    """Every row, setting and problem of a text in their order, and the state of the reader behind it."""
+    reader = ConsoleReader(dialect, {})
+    found = []
+    for record in [*reader.read(io.BytesIO(text)), *reader.finish()]:
+        if not isinstance(record, Batch):
+            found.append(repr(record))
+            continue
+        found += [f"{step} {time}" for step, time in zip(record.steps, record.times, strict=True)]
+        found += [f"{column.key} {column.rows} {column.values.tolist()}" for column in record.columns]
+    return found, json.dumps(reader.state(), sort_keys=True)
+
+
+COUNTS = st.one_of(st.integers(0, 12), st.integers(0, 10**4), st.integers(0, 10**11)).map(str)
+VALUES = st.one_of(
+    st.floats(-1e4, 1e4).map(lambda value: f"{value:.4f}"),
+    st.floats(-1e4, 1e4).map(lambda value: f"{value:.3g}"),
+    st.sampled_from(["nan", "-inf", "0", "5.", "+3", "1e5", "2E-05"]),
+)
+TIMES = st.sampled_from(["2026-05-21 02:45:36,101", "2026-05-22 12:30:05,999", "2027-01-01 00:00:00,000"])
+ODD = st.sampled_from(
+    [
+        "+inf",
+        ".5",
+        "-7",
+        "1,234",
+        "64,000",
+        "0x1f",
+        "007",
+        "2026",
+        "05",
+        "12:30:05",
+        "0:13:57",
+        "1.2.3",
+        "2026-05-21",
+    ]
+)
+TEXTS = st.sampled_from(
+    [
+        *(" ", ": ", "=", "/", " / ", "-", ":", ".", ",", ", ", "T", "x", "e", "%", "K ", "ms ", "s, ", "|"),
+        *(
+            "[",
+            "]",
+            "] [",
+            "][",
+            "(",
+            ") ",
+            " day, ",
+            " days, ",
+            "\t",
+            " - ",
+            "'",
+            "\x1b[32m",
+            "\x1b[0m ",
+            "_",
+        ),
+        *("step ", "Step: ", "step-", "epoch=", "Epoch [", "iter: ", "global_step: ", "batch ", "tokens: "),
+        *(
+            "loss: ",
+            " Loss ",
+            "lr=",
+            "acc@1 ",
+            "val_loss: ",
+            "[Eval] ",
+            "train ",
+            "Test: [",
+            "file-07 ",
+            "top",
+        ),
+        *(
+            "INFO ",
+            "[rank1]: ",
+            "[1,0]<stdout>:",
+            "3: ",
+            "node12: ",
+            "é ",
+            "█",
+            "loss_",
+            "a--",
+            "@",
+            "v",
+            "* ",
+        ),
+    ]
+)
+
+
+@st.composite
+def texts_of_few_layouts(draw: st.DrawFn) -> bytes:
+    """Lines of a few layouts: the same texts with other numbers between them, mixed with any bytes."""
+    slots = st.sampled_from([COUNTS, VALUES, TIMES, ODD])
+    starts = st.sampled_from(["", "step ", "Epoch [", "[Eval] epoch ", "loss: "])
+    forms: list[list[Any]] = [
+        [draw(starts), COUNTS, " loss: ", VALUES, *draw(st.lists(st.one_of(TEXTS, slots), max_size=10))]
+        for _ in range(draw(st.integers(1, 3)))
+    ]
+    lines = []
+    for _ in range(draw(st.integers(4, 30))):
+        form = forms[draw(st.integers(0, len(forms) - 1))]
+        odd = draw(st.integers(0, 3 * len(form)))
+        numbers = (ODD if index == odd else piece for index, piece in enumerate(form))
+        lines.append("".join(piece if isinstance(piece, str) else draw(piece) for piece in numbers).encode())
+        if draw(st.integers(0, 30)) == 0:
+            lines.append(draw(st.binary(max_size=30)))
+    return draw(st.sampled_from([b"\n", b"\r\n", b"\r"])).join([*lines, b""])
+
+
+@pytest.fixture(autouse=True, scope="module")
+def layouts_of_single_lines() -> Iterator[None]:
+    """Every line that is parsed makes a layout, so that few lines suffice for a test."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(layout_index, "_SIGHTINGS", 1)
+        yield
+
+
+@settings(max_examples=150, deadline=None)
+@given(texts_of_few_layouts())
+def test_known_layouts_do_not_change_what_is_read(text: bytes) -> None:
+    assert read(WITH_LAYOUTS, text) == read(LINE_BY_LINE, text)
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
+def test_lines_of_one_layout_are_parsed_together(monkeypatch: pytest.MonkeyPatch, line_end: str) -> None:
+    parsed: list[bytes] = []
+    learn = layout_index.LayoutIndex.learn
+    monkeypatch.setattr(
+        layout_index.LayoutIndex, "learn", lambda index, line: (parsed.append(line), learn(index, line))[1]
+    )
+    lines = [f"\x1b[32mstep {step}/90000\x1b[0m loss: {1 / (1 + step):.5g} lr: 1e-05" for step in range(500)]
+    saved = [f"saved step {step} to /data/step-{step:06d}.pt" for step in range(500)]
+    text = line_end.join([*lines, *saved, ""]).encode()
+    assert read(WITH_LAYOUTS, text) == read(LINE_BY_LINE, text)
+    assert len(parsed) <= 4
+
+
+@pytest.mark.parametrize(
+    "name", sorted(name for name, (_, content) in SAMPLES.items() if b"\0" not in content)
+)
+def test_samples_are_read_alike(name: str) -> None:
+    content = SAMPLES[name][1][:100_000]
+    assert read(WITH_LAYOUTS, content) == read(LINE_BY_LINE, content)
