@@ -11,12 +11,17 @@ import ast
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from holter.detectors.findings import CATALOGUE, kinds_table
 from holter.types import Kind
 
 ROOT = Path(__file__).parents[1]
+sys.path.append(str(ROOT / "benchmarks"))
+
+from laboratory.lists import LISTS, describe  # noqa: E402  (the path is set above)
+
 BASE_CLASS = "Thresholds"
 
 
@@ -128,6 +133,7 @@ GENERATORS: tuple[tuple[str, str, Callable[[], str]], ...] = (
     ("docs/detection.md", "kinds", short_kinds_table),
     ("docs/thresholds.md", "thresholds", thresholds_table),
     ("docs/findings.md", "catalogue", kinds_table),
+    *(("docs/laboratory.md", f"laboratory-{name}", partial(describe, part)) for name, part in LISTS.items()),
 )
 """Page, name of the generated part, and the function that returns its Markdown."""
 

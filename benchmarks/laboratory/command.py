@@ -18,11 +18,11 @@ from subprocess import CalledProcessError
 from page_sections import DOCS, write_section
 
 from laboratory.generate import cached_runs, generate
-from laboratory.lists import LISTS, RunList
+from laboratory.lists import LISTS, describe
 from laboratory.measure import DetectorError, score_contenders, tables
 from laboratory.presentations import measure_presentations
 
-PAGE = DOCS / "measurements" / "detection.md"
+PAGE = DOCS / "measurements" / "laboratory.md"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -99,29 +99,3 @@ def _print(text: str, section: str, *, write: bool) -> None:
     print(text)
     if write:
         write_section(PAGE, section, text)
-
-
-def describe(part: RunList) -> str:
-    """A list in Markdown."""
-    lines = [
-        f"- models: {', '.join(part.models)}",
-        "- optimizers, highest rate: "
-        + ", ".join(f"{name} {low:g} to {high:g}" for name, (low, high) in part.optimizers.items()),
-        f"- schedules: {', '.join(part.schedules)}; warm-up {_joined(part.warmups)} steps",
-        f"- clipping: {_joined('none' if each is None else each for each in part.clips)}",
-        f"- batch sizes: {_joined(part.batch_sizes)}; label noise: {_joined(part.label_noises)}",
-        f"- files: {'; '.join(part.layouts)}",
-        "- names of the loss: " + ", ".join(f"`{each.loss}`" for each in part.names),
-        "",
-        "| mechanism | family | what is planted | runs of a round |",
-        "|---|---|---|---|",
-        *(
-            f"| {each.name} | {each.family} | {each.description} | {each.weight} |"
-            for each in part.mechanisms
-        ),
-    ]
-    return "\n".join(lines)
-
-
-def _joined(values: object) -> str:
-    return ", ".join(str(each) for each in values)  # type: ignore[attr-defined]

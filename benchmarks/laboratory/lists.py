@@ -7,6 +7,7 @@ models, optimizers, schedules, batch sizes, label noise, names of metrics or hab
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -153,11 +154,11 @@ DEVELOPMENT = RunList(
             weight=2,
         ),
         Mechanism(
-            name="shrunken_moments",
+            name="damaged_moments",
             family="spike",
-            description="The optimizer's second moments are divided by `strength` squared; "
-            "without any, its momentum is multiplied by it.",
-            strength=(100, 3000),
+            description="The optimizer's momentum is multiplied by `strength`; "
+            "without any, its second moments are divided by its square.",
+            strength=(10, 200),
             weight=2,
         ),
         Mechanism(
@@ -314,23 +315,23 @@ RESERVED = RunList(
             family="spike",
             description="After clipping, noise of `strength` times the gradient's norm is added to it "
             "for `length` steps, and the rate is ten times as high.",
-            strength=(10, 100),
-            length=(1, 4),
+            strength=(20, 200),
+            length=(2, 8),
             weight=2,
         ),
         Mechanism(
             name="lost_shard",
             family="spike",
             description="The share `strength` of a hidden layer's rows becomes zero.",
-            strength=(0.2, 0.9),
+            strength=(0.4, 1.0),
             weight=2,
         ),
         Mechanism(
             name="reversed_updates",
             family="spike",
             description="For `length` steps updates have the wrong sign, at `strength` times the rate.",
-            strength=(4, 30),
-            length=(2, 16),
+            strength=(4, 25),
+            length=(2, 8),
             weight=2,
         ),
         Mechanism(
@@ -344,7 +345,7 @@ RESERVED = RunList(
             family="divergence",
             description="From then on each update adds noise to all weights, as rounding does: "
             "`strength` times their spread over `length` steps.",
-            strength=(0.5, 3),
+            strength=(0.8, 4),
             length=(300, 800),
         ),
         Mechanism(
@@ -390,7 +391,7 @@ RESERVED = RunList(
             name="one_dataset_foreign",
             family="dataset",
             description="`length` batches of one of two datasets come from another source.",
-            length=(2, 15),
+            length=(4, 20),
         ),
         Mechanism(
             name="speed_after_resume",
@@ -416,3 +417,40 @@ RESERVED = RunList(
 )
 
 LISTS = {each.name: each for each in (DEVELOPMENT, RESERVED)}
+
+
+def describe(part: RunList) -> str:
+    """A list in Markdown."""
+    rates = ", ".join(f"{name} {low:g} to {high:g}" for name, (low, high) in part.optimizers.items())
+    clips = _joined(["none" if each is None else each for each in part.clips])
+    lines = [
+        f"- models: {_joined(part.models)}",
+        f"- optimizers with their highest rates: {rates}",
+        f"- schedules: {_joined(part.schedules)}; warm-up {_joined(part.warmups)} steps; clipping: {clips}",
+        f"- batch sizes: {_joined(part.batch_sizes)}; label noise: {_joined(part.label_noises)}",
+        f"- rows: {_joined([_habit(each) for each in part.habits], '; ')}",
+        f"- files: {_joined(part.layouts, '; ')}",
+        f"- names of the loss: {_joined([f'`{each.loss}`' for each in part.names])}",
+        "",
+        "| mechanism | family | what is planted | strength | length | weight |",
+        "|---|---|---|---|---|---|",
+        *(_row(each) for each in part.mechanisms),
+    ]
+    return "\n".join(lines)
+
+
+def _row(each: Mechanism) -> str:
+    ranges = [
+        "-" if low == high == 1 else f"{low:g} to {high:g}" for low, high in (each.strength, each.length)
+    ]
+    return f"| {each.name} | {each.family} | {each.description} | {' | '.join(ranges)} | {each.weight} |"
+
+
+def _habit(habit: LogHabit) -> str:
+    rows = "every step" if habit.every == 1 else f"every {habit.every}th step"
+    digits = f"{habit.digits} digits" if habit.decimals is None else f"{habit.decimals} decimals"
+    return f"{'means, ' if habit.mean else ''}{rows}, {digits}"
+
+
+def _joined(values: Sequence[object], by: str = ", ") -> str:
+    return by.join(map(str, values))

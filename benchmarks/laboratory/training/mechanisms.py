@@ -67,14 +67,14 @@ class DamagedEmbeddings(Intervention):
         weight.add_(noise * weight.std() * self.strength)
 
 
-class ShrunkenMoments(Intervention):
+class DamagedMoments(Intervention):
     def begin(self, trainer: Trainer) -> None:
         for state in trainer.optimizer.state.values():
-            seconds = [name for name in ("exp_avg_sq", "square_avg") if name in state]
-            for name in seconds:
-                state[name].div_(self.strength**2)
-            if not seconds:
-                state["momentum_buffer"].mul_(self.strength)
+            momenta = [name for name in ("exp_avg", "momentum_buffer") if name in state]
+            for name in momenta:
+                state[name].mul_(self.strength)
+            if not momenta:
+                state["square_avg"].div_(self.strength**2)
 
 
 class GradientBurst(Intervention):
@@ -233,7 +233,7 @@ MECHANISMS: dict[str, type[Intervention]] = {
     "one_dataset_foreign": OneDatasetForeign,
     "rate_excursion": RateExcursion,
     "damaged_embeddings": DamagedEmbeddings,
-    "shrunken_moments": ShrunkenMoments,
+    "damaged_moments": DamagedMoments,
     "gradient_burst": GradientBurst,
     "lost_shard": LostShard,
     "reversed_updates": ReversedUpdates,
