@@ -9,10 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select
 from sqlalchemy.exc import OperationalError
 
 from holter.server.database import WAL_BYTES, connect
+from holter.server.models import RunRecord
 from holter.server.store import Commit, Receipt, Store, StoreClosedError, StoreLockedError
 from holter.types import Batch, Column, Cursor, Delivery, Series, SeriesKey, Unreadable, labels_of
 from tests.support.stored_runs import newest_by_key
@@ -174,6 +175,31 @@ def test_run_with_only_own_step_series_takes_progress_from_them(store: Store) ->
     assert [(one.first_step, one.last_step) for one in store.attempts(run)] == [(3, 9)]
 
 
+def test_every_commit_moves_the_time_of_a_run_on_whatever_the_clock_does(engine: Engine) -> None:
+    now = 1000.0
+    store = Store(engine, clock=lambda: now)
+    store.start()
+
+    def updated_at(step: int) -> float:
+        run = store.accept(delivery([step], [0.5], batch_id=str(step))).run_id
+        with engine.connect() as connection:
+            updated = connection.scalar(select(RunRecord.updated_at).where(RunRecord.id == run))
+        assert updated is not None
+        return updated
+
+    try:
+        assert 1000.0 <= updated_at(1) < 1000.1  # created at the same moment
+        assert 1000.0 < updated_at(2) < 1000.1  # the clock stands still
+        now = 1001.0
+        assert updated_at(3) == 1001.0
+        now = 1000.0  # another server's clock is behind
+        assert 1001.0 < updated_at(4) < 1001.1
+        now = 900.0  # the clock was ahead, and was set
+        assert updated_at(5) == 900.0
+    finally:
+        store.close()
+
+
 def test_sparse_columns_labels_and_ranges(store: Store) -> None:
     rank = SeriesKey("step_time", labels_of({"rank": 3, "host": 'a"b,é'}))
     batch = Batch(
@@ -267,6 +293,7 @@ def test_listeners_hear_of_durable_points(store: Store) -> None:
         (delivery([1], [1.0], batch_id="a", run="x" * 501), "501 characters"),
         (delivery([1], {SeriesKey("a\0b"): [1.0]}, batch_id="a"), "cannot be stored"),
         (delivery([1], {SeriesKey("\ud800"): [1.0]}, batch_id="a"), "cannot be stored"),
+        (delivery([1], [1.0], batch_id="a", attempt="a\0b"), "cannot be stored"),
         (delivery([1, 2], [1.0], batch_id="a"), "1 values for 2 rows"),
         (delivery([1, 2], [1.0, 2.0], batch_id="a", times=[1.0]), "2 steps and 1 times"),
     ],
