@@ -363,36 +363,36 @@ def _event(found: Comparison, kind: str, *, ambiguous: str = "", **fields: Any) 
 def natural_rises(recording: Recording) -> list[Event]:
     """Rises of the fault-free loss on examples never trained on: real instability, always ambiguous.
 
-    A rise counts where a detector could see it: by the limit of planted faults, over at most 60 rows.
+    A rise counts where that loss exceeds the median of its last ten values by six times its usual deviation
+    from it, and where a detector could see it in the rows, by the limit of planted faults.
     """
     plan, (steps, probe) = recording.plan, recording.probe.T
     twin = logged(recording.twin, plan.habit)
     spacing = int(steps[1] - steps[0])
+    past = np.lib.stride_tricks.sliding_window_view(probe, 10)
+    excess = np.concatenate((np.zeros(10), probe[10:] - np.median(past[:-1], axis=1)))
+    unusual = 6 * 1.4826 * float(np.median(np.abs(excess[10:])))
     events: list[Event] = []
-    place = 0
+    place = 10
     while place < len(probe):
-        lowest = int(np.argmin(probe[: place + 1]))
-        after = probe[place:] > probe[lowest]
-        count = len(after) if after.all() else int(np.argmin(after))
-        if count == 0:
-            place += 1
-            continue
+        count = int(np.argmin(np.append(excess[place:] > unusual, False)))
+        rows = np.repeat(excess[place : place + count], max(1, spacing // plan.habit.every))
         sigma = noise_of(twin["loss"], int(np.searchsorted(twin["step"], steps[place])))
-        rows = np.repeat(probe[place : place + count] - probe[lowest], max(1, spacing // plan.habit.every))
-        if visibility(rows, sigma) >= VISIBLE:
-            events += [
-                {
-                    "class": "natural_instability",
-                    "attempt": attempt,
-                    "start_step": int(steps[lowest]),
-                    "onset_step": int(steps[place]),
-                    "peak_step": None,
-                    "end_step": int(steps[min(place + count, len(steps) - 1)]),
-                    "recovered_step": None,
-                    "ambiguous": True,
-                    "params": {"mechanism": "none"},
-                }
-                for attempt in range(len(recording.attempts))
-            ]
-        place += count
+        if count and visibility(rows, sigma) >= VISIBLE:
+            last = int(steps[min(place + count, len(steps) - 1)])
+            events += [_natural(attempt, steps[place], last) for attempt in range(len(recording.attempts))]
+        place += max(count, 1)
     return events
+
+
+def _natural(attempt: int, start: float, end: int) -> Event:
+    return {
+        "class": "natural_instability",
+        "attempt": attempt,
+        "start_step": int(start),
+        "peak_step": None,
+        "end_step": end,
+        "recovered_step": None,
+        "ambiguous": True,
+        "params": {"mechanism": "none"},
+    }

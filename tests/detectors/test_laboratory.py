@@ -143,7 +143,7 @@ def test_instability_without_a_fault_is_ambiguous(laboratory: Any) -> None:
     plan = planned(laboratory, "plain")
     recording = recorded(laboratory, plan, np.zeros(STEPS))
     assert laboratory.labels.label(recording) == []
-    recording.probe[60:70, 1] += 1
+    recording.probe[60:70, 1] += 2
     (event,) = laboratory.labels.label(recording)
     assert (event["class"], event["ambiguous"]) == ("natural_instability", True)
 
