@@ -341,6 +341,7 @@ class Kind(StrEnum):
     GPU_FAULT = "gpu_fault"
     METRIC_COLLAPSE = "metric_collapse"
     AGENT_SILENT = "agent_silent"
+    USER_ALERT = "user_alert"
 
 
 def reference_to(kind: Kind, *, metric: str, labels: Labels, attempt: int, start_step: int) -> dict[str, Any]:

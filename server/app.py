@@ -31,13 +31,14 @@ from holter.server.api import (
     stream,
 )
 from holter.server.api.middleware import SecurityMiddleware, reject_unknown_parameters
-from holter.server.api.request_limits import BodyLimitMiddleware, body_limits
+from holter.server.api.request_limits import BodyLimitMiddleware, body_limits, tracker_limits
 from holter.server.clock import Clock
 from holter.server.context import ServerContext
 from holter.server.planned_events import UnknownPlannedEventError
 from holter.server.read_models.runs import UnknownRunError
 from holter.server.schemas.service import FieldProblems, Problem
 from holter.server.store import CorruptDataError
+from holter.server.wandb_api import routes as wandb_routes
 from holter.settings import Settings
 
 API = "/api/v1"
@@ -82,7 +83,10 @@ def app_from_context(context: ServerContext) -> FastAPI:
     app.add_middleware(SecurityMiddleware, authenticator=context.authenticator)
     settings = context.settings
     app.add_middleware(  # added last, runs first
-        BodyLimitMiddleware, limits=body_limits(settings), default=settings.http.max_body_kb * 1024
+        BodyLimitMiddleware,
+        limits=body_limits(settings),
+        default=settings.http.max_body_kb * 1024,
+        patterns=tracker_limits(settings),
     )
     return app
 
@@ -108,6 +112,7 @@ def _add_routes(app: FastAPI) -> None:
     app.include_router(
         session.router, prefix=API, responses=_ERROR_RESPONSES, dependencies=[_KNOWN_PARAMETERS]
     )
+    app.include_router(wandb_routes.router)
     app.include_router(health.router)
     app.include_router(pages.router)
 

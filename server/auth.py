@@ -26,6 +26,7 @@ from holter.server import tokens
 from holter.server.client_address import client_group
 from holter.server.session_secret import load_session_secret
 from holter.server.tokens import ActiveToken, TokenScope
+from holter.server.tracker_paths import is_tracker_logging, is_tracker_path
 from holter.settings import Settings, is_loopback
 
 ALLOWED_FAILURES = 5
@@ -48,7 +49,8 @@ SCOPE_ROUTES: Mapping[TokenScope, frozenset[tuple[str, str]]] = {
     TokenScope.INGEST: _HEALTH | {("POST", "/api/v1/ingest"), ("POST", "/api/v1/agents")},
     TokenScope.METRICS: _HEALTH | {("GET", "/metrics")},
 }
-"""Method and path of everything that a token of a limited scope may call; `all` is not limited."""
+"""Method and path of everything that a token of a limited scope may call, beside the paths of other trackers
+in `tracker_paths`; `all` is not limited."""
 
 
 class FailedLogins:
@@ -187,6 +189,8 @@ class Authenticator:
         foreign = self._check_host(headers) or self._check_origin(method, headers)
         if foreign is not None:
             return foreign
+        if not self.login_required and is_tracker_path(path):
+            return None  # clients of trackers send a key in any case; it is neither needed nor looked at
         if "authorization" in headers:
             if (token := self._token(headers["authorization"])) is None:
                 return AccessDenial(status=401, reason="this token is not known, or has been revoked")
@@ -236,10 +240,25 @@ class Authenticator:
         token = self._token(authorization)
         return None if token is None else token.name
 
+    def may_read(self, headers: Mapping[str, str]) -> bool:
+        """Whether the sender of a request may read runs, which tokens of a limited scope may not."""
+        if not self.login_required:
+            return True
+        if (authorization := headers.get("authorization")) is None:
+            return self.user(headers) is not None
+        token = self._token(authorization)
+        return token is not None and token.scope is TokenScope.ALL
+
+    def signature(self, purpose: str, text: str) -> bytes:
+        """Signs a text for a purpose, so that the server recognises what it wrote itself."""
+        return hmac.digest(self._secret, f"holter {purpose}\0{text}".encode(), "sha256")
+
     def _token(self, authorization: str) -> ActiveToken | None:
         scheme, _, token = authorization.partition(" ")
+        if scheme.lower() == "basic":
+            token = _basic_password(token)
         digest = tokens.digest(token.strip())
-        if scheme.lower() != "bearer" or digest not in self._tokens:
+        if scheme.lower() not in {"bearer", "basic"} or digest not in self._tokens:
             return None
         self._used[digest] = self._clock()
         return self._tokens[digest]
@@ -328,15 +347,29 @@ class Authenticator:
 
 
 def _check_scope(token: ActiveToken, method: str, path: str) -> AccessDenial | None:
-    if token.scope is TokenScope.ALL or (method, path) in SCOPE_ROUTES[token.scope]:
+    sufficient = [scope for scope in SCOPE_ROUTES if _includes(scope, method, path)]
+    if token.scope is TokenScope.ALL or token.scope in sufficient:
         return None
-    sufficient = [scope for scope, routes in SCOPE_ROUTES.items() if (method, path) in routes]
     needed = " or ".join([*sufficient, TokenScope.ALL])
     return AccessDenial(
         status=403,
         reason=f"the token {token.name!r} has the scope {token.scope}, and this request needs the scope "
         f"{needed}: holter token create NAME --scope {[*sufficient, TokenScope.ALL][0]}",
     )
+
+
+def _includes(scope: TokenScope, method: str, path: str) -> bool:
+    is_logging = scope is TokenScope.INGEST and is_tracker_logging(method, path)
+    return is_logging or (method, path) in SCOPE_ROUTES[scope]
+
+
+def _basic_password(credentials: str) -> str:
+    """The password of HTTP basic authentication, in which clients of trackers send their key."""
+    try:
+        decoded = base64.b64decode(credentials.strip(), validate=True).decode()
+    except ValueError:
+        return ""
+    return decoded.partition(":")[2]
 
 
 def _check_login_scope(token: ActiveToken) -> None:

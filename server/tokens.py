@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+import string
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import NamedTuple
@@ -17,6 +18,9 @@ from sqlalchemy.orm import Session
 from holter.server.models import EndedSession, Token
 
 PREFIX = "holter_"
+LENGTH = 40
+"""Characters of a token: old versions of the wandb client accept this length only, without a hyphen."""
+_ALPHABET = string.ascii_letters + string.digits
 
 
 class TokenScope(StrEnum):
@@ -49,7 +53,7 @@ def create(session: Session, name: str, *, now: float, scope: TokenScope = Token
         raise TokenError("a token's name has 1 to 200 printable characters")
     if session.scalar(select(Token.id).where(Token.name == name)) is not None:
         raise TokenError(f"a token called {name!r} exists already (revoked tokens keep their names)")
-    token = PREFIX + secrets.token_urlsafe(32)
+    token = PREFIX + "".join(secrets.choice(_ALPHABET) for _ in range(LENGTH - len(PREFIX)))
     session.add(Token(name=name, digest=digest(token), created_at=now, scope=scope.value))
     return token
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from holter.detectors.findings import loss, machines, numerics, speed
+from holter.detectors.findings import loss, machines, numerics, programs, speed
 from holter.detectors.findings.fields import CORRELATED
 from holter.detectors.findings.finding_type import (
     EvidenceField,
@@ -48,6 +48,7 @@ CATALOGUE: dict[str, FindingType] = _by_kind(
         *numerics.FINDING_TYPES,
         *speed.FINDING_TYPES,
         *machines.FINDING_TYPES,
+        *programs.FINDING_TYPES,
     )
 )
 """Every kind of finding and incident by its name, in the order in which lists show them."""

@@ -7,24 +7,21 @@ settings are left out.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any, BinaryIO, ClassVar
 
 from google.protobuf.message import DecodeError
 
-from holter.attempts.config_values import flatten_settings
 from holter.ingest.errors import ProblemBuffer
 from holter.ingest.format import FormatRole
-from holter.ingest.redaction import without_private
 from holter.ingest.rows import LogRow, batch_from_rows
 from holter.ingest.step_columns import LARGEST_STEP
 from holter.ingest.wandb.leveldb import BLOCK, MAGIC, WalkedRecords, walk_records
 from holter.ingest.wandb.protobuf import Record
+from holter.ingest.wandb.settings import public_settings
 from holter.types import Batch, ConfigKey, ConfigValue, Unreadable
 
-_PATH = re.compile(r"^\s*[\[\"']*(?:~?/|[A-Za-z]:\\|file:)")
 _OWN = "_wandb"
 
 
@@ -36,13 +33,7 @@ def settings_of(record: Any) -> dict[ConfigKey, ConfigValue]:
     items = [*record.run.config.update, *record.config.update]
     if not items:
         return {}
-    plain = {
-        name: value
-        for name, value in flatten_settings(dict(_values(items))).items()
-        if not (isinstance(value, str) and _PATH.search(value))
-    }
-    public, _ = without_private({ConfigKey(name): value for name, value in plain.items()})
-    return public
+    return public_settings(dict(_values(items)))
 
 
 def _values(items: Any) -> Iterator[tuple[str, Any]]:

@@ -23,7 +23,7 @@ from holter.server.alerting.routing import Route
 from holter.server.models.alerting import AgentRow, IncidentEventRow, IncidentRow, NotificationRow
 from holter.server.models.points import RunRecord
 from holter.tuning import PlannedEvent
-from holter.types import Finding
+from holter.types import Finding, Kind
 
 _logger = logging.getLogger(__name__)
 IncidentListener = Callable[[Incident], None]
@@ -72,6 +72,7 @@ class IncidentStore:
                 select(RunRecord.id).where(RunRecord.id == run_id).with_for_update(key_share=True)
             )
             query = select(IncidentRow).where(IncidentRow.run_id == run_id).order_by(IncidentRow.id)
+            query = query.where(IncidentRow.kind != Kind.USER_ALERT)  # no detector reports it
             rows = {row.id: row for row in session.scalars(query.with_for_update())}
             incidents = [
                 incident
@@ -86,6 +87,35 @@ class IncidentStore:
             open_before = [one for one in incidents if one.is_open and one.id not in changed]
             self._enqueue(session, [*result, *open_before], changed, live=live)
         self._announce(result)
+        return result
+
+    def open_user_alert(self, run_id: int, finding: Finding) -> Incident:
+        """Open an incident for an alert that the run's program raised.
+
+        The same title and text in the same attempt are one incident, however often the alert is sent.
+        """
+        text = "\0".join(
+            [str(finding.attempt), str(finding.evidence["title"]), str(finding.evidence["text"])]
+        )
+        fingerprint = f"{finding.kind}\0{text}"
+        now = self._clock()
+        with Session(self._engine, expire_on_commit=False) as session, session.begin():
+            session.execute(
+                select(RunRecord.id).where(RunRecord.id == run_id).with_for_update(key_share=True)
+            )
+            candidate = normalize_candidate(
+                IncidentCandidate(finding=finding, fingerprint=fingerprint, start_time=now)
+            )
+            query = select(IncidentRow).where(
+                IncidentRow.run_id == run_id, IncidentRow.fingerprint == candidate.fingerprint
+            )
+            row = session.scalar(query)
+            if row is not None:
+                return read_incidents(session, [row])[0]
+            changed = self._apply(session, run_id, {}, changes([], [candidate]))
+            [result] = _read(session, changed)
+            self._enqueue(session, [result], changed, live=True)
+        self._announce([result])
         return result
 
     def update_agents(

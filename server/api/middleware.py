@@ -12,8 +12,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from holter.server.api.responses import error_response, on_database_unavailable
-from holter.server.auth import Authenticator
+from holter.server.api.responses import ApiResponse, error_response, on_database_unavailable
+from holter.server.auth import AccessDenial, Authenticator
+from holter.server.tracker_paths import WANDB_FILE_STREAM, WANDB_UPLOAD, is_tracker_path
 
 # the files of the pages contain no secrets, and must load before the login
 PUBLIC_PATHS = re.compile(
@@ -44,7 +45,8 @@ class SecurityMiddleware:
         headers = {
             name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]
         }
-        open_to_all = PUBLIC_PATHS.fullmatch(scope["path"]) is not None
+        path = scope["path"]
+        open_to_all = any(pattern.fullmatch(path) for pattern in (PUBLIC_PATHS, WANDB_UPLOAD))
         api = scope["path"].startswith("/api/")
         send = with_security_headers(send, api=api)
         if api or not open_to_all or "authorization" in headers:
@@ -55,12 +57,30 @@ class SecurityMiddleware:
         denial = self._authenticator.check(scope["method"], scope["path"], headers, open_to_all=open_to_all)
         if denial is None:
             return await self._app(scope, receive, send)
+        if is_tracker_path(scope["path"]):
+            return await tracker_denial(scope["path"], denial)(scope, receive, send)
         challenge = {"WWW-Authenticate": "Bearer"} if denial.status == 401 else {}
         await error_response(denial.status, denial.reason, challenge)(scope, receive, send)
 
     async def _refresh(self, headers: Mapping[str, str]) -> None:
         if (self._authenticator.login_required or "authorization" in headers) and self._authenticator.stale:
             await run_in_threadpool(self._authenticator.refresh)
+
+
+def tracker_denial(path: str, denial: AccessDenial) -> ApiResponse:
+    """A denial in the form of a tracker's protocol.
+
+    A wandb client gives up for the rest of its run after any other status of its file stream than 503, and
+    shows the message of a GraphQL error only.
+    """
+    if WANDB_FILE_STREAM.fullmatch(path):
+        return error_response(503, denial.reason, {"Retry-After": "30"})
+    reason = denial.reason
+    if denial.status == 401:
+        reason = (
+            f"this server needs a key of its own: holter token create NAME, then WANDB_API_KEY ({reason})"
+        )
+    return ApiResponse({"errors": [{"message": reason}]}, status_code=denial.status)
 
 
 def with_security_headers(send: Send, *, api: bool) -> Send:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from starlette.exceptions import HTTPException
@@ -10,6 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from holter.server.api.middleware import with_security_headers
 from holter.server.api.responses import error_response
+from holter.server.tracker_paths import WANDB_FILE_STREAM, WANDB_GRAPHQL, WANDB_UPLOAD
 from holter.settings import Settings
 
 SESSION_BODY_BYTES = 16 * 1024
@@ -49,16 +51,35 @@ def body_limits(settings: Settings) -> dict[str, BodyLimit]:
     }
 
 
+def tracker_limits(settings: Settings) -> tuple[tuple[re.Pattern[str], BodyLimit], ...]:
+    """The limits of the paths of other trackers, whose routes answer in the form of their protocol."""
+    batch = BodyLimit(settings.max_batch_mb * 2**20, "max_batch_mb", counted=True)
+    file = BodyLimit(settings.max_import_mb * 2**20, "max_import_mb", counted=True)
+    unlimited = BodyLimit(2**63, "", counted=True)
+    return (
+        (re.compile(WANDB_GRAPHQL), batch),
+        (WANDB_FILE_STREAM, unlimited),
+        (WANDB_UPLOAD, file),
+    )
+
+
 class BodyLimitMiddleware:
     """ASGI middleware: 413 for bodies that are too large, before they are read and while they are.
 
     Of a body that is not read, nothing is stored: the connection is closed after the response.
     """
 
-    def __init__(self, app: ASGIApp, limits: Mapping[str, BodyLimit], default: int) -> None:
-        """`default`: bytes of a body on other routes."""
+    def __init__(
+        self,
+        app: ASGIApp,
+        limits: Mapping[str, BodyLimit],
+        default: int,
+        patterns: Sequence[tuple[re.Pattern[str], BodyLimit]] = (),
+    ) -> None:
+        """`limits` by path, `patterns` for paths with names in them; `default`: bytes on other routes."""
         self._app = app
         self._limits = limits
+        self._patterns = patterns
         self._default = BodyLimit(default, "max_body_kb")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -74,7 +95,7 @@ class BodyLimitMiddleware:
                 chunked = True
         if not length and not chunked:
             return await self._app(scope, receive, send)
-        limit = self._limits.get(scope["path"], self._default)
+        limit = self._limit_of(scope["path"])
         if length > limit.size:
             response = error_response(413, limit.reason, _CLOSE)
             return await response(scope, receive, with_security_headers(send, api=True))
@@ -82,6 +103,10 @@ class BodyLimitMiddleware:
             body = _LimitedBody(receive, send, limit)
             receive, send = body.receive, body.send
         await self._app(scope, receive, send)
+
+    def _limit_of(self, path: str) -> BodyLimit:
+        matching = (limit for pattern, limit in self._patterns if pattern.fullmatch(path))
+        return self._limits.get(path) or next(matching, self._default)
 
 
 class _LimitedBody:

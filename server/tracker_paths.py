@@ -1,0 +1,23 @@
+"""Paths of other trackers' protocols, whose clients state their keys and expect errors in their own way."""
+
+from __future__ import annotations
+
+import re
+
+WANDB_GRAPHQL = "/graphql"
+WANDB_FILE_STREAM = re.compile(r"/files/[^/]+/[^/]+/[^/]+/file_stream")
+WANDB_UPLOAD = re.compile(r"/wandb/uploads/.+")
+"""The address itself is the permission: it has a signature."""
+WANDB_TELEMETRY = re.compile(r"/sdk/otel/.*")
+_LOGGING = {"POST": (re.compile(WANDB_GRAPHQL), WANDB_FILE_STREAM), "PUT": (WANDB_UPLOAD,)}
+
+
+def is_tracker_path(path: str) -> bool:
+    """Whether a path belongs to the protocol of another tracker."""
+    patterns = (WANDB_FILE_STREAM, WANDB_UPLOAD, WANDB_TELEMETRY)
+    return path == WANDB_GRAPHQL or any(pattern.fullmatch(path) for pattern in patterns)
+
+
+def is_tracker_logging(method: str, path: str) -> bool:
+    """Whether a request may log with a token of a job; what it may read, its operations decide."""
+    return any(pattern.fullmatch(path) for pattern in _LOGGING.get(method, ()))
