@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from anyio import CapacityLimiter, to_thread
 from fastapi import Depends, FastAPI, Security
 from fastapi.exceptions import RequestValidationError
 from fastapi.security import HTTPBearer
@@ -72,6 +73,8 @@ def app_from_context(context: ServerContext) -> FastAPI:
         version=holter.__version__,
         description="Stores points of training runs; returns charts and incidents. Times are Unix seconds.",
         lifespan=_lifetime,
+        # FastAPI would look for OpenTelemetry's providers with each request
+        telemetry={"tracing": False, "metrics": False, "logs": False},
         redirect_slashes=False,
         docs_url=None,
         redoc_url=None,
@@ -101,7 +104,8 @@ async def _lifetime(app: FastAPI) -> AsyncIterator[None]:
         yield
     finally:
         context.live.close()
-        await run_in_threadpool(context.close)
+        # not in the pool of threads for requests, all of which may be computing
+        await to_thread.run_sync(context.close, limiter=CapacityLimiter(1))
 
 
 def _add_routes(app: FastAPI) -> None:

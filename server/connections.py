@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import resource
-from collections import deque
-from collections.abc import Callable
 from contextlib import suppress
+from enum import IntEnum
 from typing import NamedTuple, Protocol
 
 from holter.server.client_address import ProxyNetworks, client_group
+from holter.server.turns import TurnQueue
 from holter.settings import is_loopback
 from holter.settings.http import HttpSettings
 
@@ -19,32 +19,19 @@ _CHECKS_PER_TIMEOUT = 4
 _MAX_CHECK_SECONDS = 1.0
 
 
+class Use(IntEnum):
+    """What a connection that may be closed for another one is used for; lower ones are closed first."""
+
+    SILENT = 0  # no request of it was ever answered
+    IDLE = 1  # between two requests
+    IN_BODY = 2  # a body is arriving
+
+
 class Evictable(NamedTuple):
-    """That a connection may be closed for another, in the order of preference: idle, then the oldest."""
+    """That a connection may be closed for another, in the order of preference: by use, then the oldest."""
 
-    in_body: bool
+    use: Use
     since: float
-
-
-class TurnQueue:
-    """Begins queued work one by one, with everything else that is ready in between."""
-
-    def __init__(self) -> None:
-        self._waiting: deque[Callable[[], None]] = deque()
-
-    def add(self, begin: Callable[[], None]) -> None:
-        """Begin some work in a later turn of the event loop, after what has waited longer."""
-        self._waiting.append(begin)
-        if len(self._waiting) == 1:
-            asyncio.get_running_loop().call_soon(self._next)
-
-    def _next(self) -> None:
-        try:
-            self._waiting[0]()
-        finally:
-            self._waiting.popleft()
-            if self._waiting:
-                asyncio.get_running_loop().call_soon(self._next)
 
 
 class Connection(Protocol):
@@ -54,6 +41,9 @@ class Connection(Protocol):
 
     def evictable(self) -> Evictable | None:
         """Whether it may be closed for another connection; None while a request is handled."""
+
+    def has_arrived_input(self) -> bool:
+        """Whether the system has received something that was not read so far: a request, perhaps."""
 
     def abort(self) -> None:
         """Close it at once."""
@@ -65,9 +55,10 @@ class Connection(Protocol):
 class ConnectionTable:
     """The open connections by address. Used in the event loop only.
 
-    At a limit the oldest idle connection is closed for the new one; where none is idle, the new one is
-    refused. Connections of loopback are limited as one address, but not by those of others, so that checks of
-    this machine reach a server that others occupy; those of trusted proxies are limited in total only.
+    At a limit the oldest idle connection is closed for the new one, first of those that never had a request;
+    where none is idle, the new one is refused. Connections of loopback are limited as one address, but not
+    by those of others, so that checks of this machine reach a server that others occupy; those of trusted
+    proxies are limited in total only.
     """
 
     def __init__(self, limits: HttpSettings, proxies: ProxyNetworks, *, descriptors: int) -> None:
@@ -82,7 +73,7 @@ class ConnectionTable:
         self._proxies = proxies
         self._groups: dict[str, dict[Connection, None]] = {}
         self.count = 0
-        self.pipelined = TurnQueue()
+        self.turns = TurnQueue()
 
     def add(self, connection: Connection) -> bool:
         """Whether a new connection may stay; another may be closed for it."""
@@ -115,7 +106,10 @@ class ConnectionTable:
         spare = [(order, connection) for order, connection in candidates if order is not None]
         if not spare:
             return False
-        victim = min(spare, key=lambda pair: pair[0])[1]
+        spare.sort(key=lambda pair: pair[0])
+        # hundreds of connections may be accepted before requests that arrived earlier are read
+        idle = (connection for _, connection in spare if not connection.has_arrived_input())
+        victim = next(idle, spare[0][1])
         self.remove(victim)
         victim.abort()
         return True

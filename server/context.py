@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from functools import lru_cache
 from pathlib import Path
@@ -81,6 +82,10 @@ class ServerContext:
         self.live = LiveStream()
         self.metrics = ServerMetrics(self.engine, self.live, self.agents)
         self._closing = ExitStack()
+        self._stop_early: list[Callable[[], None]] = [
+            self.live.close, self.store.stop_compaction, self.analysis.stop, self.notification_sender.stop,
+            self.maintenance.stop,
+        ]  # fmt: skip
         self.started = False
 
     def start(self) -> None:
@@ -121,9 +126,15 @@ class ServerContext:
 
         return create_scraper(self.settings.scrape, self.engine, self.store, clock=self.clock)
 
-    def attach(self, service: AbstractContextManager[object]) -> None:
-        """Enter a further service, which ends before those that it uses."""
+    def attach(self, service: AbstractContextManager[object], *, stop: Callable[[], None]) -> None:
+        """Enter a further service, which ends before those that it uses; `stop` tells it to do so soon."""
         self._closing.enter_context(service)
+        self._stop_early.append(stop)
+
+    def begin_to_stop(self) -> None:
+        """Let background work end soon, without waiting for it; points are still accepted until `close`."""
+        for stop in self._stop_early:
+            stop()
 
     def close(self) -> None:
         """Stop all services in reverse order."""

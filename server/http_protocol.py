@@ -7,7 +7,10 @@ arrives; a request may take any time to arrive, and a response to be read.
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import logging
+import struct
+import termios
 from contextlib import suppress
 from enum import Enum
 from http import HTTPStatus
@@ -21,21 +24,27 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT, FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from holter.server.connections import ConnectionTable, Evictable
+from holter.server.connections import ConnectionTable, Evictable, Use
 from holter.settings.http import HttpSettings
 
-HEAD_PIECE = 4096
-"""Bytes parsed at once while headers are expected: so many requests are queued at most for one connection."""
+HEAD_PIECE = 512
+"""Bytes parsed at once while headers are expected: a dozen requests at most, which are queued."""
+CHUNKS_PIECE = 4096
+"""Bytes parsed at once of a body whose length is not known."""
 MAX_HEADERS = 256
 """Headers and trailers of one request."""
 TURN_PARTS = 256
 """Parts (headers, chunks of a body) after which a connection lets others be served: each takes time."""
+REQUEST_PARTS = 16
+"""What a request counts in addition: it takes as long as so many headers."""
 BODY_PROGRESS = 32 * 1024
 """Bytes of a body that must arrive in each period of `body_seconds`."""
 LINGER_SECONDS = 2.0
 """Seconds for which a closing connection is still read, so that the client receives the response."""
 LINGER_BYTES = 4 * 2**20
 """Bytes that are read and dropped on a closing connection."""
+_COUNT = struct.Struct("i")
+_NOTHING_LEFT = memoryview(b"")
 _logger = logging.getLogger(__name__)
 
 
@@ -77,7 +86,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._progressed = False
         self._active: RequestResponseCycle | None = None
         self._refusal = (400, "the request is not valid HTTP")
-        self._unparsed: memoryview[int] = memoryview(b"")
+        self._unparsed: memoryview[int] = _NOTHING_LEFT
         self._body_size = 0
         self._body_mark: tuple[float, int] | None = None  # (time, bytes) at the latest progress
         self._write_mark: tuple[float, int] | None = None  # (time, bytes waiting) at the latest progress
@@ -102,7 +111,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
         self._table.remove(self)
-        self._unparsed = memoryview(b"")
+        self._unparsed = _NOTHING_LEFT
         self._disconnect_active()
         super().connection_lost(exc)
 
@@ -129,7 +138,19 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         in_body = self._reading is _Reading.BODY
         if self._handling and not in_body and not self.transport.is_closing():
             return None
-        return Evictable(in_body, self._since)
+        if in_body:
+            return Evictable(Use.IN_BODY, self._since)
+        return Evictable(Use.SILENT if self.cycle is None else Use.IDLE, self._since)
+
+    def has_arrived_input(self) -> bool:
+        """Whether the system has received something that was not read so far."""
+        connection = self.transport.get_extra_info("socket")
+        if connection is None:
+            return False
+        with suppress(OSError):  # closed meanwhile
+            waiting = fcntl.ioctl(connection.fileno(), termios.FIONREAD, bytes(_COUNT.size))
+            return bool(_COUNT.unpack(waiting)[0])
+        return False
 
     # --- reading
 
@@ -145,7 +166,10 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         if self._reading is _Reading.NOTHING:
             self._begin_head()
         self._unparsed = memoryview(bytes(self._unparsed) + data if self._unparsed else data)
-        self._parse()
+        if self._table.turns.exhausted:
+            self._continue_later()
+        else:
+            self._parse()
 
     def _begin_head(self) -> None:
         self._reading = _Reading.HEAD
@@ -155,17 +179,28 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._parts = 0
         while self._unparsed and not self.pipeline and not self.transport.is_closing():
             if self._parts >= TURN_PARTS:
-                return self._continue_later()
-            # a body of known length is parsed at once; in the rest a piece may hold many requests or chunks
-            size = self._body_left or HEAD_PIECE
-            piece, self._unparsed = self._unparsed[:size], self._unparsed[size:]
-            self._parse_piece(piece)
+                self._continue_later()
+                break
+            size, unparsed = self._piece_size(), self._unparsed
+            if len(unparsed) <= size:  # nearly always
+                self._unparsed = _NOTHING_LEFT
+                self._parse_piece(unparsed)
+            else:
+                self._unparsed = unparsed[size:]
+                self._parse_piece(unparsed[:size])
+        self._table.turns.spend(self._parts)
+
+    def _piece_size(self) -> int:
+        """A body of known length is parsed at once; in the rest a piece may hold many requests or chunks."""
+        if self._body_left:
+            return self._body_left
+        return CHUNKS_PIECE if self._reading is _Reading.BODY else HEAD_PIECE
 
     def _continue_later(self) -> None:
         self.flow.pause_reading()
         if not self._turn_scheduled:
             self._turn_scheduled = True
-            self.loop.call_soon(self._next_turn)
+            self._table.turns.add(self._next_turn)
 
     def _next_turn(self) -> None:
         self._turn_scheduled = False
@@ -181,7 +216,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         except httptools.HttpParserUpgrade:
             # answered as an ordinary request, the last one: what follows would be another protocol
             self.cycle.keep_alive = False
-            self._unparsed = memoryview(b"")
+            self._unparsed = _NOTHING_LEFT
         except httptools.HttpParserError as error:
             _logger.info("invalid request from %s: %s", self.host, error)
             self.refuse(*self._refusal)
@@ -196,6 +231,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """A request begins."""
         super().on_message_begin()
+        self._parts += REQUEST_PARTS
         self._head_size, self._header_count, self._body_left = 0, 0, 0
         if self._reading is not _Reading.HEAD:
             self._begin_head()
@@ -220,9 +256,12 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         if self._header_count > MAX_HEADERS:
             self._refusal = (431, f"expected at most {MAX_HEADERS} headers")
             raise ValueError(self._refusal[1])
-        if self._reading is _Reading.HEAD and name.lower() == b"content-length" and value.isdigit():
+        name = name.lower()
+        if name == b"content-length" and self._reading is _Reading.HEAD and value.isdigit():
             self._body_left = int(value)
-        super().on_header(name, value)
+        elif name == b"expect" and value.lower() == b"100-continue":
+            self.expect_100_continue = True
+        self.headers.append((name, value))
 
     def on_headers_complete(self) -> None:
         """The body follows, if there is one."""
@@ -249,7 +288,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         """Continue with the requests that have waited: in turn with those of other connections."""
         self._since = self.loop.time()
         if self.pipeline:
-            self._table.pipelined.add(self._begin_next)
+            self._table.turns.add(self._begin_next)
         else:
             self._begin_next()
 

@@ -6,9 +6,12 @@ import asyncio
 import errno
 import gc
 import logging
+import os
 import signal
 import socket
 import sys
+import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -52,8 +55,10 @@ def bind(host: str, port: int) -> socket.socket:
     return listener
 
 
-GRACE_SECONDS = 0.5
+GRACE_SECONDS = 0.4
 """Seconds that requests in progress have to end when the server stops; clients send again what was cut."""
+_CANCEL_SECONDS = 0.1
+"""Seconds in which cancelled requests must end; those that compute in a thread do not."""
 
 
 class HolterServer(uvicorn.Server):
@@ -89,8 +94,7 @@ class HolterServer(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Accept no more requests and wait for those in progress, for `GRACE_SECONDS` at most."""
-        self._context.live.close()
-        self._context.store.stop_compaction()
+        self._context.begin_to_stop()
         await super().shutdown(sockets)
         if self._checks is not None:
             self._checks.cancel()
@@ -99,7 +103,11 @@ class HolterServer(uvicorn.Server):
 def serve_until_stopped(
     context: ServerContext, listener: socket.socket, *, before: Callable[[], None] = lambda: None
 ) -> None:
-    """Start the context and serve until SIGINT or SIGTERM; calls `before` once everything is started."""
+    """Start the context and serve until SIGINT or SIGTERM; calls `before` once everything is started.
+
+    On return everything that was acknowledged is stored, and the store is closed. Threads of requests that
+    were cut may still compute answers that nobody gets: `end_process` does not wait for them.
+    """
     server = HolterServer(context)
     # uvicorn raises a signal again after its shutdown, which would end the process before its cleanup; one
     # that arrives before uvicorn listens to signals must end the server, too
@@ -112,11 +120,46 @@ def serve_until_stopped(
         context.store.publish_address(local_url(listener))
         before()
         tune_interpreter()
-        server.run(sockets=[listener])
+        _run(server, listener)
     finally:
         context.close()
         for number, handler in earlier.items():
             signal.signal(number, handler)
+
+
+def _run(server: HolterServer, listener: socket.socket) -> None:
+    """Like `server.run`, which would wait for the threads of cancelled requests, however long they take."""
+    loop = (server.config.get_loop_factory() or asyncio.new_event_loop)()
+    asyncio.set_event_loop(loop)
+    try:
+        loop.run_until_complete(server.serve(sockets=[listener]))
+    finally:
+        unfinished = asyncio.all_tasks(loop)
+        for task in unfinished:
+            task.cancel()
+        if unfinished:
+            _, unfinished = loop.run_until_complete(asyncio.wait(unfinished, timeout=_CANCEL_SECONDS))
+        asyncio.set_event_loop(None)
+        if not unfinished:  # a closed loop would destroy tasks that are pending, with a message for each
+            loop.run_until_complete(loop.shutdown_asyncgens())
+            loop.close()
+
+
+def end_process(code: int) -> None:
+    """End this process with its exit code where threads still compute; else return.
+
+    Threads cannot be interrupted, and the interpreter would wait for them. To be called when everything
+    durable is closed: what such a thread does to the database from then on has not been acknowledged.
+    """
+    deadline = time.monotonic() + _CANCEL_SECONDS
+    others = [each for each in threading.enumerate() if each is not threading.current_thread()]
+    computing = [each for each in others if not each.daemon]
+    for thread in computing:
+        thread.join(max(0.0, deadline - time.monotonic()))
+    if any(thread.is_alive() for thread in computing):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
 
 
 def local_url(listener: socket.socket) -> str:

@@ -11,7 +11,13 @@ from sqlalchemy.exc import DBAPIError
 from holter.cli.commands import fail
 from holter.server.channels import ChannelError
 from holter.server.context import ServerContext, UnprotectedServerError
-from holter.server.serve import AddressUnavailableError, bind, configure_logging, serve_until_stopped
+from holter.server.serve import (
+    AddressUnavailableError,
+    bind,
+    configure_logging,
+    end_process,
+    serve_until_stopped,
+)
 from holter.server.store import StoreLockedError
 from holter.settings import Settings, SettingsError, load
 
@@ -75,7 +81,8 @@ def serve(arguments: argparse.Namespace, before: Callable[[ServerContext], None]
         return fail(f"the database cannot be used: {str(error.orig).strip().splitlines()[0]}")
     except START_ERRORS as error:
         return fail(str(error))
-    print("Holter has stopped.")
+    print("Holter has stopped.", flush=True)
+    end_process(0)
     return 0
 
 

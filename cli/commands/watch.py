@@ -57,17 +57,19 @@ def run(arguments: argparse.Namespace) -> int:
         print(serve.greeting(context.settings))
         for path in arguments.paths:
             print(printable(f"  following {path}"), flush=True)
-        context.attach(following(context, roots, project=arguments.project, poll=arguments.poll))
+        stop = threading.Event()
+        service = following(context, roots, project=arguments.project, poll=arguments.poll, stop=stop)
+        context.attach(service, stop=stop.set)
 
     return serve.serve(arguments, before)
 
 
 @contextmanager
 def following(
-    context: ServerContext, roots: Sequence[Path], *, project: str, poll: float | None
+    context: ServerContext, roots: Sequence[Path], *, project: str, poll: float | None, stop: threading.Event
 ) -> Iterator[None]:
-    """Follow `roots` into the store, in a process of its own, while the context is active."""
-    stop, settings = threading.Event(), context.settings
+    """Follow `roots` into the store, in a process of its own, until `stop` or the end of the block."""
+    settings = context.settings
     follower = FollowerProcess(
         roots,
         PrintingSink(context.store),

@@ -32,9 +32,9 @@ _POLL_SECONDS = 5.0
 _LONGEST_PAUSE = 60.0
 _DOWN_FAILURES = 3
 """Failures in a row that are the channel's: fewer may be those of one message that it does not take."""
-_STOP_SECONDS = 2.0
+_STOP_SECONDS = 0.5
 """Seconds that messages in progress have to arrive when the server stops; then their connections end."""
-_ABANDON_SECONDS = 2.0
+_ABANDON_SECONDS = 0.3
 """Seconds that threads have to end after that; then they are left behind."""
 
 
@@ -86,6 +86,7 @@ class NotificationSender:
         self._chance = chance
         self._lease = lease
         self._stopping = threading.Event()
+        self._stopped_at = 0.0
         self._abandoned = threading.Event()
         self._threads = {
             name: _ChannelThread(
@@ -102,12 +103,18 @@ class NotificationSender:
         for channel in self._threads.values():
             channel.thread.start()
 
-    def close(self) -> None:
-        """Stop within seconds; what waits, or did not arrive in time, is sent after the next start."""
-        self._stopping.set()
+    def stop(self) -> None:
+        """Begin no further message; the time that those in progress have counts from the first call."""
+        if not self._stopping.is_set():
+            self._stopped_at = time.monotonic()
+            self._stopping.set()
         self.wake()
+
+    def close(self) -> None:
+        """Stop within a second; what waits, or did not arrive in time, is sent after the next start."""
+        self.stop()
         threads = [channel.thread for channel in self._threads.values() if channel.thread.ident is not None]
-        _join(threads, _STOP_SECONDS)
+        _join(threads, max(0.0, self._stopped_at + _STOP_SECONDS - time.monotonic()))
         deadline = time.monotonic() + _ABANDON_SECONDS
         while (threads := [thread for thread in threads if thread.is_alive()]) and (
             time.monotonic() < deadline

@@ -36,7 +36,7 @@ _logger = logging.getLogger(__name__)
 
 _SAVE_INTERVAL = 1.0
 """Seconds between two transactions that record finished passes: a killed server repeats those since."""
-_CLOSE_SECONDS = 5.0
+_CLOSE_SECONDS = 0.5
 """How long a server that stops waits for the pass in progress."""
 _MAX_DEFERRED = 10_000
 """Runs whose imported findings are remembered."""
@@ -112,6 +112,7 @@ class AnalysisWorker:
         self._unsaved: dict[int, dict[str, Any]] = {}  # rows of finished passes, by run
         self._deferred: dict[int, float] = {}  # by run: changes up to this time need no pass
         self._saved_at = -_SAVE_INTERVAL
+        self._stopped_at = 0.0
         self._abandoned = threading.Event()
         self._thread = threading.Thread(target=self._work, name="analysis", daemon=True)
         store.on_commit(lambda commit: self._scheduler.points_arrived(commit.run_id))
@@ -122,11 +123,17 @@ class AnalysisWorker:
             self.request_analysis(run_id)
         self._thread.start()
 
+    def stop(self) -> None:
+        """Begin no further pass; the time that the one in progress has counts from the first call."""
+        if not self._scheduler.stopped:
+            self._stopped_at = time.monotonic()
+        self._scheduler.stop()
+
     def close(self) -> None:
         """Finish the pass in progress and stop; a long one is abandoned, and repeated after a start."""
-        self._scheduler.stop()
+        self.stop()
         if self._thread.ident is not None:
-            self._thread.join(_CLOSE_SECONDS)
+            self._thread.join(max(0.0, self._stopped_at + _CLOSE_SECONDS - time.monotonic()))
             self._abandoned.set()
             if self._thread.is_alive():
                 _logger.warning("the analysis in progress is abandoned, and repeated after the next start")

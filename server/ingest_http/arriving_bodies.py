@@ -67,15 +67,19 @@ class ArrivingBodies:
         self.used = 0
 
     async def read(self, receive: Receive, sender: str, *, limit: int, seconds: float) -> bytes:
-        """Read one body of at most `limit` bytes within `seconds`; most arrive in one piece at once.
+        """Read one body of at most `limit` bytes; most arrive in one piece at once.
 
-        Raises TooLargeError, MemoryBudgetError, BodyTimeoutError, ClientDisconnectedError.
+        The rest must arrive within `seconds` of the first piece, for which the connection has its own
+        time-out. Raises TooLargeError, MemoryBudgetError, BodyTimeoutError, ClientDisconnectedError.
         """
         arrival = _Arrival(sender, self._clock())
         self._arrivals.add(arrival)
         try:
+            first, more = await self._next_piece(receive, arrival, limit)
+            if not more:
+                return first
             async with asyncio.timeout(seconds) as arrival.timeout:
-                return await self._read(receive, arrival, limit)
+                return await self._read_rest(first, receive, arrival, limit)
         except TimeoutError:
             if arrival.gave_way:
                 raise BodyTimeoutError("the body arrives too slowly while others wait for memory") from None
@@ -84,21 +88,25 @@ class ArrivingBodies:
             self.used -= arrival.size
             self._arrivals.discard(arrival)
 
-    async def _read(self, receive: Receive, arrival: _Arrival, limit: int) -> bytes:
-        body = bytearray()
-        while True:
-            message = await receive()
-            if message["type"] != "http.request":
-                raise ClientDisconnectedError
-            piece: bytes = message.get("body", b"")
-            if arrival.size + len(piece) > limit:
-                raise TooLargeError(limit)
-            if arrival.gave_way:
-                raise TimeoutError
-            self._take(arrival, len(piece))
-            if not message.get("more_body"):
-                return bytes(body + piece) if body else piece
+    async def _read_rest(self, first: bytes, receive: Receive, arrival: _Arrival, limit: int) -> bytes:
+        body, more = bytearray(first), True
+        while more:
+            piece, more = await self._next_piece(receive, arrival, limit)
             body += piece  # many small pieces would take more memory than one
+        return bytes(body)
+
+    async def _next_piece(self, receive: Receive, arrival: _Arrival, limit: int) -> tuple[bytes, bool]:
+        """The next piece, and whether there are more."""
+        message = await receive()
+        if message["type"] != "http.request":
+            raise ClientDisconnectedError
+        piece: bytes = message.get("body", b"")
+        if arrival.size + len(piece) > limit:
+            raise TooLargeError(limit)
+        if arrival.gave_way:
+            raise TimeoutError
+        self._take(arrival, len(piece))
+        return piece, message.get("more_body", False)
 
     def _take(self, arrival: _Arrival, size: int) -> None:
         now = self._clock()

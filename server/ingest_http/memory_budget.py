@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from typing import Self
 
 
 class MemoryBudgetError(Exception):
@@ -38,14 +37,13 @@ class MemoryShare:
         """Remove a holder."""
         self._budget.hold(self, -1)
 
-    @contextmanager
-    def held(self) -> Iterator[None]:
+    def __enter__(self) -> Self:
         """Hold it for the duration of the block."""
         self.hold()
-        try:
-            yield
-        finally:
-            self.release()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
 
     def count(self, change: int) -> int:
         """Change the number of holders, and return it. Called by the budget, under its lock."""

@@ -154,12 +154,14 @@ class Receiver:
         body = await self.arriving.read(receive, sender, limit=self._limit, seconds=self._body_seconds)
         if (reason := self._slow.reason(body)) is not None:
             raise BodyError([((), reason)])
-        share = self.budget.share()
-        with share.held():
+        with self.budget.share() as share:
             share.grow(len(body))
             async with asyncio.timeout(DURABLE_SECONDS):
                 submitted = await self._submit(body, kind, coding, share)
                 del body
+                if len(submitted) == 1:  # nearly always: no future that gathers others is needed
+                    delivery, reply = submitted[0]
+                    return [StoredDelivery(delivery, await reply.future)]
                 receipts = await asyncio.gather(*(reply.future for _, reply in submitted))
                 return [
                     StoredDelivery(delivery, receipt)

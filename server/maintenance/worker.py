@@ -51,10 +51,14 @@ class MaintenanceWorker:
         self._wake.set()
         self._thread.start()
 
-    def close(self) -> None:
-        """Stop after the transaction in progress."""
+    def stop(self) -> None:
+        """Let the thread end after the transaction in progress."""
         self._stop.set()
         self._wake.set()
+
+    def close(self) -> None:
+        """Stop, and wait for the thread's end."""
+        self.stop()
         if self._thread.ident is not None:
             self._thread.join()
 

@@ -12,7 +12,15 @@ from uvicorn.server import ServerState
 
 from holter.server.client_address import ProxyNetworks
 from holter.server.connections import ConnectionTable
-from holter.server.http_protocol import HEAD_PIECE, MAX_HEADERS, TURN_PARTS, BoundedHttpProtocol
+from holter.server.http_protocol import (
+    CHUNKS_PIECE,
+    HEAD_PIECE,
+    MAX_HEADERS,
+    REQUEST_PARTS,
+    TURN_PARTS,
+    BoundedHttpProtocol,
+)
+from holter.server.turns import ROUND_PARTS
 from holter.settings.http import HttpSettings
 
 CHUNKED = b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -63,11 +71,16 @@ async def app(
     await send({"type": "http.response.body", "body": b""})
 
 
-def connection() -> tuple[BoundedHttpProtocol, Transport]:
-    """A connection of the running event loop."""
+def connection_table() -> ConnectionTable:
+    """A table with the default limits."""
+    return ConnectionTable(HttpSettings(), ProxyNetworks(()), descriptors=1000)
+
+
+def connection(table: ConnectionTable | None = None) -> tuple[BoundedHttpProtocol, Transport]:
+    """A connection of the running event loop, in a table of its own by default."""
     config = Config(app, log_config=None)
     config.load()
-    table = ConnectionTable(HttpSettings(), ProxyNetworks(()), descriptors=1000)
+    table = table or connection_table()
     protocol = BoundedHttpProtocol(config, ServerState(), {}, asyncio.get_running_loop(), table=table)
     transport = Transport()
     protocol.connection_made(transport)
@@ -86,7 +99,7 @@ def test_small_chunks_are_read_in_turns() -> None:
         protocol, transport = connection()
         chunks = 40_000
         protocol.data_received(CHUNKED + CHUNK * chunks)
-        assert len(protocol.cycle.body) <= TURN_PARTS + HEAD_PIECE
+        assert len(protocol.cycle.body) <= TURN_PARTS + CHUNKS_PIECE
         assert not transport.reading
         await until(lambda: transport.reading)
         protocol.data_received(b"0\r\n\r\n")
@@ -145,5 +158,27 @@ def test_many_short_headers_are_refused() -> None:
         await until(lambda: b"HTTP/1.1 431" in transport.written)
         assert b"expected at most 256 headers" in transport.written
         protocol.connection_lost(None)
+
+    asyncio.run(scenario())
+
+
+def test_many_connections_together_do_a_bounded_amount_of_work_in_a_turn() -> None:
+    async def scenario() -> None:
+        table, requests = connection_table(), 150
+        lines = [connection(table) for _ in range(100)]
+        for protocol, _ in lines:
+            protocol.data_received(GET * requests)
+        parsed = sum(len(protocol.pipeline) + (protocol.cycle is not None) for protocol, _ in lines)
+        assert parsed <= (ROUND_PARTS / REQUEST_PARTS) + HEAD_PIECE // len(GET) + 1
+        late, transport = connection(table)
+        await asyncio.sleep(0)
+        late.data_received(GET)
+        await until(lambda: b"HTTP/1.1 200" in transport.written)  # those that wait delay nobody
+        answered = sum(transport.written.count(b"HTTP/1.1 200") for _, transport in lines)
+        assert answered < len(lines) * requests / 10
+        for _, transport in lines:
+            await until(lambda: transport.written.count(b"HTTP/1.1 200") == requests)  # noqa: B023
+        for protocol, _ in [*lines, (late, transport)]:
+            protocol.connection_lost(None)
 
     asyncio.run(scenario())

@@ -265,6 +265,21 @@ def test_idle_connections_lock_nobody_out(tmp_path: Path) -> None:
         assert server.answers()
 
 
+def test_a_connection_that_had_requests_survives_silent_ones(tmp_path: Path) -> None:
+    request = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    with attacked(tmp_path, max_connections_per_address=32) as server, ExitStack() as lines:
+        checker = lines.enter_context(server.connect())
+        for _ in range(10):
+            checker.sendall(request)
+            response = b""
+            while not response.endswith(b"}"):
+                response += (piece := checker.recv(4096))
+                assert piece, "the connection was closed"
+            assert status(response) == 200
+            for _ in range(50):
+                lines.enter_context(server.connect())
+
+
 def test_connections_beyond_the_limit_are_refused_while_all_are_in_use(tmp_path: Path) -> None:
     limits = {"max_connections": 64, "max_connections_per_address": 8}
     with attacked(tmp_path, **limits) as server, ExitStack() as lines:

@@ -91,13 +91,13 @@ def test_layout_cache_is_bounded_in_bytes() -> None:
 def test_memory_budget_is_shared_but_one_body_always_fits() -> None:
     room = MemoryBudget(1000)
     large, other = room.share(), room.share()
-    with large.held():
+    with large:
         large.grow(5000)
-        with other.held(), pytest.raises(MemoryBudgetError):
+        with other, pytest.raises(MemoryBudgetError):
             other.grow(1)
     assert room.used == 0
     one, other = room.share(), room.share()
-    with one.held(), other.held():
+    with one, other:
         one.grow(600)
         with pytest.raises(MemoryBudgetError):
             other.grow(600)

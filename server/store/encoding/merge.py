@@ -74,7 +74,7 @@ def merged_indices(points: SeriesPoints) -> IntArray | None:
 
 def count_repeats(block: PointBlock) -> int:
     """Return how many points of a block repeat another one of it: 0 in the usual case, at little cost."""
-    if np.all(block.steps[1:] > block.steps[:-1]):
+    if len(block.steps) == 1 or np.all(block.steps[1:] > block.steps[:-1]):
         return 0
     return len(block.values) - len(merge_blocks([block]).values)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from weakref import WeakSet
 
 import numpy as np
@@ -63,16 +63,17 @@ def encode_delivery(delivery: Delivery) -> EncodedDelivery:
         restarts=batch.restarts,
         config=batch.config,
     )
-    return replace(encode_batch(delivery, batch), own_columns=0 if is_shared else len(batch.columns))
+    return encode_batch(delivery, batch, own_columns=0 if is_shared else len(batch.columns))
 
 
-def encode_batch(delivery: Delivery, batch: Batch) -> EncodedDelivery:
+def encode_batch(delivery: Delivery, batch: Batch, *, own_columns: int = 0) -> EncodedDelivery:
     """Encode a batch, which may have fewer columns than the delivery."""
     block = batch_to_block(batch, np.arange(len(batch.columns))) if len(batch.columns) else None
     body = encode_body(block) if block else b""
     points = len(block.values) if block else 0
     repeats = count_repeats(block) if block else 0
-    return EncodedDelivery(delivery, batch, batch_digest(delivery.batch_id), block, body, points, repeats)
+    digest = batch_digest(delivery.batch_id)
+    return EncodedDelivery(delivery, batch, digest, block, body, points, repeats, own_columns)
 
 
 def _with_values(columns: Sequence[Column]) -> Sequence[Column]:

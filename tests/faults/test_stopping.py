@@ -1,0 +1,117 @@
+"""SIGTERM ends a server although threads never end; what was acknowledged until then is stored."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from itertools import count
+from pathlib import Path
+
+import httpx
+import pytest
+
+from holter.server.database import connect
+from holter.server.store import Store
+from holter.types import SeriesKey
+from tests.support import endless_charts_program
+from tests.support.servers import stop
+from tests.support.waiting import wait_for
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[2]
+WORKER_THREADS = 40
+"""Requests that are handled in threads at once."""
+
+
+@contextmanager
+def server(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A server whose charts never end: the process and its address."""
+    program = [sys.executable, "-m", endless_charts_program.__name__]
+    arguments = ["serve", "--port", "0", "--data-dir", str(folder)]
+    process = subprocess.Popen(
+        [*program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT
+    )
+    try:
+        assert process.stdout is not None
+        address = re.search(r"http://127\.0\.0\.1:\d+", process.stdout.readline())
+        assert address is not None
+        url = address[0]
+        wait_for(lambda: connects(url))
+        yield process, url
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def connects(url: str) -> bool:
+    """Whether the server answers."""
+    with suppress(httpx.TransportError):
+        return httpx.get(f"{url}/readyz", timeout=60).is_success
+    return False
+
+
+class Sender:
+    """Sends a point after the other, and counts those that were acknowledged."""
+
+    def __init__(self, url: str, run: str) -> None:
+        self.url, self.run, self.acknowledged = f"{url}/api/v1/ingest", run, 0
+        self.thread = threading.Thread(target=self._send)
+        self.thread.start()
+
+    def _send(self) -> None:
+        with httpx.Client(timeout=60) as client, suppress(httpx.TransportError):
+            for step in count():
+                points = [{"step": step, "values": {"loss": 1.0}}]
+                body = {"project": "p", "run": self.run, "points": points}
+                if not client.post(self.url, json=body).is_success:
+                    return
+                self.acknowledged = step + 1
+
+
+def request_charts(url: str, number: int) -> list[threading.Thread]:
+    """Request charts of the first run, from so many clients."""
+    run = httpx.get(f"{url}/api/v1/runs", timeout=60).json()["runs"][0]["id"]
+
+    def request() -> None:
+        with suppress(httpx.TransportError):
+            httpx.get(f"{url}/api/v1/runs/{run}/data?metric=loss", timeout=120)
+
+    threads = [threading.Thread(target=request) for _ in range(number)]
+    for thread in threads:
+        thread.start()
+    return threads
+
+
+@pytest.mark.parametrize("charts", [1, WORKER_THREADS + 5], ids=["one", "more than threads"])
+def test_sigterm_ends_a_server_whose_threads_do_not_end(tmp_path: Path, charts: int) -> None:
+    with server(tmp_path) as (process, url):
+        sender = Sender(url, "r")
+        wait_for(lambda: sender.acknowledged)
+        threads = request_charts(url, charts)
+        assert process.stdout is not None
+        for _ in range(min(charts, WORKER_THREADS)):
+            assert process.stdout.readline() == "computing\n"
+        before = sender.acknowledged
+        wait_for(lambda: sender.acknowledged > before)
+        assert "Holter has stopped." in stop(process, signal.SIGTERM)
+        for thread in [*threads, sender.thread]:
+            thread.join()
+    assert stored_points(tmp_path / "holter.db") >= sender.acknowledged > before
+
+
+def stored_points(database: Path) -> int:
+    """Points of the first run, in a database that no server has locked any more."""
+    engine = connect(f"sqlite:///{database}")
+    store = Store(engine)
+    store.start()
+    try:
+        return len(store.read(1)[SeriesKey("loss")].step)
+    finally:
+        store.close()
+        engine.dispose()
