@@ -116,8 +116,15 @@ def _json(text: str) -> str:
 def _console(cells: dict[str, str]) -> str:
     """A line as scripts print it; the step is the first number after the date."""
     (_, step), (_, time), *metrics = cells.items()
-    moment = datetime.fromtimestamp(float(time), UTC).strftime("%Y-%m-%d %H:%M:%S")
-    return f"{moment} step {step} | " + " | ".join(f"{name}: {value}" for name, value in metrics)
+    return f"{log_time(float(time))} step {step} | " + " | ".join(
+        f"{name}: {value}" for name, value in metrics
+    )
+
+
+def log_time(seconds: float) -> str:
+    """A moment as Python's logging prints it."""
+    moment = datetime.fromtimestamp(seconds, UTC)
+    return f"{moment:%Y-%m-%d %H:%M:%S},{moment.microsecond // 1000:03}"
 
 
 def _write_text(path: Path, lines: Sequence[str]) -> str:

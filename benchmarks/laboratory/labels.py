@@ -380,16 +380,19 @@ def natural_rises(recording: Recording) -> list[Event]:
         sigma = noise_of(twin["loss"], int(np.searchsorted(twin["step"], steps[place])))
         if count and visibility(rows, sigma) >= VISIBLE:
             last = int(steps[min(place + count, len(steps) - 1)])
-            events += [_natural(attempt, steps[place], last) for attempt in range(len(recording.attempts))]
+            attempts = range(len(recording.attempts))
+            events += [_natural(attempt, steps[place - 1 : place + 1], last) for attempt in attempts]
         place += max(count, 1)
     return events
 
 
-def _natural(attempt: int, start: float, end: int) -> Event:
+def _natural(attempt: int, began: Values, end: int) -> Event:
+    """`began` [2]: the last step without the rise, and the first one with it."""
     return {
         "class": "natural_instability",
         "attempt": attempt,
-        "start_step": int(start),
+        "start_step": int(began[0]),
+        "onset_step": int(began[1]),
         "peak_step": None,
         "end_step": end,
         "recovered_step": None,

@@ -7,15 +7,16 @@ import shlex
 import subprocess
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from detection import format_scores, format_table, list_contenders
 from event_scores import MISSED, NOTHING, SIGNALS, EventScores
 
 from holter.ingest.offline.read_run import read_run
 
-HOLTER = "**Holter**"
+Result = TypeVar("Result")
 
 
 class DetectorError(Exception):
@@ -24,14 +25,21 @@ class DetectorError(Exception):
 
 def score_contenders(folders: Sequence[Path], command: str | None, jobs: int) -> dict[str, EventScores]:
     """The scores of Holter, or of a command, and of the published rules, by name."""
-    with ProcessPoolExecutor(jobs) as pool:
-        results = list(pool.map(_find_all, folders, [command] * len(folders)))
+    results = map_in_processes(partial(_find_all, command=command), folders, jobs)
     scores: dict[str, EventScores] = {}
     for folder, found in zip(folders, results, strict=True):
         truth = json.loads((folder / "truth.json").read_text())
         for name, findings in found.items():
             scores.setdefault(name, EventScores()).add(truth, findings, folder.name)
     return scores
+
+
+def map_in_processes(work: Callable[[Path], Result], folders: Sequence[Path], jobs: int) -> list[Result]:
+    """The results of a function for each folder, in so many processes; with one in this process."""
+    if jobs == 1:
+        return [work(folder) for folder in folders]
+    with ProcessPoolExecutor(jobs) as pool:
+        return list(pool.map(work, folders))
 
 
 def _find_all(folder: Path, command: str | None) -> dict[str, list[dict[str, Any]]]:

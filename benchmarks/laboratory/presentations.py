@@ -6,9 +6,7 @@ import json
 import math
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +21,8 @@ from holter.ingest.offline.read_run import read_run
 from holter.json_values import plain
 from holter.roles import Role, role_of
 from holter.types import RunData, SeriesKey
+from laboratory.files import log_time
+from laboratory.measure import map_in_processes
 
 Values = NDArray[np.float64]
 LONG_STEPS = 20
@@ -140,6 +140,11 @@ def means_of_ten(table: LogTable) -> LogTable:
     return table.map_rows(apply)
 
 
+def whole_seconds(table: LogTable) -> LogTable:
+    """Wall times without fractions, as many programs print them."""
+    return table.map_rows(lambda rows: {**rows, "wall_time": np.floor(rows["wall_time"])})
+
+
 CUT = 0.1
 """Of the steps, at the beginning and at the end."""
 
@@ -233,7 +238,7 @@ def write_console(table: LogTable, folder: Path) -> None:
         names = list(rows)
         for cells in texts(rows):
             values = dict(zip(names, cells, strict=True))
-            moment = datetime.fromtimestamp(float(values.pop("wall_time")), UTC).strftime("%Y-%m-%d %H:%M:%S")
+            moment = log_time(float(values.pop("wall_time")))
             step = values.pop("step")
             lines.append(f"{moment} step {step} | " + " | ".join(f"{n}: {v}" for n, v in values.items()))
     write_lines(folder / "train.log", lines)
@@ -262,6 +267,7 @@ PRESENTATIONS = (
     Presentation(name="JSON Lines", write=write_jsonl),
     Presentation(name="TensorBoard event files", write=write_events),
     Presentation(name="console output", write=write_console),
+    Presentation(name="times in whole seconds", change=whole_seconds),
     Presentation(name="attempts in one CSV file", write=write_joined_csv),
     Presentation(name="attempts in one file, unmarked", write=write_unmarked_csv),
     Presentation(name="cut at both ends", change=cut, exact=False, expected=_if_not_cut),
@@ -340,8 +346,7 @@ def _spacing(table: LogTable) -> float:
 
 def measure_presentations(folders: Sequence[Path], jobs: int) -> str:
     """A table of all presentations over runs, in Markdown."""
-    with ProcessPoolExecutor(jobs) as pool:
-        results = list(pool.map(_compare_all, folders))
+    results = map_in_processes(_compare_all, folders, jobs)
     totals = {each.name: PresentationScore() for each in (*PRESENTATIONS, *SPARSE)}
     for result in results:
         for name, score in result.items():

@@ -242,3 +242,20 @@ def test_a_detector_is_any_command_that_prints_findings(laboratory: Any, tmp_pat
     program.write_text('print(\'{"kind": "spike_fast"}\')')
     with pytest.raises(laboratory.measure.DetectorError, match="line 1 of its output: expected an object"):
         run(f"{sys.executable} {program}", tmp_path)
+
+
+def test_one_command_measures_runs_and_prints_every_contender(
+    laboratory: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spike = recorded(laboratory, planned(laboratory, "shuffled_labels"), decay(STEPS, FAULT, 2.0, 120))
+    plain = recorded(laboratory, planned(laboratory, "plain"), np.zeros(STEPS))
+    for name, recording in (("spike", spike), ("plain", plain)):
+        laboratory.files.write_run(recording, tmp_path / name)
+    laboratory.command.main(["measure", "--folder", str(tmp_path), "--jobs", "1"])
+    printed = capsys.readouterr().out
+    assert "2 runs, 1 events" in printed
+    assert "| **Holter** | 1 | 1.000 | 1.000 | 1.000 | 1.000 | 1.000 | 0.00 | 0.00 |" in printed
+    assert "| spike_slow | 1 |" in printed
+    assert "| shuffled_labels | 1 | 1 | 1 |" in printed
+    for rule in ("KillLossSpike", "OLMo spike score", "never"):
+        assert f"| {rule} |" in printed
