@@ -76,6 +76,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _measure(options: argparse.Namespace) -> None:
+    if options.folder is not None and options.write:
+        sys.exit("--write needs runs of a list and a seed, so that others can repeat it: leave out --folder")
     if options.folder is None:
         folders = cached_runs(options.list, options.seed, options.runs, options.jobs)
     else:
@@ -91,7 +93,8 @@ def _measure(options: argparse.Namespace) -> None:
         }
         print(json.dumps(result, indent=1))
         return
-    heading = f"### Laboratory runs: `{options.list}`, seed {options.seed}"
+    drawn = f"`{options.list}`, seed {options.seed}"
+    heading = f"### Laboratory runs: {drawn if options.folder is None else f'`{options.folder}`'}"
     _print(tables(scores, heading), f"laboratory-{options.list}", write=options.write)
 
 
