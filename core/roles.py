@@ -29,6 +29,9 @@ class Role(StrEnum):
     MIXTURE = "mixture"
     BATCH_SIZE = "batch_size"
     SEQUENCE_LENGTH = "sequence_length"
+    GRADIENT_CLIPPING = "gradient_clipping"
+    PRECISION = "precision"
+    HYPERPARAMETER = "hyperparameter"
     COMPUTE_TIME = "compute_time"
     COLLECTIVE_TIME = "collective_time"
     MEMORY = "memory"
@@ -114,6 +117,18 @@ _NAMES: tuple[tuple[Role, tuple[str, ...]], ...] = (
     (Role.MIXTURE, (r"mix(ture)?/.+",)),
     (Role.BATCH_SIZE, (r"(global_)?batch_?size",)),
     (Role.SEQUENCE_LENGTH, (r"(train_|max_)?(seq(uence)?|context)_?len(gth)?",)),
+    (
+        Role.GRADIENT_CLIPPING,
+        (
+            r"(max_)?grad(ient)?_?(norm_)?clip(ping)?(_(val(ue)?|norm|threshold|max(_norm)?))?",
+            r"clip_?grad(ient)?(_norm|_value)?|max_grad(ient)?_norm|clip(ping)?_threshold",
+        ),
+    ),
+    (Role.PRECISION, (r"(train_|use_)?(precision|amp|bf16|fp16|fp8|autocast)(_bits|_enabled)?",)),
+    (
+        Role.HYPERPARAMETER,
+        (r"weight_decay|(adam_|sgd_)?(momentum|beta_?[12])|(\w+_)?dropout(_rate|_p)?|label_smoothing",),
+    ),
     (
         Role.LOSS,
         (

@@ -356,12 +356,70 @@ def reference_to(kind: Kind, *, metric: str, labels: Labels, attempt: int, start
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Cause:
+    """A probable cause of a finding, with what supports it and what contradicts it.
+
+    `code` is the permanent name of this kind of cause ("learning_rate"), `title` a few words for headlines;
+    `sentence` states the change, without a full stop. `score` (0 to 1) is the probability that it is the
+    cause; `is_clear`: the finding's summary and advice name it first. `metric` and `labels` are the series or
+    the setting that changed from `before` to `after` at `step` of `attempt`, where there is one.
+    """
+
+    code: str
+    title: str
+    sentence: str
+    advice: str
+    score: float
+    attempt: int
+    step: int
+    is_clear: bool = False
+    metric: str = ""
+    labels: Labels = ()
+    before: ConfigValue | None = None
+    after: ConfigValue | None = None
+    evidence_for: tuple[str, ...] = ()
+    evidence_against: tuple[str, ...] = ()
+
+    @property
+    def json_labels(self) -> dict[str, int | str]:
+        """The labels as JSON has them: values of digits as integers."""
+        return _json_labels(self.labels)
+
+    def as_json(self) -> dict[str, Any]:
+        """The cause as the findings contract states it (docs/findings.md)."""
+        return {
+            "code": self.code,
+            "title": self.title,
+            "sentence": self.sentence,
+            "advice": self.advice,
+            "score": round(self.score, 3),
+            "clear": self.is_clear,
+            "attempt": self.attempt,
+            "step": self.step,
+            "metric": str(self.metric),
+            "labels": self.json_labels,
+            "before": self.before,
+            "after": self.after,
+            "evidence_for": list(self.evidence_for),
+            "evidence_against": list(self.evidence_against),
+        }
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> Cause:
+        """The cause from the values that `as_json` returned; its score has three digits."""
+        values = {name: value for name, value in stored.items() if name != "clear"}
+        values |= {name: tuple(stored[name]) for name in ("evidence_for", "evidence_against")}
+        return cls(**values | {"is_clear": stored["clear"], "labels": labels_of(stored["labels"])})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:
     """What a detector states about the data that it has seen: a value, without identity or lifecycle.
 
     Steps are those of the log. `end_step` is None while it lasts; `detected_step` is the last step that the
     detector had seen when it first reported the finding, `classified_step` when the kind became final (None:
-    it may still change). `evidence` has the numbers that it is based on, as JSON-able values.
+    it may still change). `evidence` has the numbers that it is based on, as JSON-able values. `causes` are
+    its probable causes, the most probable first.
     """
 
     kind: Kind
@@ -378,6 +436,12 @@ class Finding:
     end_step: int | None = None
     classified_step: int | None = None
     evidence: Mapping[str, Any] = field(default_factory=dict)
+    causes: tuple[Cause, ...] = ()
+
+    @property
+    def clear_causes(self) -> tuple[Cause, ...]:
+        """The causes that its summary and advice name first: one, or several that cannot be told apart."""
+        return tuple(cause for cause in self.causes if cause.is_clear)
 
     def as_reference(self) -> dict[str, Any]:
         """A reference to this finding for the evidence of another one, as JSON-able values."""
@@ -411,4 +475,5 @@ class Finding:
             "summary": self.summary,
             "advice": self.advice,
             "evidence": dict(self.evidence),
+            "causes": [cause.as_json() for cause in self.causes],
         }

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from holter.detectors.apply_tuning import drop_planned, drop_unwanted, with_roles, without_roles
+from holter.detectors.causes import explain_findings
 from holter.detectors.detector import Detector, DetectorContext
 from holter.detectors.evaluation.eval_loss import EvaluationDetector
 from holter.detectors.findings import finding_type
@@ -89,8 +90,10 @@ def find(run: RunData, *, tuning: Tuning = Tuning(), state: IncrementalState | N
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
         findings = [finding for detector in registry().values() for finding in detector.detect(run, context)]
     independent = inhibit(drop_unwanted(findings, tuning), run)
+    unplanned = drop_planned(independent, run, tuning)
+    explained = explain_findings(unplanned, run, context.state, all_findings=independent)
     return sorted(
-        without_roles(drop_planned(independent, run, tuning)),
+        without_roles(explained),
         key=lambda finding: (finding.detected_step, finding.start_step, finding.metric),
     )
 

@@ -49,9 +49,13 @@ def inhibit(findings: Iterable[Finding], run: RunData) -> list[Finding]:
     timed = [*series_by_rank(run, Role.COMPUTE_TIME), *series_by_rank(run, Role.STEP_TIME)]
     timings = timed[0] if timed else None
     independent: list[Finding | None] = []
+    followed: dict[int, list[Finding]] = {}
     for finding in findings:
         if finding.kind is Kind.THROUGHPUT_REGRESSION and timings is not None:
-            independent.append(_with_slow_rank(finding, slow_ranks, timings, run))
+            reported, cause = _with_slow_rank(finding, slow_ranks, timings, run)
+            independent.append(reported)
+            if reported is None and cause is not None:
+                followed.setdefault(id(cause), []).append(finding)
         elif finding.kind is Kind.STALL:
             independent.append(_with_gpu_fault(finding, faults))
         elif _is_signal_break(finding):
@@ -59,7 +63,22 @@ def inhibit(findings: Iterable[Finding], run: RunData) -> list[Finding]:
                 independent.append(finding)
         elif not any(_follows_replay(finding, replay) for replay in replays):
             independent.append(finding)
-    return merge_correlated((finding for finding in independent if finding is not None), run)
+    return merge_correlated(
+        (_with_slowdowns(each, followed.get(id(each), [])) for each in independent if each is not None), run
+    )
+
+
+def _with_slowdowns(slow_rank: Finding, slowdowns: list[Finding]) -> Finding:
+    """A slow rank, or slow collectives, with what the run lost by it: both are one incident."""
+    if not slowdowns:
+        return slow_rank
+    lost = max(float(each.evidence["lost"]) for each in slowdowns)
+    also = [*slow_rank.evidence.get("also", ()), *(each.as_reference() for each in slowdowns)]
+    return replace(
+        slow_rank,
+        summary=f"{slow_rank.summary} The run lost {lost:.0%} of its throughput.",
+        evidence={**slow_rank.evidence, "also": also},
+    )
 
 
 def _is_signal_break(finding: Finding) -> bool:
@@ -83,39 +102,36 @@ def _with_gpu_fault(stall: Finding, faults: list[Finding]) -> Finding:
     if not causes:
         return stall
     cause = causes[-1]
-    return replace(
-        stall,
-        summary=f"{stall.summary} Before it: {cause.summary}",
-        advice=cause.advice,
-        evidence={**stall.evidence, "because_of": cause.as_reference()},
-    )
+    return replace(stall, evidence={**stall.evidence, "because_of": cause.as_reference()})
 
 
 def _with_slow_rank(
     slowdown: Finding, slow_ranks: list[Finding], timings: list[Series], run: RunData
-) -> Finding | None:
-    """The slow-down of the run, once the ranks' timings can explain it; None while it waits for them, and if
-    slow ranks were found by then."""
+) -> tuple[Finding | None, Finding | None]:
+    """The slow-down of the run, once the ranks' timings can explain it, and the slow rank that does.
+
+    No slow-down while it waits for the timings, and if slow ranks were found by then."""
     spacing = _spacing(timings, slowdown)
     due_step = max(slowdown.detected_step, slowdown.start_step + _THRESHOLDS.rows_to_wait * spacing)
     reported_step = _first_logged_step(run, slowdown, due_step)
     if reported_step is None:
-        return None
+        return None, None
     near = _THRESHOLDS.near_rows * spacing
-    causes = [cause for cause in slow_ranks if _began_together(cause, slowdown, near)]
-    if any(cause.detected_step <= reported_step for cause in causes):
-        return None
+    # the onset of a slow-down is not known better than the delay of its detection
+    last_step = slowdown.detected_step + near
+    causes = [
+        cause
+        for cause in slow_ranks
+        if cause.attempt == slowdown.attempt and slowdown.start_step - near <= cause.start_step <= last_step
+    ]
+    earlier = [cause for cause in causes if cause.detected_step <= reported_step]
+    if earlier:
+        return None, earlier[0]
     slowdown = replace(slowdown, detected_step=reported_step, classified_step=reported_step)
     if not causes:
-        return slowdown
-    rank = dict(causes[0].labels).get("rank")
-    why = "Collectives take longer for all ranks." if rank is None else f"The others wait for rank {rank}."
-    return replace(
-        slowdown,
-        severity=Severity.INFO,
-        summary=f"{slowdown.summary} {why}",
-        evidence={**slowdown.evidence, "because_of": causes[0].as_reference()},
-    )
+        return slowdown, None
+    evidence = {**slowdown.evidence, "because_of": causes[0].as_reference()}
+    return replace(slowdown, severity=Severity.INFO, evidence=evidence), causes[0]
 
 
 def _spacing(timings: list[Series], finding: Finding) -> int:
@@ -137,10 +153,6 @@ def _first_logged_step(run: RunData, finding: Finding, step: int) -> int | None:
     if row < len(logged):
         return int(logged[row])
     return int(logged[-1]) if span.after < len(series) else None
-
-
-def _began_together(left: Finding, right: Finding, slack: int) -> bool:
-    return left.attempt == right.attempt and abs(left.start_step - right.start_step) <= slack
 
 
 def _follows_replay(finding: Finding, replay: Finding) -> bool:

@@ -104,6 +104,7 @@ def _finding_context(run: RunData, finding: Finding, number: int) -> dict[str, A
         "position": describe_position(finding),
         "summary": finding.summary,
         "advice": finding.advice,
+        "causes": finding.causes,
         "caption": str(series.key) if series is not None else "",
         "picture": Markup(picture),
         "evidence": sorted(evidence, key=lambda row: row[2]),  # short ones in columns, then long ones

@@ -12,7 +12,14 @@ from rich.text import Text
 from holter.cli.report import Report
 from holter.cli.report.collectives import describe_collectives
 from holter.cli.report.speed import describe_throughput
-from holter.cli.report.words import describe_position, group_diagnostics, headline, kind_title, severity_sign
+from holter.cli.report.words import (
+    describe_position,
+    group_diagnostics,
+    headline,
+    kind_title,
+    possible_cause,
+    severity_sign,
+)
 from holter.curves import around, series_of
 from holter.detectors.communication import compare_collectives
 from holter.detectors.findings.sparkline import sparkline
@@ -95,13 +102,14 @@ def _diagnostics(report: Report) -> Iterator[RenderableType]:
 
 
 def _finding(run: RunData, finding: Finding) -> RenderableType:
-    """A line with kind, position and picture; below it the summary and the advice."""
+    """A line with kind, position and picture; below it the summary, a possible cause and the advice."""
     style = _STYLE[finding.severity]
     line = Text.assemble(
         (f"{severity_sign(finding)} {kind_title(finding)}", style), "  ", (describe_position(finding), "dim")
     )
     below: list[RenderableType] = [
         Text(printable(finding.summary)),
+        *([Text(printable(text))] if (text := possible_cause(finding)) else []),
         Text(printable(finding.advice), style="dim"),
     ]
     picture = _picture(run, finding, style)

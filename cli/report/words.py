@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from holter.cli.report import Report
-from holter.detectors.findings import title_of
+from holter.detectors.findings import title_of, title_with_causes
 from holter.detectors.findings.finding_type import in_sentence
 from holter.detectors.wall_clock import format_wall_time
 from holter.plurals import counted, verb
@@ -23,8 +23,16 @@ def severity_sign(finding: Finding | Diagnostic) -> str:
 
 
 def kind_title(finding: Finding) -> str:
-    """The title of the finding's kind, as it is written within a line."""
-    return in_sentence(title_of(finding.kind))
+    """The title of the finding's kind after its clear causes, as it is written within a line."""
+    return in_sentence(title_with_causes(title_of(finding.kind), finding.causes))
+
+
+def possible_cause(finding: Finding) -> str:
+    """The first cause where none is clear enough for the summary; empty without any."""
+    if not finding.causes or finding.clear_causes:
+        return ""
+    cause = finding.causes[0]
+    return f"Possible cause ({cause.score:.0%}): {cause.sentence}."
 
 
 def group_diagnostics(diagnostics: Iterable[Diagnostic], *, several: bool) -> list[tuple[Diagnostic, str]]:

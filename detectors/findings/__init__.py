@@ -16,9 +16,10 @@ from holter.detectors.findings.finding_type import (
     EvidenceFormat,
     FindingType,
     SeverityRule,
+    in_sentence,
 )
 from holter.metric_units import units_as_json
-from holter.types import Severity
+from holter.types import Cause, Severity
 
 __all__ = [
     "CATALOGUE",
@@ -31,6 +32,7 @@ __all__ = [
     "finding_type",
     "kinds_table",
     "title_of",
+    "title_with_causes",
 ]
 
 
@@ -83,6 +85,15 @@ def title_of(kind: str, *, provisional: bool = False) -> str:
     """A kind's title for people; `provisional`: while it may still turn out to be another kind."""
     each = finding_type(kind)
     return (provisional and each.provisional_title) or each.title
+
+
+def title_with_causes(title: str, causes: Iterable[Cause]) -> str:
+    """A title for people that names the clear causes first: "Learning rate rise, then loss spike"."""
+    named = [cause.title for cause in causes if cause.is_clear]
+    if not named:
+        return title
+    first, *others = named
+    return f"{' and '.join([first, *map(in_sentence, others)])}, then {in_sentence(title)}"
 
 
 def catalogue_as_json() -> dict[str, Any]:

@@ -16,6 +16,9 @@ from holter.detectors.thresholds import Thresholds
 from holter.plurals import counted, verb
 from holter.types import Kind, Labels, Severity
 
+EXPECTED_RISE_ADVICE = (
+    "Nothing to do: a logged change announced it, or the run has come back from such rises before."
+)
 _ROLLBACK_KINDS = frozenset({Kind.SPIKE_SLOW, Kind.SPIKE_UNRECOVERED, Kind.DIVERGENCE})
 
 
@@ -152,7 +155,7 @@ def advise_on_spike(facts: SpikeFacts) -> str:
         what = "data mixture and sampler" if facts.down else "optimizer state, schedule and data"
         return f"Compare {what} of this attempt with the previous one; resume at step {start} again."
     if facts.is_expected and facts.classification.severity is Severity.INFO and kind in _ROLLBACK_KINDS:
-        return "Nothing to do: a logged change announced it, or the run has come back from such rises before."
+        return EXPECTED_RISE_ADVICE
     if kind is Kind.DIVERGENCE:
         return f"Stop; go back to {checkpoint}, lower the learning rate, or check precision and data."
     if kind is Kind.SPIKE_UNRECOVERED:

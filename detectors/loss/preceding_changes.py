@@ -1,11 +1,12 @@
-"""Preceding changes: what other series did shortly before a loss left its trend, as numbers for the evidence.
+"""Preceding changes: other signs of trouble shortly before a loss left its trend, for the evidence.
 
-They show where to look first; the detection does not rest on them (see `precursors` for what it rests on).
+Gradient norm, loss scale and throughput show it first and are rarely its cause; what may be its cause is in
+`detectors.causes`. The detection does not rest on them (see `precursors` for what it rests on).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,20 +31,12 @@ class PrecedingChangeThresholds(Thresholds):
     """Points to compare with, at least."""
     farthest_rows: int = 1024
     """Rows before the onset that are read at most."""
-    restart_steps: int = 200
-    """Steps after a restart within which it is reported."""
     gradient_ratio: float = 1.5
     """Ratio of a gradient norm to its median from which on a jump is reported."""
     gradient_sigmas: float = 6.0
     """Sigmas that the jump of a gradient norm must have as well."""
-    rate_ratio: float = 1.1
-    """Ratio of learning rates from which on a change is reported."""
     throughput_ratio: float = 0.9
     """Ratio of throughputs below which a drop is reported."""
-    share: float = 0.02
-    """Difference of a dataset's share from which on it is reported."""
-    share_sigmas: float = 3.0
-    """Sigmas that the difference of a share must have as well."""
 
 
 PrecedingChange = dict[str, Any]
@@ -55,10 +48,9 @@ def find_preceding_changes(
 ) -> list[PrecedingChange]:
     """What preceded an event that began and was detected at these steps.
 
-    Each change has `what`, the `metric`, the value `before` and the `value` then, and the `step`; a restart
-    has the steps `since` it.
+    Each change has `what`, the `metric`, the value `before` and the `value` then, and the `step`.
     """
-    changes = list(_find_restart(run, attempt, start_step, thresholds))
+    changes: list[PrecedingChange] = []
     for key in sorted(run.series):
         describe = _DESCRIBE.get(role_of(key))
         if describe is None or any(name == "rank" for name, _ in key.labels):
@@ -86,21 +78,6 @@ def _points_around(
     return step, value, int(np.searchsorted(step, start_step))
 
 
-def _find_restart(
-    run: RunData, attempt: int, start_step: int, thresholds: PrecedingChangeThresholds
-) -> Iterator[PrecedingChange]:
-    first_steps = [
-        int(series.step[span.first])
-        for series in run.series.values()
-        if (span := rows_of_attempt(series, attempt)).first < span.after
-    ]
-    first_attempt = min((int(s.attempt[0]) for s in run.series.values() if len(s)), default=attempt)
-    if attempt > first_attempt and first_steps:
-        since = start_step - min(first_steps)
-        if 0 <= since <= thresholds.restart_steps:
-            yield {"what": "restart", "step": min(first_steps), "since": since}
-
-
 def _describe_gradient(
     before: FloatArray, value: FloatArray, step: IntArray, thresholds: PrecedingChangeThresholds
 ) -> PrecedingChange | None:
@@ -111,21 +88,6 @@ def _describe_gradient(
     if is_small or value[index] - median < thresholds.gradient_sigmas * spread:
         return None
     return {"before": median, "value": float(value[index]), "step": int(step[index])}
-
-
-def _describe_rate(
-    before: FloatArray, value: FloatArray, step: IntArray, thresholds: PrecedingChangeThresholds
-) -> PrecedingChange | None:
-    old = float(before[-1])
-    index = int(np.argmax(np.abs(value - old)))
-    new = float(value[index])
-    if max(new, old) > thresholds.rate_ratio * min(new, old):
-        return {"before": old, "value": new, "step": int(step[index])}
-    # a rate that climbs little by little
-    oldest, highest = float(before[0]), int(np.argmax(value))
-    if value[highest] <= thresholds.rate_ratio * oldest:
-        return None
-    return {"before": oldest, "value": float(value[highest]), "step": int(step[highest])}
 
 
 def _describe_scale(
@@ -147,19 +109,8 @@ def _describe_throughput(
     return {"before": old, "value": new, "step": int(step[0])}
 
 
-def _describe_share(
-    before: FloatArray, value: FloatArray, step: IntArray, thresholds: PrecedingChangeThresholds
-) -> PrecedingChange | None:
-    old, new = float(np.median(before)), float(np.median(value))
-    if abs(new - old) < max(thresholds.share, thresholds.share_sigmas * mad_sigma(before, old)):
-        return None
-    return {"before": old, "value": new, "step": int(step[0])}
-
-
 _DESCRIBE: Mapping[Role, _Describe] = {
     Role.GRAD_NORM: _describe_gradient,
-    Role.LEARNING_RATE: _describe_rate,
     Role.LOSS_SCALE: _describe_scale,
-    Role.MIXTURE: _describe_share,
     Role.THROUGHPUT: _describe_throughput,
 }

@@ -177,7 +177,14 @@ def _with_hosts(finding: Finding, run: RunData) -> Finding:
     if not hosts:
         return finding
     advice = finding.advice.replace("this rank's node", f"{' and '.join(hosts)}, where it runs")
-    return replace(finding, advice=advice, evidence={**finding.evidence, "hosts": hosts})
+    rank = f"Rank {dict(finding.labels)['rank']}"
+    where = f"{rank} on {hosts[0]}" if len(hosts) == 1 else rank
+    return replace(
+        finding,
+        summary=finding.summary.replace(rank, where, 1),
+        advice=advice,
+        evidence={**finding.evidence, "hosts": hosts},
+    )
 
 
 def _rank_evidence(key: SeriesKey) -> int | str:

@@ -16,7 +16,7 @@ from holter.server.alerting.incident import EventType, HistoryEntry, Incident, I
 from holter.server.alerting.lifecycle import IncidentCandidate
 from holter.server.models.alerting import IncidentEventRow, IncidentRow
 from holter.server.models.points import Project, RunRecord
-from holter.types import Finding, Kind, Severity, labels_of
+from holter.types import Cause, Finding, Kind, Severity, labels_of
 
 _FINDING_COLUMNS = tuple(column.name for column in fields(Finding))
 """A finding's fields, which are columns of the incident table under the same names."""
@@ -65,7 +65,12 @@ def read_incidents(session: Session, rows: Sequence[IncidentRow]) -> list[Incide
 
 def _read_finding(row: IncidentRow) -> Finding:
     values = {name: getattr(row, name) for name in _FINDING_COLUMNS}
-    typed = {"kind": Kind(row.kind), "severity": Severity(row.severity), "labels": labels_of(row.labels)}
+    typed = {
+        "kind": Kind(row.kind),
+        "severity": Severity(row.severity),
+        "labels": labels_of(row.labels),
+        "causes": tuple(Cause.from_json(stored) for stored in row.causes or ()),
+    }
     return Finding(**values | typed)
 
 
@@ -99,6 +104,7 @@ def normalize_candidate(candidate: IncidentCandidate) -> IncidentCandidate:
     finding = candidate.finding
     values = {name: plain(getattr(finding, name)) for name in _FINDING_COLUMNS}
     values |= {"kind": finding.kind, "severity": finding.severity, "labels": finding.labels}
+    values["causes"] = tuple(Cause.from_json(plain(cause.as_json())) for cause in finding.causes)
     time = candidate.start_time
     return IncidentCandidate(
         finding=Finding(**values),
@@ -117,6 +123,7 @@ def write_candidate(row: IncidentRow, candidate: IncidentCandidate) -> None:
     for name in _FINDING_COLUMNS:
         setattr(row, name, _column_value(getattr(finding, name)))
     row.labels = dict(finding.labels)
+    row.causes = [cause.as_json() for cause in finding.causes]
 
 
 def _column_value(value: Any) -> Any:

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from datetime import tzinfo
 from typing import Any
 
-from holter.detectors.findings import title_of
+from holter.detectors.findings import title_of, title_with_causes
 from holter.detectors.findings.evidence import evidence_rows
 from holter.detectors.findings.finding_type import in_sentence
 from holter.plurals import counted, verb
 from holter.server.alerting.incident import EventType, Incident, IncidentState
 from holter.server.alerting.silent_agents import describe_hosts, silent_agents
 from holter.server.channels.message import NEWS, Message, MessageItem, local_time, one_line
-from holter.types import Finding, Severity
+from holter.types import Cause, Finding, Severity
 
 _CERTAINTY = ((0.95, "almost certain"), (0.8, "very likely"), (0.6, "likely"), (0.0, "possible"))
 _SHOWN_EVIDENCE = 6
@@ -115,7 +115,7 @@ def _item(incident: Incident, address: str) -> MessageItem:
     if incident.run is None:
         text = f"{_title(incident)} · {incident.state.value}"
     else:
-        title = title_of(finding.kind)
+        title = title_with_causes(title_of(finding.kind), finding.causes)
         step = f"step {finding.start_step:,}"
         text = " · ".join((title, one_line(incident.run.name), step, incident.state.value))
     return MessageItem(
@@ -127,9 +127,13 @@ def _item(incident: Incident, address: str) -> MessageItem:
 
 
 def _title(incident: Incident, kind: str = "", *, provisional: bool = False) -> str:
-    """What happened where, on one line: "Loss spike in 104b at step 1,514", "Agent silent on n17"."""
+    """What happened where, on one line: "Loss spike in 104b at step 1,514", "Agent silent on n17".
+
+    A clear cause comes first: "Learning rate rise, then loss spike in 104b at step 1,514".
+    """
     title = title_of(kind or incident.finding.kind, provisional=provisional)
     if incident.run is not None:
+        title = one_line(title_with_causes(title, incident.finding.causes))
         return f"{title} in {one_line(incident.run.name)} at step {incident.finding.start_step:,}"
     members = silent_agents(incident.finding)
     if len(members) > 1:
@@ -183,9 +187,17 @@ def _facts(incident: Incident, now: float, zone: tzinfo | None) -> list[tuple[st
         severity,
         ("Confidence", f"{certainty} ({finding.confidence:.0%})"),
     ]
+    if finding.causes:
+        facts.append(_cause(finding.causes[0]))
     if measured := _measured(finding):
         facts.append(("Evidence", measured))
     return facts
+
+
+def _cause(cause: Cause) -> tuple[str, str]:
+    """The first cause; the summary names it only if it is clear."""
+    name = "Cause" if cause.is_clear else "Possible cause"
+    return name, one_line(f"{cause.sentence} ({cause.score:.0%})")
 
 
 def _began(incident: Incident, now: float, zone: tzinfo | None) -> str:

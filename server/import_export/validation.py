@@ -21,12 +21,13 @@ from holter.server.models import (
 )
 from holter.server.store.keys import storable_text
 from holter.tuning import PlannedEvent
-from holter.types import Kind, Severity
+from holter.types import Cause, Kind, Severity
 
 DATABASE_COLUMNS = frozenset({"id", "run_id", "incident_id", "project_id"})
 """Columns with ids that are valid in one database only."""
 
 RunMetadata = Mapping[str, Any]
+_A_CAUSE = Cause(code="", title="", sentence="", advice="", score=0.5, attempt=0, step=0)
 _INTEGER_LIMITS = {"INTEGER": 2**31, "BIGINT": 2**63}
 
 
@@ -98,11 +99,15 @@ def _row(model: type[Base], path: str, value: object, *optional: str) -> dict[st
     return row
 
 
+def _json_type(column: Column[Any]) -> type:
+    return list if column.name == "causes" else dict
+
+
 def _cell(path: str, column: Column[Any], value: Any) -> Any:
     if value is None:
         _expect(bool(column.nullable), path, "a value", value)
         return None
-    value_type = dict if isinstance(column.type, JSON) else column.type.python_type
+    value_type = _json_type(column) if isinstance(column.type, JSON) else column.type.python_type
     if value_type is float and isinstance(value, int) and not isinstance(value, bool):
         value = _as_float(path, value)
     _expect(type(value) is value_type, path, f"a {value_type.__name__}", value)
@@ -151,10 +156,22 @@ def _downsampled_series(value: Any) -> dict[str, Any]:
     return dict(value)
 
 
+def _is_cause(value: Any) -> bool:
+    """Whether a cause has all fields, with values of their types."""
+    try:
+        read = Cause.from_json(value).as_json()
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return False
+    types = {name: type(each) for name, each in _A_CAUSE.as_json().items() if each is not None}
+    return read == value and all(type(value[name]) is expected for name, expected in types.items())
+
+
 def _incident(value: Any) -> dict[str, Any]:
     row = _row(IncidentRow, "incidents", value, "events")
     for name, values in (("kind", Kind), ("severity", Severity), ("state", IncidentState)):
         _expect(row[name] in set(values), f"incidents.{name}", f"one of {', '.join(values)}", row[name])
+    for cause in row.get("causes") or ():
+        _expect(_is_cause(cause), "incidents.causes", "causes as docs/findings.md describes them", cause)
     row["events"] = _rows(IncidentEventRow, "incidents.events", value.get("events", []))
     for event in row["events"]:
         _expect(

@@ -16,7 +16,7 @@ class IncidentRow(Base):
 
     `run_id` is NULL for an incident about agents, whose steps are wall times in milliseconds. `state` is
     open, recovered or closed; acknowledgement is independent of it. `fingerprint` recognises the event when
-    it is detected again.
+    it is detected again. `causes` is NULL in rows that are older than the column.
     """
 
     __tablename__ = "incident"
@@ -39,6 +39,7 @@ class IncidentRow(Base):
     summary: Mapped[str] = mapped_column(Text)
     advice: Mapped[str] = mapped_column(Text)
     evidence: Mapped[dict[str, Any]]
+    causes: Mapped[list[Any] | None]
     state: Mapped[str] = mapped_column(String(10), index=True)
     opened_at: Mapped[float] = mapped_column(index=True)
     updated_at: Mapped[float]

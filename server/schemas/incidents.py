@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from holter.server.alerting.incident import EventType, HistoryEntry, Incident, IncidentState
 from holter.server.schemas.base import ApiObject
-from holter.types import Severity
+from holter.types import Cause, Severity
 
 PlannedEventScope = Literal["run", "project", "settings"]
 
@@ -19,6 +19,29 @@ class IncidentHistoryEntry(ApiObject):
     by: str | None
     text: str
     detail: dict[str, Any]
+
+
+class CauseView(ApiObject):
+    """A probable cause: `sentence` states the change, `score` (0 to 1) is its probability.
+
+    `clear`: summary, advice and title name it first. `metric` and `labels` are the series or the setting that
+    changed from `before` to `after` at `step` of `attempt`; `metric` is empty where there is none.
+    """
+
+    code: str
+    title: str
+    sentence: str
+    advice: str
+    score: float
+    clear: bool
+    attempt: int
+    step: int
+    metric: str
+    labels: dict[str, str | int]
+    before: str | int | float | bool | None
+    after: str | int | float | bool | None
+    evidence_for: list[str]
+    evidence_against: list[str]
 
 
 class IncidentView(ApiObject):
@@ -38,6 +61,7 @@ class IncidentView(ApiObject):
     summary: str
     advice: str
     evidence: dict[str, Any]
+    causes: list[CauseView]
     id: int
     run_id: str | None
     run: str | None
@@ -51,6 +75,26 @@ class IncidentView(ApiObject):
     acknowledged_at: float | None
     acknowledged_by: str | None
     events: list[IncidentHistoryEntry]
+
+
+def cause_view(cause: Cause) -> CauseView:
+    """A cause as the REST interface returns it."""
+    return {
+        "code": cause.code,
+        "title": cause.title,
+        "sentence": cause.sentence,
+        "advice": cause.advice,
+        "score": cause.score,
+        "clear": cause.is_clear,
+        "attempt": cause.attempt,
+        "step": cause.step,
+        "metric": cause.metric,
+        "labels": cause.json_labels,
+        "before": cause.before,
+        "after": cause.after,
+        "evidence_for": list(cause.evidence_for),
+        "evidence_against": list(cause.evidence_against),
+    }
 
 
 def incident_view(incident: Incident) -> IncidentView:
@@ -71,6 +115,7 @@ def incident_view(incident: Incident) -> IncidentView:
         "summary": finding.summary,
         "advice": finding.advice,
         "evidence": dict(finding.evidence),
+        "causes": [cause_view(cause) for cause in finding.causes],
         "id": incident.id,
         "run_id": None if run is None else run.public_id,
         "run": None if run is None else run.name,

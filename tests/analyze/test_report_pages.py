@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,12 @@ import pytest
 from rich.console import Console
 
 from holter.cli.report import Report, html, text
+from holter.cli.report.words import possible_cause
 from holter.detectors import find
 from holter.detectors.findings.evidence import evidence_rows
 from holter.types import Finding, Kind, RunData, Severity
 from tests.support.curves import loss_curve, run, series
+from tests.support.receivers import RATE_JUMP
 
 
 def report(data: RunData, *, findings: list[Finding] | None = None) -> Report:
@@ -90,6 +93,17 @@ def test_related_changes_are_a_sentence_and_empty_evidence_is_left_out() -> None
     assert "skip until" not in page
     assert "<dt>none</dt>" not in page
     assert "<dd>1, 2</dd>" in page
+
+
+def test_a_cause_comes_first_in_the_title_and_causes_are_listed_with_their_evidence() -> None:
+    spike = finding(kind=Kind.SPIKE_SLOW, causes=(RATE_JUMP,))
+    page = html.page([report(spiky(1), findings=[spike])])
+    assert "learning rate rise, then slow loss spike" in page
+    assert "For it: 4 steps before the onset; 21.3 times as high as before." in page
+    assert "Against it: Batch size changed too, at step 1,400." in page
+    assert possible_cause(spike) == ""
+    unclear = replace(spike, causes=(replace(RATE_JUMP, is_clear=False, score=0.6),))
+    assert possible_cause(unclear).startswith("Possible cause (60%): Learning rate rose from")
 
 
 def test_evidence_has_labels_and_units() -> None:

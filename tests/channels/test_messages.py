@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -13,7 +14,7 @@ from holter.server.alerting.messages import compose, summarize
 from holter.server.alerting.routing import REASONS
 from holter.server.channels.message import NEWS, local_time
 from holter.types import Kind
-from tests.support.receivers import make_incident
+from tests.support.receivers import RATE_JUMP, make_incident
 
 BERLIN = ZoneInfo("Europe/Berlin")
 
@@ -43,6 +44,23 @@ def test_it_names_what_broke_when_where_and_what_to_do() -> None:
     }
     assert made.advice.startswith("Watch it.")
     assert made.link == "https://holter.example.com/incidents/17"
+
+
+def test_a_clear_cause_comes_first_in_title_and_subject() -> None:
+    made = message(causes=(RATE_JUMP,))
+    title = "Learning rate rise, then slow loss spike in 104b-emb-norm at step 1,514"
+    assert made.headline == title
+    assert made.subject.startswith("Learning rate rise, then ")
+    assert dict(made.facts)["Cause"] == "Learning rate rose from 0.0105 to 0.224 at step 1,510 (100%)"
+    assert message("escalated", causes=(RATE_JUMP,)).headline == (
+        "Severity raised: learning rate rise, then slow loss spike in 104b-emb-norm at step 1,514"
+    )
+
+
+def test_a_cause_that_is_not_clear_is_a_fact() -> None:
+    made = message(causes=(replace(RATE_JUMP, is_clear=False, score=0.6),))
+    assert made.headline == "Slow loss spike in 104b-emb-norm at step 1,514"
+    assert dict(made.facts)["Possible cause"].endswith("(60%)")
 
 
 def test_it_names_the_ranks() -> None:

@@ -19,6 +19,7 @@ from holter.server.import_export.run_metadata import export_metadata
 from holter.server.import_export.validation import validate_metadata
 from holter.server.models import PlannedEventRow, RunRecord
 from tests.support.exported_runs import odd_run, write_export
+from tests.support.receivers import RATE_JUMP
 from tests.support.stored_runs import add_incident, running_store
 
 
@@ -71,6 +72,12 @@ def place(*names: str | int) -> Callable[[Any, Any], None]:
         (place("incidents", 0, "state"), "asleep", "incidents.state: expected one of open, recovered"),
         (place("incidents", 0, "summary"), "a\0b", "incidents.summary: expected text"),
         (place("incidents", 0, "evidence"), [], "incidents.evidence: expected a dict"),
+        (place("incidents", 0, "causes"), [{"code": "luck"}], "incidents.causes: expected causes as"),
+        (
+            place("incidents", 0, "causes"),
+            [RATE_JUMP.as_json() | {"score": "1"}],
+            "incidents.causes: expected",
+        ),
         (place("incidents", 0, "metric"), "x" * 501, "incidents.metric: expected at most 500 characters"),
         (place("incidents", 0, "events", 0, "type"), "sung", "incidents.events.type: expected one of opened"),
     ],

@@ -7,7 +7,7 @@ import threading
 
 import numpy as np
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, select, update
 from sqlalchemy.orm import Session
 
 from holter.server.alerting import Incident, IncidentStore, Route, UnknownIncidentError, read_incident
@@ -15,6 +15,7 @@ from holter.server.models.alerting import IncidentRow, NotificationRow
 from holter.server.schemas.incidents import incident_view
 from holter.types import Kind, Severity, labels_of
 from tests.support.alerting import SPIKE, Clock, add_run, make_candidate
+from tests.support.receivers import RATE_JUMP
 
 ROUTES = (Route(channel="slack"), Route(channel="pager", minimum=Severity.CRITICAL))
 
@@ -32,6 +33,27 @@ def notifications(engine: Engine) -> list[tuple[str, str]]:
 
 def types(incident: Incident) -> list[str]:
     return [entry.type.value for entry in incident.history]
+
+
+def test_causes_are_stored_and_a_second_pass_changes_nothing(
+    engine: Engine, incidents: IncidentStore, run_id: int
+) -> None:
+    [opened] = incidents.update_run(run_id, [make_candidate(causes=(RATE_JUMP,))])
+    with Session(engine) as session:
+        stored = read_incident(session, opened.id)
+    assert stored.finding.causes == (RATE_JUMP,)
+    assert incident_view(stored)["causes"] == [RATE_JUMP.as_json()]
+    assert incidents.update_run(run_id, [make_candidate(causes=(RATE_JUMP,))]) == []
+
+
+def test_an_incident_from_before_causes_were_stored_has_none(
+    engine: Engine, incidents: IncidentStore, run_id: int
+) -> None:
+    [opened] = incidents.update_run(run_id, [make_candidate()])
+    with Session(engine) as session, session.begin():
+        session.execute(update(IncidentRow).values(causes=None))
+    with Session(engine) as session:
+        assert read_incident(session, opened.id).finding.causes == ()
 
 
 def test_an_incident_lives_from_opening_to_recovery(

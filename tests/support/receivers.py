@@ -26,7 +26,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from holter.server.alerting.incident import EventType, HistoryEntry, Incident, IncidentRun, IncidentState
-from holter.types import Finding, Kind, Severity, labels_of
+from holter.types import Cause, Finding, Kind, Severity, labels_of
 
 USER, PASSWORD = "holter@example.com", "correct horse"
 
@@ -266,6 +266,21 @@ FINDING = Finding(
     summary="Loss rose from 2.31 to 4.02 at step 1,514 and has not come back within 100 steps.",
     advice="Watch it. If it is not back by step 2,000, roll back to step 1,500.",
     evidence={"baseline": 2.31, "peak": 4.02, "noise": 0.05},
+)
+RATE_JUMP = Cause(
+    code="learning_rate",
+    title="Learning rate rise",
+    sentence="Learning rate rose from 0.0105 to 0.224 at step 1,510",
+    advice="Unless intended, restore the schedule of the learning rate",
+    score=0.998,
+    is_clear=True,
+    attempt=1,
+    step=1510,
+    metric="lr",
+    before=0.0105,
+    after=0.224,
+    evidence_for=("4 steps before the onset", "21.3 times as high as before"),
+    evidence_against=("Batch size changed too, at step 1,400",),
 )
 RUN = IncidentRun(number=7, public_id="k3v9", name="104b-emb-norm", project="llm")
 OPENED = HistoryEntry(type=EventType.OPENED, at=1_700_000_002.0, detail={"kind": "spike_fast"})

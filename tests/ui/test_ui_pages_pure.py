@@ -228,6 +228,29 @@ def test_an_unknown_kind_and_an_unknown_field_are_shown_by_their_keys(call: Call
     assert call("incidents/evidence.js", "evidenceRows", evidence) == [["Something new", "3"]]
 
 
+def test_clear_causes_come_first_in_a_title(call: Call) -> None:
+    rate, batch = (
+        {"title": "Learning rate rise", "clear": True},
+        {"title": "Smaller batch size", "clear": True},
+    )
+    spike = incident() | {"state": "recovered", "classified_step": 9}
+
+    def title(*causes: dict[str, Any]) -> Any:
+        return call("lib/catalogue.js", "titleWithCauses", spike | {"causes": list(causes)})
+
+    assert title() == title(rate | {"clear": False}) == "Slow loss spike"
+    assert title(rate) == "Learning rate rise, then slow loss spike"
+    assert title(rate, batch) == "Learning rate rise and smaller batch size, then slow loss spike"
+
+
+def test_the_series_of_causes_are_charted_next_to_the_incident(call: Call) -> None:
+    roles = ["loss", "throughput", "grad_norm", "learning_rate", "batch_size"]
+    plans = [{"title": role, "role": role, "series": [{"metric": role, "labels": {}}]} for role in roles]
+    spike = incident() | {"causes": [{"metric": "batch_size"}, {"metric": ""}]}
+    charts = call("incidents/charts.js", "incidentCharts", spike, {"charts": plans})
+    assert [plan["role"] for plan in charts] == ["loss", "batch_size", "throughput", "grad_norm"]
+
+
 def test_evidence_that_states_nothing_is_left_out(call: Call) -> None:
     evidence = incident(
         recovery_steps=None, precursors=[], not_logged=[], ranks=[17], metrics=["loss"], unit="GB"

@@ -1,6 +1,7 @@
 // @ts-check
 /** The charts on an incident's page: the incident's own series and related metrics around its steps. */
 
+import { causeMetrics } from "./causes.js";
 import { createBoard, palette } from "../charts/board.js";
 import { milliseconds } from "../charts/curves.js";
 import { fullRange, stepsInRange } from "../charts/ranges.js";
@@ -48,18 +49,22 @@ export function stallTimeRange(incident) {
   return [milliseconds(start - length), milliseconds(start + 2 * length)];
 }
 
-/** The charts of an incident: its own series first, then related metrics. Pure. @param {IncidentView} incident @param {RunDetail} run */
+/** The charts of an incident: its own series first, then those of its causes, then related metrics. Pure. @param {IncidentView} incident @param {RunDetail} run */
 export function incidentCharts(incident, run) {
   const ownChart = run.charts.find((plan) => plan.series.some((name) => name.metric === incident.metric)) ?? {
     title: incident.metric,
     role: "other",
     series: [{ metric: incident.metric, labels: incident.labels }],
   };
+  const ofCauses = causeMetrics(incident);
+  const plansOfCauses = run.charts.filter(
+    (plan) => plan !== ownChart && plan.series.some(({ metric }) => ofCauses.includes(metric)),
+  );
   const roles = [...(KIND_ROLES[incident.kind] ?? []), ...DEFAULT_ROLES];
   const related = run.charts
-    .filter((plan) => plan !== ownChart && roles.includes(plan.role))
+    .filter((plan) => plan !== ownChart && !plansOfCauses.includes(plan) && roles.includes(plan.role))
     .sort((plan, otherPlan) => roles.indexOf(plan.role) - roles.indexOf(otherPlan.role));
-  return [ownChart, ...related.slice(0, 3)];
+  return [ownChart, ...[...plansOfCauses, ...related].slice(0, 3)];
 }
 
 /**

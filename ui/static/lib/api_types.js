@@ -207,6 +207,28 @@
  */
 
 /**
+ * A probable cause: `sentence` states the change, `score` (0 to 1) is its probability.
+ * `clear`: summary, advice and title name it first. `metric` and `labels` are the series or the setting
+ * that changed from `before` to `after` at `step` of `attempt`; `metric` is empty where there is none.
+ * @typedef {{
+ *   code: string,
+ *   title: string,
+ *   sentence: string,
+ *   advice: string,
+ *   score: number,
+ *   clear: boolean,
+ *   attempt: number,
+ *   step: number,
+ *   metric: string,
+ *   labels: Record<string, string | number>,
+ *   before: ConfigValue | null,
+ *   after: ConfigValue | null,
+ *   evidence_for: string[],
+ *   evidence_against: string[],
+ * }} CauseView
+ */
+
+/**
  * An incident: the newest version of its finding (docs/findings.md), its state and its history.
  * @typedef {{
  *   kind: string,
@@ -223,6 +245,7 @@
  *   summary: string,
  *   advice: string,
  *   evidence: Record<string, any>,
+ *   causes: CauseView[],
  *   id: number,
  *   run_id: string | null,
  *   run: string | null,
@@ -420,11 +443,37 @@
  */
 
 /**
+ * A request to stop a run. Times are Unix seconds; `stopped_at` is null until its client has ended.
+ * @typedef {{
+ *   requested_at: number,
+ *   by: string | null,
+ *   reason: string | null,
+ *   stopped_at: number | null,
+ * }} StopRequest
+ */
+
+/**
+ * What the program and its tracker's client report about a run beside its points.
+ * @typedef {{
+ *   display_name: string | null,
+ *   notes: string | null,
+ *   tags: string[],
+ *   group: string | null,
+ *   job_type: string | null,
+ *   parent_run: string | null,
+ *   reported_state: string | null,
+ *   exit_code: number | null,
+ * }} RunDescription
+ */
+
+/**
  * A run with its configuration, its first charts, the cost of rollbacks, and what could not be read.
  * `config` has the newest value of each setting of the whole job. `spent` is null without a clock.
  * `unreadable` has the newest 20 of `unreadable_count` locations.
  * @typedef {RunInfo & {
  *   config: Record<string, any>,
+ *   description: RunDescription,
+ *   stop: StopRequest | null,
  *   lost_steps: number,
  *   lost_seconds: number | null,
  *   goodput: number | null,

@@ -42,6 +42,24 @@ export function incidentTitle({ kind, state, classified_step: classified = null 
   return provisional || kindTitle(kind);
 }
 
+/**
+ * The title of an incident with its clear causes first: "Learning rate rise, then loss spike".
+ * @param {Parameters<typeof incidentTitle>[0] & { causes?: { title: string, clear: boolean }[] }} incident
+ */
+export function titleWithCauses(incident) {
+  const title = incidentTitle(incident);
+  const named = (incident.causes ?? []).filter(({ clear }) => clear).map((cause) => cause.title);
+  if (named.length === 0) return title;
+  const [first, ...others] = named;
+  return `${[first, ...others.map(inSentence)].join(" and ")}, then ${inSentence(title)}`;
+}
+
+/** A title within a sentence: in lower case, unless it begins with an abbreviation. @param {string} title */
+function inSentence(title) {
+  const rest = title.split(" ")[0].slice(1);
+  return rest === rest.toLowerCase() ? title[0].toLowerCase() + title.slice(1) : title;
+}
+
 /** The entry of an evidence field; an unknown field has a label made of its key. @param {string} key @returns {CatalogueField} */
 export const evidenceField = (key) =>
   catalogue.fields[key] ?? {

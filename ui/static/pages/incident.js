@@ -1,6 +1,7 @@
 // @ts-check
-/** The page of one incident: summary, charts, evidence, advice, history. */
+/** The page of one incident: summary, charts, probable causes, advice, evidence, history. */
 
+import { causeList } from "../incidents/causes.js";
 import { createIncidentCharts } from "../incidents/charts.js";
 import {
   actions,
@@ -13,7 +14,7 @@ import {
 } from "../incidents/details.js";
 import * as api from "../lib/api.js";
 import { incidentStateText, severityMark } from "../lib/badges.js";
-import { incidentTitle } from "../lib/catalogue.js";
+import { titleWithCauses } from "../lib/catalogue.js";
 import { h, link, refill } from "../lib/dom.js";
 import { icon } from "../lib/icons.js";
 import * as keys from "../lib/keyboard.js";
@@ -32,6 +33,7 @@ export async function show(root, context) {
   const charts =
     runId === null ? null : createIncidentCharts(incident, await api.run(runId, signal), context);
   const head = h("header", { class: "incident-head" });
+  const causes = h("section", { class: "card" });
   const evidence = h("section", { class: "card" });
   const advice = h("section", { class: "card advice" });
   const historyPanel = h("div", {});
@@ -45,8 +47,10 @@ export async function show(root, context) {
   }
 
   function draw() {
-    title(`${incidentTitle(incident)}${inRun(incident)}`);
+    title(`${titleWithCauses(incident)}${inRun(incident)}`);
     refill(head, ...headline(incident, changed));
+    causes.hidden = incident.causes.length === 0;
+    refill(causes, h("h2", {}, "Probable causes"), causeList(incident.causes));
     refill(evidence, h("h2", {}, "Evidence"), evidenceTable(incident));
     refill(advice, h("h2", {}, "What to do"), h("p", {}, incident.advice || "No action needed."));
     refill(historyPanel, history(incident));
@@ -71,7 +75,7 @@ export async function show(root, context) {
       event.key === "Enter" && go(`/incidents?state=all&q=${encodeURIComponent(field.value)}`),
   });
   const historyCard = h("section", { class: "card" }, h("h2", {}, "History"), historyPanel, form);
-  const cards = h("div", { class: "incident-columns" }, evidence, advice, historyCard);
+  const cards = h("div", { class: "incident-columns" }, causes, advice, evidence, historyCard);
   refill(root, head, charts?.element, cards);
   draw();
   charts?.start();
@@ -82,7 +86,7 @@ function headline(incident, changed) {
   const { run_id: id, run, acknowledged_by: by } = incident;
   const address = id === null ? null : `/runs/${encodeURIComponent(id)}`;
   const status = h("span", { class: "quiet" }, incidentStateText(incident), by ? ` by ${by}` : "");
-  const titleText = h(incident.state === "open" ? "b" : "span", {}, incidentTitle(incident));
+  const titleText = h(incident.state === "open" ? "b" : "span", {}, titleWithCauses(incident));
   return [
     h(
       "p",
