@@ -308,13 +308,14 @@ def compare(
                 score.details.append(f"{presentation.name}: {_identity(finding)} became {_identity(chosen)}")
         else:
             score.details.append(f"{presentation.name}: lost {_identity(finding)}")
-    known = [
+    new = [
         finding
         for finding in left
-        if any(_is_near(finding, each, 20 * spacing, any_attempt=True) for each in original)
+        if (presentation.exact or finding["severity"] != "info")
+        and not any(_is_near(finding, each, 20 * spacing, any_attempt=True) for each in original)
     ]
-    score.new = len(left) - len(known)
-    score.details += [f"{presentation.name}: new {_identity(each)}" for each in left if each not in known]
+    score.new = len(new)
+    score.details += [f"{presentation.name}: new {_identity(each)}" for each in new]
     return score
 
 
@@ -373,7 +374,7 @@ def measure_presentations(folders: Sequence[Path], jobs: int) -> str:
         [
             "Findings of the original that another presentation must have, those that are the same field by "
             "field (kind, severity, attempt, start, end, detection), those that at least start near, and new "
-            "ones:",
+            "ones (of cut and appended runs only warnings and critical ones):",
             format_table(("presentation", "runs", "findings", "same", "found", "new"), rows),
             f"Labelled events longer than {LONG_STEPS} steps that were found in every row, of runs that log "
             "each step:",
