@@ -9,6 +9,7 @@ from typing import Any, BinaryIO, ClassVar
 from holter.ingest import step_columns
 from holter.ingest.errors import ProblemBuffer
 from holter.ingest.format import FormatRole
+from holter.ingest.json_epochs import EpochAxis
 from holter.ingest.json_objects import flatten_object, read_object, row_from_fields
 from holter.ingest.lines import LineBlocks
 from holter.ingest.rows import LogRow, batch_from_rows
@@ -52,7 +53,8 @@ class JsonLines:
 
     def reader(self, path: PurePath, state: Mapping[str, Any]) -> JsonLinesReader:
         """A reader that resumes from `state`."""
-        return JsonLinesReader({} if "rewritten" in state else state, _row_with_step)
+        known = {} if "rewritten" in state else state
+        return JsonLinesReader(known, _row_with_step, EpochAxis(known.get("epochs", {})))
 
 
 def _has_step(head: bytes) -> bool:
@@ -66,17 +68,28 @@ def _has_step(head: bytes) -> bool:
 
 
 class JsonLinesReader:
-    """Reads one file of JSON Lines that is being written; `row` converts an object, None without a step."""
+    """Reads one file of JSON Lines that is being written; `row` converts an object, None without a step.
 
-    def __init__(self, state: Mapping[str, Any], row: Callable[[Mapping[str, Any]], LogRow | None]) -> None:
+    `epochs` continues iterations over epochs.
+    """
+
+    def __init__(
+        self,
+        state: Mapping[str, Any],
+        row: Callable[[Mapping[str, Any]], LogRow | None],
+        epochs: EpochAxis | None = None,
+    ) -> None:
         self._row_of = row
+        self._epochs = epochs
         self._lines = LineBlocks(state, expected="an object")
         self._stepless: bool = state.get("stepless", False)
         self._problems = ProblemBuffer(state)
 
     def state(self) -> Mapping[str, Any]:
-        """The line number, and which problems have been reported."""
+        """The line number, which problems have been reported, and what is known of epochs."""
+        epochs = {} if self._epochs is None else self._epochs.state()
         return {
+            **({"epochs": epochs} if epochs else {}),
             **self._lines.state(),
             **({"stepless": True} if self._stepless else {}),
             **self._problems.state(),
@@ -108,7 +121,10 @@ class JsonLinesReader:
         if not line or line.isspace():
             return None
         try:
-            row = self._row_of(read_object(line))
+            logged = read_object(line)
+            row = self._row_of(logged)
+            if row is not None and self._epochs is not None:
+                row = self._epochs.row(logged, row)
         except (ValueError, OverflowError) as error:
             self._problems.add(f"line {number}", str(error))
             return None

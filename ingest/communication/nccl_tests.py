@@ -32,6 +32,9 @@ _METRICS = {
     "error": "largest_error",
 }
 _MAX_COLUMNS = 64
+_LONGEST_ROW = 2000
+_NCCL_LINE = re.compile(r"\S{1,255}:\d{1,10}:\d{1,10} \[\d{1,4}\] NCCL [A-Z]{4,7} ")
+_CELLS = re.compile(r"[ \t]{0,80}(?:[-+.\w/]{1,40}[ \t]{1,80}){0,40}[-+.\w/]{1,40}[ \t]{0,80}")
 
 
 def collective_from_name(path: PurePath) -> str:
@@ -51,10 +54,15 @@ class NcclTestsParser:
         self._collective: str = state.get("collective", collective)
         self._tables: int = state.get("tables", 0)
         self._size: int = state.get("size", 0)
+        self._torn: str = state.get("torn", "")
 
     def state(self) -> Mapping[str, Any]:
-        """The table's columns and collective, the number of tables, and the size of the last row."""
+        """The table's columns and collective, the number of tables, and the size of the last row.
+
+        So is the beginning of a row that lines of NCCL have torn apart.
+        """
         return {
+            **({"torn": self._torn} if self._torn else {}),
             "columns": self._columns,
             "collective": self._collective,
             "tables": self._tables,
@@ -84,8 +92,29 @@ class NcclTestsParser:
                 value = parse_number(footer[2])
                 if value is not None:
                     yield LogRow(self._size, float("nan"), {_FOOTERS[footer[1]]: value}, self._labels({}))
-            elif "#" not in line and "NCCL" not in line and (match := _ROW.search(line)) is not None:
-                yield from self._parse_row(match[0])
+            elif "#" not in line and (row := self._joined(line)) is not None:
+                yield from self._parse_row(row)
+
+    def _joined(self, line: str) -> str | None:
+        """A row in a line, with its part in earlier lines where a line of NCCL interrupts it."""
+        torn = _NCCL_LINE.search(line)
+        text = line if torn is None else line[: torn.start()]
+        if (match := _ROW.search(text)) is not None:
+            text = match[0]
+        elif self._torn and text.strip() and _CELLS.fullmatch(text) is not None:
+            text = f"{self._torn} {text.strip()}"
+        else:
+            return None
+        is_part = len(text.split()) < self._cells_of(text.split())
+        self._torn = text if is_part and len(text) < _LONGEST_ROW else ""
+        return None if is_part else text
+
+    def _cells_of(self, cells: list[str]) -> int:
+        """How many cells a row that begins with these has: one less without an operation."""
+        names = self._columns
+        position = names.index("redop") if "redop" in names else len(cells)
+        is_blank = position < len(cells) and not cells[position].isalpha()
+        return len(names) - is_blank + (names[-1] == "timestamp")
 
     def _parse_row(self, text: str) -> Iterator[LogRow]:
         cells = text.split()

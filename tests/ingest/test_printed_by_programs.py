@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -221,3 +222,73 @@ def test_a_log_whose_first_line_has_settings_is_read(tmp_path: Path) -> None:
     rows = "".join(f'{{"mode": "train", "epoch": 1, "iter": {50 * number}, "loss": 3.1}}\n' for number in N)
     file.write_text('{"env_info": "x", "seed": 1}\n' + rows)
     assert len(read_run(file).data.series[SeriesKey("loss", ())]) == 7
+
+
+BY_PLACE = {
+    "darknet": (
+        " {0}: 812.{0}, 805.{0} avg loss, 0.001000 rate, 3.4 seconds, {0}64 images, 2.1 hours left\n",
+        {"loss", "avg_loss", "rate", "seconds", "images"},
+    ),
+    "Tacotron 2": (
+        "Epoch: 0\nTrain loss {0} 0.4{0} Grad Norm 1.2 1.23s/it\nValidation loss {0}:  0.5  \n",
+        {"loss", "grad_norm", "seconds", "val_loss"},
+    ),
+    "Kaldi": (
+        "LOG (nnet3-train[5.5.1~1-a]:PrintStatsForThisPhase():nnet-training.cc:270) Average objective "
+        "function for 'output' for minibatches 0-{0} is -5.1{0} over 1280 frames.\n",
+        {"objective function/output"},
+    ),
+    "fastText": (
+        "\rProgress:   0.{0}% words/sec/thread:   53466 lr:  0.08 avg.loss:  4.1{0} ETA:   0h 1m12s",
+        {"words/sec/thread", "lr", "loss"},
+    ),
+}
+
+
+@pytest.mark.parametrize("program", BY_PLACE)
+def test_numbers_are_known_by_their_places(tmp_path: Path, program: str) -> None:
+    template, names = BY_PLACE[program]
+    file = tmp_path / "train.log"
+    file.write_text("Reading the data\n" + "".join(map(template.format, N)) + "\n")
+    run = read_run(file)
+    assert {key.metric for key in run.data.series} == names
+    assert run.attempts == 1
+    for key, series in run.data.series.items():
+        assert key.labels == ()
+        assert series.step.tolist() == [*N]
+
+
+def test_epochs_of_a_benchmark_are_at_the_last_of_its_steps(reading: Any) -> None:
+    lines = []
+    for epoch in N:
+        for key, position, value in (
+            ("train_loss", {"step_num": 100 * epoch}, 3.0),
+            ("eval_accuracy", {"epoch_num": epoch, "metric": "mAP"}, 0.5),
+        ):
+            record = {"key": key, "value": value, "metadata": position, "time_ms": epoch}
+            lines.append(f":::MLLOG {json.dumps(record)}\n")
+    result = reading.read_complete("result_0.txt", "".join(lines).encode())
+    assert [step for step, _ in result.values("eval_accuracy/mAP")] == [100 * epoch for epoch in N]
+
+
+def test_parts_of_epochs_of_a_benchmark_are_counted(reading: Any) -> None:
+    records = (
+        {"key": "eval_accuracy", "value": 0.5, "metadata": {"epoch_num": 0.05 * n}, "time_ms": n} for n in N
+    )
+    text = "".join(f":::MLLOG {json.dumps(record)}\n" for record in records)
+    assert [
+        step for step, _ in reading.read_complete("result_0.txt", text.encode()).values("eval_accuracy")
+    ] == [*N]
+
+
+def test_iterations_that_restart_with_each_epoch_continue_in_json_too(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [{"env_info": "x", "seed": 1}]
+    for epoch in (1, 2, 3):
+        rows += [{"mode": "train", "epoch": epoch, "iter": 50 * n, "loss": 3.1} for n in N]
+        rows.append({"mode": "val", "epoch": epoch, "iter": 17, "lr": 0.1, "bbox_mAP": 0.1 * epoch})
+    file = tmp_path / "20240101.log.json"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run = read_run(file)
+    assert run.attempts == 1
+    assert run.data.series[SeriesKey("loss", ())].step.tolist() == [50 * n for n in range(1, 22)]
+    assert run.data.series[SeriesKey("val/bbox_mAP", ())].step.tolist() == [350, 700, 1050]

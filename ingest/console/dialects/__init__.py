@@ -22,6 +22,7 @@ from holter.ingest.console.dialects import (
     nemo,
     olmo,
     plain_lines,
+    positional,
     tables,
     torchtitan,
     ultralytics,
@@ -56,5 +57,11 @@ FRAMEWORKS: tuple[ConsoleDialect, ...] = (
 PLAIN_LINES = plain_lines.DIALECT
 """Any program's lines with a step and named numbers."""
 
-GENERIC: tuple[ConsoleDialect, ...] = (bars.DIALECT, tables.DIALECT, columns.DIALECT, plain_lines.OWN_TEXT)
+GENERIC: tuple[ConsoleDialect, ...] = (
+    bars.DIALECT,
+    tables.DIALECT,
+    columns.DIALECT,
+    positional.DIALECT,
+    plain_lines.OWN_TEXT,
+)
 """Dialects for any program, tried last."""

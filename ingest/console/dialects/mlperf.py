@@ -15,6 +15,8 @@ _TFLOPS = "tflops_per_sec_per_gpu"
 _ALONE = frozenset({"train_loss", "eval_loss", "eval_accuracy", _TFLOPS})
 _STEP_TIME, _VALIDATION = "train_step_time", "validation_step_time"
 _INTERVAL = "interval/"
+_NAMES = ("metric", "metric_name", "name")
+"""Keys of metadata that name the number of a record."""
 _OWN_STEPS = (("steps", "validation steps"),)
 
 
@@ -24,8 +26,8 @@ def _event(line: str, state: DialectState) -> list[LineValues] | None:
     event = _record(line)
     if event is None:
         return None
-    values = _values(event.get("key"), event.get("value"))
     metadata, time = event["metadata"], event.get("time_ms")
+    values = _values(event.get("key"), event.get("value"), metadata)
     moment = time / 1e3 if _is_count(time) else float("nan")
     results = []
     validation, own = values.pop(_VALIDATION, None), metadata.get("step")
@@ -68,11 +70,14 @@ def _record(line: str) -> dict[str, Any] | None:
     return event if isinstance(event.get("metadata"), dict) else None
 
 
-def _values(key: Any, value: Any) -> dict[str, float]:
-    if key == "tracked_stats" and isinstance(value, dict):
-        return {str(name): float(number) for name, number in value.items() if _is_number(number)}
+def _values(key: Any, value: Any, metadata: dict[str, Any]) -> dict[str, float]:
+    """The numbers of a record by name; several of one key have names, or the name of theirs is metadata."""
+    if isinstance(value, dict) and (key == "tracked_stats" or key in _ALONE):
+        names = {name: str(name) if key == "tracked_stats" else f"{key}/{name}" for name in value}
+        return {names[name]: float(number) for name, number in value.items() if _is_number(number)}
     known = key in _ALONE and _is_number(value) and not (key == _TFLOPS and value < 0)  # -1: not known
-    return {key: float(value)} if known else {}
+    name = next((metadata[field] for field in _NAMES if isinstance(metadata.get(field), str)), None)
+    return {f"{key}/{name}" if name else key: float(value)} if known else {}
 
 
 def _step(metadata: dict[str, Any], state: DialectState) -> int | None:
@@ -83,10 +88,22 @@ def _step(metadata: dict[str, Any], state: DialectState) -> int | None:
         return int(step // batch) if are_samples else int(step)
     if batch and _is_count(samples):
         return int(samples // batch)
-    for name in ("step_num", "epoch_num"):
-        if _is_count(number := metadata.get(name)):
-            return int(number)
+    if _is_count(number := metadata.get("step_num")):
+        state["step_num"] = int(number)
+        return int(number)
+    if _is_count(epoch := metadata.get("epoch_num")):
+        # beside steps an epoch is at the last of them; parts of epochs are counted
+        return int(state["step_num"]) if "step_num" in state else _epoch(epoch, state)
     return None
+
+
+def _epoch(epoch: float, state: DialectState) -> int:
+    """The number of an epoch; where records are parts of an epoch apart, the number of these."""
+    if epoch != int(epoch) or "epochs" in state:
+        last, count = state.get("epochs", (0, 0))
+        state["epochs"] = [epoch, count + (epoch > last)]
+        return int(state["epochs"][1])
+    return int(epoch)
 
 
 def _is_number(value: Any) -> TypeGuard[int | float]:

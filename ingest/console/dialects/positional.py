@@ -1,0 +1,103 @@
+"""Lines whose numbers are known by their places: those of darknet, Tacotron 2, Kaldi and fastText.
+
+The numbers stand before their names, without any, or the step is a per cent.
+"""
+
+from __future__ import annotations
+
+import re
+
+from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
+from holter.ingest.console.values import parse_number, parse_numbers, parse_time
+
+_DARKNET = re.compile(
+    r"^\s*(\d{1,12}): (?P<loss>[-+.\w]{1,30}), (?P<avg_loss>[-+.\w]{1,30}) avg(?: loss)?, "
+    r"(?P<rate>[-+.\w]{1,30}) rate, (?P<seconds>[-+.\w]{1,30}) seconds, (?P<images>\d{1,15}) images"
+)
+_TACOTRON = re.compile(
+    r"\bTrain loss (\d{1,12}) (?P<loss>[-+.\w]{1,30}) Grad Norm (?P<grad_norm>[-+.\w]{1,30})"
+    r"(?: (?P<seconds>[\d.]{1,30})s/it)?"
+)
+_VALIDATION = re.compile(r"\bValidation loss (\d{1,12}): {1,4}(?P<val_loss>[-+.\w]{1,30})")
+_FASTTEXT = re.compile(
+    r"\bProgress: {1,4}([\d.]{1,8})% {1,4}words/sec/thread: {1,12}(?P<words>\d{1,15}) {1,4}"
+    r"lr: {1,4}(?P<lr>[-+.\w]{1,30}) {1,4}(?:avg\.)?loss: {1,4}(?P<loss>[-+.\w]{1,30})"
+)
+_KALDI = re.compile(
+    r"(?P<overall>Overall a|A)verage (?P<name>[a-z][a-z -]{0,60}) for '(?P<output>[\w.-]{1,60})'"
+    r"(?: for minibatches \d{1,12}-(?P<step>\d{1,12}))? is (?P<value>[-+.\w]{1,30}) "
+)
+
+
+def _darknet(line: str, state: DialectState) -> LineValues | None:
+    """`12: 812.34, 805.1 avg, 0.001 rate, 3.4 seconds, 768 images`; `images` counts all so far."""
+    return _values(_DARKNET, line)
+
+
+def _tacotron(line: str, state: DialectState) -> LineValues | None:
+    """`Train loss 250 0.45 Grad Norm 1.2 1.23s/it`."""
+    return _values(_TACOTRON, line)
+
+
+def _validation(line: str, state: DialectState) -> LineValues | None:
+    """`Validation loss 500: 0.45`."""
+    return _values(_VALIDATION, line)
+
+
+def _values(pattern: re.Pattern[str], line: str) -> LineValues | None:
+    match = pattern.search(line)
+    if match is None:
+        return None
+    pairs = ((name, text) for name, text in match.groupdict().items() if text is not None)
+    return LineValues(int(match[1]), parse_numbers(pairs), parse_time(line))
+
+
+def _fasttext(line: str, state: DialectState) -> LineValues | None:
+    """`Progress: 12.3% words/sec/thread: 53466 lr: 0.0876 loss: 4.11`; steps are tenths of a per cent."""
+    match = _FASTTEXT.search(line)
+    percent = parse_number(match[1]) if match else None
+    if match is None or percent is None or state.get("progress") == round(10 * percent):
+        return None
+    state["progress"] = round(10 * percent)
+    pairs = {"words/sec/thread": match["words"], "lr": match["lr"], "loss": match["loss"]}
+    return LineValues(state["progress"], parse_numbers(pairs.items()))
+
+
+def _kaldi(line: str, state: DialectState) -> LineValues | None:
+    """`Average objective function for 'output' for minibatches 0-9 is -5.18 over 1280 frames`."""
+    match = _KALDI.search(line)
+    value = parse_number(match["value"]) if match else None
+    if match is None or value is None:
+        return None
+    if match["step"]:
+        state["minibatch"] = int(match["step"])
+    name = f"{'overall ' if match['overall'] != 'A' else ''}{match['name']}/{match['output']}"
+    return LineValues(int(state["minibatch"]), {name: value}) if "minibatch" in state else None
+
+
+_DARKNET_BYTES = re.compile(rb" avg(?: loss)?, [-+.\w]{1,30} rate, [\d.]{1,30} seconds, \d{1,15} images")
+_TACOTRON_BYTES = re.compile(rb"Train loss \d{1,12} [-+.\w]{1,30} Grad Norm ")
+_VALIDATION_BYTES = re.compile(rb"Validation loss \d{1,12}: ")
+_FASTTEXT_BYTES = re.compile(rb"Progress: {1,4}[\d.]{1,8}% {1,4}words/sec/thread: ")
+_KALDI_BYTES = re.compile(
+    rb"verage [a-z -]{1,60} for '[\w.-]{1,60}'(?: for minibatches [\d-]{1,30})? is [-\d]"
+)
+
+DIALECT = ConsoleDialect(
+    name="positional",
+    signature=re.compile(
+        b"|".join(
+            pattern.pattern
+            for pattern in (_DARKNET_BYTES, _TACOTRON_BYTES, _VALIDATION_BYTES, _FASTTEXT_BYTES, _KALDI_BYTES)
+        )
+    ),
+    min_matches=2,
+    kinds=(
+        # its step looks like the prefix of a task
+        LineKind(pattern=_DARKNET_BYTES, parse=_darknet, with_prefixes=True, job_wide=True),
+        LineKind(pattern=_TACOTRON_BYTES, parse=_tacotron),
+        LineKind(pattern=_VALIDATION_BYTES, parse=_validation),
+        LineKind(pattern=_FASTTEXT_BYTES, parse=_fasttext),
+        LineKind(pattern=_KALDI_BYTES, parse=_kaldi),
+    ),
+)
