@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 CACHED_PROJECTS = 10_000
 """Projects whose settings are cached."""
+COMPACTION_SECONDS = 0.2
+"""Seconds that compaction has to stop once everything else is closed."""
 
 
 class UnprotectedServerError(RuntimeError):
@@ -99,8 +101,9 @@ class ServerContext:
             upgrade(self.engine)
             if problem := missing_credentials(self.settings, self.engine):
                 raise UnprotectedServerError(problem)
+            self.store.start()
+            undo.callback(self.store.close, compaction_seconds=COMPACTION_SECONDS)
             for service in (
-                self.store,
                 self.analysis,
                 self.notification_sender,
                 self.maintenance,

@@ -146,17 +146,16 @@ def _run(server: HolterServer, listener: socket.socket) -> None:
 
 
 def end_process(code: int) -> None:
-    """End this process with its exit code where threads still compute; else return.
+    """End this process with its exit code where threads still run; else return.
 
-    Threads cannot be interrupted, and the interpreter would wait for them. To be called when everything
-    durable is closed: what such a thread does to the database from then on has not been acknowledged.
+    Threads cannot be interrupted, and the interpreter would wait for them. To be called when everything that
+    was acknowledged is stored: what such a thread does to the database from then on was promised to nobody.
     """
     deadline = time.monotonic() + _CANCEL_SECONDS
-    others = [each for each in threading.enumerate() if each is not threading.current_thread()]
-    computing = [each for each in others if not each.daemon]
-    for thread in computing:
-        thread.join(max(0.0, deadline - time.monotonic()))
-    if any(thread.is_alive() for thread in computing):
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join(max(0.0, deadline - time.monotonic()))
+    if threading.active_count() > 1:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)

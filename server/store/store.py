@@ -96,13 +96,19 @@ class Store:
         """Let compaction end soon, since the store is about to be closed; points are still accepted."""
         self._compactor.stop()
 
-    def close(self) -> None:
-        """Write what is queued, stop the threads, release the file."""
+    def close(self, *, compaction_seconds: float | None = None) -> None:
+        """Write what is queued, stop the threads, release the file.
+
+        Compaction that takes longer than `compaction_seconds` to stop goes on until the process ends, which
+        undoes what it has not committed; no other server can use the file until then.
+        """
         self._rate_limiter.close()
+        compaction_ended = True
         if self._writer_thread.close():
-            self._compactor.close()
+            compaction_ended = self._compactor.close(compaction_seconds)
         self._usage.close()
-        self._release()
+        if compaction_ended:
+            self._release()
 
     def _warm_cache(self, run_id: int) -> None:
         """Load the statistics of a run, which readers request first, into the cache."""

@@ -11,13 +11,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import httpx
+import numpy as np
 import pytest
 
+from holter.server.context import ServerContext
 from holter.server.database import connect
-from holter.server.store import Store
-from holter.types import SeriesKey
+from holter.server.store import Store, StoreLockedError
+from holter.server.store.compaction import worker as compaction
+from holter.settings import Settings
+from holter.types import Batch, Column, Delivery, SeriesKey
 from tests.support import endless_charts_program
 from tests.support.servers import stop
 from tests.support.waiting import wait_for
@@ -103,6 +108,33 @@ def test_sigterm_ends_a_server_whose_threads_do_not_end(tmp_path: Path, charts: 
         for thread in [*threads, sender.thread]:
             thread.join()
     assert stored_points(tmp_path / "holter.db") >= sender.acknowledged > before
+
+
+def test_compaction_that_does_not_stop_delays_nobody_and_keeps_others_from_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began, go_on = threading.Event(), threading.Event()
+
+    def compact(*_: Any) -> int:
+        began.set()
+        go_on.wait(60)
+        return 0
+
+    monkeypatch.setattr(compaction, "compact", compact)
+    monkeypatch.setattr(compaction, "_MAX_PENDING_COMMITS", 1)
+    context = ServerContext(Settings(data_dir=tmp_path))
+    context.start()
+    batch = Batch(
+        steps=np.arange(3), times=np.arange(3.0), columns=(Column(key=SeriesKey("loss"), values=np.ones(3)),)
+    )
+    context.store.accept(Delivery(project="p", run="r", writer="w", batch_id="1", batch=batch))
+    assert began.wait(60)
+    context.close()
+    other = ServerContext(Settings(data_dir=tmp_path))
+    with pytest.raises(StoreLockedError):
+        other.start()
+    go_on.set()
+    context.store.close()
 
 
 def stored_points(database: Path) -> int:

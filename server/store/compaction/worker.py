@@ -67,10 +67,11 @@ class Compactor:
         """Let the thread end soon; what is not compacted stays in the log."""
         self._stop.set()
 
-    def close(self) -> None:
-        """Stop, and wait for the thread's end."""
+    def close(self, seconds: float | None = None) -> bool:
+        """Stop, and wait for the thread's end, for so many seconds at most; whether it has ended."""
         self.stop()
-        self._thread.join()
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
 
     def on_commit(self, commit: Commit) -> None:
         """Count a commit."""
@@ -101,6 +102,8 @@ class Compactor:
             for run_id, idle in self._due():
                 try:
                     self._compact(run_id)
+                    if self._stop.is_set():
+                        return
                     if idle:
                         release_free_pages(self._engine)
                     self._compacted(run_id)
