@@ -217,6 +217,8 @@ class RiseShape:
         if self.recovered is not None:
             duration = self.recovered - self.start
             kind = "spike_fast" if duration <= 100 else "spike_slow"
+            if self.rise_steps > SUDDEN_UNTIL + coarse:  # slowly up, and back
+                return kind, ("divergence",), ""
             if FAST_UNTIL - coarse < duration < SLOW_FROM + coarse:
                 return kind, ("spike_fast", "spike_slow"), ""
             return kind, (), ""

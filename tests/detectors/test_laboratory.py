@@ -109,6 +109,12 @@ def test_the_class_follows_from_the_difference_to_the_twin(laboratory: Any, kind
     assert (event["class"], event["start_step"], event["ambiguous"]) == (kind, FAULT, False)
 
 
+def test_a_slow_rise_that_comes_back_may_be_called_a_divergence(laboratory: Any) -> None:
+    effect = np.interp(np.arange(STEPS), (FAULT, FAULT + 300, FAULT + 500), (0, 2, 0))
+    (event,) = laboratory.labels.label(recorded(laboratory, planned(laboratory, "rate_ramp"), effect))
+    assert (event["class"], event["accept"]) == ("spike_slow", ["divergence"])
+
+
 def test_an_effect_far_below_the_noise_is_ambiguous(laboratory: Any) -> None:
     plan = planned(laboratory, "shuffled_labels")
     (event,) = laboratory.labels.label(recorded(laboratory, plan, decay(STEPS, FAULT, 0.02, 5)))
