@@ -24,6 +24,7 @@ COMMANDS = {
     "doctor": "check settings, database, channels, and whether log files can be read",
     "db": "back up, copy, check or clean up the database, delete a run",
     "token": "create, list and revoke access tokens",
+    "stop": "ask a run's client to stop",
     "alert": "list the channels, send a test message",
     "export": "write a run to a file",
     "import": "import the runs of another tracker, or files of holter export",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response, StreamingResponse
 
 from holter.json_values import number, time_or_none
@@ -17,6 +18,7 @@ from holter.server.live import run_event
 from holter.server.schemas.points import SeriesInfo, SeriesList
 from holter.server.schemas.runs import RunDetail, RunList, RunState
 from holter.server.store import SeriesSummary
+from holter.server.store.keys import storable_text
 from holter.tuning import Tuning
 
 _FILE: ResponseDocs = {
@@ -45,6 +47,34 @@ def read_run(run_id: str, context: Context) -> ApiResponse:
 def finish_run(run_id: str, context: Context) -> ApiResponse:
     """Mark a run as finished, so that its silence is no stall. Later points make it a running one again."""
     context.analysis.request_analysis(context.runs.finish(run_id))
+    context.live.publish(run_event(run_id))
+    return ApiResponse(context.runs.run(run_id))
+
+
+class StopReason(BaseModel):
+    """Who asks a run to stop, and why; without `by`, it is the user who is logged in."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    by: str | None = Field(default=None, max_length=200)
+    reason: str | None = Field(default=None, max_length=2000)
+
+
+@router.post("/runs/{run_id}/stop", responses={200: {"model": RunDetail}, **RUN_NOT_FOUND})
+def stop_run(run_id: str, context: Context, request: Request, body: StopReason | None = None) -> ApiResponse:
+    """Ask the run's client to stop. It ends within about 30 s where it is one that can be asked."""
+    body = body or StopReason()
+    by = body.by or context.authenticator.user(request.headers)
+    texts = [None if text is None else storable_text(text) for text in (by, body.reason)]
+    context.run_details.request_stop(context.runs.run_id(run_id), by=texts[0], reason=texts[1])
+    context.live.publish(run_event(run_id))
+    return ApiResponse(context.runs.run(run_id))
+
+
+@router.delete("/runs/{run_id}/stop", responses={200: {"model": RunDetail}, **RUN_NOT_FOUND})
+def withdraw_stop(run_id: str, context: Context) -> ApiResponse:
+    """Withdraw a request to stop. A client that has seen it stops nevertheless."""
+    context.run_details.withdraw_stop(context.runs.run_id(run_id))
     context.live.publish(run_event(run_id))
     return ApiResponse(context.runs.run(run_id))
 

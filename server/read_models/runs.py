@@ -30,10 +30,13 @@ from holter.server.models import (
 )
 from holter.server.read_models.chart_layout import default_charts
 from holter.server.read_models.run_summary import RunFacts, damaged_facts, run_facts, spans_of, time_spent
+from holter.server.run_details import RunDetails, RunDetailStore
 from holter.server.schemas.runs import (
+    RunDescription,
     RunDetail,
     RunInfo,
     RunState,
+    StopRequest,
     StripIncident,
     TimeSplit,
     TimeUseShare,
@@ -104,6 +107,7 @@ class RunReader:
         self._store = store
         self._tuning = tuning
         self._clock = clock
+        self._details = RunDetailStore(engine, clock=clock)
         self._lock = threading.Lock()
         self._facts: OrderedDict[int, RunFacts] = OrderedDict()
         self._costs = LruCache(REMEMBERED_RUNS * COST_BYTES)
@@ -133,9 +137,12 @@ class RunReader:
         series = self.with_roles(row.project, self._store.series(row.id))
         spans = spans_of(self._store.attempts(row.id))
         goodput = self._goodput(row, series, spans)
+        details = self._details.details(row.id)
         return {
             **self._info(row, facts, incidents),
             "config": newest_settings(self._store.config(row.id)),
+            "description": _description(details),
+            "stop": _stop_request(details),
             "lost_steps": sum(superseded_steps(span, spans)[1] for span in spans),
             "lost_seconds": None if goodput is None else goodput.seconds(TimeUse.SUPERSEDED),
             "goodput": None if goodput is None else goodput.share(TimeUse.FORWARD),
@@ -285,6 +292,30 @@ class RunReader:
                 self._store, run_id, replace(overview, series=series), before.get(run_id)
             )
         return facts
+
+
+def _description(details: RunDetails) -> RunDescription:
+    return {
+        "display_name": details.display_name,
+        "notes": details.notes,
+        "tags": list(details.tags),
+        "group": details.group_name,
+        "job_type": details.job_type,
+        "parent_run": details.parent_run,
+        "reported_state": details.reported_state,
+        "exit_code": details.exit_code,
+    }
+
+
+def _stop_request(details: RunDetails) -> StopRequest | None:
+    if details.stop_requested_at is None:
+        return None
+    return {
+        "requested_at": details.stop_requested_at,
+        "by": details.stop_requested_by,
+        "reason": details.stop_reason,
+        "stopped_at": details.stopped_at,
+    }
 
 
 def _time_split(goodput: Goodput) -> TimeSplit:

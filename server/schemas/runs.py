@@ -148,6 +148,28 @@ class TimeSplit(ApiObject):
     stalled: TimeUseShare
 
 
+class StopRequest(ApiObject):
+    """A request to stop a run. Times are Unix seconds; `stopped_at` is null until its client has ended."""
+
+    requested_at: float
+    by: str | None
+    reason: str | None
+    stopped_at: float | None
+
+
+class RunDescription(ApiObject):
+    """What the program and its tracker's client report about a run beside its points."""
+
+    display_name: str | None
+    notes: str | None
+    tags: list[str]
+    group: str | None
+    job_type: str | None
+    parent_run: str | None
+    reported_state: str | None
+    exit_code: int | None
+
+
 class RunDetail(RunInfo):
     """A run with its configuration, its first charts, the cost of rollbacks, and what could not be read.
 
@@ -156,6 +178,8 @@ class RunDetail(RunInfo):
     """
 
     config: dict[str, Any]
+    description: RunDescription
+    stop: StopRequest | None
     lost_steps: int
     lost_seconds: float | None
     goodput: float | None

@@ -40,6 +40,8 @@ ROUTES = {
     "GET /api/v1/runs/{run_id}/export",
     "GET /api/v1/runs/{run_id}/data",
     "POST /api/v1/runs/{run_id}/finish",
+    "POST /api/v1/runs/{run_id}/stop",
+    "DELETE /api/v1/runs/{run_id}/stop",
     "GET /api/v1/runs/{run_id}/expected",
     "POST /api/v1/runs/{run_id}/expected",
     "DELETE /api/v1/runs/{run_id}/expected/{number}",

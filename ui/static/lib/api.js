@@ -164,6 +164,13 @@ export const addPlannedEvent = (id, event) =>
 export const exportOf = (id, form) =>
   `${BASE}/runs/${encodeURIComponent(id)}/export${search({ format: form })}`;
 
+/** Ask a run's client to stop. @param {string} id @param {string} reason @returns {Promise<RunDetail>} */
+export const stopRun = (id, reason) =>
+  request(`/runs/${encodeURIComponent(id)}/stop`, { method: "POST", body: { reason: reason || null } });
+
+/** @param {string} id @returns {Promise<RunDetail>} */
+export const withdrawStop = (id) => request(`/runs/${encodeURIComponent(id)}/stop`, { method: "DELETE" });
+
 /** @param {string} id */
 export const deleteRun = (id) => request(`/runs/${encodeURIComponent(id)}`, { method: "DELETE" });
 

@@ -19,6 +19,7 @@ import { createHeadline } from "../run/headline.js";
 import { createPlannedEvents } from "../run/planned_events.js";
 import { createSeriesList } from "../run/series_list.js";
 import { chartPlans, RunState, showsMetric } from "../run/state.js";
+import { createStop } from "../run/stop.js";
 
 /** @typedef {import("../lib/router.js").PageContext} PageContext */
 /** @typedef {import("../lib/api_types.js").IncidentView} IncidentView */
@@ -91,6 +92,7 @@ function createParts(state, context) {
   const configuration = createConfiguration({ runId, signal, onDiagnostics: headline.showDiagnostics });
   const checksContainer = h("div", {});
   const unreadable = createUnreadable();
+  const stop = createStop(runId);
   const exportDelete = createExportDelete({
     id: runId,
     name: state.run.name,
@@ -124,6 +126,7 @@ function createParts(state, context) {
       series.element,
       plannedEvents.element,
       unreadable.element,
+      stop.element,
       exportDelete.element,
     ),
     side,
@@ -161,6 +164,7 @@ function createParts(state, context) {
     });
     series.show(run.series);
     unreadable.show(run);
+    stop.show(run);
     communication.follow(run);
     configuration.follow(run);
     (run.series > 0 ? checksContainer : emptyContainer).append(communication.element, configuration.element); // a run that hangs before its first step has a configuration, too
