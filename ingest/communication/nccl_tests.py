@@ -33,7 +33,10 @@ _METRICS = {
 }
 _MAX_COLUMNS = 64
 _LONGEST_ROW = 2000
-_NCCL_LINE = re.compile(r"\S{1,255}:\d{1,10}:\d{1,10} \[\d{1,4}\] NCCL [A-Z]{4,7} ")
+# right behind the root of a row, which is a number: names of hosts begin with a letter
+_NCCL_LINE = re.compile(
+    r"(?:^|(?<=[\s\d]))[A-Za-z][\w.-]{0,254}:\d{1,10}:\d{1,10} \[\d{1,4}\] NCCL [A-Z]{4,7} "
+)
 _CELLS = re.compile(r"[ \t]{0,80}(?:[-+.\w/]{1,40}[ \t]{1,80}){0,40}[-+.\w/]{1,40}[ \t]{0,80}")
 
 

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import pickle
+import re
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -271,3 +272,19 @@ def test_sizes_are_parsed_and_classified_by_powers_of_two() -> None:
         "16GiB",
     ]
     assert [parse_size(text) for text in ("32KiB", "16GiB", "1B", "4K")] == [32768, 2**34, 1, None]
+
+
+def test_rows_that_lines_of_nccl_tear_apart_are_joined(reading: Any) -> None:
+    table = (DATA / "all_reduce_perf.out").read_bytes()
+    info = b"node1:1234:1300 [3] NCCL INFO Channel 00/0 : 3[3] -> 4[4] via P2P/CUMEM\n"
+    torn = re.sub(
+        rb"(?m)^( +\d+ +\d+ +float.*?sum +-1)(.*?)(\S+) *$", rb"\1" + info + rb"\2" + info + rb"\3", table
+    )
+    assert torn.count(info) == 6
+    labels = {"collective": "all_reduce", "type": "float", "redop": "sum", "steps": "message bytes"}
+    found, expected = (reading.read_complete("out.txt", text) for text in (torn, table))
+    for in_place in ("no", "yes"):
+        for metric in ("time_us", "busbw_gbs", "wrong_values"):
+            assert found.values(metric, **labels, in_place=in_place) == expected.values(
+                metric, **labels, in_place=in_place
+            )
