@@ -32,7 +32,7 @@ def possible_cause(finding: Finding) -> str:
     if not finding.causes or finding.clear_causes:
         return ""
     cause = finding.causes[0]
-    return f"Possible cause ({cause.score:.0%}): {cause.sentence}."
+    return f"Possible cause ({int(100 * cause.score)}%): {cause.sentence}."
 
 
 def group_diagnostics(diagnostics: Iterable[Diagnostic], *, several: bool) -> list[tuple[Diagnostic, str]]:

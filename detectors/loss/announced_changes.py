@@ -38,6 +38,8 @@ class AnnouncedChangeThresholds(Thresholds):
     """Rows before the onset among which a learning rate may have been raised again."""
     rate_ratio: float = 1.1
     """Ratio of learning rates from which on a rise is a warm restart."""
+    new_rate: float = 1.5
+    """Times the highest learning rate before, from which on a rate is a cause of its own."""
     rate_known: float = 1.02
     """Times the highest learning rate before, up to which it is one that the run has had."""
     earlier_rows: int = 65_536
@@ -56,6 +58,8 @@ def find_announced_change(
     It has `what`, the `metric`, the value `before` and the `value` then, and its `step`; a warm restart also
     has `same_rate_step`, the last step before at which the learning rate was as high as it became.
     """
+    if _has_new_rate(run, attempt, start_step, detected_step, thresholds):
+        return None
     for key in sorted(run.series):
         role = role_of(key)
         is_stage = role in _STAGE_ROLES or (role is Role.OTHER and _STAGE_NAME.search(key.metric) is not None)
@@ -125,6 +129,20 @@ def outgrows_change(
     first = float(np.mean(segment.value[excursion.start : excursion.detected + _FIRST_POINTS]))
     growth = thresholds.growth * development.count
     return highest - excursion.baseline > growth * (first - excursion.baseline)
+
+
+def _has_new_rate(
+    run: RunData, attempt: int, start_step: int, detected_step: int, thresholds: AnnouncedChangeThresholds
+) -> bool:
+    """Whether a learning rate rose far beyond all that the run has had: no stage explains what follows."""
+    for key in sorted(run.series):
+        if role_of(key) is Role.LEARNING_RATE and not any(name == "rank" for name, _ in key.labels):
+            _, value, onset = _rows_around(run.series[key], attempt, start_step, detected_step, thresholds)
+            first = max(onset - thresholds.stage_rows, 0)
+            known = value[:first].max(initial=0.0)
+            if known > 0 and value[first:].max(initial=0.0) > thresholds.new_rate * known:
+                return True
+    return False
 
 
 def _rows_around(

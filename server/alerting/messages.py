@@ -197,7 +197,7 @@ def _facts(incident: Incident, now: float, zone: tzinfo | None) -> list[tuple[st
 def _cause(cause: Cause) -> tuple[str, str]:
     """The first cause; the summary names it only if it is clear."""
     name = "Cause" if cause.is_clear else "Possible cause"
-    return name, one_line(f"{cause.sentence} ({cause.score:.0%})")
+    return name, one_line(f"{cause.sentence} ({int(100 * cause.score)}%)")
 
 
 def _began(incident: Incident, now: float, zone: tzinfo | None) -> str:

@@ -51,7 +51,7 @@ def test_a_clear_cause_comes_first_in_title_and_subject() -> None:
     title = "Learning rate rise, then slow loss spike in 104b-emb-norm at step 1,514"
     assert made.headline == title
     assert made.subject.startswith("Learning rate rise, then ")
-    assert dict(made.facts)["Cause"] == "Learning rate rose from 0.0105 to 0.224 at step 1,510 (100%)"
+    assert dict(made.facts)["Cause"] == "Learning rate rose from 0.0105 to 0.224 at step 1,510 (99%)"
     assert message("escalated", causes=(RATE_JUMP,)).headline == (
         "Severity raised: learning rate rise, then slow loss spike in 104b-emb-norm at step 1,514"
     )

@@ -100,6 +100,11 @@ class TestClearCauses:
         assert " and sequence length rose from 2,048 to 4,096 at step 1,497; the loss" in finding.summary
         assert all("changed too" in cause.evidence_against[-1] for cause in finding.causes)
 
+    def test_a_stage_does_not_explain_what_a_far_higher_learning_rate_causes(self) -> None:
+        finding = only(higher(lr=changed(1e-2, 0.2, 1496), batch_size=changed(512, 448, 1470)))
+        assert finding.severity == "critical"
+        assert [cause.code for cause in finding.clear_causes] == ["learning_rate"]
+
     def test_a_rise_that_a_stage_announced_still_needs_no_action(self) -> None:
         finding = only(higher(batch_size=changed(512, 64, 1490)))
         assert finding.advice.startswith("Nothing to do")

@@ -24,25 +24,24 @@ function causeItem(cause) {
       h(
         "span",
         { class: "cause-score quiet number", title: "Probability that it is the cause" },
-        percent(cause.score),
+        percent(Math.floor(100 * cause.score) / 100), // nothing is certain: not rounded to 100
       ),
     ),
     h("meter", { class: "cause-meter", value: String(cause.score), max: "1", "aria-hidden": "true" }),
     h(
       "dl",
       { class: "cause-evidence" },
-      evidence("For", cause.evidence_for),
-      evidence("Against", cause.evidence_against),
+      ...evidence("For", cause.evidence_for),
+      ...evidence("Against", cause.evidence_against),
     ),
   );
 }
 
 /** @param {string} name @param {string[]} statements */
 const evidence = (name, statements) =>
-  statements.length > 0 && [
-    h("dt", { class: "quiet" }, name),
-    statements.map((statement) => h("dd", {}, statement)),
-  ];
+  statements.length === 0
+    ? []
+    : [h("dt", { class: "quiet" }, name), ...statements.map((statement) => h("dd", {}, statement))];
 
 /** The names of the series that the causes are about, the most probable first. Pure. @param {Pick<IncidentView, "causes">} incident @returns {string[]} */
 export const causeMetrics = ({ causes }) => [

@@ -74,8 +74,9 @@ export async function show(root, context) {
     onKey: (event) =>
       event.key === "Enter" && go(`/incidents?state=all&q=${encodeURIComponent(field.value)}`),
   });
+  const explanation = h("div", { class: "incident-explanation" }, causes, advice);
   const historyCard = h("section", { class: "card" }, h("h2", {}, "History"), historyPanel, form);
-  const cards = h("div", { class: "incident-columns" }, causes, advice, evidence, historyCard);
+  const cards = h("div", { class: "incident-columns" }, explanation, evidence, historyCard);
   refill(root, head, charts?.element, cards);
   draw();
   charts?.start();
