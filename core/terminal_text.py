@@ -14,6 +14,18 @@ UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\
 """What no name may contain: control characters, line breaks, marks and overrides of direction, surrogates."""
 
 
+_BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+"""Letters and symbols that are drawn as nothing: fillers of Hangul, the empty Braille pattern."""
+
+
+def is_invisible(text: str) -> bool:
+    """Whether a text that is not empty shows nothing: zero-width characters, spaces, lone combining marks."""
+    return text != "" and not any(
+        letter not in _BLANK and unicodedata.category(letter) not in ("Cf", "Mn", "Me", "Zs")
+        for letter in text
+    )
+
+
 def visible(text: str) -> str:
     """The text with visible escapes in place of `UNSAFE` characters; `printable` escapes others, too."""
     return UNSAFE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from holter.terminal_text import visible
+from holter.terminal_text import is_invisible, visible
 from holter.types import Batch, SeriesKey, Unreadable
 
 MAX_METRIC_LENGTH = 500
@@ -76,9 +76,15 @@ def _with_visible_names(batch: Batch) -> Batch:
 
 
 def _is_valid(key: SeriesKey) -> bool:
-    return 0 < len(key.metric) <= MAX_METRIC_LENGTH and storable_name(key.metric) == key.metric
+    name = key.metric
+    return (
+        0 < len(name) <= MAX_METRIC_LENGTH
+        and storable_name(name) == name
+        and (name.isascii() or not is_invisible(name))
+    )
 
 
 def _report(key: SeriesKey) -> Unreadable:
-    reason = f"expected text of 1 to {MAX_METRIC_LENGTH} characters; its points are left out"
+    limit = f"1 to {MAX_METRIC_LENGTH} characters, of which one is visible"
+    reason = f"expected text of {limit}; its points are left out"
     return Unreadable(location=f"metric {storable_text(key.metric)[:60]!r}", reason=reason)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import math
+import time
 from collections.abc import Mapping
 from pathlib import Path, PurePath
 from typing import NamedTuple
@@ -10,7 +12,7 @@ from typing import NamedTuple
 from holter.ingest.errors import describe_error
 from holter.ingest.file_tasks import file_task
 from holter.ingest.format import Format
-from holter.ingest.open_log import HEAD_BYTES, open_log, read_head, uncompressed_name
+from holter.ingest.open_log import HEAD_BYTES, open_beginning, read_head, uncompressed_name
 from holter.ingest.telemetry import kernel_lines
 
 _log = logging.getLogger(__name__)
@@ -24,7 +26,8 @@ class DetectedFormat(NamedTuple):
     """The format of a file, None if none is found; how many bytes were searched; whether that is final.
 
     `failed`: the file could not be read, which means nothing for its format. `problem`: why no format is
-    found, if that is because a format failed; such a file is tried again when it changes.
+    found, if that is because a format failed; such a file is tried again when it changes. `searching`: the
+    search has been interrupted, and goes on although the file may not change.
     """
 
     format: Format | None
@@ -32,15 +35,22 @@ class DetectedFormat(NamedTuple):
     settled: bool = False
     failed: bool = False
     problem: str = ""
+    searching: bool = False
 
 
 NOT_DETECTED = DetectedFormat(None)
 
 
 def detect_format(
-    path: Path, formats: Mapping[str, Format], *, before: DetectedFormat = NOT_DETECTED
+    path: Path,
+    formats: Mapping[str, Format],
+    *,
+    before: DetectedFormat = NOT_DETECTED,
+    search_seconds: float = math.inf,
 ) -> DetectedFormat:
     """The format that claims a file by its name and content; the search resumes where `before` ended.
+
+    A text is searched for a first record for `search_seconds` of processor time at most.
 
     The format is None if there is none, or if the file cannot be read. Whatever a format raises concerns this
     file alone: it counts as not claimed by that format.
@@ -48,7 +58,7 @@ def detect_format(
     try:
         sniffing = _Sniffing(path)
         with file_task(path, "detect"):
-            detected = _detect(sniffing, formats, before)
+            detected = _detect(sniffing, formats, before, search_seconds)
     except OSError as error:
         if not before.failed:  # it is retried again and again, and logged once
             _log.warning("%s: cannot be read: %s", path, error.strerror or error)
@@ -94,9 +104,11 @@ def claims_file(format_: Format, name: PurePath, head: bytes) -> bool:
         raise SniffError(problem) from error
 
 
-def _detect(sniffing: _Sniffing, formats: Mapping[str, Format], before: DetectedFormat) -> DetectedFormat:
+def _detect(
+    sniffing: _Sniffing, formats: Mapping[str, Format], before: DetectedFormat, seconds: float
+) -> DetectedFormat:
     if before.searched:
-        return _search_text(sniffing, formats, before.searched)
+        return _search_text(sniffing, formats, before.searched, seconds)
     head = read_head(sniffing.path)
     claimed_by = next((format_ for format_ in formats.values() if sniffing.claims(format_, head)), None)
     if claimed_by is not None:
@@ -105,7 +117,7 @@ def _detect(sniffing: _Sniffing, formats: Mapping[str, Format], before: Detected
         return DetectedFormat(None)
     if b"\0" in head:
         return DetectedFormat(None, settled=True)
-    return _search_text(sniffing, formats, HEAD_BYTES)
+    return _search_text(sniffing, formats, HEAD_BYTES, seconds)
 
 
 def uses_wall_clock(format_: Format) -> bool:
@@ -114,10 +126,13 @@ def uses_wall_clock(format_: Format) -> bool:
     return role.has_own_steps and (not role.in_text or format_.name == kernel_lines.DIALECT.name)
 
 
-def _search_text(sniffing: _Sniffing, formats: Mapping[str, Format], searched: int) -> DetectedFormat:
-    """Search a text from byte `searched` on for a first record."""
+def _search_text(
+    sniffing: _Sniffing, formats: Mapping[str, Format], searched: int, seconds: float
+) -> DetectedFormat:
+    """Search a text from byte `searched` on for a first record, for so much processor time."""
     candidates = [format_ for format_ in formats.values() if format_.role.in_text]
-    with open_log(sniffing.path).stream as stream:
+    with open_beginning(sniffing.path, _MAX_SEARCHED_BYTES)[0].stream as stream:
+        began = time.thread_time()
         stream.seek(searched - _OVERLAP_BYTES)
         while candidates and searched < _MAX_SEARCHED_BYTES:
             part = stream.read(HEAD_BYTES)
@@ -127,5 +142,7 @@ def _search_text(sniffing: _Sniffing, formats: Mapping[str, Format], searched: i
                 if sniffing.claims(format_, part):
                     return DetectedFormat(format_, settled=True)
             searched = stream.tell()
+            if time.thread_time() - began >= seconds:
+                return DetectedFormat(None, searched, searching=True)
             stream.seek(searched - _OVERLAP_BYTES)
     return DetectedFormat(None, settled=True)

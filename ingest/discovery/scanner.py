@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from holter.ingest.discovery.config_files import assign_config_files
-from holter.ingest.discovery.detect_format import DetectedFormat, detect_format, uses_wall_clock
+from holter.ingest.discovery.detect_format import NOT_DETECTED, DetectedFormat, detect_format, uses_wall_clock
 from holter.ingest.discovery.hf_checkpoints import (
     is_trainer_state,
     logical_path,
@@ -62,7 +64,8 @@ class ScannedFile:
 class LogTree:
     """A watched file or folder. Remembers which files are logs, so that each is opened once to find out.
 
-    `is_skipped`: whether a file, by its path, is not to be opened now.
+    `is_skipped`: whether a file, by its path, is not to be opened now. A text is searched for a first record
+    for `search_seconds` of processor time in one scan; `search_on` continues.
     """
 
     def __init__(
@@ -72,7 +75,9 @@ class LogTree:
         *,
         one_run: bool = False,
         is_skipped: Callable[[str], bool] = lambda _: False,
+        search_seconds: float = math.inf,
     ) -> None:
+        self._search_seconds = self._search_left = search_seconds
         self.root, self._is_skipped = root, is_skipped
         self._formats = formats
         self._one_run = one_run
@@ -84,6 +89,7 @@ class LogTree:
 
     def scan(self) -> list[Source]:
         """Every log that exists now, in the order in which those of a run should be read."""
+        self._search_left = self._search_seconds
         self._scanned = {
             path: self._scan_file(path, stat)
             for path, stat in walk_files(self.root)
@@ -103,6 +109,21 @@ class LogTree:
     def problems(self) -> dict[Path, str]:
         """The files of the last scan whose format could not be detected since a format failed, and why."""
         return {file.path: file.detected.problem for file in self._scanned.values() if file.detected.problem}
+
+    @property
+    def is_searching(self) -> bool:
+        """Whether the search in some text has been interrupted."""
+        return any(file.detected.searching for file in self._scanned.values())
+
+    def search_on(self) -> bool:
+        """Continue interrupted searches, each for a while; whether a format was found."""
+        is_found, self._search_left = False, self._search_seconds
+        for path, file in list(self._scanned.items()):
+            if file.detected.searching and not self._is_skipped(path):
+                detected = self._detect(file.path, file.detected)
+                self._scanned[path] = replace(file, detected=detected)
+                is_found |= detected.format is not None
+        return is_found
 
     def _assign(self, found: dict[Path, Format], launches: Mapping[Path, TrainerLaunch]) -> list[Source]:
         config_files = {path: format_ for path, format_ in found.items() if format_.role.is_settings}
@@ -174,12 +195,22 @@ class LogTree:
         file = Path(path) if before is None else before.path
         if before is not None and before.inode == stat.st_ino:
             unchanged = (before.size, before.modified) == (stat.st_size, stat.st_mtime_ns)
-            if before.detected.settled or (unchanged and not before.detected.failed):
+            is_same = unchanged and not (before.detected.failed or before.detected.searching)
+            if before.detected.settled or is_same:
                 return before
-            detected = detect_format(file, self._formats, before=before.detected)
+            resumed = before.detected
         else:
-            detected = detect_format(file, self._formats)
+            resumed = NOT_DETECTED
+        detected = self._detect(file, resumed)
         return ScannedFile(file, stat.st_ino, stat.st_size, stat.st_mtime_ns, detected)
+
+    def _detect(self, path: Path, before: DetectedFormat) -> DetectedFormat:
+        """The format of a file, by a search that takes what is left of the processor time for searches."""
+        began = time.thread_time()
+        detected = detect_format(path, self._formats, before=before, search_seconds=self._search_left)
+        if detected.searching:
+            self._search_left = max(0.0, self._search_left - (time.thread_time() - began))
+        return detected
 
 
 def _with_config_files(logs: list[Source], config_files: Mapping[Path, Format], root: Path) -> list[Source]:

@@ -6,9 +6,8 @@ import logging
 import resource
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -20,6 +19,9 @@ from holter.ingest.file_tasks import file_task
 from holter.ingest.format import Format
 from holter.ingest.names import storable_text
 from holter.ingest.tailing.failures import FileFailures
+from holter.ingest.tailing.grown_files import read_grown_files, small_growth
+from holter.ingest.tailing.reading_locks import ReadingLocks
+from holter.ingest.tailing.reading_pool import ReadingPool
 from holter.ingest.tailing.rotation import predecessors
 from holter.ingest.tailing.sink import Sink, SinkError
 from holter.ingest.tailing.tail import Tail, TimeSlice, UnreadableLogError
@@ -37,9 +39,15 @@ _COPY_SECONDS = 60.0
 """How long a file that begins like another counts as a copy that is still being made."""
 _MAX_OPEN_FILES = 200
 _MAX_UNFINISHED = 16
-"""How many files are read in parts at a time; they may be unpacked on disk meanwhile."""
+"""How many files are read in parts at a time for packed ones to be, which are unpacked on disk meanwhile."""
 _SCAN_AFTER = 5.0
 """Seconds of reading after which new files are looked for."""
+_SEARCH_SECONDS = 0.2
+"""Processor time for which a text is searched for a first record before other files have their turn."""
+_BUSY_SECONDS = 0.5
+"""How long other work must last before what has grown is read by a thread of its own."""
+_ALONE_SECONDS = 0.5
+"""How long a file that is read while nothing else is waits for that, before others have their turn again."""
 _LATE_SECONDS = 10.0
 """How long bytes must be unread to count as backlog: those that are being read right now do not."""
 
@@ -54,7 +62,9 @@ class Follower:
     is retried later and never stops the other files. `failures`: files that are set aside or suspected since
     an earlier process failed at them; the suspected ones are read while nothing else is. `expect_cursors` is
     told the sources whose cursors the sink will be asked for soon. Of a file at most `slice_bytes` of its
-    content, or what takes `slice_seconds` of processor time, are read before it is the others' turn.
+    content, or what takes `slice_seconds` of processor time, are read before it is the others' turn. Where
+    several runs are read in parallel, nobody waits for a file that yields nothing for long, and what is
+    appended to known files is read by a thread of its own while a scan or a turn takes long.
     """
 
     def __init__(
@@ -83,7 +93,7 @@ class Follower:
         self._poll, self._at_once, self._failures = poll, at_once, failures
         known = known or formats()
         resolved = dict.fromkeys(path.resolve() for path in roots)
-        self._trees = {root: LogTree(root, known, is_skipped=self._is_undetectable) for root in resolved}
+        self._trees = {root: self._new_tree(root, known) for root in resolved}
         self._tails: dict[Path, Tail] = {}
         self._sources: dict[Path, dict[Path, Source]] = {}
         self._pauses: dict[Path, tuple[float, float]] = {}
@@ -93,28 +103,63 @@ class Follower:
         self._open: dict[Path, None] = {}
         self._out_of_memory: list[Source] = []
         self._lock = threading.Lock()
+        self._reading = ReadingLocks()
+        self._pool = ReadingPool(at_once, self._stop, seconds=_SCAN_AFTER)
+        self._postponed: set[Path] = set()
+        self._busy_since: float | None = None
 
     def run(self) -> None:
         """Tail until the stop is set."""
         self.catch_up()
         watch = FolderWatch(list(self._trees), poll=self._poll, clock=self._clock, stop=self._stop)
-        for changes in watch.changes():
-            for root in changes.sweep:
-                self._sweep(root)
-                watch.swept(root, self._scan_seconds)
-            self._read_changed(changes.paths)
-            self._read_unfinished()
-            self._retry_failed()
-            if self._stop.is_set():
-                return
+        with self._threads():
+            for changes in watch.changes():
+                self._busy_since = time.monotonic()
+                for root in changes.sweep:
+                    self._sweep(root)
+                    watch.swept(root, self._scan_seconds)
+                self._read_changed(changes.paths)
+                self._search_on()
+                self._read_unfinished()
+                self._retry_failed()
+                self._busy_since = None
+                if self._stop.is_set():
+                    return
 
     def catch_up(self) -> None:
         """Read everything that is new, once."""
-        for root in self._trees:
-            self._sweep(root)
-        while self._unfinished and not self._stop.is_set():
-            for root in self._trees:  # there may be new files
+        with self._threads():
+            self._busy_since = time.monotonic()
+            for root in self._trees:
                 self._sweep(root)
+            while self._has_more() and not self._stop.is_set():
+                for root in self._trees:  # there may be new files
+                    self._sweep(root)
+
+    def _has_more(self) -> bool:
+        """Whether something is left to read; waits a moment if all of that is being read."""
+        is_searching = any(tree.is_searching for tree in self._trees.values())
+        if self._unfinished or self._postponed or is_searching:
+            return True
+        return not self._reading.wait_until_free(1.0) or bool(self._unfinished)
+
+    @contextmanager
+    def _threads(self) -> Iterator[None]:
+        """Have the threads that read, where several runs are read in parallel."""
+        if self._at_once == 1:
+            yield
+            return
+        ended = threading.Event()
+        grown = threading.Thread(
+            target=read_grown_files, args=(self._read_grown, ended), name="holter-grown", daemon=True
+        )
+        grown.start()
+        try:
+            with self._pool.started():
+                yield
+        finally:
+            ended.set()
+            grown.join()
 
     def summary(self) -> list[str]:
         """A line for each root: how many logs of how many runs are known there."""
@@ -165,8 +210,12 @@ class Follower:
         self._scan_seconds = self._clock() - began
         for path, source in self._sources.get(root, {}).items():
             if path not in found or found[path].format is not source.format:  # gone, or of another format now
-                self._leave(path)
-                self._pauses.pop(path, None)
+                with self._reading.lock(*_lock_names([source])) as is_free:
+                    if is_free:
+                        self._leave(path)
+                        self._pauses.pop(path, None)
+                    else:  # it is being read: the next sweep leaves it
+                        found[path] = source
         self._sources[root] = found
         self._read_turns(root)
 
@@ -174,7 +223,7 @@ class Follower:
         """Read on in files of which only a part was read before."""
         roots = {
             root for root, found in self._sources.items() if not self._unfinished.keys().isdisjoint(found)
-        }
+        } | self._postponed
         for root in roots:
             self._read_turns(root)
 
@@ -182,18 +231,24 @@ class Follower:
         """Read what has changed below a root, a part of each file at a time, until it is time for a scan."""
         began = self._clock()
         while True:
+            self._postponed.discard(root)
             self._read_turn(self._sources[root])
             is_over = self._clock() - began >= _SCAN_AFTER
-            if is_over or self._stop.is_set() or self._unfinished.keys().isdisjoint(self._sources[root]):
+            is_left = root in self._postponed or not self._unfinished.keys().isdisjoint(self._sources[root])
+            if is_over or self._stop.is_set() or not is_left:
                 return
 
     def _read_turn(self, found: Mapping[Path, Source]) -> None:
         """Read what has changed, a part of each file."""
-        runs: dict[str, list[Source]] = {}
         changed = [source for source in found.values() if self._has_changed(source)]
         new = [source for source in changed if source.path not in self._tails]
         if len(new) > 1:
             self._expect_cursors([self._name(source.tailed_as or source.path) for source in new])
+        self._read_sources(changed)
+
+    def _read_sources(self, changed: Iterable[Source]) -> None:
+        """Read a part of each of these files: those of a run one after the other."""
+        runs: dict[str, list[Source]] = {}
         for source in changed:
             runs.setdefault(source.assignment.run, []).append(source)
         suspected = [
@@ -202,14 +257,48 @@ class Follower:
             if any(self._failures.is_suspected(str(source.path)) for source in sources)
         ]
         alone = [runs.pop(run) for run in suspected]
-        if self._at_once == 1 or len(runs) <= 1:
+        if self._at_once == 1:
             alone = [*runs.values(), *alone]
         else:  # a sink that takes time to answer accepts several deliveries in the time of one
-            with ThreadPoolExecutor(self._at_once, thread_name_prefix="holter-follow") as pool:
-                list(pool.map(partial(self._read_in_order, alone=False), runs.values()))
+            left = self._pool.read(_newest_first(runs.values()), self._read_unless_locked)
+            self._postpone(source for sources in left for source in sources)
             alone = [[self._out_of_memory.pop()] for _ in range(len(self._out_of_memory))] + alone
         for sources in alone:
-            self._read_in_order(sources)
+            self._reading.wait_until_free(_ALONE_SECONDS)
+            with self._reading.lock_all() as is_alone:
+                if is_alone:
+                    self._read_in_order(sources)
+                else:
+                    self._postpone(sources)
+
+    def _read_unless_locked(self, sources: Sequence[Source]) -> None:
+        """Read files of a run, unless another thread is reading it."""
+        with self._reading.lock(*_lock_names(sources)) as is_free:
+            if is_free:
+                self._read_in_order(sources, alone=False)
+
+    def _postpone(self, sources: Iterable[Source]) -> None:
+        """Read the folders of these files again as soon as others have had their turn."""
+        paths = {source.path for source in sources}
+        self._postponed.update(root for root, found in self._sources.items() if not paths.isdisjoint(found))
+
+    def _read_grown(self) -> None:
+        """Read what was appended to known files, little at a time, while other work takes long."""
+        since = self._busy_since
+        if since is None or time.monotonic() - since < _BUSY_SECONDS:
+            return
+        sources = [source for found in list(self._sources.values()) for source in list(found.values())]
+        for grown in small_growth(sources, self._tails, self._unfinished):
+            if self._stop.is_set():
+                return
+            if not any(self._failures.is_suspected(str(source.path)) for source in grown):
+                self._read_unless_locked(grown)
+
+    def _search_on(self) -> None:
+        """Search on in long texts without a record so far; where one is found, its root is swept."""
+        for root, tree in self._trees.items():
+            if tree.search_on():
+                self._sweep(root)
 
     def _has_changed(self, source: Source) -> bool:
         tail = self._tails.get(source.path)
@@ -237,21 +326,21 @@ class Follower:
     def _read_changed(self, paths: Iterable[Path]) -> None:
         """Read files that were reported as changed; for an unknown one its root is swept."""
         unknown: set[Path] = set()
+        known: list[Source] = []
         for path in sorted(paths):
             source = self._source(path)
             if source is not None:
-                self._read(source)
+                known.append(source)
             else:
                 unknown.update(root for root in self._trees if self._may_be_log(root, path))
+        self._read_sources(known)
         for root in unknown:
             self._sweep(root)
 
     def _retry_failed(self) -> None:
         """Read what failed before, if its pause is over."""
-        for path in list(self._pauses):
-            source = self._source(path)
-            if source is not None:
-                self._read(source)
+        due = [path for path, (until, _) in list(self._pauses.items()) if self._clock() >= until]
+        self._read_sources(source for path in due if (source := self._source(path)) is not None)
 
     def _source(self, path: Path) -> Source | None:
         return next((sources[path] for sources in self._sources.values() if path in sources), None)
@@ -274,8 +363,9 @@ class Follower:
             with self._task(source):
                 tail = self._tail(source)
                 if tail is not None:
+                    is_sliced = path.suffix != ".gz" or others < _MAX_UNFINISHED
                     part = TimeSlice(self._slice_bytes, self._slice_seconds)
-                    tail.read_new(final=alone, time_slice=part if others < _MAX_UNFINISHED else None)
+                    tail.read_new(final=alone, time_slice=part if is_sliced else None)
                     if tail.is_unfinished:
                         self._unfinished[path] = None
                     self._mark_open(path)
@@ -317,6 +407,9 @@ class Follower:
     def _is_undetectable(self, path: str) -> bool:
         """Whether the format of a file is not looked for now, since that failed."""
         return self._failures.is_aside(path, time.monotonic(), in_detection=True)
+
+    def _new_tree(self, root: Path, known: Mapping[str, Format]) -> LogTree:
+        return LogTree(root, known, is_skipped=self._is_undetectable, search_seconds=_SEARCH_SECONDS)
 
     def _new_tail(self, source: Source) -> Tail:
         # files that contain the same log in turn are tailed under one name
@@ -382,6 +475,23 @@ class Follower:
                 del self._open[oldest]
                 if (tail := self._tails.get(oldest)) is not None:
                     tail.close()
+
+
+def _lock_names(sources: Iterable[Source]) -> set[str]:
+    """A run is read by one thread at a time, and so is a file, whose run may change."""
+    return {name for source in sources for name in (f"run {source.assignment.run}", f"file {source.path}")}
+
+
+def _newest_first(runs: Iterable[Sequence[Source]]) -> list[Sequence[Source]]:
+    """The runs, those first in which a file was written last."""
+    return sorted(runs, key=lambda sources: -max(map(_modified, sources)))
+
+
+def _modified(source: Source) -> float:
+    try:
+        return source.path.stat().st_mtime
+    except OSError:
+        return 0.0
 
 
 def _summary_line(root: Path, sources: Mapping[Path, Source]) -> str:

@@ -51,6 +51,8 @@ _GRACE_SECONDS = 0.3
 """Seconds in which a worker may complete the file that it is reading when it is stopped."""
 _KILL_SECONDS = 2.0
 _SPARE_SLOTS = 4
+_LEAST_READERS = 4
+"""Runs that the worker reads at a time also where the sink takes one call at a time: one may take long."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,13 +88,14 @@ class FollowerProcess:
         caught_up: Callable[[list[str]], None] = lambda _: None,
     ) -> None:
         self._sink, self._stop, self._limits, self._caught_up = sink, stop, limits, caught_up
+        self._calls_at_once = at_once
         self._options = WorkerOptions(
             roots=tuple(roots),
             project=project,
             poll=poll,
             host=host,
             custom_formats=tuple(custom_formats),
-            at_once=at_once,
+            at_once=max(at_once, _LEAST_READERS),
             memory=limits.memory,
             failures=FileFailures(),
             log_level=_log_level(),
@@ -112,7 +115,9 @@ class FollowerProcess:
         pause = _FIRST_RESTART
         while not self._stop.is_set():
             began = time.monotonic()
-            worker = self._worker = Worker(self._options, self._sink, self._notice)
+            worker = self._worker = Worker(
+                self._options, self._sink, self._notice, calls_at_once=self._calls_at_once
+            )
             try:
                 known = self._watch(worker)
                 if self._stop.is_set():
@@ -212,7 +217,14 @@ class FollowerProcess:
 class Worker:
     """A worker process, and the threads that do what it asks for."""
 
-    def __init__(self, options: WorkerOptions, sink: Sink, notice: Callable[[Request], None]) -> None:
+    def __init__(
+        self,
+        options: WorkerOptions,
+        sink: Sink,
+        notice: Callable[[Request], None],
+        *,
+        calls_at_once: int = 1,
+    ) -> None:
         self._sink, self._notice = sink, notice
         self.ending = ""
         with tempfile.TemporaryFile() as memory:
@@ -225,7 +237,7 @@ class Worker:
         self.pid = self._process.pid
         self._socket, self._connection = ours, Connection(os.dup(ours.fileno()))
         self._sending = threading.Lock()
-        self._pool = ThreadPoolExecutor(options.at_once, thread_name_prefix="followed")
+        self._pool = ThreadPoolExecutor(calls_at_once, thread_name_prefix="followed")
         self._reply(Reply(0, options))
         self._reader = threading.Thread(target=self._receive, name="follower-requests", daemon=True)
         self._reader.start()

@@ -17,7 +17,7 @@ from holter.ingest.file_tasks import file_task, report_progress
 from holter.ingest.format import HoldingReader, Reader
 from holter.ingest.names import FirstReports, without_invalid_names
 from holter.ingest.open_log import OpenedLog, is_copy, open_log, uncompressed_name
-from holter.ingest.tailing.file_identity import identify, parse_identity, take_snapshot
+from holter.ingest.tailing.file_identity import ContentSnapshot, identify, parse_identity, take_snapshot
 from holter.ingest.tailing.rotation import OpenFile, contains_content, may_become_copy, successors
 from holter.ingest.tailing.sink import Sink, SinkError
 from holter.types import Batch, Cursor, Delivery, Unreadable
@@ -119,6 +119,14 @@ class Tail:
             return False
         return self.needs_recheck or _stat_key(self._source.path.stat()) != self._read_stat
 
+    def growth(self) -> int:
+        """Bytes by which the file has grown since it was read to its end; 0 if it was not. Raises OSError."""
+        read = self._read_stat
+        if read is None or self._source.path.suffix == ".gz" or self._clock() < self._retry_at:
+            return 0
+        stat = self._source.path.stat()
+        return max(0, stat.st_size - read[1]) if stat.st_ino == read[0] else 0
+
     def read_new(self, *, final: bool = True, time_slice: TimeSlice | None = None) -> bool:
         """Read what is new and pass it to the sink; whether there was anything.
 
@@ -173,13 +181,14 @@ class Tail:
     ) -> bool:
         before = self._cursor
         try:
-            if parse_identity(before.identity).holds(opened.stream, before.offset):
+            snapshot = take_snapshot(opened.stream, before.offset)
+            if parse_identity(before.identity).agrees_with(snapshot):
                 self._short_since = None
-                complete = self._read(opened, stat.st_ino, time_slice)
+                complete = self._read(opened, stat.st_ino, snapshot, time_slice)
             elif self._is_replaced(opened.stream):
                 self.finish()
                 self._start_over()
-                complete = self._read(opened, stat.st_ino, time_slice)
+                complete = self._read(opened, stat.st_ino, time_slice=time_slice)
             else:
                 complete = False
         except BaseException:
@@ -315,8 +324,14 @@ class Tail:
         generation: int = self._cursor.state.get("generation", 0)
         return generation
 
-    def _read(self, opened: OpenedLog, inode: int, time_slice: TimeSlice | None = None) -> bool:
-        """Pass on every complete record from the cursor on.
+    def _read(
+        self,
+        opened: OpenedLog,
+        inode: int,
+        snapshot: ContentSnapshot | None = None,
+        time_slice: TimeSlice | None = None,
+    ) -> bool:
+        """Pass on every complete record from the cursor on; a `snapshot` agrees with the cursor's identity.
 
         False if the file was rewritten meanwhile, or where the time slice was over before (`is_unfinished`).
 
@@ -326,9 +341,10 @@ class Tail:
         self.is_unfinished = False
         if time_slice is not None:
             time_slice.begin(self._cursor.offset, stream.seek(0, os.SEEK_END))
-        snapshot = take_snapshot(stream, self._cursor.offset)
-        if not parse_identity(self._cursor.identity).agrees_with(snapshot):
-            return False  # it was rewritten since its identity was checked
+        if snapshot is None:
+            snapshot = take_snapshot(stream, self._cursor.offset)
+            if not parse_identity(self._cursor.identity).agrees_with(snapshot):
+                return False  # it was rewritten since its identity was checked
         reader = format_.reader(uncompressed_name(self._source.path), self._cursor.state.get("reader", {}))
         begin = stream.seek(self._cursor.offset)
         for record in reader.read(stream):

@@ -20,7 +20,7 @@ from holter.server.ingest_http.body_limits import (
     check_label_count,
 )
 from holter.server.ingest_http.json_body import BodyHeader, LayoutCache, parse_json
-from holter.terminal_text import UNSAFE
+from holter.terminal_text import UNSAFE, is_invisible
 from holter.types import (
     NO_CONFIG,
     Batch,
@@ -135,6 +135,8 @@ def _check_name(path: FieldPath, name: str, limit: int) -> Iterator[FieldProblem
             path,
             f"expected 1 to {limit} characters, without control characters, line breaks, marks of direction",
         )
+    elif not name.isascii() and is_invisible(name):
+        yield path, "expected at least one visible character, found only zero-width characters or spaces"
 
 
 def _check_series(keys: Sequence[SeriesKey], path: FieldPath, common: Labels) -> Iterator[FieldProblem]:
@@ -159,6 +161,7 @@ def _are_valid_names(metrics: Sequence[str]) -> bool:
         min(lengths, default=1) > 0
         and max(lengths, default=1) <= MAX_LONG_NAME_LENGTH
         and not UNSAFE.search("".join(metrics))
+        and not any(is_invisible(metric) for metric in metrics if not metric.isascii())
         and len(set(metrics)) == len(metrics)
     )
 

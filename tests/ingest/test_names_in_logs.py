@@ -44,6 +44,15 @@ def test_series_keep_their_points_under_the_visible_name() -> None:
     assert len(reports) == 1
 
 
+def test_names_that_show_nothing_are_refused() -> None:
+    names = ("\u200b", "\u200d\u2060", "\u3164", "\u00a0", "a\u200b", "\u4e2d")
+    columns = tuple(Column(key=SeriesKey(name), values=np.ones(1)) for name in names)
+    batch, reports = without_invalid_names(Batch(steps=np.arange(1), times=np.zeros(1), columns=columns))
+    assert [column.key.metric for column in batch.columns] == ["a\u200b", "\u4e2d"]
+    assert len(reports) == 4
+    assert all("visible" in report.reason for report in reports)
+
+
 def test_a_hostile_folder_is_followed_under_visible_names_that_a_server_accepts(
     tmp_path: Path, memory: MemorySink
 ) -> None:
