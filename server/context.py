@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from functools import lru_cache
@@ -42,6 +43,8 @@ CACHED_PROJECTS = 10_000
 """Projects whose settings are cached."""
 COMPACTION_SECONDS = 0.2
 """Seconds that compaction has to stop once everything else is closed."""
+CHECKPOINT_SECONDS = 0.2
+"""Seconds that the database has to close."""
 
 
 class UnprotectedServerError(RuntimeError):
@@ -97,7 +100,7 @@ class ServerContext:
         server uses the database, SQLAlchemyError if it cannot be reached.
         """
         with ExitStack() as undo:
-            undo.callback(self.engine.dispose)
+            undo.callback(self._close_database)
             upgrade(self.engine)
             if problem := missing_credentials(self.settings, self.engine):
                 raise UnprotectedServerError(problem)
@@ -120,6 +123,16 @@ class ServerContext:
                 undo.enter_context(self._scraper().running())
             self._closing = undo.pop_all()
         self.started = True
+
+    def _close_database(self) -> None:
+        """Close the connections; SQLite then moves its log into the file.
+
+        That takes long after many writes, and the end of the process may cut it: what is in the log is
+        durable, too.
+        """
+        closing = threading.Thread(target=self.engine.dispose, name="database-closing", daemon=True)
+        closing.start()
+        closing.join(CHECKPOINT_SECONDS)
 
     def _close_receiver(self) -> None:
         self.receiver.close()
