@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -82,6 +83,8 @@ class PresentationScore:
     same: int = 0
     near: int = 0
     new: int = 0
+    errors: Counter[str] = field(default_factory=Counter)
+    """What was lost, changed or new, by kind."""
     details: list[str] = field(default_factory=list)
 
     def add(self, other: PresentationScore) -> None:
@@ -305,8 +308,10 @@ def compare(
             score.same += bool(same)
             score.near += 1
             if not same and presentation.exact:
+                score.errors[f"changed {finding['kind']}"] += 1
                 score.details.append(f"{presentation.name}: {_identity(finding)} became {_identity(chosen)}")
         else:
+            score.errors[f"lost {finding['kind']}"] += 1
             score.details.append(f"{presentation.name}: lost {_identity(finding)}")
     new = [
         finding
@@ -315,6 +320,7 @@ def compare(
         and not any(_is_near(finding, each, 20 * spacing, any_attempt=True) for each in original)
     ]
     score.new = len(new)
+    score.errors.update(f"new {each['kind']}" for each in new)
     score.details += [f"{presentation.name}: new {_identity(each)}" for each in new]
     return score
 
@@ -369,7 +375,11 @@ def measure_presentations(folders: Sequence[Path], jobs: int) -> str:
         for each in SPARSE
         if (total := totals[each.name])
     ]
-    details = [line for total in totals.values() for line in total.details]
+    errors = [
+        f"- {name}: " + ", ".join(f"{error} {count}" for error, count in total.errors.most_common())
+        for name, total in totals.items()
+        if total.errors
+    ]
     return "\n\n".join(
         [
             "Findings of the original that another presentation must have, those that are the same field by "
@@ -379,7 +389,7 @@ def measure_presentations(folders: Sequence[Path], jobs: int) -> str:
             f"Labelled events longer than {LONG_STEPS} steps that were found in every row, of runs that log "
             "each step:",
             format_table(("presentation", "runs", "events", "found", "share", "new alarms"), sparse),
-            "\n".join(f"    {line}" for line in details[:40]),
+            "\n".join(errors),
         ]
     )
 
@@ -413,6 +423,7 @@ def _compare_sparse(
             score.expected += 1
             score.near += number in again
             if number not in again:
+                score.errors[f"lost {event.kind}"] += 1
                 score.details.append(
                     f"{presentation.name}: lost {event.kind} at {event.start} ({event.mechanism})"
                 )
