@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 
@@ -180,6 +181,7 @@ def scan_excursions(
     excursions = [] if since is None else _updated_excursions(segments, since, thresholds)
     snapshots: dict[int, LossHistory] = {}
     first_steps = [int(segment.step[0]) for segment in segments]
+    earliest = list(accumulate(first_steps, min))
     beginnings = sorted(zip(first_steps, range(len(segments)), strict=True))
     begun = _mismatched_so_far(segments, mismatched)
     latest = LossHistory.empty(thresholds.baseline)
@@ -195,9 +197,12 @@ def scan_excursions(
         if since is not None and number == since.number:
             scan.restore(since)
         else:
-            history = snapshots.get(first_steps[number], latest)
+            # nothing of the run lies before the first step of a program that was started anew
+            is_fresh = first_steps[number] <= earliest[number]
+            fresh = LossHistory.empty(thresholds.baseline)
+            history = fresh if is_fresh else snapshots.get(first_steps[number], latest)
             restart = None
-            if number:
+            if not is_fresh:
                 restart = RestartLevel(
                     thresholds=thresholds.restart,
                     history=history,
