@@ -1,6 +1,6 @@
 """Measures how fast logs are read, compared with TensorBoard's own reader in the same run.
 
-python benchmarks/ingest.py [--points 200000] [--rounds 5]
+python benchmarks/ingest.py [--points 200000] [--rounds 5] [--only-text]
 """
 
 from __future__ import annotations
@@ -75,6 +75,55 @@ def build_jsonl(rows: int) -> bytes:
     ).encode()
 
 
+def build_text(lines: int, kind: str) -> bytes:
+    """Printed lines: records with their time and epoch, short records, or lines that are no records."""
+    values = np.random.default_rng(1).uniform(size=(lines, 3)).tolist()
+    return "".join(
+        TEXTS[kind][number % len(TEXTS[kind])].format(
+            minute=number // 60 % 60,
+            second=number % 60,
+            epoch=1 + number // 445,
+            batch=number % 445,
+            number=number,
+            loss=5 * loss,
+            rate=1e-3 * rate,
+            norm=norm,
+        )
+        for number, (loss, rate, norm) in enumerate(values)
+    ).encode()
+
+
+_CLOCK = "2026-05-21 02:{minute:02d}:{second:02d},123 INFO "
+TEXTS = {
+    "lines of epochs, 5 values": (
+        _CLOCK + "Epoch [{epoch}/60] Iter [{batch}/445] loss: {loss:.4f} lr: {rate:.6g} grad_norm: {norm:.3f}"
+        " time: {norm:.3f}\n",
+    ),
+    "lines of steps, 3 values": ("step: {number} loss: {loss:.4f} lr: {rate:.6g} grad_norm: {norm:.3f}\n",),
+    "two kinds of lines in turn": (
+        "step: {number} loss: {loss:.4f} lr: {rate:.6g}\n",
+        "step: {number} | train/throughput {norm:.3f} tokens/s | loss {loss:.4f}\n",
+    ),
+    "no records": (_CLOCK + "Loading shard {number} from /data/part-{number:07d}.bin into memory\n",),
+    "no records, with a step": (_CLOCK + "Saved step {number} to /data/step-{number:07d} in 3.2 s\n",),
+}
+
+
+def print_text(lines: int, rounds: int) -> None:
+    """Print how many lines of a program that has no format of its own are read per second."""
+    plain = formats()["key-value"]
+    for kind in TEXTS:
+        content = build_text(lines, kind)
+        points = read_with_holter("train.log", content, plain)
+        seconds = median_seconds(
+            lambda content=content: read_with_holter("train.log", content, plain),
+            rounds=rounds,
+            points=points,
+        )
+        megabytes = len(content) / seconds / 1e6
+        print(f"{kind:38} {lines / seconds:12,.0f} lines/s  {megabytes:7.1f} MB/s   {points:,} points")
+
+
 def read_with_holter(name: str, content: bytes, log_format: Format | None = None) -> int:
     """Read a file with a format (default: the one that recognises it); returns the number of points."""
     path = Path(name)
@@ -94,12 +143,12 @@ def read_with_tensorboard(path: Path) -> int:
 
 
 def median_seconds(call: Callable[[], int], *, rounds: int, points: int) -> float:
-    """The median duration of several calls; the number of points is checked each time."""
+    """The median processor time of several calls; the number of points is checked each time."""
     durations = []
     for _ in range(rounds):
-        start = time.perf_counter()
+        start = time.process_time()
         count = call()
-        durations.append(time.perf_counter() - start)
+        durations.append(time.process_time() - start)
         assert count == points, f"read {count} of {points} points"
     return statistics.median(durations)
 
@@ -109,8 +158,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--points", type=int, default=200_000)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only-text", action="store_true", help="printed lines alone")
     arguments = parser.parse_args()
     points, rounds = arguments.points, arguments.rounds
+    print_text(points // 4, rounds)
+    if arguments.only_text:
+        return 0
     name = "events.out.tfevents.1700000000.node.1.0"
     ratios = []
     for title, tensors in (("event file, simple values", False), ("event file, TF2 tensors", True)):
