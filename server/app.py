@@ -35,6 +35,7 @@ from holter.server.api.middleware import SecurityMiddleware, reject_unknown_para
 from holter.server.api.request_limits import BodyLimitMiddleware, body_limits, tracker_limits
 from holter.server.clock import Clock
 from holter.server.context import ServerContext
+from holter.server.mlflow_api import routes as mlflow_routes
 from holter.server.planned_events import UnknownPlannedEventError
 from holter.server.read_models.runs import UnknownRunError
 from holter.server.schemas.service import FieldProblems, Problem
@@ -117,6 +118,7 @@ def _add_routes(app: FastAPI) -> None:
         session.router, prefix=API, responses=_ERROR_RESPONSES, dependencies=[_KNOWN_PARAMETERS]
     )
     app.include_router(wandb_routes.router)
+    app.include_router(mlflow_routes.router)
     app.include_router(health.router)
     app.include_router(pages.router)
 

@@ -58,7 +58,7 @@ class RunDetailStore:
         query = select(RunDetailRow.run_id, *(getattr(RunDetailRow, name) for name in _NAMES))
         with self._engine.connect() as connection:
             rows = connection.execute(query.where(RunDetailRow.run_id.in_(sorted(run_ids)))).all()
-        return {row.run_id: _details(row._mapping) for row in rows}
+        return {row.run_id: _details(row._asdict()) for row in rows}
 
     def update(self, run_id: int, **changes: Any) -> None:
         """Set some fields of `RunDetails`; the others stay. Raises TypeError for unknown fields."""

@@ -9,12 +9,19 @@ WANDB_FILE_STREAM = re.compile(r"/files/[^/]+/[^/]+/[^/]+/file_stream")
 WANDB_UPLOAD = re.compile(r"/wandb/uploads/.+")
 """The address itself is the permission: it has a signature."""
 WANDB_TELEMETRY = re.compile(r"/sdk/otel/.*")
-_LOGGING = {"POST": (re.compile(WANDB_GRAPHQL), WANDB_FILE_STREAM), "PUT": (WANDB_UPLOAD,)}
+MLFLOW = re.compile(r"/api/2\.0/mlflow/.+")
+MLFLOW_ARTIFACTS = re.compile(r"/api/2\.0/mlflow-artifacts/.+")
+_LOGGING = {
+    "GET": (MLFLOW, MLFLOW_ARTIFACTS),
+    "POST": (re.compile(WANDB_GRAPHQL), WANDB_FILE_STREAM, MLFLOW, MLFLOW_ARTIFACTS),
+    "PUT": (WANDB_UPLOAD, MLFLOW_ARTIFACTS),
+    "PATCH": (MLFLOW,),
+}
 
 
 def is_tracker_path(path: str) -> bool:
     """Whether a path belongs to the protocol of another tracker."""
-    patterns = (WANDB_FILE_STREAM, WANDB_UPLOAD, WANDB_TELEMETRY)
+    patterns = (WANDB_FILE_STREAM, WANDB_UPLOAD, WANDB_TELEMETRY, MLFLOW, MLFLOW_ARTIFACTS)
     return path == WANDB_GRAPHQL or any(pattern.fullmatch(path) for pattern in patterns)
 
 

@@ -41,9 +41,13 @@ def unix_seconds(milliseconds: object) -> float | None:
 
 
 def metric_series(name: str, times: IntArray, values: FloatArray, steps: IntArray) -> LoggedSeries:
-    """The series of a metric; `times` in milliseconds. Steps of measurements of the machine are samples."""
-    labels = (("steps", SAMPLES),) if name.startswith(_MACHINE) else ()
-    return LoggedSeries(SeriesKey(name, labels), steps, times / 1e3, values)
+    """The series of a metric; `times` in milliseconds."""
+    return LoggedSeries(metric_key(name), steps, times / 1e3, values)
+
+
+def metric_key(name: str) -> SeriesKey:
+    """The series that a metric becomes: steps of measurements of the machine are samples."""
+    return SeriesKey(name, (("steps", SAMPLES),) if name.startswith(_MACHINE) else ())
 
 
 def restore_infinity(values: FloatArray) -> FloatArray:

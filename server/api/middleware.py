@@ -14,7 +14,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from holter.server.api.responses import ApiResponse, error_response, on_database_unavailable
 from holter.server.auth import AccessDenial, Authenticator
-from holter.server.tracker_paths import WANDB_FILE_STREAM, WANDB_UPLOAD, is_tracker_path
+from holter.server.tracker_paths import (
+    MLFLOW,
+    MLFLOW_ARTIFACTS,
+    WANDB_FILE_STREAM,
+    WANDB_UPLOAD,
+    is_tracker_path,
+)
 
 # the files of the pages contain no secrets, and must load before the login
 PUBLIC_PATHS = re.compile(
@@ -76,6 +82,14 @@ def tracker_denial(path: str, denial: AccessDenial) -> ApiResponse:
     if WANDB_FILE_STREAM.fullmatch(path):
         return error_response(503, denial.reason, {"Retry-After": "30"})
     reason = denial.reason
+    if MLFLOW.fullmatch(path) or MLFLOW_ARTIFACTS.fullmatch(path):
+        code = "UNAUTHENTICATED" if denial.status == 401 else "PERMISSION_DENIED"
+        message = (
+            f"{reason}: holter token create NAME, then MLFLOW_TRACKING_TOKEN"
+            if denial.status == 401
+            else reason
+        )
+        return ApiResponse({"error_code": code, "message": message}, status_code=denial.status)
     if denial.status == 401:
         reason = (
             f"this server needs a key of its own: holter token create NAME, then WANDB_API_KEY ({reason})"

@@ -11,11 +11,19 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from holter.server.api.middleware import with_security_headers
 from holter.server.api.responses import error_response
-from holter.server.tracker_paths import WANDB_FILE_STREAM, WANDB_GRAPHQL, WANDB_UPLOAD
+from holter.server.tracker_paths import (
+    MLFLOW,
+    MLFLOW_ARTIFACTS,
+    WANDB_FILE_STREAM,
+    WANDB_GRAPHQL,
+    WANDB_UPLOAD,
+)
 from holter.settings import Settings
 
 SESSION_BODY_BYTES = 16 * 1024
 """The body of a login, which anybody may send."""
+MLFLOW_BODY_BYTES = 8 * 2**20
+"""Clients of MLflow send at most 1 MB at once."""
 PIECE_BYTES = 64 * 1024
 """Bytes of a response that are passed on at once, when the client has read most of the earlier ones."""
 READ_AHEAD_BYTES = 64 * 1024
@@ -60,6 +68,8 @@ def tracker_limits(settings: Settings) -> tuple[tuple[re.Pattern[str], BodyLimit
         (re.compile(WANDB_GRAPHQL), batch),
         (WANDB_FILE_STREAM, unlimited),
         (WANDB_UPLOAD, file),
+        (MLFLOW, BodyLimit(MLFLOW_BODY_BYTES, "of a request of MLflow's clients")),
+        (MLFLOW_ARTIFACTS, unlimited),
     )
 
 

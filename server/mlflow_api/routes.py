@@ -1,0 +1,143 @@
+"""The addresses that MLflow's clients call, and their answers in the form that these expect."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from fastapi import APIRouter, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from holter.server.api.request_limits import MLFLOW_BODY_BYTES
+from holter.server.api.responses import ApiResponse
+from holter.server.context import Context, ServerContext
+from holter.server.ingest_http.arriving_bodies import BodyTimeoutError, ClientDisconnectedError
+from holter.server.ingest_http.compression import TooLargeError
+from holter.server.ingest_http.memory_budget import MemoryBudgetError
+from holter.server.ingest_http.receiver import BODY_SECONDS
+from holter.server.mlflow_api import experiments, logged_models, runs, search
+from holter.server.mlflow_api import logging as logged
+from holter.server.mlflow_api.call import INVALID, Handler, MlflowCall, MlflowError
+from holter.server.mlflow_api.tracked_runs import find_run
+from holter.server.store import RateLimitError, StoreBusyError, StoreClosedError
+
+BASE = "/api/2.0/mlflow"
+ARTIFACTS = "/api/2.0/mlflow-artifacts"
+_RETRY_SECONDS = "1"
+_BUSY = (StoreBusyError, StoreClosedError, MemoryBudgetError, TimeoutError)
+HANDLERS: Mapping[tuple[str, str], Handler] = {
+    key: handler
+    for module in (experiments, runs, logged, search, logged_models)
+    for key, handler in module.HANDLERS.items()
+}
+_PATTERNS = [
+    (method, re.compile(re.escape(path).replace(r"\*", "([^/]+)")), handler)
+    for (method, path), handler in HANDLERS.items()
+    if "*" in path
+]
+
+router = APIRouter(include_in_schema=False)
+_logger = logging.getLogger(__name__)
+
+
+@router.api_route(BASE + "/{endpoint:path}", methods=["GET", "POST", "PATCH", "PUT", "DELETE"])
+async def call_endpoint(endpoint: str, request: Request, context: Context) -> Response:
+    """Answer one call."""
+    try:
+        handler, path = _handler(request.method, endpoint)
+        call = await _call(request, context, path)
+        return ApiResponse(await run_in_threadpool(handler, call))
+    except MlflowError as error:
+        return _error(error.status, error.code, str(error))
+    except RateLimitError as error:
+        return _error(429, "REQUEST_LIMIT_EXCEEDED", str(error), {"Retry-After": str(int(error.seconds) + 1)})
+    except _BUSY as error:
+        return _error(503, "TEMPORARILY_UNAVAILABLE", str(error), {"Retry-After": _RETRY_SECONDS})
+    except (BodyTimeoutError, ClientDisconnectedError) as error:
+        return _error(408, "TEMPORARILY_UNAVAILABLE", str(error), {"Connection": "close"})
+    except TooLargeError as error:
+        return _error(413, INVALID, str(error))
+    except ValueError as error:  # a limit of the store, such as that of labels and names
+        return _error(400, INVALID, str(error))
+
+
+def _handler(method: str, endpoint: str) -> tuple[Handler, tuple[str, ...]]:
+    if (handler := HANDLERS.get((method, endpoint))) is not None:
+        return handler, ()
+    for pattern_method, pattern, handler in _PATTERNS:
+        if pattern_method == method and (match := pattern.fullmatch(endpoint)):
+            return handler, match.groups()
+    raise MlflowError("ENDPOINT_NOT_FOUND", f"Holter does not have {method} {endpoint[:100]}")
+
+
+async def _call(request: Request, context: ServerContext, path: tuple[str, ...]) -> MlflowCall:
+    query = request.query_params
+    parameters: dict[str, Any] = dict(query)
+    if request.method != "GET":
+        sender = request.client.host if request.client else ""
+        body = await context.receiver.arriving.read(
+            request.receive, sender, limit=MLFLOW_BODY_BYTES, seconds=BODY_SECONDS
+        )
+        parameters |= _object(body)
+    return MlflowCall(
+        context=context,
+        parameters=parameters,
+        path=path,
+        user=context.authenticator.user(request.headers),
+        may_read=context.authenticator.may_read(request.headers),
+        repeated={name: query.getlist(name) for name in query} if request.method == "GET" else {},
+    )
+
+
+def _object(body: bytes) -> dict[str, Any]:
+    try:
+        content = msgspec.json.decode(body) if body else {}
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise MlflowError(INVALID, f"the body is not JSON: {error}") from error
+    if not isinstance(content, dict):
+        raise MlflowError(INVALID, "expected a JSON object")
+    return content
+
+
+def _error(status: int, code: str, message: str, headers: Mapping[str, str] | None = None) -> Response:
+    return ApiResponse({"error_code": code, "message": message}, status_code=status, headers=headers)
+
+
+@router.get(ARTIFACTS + "/artifacts")
+async def list_artifacts() -> Response:
+    """No files are stored."""
+    return ApiResponse({"files": []})
+
+
+@router.get(ARTIFACTS + "/artifacts/{path:path}")
+async def read_artifact(path: str) -> Response:
+    """No files are stored."""
+    return _error(404, "RESOURCE_DOES_NOT_EXIST", "Holter stores no files")
+
+
+@router.put(ARTIFACTS + "/artifacts/{path:path}")
+@router.post(ARTIFACTS + "/artifacts/{path:path}")
+async def discard_artifact(path: str, request: Request, context: Context) -> Response:
+    """Read a file and discard it: an error would end the training."""
+    async for _ in request.stream():
+        pass
+    public_id = path.split("/")[1] if path.count("/") > 1 else ""
+    await run_in_threadpool(_note, context, public_id)
+    return ApiResponse({})
+
+
+@router.delete(ARTIFACTS + "/artifacts/{path:path}")
+async def delete_artifact(path: str) -> Response:
+    """There is nothing to delete."""
+    return ApiResponse({})
+
+
+def _note(context: ServerContext, public_id: str) -> None:
+    try:
+        logged.note_discarded(context, find_run(context, public_id))
+    except MlflowError:
+        _logger.debug("a file for no known run was discarded")
