@@ -34,7 +34,7 @@ export function createStop(runId) {
 
   function ask() {
     isAsking = true;
-    const reason = h("input", { type: "text", maxlength: "2000", placeholder: "Reason", "aria-label": "Reason" });
+    const reason = /** @type {HTMLInputElement} */ (h("input", { type: "text", maxlength: "2000", placeholder: "Reason", "aria-label": "Reason" }));
     refill(
       element,
       h("b", {}, "The training process is interrupted as by Ctrl-C. "),
