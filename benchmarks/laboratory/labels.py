@@ -1,8 +1,7 @@
 """The truth of a run: what follows from the mechanism, and from the comparison with the fault-free twin.
 
 The difference d between the logged loss and that of the twin (same seed, same batches) is the effect of the
-fault alone, so that neither a detector nor an eye decides what happened. All limits were fixed before any
-detector was run on these runs.
+fault alone, so that neither a detector nor an eye decides what happened.
 """
 
 from __future__ import annotations
