@@ -10,7 +10,7 @@ from typing import NamedTuple
 from holter.ingest.console.line_layouts import LineLayout
 
 _NUMBER_CHARACTERS = b"0123456789.+-eE"
-_SIGHTINGS = 4
+_MIN_LINES = 4
 """Lines that look alike after which their layout is made: that takes as long as parsing twenty."""
 _MAX_LAYOUTS = 8
 """Layouts of lines that look alike, e.g. since the digits of their times vary."""
@@ -42,7 +42,7 @@ class _Alike:
 
     def is_due(self) -> bool:
         """Whether enough lines were seen to make a layout; ever more if many lines have another one."""
-        return self.lines >= _SIGHTINGS << max(self.attempts - _MAX_LAYOUTS, 0)
+        return self.lines >= _MIN_LINES << max(self.attempts - _MAX_LAYOUTS, 0)
 
 
 class LayoutIndex:

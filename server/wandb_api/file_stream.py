@@ -16,7 +16,7 @@ from holter.server.live import run_event
 from holter.server.store.keys import storable_text
 from holter.server.wandb_api.config import digest, launch_config, read_config, training_step_of
 from holter.server.wandb_api.console_output import OutputRecords, read_output
-from holter.server.wandb_api.history_rows import HistoryRow, ParsedLines, history_rows, parse_lines
+from holter.server.wandb_api.history_rows import HistoryLines, HistoryRow, history_rows, parse_lines
 from holter.server.wandb_api.step_metrics import FRAMEWORK_STEPS, TrainingStep, is_step_name
 from holter.server.wandb_api.stream_state import (
     ClientStream,
@@ -164,7 +164,7 @@ class _ChunkWriter:
         self._describe(launch)
         self._note(history, events)
 
-    def _wait_for_definitions(self, history: ParsedLines) -> None:
+    def _wait_for_definitions(self, history: HistoryLines) -> None:
         """Raise DefinitionsPendingError for the first rows while a step metric may still be defined.
 
         Clients send rows at once, and definitions some seconds later.
@@ -181,12 +181,12 @@ class _ChunkWriter:
         if now - state.waits_since < _DEFINITION_SECONDS:
             raise DefinitionsPendingError
 
-    def _parsed(self, name: str) -> tuple[ParsedLines, FileChunk]:
+    def _parsed(self, name: str) -> tuple[HistoryLines, FileChunk]:
         chunk = self._request.files.get(name, FileChunk())
         return parse_lines(chunk.lines, chunk.offset), chunk
 
     def _launch(
-        self, history: ParsedLines, history_chunk: FileChunk, events: ParsedLines, events_chunk: FileChunk
+        self, history: HistoryLines, history_chunk: FileChunk, events: HistoryLines, events_chunk: FileChunk
     ) -> StreamLaunch:
         """The launch of the rows; the newest one where there are none."""
         known = self._state.streams.get(self._client)
@@ -254,9 +254,9 @@ class _ChunkWriter:
         self,
         stream: ClientStream,
         launch: StreamLaunch,
-        history: ParsedLines,
+        history: HistoryLines,
         history_chunk: FileChunk,
-        events: ParsedLines,
+        events: HistoryLines,
         events_chunk: FileChunk,
         step_before: int | None,
         step: int | None,
@@ -352,7 +352,7 @@ class _ChunkWriter:
             context.analysis.request_analysis(self._run.id)
             context.live.publish(run_event(self._run.public_id))
 
-    def _note(self, *parsed: ParsedLines) -> None:
+    def _note(self, *parsed: HistoryLines) -> None:
         for one in parsed:
             if one.media:
                 kinds = ", ".join(sorted(set(one.media.values())))

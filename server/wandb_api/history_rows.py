@@ -30,7 +30,7 @@ class HistoryRow(NamedTuple):
 
 
 @dataclass(slots=True)
-class ParsedLines:
+class HistoryLines:
     """Rows of some lines; names and kinds of media among them; what could not be read, by line."""
 
     rows: list[HistoryRow] = field(default_factory=list)
@@ -38,9 +38,9 @@ class ParsedLines:
     problems: list[tuple[int, str]] = field(default_factory=list)
 
 
-def parse_lines(lines: Sequence[object], offset: int) -> ParsedLines:
+def parse_lines(lines: Sequence[object], offset: int) -> HistoryLines:
     """Parse lines, the first of which has the number `offset`. Each is a JSON object that may have NaN."""
-    parsed = ParsedLines()
+    parsed = HistoryLines()
     for number, line in enumerate(lines, offset):
         record = decode_object(line)
         if record is None:
