@@ -9,7 +9,9 @@ from typing import Any
 from holter.server.wandb_api.operations import GraphqlCall, Operation
 from holter.server.wandb_api.tracked_run import DEFAULT_ENTITY
 
-_TYPE = re.compile(r"(\w+)\s*:\s*__type\s*\(\s*name\s*:\s*\"(\w+)\"")
+_TYPE = re.compile(
+    r"\b(\w{1,100}+)\s{0,9}+:\s{0,9}+__type\s{0,9}+\(\s{0,9}+name\s{0,9}+:\s{0,9}+\"(\w{1,100})\""
+)
 _TYPES = {
     "Mutation": ("createRunFiles", "notifyScriptableRunAlert", "upsertBucket", "rewindRun", "stopRun"),
     "Query": ("viewer", "serverInfo", "model", "project"),
@@ -46,6 +48,7 @@ def viewer(call: GraphqlCall) -> dict[str, Any]:
         "name": name,
         "email": "",
         "admin": False,
+        "deletedAt": None,
         "flags": json.dumps({}),
         "teams": {"edges": [{"node": {"name": DEFAULT_ENTITY}}]},
         "apiKeys": {"edges": []},

@@ -21,6 +21,7 @@ from holter.server.tracker_paths import WANDB_GRAPHQL
 from holter.server.wandb_api import (
     alerts,
     introspection,
+    read_back,
     run_updates,
     stopping,
     uploads,
@@ -42,7 +43,7 @@ _MEMORY_OF_A_BYTE = 4
 
 OPERATIONS: dict[str, Operation] = {
     name: operation
-    for module in (introspection, run_updates, uploads, alerts, stopping)
+    for module in (introspection, run_updates, uploads, alerts, stopping, read_back)
     for name, operation in module.OPERATIONS.items()
 }
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from holter.server.live import run_event
 from holter.server.run_details import RunDetails
 from holter.server.store.keys import storable_text
+from holter.server.wandb_api.api_runs import check_config_change, one_run, project_id, run_json
 from holter.server.wandb_api.config import (
     branch_point,
     launch_config,
@@ -34,6 +36,7 @@ from holter.server.wandb_api.tracked_run import (
 
 _DETAILS = {
     "displayName": ("display_name", 500),
+    "display_name": ("display_name", 500),
     "notes": ("notes", 100_000),
     "groupName": ("group_name", 500),
     "jobType": ("job_type", 500),
@@ -45,7 +48,12 @@ _LOGGING_VARIABLES = ("host", "program", "repo", "commit", "jobProgram")
 
 
 def upsert_run(call: GraphqlCall) -> dict[str, Any]:
-    """Create a run or change what describes it; variables that are null change nothing."""
+    """Create a run or change what describes it; variables that are null change nothing.
+
+    A client that logs names the run; `wandb.Api()` states the id of one that exists.
+    """
+    if identity := call.text("id"):
+        return _update_by_id(call, identity)
     run, is_new = _named_run(call)
     with RUN_LOCKS.held(run.project, run.name):
         state, attributes = read_state(call.context, run)
@@ -63,14 +71,32 @@ def upsert_run(call: GraphqlCall) -> dict[str, Any]:
     return {"upsertBucket": bucket_json(call.context, run, call.text("entity"), inserted=is_new)}
 
 
+def _update_by_id(call: GraphqlCall, identity: str) -> dict[str, Any]:
+    call.require_read()
+    run = find_run_by_public_id(call.context, identity)
+    if run is None:
+        raise OperationError(f"there is no run {identity[:100]}")
+    with RUN_LOCKS.held(run.project, run.name):
+        state, attributes = read_state(call.context, run)
+        text = attributes.get(CONFIG_ATTRIBUTE, "")
+        values = parse_config(call.text("config"))
+        is_changed = check_config_change(call.context, run.id, text, values)
+        changes = _changes(call, call.context.run_details.details(run.id), run)
+        call.context.run_details.update(run.id, **changes)
+        if is_changed:
+            _store_config(call, run, state, text)
+    call.context.live.publish(run_event(run.public_id))
+    bucket = bucket_json(call.context, run, call.text("entity"))
+    number = project_id(call.context, run.project)
+    if number is not None:
+        described = run_json(call.context, one_run(call.context, run), number, history_keys=False)
+        bucket["bucket"] |= described
+    return {"upsertBucket": bucket}
+
+
 def _named_run(call: GraphqlCall) -> tuple[TrackedRun, bool]:
-    """The run that an update names, by project and name or by id, and whether it is new."""
-    name, identity = call.text("name"), call.text("id")
-    if name is None and identity:
-        run = find_run_by_public_id(call.context, identity)
-        if run is None:
-            raise OperationError(f"there is no run {identity[:100]}")
-        return run, False
+    """The run that an update names by project and name, and whether it is new."""
+    name = call.text("name")
     project = call.text("project", "modelName") or DEFAULT_PROJECT
     if not name:
         raise OperationError("name: expected the id of a run")

@@ -16,7 +16,7 @@ from holter.ingest.step_columns import LARGEST_STEP
 COUNTER = "_step"
 FRAMEWORK_STEPS = ("train/global_step", "trainer/global_step", "global_step", "iter")
 """Metrics that are the training step without being defined as one: of HF Trainer, Lightning, nanoGPT."""
-_STEP_WORDS = re.compile(r"(?i)(?:^|[/._\- ])(?:\w*steps?|iter(?:ation)?s?|num_updates|updates?)$")
+_STEP_WORDS = re.compile(r"(?i)(?:steps?|(?:^|[/._\- ])(?:iter(?:ation)?s?|num_updates|updates?))$")
 _NAME, _GLOB, _STEP_NAME, _STEP_INDEX = "1", "2", "4", "5"  # numbers of the fields in a metric record
 
 
