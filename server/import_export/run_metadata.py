@@ -21,6 +21,8 @@ from holter.server.models import (
     IncidentRow,
     PlannedEventRow,
     Project,
+    RunAttributeRow,
+    RunDetailRow,
     RunRecord,
     SeriesRow,
 )
@@ -45,6 +47,8 @@ def export_metadata(connection: Connection, run_id: int, *, incidents: bool = Tr
         "thinning": next(iter(_rows(connection, DownsamplingRow, run_id)), None),
         "thinned_series": _downsampled_series(connection, run_id),
         "expected": _rows(connection, PlannedEventRow, run_id),
+        "details": next(iter(_rows(connection, RunDetailRow, run_id)), None),
+        "attributes": sorted(_rows(connection, RunAttributeRow, run_id), key=lambda row: row["name"]),
         "analyzed": is_analysed,
         "incidents": _incidents(connection, run_id) if is_analysed else [],
     }
@@ -67,6 +71,8 @@ def restore_metadata(connection: Connection, run_id: int, metadata: Mapping[str,
     else:
         _replace(connection, Attempt, run_id, metadata["attempts"])
     _replace(connection, ConfigRow, run_id, metadata["config"])
+    _replace(connection, RunDetailRow, run_id, [metadata["details"]] if metadata["details"] else [])
+    _replace(connection, RunAttributeRow, run_id, metadata["attributes"])
     planned_events = [{**event, "project_id": run.project_id} for event in metadata.get("expected", [])]
     _replace(connection, PlannedEventRow, run_id, planned_events)
     if metadata["thinning"] is not None:

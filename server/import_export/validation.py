@@ -18,8 +18,13 @@ from holter.server.models import (
     IncidentEventRow,
     IncidentRow,
     PlannedEventRow,
+    RunAttributeRow,
+    RunDetailRow,
 )
 from holter.server.store.keys import storable_text
+from holter.server.wandb_api.config import read_config as read_stated_config
+from holter.server.wandb_api.stream_state import STATE_ATTRIBUTE, StreamState
+from holter.server.wandb_api.tracked_run import CONFIG_ATTRIBUTE
 from holter.tuning import PlannedEvent
 from holter.types import Cause, Kind, Severity
 
@@ -47,6 +52,11 @@ def validate_metadata(metadata: RunMetadata) -> dict[str, Any]:
     result["thinning"] = None if downsampling is None else _row(DownsamplingRow, "thinning", downsampling)
     result["thinned_series"] = [
         _downsampled_series(item) for item in _list("thinned_series", result.get("thinned_series", []))
+    ]
+    details = result.get("details")  # files of before have neither these nor attributes
+    result["details"] = None if details is None else _details(details)
+    result["attributes"] = [
+        _attribute(row) for row in _rows(RunAttributeRow, "attributes", result.get("attributes", []))
     ]
     result["incidents"] = [_incident(item) for item in _list("incidents", result.get("incidents", []))]
     result["analyzed"], result["partial"] = result.get("analyzed") is True, result.get("partial") is True
@@ -100,7 +110,7 @@ def _row(model: type[Base], path: str, value: object, *optional: str) -> dict[st
 
 
 def _json_type(column: Column[Any]) -> type:
-    return list if column.name == "causes" else dict
+    return list if column.name in ("causes", "tags") else dict
 
 
 def _cell(path: str, column: Column[Any], value: Any) -> Any:
@@ -139,6 +149,26 @@ def _setting(row: dict[str, Any]) -> dict[str, Any]:
     except (ValueError, TypeError):
         is_valid = False
     _expect(is_valid, f"config {row['name']!r}", "labels and value as JSON", row)
+    return row
+
+
+def _details(value: object) -> dict[str, Any]:
+    row = _row(RunDetailRow, "details", value)
+    for tag in row.get("tags", []):
+        _expect(isinstance(tag, str) and storable_text(tag) == tag, "details.tags", "a list of texts", tag)
+    return row
+
+
+def _attribute(row: dict[str, Any]) -> dict[str, Any]:
+    """A named text; those that the server itself reads must be readable."""
+    name = row["name"]
+    try:
+        if name == STATE_ATTRIBUTE:
+            StreamState.from_json(row["value"])
+        elif name == CONFIG_ATTRIBUTE:
+            read_stated_config(row["value"])
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise ValueError(f"attributes {name!r} is unreadable ({type(error).__name__}: {error})") from error
     return row
 
 

@@ -29,6 +29,7 @@ from holter.server.import_export.text_writer import FIELDS
 from holter.server.maintenance.downsampling import downsample_run
 from holter.server.maintenance.horizon import load_horizon
 from holter.server.models import PlannedEventRow, RunRecord
+from holter.server.run_details import RunDetailStore
 from holter.server.store import Store
 from holter.types import SeriesKey
 from tests.support.exported_runs import COMPLETE, import_into, odd_run, random_batches, write_export
@@ -69,12 +70,17 @@ def test_export_and_import_are_lossless_and_idempotent(
         planned = {"said": {"kind": ["stall"], "from_step": 7}, "added_at": 1.5, "added_by": "ana"}
         connection.execute(insert(PlannedEventRow).values(project_id=project, run_id=run_id, **planned))
     add_incident(engine, run_id, start=100, end=140)
+    details = RunDetailStore(engine)
+    details.update(run_id, display_name="first", tags=["8 nodes"], exit_code=0, summary='{"loss":NaN}')
+    details.set_attributes(run_id, {"wandb.config": '{"lr":0.1}', "mlflow.tag.team": "speech"})
     file = write_export(engine, run_id, form, tmp_path / f"a.{form}")
     done = import_into(other, file, project="llm")
     assert (done.project, done.run, done.points, done.duplicate) == ("llm", "a", 615, False)
     assert points_of(other, run_id_of(other, "a")) == points_of(engine, run_id)
     if form in COMPLETE:
         assert metadata_of(other, run_id_of(other, "a")) == metadata_of(engine, run_id)
+        assert RunDetailStore(other).details(run_id_of(other, "a")) == details.details(run_id)
+        assert RunDetailStore(other).attributes(run_id_of(other, "a")) == details.attributes(run_id)
         stated = Store(engine).config(run_id)
         assert len(stated) == 2
         assert Store(other).config(run_id_of(other, "a")) == stated

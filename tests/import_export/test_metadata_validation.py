@@ -18,6 +18,7 @@ from holter.server.import_export.importer import ImportContext
 from holter.server.import_export.run_metadata import export_metadata
 from holter.server.import_export.validation import validate_metadata
 from holter.server.models import PlannedEventRow, RunRecord
+from holter.server.run_details import RunDetailStore
 from tests.support.exported_runs import odd_run, write_export
 from tests.support.receivers import RATE_JUMP
 from tests.support.stored_runs import add_incident, running_store
@@ -29,6 +30,9 @@ def about(sqlite_engine: Engine) -> dict[str, Any]:
     with running_store(sqlite_engine) as store:
         run_id = odd_run(store)
     add_incident(sqlite_engine, run_id, start=100, end=140)
+    details = RunDetailStore(sqlite_engine)
+    details.update(run_id, notes="first try", tags=["night"], exit_code=1)
+    details.set_attributes(run_id, {"file.requirements.txt": "numpy"})
     with writing(sqlite_engine) as connection:
         project = connection.scalar(select(RunRecord.project_id).where(RunRecord.id == run_id))
         row = {"project_id": project, "run_id": run_id, "said": {"kind": ["stall"], "to_step": 7}}
@@ -40,6 +44,11 @@ def about(sqlite_engine: Engine) -> dict[str, Any]:
 
 def test_exported_metadata_is_valid(about: dict[str, Any]) -> None:
     assert validate_metadata(about) == about | {"partial": False}
+
+
+def test_files_without_details_and_attributes_are_read(about: dict[str, Any]) -> None:
+    older = {name: value for name, value in about.items() if name not in ("details", "attributes")}
+    assert validate_metadata(older) == about | {"partial": False, "details": None, "attributes": []}
 
 
 def place(*names: str | int) -> Callable[[Any, Any], None]:
@@ -67,6 +76,14 @@ def place(*names: str | int) -> Callable[[Any, Any], None]:
         (place("config", 0, "value"), "not JSON", "config 'lr': expected labels and value as JSON"),
         (place("config", 0, "labels"), "[1]", "config 'lr': expected labels and value as JSON"),
         (place("expected", 0, "said"), {"kind": ["no such"]}, "no such"),
+        (place("details", "tags"), [7], "details.tags: expected a list of texts, found '7'"),
+        (place("details", "exit_code"), "1", "details.exit_code: expected a int, found '1'"),
+        (place("attributes", 0, "value"), 7, r"attributes\[0\].value: expected a str, found '7'"),
+        (
+            place("attributes", 0),
+            {"name": "wandb.state", "value": "[]"},
+            "attributes 'wandb.state' is unreadable",
+        ),
         (place("thinned_series"), [{"metric": "loss"}], "thinned_series: expected metric, labels"),
         (place("incidents", 0, "kind"), "bad luck", "incidents.kind: expected one of spike_fast"),
         (place("incidents", 0, "state"), "asleep", "incidents.state: expected one of open, recovered"),
