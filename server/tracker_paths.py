@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 WANDB_GRAPHQL = "/graphql"
+WANDB_GRAPHQL_PATH = re.compile(WANDB_GRAPHQL)
 WANDB_FILE_STREAM = re.compile(r"/files/[^/]+/[^/]+/[^/]+/file_stream")
 WANDB_UPLOAD = re.compile(r"/wandb/uploads/.+")
 """The address itself is the permission: it has a signature."""
@@ -13,7 +14,7 @@ MLFLOW = re.compile(r"/api/2\.0/mlflow/.+")
 MLFLOW_ARTIFACTS = re.compile(r"/api/2\.0/mlflow-artifacts/.+")
 _LOGGING = {
     "GET": (MLFLOW, MLFLOW_ARTIFACTS),
-    "POST": (re.compile(WANDB_GRAPHQL), WANDB_FILE_STREAM, MLFLOW, MLFLOW_ARTIFACTS),
+    "POST": (WANDB_GRAPHQL_PATH, WANDB_FILE_STREAM, MLFLOW, MLFLOW_ARTIFACTS),
     "PUT": (WANDB_UPLOAD, MLFLOW_ARTIFACTS),
     "PATCH": (MLFLOW,),
 }

@@ -15,7 +15,7 @@ from holter.server.tracker_paths import (
     MLFLOW,
     MLFLOW_ARTIFACTS,
     WANDB_FILE_STREAM,
-    WANDB_GRAPHQL,
+    WANDB_GRAPHQL_PATH,
     WANDB_UPLOAD,
 )
 from holter.settings import Settings
@@ -65,7 +65,7 @@ def tracker_limits(settings: Settings) -> tuple[tuple[re.Pattern[str], BodyLimit
     file = BodyLimit(settings.max_import_mb * 2**20, "max_import_mb", counted=True)
     unlimited = BodyLimit(2**63, "", counted=True)
     return (
-        (re.compile(WANDB_GRAPHQL), batch),
+        (WANDB_GRAPHQL_PATH, batch),
         (WANDB_FILE_STREAM, unlimited),
         (WANDB_UPLOAD, file),
         (MLFLOW, BodyLimit(MLFLOW_BODY_BYTES, "of a request of MLflow's clients")),

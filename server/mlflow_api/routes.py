@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import logging
-import re
 from collections.abc import Mapping
+from contextlib import suppress
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -19,29 +19,14 @@ from holter.server.ingest_http.arriving_bodies import BodyTimeoutError, ClientDi
 from holter.server.ingest_http.compression import TooLargeError
 from holter.server.ingest_http.memory_budget import MemoryBudgetError
 from holter.server.ingest_http.receiver import BODY_SECONDS
-from holter.server.mlflow_api import experiments, logged_models, runs, search
-from holter.server.mlflow_api import logging as logged
 from holter.server.mlflow_api.call import INVALID, Handler, MlflowCall, MlflowError
-from holter.server.mlflow_api.tracked_runs import find_run
 from holter.server.store import RateLimitError, StoreBusyError, StoreClosedError
 
 BASE = "/api/2.0/mlflow"
 ARTIFACTS = "/api/2.0/mlflow-artifacts"
 _RETRY_SECONDS = "1"
 _BUSY = (StoreBusyError, StoreClosedError, MemoryBudgetError, TimeoutError)
-HANDLERS: Mapping[tuple[str, str], Handler] = {
-    key: handler
-    for module in (experiments, runs, logged, search, logged_models)
-    for key, handler in module.HANDLERS.items()
-}
-_PATTERNS = [
-    (method, re.compile(re.escape(path).replace(r"\*", "([^/]+)")), handler)
-    for (method, path), handler in HANDLERS.items()
-    if "*" in path
-]
-
 router = APIRouter(include_in_schema=False)
-_logger = logging.getLogger(__name__)
 
 
 @router.api_route(BASE + "/{endpoint:path}", methods=["GET", "POST", "PATCH", "PUT", "DELETE"])
@@ -65,12 +50,25 @@ async def call_endpoint(endpoint: str, request: Request, context: Context) -> Re
         return _error(400, INVALID, str(error))
 
 
+@cache
+def handlers() -> Mapping[tuple[str, str], Handler]:
+    """All calls by method and path, in which * is a name."""
+    # imported with the first call, since names and values of MLflow come with the formats of logs
+    from holter.server.mlflow_api import experiments, logged_models, logging, runs, search  # noqa: PLC0415
+
+    modules = (experiments, runs, logging, search, logged_models)
+    return {key: handler for module in modules for key, handler in module.HANDLERS.items()}
+
+
 def _handler(method: str, endpoint: str) -> tuple[Handler, tuple[str, ...]]:
-    if (handler := HANDLERS.get((method, endpoint))) is not None:
-        return handler, ()
-    for pattern_method, pattern, handler in _PATTERNS:
-        if pattern_method == method and (match := pattern.fullmatch(endpoint)):
-            return handler, match.groups()
+    """The handler of an endpoint, and the names in its address."""
+    parts = endpoint.split("/")
+    for (known_method, path), handler in handlers().items():
+        expected = path.split("/")
+        if known_method == method and len(parts) == len(expected):
+            pairs = list(zip(expected, parts, strict=True))
+            if all(part and wanted in ("*", part) for wanted, part in pairs):
+                return handler, tuple(part for wanted, part in pairs if wanted == "*")
     raise MlflowError("ENDPOINT_NOT_FOUND", f"Holter does not have {method} {endpoint[:100]}")
 
 
@@ -137,7 +135,8 @@ async def delete_artifact(path: str) -> Response:
 
 
 def _note(context: ServerContext, public_id: str) -> None:
-    try:
-        logged.note_discarded(context, find_run(context, public_id))
-    except MlflowError:
-        _logger.debug("a file for no known run was discarded")
+    from holter.server.mlflow_api.logging import note_discarded  # noqa: PLC0415 - as `handlers`
+    from holter.server.mlflow_api.tracked_runs import find_run  # noqa: PLC0415
+
+    with suppress(MlflowError):  # a file of no known run
+        note_discarded(context, find_run(context, public_id))

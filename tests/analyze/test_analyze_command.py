@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 DATA = Path(__file__).parents[1] / "data"
 FIELDS = {
     "kind", "metric", "labels", "attempt", "start_step", "peak_step", "end_step", "detected_step",
-    "classified_step", "severity", "confidence", "summary", "advice", "evidence",
+    "classified_step", "severity", "confidence", "summary", "advice", "evidence", "causes",
 }  # fmt: skip
 
 

@@ -57,7 +57,10 @@ def test_the_slow_spike_of_the_demo_recovers_once_for_those_who_are_notified(
     clock.now += 301
     alerting.send_due()
     titles = [line.partition(" in ")[0] for line in headlines(slack)]
-    assert titles == ["Loss spike", "Recovered: slow loss spike"]
+    assert titles == [
+        "Learning rate rise, then loss spike",
+        "Recovered: learning rate rise, then slow loss spike",
+    ]
     assert "needed 225 steps" in str(slack.payloads[-1])
 
 

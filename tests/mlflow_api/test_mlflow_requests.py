@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from holter.server.context import ServerContext
-from holter.server.mlflow_api.routes import HANDLERS
+from holter.server.mlflow_api.routes import handlers
 from holter.types import SeriesKey
 
 BASE = "/api/2.0/mlflow"
-ENDPOINTS = sorted(HANDLERS)
+ENDPOINTS = sorted(handlers())
 NAMES = sorted({
     "run_id", "experiment_id", "experiment_name", "experiment_ids", "name", "key", "value", "step",
     "timestamp", "metrics", "params", "tags", "filter", "order_by", "max_results", "page_token", "status",

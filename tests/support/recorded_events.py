@@ -15,7 +15,7 @@ import numpy as np
 from holter.types import Finding, RunData
 from tests.support.loss_curves import FAMILIES, Floats, curve, decay, detect_all, run_of
 
-RECORDED = Path(__file__).resolve().parent.parent / "data" / "recorded" / "loss_events.json"
+RECORDED = Path(__file__).resolve().parent / "recorded_loss_events.json"
 
 
 def _step(points: int, at: int, height: float, until: int | None = None) -> Floats:
