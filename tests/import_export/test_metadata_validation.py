@@ -82,7 +82,7 @@ def place(*names: str | int) -> Callable[[Any, Any], None]:
         (
             place("attributes", 0),
             {"name": "wandb.state", "value": "[]"},
-            "attributes 'wandb.state' is unreadable",
+            "attributes 'wandb.state': expected a JSON object",
         ),
         (place("thinned_series"), [{"metric": "loss"}], "thinned_series: expected metric, labels"),
         (place("incidents", 0, "kind"), "bad luck", "incidents.kind: expected one of spike_fast"),
