@@ -135,7 +135,7 @@ def texts_of_few_layouts(draw: st.DrawFn) -> bytes:
 def layouts_of_single_lines() -> Iterator[None]:
     """Every line that is parsed makes a layout, so that few lines suffice for a test."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(layout_index, "_SIGHTINGS", 1)
+        patch.setattr(layout_index, "_MIN_LINES", 1)
         yield
 
 
