@@ -131,16 +131,6 @@ def score_tables(script: Path, folder: Path) -> str:
         contender.name: (contender, score(script, folder, {path: contender.find(run) for path, run in runs}))
         for contender in list_contenders()
     }
-    columns = (
-        "found",
-        "precision",
-        "recall",
-        "F1",
-        "kind right",
-        "macro-F1",
-        "alarms / 10k",
-        "of clean runs",
-    )
     rows = [
         [name, *format_scores(result["summary"], contender.distinguishes_kinds)]
         for name, (contender, result) in results.items()
@@ -161,7 +151,7 @@ def score_tables(script: Path, folder: Path) -> str:
     return "\n\n".join(
         [
             f"### `{folder.name}/`\n\n{size}",
-            format_table(("", *columns), rows),
+            format_table(("", *SCORE_COLUMNS), rows),
             format_table(("kind", "events", "precision", "recall", "F1", "delay p50", "p90"), kinds),
             format_table(("labelled", "found as"), confusion),
         ]
@@ -178,6 +168,19 @@ def score(script: Path, folder: Path, results: dict[Path, list[dict[str, Any]]])
         process = subprocess.run(command, capture_output=True, text=True, check=True)
     result: dict[str, Any] = json.loads(process.stdout)
     return result
+
+
+SCORE_COLUMNS = (
+    "found",
+    "precision",
+    "recall",
+    "F1",
+    "kind right",
+    "macro-F1",
+    "alarms / 10k",
+    "of clean runs",
+)
+"""What `format_scores` returns, in its order."""
 
 
 def format_scores(summary: dict[str, Any], distinguishes_kinds: bool) -> list[str]:

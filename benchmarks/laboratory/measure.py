@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from detection import format_scores, format_table, list_contenders
+from detection import SCORE_COLUMNS, format_scores, format_table, list_contenders
 from event_scores import MISSED, NOTHING, SIGNALS, EventScores
 
 from holter.ingest.offline.read_run import read_run
@@ -85,16 +85,6 @@ def tables(scores: dict[str, EventScores], heading: str) -> str:
     """The comparison, and for the first contender classes, mechanisms, confusion and delays, in Markdown."""
     first_name, first = next(iter(scores.items()))
     kinds = {each.name: each.distinguishes_kinds for each in list_contenders()}
-    columns = (
-        "found",
-        "precision",
-        "recall",
-        "F1",
-        "kind right",
-        "macro-F1",
-        "alarms / 10k",
-        "of clean runs",
-    )
     comparison = [
         [name, *format_scores(each.summary(), kinds.get(name, True))] for name, each in scores.items()
     ]
@@ -120,7 +110,7 @@ def tables(scores: dict[str, EventScores], heading: str) -> str:
         [
             heading,
             size,
-            format_table(("", *columns), comparison),
+            format_table(("", *SCORE_COLUMNS), comparison),
             f"By class, {first_name}:",
             format_table(("kind", "events", "precision", "recall", "F1", "delay p50", "p90"), per_class),
             f"Labelled (rows) and found as (columns), {first_name}:",

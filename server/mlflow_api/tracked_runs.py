@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, isfinite, isnan
 from typing import Any
 from uuid import uuid4
@@ -14,6 +14,7 @@ import numpy as np
 from sqlalchemy import insert, select
 
 from holter.attempts.config import newest_settings
+from holter.ingest.rows import batch_from_rows
 from holter.server.context import ServerContext
 from holter.server.database import writing
 from holter.server.ingest_http.validate import MAX_LONG_NAME_LENGTH
@@ -124,9 +125,7 @@ def delivery(
 ) -> Delivery:
     """A delivery of MLflow's clients, without points where there is no batch."""
     if batch is None:
-        batch = Batch(
-            steps=np.empty(0, np.int64), times=np.empty(0), columns=(), config=config, attempt=attempt
-        )
+        batch = replace(batch_from_rows([], config=config), attempt=attempt)
     return Delivery(
         project=project, run=run, writer=WRITER, batch_id=uuid4().hex, batch=batch, finished=finished
     )

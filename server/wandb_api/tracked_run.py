@@ -5,21 +5,21 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
 from weakref import WeakValueDictionary
 
-import numpy as np
 from sqlalchemy import select
 
+from holter.ingest.rows import batch_from_rows
 from holter.server.context import ServerContext
 from holter.server.ingest_http.validate import MAX_LONG_NAME_LENGTH, MAX_NAME_LENGTH
 from holter.server.models import Project, RunRecord
 from holter.server.store.keys import storable_text
 from holter.server.wandb_api.stream_state import STATE_ATTRIBUTE, StreamState
 from holter.terminal_text import UNSAFE
-from holter.types import NO_CONFIG, Batch, Config, Delivery, Unreadable
+from holter.types import NO_CONFIG, Config, Delivery, Unreadable
 
 DEFAULT_ENTITY = "local"
 DEFAULT_PROJECT = "uncategorized"
@@ -106,13 +106,7 @@ def empty_delivery(
     project: str, name: str, *, attempt: int | None = None, config: Config = NO_CONFIG, finished: bool = False
 ) -> Delivery:
     """A delivery without points."""
-    batch = Batch(
-        steps=np.empty(0, np.int64),
-        times=np.empty(0),
-        columns=(),
-        attempt=None if attempt is None else str(attempt),
-        config=config,
-    )
+    batch = replace(batch_from_rows([], config=config), attempt=None if attempt is None else str(attempt))
     return Delivery(
         project=project, run=name, writer=WRITER, batch_id=uuid4().hex, batch=batch, finished=finished
     )
