@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -40,6 +40,8 @@ class RunDetails:
 
 NO_DETAILS = RunDetails()
 _NAMES = tuple(field.name for field in fields(RunDetails))
+_MAX_IDS = 10_000
+"""Runs that one statement names: databases limit the parameters of a statement."""
 
 
 class RunDetailStore:
@@ -56,9 +58,12 @@ class RunDetailStore:
     def details_of(self, run_ids: Iterable[int]) -> dict[int, RunDetails]:
         """The details of those runs that have any."""
         query = select(RunDetailRow.run_id, *(getattr(RunDetailRow, name) for name in _NAMES))
+        found = {}
         with self._engine.connect() as connection:
-            rows = connection.execute(query.where(RunDetailRow.run_id.in_(sorted(run_ids)))).all()
-        return {row.run_id: _details(row._asdict()) for row in rows}
+            for ids in _parts(run_ids):
+                for row in connection.execute(query.where(RunDetailRow.run_id.in_(ids))):
+                    found[row.run_id] = _details(row._asdict())
+        return found
 
     def update(self, run_id: int, **changes: Any) -> None:
         """Set some fields of `RunDetails`; the others stay. Raises TypeError for unknown fields."""
@@ -94,6 +99,17 @@ class RunDetailStore:
         with self._engine.connect() as connection:
             return {row.name: row.value for row in connection.execute(query)}
 
+    def attributes_of(self, run_ids: Iterable[int], prefix: str) -> dict[int, dict[str, str]]:
+        """The named texts of those runs that have any whose names begin with `prefix`."""
+        query = select(RunAttributeRow.run_id, RunAttributeRow.name, RunAttributeRow.value)
+        query = query.where(RunAttributeRow.name.startswith(prefix, autoescape=True))
+        found: dict[int, dict[str, str]] = {}
+        with self._engine.connect() as connection:
+            for ids in _parts(run_ids):
+                for row in connection.execute(query.where(RunAttributeRow.run_id.in_(ids))):
+                    found.setdefault(row.run_id, {})[row.name] = row.value
+        return found
+
     def set_attributes(self, run_id: int, values: Mapping[str, str]) -> None:
         """Store named texts; the last one of a name stays."""
         rows = [{"run_id": run_id, "name": name, "value": value} for name, value in values.items()]
@@ -105,6 +121,11 @@ class RunDetailStore:
         condition = (RunAttributeRow.run_id == run_id, RunAttributeRow.name.in_(sorted(names)))
         with self._engine.begin() as connection:
             connection.execute(delete(RunAttributeRow).where(*condition))
+
+
+def _parts(run_ids: Iterable[int]) -> Iterator[list[int]]:
+    ids = sorted(run_ids)
+    return (ids[start : start + _MAX_IDS] for start in range(0, len(ids), _MAX_IDS))
 
 
 def _details(row: Mapping[str, Any]) -> RunDetails:

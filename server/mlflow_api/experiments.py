@@ -11,12 +11,10 @@ from sqlalchemy.exc import IntegrityError
 
 from holter.server.context import ServerContext
 from holter.server.database import writing
-from holter.server.ingest_http.validate import MAX_NAME_LENGTH
 from holter.server.mlflow_api.call import EXISTS, INVALID, MISSING, Handler, MlflowCall, MlflowError
 from holter.server.mlflow_api.like import like
 from holter.server.models import Project
-from holter.server.store.keys import storable_text
-from holter.terminal_text import UNSAFE
+from holter.server.tracked_runs import InvalidNameError, check_project_name
 
 DEFAULT_ID, DEFAULT_NAME = "0", "Default"
 """The experiment of clients that name none."""
@@ -42,7 +40,10 @@ def get(call: MlflowCall) -> dict[str, Any]:
 def create(call: MlflowCall) -> dict[str, Any]:
     """Create an experiment."""
     name = call.required("name")
-    check_name(name)
+    try:
+        check_project_name(name)
+    except InvalidNameError as error:
+        raise MlflowError(INVALID, str(error)) from error
     if _find(call.context, Project.name == name) is not None or not _insert(call.context, name):
         raise MlflowError(EXISTS, f"Experiment {name[:100]!r} already exists")
     found = _find(call.context, Project.name == name)
@@ -82,13 +83,6 @@ def experiment(context: ServerContext, experiment_id: str) -> dict[str, Any]:
     if found is None:
         raise MlflowError(MISSING, f"No Experiment with id={experiment_id[:40]} exists")
     return found
-
-
-def check_name(name: str) -> None:
-    """Raise MlflowError unless a project can have this name."""
-    if not 0 < len(name) <= MAX_NAME_LENGTH or UNSAFE.search(name) or storable_text(name) != name:
-        reason = f"expected 1 to {MAX_NAME_LENGTH} characters without control characters"
-        raise MlflowError(INVALID, f"invalid experiment name {name[:100]!r}: {reason}")
 
 
 def _find(context: ServerContext, condition: Any) -> dict[str, Any] | None:

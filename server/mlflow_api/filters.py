@@ -9,7 +9,7 @@ from typing import Any
 
 from holter.server.mlflow_api.call import INVALID, MlflowError
 from holter.server.mlflow_api.like import like
-from holter.server.mlflow_api.tracked_runs import RunView
+from holter.server.mlflow_api.run_view import RunView
 
 Condition = Callable[[RunView], bool]
 SortKey = Callable[[RunView], tuple[bool, Any]]
@@ -134,7 +134,7 @@ def _wanted(text: str, comparison: str, *, is_number: bool, source: str) -> Any:
 def _value(run: RunView, entity: str, name: str) -> Any:
     """What a run has under a name: a number for metrics and times, else a text; None where it has nothing."""
     if entity == "metrics":
-        return None if (metric := run.metrics.get(name)) is None else float(metric["value"])
+        return run.value(name)
     if entity == "attributes":
         found = run.info.get(name)
         return float(found) if name in _NUMBERS and found is not None else found

@@ -7,8 +7,8 @@ from typing import Any
 from uuid import uuid4
 
 from holter.server.mlflow_api.call import Handler, MlflowCall
+from holter.server.mlflow_api.launches import find_run
 from holter.server.mlflow_api.logging import note_discarded
-from holter.server.mlflow_api.tracked_runs import find_run
 
 
 def create(call: MlflowCall) -> dict[str, Any]:

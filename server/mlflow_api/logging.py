@@ -12,18 +12,20 @@ from holter.ingest.redaction import is_secret
 from holter.ingest.rows import LogRow, batch_from_rows
 from holter.ingest.trackers.base import bounded_config, parse_text_value
 from holter.ingest.trackers.mlflow import metric_key, unix_seconds
+from holter.server import tracked_runs
 from holter.server.context import ServerContext
 from holter.server.mlflow_api.call import INVALID, Handler, MlflowCall, MlflowError
-from holter.server.mlflow_api.tracked_runs import (
-    PARAMETER,
-    TAG,
-    MlflowRun,
-    delivery,
+from holter.server.mlflow_api.launches import (
+    TRACKER,
+    RunLaunch,
+    attempt_of_points,
+    find_launch,
     find_run,
-    launch_of,
 )
+from holter.server.mlflow_api.run_view import PARAMETER, TAG
 from holter.server.store.keys import storable_text
-from holter.types import Batch, Labels, SeriesKey, Unreadable
+from holter.server.tracked_runs import TrackedRun, empty_delivery, tracker_delivery
+from holter.types import Batch, Labels, SeriesKey
 
 MAX_METRICS, MAX_PARAMETERS, MAX_TAGS = 1000, 100, 100
 """MLflow's own limits of a request."""
@@ -37,28 +39,28 @@ _PARENT = "mlflow.parentRunId"
 
 def log_metric(call: MlflowCall) -> dict[str, Any]:
     """One point of one metric."""
-    run = find_run(call.context, call.required("run_id", "run_uuid"))
-    _store_points(call.context, run, [call.parameters])
+    launch = find_launch(call.context, call.required("run_id", "run_uuid"))
+    _store_points(call.context, launch, [call.parameters])
     return {}
 
 
 def log_batch(call: MlflowCall) -> dict[str, Any]:
     """Points, parameters and tags."""
-    run = find_run(call.context, call.required("run_id", "run_uuid"))
+    launch = find_launch(call.context, call.required("run_id", "run_uuid"))
     metrics = call.objects("metrics", MAX_METRICS)
     parameters = read_pairs(call.objects("params", MAX_PARAMETERS), MAX_PARAMETER_VALUE)
     tags = read_pairs(call.objects("tags", MAX_TAGS), MAX_TAG_VALUE)
-    store_parameters(call.context, run, parameters)
-    store_tags(call.context, run, tags)
+    store_parameters(call.context, launch, parameters)
+    store_tags(call.context, launch.run, tags)
     if metrics:
-        _store_points(call.context, run, metrics)
+        _store_points(call.context, launch, metrics)
     return {}
 
 
 def log_parameter(call: MlflowCall) -> dict[str, Any]:
     """One parameter, which can be logged again with the same value only."""
-    run = find_run(call.context, call.required("run_id", "run_uuid"))
-    store_parameters(call.context, run, read_pairs([call.parameters], MAX_PARAMETER_VALUE))
+    launch = find_launch(call.context, call.required("run_id", "run_uuid"))
+    store_parameters(call.context, launch, read_pairs([call.parameters], MAX_PARAMETER_VALUE))
     return {}
 
 
@@ -84,25 +86,18 @@ def discard(call: MlflowCall) -> dict[str, Any]:
     return {}
 
 
-def note_discarded(context: ServerContext, run: MlflowRun) -> None:
+def note_discarded(context: ServerContext, run: TrackedRun) -> None:
     """Show on the run's page that files were not stored."""
-    note = "Holter stores no files: artifacts, models and datasets are discarded"
-    context.store.report_unreadable(
-        Unreadable(
-            source=f"mlflow: {run.project}/{run.name}"[:1000],
-            location="artifacts",
-            reason=note,
-            project=run.project,
-            run=run.name,
-        )
-    )
+    reason = "Holter stores no files: artifacts, models and datasets are discarded"
+    tracked_runs.note_discarded(context, TRACKER, run, "artifacts", reason)
 
 
-def store_parameters(context: ServerContext, run: MlflowRun, parameters: Mapping[str, str]) -> None:
+def store_parameters(context: ServerContext, launch: RunLaunch, parameters: Mapping[str, str]) -> None:
     """Store parameters, as the configuration of the launch as well. Raises MlflowError for other values."""
     if not parameters:
         return
     public = {name: _REMOVED if is_secret(name, value) else value for name, value in parameters.items()}
+    run = launch.run
     known = context.run_details.attributes(run.id, PARAMETER)
     for name, value in public.items():
         before = known.get(PARAMETER + name, value)
@@ -112,11 +107,12 @@ def store_parameters(context: ServerContext, run: MlflowRun, parameters: Mapping
     new = {name: value for name, value in public.items() if PARAMETER + name not in known}
     if new:
         config = bounded_config((name, parse_text_value(value)) for name, value in new.items())
-        context.store.accept(delivery(run.project, run.name, config=config, attempt=launch_of(context, run)))
+        stated = empty_delivery(TRACKER, run.project, run.name, config=config, attempt=launch.attempt)
+        context.store.accept(stated)
         context.run_details.set_attributes(run.id, {PARAMETER + name: value for name, value in new.items()})
 
 
-def store_tags(context: ServerContext, run: MlflowRun, tags: Mapping[str, str]) -> None:
+def store_tags(context: ServerContext, run: TrackedRun, tags: Mapping[str, str]) -> None:
     """Store tags; those with a meaning describe the run on Holter's pages, too."""
     public = {name: value for name, value in tags.items() if not is_secret(name, value)}
     if public:
@@ -138,9 +134,11 @@ def _name_of(context: ServerContext, public_id: str) -> str:
         return public_id[:MAX_KEY]
 
 
-def _store_points(context: ServerContext, run: MlflowRun, metrics: Sequence[Mapping[str, Any]]) -> None:
-    batch = replace(_batch(metrics), attempt=launch_of(context, run))
-    context.store.accept(delivery(run.project, run.name, batch))
+def _store_points(context: ServerContext, launch: RunLaunch, metrics: Sequence[Mapping[str, Any]]) -> None:
+    batch = _batch(metrics)
+    attempt = attempt_of_points(context, launch, {column.key for column in batch.columns})
+    run = launch.run
+    context.store.accept(tracker_delivery(TRACKER, run.project, run.name, replace(batch, attempt=attempt)))
 
 
 def _batch(metrics: Iterable[Mapping[str, Any]]) -> Batch:

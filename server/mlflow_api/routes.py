@@ -135,8 +135,8 @@ async def delete_artifact(path: str) -> Response:
 
 
 def _note(context: ServerContext, public_id: str) -> None:
+    from holter.server.mlflow_api.launches import find_run  # noqa: PLC0415
     from holter.server.mlflow_api.logging import note_discarded  # noqa: PLC0415 - as `handlers`
-    from holter.server.mlflow_api.tracked_runs import find_run  # noqa: PLC0415
 
     with suppress(MlflowError):  # a file of no known run
         note_discarded(context, find_run(context, public_id))

@@ -11,17 +11,16 @@ from holter.ingest.trackers.mlflow import metric_key
 from holter.server.live import run_event
 from holter.server.mlflow_api.call import INVALID, Handler, MlflowCall, MlflowError
 from holter.server.mlflow_api.experiments import DEFAULT_ID, experiment
-from holter.server.mlflow_api.logging import MAX_TAG_VALUE, MAX_TAGS, read_pairs, store_tags
-from holter.server.mlflow_api.tracked_runs import (
+from holter.server.mlflow_api.launches import (
     ENDED,
     RUNNING,
     create_run,
     find_run,
-    metric_json,
     set_deleted,
     update_status,
-    view_run,
 )
+from holter.server.mlflow_api.logging import MAX_TAG_VALUE, MAX_TAGS, read_pairs, store_tags
+from holter.server.mlflow_api.run_view import metric_json, view_run
 from holter.types import SeriesKey
 
 _STATUSES = ENDED | {RUNNING, "SCHEDULED"}
@@ -44,7 +43,7 @@ def create(call: MlflowCall) -> dict[str, Any]:
     )
     store_tags(call.context, run, tags)
     call.context.live.publish(run_event(run.public_id))
-    return {"run": view_run(call.context, run, metrics=False).as_json()}
+    return {"run": view_run(call.context, run).as_json(metrics=False)}
 
 
 def update(call: MlflowCall) -> dict[str, Any]:
@@ -60,13 +59,13 @@ def update(call: MlflowCall) -> dict[str, Any]:
         call.context.live.publish(run_event(run.public_id))
     if name := call.text("run_name"):
         store_tags(call.context, run, {"mlflow.runName": name[:500]})
-    return {"run_info": view_run(call.context, run, metrics=False).info}
+    return {"run_info": view_run(call.context, run).info}
 
 
 def get(call: MlflowCall) -> dict[str, Any]:
     """A run; tokens that may only log see it without its metrics."""
     run = find_run(call.context, call.required("run_id", "run_uuid"))
-    return {"run": view_run(call.context, run, metrics=call.may_read).as_json()}
+    return {"run": view_run(call.context, run).as_json(metrics=call.may_read)}
 
 
 def delete(call: MlflowCall) -> dict[str, Any]:

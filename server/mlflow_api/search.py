@@ -8,7 +8,8 @@ from typing import Any
 from holter.server.mlflow_api.call import Handler, MlflowCall
 from holter.server.mlflow_api.experiments import experiment
 from holter.server.mlflow_api.filters import parse_filter, sort_runs
-from holter.server.mlflow_api.tracked_runs import runs_of_projects, view_run
+from holter.server.mlflow_api.run_view import view_runs
+from holter.server.tracked_runs import runs_of_projects
 
 _PAGE = 1000
 _MOST = 50_000
@@ -24,10 +25,9 @@ def search(call: MlflowCall) -> dict[str, Any]:
     most = call.integer("max_results", _PAGE, least=1, most=_MOST)
     projects = [int(experiment(context, each)["experiment_id"]) for each in call.texts("experiment_ids")]
     stages = {"ACTIVE_ONLY": {"active"}, "DELETED_ONLY": {"deleted"}}.get(view, {"active", "deleted"})
-    views = (view_run(context, run) for run in runs_of_projects(context, projects))
     found = [
         run
-        for run in views
+        for run in view_runs(context, runs_of_projects(context, projects))
         if run.info["lifecycle_stage"] in stages and all(holds(run) for holds in conditions)
     ]
     page = sort_runs(found, call.texts("order_by"))[first : first + most]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from holter.server.store.keys import storable_text
+from holter.server.tracked_runs import find_run
 from holter.server.wandb_api.operations import GraphqlCall, Operation, OperationError
-from holter.server.wandb_api.tracked_run import DEFAULT_PROJECT, find_run, read_state
+from holter.server.wandb_api.run_state import DEFAULT_PROJECT, read_state
 from holter.types import Finding, Kind, Severity
 
 SEVERITIES = {"INFO": Severity.INFO, "WARN": Severity.WARNING, "ERROR": Severity.CRITICAL}

@@ -13,11 +13,12 @@ from holter.server.context import ServerContext
 from holter.server.models import Project, RunAttributeRow, RunRecord
 from holter.server.run_details import NO_DETAILS, RunDetails
 from holter.server.schemas.runs import RunInfo
+from holter.server.tracked_runs import TrackedRun
 from holter.server.wandb_api.config import OWN, read_config
 from holter.server.wandb_api.history_table import is_system, last_counter, name_of
 from holter.server.wandb_api.operations import OperationError
 from holter.server.wandb_api.run_bucket import config_text, generated_name, iso_time, read_summary
-from holter.server.wandb_api.tracked_run import CONFIG_ATTRIBUTE, TrackedRun
+from holter.server.wandb_api.run_state import CONFIG_ATTRIBUTE
 
 _STATES = {
     "finished": "finished",

@@ -14,26 +14,17 @@ from holter.ingest.rows import LogRow, batch_from_rows
 from holter.server.context import ServerContext
 from holter.server.live import run_event
 from holter.server.store.keys import storable_text
+from holter.server.tracked_runs import RUN_LOCKS, TrackedRun, empty_delivery, open_run
 from holter.server.wandb_api.config import digest, launch_config, read_config, training_step_of
 from holter.server.wandb_api.console_output import OutputRecords, read_output
 from holter.server.wandb_api.history_rows import HistoryLines, HistoryRow, history_rows, parse_lines
+from holter.server.wandb_api.run_state import CONFIG_ATTRIBUTE, TRACKER, add_note, read_state, write_state
 from holter.server.wandb_api.step_metrics import FRAMEWORK_STEPS, TrainingStep, is_step_name
 from holter.server.wandb_api.stream_state import (
     ClientStream,
     FirstLine,
     StreamLaunch,
     choose_launch,
-)
-from holter.server.wandb_api.tracked_run import (
-    CONFIG_ATTRIBUTE,
-    RUN_LOCKS,
-    WRITER,
-    TrackedRun,
-    add_note,
-    empty_delivery,
-    open_run,
-    read_state,
-    write_state,
 )
 from holter.types import Batch, Delivery
 
@@ -113,8 +104,8 @@ def store_chunk(
     `client`: which of several clients of the run in shared mode, "" outside of it. Raises the errors of the
     store, after which the client sends the chunk again.
     """
-    with RUN_LOCKS.held(project, run_name):
-        run = open_run(context, project, run_name)
+    with RUN_LOCKS.locked(project, run_name):
+        run = open_run(context, TRACKER, project, run_name)
         if request.files or request.complete:
             _ChunkWriter(context, run, client, request).write()
     details = context.run_details.details(run.id)
@@ -133,7 +124,7 @@ class _ChunkWriter:
         self._state, self._attributes = read_state(context, run)
         self._config_text = self._attributes.get(CONFIG_ATTRIBUTE, "")
         self._config = read_config(self._config_text)
-        self._writer = f"{WRITER}:{client}" if client else WRITER
+        self._writer = f"{TRACKER}:{client}" if client else TRACKER
 
     def write(self) -> None:
         """Store the rows, then what describes the run."""
@@ -159,7 +150,9 @@ class _ChunkWriter:
         if is_new_config:
             config = launch_config(self._config)
             self._context.store.accept(
-                empty_delivery(self._run.project, self._run.name, attempt=launch.attempt, config=config)
+                empty_delivery(
+                    TRACKER, self._run.project, self._run.name, attempt=launch.attempt, config=config
+                )
             )
         self._describe(launch)
         self._note(history, events)
@@ -347,7 +340,9 @@ class _ChunkWriter:
         context.run_details.update(self._run.id, **changes)
         if launch.complete:
             context.store.accept(
-                empty_delivery(self._run.project, self._run.name, attempt=launch.attempt, finished=True)
+                empty_delivery(
+                    TRACKER, self._run.project, self._run.name, attempt=launch.attempt, finished=True
+                )
             )
             context.analysis.request_analysis(self._run.id)
             context.live.publish(run_event(self._run.public_id))

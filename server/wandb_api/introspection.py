@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from holter.server.wandb_api.operations import GraphqlCall, Operation
-from holter.server.wandb_api.tracked_run import DEFAULT_ENTITY
+from holter.server.wandb_api.run_state import DEFAULT_ENTITY
 
 _TYPE = re.compile(
     r"\b(\w{1,100}+)\s{0,9}+:\s{0,9}+__type\s{0,9}+\(\s{0,9}+name\s{0,9}+:\s{0,9}+\"(\w{1,100})\""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
+from holter.server.tracked_runs import TrackedRun, find_run
 from holter.server.wandb_api.api_runs import (
     history_keys_json,
     one_run,
@@ -19,7 +20,7 @@ from holter.server.wandb_api.history_table import read_history, sampled
 from holter.server.wandb_api.operations import GraphqlCall, Operation, OperationError
 from holter.server.wandb_api.run_bucket import iso_time
 from holter.server.wandb_api.run_filters import parse_filter, sorted_runs
-from holter.server.wandb_api.tracked_run import DEFAULT_ENTITY, DEFAULT_PROJECT, TrackedRun, find_run
+from holter.server.wandb_api.run_state import DEFAULT_ENTITY, DEFAULT_PROJECT
 
 _PAGE, _MOST = 50, 1000
 _SAMPLES, _MOST_SAMPLES = 500, 100_000

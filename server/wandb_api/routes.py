@@ -17,6 +17,7 @@ from holter.server.ingest_http.compression import CODINGS, CompressionError, Too
 from holter.server.ingest_http.memory_budget import MemoryBudgetError
 from holter.server.ingest_http.receiver import BODY_SECONDS
 from holter.server.store import RateLimitError
+from holter.server.tracked_runs import InvalidNameError, find_run_by_public_id
 from holter.server.tracker_paths import WANDB_GRAPHQL
 from holter.server.wandb_api import (
     alerts,
@@ -33,7 +34,6 @@ from holter.server.wandb_api.file_stream import (
     store_chunk,
 )
 from holter.server.wandb_api.operations import GraphqlCall, Operation, OperationError, operation_name
-from holter.server.wandb_api.tracked_run import InvalidNameError, find_run_by_public_id
 
 MAX_STREAM_BYTES = 64 * 2**20
 """Clients send at most 10 MiB of lines at once, which are 12 MiB as JSON."""

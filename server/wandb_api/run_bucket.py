@@ -11,9 +11,10 @@ from typing import Any
 
 from holter.server.context import ServerContext
 from holter.server.run_details import RunDetails
+from holter.server.tracked_runs import TrackedRun
 from holter.server.wandb_api.config import read_config
+from holter.server.wandb_api.run_state import CONFIG_ATTRIBUTE, DEFAULT_ENTITY
 from holter.server.wandb_api.stream_state import StreamState
-from holter.server.wandb_api.tracked_run import CONFIG_ATTRIBUTE, DEFAULT_ENTITY, TrackedRun
 
 _WORDS = (
     ("amber", "brisk", "calm", "clear", "deep", "early", "fair", "firm"),

@@ -7,6 +7,15 @@ from typing import Any
 from holter.server.live import run_event
 from holter.server.run_details import RunDetails
 from holter.server.store.keys import storable_text
+from holter.server.tracked_runs import (
+    RUN_LOCKS,
+    InvalidNameError,
+    TrackedRun,
+    empty_delivery,
+    find_run,
+    find_run_by_public_id,
+    open_run,
+)
 from holter.server.wandb_api.api_runs import check_config_change, one_run, project_id, run_json
 from holter.server.wandb_api.config import (
     branch_point,
@@ -18,21 +27,15 @@ from holter.server.wandb_api.config import (
 from holter.server.wandb_api.fork import copy_history
 from holter.server.wandb_api.operations import GraphqlCall, Operation, OperationError
 from holter.server.wandb_api.run_bucket import bucket_json, entity_json, generated_name, resume_bucket
-from holter.server.wandb_api.stream_state import StreamState
-from holter.server.wandb_api.tracked_run import (
+from holter.server.wandb_api.run_state import (
     CONFIG_ATTRIBUTE,
     DEFAULT_PROJECT,
-    RUN_LOCKS,
-    InvalidNameError,
-    TrackedRun,
+    TRACKER,
     add_note,
-    empty_delivery,
-    find_run,
-    find_run_by_public_id,
-    open_run,
     read_state,
     write_state,
 )
+from holter.server.wandb_api.stream_state import StreamState
 
 _DETAILS = {
     "displayName": ("display_name", 500),
@@ -55,7 +58,7 @@ def upsert_run(call: GraphqlCall) -> dict[str, Any]:
     if identity := call.text("id"):
         return _update_by_id(call, identity)
     run, is_new = _named_run(call)
-    with RUN_LOCKS.held(run.project, run.name):
+    with RUN_LOCKS.locked(run.project, run.name):
         state, attributes = read_state(call.context, run)
         details = call.context.run_details.details(run.id)
         changes = _changes(call, details, run)
@@ -76,7 +79,7 @@ def _update_by_id(call: GraphqlCall, identity: str) -> dict[str, Any]:
     run = find_run_by_public_id(call.context, identity)
     if run is None:
         raise OperationError(f"there is no run {identity[:100]}")
-    with RUN_LOCKS.held(run.project, run.name):
+    with RUN_LOCKS.locked(run.project, run.name):
         state, attributes = read_state(call.context, run)
         text = attributes.get(CONFIG_ATTRIBUTE, "")
         values = parse_config(call.text("config"))
@@ -102,7 +105,7 @@ def _named_run(call: GraphqlCall) -> tuple[TrackedRun, bool]:
         raise OperationError("name: expected the id of a run")
     found = find_run(call.context, project, name)
     try:
-        return found or open_run(call.context, project, name), found is None
+        return found or open_run(call.context, TRACKER, project, name), found is None
     except InvalidNameError as error:
         raise OperationError(str(error)) from error
 
@@ -136,7 +139,7 @@ def _store_config(call: GraphqlCall, run: TrackedRun, state: StreamState, before
     changed = {CONFIG_ATTRIBUTE: text} if text != before else {}
     write_state(call.context, run, state, changed)
     if changed and not state.launches and (config := launch_config(values)):
-        call.context.store.accept(empty_delivery(run.project, run.name, attempt=0, config=config))
+        call.context.store.accept(empty_delivery(TRACKER, run.project, run.name, attempt=0, config=config))
 
 
 def resume_status(call: GraphqlCall) -> dict[str, Any]:
@@ -167,7 +170,7 @@ def rewind_run(call: GraphqlCall) -> dict[str, Any]:
 
 def _continued(call: GraphqlCall, run: TrackedRun) -> dict[str, Any]:
     """The end of a run, after which the client that asked is expected to begin a new launch."""
-    with RUN_LOCKS.held(run.project, run.name):
+    with RUN_LOCKS.locked(run.project, run.name):
         state, attributes = read_state(call.context, run)
         state.resume_asked = True
         write_state(call.context, run, state)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from holter.server.live import run_event
+from holter.server.tracked_runs import find_run, find_run_by_public_id
 from holter.server.wandb_api.operations import GraphqlCall, Operation, OperationError
-from holter.server.wandb_api.tracked_run import DEFAULT_PROJECT, find_run, find_run_by_public_id
+from holter.server.wandb_api.run_state import DEFAULT_PROJECT
 
 
 def stopped_status(call: GraphqlCall) -> dict[str, Any]:

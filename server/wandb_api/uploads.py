@@ -10,8 +10,9 @@ from urllib.parse import quote
 
 from holter.server.context import ServerContext
 from holter.server.store.keys import storable_text
+from holter.server.tracked_runs import TrackedRun, find_run
 from holter.server.wandb_api.operations import GraphqlCall, Operation
-from holter.server.wandb_api.tracked_run import DEFAULT_PROJECT, TrackedRun, add_note, find_run
+from holter.server.wandb_api.run_state import DEFAULT_PROJECT, add_note
 
 UPLOAD_PATH = "/wandb/uploads"
 STORED_FILES = frozenset({"requirements.txt", "output.log"})
