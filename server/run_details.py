@@ -31,6 +31,7 @@ class RunDetails:
     stop_requested_by: str | None = None
     stop_reason: str | None = None
     stopped_at: float | None = None
+    starred: bool = False
 
     @property
     def stop_pending(self) -> bool:
@@ -40,6 +41,8 @@ class RunDetails:
 
 NO_DETAILS = RunDetails()
 _NAMES = tuple(field.name for field in fields(RunDetails))
+TAG_ATTRIBUTE = "mlflow.tag."
+"""Prefix of the attributes with a run's tags in MLflow, which have values."""
 _MAX_IDS = 10_000
 """Runs that one statement names: databases limit the parameters of a statement."""
 
@@ -115,12 +118,17 @@ class RunDetailStore:
         rows = [{"run_id": run_id, "name": name, "value": value} for name, value in values.items()]
         with self._engine.begin() as connection:
             upsert(connection, RunAttributeRow.__table__, ("run_id", "name"), rows)
+            if any(name.startswith(TAG_ATTRIBUTE) for name in values):
+                _insert_or_update(connection, run_id, {})
 
     def remove_attributes(self, run_id: int, names: Iterable[str]) -> None:
         """Delete named texts; unknown names are no error."""
-        condition = (RunAttributeRow.run_id == run_id, RunAttributeRow.name.in_(sorted(names)))
+        removed = sorted(names)
+        condition = (RunAttributeRow.run_id == run_id, RunAttributeRow.name.in_(removed))
         with self._engine.begin() as connection:
             connection.execute(delete(RunAttributeRow).where(*condition))
+            if any(name.startswith(TAG_ATTRIBUTE) for name in removed):
+                _insert_or_update(connection, run_id, {})
 
 
 def _parts(run_ids: Iterable[int]) -> Iterator[list[int]]:
@@ -134,5 +142,7 @@ def _details(row: Mapping[str, Any]) -> RunDetails:
 
 def _insert_or_update(connection: Connection, run_id: int, changes: dict[str, Any]) -> None:
     dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
-    statement = dialect.insert(RunDetailRow).values({"run_id": run_id, "tags": [], **changes})
-    connection.execute(statement.on_conflict_do_update(index_elements=["run_id"], set_=changes))
+    new = {"run_id": run_id, "tags": [], "starred": False, "revision": 1, **changes}
+    changed = {**changes, "revision": RunDetailRow.revision + 1}
+    statement = dialect.insert(RunDetailRow).values(new)
+    connection.execute(statement.on_conflict_do_update(index_elements=["run_id"], set_=changed))

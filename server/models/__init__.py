@@ -27,6 +27,7 @@ from holter.server.models.points import (
 )
 from holter.server.models.run_details import RunAttributeRow, RunDetailRow
 from holter.server.models.tokens import EndedSession, Token
+from holter.server.models.views import SavedViewRow, ShareLinkRow
 
 __all__ = [
     "AcceptedBatch",
@@ -47,7 +48,9 @@ __all__ = [
     "RunAttributeRow",
     "RunDetailRow",
     "RunRecord",
+    "SavedViewRow",
     "SeriesRow",
+    "ShareLinkRow",
     "SourceCursor",
     "SummaryRow",
     "Timeline",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import BigInteger, ForeignKey, String, Text, UniqueConstraint
+from sqlalchemy import BigInteger, ForeignKey, Index, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from holter.server.models.base import Base
@@ -20,7 +20,10 @@ class IncidentRow(Base):
     """
 
     __tablename__ = "incident"
-    __table_args__ = (UniqueConstraint("run_id", "fingerprint"),)
+    __table_args__ = (
+        UniqueConstraint("run_id", "fingerprint"),
+        Index("ix_incident_version", "run_id", "updated_at"),  # which runs have changed incidents
+    )
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
     run_id: Mapped[int | None] = mapped_column(ForeignKey("run.id"), index=True)
     fingerprint: Mapped[str] = mapped_column(String(64))

@@ -81,7 +81,7 @@ class ConfigRow(Base):
     """One setting of one launch. `labels` as in the series table, `value` as JSON text."""
 
     __tablename__ = "config"
-    __table_args__ = ({"sqlite_with_rowid": False},)
+    __table_args__ = (Index("ix_config_name", "name"), {"sqlite_with_rowid": False})
     run_id: Mapped[int] = mapped_column(ForeignKey("run.id"), primary_key=True)
     attempt: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     name: Mapped[str] = mapped_column(String(200), primary_key=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import ForeignKey, String, Text
+from sqlalchemy import BigInteger, ForeignKey, String, Text, false
 from sqlalchemy.orm import Mapped, mapped_column
 
 from holter.server.models.base import Base
@@ -15,7 +15,7 @@ class RunDetailRow(Base):
 
     `parent_run` is the name of another run of the project, `summary` a JSON object as text,
     `reported_state` the state that the tracker's client reported last. `stopped_at` is when the client
-    ended after `stop_requested_at`.
+    ended after `stop_requested_at`. `revision` counts the changes of the row and of the run's tags.
     """
 
     __tablename__ = "run_detail"
@@ -33,6 +33,8 @@ class RunDetailRow(Base):
     stop_requested_by: Mapped[str | None] = mapped_column(String(200))
     stop_reason: Mapped[str | None] = mapped_column(Text)
     stopped_at: Mapped[float | None]
+    starred: Mapped[bool] = mapped_column(default=False, server_default=false())
+    revision: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
 
 
 class RunAttributeRow(Base):
