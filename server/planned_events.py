@@ -15,7 +15,7 @@ from holter.server.alerting.incident import IncidentState
 from holter.server.analysis import STALE_AFTER
 from holter.server.models.alerting import IncidentRow, PlannedEventRow
 from holter.server.models.points import Project, RunRecord
-from holter.server.schemas.incidents import PlannedEventScope, PlannedEventView
+from holter.server.schemas.incidents import PlannedEventEntry, PlannedEventScope, PlannedEventView
 from holter.settings import Settings
 from holter.tuning import PlannedEvent, Tuning
 
@@ -53,6 +53,26 @@ class PlannedEvents:
         """The name of a run's project."""
         with Session(self._engine) as session:
             return _project_of(session, run_id)[1]
+
+    def list_all(self) -> list[PlannedEventEntry]:
+        """The planned events of all projects and runs, the newest first; those of the settings last."""
+        query = (
+            select(PlannedEventRow, Project.name, RunRecord.public_id, RunRecord.name)
+            .join(Project, Project.id == PlannedEventRow.project_id)
+            .outerjoin(RunRecord, RunRecord.id == PlannedEventRow.run_id)
+            .order_by(PlannedEventRow.id.desc())
+        )
+        with Session(self._engine) as session:
+            stored: list[PlannedEventEntry] = [
+                {**_stored_view(row), "project": project, "run_id": run_id, "run": run}
+                for row, project, run_id, run in session.execute(query)
+            ]
+        of_settings: list[PlannedEventEntry] = [
+            {**event, "project": pattern, "run_id": None, "run": None}
+            for pattern in self._settings.projects
+            for event in self._list_settings(pattern)
+        ]
+        return [*stored, *of_settings]
 
     def list_for_run(self, run_id: int) -> list[PlannedEventView]:
         """All planned events of a run, those of the run itself first."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from holter.types import Finding
+from holter.types import CLOCK_STEPS, Finding
 
 
 class IncidentState(StrEnum):
@@ -35,9 +35,12 @@ class EventType(StrEnum):
     CLOSED = "closed"
     ACKNOWLEDGED = "acknowledged"
     UNACKNOWLEDGED = "unacknowledged"
+    ASSIGNED = "assigned"
     COMMENT = "comment"
     NOTIFIED = "notified"
     UNDELIVERED = "undelivered"
+    NOT_ACKNOWLEDGED = "not_acknowledged"
+    REMINDER = "reminder"
 
 
 _STATE_EVENTS = frozenset({EventType.CLOSED, EventType.REOPENED, EventType.RECOVERED, EventType.WITHDRAWN})
@@ -97,6 +100,20 @@ class Incident:
     def is_open(self) -> bool:
         """Whether it still lasts and nobody closed it."""
         return self.state is IncidentState.OPEN
+
+    @property
+    def assignee(self) -> str | None:
+        """The person who was asked last to work on it."""
+        entry = self.latest(EventType.ASSIGNED)
+        return (entry.detail.get("assignee") or None) if entry is not None else None
+
+    @property
+    def began_at(self) -> float:
+        """When it began in Unix seconds: by the clock of the log, or else when it was opened."""
+        if self.start_time is not None:
+            return self.start_time
+        timed = dict(self.finding.labels).get("steps") == CLOCK_STEPS
+        return self.finding.start_step / 1000 if timed else self.opened_at
 
     @property
     def decision(self) -> EventType | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from sqlalchemy import Engine, delete, func, select
 from sqlalchemy.orm import Session
@@ -19,8 +20,14 @@ from holter.server.alerting.incident_rows import (
     write_state,
 )
 from holter.server.alerting.lifecycle import IncidentCandidate, IncidentChange, changes
-from holter.server.alerting.routing import Route
-from holter.server.models.alerting import AgentRow, IncidentEventRow, IncidentRow, NotificationRow
+from holter.server.alerting.routing import NO_POLICY, NotificationPolicy
+from holter.server.models.alerting import (
+    AgentRow,
+    IncidentEventRow,
+    IncidentRow,
+    NotificationDecisionRow,
+    NotificationRow,
+)
 from holter.server.models.points import RunRecord
 from holter.tuning import PlannedEvent
 from holter.types import Finding, Kind
@@ -36,10 +43,14 @@ class IncidentStore:
     """The only writer of incidents. Listeners receive each changed incident once it is durable."""
 
     def __init__(
-        self, engine: Engine, *, routes: Sequence[Route] = (), clock: Callable[[], float] = time.time
+        self,
+        engine: Engine,
+        *,
+        policy: NotificationPolicy = NO_POLICY,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self._engine = engine
-        self._routes = tuple(routes)
+        self._policy = policy
         self._clock = clock
         self._listeners: list[IncidentListener] = []
 
@@ -157,6 +168,11 @@ class IncidentStore:
         """Open it again. Raises UnknownIncidentError."""
         return self._change_by_person(incident_id, EventType.REOPENED, by, text)
 
+    def assign(self, incident_id: int, assignee: str | None, *, by: str | None = None) -> Incident:
+        """Ask a person to work on it, None: nobody in particular. Raises UnknownIncidentError."""
+        text = f"to {assignee}" if assignee else "to nobody"
+        return self._change_by_person(incident_id, EventType.ASSIGNED, by, text, {"assignee": assignee})
+
     def comment(self, incident_id: int, text: str, *, by: str | None = None) -> Incident:
         """Add a person's comment to the history. Raises UnknownIncidentError, ValueError without text."""
         if not text.strip():
@@ -164,7 +180,12 @@ class IncidentStore:
         return self._change_by_person(incident_id, EventType.COMMENT, by, text)
 
     def _change_by_person(
-        self, incident_id: int, event: EventType, by: str | None, text: str = ""
+        self,
+        incident_id: int,
+        event: EventType,
+        by: str | None,
+        text: str = "",
+        detail: Mapping[str, Any] | None = None,
     ) -> Incident:
         now = self._clock()
         person = by or ANONYMOUS
@@ -174,7 +195,13 @@ class IncidentStore:
             if row is None:
                 raise UnknownIncidentError(f"There is no incident {incident_id}.")
             if _set_by_person(row, event, person, now):
-                _add_history(session, row, HistoryLine(type=event, text=text.strip()), at=now, by=person)
+                _add_history(
+                    session,
+                    row,
+                    HistoryLine(type=event, text=text.strip(), detail=detail or {}),
+                    at=now,
+                    by=person,
+                )
                 row.updated_at = now
                 [result] = read_incidents(session, [row])
                 self._enqueue(session, [result], {row.id: frozenset({event})}, live=False)
@@ -217,7 +244,7 @@ class IncidentStore:
         *,
         live: bool,
     ) -> None:
-        enqueue_notifications(session, self._routes, incidents, events, live=live, now=self._clock())
+        enqueue_notifications(session, self._policy, incidents, events, live=live, now=self._clock())
 
     def _announce(self, changed: Sequence[Incident]) -> None:
         for incident in changed:
@@ -248,7 +275,7 @@ def _delete_old_agent_incidents(session: Session, before: float) -> None:
     ended_at = func.coalesce(IncidentRow.closed_at, IncidentRow.recovered_at)
     query = select(IncidentRow.id).where(IncidentRow.run_id.is_(None), ended_at < before)
     numbers = session.scalars(query).all()
-    for table in (NotificationRow, IncidentEventRow):
+    for table in (NotificationRow, NotificationDecisionRow, IncidentEventRow):
         session.execute(delete(table).where(table.incident_id.in_(numbers)))
     session.execute(delete(IncidentRow).where(IncidentRow.id.in_(numbers)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query, Request
@@ -10,17 +11,21 @@ from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 from starlette.exceptions import HTTPException
 
-from holter.server.alerting import Incident, read_incident, read_incidents
+from holter.server.alerting import Incident, UnknownIncidentError, read_incident, read_incidents
 from holter.server.api.responses import RUN_NOT_FOUND, ApiResponse, ResponseDocs, not_found
 from holter.server.context import Context, ServerContext
 from holter.server.models import IncidentRow
-from holter.server.schemas.incidents import IncidentList, IncidentView, incident_view
+from holter.server.read_models.incident_context import IncidentContextReader
+from holter.server.read_models.incident_list import IncidentFilter, IncidentListReader
+from holter.server.schemas.events import IncidentContext, RunEvents
+from holter.server.schemas.incidents import IncidentList, IncidentPage, IncidentView, incident_view
 from holter.server.schemas.service import Problem
 from holter.tuning import planned_event_for
 from holter.types import Severity
 
 IncidentId = Annotated[int, Path(ge=1, le=2**63 - 1)]
-StateFilter = Literal["open", "recovered", "closed", "all"]
+StateFilter = Literal["unacknowledged", "open", "recovered", "closed", "all"]
+OrderBy = Literal["opened", "event"]
 MAX_LISTED = 1000
 ONE_INCIDENT: ResponseDocs = {200: {"model": IncidentView}, **not_found("There is no such incident")}
 ONE_OF_A_RUN: ResponseDocs = {
@@ -50,6 +55,18 @@ class Comment(Action):
     text: str = Field(min_length=1, max_length=10_000, pattern=r"^[^\x00]*[^\x00\s][^\x00]*$")
 
 
+class SeveralIncidents(Action):
+    """The numbers of incidents to act on."""
+
+    ids: list[Annotated[int, Field(ge=1, le=2**63 - 1)]] = Field(min_length=1, max_length=MAX_LISTED)
+
+
+class Assignment(Action):
+    """Who is to work on an incident; null: nobody in particular."""
+
+    assignee: str | None = Field(max_length=200, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")
+
+
 @router.get("/runs/{run_id}/incidents", responses={200: {"model": IncidentList}, **RUN_NOT_FOUND})
 def list_incidents_of_run(run_id: str, context: Context) -> ApiResponse:
     """All incidents of a run, ordered by their first steps."""
@@ -58,26 +75,43 @@ def list_incidents_of_run(run_id: str, context: Context) -> ApiResponse:
     return _read_list(context, query.order_by(IncidentRow.start_step, IncidentRow.id))
 
 
-@router.get("/incidents", responses={200: {"model": IncidentList}, **RUN_NOT_FOUND})
+@router.get("/incidents", responses={200: {"model": IncidentPage}, **RUN_NOT_FOUND})
 def list_incidents(
     context: Context,
     state: StateFilter = "all",
     acknowledged: bool | None = None,
     severity: Severity | None = None,
     run: Annotated[str | None, Query(description="The id of a run")] = None,
+    q: Annotated[str, Query(description="Words of texts and names", max_length=200)] = "",
+    order: OrderBy = "opened",
+    since: Annotated[float | None, Query(description="Unix seconds")] = None,
+    until: Annotated[float | None, Query(description="Unix seconds")] = None,
     limit: Annotated[int, Query(ge=1, le=MAX_LISTED)] = 500,
+    offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
 ) -> ApiResponse:
-    """Incidents of all runs and of agents, the newest first."""
-    query = select(IncidentRow).order_by(IncidentRow.opened_at.desc(), IncidentRow.id.desc()).limit(limit)
-    if state != "all":
-        query = query.where(IncidentRow.state == state)
-    if acknowledged is not None:
-        query = query.where(IncidentRow.acknowledged_at.is_not(None) == acknowledged)
-    if severity is not None:
-        query = query.where(IncidentRow.severity == severity)
-    if run is not None:
-        query = query.where(IncidentRow.run_id == context.runs.run_id(run))
-    return _read_list(context, query)
+    """Incidents of all runs and of agents, the newest first: by when they were opened, or when they began."""
+    wanted = IncidentFilter(
+        state=state,
+        acknowledged=acknowledged,
+        severity=severity,
+        run_id=None if run is None else context.runs.run_id(run),
+        q=q,
+        since=since,
+        until=until,
+    )
+    reader = IncidentListReader(context.engine)
+    return ApiResponse(reader.page(wanted, limit=limit, offset=offset, by_event=order == "event"))
+
+
+@router.post("/incidents/acknowledge", responses={200: {"model": IncidentList}})
+def acknowledge_several(context: Context, request: Request, body: SeveralIncidents) -> ApiResponse:
+    """Acknowledge several incidents. Returns those that exist."""
+    by = _person(context, request, body)
+    incidents = []
+    for incident_id in body.ids:
+        with suppress(UnknownIncidentError):
+            incidents.append(incident_view(context.incidents.acknowledge(incident_id, by=by)))
+    return ApiResponse(IncidentList(incidents=incidents))
 
 
 @router.get("/incidents/{incident_id}", responses=ONE_INCIDENT)
@@ -136,6 +170,32 @@ def reopen(
     """Reopen a closed incident."""
     by, text = _person(context, request, body), body.text if body else ""
     return _response(context.incidents.reopen(incident_id, by=by, text=text))
+
+
+@router.post("/incidents/{incident_id}/assign", responses=ONE_INCIDENT)
+def assign(incident_id: IncidentId, context: Context, request: Request, body: Assignment) -> ApiResponse:
+    """Ask a person to work on an incident."""
+    by, assignee = _person(context, request, body), (body.assignee or "").strip()
+    return _response(context.incidents.assign(incident_id, assignee or None, by=by))
+
+
+@router.get(
+    "/incidents/{incident_id}/context",
+    responses={200: {"model": IncidentContext}, **not_found("There is no such incident")},
+)
+def read_context(incident_id: IncidentId, context: Context) -> ApiResponse:
+    """The event that an incident belongs to, what was changed before it, and similar ones of the past."""
+    return ApiResponse(_context_reader(context).context(incident_id))
+
+
+@router.get("/runs/{run_id}/events", responses={200: {"model": RunEvents}, **RUN_NOT_FOUND})
+def list_events_of_run(run_id: str, context: Context) -> ApiResponse:
+    """The incidents of a run by event, each with one step to go back to, and what was changed in the run."""
+    return ApiResponse(_context_reader(context).events(context.runs.run_id(run_id)))
+
+
+def _context_reader(context: ServerContext) -> IncidentContextReader:
+    return IncidentContextReader(context.engine, context.store, context.planned_events)
 
 
 @router.post("/incidents/{incident_id}/comment", responses=ONE_INCIDENT)

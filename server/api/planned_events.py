@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Request
 
 from holter.server.api.responses import RUN_NOT_FOUND, ApiResponse, not_found
 from holter.server.context import Context
-from holter.server.schemas.incidents import PlannedEventList, PlannedEventView
+from holter.server.schemas.incidents import PlannedEventList, PlannedEventOverview, PlannedEventView
 from holter.tuning import PlannedEvent
 
 EventNumber = Annotated[int, Path(ge=1, le=2**31 - 1)]
@@ -16,6 +16,12 @@ PROJECT_NOT_FOUND = not_found("There is no such project")
 EVENT_NOT_FOUND = not_found("There is no such planned event")
 
 router = APIRouter(tags=["expected events"])
+
+
+@router.get("/expected", responses={200: {"model": PlannedEventOverview}})
+def list_all(context: Context) -> ApiResponse:
+    """The planned events of all projects and runs, the newest first."""
+    return ApiResponse(PlannedEventOverview(expected=context.planned_events.list_all()))
 
 
 @router.get("/runs/{run_id}/expected", responses={200: {"model": PlannedEventList}, **RUN_NOT_FOUND})

@@ -45,7 +45,10 @@ class CauseView(ApiObject):
 
 
 class IncidentView(ApiObject):
-    """An incident: the newest version of its finding (docs/findings.md), its state and its history."""
+    """An incident: the newest version of its finding (docs/findings.md), its state and its history.
+
+    `began_at` is the time of its first step; of a log without a clock, when it was opened.
+    """
 
     kind: str
     metric: str
@@ -74,6 +77,8 @@ class IncidentView(ApiObject):
     closed_at: float | None
     acknowledged_at: float | None
     acknowledged_by: str | None
+    assignee: str | None
+    began_at: float
     events: list[IncidentHistoryEntry]
 
 
@@ -128,6 +133,8 @@ def incident_view(incident: Incident) -> IncidentView:
         "closed_at": incident.closed_at,
         "acknowledged_at": incident.acknowledged_at,
         "acknowledged_by": incident.acknowledged_by,
+        "assignee": incident.assignee,
+        "began_at": incident.began_at,
         "events": [_history_entry(entry) for entry in incident.history],
     }
 
@@ -146,6 +153,24 @@ class IncidentList(ApiObject):
     """A list of incidents."""
 
     incidents: list[IncidentView]
+
+
+class IncidentCounts(ApiObject):
+    """How many incidents match the filters in each state, whatever state was asked for."""
+
+    unacknowledged: int
+    open: int
+    recovered: int
+    closed: int
+    all: int
+
+
+class IncidentPage(ApiObject):
+    """One page of incidents. `total`: those that match all filters; `counts`: by state."""
+
+    incidents: list[IncidentView]
+    total: int
+    counts: IncidentCounts
 
 
 class PlannedEventView(ApiObject):
@@ -169,3 +194,17 @@ class PlannedEventList(ApiObject):
     """All planned events of a run or a project."""
 
     expected: list[PlannedEventView]
+
+
+class PlannedEventEntry(PlannedEventView):
+    """A planned event with its project, and its run unless it is one of all runs of the project."""
+
+    project: str
+    run_id: str | None
+    run: str | None
+
+
+class PlannedEventOverview(ApiObject):
+    """The planned events of all projects and runs, the newest first. Those of `holter.toml` come last."""
+
+    expected: list[PlannedEventEntry]

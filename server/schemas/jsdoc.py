@@ -14,9 +14,19 @@ from pydantic import BaseModel
 from typing_extensions import get_original_bases, is_typeddict
 
 import holter.ui
-from holter.server.schemas import base, findings, incidents, launches, points, runs, service
+from holter.server.schemas import (
+    base,
+    client_status,
+    events,
+    findings,
+    incidents,
+    launches,
+    points,
+    runs,
+    service,
+)
 
-MODULES = (base, points, incidents, runs, launches, findings, service)
+MODULES = (base, points, client_status, incidents, events, runs, launches, findings, service)
 PATH = Path(holter.ui.__file__).parent / "static" / "lib" / "api_types.js"
 _HEADER = """\
 // @ts-check

@@ -2,9 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from holter.server.agents.registry import AgentReport, AgentState
 from holter.server.schemas.base import ApiObject
 from holter.server.schemas.findings import FindingsCatalogue
+
+SettingSource = Literal["flag", "environment", "file", "default"]
+
+
+class SettingView(ApiObject):
+    """One setting. `value` and `default` are texts, empty for an unset one; a secret's value is not shown."""
+
+    name: str
+    value: str
+    default: str
+    source: SettingSource
+    secret: bool
+
+
+class ServerSettings(ApiObject):
+    """All settings of the server, and the file that some of them are from."""
+
+    version: str
+    file: str | None
+    database: str
+    settings: list[SettingView]
 
 
 class SessionState(ApiObject):
