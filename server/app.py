@@ -39,7 +39,7 @@ from holter.server.mlflow_api import routes as mlflow_routes
 from holter.server.planned_events import UnknownPlannedEventError
 from holter.server.read_models.runs import UnknownRunError
 from holter.server.schemas.service import FieldProblems, Problem
-from holter.server.store import CorruptDataError
+from holter.server.store import CorruptDataError, StoreClosedError
 from holter.server.wandb_api import routes as wandb_routes
 from holter.settings import Settings
 
@@ -130,6 +130,7 @@ def _add_error_handlers(app: FastAPI) -> None:
         app.add_exception_handler(unknown, responses.on_not_found)
     for unavailable in responses.DATABASE_UNAVAILABLE:
         app.add_exception_handler(unavailable, responses.on_database_unavailable)
+    app.add_exception_handler(StoreClosedError, responses.on_stopping)
     app.add_exception_handler(DatabaseError, responses.on_database_error)
     app.add_exception_handler(CorruptDataError, responses.on_corrupt_data)
     app.add_exception_handler(Exception, responses.on_unexpected_error)

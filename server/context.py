@@ -88,7 +88,7 @@ class ServerContext:
         self.metrics = ServerMetrics(self.engine, self.live, self.agents)
         self._closing = ExitStack()
         self._stop_early: list[Callable[[], None]] = [
-            self.live.close, self.store.stop_compaction, self.analysis.stop, self.notification_sender.stop,
+            self.live.close, self.store.begin_to_stop, self.analysis.stop, self.notification_sender.stop,
             self.maintenance.stop,
         ]  # fmt: skip
         self.started = False
