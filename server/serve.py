@@ -177,10 +177,19 @@ def tune_interpreter() -> None:
     sys.setswitchinterval(0.0005)
 
 
+class _CutRequestFilter(logging.Filter):
+    """Drops the tracebacks of requests that were cancelled because the server stops: nothing is wrong."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if record.exc_info else None
+        return not isinstance(error, asyncio.CancelledError)
+
+
 def configure_logging(*, verbose: bool = False) -> None:
     """Log warnings and errors to standard error; `verbose`: informational messages, too."""
     handler = logging.StreamHandler()
     handler.setFormatter(TerminalFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    handler.addFilter(_CutRequestFilter())
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[handler])
 
 

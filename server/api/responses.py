@@ -90,6 +90,11 @@ async def on_database_unavailable(_: Request, error: Exception) -> ApiResponse:
     return error_response(503, f"{reason}: try again later", {"Retry-After": RETRY_SECONDS})
 
 
+async def on_stopping(_: Request, error: Exception) -> ApiResponse:
+    """The response to a request whose work ended because the server is stopping."""
+    return error_response(503, str(error), {"Retry-After": RETRY_SECONDS})
+
+
 async def on_database_error(request: Request, error: Exception) -> ApiResponse:
     """The response to an error of the database or its files. Raises those that our statement caused."""
     assert isinstance(error, DatabaseError)

@@ -10,11 +10,13 @@ from pathlib import Path
 from sqlalchemy import Connection, Engine, func, insert, select, update
 
 from holter.attempts.config import ConfigByAttempt
+from holter.attempts.environment import environment_of, without_environment
 from holter.server.database import reading, writing
 from holter.server.models import Project, RunRecord, SourceCursor, UnreadableRow
 from holter.server.store.cache import LruCache
 from holter.server.store.check import find_problems
 from holter.server.store.compaction.worker import Compactor
+from holter.server.store.errors import StoreClosedError
 from holter.server.store.file_lock import FileLock
 from holter.server.store.keys import check_name, storable_text
 from holter.server.store.rate_limit import PointRateLimiter
@@ -33,6 +35,7 @@ from holter.server.store.types import (
     Receipt,
     ReducedSeries,
     RunOverview,
+    SeriesRange,
     SeriesSummary,
 )
 from holter.server.store.usage import StorageUsage
@@ -71,6 +74,7 @@ class Store:
         self._usage = StorageUsage(engine)
         self._cache = LruCache(_CACHE_BYTES)
         self._lock: FileLock | None = None
+        self._stopping = False
         self._writer_thread = WriterThread(engine, BatchWriter(clock, quota, self._usage))
         self._compactor = Compactor(engine, self._warm_cache)
         self._writer_thread.listen(self._compactor.on_commit)
@@ -92,9 +96,18 @@ class Store:
         if self._lock is not None:
             self._lock.publish_address(address)
 
-    def stop_compaction(self) -> None:
-        """Let compaction end soon, since the store is about to be closed; points are still accepted."""
+    def begin_to_stop(self) -> None:
+        """Let compaction and charts end soon, since the store is about to be closed.
+
+        Points are still accepted. Whoever reads a chart gets StoreClosedError.
+        """
+        self._stopping = True
         self._compactor.stop()
+
+    def check_open(self) -> None:
+        """Raise StoreClosedError once the store is about to be closed: long work for a reader ends there."""
+        if self._stopping:
+            raise StoreClosedError("the server is stopping")
 
     def close(self, *, compaction_seconds: float | None = None) -> None:
         """Write what is queued, stop the threads, release the file.
@@ -241,11 +254,15 @@ class Store:
         """Return these series reduced to about `points` points each for a chart, in key order.
 
         Short series are complete; others consist of real points, among them the extremes of every bucket, and
-        a band. Missing series are left out.
+        a band. Missing series are left out. Raises StoreClosedError when the store is about to be closed.
         """
         with reading(self._engine) as connection:
             snapshot = self._snapshot(connection, run_id)
-            return list(read_chart(snapshot, keys, StepRange(from_step, to_step), points, self._cache))
+            chart = []
+            for series in read_chart(snapshot, keys, StepRange(from_step, to_step), points, self._cache):
+                self.check_open()
+                chart.append(series)
+            return chart
 
     def series(self, run_id: int) -> list[SeriesSummary]:
         """Return summaries of the run's series, in key order."""
@@ -257,6 +274,11 @@ class Store:
         with reading(self._engine) as connection:
             return summaries.read_run_overviews(connection, run_ids, self._cache)
 
+    def series_ranges(self, run_ids: Collection[int]) -> dict[int, list[SeriesRange]]:
+        """Return newest value and extremes of all series of the runs that exist, in key order."""
+        with reading(self._engine) as connection:
+            return summaries.read_series_ranges(connection, run_ids, self._cache)
+
     def attempts(self, run_id: int) -> list[AttemptSummary]:
         """Return summaries of the run's attempts, in their order."""
         with reading(self._engine) as connection:
@@ -264,6 +286,13 @@ class Store:
 
     def config(self, run_id: int) -> ConfigByAttempt:
         """Return the launch configuration that the run's logs state, by setting and attempt, sorted."""
+        return without_environment(self._stated_settings(run_id))
+
+    def environment(self, run_id: int) -> ConfigByAttempt:
+        """Return the environment of the run's launches, by name and attempt, sorted."""
+        return environment_of(self._stated_settings(run_id))
+
+    def _stated_settings(self, run_id: int) -> ConfigByAttempt:
         with reading(self._engine) as connection:
             return read_config(connection, run_id, self._cache)
 

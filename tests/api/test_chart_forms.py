@@ -170,3 +170,16 @@ def test_a_fair_share_uses_the_budget_and_does_not_exceed_it(counts: list[int], 
     assert used <= budget
     if sum(counts) > budget:
         assert used + len(counts) > budget  # no further point for each
+
+
+def test_a_chart_ends_early_when_the_server_stops(client: httpx.Client, context: ServerContext) -> None:
+    steps = np.arange(100)
+    batch = Batch(
+        steps=steps, times=steps * 1.0, columns=(Column(key=SeriesKey("loss"), values=steps * 1.0),)
+    )
+    context.store.accept(Delivery(project="p", run="r", writer="w", batch_id="1", batch=batch))
+    run = client.get("/api/v1/runs").json()["runs"][0]["id"]
+    context.begin_to_stop()
+    answer = client.get(f"/api/v1/runs/{run}/data", params={"metric": "loss"})
+    assert answer.status_code == 503
+    assert answer.json()["detail"] == "the server is stopping"

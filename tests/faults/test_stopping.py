@@ -104,7 +104,9 @@ def test_sigterm_ends_a_server_whose_threads_do_not_end(tmp_path: Path, charts: 
             assert process.stdout.readline() == "computing\n"
         before = sender.acknowledged
         wait_for(lambda: sender.acknowledged > before)
-        assert "Holter has stopped." in stop(process, signal.SIGTERM)
+        output = stop(process, signal.SIGTERM)
+        assert "Holter has stopped." in output
+        assert "Traceback" not in output
         for thread in [*threads, sender.thread]:
             thread.join()
     assert stored_points(tmp_path / "holter.db") >= sender.acknowledged > before
