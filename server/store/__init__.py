@@ -18,6 +18,7 @@ from holter.server.store.types import (
     ReducedSeries,
     RunOverview,
     SeriesOverview,
+    SeriesRange,
     SeriesRefusal,
     SeriesSummary,
 )
@@ -33,6 +34,7 @@ __all__ = [
     "ReducedSeries",
     "RunOverview",
     "SeriesOverview",
+    "SeriesRange",
     "SeriesRefusal",
     "SeriesSummary",
     "Store",

@@ -106,6 +106,15 @@ class SeriesOverview(NamedTuple):
     value: float
 
 
+class SeriesRange(NamedTuple):
+    """The newest value of a series and the extremes of its finite values, inf and -inf without any."""
+
+    key: SeriesKey
+    value: float
+    minimum: float
+    maximum: float
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunOverview:
     """Attempts and series of a run as of a version (generation, revision): unchanged while the version is."""

@@ -13,7 +13,13 @@ from holter.server.store.cache import LruCache
 from holter.server.store.read.series import read_series
 from holter.server.store.read.snapshot import RunSnapshot, StepRange
 from holter.server.store.read.stats_cache import RunStats, load_run_stats
-from holter.server.store.types import AttemptSummary, RunOverview, SeriesOverview, SeriesSummary
+from holter.server.store.types import (
+    AttemptSummary,
+    RunOverview,
+    SeriesOverview,
+    SeriesRange,
+    SeriesSummary,
+)
 from holter.types import FloatArray, Series, SeriesKey
 
 _SERIES_BYTES = 500  # approximate memory of one series
@@ -70,6 +76,22 @@ def read_run_overviews(
         for run_id, stats in load_run_stats(connection, ordered, cache).items()
         for recounted in [_recounted(RunSnapshot(connection, run_id, cache), stats)]
     }
+
+
+def read_series_ranges(
+    connection: Connection, run_ids: Collection[int], cache: LruCache
+) -> dict[int, list[SeriesRange]]:
+    """Return newest value and extremes of all series of runs, in key order, in a constant number of
+    statements.
+    """
+    ranges = {}
+    for run_id, run_stats in load_run_stats(connection, run_ids, cache).items():
+        stats = run_stats.stats
+        columns = (stats.value.tolist(), stats.low.tolist(), stats.high.tolist())
+        rows = dict(zip(stats.ids.tolist(), zip(*columns, strict=True), strict=True))
+        names = run_stats.names.items()
+        ranges[run_id] = [SeriesRange(key, *rows[number]) for number, key in names if number in rows]
+    return ranges
 
 
 def _series_overviews(run_stats: RunStats, recounted: Mapping[SeriesKey, Series]) -> list[SeriesOverview]:
