@@ -25,6 +25,7 @@ COMMANDS = {
     "db": "back up, copy, check or clean up the database, delete a run",
     "token": "create, list and revoke access tokens",
     "stop": "ask a run's client to stop",
+    "save": "ask a run's training loop to save a checkpoint",
     "alert": "list the channels, send a test message",
     "export": "write a run to a file",
     "import": "import the runs of another tracker, or files of holter export",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from operator import itemgetter
 from typing import Any
@@ -36,6 +36,8 @@ class Envelope:
     attempt: str | None
     labels: Mapping[str, str]
     config: Mapping[str, Any]
+    setting_labels: Mapping[str, str] = field(default_factory=dict)
+    """Labels of settings that this process states beside the configuration, empty for those of the job."""
 
     def wrap(self, number: int, fields: Fields, *, finished: bool = False) -> bytes:
         """Return the body with this number; number 0 includes the configuration."""

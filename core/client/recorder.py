@@ -6,7 +6,9 @@ import threading
 import time
 from array import array
 from collections import deque
+from collections.abc import Mapping
 from queue import Empty, SimpleQueue
+from typing import Any
 
 from holter.client.encode import Envelope, Fields, Row, split_into_bodies
 from holter.client.notices import Notices
@@ -29,6 +31,7 @@ class Recorder(threading.Thread):
         super().__init__(name="holter-recorder", daemon=True)
         self.rows: deque[Row] = deque()
         self.wake: SimpleQueue[bool | None] = SimpleQueue()
+        self.statements: deque[Mapping[str, Any]] = deque()  # settings that became known after the start
         self.dropped = 0
         self._spool = spool
         self._written = written
@@ -43,6 +46,7 @@ class Recorder(threading.Thread):
         self._envelope = envelope
         self._notices = notices
         self.rows.clear()
+        self.statements.clear()
         self._pending.clear()
         self.dropped = self._reported = self._number = 0
         self._ended = False  # the run has ended, not only this process
@@ -101,6 +105,8 @@ class Recorder(threading.Thread):
 
         The last flush of a run that has ended marks its last body as the end, or adds an empty one.
         """
+        if self._number or self.rows:  # a process that logs nothing makes no run
+            self._add_statements()
         while self._write_pending():
             rows = self._take_rows()
             last_of_run = last and self._ended and not self.rows
@@ -117,6 +123,17 @@ class Recorder(threading.Thread):
         self._pending.append((self._envelope.wrap(self._number, fields, finished=finished), points))
         self._number += 1
         self._end_written = finished
+
+    def _add_statements(self) -> None:
+        """Add the settings that became known since; of a process without labels they are the job's."""
+        while self.statements:
+            settings = self.statements.popleft()
+            labels = self._envelope.setting_labels
+            if not labels:
+                self._add_body({"config": settings}, 0, finished=False)
+                continue
+            named = [{"name": name, "value": value, "labels": labels} for name, value in settings.items()]
+            self._add_body({"settings": named}, 0, finished=False)
 
     def _take_rows(self) -> list[Row]:
         oldest = self.rows.popleft

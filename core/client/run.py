@@ -13,11 +13,13 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from holter.client.encode import MAX_VALUES, Envelope
+from holter.client.environment import CAPTURE_SECONDS, EnvironmentCapture, capture_of_rank, is_enabled
 from holter.client.exit_status import ExitStatus
 from holter.client.identity import default_run_name, detect
 from holter.client.notices import Notices
 from holter.client.pipeline import IDLE_PIPELINES, Pipeline, PipelineConfig, end_all, open_pipeline
 from holter.client.recorder import Recorder
+from holter.client.status import NO_STATUS, LiveStatus, StatusPoller
 from holter.client.uploader import ServerAccess
 from holter.client.values import (
     MAX_NAME,
@@ -68,8 +70,18 @@ class Run:
     (a data loader worker) it does nothing.
     """
 
-    def __init__(self, pipeline: Pipeline | None, notices: Notices, *, ends_run: bool = True) -> None:
+    def __init__(
+        self,
+        pipeline: Pipeline | None,
+        notices: Notices,
+        *,
+        ends_run: bool = True,
+        poller: StatusPoller | None = None,
+        capture: EnvironmentCapture | None = None,
+    ) -> None:
         self._pipeline = pipeline
+        self._poller = poller
+        self._capture = capture
         self._ends_run = ends_run  # whether this process reports the end of the run
         self._recorder = None if pipeline is None else pipeline.recorder
         self._notices = notices
@@ -162,6 +174,30 @@ class Run:
             self._layouts = {}
         self._layouts[layout.names] = layout
 
+    def status(self) -> LiveStatus:
+        """Return what the server knows about this run: open incidents, requests to stop and to save.
+
+        Costs less than a microsecond and never waits: the first call starts a background thread that asks
+        the server about every 5 seconds, and each call returns its newest answer.
+        """
+        poller = self._poller
+        if poller is None:
+            return NO_STATUS
+        if not poller.started:
+            self._start_poller(poller)
+        return poller.status
+
+    def _start_poller(self, poller: StatusPoller) -> None:
+        try:
+            poller.start()
+        except RuntimeError as error:  # no thread can be started
+            self._notices.note("status", f"the status of the run is not known: {error}")
+
+    def report_saved(self, step: int | None = None, seconds: float | None = None) -> None:
+        """Report that the checkpoint that `status().save` asks for is saved, at which step and how fast."""
+        if self._poller is not None:
+            self._poller.report_saved(None if step is None else to_step(step), to_float(seconds))
+
     def finish(self, timeout: float = FINISH_SECONDS) -> None:
         """Report that the run has ended and wait at most `timeout` seconds until everything is sent.
 
@@ -177,6 +213,10 @@ class Run:
         if pipeline is None:
             return
         deadline = time.monotonic() + timeout
+        if self._poller is not None:
+            self._poller.close(timeout / 4, ended=ended)
+        if self._capture is not None:  # of a run that ends right after its start
+            self._capture.wait(min(timeout / 4, CAPTURE_SECONDS))
         pipeline.recorder.close(timeout / 2, ended=ended and self._ends_run)
         sent = pipeline.uploader.close(max(0.0, deadline - time.monotonic()))
         if dropped := pipeline.recorder.dropped:
@@ -192,7 +232,7 @@ class Run:
         """In a forked child: stop logging and release the copy of the parent's spool lock."""
         if self._pipeline is not None:
             self._pipeline.spool.release_lock()
-            self._pipeline = self._recorder = None
+            self._pipeline = self._recorder = self._poller = None
 
     def __enter__(self) -> Run:
         return self
@@ -204,6 +244,8 @@ class Run:
 
 
 OPEN_RUNS: set[Run] = set()
+CAPTURES: dict[int | None, EnvironmentCapture | None] = {}
+"""The capture of this process's environment, by the rank it was made for."""
 EXIT_STATUS = ExitStatus()
 
 
@@ -240,6 +282,7 @@ def init(
                 for name, value in (own | dict(labels or {})).items()
             },
             config=to_json_value(config or {}),
+            setting_labels={} if identity.rank in (None, 0) else {"host": clean_name(identity.host, 200)},
         )
         access = ServerAccess(
             server=server or environ.get("HOLTER_SERVER") or DEFAULT_SERVER,
@@ -253,10 +296,30 @@ def init(
         notices.note("off", f"nothing will be recorded: {type(error).__name__}: {error}")
         notices.flush()
         return Run(None, notices)
-    opened = Run(pipeline, notices, ends_run=identity.rank in (None, 0))
+    poller = StatusPoller(access, envelope.project, envelope.run, seed=identity.nonce)
+    capture = send_environment(pipeline.recorder, identity.rank, environ)
+    opened = Run(pipeline, notices, ends_run=identity.rank in (None, 0), poller=poller, capture=capture)
     OPEN_RUNS.add(opened)
     EXIT_STATUS.install()
     return opened
+
+
+def send_environment(
+    recorder: Recorder, rank: int | None, environ: Mapping[str, str]
+) -> EnvironmentCapture | None:
+    """Capture the environment of this launch in the background, once in a process, for the recorder."""
+    if not is_enabled(environ):
+        return None
+    if rank not in CAPTURES:
+        capture = capture_of_rank(environ, rank)
+        CAPTURES[rank] = None if capture is None else EnvironmentCapture(capture)
+    captured = CAPTURES[rank]
+    try:
+        if captured is not None:
+            captured.send_to(recorder.statements.append)
+    except RuntimeError:  # no thread can be started
+        return None
+    return captured
 
 
 def spool_folders(spool: str | os.PathLike[str] | None, environ: Mapping[str, str]) -> list[Path]:
@@ -287,6 +350,7 @@ def abandon_all() -> None:
     for run in list(OPEN_RUNS):
         run.abandon()
     OPEN_RUNS.clear()
+    CAPTURES.clear()
     IDLE_PIPELINES.release_lock()
 
 

@@ -27,6 +27,12 @@ def read_config(run_id: str, context: Context, q: str | None = None) -> ApiRespo
     return ApiResponse(context.launches.config(context.runs.run_id(run_id), q))
 
 
+@router.get("/runs/{run_id}/environment", responses={200: {"model": RunConfig}, **RUN_NOT_FOUND})
+def read_environment(run_id: str, context: Context, q: str | None = None) -> ApiResponse:
+    """The environment of each launch, and its changes. `q`: part of a name or value."""
+    return ApiResponse(context.launches.environment(context.runs.run_id(run_id), q))
+
+
 @router.get("/runs/{run_id}/remarks", responses={200: {"model": DiagnosticList}, **RUN_NOT_FOUND})
 def read_diagnostics(run_id: str, context: Context) -> ApiResponse:
     """Problems with the configuration of the launches, and with the figures that they report."""

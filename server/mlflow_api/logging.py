@@ -8,10 +8,10 @@ from dataclasses import replace
 from math import inf, nan
 from typing import Any
 
-from holter.ingest.redaction import is_secret
 from holter.ingest.rows import LogRow, batch_from_rows
 from holter.ingest.trackers.base import bounded_config, parse_text_value
 from holter.ingest.trackers.mlflow import metric_key, unix_seconds
+from holter.secret_patterns import is_secret
 from holter.server import tracked_runs
 from holter.server.context import ServerContext
 from holter.server.mlflow_api.call import INVALID, Handler, MlflowCall, MlflowError

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from holter.attempts.config import ConfigByAttempt
 from holter.attempts.config_diff import attempts_with_config, list_changes, list_settings
+from holter.attempts.environment import list_environment_changes
 from holter.attempts.step_values import last_of_each_step
 from holter.curves import LineSegment, between
 from holter.detectors.communication import COLLECTIVE_METRICS, compare_collectives
@@ -59,21 +61,12 @@ class LaunchReader:
     def config(self, run_id: int, q: str | None = None) -> RunConfig:
         """The settings of each launch, and all changes. `q`: part of a setting's name or value."""
         stated = self._store.config(run_id)
-        settings = cast("list[LaunchSetting]", list_settings(stated))
-        matches = [setting for setting in settings if q is None or _contains(setting, q.lower())]
-        return {
-            "attempts": attempts_with_config(stated),
-            "settings": matches[:SHOWN_SETTINGS],
-            "settings_count": len(matches),
-            "changes": [
-                LaunchChanges(
-                    attempt=change["attempt"],
-                    settings=change["settings"][:SHOWN_CHANGES],
-                    settings_count=len(change["settings"]),
-                )
-                for change in list_changes(stated)
-            ],
-        }
+        return _settings_and_changes(stated, list_changes(stated), q)
+
+    def environment(self, run_id: int, q: str | None = None) -> RunConfig:
+        """The environment of each launch, and all changes. `q`: part of a name or value."""
+        stated = self._store.environment(run_id)
+        return _settings_and_changes(stated, list_environment_changes(stated), q)
 
     def diagnostics(self, run_id: int, version: RunVersion) -> list[DiagnosticView]:
         """The diagnostics of all launch checks, the most severe first."""
@@ -196,6 +189,26 @@ def _reduce(
         "ghost": segment.ghost,
         "step": step.tolist(),
         "value": value.tolist(),
+    }
+
+
+def _settings_and_changes(
+    stated: ConfigByAttempt, changes: Sequence[Mapping[str, Any]], q: str | None
+) -> RunConfig:
+    settings = cast("list[LaunchSetting]", list_settings(stated))
+    matches = [setting for setting in settings if q is None or _contains(setting, q.lower())]
+    return {
+        "attempts": attempts_with_config(stated),
+        "settings": matches[:SHOWN_SETTINGS],
+        "settings_count": len(matches),
+        "changes": [
+            LaunchChanges(
+                attempt=change["attempt"],
+                settings=change["settings"][:SHOWN_CHANGES],
+                settings_count=len(change["settings"]),
+            )
+            for change in changes
+        ],
     }
 
 

@@ -17,6 +17,7 @@ import holter.ui
 from holter.server.schemas import (
     base,
     client_status,
+    compare,
     events,
     findings,
     incidents,
@@ -26,7 +27,7 @@ from holter.server.schemas import (
     service,
 )
 
-MODULES = (base, points, client_status, incidents, events, runs, launches, findings, service)
+MODULES = (base, points, client_status, incidents, events, runs, launches, findings, compare, service)
 PATH = Path(holter.ui.__file__).parent / "static" / "lib" / "api_types.js"
 _HEADER = """\
 // @ts-check

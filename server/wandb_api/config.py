@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any
 
-from holter.ingest.redaction import is_secret
 from holter.ingest.wandb.settings import public_settings
+from holter.secret_patterns import is_secret
 from holter.server.store.keys import storable_text
 from holter.server.wandb_api.step_metrics import defined_step
 from holter.types import Config

@@ -24,7 +24,13 @@ from tests.support.servers import Printed
 
 Serve = Callable[[Settings], AbstractContextManager[tuple[ServerContext, str]]]
 ALLOWED = {
-    TokenScope.INGEST: {"POST /api/v1/ingest", "POST /api/v1/agents", "GET /healthz", "GET /readyz"},
+    TokenScope.INGEST: {
+        "POST /api/v1/ingest",
+        "POST /api/v1/agents",
+        "POST /api/v1/status",
+        "GET /healthz",
+        "GET /readyz",
+    },
     TokenScope.METRICS: {"GET /metrics", "GET /healthz", "GET /readyz"},
 }
 """Written here once more on purpose: what a token may do must not widen unnoticed."""

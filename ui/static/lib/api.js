@@ -1,5 +1,5 @@
 // @ts-check
-/** The client of the REST API and of the live stream. No other module sends requests. */
+/** The client of the REST API and of the live stream. Only this module and `chart_api.js` send requests. */
 
 import { decode, floats, integers } from "./msgpack.js";
 
@@ -31,7 +31,7 @@ export function whenLoginRequired(listener) {
  *   `accept`: media type of the response, which is then returned as bytes
  * @returns {Promise<any>}
  */
-async function request(path, { method = "GET", body, signal, accept } = {}) {
+export async function request(path, { method = "GET", body, signal, accept } = {}) {
   /** @type {Record<string, string>} */
   const headers = accept ? { accept } : {};
   if (body !== undefined) headers["content-type"] = "application/json";
@@ -61,7 +61,7 @@ async function errorText(response) {
 }
 
 /** @param {Record<string, string | number | null | undefined>} values */
-function search(values) {
+export function search(values) {
   const present = Object.entries(values).filter(
     ([, value]) => value !== null && value !== undefined && value !== "",
   );
@@ -71,6 +71,15 @@ function search(values) {
 
 /** @param {AbortSignal} [signal] @returns {Promise<RunInfo[]>} */
 export const runs = async (signal) => (await request("/runs", { signal })).runs;
+
+/** Some runs with all words of a query in their names or projects. @param {string} query @param {AbortSignal} [signal] @returns {Promise<RunInfo[]>} */
+export async function findRuns(query, signal) {
+  const [word, ...others] = query.toLowerCase().split(/\s+/).filter(Boolean);
+  const { runs: found } = await request(`/runs${search({ q: word })}`, { signal });
+  return found
+    .filter(({ project, name }) => others.every((part) => `${project}/${name}`.toLowerCase().includes(part)))
+    .slice(0, 50);
+}
 
 /** @param {AbortSignal} [signal] @returns {Promise<import("./api_types.js").AgentStatus[]>} */
 export const agents = async (signal) => (await request("/agents", { signal })).agents;
@@ -106,7 +115,7 @@ export const throughputOf = (id, signal) => request(`/runs/${encodeURIComponent(
 const clock = (bytes) => floats(bytes).map((time) => (Number.isNaN(time) ? null : time));
 
 /** @param {string} path @param {AbortSignal} [signal] @returns {Promise<import("./api_types.js").ChartData>} */
-async function charts(path, signal) {
+export async function charts(path, signal) {
   const response = decode(await request(path, { signal, accept: "application/msgpack" }));
   for (const { segments } of response.series) {
     for (const segment of segments) {
@@ -139,9 +148,44 @@ export function data(id, metrics, { from, to, points, labels }, signal) {
 export const incidentsOf = async (id, signal) =>
   (await request(`/runs/${encodeURIComponent(id)}/incidents`, { signal })).incidents;
 
-/** @param {Record<string, string | null>} filter @param {AbortSignal} [signal] @returns {Promise<IncidentView[]>} */
-export const incidents = async (filter, signal) =>
-  (await request(`/incidents${search(filter)}`, { signal })).incidents;
+/**
+ * One page of incidents, with the number of all.
+ * @param {Record<string, string | number | null>} filter parameters of the list
+ * @param {AbortSignal} [signal] @returns {Promise<import("./api_types.js").IncidentPage>}
+ */
+export const incidentPage = (filter, signal) => request(`/incidents${search(filter)}`, { signal });
+
+/** The event of an incident, changes of the run before it, similar incidents. @param {string | number} id
+ * @param {AbortSignal} [signal] @returns {Promise<import("./api_types.js").IncidentContext>} */
+export const incidentContext = (id, signal) =>
+  request(`/incidents/${encodeURIComponent(id)}/context`, { signal });
+
+/** The events of a run, and what was changed in it. @param {string} id @param {AbortSignal} [signal]
+ * @returns {Promise<import("./api_types.js").RunEvents>} */
+export const eventsOf = (id, signal) => request(`/runs/${encodeURIComponent(id)}/events`, { signal });
+
+/** Acknowledge several incidents. @param {number[]} ids @param {{ by?: string }} author @returns {Promise<IncidentView[]>} */
+export const acknowledgeAll = async (ids, author) =>
+  (await request("/incidents/acknowledge", { method: "POST", body: { ids, ...author } })).incidents;
+
+/** Ask a person to work on an incident. @param {number} id @param {string | null} assignee null: nobody in particular
+ * @param {{ by?: string }} author @returns {Promise<IncidentView>} */
+export const assign = (id, assignee, author) =>
+  request(`/incidents/${id}/assign`, { method: "POST", body: { assignee, ...author } });
+
+/** The planned events of all projects and runs. @param {AbortSignal} [signal]
+ * @returns {Promise<import("./api_types.js").PlannedEventEntry[]>} */
+export const allPlannedEvents = async (signal) => (await request("/expected", { signal })).expected;
+
+/** @param {string} project @param {object} event @returns {Promise<import("./api_types.js").PlannedEventView>} */
+export const addProjectEvent = (project, event) =>
+  request(`/projects/${encodeURIComponent(project)}/expected`, { method: "POST", body: event });
+
+/** The settings of the server. @param {AbortSignal} [signal] @returns {Promise<import("./api_types.js").ServerSettings>} */
+export const serverSettings = (signal) => request("/settings", { signal });
+
+/** Mark a run as finished. @param {string} id @returns {Promise<RunDetail>} */
+export const finishRun = (id) => request(`/runs/${encodeURIComponent(id)}/finish`, { method: "POST" });
 
 /** @param {string | number} id @param {AbortSignal} [signal] @returns {Promise<IncidentView>} */
 export const incident = (id, signal) => request(`/incidents/${encodeURIComponent(id)}`, { signal });
@@ -170,6 +214,13 @@ export const stopRun = (id, reason) =>
 
 /** @param {string} id @returns {Promise<RunDetail>} */
 export const withdrawStop = (id) => request(`/runs/${encodeURIComponent(id)}/stop`, { method: "DELETE" });
+
+/** Ask a run's training loop to save a checkpoint. @param {string} id @param {string} reason @returns {Promise<RunDetail>} */
+export const requestSave = (id, reason) =>
+  request(`/runs/${encodeURIComponent(id)}/save`, { method: "POST", body: { reason: reason || null } });
+
+/** @param {string} id @returns {Promise<RunDetail>} */
+export const withdrawSave = (id) => request(`/runs/${encodeURIComponent(id)}/save`, { method: "DELETE" });
 
 /** @param {string} id */
 export const deleteRun = (id) => request(`/runs/${encodeURIComponent(id)}`, { method: "DELETE" });

@@ -1,0 +1,93 @@
+"""The environment of a run's launches: taken out of the configuration, and compared between attempts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from holter.attempts.config import ConfigByAttempt
+from holter.attempts.config_diff import list_changes
+from holter.environment_names import INCOMPLETE, OF_ONE_LAUNCH, PACKAGES, PREFIX, VARIABLES
+from holter.types import ConfigKey, ConfigValue
+
+NOT_INSTALLED = "not installed"
+NOT_SET = "not set"
+NO_VALUE = "none"
+_PARTS_BY_NAME = {PACKAGES: "packages", VARIABLES: "variables", "git_": "git"}
+"""The part of the capture that states names with this beginning."""
+_ABSENT = {PACKAGES: NOT_INSTALLED, VARIABLES: NOT_SET}
+
+
+def without_environment(config: ConfigByAttempt) -> ConfigByAttempt:
+    """The configuration of a run without the environment of its launches."""
+    return {key: values for key, values in config.items() if not key.name.startswith(PREFIX)}
+
+
+def environment_of(config: ConfigByAttempt) -> ConfigByAttempt:
+    """The environment of each launch: settings without the prefix, a setting for each package.
+
+    A launch that states its environment states all of it: what an earlier or later one has and this one has
+    not is `NOT_INSTALLED`, `NOT_SET` or `NO_VALUE` there, unless the capture of that part was incomplete.
+    """
+    stated: dict[ConfigKey, dict[int, ConfigValue]] = {}
+    for key, values in config.items():
+        if not key.name.startswith(PREFIX):
+            continue
+        name = key.name.removeprefix(PREFIX)
+        for attempt, value in values.items():
+            for each, expanded in _expand(name, value):
+                stated.setdefault(ConfigKey(each, key.labels), {})[attempt] = expanded
+    return _with_absent(stated)
+
+
+def _expand(name: str, value: ConfigValue) -> Iterator[tuple[str, ConfigValue]]:
+    if not name.startswith(PACKAGES):
+        yield name, value
+        return
+    for line in str(value).splitlines():
+        package, _, version = line.partition(" ")
+        if package and version:
+            yield f"{PACKAGES}{package}", version
+
+
+def _with_absent(stated: Mapping[ConfigKey, Mapping[int, ConfigValue]]) -> ConfigByAttempt:
+    of_job = {attempt for key, values in stated.items() if not key.labels for attempt in values}
+    incomplete = {
+        attempt: str(value).split() for attempt, value in stated.get(ConfigKey(INCOMPLETE), {}).items()
+    }
+    completed = {}
+    for key, values in sorted(stated.items()):
+        if key.labels or key.name in OF_ONE_LAUNCH or len(values) == len(of_job):
+            completed[key] = dict(sorted(values.items()))
+            continue
+        part = next((part for begin, part in _PARTS_BY_NAME.items() if key.name.startswith(begin)), "")
+        absent = next((text for begin, text in _ABSENT.items() if key.name.startswith(begin)), NO_VALUE)
+        missing = (attempt for attempt in of_job - values.keys() if part not in incomplete.get(attempt, ()))
+        completed[key] = dict(sorted({**dict.fromkeys(missing, absent), **values}.items()))
+    return completed
+
+
+def list_environment_changes(environment: ConfigByAttempt) -> list[dict[str, Any]]:
+    """What changed at each launch, as `list_changes` lists settings, without what differs in any case.
+
+    A host that joins with values that other hosts had before is no change.
+    """
+    known: dict[str, dict[int, set[ConfigValue]]] = {}
+    for key, values in environment.items():
+        for attempt, value in values.items():
+            known.setdefault(key.name, {}).setdefault(attempt, set()).add(value)
+    compared = {
+        key: values
+        for key, values in environment.items()
+        if key.name not in OF_ONE_LAUNCH and not (key.labels and _is_known(known[key.name], values))
+    }
+    return list_changes(compared)
+
+
+def _is_known(by_attempt: Mapping[int, set[ConfigValue]], values: Mapping[int, ConfigValue]) -> bool:
+    """Whether each value of a host also occurs in an earlier attempt, or is the first one of its name."""
+    return all(
+        attempt == min(by_attempt)
+        or any(value in by_attempt[earlier] for earlier in by_attempt if earlier < attempt)
+        for attempt, value in values.items()
+    )
