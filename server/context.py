@@ -16,12 +16,15 @@ from sqlalchemy.engine import make_url
 from holter.flops.peaks import Peaks
 from holter.private_files import create_private_folder, restrict_to_owner
 from holter.server.agents import AgentRegistry
-from holter.server.alerting import IncidentStore, NotificationSender, build_routes
+from holter.server.alerting import IncidentStore, NotificationSender
 from holter.server.alerting.agent_monitor import AgentMonitor
+from holter.server.alerting.routing import build_policy
 from holter.server.analysis import AnalysisWorker
 from holter.server.auth import Authenticator, missing_credentials
 from holter.server.channels import open_channels
+from holter.server.client_status import ClientStatusReader
 from holter.server.clock import Clock
+from holter.server.compare.comparison import RunComparison
 from holter.server.database import connect
 from holter.server.ingest_http.receiver import Receiver
 from holter.server.ingest_http.upload import Uploads
@@ -64,13 +67,14 @@ class ServerContext:
         self.store = Store(self.engine, clock=clock, quota=quota)
         self.receiver = Receiver(self.store, limit=settings.max_batch_mb * 2**20)
         self.uploads = Uploads(database_folder(self.engine), settings.max_import_mb * 2**20)
-        self.incidents = IncidentStore(self.engine, routes=build_routes(channels), clock=clock)
+        self.policy = build_policy(channels, settings.alerting)
+        self.incidents = IncidentStore(self.engine, policy=self.policy, clock=clock)
         self.planned_events = PlannedEvents(self.engine, settings, clock=clock)
         self.analysis = AnalysisWorker(
             self.engine, self.store, self.incidents, tuning=self.planned_events.tuning, clock=clock
         )
         self.notification_sender = NotificationSender(
-            self.engine, self.store, channels, public_url=settings.address, clock=clock
+            self.engine, self.store, channels, public_url=settings.address, policy=self.policy, clock=clock
         )
         self.maintenance = MaintenanceWorker(
             self.engine,
@@ -79,8 +83,12 @@ class ServerContext:
             rewrite_lock=self.store.rewrite_lock,
         )
         self.runs = RunReader(self.engine, self.store, tuning=self.planned_events.display_tuning, clock=clock)
+        self.comparison = RunComparison(
+            self.engine, self.store, self.runs, self.planned_events.display_tuning
+        )
         self.launches = LaunchReader(self.store, Peaks.from_settings(settings.peaks))
         self.run_details = RunDetailStore(self.engine, clock=clock)
+        self.client_status = ClientStatusReader(self.engine, self.run_details, clock=clock)
         self.agents = AgentRegistry(self.engine, clock=clock)
         self.agent_monitor = AgentMonitor(self.agents, self.incidents, clock=clock)
         self.authenticator = Authenticator(settings, self.engine, clock=clock)

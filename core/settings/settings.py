@@ -26,6 +26,7 @@ from pydantic_settings import (
 )
 
 from holter.custom_format import CustomFormat
+from holter.settings.alerting import AlertingSettings
 from holter.settings.http import HttpSettings, TrustedProxies
 from holter.settings.network import is_loopback, reachable, url
 from holter.settings.projects import ProjectSettings, settings_of
@@ -103,6 +104,7 @@ class Settings(BaseSettings):
     http: HttpSettings = HttpSettings()
     trusted_proxies: TrustedProxies = ()
     channels: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    alerting: AlertingSettings = AlertingSettings()
     slack_webhook_url: SecretStr | None = None
     smtp_url: SecretStr | None = None
     email_to: str = ""

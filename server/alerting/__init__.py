@@ -6,17 +6,17 @@ from holter.server.alerting.incident import Incident
 from holter.server.alerting.incident_rows import UnknownIncidentError, read_incident, read_incidents
 from holter.server.alerting.incident_store import IncidentStore
 from holter.server.alerting.lifecycle import IncidentCandidate
-from holter.server.alerting.routing import Route, build_routes
+from holter.server.alerting.routing import NotificationPolicy, build_policy
 from holter.server.alerting.sender import NotificationSender
 
 __all__ = [
     "Incident",
     "IncidentCandidate",
     "IncidentStore",
+    "NotificationPolicy",
     "NotificationSender",
-    "Route",
     "UnknownIncidentError",
-    "build_routes",
+    "build_policy",
     "read_incident",
     "read_incidents",
 ]

@@ -1,55 +1,131 @@
-"""Writes the notifications of incidents' changes into the outbox, in the transaction of the change."""
+"""Writes the notifications of incidents' changes into the outbox, in the transaction of the change.
+
+With each change the decision is stored: which channels are notified by which route, and why others are not.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
 
-from sqlalchemy import select
+from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
-from holter.server.alerting.incident import EventType, Incident
-from holter.server.alerting.routing import Route, notification_reason
-from holter.server.models.alerting import NotificationRow
+from holter.server.alerting.incident import EventType, Incident, IncidentState
+from holter.server.alerting.incident_labels import read_labels
+from holter.server.alerting.reasons import BEGINNINGS, notification_reason
+from holter.server.alerting.routing import LabelSet, NotificationPolicy, Route
+from holter.server.alerting.routing.targets import ChannelTarget, channel_targets, describe_unrouted
+from holter.server.models.alerting import IncidentRow, NotificationDecisionRow, NotificationRow
+
+NOTIFIED, NOT_NOTIFIED, MUTED = "notified", "not_notified", "muted"
+"""Outcomes of decisions."""
 
 
 def enqueue_notifications(
     session: Session,
-    routes: Sequence[Route],
+    policy: NotificationPolicy,
     incidents: Sequence[Incident],
     events: Mapping[int, frozenset[EventType]],
     *,
     live: bool,
     now: float,
 ) -> None:
-    """Add an outbox row for each incident and route that has a reason; `events` by incident number."""
-    if not routes or not incidents:
+    """Add an outbox row for each incident and channel that has a reason; `events` by incident number."""
+    if not policy.channels or not incidents:
         return
-    counts = _count_notifications(session, [incident.id for incident in incidents])
+    labels = read_labels(session, [session.get_one(IncidentRow, incident.id) for incident in incidents])
+    counts = _count_notifications(session, list(labels))
     for incident in incidents:
-        for route in routes:
-            count = counts[incident.id, route.channel]
-            happened = events.get(incident.id, frozenset())
-            if live and EventType.REOPENED in happened and _retract(session, incident, route.channel):
-                happened -= {EventType.REOPENED}
-            reason = notification_reason(
-                happened,
-                route,
-                state=incident.state,
-                severity=incident.finding.severity,
-                live=live,
-                notified=count > 0,
-                acknowledged=incident.acknowledged_at is not None,
-            )
-            if reason is not None:
-                session.add(_notification(incident, route, reason, count, now))
+        change = _Change(incident, labels[incident.id], events.get(incident.id, frozenset()), live, now)
+        _enqueue_change(session, policy, change, counts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """A change of an incident: what happened, and whether the run is live."""
+
+    incident: Incident
+    labels: LabelSet
+    events: frozenset[EventType]
+    live: bool
+    now: float
+
+
+def _enqueue_change(
+    session: Session, policy: NotificationPolicy, change: _Change, counts: Counter[tuple[int, str]]
+) -> None:
+    incident = change.incident
+    targets = channel_targets(policy, change.labels)
+    before = {channel for number, channel in counts if number == incident.id}
+    for name in (*targets, *sorted(before - targets.keys())):
+        if name in policy.channels:
+            target = targets.get(name, ChannelTarget(name, policy.root, "no route leads there any more"))
+            _enqueue_for_channel(session, policy, change, target, counts[incident.id, name])
+    if not targets and not before and change.events & BEGINNINGS:
+        text = describe_unrouted(policy, change.labels)
+        record_decision(session, incident.id, change.now, outcome=NOT_NOTIFIED, text=text)
+
+
+def _enqueue_for_channel(
+    session: Session, policy: NotificationPolicy, change: _Change, target: ChannelTarget, count: int
+) -> None:
+    """Add a row for one channel if there is a reason, and record the decision; `count`: earlier rows."""
+    incident, events, settings = change.incident, change.events, policy.channels[target.channel]
+    if change.live and EventType.REOPENED in events and _retract(session, incident, target.channel):
+        events -= {EventType.REOPENED}
+    reason = notification_reason(
+        events,
+        routed=not target.refusal,
+        history=settings.history,
+        state=incident.state,
+        live=change.live,
+        notified=count > 0,
+        acknowledged=incident.acknowledged_at is not None,
+    )
+    if reason is None:
+        if events & BEGINNINGS:
+            text = target.refusal or _why_not(change)
+            record_decision(session, incident.id, change.now, target, outcome=NOT_NOTIFIED, text=text)
+        return
+    text = "it got the opening of this incident" if target.refusal else f"{target.route.path} leads to it"
+    record_decision(
+        session, incident.id, change.now, target, outcome=NOTIFIED, reason=reason.value, text=text
+    )
+    # agents that are back have been reporting for some time already: their recovery is not delayed again
+    delayed = reason is EventType.RECOVERED and incident.run is not None
+    session.add(
+        NotificationRow(
+            incident_id=incident.id,
+            channel=target.channel,
+            receiver=target.route.receiver,
+            group_key=_group_key(session, target, change.labels, incident.id),
+            key=f"{incident.id}.{count}.{target.channel}",
+            reason=reason.value,
+            detail={"route": target.route.path},
+            state="waiting",
+            attempts=0,
+            next_try_at=change.now + (settings.recovery_delay if delayed else 0.0),
+            created_at=change.now,
+        )
+    )
+
+
+def _why_not(change: _Change) -> str:
+    if not change.live:
+        return "its run was not live: the points were old when they arrived"
+    if change.incident.state is IncidentState.CLOSED:
+        return "it was closed already"
+    return "it had ended before anybody was notified"
 
 
 def _count_notifications(session: Session, incident_ids: Sequence[int]) -> Counter[tuple[int, str]]:
     """How many notifications of each incident were enqueued for each channel."""
     query = select(NotificationRow.incident_id, NotificationRow.channel)
     rows = session.execute(query.where(NotificationRow.incident_id.in_(incident_ids)))
-    return Counter((incident_id, channel) for incident_id, channel in rows)
+    return Counter((incident_id, channel) for incident_id, channel in rows if incident_id is not None)
 
 
 def _retract(session: Session, incident: Incident, channel: str) -> bool:
@@ -63,23 +139,55 @@ def _retract(session: Session, incident: Incident, channel: str) -> bool:
     )
     rows = session.scalars(query.with_for_update(skip_locked=True)).all()
     for row in rows:
-        row.state, row.detail = "folded", {"taken_back": True}
+        row.state, row.detail = "folded", {**row.detail, "taken_back": True}
     return bool(rows)
 
 
-def _notification(
-    incident: Incident, route: Route, reason: EventType, count: int, now: float
-) -> NotificationRow:
-    # agents that are back have been reporting for some time already: their recovery is not delayed again
-    delayed = reason is EventType.RECOVERED and incident.run is not None
-    return NotificationRow(
-        incident_id=incident.id,
-        channel=route.channel,
-        key=f"{incident.id}.{count}.{route.channel}",
-        reason=reason.value,
-        detail={},
-        state="waiting",
-        attempts=0,
-        next_try_at=now + (route.recovery_delay if delayed else 0.0),
-        created_at=now,
+def _group_key(session: Session, target: ChannelTarget, labels: LabelSet, incident_id: int) -> str | None:
+    """The group of a notification: that of open incidents with the same labels, or a new one.
+
+    A group ends with its last incident, so that what comes later begins a new thread of messages. None:
+    the incident is its own group.
+    """
+    route: Route = target.route
+    if route.groups_by_incident:
+        return None
+    text = f"{target.channel}\0{route.group_key(labels)}"
+    digest = blake2b(text.encode(), digest_size=12).hexdigest()
+    continues = or_(
+        IncidentRow.state == IncidentState.OPEN,
+        NotificationRow.state == "waiting",
+        NotificationRow.incident_id == incident_id,
+    )
+    query = (
+        select(NotificationRow.group_key)
+        .join(IncidentRow, IncidentRow.id == NotificationRow.incident_id)
+        .where(NotificationRow.group_key.startswith(f"{digest}."), continues)
+        .order_by(NotificationRow.id.desc())
+    )
+    return session.scalar(query.limit(1)) or f"{digest}.{incident_id}"
+
+
+def record_decision(
+    session: Session,
+    incident_id: int,
+    now: float,
+    target: ChannelTarget | None = None,
+    *,
+    outcome: str,
+    text: str,
+    reason: str = "",
+) -> None:
+    """Store why a channel was, or was not, notified."""
+    session.add(
+        NotificationDecisionRow(
+            incident_id=incident_id,
+            at=now,
+            channel="" if target is None else target.channel,
+            receiver="" if target is None else target.route.receiver,
+            outcome=outcome,
+            reason=reason,
+            text=text,
+            detail={} if target is None else {"route": target.route.path},
+        )
     )

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import tzinfo
 from typing import Any
 
 from holter.detectors.findings import title_of, title_with_causes
 from holter.detectors.findings.evidence import evidence_rows
 from holter.detectors.findings.finding_type import in_sentence
-from holter.plurals import counted, verb
+from holter.plurals import counted
 from holter.server.alerting.incident import EventType, Incident, IncidentState
 from holter.server.alerting.silent_agents import describe_hosts, silent_agents
-from holter.server.channels.message import NEWS, Message, MessageItem, local_time, one_line
+from holter.server.channels.message import NEWS, Message, local_time, one_line
 from holter.types import Cause, Finding, Severity
 
 _CERTAINTY = ((0.95, "almost certain"), (0.8, "very likely"), (0.6, "likely"), (0.0, "possible"))
@@ -35,7 +34,7 @@ def compose(
         key=key,
         reason=reason.value,
         severity=incident.finding.severity,
-        subject=_title(incident, _first_kind(incident), provisional=True),
+        subject=title_line(incident, _first_kind(incident), provisional=True),
         headline=_headline(incident, reason),
         sentence=_sentence(incident, reason),
         link=f"{address}/incidents/{incident.id}",
@@ -74,59 +73,7 @@ def compose_example(
     )
 
 
-def summarize(incidents: Sequence[Incident], *, key: str, sent_at: float, address: str) -> Message:
-    """One message about many incidents, the most severe first."""
-    items = [_item(incident, address) for incident in incidents]
-    still_open = sum(item.open for item in items)
-    headline = _count_incidents(incidents)
-    return Message(
-        key=key,
-        reason="summary",
-        severity=max((item.severity for item in items), key=lambda severity: severity.rank),
-        subject=headline,
-        headline=headline,
-        sentence=(
-            f"{headline} changed within a short time; {still_open} of them {verb(still_open, 'is', 'are')} "
-            "open. They are in one message so that they do not flood this channel."
-        ),
-        link=f"{address}/incidents",
-        link_to="all incidents",
-        sent_at=sent_at,
-        items=tuple(sorted(items, key=lambda item: -item.severity.rank)),
-    )
-
-
-def _count_incidents(incidents: Sequence[Incident]) -> str:
-    """How many incidents there are of how many runs, and how many of agents."""
-    runs = [incident.run for incident in incidents if incident.run is not None]
-    about_agents = len(incidents) - len(runs)
-    parts = []
-    if runs:
-        names = sorted({f"{run.project}/{run.name}" for run in runs})
-        where = one_line(names[0]) if len(names) == 1 else counted(len(names), "run")
-        parts.append(f"{counted(len(runs), 'incident')} in {where}")
-    if about_agents:
-        parts.append(f"{counted(about_agents, 'incident')} of agents")
-    return " and ".join(parts)
-
-
-def _item(incident: Incident, address: str) -> MessageItem:
-    finding = incident.finding
-    if incident.run is None:
-        text = f"{_title(incident)} · {incident.state.value}"
-    else:
-        title = title_with_causes(title_of(finding.kind), finding.causes)
-        step = f"step {finding.start_step:,}"
-        text = " · ".join((title, one_line(incident.run.name), step, incident.state.value))
-    return MessageItem(
-        text=text,
-        link=f"{address}/incidents/{incident.id}",
-        severity=finding.severity,
-        open=incident.is_open,
-    )
-
-
-def _title(incident: Incident, kind: str = "", *, provisional: bool = False) -> str:
+def title_line(incident: Incident, kind: str = "", *, provisional: bool = False) -> str:
     """What happened where, on one line: "Loss spike in 104b at step 1,514", "Agent silent on n17".
 
     A clear cause comes first: "Learning rate rise, then loss spike in 104b at step 1,514".
@@ -149,8 +96,8 @@ def _first_kind(incident: Incident) -> str:
 
 def _headline(incident: Incident, reason: EventType) -> str:
     if reason is EventType.OPENED:
-        return _title(incident, provisional=True)
-    return f"{NEWS[reason]}: {in_sentence(_title(incident))}"
+        return title_line(incident, provisional=True)
+    return f"{NEWS[reason]}: {in_sentence(title_line(incident))}"
 
 
 def _sentence(incident: Incident, reason: EventType) -> str:

@@ -3,44 +3,61 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
-from sqlalchemy import select, update
+from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
-from holter.server.alerting.incident import EventType, Incident
+from holter.server.alerting.enqueue import MUTED, NOTIFIED, record_decision
+from holter.server.alerting.incident import EventType, Incident, IncidentState
+from holter.server.alerting.incident_labels import read_labels
 from holter.server.alerting.incident_rows import read_incidents
+from holter.server.alerting.muting import MuteReason, Muting
 from holter.server.alerting.rate_limit import (
     GIVE_UP_AFTER,
     LONGEST_WAIT,
     QueuedNotification,
     RateLimit,
+    SendGroup,
+    SendNotice,
     SendOne,
     SendSummary,
     SentMessage,
     WaitUntil,
     next_action,
 )
+from holter.server.alerting.reasons import ENDINGS, NoticeType
+from holter.server.alerting.routing import NO_POLICY, NotificationPolicy, Route
+from holter.server.alerting.routing.targets import ChannelTarget
 from holter.server.channels import Delivered, GiveUp, Retry
 from holter.server.models.alerting import IncidentEventRow, IncidentRow, NotificationRow
 from holter.types import Severity
 
 WAITING, DELIVERED, GIVEN_UP, FOLDED = "waiting", "delivered", "given_up", "folded"
+SUPPRESSED = "suppressed"
+SendAction = SendOne | SendGroup | SendSummary | SendNotice
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ClaimedMessage:
     """A message that is being sent: the action, and the incidents it is about.
 
-    `thread` groups it with earlier messages about the same incident, None for the first.
+    `thread` groups it with earlier messages about the same incident or group, None for the first. `group`
+    is the same in all of them. `resolved`: no incident of the thread is open any more. `notice`: the
+    details of a message that is about no incident.
     """
 
-    action: SendOne | SendSummary
+    action: SendAction
     key: str
     attempts: int
     created_at: float
     incidents: tuple[Incident, ...]
     thread: str | None
+    group: str = ""
+    receiver: str = ""
+    resolved: bool = False
+    notice: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def notification_ids(self) -> tuple[int, ...]:
@@ -49,17 +66,24 @@ class ClaimedMessage:
 
 
 def claim(
-    session: Session, channel: str, limit: RateLimit, *, now: float, lease: float
+    session: Session,
+    channel: str,
+    limit: RateLimit,
+    *,
+    now: float,
+    lease: float,
+    policy: NotificationPolicy = NO_POLICY,
 ) -> ClaimedMessage | WaitUntil:
     """Claim the channel's next message, which other servers then leave alone for `lease` seconds."""
     query = select(NotificationRow).where(
         NotificationRow.channel == channel, NotificationRow.state == WAITING
     )
     rows = session.scalars(query.order_by(NotificationRow.id).with_for_update(skip_locked=True)).all()
-    waiting = {row.id: row for row in rows if not _give_up_if_old(session, row, now)}
-    incidents = _incident_rows(session, {row.incident_id for row in waiting.values()})
+    incidents = _incident_rows(session, {row.incident_id for row in rows if row.incident_id is not None})
+    ready = _without_muted(session, rows, incidents, policy, now)
+    waiting = {row.id: row for row in ready if not _give_up_if_old(session, row, now)}
     action = next_action(
-        [_queued(row, incidents) for row in waiting.values()],
+        _queue(session, channel, list(waiting.values()), incidents, policy),
         _sent(session, channel, now - limit.window),
         limit,
         now=now,
@@ -71,16 +95,115 @@ def claim(
         row.next_try_at = now + lease
         row.attempts += 1
         row.error = None  # of the last attempt: this one has not failed yet
+    return _claimed_message(session, action, claimed, incidents)
+
+
+def _claimed_message(
+    session: Session,
+    action: SendAction,
+    claimed: Sequence[NotificationRow],
+    incidents: Mapping[int, IncidentRow],
+) -> ClaimedMessage:
     carrier = claimed[0]
-    affected = [incidents[number] for number in dict.fromkeys(row.incident_id for row in claimed)]
+    numbers = dict.fromkeys(row.incident_id for row in claimed if row.incident_id is not None)
+    affected = [incidents[number] for number in numbers]
+    thread = None if isinstance(action, SendSummary | SendNotice) else _thread(session, carrier)
     return ClaimedMessage(
         action=action,
         key=carrier.key,
         attempts=carrier.attempts,
         created_at=carrier.created_at,
         incidents=tuple(read_incidents(session, affected)),
-        thread=_thread(session, carrier),
+        thread=thread,
+        group=_group(action, carrier),
+        receiver=carrier.receiver or carrier.channel,
+        resolved=not any(row.state == IncidentState.OPEN for row in affected)
+        and not (thread and _has_open_incident(session, carrier.channel, thread)),
+        notice=carrier.detail if isinstance(action, SendNotice) else {},
     )
+
+
+def _group(action: SendAction, carrier: NotificationRow) -> str:
+    if isinstance(action, SendSummary | SendNotice):
+        return carrier.key
+    return carrier.group_key or f"incident-{carrier.incident_id}"
+
+
+def _has_open_incident(session: Session, channel: str, thread: str) -> bool:
+    """Whether an incident of a thread of messages is open."""
+    query = (
+        select(IncidentRow.id)
+        .join(NotificationRow, NotificationRow.incident_id == IncidentRow.id)
+        .where(
+            NotificationRow.channel == channel,
+            NotificationRow.thread == thread,
+            IncidentRow.state == IncidentState.OPEN,
+        )
+    )
+    return session.scalar(query.limit(1)) is not None
+
+
+def _without_muted(
+    session: Session,
+    rows: Sequence[NotificationRow],
+    incidents: Mapping[int, IncidentRow],
+    policy: NotificationPolicy,
+    now: float,
+) -> list[NotificationRow]:
+    """The rows that nothing mutes. Those of incidents that ended while they were mute are dropped."""
+    if not incidents:
+        return list(rows)
+    labels = read_labels(session, list(incidents.values()))
+    muting = Muting(session, policy, now)
+    informed = _informed(session, rows)
+    result = []
+    for row in rows:
+        if row.incident_id is None or (row.reason in ENDINGS and row.incident_id in informed):
+            result.append(row)  # an ending goes to whoever got the opening
+            continue
+        incident = incidents[row.incident_id]
+        route = policy.route_at(row.detail.get("route", ""))
+        reason = muting.reason(incident.id, labels[incident.id], Severity(incident.severity), route)
+        _note_muting(session, row, reason, route or policy.root, now)
+        if reason is None:
+            result.append(row)
+        elif incident.state != IncidentState.OPEN:
+            row.state, row.error = SUPPRESSED, f"the incident ended while it was muted ({reason.text})"
+    return result
+
+
+def _note_muting(
+    session: Session, row: NotificationRow, reason: MuteReason | None, route: Route, now: float
+) -> None:
+    """Note in a row what mutes it, and record the decision where that has changed."""
+    before = row.detail.get("muted")
+    text = None if reason is None else reason.text
+    if before == text or row.incident_id is None:
+        return
+    detail = {name: value for name, value in row.detail.items() if name != "muted"}
+    row.detail = detail | ({"due_since": now} if text is None else {"muted": text})
+    record_decision(
+        session,
+        row.incident_id,
+        now,
+        ChannelTarget(row.channel, route),
+        outcome=NOTIFIED if text is None else MUTED,
+        reason=row.reason,
+        text=f"no longer muted ({before})" if text is None else text,
+    )
+
+
+def _informed(session: Session, rows: Sequence[NotificationRow]) -> set[int]:
+    """The incidents of these rows of one channel of which the channel has received a message."""
+    ends = {row.incident_id for row in rows if row.reason in ENDINGS}
+    if not ends:
+        return set()
+    query = select(NotificationRow.incident_id).where(
+        NotificationRow.channel == rows[0].channel,
+        NotificationRow.incident_id.in_(ends),
+        NotificationRow.state.in_([DELIVERED, FOLDED]),
+    )
+    return {number for number in session.scalars(query) if number is not None}
 
 
 def record_outcome(
@@ -103,11 +226,11 @@ def record_outcome(
         elif row.id == claimed.action.carrier:
             _mark_delivered(row, claimed.action, outcome, now)
         else:
-            row.state, row.error = FOLDED, None
+            row.state, row.error, row.thread = FOLDED, None, outcome.thread
             row.detail = {**row.detail, "within": claimed.action.carrier}
     if not isinstance(outcome, Retry):
         action = claimed.action
-        reason = action.reason.value if isinstance(action, SendOne) else "with others"
+        reason = "with others" if isinstance(action, SendSummary) else action.reason.value
         failure = outcome.reason if isinstance(outcome, GiveUp) else None
         for incident in claimed.incidents:
             session.add(_history_row(incident.id, rows[0].channel, reason, failure, now))
@@ -140,14 +263,12 @@ def _history_row(
     )
 
 
-def _mark_delivered(
-    row: NotificationRow, action: SendOne | SendSummary, outcome: Delivered, now: float
-) -> None:
-    row.state, row.error, row.delivered_at = DELIVERED, None, now
-    if isinstance(action, SendOne):
-        row.reason, row.thread = action.reason.value, outcome.thread
-    else:
+def _mark_delivered(row: NotificationRow, action: SendAction, outcome: Delivered, now: float) -> None:
+    row.state, row.error, row.delivered_at, row.thread = DELIVERED, None, now, outcome.thread
+    if isinstance(action, SendSummary):
         row.detail = {**row.detail, "summary": True}
+    else:
+        row.reason = action.reason.value
 
 
 def give_up_orphans(session: Session, channels: Collection[str], *, now: float) -> None:
@@ -167,13 +288,14 @@ def seconds_until(action: WaitUntil, now: float) -> float | None:
 
 def _give_up_if_old(session: Session, row: NotificationRow, now: float) -> bool:
     """Give a notification up if it is too old to be of use; whether it was."""
-    if now - row.created_at <= GIVE_UP_AFTER:
+    if now - max(row.created_at, row.detail.get("due_since", 0.0)) <= GIVE_UP_AFTER:
         return False
     unknown = "the server stopped while it was being sent" if row.attempts else "it never was its turn"
     reason = row.error or unknown
     row.state = GIVEN_UP
     row.error = f"not delivered within {GIVE_UP_AFTER / 3600:.0f} hours: {reason}"
-    session.add(_history_row(row.incident_id, row.channel, row.reason, row.error, now))
+    if row.incident_id is not None:
+        session.add(_history_row(row.incident_id, row.channel, row.reason, row.error, now))
     return True
 
 
@@ -182,15 +304,65 @@ def _incident_rows(session: Session, ids: Collection[int]) -> dict[int, Incident
     return {row.id: row for row in rows}
 
 
-def _queued(row: NotificationRow, incidents: Mapping[int, IncidentRow]) -> QueuedNotification:
+def _queue(
+    session: Session,
+    channel: str,
+    rows: Sequence[NotificationRow],
+    incidents: Mapping[int, IncidentRow],
+    policy: NotificationPolicy,
+) -> list[QueuedNotification]:
+    """These rows as the rate limit sees them, with the times of their routes."""
+    routes = {row.id: policy.route_at(row.detail.get("route", "")) for row in rows}
+    spaced = [row for row in rows if (route := routes[row.id]) is not None and route.group_interval]
+    sent_at = _group_sent_at(session, channel, spaced)
+    return [_queued(row, incidents, routes[row.id], sent_at.get(_group_of(row))) for row in rows]
+
+
+def _queued(
+    row: NotificationRow, incidents: Mapping[int, IncidentRow], route: Route | None, sent_at: float | None
+) -> QueuedNotification:
+    severity, reason = Severity.WARNING, parse_reason(row)
+    if row.incident_id is not None:
+        severity = Severity(incidents[row.incident_id].severity)
     return QueuedNotification(
         id=row.id,
         incident_id=row.incident_id,
-        reason=EventType(row.reason),
-        severity=Severity(incidents[row.incident_id].severity),
-        created_at=row.created_at,
+        reason=reason,
+        severity=severity,
+        created_at=max(row.created_at, row.detail.get("due_since", 0.0)),
         next_try_at=row.next_try_at,
+        group=row.group_key or "",
+        wait=None if route is None else route.group_wait,
+        not_before=float("-inf") if sent_at is None or route is None else sent_at + route.group_interval,
     )
+
+
+def parse_reason(row: NotificationRow) -> EventType | NoticeType:
+    """The reason of a notification."""
+    return NoticeType(row.reason) if row.incident_id is None else EventType(row.reason)
+
+
+def _group_of(row: NotificationRow) -> str | int | None:
+    return row.group_key or row.incident_id
+
+
+def _group_sent_at(
+    session: Session, channel: str, rows: Sequence[NotificationRow]
+) -> dict[str | int | None, float]:
+    """When something was last sent about the groups of these rows."""
+    result: dict[str | int | None, float] = {}
+    for column, values in (
+        (NotificationRow.group_key, {row.group_key for row in rows if row.group_key}),
+        (NotificationRow.incident_id, {row.incident_id for row in rows if not row.group_key}),
+    ):
+        if values:
+            query = select(column, func.max(NotificationRow.delivered_at)).where(
+                NotificationRow.channel == channel,
+                column.in_(values),
+                NotificationRow.delivered_at.is_not(None),
+            )
+            result |= {group: at for group, at in session.execute(query.group_by(column)) if at is not None}
+    return result
 
 
 def _sent(session: Session, channel: str, since: float) -> Sequence[SentMessage]:
@@ -203,15 +375,24 @@ def _sent(session: Session, channel: str, since: float) -> Sequence[SentMessage]
 
 
 def _thread(session: Session, carrier: NotificationRow) -> str | None:
-    """The thread of an incident's messages: the one that its first delivered message started."""
-    query = (
-        select(NotificationRow.thread)
-        .where(
-            NotificationRow.incident_id == carrier.incident_id,
-            NotificationRow.channel == carrier.channel,
-            NotificationRow.thread.is_not(None),
+    """The thread of a group's messages, or of the incident's: the one that the first message started."""
+    same = [NotificationRow.incident_id == carrier.incident_id]
+    if carrier.group_key is not None:
+        same.insert(0, NotificationRow.group_key == carrier.group_key)
+    for condition in same:
+        query = select(NotificationRow.thread).where(
+            condition, NotificationRow.channel == carrier.channel, NotificationRow.thread.is_not(None)
         )
-        .order_by(NotificationRow.delivered_at)
-        .limit(1)
-    )
-    return session.scalar(query)
+        if (thread := session.scalar(query.order_by(NotificationRow.id).limit(1))) is not None:
+            return thread
+    return None
+
+
+def retry_given_up(session: Session, notification_id: int, *, now: float) -> NotificationRow | None:
+    """Let a message that was given up be sent again; None if there is none such."""
+    row = session.get(NotificationRow, notification_id, with_for_update=True)
+    if row is None or row.state != GIVEN_UP:
+        return None
+    row.state, row.attempts, row.next_try_at, row.error = WAITING, 0, now, None
+    row.detail = {**row.detail, "due_since": now}
+    return row

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from holter.server.alerting.incident import EventType
-from holter.server.alerting.routing import REASONS
+from holter.server.alerting.reasons import REASONS, NoticeType
 from holter.types import Severity
 
 GIVE_UP_AFTER = 86_400.0
@@ -36,14 +36,21 @@ class RateLimit:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class QueuedNotification:
-    """A notification that is not delivered yet."""
+    """A notification that is not delivered yet; `incident_id` None: a notice that is about no incident.
+
+    `group`: notifications with the same one are sent together; empty: those of the incident. `wait` replaces
+    the limit's `settle`; before `not_before` (the interval of its group) it is not sent.
+    """
 
     id: int
-    incident_id: int
-    reason: EventType
+    incident_id: int | None
+    reason: EventType | NoticeType
     severity: Severity
     created_at: float
     next_try_at: float
+    group: str = ""
+    wait: float | None = None
+    not_before: float = float("-inf")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +71,24 @@ class SendOne:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class SendGroup:
+    """Send one message about a group of several incidents now."""
+
+    carrier: int
+    reason: EventType
+    folded: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SendNotice:
+    """Send a message that is about no incident now."""
+
+    carrier: int
+    reason: NoticeType
+    folded: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class SendSummary:
     """Send all of these notifications in one message now."""
 
@@ -80,7 +105,7 @@ class WaitUntil:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _NotificationGroup:
-    """All queued notifications about one incident, oldest first."""
+    """All queued notifications about one incident or one group of incidents, oldest first."""
 
     notifications: tuple[QueuedNotification, ...]
     ready_at: float
@@ -93,11 +118,20 @@ class _NotificationGroup:
         )
 
     @property
-    def send(self) -> SendOne:
+    def notice(self) -> SendNotice | None:
+        """The action for a notice, None for a group of incidents."""
+        [*_, last] = self.notifications
+        return (
+            SendNotice(carrier=last.id, reason=last.reason) if isinstance(last.reason, NoticeType) else None
+        )
+
+    @property
+    def send(self) -> SendOne | SendGroup:
         # the newest carries: an older one may have arrived without our knowing, and its key would hide this
         *folded, carrier = self.notifications
         reasons = {notification.reason for notification in self.notifications}
-        return SendOne(
+        incidents = {notification.incident_id for notification in self.notifications}
+        return (SendOne if len(incidents) == 1 else SendGroup)(
             carrier=carrier.id,
             folded=tuple(notification.id for notification in folded),
             reason=next(reason for reason in REASONS if reason in reasons),
@@ -106,9 +140,14 @@ class _NotificationGroup:
 
 def next_action(
     queue: Sequence[QueuedNotification], sent: Sequence[SentMessage], limit: RateLimit, *, now: float
-) -> SendOne | SendSummary | WaitUntil:
+) -> SendOne | SendGroup | SendSummary | SendNotice | WaitUntil:
     """A channel's next action, given its queue and what it sent within the last window."""
-    groups = _group_by_incident(queue, limit, now)
+    groups = _form_groups(queue, limit, now)
+    for group in groups:
+        if group.ready_at <= now and (notice := group.notice) is not None:
+            return notice  # there are few, and they are no part of summaries
+    notices = [group.ready_at for group in groups if group.notice is not None]
+    groups = [group for group in groups if group.notice is None]
     recent = [
         message
         for message in sent
@@ -125,7 +164,7 @@ def next_action(
         again = None
     ready = [group for group in groups if group.ready_at <= now]
     if not ready or free <= 0:
-        times = [group.ready_at for group in groups if group.ready_at > now]
+        times = [*notices, *(group.ready_at for group in groups if group.ready_at > now)]
         if again is not None and queue:
             times.append(again)
         return WaitUntil(min(times, default=None))
@@ -135,24 +174,27 @@ def next_action(
     return SendSummary(carrier=ids[-1], folded=tuple(ids[:-1]))
 
 
-def _group_by_incident(
+def _form_groups(
     queue: Sequence[QueuedNotification], limit: RateLimit, now: float
 ) -> list[_NotificationGroup]:
-    """The queue by incident: the urgent groups first, then those that have waited longest."""
-    by_incident: dict[int, list[QueuedNotification]] = {}
-    for notification in sorted(queue, key=lambda notification: notification.id):
-        by_incident.setdefault(notification.incident_id, []).append(notification)
-    groups = [
-        _NotificationGroup(
-            notifications=tuple(notifications),
-            ready_at=max(
-                _bounded_time(min(one.next_try_at for one in notifications), now, LONGEST_WAIT),
-                _bounded_time(notifications[0].created_at, now, 0.0) + limit.settle,
-            ),
-        )
-        for notifications in by_incident.values()
-    ]
+    """The queue by group: the urgent groups first, then those that have waited longest."""
+    by_key: dict[object, list[QueuedNotification]] = {}
+    for each in sorted(queue, key=lambda notification: notification.id):
+        own = each.incident_id if each.incident_id is not None else f"notice {each.id}"
+        by_key.setdefault(each.group or own, []).append(each)
+    groups = [_form_group(notifications, limit, now) for notifications in by_key.values()]
     return sorted(groups, key=lambda group: (not group.urgent, group.ready_at))
+
+
+def _form_group(
+    notifications: Sequence[QueuedNotification], limit: RateLimit, now: float
+) -> _NotificationGroup:
+    first = notifications[0]
+    wait = limit.settle if first.wait is None else first.wait
+    due = _bounded_time(min(each.next_try_at for each in notifications), now, LONGEST_WAIT)
+    settled = _bounded_time(first.created_at, now, 0.0) + wait
+    not_before = max(each.not_before for each in notifications)
+    return _NotificationGroup(notifications=tuple(notifications), ready_at=max(due, settled, not_before))
 
 
 def _bounded_time(time: float, now: float, longest: float) -> float:

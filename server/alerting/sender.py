@@ -7,13 +7,16 @@ import random
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypedDict
 
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from holter.server.alerting.messages import compose, summarize
+from holter.server.alerting.incident import EventType, Incident
+from holter.server.alerting.message_incidents import message_incident
+from holter.server.alerting.messages import compose
+from holter.server.alerting.messages_of_many import compose_group, compose_notice, summarize
 from holter.server.alerting.outbox import (
     ClaimedMessage,
     claim,
@@ -22,7 +25,16 @@ from holter.server.alerting.outbox import (
     retry_failed,
     seconds_until,
 )
-from holter.server.alerting.rate_limit import LONGEST_WAIT, RateLimit, SendSummary, WaitUntil, retry_delay
+from holter.server.alerting.rate_limit import (
+    LONGEST_WAIT,
+    RateLimit,
+    SendGroup,
+    SendNotice,
+    SendSummary,
+    WaitUntil,
+    retry_delay,
+)
+from holter.server.alerting.routing import NO_POLICY, NotificationPolicy
 from holter.server.channels import ConfiguredChannel, Delivered, GiveUp, Message, Retry
 from holter.server.channels.deadline import interrupt_send
 from holter.server.rendering.incident_chart import ChartSource, IncidentCharts
@@ -74,12 +86,14 @@ class NotificationSender:
         channels: Mapping[str, ConfiguredChannel],
         *,
         public_url: str,
+        policy: NotificationPolicy = NO_POLICY,
         clock: Callable[[], float] = time.time,
         chance: Callable[[], float] = random.random,
         lease: float = 120.0,
     ) -> None:
         self._engine = engine
         self._channels = dict(channels)
+        self._policy = policy
         self._charts = IncidentCharts(store)
         self._address = public_url.rstrip("/")
         self._clock = clock
@@ -143,7 +157,7 @@ class NotificationSender:
         settings = channel.settings
         limit = RateLimit(settle=settings.settle, burst=settings.burst, window=settings.window)
         with Session(self._engine) as session, session.begin():
-            claimed = claim(session, name, limit, now=now, lease=self._lease)
+            claimed = claim(session, name, limit, now=now, lease=self._lease, policy=self._policy)
         if isinstance(claimed, WaitUntil):
             return seconds_until(claimed, now)
         outcome = _send(channel, self._message(claimed, channel), claimed.thread)
@@ -187,15 +201,31 @@ class NotificationSender:
             "sent_at": claimed.created_at,
             "address": self._address,
         }
-        if isinstance(action, SendSummary):
-            return summarize(claimed.incidents, **envelope)
-        incident = claimed.incidents[0]
+        if isinstance(action, SendNotice):
+            message = compose_notice(action.reason, claimed.notice, **envelope)
+        elif isinstance(action, SendSummary):
+            message = summarize(claimed.incidents, **envelope)
+        elif isinstance(action, SendGroup):
+            message = compose_group(claimed.incidents, reason=action.reason, **envelope)
+        else:
+            message = self._message_about(claimed.incidents[0], action.reason, channel, envelope)
+        return replace(
+            message,
+            group=claimed.group,
+            receiver=claimed.receiver,
+            resolved=claimed.resolved,
+            incidents=tuple(message_incident(incident, self._address) for incident in claimed.incidents),
+        )
+
+    def _message_about(
+        self, incident: Incident, reason: EventType, channel: ConfiguredChannel, envelope: _Envelope
+    ) -> Message:
         sketch, picture = "", None
         if incident.run is not None:
             sketch = self._charts.sketch(incident.run.number, incident.finding)
             if channel.channel.wants_picture:
                 picture = self._charts.picture(incident.run.number, incident.finding)
-        return compose(incident, reason=action.reason, sketch=sketch, picture=picture, **envelope)
+        return compose(incident, reason=reason, sketch=sketch, picture=picture, **envelope)
 
 
 def _join(threads: Sequence[threading.Thread], seconds: float) -> None:

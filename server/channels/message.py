@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 
 from holter.types import Severity
@@ -15,13 +16,18 @@ NEWS = {
     "recovered": "Recovered",
     "withdrawn": "No longer detected",
     "closed": "Closed",
+    "not_acknowledged": "Not acknowledged",
+    "reminder": "Still open",
     "summary": "Summary",
+    "digest": "Digest",
+    "channel_failing": "Channel failing",
+    "channel_working": "Channel works again",
     "test": "Test",
 }
 """A word for people for every reason to send a message."""
-ENDINGS = frozenset({"recovered", "withdrawn", "closed"})
-"""Reasons that report the end of an incident."""
-QUIET = ENDINGS | {"reclassified"}
+ENDINGS = frozenset({"recovered", "withdrawn", "closed", "channel_working"})
+"""Reasons that report the end of something."""
+QUIET = ENDINGS | {"reclassified", "digest"}
 """Reasons that continue a thread without asking anyone to wake up."""
 
 
@@ -36,12 +42,34 @@ class MessageItem:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class MessageIncident:
+    """One incident of a message for programs. Times are Unix seconds; `ended_at` None: it lasts.
+
+    `labels` are those that routes match; `state` is open, recovered or closed.
+    """
+
+    id: int
+    state: str
+    title: str
+    summary: str
+    advice: str
+    link: str
+    started_at: float
+    ended_at: float | None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    run_id: str | None = None
+    step: int | None = None
+    acknowledged_by: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Message:
     """One message. `key` is the same whenever it is sent again; `sent_at` is when it was first due.
 
     `subject` is the same in all messages of one incident, `headline` names the news of this one.
     `picture` is a PNG of the curve, `sketch` the curve as a line of text; `items` are a summary's.
-    `link` leads to what `link_to` names.
+    `link` leads to what `link_to` names. `group` is the same in all messages of one thread, `resolved`: none
+    of its incidents is open; `incidents` are all that the message is about.
     """
 
     key: str
@@ -58,6 +86,10 @@ class Message:
     sketch: str = ""
     picture: bytes | None = None
     items: tuple[MessageItem, ...] = ()
+    group: str = ""
+    receiver: str = ""
+    resolved: bool = False
+    incidents: tuple[MessageIncident, ...] = ()
 
     @property
     def news(self) -> str:

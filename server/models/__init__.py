@@ -5,8 +5,10 @@ from holter.server.models.alerting import (
     AnalysisRow,
     IncidentEventRow,
     IncidentRow,
+    NotificationDecisionRow,
     NotificationRow,
     PlannedEventRow,
+    SilenceRow,
 )
 from holter.server.models.base import Base
 from holter.server.models.points import (
@@ -42,6 +44,7 @@ __all__ = [
     "IncidentEventRow",
     "IncidentRow",
     "LogEntry",
+    "NotificationDecisionRow",
     "NotificationRow",
     "PlannedEventRow",
     "Project",
@@ -51,6 +54,7 @@ __all__ = [
     "SavedViewRow",
     "SeriesRow",
     "ShareLinkRow",
+    "SilenceRow",
     "SourceCursor",
     "SummaryRow",
     "Timeline",

@@ -1,4 +1,4 @@
-"""Tables of incidents and their history, of notifications, agents, planned events and analysis passes."""
+"""Tables of incidents and their history, notifications, silences, agents, planned events, analysis passes."""
 
 from __future__ import annotations
 
@@ -83,15 +83,20 @@ class AnalysisRow(Base):
 class NotificationRow(Base):
     """One message to one channel about one change of one incident, with the reason for it.
 
-    `key` makes delivery idempotent; `thread` is what the channel returned to group later messages with it.
-    `state` is waiting, delivered, given_up, or folded: sent within another message, which `detail` names.
+    `incident_id` is NULL for a message that is about none, such as a digest. `key` makes delivery
+    idempotent; `thread` is what the channel returned to group later messages with it. `group_key` is equal
+    for notifications that are sent together; NULL: those of the incident. `state` is waiting, delivered,
+    given_up, suppressed (its incident ended while it was muted), or folded: sent within another message,
+    which `detail` names.
     """
 
     __tablename__ = "notification"
     __table_args__ = (UniqueConstraint("key"),)
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
-    incident_id: Mapped[int] = mapped_column(ForeignKey("incident.id"), index=True)
+    incident_id: Mapped[int | None] = mapped_column(ForeignKey("incident.id"), index=True)
     channel: Mapped[str] = mapped_column(String(100))
+    receiver: Mapped[str | None] = mapped_column(String(100))
+    group_key: Mapped[str | None] = mapped_column(String(100), index=True)
     key: Mapped[str] = mapped_column(String(100))
     reason: Mapped[str] = mapped_column(String(40))
     detail: Mapped[dict[str, Any]] = mapped_column(default=dict)
@@ -102,6 +107,37 @@ class NotificationRow(Base):
     delivered_at: Mapped[float | None]
     thread: Mapped[str | None] = mapped_column(String(500))
     error: Mapped[str | None] = mapped_column(Text)
+
+
+class NotificationDecisionRow(Base):
+    """Why a channel was, or was not, notified of an incident's change.
+
+    `outcome` is notified, not_notified or muted; `channel` is empty where no route leads to one.
+    """
+
+    __tablename__ = "notification_decision"
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    incident_id: Mapped[int] = mapped_column(ForeignKey("incident.id"), index=True)
+    at: Mapped[float]
+    channel: Mapped[str] = mapped_column(String(100))
+    receiver: Mapped[str] = mapped_column(String(100))
+    outcome: Mapped[str] = mapped_column(String(20))
+    reason: Mapped[str] = mapped_column(String(40))
+    text: Mapped[str] = mapped_column(Text)
+    detail: Mapped[dict[str, Any]] = mapped_column(default=dict)
+
+
+class SilenceRow(Base):
+    """Mutes incidents that all `matchers` (a list of texts) match, from `starts_at` until `ends_at`."""
+
+    __tablename__ = "silence"
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    matchers: Mapped[list[Any]]
+    comment: Mapped[str] = mapped_column(Text)
+    created_by: Mapped[str] = mapped_column(String(200))
+    created_at: Mapped[float]
+    starts_at: Mapped[float]
+    ends_at: Mapped[float] = mapped_column(index=True)
 
 
 class AgentRow(Base):

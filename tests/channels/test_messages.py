@@ -10,8 +10,9 @@ import pytest
 
 from holter.detectors.findings import title_of
 from holter.server.alerting.incident import EventType, HistoryEntry
-from holter.server.alerting.messages import compose, summarize
-from holter.server.alerting.routing import REASONS
+from holter.server.alerting.messages import compose
+from holter.server.alerting.messages_of_many import summarize
+from holter.server.alerting.reasons import REASONS
 from holter.server.channels.message import NEWS, local_time
 from holter.types import Kind
 from tests.support.receivers import RATE_JUMP, make_incident

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holter.server.alerting.incident import EventType
-from holter.server.alerting.messages import compose, summarize
+from holter.server.alerting.messages import compose
+from holter.server.alerting.messages_of_many import summarize
 from holter.server.channels import Delivered, GiveUp, Message, Retry, open_channels
 from holter.server.channels.channel import Channel
 from holter.server.channels.slack import build_payload

@@ -12,7 +12,8 @@ import pytest
 from sqlalchemy import Engine, delete, select, update
 from sqlalchemy.orm import Session
 
-from holter.server.alerting import IncidentStore, Route
+from holter.server.alerting import IncidentStore
+from holter.server.alerting.routing import ChannelPolicy
 from holter.server.analysis import MAX_LIVE_DELAY, STALE_AFTER, AnalysisWorker, RunStatus, failed_analyses
 from holter.server.models.alerting import AnalysisRow, IncidentRow, NotificationRow
 from holter.server.models.points import LogEntry, RunRecord
@@ -20,7 +21,7 @@ from holter.server.store import Store
 from holter.server.store.read.changes_since import ReadPosition, RunChanges, SeriesSelector
 from holter.tuning import PlannedEvent, Tuning
 from holter.types import Batch, Column, Delivery, SeriesKey
-from tests.support.alerting import Clock
+from tests.support.alerting import Clock, default_policy
 
 BEGIN = 1_700_000_000.0
 DROP = 800
@@ -78,7 +79,7 @@ def notification_reasons(engine: Engine) -> list[str]:
 
 @pytest.fixture
 def incidents(engine: Engine, clock: Clock) -> IncidentStore:
-    return IncidentStore(engine, routes=[Route(channel="slack")], clock=clock)
+    return IncidentStore(engine, policy=default_policy(ChannelPolicy(name="slack")), clock=clock)
 
 
 @pytest.fixture

@@ -10,19 +10,20 @@ import pytest
 from sqlalchemy import Engine, select, update
 from sqlalchemy.orm import Session
 
-from holter.server.alerting import Incident, IncidentStore, Route, UnknownIncidentError, read_incident
+from holter.server.alerting import Incident, IncidentStore, UnknownIncidentError, read_incident
+from holter.server.alerting.routing import ChannelPolicy
 from holter.server.models.alerting import IncidentRow, NotificationRow
 from holter.server.schemas.incidents import incident_view
 from holter.types import Kind, Severity, labels_of
-from tests.support.alerting import SPIKE, Clock, add_run, make_candidate
+from tests.support.alerting import SPIKE, Clock, add_run, default_policy, make_candidate
 from tests.support.receivers import RATE_JUMP
 
-ROUTES = (Route(channel="slack"), Route(channel="pager", minimum=Severity.CRITICAL))
+POLICY = default_policy(ChannelPolicy(name="slack"), ChannelPolicy(name="pager", minimum=Severity.CRITICAL))
 
 
 @pytest.fixture
 def incidents(engine: Engine, clock: Clock) -> IncidentStore:
-    return IncidentStore(engine, routes=ROUTES, clock=clock)
+    return IncidentStore(engine, policy=POLICY, clock=clock)
 
 
 def notifications(engine: Engine) -> list[tuple[str, str]]:
@@ -105,7 +106,7 @@ def test_the_same_candidates_twice_write_nothing(
     evidence = {"values": (1.0, 2.0), "noise": np.float32(0.25), 7: "keys become texts"}
     incidents.update_run(run_id, [make_candidate(evidence=evidence)])
     assert incidents.update_run(run_id, [make_candidate(evidence=evidence)]) == []
-    assert IncidentStore(engine, routes=ROUTES).update_run(run_id, [make_candidate(evidence=evidence)]) == []
+    assert IncidentStore(engine, policy=POLICY).update_run(run_id, [make_candidate(evidence=evidence)]) == []
     assert notifications(engine) == [("slack", "opened")]
 
 
@@ -203,7 +204,7 @@ def test_two_passes_at_once_make_one_incident(engine: Engine, run_id: int) -> No
     def update() -> None:
         try:
             for _ in range(5):
-                IncidentStore(engine, routes=ROUTES).update_run(run_id, candidates)
+                IncidentStore(engine, policy=POLICY).update_run(run_id, candidates)
         except Exception as error:
             failures.append(error)
 

@@ -17,7 +17,7 @@ import pytest
 from sqlalchemy import Engine, select, text, update
 from sqlalchemy.orm import Session
 
-from holter.server.alerting import IncidentStore, NotificationSender, build_routes
+from holter.server.alerting import IncidentStore, NotificationSender, build_policy
 from holter.server.channels import open_channels
 from holter.server.models.alerting import NotificationRow
 from holter.types import Kind, Severity
@@ -63,7 +63,7 @@ def test_messages_follow_an_incident(
         ("escalated", "folded"),
         ("escalated", "delivered"),
     ]
-    assert alerting.rows()[1].detail == {"within": alerting.rows()[2].id}
+    assert alerting.rows()[1].detail["within"] == alerting.rows()[2].id
 
 
 def test_the_history_names_channels_and_reasons(
@@ -306,7 +306,7 @@ class Running:
 
     def __init__(self, engine: Engine, settings: dict[str, dict[str, Any]]) -> None:
         channels = open_channels(settings)
-        self.incidents = IncidentStore(engine, routes=build_routes(channels))
+        self.incidents = IncidentStore(engine, policy=build_policy(channels))
         self.sender = NotificationSender(engine, NoCharts(), channels, public_url="http://h")
         self.incidents.on_change(self.sender.wake)
         self.sender.start()
@@ -385,14 +385,14 @@ def test_a_killed_server_delivers_after_its_next_start(slack: SlackServer, sqlit
         import sys, time
         from holter.server.channels import open_channels
         from holter.server.database import connect
-        from holter.server.alerting import IncidentStore, NotificationSender, build_routes
+        from holter.server.alerting import IncidentStore, NotificationSender, build_policy
         from tests.support.alerting import make_candidate
         from tests.support.alerting import NoCharts
         engine = connect(sys.argv[1])
         channels = open_channels({"team": {"type": "slack", "url": sys.argv[2], "settle": 0, "timeout": 60}})
         sender = NotificationSender(engine, NoCharts(), channels, public_url="http://h", lease=1.0)
         sender.start()
-        incidents = IncidentStore(engine, routes=build_routes(channels))
+        incidents = IncidentStore(engine, policy=build_policy(channels))
         incidents.on_change(sender.wake)
         incidents.update_run(int(sys.argv[3]), [make_candidate()])
         print("enqueued", flush=True)

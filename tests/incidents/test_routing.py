@@ -7,19 +7,23 @@ from typing import Any, NamedTuple
 import pytest
 
 from holter.server.alerting.incident import EventType, IncidentState
-from holter.server.alerting.routing import Route, notification_reason
+from holter.server.alerting.incident_labels import make_labels
+from holter.server.alerting.reasons import notification_reason
+from holter.server.alerting.routing import ChannelPolicy
+from holter.server.alerting.routing.targets import channel_targets
 from holter.types import Severity
+from tests.support.alerting import default_policy
 
-ALL = Route(channel="slack")
-WORST = Route(channel="pager", minimum=Severity.CRITICAL)
-HISTORY = Route(channel="archive", history=True)
+ALL = ChannelPolicy(name="slack")
+WORST = ChannelPolicy(name="pager", minimum=Severity.CRITICAL)
+HISTORY = ChannelPolicy(name="archive", history=True)
 
 
 class Case(NamedTuple):
     sentence: str
     events: set[EventType]
     expected: EventType | None
-    route: Route = ALL
+    channel: ChannelPolicy = ALL
     facts: dict[str, Any] = {}
 
 
@@ -114,4 +118,7 @@ def test_the_reason_to_notify_a_channel(case: Case) -> None:
         "notified": False,
         **case.facts,
     }
-    assert notification_reason(frozenset(case.events), case.route, **facts) == case.expected
+    labels = make_labels(severity=facts.pop("severity").value)
+    routed = bool(channel_targets(default_policy(case.channel), labels))
+    reason = notification_reason(frozenset(case.events), routed=routed, history=case.channel.history, **facts)
+    assert reason == case.expected

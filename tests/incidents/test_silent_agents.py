@@ -15,7 +15,7 @@ from holter.server.alerting import (
     Incident,
     IncidentStore,
     NotificationSender,
-    build_routes,
+    build_policy,
     read_incidents,
 )
 from holter.server.alerting.agent_monitor import AgentMonitor
@@ -33,7 +33,7 @@ class Site:
         self.engine, self.clock = engine, clock
         self.channels = open_channels(settings)
         self.agents = AgentRegistry(engine, clock=clock)
-        self.incidents = IncidentStore(engine, routes=build_routes(self.channels), clock=clock)
+        self.incidents = IncidentStore(engine, policy=build_policy(self.channels), clock=clock)
         self.sender = NotificationSender(
             engine, NoCharts(), self.channels, public_url="http://h", clock=clock
         )

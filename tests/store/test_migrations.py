@@ -52,8 +52,8 @@ def test_migration_preserves_rows_of_older_tables(engine: Engine) -> None:
     upgrade(engine)
     with engine.begin() as connection:
         assert connection.scalar(text("SELECT incident_id FROM notification")) == 1
-        with pytest.raises(IntegrityError), connection.begin_nested():  # about nothing
-            connection.execute(text(f"{told} {values}".format("id, ", "2, ", "b")))
+        with pytest.raises(IntegrityError), connection.begin_nested():  # the key of another message
+            connection.execute(text(f"{told} {values}".format("id, ", "2, ", "a")))
     downgrade(engine, "0001")
     with engine.connect() as connection:
         assert connection.scalar(text("SELECT count(*) FROM notification")) == 1

@@ -8,10 +8,13 @@ from typing import Any
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
-from holter.server.alerting import IncidentCandidate, IncidentStore, NotificationSender, build_routes
+from holter.server.alerting import IncidentCandidate, IncidentStore, NotificationSender, build_policy
+from holter.server.alerting.routing import ChannelPolicy, NotificationPolicy
+from holter.server.alerting.routing.policy import default_tree
 from holter.server.channels import open_channels
 from holter.server.models.alerting import NotificationRow
 from holter.server.models.points import Project, RunRecord
+from holter.settings.alerting import AlertingSettings
 from holter.types import Finding, Kind, Severity
 from tests.support.receivers import SlackServer
 
@@ -31,11 +34,18 @@ def channels_at(slack: SlackServer, **options: Any) -> dict[str, dict[str, Any]]
 class Alerting:
     """Incidents and a sender over one database, with a clock and jitter that the test controls."""
 
-    def __init__(self, engine: Engine, clock: Clock, settings: dict[str, dict[str, Any]]) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        clock: Clock,
+        settings: dict[str, dict[str, Any]],
+        alerting: dict[str, Any] | None = None,
+    ) -> None:
         self.engine = engine
         self.clock = clock
         self.channels = open_channels(settings)
-        self.incidents = IncidentStore(engine, routes=build_routes(self.channels), clock=clock)
+        self.policy = build_policy(self.channels, AlertingSettings(**alerting or {}))
+        self.incidents = IncidentStore(engine, policy=self.policy, clock=clock)
         self.sender = self.new_sender()
 
     def new_sender(self, **options: Any) -> NotificationSender:
@@ -44,6 +54,7 @@ class Alerting:
             NoCharts(),
             self.channels,
             public_url="http://127.0.0.1:8765/",
+            policy=self.policy,
             clock=self.clock,
             chance=lambda: 0.0,
             **options,
@@ -96,6 +107,13 @@ def add_run(engine: Engine, name: str = "104b", *, at: float = 1_700_000_000.0) 
         session.add(run)
         session.flush()
         return run.id
+
+
+def default_policy(*channels: ChannelPolicy) -> NotificationPolicy:
+    """The policy of channels without routes of one's own."""
+    return NotificationPolicy(
+        root=default_tree(channels), channels={channel.name: channel for channel in channels}
+    )
 
 
 class Clock:

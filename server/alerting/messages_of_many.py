@@ -1,0 +1,129 @@
+"""Composes messages about many incidents: groups, summaries, digests; and notices about channels."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from holter.detectors.findings import title_of, title_with_causes
+from holter.plurals import counted, verb
+from holter.server.alerting.incident import EventType, Incident
+from holter.server.alerting.messages import title_line
+from holter.server.alerting.reasons import NoticeType
+from holter.server.channels.message import NEWS, Message, MessageItem, one_line
+from holter.types import Severity
+
+_SHOWN_KINDS = 3
+
+
+def summarize(incidents: Sequence[Incident], *, key: str, sent_at: float, address: str) -> Message:
+    """One message about many incidents, the most severe first."""
+    items = [_item(incident, address) for incident in incidents]
+    still_open = sum(item.open for item in items)
+    headline = _count_incidents(incidents)
+    return Message(
+        key=key,
+        reason="summary",
+        severity=max((item.severity for item in items), key=lambda severity: severity.rank),
+        subject=headline,
+        headline=headline,
+        sentence=(
+            f"{headline} changed within a short time; {still_open} of them {verb(still_open, 'is', 'are')} "
+            "open. They are in one message so that they do not flood this channel."
+        ),
+        link=f"{address}/incidents",
+        link_to="all incidents",
+        sent_at=sent_at,
+        items=tuple(sorted(items, key=lambda item: -item.severity.rank)),
+    )
+
+
+def _count_incidents(incidents: Sequence[Incident]) -> str:
+    """How many incidents there are of how many runs, and how many of agents."""
+    runs = [incident.run for incident in incidents if incident.run is not None]
+    about_agents = len(incidents) - len(runs)
+    parts = []
+    if runs:
+        names = sorted({f"{run.project}/{run.name}" for run in runs})
+        where = one_line(names[0]) if len(names) == 1 else counted(len(names), "run")
+        parts.append(f"{counted(len(runs), 'incident')} in {where}")
+    if about_agents:
+        parts.append(f"{counted(about_agents, 'incident')} of agents")
+    return " and ".join(parts)
+
+
+def _item(incident: Incident, address: str) -> MessageItem:
+    finding = incident.finding
+    if incident.run is None:
+        text = f"{title_line(incident)} · {incident.state.value}"
+    else:
+        title = title_with_causes(title_of(finding.kind), finding.causes)
+        step = f"step {finding.start_step:,}"
+        text = " · ".join((title, one_line(incident.run.name), step, incident.state.value))
+    return MessageItem(
+        text=text,
+        link=f"{address}/incidents/{incident.id}",
+        severity=finding.severity,
+        open=incident.is_open,
+    )
+
+
+def compose_group(
+    incidents: Sequence[Incident], *, reason: EventType, key: str, sent_at: float, address: str
+) -> Message:
+    """One message about a group of incidents: one sentence, then the list, the most severe first."""
+    items = [_item(incident, address) for incident in incidents]
+    still_open = sum(item.open for item in items)
+    counts = Counter(incident.finding.kind for incident in incidents)
+    kinds = [title_of(kind) for kind, _ in counts.most_common(_SHOWN_KINDS)]
+    rest = len(counts) - len(kinds)
+    what = ", ".join(kinds) + (f" and {counted(rest, 'other kind')}" if rest else "")
+    subject = f"{_count_incidents(incidents)}: {what}"
+    return Message(
+        key=key,
+        reason=reason.value,
+        severity=_highest(items),
+        subject=subject,
+        headline=subject if reason is EventType.OPENED else f"{NEWS[reason]}: {subject}",
+        sentence=(
+            f"{_count_incidents(incidents)} belong together by the route's group_by; "
+            f"{still_open} of them {verb(still_open, 'is', 'are')} open."
+        ),
+        link=f"{address}/incidents",
+        link_to="all incidents",
+        sent_at=sent_at,
+        items=tuple(sorted(items, key=lambda item: -item.severity.rank)),
+    )
+
+
+def compose_notice(
+    reason: NoticeType, details: Mapping[str, Any], *, key: str, sent_at: float, address: str
+) -> Message:
+    """A message that is about no incident; `details` hold its texts as they were when it was written."""
+    return Message(
+        key=key,
+        reason=reason.value,
+        severity=Severity(details.get("severity", Severity.INFO)),
+        subject=str(details["headline"]),
+        headline=str(details["headline"]),
+        sentence=str(details["sentence"]),
+        link=f"{address}{details.get('path', '/incidents')}",
+        link_to=str(details.get("link_to", "all incidents")),
+        sent_at=sent_at,
+        facts=tuple((str(name), str(value)) for name, value in details.get("facts", ())),
+        advice=str(details.get("advice", "")),
+        items=tuple(
+            MessageItem(
+                text=str(item["text"]),
+                link=f"{address}{item['path']}",
+                severity=Severity(item["severity"]),
+                open=bool(item["open"]),
+            )
+            for item in details.get("items", ())
+        ),
+    )
+
+
+def _highest(items: Sequence[MessageItem]) -> Severity:
+    return max((item.severity for item in items), key=lambda severity: severity.rank)

@@ -1,0 +1,60 @@
+"""Decides which change of an incident becomes a notification, and for what reason. Pure."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from holter.server.alerting.incident import EventType, IncidentState
+
+REASONS = (
+    EventType.OPENED,
+    EventType.REOPENED,
+    EventType.ESCALATED,
+    EventType.NOT_ACKNOWLEDGED,
+    EventType.RECOVERED,
+    EventType.RECLASSIFIED,
+    EventType.WITHDRAWN,
+    EventType.CLOSED,
+    EventType.REMINDER,
+)
+"""Reasons of notifications by priority: the first that applies is the one that a message gives."""
+
+
+class NoticeType(StrEnum):
+    """Reasons of messages that are about no incident."""
+
+    DIGEST = "digest"
+    CHANNEL_FAILING = "channel_failing"
+    CHANNEL_WORKING = "channel_working"
+
+
+BEGINNINGS = frozenset({EventType.OPENED, EventType.REOPENED, EventType.ESCALATED, EventType.RECLASSIFIED})
+ENDINGS = frozenset({EventType.RECOVERED, EventType.WITHDRAWN, EventType.CLOSED})
+
+
+def notification_reason(
+    events: frozenset[EventType],
+    *,
+    routed: bool,
+    history: bool,
+    state: IncidentState,
+    live: bool,
+    notified: bool,
+    acknowledged: bool = False,
+) -> EventType | None:
+    """The reason to notify a channel of a change, None where it is not notified.
+
+    `routed`: the routes lead to the channel. `notified`: it got a notification about this incident before.
+    `live`: the run's points arrive as they are logged. `history`: the channel wants what ended long before
+    Holter saw it, too. An open incident of a run that was catching up is sent once the run is live.
+    """
+    if not routed and not notified:
+        return None
+    if not (live or history or notified):
+        return None
+    if not notified and state is IncidentState.OPEN:
+        return next((event for event in REASONS if event in events & BEGINNINGS), EventType.OPENED)
+    if notified and acknowledged:
+        events -= {EventType.RECLASSIFIED}  # someone is on it: another name for it is no news
+    eligible = events if notified else events & BEGINNINGS
+    return next((event for event in REASONS if event in eligible), None)
