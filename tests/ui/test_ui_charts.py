@@ -215,7 +215,7 @@ def picture(series: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
 
 def drawn(call: Call, given: dict[str, Any]) -> dict[str, Any]:
     """The traces of a chart by name."""
-    return {trace["name"]: trace for trace in call("charts/plotly.js", "traces", given)}
+    return {trace["name"]: trace for trace in call("charts/figure.js", "traces", given)}
 
 
 def test_attempts_have_a_gap_between_them_and_superseded_branches_are_thin_and_dashed(call: Call) -> None:
@@ -230,7 +230,7 @@ def test_attempts_have_a_gap_between_them_and_superseded_branches_are_thin_and_d
 def test_hundreds_of_attempts_are_one_trace(call: Call) -> None:
     many = rolled_back()
     many["segments"] = [segment(i, [10 * i, 10 * i + 5], [2.0, 1.0]) for i in range(300)]
-    assert len(call("charts/plotly.js", "traces", picture([many], attempts=[]))) == 1
+    assert len(call("charts/figure.js", "traces", picture([many], attempts=[]))) == 1
 
 
 def test_an_attempt_with_a_single_point_is_a_dot(call: Call) -> None:
@@ -247,7 +247,7 @@ def test_with_more_series_than_colours_the_highlighted_one_is_coloured(call: Cal
         for rank in range(64)
     ]
     traces = drawn(call, picture(ranks, focus='step_time {"rank":17}', attempts=[]))
-    assert set(traces) == {"other series", 'step_time {"rank":17}'}
+    assert set(traces) == {"other series", "10 to 90 %", "median", 'step_time {"rank":17}'}
     assert traces["other series"]["x"].count(None) == 62
 
 
@@ -367,7 +367,7 @@ def test_an_open_spike_has_its_provisional_title(call: Call) -> None:
 
 def test_scale_converts_values_to_pixels_and_back(modules: Page) -> None:
     back = modules.evaluate(
-        "async () => { const { scale } = await import('/charts/plotly.js');"
+        "async () => { const { scale } = await import('/charts/figure.js');"
         "const s = scale([100, 300], 800); return [s.toPixel(100), s.toValue(s.toPixel(234))]; }"
     )
     assert back[0] == 58

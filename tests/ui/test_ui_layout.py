@@ -50,7 +50,7 @@ def test_no_page_is_wider_than_a_phone(open_page: Opener, server: Server, runs: 
 
 def test_a_wall_display_is_filled(open_page: Opener, server: Server, runs: Runs) -> None:
     page = open_page(f"{server.address}/runs/{runs.steady}", width=3840, height=2000)
-    expect(page.locator(".plot .main-svg").first).to_be_visible()
+    expect(page.locator(".plot[data-drawn]").first).to_be_visible()
     right = page.locator(".panel").evaluate_all(
         "panels => Math.max(...panels.map((element) => element.getBoundingClientRect().right))"
     )
@@ -69,7 +69,7 @@ def test_the_chosen_theme_is_stored(open_page: Opener, server: Server, runs: Run
 
 def test_every_control_has_a_name_and_a_visible_focus(open_page: Opener, server: Server, runs: Runs) -> None:
     page = open_page(f"{server.address}/runs/{runs.broken}")
-    expect(page.locator(".plot .main-svg").first).to_be_visible()
+    expect(page.locator(".plot[data-drawn]").first).to_be_visible()
     nameless = page.evaluate(
         """() => [...document.querySelectorAll('button, a, input, select, textarea')].filter((element) => {
           if (!element.checkVisibility()) return false;
@@ -118,8 +118,8 @@ def test_an_overview_without_runs_shows_the_next_step(open_page: Opener, tmp_pat
         empty.post("first", {"step": [1, 2, 3], "loss": [3.0, 2.0, 1.0]})
         expect(page.locator("[data-run]")).to_contain_text("first")  # it appears by itself
         page.locator("[data-run] a").first.click()
-        expect(page.locator(".plot .main-svg").first).to_be_visible()
-        assert page.locator(".plot").first.evaluate("node => node.data[0].mode") == "lines+markers"
+        expect(page.locator(".plot[data-drawn]").first).to_be_visible()
+        assert page.locator(".plot").first.evaluate("node => node.figure.data[0].mode") == "lines+markers"
     finally:
         empty.close()
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.support.pages import Opener, Runs, Server
+from tests.support.pages import Opener, Runs, Server, until
 
 READ = """async (bytes) => {
   const { decode } = await import("/lib/msgpack.js");
@@ -74,8 +74,9 @@ def test_the_page_fetches_points_as_msgpack_and_draws_them(
         page.goto(f"{server.address}/runs/{runs.steady}?from=600&to=1000")
     assert fetched.value.headers["content-type"] == "application/msgpack"
     plot = page.get_by_role("region", name="Chart of Loss", exact=True).locator(".plot")
-    expect(plot.locator(".main-svg").first).to_be_visible()
-    drawn = plot.evaluate("node => node.data.map((trace) => [trace.name, trace.x, trace.y])")
+    expect(plot.locator(".plot-area")).to_be_visible()
+    until(lambda: plot.evaluate("node => Boolean(node.figure)"))
+    drawn = plot.evaluate("node => node.figure.data.map((trace) => [trace.name, trace.x, trace.y])")
     (curve,) = [(x, y) for name, x, y in drawn if name == "loss {}"]
     answer = server.ask(f"/runs/{runs.steady}/data?metric=loss&from=600&to=1000")
     segment = answer["series"][0]["segments"][0]

@@ -1,9 +1,9 @@
 // @ts-check
 /** The charts of a run. They share a range and a crosshair; charts in view fetch their points together. */
 
-import { createPanel, highlightedIncidents, isTimed, ownSteps } from "./panel.js";
-import { prepare } from "./plotly.js";
-import { COLOURED, concernsSeries, sameSeries } from "./traces.js";
+import { appended, lastStep } from "./live_points.js";
+import { createPanel, highlightedIncidents, isTimed, metricOf, ownSteps } from "./panel.js";
+import { COLOURED, concernsSeries, labelText, sameSeries } from "./traces.js";
 import * as api from "../lib/api.js";
 import { h, refill } from "../lib/dom.js";
 import { throttled } from "../lib/live.js";
@@ -11,8 +11,12 @@ import { throttled } from "../lib/live.js";
 /** @typedef {import("./panel.js").Shared} Shared */
 /** @typedef {import("./panel.js").ChartPlan} ChartPlan */
 /** @typedef {ReturnType<typeof createPanel>} Panel */
+/** @typedef {import("./curves.js").ChartCurve} ChartCurve */
 
-const REFRESH = 500; // ms between requests while new points arrive
+const REFRESH = 1000; // ms between requests while new points arrive
+const RELOAD = 60_000; // ms after which a live chart is fetched again as a whole, in buckets of one width
+const LATE_STEPS = 5000; // how far behind the newest point others may arrive until then
+const ALL_POINTS = 100_000; // points per series in a file
 const POINTS_PER_PIXEL = 1;
 const MANY_SERIES = 128; // series of one chart that are fetched together, at COARSE_POINTS
 const COARSE_POINTS = 240; // points per series
@@ -60,7 +64,7 @@ export const rangeKind = (plan) => (ownSteps(plan) ? (isTimed(plan) ? "time" : "
 export const timeRange = ({ axis, range }) =>
   axis === "time" && range ? { from: range[0], to: range[1] } : {};
 
-/** Whether a chart shows a series. Plans of many series name only the first of them. Pure. @param {ChartPlan} plan @param {import("../lib/api_types.js").ChartCurve} series */
+/** Whether a chart shows a series. Plans of many series name only the first of them. Pure. @param {ChartPlan} plan @param {ChartCurve} series */
 export function planIncludes(plan, series) {
   const partial = (plan.series_count ?? 0) > plan.series.length;
   return plan.series.some((name) => (partial ? name.metric === series.metric : sameSeries(name, series)));
@@ -87,19 +91,59 @@ export function palette() {
 }
 
 /**
- * @param {{ runId: string, signal: AbortSignal, shared: Shared, steps: () => { from: number | null, to: number | null },
- *   onZoom: (range: [number, number]) => void, onReset: () => void,
- *   onMode: import("./panel.js").PanelEvents["onMode"], onRemove?: (plan: ChartPlan) => void }} options
- *   `steps` returns the steps that the shared range covers
+ * What a board's charts show: `fetch` returns curves of some charts over a range; `all` every point of one chart.
+ * @typedef {{ fetch: (plans: ChartPlan[], points: number, since: number | null) => Promise<ChartCurve[]>,
+ *   all: (plan: ChartPlan) => Promise<ChartCurve[]> }} CurveSource `since`: only steps after this one
  */
-export function createBoard({ runId, signal, shared, steps, onZoom, onReset, onMode, onRemove }) {
+
+/**
+ * The curves of one run.
+ * @param {string} runId @param {Shared} shared @param {() => { from: number | null, to: number | null }} steps
+ * @param {AbortSignal} signal @returns {CurveSource}
+ */
+export function runCurves(runId, shared, steps, signal) {
+  const ranges = () => ({ step: steps(), time: timeRange(shared), all: {} });
+  return {
+    async fetch(plans, points, since) {
+      const answers = await Promise.all(
+        Object.entries(ranges()).flatMap(([kind, range]) => {
+          const ofKind = plans.filter((plan) => rangeKind(plan) === kind);
+          const limited = since === null || kind !== "step" ? range : { ...range, from: since };
+          return planRequests(ofKind, highlightedIncidents(shared)).map((request) =>
+            api.data(runId, request.metrics, { ...limited, points, ...request }, signal),
+          );
+        }),
+      );
+      return answers.flatMap((answer) => answer.series);
+    },
+    async all(plan) {
+      const range = ranges()[rangeKind(plan)];
+      const answer = await api.data(runId, [metricOf(plan)], { ...range, points: ALL_POINTS }, signal);
+      return answer.series;
+    },
+  };
+}
+
+/**
+ * @param {{ runId?: string, signal: AbortSignal, shared: Shared, steps?: () => { from: number | null, to: number | null },
+ *   onZoom: (range: [number, number]) => void, onReset: () => void, source?: CurveSource,
+ *   onMode: import("./panel.js").PanelEvents["onMode"], onRemove?: (plan: ChartPlan) => void,
+ *   onPin?: (key: string) => void, menu?: (plan: ChartPlan) => import("./menu.js").MenuItem[],
+ *   place?: (series: ChartCurve[]) => void }} options
+ *   `steps` returns the steps that the shared range covers; `source`: other curves than those of the run;
+ *   `place` sets the x positions of curves on other axes than steps and time
+ */
+export function createBoard(options) {
+  const { runId = "", signal, shared, steps = () => ({ from: null, to: null }), onZoom, onReset, onMode } = options;
+  const source = options.source ?? runCurves(runId, shared, steps, signal);
   /** @type {Map<string, Panel>} */
   const panels = new Map();
   const element = h("div", { class: "board" });
-  /** @type {(series: import("../lib/api_types.js").ChartCurve[]) => void} */
+  /** @type {(series: ChartCurve[]) => void} */
   let dataListener = () => {};
   let currentGeneration = 0;
   let frame = 0;
+  let loadedAt = 0;
 
   const observer = new IntersectionObserver(
     (entries) => {
@@ -130,31 +174,29 @@ export function createBoard({ runId, signal, shared, steps, onZoom, onReset, onM
     for (const panel of panels.values()) if (canDraw(panel)) panel.draw();
   }
 
+  /** @param {Panel[]} some @returns {number} points per series */
+  const resolution = (some) =>
+    Math.max(200, POINTS_PER_PIXEL * Math.max(...some.map((panel) => panel.element.clientWidth)));
+
   /** Fetch the points of all charts that are in view and out of date. */
   async function load() {
     const stalePanels = [...panels.values()].filter((panel) => panel.visible && panel.stale);
     if (stalePanels.length === 0 || signal.aborted) return;
     const requestGeneration = currentGeneration;
-    const width = Math.max(...stalePanels.map((panel) => panel.element.clientWidth));
-    const points = Math.max(200, POINTS_PER_PIXEL * width);
-    const ranges = { step: steps(), time: timeRange(shared), all: {} };
-    /** @type {import("../lib/api_types.js").ChartData[]} */
-    let answers = [];
+    /** @type {ChartCurve[]} */
+    let series = [];
     try {
-      const pending = Object.entries(ranges).flatMap(([kind, range]) => {
-        const plans = stalePanels.map((panel) => panel.plan).filter((plan) => rangeKind(plan) === kind);
-        return planRequests(plans, highlightedIncidents(shared)).map((request) =>
-          api.data(runId, request.metrics, { ...range, points, ...request }, signal),
-        );
-      });
-      prepare(); // loads Plotly while the points are fetched
-      answers = await Promise.all(pending);
+      series = await source.fetch(
+        stalePanels.map((panel) => panel.plan),
+        resolution(stalePanels),
+        null,
+      );
+      options.place?.(series);
     } catch (error) {
       if (!signal.aborted) stalePanels.forEach((panel) => panel.fail(/** @type {Error} */ (error).message));
       return;
     }
     if (requestGeneration !== currentGeneration) return; // the range has changed meanwhile, and a newer request is in progress
-    const series = answers.flatMap((answer) => answer.series);
     dataListener(series);
     for (const panel of stalePanels) {
       panel.stale = false;
@@ -162,7 +204,45 @@ export function createBoard({ runId, signal, shared, steps, onZoom, onReset, onM
     }
   }
 
-  const refreshLive = throttled(signal, REFRESH, load);
+  /** Fetch what is new since the newest points of the charts in view. Charts that cannot be continued are fetched again. */
+  async function loadNewPoints() {
+    const current = [...panels.values()].filter((panel) => panel.visible && !panel.stale);
+    if (performance.now() - loadedAt > RELOAD || current.length === 0) return reload();
+    if (steps().to !== null) return; // an earlier part of the run is in view
+    const requestGeneration = currentGeneration;
+    const newest = current.flatMap((panel) => panel.series().map(lastStep)).filter((step) => step !== null);
+    const since = Math.max(Math.min(...newest), Math.max(...newest) - LATE_STEPS);
+    if (!Number.isFinite(since)) return reload();
+    const tails = await source.fetch(
+      current.map((panel) => panel.plan),
+      resolution(current),
+      since,
+    );
+    if (requestGeneration !== currentGeneration || signal.aborted) return;
+    options.place?.(tails);
+    const byName = new Map(tails.map((tail) => [labelText(tail), tail]));
+    for (const panel of current) {
+      const before = panel.series();
+      const after = before.map((curve) => {
+        const tail = byName.get(labelText(curve));
+        return tail ? appended(curve, tail) : curve;
+      });
+      const isNew = tails.some(
+        (tail) => planIncludes(panel.plan, tail) && !before.some((curve) => labelText(curve) === labelText(tail)),
+      );
+      if (isNew || after.includes(null)) panel.stale = true;
+      else panel.show(/** @type {ChartCurve[]} */ (after));
+    }
+    await load();
+  }
+
+  async function reload() {
+    loadedAt = performance.now();
+    panels.forEach((panel) => (panel.stale = true));
+    await load();
+  }
+
+  const refreshLive = throttled(signal, REFRESH, loadNewPoints);
 
   /** @param {number | null} x */
   function hover(x) {
@@ -172,16 +252,35 @@ export function createBoard({ runId, signal, shared, steps, onZoom, onReset, onM
     });
   }
 
+  /** @param {ChartPlan} plan */
+  function addPanel(plan) {
+    const { onRemove, onPin, menu } = options;
+    const panel = createPanel(plan, shared, {
+      onZoom,
+      onReset,
+      onMode,
+      onHover: hover,
+      onRemove: plan.added && onRemove ? () => onRemove(plan) : undefined,
+      onPin,
+      fetchAll: () => source.all(plan),
+      menu: menu && (() => menu(plan)),
+    });
+    observer.observe(panel.element);
+    sizes.observe(panel.plot);
+    return panel;
+  }
+
   return {
     element,
     redraw,
     /** Set the listener that gets the series of every response. @param {typeof dataListener} listener */
     onData: (listener) => void (dataListener = listener),
     panels: () => [...panels.values()],
-    /** Mark all charts as out of date: draw them in the new range, then fetch their points. @param {{ live?: boolean }} [options] */
+    /** Mark all charts as out of date: draw them in the new range, then fetch their points. @param {{ live?: boolean }} [how] */
     async refresh({ live = false } = {}) {
-      panels.forEach((panel) => (panel.stale = true));
       if (live) return refreshLive();
+      loadedAt = performance.now();
+      panels.forEach((panel) => (panel.stale = true));
       currentGeneration++;
       for (const panel of panels.values()) if (panel.visible) panel.draw();
       await load();
@@ -196,20 +295,7 @@ export function createBoard({ runId, signal, shared, steps, onZoom, onReset, onM
         panel.destroy();
         panels.delete(key);
       }
-      for (const [key, plan] of planByKey) {
-        if (panels.has(key)) continue;
-        const remove = plan.added && onRemove ? () => onRemove(plan) : undefined;
-        const panel = createPanel(plan, shared, {
-          onZoom,
-          onReset,
-          onMode,
-          onHover: hover,
-          onRemove: remove,
-        });
-        panels.set(key, panel);
-        observer.observe(panel.element);
-        sizes.observe(panel.plot);
-      }
+      for (const [key, plan] of planByKey) if (!panels.has(key)) panels.set(key, addPanel(plan));
       const ordered = [...planByKey.keys()].map((key) => /** @type {Panel} */ (panels.get(key)).element);
       if (
         ordered.some((child, i) => element.children[i] !== child) ||

@@ -6,9 +6,22 @@
 
 import { numeric } from "../lib/format.js";
 
-/** @typedef {import("../lib/api_types.js").ChartCurve} ChartCurve */
-/** @typedef {import("../lib/api_types.js").ChartSegment} ChartSegment */
-/** @typedef {"step" | "time"} Axis */
+/**
+ * A segment of a curve; `x`: its positions on axes other than steps and wall time.
+ * @typedef {import("../lib/api_types.js").ChartSegment & { x?: number[] }} ChartSegment
+ */
+/**
+ * The run that a curve belongs to, on pages with several runs.
+ * @typedef {{ id: string, name: string, colour: string }} CurveOwner
+ */
+/**
+ * A curve; `run`: its run on pages with several runs, `text`: its name there if it is computed from several curves.
+ * @typedef {Omit<import("../lib/api_types.js").ChartCurve, "segments"> & { segments: ChartSegment[], run?: CurveOwner, text?: string }} ChartCurve
+ */
+/**
+ * What the x axis shows: steps, wall time, seconds since the first point, or a metric that only grows.
+ * @typedef {"step" | "time" | "relative" | `metric:${string}`} Axis
+ */
 
 /**
  * Exponential moving average with bias correction, so that the first values are not pulled to zero.
@@ -48,9 +61,22 @@ export function interpolate(xs, ys, x) {
 /** Unix seconds as milliseconds, the unit of a date axis, which shows them in the reader's time zone. @param {number} seconds */
 export const milliseconds = (seconds) => 1000 * seconds;
 
-/** The x positions of a segment's points. @param {ChartSegment} segment @param {Axis} axis @returns {number[]} */
+/** @type {WeakMap<ChartSegment, number[]>} */
+const clockPositions = new WeakMap();
+
+/**
+ * The x positions of a segment's points. On axes other than steps and wall time they have been computed when the
+ * points arrived (`x_axes.js`).
+ * @param {ChartSegment & { x?: number[] }} segment @param {Axis} axis @returns {number[]}
+ */
 export function axisPositions(segment, axis) {
-  return axis === "step" ? segment.step : segment.time.map((time) => milliseconds(numeric(time)));
+  if (axis === "step") return segment.step;
+  if (axis !== "time") return segment.x ?? [];
+  const known = clockPositions.get(segment);
+  if (known) return known;
+  const positions = segment.time.map((time) => milliseconds(numeric(time)));
+  clockPositions.set(segment, positions);
+  return positions;
 }
 
 /**
@@ -60,8 +86,8 @@ export function axisPositions(segment, axis) {
 export function bandPositions(segment, axis) {
   const steps = segment.band?.step ?? [];
   if (axis === "step") return steps;
-  const times = axisPositions(segment, "time");
-  return steps.map((step) => interpolate(segment.step, times, step));
+  const positions = axisPositions(segment, axis);
+  return steps.map((step) => interpolate(segment.step, positions, step));
 }
 
 /**
@@ -111,25 +137,29 @@ const quantile = (sorted, share) =>
   sorted[Math.min(sorted.length - 1, Math.max(0, Math.round(share * (sorted.length - 1))))];
 
 /**
- * @typedef {{ low: number, high: number, above: number, below: number, hidden: number }} YRange
- *   `above`, `below`: numbers of values outside; `hidden`: values <= 0 on a logarithmic axis
+ * @typedef {{ low: number, high: number, above: number, below: number, hidden: number, warmup: boolean }} YRange
+ *   `above`, `below`: numbers of values outside; `hidden`: values <= 0 on a logarithmic axis; `warmup`: the
+ *   first steps are outside
  */
+
+const WARMUP_SHARE = 0.1; // of the steps: what comes before does not set the y range if it would flatten the rest
+const FLATTENED = 2.5; // times the y range of the rest
+const ENTRY_SHARE = 0.25; // of that range, in which the end of the warm-up is seen
 
 /**
  * A y range without outliers. Values far outside the rest of their own series are left out and counted, so
- * that the page can report them. `whole`: include every value.
- * @param {ChartCurve[]} series @param {{ log: boolean, whole: boolean, foot?: boolean }} options `foot`: leave space below the curves for attempt numbers
+ * that the page can report them; so is the warm-up if it would flatten what follows. `whole`: include every value.
+ * @param {ChartCurve[]} series @param {{ log: boolean, whole: boolean, foot?: boolean, warmup?: boolean }} options
+ *   `foot`: leave space below the curves for attempt numbers; `warmup`: the series begin with the warm-up
  * @returns {YRange | null}
  */
-export function yRange(series, { log, whole, foot = false }) {
+export function yRange(series, { log, whole, foot = false, warmup = false }) {
   const values = series.map((curve) => curve.segments.flatMap((segment) => segment.value));
   const usable = values.map((list) => axisValues(list, log)).filter((list) => list.length > 0);
   if (usable.length === 0) return null;
-  const spans = usable.map((sorted) =>
-    whole ? [sorted[0], sorted[sorted.length - 1]] : robustExtremes(sorted),
-  );
-  let low = Math.min(...spans.map(([from]) => from));
-  let high = Math.max(...spans.map(([, to]) => to));
+  const bounds = whole ? extremes(usable) : withoutOutliers(usable);
+  const settled = warmup && !whole ? settledBounds(series, bounds, log) : null;
+  let [low, high] = settled ?? bounds;
   const margin = high > low ? 0.06 * (high - low) : Math.abs(high) * 0.05 || 0.5;
   low -= foot ? 2 * margin : margin;
   high += margin;
@@ -141,7 +171,37 @@ export function yRange(series, { log, whole, foot = false }) {
     hidden: total(values) - total(usable),
     above: usable.reduce((sum, sorted) => sum + sorted.length - lowerBound(sorted, high), 0),
     below: usable.reduce((sum, sorted) => sum + lowerBound(sorted, low), 0),
+    warmup: settled !== null,
   };
+}
+
+/** @param {Float64Array[]} sorted lists @returns {[number, number]} */
+const extremes = (sorted) => [
+  Math.min(...sorted.map((list) => list[0])),
+  Math.max(...sorted.map((list) => list[list.length - 1])),
+];
+
+/** @param {Float64Array[]} sorted lists @returns {[number, number]} */
+function withoutOutliers(sorted) {
+  const spans = sorted.map(robustExtremes);
+  return [Math.min(...spans.map(([from]) => from)), Math.max(...spans.map(([, to]) => to))];
+}
+
+/** The bounds of what follows the warm-up, if that would be flat within `bounds`. @param {ChartCurve[]} series @param {[number, number]} bounds @param {boolean} log @returns {[number, number] | null} */
+function settledBounds(series, bounds, log) {
+  const segments = series.flatMap((curve) => curve.segments.filter((segment) => segment.step.length > 0));
+  const first = Math.min(...segments.map((segment) => segment.step[0]));
+  const last = Math.max(...segments.map((segment) => segment.step[segment.step.length - 1]));
+  const from = first + WARMUP_SHARE * (last - first);
+  const rest = series
+    .map((curve) => curve.segments.flatMap(({ step, value }) => value.slice(lowerBound(step, from))))
+    .map((list) => axisValues(list, log))
+    .filter((list) => list.length > 0);
+  if (rest.length === 0) return null;
+  const [low, high] = withoutOutliers(rest);
+  const span = high - low;
+  if (!(span > 0) || bounds[1] - bounds[0] < FLATTENED * span) return null;
+  return [Math.max(bounds[0], low - ENTRY_SHARE * span), Math.min(bounds[1], high + ENTRY_SHARE * span)];
 }
 
 /** The values that an axis can show (their logarithms on a logarithmic axis), ascending. @param {number[]} values @param {boolean} log */

@@ -6,7 +6,7 @@
 
 import { incidentTitle, severityRank } from "../lib/catalogue.js";
 import { h, svg } from "../lib/dom.js";
-import { count, step as stepText } from "../lib/format.js";
+import { clock, count, step as stepText } from "../lib/format.js";
 
 /** @typedef {import("../lib/api_types.js").HealthStrip} HealthStrip */
 /** @typedef {import("../lib/api_types.js").StripAttempt} StripAttempt */
@@ -223,12 +223,17 @@ export function stripControl({ onPick }) {
   const pane = h("div", { class: "strip-pane" });
   const selection = h("div", { class: "strip-window", hidden: true });
   const labels = h("div", { class: "strip-labels", "aria-hidden": "true" });
+  const readout = h("p", { class: "strip-readout quiet number", "aria-hidden": "true" });
+  const cursor = h("div", { class: "strip-cursor", hidden: true });
   const element = h(
     "div",
-    { class: "strip strip-large", title: "Drag to zoom, double-click to show the entire run" },
+    { class: "strip strip-large" },
     labels,
-    h("div", { class: "strip-frame" }, pane, selection),
+    h("div", { class: "strip-frame" }, pane, selection, cursor),
+    readout,
   );
+  /** @type {HealthStrip | null} */
+  let shown = null;
   /** @type {AttemptSegment[]} */
   let segments = [];
   let dragStart = NaN;
@@ -250,6 +255,10 @@ export function stripControl({ onPick }) {
     pane.setPointerCapture(event.pointerId);
   });
   pane.addEventListener("pointermove", (event) => {
+    const position = pointerPosition(event);
+    cursor.hidden = false;
+    cursor.style.left = `${100 * position}%`;
+    readout.textContent = shown ? positionText(shown, segments, position) : "";
     if (!Number.isNaN(dragStart))
       showWindow(Math.min(dragStart, pointerPosition(event)), Math.max(dragStart, pointerPosition(event)));
   });
@@ -264,6 +273,10 @@ export function stripControl({ onPick }) {
     const steps = stepsBetween(segments, from, to);
     if (steps && steps[1] > steps[0]) onPick(steps);
   });
+  pane.addEventListener("pointerleave", () => {
+    cursor.hidden = true;
+    readout.textContent = RANGE_HINT;
+  });
   pane.addEventListener("pointercancel", () => (dragStart = NaN));
   pane.addEventListener("dblclick", () => onPick(null));
 
@@ -271,6 +284,9 @@ export function stripControl({ onPick }) {
     element,
     /** @param {HealthStrip} strip @param {[number, number] | null} range the steps the charts show */
     show(strip, range) {
+      shown = strip;
+      if (cursor.hidden)
+        readout.textContent = range ? `Steps ${stepText(range[0])} to ${stepText(range[1])}` : RANGE_HINT;
       segments = layOutAttempts(strip);
       pane.replaceChildren(drawStrip(strip));
       label();
@@ -282,6 +298,50 @@ export function stripControl({ onPick }) {
         );
     },
   };
+}
+
+const RANGE_HINT = "Drag to zoom, double-click to show the entire run";
+const NEAR = 0.006; // share of the width within which the pointer is at an incident
+
+/** What the strip shows at a position: step, attempt, time, incidents nearby. Pure. @param {HealthStrip} strip @param {AttemptSegment[]} segments @param {number} position */
+export function positionText(strip, segments, position) {
+  const segment = segments.findLast(({ from, to }) => from <= position && position <= to);
+  if (!segment) return "Nothing was logged";
+  const { attempt, from, to, lost } = segment;
+  const share = (position - from) / (to - from || 1);
+  const step = Math.round(attempt.first_step + share * (attempt.last_step - attempt.first_step));
+  const { first_time: first, last_time: last } = attempt;
+  const time = first === null || last === null ? "" : clock(first + share * (last - first));
+  const near = strip.incidents.filter(
+    (incident) => Math.abs(positionOfStep(segments, incident.start_step, incident.attempt) - position) < NEAR,
+  );
+  return [
+    `Step ${stepText(step)}`,
+    segments.length > 1 && `attempt ${attempt.number}`,
+    time,
+    position > lost && "rolled back",
+    ...near.map((incident) => incidentTitle(incident)),
+  ]
+    .filter(Boolean)
+    .join(" · ");
+}
+
+/** The legend of the strip, folded. */
+export function stripLegend() {
+  const entries = [
+    ["attempt", "Attempt"],
+    ["gap", "Nothing logged"],
+    ["lost", "Rolled back"],
+    ["throughput", "Throughput"],
+    ["critical", "Critical"],
+    ["warning", "Warning"],
+    ["info", "Info"],
+  ];
+  return h(
+    "ul",
+    { class: "strip-legend quiet", "aria-label": "Legend of the health strip" },
+    entries.map(([name, text]) => h("li", {}, h("i", { class: `strip-key strip-key-${name}` }), text)),
+  );
 }
 
 /** Attempt numbers above the starts of attempts, left out where they would overlap. @param {AttemptSegment[]} segments @param {number} width in pixels */

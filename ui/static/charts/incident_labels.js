@@ -3,7 +3,7 @@
 
 import { layOutLabels } from "./curves.js";
 import { extentOf } from "./layout.js";
-import { scale } from "./plotly.js";
+import { scale } from "./figure.js";
 import { MARGIN } from "./traces.js";
 import { incidentTitle, severityRank } from "../lib/catalogue.js";
 import { h, link, refill } from "../lib/dom.js";

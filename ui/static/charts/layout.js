@@ -1,6 +1,7 @@
 // @ts-check
 /** The Plotly layout of a chart: axes, incident bands, planned events, baseline. Pure. */
 
+import { axisPositions } from "./curves.js";
 import { plannedEventShapes } from "./planned_events.js";
 import { positionOfStep } from "./resume_markers.js";
 import { fade, MARGIN } from "./traces.js";
@@ -29,7 +30,8 @@ export function extentOf(picture, incident) {
 
 /** @param {Picture} picture */
 export function layout(picture) {
-  const { palette, axis, log, range, y, role } = picture;
+  const { palette, axis, log, y, role } = picture;
+  const range = axisRange(picture);
   const font = { family: "inherit", size: picture.fontSize, color: palette["ink-quiet"] };
   const quiet = {
     gridcolor: palette.grid,
@@ -48,6 +50,7 @@ export function layout(picture) {
     font,
     separators: ".,",
     autosize: false,
+    meta: { xKind: X_KINDS[axis] ?? "value" },
     xaxis: {
       ...quiet,
       fixedrange: false,
@@ -58,7 +61,7 @@ export function layout(picture) {
       tickcolor: palette["line-strong"],
       nticks: 8,
       dtick: axis === "step" && range && range[1] - range[0] < 8 ? 1 : undefined, // whole steps only
-      type: axis === "time" ? "date" : "linear",
+      type: axis === "time" ? "date" : picture.xLog ? "log" : "linear",
       range: range ?? undefined,
       ...(axis === "time" ? { tickformatstops: CLOCK_STOPS } : { tickformat: stepFormat(range) }),
     },
@@ -81,6 +84,19 @@ export function layout(picture) {
       ...evidenceShapes(picture),
     ],
   };
+}
+
+const X_KINDS = /** @type {Record<string, string>} */ ({ step: "step", time: "clock", relative: "duration" });
+const LOG_DECADES = 6; // shown left of the end of a logarithmic x axis that begins at zero
+
+/** The range of the x axis; of its logarithms on a logarithmic one. @param {Picture} picture @returns {[number, number] | null} */
+function axisRange({ range, xLog, series, axis }) {
+  if (range === null || !xLog) return range;
+  const high = Math.log10(Math.max(range[1], Number.MIN_VALUE));
+  const positive = series.flatMap((curve) => curve.segments.map((segment) => axisPositions(segment, axis).find((x) => x > 0) ?? Infinity));
+  const first = Math.min(...positive);
+  const low = range[0] > 0 ? Math.log10(range[0]) : Number.isFinite(first) ? Math.log10(first) : high - LOG_DECADES;
+  return [Math.min(low, high - 0.01), high];
 }
 
 // tick labels of one line: only the date where ticks are days apart

@@ -1,22 +1,24 @@
 // @ts-check
-/** One chart with its title, values at the crosshair, legend, incident labels and notes. */
+/** One chart with its title, values at the crosshair, legend, incident labels, notes and menu. */
 
-import { axisPositions, nearestPoints, nonfiniteRuns, yRange } from "./curves.js";
+import { axisPositions, nearestPoints, yRange } from "./curves.js";
+import { createChart } from "./figure.js";
+import { chartText } from "./chart_text.js";
+import { copyLink, saveCsv, saveInteractive, savePng, saveSvg } from "./files.js";
 import { createIncidentLabels } from "./incident_labels.js";
 import { createLegend, shortName } from "./legend.js";
+import { createNote, createReadout, valueReader } from "./panel_text.js";
 import { createPanelHeader } from "./panel_header.js";
-import { createChart, scale } from "./plotly.js";
-import { COLOURED, concernsSeries, labelText, MARGIN } from "./traces.js";
-import { metricUnit } from "../lib/catalogue.js";
-import { h, refill } from "../lib/dom.js";
-import { clock, count, number, reading, step as stepText } from "../lib/format.js";
-import { icon } from "../lib/icons.js";
+import { scale } from "./figure.js";
+import { COLOURED, concernsSeries, labelText, pinKey } from "./traces.js";
+import { announce, h } from "../lib/dom.js";
+import { toast } from "../lib/toasts.js";
 
-/** @typedef {import("../lib/api_types.js").ChartCurve} ChartCurve */
+/** @typedef {import("./curves.js").ChartCurve} ChartCurve */
 /**
- * The series that a chart shows. `series` may name only the first of `series_count`; `added`: by the events.
+ * The series that a chart shows. `series` may name only the first of `series_count`; `added`: by the reader.
  * @typedef {{ title: string, role: string, series: { metric: string, labels: Record<string, string | number> }[],
- *   series_count?: number, added?: boolean }} ChartPlan
+ *   series_count?: number, added?: boolean, section?: string }} ChartPlan
  */
 /** @typedef {import("../lib/api_types.js").IncidentView} IncidentView */
 /** @typedef {import("./traces.js").Picture} Picture */
@@ -26,14 +28,16 @@ import { icon } from "../lib/icons.js";
  * @typedef {{ axis: import("./curves.js").Axis, range: [number, number] | null, smoothing: number,
  *   modes: import("./view_options.js").Modes, palette: import("./traces.js").Palette,
  *   attempts: Picture["attempts"], incidents: IncidentView[], selected: IncidentView | null,
- *   expected: Picture["expected"] }} Shared
+ *   expected: Picture["expected"], pinned?: string[], xLog?: boolean, xOf?: import("./traces.js").PositionOf,
+ *   axisName?: string }} Shared
  * @typedef {{ onZoom: (range: [number, number]) => void, onReset: () => void,
  *   onHover: (x: number | null) => void, onMode: (mode: import("./view_options.js").Mode, metric: string) => void,
- *   onRemove?: () => void }} PanelEvents
+ *   onRemove?: () => void, onPin?: (key: string) => void, fetchAll?: () => Promise<ChartCurve[]>,
+ *   menu?: () => import("./menu.js").MenuItem[] }} PanelEvents `fetchAll` returns the points of the range in full
  */
 
 const FONT = 11; // pixels at the default text size
-const EDGE = 4; // pixels next to the plot in which the pointer still sets the crosshair
+const NEAR = 40; // pixels: a line farther from the pointer is not named
 
 /** The metric that identifies a chart in the address. @param {ChartPlan} plan */
 export const metricOf = (plan) => plan.series[0]?.metric ?? plan.title;
@@ -66,33 +70,48 @@ export function createPanel(plan, shared, events) {
   let series = [];
   /** @type {Picture | null} */
   let picture = null;
-  /** @type {string | null} the series whose legend entry the pointer is on */
-  let hoveredName = null;
+  /** @type {string | null} the series that the pointer is on, in the plot or in the legend */
+  let focused = null;
 
   const readout = createReadout(plan);
   const head = createPanelHeader(plan, readout.element, {
     onMode: (mode) => events.onMode(mode, metric),
     onRemove: events.onRemove,
+    menu,
   });
-  const legend = createLegend(plan, focus);
+  const legend = createLegend(plan, { onFocus: focus, onPin: events.onPin });
   const lane = createIncidentLabels();
   const note = createNote();
-  const plot = h("div", { class: "plot" });
+  const plot = h("div", {
+    class: "plot",
+    tabindex: 0,
+    role: "img",
+    "aria-label": plan.title,
+    "aria-roledescription": "chart",
+  });
   const crosshair = h("div", { class: "crosshair", hidden: true });
   const element = h(
     "section",
-    { class: "panel", "aria-label": `Chart of ${plan.title}` },
+    { class: "panel", "aria-label": `Chart of ${plan.title}`, data: { metric } },
     head.element,
     legend.element,
     lane.element,
-    h("div", { class: "plot-frame" }, plot, crosshair),
+    h("div", { class: "plot-frame" }, plot, crosshair, head.chips),
     note.element,
   );
   const zoom = (/** @type {[number, number]} */ range) => {
     if (!ownSteps(plan) || (isTimed(plan) && shared.axis === "time")) events.onZoom(range);
   };
-  const chart = createChart(plot, { onZoom: zoom, onReset: events.onReset, onFail: note.fail });
-  trackPointer(plot, () => picture?.range ?? null, events.onHover);
+  const chart = createChart(plot, {
+    onZoom: zoom,
+    onReset: events.onReset,
+    onFail: note.fail,
+    onHover: point,
+    onPick: () => {
+      const curve = series.find((each) => labelText(each) === focused);
+      if (curve && series.length > 1) events.onPin?.(pinKey(curve));
+    },
+  });
 
   function draw() {
     const [log, whole, wide] = /** @type {const} */ (["log", "whole", "wide"]).map((mode) =>
@@ -103,32 +122,81 @@ export function createPanel(plan, shared, events) {
       log,
       whole: whole || plan.role === "learning_rate", // a learning-rate schedule has no outliers
       foot: shared.attempts.length > 1,
+      warmup: plan.role !== "learning_rate" && showsBeginning(plan, shared, series),
     });
-    picture = { ...pictureOf(plan, shared, series, hoveredName), log, y, width: plot.clientWidth };
+    picture = { ...pictureOf(plan, shared, series, focused), log, y, width: plot.clientWidth };
     const thinned = series.reduce((sum, curve) => sum + curve.thinned, 0);
     head.show({ smoothing: shared.smoothing, log, whole, wide, y, thinned });
     lane.show(picture);
     note.show(series);
+    plot.setAttribute("aria-label", chartText(plan, picture, shared.axisName));
     hover(null);
     chart.draw(picture);
   }
 
-  /** @param {string | null} name */
+  /** Highlight a series. @param {string | null} name */
   function focus(name) {
-    if (series.length <= COLOURED) return;
-    hoveredName = name;
-    draw();
+    if (name === focused || !picture) return;
+    focused = name;
+    if (series.length < 2) return;
+    picture = { ...picture, focus: name ?? pictureOf(plan, shared, series, null).focus };
+    chart.draw(picture);
+  }
+
+  /** The pointer or the keyboard has moved over the plot. @param {{ x: number, y: number | null } | null} position */
+  function point(position) {
+    if (position && position.y !== null) focus(nearestSeries(position.x, position.y));
+    else if (position === null) focus(null);
+    events.onHover(position?.x ?? null);
+    if (position && position.y === null) announce(readout.element.textContent ?? "");
+  }
+
+  /** The series whose line is nearest to the pointer. @param {number} x @param {number} y pixel @returns {string | null} */
+  function nearestSeries(x, y) {
+    if (!picture || series.length < 2) return null;
+    const axis = picture.axis;
+    let best = NEAR;
+    let name = null;
+    for (const curve of series) {
+      const { live, ghost } = nearestPoints(curve, axis, x);
+      for (const hit of [live, ghost]) {
+        if (!hit) continue;
+        const distance = Math.abs(chart.yPixel(hit.value) - y);
+        if (distance < best) [best, name] = [distance, labelText(curve)];
+      }
+    }
+    return name;
   }
 
   /** Move the crosshair to a position and show the values there; null: no crosshair, the latest values. @param {number | null} x */
   function hover(x) {
     if (!picture) return;
     if (picture.axis !== shared.axis || (ownSteps(plan) && !isTimed(plan))) x = null;
-    const { range, width } = picture;
+    const { range, width, xLog } = picture;
     crosshair.hidden = x === null || range === null;
-    if (x !== null && range) crosshair.style.transform = `translateX(${scale(range, width).toPixel(x)}px)`;
+    if (x !== null && range) crosshair.style.transform = `translateX(${scale(range, width, xLog).toPixel(x)}px)`;
     readout.show(picture, x);
     legend.show(picture, valueReader(picture, x ?? range?.[1] ?? 0));
+  }
+
+  /** @returns {import("./menu.js").MenuItem[]} */
+  function menu() {
+    const safely = (/** @type {() => unknown} */ work) => async () => {
+      try {
+        await work();
+      } catch (error) {
+        toast(/** @type {Error} */ (error).message, { tone: "critical" });
+      }
+    };
+    const all = async () => (events.fetchAll ? events.fetchAll() : series);
+    return [
+      ...(events.menu?.() ?? []),
+      { text: "Copy link", run: safely(() => copyLink(metric)) },
+      { text: "Save as PNG", run: safely(() => savePng(plot, plan.title, shared.palette)) },
+      { text: "Save as SVG", run: safely(() => saveSvg(plot, plan.title, shared.palette)) },
+      { text: "Save points as CSV", run: safely(async () => saveCsv(await all(), plan.title)) },
+      { text: "Save as interactive page", run: safely(() => saveInteractive(plot, plan.title)) },
+    ];
   }
 
   return {
@@ -139,6 +207,7 @@ export function createPanel(plan, shared, events) {
     hover,
     stale: true,
     visible: false,
+    series: () => series,
     /** @param {ChartCurve[]} curves */
     show(curves) {
       series = curves;
@@ -150,12 +219,20 @@ export function createPanel(plan, shared, events) {
   };
 }
 
+/** Whether a chart shows the series from the first step of the run. @param {ChartPlan} plan @param {Shared} shared @param {ChartCurve[]} series */
+function showsBeginning(plan, shared, series) {
+  const { axis, range } = axisOf(plan, shared);
+  const bounds = extent(series, axis);
+  if (bounds === null) return false;
+  return range === null || (range[0] <= bounds[0] && range[1] >= bounds[1]);
+}
+
 /**
  * The input of one drawing of a chart. Pure except for the text size of the page.
  * @param {ChartPlan} plan @param {Shared} shared @param {ChartCurve[]} series @param {string | null} pointed
  */
 function pictureOf(plan, shared, series, pointed) {
-  const { smoothing, palette, attempts, incidents, selected, expected } = shared;
+  const { smoothing, palette, attempts, incidents, selected, expected, pinned, xOf } = shared;
   const chartAxis = axisOf(plan, shared);
   const axis = chartAxis.axis;
   const range = rangeOf(chartAxis.range, extent(series, axis), Boolean(ownSteps(plan)));
@@ -173,6 +250,9 @@ function pictureOf(plan, shared, series, pointed) {
     range,
     smoothing,
     palette,
+    pinned,
+    xOf,
+    xLog: Boolean(shared.xLog) && axis !== "time",
     // attempts and planned events are at training steps
     attempts: ownSteps(plan) ? [] : attempts,
     expected: ownSteps(plan) ? [] : expected,
@@ -200,107 +280,14 @@ export function rangeOf(shared, extent, ownAxis) {
 
 /** The first and last x position of some series; null without points. Pure. @param {ChartCurve[]} series @param {import("./curves.js").Axis} axis @returns {[number, number] | null} */
 export function extent(series, axis) {
-  const positions = series.flatMap((curve) => curve.segments.map((segment) => axisPositions(segment, axis)));
-  const nonEmpty = positions.filter((list) => list.length > 0);
-  if (nonEmpty.length === 0) return null;
-  return [
-    Math.min(...nonEmpty.map((list) => list[0])),
-    Math.max(...nonEmpty.map((list) => list[list.length - 1])),
-  ];
-}
-
-/** @param {HTMLElement} plot @param {() => [number, number] | null} range @param {(x: number | null) => void} onHover */
-function trackPointer(plot, range, onHover) {
-  plot.addEventListener("pointermove", (event) => {
-    const current = range();
-    if (!current) return;
-    const box = plot.getBoundingClientRect();
-    const pixel = event.clientX - box.left;
-    const inside = pixel >= MARGIN.l - EDGE && pixel <= box.width - MARGIN.r + EDGE;
-    onHover(inside ? scale(current, box.width).toValue(pixel) : null);
-  });
-  plot.addEventListener("pointerleave", () => onHover(null));
-}
-
-/**
- * A function that returns the value of a series at one x position, as text. Pure.
- * @param {Picture} picture @param {number} position @returns {(curve: ChartCurve) => string}
- */
-export function valueReader({ axis, role }, position) {
-  return (series) => {
-    const { live, ghost } = nearestPoints(series, axis, position);
-    const hit = live ?? ghost;
-    return hit ? reading(role, hit.value) : "–";
-  };
-}
-
-/** @param {import("./panel.js").ChartPlan} plan */
-export function createReadout(plan) {
-  const element = h("div", { class: "readout number" });
-  const unitText = metricUnit(plan.role, plan.series[0]?.metric ?? "");
-  return {
-    element,
-    /** @param {Picture} picture @param {number | null} x the crosshair's position; null: there is none */
-    show(picture, x) {
-      const { series, axis, role, range } = picture;
-      if (series.length === 0 || range === null)
-        return refill(element, series.length ? "" : "no points in this range");
-      const { live, ghost } = nearestPoints(series[0], axis, x ?? range[1]);
-      const hit = live ?? ghost;
-      const byClock = plan.series[0]?.labels?.steps === "milliseconds"; // the steps are wall times
-      const location =
-        hit &&
-        (byClock
-          ? [clock(hit.time)]
-          : [`step ${stepText(hit.step)}`, x !== null && axis === "time" && clock(hit.time)]);
-      const alone = series.length === 1;
-      refill(
-        element,
-        alone &&
-          x !== null &&
-          ghost &&
-          h("span", { class: "readout-ghost" }, `attempt ${ghost.attempt}: ${reading(role, ghost.value)}`),
-        h("span", { class: "quiet" }, location ? location.filter(Boolean).join(", ") : ""),
-        alone &&
-          h("b", {}, hit ? reading(role, hit.value) : "–", unitText ? h("small", {}, ` ${unitText}`) : null),
-      );
-    },
-  };
-}
-
-const MAX_LISTED = 6; // runs of non-finite values; the rest is counted
-
-export function createNote() {
-  const element = h("p", { class: "panel-note", hidden: true });
-
-  /** @param {string} sign @param {string} text */
-  function showText(sign, text) {
-    element.hidden = text === "";
-    refill(element, icon(sign), h("span", {}, text));
-  }
-  return {
-    element,
-    /** @param {string} reason */
-    fail: (reason) => showText("warning", reason),
-    /** @param {ChartCurve[]} series */
-    show: (series) => showText("critical", nonfiniteText(series)),
-  };
-}
-
-/** Which values are not finite, as text; empty if all are. @param {ChartCurve[]} series */
-function nonfiniteText(series) {
-  const total = series.reduce((sum, curve) => sum + curve.nonfinite_count, 0);
-  if (total === 0) return "";
-  const runs = series.flatMap((curve) => {
-    const name = series.length > 1 ? `${shortName(curve, series)} ` : "";
-    return nonfiniteRuns(curve).map((run) => name + nonfiniteRunText(run));
-  });
-  const rest = runs.length > MAX_LISTED ? `, and ${runs.length - MAX_LISTED} more ranges` : "";
-  return `${count(total, "non-finite value")}: ${runs.slice(0, MAX_LISTED).join("; ")}${rest}`;
-}
-
-/** @param {{ value: string, first: number, last: number }} run */
-function nonfiniteRunText({ value, first, last }) {
-  const steps = first === last ? stepText(first) : `${stepText(first)} to ${stepText(last)}`;
-  return `${value === "NaN" ? "NaN" : number(value)} at ${steps}`;
+  let low = Infinity;
+  let high = -Infinity;
+  for (const curve of series)
+    for (const segment of curve.segments) {
+      const positions = axisPositions(segment, axis);
+      if (positions.length === 0) continue;
+      low = Math.min(low, positions[0]);
+      high = Math.max(high, positions[positions.length - 1]);
+    }
+  return low <= high ? [low, high] : null;
 }

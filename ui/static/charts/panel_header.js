@@ -2,6 +2,7 @@
 /** The header of a chart: title, unit, values, and the buttons that change how the chart is drawn. */
 
 import { labelsText } from "./legend.js";
+import { createMenu } from "./menu.js";
 import { metricUnit } from "../lib/catalogue.js";
 import { h } from "../lib/dom.js";
 import { count } from "../lib/format.js";
@@ -11,20 +12,25 @@ import { icon } from "../lib/icons.js";
 
 /**
  * @param {import("./panel.js").ChartPlan} plan @param {Element} readout the values, between title and buttons
- * @param {{ onMode: (mode: Mode) => void, onRemove?: () => void }} events
+ * @param {{ onMode: (mode: Mode) => void, onRemove?: () => void, menu: () => import("./menu.js").MenuItem[] }} events
  */
-export function createPanelHeader(plan, readout, { onMode, onRemove }) {
+export function createPanelHeader(plan, readout, { onMode, onRemove, menu }) {
   const about = h("span", { class: "panel-sub quiet" });
-  const outside = h("button", {
-    type: "button",
-    class: "chip",
-    hidden: true,
-    on: { click: () => onMode("whole") },
-  });
+  const chip = (/** @type {string} */ title) =>
+    h("button", { type: "button", class: "chip", hidden: true, title, on: { click: () => onMode("whole") } });
+  const outside = chip("Show every value");
+  const warmup = chip("The y axis fits what follows the warm-up. Show everything");
   const downsampled = h("span", { class: "panel-downsampled quiet", hidden: true }, "downsampled");
-  const log = tool({ title: "Logarithmic or linear y axis", on: { click: () => onMode("log") } }, "log");
+  const log = tool(
+    {
+      "aria-label": `Log y: ${plan.title}`,
+      title: "Logarithmic or linear y axis",
+      on: { click: () => onMode("log") },
+    },
+    "log",
+  );
   const wide = tool(
-    { "aria-label": "Wide", title: "Full width", on: { click: () => onMode("wide") } },
+    { "aria-label": `Wide: ${plan.title}`, title: "Full width", on: { click: () => onMode("wide") } },
     icon("wide"),
   );
   const remove =
@@ -35,22 +41,35 @@ export function createPanelHeader(plan, readout, { onMode, onRemove }) {
     h("h3", { title: plan.title }, plan.title),
     about,
     readout,
-    h("div", { class: "panel-tools" }, downsampled, outside, log, wide, remove),
+    h(
+      "div",
+      { class: "panel-tools" },
+      downsampled,
+      log,
+      wide,
+      createMenu(`Menu of ${plan.title}`, menu).element,
+      remove,
+    ),
   );
   return {
     element,
+    /** What the y axis leaves out, over the plot. */
+    chips: h("div", { class: "plot-chips" }, warmup, outside),
     /** @param {{ smoothing: number, log: boolean, wide: boolean, whole: boolean, y: import("./curves.js").YRange | null,
      *   thinned: number }} state `thinned`: points in this range that retention has removed */
     show(state) {
       log.setAttribute("aria-pressed", String(state.log));
       wide.setAttribute("aria-pressed", String(state.wide));
       about.textContent = subtitle(plan, state.smoothing);
+      const hasWarmup = Boolean(state.y?.warmup);
       const text = outsideText(state.y);
-      outside.hidden = !text && !state.whole;
+      warmup.hidden = !hasWarmup;
+      warmup.textContent = "warm-up hidden";
+      outside.hidden = (!text && !state.whole) || hasWarmup;
       outside.textContent = state.whole ? "fit y axis" : text;
+      outside.title = state.whole ? "Leave warm-up and outliers outside the y axis" : "Show every value";
       downsampled.hidden = state.thinned === 0;
       downsampled.title = downsampledText(state.thinned);
-      outside.title = state.whole ? "Leave outliers outside the y axis" : "Show every value";
     },
   };
 }

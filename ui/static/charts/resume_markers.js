@@ -1,8 +1,7 @@
 // @ts-check
 /** Ticks at the x axis where attempts resumed, with attempt numbers, as many as are legible. Pure. */
 
-import { interpolate, milliseconds } from "./curves.js";
-import { numeric } from "../lib/format.js";
+import { axisPositions, interpolate, milliseconds } from "./curves.js";
 
 /** @typedef {import("./traces.js").Picture} Picture */
 
@@ -13,11 +12,12 @@ const TICK_PADDING = 6; // pixels between a tick and its number, and after the n
 const DIGIT_WIDTH = 6.2; // pixels
 
 /**
- * The x position of a step of an attempt: the step, or its time interpolated from the curves. Pure.
+ * The x position of a step of an attempt: the step itself, or interpolated from the axis or the curves. Pure.
  * @param {Picture} picture @param {number} step @param {number} [attempt]
  */
-export function positionOfStep({ axis, series }, step, attempt) {
+export function positionOfStep({ axis, series, xOf }, step, attempt) {
   if (axis === "step") return step;
+  if (xOf && axis !== "time") return xOf(step, attempt);
   const segments = series.flatMap((curve) => curve.segments).filter((segment) => segment.step.length > 0);
   const ownSegments = segments.filter((segment) => attempt === undefined || segment.attempt === attempt);
   const containing =
@@ -25,7 +25,7 @@ export function positionOfStep({ axis, series }, step, attempt) {
     ownSegments.at(-1) ??
     segments.at(-1);
   if (!containing) return NaN;
-  return milliseconds(interpolate(containing.step, containing.time.map(numeric), step));
+  return interpolate(containing.step, axisPositions(containing, axis), step);
 }
 
 /**

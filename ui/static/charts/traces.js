@@ -1,12 +1,12 @@
 // @ts-check
 /** The Plotly traces of a chart: curves, bands, marks of non-finite values, peaks of incidents. Pure. */
 
-import { axisPositions, bandPositions, interpolate, lowerBound, milliseconds, smooth } from "./curves.js";
+import { axisPositions, bandPositions, interpolate, lowerBound, smooth } from "./curves.js";
+import { summarise } from "./many_series.js";
 import { resumeTraces } from "./resume_markers.js";
-import { numeric } from "../lib/format.js";
 
-/** @typedef {import("../lib/api_types.js").ChartCurve} ChartCurve */
-/** @typedef {import("../lib/api_types.js").ChartSegment} ChartSegment */
+/** @typedef {import("./curves.js").ChartCurve} ChartCurve */
+/** @typedef {import("./curves.js").ChartSegment} ChartSegment */
 /** @typedef {import("../lib/api_types.js").IncidentView} IncidentView */
 /** @typedef {import("./curves.js").Axis} Axis */
 /** @typedef {Record<string, string>} Palette colours by their names in tokens.css, without the leading dashes */
@@ -17,24 +17,53 @@ import { numeric } from "../lib/format.js";
  *   attempts: { number: number, first_step: number, last_step: number, first_time?: number | null }[],
  *   incidents: IncidentView[], otherIncidents: IncidentView[], selected: IncidentView | null,
  *   expected: import("../lib/api_types.js").PlannedEventView[],
- *   focus: string | null, role: string, fontSize: number }} Picture `width`: of the plot, in pixels
+ *   focus: string | null, pinned?: string[], xLog?: boolean, xOf?: PositionOf, role: string, fontSize: number }} Picture
+ *   `width`: of the plot, in pixels; `focus`: `labelText` of a series; `pinned`: what `pinKey` returns
  */
+/** @typedef {(step: number, attempt: number | undefined) => number} PositionOf the x position of a step */
 
 export const MARGIN = { l: 58, r: 14, t: 6, b: 26 };
-export const COLOURED = 8; // series drawn in colour; of more than these all but the highlighted one are grey
+export const COLOURED = 8; // series drawn in colour; of more than these the pinned and the unusual ones are
 const MAX_DOTS = 70; // points: a curve with fewer is drawn with a dot at each
+const MAX_HAIRLINES = 150; // series: of more, median, band and extremes are drawn, and single ones in colour
 
-/** The colour of each series. @param {Picture} picture @returns {string[]} */
-export function colours({ series, palette, focus }) {
+/**
+ * The colour of each series: that of its run on pages with several runs, otherwise by its position; of many series
+ * only of the pinned, the unusual and the highlighted ones.
+ * @param {Picture} picture @returns {string[]}
+ */
+export function colours(picture) {
+  const { series, palette, focus, pinned = [] } = picture;
   const many = series.length > COLOURED;
-  return series.map((curve, i) => {
-    if (focus !== null && labelText(curve) === focus) return palette.accent;
-    return many ? palette["series-rest"] : palette[`series-${i + 1}`];
+  const named = many ? namedSeries(picture) : series;
+  return series.map((curve) => {
+    if (curve.run && (!many || named.includes(curve))) return curve.run.colour;
+    const pin = pinned.indexOf(pinKey(curve));
+    if (many && focus !== null && labelText(curve) === focus && pin < 0) return palette.accent;
+    const i = named.indexOf(curve);
+    return i < 0 ? palette["series-rest"] : palette[`series-${(i % COLOURED) + 1}`];
   });
 }
 
-/** @param {{ metric: string, labels: Record<string, unknown> }} series */
-export const labelText = (series) => `${series.metric} ${JSON.stringify(series.labels ?? {})}`;
+/** Of many series: the pinned ones, then the unusual ones, at most as many as there are colours. @param {Picture} picture @returns {ChartCurve[]} */
+export function namedSeries({ series, axis, pinned = [] }) {
+  if (series.length <= COLOURED) return series;
+  const chosen = pinned.flatMap((key) => series.filter((curve) => pinKey(curve) === key));
+  const unusual = summarise(series, axis).unusual.filter((curve) => !chosen.includes(curve));
+  return [...chosen, ...unusual].slice(0, Math.max(COLOURED, chosen.length));
+}
+
+/** @param {{ metric: string, labels: Record<string, unknown>, run?: { id: string } }} series */
+export const labelText = (series) =>
+  `${series.run ? `${series.run.id} ` : ""}${series.metric} ${JSON.stringify(series.labels ?? {})}`;
+
+/** What is pinned with a series: its labels, so that rank 37 is pinned in all charts; otherwise its run or metric. @param {{ metric: string, labels: Record<string, unknown>, run?: { id: string } }} series */
+export function pinKey({ metric, labels, run }) {
+  const inside = Object.entries(labels ?? {})
+    .map(([name, value]) => `${name}=${value}`)
+    .join(",");
+  return [run?.id, inside].filter(Boolean).join(" ") || metric;
+}
 
 /**
  * The traces of a chart. Attempts with the same style share a trace with gaps between them, so that no line
@@ -43,11 +72,14 @@ export const labelText = (series) => `${series.metric} ${JSON.stringify(series.l
  */
 export function traces(picture) {
   const lineColours = colours(picture);
-  const many = picture.series.length > COLOURED;
-  const foreground = picture.series.filter((series) => !many || isFocus(picture, series));
+  const many = picture.series.length > COLOURED && !picture.series[0].run;
+  const named = namedSeries(picture);
+  const foreground = picture.series.filter(
+    (series) => !many || named.includes(series) || isFocus(picture, series),
+  );
   const background = picture.series.filter((series) => !foreground.includes(series));
   return [
-    ...backgroundTraces(picture, background),
+    ...(many ? manySeriesTraces(picture, background) : []),
     ...foreground.flatMap((series) =>
       seriesTraces(picture, series, lineColours[picture.series.indexOf(series)]),
     ),
@@ -105,12 +137,35 @@ function seriesTraces({ axis, smoothing, palette }, series, colour) {
   return drawn.flatMap((trace) => (trace ? [trace] : []));
 }
 
-/** Curves in the background as one trace, since a thousand traces are slow. @param {Picture} picture @param {ChartCurve[]} background */
-function backgroundTraces({ axis, palette }, background) {
-  const live = background.flatMap((series) => series.segments.filter((segment) => !segment.ghost));
-  if (live.length === 0) return [];
-  const style = { colour: palette["series-rest"], width: 0.8, opacity: 0.55, name: "other series" };
-  return [line(joinWithGaps(live.map((segment) => lineOf(segment, axis))), style)];
+/** Of many series: the range of all, the band of most, the median, and each as a hairline unless there are very many. @param {Picture} picture @param {ChartCurve[]} background */
+function manySeriesTraces({ axis, palette, series }, background) {
+  const colour = palette["series-rest"];
+  const { x, low, median, high, minimum, maximum } = summarise(series, axis);
+  const live = background.flatMap((curve) => curve.segments.filter((segment) => !segment.ghost));
+  const few = background.length <= MAX_HAIRLINES;
+  const style = { colour, width: 0.8, opacity: 0.35, name: "other series" };
+  return [
+    !few && filled({ x, low: minimum, high: maximum }, { fill: fade(colour, 0.14), edge: fade(colour, 0.5) }, "extremes"),
+    few && live.length > 0 && line(joinWithGaps(live.map((segment) => ({ x: axisPositions(segment, axis), y: segment.value }))), style), // with every extreme
+    filled({ x, low, high }, { fill: fade(colour, 0.28), edge: fade(colour, 0) }, "10 to 90 %"),
+    line({ x, y: median }, { colour: palette["ink-quiet"], width: 1.6, name: "median" }),
+  ].filter((trace) => trace !== false);
+}
+
+/** A band between two curves. @param {{ x: number[], low: number[], high: number[] }} band @param {{ fill: string, edge: string }} style @param {string} name */
+export function filled({ x, low, high }, { fill, edge }, name) {
+  return {
+    type: "scatter",
+    mode: "lines",
+    x: [...x, ...[...x].reverse()],
+    y: [...high, ...[...low].reverse()],
+    fill: "toself",
+    fillcolor: fill,
+    line: { color: edge, width: 0.7, simplify: false },
+    hoverinfo: "skip",
+    showlegend: false,
+    name,
+  };
 }
 
 /** The indices of points of a segment that a non-finite value follows. @param {ChartCurve} series @param {ChartSegment} segment */
@@ -243,8 +298,8 @@ function markPosition(series, axis, { attempt, step }) {
     (segment) => segment.attempt === attempt && segment.step.length > 0,
   );
   const near = ownSegments.map((segment) => {
-    const k = segment.step.findIndex((candidate) => candidate >= step);
-    return milliseconds(numeric(k < 0 ? segment.time.at(-1) : segment.time[k]));
+    const k = Math.min(lowerBound(segment.step, step), segment.step.length - 1);
+    return axisPositions(segment, axis)[k];
   });
   return near.length ? Math.max(...near) : NaN;
 }
