@@ -19,6 +19,8 @@ from holter.server.alerting import UnknownIncidentError
 from holter.server.api import (
     agents,
     charts,
+    client_status,
+    compare,
     health,
     imports,
     incidents,
@@ -28,6 +30,7 @@ from holter.server.api import (
     planned_events,
     responses,
     runs,
+    server_settings,
     session,
     stream,
 )
@@ -56,7 +59,20 @@ _ERROR_RESPONSES: responses.ResponseDocs = {
     503: {"model": Problem, "description": "The store is busy or the database unavailable: see Retry-After"},
     422: {"model": FieldProblems, "description": "The request is invalid, with a reason for each field"},
 }
-_ROUTE_MODULES = (ingest, runs, charts, imports, incidents, planned_events, agents, launches, stream)
+_ROUTE_MODULES = (
+    ingest,
+    runs,
+    client_status,
+    charts,
+    compare,
+    imports,
+    incidents,
+    planned_events,
+    agents,
+    launches,
+    server_settings,
+    stream,
+)
 _NOT_FOUND_ERRORS = (UnknownRunError, UnknownIncidentError, UnknownPlannedEventError, UnknownAgentError)
 _KNOWN_PARAMETERS = Depends(reject_unknown_parameters)
 _BEARER = Security(HTTPBearer(auto_error=False, description="holter token create NAME"))

@@ -3,8 +3,13 @@
 /** Types of the REST interface's JSON. Times are Unix seconds. */
 
 /**
+ * Where the x of a run's points comes from.
+ * @typedef {"logged" | "derived" | "missing"} AxisSource
+ */
+
+/**
  * What one line of an incident's history reports. Those that people are notified of are also reasons.
- * @typedef {"opened" | "reopened" | "escalated" | "eased" | "reclassified" | "moved" | "recovered" | "withdrawn" | "closed" | "acknowledged" | "unacknowledged" | "comment" | "notified" | "undelivered"} EventType
+ * @typedef {"opened" | "reopened" | "escalated" | "eased" | "reclassified" | "moved" | "recovered" | "withdrawn" | "closed" | "acknowledged" | "unacknowledged" | "assigned" | "comment" | "notified" | "undelivered" | "not_acknowledged" | "reminder"} EventType
  */
 
 /**
@@ -28,6 +33,11 @@
  */
 
 /**
+ * What the points of runs are aligned by.
+ * @typedef {"step" | "tokens" | "samples" | "wall" | "relative"} XAxis
+ */
+
+/**
  * @typedef {"NaN" | "Infinity" | "-Infinity"} NonfiniteText
  */
 
@@ -40,6 +50,10 @@
  */
 
 /**
+ * @typedef {"restart" | "setting" | "learning_rate" | "batch_size" | "mixture" | "hardware" | "planned" | "other"} ChangeCategory
+ */
+
+/**
  * @typedef {"running" | "stalled" | "finished"} RunState
  */
 
@@ -48,11 +62,31 @@
  */
 
 /**
+ * @typedef {"attention" | "running" | "unresolved" | "finished"} RunSection
+ */
+
+/**
+ * @typedef {number | NonfiniteText | string | boolean | null} ColumnValue
+ */
+
+/**
  * @typedef {string | number | boolean} ConfigValue
  */
 
 /**
+ * @typedef {"lower" | "higher" | "none" | "unknown"} ComparisonVerdict
+ */
+
+/**
+ * @typedef {"configuration" | "launch" | "environment" | "hardware" | "identity"} SettingCategory
+ */
+
+/**
  * @typedef {"well" | "behind" | "troubled" | "silent" | "ended"} AgentState
+ */
+
+/**
+ * @typedef {"flag" | "environment" | "file" | "default"} SettingSource
  */
 
 /**
@@ -196,6 +230,53 @@
  */
 
 /**
+ * An open incident of the run.
+ * @typedef {{
+ *   id: number,
+ *   kind: string,
+ *   title: string,
+ *   severity: Severity,
+ *   metric: string,
+ *   step: number,
+ * }} StatusIncident
+ */
+
+/**
+ * What somebody asks the training loop to do, in Unix seconds.
+ * @typedef {{
+ *   requested_at: number,
+ *   by: string | null,
+ *   reason: string | null,
+ * }} PendingRequest
+ */
+
+/**
+ * The status of a run for its client: the most severe 20 of `incident_count` open incidents first.
+ * `run_id` is null while nothing of the run has arrived. `stop` and `save` are null unless somebody asked
+ * since the client opened the run.
+ * @typedef {{
+ *   run_id: string | null,
+ *   incidents: StatusIncident[],
+ *   incident_count: number,
+ *   worst: Severity | null,
+ *   stop: PendingRequest | null,
+ *   save: PendingRequest | null,
+ * }} ClientStatus
+ */
+
+/**
+ * A request to save a checkpoint, in Unix seconds; `saved_at` is null until the client reports it.
+ * @typedef {{
+ *   requested_at: number,
+ *   by: string | null,
+ *   reason: string | null,
+ *   saved_at: number | null,
+ *   saved_step: number | null,
+ *   saved_seconds: number | null,
+ * }} SaveRequest
+ */
+
+/**
  * One entry of an incident's history. `by` is the person who caused it, null where Holter did.
  * @typedef {{
  *   at: number,
@@ -230,6 +311,7 @@
 
 /**
  * An incident: the newest version of its finding (docs/findings.md), its state and its history.
+ * `began_at` is the time of its first step; of a log without a clock, when it was opened.
  * @typedef {{
  *   kind: string,
  *   metric: string,
@@ -258,6 +340,8 @@
  *   closed_at: number | null,
  *   acknowledged_at: number | null,
  *   acknowledged_by: string | null,
+ *   assignee: string | null,
+ *   began_at: number,
  *   events: IncidentHistoryEntry[],
  * }} IncidentView
  */
@@ -267,6 +351,26 @@
  * @typedef {{
  *   incidents: IncidentView[],
  * }} IncidentList
+ */
+
+/**
+ * How many incidents match the filters in each state, whatever state was asked for.
+ * @typedef {{
+ *   unacknowledged: number,
+ *   open: number,
+ *   recovered: number,
+ *   closed: number,
+ *   all: number,
+ * }} IncidentCounts
+ */
+
+/**
+ * One page of incidents. `total`: those that match all filters; `counts`: by state.
+ * @typedef {{
+ *   incidents: IncidentView[],
+ *   total: number,
+ *   counts: IncidentCounts,
+ * }} IncidentPage
  */
 
 /**
@@ -292,6 +396,99 @@
  * @typedef {{
  *   expected: PlannedEventView[],
  * }} PlannedEventList
+ */
+
+/**
+ * A planned event with its project, and its run unless it is one of all runs of the project.
+ * @typedef {PlannedEventView & {
+ *   project: string,
+ *   run_id: string | null,
+ *   run: string | null,
+ * }} PlannedEventEntry
+ */
+
+/**
+ * The planned events of all projects and runs, the newest first. Those of `holter.toml` come last.
+ * @typedef {{
+ *   expected: PlannedEventEntry[],
+ * }} PlannedEventOverview
+ */
+
+/**
+ * One incident of an event.
+ * @typedef {{
+ *   id: number,
+ *   kind: string,
+ *   metric: string,
+ *   severity: Severity,
+ *   state: IncidentState,
+ *   summary: string,
+ *   attempt: number,
+ *   start_step: number,
+ *   end_step: number | null,
+ *   classified_step: number | null,
+ *   start_time: number | null,
+ *   opened_at: number,
+ * }} LinkedIncident
+ */
+
+/**
+ * Incidents of one event, the cause first.
+ * `rollback_step`: the newest step whose checkpoint is safe for all of them, null where no rollback is
+ * needed. `advice`: what to do about all of them.
+ * @typedef {{
+ *   severity: Severity,
+ *   is_open: boolean,
+ *   rollback_step: number | null,
+ *   advice: string,
+ *   incidents: LinkedIncident[],
+ * }} IncidentEvent
+ */
+
+/**
+ * Something that was changed in a run. `cause`: it is a probable cause of an incident (0 to 1).
+ * @typedef {{
+ *   category: ChangeCategory,
+ *   attempt: number,
+ *   step: number,
+ *   time: number | null,
+ *   text: string,
+ *   cause: number,
+ * }} RunChange
+ */
+
+/**
+ * An earlier incident of the same kind, and what was done about it (`actions`).
+ * @typedef {{
+ *   id: number,
+ *   run_id: string,
+ *   run: string,
+ *   project: string,
+ *   summary: string,
+ *   severity: Severity,
+ *   state: IncidentState,
+ *   start_step: number,
+ *   end_step: number | null,
+ *   began_at: number,
+ *   actions: string[],
+ * }} SimilarIncident
+ */
+
+/**
+ * The event that an incident belongs to, changes of its run before it, and similar incidents.
+ * @typedef {{
+ *   event: IncidentEvent,
+ *   changes: RunChange[],
+ *   similar: SimilarIncident[],
+ * }} IncidentContext
+ */
+
+/**
+ * The events of a run, those with open incidents first, then the newest; and what was changed in it.
+ * @typedef {{
+ *   events: IncidentEvent[],
+ *   changes: RunChange[],
+ * }} RunEvents
  */
 
 /**
@@ -373,6 +570,8 @@
 
 /**
  * One run in the overview. Times are Unix seconds.
+ * `note` is the beginning of the run's notes, `trend` its loss in up to 48 means over equal numbers of
+ * steps. `values` has what was asked for as `columns`: settings, and statistics of metrics.
  * @typedef {{
  *   id: string,
  *   project: string,
@@ -393,13 +592,40 @@
  *   worst: WorstIncident | null,
  *   latest: LatestByRole,
  *   strip: HealthStrip,
+ *   section: RunSection,
+ *   display_name: string | null,
+ *   group: string | null,
+ *   note: string,
+ *   tags: string[],
+ *   starred: boolean,
+ *   trend: number[],
+ *   values: Record<string, ColumnValue>,
  * }} RunInfo
  */
 
 /**
- * Runs, the one with the newest points first.
+ * How many runs there are in all, how many a filter finds, and of these how many by state and section.
+ * @typedef {{
+ *   all: number,
+ *   found: number,
+ *   running: number,
+ *   stalled: number,
+ *   sections: Record<string, number>,
+ * }} RunCounts
+ */
+
+/**
+ * Runs that a filter finds, in the order asked for; without one, the newest points first.
+ * `next` is the cursor of the next page, null at the end. `version` names this state of all runs: asked
+ * again with `since`, the answer has in `order` the ids of the page, and in `runs` those of its runs that
+ * have changed. `notices` are remarks on the filter for its author.
  * @typedef {{
  *   runs: RunInfo[],
+ *   order: string[] | null,
+ *   counts: RunCounts,
+ *   next: string | null,
+ *   version: string,
+ *   notices: string[],
  * }} RunList
  */
 
@@ -432,14 +658,33 @@
  */
 
 /**
- * The time between a run's first and newest point, split without remainder by its use.
+ * The time since a run's first point, split without remainder by its use.
+ * It ends at the newest point; of a stalled run, now. `nonfinite`: steps at the end with a NaN or infinite
+ * loss.
  * @typedef {{
  *   forward: TimeUseShare,
  *   slow: TimeUseShare,
  *   superseded: TimeUseShare,
  *   restarts: TimeUseShare,
  *   stalled: TimeUseShare,
+ *   nonfinite: TimeUseShare,
  * }} TimeSplit
+ */
+
+/**
+ * The trend of the loss over the newest tenth of its steps, whatever a chart shows.
+ * `slope`: change per 1,000 steps; 0 within the noise; null with too few points, or if the newest value is
+ * not finite. `nonfinite_since`: the first step of the NaN or infinite values at the end, null without.
+ * @typedef {{
+ *   metric: string,
+ *   slope: number | null,
+ *   from_step: number,
+ *   to_step: number,
+ *   last_finite: JsonNumber | null,
+ *   last_finite_step: number | null,
+ *   last_finite_time: number | null,
+ *   nonfinite_since: number | null,
+ * }} LossTrend
  */
 
 /**
@@ -474,10 +719,12 @@
  *   config: Record<string, any>,
  *   description: RunDescription,
  *   stop: StopRequest | null,
+ *   save: SaveRequest | null,
  *   lost_steps: number,
  *   lost_seconds: number | null,
  *   goodput: number | null,
  *   spent: TimeSplit | null,
+ *   loss_trend: LossTrend | null,
  *   charts: DefaultChart[],
  *   unreadable: UnreadableLocation[],
  *   unreadable_count: number,
@@ -751,6 +998,277 @@
  *   severities: CatalogueSeverity[],
  *   metric_units: Record<string, string[][]>,
  * }} FindingsCatalogue
+ */
+
+/**
+ * How the x of a run's points is obtained.
+ * `metric` is the logged series that it is taken from, `formula` how it is derived, `reason` why it is
+ * missing.
+ * @typedef {{
+ *   name: XAxis,
+ *   unit: string,
+ *   source: AxisSource,
+ *   metric: string | null,
+ *   formula: string | null,
+ *   reason: string | null,
+ * }} RunAxis
+ */
+
+/**
+ * The range of steps of one attempt, and the same on the axis; null where it is not known.
+ * @typedef {{
+ *   number: number,
+ *   first_step: number,
+ *   last_step: number,
+ *   first_x: number | null,
+ *   last_x: number | null,
+ * }} ComparedAttempt
+ */
+
+/**
+ * A run of a comparison. `group`: the value of the setting by which runs are grouped, as text.
+ * @typedef {{
+ *   id: string,
+ *   project: string,
+ *   name: string,
+ *   group: string | null,
+ *   axis: RunAxis,
+ *   attempts: ComparedAttempt[],
+ * }} ComparedRun
+ */
+
+/**
+ * Minimum, maximum and mean of each bucket of points in a reduced segment, by its first x.
+ * @typedef {{
+ *   x: number[],
+ *   minimum: number[],
+ *   maximum: number[],
+ *   mean: number[],
+ * }} ComparedBand
+ */
+
+/**
+ * Logged points of one attempt, which a line may join; `ghost`: superseded by newer attempts.
+ * @typedef {{
+ *   attempt: number,
+ *   ghost: boolean,
+ *   step: number[],
+ *   x: number[],
+ *   value: number[],
+ *   band: ComparedBand | null,
+ * }} ComparedSegment
+ */
+
+/**
+ * A point whose value is NaN or infinite. `x`: null where it is not known.
+ * @typedef {{
+ *   attempt: number,
+ *   step: number,
+ *   x: number | null,
+ *   value: NonfiniteText,
+ * }} ComparedNonfinite
+ */
+
+/**
+ * One series of one run, of which `count` points are stored; `reduced`: fewer are returned.
+ * @typedef {SeriesName & {
+ *   run: string,
+ *   count: number,
+ *   reduced: boolean,
+ *   segments: ComparedSegment[],
+ *   nonfinite: ComparedNonfinite[],
+ *   nonfinite_count: number,
+ * }} ComparedCurve
+ */
+
+/**
+ * A run's curve minus the baseline's, and divided by it, from means over common intervals of x.
+ * Intervals in which one of them has no points are left out. `ratio` is null where the baseline is 0.
+ * @typedef {{
+ *   run: string,
+ *   x: number[],
+ *   difference: number[],
+ *   ratio: (number | null)[],
+ * }} DifferenceCurve
+ */
+
+/**
+ * Mean and range over the runs of a group, from means over common intervals of x.
+ * `count` is the number of runs that have points in an interval; `deviation` the standard deviation between
+ * them, null for one.
+ * @typedef {{
+ *   group: string,
+ *   runs: string[],
+ *   x: number[],
+ *   mean: number[],
+ *   minimum: number[],
+ *   maximum: number[],
+ *   deviation: (number | null)[],
+ *   count: number[],
+ * }} GroupCurve
+ */
+
+/**
+ * The curves of one metric, or of the metrics of one role where runs name them differently.
+ * @typedef {{
+ *   title: string,
+ *   metric: string,
+ *   role: string,
+ *   unit: string,
+ *   curves: ComparedCurve[],
+ *   differences: DifferenceCurve[],
+ *   groups: GroupCurve[],
+ * }} ComparisonChart
+ */
+
+/**
+ * Curves of several runs on a common x axis.
+ * `metrics` are all metrics that two or more of the runs have, those with charts first.
+ * @typedef {{
+ *   baseline: string,
+ *   x: XAxis,
+ *   group_by: string | null,
+ *   runs: ComparedRun[],
+ *   charts: ComparisonChart[],
+ *   metrics: string[],
+ * }} CompareCurves
+ */
+
+/**
+ * A setting that differs, with its newest value in each run (null: not stated) and its name there.
+ * `folded`: not stated by all runs, and empty, off or 0 where it is stated, as a default would be.
+ * @typedef {{
+ *   name: string,
+ *   category: SettingCategory,
+ *   names: (string | null)[],
+ *   values: (ConfigValue | null)[],
+ *   folded: boolean,
+ * }} ComparedSetting
+ */
+
+/**
+ * A figure of each run, null where it is not known. `better`: which values are better.
+ * @typedef {{
+ *   name: string,
+ *   title: string,
+ *   unit: string,
+ *   better: "lower" | "higher" | null,
+ *   values: (number | null)[],
+ * }} ComparedFigure
+ */
+
+/**
+ * The number of incidents of a kind in each run, and the highest severity of any of them.
+ * @typedef {{
+ *   kind: string,
+ *   title: string,
+ *   severity: Severity,
+ *   counts: number[],
+ * }} ComparedIncidents
+ */
+
+/**
+ * What differs between a run and the baseline, in one sentence each.
+ * @typedef {{
+ *   run: string,
+ *   configuration: string,
+ *   environment: string,
+ *   speed: string,
+ *   loss: string,
+ *   incidents: string,
+ * }} ComparisonSummary
+ */
+
+/**
+ * What differs between runs. Lists of values have one entry per run, in the order of `runs`.
+ * `equal_settings` counts the settings that all runs state with the same value.
+ * @typedef {{
+ *   baseline: string,
+ *   runs: ComparedRun[],
+ *   settings: ComparedSetting[],
+ *   equal_settings: number,
+ *   figures: ComparedFigure[],
+ *   incidents: ComparedIncidents[],
+ *   summaries: ComparisonSummary[],
+ *   text: string,
+ * }} CompareDifferences
+ */
+
+/**
+ * The difference of two curves over intervals of x, with its 95 % interval in each.
+ * @typedef {{
+ *   x: number[],
+ *   difference: number[],
+ *   low: number[],
+ *   high: number[],
+ * }} DifferenceBand
+ */
+
+/**
+ * The difference of a run's curve from the baseline's at equal x, with its 95 % interval.
+ * `difference`, `low` and `high` are means over `from_x` to `to_x`, `relative...` the same as shares of the
+ * baseline's `level` there; `effect_size` is the difference in standard deviations of single points.
+ * `since_x`: from where on the runs differ this way. `paired`: both saw the same batches, `correlation` of
+ * their noise. `detectable`: the smallest relative difference that these logs show with a probability of 80
+ * %. `needed_x`: how far both would have to run to show a difference of 1 %; null where this far suffices
+ * or it cannot be said. `block_points`: points per block that are treated as dependent.
+ * @typedef {{
+ *   run: string,
+ *   metric: string,
+ *   baseline_metric: string,
+ *   verdict: ComparisonVerdict,
+ *   paired: boolean,
+ *   correlation: number | null,
+ *   points: number,
+ *   from_x: number | null,
+ *   to_x: number | null,
+ *   level: number | null,
+ *   difference: number | null,
+ *   low: number | null,
+ *   high: number | null,
+ *   relative: number | null,
+ *   relative_low: number | null,
+ *   relative_high: number | null,
+ *   effect_size: number | null,
+ *   since_x: number | null,
+ *   detectable: number | null,
+ *   needed_x: number | null,
+ *   block_points: number | null,
+ *   sentence: string,
+ *   band: DifferenceBand,
+ * }} CurveComparison
+ */
+
+/**
+ * The differences of a metric of several runs from the baseline, and whether they are more than noise.
+ * @typedef {{
+ *   baseline: string,
+ *   x: XAxis,
+ *   role: string,
+ *   runs: ComparedRun[],
+ *   comparisons: CurveComparison[],
+ * }} CompareStatistics
+ */
+
+/**
+ * One setting. `value` and `default` are texts, empty for an unset one; a secret's value is not shown.
+ * @typedef {{
+ *   name: string,
+ *   value: string,
+ *   default: string,
+ *   source: SettingSource,
+ *   secret: boolean,
+ * }} SettingView
+ */
+
+/**
+ * All settings of the server, and the file that some of them are from.
+ * @typedef {{
+ *   version: string,
+ *   file: string | null,
+ *   database: string,
+ *   settings: SettingView[],
+ * }} ServerSettings
  */
 
 /**
