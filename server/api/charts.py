@@ -22,13 +22,17 @@ from holter.server.api.responses import (
 from holter.server.context import Context
 from holter.server.ingest_http.json_body import MAX_STEP
 from holter.server.read_models.chart_budget import read_limited_chart
+from holter.server.read_models.chart_layout import metric_charts
+from holter.server.read_models.series_grid import read_grid
 from holter.server.schemas.points import (
     AttemptRange,
     ChartCurve,
     ChartData,
     ChartSegment,
     LatestPoints,
+    MetricCharts,
     NonfinitePoint,
+    SeriesGrid,
 )
 from holter.server.store import CurveSegment, ReducedSeries, Store
 from holter.types import FloatArray, Labels, labels_of
@@ -91,6 +95,62 @@ def read_chart(
         "series": _chart_curves(context.store, limited.series, column),
     }
     return _response(chart, binary=binary)
+
+
+@router.get("/runs/{run_id}/charts", responses={200: {"model": MetricCharts}, **RUN_NOT_FOUND})
+def list_charts(run_id: str, context: Context) -> ApiResponse:
+    """A chart for every metric of a run, in sections by role and by the first part of the name."""
+    return ApiResponse(MetricCharts(charts=metric_charts(context.store.series(context.runs.run_id(run_id)))))
+
+
+@router.get(
+    "/runs/{run_id}/grid",
+    responses={200: {"model": SeriesGrid, "content": _MSGPACK_CONTENT}, **RUN_NOT_FOUND},
+)
+def read_series_grid(
+    request: Request,
+    run_id: str,
+    context: Context,
+    metric: Annotated[str, Query(min_length=1, description="The metric whose series are the rows")],
+    from_step: Annotated[int | None, Query(alias="from", ge=-MAX_STEP, le=MAX_STEP)] = None,
+    to_step: Annotated[int | None, Query(alias="to", ge=-MAX_STEP, le=MAX_STEP)] = None,
+    columns: Annotated[int, Query(ge=1, le=2000, description="Intervals of steps")] = 300,
+) -> ApiResponse:
+    """The series of one metric as a heat map of rows (ranks, as numbers) and intervals of steps.
+
+    With `Accept: application/msgpack`, values are buffers of 32-bit floats.
+    """
+    internal = context.runs.run_id(run_id)
+    keys = context.runs.keys(internal, [metric], None)
+    grid = read_grid(context.store, internal, keys, from_step=from_step, to_step=to_step, columns=columns)
+    binary = _accepts_msgpack(request)
+    values: Column = _float_buffer if binary else _finite_list
+    content = {
+        "run_id": run_id,
+        "metric": metric,
+        "first_step": grid.first_step,
+        "last_step": grid.last_step,
+        "columns": columns,
+        "rows_total": len(keys),
+        "labels": [dict(key.labels) for key in grid.keys],
+        "mean": values(grid.mean),
+        "minimum": values(grid.minimum),
+        "maximum": values(grid.maximum),
+    }
+    return _response(content, binary=binary)
+
+
+def _float_buffer(column: NDArray[Any]) -> Any:
+    return np.ascontiguousarray(column, dtype="<f4").data.cast("B")
+
+
+def _finite_list(column: NDArray[Any]) -> Raw:
+    """Finite values in the order of rows; null for others."""
+    flat = column.astype(np.float64).ravel()
+    items: list[float | None] = flat.tolist()
+    for index in np.flatnonzero(~np.isfinite(flat)).tolist():
+        items[index] = None
+    return Raw(msgspec.json.encode(items))
 
 
 @router.get(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import Protocol
@@ -10,7 +11,9 @@ import numpy as np
 
 from holter.roles import ROLE_TITLES, Role, role_of
 from holter.server.schemas.base import SeriesName
+from holter.server.schemas.points import MetricChart
 from holter.server.schemas.runs import DefaultChart, StripThroughput
+from holter.server.store import SeriesSummary
 from holter.types import FloatArray, IntArray, SeriesKey
 
 BINS = 120
@@ -104,6 +107,62 @@ def _series_with_charts(
             or each.key.metric in incident_metrics
         )
     ]
+
+
+_NAMED_SERIES = 8
+"""Series that a metric's chart names at most."""
+
+
+def metric_charts(series: Iterable[SeriesSummary]) -> list[MetricChart]:
+    """A chart for every metric, in sections: by role, then by the first part of the name."""
+    groups: dict[str, list[SeriesSummary]] = {}
+    for each in series:
+        groups.setdefault(each.key.metric, []).append(each)
+    order = list(ROLE_TITLES)
+    ranked = []
+    for metric, summaries in groups.items():
+        role = role_of(summaries[0].key)
+        place = order.index(role) if role in ROLE_TITLES else len(order)
+        section = ROLE_TITLES.get(role) or _name_section(metric)
+        ranked.append((place, section, _natural_order(metric), metric, role, summaries))
+    ranked.sort(key=lambda item: item[:3])
+    return [
+        MetricChart(
+            metric=metric,
+            role=role.value,
+            section=section,
+            series=[
+                SeriesName(metric=metric, labels=dict(each.key.labels)) for each in summaries[:_NAMED_SERIES]
+            ],
+            series_count=len(summaries),
+            axis=len(summaries) == 1 and _only_grows(summaries[0]),
+        )
+        for _, section, _, metric, role, summaries in ranked
+    ]
+
+
+def _name_section(metric: str) -> str:
+    """The first part of a name with parts, as `layers` of `layers/0/rms`."""
+    head, separator, _ = metric.replace(".", "/").partition("/")
+    return head if separator and head else "Other metrics"
+
+
+def _natural_order(text: str) -> list[tuple[int, int, str]]:
+    """A sort key by which layers/2 comes before layers/10."""
+    parts = re.findall(r"[0-9]{1,18}|[^0-9]+|[0-9]+", text)
+    return [(0, int(part), "") if part.isdigit() and part.isascii() else (1, 0, part) for part in parts]
+
+
+def _only_grows(summary: SeriesSummary) -> bool:
+    """Whether the newest value is the largest of a series without labels."""
+    return (
+        not summary.key.labels
+        and summary.points > _MIN_CURVE_POINTS
+        and summary.nonfinite == 0
+        and summary.minimum is not None
+        and summary.maximum is not None
+        and summary.last_value == summary.maximum > summary.minimum
+    )
 
 
 def relative_throughput(step: IntArray, value: FloatArray, *, slower_is_more: bool) -> StripThroughput:

@@ -95,6 +95,46 @@ class ChartData(ApiObject):
     series: list[ChartCurve]
 
 
+class MetricChart(ApiObject):
+    """The chart of one metric: its section, and the first of its `series_count` series.
+
+    `axis`: the metric only grows, as far as its statistics tell, so that it can be an x axis.
+    """
+
+    metric: str
+    role: str
+    section: str
+    series: list[SeriesName]
+    series_count: int
+    axis: bool
+
+
+class MetricCharts(ApiObject):
+    """A chart for every metric of a run, in the order of sections."""
+
+    charts: list[MetricChart]
+
+
+class SeriesGrid(ApiObject):
+    """The series of one metric over a range of steps, in `columns` intervals of equal length.
+
+    `labels` has the labels of each row. `mean`, `minimum` and `maximum` have the finite values of row 0, then
+    of row 1 ...; NaN (JSON: null) without any. Superseded branches are left out. `rows_total` counts all
+    series; rows are the first ones where there are more.
+    """
+
+    run_id: str
+    metric: str
+    first_step: int | None
+    last_step: int | None
+    columns: int
+    rows_total: int
+    labels: list[dict[str, str]]
+    mean: list[float | None]
+    minimum: list[float | None]
+    maximum: list[float | None]
+
+
 class LatestPoints(ApiObject):
     """The newest points of all series of a run, as columns of equal length. `time`: null without a clock."""
 

@@ -82,6 +82,22 @@
  */
 
 /**
+ * @typedef {"pending" | "active" | "expired"} SilenceState
+ */
+
+/**
+ * @typedef {"unused" | "working" | "failing"} ChannelState
+ */
+
+/**
+ * @typedef {"waiting" | "muted" | "delivered" | "given_up" | "folded" | "suppressed"} NotificationState
+ */
+
+/**
+ * @typedef {"notified" | "not_notified" | "muted"} DecisionOutcome
+ */
+
+/**
  * @typedef {"well" | "behind" | "troubled" | "silent" | "ended"} AgentState
  */
 
@@ -184,6 +200,45 @@
  *   points: number,
  *   series: ChartCurve[],
  * }} ChartData
+ */
+
+/**
+ * The chart of one metric: its section, and the first of its `series_count` series.
+ * `axis`: the metric only grows, as far as its statistics tell, so that it can be an x axis.
+ * @typedef {{
+ *   metric: string,
+ *   role: string,
+ *   section: string,
+ *   series: SeriesName[],
+ *   series_count: number,
+ *   axis: boolean,
+ * }} MetricChart
+ */
+
+/**
+ * A chart for every metric of a run, in the order of sections.
+ * @typedef {{
+ *   charts: MetricChart[],
+ * }} MetricCharts
+ */
+
+/**
+ * The series of one metric over a range of steps, in `columns` intervals of equal length.
+ * `labels` has the labels of each row. `mean`, `minimum` and `maximum` have the finite values of row 0,
+ * then of row 1 ...; NaN (JSON: null) without any. Superseded branches are left out. `rows_total` counts
+ * all series; rows are the first ones where there are more.
+ * @typedef {{
+ *   run_id: string,
+ *   metric: string,
+ *   first_step: number | null,
+ *   last_step: number | null,
+ *   columns: number,
+ *   rows_total: number,
+ *   labels: (Record<string, string>)[],
+ *   mean: (number | null)[],
+ *   minimum: (number | null)[],
+ *   maximum: (number | null)[],
+ * }} SeriesGrid
  */
 
 /**
@@ -732,6 +787,80 @@
  */
 
 /**
+ * One way to go on with a filter: the text to insert, and what it means.
+ * @typedef {{
+ *   text: string,
+ *   detail: string,
+ * }} Completion
+ */
+
+/**
+ * What can stand in a filter between the characters `start` and `end`.
+ * @typedef {{
+ *   start: number,
+ *   end: number,
+ *   completions: Completion[],
+ * }} CompletionList
+ */
+
+/**
+ * What can be a column of the overview: settings and metrics, at most 2,000 of each.
+ * @typedef {{
+ *   settings: string[],
+ *   metrics: string[],
+ * }} ColumnList
+ */
+
+/**
+ * A named filter of the overview with its order and columns. `project` is empty for all projects.
+ * @typedef {{
+ *   id: number,
+ *   name: string,
+ *   project: string,
+ *   filter: string,
+ *   sort: string,
+ *   columns: string[],
+ *   is_default: boolean,
+ *   created_at: number,
+ *   created_by: string | null,
+ * }} SavedView
+ */
+
+/**
+ * All saved views by name.
+ * @typedef {{
+ *   views: SavedView[],
+ * }} SavedViewList
+ */
+
+/**
+ * A link that shows one page read-only. Times are Unix seconds. `path` is the page within the server.
+ * @typedef {{
+ *   id: number,
+ *   path: string,
+ *   created_at: number,
+ *   created_by: string | null,
+ *   expires_at: number,
+ *   revoked_at: number | null,
+ *   last_used_at: number | null,
+ * }} ShareLink
+ */
+
+/**
+ * A share link with its address, which cannot be read again later.
+ * @typedef {ShareLink & {
+ *   address: string,
+ * }} NewShareLink
+ */
+
+/**
+ * All share links, the newest first.
+ * @typedef {{
+ *   links: ShareLink[],
+ * }} ShareLinkList
+ */
+
+/**
  * How many processes have a value, 0 where it is one of the whole job; the labels of the first few.
  * @typedef {{
  *   processes: number,
@@ -1248,6 +1377,216 @@
  *   runs: ComparedRun[],
  *   comparisons: CurveComparison[],
  * }} CompareStatistics
+ */
+
+/**
+ * A silence: incidents that all `matchers` match are muted until `ends_at`; `muted`: those open now.
+ * @typedef {{
+ *   id: number,
+ *   matchers: string[],
+ *   comment: string,
+ *   created_by: string,
+ *   created_at: number,
+ *   starts_at: number,
+ *   ends_at: number,
+ *   state: SilenceState,
+ *   muted: number,
+ * }} SilenceView
+ */
+
+/**
+ * Silences, the newest first.
+ * @typedef {{
+ *   silences: SilenceView[],
+ * }} SilenceList
+ */
+
+/**
+ * A channel and how its delivery is. `destination` contains no secret.
+ * `failing_since` and `error` are of the oldest message that it does not take. `paused_until`: no attempt
+ * before, because the last ones failed. `minimum` null: the tree of routes alone decides.
+ * @typedef {{
+ *   name: string,
+ *   type: string,
+ *   destination: string,
+ *   minimum: Severity | null,
+ *   state: ChannelState,
+ *   waiting: number,
+ *   muted: number,
+ *   given_up: number,
+ *   last_delivered_at: number | null,
+ *   failing_since: number | null,
+ *   paused_until: number | null,
+ *   error: string | null,
+ * }} ChannelView
+ */
+
+/**
+ * A receiver of routes and its channels.
+ * @typedef {{
+ *   name: string,
+ *   channels: string[],
+ * }} ReceiverView
+ */
+
+/**
+ * All channels, and the receivers that are made of them. A channel is a receiver by its own name, too.
+ * @typedef {{
+ *   channels: ChannelView[],
+ *   receivers: ReceiverView[],
+ * }} ReceiverList
+ */
+
+/**
+ * Whether a test message arrived, and in a sentence why not.
+ * @typedef {{
+ *   delivered: boolean,
+ *   text: string,
+ * }} ChannelTestResult
+ */
+
+/**
+ * One message to one channel. `incident_id` is null for a digest or a report about a channel.
+ * `muted` states what mutes it; `within` is the notification in which a folded one was sent.
+ * @typedef {{
+ *   id: number,
+ *   incident_id: number | null,
+ *   channel: string,
+ *   receiver: string,
+ *   reason: string,
+ *   route: string,
+ *   state: NotificationState,
+ *   attempts: number,
+ *   created_at: number,
+ *   next_try_at: number | null,
+ *   delivered_at: number | null,
+ *   error: string | null,
+ *   muted: string | null,
+ *   within: number | null,
+ *   title: string,
+ * }} NotificationView
+ */
+
+/**
+ * Notifications, the newest first. `next`: `before` of the next page, null on the last one.
+ * @typedef {{
+ *   notifications: NotificationView[],
+ *   next: number | null,
+ * }} NotificationPage
+ */
+
+/**
+ * Why a channel was, or was not, notified of an incident's change. `channel` is empty for all of them.
+ * @typedef {{
+ *   at: number,
+ *   channel: string,
+ *   receiver: string,
+ *   outcome: DecisionOutcome,
+ *   reason: string,
+ *   text: string,
+ *   route: string,
+ * }} DecisionView
+ */
+
+/**
+ * The decisions about one incident, the oldest first.
+ * @typedef {{
+ *   decisions: DecisionView[],
+ * }} DecisionList
+ */
+
+/**
+ * A node of the tree of routes, in the order of the tree; `depth` 0 is the first. Times in seconds.
+ * `group_wait` null: the channel's `settle`. `repeat_interval` and `escalate_after` 0: none.
+ * @typedef {{
+ *   path: string,
+ *   depth: number,
+ *   receiver: string,
+ *   matchers: string[],
+ *   group_by: string[],
+ *   group_wait: number | null,
+ *   group_interval: number,
+ *   repeat_interval: number,
+ *   continues: boolean,
+ *   mute_time_intervals: string[],
+ *   active_time_intervals: string[],
+ *   critical_passes: boolean,
+ *   escalate_after: number,
+ *   escalate_to: string,
+ * }} RouteView
+ */
+
+/**
+ * A rule of inhibition: an open incident of `source_matchers` mutes those of `target_matchers`.
+ * @typedef {{
+ *   name: string,
+ *   source_matchers: string[],
+ *   target_matchers: string[],
+ *   equal: string[],
+ * }} InhibitRuleView
+ */
+
+/**
+ * A named time interval, and whether it contains the present.
+ * @typedef {{
+ *   name: string,
+ *   active: boolean,
+ * }} TimeIntervalView
+ */
+
+/**
+ * A regular message. `weekday` null: every day. `at` is the time of the day in `location`.
+ * @typedef {{
+ *   name: string,
+ *   receiver: string,
+ *   at: string,
+ *   weekday: string | null,
+ *   location: string,
+ *   matchers: string[],
+ * }} DigestView
+ */
+
+/**
+ * The notification policy in force. `default`: it is made from the channels' settings alone.
+ * @typedef {{
+ *   default: boolean,
+ *   routes: RouteView[],
+ *   inhibit_rules: InhibitRuleView[],
+ *   time_intervals: TimeIntervalView[],
+ *   digests: DigestView[],
+ * }} RoutingView
+ */
+
+/**
+ * A route that was tried. `failed`: the first matcher that does not hold, null where all do.
+ * @typedef {{
+ *   path: string,
+ *   receiver: string,
+ *   failed: string | null,
+ * }} RouteStepView
+ */
+
+/**
+ * What a channel would get, and why. `group`: incidents with the same text are sent together.
+ * @typedef {{
+ *   channel: string,
+ *   receiver: string,
+ *   route: string,
+ *   outcome: DecisionOutcome,
+ *   text: string,
+ *   group: string,
+ *   group_wait: number,
+ * }} ChannelDecision
+ */
+
+/**
+ * Where an incident with these labels would go now. `text` says it in a sentence.
+ * @typedef {{
+ *   labels: Record<string, string[]>,
+ *   channels: ChannelDecision[],
+ *   steps: RouteStepView[],
+ *   text: string,
+ * }} RoutingDecision
  */
 
 /**
