@@ -16,6 +16,7 @@ from starlette.exceptions import HTTPException
 import holter
 from holter.server.agents import UnknownAgentError
 from holter.server.alerting import UnknownIncidentError
+from holter.server.alerting.silences import UnknownSilenceError
 from holter.server.api import (
     agents,
     charts,
@@ -26,12 +27,15 @@ from holter.server.api import (
     incidents,
     ingest,
     launches,
+    notifications,
     pages,
     planned_events,
     responses,
+    run_search,
     runs,
     server_settings,
     session,
+    silences,
     stream,
 )
 from holter.server.api.middleware import SecurityMiddleware, reject_unknown_parameters
@@ -41,6 +45,7 @@ from holter.server.context import ServerContext
 from holter.server.mlflow_api import routes as mlflow_routes
 from holter.server.planned_events import UnknownPlannedEventError
 from holter.server.read_models.runs import UnknownRunError
+from holter.server.saved_views import UnknownViewError
 from holter.server.schemas.service import FieldProblems, Problem
 from holter.server.store import CorruptDataError, StoreClosedError
 from holter.server.wandb_api import routes as wandb_routes
@@ -61,6 +66,7 @@ _ERROR_RESPONSES: responses.ResponseDocs = {
 }
 _ROUTE_MODULES = (
     ingest,
+    run_search,
     runs,
     client_status,
     charts,
@@ -68,12 +74,21 @@ _ROUTE_MODULES = (
     imports,
     incidents,
     planned_events,
+    notifications,
+    silences,
     agents,
     launches,
     server_settings,
     stream,
 )
-_NOT_FOUND_ERRORS = (UnknownRunError, UnknownIncidentError, UnknownPlannedEventError, UnknownAgentError)
+_NOT_FOUND_ERRORS = (
+    UnknownRunError,
+    UnknownIncidentError,
+    UnknownPlannedEventError,
+    UnknownAgentError,
+    UnknownViewError,
+    UnknownSilenceError,
+)
 _KNOWN_PARAMETERS = Depends(reject_unknown_parameters)
 _BEARER = Security(HTTPBearer(auto_error=False, description="holter token create NAME"))
 

@@ -18,6 +18,7 @@ from holter.private_files import create_private_folder, restrict_to_owner
 from holter.server.agents import AgentRegistry
 from holter.server.alerting import IncidentStore, NotificationSender
 from holter.server.alerting.agent_monitor import AgentMonitor
+from holter.server.alerting.incident_mutes import end_mutes_of_recovered
 from holter.server.alerting.routing import build_policy
 from holter.server.analysis import AnalysisWorker
 from holter.server.auth import Authenticator, missing_credentials
@@ -36,12 +37,16 @@ from holter.server.prometheus import ServerMetrics
 from holter.server.read_models.launches import LaunchReader
 from holter.server.read_models.runs import RunReader
 from holter.server.run_details import RunDetailStore
+from holter.server.run_search.run_search import RunSearch
+from holter.server.saved_views import SavedViews
 from holter.server.store import Store
 from holter.settings import Settings
 
 if TYPE_CHECKING:
     from holter.ingest.telemetry.scrape import Scraper
 
+SEARCH_MAX_AGE = 2.0
+"""Seconds after which the list of runs shows changes by other servers and commands."""
 CACHED_PROJECTS = 10_000
 """Projects whose settings are cached."""
 COMPACTION_SECONDS = 0.2
@@ -62,7 +67,7 @@ class ServerContext:
         self.settings = settings
         create_data_dir(settings)
         self.engine = connect(settings.database)
-        channels = open_channels(settings.all_channels())
+        self.channels = channels = open_channels(settings.all_channels())
         quota = lru_cache(CACHED_PROJECTS)(lambda name: settings.project(name).quota)
         self.store = Store(self.engine, clock=clock, quota=quota)
         self.receiver = Receiver(self.store, limit=settings.max_batch_mb * 2**20)
@@ -86,13 +91,15 @@ class ServerContext:
         self.comparison = RunComparison(
             self.engine, self.store, self.runs, self.planned_events.display_tuning
         )
+        self.run_search = RunSearch(self.engine, self.store, self.runs, clock=clock, max_age=SEARCH_MAX_AGE)
+        self.views = SavedViews(self.engine, clock=clock)
         self.launches = LaunchReader(self.store, Peaks.from_settings(settings.peaks))
         self.run_details = RunDetailStore(self.engine, clock=clock)
         self.client_status = ClientStatusReader(self.engine, self.run_details, clock=clock)
         self.agents = AgentRegistry(self.engine, clock=clock)
         self.agent_monitor = AgentMonitor(self.agents, self.incidents, clock=clock)
         self.authenticator = Authenticator(settings, self.engine, clock=clock)
-        self.live = LiveStream()
+        self.live = LiveStream(on_event=lambda event: self.run_search.index.notice(event.run))
         self.metrics = ServerMetrics(self.engine, self.live, self.agents)
         self._closing = ExitStack()
         self._stop_early: list[Callable[[], None]] = [
@@ -126,6 +133,7 @@ class ServerContext:
             self.store.on_commit(lambda commit: self.metrics.points.inc(commit.points))
             self.store.on_commit(commit_listener(self.live))
             self.incidents.on_change(incident_listener(self.live))
+            self.incidents.on_change(end_mutes_of_recovered(self.engine, self.clock))
             self.incidents.on_change(self.notification_sender.wake)
             if self.settings.scrape.endpoints:
                 undo.enter_context(self._scraper().running())

@@ -71,9 +71,11 @@ class LiveStream:
     Events are gathered for `GATHER_SECONDS`, and of several about one run's points or one incident only the
     newest is sent, so that a flood of batches costs the pages nothing. A listener that reads too slowly is
     disconnected: its browser reconnects and reads the present state, and memory per listener is bounded.
+    `on_event` is called first, in the thread that publishes, and must be fast.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, on_event: Callable[[LiveEvent], None] = lambda _: None) -> None:
+        self._on_event = on_event
         self._lock = threading.Lock()
         self._gathered: dict[tuple[str, str | None, Any], LiveEvent] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -93,6 +95,7 @@ class LiveStream:
 
     def publish(self, event: LiveEvent) -> None:
         """Send an event to all listeners, from any thread, without waiting; discard it when not started."""
+        self._on_event(event)
         key = (event.event, event.run, event.data.get("id"))
         with self._lock:
             first = not self._gathered

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -43,6 +43,8 @@ NO_DETAILS = RunDetails()
 _NAMES = tuple(field.name for field in fields(RunDetails))
 TAG_ATTRIBUTE = "mlflow.tag."
 """Prefix of the attributes with a run's tags in MLflow, which have values."""
+MAX_TAGS = 200
+TAG_LENGTH = 200
 _MAX_IDS = 10_000
 """Runs that one statement names: databases limit the parameters of a statement."""
 
@@ -77,6 +79,36 @@ class RunDetailStore:
         if changes:
             with self._engine.begin() as connection:
                 _insert_or_update(connection, run_id, changes)
+
+    def describe(
+        self,
+        run_id: int,
+        *,
+        tags: Sequence[str] | None = None,
+        add_tags: Sequence[str] = (),
+        remove_tags: Sequence[str] = (),
+        notes: str | None = None,
+        group: str | None = None,
+        starred: bool | None = None,
+    ) -> None:
+        """Change what people say about a run; None stays as it is, an empty text is removed.
+
+        Tags are replaced by `tags`, then added and removed; tags of MLflow can only be removed.
+        """
+        changes: dict[str, Any] = {}
+        if tags is not None or add_tags or remove_tags:
+            before = self.details(run_id).tags if tags is None else tags
+            removed = frozenset(remove_tags)
+            kept = dict.fromkeys((*before, *add_tags))
+            changes["tags"] = [tag for tag in kept if tag not in removed][:MAX_TAGS]
+            if removed:
+                named = self.attributes(run_id, TAG_ATTRIBUTE)
+                texts = {name: tag_text(name, value) for name, value in named.items()}
+                self.remove_attributes(run_id, [name for name, text in texts.items() if text in removed])
+        changes |= {} if notes is None else {"notes": notes or None}
+        changes |= {} if group is None else {"group_name": group or None}
+        changes |= {} if starred is None else {"starred": starred}
+        self.update(run_id, **changes)
 
     def request_stop(self, run_id: int, *, by: str | None = None, reason: str | None = None) -> None:
         """Ask the run's client to stop. A request that is pending already stays as it is."""
@@ -129,6 +161,12 @@ class RunDetailStore:
             connection.execute(delete(RunAttributeRow).where(*condition))
             if any(name.startswith(TAG_ATTRIBUTE) for name in removed):
                 _insert_or_update(connection, run_id, {})
+
+
+def tag_text(attribute: str, value: str) -> str:
+    """A tag of MLflow, which has a value, as one text: `team=nlp`."""
+    name = attribute.removeprefix(TAG_ATTRIBUTE)
+    return f"{name}={value}"[:TAG_LENGTH] if value else name[:TAG_LENGTH]
 
 
 def _parts(run_ids: Iterable[int]) -> Iterator[list[int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from sqlalchemy import Engine, func, or_, select
 from sqlalchemy.orm import Session
@@ -45,6 +46,18 @@ class RunStatus:
         if self.finished_at is not None or self.last_time is None or not self.is_live(now):
             return None
         return self.last_time + max(0.0, now - self.updated_at)
+
+    def state(
+        self, now: float, *, stalled: bool, has_points: bool
+    ) -> Literal["running", "stalled", "finished"]:
+        """Whether the run is running or over; `stalled`: it has an open stall."""
+        if self.finished_at is not None and self.finished_at >= self.updated_at:
+            return "finished"
+        if stalled:
+            return "stalled"
+        # a launch that has only stated its configuration may hang before its first step
+        starting = not has_points and now - self.updated_at < STALE_AFTER
+        return "running" if starting or self.is_live(now) else "finished"
 
 
 def failed_analyses(engine: Engine) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Routes about runs: overview, details, series, end, export, deletion."""
+"""Routes about one run: details, series, end, export, deletion."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from holter.server.import_export.export import open_export
 from holter.server.import_export.file_formats import MEDIA, MissingPyarrowError, require_pyarrow
 from holter.server.live import run_event
 from holter.server.schemas.points import SeriesInfo, SeriesList
-from holter.server.schemas.runs import RunDetail, RunList, RunState
+from holter.server.schemas.runs import RunDetail
 from holter.server.store import SeriesSummary
 from holter.server.store.keys import storable_text
 from holter.tuning import Tuning
@@ -27,14 +27,6 @@ _FILE: ResponseDocs = {
 ExportFormat = Literal["csv", "json", "parquet"]
 
 router = APIRouter(tags=["runs"])
-
-
-@router.get("/runs", responses={200: {"model": RunList}})
-def list_runs(
-    context: Context, project: str | None = None, state: RunState | None = None, q: str | None = None
-) -> ApiResponse:
-    """All runs, the one with the newest points first. `q`: part of the run's or project's name."""
-    return ApiResponse(RunList(runs=context.runs.runs(project=project, state=state, q=q)))
 
 
 @router.get("/runs/{run_id}", responses={200: {"model": RunDetail}, **RUN_NOT_FOUND})

@@ -16,10 +16,12 @@ from holter.roles import Role
 from holter.server.read_models.chart_layout import BINS, relative_throughput, representative_series
 from holter.server.schemas.runs import LatestByRole, LatestValue, StripAttempt, StripThroughput
 from holter.server.store import AttemptSummary, RunOverview, SeriesOverview, SeriesSummary, Store
-from holter.types import SeriesKey
+from holter.types import FloatArray, IntArray, SeriesKey
 
 STRIP_POINTS = 1000
 """Points of a reduced series from which the bins of a health strip are computed."""
+TREND_BINS = 48
+"""Values of the loss in the overview."""
 _NO_THROUGHPUT: StripThroughput = {"step": [], "relative": []}
 
 
@@ -28,7 +30,7 @@ class RunFacts:
     """Facts about one version of a run's points, cached until the version changes.
 
     `first_step` and `max_step` span all attempts; `last_step` is the newest training step. `drawn_upto`: the
-    `max_step` for which `throughput` was computed. `damaged`: which points cannot be read, and why.
+    `max_step` for which `throughput` and `trend` were computed. `damaged`: why its points cannot be read.
     """
 
     version: tuple[int, int]
@@ -43,6 +45,7 @@ class RunFacts:
     attempts: list[StripAttempt]
     throughput: StripThroughput
     drawn_upto: int | None
+    trend: tuple[float, ...] = ()
     damaged: str | None = None
 
 
@@ -68,7 +71,7 @@ def run_facts(store: Store, run_id: int, overview: RunOverview, before: RunFacts
         throughput=_NO_THROUGHPUT,
         drawn_upto=None,
     )
-    return _with_throughput(facts, store, run_id, best, before)
+    return _with_curves(facts, store, run_id, best, before)
 
 
 def _has_steps(series: Sequence[SeriesOverview]) -> bool:
@@ -129,24 +132,47 @@ def _strip_attempts(attempts: Sequence[AttemptSummary]) -> list[StripAttempt]:
     ]
 
 
-def _with_throughput(
+def _with_curves(
     facts: RunFacts, store: Store, run_id: int, best: Mapping[Role, SeriesKey], before: RunFacts | None
 ) -> RunFacts:
-    role = Role.THROUGHPUT if Role.THROUGHPUT in best else Role.STEP_TIME
-    if role not in best:
+    """The facts with the curves of the overview, which are drawn again once they have grown by a bin."""
+    speed = Role.THROUGHPUT if Role.THROUGHPUT in best else Role.STEP_TIME
+    if speed not in best and Role.LOSS not in best:
         return facts
     if before is not None and _still_drawn(before, facts):
-        return replace(facts, throughput=before.throughput, drawn_upto=before.drawn_upto)
-    reduced = store.chart(run_id, [best[role]], points=STRIP_POINTS)
+        return replace(facts, throughput=before.throughput, trend=before.trend, drawn_upto=before.drawn_upto)
+    throughput = facts.throughput
+    if speed in best:
+        slower_is_more = speed is Role.STEP_TIME
+        throughput = relative_throughput(*_curve(store, run_id, best[speed]), slower_is_more=slower_is_more)
+    trend = binned_means(*_curve(store, run_id, best[Role.LOSS])) if Role.LOSS in best else ()
+    return replace(facts, throughput=throughput, trend=trend, drawn_upto=facts.max_step)
+
+
+def _curve(store: Store, run_id: int, key: SeriesKey) -> tuple[IntArray, FloatArray]:
+    """Steps and values of a reduced series without superseded points, arrays [n]."""
+    reduced = store.chart(run_id, [key], points=STRIP_POINTS)
     segments = [segment for series in reduced for segment in series.segments if not segment.ghost]
     steps = [segment.step if segment.band is None else segment.band.step for segment in segments]
     values = [segment.value if segment.band is None else segment.band.mean for segment in segments]
-    throughput = relative_throughput(
+    return (
         np.concatenate([np.empty(0, np.int64), *steps]),
         np.concatenate([np.empty(0), *values]),
-        slower_is_more=role is Role.STEP_TIME,
     )
-    return replace(facts, throughput=throughput, drawn_upto=facts.max_step)
+
+
+def binned_means(step: IntArray, value: FloatArray) -> tuple[float, ...]:
+    """Means of a curve over up to `TREND_BINS` equal ranges of steps, with four digits; empty ones are left
+    out.
+    """
+    if not len(step):
+        return ()
+    low, high = int(step.min()), int(step.max())
+    index = ((step - low) * TREND_BINS // max(high - low + 1, TREND_BINS)).astype(np.int64)
+    count = np.bincount(index)
+    filled = np.flatnonzero(count)
+    mean = np.bincount(index, weights=value)[filled] / count[filled]
+    return tuple(float(f"{each:.4g}") for each in mean.tolist())
 
 
 def _still_drawn(before: RunFacts, now: RunFacts) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -16,30 +16,37 @@ from sqlalchemy.orm import Session
 from holter.attempts.config import newest_settings
 from holter.attempts.goodput import Goodput, TimeUse, superseded_steps
 from holter.attempts.superseded import AttemptSpan
+from holter.roles import Role
 from holter.server.alerting.incident import IncidentState
-from holter.server.analysis import STALE_AFTER, RunStatus
+from holter.server.analysis import RunStatus
+from holter.server.client_status import read_save_request
 from holter.server.database import is_damage
 from holter.server.models import (
     AnalysisRow,
     IncidentRow,
     Project,
+    RunDetailRow,
     RunRecord,
     SeriesRow,
     SummaryRow,
     UnreadableRow,
 )
-from holter.server.read_models.chart_layout import default_charts
+from holter.server.read_models.chart_layout import default_charts, representative_series
+from holter.server.read_models.loss_trend import loss_trend
 from holter.server.read_models.run_summary import RunFacts, damaged_facts, run_facts, spans_of, time_spent
+from holter.server.read_models.time_split import split_time
 from holter.server.run_details import RunDetails, RunDetailStore
+from holter.server.run_sections import section_of
 from holter.server.schemas.runs import (
+    LossTrend,
     RunDescription,
     RunDetail,
+    RunHealth,
     RunInfo,
     RunState,
     StopRequest,
     StripIncident,
     TimeSplit,
-    TimeUseShare,
     UnreadableLocation,
     WorstIncident,
 )
@@ -47,7 +54,7 @@ from holter.server.store import CorruptDataError, SeriesOverview, SeriesSummary,
 from holter.server.store.cache import LruCache
 from holter.server.store.keys import labels_text, parse_series_key
 from holter.tuning import Tuning
-from holter.types import Labels, SeriesKey, Severity
+from holter.types import Kind, Labels, SeriesKey, Severity
 
 AnySeries = TypeVar("AnySeries", SeriesSummary, SeriesOverview)
 REMEMBERED_RUNS = 4096
@@ -55,6 +62,10 @@ REMEMBERED_RUNS = 4096
 COST_BYTES = 500
 """Approximate size of a cached Goodput."""
 SHOWN_UNREADABLE = 20
+NOTE_LENGTH = 200
+"""Characters of a run's notes in the overview."""
+_MAX_IDS = 500
+"""Runs that one statement names."""
 STRIP_INCIDENTS = 200
 _DAMAGE_ERRORS = (CorruptDataError, DatabaseError)
 
@@ -78,6 +89,11 @@ class RunQueryRow:
     looked_at: float | None
     generation: int
     revision: int
+    display_name: str | None
+    group_name: str | None
+    note: str | None
+    tags: Sequence[str] | None
+    starred: bool | None
 
     @property
     def version(self) -> tuple[int, int]:
@@ -118,17 +134,27 @@ class RunReader:
         """All matching runs, the one with the newest points first. `q`: part of its name or project."""
         with Session(self._engine) as session:
             rows = [row for row in _query_rows(session) if _matches(row, project, q)]
+        runs = self._infos(rows).values()
+        return [run for run in runs if state is None or run["state"] == state]
+
+    def infos(self, run_ids: Sequence[int]) -> dict[int, RunInfo]:
+        """Those of these runs that exist, by their ids in the database."""
+        with Session(self._engine) as session:
+            rows = [row for part in _parts(run_ids) for row in _query_rows(session, part)]
+        return self._infos(rows)
+
+    def _infos(self, rows: Sequence[RunQueryRow]) -> dict[int, RunInfo]:
+        with Session(self._engine) as session:
             incidents = _incidents_by_run(session, [row.id for row in rows])
         facts = self._facts_of(rows)
         known = [row for row in rows if row.id in facts]
-        runs = [self._info(row, facts[row.id], incidents.get(row.id, [])) for row in known]
-        return [run for run in runs if state is None or run["state"] == state]
+        return {row.id: self._info(row, facts[row.id], incidents.get(row.id, [])) for row in known}
 
     def run(self, public_id: str) -> RunDetail:
         """One run with its configuration, charts, and the cost of rollbacks. Raises UnknownRunError."""
         run_id = self.run_id(public_id)
         with Session(self._engine) as session:
-            (row,) = _query_rows(session, run_id)
+            (row,) = _query_rows(session, [run_id])
             incidents = _incidents_by_run(session, [row.id]).get(row.id, [])
             unreadable, unreadable_count = _unreadable(session, row.id)
         facts = self._facts_of([row]).get(row.id)
@@ -137,20 +163,43 @@ class RunReader:
         series = self.with_roles(row.project, self._store.series(row.id))
         spans = spans_of(self._store.attempts(row.id))
         goodput = self._goodput(row, series, spans)
+        info = self._info(row, facts, incidents)
+        trend = self._loss_trend(row.id, series)
+        spent = None if goodput is None else self._time_split(goodput, info, trend)
         details = self._details.details(row.id)
         return {
-            **self._info(row, facts, incidents),
+            **info,
             "config": newest_settings(self._store.config(row.id)),
             "description": _description(details),
             "stop": _stop_request(details),
+            "save": read_save_request(self._details, row.id),
             "lost_steps": sum(superseded_steps(span, spans)[1] for span in spans),
             "lost_seconds": None if goodput is None else goodput.seconds(TimeUse.SUPERSEDED),
-            "goodput": None if goodput is None else goodput.share(TimeUse.FORWARD),
-            "spent": None if goodput is None else _time_split(goodput),
+            "goodput": None if spent is None else spent["forward"]["share"],
+            "spent": spent,
+            "loss_trend": trend,
             "charts": default_charts(series, {incident.metric for incident in incidents}),
             "unreadable": unreadable,
             "unreadable_count": unreadable_count,
         }
+
+    def _loss_trend(self, run_id: int, series: Sequence[SeriesSummary]) -> LossTrend | None:
+        key = representative_series(series).get(Role.LOSS)
+        loss = next((each for each in series if each.key == key), None)
+        return None if loss is None else loss_trend(self._store, run_id, loss)
+
+    def _time_split(self, goodput: Goodput, info: RunInfo, trend: LossTrend | None) -> TimeSplit:
+        last_time = info["last_time"]
+        broken_since = None
+        if trend is not None and trend["nonfinite_since"] is not None:
+            broken_since = trend["last_finite_time"]
+        broken = 0.0 if broken_since is None or last_time is None else last_time - broken_since
+        return split_time(
+            goodput,
+            stalled_since=last_time if info["state"] == "stalled" else None,
+            now=self._clock(),
+            nonfinite=broken,
+        )
 
     def _goodput(
         self, row: RunQueryRow, series: Sequence[SeriesSummary], spans: Sequence[AttemptSpan]
@@ -184,7 +233,7 @@ class RunReader:
         """The store's id of a run, and the version of its data. Raises UnknownRunError."""
         run_id = self.run_id(public_id)
         with Session(self._engine) as session:
-            for row in _query_rows(session, run_id):
+            for row in _query_rows(session, [run_id]):
                 return run_id, row.version
         raise UnknownRunError(f"There is no run {public_id}.")
 
@@ -212,11 +261,13 @@ class RunReader:
             key=lambda incident: (Severity(incident.severity).rank, incident.opened_at),
             default=None,
         )
+        state = self._state(row, facts, open_incidents)
+        health: RunHealth = Severity(worst.severity) if worst else "ok"
         return {
             "id": row.public_id,
             "project": row.project,
             "name": row.name,
-            "state": self._state(row, facts, open_incidents),
+            "state": state,
             "created_at": row.created_at,
             "updated_at": row.updated_at,
             "first_time": facts.first_time,
@@ -226,7 +277,7 @@ class RunReader:
             "damaged": facts.damaged,
             "series": facts.series,
             "attempts": len(facts.attempts),
-            "health": Severity(worst.severity) if worst else "ok",
+            "health": health,
             "analyzed": row.analyzed,
             "open_incidents": len(open_incidents),
             "worst": _worst_incident(worst) if worst else None,
@@ -238,6 +289,14 @@ class RunReader:
                 "throughput": facts.throughput,
                 "incidents": _strip_incidents(incidents),
             },
+            "section": section_of(state, health, damaged=facts.damaged is not None),
+            "display_name": row.display_name,
+            "group": row.group_name,
+            "note": row.note or "",
+            "tags": list(row.tags or ()),
+            "starred": bool(row.starred),
+            "trend": list(facts.trend),
+            "values": {},
         }
 
     def _state(self, row: RunQueryRow, facts: RunFacts, open_incidents: Iterable[IncidentRow]) -> RunState:
@@ -247,13 +306,9 @@ class RunReader:
             last_time=facts.last_time,
             finished_at=row.finished_at,
         )
-        if row.finished_at is not None and row.finished_at >= row.updated_at:
-            return "finished"
-        if any(incident.kind == "stall" for incident in open_incidents):
-            return "stalled"
-        # a launch that has only stated its configuration may hang before its first step
-        starting = not facts.points and not facts.damaged and self._clock() - row.updated_at < STALE_AFTER
-        return "running" if starting or status.is_live(self._clock()) else "finished"
+        stalled = any(incident.kind == Kind.STALL for incident in open_incidents)
+        has_points = bool(facts.points or facts.damaged)
+        return status.state(self._clock(), stalled=stalled, has_points=has_points)
 
     def _facts_of(self, rows: Sequence[RunQueryRow]) -> dict[int, RunFacts]:
         """The facts about runs by id, computed anew where their points have changed."""
@@ -318,19 +373,6 @@ def _stop_request(details: RunDetails) -> StopRequest | None:
     }
 
 
-def _time_split(goodput: Goodput) -> TimeSplit:
-    def of(use: TimeUse) -> TimeUseShare:
-        return {"seconds": goodput.seconds(use), "share": goodput.share(use)}
-
-    return {
-        "forward": of(TimeUse.FORWARD),
-        "slow": of(TimeUse.SLOW),
-        "superseded": of(TimeUse.SUPERSEDED),
-        "restarts": of(TimeUse.RESTARTS),
-        "stalled": of(TimeUse.STALLED),
-    }
-
-
 def _unreadable(session: Session, run_id: int) -> tuple[list[UnreadableLocation], int]:
     """The newest unreadable locations of a run's logs, and the number of all."""
     query = select(UnreadableRow).where(UnreadableRow.run_id == run_id)
@@ -342,20 +384,32 @@ def _unreadable(session: Session, run_id: int) -> tuple[list[UnreadableLocation]
     return locations, session.scalar(select(func.count()).select_from(query.subquery())) or 0
 
 
-def _query_rows(session: Session, run_id: int | None = None) -> list[RunQueryRow]:
+def _parts(run_ids: Sequence[int]) -> Iterator[Sequence[int]]:
+    return (run_ids[start : start + _MAX_IDS] for start in range(0, len(run_ids), _MAX_IDS))
+
+
+def _query_rows(session: Session, run_ids: Sequence[int] | None = None) -> list[RunQueryRow]:
     columns = (RunRecord.id, RunRecord.public_id, RunRecord.name, Project.name.label("project"))
     run_times = (RunRecord.created_at, RunRecord.updated_at, RunRecord.finished_at)
     analysis_times = (AnalysisRow.seen_at, AnalysisRow.looked_at)
     version = (func.coalesce(SummaryRow.generation, 0).label("generation"), RunRecord.revision)
+    details = (
+        RunDetailRow.display_name,
+        RunDetailRow.group_name,
+        func.substr(RunDetailRow.notes, 1, NOTE_LENGTH).label("note"),
+        RunDetailRow.tags,
+        RunDetailRow.starred,
+    )
     query = (
-        select(*columns, *run_times, *analysis_times, *version)
+        select(*columns, *run_times, *analysis_times, *version, *details)
         .join(Project, Project.id == RunRecord.project_id)
         .outerjoin(SummaryRow, SummaryRow.run_id == RunRecord.id)
         .outerjoin(AnalysisRow, AnalysisRow.run_id == RunRecord.id)
+        .outerjoin(RunDetailRow, RunDetailRow.run_id == RunRecord.id)
         .where(RunRecord.deleted_at.is_(None))
     )
-    if run_id is not None:
-        query = query.where(RunRecord.id == run_id)
+    if run_ids is not None:
+        query = query.where(RunRecord.id.in_(run_ids))
     rows = session.execute(query.order_by(RunRecord.updated_at.desc(), RunRecord.id.desc()))
     return [RunQueryRow(**row._mapping) for row in rows]
 
@@ -367,10 +421,11 @@ def _matches(row: RunQueryRow, project: str | None, q: str | None) -> bool:
 
 def _incidents_by_run(session: Session, run_ids: Sequence[int]) -> dict[int, list[IncidentRow]]:
     incidents: dict[int, list[IncidentRow]] = {}
-    query = select(IncidentRow).where(IncidentRow.run_id.in_(run_ids))
-    for incident in session.scalars(query.order_by(IncidentRow.start_step, IncidentRow.id)):
-        if incident.run_id is not None:
-            incidents.setdefault(incident.run_id, []).append(incident)
+    query = select(IncidentRow).order_by(IncidentRow.start_step, IncidentRow.id)
+    for part in _parts(run_ids):
+        for incident in session.scalars(query.where(IncidentRow.run_id.in_(part))):
+            if incident.run_id is not None:
+                incidents.setdefault(incident.run_id, []).append(incident)
     return incidents
 
 

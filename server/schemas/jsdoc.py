@@ -15,6 +15,7 @@ from typing_extensions import get_original_bases, is_typeddict
 
 import holter.ui
 from holter.server.schemas import (
+    alerting,
     base,
     client_status,
     compare,
@@ -23,11 +24,25 @@ from holter.server.schemas import (
     incidents,
     launches,
     points,
+    run_search,
     runs,
     service,
 )
 
-MODULES = (base, points, client_status, incidents, events, runs, launches, findings, compare, service)
+MODULES = (
+    base,
+    points,
+    client_status,
+    incidents,
+    events,
+    runs,
+    run_search,
+    launches,
+    findings,
+    compare,
+    alerting,
+    service,
+)
 PATH = Path(holter.ui.__file__).parent / "static" / "lib" / "api_types.js"
 _HEADER = """\
 // @ts-check

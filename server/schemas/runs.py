@@ -6,11 +6,16 @@ from typing import Any, Literal
 
 from holter.server.alerting.incident import IncidentState
 from holter.server.schemas.base import ApiObject, JsonNumber, SeriesName
+from holter.server.schemas.client_status import SaveRequest
 from holter.types import Severity
 
 RunState = Literal["running", "stalled", "finished"]
 RunHealth = Literal["ok"] | Severity
 """The severity of the worst open incident, `ok` without one."""
+RunSection = Literal["attention", "running", "unresolved", "finished"]
+"""Where the overview lists a run; `unresolved`: it is over, and has an open warning or critical incident."""
+ColumnValue = JsonNumber | str | bool | None
+"""A setting or a statistic of a metric; null where a run has none."""
 
 
 class LatestValue(ApiObject):
@@ -84,7 +89,11 @@ class WorstIncident(ApiObject):
 
 
 class RunInfo(ApiObject):
-    """One run in the overview. Times are Unix seconds."""
+    """One run in the overview. Times are Unix seconds.
+
+    `note` is the beginning of the run's notes, `trend` its loss in up to 48 means over equal numbers of
+    steps. `values` has what was asked for as `columns`: settings, and statistics of metrics.
+    """
 
     id: str
     project: str
@@ -105,12 +114,40 @@ class RunInfo(ApiObject):
     worst: WorstIncident | None
     latest: LatestByRole
     strip: HealthStrip
+    section: RunSection
+    display_name: str | None
+    group: str | None
+    note: str
+    tags: list[str]
+    starred: bool
+    trend: list[float]
+    values: dict[str, ColumnValue]
+
+
+class RunCounts(ApiObject):
+    """How many runs there are in all, how many a filter finds, and of these how many by state and section."""
+
+    all: int
+    found: int
+    running: int
+    stalled: int
+    sections: dict[RunSection, int]
 
 
 class RunList(ApiObject):
-    """Runs, the one with the newest points first."""
+    """Runs that a filter finds, in the order asked for; without one, the newest points first.
+
+    `next` is the cursor of the next page, null at the end. `version` names this state of all runs: asked
+    again with `since`, the answer has in `order` the ids of the page, and in `runs` those of its runs that
+    have changed. `notices` are remarks on the filter for its author.
+    """
 
     runs: list[RunInfo]
+    order: list[str] | None
+    counts: RunCounts
+    next: str | None
+    version: str
+    notices: list[str]
 
 
 class DefaultChart(ApiObject):
@@ -139,13 +176,35 @@ class TimeUseShare(ApiObject):
 
 
 class TimeSplit(ApiObject):
-    """The time between a run's first and newest point, split without remainder by its use."""
+    """The time since a run's first point, split without remainder by its use.
+
+    It ends at the newest point; of a stalled run, now. `nonfinite`: steps at the end with a NaN or infinite
+    loss.
+    """
 
     forward: TimeUseShare
     slow: TimeUseShare
     superseded: TimeUseShare
     restarts: TimeUseShare
     stalled: TimeUseShare
+    nonfinite: TimeUseShare
+
+
+class LossTrend(ApiObject):
+    """The trend of the loss over the newest tenth of its steps, whatever a chart shows.
+
+    `slope`: change per 1,000 steps; 0 within the noise; null with too few points, or if the newest value is
+    not finite. `nonfinite_since`: the first step of the NaN or infinite values at the end, null without.
+    """
+
+    metric: str
+    slope: float | None
+    from_step: int
+    to_step: int
+    last_finite: JsonNumber | None
+    last_finite_step: int | None
+    last_finite_time: float | None
+    nonfinite_since: int | None
 
 
 class StopRequest(ApiObject):
@@ -180,10 +239,12 @@ class RunDetail(RunInfo):
     config: dict[str, Any]
     description: RunDescription
     stop: StopRequest | None
+    save: SaveRequest | None
     lost_steps: int
     lost_seconds: float | None
     goodput: float | None
     spent: TimeSplit | None
+    loss_trend: LossTrend | None
     charts: list[DefaultChart]
     unreadable: list[UnreadableLocation]
     unreadable_count: int

@@ -30,6 +30,8 @@ ROUTES = {
     "POST /api/v1/incidents/acknowledge",
     "POST /api/v1/incidents/{incident_id}/acknowledge",
     "POST /api/v1/incidents/{incident_id}/assign",
+    "POST /api/v1/incidents/{incident_id}/mute",
+    "DELETE /api/v1/incidents/{incident_id}/mute",
     "POST /api/v1/incidents/{incident_id}/unacknowledge",
     "POST /api/v1/incidents/{incident_id}/close",
     "POST /api/v1/incidents/{incident_id}/reopen",

@@ -23,6 +23,11 @@
  */
 
 /**
+ * What a setting is about.
+ * @typedef {"configuration" | "launch" | "environment" | "hardware" | "identity"} SettingCategory
+ */
+
+/**
  * How much a finding matters, in ascending order.
  * @typedef {"info" | "warning" | "critical"} Severity
  */
@@ -75,10 +80,6 @@
 
 /**
  * @typedef {"lower" | "higher" | "none" | "unknown"} ComparisonVerdict
- */
-
-/**
- * @typedef {"configuration" | "launch" | "environment" | "hardware" | "identity"} SettingCategory
  */
 
 /**
