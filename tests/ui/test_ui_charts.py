@@ -247,7 +247,7 @@ def test_with_more_series_than_colours_the_highlighted_one_is_coloured(call: Cal
         for rank in range(64)
     ]
     traces = drawn(call, picture(ranks, focus='step_time {"rank":17}', attempts=[]))
-    assert set(traces) == {"other series", "10 to 90 %", "median", 'step_time {"rank":17}'}
+    assert set(traces) == {"extremes", "other series", "10 to 90 %", "median", 'step_time {"rank":17}'}
     assert traces["other series"]["x"].count(None) == 62
 
 
@@ -343,19 +343,155 @@ def test_crowded_resumes_are_left_out_until_their_numbers_are_legible(call: Call
     assert len(marks["ticks"]) < 120
 
 
-def test_many_ranks_are_one_coarse_request_and_a_thousand_ranks_single_requests(call: Call) -> None:
-    def step_times(count: int) -> dict[str, Any]:
-        ranks = [{"metric": "step_time", "labels": {"rank": rank}} for rank in range(min(count, 50))]
-        return {"title": "Step time", "role": "step_time", "series": ranks, "series_count": count}
+def step_times(count: int) -> dict[str, Any]:
+    ranks = [{"metric": "step_time", "labels": {"rank": rank}} for rank in range(min(count, 50))]
+    return {"title": "Step time", "role": "step_time", "series": ranks, "series_count": count}
 
+
+def test_many_ranks_are_one_coarse_request_and_a_thousand_ranks_a_grid(call: Call) -> None:
     loss = {"title": "Loss", "role": "loss", "series": [{"metric": "loss", "labels": {}}]}
-    few = call("charts/board.js", "planRequests", [loss, step_times(64)], [])
+    few = call("charts/board.js", "planRequests", [loss, step_times(64)])
     assert few == [{"metrics": ["loss"]}, {"metrics": ["step_time"], "points": 240}]
-    incidents = [incident(metric="step_time", labels={"rank": 777})]
-    crowd = call("charts/board.js", "planRequests", [loss, step_times(1024)], incidents)
-    assert crowd[0] == {"metrics": ["loss"]}
-    assert crowd[-1] == {"metrics": ["step_time"], "labels": {"rank": 777}}
-    assert len(crowd) == 10
+    assert call("charts/board.js", "planRequests", [loss, step_times(1024)]) == [{"metrics": ["loss"]}]
+    assert call("charts/board.js", "isGrid", step_times(1024))
+    assert not call("charts/board.js", "isGrid", step_times(64))
+
+
+def rank_curves(count: int, **unusual: float) -> list[dict[str, Any]]:
+    """Constant step times by rank; `unusual`: those of some ranks."""
+    return [
+        {
+            "metric": "step_time",
+            "labels": {"rank": rank},
+            "segments": [
+                segment(0, list(range(50)), [unusual.get(f"r{rank}", 1.0 + 0.001 * (rank % 7))] * 50)
+            ],
+            "nonfinite": [],
+            "nonfinite_count": 0,
+            "count": 50,
+            "thinned": 0,
+        }
+        for rank in range(count)
+    ]
+
+
+def test_of_many_series_the_unusual_and_the_pinned_ones_are_named_and_coloured(call: Call) -> None:
+    given = picture(rank_curves(64, r37=1.6), attempts=[], pinned=["rank=5"], range=[0, 49])
+    named = call("charts/traces.js", "namedSeries", given)
+    assert [curve["labels"]["rank"] for curve in named] == [5, 37]
+    summary = call("charts/many_series.js", "summarise", given["series"], "step")
+    assert summary["maximum"][0] == 1.6  # no extreme is lost
+    assert 1.0 < summary["median"][0] < 1.01
+
+
+def test_the_warm_up_does_not_flatten_what_follows_and_is_reported(call: Call) -> None:
+    values = [11.0 - 0.08 * i for i in range(100)] + [2.5 + 0.02 * (i % 5) for i in range(900)]
+    values[600] = 3.07  # a spike that would be invisible
+    options = {"log": False, "whole": False, "warmup": True}
+    y = call("charts/curves.js", "yRange", [curve(values)], options)
+    assert y["warmup"]
+    assert y["high"] < 4
+    assert y["high"] > 3.07
+    assert not call("charts/curves.js", "yRange", [curve(values)], {**options, "whole": True})["warmup"]
+    level = [2.5 + 0.02 * (i % 5) for i in range(1000)]
+    assert not call("charts/curves.js", "yRange", [curve(level)], options)["warmup"]
+
+
+def test_new_points_are_added_to_a_curve_and_a_new_attempt_is_fetched_again(call: Call) -> None:
+    before = {**curve([3.0, 2.0, 1.0]), "nonfinite_count": 0}
+    tail = {
+        "segments": [segment(0, [2, 3, 4], [1.0, 0.9, 0.8])],
+        "nonfinite": [{"attempt": 0, "step": 5, "value": "NaN"}],
+        "nonfinite_count": 1,
+        "count": 4,
+    }
+    after = call("charts/live_points.js", "appended", before, tail)
+    assert after["segments"][0]["step"] == [0, 1, 2, 3, 4]
+    assert after["segments"][0]["value"] == [3.0, 2.0, 1.0, 0.9, 0.8]
+    assert (after["nonfinite_count"], len(after["nonfinite"])) == (1, 1)
+    assert call("charts/live_points.js", "appended", after, tail) == after  # the same points again
+    restarted = {**tail, "segments": [segment(1, [3], [0.9])]}
+    assert call("charts/live_points.js", "appended", before, restarted) is None
+
+
+def test_a_reduced_curve_continues_in_buckets_of_its_width(call: Call) -> None:
+    band = {"step": [0, 10], "minimum": [1.0, 1.0], "maximum": [2.0, 2.0], "mean": [1.5, 1.5]}
+    reduced = {**segment(0, [0, 5, 10, 19], [1.0, 2.0, 1.0, 2.0]), "band": band}
+    before = {"segments": [reduced], "nonfinite": [], "nonfinite_count": 0, "count": 20}
+    tail = {**before, "segments": [segment(0, list(range(20, 40)), [float(i) for i in range(20)])]}
+    after = call("charts/live_points.js", "appended", before, tail)["segments"][0]["band"]
+    assert after["step"] == [0, 10, 20, 30]
+    assert (after["minimum"][2], after["maximum"][2], after["mean"][2]) == (0, 9, 4.5)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "texts"),
+    [
+        (0, 1, ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]),
+        (550e3, 700e3, ["550k", "600k", "650k", "700k"]),
+        (0, 3e-4, ["0", "1e−4", "2e−4", "3e−4"]),
+    ],
+)
+def test_ticks_are_round_values_with_the_digits_that_they_need(
+    call: Call, low: float, high: float, texts: list[str]
+) -> None:
+    given = [tick["text"] for tick in call("charts/ticks.js", "valueTicks", low, high, 5)]
+    assert given == texts or given == ["0", *texts[1:]]
+
+
+def test_a_time_axis_has_hours_at_every_tick_and_the_date_where_the_day_changes(call: Call) -> None:
+    start = 1_700_000_000_000  # 14 Nov 2023, 23:13 in Berlin
+    texts = [tick["text"] for tick in call("charts/ticks.js", "clockTicks", start, start + 20 * 3_600_000, 6)]
+    assert texts == ["15 Nov", "06:00", "12:00", "18:00"]
+    minutes = [tick["text"] for tick in call("charts/ticks.js", "clockTicks", start, start + 3_000_000, 4)]
+    assert minutes == ["14 Nov 23:15", "23:30", "23:45", "15 Nov"]
+
+
+def test_a_metric_that_grows_is_an_x_axis_by_attempts_and_one_that_falls_is_refused(modules: Page) -> None:
+    back = modules.evaluate(
+        """async () => {
+          const { metricScale } = await import('/charts/x_axes.js');
+          const part = (attempt, ghost, step, value) =>
+            ({ attempt, ghost, step, value, time: [], band: null });
+          const scale = metricScale({ metric: 'tokens', segments: [
+            part(0, false, [0, 10], [0, 100]), part(0, true, [20], [200]),
+            part(1, false, [10, 30], [110, 510])] });
+          const at = (step, attempt) => scale.at(step, attempt, null);
+          let reason = '';
+          try { metricScale({ metric: 'loss', segments: [part(0, false, [0, 1], [2, 1])] }); }
+          catch (error) { reason = error.message; }
+          return [at(5, 0), at(20, 1), at(40, 1), scale.steps([50, 310]), reason];
+        }"""
+    )
+    assert back == [50, 310, 710, {"from": 5, "to": 20}, "loss falls, so it cannot be an x axis."]
+
+
+def test_a_chart_is_a_sentence_for_those_who_do_not_see_it(call: Call) -> None:
+    given = picture(
+        [{**curve([3.0, 2.0, 1.0]), "metric": "loss", "labels": {}, "nonfinite_count": 0}], attempts=[]
+    )
+    plan = {"title": "Loss", "role": "loss", "series": [{"metric": "loss", "labels": {}}]}
+    assert call("charts/chart_text.js", "chartText", plan, given) == (
+        "Loss by step. falling, from 3.000 at step 0 to 1.000 at step 2; "
+        "minimum 1.000 at step 2, maximum 3.000 at step 0."
+    )
+
+
+def test_a_label_in_a_search_is_read_as_words_or_with_an_equals_sign(call: Call) -> None:
+    for text in ("rank 37", "rank=37", " rank = 37 "):
+        assert call("run/sections.js", "labelInSearch", text) == {"name": "rank", "value": "37", "rest": ""}
+    assert call("run/sections.js", "labelInSearch", "compute rank 37")["rest"] == "compute"
+    assert call("run/sections.js", "labelInSearch", "train loss") is None
+
+
+def test_charts_are_moved_and_pinned_in_the_order_of_the_reader(call: Call) -> None:
+    layout = {"top": [], "order": [], "heights": {}, "open": {}}
+    shown = ["loss", "lr", "mfu"]
+    swapped = call("run/chart_layout.js", "moved", layout, shown, "mfu", -1)
+    assert call("run/chart_layout.js", "inOrder", swapped, shown) == ["loss", "mfu", "lr"]
+    pinned = call("run/chart_layout.js", "toggledTop", layout, "lr")
+    assert call("run/chart_layout.js", "inOrder", pinned, shown) == ["lr", "loss", "mfu"]
+    assert call("run/chart_layout.js", "resized", layout, "lr", 1)["heights"] == {"lr": 1.5}
 
 
 def test_an_open_spike_has_its_provisional_title(call: Call) -> None:

@@ -2,9 +2,10 @@
 /** The charts of a run. They share a range and a crosshair; charts in view fetch their points together. */
 
 import { appended, lastStep } from "./live_points.js";
-import { createPanel, highlightedIncidents, isTimed, metricOf, ownSteps } from "./panel.js";
-import { COLOURED, concernsSeries, labelText, sameSeries } from "./traces.js";
+import { createPanel, isTimed, metricOf, ownSteps } from "./panel.js";
+import { COLOURED, labelText, sameSeries } from "./traces.js";
 import * as api from "../lib/api.js";
+import * as chartApi from "../lib/chart_api.js";
 import { h, refill } from "../lib/dom.js";
 import { throttled } from "../lib/live.js";
 
@@ -20,41 +21,69 @@ const ALL_POINTS = 100_000; // points per series in a file
 const POINTS_PER_PIXEL = 1;
 const MANY_SERIES = 128; // series of one chart that are fetched together, at COARSE_POINTS
 const COARSE_POINTS = 240; // points per series
-const MAX_HIGHLIGHTED = 8; // series of a larger chart that are shown because they have an incident
+const GRID_COLUMNS = 160; // of charts with more series
 
 /** @typedef {{ metrics: string[], labels?: object, points?: number, from?: number, to?: number }} Request */
 
+/** The number of series of a chart. @param {ChartPlan} plan */
+const sizeOf = (plan) => plan.series_count ?? plan.series.length;
+
+/** Whether a chart has so many series that they are fetched as a grid. Pure. @param {ChartPlan} plan */
+export const isGrid = (plan) => sizeOf(plan) > MANY_SERIES;
+
 /**
  * The requests for some charts: one for all metrics with few series, a coarser one for each metric with many
- * ranks. Of a metric with very many (a thousand ranks) only the first series and those with incidents. Pure.
- * @param {ChartPlan[]} plans @param {import("../lib/api_types.js").IncidentView[]} highlighted @returns {Request[]}
+ * ranks. Metrics with very many are fetched as grids. Pure.
+ * @param {ChartPlan[]} plans @returns {Request[]}
  */
-export function planRequests(plans, highlighted) {
-  const size = (/** @type {ChartPlan} */ plan) => plan.series_count ?? plan.series.length;
+export function planRequests(plans) {
   const metrics = (/** @type {ChartPlan[]} */ subset) => [
     ...new Set(subset.flatMap((plan) => plan.series.map((name) => name.metric))),
   ];
-  const fewSeries = metrics(plans.filter((plan) => size(plan) <= COLOURED));
-  const manySeries = plans.filter((plan) => size(plan) > COLOURED && size(plan) <= MANY_SERIES);
-  const tooMany = plans.filter((plan) => size(plan) > MANY_SERIES);
+  const fewSeries = metrics(plans.filter((plan) => sizeOf(plan) <= COLOURED));
+  const manySeries = plans.filter((plan) => sizeOf(plan) > COLOURED && !isGrid(plan));
   return [
     ...(fewSeries.length ? [{ metrics: fewSeries }] : []),
     ...manySeries.map((plan) => ({ metrics: metrics([plan]), points: COARSE_POINTS })),
-    ...tooMany.flatMap((plan) => requestSelected(plan, highlighted)),
   ];
 }
 
-/** One request for each of the first series and for those with incidents. @param {ChartPlan} plan @param {import("../lib/api_types.js").IncidentView[]} highlighted @returns {Request[]} */
-function requestSelected({ series }, highlighted) {
-  const first = series.slice(0, COLOURED);
-  const requests = first.map(({ metric, labels }) => ({ metrics: [metric], labels }));
-  const withIncidents = highlighted
-    .filter(
-      (incident) =>
-        incident.metric === series[0].metric && !first.some((name) => concernsSeries(incident, name)),
-    )
-    .slice(0, MAX_HIGHLIGHTED);
-  return [...requests, ...withIncidents.map(({ metric, labels }) => ({ metrics: [metric], labels }))];
+/**
+ * The rows of a grid as curves of the newest attempt, with the extremes of each column. Pure.
+ * @param {string} metric @param {import("../lib/chart_api.js").Grid} grid @param {Shared["attempts"]} attempts @returns {ChartCurve[]}
+ */
+export function gridCurves(metric, grid, attempts) {
+  const { first_step: first, last_step: last, columns, labels } = grid;
+  if (first === null || last === null) return [];
+  const width = (last - first + 1) / columns;
+  const timeOf = timesOfSteps(attempts);
+  return labels.map((own, row) => {
+    const filled = Array.from({ length: columns }, (_, i) => row * columns + i).filter((i) => !Number.isNaN(grid.mean[i]));
+    const step = filled.map((i) => Math.round(first + (i - row * columns) * width));
+    const pick = (/** @type {Float32Array} */ values) => filled.map((i) => values[i]);
+    const [minimum, maximum, mean] = [grid.minimum, grid.maximum, grid.mean].map(pick);
+    const steps = step.flatMap((each) => [each, each]);
+    const segment = {
+      attempt: attempts[attempts.length - 1]?.number ?? 0,
+      ghost: false,
+      step: steps,
+      time: steps.map(timeOf),
+      value: minimum.flatMap((low, i) => [low, maximum[i]]),
+      band: { step, minimum, maximum, mean },
+    };
+    const counts = { count: steps.length, reduced: true, nonfinite: [], nonfinite_count: 0, thinned: 0 };
+    return { metric, labels: own, segments: steps.length ? [segment] : [], ...counts };
+  });
+}
+
+/** A function from steps to wall times, evenly spaced within each attempt. @param {Shared["attempts"]} attempts @returns {(step: number) => number | null} */
+function timesOfSteps(attempts) {
+  return (step) => {
+    const own = attempts.filter((attempt) => attempt.first_step <= step).at(-1) ?? attempts[0];
+    const { first_step: first, last_step: last, first_time: start, last_time: end } = own ?? {};
+    if (typeof start !== "number" || typeof end !== "number" || first === undefined || last === undefined) return null;
+    return start + ((step - first) / (last - first || 1)) * (end - start);
+  };
 }
 
 /** The range that a chart's points are fetched for: training steps, wall time, or everything. Pure. @param {ChartPlan} plan @returns {"step" | "time" | "all"} */
@@ -105,16 +134,21 @@ export function runCurves(runId, shared, steps, signal) {
   const ranges = () => ({ step: steps(), time: timeRange(shared), all: {} });
   return {
     async fetch(plans, points, since) {
+      const grids = plans.filter(isGrid).map(async (plan) => {
+        const range = rangeKind(plan) === "step" ? steps() : { from: null, to: null };
+        const grid = await chartApi.gridOf(runId, metricOf(plan), { ...range, columns: GRID_COLUMNS }, signal);
+        return gridCurves(metricOf(plan), grid, shared.attempts);
+      });
       const answers = await Promise.all(
         Object.entries(ranges()).flatMap(([kind, range]) => {
           const ofKind = plans.filter((plan) => rangeKind(plan) === kind);
           const limited = since === null || kind !== "step" ? range : { ...range, from: since };
-          return planRequests(ofKind, highlightedIncidents(shared)).map((request) =>
+          return planRequests(ofKind).map((request) =>
             api.data(runId, request.metrics, { ...limited, points, ...request }, signal),
           );
         }),
       );
-      return answers.flatMap((answer) => answer.series);
+      return [...answers.flatMap((answer) => answer.series), ...(await Promise.all(grids)).flat()];
     },
     async all(plan) {
       const range = ranges()[rangeKind(plan)];
@@ -129,9 +163,10 @@ export function runCurves(runId, shared, steps, signal) {
  *   onZoom: (range: [number, number]) => void, onReset: () => void, source?: CurveSource,
  *   onMode: import("./panel.js").PanelEvents["onMode"], onRemove?: (plan: ChartPlan) => void,
  *   onPin?: (key: string) => void, menu?: (plan: ChartPlan) => import("./menu.js").MenuItem[],
- *   place?: (series: ChartCurve[]) => void }} options
+ *   place?: (series: ChartCurve[]) => void, arrange?: (charts: { plan: ChartPlan, element: HTMLElement }[]) => void }} options
  *   `steps` returns the steps that the shared range covers; `source`: other curves than those of the run;
  *   `place` sets the x positions of curves on other axes than steps and time
+ *   `arrange` puts the charts with a section into their places
  */
 export function createBoard(options) {
   const { runId = "", signal, shared, steps = () => ({ from: null, to: null }), onZoom, onReset, onMode } = options;
@@ -206,7 +241,7 @@ export function createBoard(options) {
 
   /** Fetch what is new since the newest points of the charts in view. Charts that cannot be continued are fetched again. */
   async function loadNewPoints() {
-    const current = [...panels.values()].filter((panel) => panel.visible && !panel.stale);
+    const current = [...panels.values()].filter((panel) => panel.visible && !panel.stale && !isGrid(panel.plan));
     if (performance.now() - loadedAt > RELOAD || current.length === 0) return reload();
     if (steps().to !== null) return; // an earlier part of the run is in view
     const requestGeneration = currentGeneration;
@@ -296,7 +331,12 @@ export function createBoard(options) {
         panels.delete(key);
       }
       for (const [key, plan] of planByKey) if (!panels.has(key)) panels.set(key, addPanel(plan));
-      const ordered = [...planByKey.keys()].map((key) => /** @type {Panel} */ (panels.get(key)).element);
+      const charts = [...planByKey].map(([key, plan]) => ({
+        plan,
+        element: /** @type {Panel} */ (panels.get(key)).element,
+      }));
+      options.arrange?.(charts.filter(({ plan }) => plan.section));
+      const ordered = charts.filter(({ plan }) => !plan.section).map((chart) => chart.element);
       if (
         ordered.some((child, i) => element.children[i] !== child) ||
         element.children.length !== ordered.length

@@ -19,8 +19,8 @@ import { numeric } from "../lib/format.js";
  * @typedef {Omit<import("../lib/api_types.js").ChartCurve, "segments"> & { segments: ChartSegment[], run?: CurveOwner, text?: string }} ChartCurve
  */
 /**
- * What the x axis shows: steps, wall time, seconds since the first point, or a metric that only grows.
- * @typedef {"step" | "time" | "relative" | `metric:${string}`} Axis
+ * What the x axis shows: steps, wall time, seconds since the first point, tokens, samples, or a metric that only grows.
+ * @typedef {"step" | "time" | "relative" | "tokens" | "samples" | `metric:${string}`} Axis
  */
 
 /**
@@ -198,9 +198,11 @@ function settledBounds(series, bounds, log) {
     .map((list) => axisValues(list, log))
     .filter((list) => list.length > 0);
   if (rest.length === 0) return null;
-  const [low, high] = withoutOutliers(rest);
+  const all = extremes(rest); // with spikes, unless they flatten the rest as the warm-up does
+  const flattens = (/** @type {number} */ span) => bounds[1] - bounds[0] >= FLATTENED * span;
+  const [low, high] = flattens(all[1] - all[0]) ? all : withoutOutliers(rest);
   const span = high - low;
-  if (!(span > 0) || bounds[1] - bounds[0] < FLATTENED * span) return null;
+  if (!(span > 0) || !flattens(span)) return null;
   return [Math.max(bounds[0], low - ENTRY_SHARE * span), Math.min(bounds[1], high + ENTRY_SHARE * span)];
 }
 

@@ -39,6 +39,8 @@ function compute(series, axis) {
   const columns = high > low ? Math.max(2, Math.min(COLUMNS, longest)) : 1;
   const grid = Array.from({ length: columns }, (_, i) => low + ((high - low) * i) / Math.max(1, columns - 1));
   const sampled = lines.map((line) => grid.map((x) => sample(line, x)));
+  const extreme = (/** @type {"low" | "high"} */ side, /** @type {(values: number[]) => number} */ pick) =>
+    grid.map((x) => pick(lines.map((line) => sample({ x: line.x, y: line[side] }, x)).filter(Number.isFinite)));
   const sorted = grid.map((_, k) =>
     Float64Array.from(sampled.map((values) => values[k]).filter(Number.isFinite)).sort(),
   );
@@ -49,8 +51,8 @@ function compute(series, axis) {
     low: at(0.1),
     median,
     high: at(0.9),
-    minimum: at(0),
-    maximum: at(1),
+    minimum: extreme("low", (values) => values.reduce((a, b) => Math.min(a, b), Infinity)),
+    maximum: extreme("high", (values) => values.reduce((a, b) => Math.max(a, b), -Infinity)),
     unusual: unusualSeries(series, sampled, median),
   };
 }
@@ -60,10 +62,11 @@ function lineOfCurve(curve, axis) {
   const live = curve.segments.filter((segment) => !segment.ghost && segment.step.length > 0);
   const parts = live.map((segment) =>
     segment.band && segment.band.step.length > 1
-      ? { x: bandPositions(segment, axis), y: segment.band.mean }
-      : { x: axisPositions(segment, axis), y: segment.value },
+      ? { x: bandPositions(segment, axis), y: segment.band.mean, low: segment.band.minimum, high: segment.band.maximum }
+      : { x: axisPositions(segment, axis), y: segment.value, low: segment.value, high: segment.value },
   );
-  return { x: parts.flatMap((part) => part.x), y: parts.flatMap((part) => part.y) };
+  const joined = (/** @type {"x" | "y" | "low" | "high"} */ name) => parts.flatMap((part) => part[name]);
+  return { x: joined("x"), y: joined("y"), low: joined("low"), high: joined("high") };
 }
 
 /** The value of a line at x by interpolation; NaN outside. @param {{ x: number[], y: number[] }} line @param {number} x */

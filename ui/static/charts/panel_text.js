@@ -60,7 +60,7 @@ export function createReadout(plan) {
           ghost &&
           h("span", { class: "readout-ghost" }, `attempt ${ghost.attempt}: ${reading(role, ghost.value)}`),
         h("span", { class: "quiet" }, location ? location.filter(Boolean).join(", ") : ""),
-        !alone && focused && hit && nameAndValue(picture, focused, reading(role, hit.value), unit()),
+        !alone && focused && x !== null && hit && nameAndValue(picture, focused, reading(role, hit.value), unit()),
         alone && h("b", {}, hit ? reading(role, hit.value) : "–", unit()),
       );
     },

@@ -14,7 +14,7 @@ import { resumeTraces } from "./resume_markers.js";
 /**
  * @typedef {{ series: ChartCurve[], axis: Axis, log: boolean, smoothing: number, palette: Palette,
  *   range: [number, number] | null, width: number, y: { low: number, high: number } | null,
- *   attempts: { number: number, first_step: number, last_step: number, first_time?: number | null }[],
+ *   attempts: { number: number, first_step: number, last_step: number, first_time?: number | null, last_time?: number | null }[],
  *   incidents: IncidentView[], otherIncidents: IncidentView[], selected: IncidentView | null,
  *   expected: import("../lib/api_types.js").PlannedEventView[],
  *   focus: string | null, pinned?: string[], xLog?: boolean, xOf?: PositionOf, role: string, fontSize: number }} Picture
@@ -145,8 +145,8 @@ function manySeriesTraces({ axis, palette, series }, background) {
   const few = background.length <= MAX_HAIRLINES;
   const style = { colour, width: 0.8, opacity: 0.35, name: "other series" };
   return [
-    !few && filled({ x, low: minimum, high: maximum }, { fill: fade(colour, 0.14), edge: fade(colour, 0.5) }, "extremes"),
-    few && live.length > 0 && line(joinWithGaps(live.map((segment) => ({ x: axisPositions(segment, axis), y: segment.value }))), style), // with every extreme
+    filled({ x, low: minimum, high: maximum }, { fill: fade(colour, 0.14), edge: fade(colour, 0.5) }, "extremes"),
+    few && live.length > 0 && line(joinWithGaps(live.map((segment) => lineOf(segment, axis))), style),
     filled({ x, low, high }, { fill: fade(colour, 0.28), edge: fade(colour, 0) }, "10 to 90 %"),
     line({ x, y: median }, { colour: palette["ink-quiet"], width: 1.6, name: "median" }),
   ].filter((trace) => trace !== false);

@@ -2,7 +2,6 @@
 /** X axes other than steps and wall time: seconds since the first point, and metrics that only grow (tokens). Pure. */
 
 import { interpolate, lowerBound } from "./curves.js";
-import { numeric } from "../lib/format.js";
 
 /** @typedef {import("./curves.js").ChartCurve} ChartCurve */
 /** @typedef {import("./curves.js").Axis} Axis */
@@ -20,6 +19,22 @@ const WORDS = ["tokens", "samples", "examples", "sequences", "epoch", "consumed"
 /** The axis of a metric. @param {string} metric @returns {Axis} */
 export const metricAxis = (metric) => `metric:${metric}`;
 
+/** The axis that a comparison of one run has computed, as the scale of tokens and samples. Throws an Error if it is not known. @param {import("../lib/api_types.js").CompareCurves} answer @returns {AxisScale} */
+export function comparedScale({ runs, charts, x }) {
+  const reason = runs[0]?.axis.reason;
+  if (reason) throw new Error(`The ${x} of this run are not known: ${reason}`);
+  const curve = charts.find((chart) => chart.curves.length > 0)?.curves[0];
+  const segments = (curve?.segments ?? []).map(({ attempt, ghost, step, x: positions }) => ({
+    attempt,
+    ghost,
+    step,
+    value: positions,
+    time: [],
+    band: null,
+  }));
+  return metricScale(/** @type {any} */ ({ metric: x, segments }));
+}
+
 /** The metric of an axis; null on others. @param {Axis | string} axis */
 export const metricOfAxis = (axis) => (axis.startsWith(PREFIX) ? axis.slice(PREFIX.length) : null);
 
@@ -30,28 +45,9 @@ export function axisName(axis) {
   return metricOfAxis(axis) ?? axis;
 }
 
-/**
- * The metrics that can be an x axis: with several points and no labels, whose last value is their largest; those
- * whose name says that they count come first.
- * @param {{ metric: string, labels: object, points: number, last_value: unknown, minimum: number | null, maximum: number | null, nonfinite: number }[]} series
- * @returns {string[]}
- */
-export function axisMetrics(series) {
-  const fits = series.filter(
-    ({ labels, points, last_value: last, minimum, maximum, nonfinite }) =>
-      Object.keys(labels).length === 0 &&
-      points > 2 &&
-      nonfinite === 0 &&
-      maximum !== null &&
-      minimum !== null &&
-      maximum > minimum &&
-      numeric(last) === maximum,
-  );
-  const rank = (/** @type {string} */ metric) => {
-    const i = WORDS.findIndex((word) => metric.toLowerCase().includes(word));
-    return i < 0 || /per_|_per|\/s/.test(metric.toLowerCase()) ? WORDS.length : i;
-  };
-  return fits.map(({ metric }) => metric).sort((a, b) => rank(a) - rank(b) || a.localeCompare(b));
+/** Metrics that can be an x axis: those whose name says that they count come first. @param {string[]} metrics */
+export function axisMetrics(metrics) {
+  return [...metrics].sort((a, b) => Number(isProgress(b)) - Number(isProgress(a)) || a.localeCompare(b));
 }
 
 /** Whether the name of a metric says that it counts tokens, samples or epochs. @param {string} metric */
