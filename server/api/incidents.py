@@ -5,18 +5,22 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 from starlette.exceptions import HTTPException
 
 from holter.server.alerting import Incident, UnknownIncidentError, read_incident, read_incidents
+from holter.server.alerting.incident_mutes import mute_incident, unmute_incident
+from holter.server.alerting.incident_store import ANONYMOUS
 from holter.server.api.responses import RUN_NOT_FOUND, ApiResponse, ResponseDocs, not_found
+from holter.server.api.silences import silence_view
 from holter.server.context import Context, ServerContext
 from holter.server.models import IncidentRow
 from holter.server.read_models.incident_context import IncidentContextReader
 from holter.server.read_models.incident_list import IncidentFilter, IncidentListReader
+from holter.server.schemas.alerting import SilenceView
 from holter.server.schemas.events import IncidentContext, RunEvents
 from holter.server.schemas.incidents import IncidentList, IncidentPage, IncidentView, incident_view
 from holter.server.schemas.service import Problem
@@ -59,6 +63,12 @@ class SeveralIncidents(Action):
     """The numbers of incidents to act on."""
 
     ids: list[Annotated[int, Field(ge=1, le=2**63 - 1)]] = Field(min_length=1, max_length=MAX_LISTED)
+
+
+class Mute(Action):
+    """For how many seconds an incident is muted; null: until it recovers."""
+
+    seconds: float | None = Field(gt=0, le=30 * 86_400)
 
 
 class Assignment(Action):
@@ -170,6 +180,34 @@ def reopen(
     """Reopen a closed incident."""
     by, text = _person(context, request, body), body.text if body else ""
     return _response(context.incidents.reopen(incident_id, by=by, text=text))
+
+
+@router.post(
+    "/incidents/{incident_id}/mute",
+    responses={200: {"model": SilenceView}, **not_found("There is no such incident")},
+)
+def mute(incident_id: IncidentId, context: Context, request: Request, body: Mute) -> ApiResponse:
+    """Mute the notifications about an incident, for a time or until it recovers."""
+    by, now = _person(context, request, body) or ANONYMOUS, context.clock()
+    with Session(context.engine) as session, session.begin():
+        read_incident(session, incident_id)
+        silence = mute_incident(session, incident_id, seconds=body.seconds, by=by, now=now)
+        return ApiResponse(silence_view(silence, [], now))
+
+
+@router.delete(
+    "/incidents/{incident_id}/mute",
+    status_code=204,
+    responses=not_found("There is no such incident"),
+    response_class=Response,
+)
+def unmute(incident_id: IncidentId, context: Context) -> Response:
+    """Send notifications about an incident again."""
+    with Session(context.engine) as session, session.begin():
+        read_incident(session, incident_id)
+        unmute_incident(session, incident_id, now=context.clock())
+    context.notification_sender.wake()
+    return Response(status_code=204)
 
 
 @router.post("/incidents/{incident_id}/assign", responses=ONE_INCIDENT)

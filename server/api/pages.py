@@ -22,6 +22,9 @@ _pages = PageFileCache()
 @router.get("/runs/{run_id}")
 @router.get("/incidents")
 @router.get("/incidents/{incident_id}")
+@router.get("/planned")
+@router.get("/alerts")
+@router.get("/settings")
 @router.get("/login")
 def page() -> Response:
     """The HTML of all pages; its scripts show the page of the address."""

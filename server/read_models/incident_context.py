@@ -139,12 +139,14 @@ def event_view(group: IncidentGroup) -> IncidentEvent:
 
 
 def _advice(group: IncidentGroup) -> str:
-    """The advice of the incident that began first, preceded by the step that is safe for all of them."""
+    """What to do about all incidents of an event: it names no other step to go back to than the safe one."""
     first = group.first.finding
     step = group.rollback_step
     if step is None or any(f"{named:,}" in first.advice for named in (step, step + 1)):
         return first.advice
-    return f"Stop the run and go back to a checkpoint from step {step:,} or earlier. {first.advice}"
+    clear = [cause.advice for cause in first.causes if cause.is_clear]
+    rollback = f"Stop the run and go back to a checkpoint from step {step:,} or earlier."
+    return " ".join([rollback, *(f"{advice}." for advice in clear)])
 
 
 def _linked(incident: Incident) -> LinkedIncident:

@@ -18,6 +18,9 @@ PAGES = (
     "/incidents",
     "/incidents?state=all",
     "/incidents/{incident}",
+    "/planned",
+    "/alerts",
+    "/settings",
     "/login",
 )
 

@@ -76,6 +76,9 @@ def test_a_range_of_the_strip_gives_its_steps_and_a_pause_none(call: Call) -> No
         ("/runs/a%20b", "run", ["a b"]),
         ("/incidents", "inbox", []),
         ("/incidents/7", "incident", ["7"]),
+        ("/planned", "planned", []),
+        ("/alerts", "alerts", []),
+        ("/settings", "settings", []),
         ("/nowhere", "missing", ["/nowhere"]),
     ],
 )
@@ -315,21 +318,104 @@ def test_a_chart_without_points_in_the_shared_range_shows_its_own_range(call: Ca
     assert call("charts/panel.js", "rangeOf", None, [0, 5], True) == [0, 5]
 
 
-def test_the_slope_is_that_of_the_last_tenth_of_the_timeline(call: Call) -> None:
-    points = [
-        *[(step, 5.0) for step in range(0, 900)],
-        *[(step, 5.0 - 0.001 * (step - 900)) for step in range(900, 1000)],
+@pytest.mark.parametrize(
+    ("trend", "text"),
+    [
+        ({"slope": -0.0012}, "↓ 1.2e\u22123 per 1,000 steps"),
+        ({"slope": 0.42}, "↑ 0.42 per 1,000 steps"),
+        ({"slope": 0}, "→ flat"),
+        ({"slope": None}, None),
+        ({"nonfinite_since": 3600, "slope": None}, "since step 3,600, last finite 2.535 at step 3,599"),
+    ],
+)
+def test_the_trend_of_the_loss_in_words(call: Call, trend: dict[str, Any], text: str | None) -> None:
+    known = {"nonfinite_since": None, "last_finite": 2.535, "last_finite_step": 3599}
+    assert call("run/summary_tiles.js", "trendText", known | trend) == text
+
+
+def story(*incidents: tuple[str, int], safe: int | None = None) -> dict[str, Any]:
+    linked = [
+        {"id": i, "kind": kind, "state": "open", "attempt": 0, "start_step": start, "classified_step": 1}
+        for i, (kind, start) in enumerate(incidents)
     ]
-    curve = {
-        "segments": [
-            {"ghost": False, "step": [s for s, _ in points], "value": [v for _, v in points], "band": None}
-        ]
+    return {"incidents": linked, "rollback_step": safe, "is_open": True}
+
+
+def test_an_event_is_one_time_line_with_the_safe_step_in_its_place(call: Call) -> None:
+    event = story(("spike_slow", 1200), ("nonfinite", 1400), safe=1100)
+    changes = [{"attempt": 0, "step": 1195, "text": "rate"}, {"attempt": 0, "step": 0, "text": "start"}]
+    entries = call("incidents/event_timeline.js", "timelineEntries", event, changes)
+    assert [entry["step"] for entry in entries] == [0, 1100, 1195, 1200, 1400]
+    assert entries[1]["safe"] == 1100
+    assert call("incidents/event_timeline.js", "eventTitle", event) == "Slow loss spike, then NaN or infinity"
+
+
+def test_the_charts_of_an_event_begin_before_its_first_incident_and_clear_cause(call: Call) -> None:
+    event = story(("spike_slow", 1200), ("nonfinite", 1400))
+    this = {"attempt": 0, "start_step": 1400, "causes": [{"clear": True, "attempt": 0, "step": 1195}]}
+    assert call("incidents/charts.js", "eventStart", event, this) == 1195
+    assert call("incidents/charts.js", "eventStart", event, this | {"causes": []}) == 1200
+
+
+def test_incidents_are_grouped_by_the_day_of_the_event_and_by_run(call: Call) -> None:
+    incidents = [
+        {"id": i, "began_at": time, "run_id": run, "run": run, "project": "llm"}
+        for i, (time, run) in enumerate([(1000, "a"), (90_000, "b"), (91_000, "a"), (92_000, "b")])
+    ]
+    days = call("pages/inbox.js", "groupByDay", incidents)
+    names = [[(run["id"], [one["id"] for one in run["incidents"]]) for run in day["runs"]] for day in days]
+    assert names == [[("b", [3, 1]), ("a", [2])], [("a", [0])]]
+
+
+@pytest.mark.parametrize(
+    ("event", "heading", "first"),
+    [
+        (
+            {"type": "notified", "text": "oncall (opened)", "reason": "opened"},
+            "Sent to oncall",
+            "because it was opened",
+        ),
+        (
+            {"type": "undelivered", "text": "oncall (opened): SMTP: no answer", "reason": "opened"},
+            "Not delivered to oncall",
+            "SMTP: no answer",
+        ),
+    ],
+)
+def test_the_history_says_who_was_notified_and_why(
+    call: Call, event: dict[str, str], heading: str, first: str
+) -> None:
+    entry = {
+        "type": event["type"],
+        "text": event["text"],
+        "detail": {"channel": "oncall", "reason": event["reason"]},
     }
-    assert call("run/summary_tiles.js", "slope", curve) == pytest.approx(-1.0)
-    assert call("run/summary_tiles.js", "slope", {"segments": []}) is None
-    flat = [5.0, 5.4, 4.9, 5.2, 4.8, 5.3, 5.1, 5.0]
-    noise = {"ghost": False, "step": list(range(0, 400, 50)), "value": flat, "band": None}
-    assert call("run/summary_tiles.js", "slope", {"segments": [noise]}) == 0
+    title, lines = call("incidents/history.js", "eventText", entry, incident())
+    assert (title, lines[0]) == (heading, first)
+
+
+def test_the_palette_finds_scattered_letters_and_prefers_beginnings_of_words(call: Call) -> None:
+    items = [{"group": "Runs", "title": name} for name in ("104b-emb-norm", "7b-nightly", "big-night")]
+    found = call("lib/palette.js", "rankItems", "7bni", items)
+    assert [item["title"] for item in found] == ["7b-nightly"]
+    assert next(item["title"] for item in call("lib/palette.js", "rankItems", "night", items)) == "big-night"
+    assert call("lib/palette.js", "rankItems", "zzz", items) == []
+
+
+def test_the_position_on_the_strip_names_step_attempt_and_incident(call: Call) -> None:
+    ill = CLOCKED | {"incidents": [{"kind": "nonfinite", "state": "open", "start_step": 200, "attempt": 1}]}
+    along = call("charts/health_strip.js", "layOutAttempts", ill)
+    text = call("charts/health_strip.js", "positionText", ill, along, 0.875)
+    assert text.startswith("Step 200 · attempt 1 · ")
+    assert text.endswith("NaN or infinity")
+    assert call("charts/health_strip.js", "positionText", ill, along, 0.5) == "Nothing was logged"
+
+
+def test_matchers_of_a_silence_are_separated_by_commas_outside_of_quotes(call: Call) -> None:
+    assert call("alerts/silence_form.js", "splitMatchers", 'project="a,b", kind=~"x.*"') == [
+        'project="a,b"',
+        'kind=~"x.*"',
+    ]
 
 
 @pytest.mark.parametrize(

@@ -373,6 +373,13 @@ def test_an_incident_without_a_run_has_times_and_no_charts(
     }  # fmt: skip
     page = open_page(server.address, timezone_id="Europe/Berlin")
     page.route("**/api/v1/incidents/4711", lambda route: route.fulfill(json=silent))
+    explanation = server.ask(f"/incidents/{runs.incident}/context")
+    alone = explanation | {
+        "event": explanation["event"] | {"rollback_step": None},
+        "changes": [],
+        "similar": [],
+    }
+    page.route("**/api/v1/incidents/4711/context", lambda route: route.fulfill(json=alone))
     page.goto(f"{server.address}/incidents/4711")
     expect(page.get_by_role("heading", level=1)).to_have_text("Agent on n17 is silent.")
     expect(page.locator(".incident-head")).to_contain_text("Onset 14 Nov, 23:13:20")

@@ -3,26 +3,31 @@
 
 import { inRun } from "./incidents/details.js";
 import * as api from "./lib/api.js";
-import { incidentTitle, setCatalogue } from "./lib/catalogue.js";
+import { incidentTitle, setCatalogue, severityRank } from "./lib/catalogue.js";
 import { announce, byId, h, link, refill } from "./lib/dom.js";
 import { ago } from "./lib/format.js";
+import { showFavicon } from "./lib/favicon.js";
 import { icon } from "./lib/icons.js";
 import * as keys from "./lib/keyboard.js";
 import * as live from "./lib/live.js";
+import { addSource, togglePalette } from "./lib/palette.js";
 import * as prefs from "./lib/preferences.js";
 import * as router from "./lib/router.js";
 import { toast } from "./lib/toasts.js";
+import { show as alerts } from "./pages/alerts.js";
 import { show as inbox } from "./pages/inbox.js";
 import { show as incident } from "./pages/incident.js";
 import { show as login } from "./pages/login.js";
 import { show as notFound } from "./pages/not_found.js";
 import { show as overview } from "./pages/overview.js";
+import { show as planned } from "./pages/planned.js";
 import { show as run } from "./pages/run.js";
+import { show as settings } from "./pages/settings.js";
 
 const THEMES = ["auto", "light", "dark"];
 const neverAborted = new AbortController().signal;
-/** @type {Set<number>} open incidents that are not acknowledged, for the badge */
-const unacknowledged = new Set();
+/** @type {Map<number, string>} severities of open incidents that are not acknowledged, for the badge */
+const unacknowledged = new Map();
 /** @type {Set<number>} incidents already announced */
 const announced = new Set();
 
@@ -37,8 +42,38 @@ const field = /** @type {HTMLInputElement} */ (
   })
 );
 const badge = h("span", { class: "badge", hidden: true });
-const runsLink = link("/", { class: "bar-link" }, "Runs");
-const inboxLink = link("/incidents", { class: "bar-link" }, "Incidents", badge);
+/** Address, icon, text and keyboard shortcut of each page of the rail. @type {[string, string, string, string][]} */
+const RAIL = [
+  ["/", "runs", "Runs", "g r"],
+  ["/compare", "compare", "Compare", "g c"],
+  ["/incidents", "pulse", "Incidents", "g i"],
+  ["/planned", "planned", "Planned", "g p"],
+  ["/alerts", "alerts", "Alerts", "g a"],
+  ["/settings", "settings", "Settings", "g s"],
+];
+/** The entry of the rail that a page belongs to. @type {Record<string, string>} */
+const RAIL_OF_PAGE = { overview: "/", run: "/", inbox: "/incidents", incident: "/incidents" };
+const railLinks = RAIL.filter(([address]) => router.match(address).name !== "missing").map(
+  ([address, image, text, keyboard]) =>
+    link(
+      address,
+      { class: "rail-link", title: `${text} (${keyboard})`, "aria-label": address === "/incidents" ? null : text },
+      icon(image),
+      h("span", { class: "rail-text" }, text),
+      address === "/incidents" && badge,
+    ),
+);
+const paletteButton = h(
+  "button",
+  {
+    type: "button",
+    class: "palette-button",
+    "aria-label": "Command palette",
+    title: "Command palette (Ctrl-K)",
+    on: { click: togglePalette },
+  },
+  h("kbd", { "aria-hidden": "true" }, /Mac|iPhone|iPad/.test(navigator.platform) ? "⌘K" : "Ctrl K"),
+);
 const connection = h("span", { class: "connection", role: "status" });
 const themeButton = h("button", { type: "button", class: "icon-button", on: { click: nextTheme } });
 const helpButton = h(
@@ -69,7 +104,6 @@ function buildBar() {
   refill(
     byId("top-bar"),
     link("/", { class: "brand", "aria-label": "Holter, all runs" }, icon("pulse"), h("span", {}, "Holter")),
-    h("nav", { "aria-label": "Main" }, runsLink, inboxLink),
     h(
       "label",
       { class: "search" },
@@ -78,22 +112,27 @@ function buildBar() {
       field,
       h("kbd", { "aria-hidden": "true" }, "/"),
     ),
+    paletteButton,
     connection,
     themeButton,
     helpButton,
     logOutButton,
   );
+  refill(byId("rail"), ...railLinks);
   showTheme();
 }
 
 /** The part of a page's context that belongs to the top bar: title and search field. @param {{ name: string, signal: AbortSignal }} page */
 function frame({ name, signal }) {
-  byId("top-bar").hidden = name === "login";
+  byId("top-bar").hidden = byId("rail").hidden = name === "login";
   field.value = "";
   field.disabled = true;
   field.placeholder = "";
-  const current = { overview: runsLink, run: runsLink, inbox: inboxLink, incident: inboxLink }[name];
-  for (const item of [runsLink, inboxLink]) item.toggleAttribute("aria-current", item === current);
+  const current = RAIL_OF_PAGE[name] ?? location.pathname;
+  for (const item of railLinks) {
+    if (item.getAttribute("href") === current) item.setAttribute("aria-current", "page");
+    else item.removeAttribute("aria-current");
+  }
   return {
     /** @param {string} text */
     title: (text) => (document.title = text ? `${text} · Holter` : "Holter"),
@@ -130,10 +169,13 @@ async function logOut() {
 
 /** @param {import("./lib/api_types.js").IncidentView} item */
 function updateBadge(item) {
-  if (item.state === "open" && !item.acknowledged_at && item.severity !== "info") unacknowledged.add(item.id);
+  if (item.state === "open" && !item.acknowledged_at && item.severity !== "info")
+    unacknowledged.set(item.id, item.severity);
   else unacknowledged.delete(item.id);
   badge.hidden = unacknowledged.size === 0;
-  badge.textContent = String(unacknowledged.size);
+  badge.textContent = unacknowledged.size > 99 ? "99+" : String(unacknowledged.size);
+  const worst = [...unacknowledged.values()].sort((a, b) => severityRank(a) - severityRank(b))[0];
+  showFavicon(worst ?? "ok");
   badge.setAttribute("aria-label", `${unacknowledged.size} unacknowledged`);
 }
 
@@ -149,9 +191,29 @@ function onIncident(item) {
   else toast(text, { action: "Show", run: () => router.go(`/incidents/${item.id}`), tone: item.severity });
 }
 
+/** The actions that have a keyboard shortcut on the present page, for the palette. @returns {import("./lib/palette.js").PaletteItem[]} */
+const actionsOfPage = () =>
+  keys.bindings().map((binding) => ({
+    group: binding.label.startsWith("Go to") ? "Pages" : "Actions",
+    title: binding.label,
+    keys: binding.keys.split(", ")[0],
+    run: () => binding.run(new KeyboardEvent("keydown")),
+  }));
+
+/** The runs that match a query, for the palette. @param {string} query @returns {Promise<import("./lib/palette.js").PaletteItem[]>} */
+async function matchingRuns(query) {
+  const found = await api.findRuns(query);
+  return found.map(({ id, name, project, state }) => ({
+    group: "Runs",
+    title: name,
+    detail: `${project} · ${state}`,
+    run: () => router.go(`/runs/${encodeURIComponent(id)}`),
+  }));
+}
+
 async function countUnacknowledged() {
   try {
-    const open = await api.incidents({ state: "open" });
+    const { incidents: open } = await api.incidentPage({ state: "unacknowledged", limit: 1000 });
     unacknowledged.clear();
     for (const item of open) {
       announced.add(item.id);
@@ -176,11 +238,21 @@ async function start() {
   keys.start();
   keys.bind(null, [
     { keys: "/", label: "Search", run: () => field.focus() },
-    { keys: "g r", label: "Go to runs", run: () => router.go("/") },
-    { keys: "g i", label: "Go to incidents", run: () => router.go("/incidents") },
+    ...RAIL.filter(([address]) => router.match(address).name !== "missing").map(([address, , text, keyboard]) => ({
+      keys: keyboard,
+      label: `Go to ${text.toLowerCase()}`,
+      run: () => router.go(address),
+    })),
     { keys: "t", label: "Change theme", run: nextTheme },
     { keys: "?", label: "Show shortcuts", run: keys.showHelp },
   ]);
+  document.addEventListener("keydown", (event) => {
+    if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.altKey) return;
+    event.preventDefault();
+    togglePalette();
+  });
+  addSource(null, actionsOfPage);
+  addSource(null, matchingRuns);
   field.addEventListener("keydown", (event) => event.key === "Escape" && field.blur());
   const toLogin = () => {
     if (location.pathname === "/login") return;
@@ -192,7 +264,10 @@ async function start() {
   if (session?.login_required && !session.logged_in && location.pathname !== "/login") {
     history.replaceState(null, "", `/login?next=${encodeURIComponent(location.pathname + location.search)}`);
   }
-  router.start({ overview, run, inbox, incident, login, missing: notFound }, frame);
+  router.start(
+    { overview, run, inbox, incident, planned, alerts, settings, login, missing: notFound },
+    frame,
+  );
   if (session?.login_required && !session.logged_in) return; // after the login the page is loaded again
   live.listen(neverAborted, {
     incident: onIncident,

@@ -67,11 +67,22 @@ export function incidentCharts(incident, run) {
   return [ownChart, ...[...plansOfCauses, ...related].slice(0, 3)];
 }
 
+/** The first step of the linked incidents in the attempt of an incident, and its causes. Pure. @param {import("../lib/api_types.js").IncidentEvent} event @param {IncidentView} incident */
+export function eventStart({ incidents }, incident) {
+  const linked = incidents.filter(({ attempt, start_step: start }) => attempt === incident.attempt && start <= incident.start_step);
+  const causes = incident.causes.filter(({ clear, attempt }) => clear && attempt === incident.attempt);
+  return Math.min(incident.start_step, ...linked.map(({ start_step: start }) => start), ...causes.map(({ step }) => step));
+}
+
+/** @param {IncidentView} incident @param {number} start @returns {IncidentView} */
+const startingAt = (incident, start) => ({ ...incident, start_step: start });
+
 /**
- * @param {IncidentView} initial @param {RunDetail} initialRun the run of the incident
+ * @param {IncidentView} initial @param {import("../lib/api_types.js").IncidentEvent} event with its linked incidents
+ * @param {RunDetail} initialRun the run of the incident
  * @param {import("../lib/router.js").PageContext} context
  */
-export function createIncidentCharts(initial, initialRun, { signal, query, setQuery, onQuery }) {
+export function createIncidentCharts(initial, event, initialRun, { signal, query, setQuery, onQuery }) {
   let incident = initial;
   let run = initialRun;
   let zoomed = false;
@@ -100,7 +111,8 @@ export function createIncidentCharts(initial, initialRun, { signal, query, setQu
     },
   });
 
-  const incidentRange = () => stallTimeRange(incident) ?? stepsAroundIncident(incident, run.strip);
+  const incidentRange = () =>
+    stallTimeRange(incident) ?? stepsAroundIncident(startingAt(incident, eventStart(event, incident)), run.strip);
 
   /** @param {[number, number] | null} range null: that of the incident */
   function showRange(range) {

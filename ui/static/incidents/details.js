@@ -1,14 +1,23 @@
 // @ts-check
-/** Components of an incident that several pages show: evidence, history, actions, comments. */
+/** Components of an incident that several pages show: onset, key facts, evidence, comments. */
 
-import { evidenceRows, evidenceText } from "./evidence.js";
+import { author } from "./author.js";
+import { evidenceRows } from "./evidence.js";
 import * as api from "../lib/api.js";
 import { severityMark } from "../lib/badges.js";
-import { evidenceField, incidentTitle, kindTitle } from "../lib/catalogue.js";
+import { incidentTitle } from "../lib/catalogue.js";
 import { h } from "../lib/dom.js";
-import { ago, clock, count, duration, percent, sentenceCase, step as stepText } from "../lib/format.js";
+import {
+  ago,
+  clock,
+  count,
+  duration,
+  number,
+  percent,
+  sentenceCase,
+  step as stepText,
+} from "../lib/format.js";
 import * as prefs from "../lib/preferences.js";
-import { go } from "../lib/router.js";
 import { toast } from "../lib/toasts.js";
 
 /** @typedef {import("../lib/api_types.js").IncidentView} IncidentView */
@@ -94,69 +103,29 @@ export function evidenceTable(incident) {
   );
 }
 
-/** @type {Record<string, string>} */
-const EVENTS = {
-  opened: "Opened",
-  reclassified: "Reclassified",
-  escalated: "Severity raised",
-  recovered: "Recovered",
-  acknowledged: "Acknowledged",
-  unacknowledged: "Unacknowledged",
-  closed: "Closed",
-  eased: "Severity lowered",
-  moved: "Steps corrected",
-  withdrawn: "No longer detected",
-  reopened: "Reopened",
-  comment: "Comment",
-  commented: "Comment",
-  notified: "Notification sent",
-};
-
-/** The history of an incident, oldest first. @param {IncidentView} incident */
-export function history(incident) {
-  return h(
-    "ol",
-    { class: `history severity-edge-${incident.severity}` },
-    incident.events.map((event) => {
-      const detail = eventDetail(event, incident);
-      const who = event.by ? ` by ${event.by}` : "";
-      return h(
-        "li",
-        { class: `event event-${event.type}` },
-        h(
-          "div",
-          {},
-          h("b", {}, EVENTS[event.type] ?? sentenceCase(event.type)),
-          h("span", {}, who),
-          " ",
-          h(
-            "time",
-            { class: "quiet", title: clock(event.at), data: { ago: String(event.at) } },
-            ago(event.at),
-          ),
-        ),
-        event.text ? h("p", { class: "event-text" }, event.text) : null,
-        detail ? h("p", { class: "quiet" }, detail) : null,
-      );
-    }),
-  );
-}
-
-/** @param {import("../lib/api_types.js").IncidentHistoryEntry} event @param {IncidentView} incident */
-function eventDetail({ detail }, incident) {
-  if (!detail) return "";
-  const kinds = [detail.from_kind ?? detail.from, detail.to_kind ?? detail.to].filter(
-    (kind) => typeof kind === "string",
-  );
-  if (kinds.length === 2) return `${kindTitle(kinds[0])} became ${kindTitle(kinds[1]).toLowerCase()}`;
-  return Object.entries(detail)
-    .filter(([, value]) => value !== null && typeof value !== "object")
-    .map(([name, value]) =>
-      name === "kind"
-        ? incidentTitle({ kind: String(value), state: "open" })
-        : `${sentenceCase(name).toLowerCase()} ${evidenceText(evidenceField(name), value, incident)}`,
-    )
-    .join(", ");
+/**
+ * The three facts that matter first: where it began, what changed, how long it lasts. Pure.
+ * @param {IncidentView} incident @returns {[string, string, string][]} name, value, and more about it
+ */
+export function keyFacts(incident) {
+  const { start_step: start, end_step: end, peak_step: peak, attempt, state, evidence } = incident;
+  const timed = isTimed(incident);
+  const began = timed ? clock(start / 1000) : stepText(start);
+  /** @type {[string, string, string][]} */
+  const facts = [[timed ? "Began" : "Began at step", began, timed ? "" : `attempt ${attempt}`]];
+  const level = evidence.peak ?? evidence.worst ?? evidence.level;
+  if (typeof evidence.baseline === "number" && typeof level === "number")
+    facts.push([
+      incident.metric,
+      `${number(evidence.baseline, 3)} → ${number(level, 3)}`,
+      peak === null || timed ? "" : `peak at step ${stepText(peak)}`,
+    ]);
+  else if (incident.run_id !== null)
+    facts.push(["Metric", incident.metric, labelTexts(incident).join(", ")]);
+  if (end !== null && end > start)
+    facts.push(["Lasted", timed ? duration((end - start) / 1000) : count(end - start, "step"), sentenceCase(state)]);
+  else facts.push(["Lasts", state === "open" ? "still" : "not known", sentenceCase(state)]);
+  return facts;
 }
 
 /** The steps or times of an incident, as text. A stall that a rollback ended has an end before its start. Pure. @param {IncidentView} incident */
@@ -182,87 +151,6 @@ export function incidentLine(incident) {
       [incident.run_id === null ? [] : incident.metric, ...labelTexts(incident), steps].flat().join(" · "),
     ),
   );
-}
-
-/**
- * Change an incident on the page at once, then on the server; on failure the page shows the old state.
- * @param {IncidentView} incident @param {"acknowledge" | "unacknowledge" | "close" | "planned" | "reopen"} verb
- * @param {(incident: IncidentView) => void} show @param {{ undo?: boolean }} [options]
- */
-export async function actOn(incident, verb, show, { undo = true } = {}) {
-  show({ ...incident, ...OPTIMISTIC[verb](Date.now() / 1000) });
-  try {
-    show(await api.act(incident.id, verb, author()));
-  } catch (error) {
-    show(incident);
-    toast(`Failed: ${/** @type {Error} */ (error).message}`, { tone: "critical" });
-    return;
-  }
-  if (verb === "planned") {
-    // the incident and the planned event are undone separately
-    toast("Closed, and added to the planned events of this run", {
-      action: "Show",
-      run: () => go(`/runs/${encodeURIComponent(incident.run_id ?? "")}#expected`),
-    });
-    return;
-  }
-  const undoAction = UNDO[verb];
-  const run = () => void actOn(incident, undoAction, show, { undo: false });
-  if (undo) toast(`${DONE[verb]}: ${incidentTitle(incident)}${inRun(incident)}`, { action: "Undo", run });
-}
-
-/** @type {Record<string, (now: number) => Partial<IncidentView>>} */
-const OPTIMISTIC = {
-  acknowledge: (now) => ({ acknowledged_at: now, acknowledged_by: prefs.get("name", "") || null }),
-  unacknowledge: () => ({ acknowledged_at: null, acknowledged_by: null }),
-  close: (now) => ({ state: "closed", closed_at: now }),
-  planned: (now) => ({ state: "closed", closed_at: now }),
-  reopen: () => ({ state: "open", closed_at: null }),
-};
-const UNDO = /** @type {const} */ ({
-  acknowledge: "unacknowledge",
-  unacknowledge: "acknowledge",
-  close: "reopen",
-  reopen: "close",
-});
-const DONE = {
-  acknowledge: "Acknowledged",
-  unacknowledge: "Unacknowledged",
-  close: "Closed",
-  reopen: "Reopened",
-};
-
-/** The name of the user, if stored in this browser. */
-function author() {
-  const by = prefs.get("name", "");
-  return by ? { by } : {};
-}
-
-/** Buttons for the actions that the state of an incident allows. @param {IncidentView} incident @param {(incident: IncidentView) => void} show */
-export function actions(incident, show) {
-  const button = (
-    /** @type {Parameters<typeof actOn>[1]} */ verb,
-    /** @type {string} */ text,
-    strong = false,
-  ) =>
-    h(
-      "button",
-      {
-        type: "button",
-        class: `button${strong ? " button-strong" : ""}`,
-        on: { click: () => void actOn(incident, verb, show) },
-      },
-      text,
-    );
-  if (incident.state === "closed") return [button("reopen", "Reopen")];
-  const acknowledged = incident.acknowledged_at !== null;
-  return [
-    acknowledged
-      ? button("unacknowledge", "Unacknowledge")
-      : button("acknowledge", "Acknowledge", incident.state === "open"),
-    button("close", "Close"),
-    ...(incident.run_id === null ? [] : [button("planned", "Mark as planned")]),
-  ];
 }
 
 /** A form for a comment; the author's name is stored in this browser. @param {IncidentView} incident @param {(incident: IncidentView) => void} show */

@@ -1,7 +1,8 @@
 // @ts-check
 /** The list of a run's incidents next to its charts; the selected one shows advice and evidence. */
 
-import { actions, evidenceTable, incidentLine } from "./details.js";
+import { actions } from "./actions.js";
+import { evidenceTable, incidentLine } from "./details.js";
 import { incidentStateText } from "../lib/badges.js";
 import { severityRank } from "../lib/catalogue.js";
 import { h, link } from "../lib/dom.js";

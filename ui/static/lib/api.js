@@ -8,6 +8,8 @@ import { decode, floats, integers } from "./msgpack.js";
 /** @typedef {import("./api_types.js").IncidentView} IncidentView */
 
 const BASE = "/api/v1";
+const AWAY = "The page continues when the server is back. No data is lost.";
+const NOT_SENT = "The server could not be reached. Try again when it is back.";
 const RETRY_SECONDS = [1, 2, 4, 8, 15];
 
 /** A failed request with the server's message; status 0 if the server could not be reached. */
@@ -41,7 +43,7 @@ export async function request(path, { method = "GET", body, signal, accept } = {
     response = await fetch(BASE + path, init);
   } catch (error) {
     if (signal?.aborted) throw error;
-    throw new ApiError(0, "The page continues when the server is back. No data is lost.");
+    throw new ApiError(0, method === "GET" ? AWAY : NOT_SENT);
   }
   if (response.ok && accept) return response.arrayBuffer();
   if (response.ok) return response.status === 204 ? null : response.json();
@@ -75,6 +77,7 @@ export const runs = async (signal) => (await request("/runs", { signal })).runs;
 /** Some runs with all words of a query in their names or projects. @param {string} query @param {AbortSignal} [signal] @returns {Promise<RunInfo[]>} */
 export async function findRuns(query, signal) {
   const [word, ...others] = query.toLowerCase().split(/\s+/).filter(Boolean);
+  /** @type {{ runs: RunInfo[] }} */
   const { runs: found } = await request(`/runs${search({ q: word })}`, { signal });
   return found
     .filter(({ project, name }) => others.every((part) => `${project}/${name}`.toLowerCase().includes(part)))
@@ -172,6 +175,45 @@ export const acknowledgeAll = async (ids, author) =>
  * @param {{ by?: string }} author @returns {Promise<IncidentView>} */
 export const assign = (id, assignee, author) =>
   request(`/incidents/${id}/assign`, { method: "POST", body: { assignee, ...author } });
+
+/**
+ * Mute an incident. @param {number} id @param {number | null} seconds null: until it recovers
+ * @param {{ by?: string }} author @returns {Promise<import("./api_types.js").SilenceView>}
+ */
+export const mute = (id, seconds, author) =>
+  request(`/incidents/${id}/mute`, { method: "POST", body: { seconds, ...author } });
+
+/** @param {number} id */
+export const unmute = (id) => request(`/incidents/${id}/mute`, { method: "DELETE" });
+
+/** The silence of an incident alone, null without one. @param {number} id @param {AbortSignal} [signal]
+ * @returns {Promise<import("./api_types.js").SilenceView | null>} */
+export const muteOf = async (id, signal) =>
+  (await silences(signal)).find(({ matchers }) => matchers.length === 1 && matchers[0] === `incident="${id}"`) ?? null;
+
+/** Channels with the state of their delivery. @param {AbortSignal} [signal] @returns {Promise<import("./api_types.js").ReceiverList>} */
+export const receivers = (signal) => request("/receivers", { signal });
+
+/** @param {string} name @returns {Promise<import("./api_types.js").ChannelTestResult>} */
+export const testChannel = (name) => request(`/channels/${encodeURIComponent(name)}/test`, { method: "POST" });
+
+/** The silences in force. @param {AbortSignal} [signal] @returns {Promise<import("./api_types.js").SilenceView[]>} */
+export const silences = async (signal) => (await request("/silences", { signal })).silences;
+
+/** @param {object} silence matchers, comment, seconds @returns {Promise<import("./api_types.js").SilenceView>} */
+export const addSilence = (silence) => request("/silences", { method: "POST", body: silence });
+
+/** @param {number} id */
+export const endSilence = (id) => request(`/silences/${id}`, { method: "DELETE" });
+
+/** Messages that were sent, wait or were given up. @param {Record<string, string | number | null>} filter
+ * @param {AbortSignal} [signal] @returns {Promise<import("./api_types.js").NotificationPage>} */
+export const notifications = (filter, signal) => request(`/notifications${search(filter)}`, { signal });
+
+/** @param {number} id */
+export const retryNotification = (id) => request(`/notifications/${id}/retry`, { method: "POST" });
+
+export const retryNotifications = () => request("/notifications/retry", { method: "POST" });
 
 /** The planned events of all projects and runs. @param {AbortSignal} [signal]
  * @returns {Promise<import("./api_types.js").PlannedEventEntry[]>} */

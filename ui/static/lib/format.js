@@ -95,6 +95,21 @@ export function ago(time, now = Date.now() / 1000) {
 /** A moment in the reader's time zone. @param {number | null} time Unix seconds */
 export const clock = (time) => (time === null ? "–" : clockFormat.format(time * 1000));
 
+const timeFormat = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
+const weekdayFormat = new Intl.DateTimeFormat("en-GB", { weekday: "long", day: "numeric", month: "long" });
+
+/** The time of day of a moment: 14:03. @param {number} time Unix seconds */
+export const timeOfDay = (time) => timeFormat.format(time * 1000);
+
+/** The day of a moment: Today, Yesterday, Monday 3 November, 3 Nov 2025. @param {number} time @param {number} [now] both Unix seconds */
+export function day(time, now = Date.now() / 1000) {
+  const midnight = (/** @type {number} */ at) => new Date(at * 1000).setHours(0, 0, 0, 0);
+  const days = Math.round((midnight(now) - midnight(time)) / 86_400_000);
+  if (days === 0) return "Today";
+  if (days === 1) return "Yesterday";
+  return days > 0 && days < 300 ? weekdayFormat.format(time * 1000) : dateFormat.format(time * 1000);
+}
+
 const COUNTS = ["faults", "sequence", "skipped_steps", "batch_size", "loss_scale"];
 
 /** A value formatted for its role, without unit. @param {string} role @param {unknown} value */

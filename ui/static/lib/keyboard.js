@@ -51,6 +51,9 @@ function pressed(event) {
   match.run(event);
 }
 
+/** All bindings that are in force, those of the page last. */
+export const bindings = () => groups.flat();
+
 export function start() {
   document.addEventListener("keydown", pressed);
 }
@@ -69,7 +72,7 @@ export function showHelp() {
       h(
         "dt",
         {},
-        keys.split(", ").map((key) => h("kbd", {}, KEY_NAMES[key] ?? key)),
+        keys.split(", ").map((key) => h("kbd", {}, ...key.split(" ").map((part) => KEY_NAMES[part] ?? part))),
       ),
       h("dd", {}, label),
     ),

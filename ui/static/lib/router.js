@@ -22,6 +22,9 @@ const ROUTES = [
   [/^\/runs\/([^/]+)$/, "run"],
   [/^\/incidents$/, "inbox"],
   [/^\/incidents\/([^/]+)$/, "incident"],
+  [/^\/planned$/, "planned"],
+  [/^\/alerts$/, "alerts"],
+  [/^\/settings$/, "settings"],
   [/^\/login$/, "login"],
 ];
 

@@ -1,65 +1,75 @@
 // @ts-check
-/** The inbox: all incidents of all runs, unacknowledged ones first. */
+/** The inbox: incidents of all runs by day and run, those that began last first; a page of 50 with more. */
 
-import { actOn, incidentLine } from "../incidents/details.js";
+import { author } from "../incidents/author.js";
+import { actOn, failureText } from "../incidents/actions.js";
+import { incidentLine } from "../incidents/details.js";
 import * as api from "../lib/api.js";
 import { incidentStateText, severityMark } from "../lib/badges.js";
-import { kindTitle, severities, severityRank } from "../lib/catalogue.js";
+import { severities } from "../lib/catalogue.js";
 import { announce, h, link, refill } from "../lib/dom.js";
-import { ago, clock, count } from "../lib/format.js";
+import { ago, clock, count, day, timeOfDay } from "../lib/format.js";
 import { icon } from "../lib/icons.js";
 import * as keys from "../lib/keyboard.js";
 import { listen, throttled } from "../lib/live.js";
 import { empty } from "../lib/placeholders.js";
 import { go } from "../lib/router.js";
+import { toast } from "../lib/toasts.js";
 
 /** @typedef {import("../lib/api_types.js").IncidentView} IncidentView */
+/** @typedef {import("../lib/api_types.js").IncidentPage} IncidentPage */
+/** @typedef {import("../lib/api_types.js").IncidentCounts} IncidentCounts */
+/** @typedef {{ q: string, state: string, severity: string, run: string }} Filter */
 
 const REFRESH = 2000; // ms
-/** @type {[string, string, (incident: IncidentView) => boolean][]} */
+const PAGE = 50;
+const SEARCH_DELAY = 200; // ms after the last keystroke
+/** @type {[string, string, keyof IncidentCounts][]} address, text and count of each tab */
 const TABS = [
-  ["waiting", "Unacknowledged", (incident) => incident.state === "open" && incident.acknowledged_at === null],
-  ["open", "Open", (incident) => incident.state === "open"],
-  ["recovered", "Recovered", (incident) => incident.state === "recovered"],
-  ["closed", "Closed", (incident) => incident.state === "closed"],
-  ["all", "All", () => true],
+  ["waiting", "Unacknowledged", "unacknowledged"],
+  ["open", "Open", "open"],
+  ["recovered", "Recovered", "recovered"],
+  ["closed", "Closed", "closed"],
+  ["all", "All", "all"],
 ];
 
-/** @param {string} name */
-const tabOf = (name) => TABS.find(([key]) => key === name) ?? TABS[0];
+/** The newest event first. Pure. @param {IncidentView} a @param {IncidentView} b */
+export const compareIncidents = (a, b) => b.began_at - a.began_at || b.id - a.id;
 
-/** @param {IncidentView} incident @param {{ q: string, severity: string, run: string }} filter */
-export function matches(incident, { q, severity, run }) {
-  const text =
-    `${incident.run ?? ""} ${incident.project ?? ""} ${kindTitle(incident.kind)} ${incident.kind} ${incident.metric} ${incident.summary}`.toLowerCase();
-  return (
-    (!severity || incident.severity === severity) &&
-    (!run || incident.run_id === run) &&
-    q
-      .toLowerCase()
-      .split(/\s+/)
-      .every((word) => text.includes(word))
-  );
+/**
+ * Incidents by the day on which they began, and within it by run; the newest first. Pure.
+ * @param {IncidentView[]} incidents @param {(time: number) => string} [dayOf]
+ * @returns {{ day: string, runs: { id: string | null, name: string, project: string, incidents: IncidentView[] }[] }[]}
+ */
+export function groupByDay(incidents, dayOf = day) {
+  /** @type {ReturnType<typeof groupByDay>} */
+  const days = [];
+  for (const incident of [...incidents].sort(compareIncidents)) {
+    const name = dayOf(incident.began_at);
+    let group = days.at(-1);
+    if (group?.day !== name) days.push((group = { day: name, runs: [] }));
+    let run = group.runs.find(({ id }) => id === incident.run_id);
+    if (!run)
+      group.runs.push(
+        (run = { id: incident.run_id, name: incident.run ?? "Agents", project: incident.project ?? "", incidents: [] }),
+      );
+    run.incidents.push(incident);
+  }
+  return days;
 }
-
-const STATES = ["open", "recovered", "closed"];
-
-/** Open incidents first, the most severe of them first, then the newest. Pure. @param {IncidentView} a @param {IncidentView} b */
-export const compareIncidents = (a, b) =>
-  STATES.indexOf(a.state) - STATES.indexOf(b.state) ||
-  severityRank(a.severity) - severityRank(b.severity) ||
-  b.opened_at - a.opened_at;
 
 /** @type {import("../lib/router.js").Page} */
 export async function show(root, { signal, query, setQuery, onQuery, search, title }) {
-  let incidents = await api.incidents({ state: "all" }, signal);
-  /** @type {number | null} */
-  let selectedId = null;
+  let shownCount = PAGE;
+  let page = await load();
+  let selectedId = /** @type {number | null} */ (null);
   const heading = h("h1", {});
   const controls = h("div", { class: "controls" });
-  const list = h("ul", { class: "inbox" });
+  const list = h("div", { class: "inbox" });
+  let timer = 0;
 
-  const filter = () => {
+  /** @returns {Filter} */
+  function filter() {
     const parameters = query();
     return {
       q: parameters.get("q") ?? "",
@@ -67,95 +77,125 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
       severity: parameters.get("severity") ?? "",
       run: parameters.get("run") ?? "",
     };
-  };
+  }
 
-  /** @param {Record<string, string>} changes */
-  function change(changes) {
-    setQuery(changes);
+  function load() {
+    const { q, state, severity, run } = filter();
+    const wanted = state === "waiting" ? "unacknowledged" : state;
+    return api.incidentPage({ q, state: wanted, severity, run, order: "event", limit: shownCount }, signal);
+  }
+
+  async function reload() {
+    page = await load();
     draw();
   }
 
-  const shown = () => {
-    const current = filter();
-    return incidents
-      .filter((incident) => tabOf(current.state)[2](incident) && matches(incident, current))
-      .sort(compareIncidents);
-  };
+  /** @param {Partial<Filter>} changes */
+  function change(changes) {
+    setQuery(changes);
+    shownCount = PAGE;
+    void reload();
+  }
 
   function draw() {
     const current = filter();
-    const items = shown();
-    const unacknowledged = incidents.filter(TABS[0][2]).length;
-    title(unacknowledged ? `${unacknowledged} unacknowledged` : "Incidents");
-    refill(
-      heading,
-      unacknowledged ? count(unacknowledged, "unacknowledged incident") : "No unacknowledged incidents",
-    );
-    refill(controls, filters(incidents, current, change));
+    const waiting = page.counts.unacknowledged;
+    title(waiting ? `${waiting} unacknowledged` : "Incidents");
+    refill(heading, waiting ? count(waiting, "unacknowledged incident") : "No unacknowledged incidents");
+    refill(controls, filters(page, current, change), bulkButton());
     const focused = Number(
       /** @type {HTMLElement | null} */ (document.activeElement?.closest?.("[data-incident]") ?? null)
         ?.dataset.incident,
     );
     refill(
       list,
-      items.length
-        ? items.map((incident) => row(incident, changed))
-        : h("li", {}, emptyState(incidents.length > 0, current, change)),
+      ...(page.incidents.length ? daySections(page.incidents, changed) : [emptyState(current, change)]),
+      page.total > page.incidents.length && moreButton(),
     );
     if (!list.isConnected) refill(root, h("header", { class: "page-head" }, heading, controls), list);
-    if (focused)
-      list
-        .querySelector(`[data-incident="${focused}"]`)
-        ?.querySelector("button")
-        ?.focus({ preventScroll: true });
+    if (focused) rowOf(focused)?.querySelector("button")?.focus({ preventScroll: true });
     markSelected();
+  }
+
+  function moreButton() {
+    const more = async () => {
+      shownCount += PAGE;
+      await reload();
+    };
+    return h(
+      "p",
+      { class: "inbox-more" },
+      h("button", { type: "button", class: "button", on: { click: more } }, `Show ${Math.min(PAGE, page.total - page.incidents.length)} more`),
+      h("span", { class: "quiet number" }, ` ${page.incidents.length} of ${page.total}`),
+    );
+  }
+
+  function bulkButton() {
+    const waiting = page.incidents.filter(isUnacknowledged);
+    if (waiting.length < 2) return null;
+    const click = async () => {
+      try {
+        const changedOnes = await api.acknowledgeAll(waiting.map(({ id }) => id), author());
+        const undo = () => void Promise.all(changedOnes.map(({ id }) => api.act(id, "unacknowledge"))).then(reload);
+        toast(`Acknowledged: ${count(changedOnes.length, "incident")}`, { action: "Undo", run: undo });
+      } catch (error) {
+        toast(failureText(/** @type {Error} */ (error)), { tone: "critical" });
+      }
+      await reload();
+    };
+    return h("button", { type: "button", class: "button", on: { click } }, `Acknowledge ${waiting.length}`);
   }
 
   /** @param {IncidentView} incident */
   function changed(incident) {
-    const before = shown().findIndex((candidate) => candidate.id === selectedId);
-    const isKnown = incidents.some((candidate) => candidate.id === incident.id);
-    incidents = isKnown
-      ? incidents.map((candidate) => (candidate.id === incident.id ? incident : candidate))
-      : [...incidents, incident];
-    if (!isKnown && incident.state === "open") announce(incident.summary);
-    const items = shown();
-    if (before >= 0 && !items.some((candidate) => candidate.id === selectedId))
-      selectedId = items[Math.min(before, items.length - 1)]?.id ?? null;
+    const before = page.incidents.findIndex((candidate) => candidate.id === selectedId);
+    const known = page.incidents.some((candidate) => candidate.id === incident.id);
+    if (!known && incident.state === "open") announce(incident.summary);
+    const stays = belongs(incident, filter());
+    page.incidents = page.incidents.flatMap((each) =>
+      each.id !== incident.id ? [each] : stays ? [incident] : [],
+    );
+    if (selectedId === incident.id && !stays)
+      selectedId = page.incidents[Math.min(before, page.incidents.length - 1)]?.id ?? null;
     draw();
+    refresh();
   }
 
+  const rowOf = (/** @type {number | null} */ id) => list.querySelector(`[data-incident="${id}"]`);
+  const rows = () => /** @type {HTMLElement[]} */ ([...list.querySelectorAll("[data-incident]")]);
+
   function markSelected() {
-    for (const element of list.querySelectorAll("[data-incident]"))
-      element.classList.toggle(
-        "row-selected",
-        Number(/** @type {HTMLElement} */ (element).dataset.incident) === selectedId,
-      );
+    for (const element of rows())
+      element.classList.toggle("row-selected", Number(element.dataset.incident) === selectedId);
   }
 
   /** @param {number} offset */
   function move(offset) {
-    const items = shown();
-    if (items.length === 0) return;
-    const index = items.findIndex((incident) => incident.id === selectedId);
-    selectedId = items[Math.max(0, Math.min(items.length - 1, index < 0 ? 0 : index + offset))].id;
+    const ids = rows().map((element) => Number(element.dataset.incident));
+    if (ids.length === 0) return;
+    const index = selectedId === null ? -1 : ids.indexOf(selectedId);
+    selectedId = ids[Math.max(0, Math.min(ids.length - 1, index < 0 ? 0 : index + offset))];
     markSelected();
-    list.querySelector(".row-selected")?.scrollIntoView({ block: "nearest" });
-    announce(items.find((incident) => incident.id === selectedId)?.summary ?? "");
+    rowOf(selectedId)?.scrollIntoView({ block: "nearest" });
+    announce(page.incidents.find((incident) => incident.id === selectedId)?.summary ?? "");
   }
 
   /** @param {"acknowledge" | "close"} verb */
   function actOnSelected(verb) {
-    const incident = incidents.find((candidate) => candidate.id === selectedId);
+    const incident = page.incidents.find((candidate) => candidate.id === selectedId);
     if (!incident || incident.state === "closed") return;
-    void actOn(
-      incident,
-      verb === "acknowledge" && incident.acknowledged_at !== null ? "unacknowledge" : verb,
-      changed,
-    );
+    const undoes = verb === "acknowledge" && incident.acknowledged_at !== null;
+    void actOn(incident, undoes ? "unacknowledge" : verb, changed);
   }
 
-  search({ label: "Search incidents", value: filter().q, onInput: (q) => change({ q }) });
+  search({
+    label: "Search incidents",
+    value: filter().q,
+    onInput(q) {
+      clearTimeout(timer);
+      timer = window.setTimeout(() => change({ q }), SEARCH_DELAY);
+    },
+  });
   keys.bind(signal, [
     { keys: "j, ArrowDown", label: "Next incident", run: () => move(1) },
     { keys: "k, ArrowUp", label: "Previous incident", run: () => move(-1) },
@@ -167,24 +207,54 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
     { keys: "a", label: "Acknowledge or unacknowledge", run: () => actOnSelected("acknowledge") },
     { keys: "e", label: "Close incident", run: () => actOnSelected("close") },
   ]);
-  onQuery(draw);
-  const refresh = throttled(signal, REFRESH, async () => {
-    incidents = await api.incidents({ state: "all" }, signal);
-    draw();
-  });
+  onQuery(() => void reload());
+  const refresh = throttled(signal, REFRESH, reload);
   listen(signal, { incident: changed, reconnected: refresh });
   draw();
 }
 
-/** @typedef {{ q: string, state: string, severity: string, run: string }} Filter */
-/** @typedef {(changes: Partial<Filter>) => void} Change */
+/** @param {IncidentView} incident */
+const isUnacknowledged = ({ state, acknowledged_at: at }) => state === "open" && at === null;
 
-/** The controls that filter the list. @param {IncidentView[]} incidents @param {Filter} filter @param {Change} change */
-function filters(incidents, filter, change) {
-  const stateButtons = TABS.map(([key, text, belongs]) =>
+/** Whether an incident still belongs to the tab and the filters, as far as a change can tell. @param {IncidentView} incident @param {Filter} filter */
+function belongs(incident, { state, severity, run }) {
+  const inTab = state === "all" || (state === "waiting" ? isUnacknowledged(incident) : incident.state === state);
+  return inTab && (!severity || incident.severity === severity) && (!run || incident.run_id === run);
+}
+
+/** @param {IncidentView[]} incidents @param {(incident: IncidentView) => void} changed */
+function daySections(incidents, changed) {
+  return groupByDay(incidents).map(({ day: name, runs }) =>
+    h(
+      "section",
+      { class: "inbox-day", "aria-label": name },
+      h("h2", {}, name),
+      runs.map((run) => runSection(run, changed)),
+    ),
+  );
+}
+
+/** @param {ReturnType<typeof groupByDay>[number]["runs"][number]} run @param {(incident: IncidentView) => void} changed */
+function runSection({ id, name, project, incidents }, changed) {
+  return h(
+    "section",
+    { class: "inbox-run-group", "aria-label": name },
+    h(
+      "h3",
+      {},
+      id === null ? name : link(`/runs/${encodeURIComponent(id)}`, { class: "inbox-run" }, name),
+      project && h("span", { class: "quiet" }, ` ${project}`),
+    ),
+    h("ul", { class: "inbox-rows" }, incidents.map((incident) => row(incident, changed))),
+  );
+}
+
+/** The controls that filter the list. @param {IncidentPage} page @param {Filter} filter @param {(changes: Partial<Filter>) => void} change */
+function filters({ incidents, counts }, filter, change) {
+  const stateButtons = TABS.map(([key, text, counted]) =>
     toggleButton(key === filter.state, () => change({ state: key === "waiting" ? "" : key }), [
       text,
-      h("span", { class: "quiet number" }, ` ${incidents.filter(belongs).length}`),
+      h("span", { class: "quiet number" }, ` ${counts[counted]}`),
     ]),
   );
   const severityButtons = ["", ...severities()].map((severity) =>
@@ -203,7 +273,7 @@ function filters(incidents, filter, change) {
 const toggleButton = (pressed, click, children) =>
   h("button", { type: "button", "aria-pressed": String(pressed), on: { click } }, children);
 
-/** @param {IncidentView[]} incidents @param {string} id @param {Change} change */
+/** @param {IncidentView[]} incidents @param {string} id @param {(changes: Partial<Filter>) => void} change */
 function runChip(incidents, id, change) {
   const name = incidents.find((incident) => incident.run_id === id)?.run ?? id;
   const properties = {
@@ -215,33 +285,28 @@ function runChip(incidents, id, change) {
 
 /** @param {IncidentView} incident @param {(incident: IncidentView) => void} changed */
 function row(incident, changed) {
-  const isUnacknowledged = incident.state === "open" && incident.acknowledged_at === null;
-  const classes = `severity-edge-${incident.severity} incident-${incident.state}${isUnacknowledged ? " inbox-unacknowledged" : ""}`;
+  const waiting = isUnacknowledged(incident) ? " inbox-unacknowledged" : "";
+  const { began_at: began, acknowledged_by: by, assignee } = incident;
   return h(
     "li",
-    { class: `inbox-item ${classes}`, data: { incident: String(incident.id) } },
+    {
+      class: `inbox-item severity-edge-${incident.severity} incident-${incident.state}${waiting}`,
+      data: { incident: String(incident.id) },
+    },
+    h("time", { class: "inbox-time number quiet", title: clock(began) }, timeOfDay(began)),
     h(
       "div",
       { class: "inbox-text" },
       incidentLine(incident),
       link(`/incidents/${incident.id}`, { class: "inbox-summary" }, incident.summary),
-      contextLine(incident),
+      h(
+        "p",
+        { class: "quiet" },
+        `${incidentStateText(incident)}${by ? ` by ${by}` : ""}${assignee ? ` · assigned to ${assignee}` : ""} · `,
+        h("time", { title: clock(began), data: { ago: String(began) } }, ago(began)),
+      ),
     ),
-    rowActions(incident, changed),
-  );
-}
-
-/** @param {IncidentView} incident */
-function contextLine(incident) {
-  const { run_id: id, run, project, acknowledged_by: by, opened_at: openedAt } = incident;
-  return h(
-    "p",
-    { class: "quiet" },
-    id !== null &&
-      link(`/runs/${encodeURIComponent(id)}?incident=${incident.id}`, { class: "inbox-run" }, run),
-    id !== null && ` · ${project} · `,
-    `${incidentStateText(incident)}${by ? ` by ${by}` : ""} · `,
-    h("time", { title: clock(openedAt), data: { ago: String(openedAt) } }, ago(openedAt)),
+    h("div", { class: "inbox-actions" }, rowActions(incident, changed)),
   );
 }
 
@@ -261,17 +326,18 @@ function rowActions(incident, changed) {
   return [incident.state === "open" && acknowledge, button("close", "Close")];
 }
 
-/** Why the list is empty, and the next step. @param {boolean} hasIncidents whether there are any incidents @param {Filter} filter @param {Change} change */
-function emptyState(hasIncidents, filter, change) {
-  if (!hasIncidents)
+/** Why the list is empty, and the next step. @param {Filter} filter @param {(changes: Partial<Filter>) => void} change */
+function emptyState(filter, change) {
+  const click = () => change({ q: "", severity: "", run: "", state: "all" });
+  const all = h("button", { type: "button", class: "button", on: { click } }, "Show all incidents");
+  if (filter.q || filter.severity || filter.run)
+    return empty("No matching incidents", "No incident matches the search and the filters.", null, all);
+  if (filter.state === "all")
     return empty(
       "No incidents",
       "Holter has detected no incidents in any run. To test that notifications arrive:",
       "holter alert test",
     );
-  const click = () => change({ q: "", severity: "", run: "", state: "all" });
-  const all = h("button", { type: "button", class: "button", on: { click } }, "Show all incidents");
-  if (filter.q || filter.severity || filter.run || filter.state !== "waiting")
-    return empty("No matching incidents", "No incident matches the search and the filters.", null, all);
+  if (filter.state !== "waiting") return empty("No matching incidents", "No incident is in this state.", null, all);
   return empty("All acknowledged", "Every open incident has been acknowledged.", null, all);
 }

@@ -1,43 +1,51 @@
 // @ts-check
-/** The page of one incident: summary, charts, probable causes, advice, evidence, history. */
+/** The page of one incident: sentence, what to do, actions, charts, key facts, event, causes, evidence, history. */
 
+import { actOn, allActions } from "../incidents/actions.js";
 import { causeList } from "../incidents/causes.js";
 import { createIncidentCharts } from "../incidents/charts.js";
-import {
-  actions,
-  actOn,
-  commentForm,
-  evidenceTable,
-  history,
-  inRun,
-  onsetLine,
-} from "../incidents/details.js";
+import { commentForm, evidenceTable, inRun, keyFacts, onsetLine } from "../incidents/details.js";
+import { eventTimeline, eventTitle } from "../incidents/event_timeline.js";
+import { history } from "../incidents/history.js";
+import { similarList } from "../incidents/similar.js";
 import * as api from "../lib/api.js";
 import { incidentStateText, severityMark } from "../lib/badges.js";
 import { titleWithCauses } from "../lib/catalogue.js";
 import { h, link, refill } from "../lib/dom.js";
+import { step as stepText } from "../lib/format.js";
 import { icon } from "../lib/icons.js";
 import * as keys from "../lib/keyboard.js";
 import { listen, throttled } from "../lib/live.js";
 import { go } from "../lib/router.js";
 
 /** @typedef {import("../lib/api_types.js").IncidentView} IncidentView */
+/** @typedef {import("../lib/api_types.js").IncidentContext} IncidentContext */
 
 const REFRESH = 1500; // ms between requests while new points arrive
+const WIDE = "(min-width: 701px)"; // evidence and history are unfolded from this width on
 
 /** @type {import("../lib/router.js").Page} */
 export async function show(root, context) {
   const { params, signal, search, title } = context;
-  let incident = await api.incident(params[0], signal);
+  let [incident, explanation, mute] = await Promise.all([
+    api.incident(params[0], signal),
+    api.incidentContext(params[0], signal),
+    api.muteOf(Number(params[0]), signal),
+  ]);
   const runId = incident.run_id;
   const charts =
-    runId === null ? null : createIncidentCharts(incident, await api.run(runId, signal), context);
+    runId === null ? null : createIncidentCharts(incident, explanation.event, await api.run(runId, signal), context);
   const head = h("header", { class: "incident-head" });
-  const causes = h("section", { class: "card" });
-  const evidence = h("section", { class: "card" });
-  const advice = h("section", { class: "card advice" });
-  const historyPanel = h("div", {});
+  const advice = h("section", { class: "card advice", "aria-label": "What to do" });
+  const facts = h("dl", { class: "key-facts" });
+  const event = card("Event");
+  const causes = card("Probable causes");
+  const similar = card("Similar incidents");
+  const evidence = foldedCard("Evidence");
+  const historyCard = foldedCard("History");
+  const historyList = h("div", {});
   const form = commentForm(incident, changed);
+  historyCard.body.append(historyList, form);
 
   /** @param {IncidentView} updated */
   function changed(updated) {
@@ -48,65 +56,157 @@ export async function show(root, context) {
 
   function draw() {
     title(`${titleWithCauses(incident)}${inRun(incident)}`);
-    refill(head, ...headline(incident, changed));
-    causes.hidden = incident.causes.length === 0;
-    refill(causes, h("h2", {}, "Probable causes"), causeList(incident.causes));
-    refill(evidence, h("h2", {}, "Evidence"), evidenceTable(incident));
-    refill(advice, h("h2", {}, "What to do"), h("p", {}, incident.advice || "No action needed."));
-    refill(historyPanel, history(incident));
+    refill(head, ...headline(incident));
+    drawAdvice();
+    refill(facts, keyFacts(incident).map(([name, value, more]) => fact(name, value, more)));
+    causes.element.hidden = incident.causes.length === 0;
+    refill(causes.body, causeList(incident.causes));
+    refill(evidence.body, evidenceTable(incident));
+    refill(historyList, history(incident));
+    drawContext();
+  }
+
+  function drawAdvice() {
+    if (advice.contains(document.activeElement) && advice.querySelector(".popover-panel:not([hidden])")) return;
+    refill(advice, ...whatToDo(incident, explanation), actionRow(incident, changed, { mute, onMute }));
+  }
+
+  /** @param {import("../lib/api_types.js").SilenceView | null} silence */
+  function onMute(silence) {
+    mute = silence;
+    drawAdvice();
+  }
+
+  function drawContext() {
+    const { event: story, changes, similar: others } = explanation;
+    event.element.hidden = story.incidents.length < 2 && changes.length === 0 && story.rollback_step === null;
+    const heading = story.incidents.length > 1 ? h("p", { class: "event-title" }, eventTitle(story)) : null;
+    refill(event.body, heading, eventTimeline(story, changes, incident.id));
+    similar.element.hidden = others.length === 0;
+    refill(similar.body, similarList(others));
   }
 
   bindKeys(signal, {
     incident: () => incident,
     changed,
     charts,
-    focusComment: () => form.querySelector("textarea")?.focus(),
+    focusComment() {
+      historyCard.element.setAttribute("open", "");
+      form.querySelector("textarea")?.focus();
+    },
   });
   const refresh = throttled(signal, REFRESH, () => charts?.refresh());
+  const refreshContext = throttled(signal, REFRESH, async () => {
+    explanation = await api.incidentContext(incident.id, signal);
+    drawAdvice();
+    drawContext();
+  });
   listen(signal, {
-    incident: (updated) => updated.id === incident.id && changed(updated),
-    points: (event) => event.run_id === runId && incident.state === "open" && refresh(),
+    incident(updated) {
+      if (updated.id === incident.id) changed(updated);
+      if (updated.run_id === runId) refreshContext();
+    },
+    points: (points) => points.run_id === runId && incident.state === "open" && refresh(),
     reconnected: async () => changed(await api.incident(incident.id, signal)),
   });
   const field = search({
     label: "Search incidents",
     onInput: () => {},
-    onKey: (event) =>
-      event.key === "Enter" && go(`/incidents?state=all&q=${encodeURIComponent(field.value)}`),
+    onKey: (key) => key.key === "Enter" && go(`/incidents?state=all&q=${encodeURIComponent(field.value)}`),
   });
-  const explanation = h("div", { class: "incident-explanation" }, causes, advice);
-  const historyCard = h("section", { class: "card" }, h("h2", {}, "History"), historyPanel, form);
-  const cards = h("div", { class: "incident-columns" }, explanation, evidence, historyCard);
-  refill(root, head, charts?.element, cards);
+  const columns = h(
+    "div",
+    { class: "incident-columns" },
+    h("div", { class: "incident-column" }, event.element, causes.element),
+    h("div", { class: "incident-column" }, evidence.element, similar.element),
+    h("div", { class: "incident-column" }, historyCard.element),
+  );
+  refill(root, head, advice, charts?.element, facts, columns);
   draw();
   charts?.start();
 }
 
-/** The top of the page. @param {IncidentView} incident @param {(incident: IncidentView) => void} changed */
-function headline(incident, changed) {
-  const { run_id: id, run, acknowledged_by: by } = incident;
-  const address = id === null ? null : `/runs/${encodeURIComponent(id)}`;
-  const status = h("span", { class: "quiet" }, incidentStateText(incident), by ? ` by ${by}` : "");
+/** @param {string} heading */
+function card(heading) {
+  const body = h("div", {});
+  return { body, element: h("section", { class: "card", hidden: true }, h("h2", {}, heading), body) };
+}
+
+/** A card that phones show folded. @param {string} heading */
+function foldedCard(heading) {
+  const body = h("div", {});
+  const element = h(
+    "details",
+    { class: "card folded-card", open: matchMedia(WIDE).matches },
+    h("summary", {}, h("h2", {}, heading)),
+    body,
+  );
+  return { body, element };
+}
+
+/** @param {string} name @param {string} value @param {import("../lib/dom.js").Child} more */
+const fact = (name, value, more) =>
+  h(
+    "div",
+    {},
+    h("dt", {}, name),
+    h("dd", { class: "number" }, value),
+    more ? h("dd", { class: "quiet" }, more) : null,
+  );
+
+/** The top of the page. @param {IncidentView} incident */
+function headline(incident) {
+  const { run_id: id, run, acknowledged_by: by, assignee } = incident;
+  const status = h(
+    "span",
+    { class: "quiet" },
+    incidentStateText(incident),
+    by ? ` by ${by}` : "",
+    assignee ? ` · assigned to ${assignee}` : "",
+  );
   const titleText = h(incident.state === "open" ? "b" : "span", {}, titleWithCauses(incident));
   return [
     h(
       "p",
       { class: "crumbs quiet" },
       link("/incidents", {}, "Incidents"),
-      address && " / ",
-      address && link(address, {}, run),
+      id !== null && " / ",
+      id !== null && link(`/runs/${encodeURIComponent(id)}`, {}, run),
     ),
     h("p", { class: `row incident-${incident.state}` }, severityMark(incident.severity), titleText, status),
     h("h1", {}, incident.summary),
     h("p", { class: "quiet number" }, onsetLine(incident)),
-    h(
-      "p",
-      { class: "row" },
-      ...actions(incident, changed),
-      address &&
-        link(`${address}?incident=${incident.id}`, { class: "button" }, "Show in run", icon("arrow")),
-    ),
   ];
+}
+
+/** The step to go back to, and the advice about the entire event. @param {IncidentView} incident @param {IncidentContext} context */
+function whatToDo(incident, { event }) {
+  const step = event.rollback_step;
+  const others = event.incidents.length - 1;
+  return [
+    h("h2", {}, "What to do"),
+    step === null
+      ? null
+      : h(
+          "p",
+          { class: "rollback" },
+          icon("rollback"),
+          h("span", {}, "Last safe step ", h("b", { class: "number" }, stepText(step))),
+          others > 0 && h("span", { class: "quiet" }, "before all linked incidents and their causes"),
+        ),
+    h("p", {}, (event.is_open ? event.advice : incident.advice) || "No action needed."),
+  ];
+}
+
+/** @param {IncidentView} incident @param {(incident: IncidentView) => void} changed @param {Parameters<typeof allActions>[2]} muting */
+function actionRow(incident, changed, muting) {
+  const address = incident.run_id === null ? null : `/runs/${encodeURIComponent(incident.run_id)}`;
+  return h(
+    "div",
+    { class: "row actions" },
+    ...allActions(incident, changed, muting),
+    address && link(`${address}?incident=${incident.id}`, { class: "button" }, "Show in run", icon("arrow")),
+  );
 }
 
 /**

@@ -1,7 +1,7 @@
 // @ts-check
 /** The top of the run page: name, health, health strip, summary tiles, time breakdown. */
 
-import { stripControl } from "../charts/health_strip.js";
+import { stripControl, stripLegend } from "../charts/health_strip.js";
 import { severityMark } from "../lib/badges.js";
 import { severityRank } from "../lib/catalogue.js";
 import { h, link, refill } from "../lib/dom.js";
@@ -16,6 +16,7 @@ export function createHeadline({ onPick, onDiagnostics }) {
   const name = h("header", { class: "run-headline" });
   const tiles = h("div", {});
   const strip = stripControl({ onPick });
+  const legendOfStrip = stripLegend();
   const timeBreakdown = createTimeBreakdown();
   /** @type {import("../lib/api_types.js").ThroughputReport | null} */
   let throughput = null;
@@ -27,15 +28,15 @@ export function createHeadline({ onPick, onDiagnostics }) {
   });
   let redraw = () => {};
 
-  /** @param {RunDetail} run @param {import("../lib/api_types.js").ChartCurve | undefined} loss the charted loss, for its slope */
-  function show(run, loss) {
-    redraw = () => show(run, loss);
+  /** @param {RunDetail} run */
+  function show(run) {
+    redraw = () => show(run);
     refill(name, title(run), health(run), diagnosticsButton);
-    refill(tiles, summaryTiles(run, loss, throughput));
+    refill(tiles, summaryTiles(run, throughput));
     timeBreakdown.show(run.spent);
   }
   return {
-    element: h("div", { class: "monitor" }, name, strip.element, tiles, timeBreakdown.element),
+    element: h("div", { class: "monitor" }, name, strip.element, legendOfStrip, tiles, timeBreakdown.element),
     show,
     /** @param {import("../lib/api_types.js").ThroughputReport} result reported and computed throughput */
     showThroughput(result) {
@@ -84,6 +85,7 @@ const PARTS = [
   ["superseded", "repeated", "Steps that a later attempt repeated"],
   ["restarts", "restarts", "From the last point of an attempt to the first of the next"],
   ["stalled", "stalled", "No progress within an attempt"],
+  ["nonfinite", "NaN or infinite", "Steps at the end with a NaN or infinite loss"],
 ];
 const MIN_SHARE = 0.005; // share of the time below which a part is left out
 

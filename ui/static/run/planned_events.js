@@ -85,8 +85,8 @@ export function createPlannedEvents({ runId, project, onChange }) {
   return { element, show };
 }
 
-/** @param {(event: object) => Promise<boolean>} add */
-function plannedEventForm(add) {
+/** A form for a planned event. @param {(event: object) => Promise<boolean>} add */
+export function plannedEventForm(add) {
   const planField = h(
     "select",
     { class: "select", name: "what", "aria-label": "Planned event" },

@@ -1,7 +1,6 @@
 // @ts-check
 /** The summary tiles of a run: state, step, loss and its slope, throughput, MFU, goodput, lost steps. */
 
-import { lowerBound } from "../charts/curves.js";
 import { stateMark } from "../lib/badges.js";
 import { metricUnit } from "../lib/catalogue.js";
 import { h } from "../lib/dom.js";
@@ -18,34 +17,18 @@ import {
 } from "../lib/format.js";
 
 /** @typedef {import("../lib/api_types.js").RunDetail} RunDetail */
-/** @typedef {import("../lib/api_types.js").ChartCurve} ChartCurve */
 
-/**
- * The current slope of a curve: of a least-squares line through the last tenth of its timeline, per 1,000
- * steps. Null with fewer than 8 points or 100 steps; 0 if it is within twice its standard error, so that
- * noise is not shown as a trend. Pure.
- * @param {ChartCurve | undefined} series
- */
-export function slope(series) {
-  const points = (series?.segments ?? [])
-    .filter((segment) => !segment.ghost)
-    .flatMap((segment) =>
-      segment.band && segment.band.step.length > 1
-        ? segment.band.step.map((step, i) => [step, /** @type {any} */ (segment.band).mean[i]])
-        : segment.step.map((step, i) => [step, segment.value[i]]),
-    );
-  const steps = points.map(([step]) => step);
-  if (points.length < 8 || steps[steps.length - 1] - steps[0] < 100) return null;
-  const from = lowerBound(steps, steps[steps.length - 1] - 0.1 * (steps[steps.length - 1] - steps[0]));
-  const tail = points.slice(Math.min(from, points.length - 8));
-  const meanX = tail.reduce((sum, [x]) => sum + x, 0) / tail.length;
-  const meanY = tail.reduce((sum, [, y]) => sum + y, 0) / tail.length;
-  const across = tail.reduce((sum, [x]) => sum + (x - meanX) ** 2, 0);
-  if (across === 0) return null;
-  const slopePerStep = tail.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0) / across;
-  const residual = tail.reduce((sum, [x, y]) => sum + (y - meanY - slopePerStep * (x - meanX)) ** 2, 0);
-  const error = Math.sqrt(residual / (tail.length - 2) / across);
-  return Math.abs(slopePerStep) > 2 * error ? 1000 * slopePerStep : 0;
+/** The trend of the loss and what is wrong with it, as the second line of its tile. Pure. @param {RunDetail["loss_trend"]} trend */
+export function trendText(trend) {
+  if (!trend) return null;
+  const { nonfinite_since: since, last_finite: last, last_finite_step: step, slope } = trend;
+  if (since !== null) {
+    const finite = last === null ? "never finite" : `last finite ${number(last)} at step ${stepText(step)}`;
+    return `since step ${stepText(since)}, ${finite}`;
+  }
+  if (slope === null) return null;
+  if (slope === 0) return "→ flat";
+  return `${slope < 0 ? "↓" : "↑"} ${number(Math.abs(slope), 2)} per 1,000 steps`;
 }
 
 /** The next round number of steps. Pure. @param {number} step */
@@ -62,11 +45,11 @@ export function secondsPerStep(run) {
   return (last.last_time - last.first_time) / (last.last_step - last.first_step);
 }
 
-/** @param {string} name @param {import("../lib/dom.js").Child} value @param {import("../lib/dom.js").Child} [more] @param {string} [title] */
-function tile(name, value, more = null, title = undefined) {
+/** @param {string} name @param {import("../lib/dom.js").Child} value @param {import("../lib/dom.js").Child} [more] @param {string} [title] @param {string} [tone] a severity */
+function tile(name, value, more = null, title = undefined, tone = "") {
   return h(
     "div",
-    { class: "tile", title },
+    { class: `tile${tone ? ` tile-${tone}` : ""}`, title },
     h("dt", {}, name),
     h("dd", { class: "number" }, value),
     more ? h("dd", { class: "tile-more quiet number" }, more) : null,
@@ -74,10 +57,10 @@ function tile(name, value, more = null, title = undefined) {
 }
 
 /**
- * @param {RunDetail} run @param {ChartCurve | undefined} loss the charted loss, for its slope
+ * @param {RunDetail} run
  * @param {import("../lib/api_types.js").ThroughputReport | null} throughput null: not loaded yet
  */
-export function summaryTiles(run, loss, throughput) {
+export function summaryTiles(run, throughput) {
   const { latest } = run;
   const tiles = [
     tile(
@@ -94,8 +77,9 @@ export function summaryTiles(run, loss, throughput) {
       tile(
         "Loss",
         number(latest.loss.value),
-        slopeText(slope(loss)),
-        `${latest.loss.metric} at step ${stepText(latest.loss.step)}`,
+        trendText(run.loss_trend),
+        lossTitle(run, latest.loss),
+        run.loss_trend?.nonfinite_since !== null && run.loss_trend ? "critical" : "",
       ),
     );
   if (latest.throughput) tiles.push(throughputTile(run, latest.throughput));
@@ -119,20 +103,12 @@ export function summaryTiles(run, loss, throughput) {
         `${latest.mfu.metric}, as reported by the run`,
       ),
     );
-  if (run.goodput !== null)
-    tiles.push(
-      tile(
-        "Goodput",
-        percent(run.goodput, 1),
-        "of total time",
-        "Share of the time since the first point in which the run progressed at its best speed",
-      ),
-    );
+  if (run.goodput !== null) tiles.push(goodputTile(run, run.goodput));
   const attempts = count(run.attempts, "attempt");
   tiles.push(
     tile(
-      "Lost",
-      run.lost_steps ? `${stepText(run.lost_steps)} steps` : "none",
+      "Rolled back",
+      run.lost_steps ? `${stepText(run.lost_steps)} steps` : "0 steps",
       run.lost_steps && run.lost_seconds !== null ? `${duration(run.lost_seconds)}, ${attempts}` : attempts,
       "Steps superseded by a rollback",
     ),
@@ -153,12 +129,24 @@ function throughputTile(run, latest) {
   );
 }
 
-/** @param {number | null} perThousand */
-function slopeText(perThousand) {
-  if (perThousand === null) return null;
-  if (Math.abs(perThousand) < 1e-9) return "→ no trend";
-  const arrow = perThousand < 0 ? "↓" : "↑";
-  return `${arrow} ${number(Math.abs(perThousand), 2)} per 1,000 steps`;
+/** @param {RunDetail} run @param {import("../lib/api_types.js").LatestValue} latest */
+function lossTitle({ loss_trend: trend }, latest) {
+  const newest = `${latest.metric} at step ${stepText(latest.step)}`;
+  if (!trend || trend.slope === null) return newest;
+  return `${newest}\nTrend over steps ${stepText(trend.from_step)} to ${stepText(trend.to_step)}`;
+}
+
+/** Goodput with what takes time from it at present. @param {RunDetail} run @param {number} goodput */
+function goodputTile({ state, spent, last_time: last }, goodput) {
+  const stalled = state === "stalled" && last !== null ? `stalled for ${duration(Date.now() / 1000 - last)}` : null;
+  const broken = spent && spent.nonfinite.seconds > 0 ? `NaN for ${duration(spent.nonfinite.seconds)}` : null;
+  return tile(
+    "Goodput",
+    percent(goodput, 1),
+    stalled ?? broken ?? "of total time",
+    "Share of the time since the first point in which the run progressed at its best speed with a finite loss",
+    stalled || broken ? "warning" : "",
+  );
 }
 
 /** @param {RunDetail} run @param {number} [now] Unix seconds */

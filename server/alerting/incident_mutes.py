@@ -1,0 +1,62 @@
+"""Mutes one incident: a silence of its number, for a time or until it recovers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlalchemy import Engine
+from sqlalchemy.orm import Session
+
+from holter.server.alerting.incident import Incident
+from holter.server.alerting.silences import Silence, add_silence, expire_silence, read_silences
+
+UNTIL_RECOVERED = "Muted until it recovers"
+"""The comment of silences that end with their incident."""
+_LONGEST_SECONDS = 30 * 86_400.0
+
+
+def mute_incident(
+    session: Session, incident_id: int, *, seconds: float | None, by: str, now: float
+) -> Silence:
+    """Mute an incident for so many seconds, or until it recovers (None), for 30 days at most.
+
+    Earlier mutes of the incident end.
+    """
+    unmute_incident(session, incident_id, now=now)
+    comment = UNTIL_RECOVERED if seconds is None else "Muted on the incident's page"
+    ends_at = now + (_LONGEST_SECONDS if seconds is None else seconds)
+    return add_silence(session, [matcher_of(incident_id)], comment=comment, by=by, now=now, ends_at=ends_at)
+
+
+def unmute_incident(session: Session, incident_id: int, *, now: float) -> None:
+    """End the silences of this incident alone."""
+    for silence in mutes_of(session, incident_id, now=now):
+        expire_silence(session, silence.id, now=now)
+
+
+def mutes_of(session: Session, incident_id: int, *, now: float) -> list[Silence]:
+    """The silences of this incident alone that have not ended."""
+    matcher = matcher_of(incident_id)
+    return [
+        each for each in read_silences(session, now=now) if [str(one) for one in each.matchers] == [matcher]
+    ]
+
+
+def matcher_of(incident_id: int) -> str:
+    """The matcher of one incident."""
+    return f'incident="{incident_id}"'
+
+
+def end_mutes_of_recovered(engine: Engine, clock: Callable[[], float]) -> Callable[[Incident], None]:
+    """A listener that ends the mutes of incidents that have recovered or were closed."""
+
+    def end(incident: Incident) -> None:
+        if incident.is_open:
+            return
+        now = clock()
+        with Session(engine) as session, session.begin():
+            for silence in mutes_of(session, incident.id, now=now):
+                if silence.comment == UNTIL_RECOVERED:
+                    expire_silence(session, silence.id, now=now)
+
+    return end
