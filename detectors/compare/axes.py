@@ -13,10 +13,11 @@ from enum import StrEnum
 
 import numpy as np
 
-from holter.attempts.superseded import AttemptSpan, superseded_points
+from holter.attempts.superseded import superseded_points
 from holter.flops.config_names import NAMES
 from holter.flops.hardware import TOKENS, batch_of, devices_of
 from holter.flops.launch_settings import LaunchSettings, newest_attempt, settings_of_attempt
+from holter.flops.levels import attempt_spans
 from holter.flops.rates import batch_size_series
 from holter.roles import Role, role_of
 from holter.types import ConfigKey, ConfigValue, FloatArray, IntArray, Series, SeriesKey
@@ -222,21 +223,11 @@ def _missing(axis: XAxis, reason: str) -> StepMap:
 
 def _timeline(series: Series) -> tuple[FloatArray, FloatArray]:
     """The finite points that no newer attempt superseded, by step."""
-    spans = spans_of_series(series)
+    spans = attempt_spans(series)
     shown = np.isfinite(series.value) & ~superseded_points(series.attempt, series.step, spans)
     step, value = series.step[shown].astype(np.float64), series.value[shown]
     order = np.argsort(step, kind="stable")
     return step[order], value[order]
-
-
-def spans_of_series(series: Series) -> list[AttemptSpan]:
-    """The range of steps of each attempt of a series."""
-    first = np.flatnonzero(np.append(True, np.diff(series.attempt) != 0)) if len(series) else np.empty(0, int)
-    last = np.append(first[1:], len(series)) - 1
-    return [
-        AttemptSpan(int(series.attempt[begin]), int(series.step[begin]), int(series.step[end]))
-        for begin, end in zip(first.tolist(), last.tolist(), strict=True)
-    ]
 
 
 def _cumulative(step: FloatArray, size: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -12,7 +12,7 @@ from holter.server.api.responses import RUN_NOT_FOUND, ApiResponse, field_errors
 from holter.server.compare.curves import CurveRange
 from holter.server.compare.run_access import MAX_RUNS
 from holter.server.context import Context
-from holter.server.schemas.compare import CompareCurves
+from holter.server.schemas.compare import CompareCurves, CompareDifferences, CompareStatistics
 
 router = APIRouter(prefix="/compare", tags=["compare"])
 
@@ -60,6 +60,32 @@ def compare_curves(
             points=points,
         )
     )
+
+
+@router.get("/differences", responses={200: {"model": CompareDifferences}, **RUN_NOT_FOUND})
+def compare_differences(
+    context: Context, run_ids: RunIds, baseline: Baseline = None, axis: AlignedBy = XAxis.STEP
+) -> ApiResponse:
+    """What differs between runs: settings, figures and incidents; a sentence each against the baseline."""
+    ids = parse_ids(run_ids)
+    if isinstance(problem := _problem(ids, baseline), ApiResponse):
+        return problem
+    return ApiResponse(context.comparison.differences(ids, baseline=baseline, axis=axis))
+
+
+@router.get("/statistics", responses={200: {"model": CompareStatistics}, **RUN_NOT_FOUND})
+def compare_statistics(
+    context: Context,
+    run_ids: RunIds,
+    baseline: Baseline = None,
+    axis: AlignedBy = XAxis.STEP,
+    metric: Annotated[str | None, Query(description="By default the training loss")] = None,
+) -> ApiResponse:
+    """The difference of each run from the baseline at equal x, with its 95 % interval."""
+    ids = parse_ids(run_ids)
+    if isinstance(problem := _problem(ids, baseline), ApiResponse):
+        return problem
+    return ApiResponse(context.comparison.statistics(ids, baseline=baseline, axis=axis, metric=metric))
 
 
 def parse_ids(text: str) -> list[str]:

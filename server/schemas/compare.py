@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Literal
 
 from holter.detectors.compare.axes import AxisSource, XAxis
+from holter.detectors.compare.settings import SettingCategory
 from holter.json_values import NonfiniteText
 from holter.server.schemas.base import ApiObject, SeriesName
 from holter.types import Severity
 
 ComparisonVerdict = Literal["lower", "higher", "none", "unknown"]
 """How a run's loss lies to the baseline's. `none`: no difference that the logs can show."""
-SettingCategory = Literal["configuration", "launch", "environment", "hardware", "identity"]
-"""`identity`: names, paths, ports and times, which differ between any two runs."""
 
 
 class RunAxis(ApiObject):

@@ -1,0 +1,205 @@
+"""Whether the curves of runs differ from a baseline's by more than noise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from holter.config_keys import common_name
+from holter.detectors.compare.axes import AxisSource, StepMap, XAxis
+from holter.detectors.compare.curves import curve_of
+from holter.detectors.compare.figures import representative
+from holter.detectors.compare.settings import SettingCategory, category_of, settings_of_run
+from holter.detectors.compare.significance import (
+    Curve,
+    CurveDifference,
+    IntervalBand,
+    SeedSpread,
+    compare_curves,
+)
+from holter.detectors.compare.words import describe_loss
+from holter.roles import Role
+from holter.server.compare.run_access import RunAccess, StoredRun, compared_run
+from holter.server.schemas.compare import (
+    CompareStatistics,
+    ComparisonVerdict,
+    CurveComparison,
+    DifferenceBand,
+)
+from holter.types import SeriesKey
+
+_VERDICTS: Mapping[int, ComparisonVerdict] = {-1: "lower", 0: "none", 1: "higher"}
+_SEEDS = frozenset({"seed", "data_seed", "init_seed", "shuffle_seed"})
+_LEAST_FREEDOM = 2
+"""Degrees of freedom from which on repeated runs say something about the spread between seeds."""
+
+
+class StatisticsReader:
+    """Computes the differences of curves, with intervals."""
+
+    def __init__(self, access: RunAccess) -> None:
+        self._access = access
+
+    def statistics(
+        self, public_ids: Sequence[str], *, baseline: str | None, axis: XAxis, metric: str | None
+    ) -> CompareStatistics:
+        """The difference of each run from the baseline. `metric`: by default that of the training loss."""
+        runs = self._access.runs(public_ids)
+        base = next(run for run in runs if run.public_id == (baseline or runs[0].public_id))
+        maps = {run.id: self._access.axis(run, axis) for run in runs}
+        keys = {run.id: series_of(run, metric) for run in runs}
+        role = next((run.role(key) for run in (base, *runs) if (key := keys[run.id]) is not None), Role.LOSS)
+        name = "loss" if role is Role.LOSS else metric or role.value
+        base_curve = _read_curve(base, keys[base.id], maps[base.id])
+        curves = {run.id: _read_curve(run, keys[run.id], maps[run.id]) for run in runs if run is not base}
+        spread = _seed_spread(runs, curves | {base.id: base_curve})
+        comparisons = [
+            comparison_view(
+                run,
+                compare_curves(curves[run.id], base_curve, spread=spread),
+                (keys[run.id], keys[base.id]),
+                axis,
+                name,
+            )
+            for run in runs
+            if run is not base
+        ]
+        return {
+            "baseline": base.public_id,
+            "x": axis,
+            "role": role.value,
+            "runs": [compared_run(run, maps[run.id]) for run in runs],
+            "comparisons": comparisons,
+        }
+
+
+def series_of(run: StoredRun, metric: str | None) -> SeriesKey | None:
+    """A run's series of a metric, or where it has none of that name, of its role; by default its loss."""
+    points = {each.key: each.points for each in run.summaries}
+    if metric is None:
+        return representative(points, Role.LOSS, run.role)
+    named = [key for key in points if key.metric == metric or str(key) == metric]
+    if named:
+        return min(named, key=lambda key: (len(key.labels), key))
+    role = run.tuning.role(SeriesKey(metric))
+    return None if role is Role.OTHER else representative(points, role, run.role)
+
+
+def _read_curve(run: StoredRun, key: SeriesKey | None, axis: StepMap) -> Curve:
+    if key is None or axis.source is AxisSource.MISSING:
+        return Curve(np.empty(0), np.empty(0))
+    return curve_of(run.read(key), axis)
+
+
+def _seed_spread(runs: Sequence[StoredRun], curves: Mapping[int, Curve]) -> SeedSpread | None:
+    """The spread between those of the runs that differ by the seed only; None where there are too few."""
+    groups: dict[tuple[tuple[str, str], ...], list[int]] = {}
+    for run in runs:
+        if len(curves[run.id].x) and run.config:
+            groups.setdefault(_without_seed(run), []).append(run.id)
+    total, freedom = 0.0, 0
+    for members in groups.values():
+        if len(members) < 2:
+            continue
+        end = min(float(curves[number].x[-1]) for number in members)
+        begin = max(float(curves[number].x[0]) for number in members)
+        if begin >= end:
+            continue
+        limits = (begin + end) / 2, end
+        levels = [_level(curves[number], limits) for number in members]
+        mean = float(np.mean(levels))
+        if mean > 0:
+            total += float(np.sum((np.array(levels) / mean - 1) ** 2))
+            freedom += len(members) - 1
+    if freedom < _LEAST_FREEDOM:
+        return None
+    return SeedSpread(relative=float(np.sqrt(2 * total / freedom)), freedom=freedom)
+
+
+def _level(curve: Curve, limits: tuple[float, float]) -> float:
+    first, after = np.searchsorted(curve.x, limits)
+    return float(np.mean(curve.value[first : max(int(after), int(first) + 1)]))
+
+
+def _without_seed(run: StoredRun) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        sorted(
+            (name, str(value))
+            for name, value in settings_of_run(run.config).items()
+            if common_name(name) not in _SEEDS
+            and category_of(common_name(name)) is not SettingCategory.IDENTITY
+        )
+    )
+
+
+def comparison_view(
+    run: StoredRun,
+    difference: CurveDifference | None,
+    keys: tuple[SeriesKey | None, SeriesKey | None],
+    axis: XAxis,
+    name: str,
+) -> CurveComparison:
+    """A difference as REST states it."""
+    metric, baseline_metric = ("" if key is None else str(key) for key in keys)
+    sentence = describe_loss(difference, axis, name)
+    if difference is None:
+        return {
+            "run": run.public_id,
+            "metric": metric,
+            "baseline_metric": baseline_metric,
+            "verdict": "unknown",
+            "paired": False,
+            "correlation": None,
+            "points": 0,
+            "from_x": None,
+            "to_x": None,
+            "level": None,
+            "difference": None,
+            "low": None,
+            "high": None,
+            "relative": None,
+            "relative_low": None,
+            "relative_high": None,
+            "effect_size": None,
+            "since_x": None,
+            "detectable": None,
+            "needed_x": None,
+            "block_points": None,
+            "sentence": sentence,
+            "band": {"x": [], "difference": [], "low": [], "high": []},
+        }
+    return {
+        "run": run.public_id,
+        "metric": metric,
+        "baseline_metric": baseline_metric,
+        "verdict": _VERDICTS[difference.sign],
+        "paired": difference.paired,
+        "correlation": difference.correlation,
+        "points": difference.points,
+        "from_x": difference.from_x,
+        "to_x": difference.to_x,
+        "level": difference.level,
+        "difference": difference.difference,
+        "low": difference.low,
+        "high": difference.high,
+        "relative": difference.relative(difference.difference),
+        "relative_low": difference.relative(difference.low),
+        "relative_high": difference.relative(difference.high),
+        "effect_size": difference.difference / difference.sigma if difference.sigma > 0 else None,
+        "since_x": difference.since_x,
+        "detectable": difference.detectable,
+        "needed_x": difference.needed_x,
+        "block_points": difference.block_points,
+        "sentence": sentence,
+        "band": _band(difference.band),
+    }
+
+
+def _band(band: IntervalBand) -> DifferenceBand:
+    return {
+        "x": band.x.tolist(),
+        "difference": band.difference.tolist(),
+        "low": band.low.tolist(),
+        "high": band.high.tolist(),
+    }
