@@ -20,14 +20,17 @@ COMMANDS = {
     "serve": "run the server without following files",
     "agent": "follow files on this machine and send them to a server",
     "analyze": "read logs once, print the findings, exit",
+    "diff": "compare two runs: settings, speed, incidents, and losses with a 95 % interval",
     "demo": "replay recorded training runs as if they happened now",
     "doctor": "check settings, database, channels, and whether log files can be read",
     "db": "back up, copy, check or clean up the database, delete a run",
     "token": "create, list and revoke access tokens",
     "stop": "ask a run's client to stop",
     "save": "ask a run's training loop to save a checkpoint",
-    "alert": "list the channels, send a test message",
+    "alert": "list the channels, send a test message, explain the routing",
+    "silence": "mute incidents, with a reason and an end",
     "export": "write a run to a file",
+    "report": "write a report of a run, or of a project's week, as one HTML file",
     "import": "import the runs of another tracker, or files of holter export",
 }
 

@@ -12,10 +12,15 @@ from importlib.metadata import version
 from typing import Any
 
 __version__ = version("holter")
-__all__ = ["__version__", "analyze", "findings_frame", "init"]
+__all__ = ["__version__", "analyze", "diff", "findings_frame", "init"]
 
 # imported on first use, so that a training process does not import numpy, nor a notebook the client
-_LAZY = {"init": "holter.client", "analyze": "holter.cli.notebook", "findings_frame": "holter.cli.notebook"}
+_LAZY = {
+    "init": "holter.client",
+    "analyze": "holter.cli.notebook",
+    "findings_frame": "holter.cli.notebook",
+    "diff": "holter.cli.notebook_diff",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -89,6 +89,16 @@ class StepMap:
     start: float = float("nan")
     anchors: Mapping[int | None, tuple[FloatArray, FloatArray]] = field(default_factory=dict)
 
+    @property
+    def rate(self) -> float | None:
+        """What a step counts on average: of the attempt with the most; None where it is not known."""
+        rates = [
+            float((x[-1] - x[0]) / (step[-1] - step[0]))
+            for step, x in self.anchors.values()
+            if len(step) > 1 and step[-1] > step[0]
+        ]
+        return max(rates, default=None)
+
     def x(self, attempt: int, step: IntArray, time: FloatArray) -> FloatArray:
         """The x of points of one attempt [n]; NaN where it is not known."""
         if self.source is AxisSource.MISSING:
@@ -233,9 +243,9 @@ def _timeline(series: Series) -> tuple[FloatArray, FloatArray]:
 def _cumulative(step: FloatArray, size: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The total up to each step, as far as sizes changed; each size counts from its step to the next."""
     begin = np.concatenate(([0.0], step))
-    held = np.concatenate(([size[0]], size))
-    total = np.concatenate(([0.0], np.cumsum(np.diff(begin) * held[:-1]), [0.0]))
-    total[-1] = total[-2] + held[-1]
+    sizes = np.concatenate(([size[0]], size))
+    total = np.concatenate(([0.0], np.cumsum(np.diff(begin) * sizes[:-1]), [0.0]))
+    total[-1] = total[-2] + sizes[-1]
     return np.append(begin, begin[-1] + 1.0), total
 
 

@@ -78,6 +78,11 @@ class Curve(NamedTuple):
     x: FloatArray
     value: FloatArray
 
+    @classmethod
+    def empty(cls) -> Curve:
+        """A curve without points."""
+        return cls(np.empty(0), np.empty(0))
+
 
 class SeedSpread(NamedTuple):
     """The spread between runs that differ by the seed only, relative to their level, and its freedom."""
@@ -333,8 +338,8 @@ def paired_correlation(
 
 
 def _newest(curve: Curve, limits: tuple[float, float], points: int) -> Curve:
-    begin, end = np.searchsorted(curve.x, limits[0]), np.searchsorted(curve.x, limits[1], side="right")
-    begin = max(int(begin), int(end) - points)
+    end = int(np.searchsorted(curve.x, limits[1], side="right"))
+    begin = max(int(np.searchsorted(curve.x, limits[0])), end - points)
     return Curve(curve.x[begin:end], curve.value[begin:end])
 
 

@@ -55,8 +55,7 @@ def _settings_sentence(
     named = [_setting_text(each, run, baseline) for each in differences[:_NAMED]]
     more = len(differences) - _NAMED
     rest = f", and {counted(more, 'more setting')}" if more > 0 else ""
-    text = ", ".join(named)
-    return f"{text[:1].upper()}{text[1:]}{rest}."
+    return f"{', '.join(named)}{rest}."
 
 
 def _setting_text(difference: SettingDifference, run: int, baseline: int) -> str:

@@ -16,6 +16,7 @@ from holter.roles import ROLE_TITLES, Role
 from holter.server.compare.run_access import RunAccess, StoredRun, compared_run, finite_list
 from holter.server.schemas.compare import (
     CompareCurves,
+    ComparedBand,
     ComparedCurve,
     ComparedNonfinite,
     ComparedSegment,
@@ -234,7 +235,7 @@ def _segment(segment: CurveSegment, axis: StepMap, limits: CurveRange) -> Compar
     x = axis.x(segment.attempt, segment.step, segment.time)
     shown = np.isfinite(x) & _within(x, limits)
     band = segment.band
-    drawn_band = None
+    drawn_band: ComparedBand | None = None
     if band is not None:
         # a bucket has no time of its own: that of the drawn points around it
         times = np.interp(band.step, segment.step, segment.time) if len(segment.step) else np.empty(0)

@@ -86,6 +86,8 @@ class DifferenceReader:
         by_kind: dict[str, ComparedIncidents] = {}
         with Session(self._engine) as session:
             for run_id, kind, severity in session.execute(query):
+                if run_id is None:
+                    continue
                 entry = by_kind.setdefault(
                     kind,
                     {
