@@ -40,6 +40,8 @@ ROUTES = {
     "POST /api/v1/import",
     "POST /api/v1/ingest",
     "GET /api/v1/projects/{name}/expected",
+    "GET /api/v1/projects/{name}/report",
+    "GET /api/v1/runs/{run_id}/report",
     "POST /api/v1/projects/{name}/expected",
     "DELETE /api/v1/projects/{name}/expected/{number}",
     "GET /api/v1/runs",
@@ -101,6 +103,7 @@ FLAGS = {
     "watch": SERVER_FLAGS | {"PATH", "--project", "--poll"},
     "doctor": SERVER_FLAGS | {"PATH", "--explain"},
     "export": DATABASE_FLAGS | {"RUN", "--format", "--output", "--metric", "--no-incidents"},
+    "report": DATABASE_FLAGS | {"RUN", "--week", "--output"},
     "import": DATABASE_FLAGS
     | {"PATH", "--project", "--run", "--dry-run", "--keep-private", "--server", "--token"},
     "db upgrade": DATABASE_FLAGS,

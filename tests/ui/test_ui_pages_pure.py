@@ -321,7 +321,7 @@ def test_a_chart_without_points_in_the_shared_range_shows_its_own_range(call: Ca
 @pytest.mark.parametrize(
     ("trend", "text"),
     [
-        ({"slope": -0.0012}, "↓ 1.2e\u22123 per 1,000 steps"),
+        ({"slope": -0.0012}, "↓ 0.0012 per 1,000 steps"),
         ({"slope": 0.42}, "↑ 0.42 per 1,000 steps"),
         ({"slope": 0}, "→ flat"),
         ({"slope": None}, None),
