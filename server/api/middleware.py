@@ -24,8 +24,8 @@ from holter.server.tracker_paths import (
 
 # the files of the pages contain no secrets, and must load before the login
 PUBLIC_PATHS = re.compile(
-    r"/|/runs/[^/]+|/incidents(/[^/]+)?|/planned|/alerts|/settings|/login|/static/.*|/vendor/.*|/healthz|/readyz|"
-    r"/api/v1/session"
+    r"/|/runs/[^/]+|/compare|/incidents(/[^/]+)?|/planned|/alerts|/settings|/login|/static/.*|/vendor/.*|"
+    r"/healthz|/readyz|/api/v1/session"
 )
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "

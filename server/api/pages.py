@@ -20,6 +20,7 @@ _pages = PageFileCache()
 
 @router.get("/")
 @router.get("/runs/{run_id}")
+@router.get("/compare")
 @router.get("/incidents")
 @router.get("/incidents/{incident_id}")
 @router.get("/planned")

@@ -15,6 +15,7 @@ import * as prefs from "./lib/preferences.js";
 import * as router from "./lib/router.js";
 import { toast } from "./lib/toasts.js";
 import { show as alerts } from "./pages/alerts.js";
+import { show as compare } from "./pages/compare.js";
 import { show as inbox } from "./pages/inbox.js";
 import { show as incident } from "./pages/incident.js";
 import { show as login } from "./pages/login.js";
@@ -265,7 +266,7 @@ async function start() {
     history.replaceState(null, "", `/login?next=${encodeURIComponent(location.pathname + location.search)}`);
   }
   router.start(
-    { overview, run, inbox, incident, planned, alerts, settings, login, missing: notFound },
+    { overview, run, compare, inbox, incident, planned, alerts, settings, login, missing: notFound },
     frame,
   );
   if (session?.login_required && !session.logged_in) return; // after the login the page is loaded again

@@ -7,8 +7,9 @@
 import { numeric } from "../lib/format.js";
 
 /**
- * A segment of a curve; `x`: its positions on axes other than steps and wall time.
- * @typedef {import("../lib/api_types.js").ChartSegment & { x?: number[] }} ChartSegment
+ * A segment of a curve; `x`: its positions on axes other than steps and wall time; of its band, on all but steps.
+ * @typedef {Omit<import("../lib/api_types.js").ChartSegment, "band"> & { x?: number[],
+ *   band: (import("../lib/api_types.js").ChartBand & { x?: number[] }) | null }} ChartSegment
  */
 /**
  * The run that a curve belongs to, on pages with several runs.
@@ -86,6 +87,7 @@ export function axisPositions(segment, axis) {
 export function bandPositions(segment, axis) {
   const steps = segment.band?.step ?? [];
   if (axis === "step") return steps;
+  if (segment.band?.x) return segment.band.x;
   const positions = axisPositions(segment, axis);
   return steps.map((step) => interpolate(segment.step, positions, step));
 }

@@ -37,7 +37,7 @@ export function colours(picture) {
   const many = series.length > COLOURED;
   const named = many ? namedSeries(picture) : series;
   return series.map((curve) => {
-    if (curve.run && (!many || named.includes(curve))) return curve.run.colour;
+    if (curve.run) return curve.run.colour;
     const pin = pinned.indexOf(pinKey(curve));
     if (many && focus !== null && labelText(curve) === focus && pin < 0) return palette.accent;
     const i = named.indexOf(curve);
@@ -78,6 +78,7 @@ export function traces(picture) {
     (series) => !many || named.includes(series) || isFocus(picture, series),
   );
   const background = picture.series.filter((series) => !foreground.includes(series));
+  if (picture.series[0]?.run && picture.focus) foreground.sort((a, b) => Number(isFocus(picture, a)) - Number(isFocus(picture, b)));
   return [
     ...(many ? manySeriesTraces(picture, background) : []),
     ...foreground.flatMap((series) =>
@@ -115,8 +116,12 @@ function lineOf(segment, axis) {
 }
 
 /** @param {Picture} picture @param {ChartCurve} series @param {string} colour @returns {Record<string, any>[]} */
-function seriesTraces({ axis, smoothing, palette }, series, colour) {
+function seriesTraces(picture, series, colour) {
+  const { axis, smoothing, palette, focus } = picture;
   const name = labelText(series);
+  const focused = Boolean(series.run) && isFocus(picture, series);
+  const others = Boolean(series.run) && focus !== null && !focused; // other runs recede behind that at the pointer
+  const crowded = Boolean(series.run) && picture.series.length > COLOURED && !focused;
   const live = series.segments.filter((segment) => !segment.ghost && segment.step.length > 0);
   const reduced = live.some(isReduced);
   const few = !reduced && series.count <= MAX_DOTS;
@@ -126,12 +131,13 @@ function seriesTraces({ axis, smoothing, palette }, series, colour) {
     return splitAtGaps({ x, y: smooth(y, smoothing) }, gapsOf(series, segment));
   });
   const quiet = { colour, width: 1, opacity: reduced ? 0.25 : 0.3, name: `${name} raw` };
-  const plain = { colour, width: reduced || few ? 1.6 : 1.2, name, dots: few };
+  const width = (reduced || few ? 1.6 : 1.2) * (focused ? 1.7 : crowded ? 0.8 : 1);
+  const plain = { colour, width, name, dots: few, opacity: others ? 0.35 : 1 };
   const drawn = [
-    bandTrace(live.filter(isReduced), axis, colour, `${name} band`),
+    !crowded && !others && bandTrace(live.filter(isReduced), axis, colour, `${name} band`, series.run && !focused ? 0.5 : 1),
     ghostTrace(series, axis, palette.ghost, `${name} superseded`),
     line(joinWithGaps(raw), smoothing > 0 ? quiet : plain),
-    smoothing > 0 && line(joinWithGaps(smoothed), { colour, width: 1.8, name: `${name} smoothed` }),
+    smoothing > 0 && line(joinWithGaps(smoothed), { ...plain, width: width + 0.2, name: `${name} smoothed`, dots: false }),
     !few && singlePointTrace(live, axis, colour, `${name} alone`),
   ];
   return drawn.flatMap((trace) => (trace ? [trace] : []));
@@ -207,8 +213,8 @@ function line({ x, y }, { colour, width, opacity = 1, name, dash = "solid", dots
   };
 }
 
-/** The min-max bands of reduced curves, so that every extreme is visible. @param {ChartSegment[]} segments @param {Axis} axis @param {string} colour @param {string} name */
-function bandTrace(segments, axis, colour, name) {
+/** The min-max bands of reduced curves, so that every extreme is visible. @param {ChartSegment[]} segments @param {Axis} axis @param {string} colour @param {string} name @param {number} strength of the colours */
+function bandTrace(segments, axis, colour, name, strength) {
   if (segments.length === 0) return null;
   const outlines = segments.map((segment) => {
     const { minimum, maximum } = /** @type {import("../lib/api_types.js").ChartBand} */ (segment.band);
@@ -220,8 +226,8 @@ function bandTrace(segments, axis, colour, name) {
     mode: "lines",
     ...joinWithGaps(outlines),
     fill: "toself",
-    fillcolor: fade(colour, 0.2),
-    line: { color: fade(colour, 0.45), width: 0.7, simplify: false },
+    fillcolor: fade(colour, 0.2 * strength),
+    line: { color: fade(colour, strength < 1 ? 0.15 : 0.45), width: 0.7, simplify: false },
     hoverinfo: "skip",
     showlegend: false,
     name,

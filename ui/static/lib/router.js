@@ -20,6 +20,7 @@ const SKELETON_AFTER = 300; // ms: with shorter loading times a skeleton would o
 const ROUTES = [
   [/^\/$/, "overview"],
   [/^\/runs\/([^/]+)$/, "run"],
+  [/^\/compare$/, "compare"],
   [/^\/incidents$/, "inbox"],
   [/^\/incidents\/([^/]+)$/, "incident"],
   [/^\/planned$/, "planned"],

@@ -1,31 +1,32 @@
 // @ts-check
 /** The page of one run: health strip, summary, charts, incidents, configuration. */
 
-import { createBoard, palette } from "../charts/board.js";
+import { palette } from "../charts/board.js";
 import { metricOf } from "../charts/panel.js";
 import { hasNoViewOptions } from "../charts/view_options.js";
 import { incidentList } from "../incidents/list.js";
+import { createRunEvents } from "../incidents/run_events.js";
 import * as api from "../lib/api.js";
 import { h, refill } from "../lib/dom.js";
 import { listen, throttled } from "../lib/live.js";
 import { empty } from "../lib/placeholders.js";
 import * as prefs from "../lib/preferences.js";
-import { bindKeys, createActions } from "../run/actions.js";
-import { createChartControls } from "../run/chart_controls.js";
+import { bindKeys, createActions, stepsAround } from "../run/actions.js";
+import { createChartArea } from "../run/chart_area.js";
 import { createCommunication } from "../run/communication.js";
 import { createConfiguration } from "../run/configuration.js";
 import { createExportDelete, createUnreadable } from "../run/data.js";
 import { createHeadline } from "../run/headline.js";
 import { createPlannedEvents } from "../run/planned_events.js";
 import { createSeriesList } from "../run/series_list.js";
-import { chartPlans, RunState, showsMetric } from "../run/state.js";
+import { RunState, showsMetric } from "../run/state.js";
 import { createStop } from "../run/stop.js";
 
 /** @typedef {import("../lib/router.js").PageContext} PageContext */
 /** @typedef {import("../lib/api_types.js").IncidentView} IncidentView */
 /** @typedef {ReturnType<typeof createParts>} Parts */
 
-const REFRESH = 700; // ms between requests for everything but the charts
+const REFRESH = 3000; // ms between requests for everything but the charts
 const SLOW_REFRESH = 5000; // ms between requests that the server computes from complete series
 
 /** @type {import("../lib/router.js").Page} */
@@ -37,13 +38,13 @@ export async function show(root, context) {
     api.plannedEventsOf(params[0], signal),
   ]);
   if (hasNoViewOptions(query())) setQuery(prefs.storedViewOptions(run.charts.map(metricOf)));
+  const target = zoomToIncident(run, incidents, context);
   const state = new RunState(run, incidents, query());
   const parts = createParts(state, context);
   title(run.name);
   refill(root, parts.headline.element, parts.series.picker.element, parts.body, parts.emptyPage);
   onQuery(parts.follow);
   listenForUpdates(state, parts, context);
-  listenForChartData(state, parts);
   document.addEventListener(
     "holter:theme",
     () => {
@@ -54,7 +55,21 @@ export async function show(root, context) {
   );
   parts.plannedEvents.show(plannedEvents);
   parts.follow();
+  setTimeout(() => void parts.charts.loadCharts()); // after the first charts
+  if (target) setTimeout(() => parts.scrollToChart(target.metric)); // after the page is attached
   if (location.hash === "#expected") setTimeout(() => openPlannedEvents(parts.plannedEvents.element)); // after the page is attached
+}
+
+/**
+ * The incident of the address if the address has no range: the charts then show the steps around it.
+ * @param {import("../lib/api_types.js").RunDetail} run @param {IncidentView[]} incidents @param {PageContext} context
+ */
+function zoomToIncident(run, incidents, { query, setQuery }) {
+  const incident = incidents.find(({ id }) => String(id) === query().get("incident"));
+  if (!incident || query().has("from") || query().has("to")) return null;
+  const [from, to] = stepsAround(incident, run.last_step);
+  setQuery({ from: String(from), to: String(to), axis: null });
+  return incident;
 }
 
 /** @param {HTMLElement} element */
@@ -68,26 +83,22 @@ function createParts(state, context) {
   const { signal, query } = context;
   const runId = state.run.id;
   const actions = createActions(state, context, follow);
-  const isShown = (/** @type {string} */ metric) => plans().some((plan) => showsMetric(plan, metric));
+  const isShown = (/** @type {string} */ metric) =>
+    board.panels().some(({ plan }) => showsMetric(plan, metric));
   const series = createSeriesList({ runId, signal, onPick: addChart, isShown });
   const field = searchField(context, series);
   const headline = createHeadline({ onPick: actions.zoomToSteps, onDiagnostics: () => configuration.goTo() });
-  const controls = createChartControls({
-    onAxis: actions.setAxis,
-    onSmooth: smooth,
-    onReset: () => actions.zoom(null),
-    onAdd: () => field.focus(),
-  });
-  const board = createBoard({
-    runId,
+  const charts = createChartArea({
+    state,
     signal,
-    shared: state.shared,
-    steps: () => state.steps,
-    onZoom: actions.zoom,
-    onReset: () => actions.zoom(null),
-    onMode: actions.toggle,
-    onRemove: (plan) => actions.removeChart(metricOf(plan)),
+    actions,
+    setQuery: context.setQuery,
+    follow,
+    onAdd: () => field.focus(),
+    onSmooth: smooth,
+    allSeries: () => series.all(),
   });
+  const { board } = charts;
   const communication = createCommunication({ runId, signal });
   const configuration = createConfiguration({ runId, signal, onDiagnostics: headline.showDiagnostics });
   const checksContainer = h("div", {});
@@ -106,6 +117,7 @@ function createParts(state, context) {
       board.redraw();
     },
   });
+  const events = createRunEvents({ runId, signal });
   const side = h("aside", { class: "side", "aria-label": "Incidents of this run" });
   bindKeys(signal, {
     zoom: actions.zoom,
@@ -120,8 +132,7 @@ function createParts(state, context) {
     h(
       "div",
       { class: "run-main" },
-      controls.element,
-      board.element,
+      charts.element,
       checksContainer,
       series.element,
       plannedEvents.element,
@@ -138,7 +149,6 @@ function createParts(state, context) {
     empty("No points yet", "The page updates when the first points arrive."),
     emptyContainer,
   );
-  const plans = () => chartPlans(state.run.charts, state.viewOptions.charts, series.all());
 
   /** Update everything that depends on the address. */
   function follow() {
@@ -152,23 +162,16 @@ function createParts(state, context) {
   /** Update everything but the charts and the list of incidents. */
   function showDetails() {
     state.follow(query());
-    const { run, shared, viewOptions, steps } = state;
-    headline.show(run, state.loss);
+    const { run, steps } = state;
+    headline.show(run);
     headline.showStrip(run, steps.from === null || steps.to === null ? null : [steps.from, steps.to]);
-    controls.show({
-      axis: shared.axis,
-      clock: state.clocked,
-      smoothing: viewOptions.smoothing,
-      zoomed: viewOptions.range !== null,
-      charts: plans().length,
-    });
     series.show(run.series);
     unreadable.show(run);
     stop.show(run);
     communication.follow(run);
     configuration.follow(run);
     (run.series > 0 ? checksContainer : emptyContainer).append(communication.element, configuration.element); // a run that hangs before its first step has a configuration, too
-    board.set(plans());
+    charts.show();
     emptyPage.hidden = run.series > 0;
     body.hidden = !emptyPage.hidden;
   }
@@ -176,8 +179,10 @@ function createParts(state, context) {
   function drawSide() {
     const { incidents, shared } = state;
     side.hidden = incidents.length === 0;
+    events.refresh();
     refill(
       side,
+      events.element,
       h("h2", {}, "Incidents", h("span", { class: "quiet number" }, ` ${incidents.length}`)),
       incidentList(incidents, {
         selected: shared.selected,
@@ -212,7 +217,14 @@ function createParts(state, context) {
     panel?.element.classList.add("panel-highlighted");
   }
 
-  return { headline, series, plannedEvents, board, body, emptyPage, follow, showDetails, updateIncident };
+  /** Scroll to the chart of a metric. @param {string} metric */
+  function scrollToChart(metric) {
+    const panel = board.panels().find((candidate) => showsMetric(candidate.plan, metric)) ?? board.panels()[0];
+    panel?.element.scrollIntoView({ block: "center" });
+    panel?.element.classList.add("panel-highlighted");
+  }
+
+  return { scrollToChart, charts, headline, series, plannedEvents, board, body, emptyPage, follow, showDetails, updateIncident };
 }
 
 /** The search field for metrics. @param {PageContext} context @param {ReturnType<typeof createSeriesList>} series */
@@ -239,8 +251,8 @@ function searchField({ signal, search }, series) {
 /** Update the page when points and incidents arrive. @param {RunState} state @param {Parts} parts @param {PageContext} context */
 function listenForUpdates(
   state,
-  { board, headline, plannedEvents, showDetails, updateIncident },
-  { signal },
+  { charts, headline, plannedEvents, showDetails, updateIncident },
+  { signal, query },
 ) {
   const { id } = state.run;
   const refreshThroughput = throttled(signal, SLOW_REFRESH, async () =>
@@ -254,10 +266,24 @@ function listenForUpdates(
   refreshThroughput();
   const refreshAll = () => {
     refreshRun();
-    void board.refresh({ live: true });
+    void charts.refreshLive();
+  };
+  /** Extend the range of the charts to a new point before the run is fetched again. @param {import("../lib/api_types.js").PointsEvent} event */
+  const extend = ({ last_step: last, attempt }) => {
+    const { strip } = state.run;
+    const newest = strip.attempts.at(-1);
+    if (last === null || newest?.number !== attempt || last <= newest.last_step) return;
+    newest.last_step = last;
+    newest.last_time = Date.now() / 1000;
+    strip.last_step = Math.max(last, strip.last_step ?? last);
+    state.follow(query());
   };
   listen(signal, {
-    points: (event) => event.run_id === id && refreshAll(),
+    points(event) {
+      if (event.run_id !== id) return;
+      extend(event);
+      refreshAll();
+    },
     run: (event) => event.run_id === id && refreshRun(),
     incident: (incident) => {
       if (incident.run_id !== id) return;
@@ -266,18 +292,5 @@ function listenForUpdates(
       void api.plannedEventsOf(id, signal).then(plannedEvents.show, () => {}); // it may have been marked as planned
     },
     reconnected: refreshAll,
-  });
-}
-
-/** The slope of the loss is computed from its chart, if that shows the entire run. @param {RunState} state @param {Parts} parts */
-function listenForChartData(state, { board, headline }) {
-  board.onData((data) => {
-    const lossMetric = state.run.latest.loss?.metric;
-    const curve = data.find(
-      (series) => series.metric === lossMetric && Object.keys(series.labels ?? {}).length === 0,
-    );
-    if (!curve || state.viewOptions.range !== null) return;
-    state.loss = curve;
-    headline.show(state.run, curve);
   });
 }

@@ -39,9 +39,17 @@ export function createActions(state, { setQuery }, follow) {
   return {
     zoom,
     /** @param {[number, number] | null} steps */
-    zoomToSteps: (steps) => zoom(steps && stepsToAxis(state.run.strip, state.shared.axis, steps)),
+    zoomToSteps: (steps) => zoom(steps && axisRange(state, steps)),
     /** @param {import("../charts/curves.js").Axis} axis */
-    setAxis: (axis) => change({ axis: axis === "time" ? "time" : null, from: null, to: null }),
+    setAxis: (axis) => change({ axis: axis === "step" ? null : axis, from: null, to: null }),
+    /** @param {boolean} on */
+    setXLog: (on) => change({ xlog: on ? "1" : null }),
+    /** Pin or unpin what has these labels, in all charts. @param {string} key */
+    pin(key) {
+      const { pins } = state.viewOptions;
+      setQuery({ pin: pins.includes(key) ? pins.filter((each) => each !== key) : [...pins, key] });
+      follow();
+    },
     /** Select an incident: the charts zoom to it and show its evidence. @param {IncidentView | null} incident */
     select(incident) {
       if (!incident) return change({ incident: null });
@@ -67,9 +75,19 @@ export function createActions(state, { setQuery }, follow) {
   };
 }
 
-/** A range as query parameters: steps, or Unix seconds. @param {[number, number]} range @param {import("../charts/curves.js").Axis} axis */
+/** A range of steps on the axis of the charts. @param {RunState} state @param {[number, number]} steps @returns {[number, number]} */
+function axisRange({ scale, run, shared }, steps) {
+  if (scale === null) return stepsToAxis(run.strip, shared.axis, steps);
+  const [from, to] = steps.map((step) => scale.at(step, undefined, null));
+  return [from, to];
+}
+
+/** A range as query parameters: steps, Unix seconds or values of the axis. @param {[number, number]} range @param {import("../charts/curves.js").Axis} axis */
 function rangeToQuery(range, axis) {
-  const [from, to] = range.map((x) => String(Math.round(axis === "time" ? x / 1000 : x)));
+  const whole = axis === "step" || axis === "time";
+  const [from, to] = range.map((x) =>
+    String(whole ? Math.round(axis === "time" ? x / 1000 : x) : Number(x.toPrecision(8))),
+  );
   return { from, to };
 }
 

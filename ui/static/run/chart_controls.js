@@ -1,17 +1,27 @@
 // @ts-check
-/** The controls above the charts: x axis, smoothing, reset zoom, add chart. */
+/** The controls above the charts: x axis, smoothing, finding charts, reset zoom, add chart. */
 
+import { axisMetrics, isProgress, metricAxis } from "../charts/x_axes.js";
 import { h, refill } from "../lib/dom.js";
 import { icon } from "../lib/icons.js";
 
 /** @typedef {import("../charts/curves.js").Axis} Axis */
 
+const MAX_OTHER_METRICS = 60; // offered as an axis besides those whose name says that they count
+const FIND_DELAY = 200; // ms after the last letter
+
 /**
- * @param {{ onAxis: (axis: Axis) => void, onSmooth: (strength: number, settled: boolean) => void,
- *   onReset: () => void, onAdd: () => void }} events
+ * @param {{ onAxis: (axis: Axis) => void, onXLog: (on: boolean) => void, onSmooth: (strength: number, settled: boolean) => void,
+ *   onReset: () => void, onAdd: () => void, onFind: (words: string) => void }} events
  */
-export function createChartControls({ onAxis, onSmooth, onReset, onAdd }) {
-  const axes = h("div", { class: "segmented", role: "group", "aria-label": "Axis" });
+export function createChartControls({ onAxis, onXLog, onSmooth, onReset, onAdd, onFind }) {
+  const axes = axisControl(onAxis);
+  const xLog = h(
+    "button",
+    { type: "button", class: "button", "aria-label": "Log x", title: "Logarithmic or linear x axis" },
+    "log x",
+  );
+  xLog.addEventListener("click", () => onXLog(xLog.getAttribute("aria-pressed") !== "true"));
   const smoothing = smoothingControl(onSmooth);
   const resetButton = button("back", "Reset zoom", onReset);
   const noChartsNote = h(
@@ -19,34 +29,91 @@ export function createChartControls({ onAxis, onSmooth, onReset, onAdd }) {
     { class: "quiet", hidden: true },
     "None of this run's metrics is charted by default. Add a chart to see one.",
   );
+  const find = /** @type {HTMLInputElement} */ (
+    h("input", {
+      type: "search",
+      class: "field find-charts",
+      placeholder: "Find charts: loss, rank 37",
+      "aria-label": "Find charts by words of a metric's name or by a label",
+      autocomplete: "off",
+      spellcheck: "false",
+    })
+  );
+  let timer = 0;
+  find.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = window.setTimeout(() => onFind(find.value), FIND_DELAY);
+  });
   const element = h(
     "div",
     { class: "chart-tools" },
     noChartsNote,
-    axes,
+    axes.element,
+    xLog,
     smoothing.element,
     resetButton,
     h("span", { class: "spacer" }),
+    find,
     button("plus", "Add chart", onAdd),
   );
   return {
     element,
-    /** @param {{ axis: Axis, clock: boolean, smoothing: number, zoomed: boolean, charts: number }} state `clock`: the log has times */
+    focusFind: () => find.focus(),
+    /** Offer metrics as x axes. @param {string[]} metrics */
+    offer: axes.offer,
+    /** @param {{ axis: Axis, xLog: boolean, clock: boolean, smoothing: number, zoomed: boolean, charts: number, find: string }} state `clock`: the log has times */
     show(state) {
-      smoothing.element.hidden = state.charts === 0;
-      axes.hidden = state.charts === 0 || !state.clock; // without times there is nothing to choose
-      noChartsNote.hidden = state.charts > 0;
-      const names = /** @type {[Axis, string][]} */ ([
-        ["step", "Step"],
-        ...(state.clock ? [["time", "Time"]] : []),
-      ]);
-      refill(
-        axes,
-        names.map(([axis, text]) => axisButton(text, axis === state.axis, () => onAxis(axis))),
-      );
+      const none = state.charts === 0;
+      smoothing.element.hidden = none;
+      axes.element.hidden = none;
+      xLog.hidden = none || state.axis === "time";
+      noChartsNote.hidden = !none || state.find !== "";
+      axes.show(state.axis, state.clock);
+      xLog.setAttribute("aria-pressed", String(state.xLog));
       smoothing.show(state.smoothing);
       resetButton.hidden = !state.zoomed;
+      if (document.activeElement !== find) find.value = state.find;
     },
+  };
+}
+
+/** The choice of the x axis. @param {(axis: Axis) => void} onAxis */
+function axisControl(onAxis) {
+  const select = /** @type {HTMLSelectElement} */ (h("select", { class: "select", id: "x-axis" }));
+  /** @type {string[]} */
+  let metrics = [];
+  let shown = "";
+  select.addEventListener("change", () => onAxis(/** @type {Axis} */ (select.value)));
+  const option = (/** @type {string} */ value, /** @type {string} */ text) => h("option", { value }, text);
+
+  /** @param {Axis} axis @param {boolean} clock */
+  function show(axis, clock) {
+    const counting = metrics.filter(isProgress);
+    const others = metrics.filter((metric) => !isProgress(metric)).slice(0, MAX_OTHER_METRICS);
+    const state = JSON.stringify([axis, clock, metrics]);
+    if (state === shown) return;
+    shown = state;
+    const known = ["step", "time", "relative", "tokens", "samples", ...metrics.map(metricAxis)];
+    refill(
+      select,
+      option("step", "Step"),
+      clock && option("time", "Wall time"),
+      clock && option("relative", "Relative time"),
+      option("tokens", "Tokens"),
+      option("samples", "Samples"),
+      counting.map((metric) => option(metricAxis(metric), metric)),
+      others.length > 0 &&
+        h("optgroup", { label: "Metrics that only grow" }, others.map((metric) => option(metricAxis(metric), metric))),
+      !known.includes(axis) && option(axis, axis.replace(/^metric:/, "")),
+    );
+    select.value = axis;
+  }
+
+  return {
+    element: h("label", { class: "axis-choice" }, "x", select),
+    show,
+    /** @param {string[]} list */
+    offer: (list) => void (metrics = axisMetrics(list)),
   };
 }
 
@@ -54,12 +121,8 @@ export function createChartControls({ onAxis, onSmooth, onReset, onAdd }) {
 const button = (sign, text, click) =>
   h("button", { type: "button", class: "button", on: { click } }, icon(sign), text);
 
-/** @param {string} text @param {boolean} pressed @param {() => void} click */
-const axisButton = (text, pressed, click) =>
-  h("button", { type: "button", "aria-pressed": String(pressed), on: { click } }, text);
-
 /** @param {(strength: number, settled: boolean) => void} onSmooth */
-function smoothingControl(onSmooth) {
+export function smoothingControl(onSmooth) {
   const slider = /** @type {HTMLInputElement} */ (
     h("input", { type: "range", min: 0, max: 0.99, step: 0.01, id: "smoothing" })
   );

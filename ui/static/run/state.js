@@ -6,6 +6,7 @@ import { milliseconds } from "../charts/curves.js";
 import { hasTimes } from "../charts/health_strip.js";
 import { fullRange, stepsInRange } from "../charts/ranges.js";
 import { readViewOptions } from "../charts/view_options.js";
+import { axisName, fullExtent } from "../charts/x_axes.js";
 
 /** @typedef {import("../lib/api_types.js").RunDetail} RunDetail */
 /** @typedef {import("../lib/api_types.js").IncidentView} IncidentView */
@@ -16,10 +17,12 @@ export class RunState {
   constructor(run, incidents, query) {
     this.run = run;
     this.incidents = incidents;
-    /** @type {import("../lib/api_types.js").ChartCurve | undefined} the loss over the entire run, for its slope */
-    this.loss = undefined;
     /** @type {number | null} the smoothing while its slider is dragged */
     this.sliding = null;
+    /** @type {{ axis: import("../charts/curves.js").Axis, scale: import("../charts/x_axes.js").AxisScale } | null} of an axis other than steps and wall time, once it is loaded */
+    this.axisScale = null;
+    /** @type {string[]} what the words by which charts are found pin */
+    this.found = [];
     this.viewOptions = readViewOptions(query);
     /** @type {import("../charts/panel.js").Shared} */
     this.shared = {
@@ -40,13 +43,30 @@ export class RunState {
   follow(query) {
     const { shared, run, incidents } = this;
     this.viewOptions = readViewOptions(query);
-    shared.axis = this.viewOptions.axis === "time" && this.clocked ? "time" : "step";
+    shared.axis = this.axis;
+    shared.axisName = axisName(shared.axis);
+    shared.xLog = this.viewOptions.xLog;
+    const { scale } = this;
+    shared.xOf = scale ? (step, attempt) => scale.at(step, attempt, null) : undefined;
+    shared.pinned = [...new Set([...this.found, ...this.viewOptions.pins])];
     shared.smoothing = this.sliding ?? this.viewOptions.smoothing;
     shared.modes = this.viewOptions.modes;
     shared.attempts = run.strip.attempts;
     shared.incidents = incidents;
     shared.selected = incidents.find((incident) => String(incident.id) === this.viewOptions.incident) ?? null;
-    shared.range = this.range ?? fullRange(run.strip, shared.axis);
+    shared.range = this.range ?? (scale ? fullExtent(scale) : fullRange(run.strip, shared.axis));
+  }
+
+  /** The axis that can be drawn: that of the address, or steps until its positions are known. @returns {import("../charts/curves.js").Axis} */
+  get axis() {
+    const { axis } = this.viewOptions;
+    if (axis === "step" || axis === "time") return axis === "time" && this.clocked ? "time" : "step";
+    return this.axisScale?.axis === axis ? axis : "step";
+  }
+
+  /** The positions on the axis, if it is neither steps nor wall time. */
+  get scale() {
+    return this.axisScale?.axis === this.viewOptions.axis ? this.axisScale.scale : null;
   }
 
   /** Whether the log has times. */
@@ -56,14 +76,17 @@ export class RunState {
 
   /** The range of the address on the axis; null: everything. @returns {[number, number] | null} */
   get range() {
-    const { range } = this.viewOptions;
-    if (range === null || this.shared.axis === "step") return range;
+    const { range, axis } = this.viewOptions;
+    if (axis !== "step" && axis !== this.shared.axis) return null; // its values are not those of the axis shown
+    if (range === null || this.shared.axis !== "time") return range;
     return [milliseconds(range[0]), milliseconds(range[1])];
   }
 
   /** The steps that the charts show; nulls: all of them. */
   get steps() {
-    return stepsInRange(this.run.strip, this.shared.axis, this.range);
+    const { scale, range } = this;
+    if (scale) return range ? scale.steps(range) : { from: null, to: null };
+    return stepsInRange(this.run.strip, this.shared.axis, range);
   }
 
   /** Add or replace an incident. @param {IncidentView} incident */
