@@ -330,7 +330,7 @@ def test_the_x_axis_can_be_time(open_page: Opener, server: Server, runs: Runs) -
 def test_deleting_a_run_needs_a_confirmation(open_page: Opener, server: Server) -> None:
     run_id = server.post("not-wanted", {"step": [1, 2], "loss": [2.0, 1.9]})
     page = open_page(f"{server.address}/runs/{run_id}")
-    page.get_by_text("Export or delete").click()
+    page.get_by_text("Report, export or delete").click()
     with page.expect_download() as download:
         page.get_by_role("link", name="CSV").click()
     assert Path(download.value.path()).read_text().count("\n") == 3

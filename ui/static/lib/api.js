@@ -246,6 +246,12 @@ export const plannedEventsOf = async (id, signal) =>
 export const addPlannedEvent = (id, event) =>
   request(`/runs/${encodeURIComponent(id)}/expected`, { method: "POST", body: event });
 
+/** The address of a run's report. @param {string} id */
+export const reportOf = (id) => `${BASE}/runs/${encodeURIComponent(id)}/report`;
+
+/** The address of a project's page of this week. @param {string} project */
+export const weekReportOf = (project) => `${BASE}/projects/${encodeURIComponent(project)}/report`;
+
 /** The address of a run's export. @param {string} id @param {string} form */
 export const exportOf = (id, form) =>
   `${BASE}/runs/${encodeURIComponent(id)}/export${search({ format: form })}`;

@@ -9,6 +9,7 @@ import { createRunEvents } from "../incidents/run_events.js";
 import * as api from "../lib/api.js";
 import { h, refill } from "../lib/dom.js";
 import { listen, throttled } from "../lib/live.js";
+import { addSource } from "../lib/palette.js";
 import { empty } from "../lib/placeholders.js";
 import * as prefs from "../lib/preferences.js";
 import { bindKeys, createActions, stepsAround } from "../run/actions.js";
@@ -17,6 +18,7 @@ import { createCommunication } from "../run/communication.js";
 import { createConfiguration } from "../run/configuration.js";
 import { createExportDelete, createUnreadable } from "../run/data.js";
 import { createHeadline } from "../run/headline.js";
+import { metricItems, settingItems } from "../run/palette_items.js";
 import { createPlannedEvents } from "../run/planned_events.js";
 import { createSeriesList } from "../run/series_list.js";
 import { RunState, showsMetric } from "../run/state.js";
@@ -101,12 +103,18 @@ function createParts(state, context) {
   const { board } = charts;
   const communication = createCommunication({ runId, signal });
   const configuration = createConfiguration({ runId, signal, onDiagnostics: headline.showDiagnostics });
+  addSource(signal, async () => {
+    if (!series.known()) await series.load();
+    return metricItems(series.all(), addChart);
+  });
+  addSource(signal, (text) => settingItems(runId, text, () => configuration.goTo(), signal));
   const checksContainer = h("div", {});
   const unreadable = createUnreadable();
   const stop = createStop(runId);
   const exportDelete = createExportDelete({
     id: runId,
     name: state.run.name,
+    project: state.run.project,
     points: () => state.run.points,
   });
   const plannedEvents = createPlannedEvents({
@@ -167,6 +175,7 @@ function createParts(state, context) {
     headline.showStrip(run, steps.from === null || steps.to === null ? null : [steps.from, steps.to]);
     series.show(run.series);
     unreadable.show(run);
+    exportDelete.show(run);
     stop.show(run);
     communication.follow(run);
     configuration.follow(run);

@@ -4,6 +4,7 @@
 import * as api from "../lib/api.js";
 import { h, refill } from "../lib/dom.js";
 import { count } from "../lib/format.js";
+import { icon } from "../lib/icons.js";
 import { go } from "../lib/router.js";
 import { toast } from "../lib/toasts.js";
 
@@ -55,16 +56,25 @@ export function createUnreadable() {
 
 const FORMATS = ["parquet", "csv", "json"];
 
-/** @param {{ id: string, name: string, points: () => number }} run */
+/** @param {{ id: string, name: string, project: string, points: () => number }} run */
 export function createExportDelete(run) {
   const deletion = h("p", { class: "export-delete-confirm" });
   const files = FORMATS.map((form) =>
     h("a", { class: "button", href: api.exportOf(run.id, form), download: "" }, form.toUpperCase()),
   );
+  const finish = h("p", {}, "A run that is not over becomes stalled when it is silent: ", button("Mark as finished", () => void markFinished()));
   const element = h(
     "details",
     { class: "all-series export-delete" },
-    h("summary", {}, "Export or delete"),
+    h("summary", {}, "Report, export or delete"),
+    h(
+      "p",
+      {},
+      "One page to send or print: ",
+      h("a", { class: "button", href: api.reportOf(run.id), target: "_blank", rel: "noopener" }, icon("report"), "Report of this run"),
+      h("a", { class: "button", href: api.weekReportOf(run.project), target: "_blank", rel: "noopener" }, icon("report"), `This week in ${run.project}`),
+    ),
+    finish,
     h("p", {}, "Export all points: ", ...files),
     deletion,
   );
@@ -97,7 +107,20 @@ export function createExportDelete(run) {
     }
   }
 
-  return { element };
+  async function markFinished() {
+    try {
+      await api.finishRun(run.id);
+      toast(`Finished: ${run.name}`);
+    } catch (error) {
+      toast(`Not changed: ${/** @type {Error} */ (error).message}`, { tone: "critical" });
+    }
+  }
+
+  return {
+    element,
+    /** @param {RunDetail} shown */
+    show: ({ state }) => (finish.hidden = state === "finished"),
+  };
 }
 
 /** @param {string} text @param {() => void} onClick */
