@@ -105,6 +105,7 @@ export function palette() {
   const names = [
     "ink",
     "ink-quiet",
+    "paper",
     "paper-raised",
     "line-strong",
     "grid",

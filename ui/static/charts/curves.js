@@ -16,8 +16,9 @@ import { numeric } from "../lib/format.js";
  * @typedef {{ id: string, name: string, colour: string }} CurveOwner
  */
 /**
- * A curve; `run`: its run on pages with several runs, `text`: its name there if it is computed from several curves.
- * @typedef {Omit<import("../lib/api_types.js").ChartCurve, "segments"> & { segments: ChartSegment[], run?: CurveOwner, text?: string }} ChartCurve
+ * A curve; `run`: its run on pages with several runs, `text`: its name there; `computed`: from several curves, so
+ * that its steps are positions on the axis.
+ * @typedef {Omit<import("../lib/api_types.js").ChartCurve, "segments"> & { segments: ChartSegment[], run?: CurveOwner, text?: string, computed?: boolean }} ChartCurve
  */
 /**
  * What the x axis shows: steps, wall time, seconds since the first point, tokens, samples, or a metric that only grows.

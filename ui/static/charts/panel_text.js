@@ -3,7 +3,7 @@
 
 import { nearestPoints, nonfiniteRuns } from "./curves.js";
 import { shortName } from "./legend.js";
-import { colours, labelText } from "./traces.js";
+import { COLOURED, colours, labelText } from "./traces.js";
 import { metricUnit } from "../lib/catalogue.js";
 import { h, refill } from "../lib/dom.js";
 import { clock, count, duration, number, reading, si, step as stepText } from "../lib/format.js";
@@ -44,6 +44,7 @@ export function createReadout(plan) {
       if (series.length === 0 || range === null)
         return refill(element, series.length ? "" : "no points in this range");
       const alone = series.length === 1;
+      const crowded = Boolean(series[0].run) && series.length > COLOURED; // without a legend
       const focused = focus === null ? undefined : series.find((curve) => labelText(curve) === focus);
       const { live, ghost } = nearestPoints(focused ?? series[0], axis, x ?? range[1]);
       const hit = live ?? ghost;
@@ -52,7 +53,10 @@ export function createReadout(plan) {
         hit &&
         (byClock
           ? [clock(hit.time)]
-          : [`step ${stepText(hit.step)}`, x !== null && positionText(axis, x, hit.time)]);
+          : [
+              (axis === "step" || !series[0].computed) && `step ${stepText(Math.round(hit.step))}`,
+              (x !== null || series[0].computed) && positionText(axis, x ?? range[1], hit.time),
+            ]);
       refill(
         element,
         alone &&
@@ -60,7 +64,7 @@ export function createReadout(plan) {
           ghost &&
           h("span", { class: "readout-ghost" }, `attempt ${ghost.attempt}: ${reading(role, ghost.value)}`),
         h("span", { class: "quiet" }, location ? location.filter(Boolean).join(", ") : ""),
-        !alone && focused && x !== null && hit && nameAndValue(picture, focused, reading(role, hit.value), unit()),
+        crowded && focused && x !== null && hit && nameAndValue(picture, focused, reading(role, hit.value), unit()),
         alone && h("b", {}, hit ? reading(role, hit.value) : "–", unit()),
       );
     },

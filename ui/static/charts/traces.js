@@ -61,6 +61,7 @@ export const labelText = (series) =>
 export function pinKey({ metric, labels, run }) {
   const inside = Object.entries(labels ?? {})
     .map(([name, value]) => `${name}=${value}`)
+    .sort()
     .join(",");
   return [run?.id, inside].filter(Boolean).join(" ") || metric;
 }

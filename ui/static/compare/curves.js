@@ -78,17 +78,18 @@ function groupCurves(chart, x, owners) {
  * @param {number[]} value @param {{ minimum: number[], maximum: number[] } | null} band @returns {ChartCurve}
  */
 function lineCurve(metric, run, x, positions, value, band) {
-  const xs = placed(x, positions);
+  // with a band, the points are its extremes, so that they are within the y axis
+  const steps = band ? positions.flatMap((each) => [each, each]) : positions;
   const segment = {
     attempt: 0,
     ghost: false,
-    step: positions,
-    time: x === "wall" ? positions : [],
-    x: xs,
-    value,
-    band: band && { step: positions, x: xs, mean: value, ...band },
+    step: steps,
+    time: x === "wall" ? steps : [],
+    x: placed(x, steps),
+    value: band ? band.minimum.flatMap((low, i) => [low, band.maximum[i]]) : value,
+    band: band && { step: positions, x: placed(x, positions), mean: value, ...band },
   };
-  const counts = { count: positions.length, reduced: true, nonfinite: [], nonfinite_count: 0, thinned: 0 };
+  const counts = { count: steps.length, reduced: true, computed: true, nonfinite: [], nonfinite_count: 0, thinned: 0 };
   return { metric, labels: {}, run, segments: positions.length ? [segment] : [], ...counts };
 }
 

@@ -16,6 +16,7 @@ const CATEGORIES = /** @type {Record<string, string>} */ ({
   hardware: "Hardware",
   identity: "Names, paths and times",
 });
+const MAX_OPEN_SUMMARIES = 3; // runs whose sentences are not folded together
 const NOT_STATED = "not stated";
 const VERDICTS = /** @type {Record<string, string>} */ ({
   lower: "lower",
@@ -120,7 +121,12 @@ export function createDifferences(colourOf) {
       table,
       h("table", { class: "difference-table" }, h("thead", {}, h("tr", {}, h("td", {}), heads)), h("tbody", {}, body)),
     );
-    refill(sentences, ...summaryList(differences, colourOf));
+    const list = summaryList(differences, colourOf);
+    const heading = `Configuration, environment, speed and incidents of ${count(list.length, "run")} in words`;
+    refill(
+      sentences,
+      list.length > MAX_OPEN_SUMMARIES ? h("details", {}, h("summary", {}, heading), list) : list,
+    );
   }
 
   /** @param {CompareStatistics} answer */

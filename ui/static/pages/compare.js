@@ -233,7 +233,7 @@ export async function show(root, context) {
     hint.hidden = !none;
     charts.hidden = none;
     differences.element.hidden = options.runs.length < 2;
-    root.classList.toggle("compare-many", options.runs.length > FEW_RUNS);
+    root.classList.toggle("compare-many", options.runs.length > FEW_RUNS && options.view !== "groups");
     if (none) {
       runList.show([], null);
       return runList.focus();

@@ -13,6 +13,7 @@ import { throttled } from "../lib/live.js";
 import { toast } from "../lib/toasts.js";
 import { createChartControls } from "./chart_controls.js";
 import { inOrder, moved, readLayout, resized, storeLayout, toggledTop } from "./chart_layout.js";
+import { createRanks } from "./ranks.js";
 import { createSections, findCharts, labelInSearch, metricPlan } from "./sections.js";
 import { chartPlans } from "./state.js";
 
@@ -40,8 +41,10 @@ export function createChartArea({ state, signal, actions, setQuery, follow, onAd
   /** @type {{ words: string, plans: ChartPlan[] | null }} the charts that the words of the address find */
   let search = { words: "", plans: null };
   let loadingAxis = "";
+  let ranksKey = "";
 
   const controls = createChartControls({
+    runId,
     onAxis: actions.setAxis,
     onXLog: actions.setXLog,
     onSmooth,
@@ -73,8 +76,17 @@ export function createChartArea({ state, signal, actions, setQuery, follow, onAd
     },
     arrange: sections.arrange,
   });
+  const ranks = createRanks({
+    runId,
+    signal,
+    steps: () => state.steps,
+    palette: () => state.shared.palette,
+    onPin: actions.pin,
+    pinned: () => state.shared.pinned ?? [],
+    onZoom: actions.zoomToSteps,
+  });
   const foundNote = h("p", { class: "quiet found-charts", hidden: true, role: "status" });
-  const element = h("div", {}, controls.element, foundNote, board.element, sections.element);
+  const element = h("div", {}, controls.element, foundNote, board.element, sections.element, ranks.element);
 
   /** @param {import("./chart_layout.js").Layout} changed */
   function change(changed) {
@@ -162,10 +174,10 @@ export function createChartArea({ state, signal, actions, setQuery, follow, onAd
     } catch {
       return; // the first charts remain; the next update tries again
     }
+    ranks.offer(allCharts);
     controls.offer(allCharts.filter(({ axis }) => axis).map(({ metric }) => metric));
     if (state.viewOptions.find) await find(state.viewOptions.find);
-    show();
-    await board.refresh();
+    follow();
   }
 
   /** Find the charts of some words: in names, otherwise by a label, which is then pinned. @param {string} words */
@@ -240,6 +252,9 @@ export function createChartArea({ state, signal, actions, setQuery, follow, onAd
     if (!["step", "time"].includes(viewOptions.axis) && state.scale === null && loadingAxis !== viewOptions.axis)
       void loadAxis();
     const current = set();
+    const { from, to } = state.steps;
+    if (ranksKey !== `${from} ${to}`) void ranks.load();
+    ranksKey = `${from} ${to}`;
     controls.show({
       axis: shared.axis,
       xLog: shared.xLog ?? false,

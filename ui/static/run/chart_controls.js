@@ -2,7 +2,7 @@
 /** The controls above the charts: x axis, smoothing, finding charts, reset zoom, add chart. */
 
 import { axisMetrics, isProgress, metricAxis } from "../charts/x_axes.js";
-import { h, refill } from "../lib/dom.js";
+import { h, link, refill } from "../lib/dom.js";
 import { icon } from "../lib/icons.js";
 
 /** @typedef {import("../charts/curves.js").Axis} Axis */
@@ -12,9 +12,9 @@ const FIND_DELAY = 200; // ms after the last letter
 
 /**
  * @param {{ onAxis: (axis: Axis) => void, onXLog: (on: boolean) => void, onSmooth: (strength: number, settled: boolean) => void,
- *   onReset: () => void, onAdd: () => void, onFind: (words: string) => void }} events
+ *   onReset: () => void, onAdd: () => void, onFind: (words: string) => void, runId: string }} options
  */
-export function createChartControls({ onAxis, onXLog, onSmooth, onReset, onAdd, onFind }) {
+export function createChartControls({ runId, onAxis, onXLog, onSmooth, onReset, onAdd, onFind }) {
   const axes = axisControl(onAxis);
   const xLog = h(
     "button",
@@ -55,6 +55,7 @@ export function createChartControls({ onAxis, onXLog, onSmooth, onReset, onAdd, 
     h("span", { class: "spacer" }),
     find,
     button("plus", "Add chart", onAdd),
+    link(`/compare?runs=${encodeURIComponent(runId)}`, { class: "button" }, icon("compare"), "Compare with…"),
   );
   return {
     element,
