@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -21,6 +22,8 @@ _NO_SECRETS = frozenset(
 )  # fmt: skip
 """Options of channels whose values are shown; others may be passwords or addresses with a key."""
 _SECRET_FIELDS = frozenset({"database_url", "password", "secret_key", "slack_webhook_url", "smtp_url"})
+_SECRET_NAME = re.compile(r"secret|password|token|(^|_)url$")
+"""Names of settings in tables whose values may be secrets, or addresses with one."""
 _LONGEST = 400
 
 
@@ -52,20 +55,25 @@ def _rows(settings: Settings, file: Mapping[str, Any]) -> Iterator[SettingView]:
         default = field.get_default(call_default_factory=True)
         source = _source(name, settings, file)
         if isinstance(value, BaseModel):
-            for inner in type(value).model_fields:
-                is_set = inner in value.model_fields_set
-                yield _row(
-                    f"{name}.{inner}",
-                    getattr(value, inner),
-                    getattr(default, inner),
-                    source if is_set else "default",
-                )
+            yield from _table(name, value, default, source)
         elif name == "channels":
             yield from _channels(value, source)
         elif name == "projects":
             yield from _projects(value, source)
         else:
             yield _row(name, value, default, source, secret=name in _SECRET_FIELDS)
+
+
+def _table(name: str, table: BaseModel, default: BaseModel, source: SettingSource) -> Iterator[SettingView]:
+    """The settings of a table and of the tables in it."""
+    for inner in type(table).model_fields:
+        value, usual = getattr(table, inner), getattr(default, inner)
+        origin: SettingSource = source if inner in table.model_fields_set else "default"
+        if isinstance(value, BaseModel) and isinstance(usual, BaseModel):
+            yield from _table(f"{name}.{inner}", value, usual, origin)
+        else:
+            secret = bool(_SECRET_NAME.search(inner))
+            yield _row(f"{name}.{inner}", value, usual, origin, secret=secret)
 
 
 def _source(name: str, settings: Settings, file: Mapping[str, Any]) -> SettingSource:

@@ -35,6 +35,9 @@ const isTimed = (incident) => incident.labels?.steps === "milliseconds";
 /** A step of an incident, or its time. @param {IncidentView} incident @param {number} step */
 const positionText = (incident, step) => (isTimed(incident) ? clock(step / 1000) : stepText(step));
 
+/** Whether an incident is about the entire run, and its metric only the one by whose clock it was detected. @param {IncidentView} incident */
+const isOfRun = ({ kind }) => kind === "stall";
+
 /** The labels of an incident's series: rank 3, host n17. @param {IncidentView} incident */
 const labelTexts = (incident) =>
   Object.entries(incident.labels ?? {})
@@ -68,11 +71,9 @@ export function evidenceTable(incident) {
   const unit = isTimed(incident) ? "" : " step";
   /** @type {[string, string][]} */
   const rows = [];
-  if (incident.run_id !== null)
-    rows.push(
-      ["Metric", [incident.metric, ...labelTexts(incident)].join(", ")],
-      ["Attempt", String(incident.attempt)],
-    );
+  if (incident.run_id !== null && !isOfRun(incident))
+    rows.push(["Metric", [incident.metric, ...labelTexts(incident)].join(", ")]);
+  if (incident.run_id !== null) rows.push(["Attempt", String(incident.attempt)]);
   for (const [name, label] of POSITIONS) {
     const step = incident[name];
     if (step !== null) rows.push([`${label}${unit}`, positionText(incident, step)]);
@@ -120,7 +121,7 @@ export function keyFacts(incident) {
       `${number(evidence.baseline, 3)} → ${number(level, 3)}`,
       peak === null || timed ? "" : `peak at step ${stepText(peak)}`,
     ]);
-  else if (incident.run_id !== null)
+  else if (incident.run_id !== null && !isOfRun(incident))
     facts.push(["Metric", incident.metric, labelTexts(incident).join(", ")]);
   if (end !== null && end > start)
     facts.push(["Lasted", timed ? duration((end - start) / 1000) : count(end - start, "step"), sentenceCase(state)]);
@@ -148,7 +149,7 @@ export function incidentLine(incident) {
     h(
       "span",
       { class: "quiet number" },
-      [incident.run_id === null ? [] : incident.metric, ...labelTexts(incident), steps].flat().join(" · "),
+      [incident.run_id === null || isOfRun(incident) ? [] : incident.metric, ...labelTexts(incident), steps].flat().join(" · "),
     ),
   );
 }

@@ -176,7 +176,13 @@ function noChannels() {
   return h(
     "div",
     { class: "empty-inline" },
-    h("p", {}, "No channels yet: nobody is notified. Set a Slack webhook, a mail server, or others in holter.toml, then test it:"),
+    h("p", {}, "No channels yet: nobody is notified. Add one to holter.toml and start the server again:"),
+    h(
+      "pre",
+      { class: "example" },
+      h("code", {}, '[channels.oncall]\ntype = "slack"\nurl = "https://hooks.slack.com/services/..."\nminimum = "warning"'),
+    ),
+    h("p", {}, "Then test it:"),
     copyLine("holter alert test"),
   );
 }

@@ -78,7 +78,7 @@ function row({ name, value, default: usual, source, secret }) {
     h("code", {}, name),
     value === "" ? h("span", { class: "quiet" }, "not set") : h(set ? "b" : "span", { class: "setting-value" }, value),
     h("span", { class: set ? "" : "quiet" }, SOURCES[source]),
-    h("span", { class: "quiet" }, secret ? "" : usual),
+    secret || usual === value ? null : h("span", { class: "quiet" }, usual || "not set"),
   ];
 }
 
