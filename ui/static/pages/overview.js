@@ -1,347 +1,282 @@
 // @ts-check
-/** The overview: all runs, those with problems first. */
+/** The overview: all runs, what runs and needs attention first; found by a filter, compared, tagged, saved as views. */
 
-import { drawStrip } from "../charts/health_strip.js";
-import * as api from "../lib/api.js";
-import { severityMark, stateMark } from "../lib/badges.js";
-import { healthTitle, kindTitle, metricUnit, severityRank } from "../lib/catalogue.js";
-import { h, link, refill } from "../lib/dom.js";
-import { ago, count, number, reading, step as stepText, stepTime } from "../lib/format.js";
+import { severityMark } from "../lib/badges.js";
+import { h, refill } from "../lib/dom.js";
 import * as keys from "../lib/keyboard.js";
 import { listen, throttled } from "../lib/live.js";
 import { empty } from "../lib/placeholders.js";
 import { go } from "../lib/router.js";
+import { savedViews } from "../lib/runs_api.js";
+import { defaultColumns, isValue } from "../runs/columns.js";
+import { columnsMenu } from "../runs/columns_menu.js";
+import { filterField, filterProblem } from "../runs/filter_field.js";
+import { sectionOf, statusHeading, statusNote, withSection } from "../runs/headline.js";
+import { compareAddress, selectionBar } from "../runs/selection_bar.js";
+import { runSource } from "../runs/source.js";
+import { runTable, SECTION_TITLES } from "../runs/table.js";
+import { shareMenu, viewsMenu } from "../runs/views_menu.js";
 import { watchAgents } from "./agent_status.js";
 
 /** @typedef {import("../lib/api_types.js").RunInfo} RunInfo */
+/** @typedef {import("../lib/api_types.js").SavedView} SavedView */
 
 const REFRESH = 1500; // ms
-const STATES = ["", "running", "stalled", "finished"];
-/** @type {Record<string, (a: RunInfo, b: RunInfo) => number>} */
-const ORDERS = {
-  trouble: (a, b) =>
-    group(a) - group(b) ||
-    severityRank(a.health) - severityRank(b.health) ||
-    Number(a.state === "finished") - Number(b.state === "finished") ||
-    lastUpdate(b) - lastUpdate(a),
-  updated: (a, b) => lastUpdate(b) - lastUpdate(a),
-  name: (a, b) => a.name.localeCompare(b.name, "en", { numeric: true }),
-  step: (a, b) => (b.last_step ?? -1) - (a.last_step ?? -1),
-};
-/** The time of a run's newest point. @param {RunInfo} run */
-const lastUpdate = (run) => run.last_time ?? run.updated_at;
-const GROUPS = ["Needs attention", "Running", "Finished"];
-
-/** The group of a run: 0 needs attention, 1 running, 2 finished. Pure. @param {RunInfo} run */
-export function group(run) {
-  const trouble =
-    run.damaged || run.health === "critical" || run.health === "warning" || run.state === "stalled";
-  if (trouble) return 0;
-  return run.state === "running" ? 1 : 2;
-}
-
-/** The heading of the overview and its severity. Pure. @param {RunInfo[]} runs @returns {[string, string]} */
-export function statusHeading(runs) {
-  const troubled = runs.filter((run) => group(run) === 0);
-  if (troubled.length === 0) {
-    const running = runs.filter((run) => run.state === "running").length;
-    return [
-      "ok",
-      running ? `No problems, ${count(running, "run")} running` : "No problems, no run is running",
-    ];
-  }
-  const worst = troubled.some((run) => run.damaged || run.health === "critical") ? "critical" : "warning";
-  return [worst, `${count(troubled.length, "run needs", "runs need")} attention`];
-}
-
-/** @param {RunInfo} run @param {{ q: string, state: string, project: string }} filter */
-export function matches(run, { q, state, project }) {
-  const text =
-    `${run.project}/${run.name} ${run.worst ? `${kindTitle(run.worst.kind)} ${run.worst.kind}` : ""}`.toLowerCase();
-  return (
-    (!state || run.state === state) &&
-    (!project || run.project === project) &&
-    q
-      .toLowerCase()
-      .split(/\s+/)
-      .every((word) => text.includes(word))
-  );
-}
+const DEFAULT_SORT = "attention";
+/** Where the list was scrolled to, for the way back from a run. */
+const lastPlace = { address: "", top: 0 };
 
 /** @type {import("../lib/router.js").Page} */
-export async function show(root, { signal, query, setQuery, onQuery, search, title }) {
-  let runs = await api.runs(signal);
-  let selectedId = "";
-  /** @type {Map<string, { text: string, element: HTMLElement }>} */
-  const rows = new Map();
+export async function show(root, { signal, query, setQuery, onQuery, title }) {
+  const place = { ...lastPlace };
+  /** @type {SavedView[]} */
+  let views = [];
+  /** @type {Set<string>} */
+  const selected = new Set();
+  let anchor = -1;
+  let searched = "";
   const heading = h("h1", { class: "status-heading" });
-  const controls = h("div", { class: "controls" });
-  const list = h("div", { class: "run-list" });
+  const note = h("p", { class: "quiet number status-note" });
+  const sections = h("div", { class: "segmented", role: "group", "aria-label": "Section" });
+  const nothing = h("div", { hidden: true });
   const agents = watchAgents(signal);
+  const source = runSource(signal, draw, (error) => console.warn("Holter: refresh failed:", error.message));
+  const filter = filterField(signal, {
+    onFilter: (text) => change({ filter: text }),
+    onLeave: () => move(0),
+  });
+  const table = runTable({
+    rowAt: source.rowAt,
+    need: source.need,
+    isSelected: (id) => selected.has(id),
+    onSelect: select,
+    onSort: (sort) => change({ sort }),
+  });
+  const bar = selectionBar({
+    selected: () => [...selected],
+    run: source.run,
+    onDone: () => void refresh(),
+    onClear: clearSelection,
+  });
+  const menus = h(
+    "div",
+    { class: "row needs-login" },
+    columnsMenu(signal, { columns: shownColumns, onChange: (columns) => change({ columns: columns ?? [] }) }),
+    viewsMenu({ views: () => views, current, currentView, onSaved }),
+    shareMenu(() => location.pathname + location.search),
+  );
 
-  const filter = () => {
+  /** The view of the address, else the default one. @returns {SavedView | null} */
+  function currentView() {
     const parameters = query();
-    return {
-      q: parameters.get("q") ?? "",
-      state: parameters.get("state") ?? "",
-      project: parameters.get("project") ?? "",
-      sort: parameters.get("sort") ?? "trouble",
-    };
-  };
+    const wanted = parameters.get("view");
+    if (wanted) return views.find(({ id }) => String(id) === wanted) ?? null;
+    if (["q", "sort", "columns", "state"].some((name) => parameters.has(name))) return null;
+    const project = parameters.get("project") ?? "";
+    return views.find((view) => view.is_default && view.project === project) ?? null;
+  }
 
-  /** @param {Record<string, string>} changes */
+  /** Filter, order and columns: of the address, or of a view. */
+  function current() {
+    const parameters = query();
+    const view = currentView();
+    if (view) return { filter: view.filter, sort: view.sort, columns: view.columns };
+    const parts = [
+      parameters.get("project") && `project:"${parameters.get("project")}"`,
+      parameters.get("state") && `state:${parameters.get("state")}`,
+      parameters.get("q"),
+    ];
+    return {
+      filter: parts.filter(Boolean).join(" "),
+      sort: parameters.get("sort") ?? "",
+      columns: parameters.getAll("columns"),
+    };
+  }
+
+  function shownColumns() {
+    const { columns } = current();
+    if (columns.length > 0) return columns;
+    return defaultColumns(innerWidth / parseFloat(getComputedStyle(document.documentElement).fontSize));
+  }
+
+  /** Another filter, order or columns: from then on the address has all of them. @param {Partial<ReturnType<typeof current>>} changes */
   function change(changes) {
-    setQuery(changes);
-    draw();
+    const { filter: q, sort, columns } = { ...current(), ...changes };
+    setQuery({ q, sort, columns, view: null, project: null, state: null });
+    void follow();
+  }
+
+  /** Show what the address asks for. */
+  async function follow() {
+    const { filter: text, sort } = current();
+    filter.set(text);
+    const wanted = { filter: text, sort: sort || DEFAULT_SORT, columns: shownColumns().filter(isValue) };
+    const key = JSON.stringify(wanted);
+    if (key === searched) return draw();
+    searched = key;
+    try {
+      await source.search(wanted);
+      filter.say(source.notices.join(". "));
+    } catch (error) {
+      const problem = filterProblem(/** @type {Error} */ (error).message);
+      if (!problem && source.counts === null) throw error;
+      filter.say(problem ? `At character ${problem.position + 1}: ${problem.text}` : /** @type {Error} */ (error).message, true);
+      if (source.counts === null) await source.search({ ...wanted, filter: "" });
+    }
   }
 
   function draw() {
-    const current = filter();
-    const [severity, text] = statusHeading(runs);
-    title(severity === "ok" ? "" : `! ${text}`);
+    const { counts } = source;
+    if (!counts) return;
+    const [severity, text] = statusHeading(counts);
+    title(severity === "ok" ? "" : `${severity === "warning" ? "! " : ""}${text}`);
     refill(heading, severityMark(severity, text));
-    if (runs.length === 0)
-      return refill(
-        root,
-        h("h1", { class: "visually-hidden" }, "Runs"),
-        agents.troubled,
-        noRunsYet(),
-        agents.all,
-      );
-    if (!list.isConnected)
-      refill(root, h("header", { class: "page-head" }, heading, controls), agents.troubled, list, agents.all);
-    drawControls(current);
-    const shown = runs.filter((run) => matches(run, current)).sort(ORDERS[current.sort] ?? ORDERS.trouble);
-    if (shown.length === 0)
-      return refill(
-        list,
-        empty(
-          "No matching runs",
-          "No run matches the search and the filters.",
-          null,
-          h("button", { type: "button", class: "button", on: { click: clear } }, "Show all runs"),
-        ),
-      );
-    replaceRows(current.sort === "trouble" ? grouped(shown) : [h("ul", { class: "rows" }, shown.map(row))]);
-  }
-
-  function clear() {
-    search({ label: "Search runs", onInput: (q) => change({ q }) });
-    change({ q: "", state: "", project: "" });
-  }
-
-  /** Replace the rows and restore the focus. @param {HTMLElement[]} children */
-  function replaceRows(children) {
-    const focused = /** @type {HTMLElement | null} */ (
-      document.activeElement?.closest?.("[data-run]") ?? null
-    )?.dataset.run;
-    refill(
-      list,
-      h(
-        "div",
-        { class: "run-head quiet", "aria-hidden": "true" },
-        ["", "History", "Loss", "Speed", "Step", "Updated"].map((text) => h("span", {}, text)),
-      ),
-      children,
-    );
-    if (focused) rows.get(focused)?.element.querySelector("a")?.focus({ preventScroll: true });
-    markSelected();
-  }
-
-  /** @param {RunInfo[]} shown */
-  function grouped(shown) {
-    return GROUPS.flatMap((name, i) => {
-      const members = shown.filter((run) => group(run) === i);
-      if (members.length === 0) return [];
-      return [
-        h(
-          "section",
-          { "aria-label": name, class: `group group-${i}` },
-          h("h2", { class: "group-title" }, name, h("span", { class: "quiet number" }, ` ${members.length}`)),
-          h("ul", { class: "rows" }, members.map(row)),
-        ),
-      ];
+    note.textContent = statusNote(counts);
+    if (counts.all === 0) {
+      refill(root, h("h1", { class: "visually-hidden" }, "Runs"), agents.troubled, noRunsYet(), agents.all);
+      return;
+    }
+    if (!table.element.isConnected) attach();
+    drawSections();
+    const { sort } = current();
+    const isDefault = (sort || DEFAULT_SORT) === DEFAULT_SORT;
+    nothing.hidden = counts.found > 0;
+    table.element.hidden = counts.found === 0;
+    table.show({
+      found: counts.found,
+      sections: isDefault ? counts.sections : null,
+      columns: shownColumns(),
+      sort,
     });
+    bar.draw();
   }
 
-  /** The row of a run, drawn again only if the run has changed. @param {RunInfo} run */
-  function row(run) {
-    const text = JSON.stringify(run);
-    const old = rows.get(run.id);
-    if (old?.text === text) return old.element;
-    const element = runRow(run);
-    rows.set(run.id, { text, element });
-    return element;
-  }
-
-  /** @param {{ state: string, project: string, sort: string }} wanted */
-  function drawControls({ state, project, sort }) {
-    if (controls.contains(document.activeElement) && document.activeElement?.tagName === "SELECT") return;
-    const projects = [...new Set(runs.map((run) => run.project))].sort();
-    const states = STATES.filter(
-      (candidate) => candidate === "" || candidate === state || runs.some((run) => run.state === candidate),
+  function attach() {
+    refill(
+      nothing,
+      empty(
+        "No matching runs",
+        "No run matches the filter.",
+        null,
+        h("button", { type: "button", class: "button", on: { click: () => change({ filter: "" }) } }, "Show all runs"),
+      ),
     );
     refill(
-      controls,
-      h(
-        "div",
-        { class: "segmented", role: "group", "aria-label": "State" },
-        states.map((option) =>
-          h(
-            "button",
-            {
-              type: "button",
-              "aria-pressed": String(option === state),
-              on: { click: () => change({ state: option }) },
-            },
-            option ? stateMark(/** @type {any} */ (option)) : "All",
-          ),
-        ),
-      ),
-      projects.length > 1 &&
-        select("Project", project, [["", "All projects"], ...projects.map((name) => [name, name])], (value) =>
-          change({ project: value }),
-        ),
-      select(
-        "Order",
-        sort,
-        [
-          ["trouble", "Problems first"],
-          ["updated", "Last updated"],
-          ["name", "Name"],
-          ["step", "Steps"],
-        ],
-        (value) => change({ sort: value === "trouble" ? "" : value }),
-      ),
+      root,
+      h("header", { class: "page-head" }, h("div", {}, heading, note), h("div", { class: "controls" }, sections, menus)),
+      agents.troubled,
+      filter.element,
+      bar.element,
+      nothing,
+      table.element,
+      agents.all,
     );
   }
 
-  const visible = () => /** @type {HTMLElement[]} */ ([...list.querySelectorAll("[data-run]")]);
+  function drawSections() {
+    if (sections.contains(document.activeElement) && sections.childElementCount > 0) return markSection();
+    refill(
+      sections,
+      [["", "All"], ...Object.entries(SECTION_TITLES)].map(([key, text]) =>
+        h(
+          "button",
+          {
+            type: "button",
+            data: { section: key },
+            on: { click: () => change({ filter: withSection(current().filter, key) }) },
+          },
+          key === "unresolved" ? "Unresolved" : text,
+        ),
+      ),
+    );
+    markSection();
+  }
 
-  function markSelected() {
-    for (const element of visible())
-      element.classList.toggle("row-selected", element.dataset.run === selectedId);
+  function markSection() {
+    const wanted = sectionOf(current().filter);
+    for (const button of /** @type {HTMLElement[]} */ ([...sections.children]))
+      button.setAttribute("aria-pressed", String(button.dataset.section === wanted));
+  }
+
+  /** Select a run or deselect it; with shift, all runs from the last selected one. @param {number} index @param {{ shift: boolean }} event */
+  async function select(index, { shift }) {
+    const run = source.rowAt(index);
+    if (!run) return;
+    if (shift && anchor >= 0) {
+      for (const id of await source.ids(Math.min(anchor, index), Math.max(anchor, index))) selected.add(id);
+    } else if (!selected.delete(run.id)) selected.add(run.id);
+    anchor = index;
+    table.redraw();
+    bar.draw();
+  }
+
+  function clearSelection() {
+    selected.clear();
+    anchor = -1;
+    table.redraw();
+    bar.draw();
   }
 
   /** @param {number} offset */
   function move(offset) {
-    const all = visible();
-    if (all.length === 0) return;
-    const index = all.findIndex((element) => element.dataset.run === selectedId);
-    const next = all[Math.max(0, Math.min(all.length - 1, index < 0 ? 0 : index + offset))];
-    selectedId = next.dataset.run ?? "";
-    markSelected();
-    next.querySelector("a")?.focus({ preventScroll: true });
-    next.scrollIntoView({ block: "nearest" });
+    const last = (source.counts?.found ?? 0) - 1;
+    if (last < 0) return;
+    table.activate(Math.max(0, Math.min(last, table.active < 0 ? 0 : table.active + offset)));
   }
 
-  search({
-    label: "Search runs",
-    value: filter().q,
-    onInput: (q) => change({ q }),
-    onKey: (event) => event.key === "Enter" && move(0),
-  });
+  /** Extend the selection by keyboard. @param {number} offset */
+  function extend(offset) {
+    if (table.active < 0) return move(0);
+    const run = source.rowAt(table.active);
+    if (run && !selected.has(run.id)) void select(table.active, { shift: false });
+    move(offset);
+    const next = source.rowAt(table.active);
+    if (next && !selected.has(next.id)) void select(table.active, { shift: false });
+  }
+
+  const active = () => (table.active < 0 ? undefined : source.rowAt(table.active));
+  const pageRows = () => Math.max(1, table.visibleRuns()[1] - table.visibleRuns()[0] - 16);
+
+  /** @param {SavedView | null} saved */
+  async function onSaved(saved) {
+    views = await savedViews(signal);
+    if (saved) setQuery({ q: null, sort: null, columns: null, project: null, state: null, view: String(saved.id) });
+    void follow();
+  }
+
+  function refresh() {
+    const [from, to] = table.element.isConnected ? table.visibleRuns() : [0, 0];
+    return source.refresh(from, to);
+  }
+
   keys.bind(signal, [
+    { keys: "/", label: "Filter runs", run: () => filter.input.focus() },
     { keys: "j, ArrowDown", label: "Next run", run: () => move(1) },
     { keys: "k, ArrowUp", label: "Previous run", run: () => move(-1) },
-    {
-      keys: "Enter",
-      label: "Open the run",
-      run: () => selectedId && go(`/runs/${encodeURIComponent(selectedId)}`),
-    },
+    { keys: "J", label: "Select and go to the next run", run: () => extend(1) },
+    { keys: "K", label: "Select and go to the previous run", run: () => extend(-1) },
+    { keys: "PageDown", label: "Next page", run: () => move(pageRows()) },
+    { keys: "PageUp", label: "Previous page", run: () => move(-pageRows()) },
+    { keys: "Home", label: "First run", run: () => move(-Infinity) },
+    { keys: "End", label: "Last run", run: () => move(Infinity) },
+    { keys: "x", label: "Select the run", run: () => table.active >= 0 && void select(table.active, { shift: false }) },
+    { keys: "c", label: "Compare the selected runs", run: () => selected.size > 0 && go(compareAddress([...selected])) },
+    { keys: "s", label: "Star the selected runs", run: () => selected.size > 0 && void bar.toggleStar() },
+    { keys: "Escape", label: "Clear the selection", run: clearSelection },
+    { keys: "Enter", label: "Open the run", run: () => active() && go(`/runs/${encodeURIComponent(/** @type {RunInfo} */ (active()).id)}`) },
   ]);
-  onQuery(draw);
-  const refresh = throttled(signal, REFRESH, async () => {
-    runs = await api.runs(signal);
-    draw();
-  });
-  listen(signal, { points: refresh, run: refresh, incident: refresh, reconnected: refresh });
-  draw();
-}
-
-/** @param {string} label @param {string} value @param {string[][]} options @param {(value: string) => void} onChange */
-function select(label, value, options, onChange) {
-  const element = /** @type {HTMLSelectElement} */ (
-    h(
-      "select",
-      { class: "select", "aria-label": label },
-      options.map(([key, text]) => h("option", { value: key, selected: key === value }, text)),
-    )
+  onQuery(() => void follow());
+  addEventListener("resize", () => void follow(), { signal });
+  signal.addEventListener("abort", () =>
+    Object.assign(lastPlace, { address: place.address, top: table.element.scrollTop }),
   );
-  element.addEventListener("change", () => {
-    element.blur();
-    onChange(element.value);
-  });
-  return element;
-}
-
-/** @param {RunInfo} run */
-function runRow(run) {
-  const { loss, throughput, step_time: time } = run.latest;
-  const [stepSeconds, unitText] = time ? stepTime(time.value, metricUnit("step_time", time.metric)) : [];
-  const speed = throughput
-    ? [
-        reading("throughput", throughput.value),
-        h("small", { class: "quiet" }, ` ${metricUnit("throughput", throughput.metric)}`),
-      ]
-    : time
-      ? [stepSeconds, h("small", { class: "quiet" }, ` ${unitText}/step`)]
-      : ["–"];
-  const troubled = group(run) === 0;
-  return h(
-    "li",
-    {
-      class: `run-row health-${run.health} run-${run.state}${troubled ? " run-troubled" : ""}`,
-      data: { run: run.id },
-    },
-    h(
-      "div",
-      { class: "run-name" },
-      healthMark(run),
-      link(`/runs/${encodeURIComponent(run.id)}`, { class: "run-link" }, run.name),
-      h(
-        "span",
-        { class: "run-meta quiet" },
-        stateMark(run.state),
-        h("span", {}, run.project),
-        run.attempts > 1 && h("span", { class: "number" }, count(run.attempts, "attempt")),
-      ),
-    ),
-    h("div", { class: "strip" }, drawStrip(run.strip)),
-    h("div", { class: "run-value number", data: { name: "Loss" } }, loss ? number(loss.value) : "–"),
-    h("div", { class: "run-value number", data: { name: "Speed" } }, h("span", {}, speed)),
-    h("div", { class: "run-value number", data: { name: "Step" } }, stepText(run.last_step)),
-    h(
-      "div",
-      { class: "run-value number quiet", data: { name: "Updated" } },
-      h("time", { data: { ago: String(lastUpdate(run)) } }, ago(lastUpdate(run))),
-    ),
-    run.damaged &&
-      h(
-        "p",
-        { class: "run-incident" },
-        `${run.damaged}. `,
-        h("code", {}, "holter db check"),
-        " lists all damage.",
-      ),
-    run.worst &&
-      h(
-        "p",
-        { class: "run-incident" },
-        link(`/incidents/${run.worst.id}`, {}, run.worst.summary),
-        run.open_incidents > 1
-          ? h("span", { class: "quiet" }, ` and ${count(run.open_incidents - 1, "more", "more")}`)
-          : null,
-      ),
-  );
-}
-
-/** The health of a run; a stalled run without severe incidents is shown as stalled. @param {RunInfo} run */
-function healthMark(run) {
-  if (run.damaged) return severityMark("critical", "Damaged");
-  if (run.state === "stalled" && severityRank(run.health) > severityRank("warning"))
-    return severityMark("warning", "Stalled");
-  return severityMark(run.health, healthTitle(run.health));
+  const update = throttled(signal, REFRESH, refresh);
+  listen(signal, { points: update, run: update, incident: update, reconnected: update });
+  views = await savedViews(signal).catch(() => []);
+  place.address = location.search;
+  await follow();
+  if (lastPlace.address === location.search && lastPlace.top > 0)
+    requestAnimationFrame(() => (table.element.scrollTop = lastPlace.top));
 }
 
 function noRunsYet() {
@@ -349,10 +284,20 @@ function noRunsYet() {
     "No runs yet",
     "Watch a folder of logs (TensorBoard, W&B, CSV, JSON Lines, console output). Its runs appear here automatically:",
     "holter watch ./runs",
+    h("p", { class: "quiet" }, "Or log from Python:"),
+    h(
+      "pre",
+      { class: "example", tabindex: 0 },
+      h(
+        "code",
+        {},
+        `import holter\n\nrun = holter.init(project="llm", run="my-first-run")\nfor step in range(100):\n    run.log({"loss": 2.0 / (1 + step)}, step=step)\nrun.finish()`,
+      ),
+    ),
     h("p", { class: "quiet" }, "Or send points over HTTP:"),
     h(
       "pre",
-      { class: "example" },
+      { class: "example", tabindex: 0 },
       h(
         "code",
         {},
