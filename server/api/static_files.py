@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import logging
 import mimetypes
 import threading
 from dataclasses import dataclass
@@ -17,9 +18,18 @@ from pathlib import Path
 from plotly.offline import get_plotlyjs_version
 
 import holter.ui
+from holter.server.api.page_bundle import (
+    SCRIPT,
+    STYLES,
+    BundleError,
+    bundle_modules,
+    bundle_styles,
+    bundled_index,
+)
 
 FOLDER = Path(holter.ui.__file__).parent / "static"
 PLOTLY_PATH = f"/vendor/plotly-{get_plotlyjs_version()}.min.js"
+_log = logging.getLogger(__name__)
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".woff2": "font/woff2"}
 
 
@@ -91,10 +101,35 @@ def _read(folder: Path, stamps: tuple[tuple[str, int, int], ...]) -> PageFiles:
     for name, _, _ in stamps:
         content = (folder / name).read_bytes()
         digest.update(f"{name}\0{len(content)}\0".encode() + content)
-        by_path[name] = PageFile(
-            content=content, zipped=gzip.compress(content, 6, mtime=0), media_type=_media_type(name)
-        )
+        by_path[name] = _page_file(name, content)
+    by_path |= _bundles(by_path)
     return PageFiles(hash=digest.hexdigest()[:16], stamps=stamps, by_path=by_path)
+
+
+def _page_file(name: str, content: bytes) -> PageFile:
+    return PageFile(content=content, zipped=gzip.compress(content, 6, mtime=0), media_type=_media_type(name))
+
+
+def _bundles(by_path: dict[str, PageFile]) -> dict[str, PageFile]:
+    """All modules and all style sheets as one file each, and the page that uses them.
+
+    None where they cannot be joined, as while they are edited: the page then loads them one by one.
+    """
+    sources = {
+        name: file.content.decode()
+        for name, file in by_path.items()
+        if name.endswith((".js", ".css", ".html"))
+    }
+    try:
+        texts = {
+            SCRIPT: bundle_modules(sources, "main.js"),
+            STYLES: bundle_styles(sources, sources["index.html"]),
+            "index.html": bundled_index(sources["index.html"]),
+        }
+    except (BundleError, KeyError) as error:
+        _log.warning("the modules of the pages are served one by one: %s", error)
+        return {}
+    return {name: _page_file(name, text.encode()) for name, text in texts.items()}
 
 
 def _media_type(name: str) -> str:

@@ -351,7 +351,7 @@ def step_times(count: int) -> dict[str, Any]:
 def test_many_ranks_are_one_coarse_request_and_a_thousand_ranks_a_grid(call: Call) -> None:
     loss = {"title": "Loss", "role": "loss", "series": [{"metric": "loss", "labels": {}}]}
     few = call("charts/board.js", "planRequests", [loss, step_times(64)])
-    assert few == [{"metrics": ["loss"]}, {"metrics": ["step_time"], "points": 240}]
+    assert few == [{"metrics": ["loss"]}, {"metrics": ["step_time"], "points": 160}]
     assert call("charts/board.js", "planRequests", [loss, step_times(1024)]) == [{"metrics": ["loss"]}]
     assert call("charts/board.js", "isGrid", step_times(1024))
     assert not call("charts/board.js", "isGrid", step_times(64))

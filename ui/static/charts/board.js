@@ -20,7 +20,7 @@ const LATE_STEPS = 5000; // how far behind the newest point others may arrive un
 const ALL_POINTS = 100_000; // points per series in a file
 const POINTS_PER_PIXEL = 1;
 const MANY_SERIES = 128; // series of one chart that are fetched together, at COARSE_POINTS
-const COARSE_POINTS = 240; // points per series
+const COARSE_POINTS = 160; // points per series
 const GRID_COLUMNS = 160; // of charts with more series
 
 /** @typedef {{ metrics: string[], labels?: object, points?: number, from?: number, to?: number }} Request */

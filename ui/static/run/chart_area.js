@@ -176,7 +176,8 @@ export function createChartArea({ state, signal, actions, setQuery, follow, onAd
     }
     ranks.offer(allCharts);
     controls.offer(allCharts.filter(({ axis }) => axis).map(({ metric }) => metric));
-    if (state.viewOptions.find) await find(state.viewOptions.find);
+    if (!state.viewOptions.find) return void show();
+    await find(state.viewOptions.find);
     follow();
   }
 
