@@ -340,6 +340,7 @@ class Kind(StrEnum):
     MEMORY_LEAK = "memory_leak"
     GPU_FAULT = "gpu_fault"
     METRIC_COLLAPSE = "metric_collapse"
+    WORSE_THAN_REFERENCE = "worse_than_reference"
     AGENT_SILENT = "agent_silent"
     USER_ALERT = "user_alert"
 

@@ -30,12 +30,14 @@ from holter.server.api import (
     notifications,
     pages,
     planned_events,
+    references,
     reports,
     responses,
     run_search,
     runs,
     server_settings,
     session,
+    shares,
     silences,
     stream,
 )
@@ -48,6 +50,7 @@ from holter.server.planned_events import UnknownPlannedEventError
 from holter.server.read_models.runs import UnknownRunError
 from holter.server.saved_views import UnknownViewError
 from holter.server.schemas.service import FieldProblems, Problem
+from holter.server.share_links import UnknownShareLinkError
 from holter.server.store import CorruptDataError, StoreClosedError
 from holter.server.wandb_api import routes as wandb_routes
 from holter.settings import Settings
@@ -68,10 +71,12 @@ _ERROR_RESPONSES: responses.ResponseDocs = {
 _ROUTE_MODULES = (
     ingest,
     run_search,
+    shares,
     runs,
     client_status,
     charts,
     compare,
+    references,
     imports,
     incidents,
     planned_events,
@@ -89,6 +94,7 @@ _NOT_FOUND_ERRORS = (
     UnknownPlannedEventError,
     UnknownAgentError,
     UnknownViewError,
+    UnknownShareLinkError,
     UnknownSilenceError,
 )
 _KNOWN_PARAMETERS = Depends(reject_unknown_parameters)
@@ -153,6 +159,7 @@ def _add_routes(app: FastAPI) -> None:
     app.include_router(wandb_routes.router)
     app.include_router(mlflow_routes.router)
     app.include_router(health.router)
+    app.include_router(shares.pages)
     app.include_router(pages.router)
 
 

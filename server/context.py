@@ -26,6 +26,7 @@ from holter.server.channels import open_channels
 from holter.server.client_status import ClientStatusReader
 from holter.server.clock import Clock
 from holter.server.compare.comparison import RunComparison
+from holter.server.compare.references import ReferenceRuns
 from holter.server.database import connect
 from holter.server.ingest_http.receiver import Receiver
 from holter.server.ingest_http.upload import Uploads
@@ -39,6 +40,7 @@ from holter.server.read_models.runs import RunReader
 from holter.server.run_details import RunDetailStore
 from holter.server.run_search.run_search import RunSearch
 from holter.server.saved_views import SavedViews
+from holter.server.share_links import ShareLinks
 from holter.server.store import Store
 from holter.settings import Settings
 
@@ -75,8 +77,23 @@ class ServerContext:
         self.policy = build_policy(channels, settings.alerting)
         self.incidents = IncidentStore(self.engine, policy=self.policy, clock=clock)
         self.planned_events = PlannedEvents(self.engine, settings, clock=clock)
+        self.runs = RunReader(self.engine, self.store, tuning=self.planned_events.display_tuning, clock=clock)
+        self.comparison = RunComparison(
+            self.engine, self.store, self.runs, self.planned_events.display_tuning
+        )
+        self.references = ReferenceRuns(
+            self.engine,
+            self.comparison.access,
+            lambda name: settings.project(name).reference,
+            clock=clock,
+        )
         self.analysis = AnalysisWorker(
-            self.engine, self.store, self.incidents, tuning=self.planned_events.tuning, clock=clock
+            self.engine,
+            self.store,
+            self.incidents,
+            tuning=self.planned_events.tuning,
+            further=self.references.findings,
+            clock=clock,
         )
         self.notification_sender = NotificationSender(
             self.engine, self.store, channels, public_url=settings.address, policy=self.policy, clock=clock
@@ -87,12 +104,9 @@ class ServerContext:
             clock=clock,
             rewrite_lock=self.store.rewrite_lock,
         )
-        self.runs = RunReader(self.engine, self.store, tuning=self.planned_events.display_tuning, clock=clock)
-        self.comparison = RunComparison(
-            self.engine, self.store, self.runs, self.planned_events.display_tuning
-        )
         self.run_search = RunSearch(self.engine, self.store, self.runs, clock=clock, max_age=SEARCH_MAX_AGE)
         self.views = SavedViews(self.engine, clock=clock)
+        self.shares = ShareLinks(self.engine, address=settings.address, clock=clock)
         self.launches = LaunchReader(self.store, Peaks.from_settings(settings.peaks))
         self.run_details = RunDetailStore(self.engine, clock=clock)
         self.client_status = ClientStatusReader(self.engine, self.run_details, clock=clock)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from holter.roles import Role
 from holter.tuning import MetricTuning, PlannedEvent, Tuning
-from holter.types import Kind
+from holter.types import Kind, Severity
 
 
 class DetectionSettings(BaseModel):
@@ -71,14 +72,26 @@ class RetentionSettings(BaseModel):
         return value
 
 
+class ReferenceSettings(BaseModel):
+    """The table `[projects.NAME.reference]` of holter.toml: reference runs (docs/compare.md)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    choose: Literal["pinned", "similar"] = "pinned"
+    """`similar`: where no run is pinned, the most similar earlier run is the reference."""
+    severity: Severity = Severity.INFO
+    """The severity of findings of the kind `worse_than_reference`."""
+
+
 class ProjectSettings(BaseModel):
-    """The tables `[projects.NAME.quota]`, `.retention` and `.detection` of holter.toml."""
+    """The tables `[projects.NAME.quota]`, `.retention`, `.detection` and `.reference` of holter.toml."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     quota: QuotaSettings = QuotaSettings()
     retention: RetentionSettings = RetentionSettings()
     detection: DetectionSettings = DetectionSettings()
+    reference: ReferenceSettings = ReferenceSettings()
 
 
 def settings_of(projects: Mapping[str, ProjectSettings], name: str) -> ProjectSettings:
@@ -89,7 +102,12 @@ def settings_of(projects: Mapping[str, ProjectSettings], name: str) -> ProjectSe
     """
     matching = [pattern for pattern in projects if fnmatchcase(name, pattern)]
     matching.sort(key=lambda pattern: (pattern == name, len(pattern), pattern))
-    merged: dict[str, dict[str, object]] = {"quota": {}, "retention": {}, "detection": {}}
+    merged: dict[str, dict[str, object]] = {
+        "quota": {},
+        "retention": {},
+        "detection": {},
+        "reference": {},
+    }
     for pattern in matching:
         for section, fields in merged.items():
             table = getattr(projects[pattern], section)

@@ -11,9 +11,9 @@ from holter.types import FloatArray, IntArray
 
 
 class GridMeans(NamedTuple):
-    """Means over intervals [m]: `count` points each, `mean` NaN where there are none."""
+    """Means over intervals [m]: `points` in each, `mean` NaN where there are none."""
 
-    count: IntArray
+    points: IntArray
     mean: FloatArray
 
 

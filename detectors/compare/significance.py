@@ -230,13 +230,13 @@ def _align(
         return None
     edges = np.append(np.linspace(low, high, count + 1)[:-1], np.nextafter(high, np.inf))
     mine, theirs = (grid_means(edges, each.x, each.value) for each in (curve, baseline))
-    both = (mine.count > 0) & (theirs.count > 0)
+    both = (mine.points > 0) & (theirs.points > 0)
     return _Aligned(
         edges,
         ((edges[:-1] + edges[1:]) / 2)[both],
         (mine.mean - theirs.mean)[both],
         theirs.mean[both],
-        np.minimum(mine.count, theirs.count)[both].astype(np.float64),
+        np.minimum(mine.points, theirs.points)[both].astype(np.float64),
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from holter.detectors.findings import loss, machines, numerics, programs, speed
+from holter.detectors.findings import loss, machines, numerics, programs, references, speed
 from holter.detectors.findings.fields import CORRELATED
 from holter.detectors.findings.finding_type import (
     EvidenceField,
@@ -50,6 +50,7 @@ CATALOGUE: dict[str, FindingType] = _by_kind(
         *numerics.FINDING_TYPES,
         *speed.FINDING_TYPES,
         *machines.FINDING_TYPES,
+        *references.FINDING_TYPES,
         *programs.FINDING_TYPES,
     )
 )

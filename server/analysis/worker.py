@@ -16,7 +16,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from holter.attempts.config import ConfigByAttempt
-from holter.detectors import IncrementalState, find, fingerprint
+from holter.detectors import find, fingerprint
+from holter.detectors.apply_tuning import with_roles
 from holter.roles import Role
 from holter.server.alerting import Incident, IncidentCandidate, IncidentStore
 from holter.server.alerting.finding_time import replaced_by, wall_time_of
@@ -30,7 +31,7 @@ from holter.server.models.points import RunRecord
 from holter.server.store.read.changes_since import ReadPosition, RunChanges, SeriesSelector
 from holter.server.store.write.sql import upsert
 from holter.tuning import PlannedEvent, Tuning
-from holter.types import Finding, RunData, SeriesKey
+from holter.types import Finding, RunData, Series, SeriesKey
 
 _logger = logging.getLogger(__name__)
 
@@ -73,6 +74,10 @@ class PointSource(Protocol):
         ...
 
 
+FurtherFindings = Callable[[int, Collection[Series]], list[Finding]]
+"""Findings about a run, by its id and its series, that do not follow from the run alone."""
+
+
 class _PassResult(NamedTuple):
     """What a pass over one run passes on to its incidents."""
 
@@ -99,10 +104,13 @@ class AnalysisWorker:
         incidents: IncidentStore,
         *,
         tuning: Callable[[int], Tuning] = lambda _: Tuning(),
+        further: FurtherFindings = lambda _run_id, _series: [],
         clock: Callable[[], float] = time.time,
     ) -> None:
+        """`further`: findings that do not follow from the run alone."""
         self._engine = engine
         self._store = store
+        self._further = further
         self._incidents = incidents
         self._tuning = tuning
         self._clock = clock
@@ -219,9 +227,11 @@ class AnalysisWorker:
         horizon = run.horizon = load_horizon(self._engine, run_id)
         config = self._store.config(run_id)
         data = RunData(series=run.series, now=status.log_time(now), config=config)
-        candidates = _candidates(
-            data if horizon is None else horizon.restrict(data), tuning, run.detector_state
-        )
+        known = data if horizon is None else horizon.restrict(data)
+        findings = find(known, tuning=tuning, state=run.detector_state)
+        further = self._further(run_id, list(with_roles(data, tuning).series.values()))
+        findings += [each for each in further if tuning.matters(each.kind)]
+        candidates = _candidates(known, findings)
         self._cache.measure(run_id)
         return _PassResult(
             candidates, status.is_live(now), status.finished_at is not None, tuning.expected, horizon
@@ -287,7 +297,7 @@ def _select(tuning: Tuning, keys: Collection[SeriesKey]) -> Collection[SeriesKey
     return [*selected, *faults, *activity[:_MAX_GPU_SERIES]] or keys
 
 
-def _candidates(run: RunData, tuning: Tuning, state: IncrementalState) -> list[IncidentCandidate]:
+def _candidates(run: RunData, findings: Sequence[Finding]) -> list[IncidentCandidate]:
     return [
         IncidentCandidate(
             finding=finding,
@@ -295,5 +305,5 @@ def _candidates(run: RunData, tuning: Tuning, state: IncrementalState) -> list[I
             start_time=wall_time_of(run.series, finding),
             replaced_by=replaced_by(run.series, finding),
         )
-        for finding in find(run, tuning=tuning, state=state)
+        for finding in findings
     ]

@@ -27,6 +27,7 @@ from holter.server.models.points import (
     UnreadableRow,
     WriterRow,
 )
+from holter.server.models.references import ReferenceRow
 from holter.server.models.run_details import RunAttributeRow, RunDetailRow
 from holter.server.models.tokens import EndedSession, Token
 from holter.server.models.views import SavedViewRow, ShareLinkRow
@@ -48,6 +49,7 @@ __all__ = [
     "NotificationRow",
     "PlannedEventRow",
     "Project",
+    "ReferenceRow",
     "RunAttributeRow",
     "RunDetailRow",
     "RunRecord",

@@ -7,7 +7,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sqlalchemy import Engine, func, select, update
 from sqlalchemy.exc import DatabaseError
@@ -25,6 +25,7 @@ from holter.server.models import (
     AnalysisRow,
     IncidentRow,
     Project,
+    ReferenceRow,
     RunDetailRow,
     RunRecord,
     SeriesRow,
@@ -35,6 +36,7 @@ from holter.server.read_models.chart_layout import default_charts, representativ
 from holter.server.read_models.loss_trend import loss_trend
 from holter.server.read_models.run_summary import RunFacts, damaged_facts, run_facts, spans_of, time_spent
 from holter.server.read_models.time_split import split_time
+from holter.server.reference_checks import reference_status
 from holter.server.run_details import RunDetails, RunDetailStore
 from holter.server.run_sections import section_of
 from holter.server.schemas.runs import (
@@ -94,6 +96,8 @@ class RunQueryRow:
     note: str | None
     tags: Sequence[str] | None
     starred: bool | None
+    pinned_at: float | None
+    checks: Mapping[str, Any] | None
 
     @property
     def version(self) -> tuple[int, int]:
@@ -289,6 +293,8 @@ class RunReader:
                 "throughput": facts.throughput,
                 "incidents": _strip_incidents(incidents),
             },
+            "is_reference": row.pinned_at is not None,
+            "reference": reference_status(row.checks),
             "section": section_of(state, health, damaged=facts.damaged is not None),
             "display_name": row.display_name,
             "group": row.group_name,
@@ -400,12 +406,14 @@ def _query_rows(session: Session, run_ids: Sequence[int] | None = None) -> list[
         RunDetailRow.tags,
         RunDetailRow.starred,
     )
+    reference = (ReferenceRow.pinned_at, ReferenceRow.checks)
     query = (
-        select(*columns, *run_times, *analysis_times, *version, *details)
+        select(*columns, *run_times, *analysis_times, *version, *details, *reference)
         .join(Project, Project.id == RunRecord.project_id)
         .outerjoin(SummaryRow, SummaryRow.run_id == RunRecord.id)
         .outerjoin(AnalysisRow, AnalysisRow.run_id == RunRecord.id)
         .outerjoin(RunDetailRow, RunDetailRow.run_id == RunRecord.id)
+        .outerjoin(ReferenceRow, ReferenceRow.run_id == RunRecord.id)
         .where(RunRecord.deleted_at.is_(None))
     )
     if run_ids is not None:

@@ -257,3 +257,19 @@ class CompareStatistics(ApiObject):
     role: str
     runs: list[ComparedRun]
     comparisons: list[CurveComparison]
+
+
+class PinnedReference(ApiObject):
+    """A run that is a reference of its project. `pinned_at` is in Unix seconds."""
+
+    run: str
+    name: str
+    pinned_at: float
+    pinned_by: str | None
+
+
+class ReferenceList(ApiObject):
+    """The reference runs of a project, the newest pin first."""
+
+    project: str
+    references: list[PinnedReference]

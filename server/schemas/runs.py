@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from holter.detectors.compare.course import Course
 from holter.server.alerting.incident import IncidentState
 from holter.server.schemas.base import ApiObject, JsonNumber, SeriesName
 from holter.server.schemas.client_status import SaveRequest
@@ -88,6 +89,27 @@ class WorstIncident(ApiObject):
     opened_at: float
 
 
+class ReferenceStatus(ApiObject):
+    """How a run does beside its reference runs (docs/compare.md), at the newest comparison, at `at_step`.
+
+    `references` are ids of runs, `names` their names. `relative` is the
+    difference of the loss from the nearest reference as a share, with its interval; `since_step`: from where
+    on it is better or worse.
+    """
+
+    course: Course
+    references: list[str]
+    names: list[str]
+    aligned_by: str
+    at_step: int | None
+    since_step: int | None
+    relative: float | None
+    relative_low: float | None
+    relative_high: float | None
+    sentence: str
+    checked_at: float
+
+
 class RunInfo(ApiObject):
     """One run in the overview. Times are Unix seconds.
 
@@ -114,6 +136,8 @@ class RunInfo(ApiObject):
     worst: WorstIncident | None
     latest: LatestByRole
     strip: HealthStrip
+    is_reference: bool
+    reference: ReferenceStatus | None
     section: RunSection
     display_name: str | None
     group: str | None

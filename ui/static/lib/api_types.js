@@ -8,6 +8,11 @@
  */
 
 /**
+ * How a run's loss lies to that of its references at equal progress.
+ * @typedef {"on_course" | "better" | "worse" | "unknown"} Course
+ */
+
+/**
  * What one line of an incident's history reports. Those that people are notified of are also reasons.
  * @typedef {"opened" | "reopened" | "escalated" | "eased" | "reclassified" | "moved" | "recovered" | "withdrawn" | "closed" | "acknowledged" | "unacknowledged" | "assigned" | "comment" | "notified" | "undelivered" | "not_acknowledged" | "reminder"} EventType
  */
@@ -625,6 +630,25 @@
  */
 
 /**
+ * How a run does beside its reference runs (docs/compare.md), at the newest comparison, at `at_step`.
+ * `references` are ids of runs, `names` their names. `relative` is the difference of the loss from the
+ * nearest reference as a share, with its interval; `since_step`: from where on it is better or worse.
+ * @typedef {{
+ *   course: Course,
+ *   references: string[],
+ *   names: string[],
+ *   aligned_by: string,
+ *   at_step: number | null,
+ *   since_step: number | null,
+ *   relative: number | null,
+ *   relative_low: number | null,
+ *   relative_high: number | null,
+ *   sentence: string,
+ *   checked_at: number,
+ * }} ReferenceStatus
+ */
+
+/**
  * One run in the overview. Times are Unix seconds.
  * `note` is the beginning of the run's notes, `trend` its loss in up to 48 means over equal numbers of
  * steps. `values` has what was asked for as `columns`: settings, and statistics of metrics.
@@ -648,6 +672,8 @@
  *   worst: WorstIncident | null,
  *   latest: LatestByRole,
  *   strip: HealthStrip,
+ *   is_reference: boolean,
+ *   reference: ReferenceStatus | null,
  *   section: RunSection,
  *   display_name: string | null,
  *   group: string | null,
@@ -1381,6 +1407,24 @@
  */
 
 /**
+ * A run that is a reference of its project. `pinned_at` is in Unix seconds.
+ * @typedef {{
+ *   run: string,
+ *   name: string,
+ *   pinned_at: number,
+ *   pinned_by: string | null,
+ * }} PinnedReference
+ */
+
+/**
+ * The reference runs of a project, the newest pin first.
+ * @typedef {{
+ *   project: string,
+ *   references: PinnedReference[],
+ * }} ReferenceList
+ */
+
+/**
  * A silence: incidents that all `matchers` match are muted until `ends_at`; `muted`: those open now.
  * @typedef {{
  *   id: number,
@@ -1613,10 +1657,12 @@
 
 /**
  * Whether the server requires a login, who is logged in, and the catalogue that findings are shown by.
+ * `shared_path`: the page that a share link shows to somebody who is not logged in.
  * @typedef {{
  *   login_required: boolean,
  *   logged_in: boolean,
  *   user: string | null,
+ *   shared_path: string | null,
  *   findings: FindingsCatalogue,
  * }} SessionState
  */
