@@ -25,6 +25,8 @@ from sqlalchemy.orm import Session
 from holter.server import tokens
 from holter.server.client_address import client_group
 from holter.server.session_secret import load_session_secret
+from holter.server.share_links import COOKIE as SHARE_COOKIE
+from holter.server.share_links import ActiveShare, active_shares
 from holter.server.tokens import ActiveToken, TokenScope
 from holter.server.tracker_paths import is_tracker_logging, is_tracker_path
 from holter.settings import Settings, is_loopback
@@ -154,6 +156,7 @@ class Authenticator:
         self._tokens: dict[str, ActiveToken] = {}
         self._ended: frozenset[str] = frozenset()
         self._used: dict[str, float] = {}
+        self._shares: dict[str, ActiveShare] = {}
         self._refreshed_at = float("-inf")
         self._failures = FailedLogins(clock)
         self._login_turn = threading.Lock()
@@ -173,6 +176,7 @@ class Authenticator:
         with Session(self._engine) as session:
             self._tokens = tokens.active_tokens(session)
             self._ended = tokens.ended_sessions(session)
+            self._shares = active_shares(session.connection(), self._clock())
         used, self._used = self._used, {}
         if used:
             with Session(self._engine) as session, session.begin():
@@ -180,11 +184,11 @@ class Authenticator:
         self._refreshed_at = self._clock()
 
     def check(
-        self, method: str, path: str, headers: Mapping[str, str], *, open_to_all: bool
+        self, method: str, path: str, headers: Mapping[str, str], *, open_to_all: bool, query: str = ""
     ) -> AccessDenial | None:
         """Why a request is denied, None if it is allowed.
 
-        `path` as routes state it, without the query; `headers` by lower-case name; `open_to_all`: its path
+        `path` as routes state it, without the `query`; `headers` by lower-case name; `open_to_all`: its path
         needs no login, as those of pages and health.
         """
         foreign = self._check_host(headers) or self._check_origin(method, headers)
@@ -197,6 +201,8 @@ class Authenticator:
                 return AccessDenial(status=401, reason="this token is not known, or has been revoked")
             return _check_scope(token, method, path)
         elif self.login_required and not open_to_all and self.user(headers) is None:
+            if (share := self.share(headers)) is not None:
+                return _check_share(share, method, path, query)
             return AccessDenial(
                 status=401,
                 reason="log in, or send a token (HOLTER_TOKEN; the header 'Authorization: Bearer TOKEN')",
@@ -249,6 +255,12 @@ class Authenticator:
             return self.user(headers) is not None
         token = self._token(authorization)
         return token is not None and token.scope is TokenScope.ALL
+
+    def share(self, headers: Mapping[str, str]) -> ActiveShare | None:
+        """The share link with which a browser came that is not logged in, None without one in force."""
+        secret = _cookie(headers.get("cookie", ""), SHARE_COOKIE)
+        share = self._shares.get(tokens.digest(secret)) if secret else None
+        return share if share is not None and share.expires_at > self._clock() else None
 
     def signature(self, purpose: str, text: str) -> bytes:
         """Signs a text for a purpose, so that the server recognises what it wrote itself."""
@@ -393,9 +405,19 @@ def _encode(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
+def _check_share(share: ActiveShare, method: str, path: str, query: str) -> AccessDenial | None:
+    if share.allows(method, path, query):
+        return None
+    return AccessDenial(status=403, reason="this link shows one page, read-only: log in for anything else")
+
+
 def _session_cookie(header: str) -> str:
+    return _cookie(header, COOKIE)
+
+
+def _cookie(header: str, wanted: str) -> str:
     cookies = (part.strip().partition("=") for part in header.split(";"))
-    return next((value for name, _, value in cookies if name == COOKIE), "")
+    return next((value for name, _, value in cookies if name == wanted), "")
 
 
 def _without_port(host: str) -> str:

@@ -24,7 +24,7 @@ from holter.server.tracker_paths import (
 
 # the files of the pages contain no secrets, and must load before the login
 PUBLIC_PATHS = re.compile(
-    r"/|/runs/[^/]+|/compare|/incidents(/[^/]+)?|/planned|/alerts|/settings|/login|/static/.*|/vendor/.*|"
+    r"/|/runs/[^/]+|/compare|/incidents(/[^/]+)?|/planned|/alerts|/settings|/login|/share/[^/]+|/static/.*|/vendor/.*|"
     r"/healthz|/readyz|/api/v1/session"
 )
 _POLICY = (
@@ -61,7 +61,13 @@ class SecurityMiddleware:
                 await self._refresh(headers)
             except SQLAlchemyError as error:
                 return await (await on_database_unavailable(Request(scope), error))(scope, receive, send)
-        denial = self._authenticator.check(scope["method"], scope["path"], headers, open_to_all=open_to_all)
+        denial = self._authenticator.check(
+            scope["method"],
+            scope["path"],
+            headers,
+            open_to_all=open_to_all,
+            query=scope["query_string"].decode("latin-1"),
+        )
         if denial is None:
             return await self._app(scope, receive, send)
         if is_tracker_path(scope["path"]):

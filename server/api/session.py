@@ -14,6 +14,7 @@ from holter.server.auth import COOKIE, SESSION_SECONDS, TokenScopeError, TooMany
 from holter.server.context import Context, ServerContext
 from holter.server.schemas.findings import FindingsCatalogue
 from holter.server.schemas.service import Problem, SessionState
+from holter.server.share_links import ActiveShare
 
 router = APIRouter(tags=["session"])
 
@@ -28,7 +29,9 @@ class LoginRequest(BaseModel):
 @router.get("/session", responses={200: {"model": SessionState}})
 def session(context: Context, request: Request) -> ApiResponse:
     """Whether the server requires a login, and who is logged in."""
-    return ApiResponse(_state(context, context.authenticator.user(request.headers)))
+    user = context.authenticator.user(request.headers)
+    share = None if user is not None else context.authenticator.share(request.headers)
+    return ApiResponse(_state(context, user, share))
 
 
 @router.post(
@@ -72,12 +75,13 @@ def log_out(context: Context, request: Request) -> ApiResponse:
     return response
 
 
-def _state(context: ServerContext, user: str | None) -> SessionState:
+def _state(context: ServerContext, user: str | None, share: ActiveShare | None = None) -> SessionState:
     required = context.authenticator.login_required
     return {
         "login_required": required,
-        "logged_in": user is not None or not required,
+        "logged_in": user is not None or share is not None or not required,
         "user": user,
+        "shared_path": share.path if share is not None and required else None,
         "findings": _catalogue(),
     }
 

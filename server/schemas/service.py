@@ -31,11 +31,15 @@ class ServerSettings(ApiObject):
 
 
 class SessionState(ApiObject):
-    """Whether the server requires a login, who is logged in, and the catalogue that findings are shown by."""
+    """Whether the server requires a login, who is logged in, and the catalogue that findings are shown by.
+
+    `shared_path`: the page that a share link shows to somebody who is not logged in.
+    """
 
     login_required: bool
     logged_in: bool
     user: str | None
+    shared_path: str | None
     findings: FindingsCatalogue
 
 

@@ -69,11 +69,11 @@ const paletteButton = h(
   {
     type: "button",
     class: "palette-button",
-    "aria-label": "Command palette",
-    title: "Command palette (Ctrl-K)",
+    title: "Command palette",
     on: { click: togglePalette },
   },
-  h("kbd", { "aria-hidden": "true" }, /Mac|iPhone|iPad/.test(navigator.platform) ? "⌘K" : "Ctrl K"),
+  h("kbd", {}, /Mac|iPhone|iPad/.test(navigator.platform) ? "⌘K" : "Ctrl K"),
+  h("span", { class: "visually-hidden" }, ", command palette"),
 );
 const connection = h("span", { class: "connection", role: "status" });
 const themeButton = h("button", { type: "button", class: "icon-button", on: { click: nextTheme } });
@@ -262,6 +262,7 @@ async function start() {
   const session = await loadSession();
   logOutButton.hidden = !session?.login_required;
   api.whenLoginRequired(toLogin);
+  if (session?.shared_path) document.documentElement.dataset.readOnly = "";
   if (session?.login_required && !session.logged_in && location.pathname !== "/login") {
     history.replaceState(null, "", `/login?next=${encodeURIComponent(location.pathname + location.search)}`);
   }
@@ -270,6 +271,7 @@ async function start() {
     frame,
   );
   if (session?.login_required && !session.logged_in) return; // after the login the page is loaded again
+  if (session?.shared_path) return; // a share link shows one page, without the live stream
   live.listen(neverAborted, {
     incident: onIncident,
     state: (connected) => refill(connection, connected ? "" : "Server unreachable, retrying"),

@@ -63,7 +63,7 @@ export async function show(root, { signal, query, setQuery, onQuery, title }) {
     { class: "row needs-login" },
     columnsMenu(signal, { columns: shownColumns, onChange: (columns) => change({ columns: columns ?? [] }) }),
     viewsMenu({ views: () => views, current, currentView, onSaved }),
-    shareMenu(() => location.pathname + location.search),
+    shareMenu(sharedAddress),
   );
 
   /** The view of the address, else the default one. @returns {SavedView | null} */
@@ -91,6 +91,15 @@ export async function show(root, { signal, query, setQuery, onQuery, title }) {
       sort: parameters.get("sort") ?? "",
       columns: parameters.getAll("columns"),
     };
+  }
+
+  /** The address of what is shown, without a view that somebody may change. */
+  function sharedAddress() {
+    const { filter: q, sort, columns } = current();
+    const parameters = new URLSearchParams(columns.map((column) => ["columns", column]));
+    if (q) parameters.set("q", q);
+    if (sort) parameters.set("sort", sort);
+    return `/${parameters.size ? `?${parameters}` : ""}`;
   }
 
   function shownColumns() {
