@@ -27,16 +27,19 @@ def node_folder() -> Path | None:
 
 
 def is_installed() -> bool:
-    """Whether node_modules has TypeScript at the version of package-lock.json."""
-    locked = json.loads((FOLDER / "package-lock.json").read_text())["packages"]["node_modules/typescript"]
-    manifest = COMPILER / "package.json"
-    return manifest.exists() and json.loads(manifest.read_text())["version"] == locked["version"]
+    """Whether node_modules has the packages at the versions of package-lock.json."""
+    packages = json.loads((FOLDER / "package-lock.json").read_text())["packages"]
+    manifests = {FOLDER / path / "package.json": entry["version"] for path, entry in packages.items() if path}
+    return all(
+        manifest.exists() and json.loads(manifest.read_text())["version"] == version
+        for manifest, version in manifests.items()
+    )
 
 
 def install(node: Path) -> str:
-    """Install TypeScript with `npm ci`. Returns the reason if that fails, an empty string otherwise."""
+    """Install the packages with `npm ci`. Returns the reason if that fails, an empty string otherwise."""
     npm = node / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
-    print("Installing TypeScript into tests/ui/node_modules ...", flush=True)
+    print("Installing TypeScript and axe into tests/ui/node_modules ...", flush=True)
     try:
         process = subprocess.run(
             [node / "bin" / "node", npm, "ci", "--ignore-scripts"],

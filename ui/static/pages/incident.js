@@ -46,6 +46,7 @@ export async function show(root, context) {
   const historyList = h("div", {});
   const form = commentForm(incident, changed);
   historyCard.body.append(historyList, form);
+  let drawnAdvice = "";
 
   /** @param {IncidentView} updated */
   function changed(updated) {
@@ -67,8 +68,15 @@ export async function show(root, context) {
   }
 
   function drawAdvice() {
-    if (advice.contains(document.activeElement) && advice.querySelector(".popover-panel:not([hidden])")) return;
+    const { state, acknowledged_at: acknowledged, assignee, advice: text } = incident;
+    const content = JSON.stringify([state, acknowledged !== null, assignee, text, explanation.event, mute]);
+    if (content === drawnAdvice) return;
+    if (advice.querySelector(".popover-panel:not([hidden])")) return; // somebody is typing; drawn with the next change
+    drawnAdvice = content;
+    const focused = advice.contains(document.activeElement) ? document.activeElement?.textContent : null;
     refill(advice, ...whatToDo(incident, explanation), actionRow(incident, changed, { mute, onMute }));
+    const buttons = /** @type {HTMLElement[]} */ ([...advice.querySelectorAll("button, a")]);
+    if (focused) (buttons.find(({ textContent }) => textContent === focused) ?? buttons[0])?.focus();
   }
 
   /** @param {import("../lib/api_types.js").SilenceView | null} silence */

@@ -91,7 +91,7 @@ export async function show(root, { signal, query, setQuery, search, title }) {
 function item(event, remove) {
   const { id, run, run_id: runId, metric, note, added_at: at } = event;
   const name = plannedEventTitle(event);
-  const where = runId === null ? "all runs" : link(`/runs/${encodeURIComponent(runId)}#expected`, {}, run);
+  const where = runId === null ? "all runs" : link(`/runs/${encodeURIComponent(runId)}#expected`, { class: "inbox-run" }, run);
   const source = plannedEventSource(event);
   return h(
     "li",

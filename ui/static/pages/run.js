@@ -140,6 +140,7 @@ function createParts(state, context) {
     h(
       "div",
       { class: "run-main" },
+      h("h2", { class: "visually-hidden" }, "Charts"),
       charts.element,
       checksContainer,
       series.element,
