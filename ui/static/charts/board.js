@@ -267,7 +267,7 @@ export function createBoard(options) {
         (tail) => planIncludes(panel.plan, tail) && !before.some((curve) => labelText(curve) === labelText(tail)),
       );
       if (isNew || after.includes(null)) panel.stale = true;
-      else panel.show(/** @type {ChartCurve[]} */ (after));
+      else panel.show(/** @type {ChartCurve[]} */ (after), { live: true });
     }
     await load();
   }

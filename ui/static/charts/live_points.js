@@ -20,7 +20,8 @@ export function lastStep({ segments, nonfinite }) {
 export function appended(curve, tail) {
   const live = curve.segments.filter((segment) => !segment.ghost);
   const own = live[live.length - 1];
-  const arrived = tail.segments.filter((segment) => segment.step.length > 0);
+  const earlier = (/** @type {ChartSegment} */ { ghost, attempt }) => ghost && own !== undefined && attempt < own.attempt; // which gets no more points
+  const arrived = tail.segments.filter((segment) => segment.step.length > 0 && !earlier(segment));
   if (arrived.some((segment) => segment.ghost || segment.attempt !== own?.attempt || isReduced(segment))) return null;
   const end = own?.step[own.step.length - 1] ?? -Infinity;
   const nonfiniteEnd = Math.max(end, curve.nonfinite[curve.nonfinite.length - 1]?.step ?? -Infinity);

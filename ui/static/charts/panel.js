@@ -122,9 +122,10 @@ export function createPanel(plan, shared, events) {
       log,
       whole: whole || plan.role === "learning_rate", // a learning-rate schedule has no outliers
       foot: shared.attempts.length > 1,
-      warmup: plan.role !== "learning_rate" && showsBeginning(plan, shared, series),
+      warmup: plan.role !== "learning_rate" && !shared.xLog && showsBeginning(plan, shared, series),
     });
     picture = { ...pictureOf(plan, shared, series, focused), log, y, width: plot.clientWidth };
+    picture.drawnTo = extent(series, picture.axis)?.[1];
     const thinned = series.reduce((sum, curve) => sum + curve.thinned, 0);
     head.show({ smoothing: shared.smoothing, log, whole, wide, y, thinned });
     lane.show(picture);
@@ -208,15 +209,24 @@ export function createPanel(plan, shared, events) {
     stale: true,
     visible: false,
     series: () => series,
-    /** @param {ChartCurve[]} curves */
-    show(curves) {
+    /** @param {ChartCurve[]} curves @param {{ live?: boolean }} [how] `live`: new points, which are drawn once they are a pixel further */
+    show(curves, { live = false } = {}) {
       series = curves;
-      draw();
+      if (!live || !picture || isVisiblyNew(picture, curves)) return draw();
+      picture = { ...picture, series };
+      hover(null);
     },
     fail: note.fail,
     destroy: () => chart.destroy(),
     toggleLog: () => events.onMode("log", metric),
   };
+}
+
+/** Whether new points change what is drawn: by a pixel, or by a value that is not finite. @param {Picture} drawn @param {ChartCurve[]} curves */
+function isVisiblyNew({ series, axis, range, width, drawnTo = -Infinity }, curves) {
+  const nonfinite = (/** @type {ChartCurve[]} */ list) => list.reduce((sum, curve) => sum + curve.nonfinite_count, 0);
+  if (range === null || curves.length !== series.length || nonfinite(curves) !== nonfinite(series)) return true;
+  return (extent(curves, axis)?.[1] ?? -Infinity) - drawnTo >= (range[1] - range[0]) / Math.max(1, width);
 }
 
 /** Whether a chart shows the series from the first step of the run. @param {ChartPlan} plan @param {Shared} shared @param {ChartCurve[]} series */

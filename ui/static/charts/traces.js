@@ -17,8 +17,8 @@ import { resumeTraces } from "./resume_markers.js";
  *   attempts: { number: number, first_step: number, last_step: number, first_time?: number | null, last_time?: number | null }[],
  *   incidents: IncidentView[], otherIncidents: IncidentView[], selected: IncidentView | null,
  *   expected: import("../lib/api_types.js").PlannedEventView[],
- *   focus: string | null, pinned?: string[], xLog?: boolean, xOf?: PositionOf, role: string, fontSize: number }} Picture
- *   `width`: of the plot, in pixels; `focus`: `labelText` of a series; `pinned`: what `pinKey` returns
+ *   focus: string | null, pinned?: string[], xLog?: boolean, xOf?: PositionOf, drawnTo?: number, role: string, fontSize: number }} Picture
+ *   `width`: of the plot, in pixels; `drawnTo`: the last x position drawn; `focus`: `labelText` of a series; `pinned`: what `pinKey` returns
  */
 /** @typedef {(step: number, attempt: number | undefined) => number} PositionOf the x position of a step */
 
