@@ -378,7 +378,8 @@ function createControls({ onAxis, onView, onGroup, onMetric, onSmooth, onReset }
 
 /** A labelled select. @param {string} label @param {[string, string][]} options @param {(value: string) => void} onChange */
 function choice(label, options, onChange) {
-  const select = /** @type {HTMLSelectElement} */ (h("select", { class: "select" }));
+  const name = label === "x" ? "X axis" : label;
+  const select = /** @type {HTMLSelectElement} */ (h("select", { class: "select", "aria-label": name }));
   let shown = "";
   select.addEventListener("change", () => onChange(select.value));
   /** @param {[string, string][]} list @param {string} value */
@@ -389,5 +390,5 @@ function choice(label, options, onChange) {
     select.value = value;
   }
   show(options, "");
-  return { element: h("label", { class: "axis-choice" }, label, select), show };
+  return { element: h("div", { class: "axis-choice" }, h("span", { "aria-hidden": "true" }, label), select), show };
 }

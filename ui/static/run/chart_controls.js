@@ -80,7 +80,7 @@ export function createChartControls({ runId, onAxis, onXLog, onSmooth, onReset, 
 
 /** The choice of the x axis. @param {(axis: Axis) => void} onAxis */
 function axisControl(onAxis) {
-  const select = /** @type {HTMLSelectElement} */ (h("select", { class: "select", id: "x-axis" }));
+  const select = /** @type {HTMLSelectElement} */ (h("select", { class: "select", "aria-label": "X axis" }));
   /** @type {string[]} */
   let metrics = [];
   let shown = "";
@@ -111,7 +111,7 @@ function axisControl(onAxis) {
   }
 
   return {
-    element: h("label", { class: "axis-choice" }, "x", select),
+    element: h("div", { class: "axis-choice" }, h("span", { "aria-hidden": "true" }, "x"), select),
     show,
     /** @param {string[]} list */
     offer: (list) => void (metrics = axisMetrics(list)),
