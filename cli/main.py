@@ -25,6 +25,7 @@ COMMANDS = {
     "doctor": "check settings, database, channels, and whether log files can be read",
     "db": "back up, copy, check or clean up the database, delete a run",
     "token": "create, list and revoke access tokens",
+    "tag": "tag, star or note a run, or mark it as finished",
     "stop": "ask a run's client to stop",
     "save": "ask a run's training loop to save a checkpoint",
     "alert": "list the channels, send a test message, explain the routing",

@@ -151,15 +151,18 @@ class RunIndex:
             else:
                 self._pending.runs.add(public_id)
 
-    def set_damaged(self, run_id: int, damaged: bool) -> None:
-        """Whether the points of a run were found to be damaged, which only those who read them notice."""
+    def set_damaged(self, run_id: int, damaged: bool) -> bool:
+        """Record whether a run's points are damaged, which only those who read them notice; returns whether
+        that is new.
+        """
         with self._lock:
             run = self._runs.get(run_id)
             if run is None or run.damaged == damaged:
-                return
+                return False
             revision = self._snapshot.revision + 1
             self._runs[run_id] = replace(run, damaged=damaged, changed=revision)
             self._store_snapshot(revision)
+            return True
 
     def snapshot(self, *, fresh: bool = False) -> IndexSnapshot:
         """All runs as they are now; `fresh`: of this moment. Blocks on the database where it must be read."""

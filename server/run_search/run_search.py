@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -97,8 +97,11 @@ class RunSearch:
         page = search.runs[query.offset : end]
         known = self._revision(query.since, snapshot)
         changed = [run for run in page if run.changed > known]
+        infos = self._infos(changed, query.columns, snapshot)
+        if self._note_damage(changed, infos):
+            return self.runs(query)  # counts and sections have changed
         return {
-            "runs": self._infos(changed, query.columns, snapshot),
+            "runs": list(infos.values()),
             "order": None if query.since is None else [run.public_id for run in page],
             "counts": _counts(search),
             "next": str(end) if end < len(search.runs) else None,
@@ -149,17 +152,23 @@ class RunSearch:
 
     def _infos(
         self, runs: Sequence[IndexedRun], columns: Sequence[str], snapshot: IndexSnapshot
-    ) -> list[RunInfo]:
-        infos = self._reader.infos([run.id for run in runs])
+    ) -> dict[int, RunInfo]:
+        """The runs that still exist, in their order."""
+        found = self._reader.infos([run.id for run in runs])
+        infos = {run.id: found[run.id] for run in runs if run.id in found}
         for run in runs:
             if run.id in infos:
                 infos[run.id]["tags"] = list(run.tags)
-                self.index.set_damaged(run.id, infos[run.id]["damaged"] is not None)
         for column in columns:
             values = self._column(column, runs, snapshot)
             for run_id, info in infos.items():
                 info["values"][column] = values.get(run_id)
-        return [infos[run.id] for run in runs if run.id in infos]
+        return infos
+
+    def _note_damage(self, runs: Sequence[IndexedRun], infos: Mapping[int, RunInfo]) -> bool:
+        """Whether reading the runs found damage that was not known, or that is gone."""
+        states = [(run.id, infos[run.id]["damaged"] is not None) for run in runs if run.id in infos]
+        return any([self.index.set_damaged(run_id, damaged) for run_id, damaged in states])
 
     def _column(
         self, column: str, runs: Sequence[IndexedRun], snapshot: IndexSnapshot

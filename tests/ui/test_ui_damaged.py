@@ -20,7 +20,7 @@ def test_a_damaged_run_is_marked_on_the_overview(tmp_path: Path, open_page: Open
             database.execute("UPDATE log SET payload = zeroblob(length(payload)) WHERE run_id = 1")
             database.execute("UPDATE run SET revision = revision + 1 WHERE id = 1")  # invalidates caches
         page = open_page(f"{server.address}/")
-        expect(page.get_by_role("heading", name="1 run needs attention")).to_be_visible()
+        expect(page.get_by_role("heading", level=1, name="1 needs attention")).to_be_visible()
         hurt = page.locator(".run-row", has_text="hurt").first
         expect(hurt.get_by_text("Damaged", exact=True)).to_be_visible()
         expect(hurt.get_by_text("holter db check")).to_be_visible()

@@ -112,34 +112,52 @@ def test_a_login_redirects_to_own_pages_only(call: Call, wanted: str | None, goe
     assert call("pages/login.js", "safeNext", wanted) == goes
 
 
-def run(name: str, health: str = "ok", state: str = "running", **more: Any) -> dict[str, Any]:
-    return {"name": name, "project": "llm", "health": health, "state": state, "worst": None, **more}
+def counts(*, attention: int = 0, unresolved: int = 0, **more: int) -> dict[str, Any]:
+    sections = {"attention": attention, "running": 0, "unresolved": unresolved, "finished": 0}
+    return {"all": 20, "found": 20, "running": 0, "stalled": 0, **more, "sections": sections}
 
 
-def test_the_heading_of_the_overview_counts_runs_with_problems(call: Call) -> None:
-    assert call("pages/overview.js", "statusHeading", [run("a"), run("b", state="finished")]) == [
-        "ok",
-        "No problems, 1 run running",
+def test_the_heading_of_the_overview_tells_of_what_runs(call: Call) -> None:
+    def heading(**more: Any) -> Any:
+        return call("runs/headline.js", "statusHeading", counts(**more))
+
+    assert heading(running=9, attention=4, stalled=2) == ["warning", "9 running, 4 need attention, 2 stalled"]
+    assert heading(running=1) == ["ok", "1 running"]
+    assert heading(unresolved=3) == ["ok", "Nothing is running"]
+    assert heading(found=0) == ["info", "No matching runs"]
+    note = call("runs/headline.js", "statusNote", counts(found=5, unresolved=1))
+    assert note == "1 finished run unresolved · 5 of 20 runs"
+
+
+def test_a_section_is_a_condition_of_the_filter(call: Call) -> None:
+    assert call("runs/headline.js", "withSection", "project:llm", "attention") == "is:attention project:llm"
+    assert call("runs/headline.js", "withSection", "is:running lr<1", "") == "lr<1"
+    assert call("runs/headline.js", "sectionOf", "lr<1 is:unresolved") == "unresolved"
+    assert call("runs/headline.js", "sectionOf", "lr<1 is:starred") == ""
+
+
+def test_a_completion_replaces_what_it_completes(call: Call) -> None:
+    answer = {"start": 4, "end": 7, "completions": []}
+    assert call("runs/filter_field.js", "complete", "a:1 lr. b:2", answer, "lr ") == {
+        "text": "a:1 lr b:2",
+        "caret": 7,
+    }
+    problem = call("runs/filter_field.js", "filterProblem", "query.filter.6: expected a value")
+    assert problem == {"position": 6, "text": "expected a value"}
+
+
+def test_the_trend_leaves_the_warm_up_out_of_its_range(call: Call) -> None:
+    low, high = call("runs/columns.js", "trendRange", [100.0, 50.0, *([2.0, 3.0] * 10)])
+    assert (low, high) == (2.0, 3.0)
+
+
+def test_a_heading_sorts_both_ways_and_then_not(call: Call) -> None:
+    column = {"sort": "lr", "descends": False}
+    assert [call("runs/table.js", "nextSort", column, sort) for sort in ("", "lr", "-lr")] == [
+        "lr",
+        "-lr",
+        "",
     ]
-    assert call("pages/overview.js", "statusHeading", [run("a"), run("b", "warning")]) == [
-        "warning",
-        "1 run needs attention",
-    ]
-    assert call("pages/overview.js", "statusHeading", [run("b", state="finished")]) == [
-        "ok",
-        "No problems, no run is running",
-    ]
-    both = [run("a", "critical"), run("b", state="stalled"), run("c", "info")]
-    assert call("pages/overview.js", "statusHeading", both) == ["critical", "2 runs need attention"]
-
-
-def test_runs_are_found_by_words_of_name_project_and_incident(call: Call) -> None:
-    spiky = run("104b-emb-norm", "critical", worst={"kind": "spike_slow"})
-    everything = {"state": "", "project": ""}
-    assert call("pages/overview.js", "matches", spiky, {"q": "LLM emb", **everything})
-    assert call("pages/overview.js", "matches", spiky, {"q": "slow loss spike", **everything})
-    assert not call("pages/overview.js", "matches", spiky, {"q": "emb nothing", **everything})
-    assert not call("pages/overview.js", "matches", spiky, {"q": "", "state": "stalled", "project": ""})
 
 
 def test_metrics_are_found_by_all_words_prefix_matches_first(call: Call) -> None:

@@ -19,47 +19,70 @@ def panel(page: Page, title: str) -> Locator:
     return page.get_by_role("region", name=f"Chart of {title}", exact=True)
 
 
+def row(page: Page, name: str) -> Locator:
+    return page.locator("[data-run]", has_text=name)
+
+
 def test_the_overview_shows_which_runs_need_attention(open_page: Opener, server: Server, runs: Runs) -> None:
     page = open_page(server.address)
     expect(page.get_by_role("heading", level=1)).to_have_text(re.compile("needs? attention"))
-    troubled = page.get_by_role("region", name="Needs attention").locator("li", has_text="broken")
-    expect(troubled.get_by_role("img")).to_have_accessible_name(re.compile("1 attempt, .*open"))
-    expect(page.get_by_role("region", name="Running")).to_contain_text("steady")
-    expect(page.locator("[data-run]", has_text="rolled-back").locator(".strip-lost")).to_have_count(1)
+    expect(page.get_by_role("heading", level=2, name="Needs attention")).to_be_visible()
+    troubled = row(page, "broken")
+    expect(troubled).to_have_class(re.compile("section-attention"))
+    expect(troubled.get_by_role("link", name="NaN or infinity")).to_be_visible()
+    expect(troubled.locator(".strip-picture")).to_have_accessible_name(re.compile("1 attempt, .*open"))
+    expect(row(page, "steady")).to_have_class(re.compile("section-running"))
+    expect(row(page, "rolled-back").locator(".strip-lost")).to_have_count(1)
 
 
-def test_the_search_filters_the_overview_and_is_in_the_address(
+def test_the_filter_is_completed_applied_and_in_the_address(
     open_page: Opener, server: Server, runs: Runs
 ) -> None:
     page = open_page(server.address)
-    expect(page.locator("[data-run]", has_text="rolled-back")).to_be_visible()
+    expect(row(page, "rolled-back")).to_be_visible()
+    field = page.get_by_role("combobox", name="Filter runs")
     page.keyboard.press("/")
     page.keyboard.type("rolled")
     expect(page.locator("[data-run]")).to_have_count(1)
     assert page.url.endswith("/?q=rolled")
     page.reload()
     expect(page.locator("[data-run]")).to_have_count(1)
-    expect(page.get_by_role("searchbox")).to_have_value("rolled")
-    page.get_by_role("searchbox").fill("nothing has this name")
+    expect(field).to_have_value("rolled")
+    field.fill("")
+    field.type("project:ll")
+    expect(page.get_by_role("option", name="llm")).to_be_visible()
+    field.press("ArrowDown")
+    field.press("Enter")
+    expect(field).to_have_value("project:llm ")
+    field.fill("state:runing")
+    expect(page.locator(".filter-message")).to_contain_text(
+        "At character 7: state is never runing: did you mean running?"
+    )
+    field.fill("nothing-has-this-name")
+    expect(page.get_by_role("heading", level=1, name="No matching runs")).to_be_visible()
     page.get_by_role("button", name="Show all runs").click()
-    expect(page.locator("[data-run]", has_text="steady")).to_be_visible()
+    expect(row(page, "steady")).to_be_visible()
+    page.get_by_role("button", name="Needs attention", exact=True).click()
+    expect(row(page, "steady")).to_have_count(0)
+    expect(page).to_have_url(re.compile("q=is%3Aattention"))
+    open_page.allow("422")
 
 
 def test_the_keyboard_selects_and_opens_a_run_and_back_returns(
     open_page: Opener, server: Server, runs: Runs
 ) -> None:
     page = open_page(server.address)
-    expect(page.locator("[data-run]", has_text="broken")).to_be_visible()
+    expect(row(page, "broken")).to_be_visible()
     page.keyboard.press("j")
-    first = page.locator(".row-selected .run-link").inner_text()
+    first = page.locator(".row-active .run-link").inner_text()
     page.keyboard.press("j")
-    expect(page.locator(".row-selected .run-link")).not_to_have_text(first)
+    expect(page.locator(".row-active .run-link")).not_to_have_text(first)
     page.keyboard.press("k")
-    expect(page.locator(".row-selected .run-link")).to_have_text(first)
+    expect(page.locator(".row-active .run-link")).to_have_text(first)
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1, name=first)).to_be_visible()
     page.go_back()
-    expect(page.locator("[data-run]", has_text=first)).to_be_visible()
+    expect(row(page, first)).to_be_visible()
     page.keyboard.press("g")
     page.keyboard.press("i")
     expect(page).to_have_url(f"{server.address}/incidents")

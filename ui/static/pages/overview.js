@@ -230,7 +230,8 @@ export async function show(root, { signal, query, setQuery, onQuery, title }) {
   function move(offset) {
     const last = (source.counts?.found ?? 0) - 1;
     if (last < 0) return;
-    table.activate(Math.max(0, Math.min(last, table.active < 0 ? 0 : table.active + offset)));
+    const wanted = table.active < 0 && Number.isFinite(offset) ? 0 : Math.max(0, table.active) + offset;
+    table.activate(Math.max(0, Math.min(last, wanted)));
   }
 
   /** Extend the selection by keyboard. @param {number} offset */

@@ -164,7 +164,7 @@ const tagList = (tags) =>
 /** @param {RunInfo} run */
 function problemCell(run) {
   if (run.damaged)
-    return h("span", { class: "cell-text", title: `${run.damaged}. holter db check lists all damage.` }, run.damaged);
+    return h("span", { class: "cell-text", title: run.damaged }, `${run.damaged}. `, h("code", {}, "holter db check"), " lists all damage.");
   if (!run.worst) return null;
   const { id, kind, summary } = run.worst;
   const more = run.open_incidents > 1 && h("span", { class: "quiet" }, ` +${run.open_incidents - 1}`);
