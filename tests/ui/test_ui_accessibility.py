@@ -13,6 +13,7 @@ AXE = check_types.FOLDER / "node_modules" / "axe-core" / "axe.min.js"
 PAGES = (
     "/",
     "/runs/{broken}",
+    "/compare?runs={steady},{rolled_back}",
     "/incidents/{incident}",
     "/incidents?state=all",
     "/planned",

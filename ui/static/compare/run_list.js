@@ -123,7 +123,7 @@ export function createRunList({ signal, onAdd, onRemove, onBaseline }) {
                 type: "button",
                 class: "text-button",
                 "aria-pressed": String(isBaseline),
-                "aria-label": `Baseline: ${name}`,
+                "aria-label": `${isBaseline ? "baseline" : "set as baseline"}: ${name}`,
                 on: { click: () => onBaseline(id) },
               },
               isBaseline ? "baseline" : "set as baseline",
