@@ -57,6 +57,7 @@ def measure(version: str, scenarios: Sequence[str], folder: Path, rows: list[str
                 python=install(version),
                 rows=200,
                 fault_seconds=_FAULT_SECONDS.get(scenario, 5.0),
+                retry_after=5,
             )
             try:
                 outcome = SCENARIOS[scenario](trainings)

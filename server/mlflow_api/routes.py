@@ -24,7 +24,8 @@ from holter.server.store import RateLimitError, StoreBusyError, StoreClosedError
 
 BASE = "/api/2.0/mlflow"
 ARTIFACTS = "/api/2.0/mlflow-artifacts"
-_RETRY_SECONDS = "1"
+_RETRY_SECONDS = "5"
+"""Clients try seven times (old ones five times), and then raise an exception in the training."""
 _BUSY = (StoreBusyError, StoreClosedError, MemoryBudgetError, TimeoutError)
 router = APIRouter(include_in_schema=False)
 
@@ -39,7 +40,12 @@ async def call_endpoint(endpoint: str, request: Request, context: Context) -> Re
     except MlflowError as error:
         return _error(error.status, error.code, str(error))
     except RateLimitError as error:
-        return _error(429, "REQUEST_LIMIT_EXCEEDED", str(error), {"Retry-After": str(int(error.seconds) + 1)})
+        return _error(
+            429,
+            "REQUEST_LIMIT_EXCEEDED",
+            str(error),
+            {"Retry-After": str(max(int(_RETRY_SECONDS), int(error.seconds) + 1))},
+        )
     except _BUSY as error:
         return _error(503, "TEMPORARILY_UNAVAILABLE", str(error), {"Retry-After": _RETRY_SECONDS})
     except (BodyTimeoutError, ClientDisconnectedError) as error:

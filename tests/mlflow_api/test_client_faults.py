@@ -16,6 +16,8 @@ from tests.support.tracker_host import TrackerHost, tracker_host
 pytestmark = pytest.mark.slow
 pytest.importorskip("mlflow")
 
+SOON = {"MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR": "1"}
+"""The client tries again sooner than by itself."""
 QUICK = [name for name in SCENARIOS if name not in {"refused", "server_killed", "autologged"}]
 """Without what takes long or is tested elsewhere, and without scikit-learn."""
 
@@ -31,7 +33,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TrackerHost]:
 def test_every_point_arrives_exactly_once(scenario: str, host: TrackerHost, tmp_path: Path) -> None:
     failed_before = host.proxy.refused
     pause = 0.0 if scenario in {"reopened", "others"} else 0.05
-    outcome = SCENARIOS[scenario](MlflowTrainings(host=host, folder=tmp_path, pause=pause))
+    outcome = SCENARIOS[scenario](MlflowTrainings(host=host, folder=tmp_path, pause=pause, environment=SOON))
     assert outcome.exact, outcome
     assert outcome.attempts == (2 if scenario == "reopened" else 1), outcome
     assert "wrong" not in outcome.note

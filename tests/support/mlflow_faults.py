@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,8 @@ class MlflowOutcome:
 class MlflowTrainings:
     """Trainings of one version of the client that log to a host.
 
-    `rows` of a launch, `pause` in seconds after each, `fault_seconds` that a fault lasts.
+    `rows` of a launch, `pause` in seconds after each, `fault_seconds` that a fault lasts, `retry_after`: what
+    answers of 429 and 503 tell the client to wait, in seconds.
     """
 
     host: TrackerHost
@@ -43,6 +44,8 @@ class MlflowTrainings:
     rows: int = 60
     pause: float = 0.05
     fault_seconds: float = 2.0
+    retry_after: int = 2
+    environment: Mapping[str, str] = field(default_factory=dict)
 
     def start(self, task: str) -> subprocess.Popen[str]:
         """Begin a task of `mlflow_fault_program`."""
@@ -51,8 +54,8 @@ class MlflowTrainings:
             "MLFLOW_TRACKING_URI": self.host.proxy.address,
             "MLFLOW_DISABLE_TELEMETRY": "true",
             "MLFLOW_SYSTEM_METRICS_SAMPLING_INTERVAL": "1",
-            "MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR": "1",
             "HOME": str(self.folder),
+            **self.environment,
         }
         command = [str(self.python), mlflow_fault_program.__file__, task, str(self.rows), str(self.pause)]
         return subprocess.Popen(
@@ -142,13 +145,17 @@ def refused(trainings: MlflowTrainings) -> MlflowOutcome:
 def too_many_requests(trainings: MlflowTrainings) -> MlflowOutcome:
     """All requests are answered with 429 and Retry-After for a while."""
     proxy = trainings.host.proxy
-    return _during(trainings, "steadily", "steady", lambda: proxy.answer(429, 2), proxy.heal)
+    return _during(
+        trainings, "steadily", "steady", lambda: proxy.answer(429, trainings.retry_after), proxy.heal
+    )
 
 
 def unavailable(trainings: MlflowTrainings) -> MlflowOutcome:
     """All requests are answered with 503 and Retry-After for a while."""
     proxy = trainings.host.proxy
-    return _during(trainings, "steadily", "steady", lambda: proxy.answer(503, 2), proxy.heal)
+    return _during(
+        trainings, "steadily", "steady", lambda: proxy.answer(503, trainings.retry_after), proxy.heal
+    )
 
 
 def others(trainings: MlflowTrainings) -> MlflowOutcome:
