@@ -39,13 +39,20 @@ def grid_edges(curves: Sequence[FloatArray], intervals: int, *, overlap: bool) -
 def grid_means(edges: FloatArray, x: FloatArray, value: FloatArray) -> GridMeans:
     """The mean of the finite values of a curve, with ascending x [n], in each interval."""
     bounds = np.searchsorted(x, edges)
-    finite = np.isfinite(value)
-    totals = np.concatenate(([0.0], np.cumsum(np.where(finite, value, 0.0))))
-    counts = np.concatenate(([0], np.cumsum(finite)))
-    count = np.diff(counts[bounds])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        mean = np.diff(totals[bounds]) / count
-    return GridMeans(count, np.where(count > 0, mean, np.nan))
+    inside = value[bounds[0] : bounds[-1]]
+    finite = np.isfinite(inside)
+    if not finite.all():
+        before = np.concatenate(([0], np.cumsum(finite)))
+        inside, bounds = inside[finite], before[bounds - bounds[0]]
+    else:
+        bounds = bounds - bounds[0]
+    points = np.diff(bounds)
+    filled = np.flatnonzero(points)
+    mean = np.full(len(points), np.nan)
+    if len(filled):
+        # the sum from the beginning of each filled interval to that of the next one
+        mean[filled] = np.add.reduceat(inside, bounds[filled]) / points[filled]
+    return GridMeans(points, mean)
 
 
 def ratio_of(value: FloatArray, baseline: FloatArray) -> FloatArray:

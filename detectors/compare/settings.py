@@ -51,7 +51,8 @@ _ENVIRONMENT = re.compile(
     r"environment/|nccl|cuda|cudnn|(torch|python|transformers|flash_attn|deepspeed|megatron)(_core)?[._]?version|"
     r"(^|[._/])version$|git([._/]|_?(commit|branch|sha|hash|changed))|commit|env\.|package"
 )
-_NOTHING = frozenset({"", "none", "null", "nan", "~", "n/a", "[]", "{}", "false", "off", "no", "0", "0.0"})
+_UNSET = frozenset({"", "none", "null", "nan", "~", "n/a"})
+_NOTHING = _UNSET | frozenset({"[]", "{}", "false", "off", "no", "0", "0.0"})
 _PRECISIONS = {
     "bfloat16": "bf16", "torch.bfloat16": "bf16", "float16": "fp16", "half": "fp16", "torch.float16": "fp16",
     "float32": "fp32", "torch.float32": "fp32", "float": "fp32",
@@ -170,6 +171,8 @@ def _plain(value: ConfigValue) -> str:
         number = _number(text)
         if number is None:
             lower = text.lower()
+            if lower in _UNSET:
+                return ""
             return _PRECISIONS.get(lower, lower if lower in _NOTHING | {"true"} else _same_json(text))
         value = number
     return f"{float(value):.12g}"
@@ -177,7 +180,7 @@ def _plain(value: ConfigValue) -> str:
 
 def _number(text: str) -> float | None:
     try:
-        return float(text.replace("_", ""))
+        return None if text.lower() in _UNSET else float(text.replace("_", ""))
     except ValueError:
         return None
 

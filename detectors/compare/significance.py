@@ -50,6 +50,9 @@ class ComparisonThresholds(Thresholds):
     """The same where both runs began from the same weights with the same batches."""
     octave_correlation: float = 0.7
     """Correlation of the difference of two seeds between neighbouring octaves of training."""
+    largest_move: float = 3.0
+    """Times `seed_spread` that a move between octaves counts for at most: a larger one is no wander of seeds,
+    but a difference that begins, and must not hide itself."""
     octaves: int = 4
     """Newest octaves of training that are looked at: earlier ones are about the beginning."""
     octave_points: int = 32
@@ -374,13 +377,20 @@ def _seed_error(
     if spread is not None and not same_start:
         freedom, total = freedom + spread.freedom, total + spread.freedom * (spread.relative * scale) ** 2
     else:
-        moved, octaves = _octave_moves(aligned, noise, thresholds)
-        freedom, total = freedom + octaves, total + moved / (2 * (1 - thresholds.octave_correlation))
+        independent = 2 * (1 - thresholds.octave_correlation)
+        largest = independent * (thresholds.largest_move * thresholds.seed_spread * scale) ** 2
+        moved, octaves = _octave_moves(aligned, noise, largest, thresholds)
+        freedom, total = freedom + octaves, total + moved / independent
     return float(np.sqrt(total / freedom)), freedom
 
 
-def _octave_moves(aligned: _Aligned, noise: _Noise, thresholds: ComparisonThresholds) -> tuple[float, int]:
-    """The sum of squares by which the difference moved between octaves, without noise, and their number."""
+def _octave_moves(
+    aligned: _Aligned, noise: _Noise, largest: float, thresholds: ComparisonThresholds
+) -> tuple[float, int]:
+    """The sum of squares by which the difference moved between octaves, without noise, and their number.
+
+    A move whose square exceeds `largest` counts as much as that.
+    """
     low, high = float(aligned.edges[0]), float(aligned.edges[-1])
     means, variances = [], []
     for octave in range(thresholds.octaves):
@@ -394,7 +404,7 @@ def _octave_moves(aligned: _Aligned, noise: _Noise, thresholds: ComparisonThresh
         means.append(float(np.mean(values)))
         variances.append(max(local, noise.sigma**2) * max(noise.inflation, 1.0) / count)
     moves = np.diff(means) ** 2 - np.array(variances[:-1]) - np.array(variances[1:])
-    return max(float(np.sum(moves)), 0.0), len(moves)
+    return max(float(np.sum(np.minimum(moves, largest))), 0.0), len(moves)
 
 
 def _critical(noise: _Noise, seed: float, freedom: float, thresholds: ComparisonThresholds) -> float:

@@ -28,7 +28,11 @@ from holter.server.schemas.compare import (
     ComparedSetting,
     ComparisonSummary,
 )
+from holter.server.store.cache import LruCache
 from holter.types import Severity
+
+_CACHE_BYTES = 4 * 2**20
+_FIGURE_BYTES = 2000
 
 
 class DifferenceReader:
@@ -38,6 +42,7 @@ class DifferenceReader:
         self._engine = engine
         self._access = access
         self._statistics = statistics
+        self._cache = LruCache(_CACHE_BYTES)
 
     def differences(
         self, public_ids: Sequence[str], *, baseline: str | None, axis: XAxis
@@ -48,7 +53,7 @@ class DifferenceReader:
             index for index, run in enumerate(runs) if run.public_id == (baseline or runs[0].public_id)
         )
         settings = compare_settings([settings_of_run(run.config) for run in runs])
-        figures = compare_figures([_run_series(run) for run in runs])
+        figures = self._figures(runs)
         incidents = self._incidents(runs)
         counts = {each["kind"]: each["counts"] for each in incidents}
         statistics = self._statistics.statistics(
@@ -77,6 +82,15 @@ class DifferenceReader:
             "summaries": summaries,
             "text": _as_text(runs, base, summaries),
         }
+
+    def _figures(self, runs: Sequence[StoredRun]) -> list[ComparedValue]:
+        """The figures of runs, cached by version: most of them take reading a series in full."""
+        request = tuple((run.id, run.version) for run in runs)
+        cached: list[ComparedValue] | None = self._cache.get(request)
+        if cached is None:
+            cached = compare_figures([_run_series(run) for run in runs])
+            self._cache.put(request, cached, _FIGURE_BYTES * len(runs))
+        return cached
 
     def _incidents(self, runs: Sequence[StoredRun]) -> list[ComparedIncidents]:
         """The number of incidents of each kind in each run."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -27,10 +28,16 @@ from holter.server.schemas.compare import (
     CurveComparison,
     DifferenceBand,
 )
+from holter.server.store.cache import LruCache
 from holter.types import SeriesKey
 
 _VERDICTS: Mapping[int, ComparisonVerdict] = {-1: "lower", 0: "none", 1: "higher"}
 _SEEDS = frozenset({"seed", "data_seed", "init_seed", "shuffle_seed"})
+_CACHE_BYTES = 16 * 2**20
+_ANSWER_BYTES = 20_000
+"""Approximate memory of the answer about one run."""
+_READERS = 2
+"""Threads that read and decompress curves."""
 _LEAST_FREEDOM = 2
 """Degrees of freedom from which on repeated runs say something about the spread between seeds."""
 
@@ -40,24 +47,36 @@ class StatisticsReader:
 
     def __init__(self, access: RunAccess) -> None:
         self._access = access
+        self._answers = LruCache(_CACHE_BYTES)
 
     def statistics(
         self, public_ids: Sequence[str], *, baseline: str | None, axis: XAxis, metric: str | None
     ) -> CompareStatistics:
         """The difference of each run from the baseline. `metric`: by default that of the training loss."""
         runs = self._access.runs(public_ids)
+        request = (tuple((run.id, run.version) for run in runs), baseline, axis, metric)
+        cached: CompareStatistics | None = self._answers.get(request)
+        if cached is None:
+            cached = self._compute(runs, baseline, axis, metric)
+            self._answers.put(request, cached, _ANSWER_BYTES * len(runs))
+        return cached
+
+    def _compute(
+        self, runs: Sequence[StoredRun], baseline: str | None, axis: XAxis, metric: str | None
+    ) -> CompareStatistics:
         base = next(run for run in runs if run.public_id == (baseline or runs[0].public_id))
         maps = {run.id: self._access.axis(run, axis) for run in runs}
         keys = {run.id: series_of(run, metric) for run in runs}
         role = next((run.role(key) for run in (base, *runs) if (key := keys[run.id]) is not None), Role.LOSS)
         name = "loss" if role is Role.LOSS else metric or role.value
-        base_curve = _read_curve(base, keys[base.id], maps[base.id])
-        curves = {run.id: _read_curve(run, keys[run.id], maps[run.id]) for run in runs if run is not base}
-        spread = _seed_spread(runs, curves | {base.id: base_curve})
+        with ThreadPoolExecutor(_READERS) as pool:
+            read = pool.map(lambda run: _read_curve(run, keys[run.id], maps[run.id]), runs)
+            curves = {run.id: curve for run, curve in zip(runs, read, strict=True)}
+        spread = _seed_spread(runs, curves)
         comparisons = [
             comparison_view(
                 run,
-                compare_curves(curves[run.id], base_curve, spread=spread),
+                compare_curves(curves[run.id], curves[base.id], spread=spread),
                 (keys[run.id], keys[base.id]),
                 axis,
                 name,
