@@ -5,7 +5,7 @@ BIN := .venv/bin
 # the files of core/ and the top-level folders are linked one by one (setup.py): a new one there needs installing again
 UNLINKED := $(filter-out __pycache__ $(notdir $(wildcard .editable/holter/*)),$(notdir $(wildcard core/*)))
 
-.PHONY: always docs types-js demo test test-fast test-patterns fuzz mutation dev lint types check-imports format build clean serve bench bench-peers
+.PHONY: always docs types-js demo test test-frameworks test-fast test-patterns fuzz mutation dev lint types check-imports format build clean serve bench bench-peers
 
 demo: .venv/server.done  ## Holter with real training runs, replayed live (ONCE=1: replay, print, exit)
 	@$(BIN)/holter demo $(if $(ONCE),--once)
@@ -17,6 +17,14 @@ test: .venv/test.done  ## lint, types, direction of imports, all tests
 
 test-fast: .venv/test.done  ## the tests without browser, PostgreSQL and long ones: at most three minutes
 	@$(BIN)/pytest -q -m "not browser and not postgresql and not slow"
+
+FRAMEWORKS ?= $(HOME)/.cache/holter/frameworks/environment
+test-frameworks: .venv/test.done  ## the plug-ins with real frameworks, which are installed apart from .venv (torch: large)
+	@test -x $(FRAMEWORKS)/bin/python || $(BIN)/python -m venv $(FRAMEWORKS)
+	@$(FRAMEWORKS)/bin/python -m pip install -q --disable-pip-version-check -U 'pip>=25.1'
+	@$(FRAMEWORKS)/bin/python -m pip install -q --disable-pip-version-check -c constraints-frameworks.txt --group frameworks
+	@$(FRAMEWORKS)/bin/python -m pip install -q --disable-pip-version-check --no-deps .
+	@HOLTER_FRAMEWORKS_PYTHON=$(FRAMEWORKS)/bin/python $(BIN)/pytest -q tests/frameworks
 
 test-patterns: .venv/test.done  ## every pattern of the formats against worst-case texts of 64 Ki characters
 	@HOLTER_TEST_PATTERN_KIB=64 $(BIN)/pytest -q tests/ingest/test_linear_patterns.py

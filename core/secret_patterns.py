@@ -46,7 +46,7 @@ _HEXADECIMAL = re.compile(r"[0-9a-f]{40}")
 _VERSION = re.compile(r"(?i)commit|revision|sha|hash|digest|version")
 
 _SECRET_PARTS = re.compile(
-    r"(?i)secret|passw(?:or)?d|passwd|passphrase|credential|apikey|accesskey|authkey|privatekey|token(?!iz)"
+    r"(?i)secret|passw(?:or)?d|passwd|passfile|passphrase|credential|apikey|accesskey|authkey|privatekey|token(?!iz)"
     r"|keytab|keystore|webhook|cookie|signature|kubeconfig|netrc|encrypt"
 )
 _SECRET_WORDS = frozenset(
@@ -58,7 +58,7 @@ _SECRET_WORDS = frozenset(
     }
 )  # fmt: skip
 _WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
-_RANDOM = re.compile(r"[A-Za-z0-9+/=_-]{24,}")
+_RANDOM = re.compile(r"[A-Za-z0-9+=_-]{24,}")
 _HEX_DIGITS = re.compile(r"[0-9A-Fa-f]{32,}")
 _IDENTIFIER = re.compile(r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b")
 

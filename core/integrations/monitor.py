@@ -118,13 +118,15 @@ class TrainingMonitor:
     def step(self, step: int, metrics: Mapping[str, Any] | None = None) -> None:
         """A step of the optimizer is complete: log its times, and on rank 0 its metrics."""
         now = _now()
+        row: dict[str, Any] = {}
         if self._began is not None:
-            times = {STEP_TIME: now - self._began, DATA_WAIT: self._waited}
-            self.run.log(times | self._batch if self._batch else times, step)
+            row = {STEP_TIME: now - self._began, DATA_WAIT: self._waited, **self._batch}
+        if metrics and self.is_main:
+            row = {**metrics, **row}
+        if row:
+            self.run.log(row, step)
         self._began, self._waited = now, 0.0
         self._step = step
-        if metrics:
-            self.log(metrics, step)
         try:
             asked = self._requests.at(step)
         except Exception as error:

@@ -111,6 +111,11 @@ export const collectivesOf = (id, signal) =>
 export const configOf = (id, q, signal) =>
   request(`/runs/${encodeURIComponent(id)}/config${search({ q })}`, { signal });
 
+/** The environment of a run's launches. @param {string} id @param {string} q part of a name or value @param {AbortSignal} [signal]
+ * @returns {Promise<import("./api_types.js").RunConfig>} */
+export const environmentOf = (id, q, signal) =>
+  request(`/runs/${encodeURIComponent(id)}/environment${search({ q })}`, { signal });
+
 /** @param {string} id @param {AbortSignal} [signal] @returns {Promise<import("./api_types.js").ThroughputReport>} */
 export const throughputOf = (id, signal) => request(`/runs/${encodeURIComponent(id)}/throughput`, { signal });
 

@@ -1,5 +1,5 @@
 // @ts-check
-/** The configuration of a run's launches: diagnostics, changes between attempts, all settings. */
+/** The configuration and the environment of a run's launches: diagnostics, changes between attempts, all settings. */
 
 import * as api from "../lib/api.js";
 import { severityMark } from "../lib/badges.js";
@@ -16,62 +16,43 @@ const SEARCH_DELAY = 300; // ms after the last keystroke until the search starts
 /** @param {{ runId: string, signal: AbortSignal, onDiagnostics: (found: DiagnosticView[]) => void }} options `onDiagnostics`: each once */
 export function createConfiguration({ runId, signal, onDiagnostics }) {
   const diagnosticList = h("ul", { class: "diagnostics" });
-  const changes = foldedSection("config-changes");
-  const settings = foldedSection("config-settings");
-  const search = h("input", {
-    class: "field",
-    type: "search",
+  const settings = createSettings({
+    name: "config",
+    load: (q) => api.configOf(runId, q, signal),
+    changesTitle: "Changes",
+    allTitle: (settingsCount) => `All ${count(settingsCount, "setting")}`,
     placeholder: "Name or value",
-    "aria-label": "Search settings",
+    searchLabel: "Search settings",
   });
-  const table = h("div", {});
-  settings.body.append(search, table);
+  const environment = createSettings({
+    name: "environment",
+    load: (q) => api.environmentOf(runId, q, signal),
+    changesTitle: "Changes of the environment",
+    allTitle: (settingsCount) => `Environment: ${count(settingsCount, "value")}`,
+    placeholder: "Package, variable or value",
+    searchLabel: "Search the environment",
+  });
   const heading = h("h2", { tabindex: -1 }, "Configuration");
   const element = h(
     "section",
     { class: "configuration", hidden: true },
     heading,
     diagnosticList,
-    changes.element,
     settings.element,
+    environment.element,
   );
   let fetchedFor = ""; // the version of the run for which data was fetched
-  let timer = 0;
 
-  search.addEventListener("input", () => {
-    clearTimeout(timer);
-    timer = window.setTimeout(
-      () => void api.configOf(runId, value(search), signal).then(showSettings, () => {}),
-      SEARCH_DELAY,
-    );
-  });
-
-  /** @param {DiagnosticView[]} diagnostics @param {RunConfig} config */
-  function show(diagnostics, config) {
+  /** @param {DiagnosticView[]} diagnostics @param {RunConfig} config @param {RunConfig} launched the environment */
+  function show(diagnostics, config, launched) {
     const hasAttempts = config.attempts.length > 1;
     const unique = mergeAttempts(diagnostics);
     onDiagnostics(unique);
-    element.hidden = diagnostics.length === 0 && config.settings_count === 0;
+    element.hidden = diagnostics.length === 0 && config.settings_count === 0 && launched.settings_count === 0;
     diagnosticList.hidden = diagnostics.length === 0;
     refill(diagnosticList, ...unique.map((diagnostic) => diagnosticItem(diagnostic, hasAttempts)));
-    changes.element.hidden = config.changes.length === 0;
-    changes.summary.textContent = `Changes ${atAttempts(config.changes.map((launch) => launch.attempt))}`;
-    refill(changes.body, ...config.changes.map(changedLaunch));
-    settings.element.hidden = config.settings_count === 0;
-    settings.summary.textContent = `All ${count(config.settings_count, "setting")}`;
-    if (!value(search)) showSettings(config);
-  }
-
-  /** @param {RunConfig} config */
-  function showSettings({ settings: shown, settings_count: all, attempts }) {
-    const hidden = all - shown.length;
-    refill(
-      table,
-      shown.length ? settingsTable(shown, attempts) : h("p", { class: "quiet" }, "No matching settings."),
-      hidden > 0
-        ? h("p", { class: "quiet" }, `${count(hidden, "more", "more")}: search to find them.`)
-        : null,
-    );
+    settings.show(config);
+    environment.show(launched);
   }
 
   return {
@@ -86,12 +67,60 @@ export function createConfiguration({ runId, signal, onDiagnostics }) {
       const version = `${run.attempts} ${run.state} ${run.series} ${Object.keys(run.config).length}`;
       if (version === fetchedFor) return;
       fetchedFor = version;
-      void Promise.all([api.diagnosticsOf(runId, signal), api.configOf(runId, "", signal)]).then(
-        ([diagnostics, config]) => show(diagnostics, config),
+      void Promise.all([
+        api.diagnosticsOf(runId, signal),
+        api.configOf(runId, "", signal),
+        api.environmentOf(runId, "", signal),
+      ]).then(
+        ([diagnostics, config, launched]) => show(diagnostics, config, launched),
         () => (fetchedFor = ""), // the next event fetches again
       );
     },
   };
+}
+
+/**
+ * The changes between attempts, and all settings with a search; both folded.
+ * @param {{ name: string, load: (q: string) => Promise<RunConfig>, changesTitle: string,
+ *   allTitle: (settingsCount: number) => string, placeholder: string, searchLabel: string }} options
+ */
+function createSettings({ name, load, changesTitle, allTitle, placeholder, searchLabel }) {
+  const changes = foldedSection(`${name}-changes`);
+  const all = foldedSection(`${name}-settings`);
+  const search = h("input", { class: "field", type: "search", placeholder, "aria-label": searchLabel });
+  const table = h("div", {});
+  all.body.append(search, table);
+  const element = h("div", {}, changes.element, all.element);
+  let timer = 0;
+
+  search.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = window.setTimeout(() => void load(value(search)).then(showSettings, () => {}), SEARCH_DELAY);
+  });
+
+  /** @param {RunConfig} config */
+  function show(config) {
+    changes.element.hidden = config.changes.length === 0;
+    changes.summary.textContent = `${changesTitle} ${atAttempts(config.changes.map((launch) => launch.attempt))}`;
+    refill(changes.body, ...config.changes.map(changedLaunch));
+    all.element.hidden = config.settings_count === 0;
+    all.summary.textContent = allTitle(config.settings_count);
+    if (!value(search)) showSettings(config);
+  }
+
+  /** @param {RunConfig} config */
+  function showSettings({ settings: shown, settings_count: found, attempts }) {
+    const hidden = found - shown.length;
+    refill(
+      table,
+      shown.length ? settingsTable(shown, attempts) : h("p", { class: "quiet" }, "No matching settings."),
+      hidden > 0
+        ? h("p", { class: "quiet" }, `${count(hidden, "more", "more")}: search to find them.`)
+        : null,
+    );
+  }
+
+  return { element, show };
 }
 
 /** "at attempt 3", "at attempts 1, 3". Pure. @param {number[]} attempts */
