@@ -144,7 +144,7 @@ def test_a_page_reports_a_lost_connection_and_continues_when_the_server_is_back(
         page.close()
     finally:
         second.close()
-    open_page.allow("ERR_", "refresh failed")
+    open_page.allow("ERR_", "503", "refresh failed")  # a stopping server answers with 503
 
 
 @pytest.fixture

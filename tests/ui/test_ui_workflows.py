@@ -236,7 +236,7 @@ def test_the_rank_of_an_incident_is_highlighted(open_page: Opener, server: Serve
     page = open_page(f"{server.address}/runs/{run_id}")
     legend = panel(page, "Step time").locator(".legend")
     expect(legend).to_contain_text("rank 37")
-    expect(legend).to_contain_text("63 others in grey")
+    expect(legend).to_contain_text("median and band of 63 others")
 
 
 def test_non_finite_values_are_marked_and_listed(open_page: Opener, server: Server, runs: Runs) -> None:

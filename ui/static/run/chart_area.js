@@ -42,6 +42,7 @@ export function createChartArea({ state, signal, actions, setQuery, follow, onAd
   let search = { words: "", plans: null };
   let loadingAxis = "";
   let ranksKey = "";
+  let loadingCharts = false;
 
   const controls = createChartControls({
     runId,
@@ -143,7 +144,7 @@ export function createChartArea({ state, signal, actions, setQuery, follow, onAd
     const shown = new Set(first.flatMap((plan) => plan.series.map((name) => name.metric)));
     const covered = new Set(state.run.charts.flatMap((plan) => plan.series.map((name) => name.metric)));
     const others = (allCharts ?? []).filter(({ metric }) => !shown.has(metric) && !covered.has(metric));
-    return [...first, ...sections.plans(others)];
+    return [...first, ...sections.plans(others, first.length)];
   }
 
   /** Show the charts of the present plans. */
@@ -169,10 +170,14 @@ export function createChartArea({ state, signal, actions, setQuery, follow, onAd
 
   /** Load the list of all charts, once the first ones are drawn. */
   async function loadCharts() {
+    if (loadingCharts) return;
+    loadingCharts = true;
     try {
       allCharts = await chartApi.chartsOf(runId, signal);
     } catch {
       return; // the first charts remain; the next update tries again
+    } finally {
+      loadingCharts = false;
     }
     ranks.offer(allCharts);
     controls.offer(allCharts.filter(({ axis }) => axis).map(({ metric }) => metric));
@@ -278,10 +283,10 @@ export function createChartArea({ state, signal, actions, setQuery, follow, onAd
     plans,
     /** New points have arrived. */
     async refreshLive() {
+      const known = (allCharts ?? []).reduce((sum, chart) => sum + chart.series_count, 0);
+      if (state.run.series > known) void loadCharts();
       if (state.scale) refreshAxis();
       else await board.refresh({ live: true });
     },
-    /** Whether the run has more metrics than the list of charts. @param {number} series */
-    needsCharts: (series) => allCharts !== null && series > allCharts.reduce((sum, chart) => sum + chart.series_count, 0),
   };
 }

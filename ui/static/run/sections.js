@@ -86,12 +86,12 @@ export function createSections({ onChange, stored, store }) {
 
   return {
     element,
-    /** The plans of the charts in open sections. @param {MetricChart[]} charts all that are in no other place @returns {ChartPlan[]} */
-    plans(charts) {
-      sections = [...bySection(charts)].map(([title, list]) => ({
+    /** The plans of the charts in open sections. @param {MetricChart[]} charts all that are in no other place @param {number} [before] charts before the sections @returns {ChartPlan[]} */
+    plans(charts, before = FEW) {
+      sections = [...bySection(charts)].map(([title, list], i) => ({
         title,
         charts: list,
-        open: stored(title) ?? charts.length <= FEW,
+        open: stored(title) ?? (charts.length <= FEW || (i === 0 && before <= 2)),
       }));
       return sections.flatMap(({ title, charts: list, open }) =>
         open ? list.slice(0, limits.get(title) ?? PAGE).map((chart) => metricPlan(chart, title)) : [],
