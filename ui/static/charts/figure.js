@@ -131,9 +131,8 @@ export function createChart(node, events) {
     draw: (picture) => enqueue(node, () => tryPaint(picture)),
     destroy: () => waiting.delete(node),
     canvas,
-    /** The pixel of a value on the y axis. @param {number} value */
-    yPixel: (value) =>
-      current ? scales(layoutOf(node), node.clientWidth, node.clientHeight).y(value) : NaN,
+    /** A function from values on the y axis to pixels. */
+    yScale: () => scales(layoutOf(node), node.clientWidth, node.clientHeight).y,
   };
 }
 

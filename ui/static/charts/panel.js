@@ -156,13 +156,14 @@ export function createPanel(plan, shared, events) {
   function nearestSeries(x, y) {
     if (!picture || series.length < 2) return null;
     const axis = picture.axis;
+    const toPixel = chart.yScale();
     let best = NEAR;
     let name = null;
     for (const curve of series) {
       const { live, ghost } = nearestPoints(curve, axis, x);
       for (const hit of [live, ghost]) {
         if (!hit) continue;
-        const distance = Math.abs(chart.yPixel(hit.value) - y);
+        const distance = Math.abs(toPixel(hit.value) - y);
         if (distance < best) [best, name] = [distance, labelText(curve)];
       }
     }

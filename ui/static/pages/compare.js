@@ -137,6 +137,8 @@ export async function show(root, context) {
   /** @param {[number, number] | null} range on the axis of the charts */
   function zoom(range) {
     if (range && !(range[1] > range[0])) return;
+    if (range) shared.range = range;
+    board.redraw(); // with the points already fetched
     const text = (/** @type {number} */ at) => String(Number((options.x === "wall" ? at / 1000 : at).toPrecision(12)));
     change(range ? { from: text(range[0]), to: text(range[1]) } : { from: null, to: null });
   }
