@@ -10,7 +10,7 @@ from holter.integrations.guard import guarded
 from holter.integrations.monitor import TrainingMonitor
 
 
-class HolterTracker(GeneralTracker):
+class HolterTracker(GeneralTracker):  # type: ignore[misc]  # its package has no types here
     """Logs what `Accelerator.log` is given, on the main process. `options` are those of `TrainingMonitor`.
 
     The run opens with `Accelerator.init_trackers`, or with the first call of `log`.

@@ -31,7 +31,7 @@ else:
 _now = time.perf_counter
 
 
-class HolterLogger(Logger):
+class HolterLogger(Logger):  # type: ignore[misc]  # its package has no types here
     """Logs the metrics of a module, on rank 0. `options` are those of `TrainingMonitor`.
 
     The run opens when hyperparameters or metrics are logged. Also a logger of Fabric.
@@ -88,7 +88,7 @@ class HolterLogger(Logger):
         """Send what was logged; the run ends with the script, as a Trainer may be used again."""
 
 
-class HolterCallback(Callback):
+class HolterCallback(Callback):  # type: ignore[misc]  # its package has no types here
     """Logs the times of steps, of waiting for data and of checkpoints; acts on requests to stop and to save.
 
     Uses the run of the Trainer's `HolterLogger`, else opens one and logs the Trainer's metrics, too.

@@ -28,7 +28,7 @@ _now = time.perf_counter
 NAME = "holter"
 
 
-class HolterCallback(TrainerCallback):
+class HolterCallback(TrainerCallback):  # type: ignore[misc]  # its package has no types here
     """Logs a Trainer: its metrics, the time of each step, of waiting for data, and of checkpoints.
 
     `options` are those of `TrainingMonitor`; the name of the run defaults to `run_name` of the arguments.
