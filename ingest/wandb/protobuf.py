@@ -24,10 +24,12 @@ _MESSAGES: dict[str, tuple[tuple[str, int, str], ...]] = {
     "Stats": (("timestamp", 2, "Time"), ("item", 3, "*StatsItem")),
     "Config": (("update", 1, "*Item"),),
     "Run": (("config", 4, "Config"),),
+    "Metric": (("name", 1, "string"), ("glob_name", 2, "string"), ("step_metric", 4, "string")),
     "Record": (
         ("history", 2, "History"),
         ("config", 5, "Config"),
         ("stats", 7, "Stats"),
+        ("metric", 12, "Metric"),
         ("run", 17, "Run"),
     ),
 }
@@ -53,4 +55,4 @@ def _record_type() -> Any:
 
 
 Record: Any = _record_type()
-"""A message with `history`, `stats`, `config` and that of `run`; whatever else it holds is passed over."""
+"""A message with `history`, `stats`, `metric`, `config` and that of `run`; the rest of it is passed over."""

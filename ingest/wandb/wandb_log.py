@@ -1,7 +1,7 @@
 """`run-ID.wandb`: the wandb client's log of a run, offline or online, while it runs and afterwards.
 
 Metrics come from the records of history and system statistics, settings from those of the config; private
-settings are left out.
+settings are left out. The step of a row is that of rows that clients send to the server: `step_metrics`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from holter.ingest.step_columns import LARGEST_STEP
 from holter.ingest.wandb.leveldb import BLOCK, MAGIC, WalkedRecords, walk_records
 from holter.ingest.wandb.protobuf import Record
 from holter.ingest.wandb.settings import public_settings
+from holter.ingest.wandb.step_metrics import COUNTER, TrainingStep, defined_step, definition
 from holter.types import Batch, ConfigKey, ConfigValue, Unreadable
 
 _OWN = "_wandb"
@@ -50,11 +51,12 @@ def _values(items: Any) -> Iterator[tuple[str, Any]]:
 _READ = 8 * BLOCK
 _LARGEST_RECORD = 64 * 1024 * 1024
 _LARGEST_BATCH = 32_768
+_MOST_DEFINITIONS = 1000
 _NOT_METRICS = frozenset({"_step", "_timestamp", "_runtime", "_wandb"})
 
 
 class WandbLog:
-    """Metrics by `_step`; the client's measurements of the machine as `system.…` at the last step before."""
+    """Metrics by the training step; measurements of the machine as `system.…` at the last step before."""
 
     name: ClassVar[str] = "wandb"
     role: ClassVar[FormatRole] = FormatRole()
@@ -73,11 +75,23 @@ class WandbReader:
 
     def __init__(self, state: Mapping[str, Any]) -> None:
         self._step: int = state.get("step", 0)
+        self._defined: str | None = state.get("defined")
+        self._training_step = TrainingStep(
+            self._defined, state.get("latest"), counted=state.get("counted", False)
+        )
+        self._definitions: list[dict[str, str]] = list(state.get("definitions", ()))
         self._problems = ProblemBuffer(state)
 
     def state(self) -> Mapping[str, Any]:
-        """The step that was logged last, and the problems that are not reported yet."""
-        return {"step": self._step, **self._problems.state()}
+        """The step that was logged last, definitions of steps, and the problems that are not reported yet."""
+        known: dict[str, Any] = {"step": self._step}
+        if self._definitions:
+            known |= {"definitions": list(self._definitions), "defined": self._defined}
+        if self._training_step.latest is not None:
+            known["latest"] = self._training_step.latest
+        if self._training_step.counted:
+            known["counted"] = True
+        return {**known, **self._problems.state()}
 
     def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
         """Yield the rows of every complete record; see `Reader`."""
@@ -144,6 +158,8 @@ class WandbReader:
             row = self._history(record.history)
         elif record.HasField("stats"):
             row = self._stats(record.stats)
+        elif record.HasField("metric"):
+            self._define(record.metric)
         return row if row is not None and row.values else None
 
     def _history(self, history: Any) -> LogRow | None:
@@ -155,10 +171,22 @@ class WandbReader:
         step = values.get("_step", float(history.step.num))
         if not abs(step) <= LARGEST_STEP:
             return None
-        self._step = int(step)
         time = values.get("_timestamp", float("nan"))
         metrics = {name: value for name, value in values.items() if name not in _NOT_METRICS}
+        self._step = self._training_step.of(int(step), metrics)
+        if metrics and self._step != int(step):
+            metrics[COUNTER] = step
         return LogRow(self._step, time, metrics)
+
+    def _define(self, metric: Any) -> None:
+        """A definition of a metric, which may name the training step of the rows that follow."""
+        stated = definition(metric.name, metric.glob_name, metric.step_metric)
+        if metric.step_metric and stated not in self._definitions[:_MOST_DEFINITIONS]:
+            self._definitions = [*self._definitions, stated][:_MOST_DEFINITIONS]
+            self._defined = defined_step(self._definitions)
+            self._training_step = TrainingStep(
+                self._defined, self._training_step.latest, counted=self._training_step.counted
+            )
 
     def _stats(self, stats: Any) -> LogRow:
         values = {f"system.{item.key}": _number(item.value_json) for item in stats.item}

@@ -8,9 +8,9 @@ from hashlib import blake2b
 from typing import Any
 
 from holter.ingest.wandb.settings import public_settings
+from holter.ingest.wandb.step_metrics import defined_step
 from holter.secret_patterns import is_secret
 from holter.server.store.keys import storable_text
-from holter.server.wandb_api.step_metrics import defined_step
 from holter.types import Config
 
 OWN = "_wandb"

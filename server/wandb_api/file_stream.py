@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from holter.ingest.rows import LogRow, batch_from_rows
+from holter.ingest.wandb.step_metrics import FRAMEWORK_STEPS, TrainingStep, is_step_name
 from holter.server.context import ServerContext
 from holter.server.live import run_event
 from holter.server.store.keys import storable_text
@@ -19,7 +20,6 @@ from holter.server.wandb_api.config import digest, launch_config, read_config, t
 from holter.server.wandb_api.console_output import OutputRecords, read_output
 from holter.server.wandb_api.history_rows import HistoryLines, HistoryRow, history_rows, parse_lines
 from holter.server.wandb_api.run_state import CONFIG_ATTRIBUTE, TRACKER, add_note, read_state, write_state
-from holter.server.wandb_api.step_metrics import FRAMEWORK_STEPS, TrainingStep, is_step_name
 from holter.server.wandb_api.stream_state import (
     ClientStream,
     FirstLine,
@@ -134,7 +134,10 @@ class _ChunkWriter:
         launch = self._launch(history, history_chunk, events, events_chunk)
         stream = self._stream(launch)
         before = stream.step_before(history_chunk.offset)
-        training_step = TrainingStep(training_step_of(self._config), before)
+        continues = 0 < stream.history == history_chunk.offset
+        training_step = TrainingStep(
+            training_step_of(self._config), before, counted=continues and before is None
+        )
         rows = list(history_rows(history.rows, training_step, str(launch.attempt)))
         system = self._system_rows(events.rows, rows, launch, stream)
         self._advance(

@@ -6,10 +6,10 @@ from math import nan
 
 import numpy as np
 
+from holter.ingest.wandb.step_metrics import COUNTER
 from holter.server.context import ServerContext
 from holter.server.tracked_runs import TrackedRun, find_run
 from holter.server.wandb_api.run_state import add_note
-from holter.server.wandb_api.step_metrics import COUNTER
 from holter.server.wandb_api.stream_state import StreamLaunch, StreamState
 from holter.server.wandb_api.timeline import read_timeline
 from holter.types import Batch, Column, Delivery, Series, SeriesKey

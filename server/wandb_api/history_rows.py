@@ -12,9 +12,9 @@ import msgspec
 
 from holter.ingest.rows import LogRow
 from holter.ingest.step_columns import LARGEST_STEP
+from holter.ingest.wandb.step_metrics import COUNTER, TrainingStep
 from holter.server.ingest_http.validate import MAX_LONG_NAME_LENGTH, MAX_TIME
 from holter.server.store.keys import storable_text
-from holter.server.wandb_api.step_metrics import COUNTER, TrainingStep
 
 OWN_FIELDS = frozenset({"_step", "_timestamp", "_runtime", "_wandb"})
 _MAX_DEPTH = 20

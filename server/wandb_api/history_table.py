@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from holter.ingest.wandb.step_metrics import COUNTER
 from holter.server.context import ServerContext
 from holter.server.wandb_api.operations import OperationError
-from holter.server.wandb_api.step_metrics import COUNTER
 from holter.server.wandb_api.timeline import read_timeline
 from holter.types import Series, SeriesKey
 

@@ -56,6 +56,26 @@ def test_every_row_that_a_real_client_wrote_is_read(name: str, reading: Any) -> 
     assert found.unreadable == []
 
 
+def definition(name: str, step_metric: str) -> bytes:
+    """A record of one call of `define_metric`."""
+    record = Record()
+    record.metric.glob_name, record.metric.step_metric = name, step_metric
+    return bytes(record.SerializeToString())
+
+
+def test_the_step_is_the_metric_that_is_defined_as_one(reading: Any) -> None:
+    rows = [row(at, loss=str(1 / (1 + at)), my_step=str(100 * at)) for at in range(1, 4)]
+    found = reading.read_complete("run-a.wandb", framed(definition("*", "my_step"), *rows))
+    assert [step for step, _ in found.values("loss")] == [100, 200, 300]
+    assert found.values("_step") == [(100, 1.0), (200, 2.0), (300, 3.0)]
+
+
+def test_the_step_of_a_framework_is_the_step(reading: Any) -> None:
+    rows = [row(at, loss="1.0", **{"train/global_step": str(10 * at)}) for at in range(1, 4)]
+    found = reading.read_complete("run-a.wandb", framed(*rows))
+    assert [step for step, _ in found.values("loss")] == [10, 20, 30]
+
+
 def test_nested_values_and_the_machine_are_named(reading: Any) -> None:
     found = reading.read_complete(CLIENTS[1], (DATA / CLIENTS[1]).read_bytes())
     assert [step for step, _ in found.values("nested/a")] == [0, 10, 20, 30, 40, 50]
@@ -106,7 +126,7 @@ def test_a_killed_writer_leaves_complete_records_and_a_rest_that_is_waited_for(r
 
 def test_e_mail_addresses_and_arguments_are_not_among_what_is_read() -> None:
     names = {field.name for field in Record.DESCRIPTOR.fields}
-    assert names == {"history", "config", "stats", "run"}
+    assert names == {"history", "config", "stats", "metric", "run"}
     assert [field.name for field in Record.DESCRIPTOR.fields_by_name["run"].message_type.fields] == ["config"]
 
 

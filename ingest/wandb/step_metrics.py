@@ -21,19 +21,29 @@ _NAME, _GLOB, _STEP_NAME, _STEP_INDEX = "1", "2", "4", "5"  # numbers of the fie
 
 
 class TrainingStep:
-    """Finds the training step of rows. `latest` is the newest value of the step metric, None before any."""
+    """Finds the training step of rows. `latest` is the newest value of the step metric, None before any.
 
-    def __init__(self, defined: str | None, latest: int | None) -> None:
+    `counted`: rows of the launch came before that had no step metric. A framework's metric that comes after
+    them, and is below the counter, is not the step: the counter is.
+    """
+
+    def __init__(self, defined: str | None, latest: int | None, *, counted: bool = False) -> None:
+        self._defined = defined
         self._names = (defined, *FRAMEWORK_STEPS) if defined else FRAMEWORK_STEPS
         self.latest = latest
+        self.counted = counted
 
     def of(self, counter: int, values: Mapping[str, float]) -> int:
         """The training step of a row; where its metric is missing, the latest one; else the counter."""
         for name in self._names:
             value = values.get(name)
-            if value is not None and 0 <= value <= LARGEST_STEP and value == int(value):
+            if value is None or not 0 <= value <= LARGEST_STEP or value != int(value):
+                continue
+            begins_late = self.latest is None and self.counted and value < counter
+            if name == self._defined or not begins_late:
                 self.latest = int(value)
                 break
+        self.counted = self.counted or self.latest is None
         return counter if self.latest is None else self.latest
 
 
@@ -44,6 +54,11 @@ def defined_step(definitions: object) -> str | None:
     of_all = (name for is_all, name in steps if is_all and name)
     of_some = (name for _, name in steps if name and is_step_name(name))
     return next(of_all, None) or next(of_some, None)
+
+
+def definition(name: str, glob: str, step_metric: str) -> dict[str, str]:
+    """The definition of a metric as it is in a configuration, without what says nothing about steps."""
+    return {_NAME: name, _GLOB: glob, _STEP_NAME: step_metric}
 
 
 def is_step_name(name: str) -> bool:
