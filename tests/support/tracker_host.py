@@ -32,6 +32,11 @@ class TrackerHost:
         self._store = Store(self._engine)
         self.server_address = f"http://127.0.0.1:{runner.port}"
 
+    @property
+    def server_process(self) -> int:
+        """The number of the server's process."""
+        return self._runner.child
+
     def start(self) -> None:
         """Start the server and wait until it answers."""
         self._runner.serve(self._database)
