@@ -26,7 +26,7 @@ NEVER = float("-inf")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class OpenIncident:
+class LiveIncident:
     """An open incident of the run. `severity` is "info", "warning" or "critical"."""
 
     id: int
@@ -54,7 +54,7 @@ class LiveStatus:
     None without an open incident. `stop` and `save` are None unless somebody asks for it.
     """
 
-    incidents: tuple[OpenIncident, ...] = ()
+    incidents: tuple[LiveIncident, ...] = ()
     incident_count: int = 0
     worst: str | None = None
     stop: LoopRequest | None = None
@@ -167,7 +167,7 @@ def parse_status(reply: Mapping[str, Any], received: float) -> LiveStatus:
     """Convert an answer of POST /status. Raises KeyError, TypeError or ValueError if it is malformed."""
     return LiveStatus(
         incidents=tuple(
-            OpenIncident(
+            LiveIncident(
                 id=int(incident["id"]),
                 kind=_text(incident["kind"]),
                 title=_text(incident["title"]),

@@ -1,4 +1,4 @@
-"""Keras 3 with any backend: `model.fit(..., callbacks=[HolterCallback(project="llm", run="a")])`."""
+"""Keras 3 with any backend: `model.fit(..., callbacks=[KerasCallback(project="llm", run="a")])`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _now = time.perf_counter
 _Callback: Any = keras.callbacks.Callback
 
 
-class HolterCallback(_Callback):  # type: ignore[misc]  # keras has no types
+class KerasCallback(_Callback):  # type: ignore[misc]  # keras has no types
     """Logs `fit`: metrics of batches and epochs, the time of each step, and of waiting for data.
 
     Steps are batches from 0 on, over all epochs and calls of `fit`. `every`: batches between two logs of

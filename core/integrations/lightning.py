@@ -1,7 +1,7 @@
-"""Lightning: `HolterLogger` and `HolterCallback`, for `lightning` and for `pytorch_lightning`.
+"""Lightning: `HolterLogger` and `LightningCallback`, for `lightning` and for `pytorch_lightning`.
 
     logger = HolterLogger(project="llm", run="104b")
-    Trainer(logger=logger, callbacks=[HolterCallback()])
+    Trainer(logger=logger, callbacks=[LightningCallback()])
 
 The logger logs what the module logs; the callback adds the times of steps, batches and checkpoints. With
 HOLTER_LIGHTNING=1 every Trainer gets the callback without a change of the script.
@@ -88,7 +88,7 @@ class HolterLogger(Logger):  # type: ignore[misc]  # its package has no types he
         """Send what was logged; the run ends with the script, as a Trainer may be used again."""
 
 
-class HolterCallback(Callback):  # type: ignore[misc]  # its package has no types here
+class LightningCallback(Callback):  # type: ignore[misc]  # its package has no types here
     """Logs the times of steps, of waiting for data and of checkpoints; acts on requests to stop and to save.
 
     Uses the run of the Trainer's `HolterLogger`, else opens one and logs the Trainer's metrics, too.
@@ -215,4 +215,4 @@ def _trainer_config(trainer: Any) -> dict[str, Any]:
 
 def callbacks_from_environment() -> list[Any]:
     """The callback for every Trainer, if HOLTER_LIGHTNING is set: the entry point that Lightning looks up."""
-    return [HolterCallback()] if os.environ.get("HOLTER_LIGHTNING", "0") not in ("", "0") else []
+    return [LightningCallback()] if os.environ.get("HOLTER_LIGHTNING", "0") not in ("", "0") else []

@@ -11,7 +11,7 @@ if sys.argv[2] == "pytorch_lightning":
     import pytorch_lightning as lightning
 else:
     import lightning.pytorch as lightning
-from holter.integrations.lightning import HolterCallback, HolterLogger
+from holter.integrations.lightning import HolterLogger, LightningCallback
 
 
 class Module(lightning.LightningModule):
@@ -39,7 +39,7 @@ trainer = lightning.Trainer(
     max_epochs=2,
     accelerator="cpu",
     logger=False if injected else HolterLogger(project="tests", run="lightning"),
-    callbacks=[] if injected else [HolterCallback()],
+    callbacks=[] if injected else [LightningCallback()],
     log_every_n_steps=2,
     default_root_dir=sys.argv[1],
     enable_progress_bar=False,
