@@ -73,7 +73,7 @@ def _matching_runs(client: httpx.Client, name: str) -> list[dict[str, Any]]:
     part = name.rpartition("/")[2].replace("\\", "\\\\").replace('"', '\\"')
     found: dict[str, dict[str, Any]] = {}
     for key in ("id", "name"):
-        query = {"filter": f'{key}:"{part}"', "limit": 1000}
+        query: dict[str, str | int] = {"filter": f'{key}:"{part}"', "limit": 1000}
         for run in client.get("/runs", params=query).raise_for_status().json()["runs"]:
             found[run["id"]] = run
     names = ("id", "name")
