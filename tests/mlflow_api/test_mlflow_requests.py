@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from holter.server.context import ServerContext
 from holter.server.mlflow_api.routes import handlers
+from holter.settings import Settings
 from holter.types import SeriesKey
+from tests.support.servers import Serve
 
 BASE = "/api/2.0/mlflow"
 ENDPOINTS = sorted(handlers())
@@ -108,6 +110,39 @@ def test_a_parameter_keeps_its_value(client: httpx.Client) -> None:
         for value in ("0.1", "0.1", "0.2")
     ]
     assert answers == [200, 200, 400]
+
+
+def test_a_metric_that_is_new_to_a_run_that_was_opened_again_supersedes_nothing(
+    server: tuple[ServerContext, str], client: httpx.Client
+) -> None:
+    run = create_run(client)
+    for step in range(5):
+        log(client, run, "loss", step)
+    for status in ("FINISHED", "RUNNING"):
+        client.post("/runs/update", json={"run_id": run, "status": status})
+    log(client, run, "test_accuracy", 0)
+    points = server[0].store.read(server[0].runs.run_id(run))
+    assert points[SeriesKey("test_accuracy")].attempt.tolist() == [0]
+    log(client, run, "loss", 3)
+    assert server[0].store.read(server[0].runs.run_id(run))[SeriesKey("loss")].attempt.tolist() == [0] * 5 + [
+        1
+    ]
+
+
+def test_runs_are_created_logged_and_searched_on_postgresql(postgres_url: str, serve: Serve) -> None:
+    with (
+        serve(Settings(database_url=postgres_url)) as (_, address),
+        httpx.Client(base_url=address + BASE) as client,
+    ):
+        runs = [create_run(client, "100%_run") for _ in range(3)]
+        for number, run in enumerate(runs):
+            for _ in range(2):
+                assert log(client, run, "loss", 1, number).status_code == 200
+            client.post("/runs/log-parameter", json={"run_id": run, "key": "lr", "value": str(number)})
+        body = {"experiment_ids": ["0"], "filter": "metrics.loss > 0.5 AND params.lr != '2'"}
+        (found,) = client.post("/runs/search", json=body).json()["runs"]
+        assert found["info"]["run_id"] == runs[1]
+        assert [metric["value"] for metric in found["data"]["metrics"]] == [1.0]
 
 
 @pytest.mark.slow
