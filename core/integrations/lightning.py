@@ -64,8 +64,8 @@ class HolterLogger(Logger):  # type: ignore[misc]  # its package has no types he
 
     @property
     def experiment(self) -> Any:
-        """The run of Holter's client."""
-        return self.monitor.run
+        """The run of Holter's client once it is open: Lightning asks for it before the hyperparameters."""
+        return None if self._monitor is None else self._monitor.run
 
     @guarded
     def log_hyperparams(self, params: Mapping[str, Any] | Namespace, *args: Any, **kwargs: Any) -> None:

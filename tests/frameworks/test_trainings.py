@@ -123,7 +123,7 @@ def test_litgpt_logs_under_the_name_holter(server: Server, train: Train, tmp_pat
 
 def test_ranks_log_their_times_and_stop_together(server: Server, train: Train, tmp_path: Path) -> None:
     """Two processes of torchrun; only rank 0 logs the loss, and both end at the same step."""
-    launch = ("-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", "0")
+    launch = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
     process = train(*launch, "plain_loop.py", str(tmp_path), "5000", "ranks")
     run = wait_for(lambda: _running(server, "ranks"), 120)
     httpx.post(f"{server.url}/api/v1/runs/{run['id']}/stop", json={"reason": "enough"})
