@@ -18,7 +18,7 @@ from holter.detectors.loss.excursions.noise_tails import (
     NoiseTailThresholds,
     measure_reach,
 )
-from holter.detectors.robust_statistics import mad_sigma
+from holter.detectors.robust_statistics import mad_sigma, median, quantiles
 from holter.detectors.thresholds import Thresholds
 from holter.types import FloatArray, IntArray
 
@@ -149,19 +149,19 @@ def measure_noise(
     """
     half = max(len(residual) // 2, thresholds.fewest_points // 2)
     recent = residual[-min(half, thresholds.size_points) :]
-    sigma = max(mad_sigma(recent, float(np.median(recent))), _upper_mode(recent, thresholds), floor)
+    sigma = max(mad_sigma(recent, median(recent)), _upper_mode(recent, thresholds), floor)
     all_known = score[~np.isnan(score)]
     if len(all_known) < thresholds.shape_known_after:
         return _noise_with_tail(
             sigma, thresholds.normal_upper_sigmas, thresholds.young_far_sigmas, thresholds
         )
     known = all_known[-thresholds.shape_points :]
-    known = known - np.median(known)
-    upper, far = np.quantile(known, (1 - 1 / thresholds.upper_odds, 1 - 1 / thresholds.far_odds))
+    known = known - median(known)
+    upper, far = quantiles(known, (1 - 1 / thresholds.upper_odds, 1 - 1 / thresholds.far_odds))
     bounded = np.clip(known, -thresholds.clip_sigmas, thresholds.clip_sigmas)
     correlation = float(np.clip(np.mean(bounded[1:] * bounded[:-1]) / (np.mean(bounded**2) + TINY), 0, 1))
     return replace(
-        _noise_with_tail(sigma, float(upper), float(far), thresholds),
+        _noise_with_tail(sigma, upper, far, thresholds),
         spread=max(1.0, float(np.std(bounded))),
         wander=_measure_wander(clipped / sigma, correlation, thresholds),
         correlation=correlation,
@@ -174,9 +174,9 @@ def _upper_mode(residual: FloatArray, thresholds: BaselineThresholds) -> float:
 
     Two kinds of batches, drawn at random, are one noise with two modes, of which the MAD measures one.
     """
-    middle, upper = np.quantile(residual, (0.5, 0.84))
-    distance = float(upper - middle)
-    is_mode = distance > thresholds.mode_ratio * mad_sigma(residual, float(middle))
+    middle, upper = quantiles(residual, (0.5, 0.84))
+    distance = upper - middle
+    is_mode = distance > thresholds.mode_ratio * mad_sigma(residual, middle)
     return distance if is_mode else 0.0
 
 
@@ -231,12 +231,12 @@ def _wander(score: FloatArray, width: int, before: int, *, fewest: int, falling:
     mean = (total[width:] - total[:-width]) / width
     earlier = (total[before:] - total[:-before]) / before
     rise = mean[before:] - earlier[: len(mean) - before]
-    usual = float(np.median(rise))
+    usual = median(rise)
     spread = mad_sigma(rise, usual)
     # a level that falls ever more slowly is no wander: it hardly shows in the changes of the rise
     change = rise[width + before :] - rise[: -width - before]
     if usual < -falling * spread and 2 * len(change) >= fewest * width:
-        spread = min(spread, mad_sigma(change, float(np.median(change))) / float(np.sqrt(2)))
+        spread = min(spread, mad_sigma(change, median(change)) / float(np.sqrt(2)))
     return max(1.0, spread / float(np.sqrt(1 / width + 1 / before)))
 
 
@@ -338,7 +338,7 @@ class LossHistory:
         only the precision of numbers depends on their size."""
         limits = self.thresholds
         latest = self.value[-limits.size_points :]
-        precision = limits.floor_share * abs(float(np.median(latest[-limits.median_points :])))
+        precision = limits.floor_share * abs(median(latest[-limits.median_points :]))
         steps = np.diff(np.sort(latest))
         steps = steps[steps > precision * limits.floor_share]
         quantum = limits.floor_quantum * float(steps.min()) if len(steps) else 0.0

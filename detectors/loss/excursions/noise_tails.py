@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from holter.detectors.robust_statistics import quantiles
 from holter.detectors.thresholds import Thresholds
 from holter.types import FloatArray
 
@@ -91,7 +92,7 @@ def _tail_below(score: FloatArray, thresholds: NoiseTailThresholds) -> tuple[flo
 
 def _skewed_reach(score: FloatArray, thresholds: NoiseTailThresholds) -> NoiseReach:
     """The reach of a lognormal with the skew of the body; none where the body is symmetric."""
-    lowest, low, middle, high, highest = np.quantile(score, thresholds.body_quantiles).tolist()
+    lowest, low, middle, high, highest = quantiles(score, thresholds.body_quantiles)
     if not (lowest < low < middle < high < highest):
         return NO_REACH
     outer, inner = (highest - middle) / (middle - lowest), (high - middle) / (middle - low)
