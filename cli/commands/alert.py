@@ -1,35 +1,54 @@
-"""`holter alert`: lists the configured channels, and sends a test message."""
+"""`holter alert`: lists the configured channels, sends a test message, and explains the routing."""
 
 from __future__ import annotations
 
 import argparse
-import subprocess
-import sys
 import time
-from math import inf
-from uuid import uuid4
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-import numpy as np
+from sqlalchemy import Engine, create_engine
+from sqlalchemy.orm import Session
 
 from holter.cli.commands import fail
-from holter.curve_plot import PlotBand, plot_curve
-from holter.curves import LineSegment
-from holter.server.alerting.messages import compose_example
+from holter.cli.commands.db import add_database_flags, on_database
+from holter.server.alerting.dry_run import DryRun, route_incident
+from holter.server.alerting.example import send_example
+from holter.server.alerting.incident_labels import make_labels
+from holter.server.alerting.routing import RoutingError, build_policy
 from holter.server.channels import ChannelError, ConfiguredChannel, Delivered, open_channels
-from holter.server.rendering.incident_chart import PictureRequest, render_png
+from holter.server.database import is_missing
+from holter.server.models import Base
 from holter.settings import Settings, SettingsError, load
 from holter.terminal_text import printable
-from holter.types import Severity
+from holter.types import Kind, Severity
 
 _NO_CHANNELS = "No channels are set up. docs/alerts.md has three steps for each."
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """`alert list` and `alert test CHANNEL`."""
+    """`alert list`, `alert test CHANNEL` and `alert route`."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     actions.add_parser("list", help="the configured channels and their destinations")
     test = actions.add_parser("test", help="send a test message and print whether it arrived")
     test.add_argument("channel", metavar="CHANNEL", help="its name, as `holter alert list` shows it")
+    route = actions.add_parser("route", help="a dry run: which channels an incident would go to, and why")
+    add_database_flags(route)
+    route.add_argument("--kind", choices=[kind.value for kind in Kind], default=Kind.SPIKE_SLOW.value)
+    severities = [severity.value for severity in Severity]
+    route.add_argument("--severity", choices=severities, default=Severity.WARNING.value)
+    route.add_argument("--project", default="", help="the name of the run's project")
+    route.add_argument("--run", default="", help="the run's name")
+    route.add_argument("--tag", action="append", default=[], help="a tag of the run (repeatable)")
+    route.add_argument("--metric", default="", help="the metric, such as train/loss")
+    route.add_argument("--confidence", type=float, default=1.0, help="0 to 1")
+    route.add_argument(
+        "--label",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a label, such as rank=3 (repeatable)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -37,7 +56,9 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         settings = load()
         channels = open_channels(settings.all_channels())
-    except (SettingsError, ChannelError) as error:
+        if arguments.action == "route":
+            return _route(arguments, settings, channels)
+    except (SettingsError, ChannelError, RoutingError) as error:
         return fail(str(error), 2)
     if arguments.action == "list":
         print("\n".join(_line(opened) for opened in channels.values()) or _NO_CHANNELS)
@@ -54,31 +75,50 @@ def _line(opened: ConfiguredChannel) -> str:
 
 
 def _test(opened: ConfiguredChannel, settings: Settings) -> int:
-    message = compose_example(
-        opened.name,
-        key=f"test.{uuid4().hex}",
-        sent_at=time.time(),
-        address=settings.address,
-        picture=_picture() if opened.channel.wants_picture else None,
-    )
-    outcome = opened.channel.send(message, None)
+    outcome = send_example(opened, address=settings.address)
     if isinstance(outcome, Delivered):
         print(f"{opened.name}: the test message arrived ({opened.channel.destination})")
         return 0
     return fail(f"{opened.name}: not delivered. {printable(outcome.reason)}")
 
 
-def _picture() -> bytes | None:
-    """A picture of a synthetic spike, drawn like one of a real incident."""
-    step = np.arange(1300, 1800)
-    value = 2.2 - 2e-4 * (step - 1300) + np.where(step < 1514, 0.0, 1.8 * np.exp(-(step - 1514) / 15))
-    segment = LineSegment(attempt=0, ghost=False, step=step, value=value.astype(np.float64))
-    band = PlotBand(start=1514, end=1580, ended=True, severity=Severity.INFO.value)
-    plot = plot_curve(
-        [segment], first_step=1300, last_step=1799, columns=len(step), body_widths=inf, bands=[band]
+def _route(arguments: argparse.Namespace, settings: Settings, channels: dict[str, ConfiguredChannel]) -> int:
+    """Print where an incident would go, with the silences and open incidents of the database."""
+    series = dict(label.partition("=")[::2] for label in arguments.label)
+    labels = make_labels(
+        project=arguments.project,
+        run=arguments.run,
+        tags=arguments.tag,
+        kind=arguments.kind,
+        severity=arguments.severity,
+        confidence=arguments.confidence,
+        metric=arguments.metric,
+        attempt=0,
+        series_labels=series,
     )
-    try:
-        return render_png(PictureRequest(plot=plot, title="train/loss (an example)", baseline=2.16))
-    except (subprocess.SubprocessError, OSError) as error:
-        print(f"holter: the picture could not be drawn: {error}", file=sys.stderr)
-        return None
+    policy = build_policy(channels, settings.alerting)
+    with _database(arguments) as engine, Session(engine) as session:
+        result = route_incident(session, policy, labels, now=time.time())
+    _print(result)
+    return 0
+
+
+@contextmanager
+def _database(arguments: argparse.Namespace) -> Iterator[Engine]:
+    """The database of the flags; an empty one where there is none yet."""
+    flags = ("data_dir", "database_url", "database_url_file")
+    if is_missing(load({name: getattr(arguments, name) for name in flags}).database):
+        engine = create_engine("sqlite://")
+        Base.metadata.create_all(engine)
+        yield engine
+        engine.dispose()
+    else:
+        with on_database(arguments) as (engine, _):
+            yield engine
+
+
+def _print(result: DryRun) -> None:
+    print(printable(result.text))
+    for step in result.steps:
+        outcome = "matches" if step.failed is None else f"does not match: {step.failed}"
+        print(printable(f"  {step.route.path} -> {step.route.receiver}: {outcome}"))

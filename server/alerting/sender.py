@@ -62,6 +62,7 @@ class _ChannelThread:
     was_down: bool = True
     failures: int = 0
     pause: float = 0.0
+    paused_until: float = 0.0
 
 
 class _Envelope(TypedDict):
@@ -147,6 +148,11 @@ class NotificationSender:
         for channel in self._threads.values():
             channel.wake.set()
 
+    def paused(self) -> dict[str, float]:
+        """The channels that failed last, and until when (by the clock) they get no further attempt."""
+        now = self._clock()
+        return {name: each.paused_until for name, each in self._threads.items() if each.paused_until > now}
+
     def send_next(self, name: str) -> float | None:
         """Send the next message of a channel if one is due.
 
@@ -175,8 +181,9 @@ class NotificationSender:
             requested = min(outcome.after or 0.0, LONGEST_WAIT)
             delay = retry_delay(thread.failures, self._chance())
             thread.pause = max(requested, min(delay, _LONGEST_PAUSE))
+            thread.paused_until = self._clock() + thread.pause
         else:
-            thread.failures, thread.was_down = 0, False
+            thread.failures, thread.was_down, thread.paused_until = 0, False, 0.0
         return 0.0
 
     def _work(self, name: str) -> None:

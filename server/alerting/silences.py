@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Literal
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -37,7 +38,7 @@ class Silence:
     starts_at: float
     ends_at: float
 
-    def state(self, now: float) -> str:
+    def state(self, now: float) -> Literal["pending", "active", "expired"]:
         """`pending`, `active` or `expired`."""
         if now >= self.ends_at:
             return "expired"

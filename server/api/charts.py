@@ -147,7 +147,7 @@ def _float_buffer(column: NDArray[Any]) -> Any:
 def _finite_list(column: NDArray[Any]) -> Raw:
     """Finite values in the order of rows; null for others."""
     flat = column.astype(np.float64).ravel()
-    items: list[float | None] = flat.tolist()
+    items: list[float | None] = [*flat.tolist()]
     for index in np.flatnonzero(~np.isfinite(flat)).tolist():
         items[index] = None
     return Raw(msgspec.json.encode(items))
