@@ -19,6 +19,7 @@ from holter.server.agents import AgentRegistry
 from holter.server.alerting import IncidentStore, NotificationSender
 from holter.server.alerting.agent_monitor import AgentMonitor
 from holter.server.alerting.incident_mutes import end_mutes_of_recovered
+from holter.server.alerting.notification_scheduler import NotificationScheduler
 from holter.server.alerting.routing import build_policy
 from holter.server.analysis import AnalysisWorker
 from holter.server.auth import Authenticator, missing_credentials
@@ -98,6 +99,9 @@ class ServerContext:
         self.notification_sender = NotificationSender(
             self.engine, self.store, channels, public_url=settings.address, policy=self.policy, clock=clock
         )
+        self.notification_scheduler = NotificationScheduler(
+            self.engine, self.policy, self.notification_sender.wake, clock=clock
+        )
         self.maintenance = MaintenanceWorker(
             self.engine,
             lambda name: settings.project(name).retention,
@@ -118,7 +122,7 @@ class ServerContext:
         self._closing = ExitStack()
         self._stop_early: list[Callable[[], None]] = [
             self.live.close, self.store.begin_to_stop, self.analysis.stop, self.notification_sender.stop,
-            self.maintenance.stop,
+            self.notification_scheduler.stop, self.maintenance.stop,
         ]  # fmt: skip
         self.started = False
 
@@ -138,6 +142,7 @@ class ServerContext:
             for service in (
                 self.analysis,
                 self.notification_sender,
+                self.notification_scheduler,
                 self.maintenance,
                 self.agent_monitor,
             ):

@@ -8,16 +8,12 @@ from __future__ import annotations
 
 import re
 from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
 
 from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
-    SecretStr,
-    field_validator,
-    model_validator,
 )
 
 _UNITS = {"w": 604_800.0, "d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
@@ -105,30 +101,6 @@ class DigestSettings(_AlertingModel):
     matchers: tuple[str, ...] = ()
 
 
-class HeartbeatSettings(_AlertingModel):
-    """An address that is called while analysis and notifications work: a dead man's switch."""
-
-    url: SecretStr | None = None
-    url_file: str = ""
-    every: Duration = Field(default=60.0, ge=5, le=86_400)
-    allow_private: bool = False
-
-    @field_validator("url")
-    @classmethod
-    def _is_address(cls, value: SecretStr | None) -> SecretStr | None:
-        if value is not None:
-            parts = urlsplit(value.get_secret_value())
-            if parts.scheme not in {"http", "https"} or not parts.hostname:
-                raise ValueError("expected an address such as https://hc-ping.com/...")
-        return value
-
-    @model_validator(mode="after")
-    def _has_one_source(self) -> HeartbeatSettings:
-        if self.url is not None and self.url_file:
-            raise ValueError("expected one of url and url_file, not both")
-        return self
-
-
 class AlertingSettings(_AlertingModel):
     """The table `[alerting]` of holter.toml (docs/alerts.md).
 
@@ -141,8 +113,4 @@ class AlertingSettings(_AlertingModel):
     builtin_inhibition: bool = True
     time_intervals: dict[str, tuple[TimeIntervalSettings, ...]] = Field(default_factory=dict)
     digests: dict[str, DigestSettings] = Field(default_factory=dict)
-    heartbeat: HeartbeatSettings = HeartbeatSettings()
     report_failing_channels: bool = True
-    missing_data_after: Duration = 1800.0
-    slack_signing_secret: SecretStr | None = None
-    slack_signing_secret_file: str = ""

@@ -54,19 +54,31 @@ def _count_incidents(incidents: Sequence[Incident]) -> str:
 
 
 def _item(incident: Incident, address: str) -> MessageItem:
-    finding = incident.finding
-    if incident.run is None:
-        text = f"{title_line(incident)} · {incident.state.value}"
-    else:
-        title = title_with_causes(title_of(finding.kind), finding.causes)
-        step = f"step {finding.start_step:,}"
-        text = " · ".join((title, one_line(incident.run.name), step, incident.state.value))
     return MessageItem(
-        text=text,
+        text=_item_text(incident),
         link=f"{address}/incidents/{incident.id}",
-        severity=finding.severity,
+        severity=incident.finding.severity,
         open=incident.is_open,
     )
+
+
+def notice_item(incident: Incident) -> dict[str, Any]:
+    """An incident as an item of the details of a notice, see `compose_notice`."""
+    return {
+        "text": _item_text(incident),
+        "path": f"/incidents/{incident.id}",
+        "severity": incident.finding.severity.value,
+        "open": incident.is_open,
+    }
+
+
+def _item_text(incident: Incident) -> str:
+    finding = incident.finding
+    if incident.run is None:
+        return f"{title_line(incident)} · {incident.state.value}"
+    title = title_with_causes(title_of(finding.kind), finding.causes)
+    step = f"step {finding.start_step:,}"
+    return " · ".join((title, one_line(incident.run.name), step, incident.state.value))
 
 
 def compose_group(
