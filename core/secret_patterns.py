@@ -23,7 +23,7 @@ _PREFIXED = (
     r"|AKIA|ASIA|ABIA|ACCA|AIza|ya29\.|GOCSPX-|1//0|do[opr]_v1_|dapi[0-9a-f]{8}|HRKU-|FlyV1|fo1_|LTAI|nf[po]_"
     r"|sbp_|pscale_(?:tkn|oauth|pw)_|hv[sbr]\.|atlasv1\.|pul-[0-9a-f]{8}|dp\.(?:pt|st|sa|ct|scim|audit)\.|tskey-"
     # models and experiments
-    r"|hf_|api_org_|sk-|sk_|rk_(?:live|test)_|wandb_v1_|local-[0-9a-f]{8}|r8_|gsk_|pplx-|xai-|pcsk_|fw_|nvapi-|tgp_v1_"
+    r"|api_org_|sk-|sk_|rk_(?:live|test)_|wandb_v1_|local-[0-9a-f]{8}|r8_|gsk_|pplx-|xai-|pcsk_|fw_|nvapi-|tgp_v1_"
     r"|csk-|esecret_|co_api_"
     # communication, payment, observation, documents
     r"|xox[abeoprs]-|xapp-|whsec_|pk_live_|shp(?:at|ca|pa|ss)_|sq0(?:atp|csp|idp)-|SG\.|EAAC|EAAG|sntry[su]_"
@@ -33,6 +33,7 @@ _PREFIXED = (
 """Beginnings that services give their tokens, so that they can be recognised."""
 _VALUE = re.compile(
     rf"(?<![\w/.-])(?:{_PREFIXED})[\w./=+-]{{10,}}"
+    r"|\bhf_[A-Za-z0-9]{10,}"  # not the settings hf_dataset_...
     r"|\beyJ[\w-]{10,}\.[\w-]{10,}\.|-----BEGIN [A-Z ]*PRIVATE KEY|PuTTY-User-Key-File"
     r"|://[^/\s:@]*:[^/\s@]+@"
     r"|hooks\.slack\.com/services/|discord(?:app)?\.com/api/webhooks/|webhook\.office\.com/|api\.telegram\.org/bot"

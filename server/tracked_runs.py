@@ -25,6 +25,7 @@ _CREATED = "created"
 """The batch id with which a run is created: the store accepts it once for each run."""
 _NUMBER_LENGTH = 10
 """Characters that a number behind a name may take."""
+_NUMBER_SUFFIX = re.compile(r"(?:-[1-9][0-9]*)?")
 
 
 class InvalidNameError(ValueError):
@@ -145,8 +146,9 @@ def _names_like(context: ServerContext, project: str, name: str) -> frozenset[st
     query = select(RunRecord.name).join(Project).where(Project.name == project, is_like)
     with context.engine.connect() as connection:
         found = connection.scalars(query).all()
-    numbered = re.compile(re.escape(name) + r"(?:-[1-9][0-9]*)?")
-    return frozenset(each for each in found if numbered.fullmatch(each))
+    return frozenset(
+        each for each in found if each.startswith(name) and _NUMBER_SUFFIX.fullmatch(each, len(name))
+    )
 
 
 def check_names(project: str, name: str) -> None:

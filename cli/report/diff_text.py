@@ -44,7 +44,7 @@ def _parts(diff: Mapping[str, Any], curve: tuple[FloatArray, FloatArray] | None)
             text = Text.assemble((f"{_SIGNS[verdict]} ", _STYLES[verdict]), (str(text), _STYLES[verdict]))
         table.add_row(Text(name, style="dim"), text)
     if diff["aligned_by"]:
-        table.add_row(Text("aligned by", style="dim"), printable(f"{diff['x']}: {diff['aligned_by']}"))
+        table.add_row(Text("x axis", style="dim"), printable(f"{diff['x']}: {diff['aligned_by']}"))
     if curve is not None and len(curve[0]) > 2:
         picture = sparkline(curve[0], curve[1], _CURVE_WIDTH)
         table.add_row(Text("difference", style="dim"), Text(picture, style=_STYLES[verdict]))

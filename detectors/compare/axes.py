@@ -54,20 +54,20 @@ UNITS: Mapping[XAxis, str] = {
     XAxis.RELATIVE: "s",
 }
 _COUNTED = {
-    XAxis.TOKENS: r"tok(en)?s",
-    XAxis.SAMPLES: r"(samples|sequences|examples|instances)",
+    XAxis.TOKENS: r"tok(?:en)?s",
+    XAxis.SAMPLES: r"(?:samples|sequences|examples|instances)",
 }
 _BEFORE = (
-    r"((total|num|n|number_of|cum|cumulative|consumed|global|seen|processed|trained)_)*"
-    r"((input|train|training)_)*"
+    r"(?:(?:total|num|n|number_of|cum|cumulative|consumed|global|seen|processed|trained)_)*"
+    r"(?:(?:input|train|training)_)*"
 )
-_AFTER = r"(_(seen|processed|consumed|trained|total|so_far|cumulative))*"
+_AFTER = r"(?:_(?:seen|processed|consumed|trained|total|so_far|cumulative))*"
 _SCALES = {"k": 1e3, "thousands": 1e3, "m": 1e6, "millions": 1e6} | {
     "b": 1e9, "billions": 1e9, "t": 1e12, "trillions": 1e12,
 }  # fmt: skip
-_SCALE = r"(_\(?(in_)?(?P<scale>k|m|b|t|thousands|millions|billions|trillions)\)?)?"
+_SCALE = r"(?:_\(?(?:in_)?(?P<scale>k|m|b|t|thousands|millions|billions|trillions)\)?)?"
 _PATTERNS = {
-    axis: re.compile(rf"(.*/)?{_BEFORE}{counted}{_AFTER}{_SCALE}") for axis, counted in _COUNTED.items()
+    axis: re.compile(rf"(?:.*/)?{_BEFORE}{counted}{_AFTER}{_SCALE}") for axis, counted in _COUNTED.items()
 }
 _MAX_CANDIDATES = 4
 """Series whose values are looked at: those with the shortest names."""

@@ -22,8 +22,10 @@ _DECLARED = re.compile(r"^export\s+(?:async\s+function|function|class|const)\s+(
 _LISTED = re.compile(r"^export\s+\{([^}]*)\};[ \t]*$", re.M)
 _COMMENT = re.compile(r"^[ \t]*/\*\*(?:[^*]|\*(?!/))*\*/[ \t]*\n", re.M)
 _UNKNOWN = re.compile(r"^(?:import|export)\b.*$", re.M)
-_STYLE_LINK = re.compile(r"[ \t]*<link rel=\"stylesheet\" href=\"\{\{static\}\}/(styles/[\w-]+\.css)\">\n")
-_PRELOAD = re.compile(r"[ \t]*<link rel=\"modulepreload\"[^>]*>\n")
+_STYLE_LINK = re.compile(
+    r"^[ \t]*<link rel=\"stylesheet\" href=\"\{\{static\}\}/(styles/[\w-]+\.css)\">\n", re.M
+)
+_PRELOAD = re.compile(r"^[ \t]*<link rel=\"modulepreload\"[^>\n]*>\n", re.M)
 _MAIN = '<script type="module" src="{{static}}/main.js"></script>'
 
 
@@ -66,7 +68,7 @@ def _as_function(path: str, source: str, number: Mapping[str, int]) -> str:
         if match["module"]:
             return f"const {match['module']} = {module};"
         names = (part.strip() for part in match["names"].split(","))
-        pairs = ", ".join(re.sub(r"\s+as\s+", ": ", name) for name in names if name)
+        pairs = ", ".join(name.replace(" as ", ": ") for name in names if name)
         return f"const {{ {pairs} }} = {module};"
 
     exported = _DECLARED.findall(source)

@@ -55,18 +55,20 @@ def _means(reduced: ReducedSeries) -> tuple[IntArray, FloatArray]:
 
 
 def _slope(steps: IntArray, values: FloatArray) -> float | None:
-    """The slope of the least-squares line, per 1,000 steps."""
+    """The slope of the least-squares line, per 1,000 steps; None where there is none that can be stated."""
     if len(steps) < _MIN_POINTS or steps[-1] - steps[0] < _MIN_STEPS // 10:
         return None
     x = steps - steps.mean()
-    y = values - values.mean()
+    with np.errstate(over="ignore", invalid="ignore"):
+        y = values - values.mean()
     across = float(x @ x)
     if across == 0 or not np.isfinite(across):
         return None
-    slope = float(x @ y) / across
-    residual = y - slope * x
-    error = float(np.sqrt(float(residual @ residual) / (len(x) - 2) / across))
-    if not np.isfinite(slope):
+    with np.errstate(over="ignore", invalid="ignore"):  # values up to 1e308 are accepted
+        slope = float(x @ y) / across
+        residual = y - slope * x
+        error = float(np.sqrt(float(residual @ residual) / (len(x) - 2) / across))
+    if not (np.isfinite(slope) and np.isfinite(error)):
         return None
     return 1000 * slope if abs(slope) > _ERRORS * error else 0.0
 

@@ -168,7 +168,10 @@ def binned_means(step: IntArray, value: FloatArray) -> tuple[float, ...]:
     if not len(step):
         return ()
     low, high = int(step.min()), int(step.max())
-    index = ((step - low) * TREND_BINS // max(high - low + 1, TREND_BINS)).astype(np.int64)
+    # as floats: steps up to 2**62 in size are accepted, whose differences exceed 64 bits
+    offset = step.astype(np.float64) - low
+    index = np.floor(offset * TREND_BINS / max(high - low + 1, TREND_BINS)).astype(np.int64)
+    index = np.minimum(index, TREND_BINS - 1)
     count = np.bincount(index)
     filled = np.flatnonzero(count)
     mean = np.bincount(index, weights=value)[filled] / count[filled]

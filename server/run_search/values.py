@@ -14,7 +14,7 @@ import re2  # type: ignore[import-untyped]
 from holter.server.run_search.syntax import FilterError, Operator
 
 _NUMBER = re.compile(
-    r"([-+]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?inf|nan)([kMGT%]?)", re.IGNORECASE
+    r"([-+]?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|[-+]?inf|nan)([kMGT%]?)", re.IGNORECASE
 )
 _SUFFIXES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12, "%": 0.01}
 _AGE = re.compile(r"(\d+(?:\.\d+)?)(s|min|m|h|d|w)")

@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.support.npm_packages import AXE, install, is_installed, node_folder
 from tests.support.pages import Opener, Runs, Server
 from tests.support.requirements import skip_missing
-from tests.ui import check_types
 
-AXE = check_types.FOLDER / "node_modules" / "axe-core" / "axe.min.js"
 PAGES = (
     "/",
     "/runs/{broken}",
@@ -27,9 +26,9 @@ TARGET = 44
 @pytest.fixture(scope="module")
 def axe() -> str:
     """The source of axe."""
-    node = check_types.node_folder()
-    if node is not None and not check_types.is_installed():
-        check_types.install(node)
+    node = node_folder()
+    if node is not None and not is_installed():
+        install(node)
     if not AXE.exists():
         skip_missing("axe-core: npm ci in tests/ui")
     return AXE.read_text()
