@@ -90,6 +90,8 @@ def describe_speed(figures: Sequence[ComparedValue], run: int, baseline: int) ->
         values = f"{figure(mine)}{unit}, {figure(theirs)}{unit} before"
         if abs(faster) <= _SAME_SPEED:
             return f"Equally fast: {values}."
+        if faster >= 1:  # a share is hard to read beyond twice
+            return f"{1 + faster:.3g} times as fast: {values}."
         return f"{abs(faster):.1%} {'faster' if faster > 0 else 'slower'}: {values}."
     return "The speed of both is not known in the same unit."
 

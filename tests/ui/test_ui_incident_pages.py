@@ -221,7 +221,7 @@ def test_a_silence_is_added_and_ended_on_the_alerts_page(
     open_page: Opener, server: Server, runs: Runs
 ) -> None:
     page = open_page(f"{server.address}/alerts")
-    expect(page.locator(".copy-line code")).to_have_text("holter alert test")
+    expect(page.locator(".copy-line code")).to_have_text("holter alert test oncall")
     page.get_by_label("Matchers").fill('project="other", kind=~"spike_.*"')
     page.get_by_label("Reason").fill("maintenance of rack 4")
     page.get_by_role("button", name="Add silence").click()

@@ -183,7 +183,7 @@ function noChannels() {
       h("code", {}, '[channels.oncall]\ntype = "slack"\nurl = "https://hooks.slack.com/services/..."\nminimum = "warning"'),
     ),
     h("p", {}, "Then test it:"),
-    copyLine("holter alert test"),
+    copyLine("holter alert test oncall"),
   );
 }
 

@@ -335,8 +335,8 @@ function emptyState(filter, change) {
   if (filter.state === "all")
     return empty(
       "No incidents",
-      "Holter has detected no incidents in any run. To test that notifications arrive:",
-      "holter alert test",
+      "Holter has detected no incidents in any run. To see where notifications go:",
+      "holter alert list",
     );
   if (filter.state !== "waiting") return empty("No matching incidents", "No incident is in this state.", null, all);
   return empty("All acknowledged", "Every open incident has been acknowledged.", null, all);
