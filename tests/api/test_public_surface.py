@@ -18,6 +18,17 @@ from holter.settings import Settings
 
 DOCS = Path(__file__).parents[2] / "docs"
 ROUTES = {
+    "GET /api/v1/routing",
+    "POST /api/v1/routing/test",
+    "GET /api/v1/receivers",
+    "POST /api/v1/channels/{name}/test",
+    "GET /api/v1/notifications",
+    "POST /api/v1/notifications/retry",
+    "POST /api/v1/notifications/{notification_id}/retry",
+    "GET /api/v1/incidents/{incident_id}/decisions",
+    "GET /api/v1/silences",
+    "POST /api/v1/silences",
+    "DELETE /api/v1/silences/{silence_id}",
     "GET /api/v1/agents",
     "POST /api/v1/agents",
     "DELETE /api/v1/agents/{agent}",
@@ -126,7 +137,7 @@ FLAGS = {
 }
 SETTINGS = {
     "data_dir", "database_url", "database_url_file", "host", "port", "public_url", "password", "secret_key",
-    "max_batch_mb", "max_import_mb", "http", "trusted_proxies", "channels",
+    "max_batch_mb", "max_import_mb", "http", "trusted_proxies", "channels", "alerting",
     "slack_webhook_url", "smtp_url", "email_to", "email_from", "projects",
     "formats", "peaks", "scrape", "parse_seconds", "parse_memory_mb",
 }  # fmt: skip
@@ -159,7 +170,7 @@ def test_the_routes_are_these_and_all_are_documented(sqlite_url: str) -> None:
 
 def test_the_flags_are_these_and_every_command_is_documented() -> None:
     result: dict[str, set[str]] = {}
-    for name in ("serve", "watch", "doctor", "export", "import", "db", "token"):
+    for name in ("serve", "watch", "doctor", "export", "report", "import", "db", "token"):
         parser = argparse.ArgumentParser()
         import_module(f"holter.cli.commands.{name}").add_arguments(parser)
         result |= flags(parser, name)
