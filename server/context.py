@@ -26,7 +26,7 @@ from holter.server.auth import Authenticator, missing_credentials
 from holter.server.channels import open_channels
 from holter.server.client_status import ClientStatusReader
 from holter.server.clock import Clock
-from holter.server.compare.comparison import RunComparison
+from holter.server.compare.comparison import ComparisonReader
 from holter.server.compare.references import ReferenceRuns
 from holter.server.database import connect
 from holter.server.ingest_http.receiver import Receiver
@@ -79,7 +79,7 @@ class ServerContext:
         self.incidents = IncidentStore(self.engine, policy=self.policy, clock=clock)
         self.planned_events = PlannedEvents(self.engine, settings, clock=clock)
         self.runs = RunReader(self.engine, self.store, tuning=self.planned_events.display_tuning, clock=clock)
-        self.comparison = RunComparison(
+        self.comparison = ComparisonReader(
             self.engine, self.store, self.runs, self.planned_events.display_tuning
         )
         self.references = ReferenceRuns(

@@ -49,7 +49,10 @@ MAX_AGENTS_LISTED = 5
 MAX_TOKENS_LISTED = 5
 _TOML_LINE = re.compile(r"\s+(\[\[|\w+ = )")
 """Lines of a suggested holter.toml, which users copy."""
-CLIENT_VARIABLES = {"SERVER", "TOKEN", "RUN", "ATTEMPT", "SPOOL_DIR", "SPOOL_BYTES", "TARGET_DATABASE_URL"}
+CLIENT_VARIABLES = {
+    "SERVER", "TOKEN", "RUN", "ATTEMPT", "SPOOL_DIR", "SPOOL_BYTES", "TARGET_DATABASE_URL", "ENVIRONMENT",
+    "LIGHTNING", "PROJECT",
+}  # fmt: skip
 KNOWN_VARIABLES = {f"HOLTER_{name.upper()}" for name in CLIENT_VARIABLES | set(Settings.model_fields)}
 
 

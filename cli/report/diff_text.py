@@ -36,18 +36,20 @@ def _parts(diff: Mapping[str, Any], curve: tuple[FloatArray, FloatArray] | None)
     yield Text.assemble(
         (printable(diff["run"]), "bold"), ("  compared with  ", "dim"), (printable(diff["baseline"]), "bold")
     )
-    verdict = str(diff["verdict"])
+    difference = str(diff["verdict"])
     table = Table.grid(padding=(0, 2))
     for name in SENTENCES:
         text = Text(printable(diff[name]))
         if name == "loss":
-            text = Text.assemble((f"{_SIGNS[verdict]} ", _STYLES[verdict]), (str(text), _STYLES[verdict]))
+            text = Text.assemble(
+                (f"{_SIGNS[difference]} ", _STYLES[difference]), (str(text), _STYLES[difference])
+            )
         table.add_row(Text(name, style="dim"), text)
     if diff["aligned_by"]:
         table.add_row(Text("x axis", style="dim"), printable(f"{diff['x']}: {diff['aligned_by']}"))
     if curve is not None and len(curve[0]) > 2:
         picture = sparkline(curve[0], curve[1], _CURVE_WIDTH)
-        table.add_row(Text("difference", style="dim"), Text(picture, style=_STYLES[verdict]))
+        table.add_row(Text("difference", style="dim"), Text(picture, style=_STYLES[difference]))
     yield Padding(table, (0, 0, 0, 2))
     yield from _settings(diff)
     yield from _figures(diff["figures"])

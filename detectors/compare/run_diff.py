@@ -77,7 +77,7 @@ class RunDiff:
             "x": self.axis.value,
             "aligned_by": self.axis_reason,
             **self.sentences,
-            "verdict": verdict_of(self.loss),
+            "verdict": classification_of(self.loss),
             "difference": None if self.loss is None else difference_json(self.loss),
             "settings": [
                 {
@@ -138,7 +138,7 @@ def diff_runs(
     )
 
 
-def verdict_of(difference: CurveDifference | None) -> str:
+def classification_of(difference: CurveDifference | None) -> str:
     """`lower`, `higher`, `none`, or `unknown` without common points."""
     return "unknown" if difference is None else {-1: "lower", 0: "none", 1: "higher"}[difference.sign]
 

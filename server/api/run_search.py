@@ -98,7 +98,7 @@ def list_columns(context: Context, q: Annotated[str, Query(max_length=300)] = ""
     return ApiResponse(context.run_search.columns(q))
 
 
-class RunChanges(BaseModel):
+class RunDescriptionChange(BaseModel):
     """What is to change about a run's description; what is left out stays."""
 
     model_config = ConfigDict(extra="forbid")
@@ -112,7 +112,7 @@ class RunChanges(BaseModel):
 
 
 @router.patch("/runs/{run_id}", responses={200: {"model": RunDetail}, **RUN_NOT_FOUND})
-def describe_run(run_id: str, context: Context, body: RunChanges) -> ApiResponse:
+def describe_run(run_id: str, context: Context, body: RunDescriptionChange) -> ApiResponse:
     """Change tags, notes, group or star of a run. An empty group or note removes it."""
     internal = context.runs.run_id(run_id)
     context.run_details.describe(

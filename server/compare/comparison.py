@@ -17,7 +17,7 @@ from holter.server.store import Store
 from holter.tuning import Tuning
 
 
-class RunComparison:
+class ComparisonReader:
     """Answers about several runs. All methods raise UnknownRunError and CorruptDataError."""
 
     def __init__(

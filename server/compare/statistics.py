@@ -24,14 +24,14 @@ from holter.roles import Role
 from holter.server.compare.run_access import RunAccess, StoredRun, compared_run
 from holter.server.schemas.compare import (
     CompareStatistics,
-    ComparisonVerdict,
+    ComparisonClassification,
     CurveComparison,
     DifferenceBand,
 )
 from holter.server.store.cache import LruCache
 from holter.types import SeriesKey
 
-_VERDICTS: Mapping[int, ComparisonVerdict] = {-1: "lower", 0: "none", 1: "higher"}
+_CLASSIFICATIONS: Mapping[int, ComparisonClassification] = {-1: "lower", 0: "none", 1: "higher"}
 _SEEDS = frozenset({"seed", "data_seed", "init_seed", "shuffle_seed"})
 _CACHE_BYTES = 16 * 2**20
 _ANSWER_BYTES = 20_000
@@ -192,7 +192,7 @@ def comparison_view(
         "run": run.public_id,
         "metric": metric,
         "baseline_metric": baseline_metric,
-        "verdict": _VERDICTS[difference.sign],
+        "verdict": _CLASSIFICATIONS[difference.sign],
         "paired": difference.paired,
         "correlation": difference.correlation,
         "points": difference.points,

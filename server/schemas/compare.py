@@ -10,7 +10,7 @@ from holter.json_values import NonfiniteText
 from holter.server.schemas.base import ApiObject, SeriesName
 from holter.types import Severity
 
-ComparisonVerdict = Literal["lower", "higher", "none", "unknown"]
+ComparisonClassification = Literal["lower", "higher", "none", "unknown"]
 """How a run's loss lies to the baseline's. `none`: no difference that the logs can show."""
 
 
@@ -227,7 +227,7 @@ class CurveComparison(ApiObject):
     run: str
     metric: str
     baseline_metric: str
-    verdict: ComparisonVerdict
+    verdict: ComparisonClassification
     paired: bool
     correlation: float | None
     points: int

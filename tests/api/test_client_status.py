@@ -61,7 +61,7 @@ def test_open_incidents_are_listed_with_the_most_severe_first(
 ) -> None:
     number = context.runs.run_id(run_id)
     for kind, severity, step in (
-        (Kind.USER_ALERT, Severity.INFO, 5),
+        (Kind.USER_ALERT, Severity.WARNING, 5),
         (Kind.USER_ALERT, Severity.CRITICAL, 7),
     ):
         found = finding(kind, severity, step)
@@ -70,7 +70,7 @@ def test_open_incidents_are_listed_with_the_most_severe_first(
     assert status["run_id"] == run_id
     assert [(incident["severity"], incident["step"]) for incident in status["incidents"]] == [
         ("critical", 7),
-        ("info", 5),
+        ("warning", 5),
     ]
     assert (status["worst"], status["incident_count"]) == ("critical", 2)
     assert status["incidents"][0]["title"]

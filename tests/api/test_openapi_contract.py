@@ -12,7 +12,7 @@ import schemathesis
 from hypothesis import HealthCheck, Phase, given, seed
 from hypothesis import settings as examples
 from schemathesis import GenerationMode
-from schemathesis.specs.openapi.checks import positive_data_acceptance
+from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 from sqlalchemy.orm import Session
 
 from holter.server import tokens
@@ -32,6 +32,7 @@ NO_ROOM_IN_A_SCHEMA = {
     "/api/v1/runs/{run_id}/data": "labels is JSON inside a string",
     "/api/v1/runs/{run_id}/expected": "a plan needs a kind and a place, and its fields fit each other",
     "/api/v1/projects/{name}/expected": "the same",
+    "/api/v1/runs": "a filter is a language of its own",
 }
 
 
@@ -55,6 +56,8 @@ def _token(context: ServerContext) -> str:
 def try_out(operation: Any, mode: GenerationMode, ids: dict[str, str], headers: dict[str, str]) -> None:
     """Call one operation in many ways that fit its description, or do not; `ids` go where a path asks."""
     excluded = [positive_data_acceptance] if operation.path in NO_ROOM_IN_A_SCHEMA else []
+    if operation.path == "/api/v1/runs":  # `since` given twice is no text for the schema; the last one counts
+        excluded.append(negative_data_rejection)
 
     @seed(0)
     @examples(

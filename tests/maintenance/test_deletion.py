@@ -18,7 +18,10 @@ from holter.server.store import Store
 from holter.types import Cursor, Unreadable
 from tests.support.stored_runs import LOSS, add_incident, all_rows, delivery, points_of, run_id_of
 
-KEPT_BY_ALL = {"agent", "ended_session", "project", "run", "source_cursor", "token"}
+KEPT_BY_ALL = {
+    "agent", "ended_session", "project", "run", "saved_view", "share_link", "silence", "source_cursor",
+    "token",
+}  # fmt: skip
 """What belongs to no single run. A table that is neither here nor leads to a run is forgotten."""
 
 

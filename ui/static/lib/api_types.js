@@ -84,7 +84,7 @@
  */
 
 /**
- * @typedef {"lower" | "higher" | "none" | "unknown"} ComparisonVerdict
+ * @typedef {"lower" | "higher" | "none" | "unknown"} ComparisonClassification
  */
 
 /**
@@ -1372,7 +1372,7 @@
  *   run: string,
  *   metric: string,
  *   baseline_metric: string,
- *   verdict: ComparisonVerdict,
+ *   verdict: ComparisonClassification,
  *   paired: boolean,
  *   correlation: number | null,
  *   points: number,
