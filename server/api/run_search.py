@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
@@ -169,7 +169,9 @@ def save_view(context: Context, request: Request, body: ViewBody) -> ApiResponse
 
 
 @router.put("/views/{view_id}", responses={200: {"model": SavedView}, **_VIEW_NOT_FOUND})
-def replace_view(view_id: int, context: Context, request: Request, body: ViewBody) -> ApiResponse:
+def replace_view(
+    view_id: Annotated[int, Path(ge=1, le=2**31 - 1)], context: Context, request: Request, body: ViewBody
+) -> ApiResponse:
     """Change a view."""
     return _saved(context, request, body, view_id)
 
@@ -186,7 +188,7 @@ def _saved(context: ServerContext, request: Request, body: ViewBody, view_id: in
 
 
 @router.delete("/views/{view_id}", status_code=204, responses=_VIEW_NOT_FOUND, response_class=Response)
-def delete_view(view_id: int, context: Context) -> Response:
+def delete_view(view_id: Annotated[int, Path(ge=1, le=2**31 - 1)], context: Context) -> Response:
     """Delete a view; runs are not affected."""
     context.views.remove(view_id)
     return Response(status_code=204)

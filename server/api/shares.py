@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import RedirectResponse, Response
 
@@ -42,7 +44,7 @@ def create_link(context: Context, request: Request, body: ShareBody) -> ApiRespo
 
 
 @router.delete("/shares/{link_id}", status_code=204, responses=_LINK_NOT_FOUND, response_class=Response)
-def revoke_link(link_id: int, context: Context) -> Response:
+def revoke_link(link_id: Annotated[int, Path(ge=1, le=2**31 - 1)], context: Context) -> Response:
     """End a link. Pages that are open stop within seconds."""
     context.shares.revoke(link_id)
     return Response(status_code=204)

@@ -33,6 +33,11 @@ NO_ROOM_IN_A_SCHEMA = {
     "/api/v1/runs/{run_id}/expected": "a plan needs a kind and a place, and its fields fit each other",
     "/api/v1/projects/{name}/expected": "the same",
     "/api/v1/runs": "a filter is a language of its own",
+    "/api/v1/completions": "the same",
+    "/api/v1/views": "a name is used once, and a filter is a language",
+    "/api/v1/views/{view_id}": "the same",
+    "/api/v1/shares": "a path names a page",
+    "/api/v1/silences": "matchers are a language, and an end is given in one of two ways",
 }
 
 
