@@ -68,7 +68,7 @@ class SeveralIncidents(Action):
 class Mute(Action):
     """For how many seconds an incident is muted; null: until it recovers."""
 
-    seconds: float | None = Field(gt=0, le=30 * 86_400)
+    seconds: float | None = Field(ge=1, le=30 * 86_400)
 
 
 class Assignment(Action):

@@ -44,7 +44,7 @@ class NewSilence(BaseModel):
     comment: str = Field(min_length=1, max_length=MAX_COMMENT, pattern=r"^[^\x00]*[^\x00\s][^\x00]*$")
     starts_at: float | None = Field(default=None, ge=0, le=2**40)
     ends_at: float | None = Field(default=None, ge=0, le=2**40)
-    seconds: float | None = Field(default=None, gt=0, le=LONGEST)
+    seconds: float | None = Field(default=None, ge=1, le=LONGEST)
     by: str | None = Field(default=None, min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f-\x9f]+$")
 
 
