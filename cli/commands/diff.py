@@ -5,17 +5,16 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping
-from os import environ
 from pathlib import Path
 from typing import Any
 
-import httpx
 import numpy as np
 from rich.console import Console
 
 from holter.cli.commands import fail
 from holter.cli.report import diff_html, diff_text, dump_json
 from holter.cli.report.speed import measure_run_goodput
+from holter.cli.server_client import ServerError, find_run, server_client
 from holter.detectors import find
 from holter.detectors.apply_tuning import with_roles
 from holter.detectors.compare.axes import XAxis
@@ -33,7 +32,6 @@ EXIT_USAGE = 2
 EXIT_NOT_COMPARABLE = 3
 SLOWER = 0.03
 """The share of the throughput whose loss counts as slower, as for the finding `throughput_regression`."""
-_TIMEOUT_SECONDS = 60.0
 Picture = tuple[FloatArray, FloatArray] | None
 
 
@@ -75,9 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
             content, page, picture = _from_files(arguments, load(file=arguments.settings))
     except SettingsError as error:
         return fail(f"diff: {error}", EXIT_USAGE)
-    except httpx.HTTPStatusError as error:
-        return fail(f"{arguments.server}: {_reason(error.response)}", EXIT_NOT_COMPARABLE)
-    except (httpx.HTTPError, _NotComparableError) as error:
+    except (ServerError, _NotComparableError) as error:
         return fail(f"diff: {error}", EXIT_NOT_COMPARABLE)
     if arguments.format == "json":
         print(dump_json(content, indent=2))
@@ -94,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 class _NotComparableError(Exception):
-    """A run does not exist, or nothing of it can be read."""
+    """Nothing of a run can be read."""
 
 
 def _from_files(arguments: argparse.Namespace, settings: Settings) -> tuple[Mapping[str, Any], str, Picture]:
@@ -132,12 +128,8 @@ def _name(path: Path) -> str:
 
 
 def _from_server(arguments: argparse.Namespace) -> tuple[Mapping[str, Any], str, Picture]:
-    token = arguments.token or environ.get("HOLTER_TOKEN")
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
-    address = f"{arguments.server.rstrip('/')}/api/v1"
-    with httpx.Client(base_url=address, headers=headers, timeout=_TIMEOUT_SECONDS) as client:
-        runs = client.get("/runs").raise_for_status().json()["runs"]
-        found = [_find(runs, name) for name in (arguments.baseline, arguments.run)]
+    with server_client(arguments) as client:
+        found = [find_run(client, name) for name in (arguments.baseline, arguments.run)]
         query = {"runs": ",".join(run["id"] for run in found), "x": arguments.x or XAxis.STEP.value}
         differences = client.get("/compare/differences", params=query).raise_for_status().json()
         named = query if arguments.metric is None else query | {"metric": arguments.metric}
@@ -168,16 +160,6 @@ def _from_server(arguments: argparse.Namespace) -> tuple[Mapping[str, Any], str,
 _NOT_OF_DIFFERENCE = frozenset({"run", "metric", "baseline_metric", "verdict", "sentence"})
 
 
-def _find(runs: list[dict[str, Any]], name: str) -> dict[str, Any]:
-    matching = [
-        each for each in runs if name in (each["id"], each["name"], f"{each['project']}/{each['name']}")
-    ]
-    if len(matching) != 1:
-        several = f"{len(matching)} runs are called {name}: use PROJECT/NAME or an id"
-        raise _NotComparableError(several if matching else f"there is no run {name}")
-    return matching[0]
-
-
 def _holds(condition: str, content: Mapping[str, Any]) -> bool:
     if condition == "worse":
         return bool(content["verdict"] == "higher")
@@ -189,10 +171,3 @@ def _holds(condition: str, content: Mapping[str, Any]) -> bool:
             speed = after / before if each["better"] == "higher" else before / after
             return bool(speed < 1 - SLOWER)
     return False
-
-
-def _reason(response: httpx.Response) -> str:
-    try:
-        return str(response.json()["detail"])
-    except (ValueError, KeyError, TypeError):
-        return f"status {response.status_code}"

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import getpass
 
 import httpx
 
-from holter.cli.commands.stop import add_run_arguments, call_server, find_run
+from holter.cli.run_request import add_request_arguments, send_request
+from holter.cli.server_client import call_server
+
+_ASKED = "is asked to save a checkpoint; loops that ask for their status do so"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The run, and the server that it logs to."""
-    add_run_arguments(parser)
-    parser.add_argument("--by", default=getpass.getuser(), help="who asks (default: the user)")
-    parser.add_argument("--reason", help="why, for the run's page")
-    parser.add_argument("--withdraw", action="store_true", help="withdraw the request")
+    """The run, who asks, and why."""
+    add_request_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -24,14 +23,5 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _save(client: httpx.Client, arguments: argparse.Namespace) -> int:
-    run = find_run(client, arguments.run)
-    path = f"/runs/{run['id']}/save"
-    if arguments.withdraw:
-        client.delete(path).raise_for_status()
-        print(f"{run['project']}/{run['name']}: the request to save a checkpoint is withdrawn")
-        return 0
-    client.post(path, json={"by": arguments.by, "reason": arguments.reason}).raise_for_status()
-    print(
-        f"{run['project']}/{run['name']} is asked to save a checkpoint; loops that ask for their status do so"
-    )
+    print(send_request(client, arguments, "save", asked=_ASKED, to="save a checkpoint"))
     return 0
