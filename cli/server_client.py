@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from os import environ
 from typing import Any
 
 import httpx
 
-from holter.cli.commands import fail
 from holter.client.run import DEFAULT_SERVER
 
 _TIMEOUT_SECONDS = 60.0
@@ -40,15 +39,6 @@ def server_client(arguments: argparse.Namespace) -> Iterator[httpx.Client]:
         raise ServerError(f"{server}: {_reason(error.response)}") from error
     except httpx.HTTPError as error:
         raise ServerError(f"{server}: {error}") from error
-
-
-def call_server(arguments: argparse.Namespace, command: Callable[[httpx.Client], int]) -> int:
-    """The exit code of a command with a client of the server; 1 with a message where the server fails it."""
-    try:
-        with server_client(arguments) as client:
-            return command(client)
-    except ServerError as error:
-        return fail(str(error))
 
 
 def find_run(client: httpx.Client, name: str) -> dict[str, Any]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-import httpx
-
+from holter.cli.commands import fail
 from holter.cli.run_request import add_request_arguments, send_request
-from holter.cli.server_client import call_server
+from holter.cli.server_client import ServerError, server_client
 
 _ASKED = "is asked to stop; a wandb client ends within about 30 s"
 
@@ -19,9 +18,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Exit code 1: no such run, or the server cannot be reached or refuses."""
-    return call_server(arguments, lambda client: _stop(client, arguments))
-
-
-def _stop(client: httpx.Client, arguments: argparse.Namespace) -> int:
-    print(send_request(client, arguments, "stop", asked=_ASKED, to="stop"))
+    try:
+        with server_client(arguments) as client:
+            print(send_request(client, arguments, "stop", asked=_ASKED, to="stop"))
+    except ServerError as error:
+        return fail(str(error))
     return 0

@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-import httpx
-
-from holter.cli.server_client import add_run_arguments, call_server, find_run
+from holter.cli.commands import fail
+from holter.cli.server_client import ServerError, add_run_arguments, find_run, server_client
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,14 +22,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Exit code 1: no such run, or the server cannot be reached or refuses."""
-    return call_server(arguments, lambda client: _describe(client, arguments))
-
-
-def _describe(client: httpx.Client, arguments: argparse.Namespace) -> int:
-    path = f"/runs/{find_run(client, arguments.run)['id']}"
-    answer = client.patch(path, json=_changes(arguments)).raise_for_status().json()
-    if arguments.finish:
-        answer = client.post(f"{path}/finish").raise_for_status().json()
+    try:
+        with server_client(arguments) as client:
+            path = f"/runs/{find_run(client, arguments.run)['id']}"
+            answer = client.patch(path, json=_changes(arguments)).raise_for_status().json()
+            if arguments.finish:
+                answer = client.post(f"{path}/finish").raise_for_status().json()
+    except ServerError as error:
+        return fail(str(error))
     print(_sentence(answer))
     return 0
 

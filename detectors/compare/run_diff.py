@@ -10,6 +10,7 @@ from typing import Any
 from holter.attempts.goodput import Goodput, TimeUse
 from holter.detectors.compare.axes import StepMap, XAxis, step_map
 from holter.detectors.compare.curves import curve_of
+from holter.detectors.compare.difference_fields import classification_of, difference_json
 from holter.detectors.compare.figures import ComparedValue, RunSeries, compare_figures, representative
 from holter.detectors.compare.settings import SettingsComparison, compare_settings, settings_of_run
 from holter.detectors.compare.significance import Curve, CurveDifference, SeedSpread, compare_curves
@@ -136,34 +137,6 @@ def diff_runs(
         loss=compare_curves(curves[1], curves[0], spread=spread),
         curves=(curves[1], curves[0]),
     )
-
-
-def classification_of(difference: CurveDifference | None) -> str:
-    """`lower`, `higher`, `none`, or `unknown` without common points."""
-    return "unknown" if difference is None else {-1: "lower", 0: "none", 1: "higher"}[difference.sign]
-
-
-def difference_json(difference: CurveDifference) -> dict[str, Any]:
-    """A difference as JSON-able values, as REST has it."""
-    return {
-        "paired": difference.paired,
-        "correlation": difference.correlation,
-        "points": difference.points,
-        "from_x": difference.from_x,
-        "to_x": difference.to_x,
-        "level": difference.level,
-        "difference": difference.difference,
-        "low": difference.low,
-        "high": difference.high,
-        "relative": difference.relative(difference.difference),
-        "relative_low": difference.relative(difference.low),
-        "relative_high": difference.relative(difference.high),
-        "effect_size": difference.difference / difference.sigma if difference.sigma > 0 else None,
-        "since_x": difference.since_x,
-        "detectable": difference.detectable,
-        "needed_x": difference.needed_x,
-        "block_points": difference.block_points,
-    }
 
 
 def _choose_axis(inputs: Sequence[DiffInput], axis: XAxis | None) -> tuple[XAxis, str, list[StepMap]]:

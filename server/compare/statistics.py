@@ -10,6 +10,7 @@ import numpy as np
 from holter.config_keys import common_name
 from holter.detectors.compare.axes import AxisSource, StepMap, XAxis
 from holter.detectors.compare.curves import curve_of
+from holter.detectors.compare.difference_fields import NO_DIFFERENCE, classification_of, difference_json
 from holter.detectors.compare.figures import representative
 from holter.detectors.compare.settings import SettingCategory, category_of, settings_of_run
 from holter.detectors.compare.significance import (
@@ -24,14 +25,13 @@ from holter.roles import Role
 from holter.server.compare.run_access import RunAccess, StoredRun, compared_run
 from holter.server.schemas.compare import (
     CompareStatistics,
-    ComparisonClassification,
     CurveComparison,
     DifferenceBand,
 )
 from holter.server.store.cache import LruCache
 from holter.types import SeriesKey
 
-_CLASSIFICATIONS: Mapping[int, ComparisonClassification] = {-1: "lower", 0: "none", 1: "higher"}
+_NO_BAND: DifferenceBand = {"x": [], "difference": [], "low": [], "high": []}
 _SEEDS = frozenset({"seed", "data_seed", "init_seed", "shuffle_seed"})
 _CACHE_BYTES = 16 * 2**20
 _ANSWER_BYTES = 20_000
@@ -161,57 +161,14 @@ def comparison_view(
 ) -> CurveComparison:
     """A difference as REST states it."""
     metric, baseline_metric = ("" if key is None else str(key) for key in keys)
-    sentence = describe_loss(difference, axis, name)
-    if difference is None:
-        return {
-            "run": run.public_id,
-            "metric": metric,
-            "baseline_metric": baseline_metric,
-            "verdict": "unknown",
-            "paired": False,
-            "correlation": None,
-            "points": 0,
-            "from_x": None,
-            "to_x": None,
-            "level": None,
-            "difference": None,
-            "low": None,
-            "high": None,
-            "relative": None,
-            "relative_low": None,
-            "relative_high": None,
-            "effect_size": None,
-            "since_x": None,
-            "detectable": None,
-            "needed_x": None,
-            "block_points": None,
-            "sentence": sentence,
-            "band": {"x": [], "difference": [], "low": [], "high": []},
-        }
     return {
         "run": run.public_id,
         "metric": metric,
         "baseline_metric": baseline_metric,
-        "verdict": _CLASSIFICATIONS[difference.sign],
-        "paired": difference.paired,
-        "correlation": difference.correlation,
-        "points": difference.points,
-        "from_x": difference.from_x,
-        "to_x": difference.to_x,
-        "level": difference.level,
-        "difference": difference.difference,
-        "low": difference.low,
-        "high": difference.high,
-        "relative": difference.relative(difference.difference),
-        "relative_low": difference.relative(difference.low),
-        "relative_high": difference.relative(difference.high),
-        "effect_size": difference.difference / difference.sigma if difference.sigma > 0 else None,
-        "since_x": difference.since_x,
-        "detectable": difference.detectable,
-        "needed_x": difference.needed_x,
-        "block_points": difference.block_points,
-        "sentence": sentence,
-        "band": _band(difference.band),
+        "verdict": classification_of(difference),
+        **(NO_DIFFERENCE if difference is None else difference_json(difference)),
+        "sentence": describe_loss(difference, axis, name),
+        "band": _NO_BAND if difference is None else _band(difference.band),
     }
 
 

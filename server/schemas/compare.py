@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Literal
 
 from holter.detectors.compare.axes import AxisSource, XAxis
+from holter.detectors.compare.difference_fields import Classification
 from holter.detectors.compare.settings import SettingCategory
 from holter.json_values import NonfiniteText
 from holter.server.schemas.base import ApiObject, SeriesName
 from holter.types import Severity
-
-ComparisonClassification = Literal["lower", "higher", "none", "unknown"]
-"""How a run's loss lies to the baseline's. `none`: no difference that the logs can show."""
 
 
 class RunAxis(ApiObject):
@@ -227,7 +225,7 @@ class CurveComparison(ApiObject):
     run: str
     metric: str
     baseline_metric: str
-    verdict: ComparisonClassification
+    verdict: Classification
     paired: bool
     correlation: float | None
     points: int

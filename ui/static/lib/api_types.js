@@ -84,7 +84,7 @@
  */
 
 /**
- * @typedef {"lower" | "higher" | "none" | "unknown"} ComparisonClassification
+ * @typedef {"lower" | "higher" | "none" | "unknown"} Classification
  */
 
 /**
@@ -1372,7 +1372,7 @@
  *   run: string,
  *   metric: string,
  *   baseline_metric: string,
- *   verdict: ComparisonClassification,
+ *   verdict: Classification,
  *   paired: boolean,
  *   correlation: number | null,
  *   points: number,
