@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session
 
 from holter.server.alerting.incident import EventType, Incident, IncidentState
 from holter.server.alerting.incident_labels import read_labels
+from holter.server.alerting.notification_rows import FOLDED, WAITING, add_notification
 from holter.server.alerting.reasons import BEGINNINGS, notification_reason
 from holter.server.alerting.routing import LabelSet, NotificationPolicy, Route
 from holter.server.alerting.routing.targets import ChannelTarget, channel_targets, describe_unrouted
@@ -96,20 +97,15 @@ def _enqueue_for_channel(
     )
     # agents that are back have been reporting for some time already: their recovery is not delayed again
     delayed = reason is EventType.RECOVERED and incident.run is not None
-    session.add(
-        NotificationRow(
-            incident_id=incident.id,
-            channel=target.channel,
-            receiver=target.route.receiver,
-            group_key=_group_key(session, target, change.labels, incident.id),
-            key=f"{incident.id}.{count}.{target.channel}",
-            reason=reason.value,
-            detail={"route": target.route.path},
-            state="waiting",
-            attempts=0,
-            next_try_at=change.now + (settings.recovery_delay if delayed else 0.0),
-            created_at=change.now,
-        )
+    add_notification(
+        session,
+        incident.id,
+        target,
+        reason,
+        number=count,
+        group_key=_group_key(session, target, change.labels, incident.id),
+        now=change.now,
+        delay=settings.recovery_delay if delayed else 0.0,
     )
 
 
@@ -134,12 +130,12 @@ def _retract(session: Session, incident: Incident, channel: str) -> bool:
         NotificationRow.incident_id == incident.id,
         NotificationRow.channel == channel,
         NotificationRow.reason == EventType.RECOVERED.value,
-        NotificationRow.state == "waiting",
+        NotificationRow.state == WAITING,
         NotificationRow.attempts == 0,
     )
     rows = session.scalars(query.with_for_update(skip_locked=True)).all()
     for row in rows:
-        row.state, row.detail = "folded", {**row.detail, "taken_back": True}
+        row.state, row.detail = FOLDED, {**row.detail, "taken_back": True}
     return bool(rows)
 
 
@@ -156,7 +152,7 @@ def _group_key(session: Session, target: ChannelTarget, labels: LabelSet, incide
     digest = blake2b(text.encode(), digest_size=12).hexdigest()
     continues = or_(
         IncidentRow.state == IncidentState.OPEN,
-        NotificationRow.state == "waiting",
+        NotificationRow.state == WAITING,
         NotificationRow.incident_id == incident_id,
     )
     query = (

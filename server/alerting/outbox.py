@@ -14,6 +14,7 @@ from holter.server.alerting.incident import EventType, Incident, IncidentState
 from holter.server.alerting.incident_labels import read_labels
 from holter.server.alerting.incident_rows import read_incidents
 from holter.server.alerting.muting import MuteReason, Muting
+from holter.server.alerting.notification_rows import ARRIVED, DELIVERED, FOLDED, GIVEN_UP, SUPPRESSED, WAITING
 from holter.server.alerting.rate_limit import (
     GIVE_UP_AFTER,
     LONGEST_WAIT,
@@ -34,8 +35,6 @@ from holter.server.channels import Delivered, GiveUp, Retry
 from holter.server.models.alerting import IncidentEventRow, IncidentRow, NotificationRow
 from holter.types import Severity
 
-WAITING, DELIVERED, GIVEN_UP, FOLDED = "waiting", "delivered", "given_up", "folded"
-SUPPRESSED = "suppressed"
 SendAction = SendOne | SendGroup | SendSummary | SendNotice
 
 
@@ -201,7 +200,7 @@ def _informed(session: Session, rows: Sequence[NotificationRow]) -> set[int]:
     query = select(NotificationRow.incident_id).where(
         NotificationRow.channel == rows[0].channel,
         NotificationRow.incident_id.in_(ends),
-        NotificationRow.state.in_([DELIVERED, FOLDED]),
+        NotificationRow.state.in_(ARRIVED),
     )
     return {number for number in session.scalars(query) if number is not None}
 

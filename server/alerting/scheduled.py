@@ -20,6 +20,7 @@ from holter.server.alerting.incident import EventType, IncidentState
 from holter.server.alerting.incident_labels import read_labels
 from holter.server.alerting.incident_rows import read_incidents
 from holter.server.alerting.messages_of_many import notice_item
+from holter.server.alerting.notification_rows import ARRIVED, WAITING, add_notification
 from holter.server.alerting.reasons import NoticeType
 from holter.server.alerting.routing import NotificationPolicy
 from holter.server.alerting.routing.matchers import LabelSet
@@ -36,89 +37,82 @@ _MEMORY_SECONDS = 2 * 86_400.0
 _LATEST_DIGEST_SECONDS = 6 * 3600.0
 """A digest that is due for longer, since no server was running, is left out."""
 _SHOWN_INCIDENTS = 50
-_WAITING, _SENT = "waiting", ("delivered", "folded")
 
 
 def enqueue_scheduled(session: Session, policy: NotificationPolicy, *, now: float) -> int:
     """Add everything that is due now."""
-    return (
-        enqueue_reminders(session, policy, now=now)
-        + enqueue_escalations(session, policy, now=now)
-        + sum(enqueue_digest(session, policy, digest, now=now) for digest in policy.digests)
-        + (enqueue_channel_notices(session, policy, now=now) if policy.report_failing_channels else 0)
-    )
+    added = sum(enqueue_digest(session, policy, digest, now=now) for digest in policy.digests)
+    if policy.report_failing_channels:
+        added += enqueue_channel_notices(session, policy, now=now)
+    if any(route.repeat_interval or route.escalate_after for route in policy.root.walk()):
+        for incident in _unacknowledged_incidents(session):
+            added += enqueue_reminders(session, policy, incident, now=now)
+            added += enqueue_escalations(session, policy, incident, now=now)
+    return added
 
 
 @dataclass(frozen=True, slots=True)
 class _OpenIncident:
-    """An open incident that nobody has acknowledged, with its labels and its notifications by channel."""
+    """An open incident, its labels, and all its notifications by channel, the oldest first."""
 
-    row: IncidentRow
+    id: int
     labels: LabelSet
     notifications: dict[str, list[NotificationRow]]
 
 
-def enqueue_reminders(session: Session, policy: NotificationPolicy, *, now: float) -> int:
-    """Remind of open incidents that nobody has acknowledged, `repeat_interval` after the last message."""
-    if not any(route.repeat_interval for route in policy.root.walk()):
-        return 0
+def enqueue_reminders(
+    session: Session, policy: NotificationPolicy, incident: _OpenIncident, *, now: float
+) -> int:
+    """Remind each channel of an incident, `repeat_interval` after the last message to it."""
     added = 0
-    for incident in _open_incidents(session):
-        for channel, target in channel_targets(policy, incident.labels).items():
-            rows = incident.notifications.get(channel, [])
-            sent = [row.delivered_at or row.created_at for row in rows if row.state in _SENT]
-            interval = target.route.repeat_interval
-            is_queued = any(row.state == _WAITING for row in rows)
-            if interval and sent and not is_queued and not target.refusal and now >= max(sent) + interval:
-                _add_row(session, incident, target, EventType.REMINDER, now)
-                added += 1
+    for channel, target in channel_targets(policy, incident.labels).items():
+        rows = incident.notifications.get(channel, [])
+        sent = [row.delivered_at or row.created_at for row in rows if row.state in ARRIVED]
+        interval = target.route.repeat_interval
+        is_queued = any(row.state == WAITING for row in rows)
+        if interval and sent and not is_queued and not target.refusal and now >= max(sent) + interval:
+            _add_row(session, incident, target, EventType.REMINDER, now)
+            added += 1
     return added
 
 
-def enqueue_escalations(session: Session, policy: NotificationPolicy, *, now: float) -> int:
-    """Notify `escalate_to` of open incidents that nobody has acknowledged within `escalate_after`."""
-    if not any(route.escalate_after for route in policy.root.walk()):
-        return 0
+def enqueue_escalations(
+    session: Session, policy: NotificationPolicy, incident: _OpenIncident, *, now: float
+) -> int:
+    """Notify `escalate_to` of an incident, `escalate_after` after its first message was due; once."""
     added = 0
-    for incident in _open_incidents(session):
-        for target in list(channel_targets(policy, incident.labels).values()):
-            route, rows = target.route, incident.notifications.get(target.channel, [])
-            # muted messages do not count: nobody was to be notified yet
-            begun = [row.created_at for row in rows if row.state in _SENT or "muted" not in row.detail]
-            if not route.escalate_after or not begun or now < min(begun) + route.escalate_after:
-                continue
-            for channel in policy.channels_of(route.escalate_to):
-                earlier = incident.notifications.setdefault(channel, [])
-                if any(row.reason == EventType.NOT_ACKNOWLEDGED for row in earlier):
-                    continue
-                earlier.append(
-                    _add_row(
-                        session,
-                        incident,
-                        ChannelTarget(channel, route),
-                        EventType.NOT_ACKNOWLEDGED,
-                        now,
-                        receiver=route.escalate_to,
-                    )
+    for target in channel_targets(policy, incident.labels).values():
+        route, rows = target.route, incident.notifications.get(target.channel, [])
+        # muted messages do not count: nobody was to be notified yet
+        begun = [row.created_at for row in rows if row.state in ARRIVED or "muted" not in row.detail]
+        if not route.escalate_after or not begun or now < min(begun) + route.escalate_after:
+            continue
+        for channel in policy.channels_of(route.escalate_to):
+            earlier = incident.notifications.get(channel, [])
+            if all(row.reason != EventType.NOT_ACKNOWLEDGED for row in earlier):
+                further = ChannelTarget(channel, route)
+                _add_row(
+                    session, incident, further, EventType.NOT_ACKNOWLEDGED, now, receiver=route.escalate_to
                 )
                 added += 1
     return added
 
 
-def _open_incidents(session: Session) -> Iterator[_OpenIncident]:
+def _unacknowledged_incidents(session: Session) -> Iterator[_OpenIncident]:
+    """The open incidents that nobody has acknowledged and that somebody was to be notified of."""
     query = (
-        select(NotificationRow)
-        .join(IncidentRow, IncidentRow.id == NotificationRow.incident_id)
+        select(IncidentRow, NotificationRow)
+        .join(NotificationRow, NotificationRow.incident_id == IncidentRow.id)
         .where(IncidentRow.state == IncidentState.OPEN, IncidentRow.acknowledged_at.is_(None))
         .order_by(NotificationRow.id)
     )
-    by_incident: dict[int, dict[str, list[NotificationRow]]] = {}
-    for row in session.scalars(query):
-        if row.incident_id is not None:
-            by_incident.setdefault(row.incident_id, {}).setdefault(row.channel, []).append(row)
-    rows = [session.get_one(IncidentRow, number) for number in by_incident]
-    labels = read_labels(session, rows)
-    return (_OpenIncident(row, labels[row.id], by_incident[row.id]) for row in rows)
+    incidents: dict[int, IncidentRow] = {}
+    notifications: dict[int, dict[str, list[NotificationRow]]] = {}
+    for incident, row in session.execute(query):
+        incidents[incident.id] = incident
+        notifications.setdefault(incident.id, {}).setdefault(row.channel, []).append(row)
+    labels = read_labels(session, list(incidents.values()))
+    return (_OpenIncident(number, labels[number], notifications[number]) for number in incidents)
 
 
 def _add_row(
@@ -128,30 +122,22 @@ def _add_row(
     reason: EventType,
     now: float,
     *,
-    receiver: str = "",
-) -> NotificationRow:
-    channel, earlier = target.channel, incident.notifications.get(target.channel, [])
-    number = incident.row.id
-    count = session.scalar(
-        select(func.count()).where(NotificationRow.incident_id == number, NotificationRow.channel == channel)
+    receiver: str | None = None,
+) -> None:
+    rows = incident.notifications.setdefault(target.channel, [])
+    row = add_notification(
+        session,
+        incident.id,
+        target,
+        reason,
+        number=len(rows),
+        group_key=rows[-1].group_key if rows else None,
+        now=now,
+        receiver=receiver,
     )
-    row = NotificationRow(
-        incident_id=number,
-        channel=channel,
-        receiver=receiver or target.route.receiver,
-        group_key=earlier[-1].group_key if earlier else None,
-        key=f"{number}.{count}.{channel}",
-        reason=reason.value,
-        detail={"route": target.route.path},
-        state=_WAITING,
-        attempts=0,
-        next_try_at=now,
-        created_at=now,
-    )
-    session.add(row)
+    rows.append(row)
     text = f"it is open and nobody has acknowledged it ({target.route.path})"
-    record_decision(session, number, now, target, outcome=NOTIFIED, reason=reason.value, text=text)
-    return row
+    record_decision(session, incident.id, now, target, outcome=NOTIFIED, reason=reason.value, text=text)
 
 
 def enqueue_digest(session: Session, policy: NotificationPolicy, digest: Digest, *, now: float) -> int:
@@ -218,7 +204,7 @@ def enqueue_channel_notices(session: Session, policy: NotificationPolicy, *, now
     query = (
         select(NotificationRow.channel, func.min(NotificationRow.id), func.max(NotificationRow.error))
         .where(
-            NotificationRow.state == _WAITING,
+            NotificationRow.state == WAITING,
             NotificationRow.attempts >= _FAILED_ATTEMPTS,
             NotificationRow.error.is_not(None),
             NotificationRow.created_at <= now - FAILING_SECONDS,
@@ -255,7 +241,7 @@ def _enqueue_working_notices(session: Session, now: float) -> int:
     for notice in session.scalars(query).all():
         failing, oldest = notice.detail["failing"], notice.detail["oldest"]
         failed = session.get(NotificationRow, oldest)
-        if failed is None or failed.state not in _SENT:
+        if failed is None or failed.state not in ARRIVED:
             continue
         detail = {
             "headline": f"Channel {failing} delivers again",
@@ -304,7 +290,7 @@ def _add_notice(
             key=_short(key),
             reason=reason.value,
             detail=dict(detail),
-            state=_WAITING,
+            state=WAITING,
             attempts=0,
             next_try_at=now,
             created_at=now,

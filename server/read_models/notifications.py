@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Select, func, select
 from sqlalchemy.orm import Session
 
 from holter.detectors.findings import title_of
-from holter.server.alerting.outbox import DELIVERED, GIVEN_UP, WAITING
+from holter.server.alerting.notification_rows import DELIVERED, GIVEN_UP, WAITING
 from holter.server.alerting.routing import NotificationPolicy
 from holter.server.channels import ConfiguredChannel
 from holter.server.models import (
