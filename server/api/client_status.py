@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from holter.server.api.responses import RUN_NOT_FOUND, ApiResponse
-from holter.server.api.runs import StopReason
+from holter.server.api.runs import StopReason, who_and_why
 from holter.server.client_status import SavedReport
 from holter.server.context import Context
 from holter.server.live import run_event
@@ -69,10 +69,8 @@ def request_save(
     run_id: str, context: Context, request: Request, body: StopReason | None = None
 ) -> ApiResponse:
     """Ask the run's training loop to save a checkpoint now. Only loops that ask for their status do so."""
-    body = body or StopReason()
-    by = body.by or context.authenticator.user(request.headers)
-    texts = [None if text is None else storable_text(text) for text in (by, body.reason)]
-    context.client_status.request_save(context.runs.run_id(run_id), by=texts[0], reason=texts[1])
+    by, reason = who_and_why(context, request, body)
+    context.client_status.request_save(context.runs.run_id(run_id), by=by, reason=reason)
     context.live.publish(run_event(run_id))
     return ApiResponse(context.runs.run(run_id))
 

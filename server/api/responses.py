@@ -45,6 +45,11 @@ class MsgpackResponse(ApiResponse):
         return msgspec.msgpack.encode(content)
 
 
+def set_secret_cookie(response: Response, name: str, secret: str, *, seconds: int, secure: bool) -> None:
+    """Give a browser a secret that scripts cannot read and other sites do not send."""
+    response.set_cookie(name, secret, max_age=seconds, httponly=True, samesite="lax", secure=secure)
+
+
 def not_found(reason: str) -> ResponseDocs:
     """The documentation of a 404 response."""
     return {404: {"model": Problem, "description": reason}}

@@ -52,13 +52,21 @@ class StopReason(BaseModel):
     reason: str | None = Field(default=None, max_length=2000)
 
 
+def who_and_why(
+    context: ServerContext, request: Request, body: StopReason | None
+) -> tuple[str | None, str | None]:
+    """Who asks a run for something, and the reason, as they can be stored."""
+    body = body or StopReason()
+    by = body.by or context.authenticator.user(request.headers)
+    by, reason = (None if text is None else storable_text(text) for text in (by, body.reason))
+    return by, reason
+
+
 @router.post("/runs/{run_id}/stop", responses={200: {"model": RunDetail}, **RUN_NOT_FOUND})
 def stop_run(run_id: str, context: Context, request: Request, body: StopReason | None = None) -> ApiResponse:
     """Ask the run's client to stop. It ends within about 30 s where it is one that can be asked."""
-    body = body or StopReason()
-    by = body.by or context.authenticator.user(request.headers)
-    texts = [None if text is None else storable_text(text) for text in (by, body.reason)]
-    context.run_details.request_stop(context.runs.run_id(run_id), by=texts[0], reason=texts[1])
+    by, reason = who_and_why(context, request, body)
+    context.run_details.request_stop(context.runs.run_id(run_id), by=by, reason=reason)
     context.live.publish(run_event(run_id))
     return ApiResponse(context.runs.run(run_id))
 

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from holter.detectors.findings import catalogue_as_json
-from holter.server.api.responses import ApiResponse, error_response
+from holter.server.api.responses import ApiResponse, error_response, set_secret_cookie
 from holter.server.auth import COOKIE, SESSION_SECONDS, TokenScopeError, TooManyLoginsError
 from holter.server.context import Context, ServerContext
 from holter.server.schemas.findings import FindingsCatalogue
@@ -55,13 +55,8 @@ def log_in(context: Context, request: Request, body: LoginRequest) -> ApiRespons
     if cookie is None:
         return error_response(401, "this is neither the password nor an access token")
     response = ApiResponse(_state(context, context.authenticator.user({"cookie": f"{COOKIE}={cookie}"})))
-    response.set_cookie(
-        COOKIE,
-        cookie,
-        max_age=SESSION_SECONDS,
-        httponly=True,
-        samesite="lax",
-        secure=context.authenticator.secure_cookie,
+    set_secret_cookie(
+        response, COOKIE, cookie, seconds=SESSION_SECONDS, secure=context.authenticator.secure_cookie
     )
     return response
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import RedirectResponse, Response
 
-from holter.server.api.responses import ApiResponse, field_errors_response, not_found
+from holter.server.api.responses import ApiResponse, field_errors_response, not_found, set_secret_cookie
 from holter.server.context import Context
 from holter.server.schemas.run_search import NewShareLink, ShareLinkList
 from holter.server.share_links import COOKIE, MAX_DAYS, MAX_PATH, SharedPageError
@@ -56,12 +56,5 @@ def open_link(secret: str, context: Context) -> Response:
     share = context.shares.open(secret)
     seconds = max(1, int(share.expires_at - context.clock()))
     response = RedirectResponse(share.path, status_code=303, headers={"Cache-Control": "no-store"})
-    response.set_cookie(
-        COOKIE,
-        secret,
-        max_age=seconds,
-        httponly=True,
-        samesite="lax",
-        secure=context.authenticator.secure_cookie,
-    )
+    set_secret_cookie(response, COOKIE, secret, seconds=seconds, secure=context.authenticator.secure_cookie)
     return response

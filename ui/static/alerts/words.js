@@ -2,27 +2,14 @@
 /** Channels, silences and notifications in words. Pure. */
 
 import { ago, clock, duration } from "../lib/format.js";
+import { notificationReason } from "../lib/notification_reasons.js";
 
 /** @typedef {import("../lib/api_types.js").NotificationView} NotificationView */
 /** @typedef {import("../lib/api_types.js").ChannelView} ChannelView */
 
-/** Why a message was sent, as a clause. @type {Record<string, string>} */
-const REASONS = {
-  opened: "a new incident",
-  reopened: "it was reopened",
-  escalated: "its severity was raised",
-  reclassified: "it was reclassified",
-  recovered: "it recovered",
-  withdrawn: "it is no longer detected",
-  closed: "it was closed",
-  repeated: "it is still open",
-  unacknowledged: "nobody has acknowledged it",
-  digest: "a digest",
-};
-
 /** What became of a message, as a sentence: "Sent to oncall: it recovered". @param {NotificationView} notification */
 export function notificationSentence({ state, channel, reason, attempts, next_try_at: next, muted, route }) {
-  const why = REASONS[reason] ?? reason.replaceAll("_", " ");
+  const why = notificationReason(reason);
   const by = route ? ` (route ${route})` : "";
   if (state === "delivered") return `Sent to ${channel}: ${why}${by}`;
   if (state === "folded") return `Sent to ${channel} with others: ${why}`;

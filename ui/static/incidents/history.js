@@ -5,6 +5,7 @@ import { evidenceText } from "./evidence.js";
 import { evidenceField, incidentTitle, kindTitle } from "../lib/catalogue.js";
 import { h } from "../lib/dom.js";
 import { ago, clock, sentenceCase } from "../lib/format.js";
+import { notificationReason } from "../lib/notification_reasons.js";
 
 /** @typedef {import("../lib/api_types.js").IncidentView} IncidentView */
 /** @typedef {import("../lib/api_types.js").IncidentHistoryEntry} IncidentHistoryEntry */
@@ -26,19 +27,6 @@ const EVENTS = {
   comment: "Comment",
   notified: "Notification sent",
   undelivered: "Not delivered",
-};
-
-/** Why a notification was sent, as a clause. @type {Record<string, string>} */
-const REASONS = {
-  opened: "it was opened",
-  reopened: "it was reopened",
-  escalated: "its severity was raised",
-  reclassified: "it was reclassified",
-  recovered: "it recovered",
-  withdrawn: "it is no longer detected",
-  closed: "it was closed",
-  "with others": "it changed together with others",
-  reminder: "it is still open",
 };
 
 /** The history of an incident, oldest first. @param {IncidentView} incident */
@@ -73,7 +61,7 @@ export function eventText(event, incident) {
   const { type, text, detail } = event;
   const channel = typeof detail?.channel === "string" ? detail.channel : null;
   if (channel !== null && (type === "notified" || type === "undelivered")) {
-    const why = REASONS[String(detail.reason)] ?? sentenceCase(String(detail.reason)).toLowerCase();
+    const why = notificationReason(String(detail.reason));
     const failure = text.includes(": ") ? text.slice(text.indexOf(": ") + 2) : "";
     if (type === "notified") return [`Sent to ${channel}`, [`because ${why}`]];
     return [`Not delivered to ${channel}`, [failure, `because ${why}`].filter(Boolean)];

@@ -1,15 +1,14 @@
 // @ts-check
 /** The planned events of all projects and runs, with a form for those of an entire project. */
 
-import { plannedEventSource, plannedEventSteps, plannedEventTitle } from "../charts/planned_events.js";
+import { plannedEventSource, plannedEventTitle } from "../charts/planned_events.js";
 import * as api from "../lib/api.js";
 import { h, link, refill } from "../lib/dom.js";
 import { ago, clock, count } from "../lib/format.js";
-import { icon } from "../lib/icons.js";
 import { pageHead, section } from "../lib/page_parts.js";
 import { empty } from "../lib/placeholders.js";
 import { toast } from "../lib/toasts.js";
-import { plannedEventForm } from "../run/planned_events.js";
+import { plannedEventForm, plannedEventItem } from "../run/planned_events.js";
 
 /** @typedef {import("../lib/api_types.js").PlannedEventEntry} PlannedEventEntry */
 
@@ -89,41 +88,9 @@ export async function show(root, { signal, query, setQuery, search, title }) {
 
 /** @param {PlannedEventEntry} event @param {(event: PlannedEventEntry) => Promise<boolean>} remove */
 function item(event, remove) {
-  const { id, run, run_id: runId, metric, note, added_at: at } = event;
-  const name = plannedEventTitle(event);
+  const { run, run_id: runId, added_at: at } = event;
   const where = runId === null ? "all runs" : link(`/runs/${encodeURIComponent(runId)}#expected`, { class: "inbox-run" }, run);
   const source = plannedEventSource(event);
-  return h(
-    "li",
-    { class: "planned-item" },
-    h(
-      "div",
-      {},
-      h("b", {}, name),
-      " ",
-      h("span", { class: "number" }, plannedEventSteps(event)),
-      metric === "*" ? null : h("span", { class: "quiet" }, ` · ${metric}`),
-      note ? h("p", {}, note) : null,
-      h(
-        "p",
-        { class: "quiet" },
-        where,
-        source && ` · ${source}`,
-        at !== null && " · ",
-        at !== null && h("time", { title: clock(at), data: { ago: String(at) } }, ago(at)),
-      ),
-    ),
-    id === null
-      ? null
-      : h(
-          "button",
-          {
-            type: "button",
-            class: "icon-button",
-            "aria-label": `Remove ${name}`,
-            on: { click: () => void remove(event) },
-          },
-          icon("close"),
-        ),
-  );
+  const time = at === null ? [] : [" · ", h("time", { title: clock(at), data: { ago: String(at) } }, ago(at))];
+  return plannedEventItem(event, [where, source && ` · ${source}`, ...time], () => void remove(event));
 }

@@ -13,6 +13,36 @@ import { toast } from "../lib/toasts.js";
 
 const PLANS = ["learning rate", "data switch", "batch size", "evaluation", "maintenance"];
 
+/**
+ * One planned event of a list, with a button to remove it unless it is set in a file.
+ * @param {PlannedEventView} event @param {import("../lib/dom.js").Child[]} origin @param {() => unknown} remove
+ */
+export function plannedEventItem(event, origin, remove) {
+  const { id, metric, note } = event;
+  const name = plannedEventTitle(event);
+  return h(
+    "li",
+    { class: "planned-item" },
+    h(
+      "div",
+      {},
+      h("b", {}, name),
+      " ",
+      h("span", { class: "number" }, plannedEventSteps(event)),
+      metric === "*" ? null : h("span", { class: "quiet" }, ` · ${metric}`),
+      note ? h("p", {}, note) : null,
+      origin.length ? h("p", { class: "quiet" }, ...origin) : null,
+    ),
+    id === null
+      ? null
+      : h(
+          "button",
+          { type: "button", class: "icon-button", "aria-label": `Remove ${name}`, on: { click: remove } },
+          icon("close"),
+        ),
+  );
+}
+
 /** @param {{ runId: string, project: string, onChange: (expected: PlannedEventView[]) => void }} options */
 export function createPlannedEvents({ runId, project, onChange }) {
   /** @type {PlannedEventView[]} */
@@ -43,29 +73,12 @@ export function createPlannedEvents({ runId, project, onChange }) {
 
   /** @param {PlannedEventView} event */
   function item(event) {
-    const name = plannedEventTitle(event);
-    const remove = () =>
-      change(api.removePlannedEvent(runId, project, event), `Planned event removed: ${name}`);
-    return h(
-      "li",
-      { class: "planned-item" },
-      h(
-        "div",
-        {},
-        h("b", {}, name),
-        " ",
-        h("span", { class: "number" }, plannedEventSteps(event)),
-        event.metric === "*" ? null : h("span", { class: "quiet" }, ` · ${event.metric}`),
-        event.note ? h("p", {}, event.note) : null,
-        plannedEventSource(event) ? h("p", { class: "quiet" }, plannedEventSource(event)) : null,
+    const source = plannedEventSource(event);
+    return plannedEventItem(event, source ? [source] : [], () =>
+      change(
+        api.removePlannedEvent(runId, project, event),
+        `Planned event removed: ${plannedEventTitle(event)}`,
       ),
-      event.id === null
-        ? null
-        : h(
-            "button",
-            { type: "button", class: "icon-button", "aria-label": `Remove ${name}`, on: { click: remove } },
-            icon("close"),
-          ),
     );
   }
 
