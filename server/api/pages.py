@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 
 from holter.server.api import responses
 from holter.server.api.responses import error_response
-from holter.server.api.static_files import PLOTLY_PATH, PageFileCache, plotly, unzipped_plotly
+from holter.server.api.static_files import PLOTLY_PATH, PageFileCache, unzipped_plotly, zipped_plotly
 
 CACHE_FOREVER = "public, max-age=31536000, immutable"
 
@@ -47,8 +47,8 @@ def static(hash: str, path: str, request: Request) -> Response:
 @router.get(PLOTLY_PATH)
 def plotting_library(request: Request) -> Response:
     """Plotly, from the installed package."""
-    content = plotly().zipped if _accepts_gzip(request) else unzipped_plotly()
-    return _file_response(request, content, plotly().media_type, CACHE_FOREVER)
+    content = zipped_plotly() if _accepts_gzip(request) else unzipped_plotly()
+    return _file_response(request, content, "text/javascript", CACHE_FOREVER)
 
 
 async def on_http_error(request: Request, error: Exception) -> Response:

@@ -11,7 +11,7 @@ import logging
 import mimetypes
 import threading
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
 
@@ -33,13 +33,17 @@ _log = logging.getLogger(__name__)
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".woff2": "font/woff2"}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class PageFile:
-    """The content of a file, and its gzip."""
+    """The content of a file."""
 
     content: bytes
-    zipped: bytes
     media_type: str
+
+    @cached_property
+    def zipped(self) -> bytes:
+        """Its gzip, made at the first request: of most files browsers get what the bundles have of them."""
+        return _zip(self.content)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,17 +79,19 @@ class PageFileCache:
 
 
 @cache
-def plotly() -> PageFile:
-    """The JavaScript library of the installed plotly package, compressed once."""
-    content = (files("plotly") / "package_data" / "plotly.min.js").read_bytes()
-    # level 6 takes 0.15 s once and saves 70 % of every first visit; `unzipped_plotly` is rarely needed
-    return PageFile(content=b"", zipped=gzip.compress(content, 6, mtime=0), media_type="text/javascript")
+def zipped_plotly() -> bytes:
+    """The JavaScript library of the installed plotly package, compressed once: that saves 70 % of a visit."""
+    return _zip((files("plotly") / "package_data" / "plotly.min.js").read_bytes())
 
 
 @cache
 def unzipped_plotly() -> bytes:
-    """The same for clients that do not accept gzip: one copy for all responses."""
-    return gzip.decompress(plotly().zipped)
+    """The same for clients that do not accept gzip, which is rare: one copy for all responses."""
+    return gzip.decompress(zipped_plotly())
+
+
+def _zip(content: bytes) -> bytes:
+    return gzip.compress(content, 6, mtime=0)
 
 
 def _stamps(folder: Path) -> tuple[tuple[str, int, int], ...]:
@@ -107,7 +113,7 @@ def _read(folder: Path, stamps: tuple[tuple[str, int, int], ...]) -> PageFiles:
 
 
 def _page_file(name: str, content: bytes) -> PageFile:
-    return PageFile(content=content, zipped=gzip.compress(content, 6, mtime=0), media_type=_media_type(name))
+    return PageFile(content=content, media_type=_media_type(name))
 
 
 def _bundles(by_path: dict[str, PageFile]) -> dict[str, PageFile]:
