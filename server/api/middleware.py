@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
+from typing import Any, get_args, get_origin
 
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
@@ -118,13 +120,25 @@ def with_security_headers(send: Send, *, api: bool) -> Send:
 
 
 async def reject_unknown_parameters(request: Request) -> None:
-    """Raise RequestValidationError for unknown parameters: a mistyped filter must not return everything."""
+    """Raise RequestValidationError for unknown parameters, and for those given twice that have one value.
+
+    A mistyped filter must not return everything, and of two values none may be left out silently.
+    """
     route = request.scope["route"]
     assert isinstance(route, APIRoute)
-    known = [parameter.alias for parameter in route.dependant.query_params]
-    unknown = [name for name in request.query_params if name not in known]
-    if unknown:
-        expected = f"expected {', '.join(known)}" if known else "this address has none"
-        raise RequestValidationError(
-            [{"loc": ("query", name), "msg": f"there is no such parameter; {expected}"} for name in unknown]
-        )
+    known = {parameter.alias: parameter for parameter in route.dependant.query_params}
+    given = Counter(name for name, _ in request.query_params.multi_items())
+    problems = []
+    for name, count in given.items():
+        if name not in known:
+            expected = f"expected {', '.join(known)}" if known else "this address has none"
+            problems.append({"loc": ("query", name), "msg": f"there is no such parameter; {expected}"})
+        elif count > 1 and not _is_list(known[name].field_info.annotation):
+            problems.append({"loc": ("query", name), "msg": f"given {count} times, expected one value"})
+    if problems:
+        raise RequestValidationError(problems)
+
+
+def _is_list(annotation: Any) -> bool:
+    """Whether a type is a list, or allows one."""
+    return get_origin(annotation) is list or any(map(_is_list, get_args(annotation)))

@@ -258,3 +258,9 @@ def test_an_unknown_parameter_is_named_with_the_known_ones(client: httpx.Client)
     (problem,) = answer.json()["detail"]
     assert problem["loc"] == ["query", "stat"]
     assert "project, state, q" in problem["msg"]
+
+
+def test_a_parameter_of_one_value_that_is_given_twice_is_refused(client: httpx.Client) -> None:
+    answer = client.get("/api/v1/runs?q=a&q=b&columns=lr&columns=seed")
+    assert answer.status_code == 422
+    assert answer.json()["detail"] == [{"loc": ["query", "q"], "msg": "given 2 times, expected one value"}]
