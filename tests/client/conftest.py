@@ -6,28 +6,23 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
-from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.client_server import Moody, Server
+from tests.support.http_servers import serving
+from tests.support.processes import killed_afterwards
 from tests.support.waiting import wait_for
 
 
 @pytest.fixture
 def moody() -> Iterator[tuple[str, type[Moody]]]:
     handler = type("Told", (Moody,), {"answers": [], "seen": []})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}", handler
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with serving(handler) as address:
+        yield address, handler
 
 
 @pytest.fixture
@@ -57,7 +52,6 @@ def fickle(tmp_path: Path) -> Iterator[Server]:
 @pytest.fixture
 def python(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
     """Starts a training script of its own process; whatever is still running afterwards is killed."""
-    started: list[subprocess.Popen[str]] = []
 
     def start(script: str, **environ: str) -> subprocess.Popen[str]:
         process = subprocess.Popen(
@@ -72,8 +66,5 @@ def python(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
         started.append(process)
         return process
 
-    yield start
-    for process in started:
-        if process.poll() is None:
-            process.kill()
-        process.communicate()
+    with killed_afterwards() as started:
+        yield start

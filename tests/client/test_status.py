@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -15,6 +14,7 @@ import pytest
 import holter
 from holter.client import status as client_status
 from holter.client.status import NO_STATUS, LiveStatus, parse_status
+from tests.support.http_servers import serving
 
 Eventually = Callable[..., Any]
 EMPTY: dict[str, Any] = {
@@ -56,25 +56,8 @@ def answering(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, type[Statu
     monkeypatch.setattr(client_status, "POLL_SECONDS", 0.02)
     fields = {"content": json.dumps(EMPTY).encode(), "code": 200, "asked": []}
     handler = type("Prepared", (StatusServer,), fields)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}", handler
-    server.shutdown()
-    server.server_close()
-    thread.join()
-
-
-@pytest.fixture
-def eventually() -> Callable[..., Any]:
-    def wait(condition: Callable[[], Any]) -> Any:
-        end = time.monotonic() + 60
-        while not (result := condition()):
-            assert time.monotonic() < end
-            time.sleep(0.005)
-        return result
-
-    return wait
+    with serving(handler) as address:
+        yield address, handler
 
 
 def open_run(address: str, spool: Path) -> Any:

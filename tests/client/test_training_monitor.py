@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import array
 import json
-import threading
 import time
 from collections.abc import Iterator
-from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +22,7 @@ from holter.integrations.model_shape import count_parameters, describe_model
 from holter.integrations.process_group import agree, rank_and_size
 from holter.integrations.public_config import public_config
 from tests.support.client_server import Moody
+from tests.support.http_servers import serving
 
 NOBODY = "http://127.0.0.1:9"
 
@@ -124,12 +123,9 @@ def test_requests_of_people_reach_the_loop(tmp_path: Path, monkeypatch: pytest.M
     asked = {"requested_at": 17.0, "by": "ana", "reason": None}
     answer = {"incidents": [], "incident_count": 0, "worst": None, "stop": asked, "save": asked}
     handler = type("Asking", (Moody,), {"answers": [], "seen": [], "accepted": json.dumps(answer).encode()})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
+    with serving(handler) as address:
         handler.do_POST = _answer  # type: ignore[attr-defined]
-        run = holter.init("tests", "asked", server=f"http://127.0.0.1:{server.server_port}", spool=tmp_path)
+        run = holter.init("tests", "asked", server=address, spool=tmp_path)
         requests = LoopRequests(run, rank=None, act=None, every=10)
         end = time.monotonic() + 60
         while not (found := requests.at(1)):
@@ -139,10 +135,6 @@ def test_requests_of_people_reach_the_loop(tmp_path: Path, monkeypatch: pytest.M
         assert LoopRequests(run, rank=None, act=False, every=10).at(1) == 0
         assert LoopRequests(run, rank=3, act=None, every=10).at(1) == 0
         run.close(0.0)
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 def _answer(handler: Moody) -> None:

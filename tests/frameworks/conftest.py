@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.client_server import Server
+from tests.support.processes import killed_afterwards
 from tests.support.requirements import skip_missing
 
 ROOT = Path(__file__).parents[2]
@@ -39,7 +40,6 @@ def frameworks() -> Path:
 @pytest.fixture
 def train(frameworks: Path, server: Server, tmp_path: Path) -> Iterator[Train]:
     """Starts a training of tests/support/framework_trainings; what still runs at the end is killed."""
-    started: list[subprocess.Popen[str]] = []
 
     def start(*command: str, **environ: str) -> subprocess.Popen[str]:
         own = {
@@ -61,8 +61,5 @@ def train(frameworks: Path, server: Server, tmp_path: Path) -> Iterator[Train]:
         started.append(process)
         return process
 
-    yield start
-    for process in started:
-        if process.poll() is None:
-            process.kill()
-        process.communicate()
+    with killed_afterwards() as started:
+        yield start

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import gzip
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+
+from tests.support.http_servers import serving
 
 DATA = Path(__file__).parents[1] / "data" / "telemetry"
 NODE = gzip.decompress((DATA / "node_exporter-n17.prom.gz").read_bytes())
@@ -26,16 +27,8 @@ def exporter(answer: Answer) -> Iterator[str]:
         def log_message(self, format: str, *args: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}/metrics"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with serving(Handler) as address:
+        yield f"{address}/metrics"
 
 
 def page(body: bytes) -> Answer:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from functools import partial
-from http.server import ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -13,6 +11,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from holter.detectors.findings import catalogue_as_json
 from tests.support import install_chromium
+from tests.support.http_servers import serving
 from tests.support.pages import FLAGS, STATIC, Opener, Quiet, Runs, Server
 from tests.support.requirements import skip_missing
 
@@ -46,19 +45,14 @@ def open_page(browser: Browser) -> Iterator[Opener]:
 @pytest.fixture(scope="module")
 def modules(browser: Browser) -> Iterator[Page]:
     """A blank page, with the findings catalogue, on which single modules of the pages can be imported."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(STATIC)))
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    context = browser.new_context(timezone_id="Europe/Berlin")
-    page = context.new_page()
-    page.goto(f"http://127.0.0.1:{server.server_address[1]}/icon.svg")
-    set_catalogue = "async (catalogue) => (await import('/lib/catalogue.js')).setCatalogue(catalogue)"
-    page.evaluate(set_catalogue, catalogue_as_json())
-    yield page
-    context.close()
-    server.shutdown()
-    server.server_close()
-    thread.join(60)
+    with serving(partial(Quiet, directory=str(STATIC))) as address:
+        context = browser.new_context(timezone_id="Europe/Berlin")
+        page = context.new_page()
+        page.goto(f"{address}/icon.svg")
+        set_catalogue = "async (catalogue) => (await import('/lib/catalogue.js')).setCatalogue(catalogue)"
+        page.evaluate(set_catalogue, catalogue_as_json())
+        yield page
+        context.close()
 
 
 @pytest.fixture
