@@ -1,4 +1,4 @@
-"""What is stored about a run beside its references: the newest comparison, and when it was worse."""
+"""How a run compares with its references, as stored: the newest comparison, and when it was worse."""
 
 from __future__ import annotations
 

@@ -99,8 +99,8 @@ class RunDetailStore:
         if tags is not None or add_tags or remove_tags:
             before = self.details(run_id).tags if tags is None else tags
             removed = frozenset(remove_tags)
-            kept = dict.fromkeys((*before, *add_tags))
-            changes["tags"] = [tag for tag in kept if tag not in removed][:MAX_TAGS]
+            present = dict.fromkeys((*before, *add_tags))
+            changes["tags"] = [tag for tag in present if tag not in removed][:MAX_TAGS]
             if removed:
                 named = self.attributes(run_id, TAG_ATTRIBUTE)
                 texts = {name: tag_text(name, value) for name, value in named.items()}

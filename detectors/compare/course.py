@@ -1,4 +1,4 @@
-"""Whether a run is on course beside reference runs: compared at fixed amounts of points.
+"""Whether a run is on course compared with reference runs, at fixed amounts of points.
 
 The result at an amount of points depends on these points alone, however often and whenever it is asked for.
 """
@@ -15,7 +15,7 @@ from holter.detectors.thresholds import Thresholds
 
 
 class Course(StrEnum):
-    """How a run's loss lies to that of its references at equal progress."""
+    """How a run's loss compares with that of its references at equal progress."""
 
     ON_COURSE = "on_course"
     """No difference from at least one of them that the logs can show."""
@@ -44,7 +44,7 @@ _THRESHOLDS = CourseThresholds()
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CourseCheck:
-    """The comparison with that reference which lies closest to the run, and the course that follows.
+    """The comparison with that reference that is closest to the run, and the course that follows.
 
     `nearest` is the position of this reference; None where there was nothing to compare.
     """

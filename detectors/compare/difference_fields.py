@@ -8,12 +8,12 @@ from typing import Literal, TypedDict
 from holter.detectors.compare.significance import CurveDifference
 
 Classification = Literal["lower", "higher", "none", "unknown"]
-"""How a run's loss lies to the baseline's. `none`: no difference that the logs can show."""
+"""How a run's loss compares with the baseline's. `none`: no difference that the logs can show."""
 _BY_SIGN: Mapping[int, Classification] = {-1: "lower", 0: "none", 1: "higher"}
 
 
 def classification_of(difference: CurveDifference | None) -> Classification:
-    """How a loss lies to the baseline's; `unknown` without common points."""
+    """How a loss compares with the baseline's; `unknown` without common points."""
     return "unknown" if difference is None else _BY_SIGN[difference.sign]
 
 

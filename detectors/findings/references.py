@@ -1,4 +1,4 @@
-"""The kind of finding about a run beside its reference runs."""
+"""The kind of finding about a run compared with its reference runs."""
 
 from __future__ import annotations
 

@@ -232,7 +232,7 @@ def enqueue_channel_notices(session: Session, policy: NotificationPolicy, *, now
 
 
 def _enqueue_working_notices(session: Session, now: float) -> int:
-    """Whoever was told that a channel fails is told when the message that failed has been delivered."""
+    """Where a failing channel was reported, report when the message that failed has been delivered."""
     query = select(NotificationRow).where(
         NotificationRow.reason == NoticeType.CHANNEL_FAILING,
         NotificationRow.created_at >= now - _MEMORY_SECONDS,

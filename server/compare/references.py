@@ -1,4 +1,4 @@
-"""Reference runs of projects: pinned by people or chosen by similarity, and how later runs do beside them."""
+"""Reference runs of projects: pinned or chosen by similarity, and how later runs compare with them."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class ReferenceRuns:
             return [(public_id, name, at or 0.0, by) for public_id, name, at, by in session.execute(query)]
 
     def findings(self, run_id: int, series: Iterable[Series]) -> list[Finding]:
-        """The findings about a run beside its references; none, and a line in the log, where that fails."""
+        """The findings about a run against its references; none, and a line in the log, where that fails."""
         try:
             own = {each.key: each for each in series}
             key = representative({each.key: len(each) for each in own.values()}, Role.LOSS)

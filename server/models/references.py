@@ -1,4 +1,4 @@
-"""The table of reference runs, and of how runs are doing beside them."""
+"""The tables of reference runs, and of how runs compare with them."""
 
 from __future__ import annotations
 

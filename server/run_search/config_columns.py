@@ -94,10 +94,10 @@ class ConfigColumns:
                     read[name][run_id] = value
         stated = {run.id: run.version.stated for run in snapshot.runs}
         for name, column in columns.items():
-            kept = {
+            unchanged = {
                 run: value for run, value in column.values.items() if run in stated and run not in changed
             }
-            column.values = kept | read[name]
+            column.values = unchanged | read[name]
             column.stated = stated
             column.revision = snapshot.revision
 

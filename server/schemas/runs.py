@@ -90,7 +90,7 @@ class WorstIncident(ApiObject):
 
 
 class ReferenceStatus(ApiObject):
-    """How a run does beside its reference runs (docs/compare.md), at the newest comparison, at `at_step`.
+    """How a run compares with its reference runs (docs/compare.md), at the newest comparison, at `at_step`.
 
     `references` are ids of runs, `names` their names. `relative` is the
     difference of the loss from the nearest reference as a share, with its interval; `since_step`: from where

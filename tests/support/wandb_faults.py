@@ -236,13 +236,14 @@ def offline(training: WandbTraining) -> FaultOutcome:
 def resumed_with_rollback(training: WandbTraining) -> FaultOutcome:
     """Five resumes, each from a checkpoint before the end of the launch before."""
     rows = training.client.rows
-    kept = rows * 4 // 5
+    retained = rows * 4 // 5
     launches = [
-        training.launch_of(number * kept, step_metric=True, init={"resume": "allow"}) for number in range(6)
+        training.launch_of(number * retained, step_metric=True, init={"resume": "allow"})
+        for number in range(6)
     ]
     in_one = training.client.one_process
     codes = [training.log(*launches)] if in_one else [training.log(launch) for launch in launches]
-    steps = [step for number in range(6) for step in range(number * kept, number * kept + rows)]
+    steps = [step for number in range(6) for step in range(number * retained, number * retained + rows)]
     incidents = training.host.incidents(training.run)
     return training.outcome(steps, max(codes, key=abs), note=f"incidents: {incidents or 'none'}")
 

@@ -8,7 +8,7 @@
  */
 
 /**
- * How a run's loss lies to that of its references at equal progress.
+ * How a run's loss compares with that of its references at equal progress.
  * @typedef {"on_course" | "better" | "worse" | "unknown"} Course
  */
 
@@ -630,7 +630,7 @@
  */
 
 /**
- * How a run does beside its reference runs (docs/compare.md), at the newest comparison, at `at_step`.
+ * How a run compares with its reference runs (docs/compare.md), at the newest comparison, at `at_step`.
  * `references` are ids of runs, `names` their names. `relative` is the difference of the loss from the
  * nearest reference as a share, with its interval; `since_step`: from where on it is better or worse.
  * @typedef {{
