@@ -22,10 +22,13 @@ export function popover({ label, image, className = "" }, content) {
 
   function close() {
     if (panel.hidden) return;
-    const hadFocus = panel.contains(document.activeElement);
+    const focused = document.activeElement;
+    // a button of the panel that was redrawn has left the focus to the page
+    const hadFocus = panel.contains(focused) || focused === document.body;
     panel.hidden = true;
     button.setAttribute("aria-expanded", "false");
     document.removeEventListener("pointerdown", outside, true);
+    document.removeEventListener("keydown", escapeOutside, true);
     if (hadFocus) button.focus();
   }
 
@@ -34,6 +37,7 @@ export function popover({ label, image, className = "" }, content) {
     panel.hidden = false;
     button.setAttribute("aria-expanded", "true");
     document.addEventListener("pointerdown", outside, true);
+    document.addEventListener("keydown", escapeOutside, true);
     const first = /** @type {HTMLElement | null} */ (panel.querySelector("input, button, select, textarea"));
     first?.focus();
     panel.classList.toggle("popover-left", panel.getBoundingClientRect().right > innerWidth);
@@ -44,11 +48,19 @@ export function popover({ label, image, className = "" }, content) {
     if (!element.contains(/** @type {Node} */ (event.target))) close();
   }
 
-  button.addEventListener("click", () => (panel.hidden ? open() : close()));
-  element.addEventListener("keydown", (event) => {
+  /** @param {KeyboardEvent} event */
+  function escape(event) {
     if (event.key !== "Escape") return;
     event.stopPropagation();
     close();
-  });
+  }
+
+  /** The page has the focus once a button of the panel was redrawn. @param {KeyboardEvent} event */
+  function escapeOutside(event) {
+    if (!element.contains(/** @type {Node} */ (event.target))) escape(event);
+  }
+
+  button.addEventListener("click", () => (panel.hidden ? open() : close()));
+  element.addEventListener("keydown", escape);
   return element;
 }

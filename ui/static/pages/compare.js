@@ -182,7 +182,8 @@ export async function show(root, context) {
     h("p", { class: "quiet" }, "Add runs above, or select them among all "),
     link("/", { class: "button" }, "Runs"),
   );
-  const charts = h("div", {}, controls.element, failure, board.element);
+  const heading = h("h2", { class: "visually-hidden" }, "Charts");
+  const charts = h("div", {}, controls.element, failure, heading, board.element);
   refill(
     root,
     h("header", { class: "page-head" }, h("h1", {}, "Compare")),
