@@ -46,6 +46,8 @@ def launch(plan: dict[str, Any], one: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
+    # the client stops a training by this signal, which a shell script turns off for what it starts with `&`
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     stated = json.loads(sys.argv[1])
     for each in stated["launches"]:
         launch(stated, each)
