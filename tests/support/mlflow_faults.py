@@ -86,6 +86,7 @@ def result_of(process: subprocess.Popen[str]) -> dict[str, Any]:
         output, errors = process.communicate(timeout=_RUN_SECONDS)
     finally:
         process.kill()
+        process.wait()
     assert process.returncode == 0, errors[-3000:]
     printed: dict[str, Any] = json.loads(output.splitlines()[-1])
     return printed
@@ -122,6 +123,7 @@ def _during(
         return trainings.outcome(result_of(process), range(trainings.rows))
     finally:
         process.kill()
+        process.wait()
 
 
 def server_killed(trainings: MlflowTrainings) -> MlflowOutcome:

@@ -155,6 +155,7 @@ def ended(process: subprocess.Popen[str]) -> int:
         return process.wait(_RUN_SECONDS)
     finally:
         process.kill()
+        process.wait()
 
 
 def normal(training: WandbTraining) -> FaultOutcome:
