@@ -1,4 +1,4 @@
-"""One HTTP POST: bounded in time as a whole, without redirects, and without the address in any log or error.
+"""HTTP requests: bounded in time as a whole, without redirects, and without the address in any log or error.
 
 The standard library in place of httpx or slack_sdk: a webhook's address is its secret, and both log it.
 """
@@ -76,19 +76,32 @@ def _bounded(kind: type[http.client.HTTPConnection], deadline: SendDeadline) -> 
 def post(
     url: str, body: bytes, headers: Mapping[str, str], *, timeout: float, deadline: SendDeadline
 ) -> HTTPReply:
-    """POST `body` and return the reply, whatever its status. Raises NoReplyError.
+    """POST `body`, see `request`."""
+    return request("POST", url, body, headers, timeout=timeout, deadline=deadline)
+
+
+def request(
+    method: str,
+    url: str,
+    body: bytes | None,
+    headers: Mapping[str, str],
+    *,
+    timeout: float,
+    deadline: SendDeadline,
+) -> HTTPReply:
+    """Make a request and return the reply, whatever its status. Raises NoReplyError.
 
     `timeout`: seconds for a single read or write. A body that `deadline` cuts off is returned as far as it
     came: the status says whether the message has arrived.
     """
-    request = urllib.request.Request(url, data=body, headers=dict(headers), method="POST")
+    outgoing = urllib.request.Request(url, data=body, headers=dict(headers), method=method)
     # a proxy reaches its own loopback, not ours
     proxies = [urllib.request.ProxyHandler({})] if is_loopback(urlsplit(url).hostname or "") else []
     opener = urllib.request.build_opener(
         _NoRedirect, _BoundedHTTP(deadline), _BoundedHTTPS(deadline), *proxies
     )
     try:
-        reply = _exchange(opener, request, timeout)
+        reply = _exchange(opener, outgoing, timeout)
         return replace(reply, complete=False) if deadline.over else reply
     except NoReplyError:
         if deadline.over:
