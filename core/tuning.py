@@ -23,7 +23,9 @@ _LOSS_KINDS = frozenset(
         Kind.SUDDEN_DROP,
     }
 )
-_SPEED_KINDS = frozenset({Kind.THROUGHPUT_REGRESSION, Kind.STRAGGLER, Kind.COMM_SLOWDOWN, Kind.STALL})
+_SPEED_KINDS = frozenset(
+    {Kind.THROUGHPUT_REGRESSION, Kind.STRAGGLER, Kind.COMM_SLOWDOWN, Kind.STALL, Kind.NO_DATA}
+)
 _STRICT = {"extra": "forbid"}  # read by pydantic, where these values come from a file or a request
 _MAX_LENGTH = 10_000
 """Characters of a note or a pattern: as many as a comment may have."""

@@ -342,6 +342,7 @@ class Kind(StrEnum):
     METRIC_COLLAPSE = "metric_collapse"
     WORSE_THAN_REFERENCE = "worse_than_reference"
     AGENT_SILENT = "agent_silent"
+    NO_DATA = "no_data"
     USER_ALERT = "user_alert"
 
 

@@ -19,6 +19,7 @@ from holter.server.agents import AgentRegistry
 from holter.server.alerting import IncidentStore, NotificationSender
 from holter.server.alerting.agent_monitor import AgentMonitor
 from holter.server.alerting.incident_mutes import end_mutes_of_recovered
+from holter.server.alerting.missing_data_monitor import MissingDataMonitor
 from holter.server.alerting.notification_scheduler import NotificationScheduler
 from holter.server.alerting.routing import build_policy
 from holter.server.analysis import AnalysisWorker
@@ -29,13 +30,14 @@ from holter.server.clock import Clock
 from holter.server.compare.comparison import ComparisonReader
 from holter.server.compare.references import ReferenceRuns
 from holter.server.database import connect
+from holter.server.heartbeat import Heartbeat
 from holter.server.ingest_http.receiver import Receiver
 from holter.server.ingest_http.upload import Uploads
 from holter.server.live import LiveStream, commit_listener, incident_listener
 from holter.server.maintenance.worker import MaintenanceWorker
 from holter.server.migrate import upgrade
 from holter.server.planned_events import PlannedEvents
-from holter.server.prometheus import ServerMetrics
+from holter.server.prometheus import MetricSources, ServerMetrics
 from holter.server.read_models.launches import LaunchReader
 from holter.server.read_models.runs import RunReader
 from holter.server.run_details import RunDetailStore
@@ -43,6 +45,7 @@ from holter.server.run_search.run_search import RunSearch
 from holter.server.saved_views import SavedViews
 from holter.server.share_links import ShareLinks
 from holter.server.store import Store
+from holter.server.worker_progress import WorkerProgress, ignore_turn
 from holter.settings import Settings
 
 if TYPE_CHECKING:
@@ -70,6 +73,8 @@ class ServerContext:
         self.settings = settings
         create_data_dir(settings)
         self.engine = connect(settings.database)
+        self.progress = WorkerProgress()
+        self.metrics = ServerMetrics()
         self.channels = channels = open_channels(settings.all_channels())
         quota = lru_cache(CACHED_PROJECTS)(lambda name: settings.project(name).quota)
         self.store = Store(self.engine, clock=clock, quota=quota)
@@ -95,12 +100,24 @@ class ServerContext:
             tuning=self.planned_events.tuning,
             further=self.references.findings,
             clock=clock,
+            on_turn=self.progress.register("analysis"),
         )
         self.notification_sender = NotificationSender(
-            self.engine, self.store, channels, public_url=settings.address, policy=self.policy, clock=clock
+            self.engine,
+            self.store,
+            channels,
+            public_url=settings.address,
+            policy=self.policy,
+            clock=clock,
+            on_turn=lambda name: self.progress.register(f"channel {name}"),
+            on_attempt=self.metrics.delivery.attempted,
         )
         self.notification_scheduler = NotificationScheduler(
-            self.engine, self.policy, self.notification_sender.wake, clock=clock
+            self.engine,
+            self.policy,
+            self.notification_sender.wake,
+            clock=clock,
+            on_turn=self.progress.register("notification scheduler") if channels else ignore_turn,
         )
         self.maintenance = MaintenanceWorker(
             self.engine,
@@ -115,14 +132,39 @@ class ServerContext:
         self.run_details = RunDetailStore(self.engine, clock=clock)
         self.client_status = ClientStatusReader(self.engine, self.run_details, clock=clock)
         self.agents = AgentRegistry(self.engine, clock=clock)
-        self.agent_monitor = AgentMonitor(self.agents, self.incidents, clock=clock)
+        self.agent_monitor = AgentMonitor(
+            self.agents,
+            self.incidents,
+            no_data=settings.alerting.no_data,
+            clock=clock,
+            on_turn=self.progress.register("agent monitor"),
+        )
+        self.missing_data_monitor = MissingDataMonitor(
+            self.engine,
+            self.incidents,
+            settings.alerting.no_data,
+            tuning=self.planned_events.tuning,
+            clock=clock,
+            on_turn=self.progress.register("missing data monitor"),
+        )
+        self.heartbeat = Heartbeat(settings.alerting.heartbeat, self.progress)
         self.authenticator = Authenticator(settings, self.engine, clock=clock)
         self.live = LiveStream(on_event=lambda event: self.run_search.index.notice(event.run))
-        self.metrics = ServerMetrics(self.engine, self.live, self.agents)
+        self.metrics.collect_from(
+            MetricSources(
+                engine=self.engine,
+                live=self.live,
+                agents=self.agents,
+                progress=self.progress,
+                heartbeat=self.heartbeat,
+                channels=self.notification_sender.statuses,
+                clock=clock,
+            )
+        )
         self._closing = ExitStack()
         self._stop_early: list[Callable[[], None]] = [
             self.live.close, self.store.begin_to_stop, self.analysis.stop, self.notification_sender.stop,
-            self.notification_scheduler.stop, self.maintenance.stop,
+            self.notification_scheduler.stop, self.maintenance.stop, self.heartbeat.stop,
         ]  # fmt: skip
         self.started = False
 
@@ -145,6 +187,8 @@ class ServerContext:
                 self.notification_scheduler,
                 self.maintenance,
                 self.agent_monitor,
+                self.missing_data_monitor,
+                self.heartbeat,
             ):
                 service.start()
                 undo.callback(service.close)

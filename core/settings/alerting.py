@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import re
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
+    SecretStr,
+    field_validator,
 )
 
 _UNITS = {"w": 604_800.0, "d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
@@ -101,6 +104,40 @@ class DigestSettings(_AlertingModel):
     matchers: tuple[str, ...] = ()
 
 
+class NoDataSettings(_AlertingModel):
+    """When data that does not come is an incident, `[alerting.no_data]`; 0: never.
+
+    `first_point`: seconds after which an announced run or a started agent should have sent a point.
+    `silence`: seconds without a point in runs whose stalls cannot be detected, without a clock or with few
+    points.
+    """
+
+    first_point: Duration = 3600.0
+    silence: Duration = 3600.0
+
+
+class HeartbeatSettings(_AlertingModel):
+    """A dead man's switch, `[alerting.heartbeat]`: `url` is requested while all workers make progress.
+
+    `limit`: seconds without a completed turn after which a worker counts as hanging. A request takes
+    `timeout` seconds at most.
+    """
+
+    url: SecretStr | None = None
+    method: Literal["GET", "POST"] = "GET"
+    every: Annotated[Duration, Field(ge=1)] = 60.0
+    limit: Annotated[Duration, Field(ge=30)] = 300.0
+    timeout: Annotated[Duration, Field(gt=0, le=60)] = 10.0
+
+    @field_validator("url")
+    @classmethod
+    def _is_web_address(cls, value: SecretStr | None) -> SecretStr | None:
+        parts = urlsplit(value.get_secret_value() if value else "http://none")
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
+            raise ValueError("expected an address such as https://hc-ping.com/UUID")
+        return value
+
+
 class AlertingSettings(_AlertingModel):
     """The table `[alerting]` of holter.toml (docs/alerts.md).
 
@@ -114,3 +151,5 @@ class AlertingSettings(_AlertingModel):
     time_intervals: dict[str, tuple[TimeIntervalSettings, ...]] = Field(default_factory=dict)
     digests: dict[str, DigestSettings] = Field(default_factory=dict)
     report_failing_channels: bool = True
+    no_data: NoDataSettings = NoDataSettings()
+    heartbeat: HeartbeatSettings = HeartbeatSettings()

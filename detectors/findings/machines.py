@@ -60,6 +60,9 @@ GPU_FAULT = FindingType(
     example="XID 79 on gpu 3, host n17 at step 120: it has fallen off the bus.",
 )
 
+AGENTS = EvidenceField(key="agents", label="Agents", format=EvidenceFormat.LIST)
+FOLLOWS = EvidenceField(key="follows", label="Follows", format=EvidenceFormat.LIST)
+MEMBERS = EvidenceField(key="members", label="All agents", format=EvidenceFormat.HIDDEN)
 AGENT_SILENT = FindingType(
     kind=Kind.AGENT_SILENT,
     title="Agent silent",
@@ -70,9 +73,9 @@ AGENT_SILENT = FindingType(
     ),
     severity=WARNING_ONLY,
     evidence=(
-        EvidenceField(key="agents", label="Agents", format=EvidenceFormat.LIST),
+        AGENTS,
         EvidenceField(key="machines", label="Machines", format=EvidenceFormat.LIST),
-        EvidenceField(key="follows", label="Follows", format=EvidenceFormat.LIST),
+        FOLLOWS,
         EvidenceField(key="projects", label="Projects", format=EvidenceFormat.LIST),
         EvidenceField(key="last_report", label="Last report", format=EvidenceFormat.CLOCK),
         EvidenceField(
@@ -83,12 +86,34 @@ AGENT_SILENT = FindingType(
             minimum=1,
         ),
         EvidenceField(key="all_silent", label="No agent reports", format=EvidenceFormat.FLAG),
-        EvidenceField(key="members", label="All agents", format=EvidenceFormat.HIDDEN),
+        MEMBERS,
     ),
+)
+
+NO_DATA = FindingType(
+    kind=Kind.NO_DATA,
+    title="No data",
+    meaning="A run was announced, or an agent started, and no point came; or a run without a clock or with "
+    "few points fell silent.",
+    advice=(
+        "Check whether the job has reached its first step, and whether its client or agent can reach Holter; "
+        "see the job's log. If the run is not wanted, finish or delete it."
+    ),
+    severity=WARNING_ONLY,
+    evidence=(
+        EvidenceField(key="expected_within", label="Expected within", format=EvidenceFormat.SECONDS),
+        EvidenceField(key="last_arrival", label="Last heard of", format=EvidenceFormat.CLOCK),
+        EvidenceField(key="points_before", label="Points so far", format=EvidenceFormat.COUNT, noun="point"),
+        AGENTS,
+        FOLLOWS,
+        MEMBERS,
+    ),
+    example="It was announced, but no point came within 60 min.",
 )
 
 FINDING_TYPES = (
     MEMORY_LEAK,
     GPU_FAULT,
     AGENT_SILENT,
+    NO_DATA,
 )

@@ -33,14 +33,20 @@ def enqueue_notifications(
     *,
     live: bool,
     now: float,
+    arrived_at: float | None = None,
 ) -> None:
-    """Add an outbox row for each incident and channel that has a reason; `events` by incident number."""
+    """Add an outbox row for each incident and channel that has a reason; `events` by incident number.
+
+    `arrived_at`: when the newest points arrived that the changes follow from.
+    """
     if not policy.channels or not incidents:
         return
     labels = read_labels(session, [session.get_one(IncidentRow, incident.id) for incident in incidents])
     counts = _count_notifications(session, list(labels))
     for incident in incidents:
-        change = _Change(incident, labels[incident.id], events.get(incident.id, frozenset()), live, now)
+        change = _Change(
+            incident, labels[incident.id], events.get(incident.id, frozenset()), live, now, arrived_at
+        )
         _enqueue_change(session, policy, change, counts)
 
 
@@ -53,6 +59,7 @@ class _Change:
     events: frozenset[EventType]
     live: bool
     now: float
+    arrived_at: float | None
 
 
 def _enqueue_change(
@@ -106,6 +113,7 @@ def _enqueue_for_channel(
         group_key=_group_key(session, target, change.labels, incident.id),
         now=change.now,
         delay=settings.recovery_delay if delayed else 0.0,
+        arrived_at=change.arrived_at if events & BEGINNINGS else None,
     )
 
 

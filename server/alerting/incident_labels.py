@@ -12,7 +12,7 @@ from holter.server.alerting.routing.matchers import LabelSet
 from holter.server.models.alerting import IncidentRow
 from holter.server.models.points import Project, RunRecord
 from holter.server.models.run_details import RunDetailRow
-from holter.types import Kind, labels_of
+from holter.types import labels_of
 
 NAMES = ("project", "run", "tags", "kind", "severity", "confidence", "metric", "attempt", "incident")
 """Labels of every incident; those of its series come in addition, under their own names."""
@@ -74,7 +74,7 @@ def _labels_of_row(row: IncidentRow, runs: Mapping[int, tuple[str, str, tuple[st
     if row.run_id is not None and row.run_id in runs:
         project, run, tags = runs[row.run_id]
         return make_labels(project=project, run=run, tags=tags, **common)
-    if row.kind == Kind.AGENT_SILENT:
+    if row.run_id is None:  # about agents
         members = row.evidence.get("members") or ()
         projects = sorted({str(member.get("project") or "") for member in members} - {""})
         return make_labels(projects=projects, **common)

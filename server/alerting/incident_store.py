@@ -35,6 +35,8 @@ from holter.types import Finding, Kind
 _logger = logging.getLogger(__name__)
 IncidentListener = Callable[[Incident], None]
 ANONYMOUS = "someone"
+_WITHOUT_DETECTOR = (Kind.USER_ALERT, Kind.NO_DATA)
+"""Kinds of a run's incidents that no analysis pass reports."""
 AGENT_RETENTION = 30 * 86_400.0
 """Seconds for which ended incidents about agents are retained; those of a run are deleted with it."""
 
@@ -68,13 +70,15 @@ class IncidentStore:
         planned: Sequence[PlannedEvent] = (),
         final: Callable[[Finding], bool] = lambda _: False,
         onset_final: Callable[[Finding], bool] = lambda _: False,
+        arrived_at: float | None = None,
     ) -> list[Incident]:
         """Bring a run's incidents to what the newest analysis pass detected; returns those that changed.
 
         `live`: the run's points arrive as they are logged, so that people are notified. `over`: the run is
         finished. `planned` events explain why something is no longer detected. `final`: findings whose data
         has been downsampled entirely, so that their incidents stay as they are. `onset_final`: findings
-        whose onset has, so that they neither open nor vanish. The same candidates again change nothing.
+        whose onset has, so that they neither open nor vanish. `arrived_at`: when the newest points of the
+        pass arrived. The same candidates again change nothing.
         """
         candidates = [candidate for candidate in candidates if not final(candidate.finding)]
         with Session(self._engine, expire_on_commit=False) as session, session.begin():
@@ -83,7 +87,7 @@ class IncidentStore:
                 select(RunRecord.id).where(RunRecord.id == run_id).with_for_update(key_share=True)
             )
             query = select(IncidentRow).where(IncidentRow.run_id == run_id).order_by(IncidentRow.id)
-            query = query.where(IncidentRow.kind != Kind.USER_ALERT)  # no detector reports it
+            query = query.where(IncidentRow.kind.not_in(_WITHOUT_DETECTOR))
             rows = {row.id: row for row in session.scalars(query.with_for_update())}
             incidents = [
                 incident
@@ -96,7 +100,7 @@ class IncidentStore:
             result = _read(session, changed)
             # an open incident of a run that was catching up is sent once the run is live
             open_before = [one for one in incidents if one.is_open and one.id not in changed]
-            self._enqueue(session, [*result, *open_before], changed, live=live)
+            self._enqueue(session, [*result, *open_before], changed, live=live, arrived_at=arrived_at)
         self._announce(result)
         return result
 
@@ -127,6 +131,24 @@ class IncidentStore:
             [result] = _read(session, changed)
             self._enqueue(session, [result], changed, live=True)
         self._announce([result])
+        return result
+
+    def update_missing_data(self, run_id: int, candidate: IncidentCandidate) -> list[Incident]:
+        """Open or end the incident that a run's data does not come; returns it if it changed."""
+        with Session(self._engine, expire_on_commit=False) as session, session.begin():
+            session.execute(
+                select(RunRecord.id).where(RunRecord.id == run_id).with_for_update(key_share=True)
+            )
+            query = select(IncidentRow).where(
+                IncidentRow.run_id == run_id, IncidentRow.kind == Kind.NO_DATA, IncidentRow.end_step.is_(None)
+            )
+            rows = {row.id: row for row in session.scalars(query.with_for_update())}
+            incidents = read_incidents(session, list(rows.values()))
+            decided = changes(incidents, [normalize_candidate(candidate)])
+            changed = self._apply(session, run_id, rows, decided)
+            result = _read(session, changed)
+            self._enqueue(session, result, changed, live=True)
+        self._announce(result)
         return result
 
     def update_agents(
@@ -243,8 +265,17 @@ class IncidentStore:
         events: Mapping[int, frozenset[EventType]],
         *,
         live: bool,
+        arrived_at: float | None = None,
     ) -> None:
-        enqueue_notifications(session, self._policy, incidents, events, live=live, now=self._clock())
+        enqueue_notifications(
+            session,
+            self._policy,
+            incidents,
+            events,
+            live=live,
+            now=self._clock(),
+            arrived_at=arrived_at,
+        )
 
     def _announce(self, changed: Sequence[Incident]) -> None:
         for incident in changed:

@@ -12,7 +12,7 @@ from holter.plurals import counted
 from holter.server.alerting.incident import EventType, Incident, IncidentState
 from holter.server.alerting.silent_agents import describe_hosts, silent_agents
 from holter.server.channels.message import NEWS, Message, local_time, one_line
-from holter.types import Cause, Finding, Severity
+from holter.types import Cause, Finding, Kind, Severity
 
 _CERTAINTY = ((0.95, "almost certain"), (0.8, "very likely"), (0.6, "likely"), (0.0, "possible"))
 _SHOWN_EVIDENCE = 6
@@ -81,10 +81,13 @@ def title_line(incident: Incident, kind: str = "", *, provisional: bool = False)
     title = title_of(kind or incident.finding.kind, provisional=provisional)
     if incident.run is not None:
         title = one_line(title_with_causes(title, incident.finding.causes))
+        if incident.finding.kind is Kind.NO_DATA:  # about time, not about a step
+            return f"{title} in {one_line(incident.run.name)}"
         return f"{title} in {one_line(incident.run.name)} at step {incident.finding.start_step:,}"
     members = silent_agents(incident.finding)
     if len(members) > 1:
-        title = f"{counted(len(members), 'agent')} silent"
+        what = "without data" if incident.finding.kind is Kind.NO_DATA else "silent"
+        title = f"{counted(len(members), 'agent')} {what}"
     return one_line(f"{title} on {describe_hosts(members)}")
 
 

@@ -25,11 +25,13 @@ def add_notification(
     now: float,
     delay: float = 0.0,
     receiver: str | None = None,
+    arrived_at: float | None = None,
 ) -> NotificationRow:
     """Add a row that waits for `delay` seconds at least.
 
     `number`: how many rows the incident and the channel have. It is part of the key, so that of several
-    servers only one adds the next. `receiver`: by default that of the route.
+    servers only one adds the next. `receiver`: by default that of the route. `arrived_at`: when
+    the points arrived that caused it.
     """
     row = NotificationRow(
         incident_id=incident_id,
@@ -38,7 +40,7 @@ def add_notification(
         group_key=group_key,
         key=f"{incident_id}.{number}.{target.channel}",
         reason=reason.value,
-        detail={"route": target.route.path},
+        detail={"route": target.route.path} | ({} if arrived_at is None else {"arrived_at": arrived_at}),
         state=WAITING,
         attempts=0,
         next_try_at=now + delay,

@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 
 from holter.server.alerting.routing import NotificationPolicy
 from holter.server.alerting.scheduled import enqueue_scheduled
+from holter.server.worker_progress import WorkerTurn, ignore_turn
 
 _logger = logging.getLogger(__name__)
 
@@ -30,11 +31,13 @@ class NotificationScheduler:
         wake_sender: Callable[[], None],
         *,
         clock: Callable[[], float] = time.time,
+        on_turn: WorkerTurn = ignore_turn,
     ) -> None:
         self._engine = engine
         self._policy = policy
         self._wake_sender = wake_sender
         self._clock = clock
+        self._on_turn = on_turn
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._work, name="notification scheduler", daemon=True)
 
@@ -65,8 +68,10 @@ class NotificationScheduler:
         return added
 
     def _work(self) -> None:
+        self._on_turn()
         while not self._stop.wait(CHECK_SECONDS):
             try:
                 self.check()
+                self._on_turn()
             except Exception:  # while the database is down, nothing is due that could be sent
                 _logger.exception("due notifications cannot be checked; next in %.0f s", CHECK_SECONDS)

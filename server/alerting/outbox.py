@@ -44,7 +44,8 @@ class ClaimedMessage:
 
     `thread` groups it with earlier messages about the same incident or group, None for the first. `group`
     is the same in all of them. `resolved`: no incident of the thread is open any more. `notice`: the
-    details of a message that is about no incident.
+    details of a message that is about no incident. `arrived_at`: when the points arrived that caused it, None
+    where no points did.
     """
 
     action: SendAction
@@ -57,6 +58,7 @@ class ClaimedMessage:
     receiver: str = ""
     resolved: bool = False
     notice: Mapping[str, Any] = field(default_factory=dict)
+    arrived_at: float | None = None
 
     @property
     def notification_ids(self) -> tuple[int, ...]:
@@ -119,7 +121,13 @@ def _claimed_message(
         resolved=not any(row.state == IncidentState.OPEN for row in affected)
         and not (thread and _has_open_incident(session, carrier.channel, thread)),
         notice=carrier.detail if isinstance(action, SendNotice) else {},
+        arrived_at=_arrived_at(claimed),
     )
+
+
+def _arrived_at(claimed: Sequence[NotificationRow]) -> float | None:
+    times = [row.detail["arrived_at"] for row in claimed if "arrived_at" in row.detail]
+    return min(times, default=None)
 
 
 def _group(action: SendAction, carrier: NotificationRow) -> str:

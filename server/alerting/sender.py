@@ -35,9 +35,11 @@ from holter.server.alerting.rate_limit import (
     retry_delay,
 )
 from holter.server.alerting.routing import NO_POLICY, NotificationPolicy
-from holter.server.channels import ConfiguredChannel, Delivered, GiveUp, Message, Retry
+from holter.server.channels import ConfiguredChannel, Delivered, Message, Retry
+from holter.server.channels.channel import Outcome
 from holter.server.channels.deadline import interrupt_send
 from holter.server.rendering.incident_chart import ChartSource, IncidentCharts
+from holter.server.worker_progress import WorkerTurn, ignore_turn
 
 _logger = logging.getLogger(__name__)
 _POLL_SECONDS = 5.0
@@ -63,6 +65,18 @@ class _ChannelThread:
     failures: int = 0
     pause: float = 0.0
     paused_until: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChannelHealth:
+    """A channel's failures in a row. `is_paused`: it gets no attempt for a while."""
+
+    failures: int
+    is_paused: bool
+
+
+AttemptListener = Callable[[str, str, float | None], None]
+"""Called after each attempt: channel; delivered, retry or give_up; seconds since the point, None: no point."""
 
 
 class _Envelope(TypedDict):
@@ -91,6 +105,8 @@ class NotificationSender:
         clock: Callable[[], float] = time.time,
         chance: Callable[[], float] = random.random,
         lease: float = 120.0,
+        on_turn: Callable[[str], WorkerTurn] = lambda _: ignore_turn,
+        on_attempt: AttemptListener = lambda _channel, _outcome, _latency: None,
     ) -> None:
         self._engine = engine
         self._channels = dict(channels)
@@ -100,6 +116,8 @@ class NotificationSender:
         self._clock = clock
         self._chance = chance
         self._lease = lease
+        self._on_attempt = on_attempt
+        self._on_turn = {name: on_turn(name) for name in channels}
         self._stopping = threading.Event()
         self._stopped_at = 0.0
         self._abandoned = threading.Event()
@@ -148,6 +166,14 @@ class NotificationSender:
         for channel in self._threads.values():
             channel.wake.set()
 
+    def statuses(self) -> Mapping[str, ChannelHealth]:
+        """The failures of each channel, and whether it gets no attempt at present."""
+        paused = self.paused()
+        return {
+            name: ChannelHealth(failures=each.failures, is_paused=name in paused)
+            for name, each in self._threads.items()
+        }
+
     def paused(self) -> dict[str, float]:
         """The channels that failed last, and until when (by the clock) they get no further attempt."""
         now = self._clock()
@@ -175,6 +201,7 @@ class NotificationSender:
             record_outcome(session, claimed, outcome, now=self._clock(), delay=delay)
             if isinstance(outcome, Delivered) and thread.was_down:
                 retry_failed(session, name, now=self._clock())
+        self._note_attempt(name, claimed, outcome)
         if isinstance(outcome, Retry):
             thread.failures += 1
             thread.was_down = thread.was_down or thread.failures >= _DOWN_FAILURES
@@ -186,17 +213,27 @@ class NotificationSender:
             thread.failures, thread.was_down, thread.paused_until = 0, False, 0.0
         return 0.0
 
+    def _note_attempt(self, name: str, claimed: ClaimedMessage, outcome: Outcome) -> None:
+        is_delivered = isinstance(outcome, Delivered)
+        word = "delivered" if is_delivered else "retry" if isinstance(outcome, Retry) else "give_up"
+        arrived_at = claimed.arrived_at if is_delivered else None
+        self._on_attempt(name, word, None if arrived_at is None else self._clock() - arrived_at)
+
     def _work(self, name: str) -> None:
-        thread = self._threads[name]
+        thread, complete_turn = self._threads[name], self._on_turn[name]
+        complete_turn()
         while not self._stopping.is_set():
             thread.wake.clear()
             try:
                 wait = self.send_next(name)
+                complete_turn()
             except Exception:  # while the database is down, what waits there is safe
                 _logger.exception("sending to channel %s failed; it will be tried again", name)
                 wait = _POLL_SECONDS
             if thread.pause:  # a channel that failed gets no attempt before, whatever arrives
-                self._stopping.wait(thread.pause)
+                while thread.pause > 0 and not self._stopping.wait(min(thread.pause, _POLL_SECONDS)):
+                    thread.pause -= _POLL_SECONDS
+                    complete_turn()
                 thread.pause = 0.0
             elif wait != 0:
                 thread.wake.wait(_POLL_SECONDS if wait is None else min(wait, _POLL_SECONDS))
@@ -242,7 +279,7 @@ def _join(threads: Sequence[threading.Thread], seconds: float) -> None:
         thread.join(max(deadline - time.monotonic(), 0.0))
 
 
-def _send(channel: ConfiguredChannel, message: Message, thread: str | None) -> Delivered | Retry | GiveUp:
+def _send(channel: ConfiguredChannel, message: Message, thread: str | None) -> Outcome:
     try:
         return channel.channel.send(message, thread)
     except Exception as error:  # a channel's own mistake must not stop its thread

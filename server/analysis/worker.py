@@ -30,6 +30,7 @@ from holter.server.models.alerting import AnalysisRow
 from holter.server.models.points import RunRecord
 from holter.server.store.read.changes_since import ReadPosition, RunChanges, SeriesSelector
 from holter.server.store.write.sql import upsert
+from holter.server.worker_progress import WorkerTurn, ignore_turn
 from holter.tuning import PlannedEvent, Tuning
 from holter.types import Finding, RunData, Series, SeriesKey
 
@@ -37,6 +38,8 @@ _logger = logging.getLogger(__name__)
 
 _SAVE_INTERVAL = 1.0
 """Seconds between two transactions that record finished passes: a killed server repeats those since."""
+_IDLE_SECONDS = 5.0
+"""Seconds after which a worker that has nothing to do reports that it still works."""
 _CLOSE_SECONDS = 0.5
 """How long a server that stops waits for the pass in progress."""
 _MAX_DEFERRED = 10_000
@@ -106,6 +109,7 @@ class AnalysisWorker:
         tuning: Callable[[int], Tuning] = lambda _: Tuning(),
         further: FurtherFindings = lambda _run_id, _series: [],
         clock: Callable[[], float] = time.time,
+        on_turn: WorkerTurn = ignore_turn,
     ) -> None:
         """`further`: findings that do not follow from the run alone."""
         self._engine = engine
@@ -114,6 +118,7 @@ class AnalysisWorker:
         self._incidents = incidents
         self._tuning = tuning
         self._clock = clock
+        self._on_turn = on_turn
         self._scheduler = AnalysisScheduler()
         self._cache = RunCache(_CACHE_BYTES)
         self._pass_lock = threading.Lock()  # callers of `analyze` use the same cache
@@ -212,6 +217,7 @@ class AnalysisWorker:
             planned=result.planned,
             final=_never if horizon is None else horizon.is_final,
             onset_final=_never if horizon is None else horizon.is_onset_final,
+            arrived_at=status.updated_at,
         )
         run.last_result = result
         return changed
@@ -239,7 +245,9 @@ class AnalysisWorker:
 
     def _work(self) -> None:
         while not self._scheduler.stopped:
-            run_id = self._scheduler.next_run(self._until_save())
+            self._on_turn()
+            until_save = self._until_save()
+            run_id = self._scheduler.next_run(_IDLE_SECONDS if until_save is None else until_save)
             if run_id is not None:
                 began = time.monotonic()
                 again = self._analyze_due(run_id)
