@@ -57,9 +57,13 @@ def test_a_flush_waits_three_times_for_the_server(watched: Engine, relay: Relay)
     store.start()
     for step in range(10):  # so many that their statements are prepared
         store.accept(delivery(step))
-    before = relay.turns
-    store.accept(delivery(10))
-    assert relay.turns - before == 3
+    turns = []
+    for step in range(10, 20):
+        before = relay.turns
+        store.accept(delivery(step))
+        turns.append(relay.turns - before)
+    # a question whose answer begins before all of it has passed counts twice
+    assert min(turns) == 3
     store.close()
 
 
