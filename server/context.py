@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,6 +18,7 @@ from holter.private_files import create_private_folder, restrict_to_owner
 from holter.server.agents import AgentRegistry
 from holter.server.alerting import IncidentStore, NotificationSender
 from holter.server.alerting.agent_monitor import AgentMonitor
+from holter.server.alerting.gpu_hours import gpu_count
 from holter.server.alerting.incident_mutes import end_mutes_of_recovered
 from holter.server.alerting.missing_data_monitor import MissingDataMonitor
 from holter.server.alerting.notification_scheduler import NotificationScheduler
@@ -31,6 +32,7 @@ from holter.server.compare.comparison import ComparisonReader
 from holter.server.compare.references import ReferenceRuns
 from holter.server.database import connect
 from holter.server.heartbeat import Heartbeat
+from holter.server.incident_actions import IncidentActions
 from holter.server.ingest_http.receiver import Receiver
 from holter.server.ingest_http.upload import Uploads
 from holter.server.live import LiveStream, commit_listener, incident_listener
@@ -109,6 +111,7 @@ class ServerContext:
             public_url=settings.address,
             policy=self.policy,
             clock=clock,
+            devices=partial(gpu_count, self.store),
             on_turn=lambda name: self.progress.register(f"channel {name}"),
             on_attempt=self.metrics.delivery.attempted,
         )
@@ -124,6 +127,9 @@ class ServerContext:
             lambda name: settings.project(name).retention,
             clock=clock,
             rewrite_lock=self.store.rewrite_lock,
+        )
+        self.incident_actions = IncidentActions(
+            self.engine, self.incidents, self.planned_events, self.analysis
         )
         self.run_search = RunSearch(self.engine, self.store, self.runs, clock=clock, max_age=SEARCH_MAX_AGE)
         self.views = SavedViews(self.engine, clock=clock)

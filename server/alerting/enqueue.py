@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 from holter.server.alerting.incident import EventType, Incident, IncidentState
 from holter.server.alerting.incident_labels import read_labels
 from holter.server.alerting.notification_rows import FOLDED, WAITING, add_notification
-from holter.server.alerting.reasons import BEGINNINGS, notification_reason
+from holter.server.alerting.reasons import BEGINNINGS, UPDATES, notification_reason
 from holter.server.alerting.routing import LabelSet, NotificationPolicy, Route
 from holter.server.alerting.routing.targets import ChannelTarget, channel_targets, describe_unrouted
 from holter.server.models.alerting import IncidentRow, NotificationDecisionRow, NotificationRow
@@ -92,16 +92,18 @@ def _enqueue_for_channel(
         live=change.live,
         notified=count > 0,
         acknowledged=incident.acknowledged_at is not None,
+        updates=settings.updates,
     )
     if reason is None:
         if events & BEGINNINGS:
             text = target.refusal or _why_not(change)
             record_decision(session, incident.id, change.now, target, outcome=NOT_NOTIFIED, text=text)
         return
-    text = "it got the opening of this incident" if target.refusal else f"{target.route.path} leads to it"
-    record_decision(
-        session, incident.id, change.now, target, outcome=NOTIFIED, reason=reason.value, text=text
-    )
+    if reason not in UPDATES:
+        text = "it got the opening of this incident" if target.refusal else f"{target.route.path} leads to it"
+        record_decision(
+            session, incident.id, change.now, target, outcome=NOTIFIED, reason=reason.value, text=text
+        )
     # agents that are back have been reporting for some time already: their recovery is not delayed again
     delayed = reason is EventType.RECOVERED and incident.run is not None
     add_notification(

@@ -35,6 +35,8 @@ class EventType(StrEnum):
     CLOSED = "closed"
     ACKNOWLEDGED = "acknowledged"
     UNACKNOWLEDGED = "unacknowledged"
+    MUTED = "muted"
+    UNMUTED = "unmuted"
     ASSIGNED = "assigned"
     COMMENT = "comment"
     NOTIFIED = "notified"
@@ -121,6 +123,20 @@ class Incident:
         last = next((entry for entry in reversed(self.history) if entry.type in _STATE_EVENTS), None)
         return last.type if last is not None and last.by is not None else None
 
-    def latest(self, event: EventType) -> HistoryEntry | None:
-        """The newest history entry of one type."""
-        return next((entry for entry in reversed(self.history) if entry.type is event), None)
+    def mute(self, now: float) -> HistoryEntry | None:
+        """The entry of the mute that is in force, None without one.
+
+        `until` in its detail is when it ends (Unix seconds), None: when the incident recovers.
+        """
+        entry = self.latest(EventType.MUTED, EventType.UNMUTED)
+        if entry is None or entry.type is EventType.UNMUTED:
+            return None
+        until = entry.detail.get("until")
+        if until is None:
+            ended = self.latest(EventType.RECOVERED, EventType.CLOSED, EventType.WITHDRAWN)
+            return entry if self.is_open and (ended is None or ended.at < entry.at) else None
+        return entry if until > now else None
+
+    def latest(self, *events: EventType) -> HistoryEntry | None:
+        """The newest history entry of these types."""
+        return next((entry for entry in reversed(self.history) if entry.type in events), None)

@@ -16,22 +16,24 @@ _LONGEST_SECONDS = 30 * 86_400.0
 
 
 def mute_incident(
-    session: Session, incident_id: int, *, seconds: float | None, by: str, now: float
+    session: Session, incident_id: int, *, seconds: float | None, by: str, now: float, comment: str = ""
 ) -> Silence:
     """Mute an incident for so many seconds, or until it recovers (None), for 30 days at most.
 
-    Earlier mutes of the incident end.
+    Earlier mutes of the incident end. `comment`: the reason of a mute that ends at a time.
     """
     unmute_incident(session, incident_id, now=now)
-    comment = UNTIL_RECOVERED if seconds is None else "Muted on the incident's page"
+    comment = UNTIL_RECOVERED if seconds is None else comment or "Muted on the incident's page"
     ends_at = now + (_LONGEST_SECONDS if seconds is None else seconds)
     return add_silence(session, [matcher_of(incident_id)], comment=comment, by=by, now=now, ends_at=ends_at)
 
 
-def unmute_incident(session: Session, incident_id: int, *, now: float) -> None:
-    """End the silences of this incident alone."""
-    for silence in mutes_of(session, incident_id, now=now):
+def unmute_incident(session: Session, incident_id: int, *, now: float) -> bool:
+    """End the silences of this incident alone; whether there were any."""
+    mutes = mutes_of(session, incident_id, now=now)
+    for silence in mutes:
         expire_silence(session, silence.id, now=now)
+    return bool(mutes)
 
 
 def mutes_of(session: Session, incident_id: int, *, now: float) -> list[Silence]:

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from holter.server.alerting.enqueue import enqueue_notifications
 from holter.server.alerting.incident import EventType, HistoryLine, Incident, IncidentState
+from holter.server.alerting.incident_mutes import mute_incident, unmute_incident
 from holter.server.alerting.incident_rows import (
     UnknownIncidentError,
     normalize_candidate,
@@ -21,6 +22,7 @@ from holter.server.alerting.incident_rows import (
 )
 from holter.server.alerting.lifecycle import IncidentCandidate, IncidentChange, changes
 from holter.server.alerting.routing import NO_POLICY, NotificationPolicy
+from holter.server.alerting.silences import Silence
 from holter.server.models.alerting import (
     AgentRow,
     IncidentEventRow,
@@ -201,6 +203,34 @@ class IncidentStore:
             raise ValueError("A comment needs text.")
         return self._change_by_person(incident_id, EventType.COMMENT, by, text)
 
+    def mute(
+        self, incident_id: int, *, seconds: float | None, by: str | None = None, comment: str = ""
+    ) -> Silence:
+        """Mute it for so long, None: until it recovers. See `mute_incident`. Raises UnknownIncidentError."""
+        now, silences = self._clock(), list[Silence]()
+
+        def add(session: Session) -> bool:
+            silences.append(
+                mute_incident(
+                    session, incident_id, seconds=seconds, by=by or ANONYMOUS, now=now, comment=comment
+                )
+            )
+            return True
+
+        until = None if seconds is None else now + seconds
+        self._change_by_person(incident_id, EventType.MUTED, by, detail={"until": until}, also=add)
+        return silences[0]
+
+    def unmute(self, incident_id: int, *, by: str | None = None) -> Incident:
+        """End the mutes of this incident alone. Raises UnknownIncidentError."""
+        now = self._clock()
+        return self._change_by_person(
+            incident_id,
+            EventType.UNMUTED,
+            by,
+            also=lambda session: unmute_incident(session, incident_id, now=now),
+        )
+
     def _change_by_person(
         self,
         incident_id: int,
@@ -208,7 +238,10 @@ class IncidentStore:
         by: str | None,
         text: str = "",
         detail: Mapping[str, Any] | None = None,
+        *,
+        also: Callable[[Session], bool] = lambda _: True,
     ) -> Incident:
+        """Change an incident; `also` makes further changes in the transaction; False: it was so already."""
         now = self._clock()
         person = by or ANONYMOUS
         with Session(self._engine, expire_on_commit=False) as session, session.begin():
@@ -216,7 +249,7 @@ class IncidentStore:
             row = session.scalar(query.with_for_update())
             if row is None:
                 raise UnknownIncidentError(f"There is no incident {incident_id}.")
-            if _set_by_person(row, event, person, now):
+            if _set_by_person(row, event, person, now) and also(session):
                 _add_history(
                     session,
                     row,

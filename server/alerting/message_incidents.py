@@ -9,8 +9,8 @@ from holter.server.channels.message import MessageIncident
 from holter.types import CLOCK_STEPS
 
 
-def message_incident(incident: Incident, address: str) -> MessageIncident:
-    """The incident for programs; `address` is the server's."""
+def message_incident(incident: Incident, address: str, *, now: float) -> MessageIncident:
+    """The incident for programs at a time; `address` is the server's."""
     finding, run = incident.finding, incident.run
     series = {name: value for name, value in finding.labels if (name, value) != ("steps", CLOCK_STEPS)}
     labels = make_labels(
@@ -37,4 +37,5 @@ def message_incident(incident: Incident, address: str) -> MessageIncident:
         run_id=None if run is None else run.public_id,
         step=None if run is None else finding.start_step,
         acknowledged_by=incident.acknowledged_by,
+        muted=incident.mute(now) is not None,
     )

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import tzinfo
+from datetime import datetime, tzinfo
 from typing import Any
 
 from holter.detectors.findings import title_of, title_with_causes
 from holter.detectors.findings.evidence import evidence_rows
 from holter.detectors.findings.finding_type import in_sentence
 from holter.plurals import counted
-from holter.server.alerting.incident import EventType, Incident, IncidentState
+from holter.server.alerting.gpu_hours import GpuHours
+from holter.server.alerting.incident import EventType, HistoryEntry, Incident, IncidentState
+from holter.server.alerting.reasons import UPDATES
 from holter.server.alerting.silent_agents import describe_hosts, silent_agents
 from holter.server.channels.message import NEWS, Message, local_time, one_line
 from holter.types import Cause, Finding, Kind, Severity
@@ -28,6 +30,7 @@ def compose(
     zone: tzinfo | None = None,
     sketch: str = "",
     picture: bytes | None = None,
+    gpu_hours: GpuHours | None = None,
 ) -> Message:
     """The message about one incident. `address` is the server's; `zone` of times, None: this machine's."""
     return Message(
@@ -36,13 +39,15 @@ def compose(
         severity=incident.finding.severity,
         subject=title_line(incident, _first_kind(incident), provisional=True),
         headline=_headline(incident, reason),
-        sentence=_sentence(incident, reason),
+        sentence=_sentence(incident, reason, sent_at, zone),
         link=f"{address}/incidents/{incident.id}",
         sent_at=sent_at,
-        facts=tuple(_facts(incident, sent_at, zone)),
+        facts=tuple(_facts(incident, sent_at, zone, gpu_hours)),
         advice=incident.finding.advice if incident.is_open else "",
         sketch=sketch,
         picture=picture,
+        status=status_sentences(incident, sent_at, zone),
+        run_link=f"{address}/runs/{incident.run.public_id}" if incident.run is not None else "",
     )
 
 
@@ -66,6 +71,7 @@ def compose_example(
             ("Metric", "train/loss"),
             ("Severity", "Info, recovered"),
             ("Confidence", "almost certain (97%)"),
+            ("GPU-hours lost", "0.53 so far (64 GPUs for 30 seconds)"),
         ),
         advice="Advice: where to roll back to, which batches to skip, which node to drain.",
         sketch="▁▁▁▁▁▁▁█▅▃▂▁▁▁▁▁▁▁▁▁  2.05 to 3.97",
@@ -103,9 +109,12 @@ def _headline(incident: Incident, reason: EventType) -> str:
     return f"{NEWS[reason]}: {in_sentence(title_line(incident))}"
 
 
-def _sentence(incident: Incident, reason: EventType) -> str:
+def _sentence(incident: Incident, reason: EventType, now: float, zone: tzinfo | None) -> str:
     """The finding's summary, with who or what changed the incident where that adds something."""
     summary = incident.finding.summary
+    change = incident.latest(reason) if reason in UPDATES else None
+    if change is not None:
+        return f"{_change_sentence(change, now, zone)}."
     recovered = incident.latest(EventType.RECOVERED)
     if incident.state is IncidentState.RECOVERED and recovered and "attempt" in recovered.detail:
         return f"{summary} {recovered.text}"
@@ -118,9 +127,34 @@ def _sentence(incident: Incident, reason: EventType) -> str:
     return f"{NEWS[reason]}{by}{text} {summary}"
 
 
-def _facts(incident: Incident, now: float, zone: tzinfo | None) -> list[tuple[str, str]]:
+def status_sentences(incident: Incident, now: float, zone: tzinfo | None = None) -> tuple[str, ...]:
+    """What people have done with an incident and holds: "Acknowledged by ana at 03:14 CET"."""
+    acknowledged = incident.latest(EventType.ACKNOWLEDGED) if incident.acknowledged_by else None
+    ended = incident.latest(EventType.RECOVERED, EventType.CLOSED) if not incident.is_open else None
+    entries = (acknowledged, incident.mute(now) if incident.is_open else None, ended)
+    return tuple(_change_sentence(entry, now, zone) for entry in entries if entry is not None)
+
+
+def _change_sentence(entry: HistoryEntry, now: float, zone: tzinfo | None) -> str:
+    """A change of an incident without a full stop: what, by whom, when."""
+    by = f" by {one_line(entry.by)}" if entry.by else ""
+    if entry.type is not EventType.MUTED:
+        return f"{NEWS[entry.type]}{by} at {clock_time(entry.at, now, zone)}"
+    until = entry.detail.get("until")
+    return f"Muted{by} until {'it recovers' if until is None else clock_time(until, now, zone)}"
+
+
+def clock_time(time: float, now: float, zone: tzinfo | None = None) -> str:
+    """A wall time for people, with the date unless it is today: `03:14 CEST`."""
+    local, today = (datetime.fromtimestamp(each, tz=zone).astimezone(zone) for each in (time, now))
+    return local.strftime("%H:%M %Z" if local.date() == today.date() else "%a %d %b, %H:%M %Z")
+
+
+def _facts(
+    incident: Incident, now: float, zone: tzinfo | None, gpu_hours: GpuHours | None
+) -> list[tuple[str, str]]:
     finding = incident.finding
-    severity = ("Severity", f"{finding.severity.label}, {_state(incident)}")
+    severity = ("Severity", f"{finding.severity.label}, {state_words(incident)}")
     if incident.run is None:
         began = _clock_and_age(finding.start_step / 1000, now, zone)
         return [("Onset", began), *_evidence(finding), severity]
@@ -137,6 +171,8 @@ def _facts(incident: Incident, now: float, zone: tzinfo | None) -> list[tuple[st
         severity,
         ("Confidence", f"{certainty} ({finding.confidence:.0%})"),
     ]
+    if gpu_hours is not None:
+        facts.append(("GPU-hours lost", gpu_hours.describe()))
     if finding.causes:
         facts.append(_cause(finding.causes[0]))
     if measured := _measured(finding):
@@ -170,9 +206,10 @@ def _metric(finding: Finding) -> str:
     return ", ".join([finding.metric, *parts])
 
 
-def _state(incident: Incident) -> str:
+def state_words(incident: Incident) -> str:
+    """The state of an incident: "open, acknowledged by ana"."""
     if incident.acknowledged_by and incident.is_open:
-        return f"open, acknowledged by {incident.acknowledged_by}"
+        return f"open, acknowledged by {one_line(incident.acknowledged_by)}"
     return incident.state.value
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from holter.detectors.findings import title_of, title_with_causes
 from holter.plurals import counted, verb
 from holter.server.alerting.incident import EventType, Incident
-from holter.server.alerting.messages import title_line
+from holter.server.alerting.messages import state_words, title_line
 from holter.server.alerting.reasons import NoticeType
 from holter.server.channels.message import NEWS, Message, MessageItem, one_line
 from holter.types import Severity
@@ -75,10 +75,10 @@ def notice_item(incident: Incident) -> dict[str, Any]:
 def _item_text(incident: Incident) -> str:
     finding = incident.finding
     if incident.run is None:
-        return f"{title_line(incident)} · {incident.state.value}"
+        return f"{title_line(incident)} · {state_words(incident)}"
     title = title_with_causes(title_of(finding.kind), finding.causes)
     step = f"step {finding.start_step:,}"
-    return " · ".join((title, one_line(incident.run.name), step, incident.state.value))
+    return " · ".join((title, one_line(incident.run.name), step, state_words(incident)))
 
 
 def compose_group(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlalchemy import func, select, update
@@ -28,14 +28,28 @@ from holter.server.alerting.rate_limit import (
     WaitUntil,
     next_action,
 )
-from holter.server.alerting.reasons import ENDINGS, NoticeType
+from holter.server.alerting.reasons import ENDINGS, UPDATES, NoticeType
 from holter.server.alerting.routing import NO_POLICY, NotificationPolicy, Route
 from holter.server.alerting.routing.targets import ChannelTarget
 from holter.server.channels import Delivered, GiveUp, Retry
 from holter.server.models.alerting import IncidentEventRow, IncidentRow, NotificationRow
 from holter.types import Severity
 
+_MOST_UPDATED = 20
+"""Threads whose first message is updated because of one message."""
 SendAction = SendOne | SendGroup | SendSummary | SendNotice
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MessageThread:
+    """A thread of messages that a channel has shown: the incidents of its first message, by their numbers.
+
+    `summary`: that message is a summary.
+    """
+
+    thread: str
+    incidents: tuple[Incident, ...]
+    summary: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,8 +58,8 @@ class ClaimedMessage:
 
     `thread` groups it with earlier messages about the same incident or group, None for the first. `group`
     is the same in all of them. `resolved`: no incident of the thread is open any more. `notice`: the
-    details of a message that is about no incident. `arrived_at`: when the points arrived that caused it, None
-    where no points did.
+    details of a message that is about no incident. `threads`: those of which a channel that can do so updates
+    the first message. `arrived_at`: when the points arrived that caused it, None where no points did.
     """
 
     action: SendAction
@@ -59,6 +73,7 @@ class ClaimedMessage:
     resolved: bool = False
     notice: Mapping[str, Any] = field(default_factory=dict)
     arrived_at: float | None = None
+    threads: tuple[MessageThread, ...] = ()
 
     @property
     def notification_ids(self) -> tuple[int, ...]:
@@ -96,7 +111,34 @@ def claim(
         row.next_try_at = now + lease
         row.attempts += 1
         row.error = None  # of the last attempt: this one has not failed yet
-    return _claimed_message(session, action, claimed, incidents)
+    message = _claimed_message(session, action, claimed, incidents)
+    settings = policy.channels.get(channel)
+    if settings is None or not settings.updates:
+        return message
+    return replace(message, threads=tuple(_read_threads(session, channel, message.incidents)))
+
+
+def _read_threads(session: Session, channel: str, incidents: Sequence[Incident]) -> Iterator[MessageThread]:
+    """The threads of which the first message shows these incidents, the newest first."""
+    shown = NotificationRow.channel == channel, NotificationRow.thread.is_not(None)
+    query = (
+        select(NotificationRow.thread)
+        .where(*shown, NotificationRow.incident_id.in_([incident.id for incident in incidents]))
+        .group_by(NotificationRow.thread)
+        .order_by(func.max(NotificationRow.id).desc())
+    )
+    for thread in session.scalars(query.limit(_MOST_UPDATED)).all():
+        query_rows = select(NotificationRow.incident_id, NotificationRow.detail).where(
+            *shown, NotificationRow.thread == thread, NotificationRow.incident_id.is_not(None)
+        )
+        rows = session.execute(query_rows.order_by(NotificationRow.id)).all()
+        numbers = dict.fromkeys(number for number, _ in rows if number is not None)
+        by_number = _incident_rows(session, numbers)
+        yield MessageThread(
+            thread=str(thread),
+            incidents=tuple(read_incidents(session, [by_number[number] for number in numbers])),
+            summary=any(detail.get("summary") for _, detail in rows),
+        )
 
 
 def _claimed_message(
@@ -165,8 +207,11 @@ def _without_muted(
     informed = _informed(session, rows)
     result = []
     for row in rows:
-        if row.incident_id is None or (row.reason in ENDINGS and row.incident_id in informed):
+        if row.incident_id is None or (row.reason in ENDINGS | UPDATES and row.incident_id in informed):
             result.append(row)  # an ending goes to whoever got the opening
+            continue
+        if row.reason in UPDATES:
+            _drop_without_message(session, row)
             continue
         incident = incidents[row.incident_id]
         route = policy.route_at(row.detail.get("route", ""))
@@ -177,6 +222,18 @@ def _without_muted(
         elif incident.state != IncidentState.OPEN:
             row.state, row.error = SUPPRESSED, f"the incident ended while it was muted ({reason.text})"
     return result
+
+
+def _drop_without_message(session: Session, row: NotificationRow) -> None:
+    """Drop an update if its incident has no message and none that waits; else it waits for that, too."""
+    query = select(NotificationRow.id).where(
+        NotificationRow.incident_id == row.incident_id,
+        NotificationRow.channel == row.channel,
+        NotificationRow.state == WAITING,
+        NotificationRow.reason.not_in(UPDATES),
+    )
+    if session.scalar(query.limit(1)) is None:
+        row.state, row.error = SUPPRESSED, "there is no message that it could update"
 
 
 def _note_muting(
@@ -202,7 +259,7 @@ def _note_muting(
 
 def _informed(session: Session, rows: Sequence[NotificationRow]) -> set[int]:
     """The incidents of these rows of one channel of which the channel has received a message."""
-    ends = {row.incident_id for row in rows if row.reason in ENDINGS}
+    ends = {row.incident_id for row in rows if row.reason in ENDINGS | UPDATES}
     if not ends:
         return set()
     query = select(NotificationRow.incident_id).where(
@@ -239,6 +296,8 @@ def record_outcome(
         action = claimed.action
         reason = "with others" if isinstance(action, SendSummary) else action.reason.value
         failure = outcome.reason if isinstance(outcome, GiveUp) else None
+        if failure is None and reason in UPDATES:
+            return  # it only shows what the history states already
         for incident in claimed.incidents:
             session.add(_history_row(incident.id, rows[0].channel, reason, failure, now))
 
@@ -367,6 +426,7 @@ def _group_sent_at(
                 NotificationRow.channel == channel,
                 column.in_(values),
                 NotificationRow.delivered_at.is_not(None),
+                NotificationRow.reason.not_in(UPDATES),
             )
             result |= {group: at for group, at in session.execute(query.group_by(column)) if at is not None}
     return result
@@ -377,6 +437,7 @@ def _sent(session: Session, channel: str, since: float) -> Sequence[SentMessage]
         NotificationRow.channel == channel,
         NotificationRow.state == DELIVERED,
         NotificationRow.delivered_at > since,
+        NotificationRow.reason.not_in(UPDATES),
     )
     return [SentMessage(at, bool(detail.get("summary"))) for at, detail in session.execute(query)]
 

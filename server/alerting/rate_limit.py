@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from holter.server.alerting.incident import EventType
-from holter.server.alerting.reasons import REASONS, NoticeType
+from holter.server.alerting.reasons import REASONS, UPDATES, NoticeType
 from holter.types import Severity
 
 GIVE_UP_AFTER = 86_400.0
@@ -118,6 +118,11 @@ class _NotificationGroup:
         )
 
     @property
+    def is_update(self) -> bool:
+        """Whether it only updates messages that were sent, which floods nobody."""
+        return all(notification.reason in UPDATES for notification in self.notifications)
+
+    @property
     def notice(self) -> SendNotice | None:
         """The action for a notice, None for a group of incidents."""
         [*_, last] = self.notifications
@@ -143,11 +148,12 @@ def next_action(
 ) -> SendOne | SendGroup | SendSummary | SendNotice | WaitUntil:
     """A channel's next action, given its queue and what it sent within the last window."""
     groups = _form_groups(queue, limit, now)
-    for group in groups:
-        if group.ready_at <= now and (notice := group.notice) is not None:
-            return notice  # there are few, and they are no part of summaries
-    notices = [group.ready_at for group in groups if group.notice is not None]
-    groups = [group for group in groups if group.notice is None]
+    unlimited = [group for group in groups if group.notice is not None or group.is_update]
+    for group in unlimited:
+        if group.ready_at <= now:
+            return group.notice or group.send  # notices are few; neither is part of a summary
+    later = [group.ready_at for group in unlimited]
+    groups = [group for group in groups if group not in unlimited]
     recent = [
         message
         for message in sent
@@ -164,7 +170,7 @@ def next_action(
         again = None
     ready = [group for group in groups if group.ready_at <= now]
     if not ready or free <= 0:
-        times = [*notices, *(group.ready_at for group in groups if group.ready_at > now)]
+        times = [*later, *(group.ready_at for group in groups if group.ready_at > now)]
         if again is not None and queue:
             times.append(again)
         return WaitUntil(min(times, default=None))
@@ -182,8 +188,22 @@ def _form_groups(
     for each in sorted(queue, key=lambda notification: notification.id):
         own = each.incident_id if each.incident_id is not None else f"notice {each.id}"
         by_key.setdefault(each.group or own, []).append(each)
-    groups = [_form_group(notifications, limit, now) for notifications in by_key.values()]
+    groups = [group for notifications in by_key.values() for group in _split_group(notifications, limit, now)]
     return sorted(groups, key=lambda group: (not group.urgent, group.ready_at))
+
+
+def _split_group(
+    notifications: Sequence[QueuedNotification], limit: RateLimit, now: float
+) -> list[_NotificationGroup]:
+    """One group, or two: updates do not wait for the others, and these are not sent early because of them."""
+    updates = [each for each in notifications if each.reason in UPDATES]
+    others = [each for each in notifications if each.reason not in UPDATES]
+    if not updates or not others:
+        return [_form_group(notifications, limit, now)]
+    group = _form_group(others, limit, now)
+    if group.ready_at <= now:
+        return [replace(group, notifications=tuple(notifications))]
+    return [group, _form_group(updates, limit, now)]
 
 
 def _form_group(
@@ -192,6 +212,8 @@ def _form_group(
     first = notifications[0]
     wait = limit.settle if first.wait is None else first.wait
     due = _bounded_time(min(each.next_try_at for each in notifications), now, LONGEST_WAIT)
+    if all(each.reason in UPDATES for each in notifications):
+        return _NotificationGroup(notifications=tuple(notifications), ready_at=due)
     settled = _bounded_time(first.created_at, now, 0.0) + wait
     not_before = max(each.not_before for each in notifications)
     return _NotificationGroup(notifications=tuple(notifications), ready_at=max(due, settled, not_before))

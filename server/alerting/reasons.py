@@ -16,6 +16,10 @@ REASONS = (
     EventType.WITHDRAWN,
     EventType.CLOSED,
     EventType.REMINDER,
+    EventType.ACKNOWLEDGED,
+    EventType.UNACKNOWLEDGED,
+    EventType.MUTED,
+    EventType.UNMUTED,
 )
 """Reasons of notifications by priority: the first that applies is the one that a message gives."""
 
@@ -30,6 +34,8 @@ class NoticeType(StrEnum):
 
 BEGINNINGS = frozenset({EventType.OPENED, EventType.REOPENED, EventType.ESCALATED, EventType.RECLASSIFIED})
 ENDINGS = frozenset({EventType.RECOVERED, EventType.WITHDRAWN, EventType.CLOSED})
+UPDATES = frozenset({EventType.ACKNOWLEDGED, EventType.UNACKNOWLEDGED, EventType.MUTED, EventType.UNMUTED})
+"""Reasons for which only channels are notified that can update the message they have sent."""
 
 
 def notification_reason(
@@ -41,12 +47,14 @@ def notification_reason(
     live: bool,
     notified: bool,
     acknowledged: bool = False,
+    updates: bool = False,
 ) -> EventType | None:
     """The reason to notify a channel of a change, None where it is not notified.
 
     `routed`: the routes lead to the channel. `notified`: it got a notification about this incident before.
     `live`: the run's points arrive as they are logged. `history`: the channel wants what ended long before
     Holter saw it, too. An open incident of a run that was catching up is sent once the run is live.
+    `updates`: the channel can update the message that it has sent.
     """
     if not routed and not notified:
         return None
@@ -54,7 +62,9 @@ def notification_reason(
         return None
     if not notified and state is IncidentState.OPEN:
         return next((event for event in REASONS if event in events & BEGINNINGS), EventType.OPENED)
-    if notified and acknowledged:
-        events -= {EventType.RECLASSIFIED}  # someone is on it: another name for it is no news
+    if not updates:
+        events -= UPDATES
+        if notified and acknowledged:
+            events -= {EventType.RECLASSIFIED}  # someone is on it: another name for it is no news
     eligible = events if notified else events & BEGINNINGS
     return next((event for event in REASONS if event in eligible), None)

@@ -7,16 +7,13 @@ import random
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TypedDict
+from dataclasses import dataclass
+from functools import partial
 
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from holter.server.alerting.incident import EventType, Incident
-from holter.server.alerting.message_incidents import message_incident
-from holter.server.alerting.messages import compose
-from holter.server.alerting.messages_of_many import compose_group, compose_notice, summarize
+from holter.server.alerting.composer import DeviceCount, MessageComposer
 from holter.server.alerting.outbox import (
     ClaimedMessage,
     claim,
@@ -28,17 +25,14 @@ from holter.server.alerting.outbox import (
 from holter.server.alerting.rate_limit import (
     LONGEST_WAIT,
     RateLimit,
-    SendGroup,
-    SendNotice,
-    SendSummary,
     WaitUntil,
     retry_delay,
 )
 from holter.server.alerting.routing import NO_POLICY, NotificationPolicy
-from holter.server.channels import ConfiguredChannel, Delivered, Message, Retry
-from holter.server.channels.channel import Outcome
+from holter.server.channels import ConfiguredChannel, Delivered, Retry
+from holter.server.channels.channel import Outcome, PacedChannel, UpdatingChannel
 from holter.server.channels.deadline import interrupt_send
-from holter.server.rendering.incident_chart import ChartSource, IncidentCharts
+from holter.server.rendering.incident_chart import ChartSource
 from holter.server.worker_progress import WorkerTurn, ignore_turn
 
 _logger = logging.getLogger(__name__)
@@ -46,6 +40,8 @@ _POLL_SECONDS = 5.0
 _LONGEST_PAUSE = 60.0
 _DOWN_FAILURES = 3
 """Failures in a row that are the channel's: fewer may be those of one message that it does not take."""
+_UPDATE_SECONDS = 20.0
+"""Seconds after which no further message is updated before one is sent; see the lease of claims."""
 _STOP_SECONDS = 0.5
 """Seconds that messages in progress have to arrive when the server stops; then their connections end."""
 _ABANDON_SECONDS = 0.3
@@ -76,15 +72,7 @@ class ChannelHealth:
 
 
 AttemptListener = Callable[[str, str, float | None], None]
-"""Called after each attempt: channel; delivered, retry or give_up; seconds since the point, None: no point."""
-
-
-class _Envelope(TypedDict):
-    """Arguments that every message is composed with."""
-
-    key: str
-    sent_at: float
-    address: str
+"""Called after each attempt: channel; delivered, retry or give_up; seconds since the point, None without."""
 
 
 class NotificationSender:
@@ -105,14 +93,14 @@ class NotificationSender:
         clock: Callable[[], float] = time.time,
         chance: Callable[[], float] = random.random,
         lease: float = 120.0,
+        devices: DeviceCount = lambda _run, _attempt: None,
         on_turn: Callable[[str], WorkerTurn] = lambda _: ignore_turn,
         on_attempt: AttemptListener = lambda _channel, _outcome, _latency: None,
     ) -> None:
         self._engine = engine
         self._channels = dict(channels)
         self._policy = policy
-        self._charts = IncidentCharts(store)
-        self._address = public_url.rstrip("/")
+        self.composer = MessageComposer(store, address=public_url.rstrip("/"), devices=devices)
         self._clock = clock
         self._chance = chance
         self._lease = lease
@@ -192,7 +180,7 @@ class NotificationSender:
             claimed = claim(session, name, limit, now=now, lease=self._lease, policy=self._policy)
         if isinstance(claimed, WaitUntil):
             return seconds_until(claimed, now)
-        outcome = _send(channel, self._message(claimed, channel), claimed.thread)
+        outcome = self._deliver(claimed, channel)
         if self._abandoned.is_set():  # the database is closed; the message is claimed again later
             return None
         thread = self._threads[name]
@@ -211,6 +199,9 @@ class NotificationSender:
             thread.paused_until = self._clock() + thread.pause
         else:
             thread.failures, thread.was_down, thread.paused_until = 0, False, 0.0
+            thread.pause = (
+                channel.channel.least_interval if isinstance(channel.channel, PacedChannel) else 0.0
+            )
         return 0.0
 
     def _note_attempt(self, name: str, claimed: ClaimedMessage, outcome: Outcome) -> None:
@@ -238,38 +229,22 @@ class NotificationSender:
             elif wait != 0:
                 thread.wake.wait(_POLL_SECONDS if wait is None else min(wait, _POLL_SECONDS))
 
-    def _message(self, claimed: ClaimedMessage, channel: ConfiguredChannel) -> Message:
-        action = claimed.action
-        envelope: _Envelope = {
-            "key": claimed.key,
-            "sent_at": claimed.created_at,
-            "address": self._address,
-        }
-        if isinstance(action, SendNotice):
-            message = compose_notice(action.reason, claimed.notice, **envelope)
-        elif isinstance(action, SendSummary):
-            message = summarize(claimed.incidents, **envelope)
-        elif isinstance(action, SendGroup):
-            message = compose_group(claimed.incidents, reason=action.reason, **envelope)
-        else:
-            message = self._message_about(claimed.incidents[0], action.reason, channel, envelope)
-        return replace(
-            message,
-            group=claimed.group,
-            receiver=claimed.receiver,
-            resolved=claimed.resolved,
-            incidents=tuple(message_incident(incident, self._address) for incident in claimed.incidents),
-        )
+    def _deliver(self, claimed: ClaimedMessage, channel: ConfiguredChannel) -> Outcome:
+        """Send a claimed message; before it, bring the first messages of its threads up to date.
 
-    def _message_about(
-        self, incident: Incident, reason: EventType, channel: ConfiguredChannel, envelope: _Envelope
-    ) -> Message:
-        sketch, picture = "", None
-        if incident.run is not None:
-            sketch = self._charts.sketch(incident.run.number, incident.finding)
-            if channel.channel.wants_picture:
-                picture = self._charts.picture(incident.run.number, incident.finding)
-        return compose(incident, reason=reason, sketch=sketch, picture=picture, **envelope)
+        These come first because doing so again changes nothing, where sending would be repeated.
+        """
+        destination, ends_at = channel.channel, time.monotonic() + _UPDATE_SECONDS
+        if isinstance(destination, UpdatingChannel):
+            for thread in claimed.threads:
+                present = self.composer.present(thread, key=claimed.key, now=self._clock())
+                outcome = _attempt(channel, partial(destination.update, present, thread.thread))
+                if isinstance(outcome, Retry):
+                    return outcome
+                if time.monotonic() > ends_at:
+                    break
+        message = self.composer.claimed(claimed, wants_picture=destination.wants_picture)
+        return _attempt(channel, partial(destination.send, message, claimed.thread))
 
 
 def _join(threads: Sequence[threading.Thread], seconds: float) -> None:
@@ -279,9 +254,9 @@ def _join(threads: Sequence[threading.Thread], seconds: float) -> None:
         thread.join(max(deadline - time.monotonic(), 0.0))
 
 
-def _send(channel: ConfiguredChannel, message: Message, thread: str | None) -> Outcome:
+def _attempt(channel: ConfiguredChannel, send: Callable[[], Outcome]) -> Outcome:
     try:
-        return channel.channel.send(message, thread)
+        return send()
     except Exception as error:  # a channel's own mistake must not stop its thread
         # the error's text may hold a secret: its type must do
         _logger.error("channel %s raised %s", channel.name, type(error).__name__)

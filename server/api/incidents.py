@@ -12,11 +12,10 @@ from sqlalchemy.orm import Session
 from starlette.exceptions import HTTPException
 
 from holter.server.alerting import Incident, UnknownIncidentError, read_incident, read_incidents
-from holter.server.alerting.incident_mutes import mute_incident, unmute_incident
-from holter.server.alerting.incident_store import ANONYMOUS
 from holter.server.api.responses import RUN_NOT_FOUND, ApiResponse, ResponseDocs, not_found
 from holter.server.api.silences import silence_view
 from holter.server.context import Context, ServerContext
+from holter.server.incident_actions import NotPlannableError
 from holter.server.models import IncidentRow
 from holter.server.read_models.incident_context import IncidentContextReader
 from holter.server.read_models.incident_list import IncidentFilter, IncidentListReader
@@ -24,7 +23,6 @@ from holter.server.schemas.alerting import SilenceView
 from holter.server.schemas.events import IncidentContext, RunEvents
 from holter.server.schemas.incidents import IncidentList, IncidentPage, IncidentView, incident_view
 from holter.server.schemas.service import Problem
-from holter.tuning import planned_event_for
 from holter.types import Severity
 
 IncidentId = Annotated[int, Path(ge=1, le=2**63 - 1)]
@@ -162,15 +160,10 @@ def close_as_planned(
 ) -> ApiResponse:
     """Close an incident and declare a planned event for its steps, so that it does not open again."""
     by, note = _person(context, request, body), body.text.strip() if body else ""
-    with Session(context.engine) as session:
-        incident = read_incident(session, incident_id)
-    if incident.run is None:
-        raise HTTPException(409, "Silent agents cannot be planned for: close the incident instead.")
-    run_id = incident.run.number
-    context.planned_events.add_to_run(run_id, planned_event_for(incident.finding, note=note), by=by)
-    closed = context.incidents.close(incident_id, by=by, text=note or "This was planned.")
-    context.analysis.request_analysis(run_id)
-    return _response(closed)
+    try:
+        return _response(context.incident_actions.close_as_planned(incident_id, by=by, note=note))
+    except NotPlannableError as error:
+        raise HTTPException(409, str(error)) from None
 
 
 @router.post("/incidents/{incident_id}/reopen", responses=ONE_INCIDENT)
@@ -188,11 +181,9 @@ def reopen(
 )
 def mute(incident_id: IncidentId, context: Context, request: Request, body: Mute) -> ApiResponse:
     """Mute the notifications about an incident, for a time or until it recovers."""
-    by, now = _person(context, request, body) or ANONYMOUS, context.clock()
-    with Session(context.engine) as session, session.begin():
-        read_incident(session, incident_id)
-        silence = mute_incident(session, incident_id, seconds=body.seconds, by=by, now=now)
-        return ApiResponse(silence_view(silence, [], now))
+    by = _person(context, request, body)
+    silence = context.incidents.mute(incident_id, seconds=body.seconds, by=by)
+    return ApiResponse(silence_view(silence, [], context.clock()))
 
 
 @router.delete(
@@ -201,12 +192,9 @@ def mute(incident_id: IncidentId, context: Context, request: Request, body: Mute
     responses=not_found("There is no such incident"),
     response_class=Response,
 )
-def unmute(incident_id: IncidentId, context: Context) -> Response:
+def unmute(incident_id: IncidentId, context: Context, request: Request) -> Response:
     """Send notifications about an incident again."""
-    with Session(context.engine) as session, session.begin():
-        read_incident(session, incident_id)
-        unmute_incident(session, incident_id, now=context.clock())
-    context.notification_sender.wake()
+    context.incidents.unmute(incident_id, by=context.authenticator.user(request.headers))
     return Response(status_code=204)
 
 

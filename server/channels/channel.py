@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from holter.server.channels.message import Message
 from holter.types import Severity
@@ -56,6 +57,23 @@ class Channel(Protocol):
         ...
 
 
+@runtime_checkable
+class UpdatingChannel(Protocol):
+    """A channel that can replace the first message of a thread by one that states what holds now."""
+
+    def update(self, message: Message, thread: str) -> Outcome:
+        """Replace it, as bounded as `send`. `Delivered`, too, where it cannot be replaced any more."""
+        ...
+
+
+@runtime_checkable
+class PacedChannel(Protocol):
+    """A channel whose receiving server takes one message in `least_interval` seconds."""
+
+    @property
+    def least_interval(self) -> float: ...
+
+
 class ChannelSettings(BaseModel):
     """Settings of every channel. `hide_input_in_errors`: a mistyped secret is not printed."""
 
@@ -78,6 +96,32 @@ class ChannelSettings(BaseModel):
         description="seconds for a whole send, from connecting to the last answer",
     )
     window: float = Field(3600.0, gt=0, description="seconds in which `burst` messages may be sent")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_secret_files(cls, values: Any) -> Any:
+        """Replace `NAME_file` by the secret NAME that the file contains."""
+        if not isinstance(values, dict):
+            return values
+        secrets = [name for name, field in cls.model_fields.items() if "SecretStr" in str(field.annotation)]
+        named = [name for name in secrets if values.get(f"{name}_file")]
+        values = dict(values)
+        for name in named:
+            if values.get(name):
+                raise ValueError(f"expected one of {name} and {name}_file, not both")
+            values[name] = _read_secret(name, values.pop(f"{name}_file"))
+        return values
+
+
+def _read_secret(name: str, file: object) -> str:
+    try:
+        secret = Path(str(file)).expanduser().read_text(encoding="utf-8").strip()
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise ValueError(f"{name}_file: {file} cannot be read: {reason}") from None
+    if not secret:
+        raise ValueError(f"{name}_file: {file} is empty")
+    return secret
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -18,6 +18,10 @@ NEWS = {
     "closed": "Closed",
     "not_acknowledged": "Not acknowledged",
     "reminder": "Still open",
+    "acknowledged": "Acknowledged",
+    "unacknowledged": "Acknowledgement withdrawn",
+    "muted": "Muted",
+    "unmuted": "No longer muted",
     "summary": "Summary",
     "digest": "Digest",
     "channel_failing": "Channel failing",
@@ -27,7 +31,7 @@ NEWS = {
 """A word for people for every reason to send a message."""
 ENDINGS = frozenset({"recovered", "withdrawn", "closed", "channel_working"})
 """Reasons that report the end of something."""
-QUIET = ENDINGS | {"reclassified", "digest"}
+QUIET = ENDINGS | {"reclassified", "digest", "acknowledged", "unacknowledged", "muted", "unmuted"}
 """Reasons that continue a thread without asking anyone to wake up."""
 
 
@@ -60,6 +64,7 @@ class MessageIncident:
     run_id: str | None = None
     step: int | None = None
     acknowledged_by: str | None = None
+    muted: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,7 +74,9 @@ class Message:
     `subject` is the same in all messages of one incident, `headline` names the news of this one.
     `picture` is a PNG of the curve, `sketch` the curve as a line of text; `items` are a summary's.
     `link` leads to what `link_to` names. `group` is the same in all messages of one thread, `resolved`: none
-    of its incidents is open; `incidents` are all that the message is about.
+    of its incidents is open; `incidents` are all that the message is about. `status`: sentences about what
+    people and Holter have done with it, such as "Acknowledged by ana at 03:14 CET"; `run_link` leads to the
+    run.
     """
 
     key: str
@@ -90,6 +97,8 @@ class Message:
     receiver: str = ""
     resolved: bool = False
     incidents: tuple[MessageIncident, ...] = ()
+    status: tuple[str, ...] = ()
+    run_link: str = ""
 
     @property
     def news(self) -> str:

@@ -1,35 +1,34 @@
-"""Slack: an incoming webhook, or a bot token, which also allows threads and the picture.
+"""Slack: an incoming webhook, or a bot, which also has threads, pictures and messages that it updates.
 
-Three API calls by `post` in place of slack_sdk, whose WebhookClient logs the webhook's address, a secret.
+Calls of the API by `post` in place of slack_sdk, whose WebhookClient logs the webhook's address, a secret.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 from urllib.parse import urlencode, urlsplit
 
 from pydantic import Field, SecretStr, model_validator
 
-from holter.server.channels.channel import ChannelSettings, ChannelType, Delivered, GiveUp, Outcome, Retry
+from holter.server.channels.channel import (
+    Channel,
+    ChannelSettings,
+    ChannelType,
+    Delivered,
+    GiveUp,
+    Outcome,
+    Retry,
+)
 from holter.server.channels.deadline import SendDeadline
 from holter.server.channels.http import HTTPReply, NoReplyError, post
-from holter.server.channels.message import Message, MessageItem, one_line
-from holter.types import Severity
+from holter.server.channels.message import QUIET, Message
+from holter.server.channels.slack_blocks import build_payload, build_reply
 
 _logger = logging.getLogger(__name__)
 
-# limits of blocks and of the texts in them: https://docs.slack.dev/reference/block-kit/blocks
-HEADER, SECTION, FIELD, FIELDS, BLOCKS, FALLBACK = 150, 3000, 2000, 10, 50, 3000
-_SEVERITY_EMOJI = {
-    Severity.CRITICAL: ":red_circle:",
-    Severity.WARNING: ":large_orange_circle:",
-    Severity.INFO: ":large_blue_circle:",
-}
-_CALM_EMOJI = ":large_green_circle:"
 _TRANSIENT_ERRORS = frozenset(
     {"ratelimited", "internal_error", "fatal_error", "service_unavailable", "request_timeout"}
 )
@@ -38,14 +37,23 @@ _MALFORMED_ERRORS = frozenset(
 )
 _REPAIR_SECONDS = 300.0
 """Seconds before the next attempt where a person has to repair something first."""
+_LEAST_INTERVAL = 1.0
+"""Slack takes one message a second in a channel: https://docs.slack.dev/apis/web-api/rate-limits"""
+_UPDATE_SECONDS = 20.0
+"""Seconds for an update at most: together with the message after it, it ends before the claim on both."""
 
 
 class SlackSettings(ChannelSettings):
-    """A webhook's address (`url`), or a bot's `token` (scopes chat:write, files:write) and a `channel`."""
+    """A webhook's address (`url`), or a bot's `token` (scopes chat:write, files:write) and a `channel`.
+
+    `signing_secret`: that of the app, with which Slack signs what people press; without it there are no
+    buttons.
+    """
 
     url: SecretStr | None = None
     token: SecretStr | None = None
     channel: str = ""
+    signing_secret: SecretStr | None = None
     api_url: str = "https://slack.com/api"
     timeout: float = Field(10.0, gt=0, le=60)
 
@@ -55,67 +63,139 @@ class SlackSettings(ChannelSettings):
             raise ValueError("expected either url (an incoming webhook) or token and channel (a bot)")
         if self.token is not None and not self.channel:
             raise ValueError("channel: expected with token, as a channel's ID or #name")
+        if self.signing_secret is not None and not self.signing_secret.get_secret_value():
+            raise ValueError("signing_secret: expected the app's signing secret")
         for address in (self.api_url, self.url.get_secret_value() if self.url else self.api_url):
             if urlsplit(address).scheme not in {"http", "https"} or not urlsplit(address).hostname:
                 raise ValueError("url: expected an address such as https://hooks.slack.com/services/...")
         return self
 
+    @property
+    def has_buttons(self) -> bool:
+        """Whether messages have buttons: what people press must be signed."""
+        return self.signing_secret is not None
+
 
 @dataclass(frozen=True)
-class SlackChannel:
-    """Sends messages to one Slack channel."""
+class SlackWebhook:
+    """Sends messages to the channel of an incoming webhook: no threads, so that each names the incident."""
 
     settings: SlackSettings
 
     @property
     def destination(self) -> str:
         """Where messages go, without the secret."""
-        if self.settings.url is not None:
-            return f"Slack webhook at {urlsplit(self.settings.url.get_secret_value()).hostname}"
+        return f"Slack webhook at {urlsplit(self._url).hostname}"
+
+    @property
+    def wants_picture(self) -> bool:
+        """A webhook takes text only."""
+        return False
+
+    @property
+    def least_interval(self) -> float:
+        """Seconds between two messages."""
+        return _LEAST_INTERVAL
+
+    def send(self, message: Message, thread: str | None) -> Outcome:
+        """Post it."""
+        payload = build_payload(message, buttons=self.settings.has_buttons)
+        try:
+            with SendDeadline(self.settings.deadline) as deadline:
+                reply = _post_json(self._url, payload, self.settings.timeout, deadline)
+        except NoReplyError as error:
+            return Retry(f"Slack: {error}")
+        if reply.status == 200:
+            return Delivered()
+        answer = reply.body[:100].decode(errors="replace").strip()
+        return _failure(reply, answer, malformed=reply.status == 400)
+
+    @property
+    def _url(self) -> str:
+        assert self.settings.url is not None
+        return self.settings.url.get_secret_value()
+
+
+@dataclass(frozen=True)
+class SlackBot:
+    """Sends messages to one Slack channel, each incident in a thread below a message that is updated."""
+
+    settings: SlackSettings
+
+    @property
+    def destination(self) -> str:
+        """Where messages go."""
         return f"Slack channel {self.settings.channel}"
 
     @property
     def wants_picture(self) -> bool:
-        """A bot can upload it; a webhook takes text only."""
-        return self.settings.token is not None
+        """A bot can upload it."""
+        return True
+
+    @property
+    def least_interval(self) -> float:
+        """Seconds between two messages."""
+        return _LEAST_INTERVAL
 
     def send(self, message: Message, thread: str | None) -> Outcome:
-        """Post it. A webhook returns no thread, so each message names the incident and links to it."""
+        """Post it, the first with its picture. Returns the thread as CHANNEL/TIMESTAMP."""
         try:
             with SendDeadline(self.settings.deadline) as deadline:
-                if self.settings.url:
-                    return self._send_by_webhook(message, deadline)
-                return self._send_by_bot(message, thread, deadline)
+                return self._send(message, thread, deadline)
         except NoReplyError as error:
             return Retry(f"Slack: {error}")
 
-    def _send_by_webhook(self, message: Message, deadline: SendDeadline) -> Outcome:
-        assert self.settings.url is not None
-        headers = {"Content-Type": "application/json; charset=utf-8"}
-        body = json.dumps(build_payload(message)).encode()
-        url, timeout = self.settings.url.get_secret_value(), self.settings.timeout
-        reply = post(url, body, headers, timeout=timeout, deadline=deadline)
-        if reply.status == 200:
-            return Delivered()
-        error = reply.body[:100].decode(errors="replace").strip()
-        return _failure(reply, error, malformed=reply.status == 400)
+    def update(self, message: Message, thread: str) -> Outcome:
+        """Replace the first message of a thread. One that cannot be changed any more stays as it is."""
+        channel, timestamp = self._position(thread)
+        if channel == self.settings.channel and channel.startswith("#"):
+            return Delivered(thread)  # of an older version: chat.update takes no names of channels
+        body = self._body(build_payload(message, buttons=self.settings.has_buttons), message.key)
+        body = {name: value for name, value in body.items() if not name.startswith("unfurl_")}
+        body |= {"channel": channel, "ts": timestamp}
+        try:
+            with SendDeadline(min(self.settings.deadline, _UPDATE_SECONDS)) as deadline:
+                reply, result = self._call("chat.update", body, deadline)
+        except NoReplyError as error:
+            return Retry(f"Slack: {error}")
+        if not result.get("ok"):
+            answer = str(result.get("error", ""))
+            if _is_transient(reply, answer):
+                return _failure(reply, answer)
+            _logger.warning("a message in Slack was not updated: %s %s", reply.status, answer)
+        return Delivered(thread)
 
-    def _send_by_bot(self, message: Message, thread: str | None, deadline: SendDeadline) -> Outcome:
-        body = {"channel": self.settings.channel, **build_payload(message)}
-        body["metadata"] = {"event_type": "holter_notification", "event_payload": {"key": message.key}}
-        in_thread = {"thread_ts": thread} if thread else {}
-        reply, result = self._call("chat.postMessage", body | in_thread, deadline)
-        if result.get("error") == "thread_not_found":
+    def _send(self, message: Message, thread: str | None, deadline: SendDeadline) -> Outcome:
+        complete = self._body(build_payload(message, buttons=self.settings.has_buttons), message.key)
+        if thread is None:
+            reply, result = self._call("chat.postMessage", complete, deadline)
+        else:
+            channel, timestamp = self._position(thread)
+            body = self._body(build_reply(message), message.key)
+            body |= {"channel": channel, "thread_ts": timestamp}
+            if message.reason not in QUIET:
+                body["reply_broadcast"] = True  # a thread alone wakes nobody
             reply, result = self._call("chat.postMessage", body, deadline)
+            if result.get("error") == "thread_not_found":
+                reply, result = self._call("chat.postMessage", complete, deadline)
         if not result.get("ok"):
             error = str(result.get("error", ""))
-            return _failure(
-                reply, error, malformed=error in _MALFORMED_ERRORS, transient=error in _TRANSIENT_ERRORS
-            )
-        first = thread or str(result["ts"])
-        if message.picture is not None and thread is None:
-            self._upload(message, deadline, channel=str(result["channel"]), thread=first)
-        return Delivered(thread=first)
+            return _failure(reply, error, malformed=error in _MALFORMED_ERRORS)
+        if thread is not None:
+            return Delivered(thread)
+        channel, timestamp = str(result["channel"]), str(result["ts"])
+        if message.picture is not None:
+            self._upload(message, deadline, channel=channel, thread=timestamp)
+        return Delivered(thread=f"{channel}/{timestamp}")
+
+    def _body(self, payload: dict[str, Any], key: str) -> dict[str, Any]:
+        metadata = {"event_type": "holter_notification", "event_payload": {"key": key}}
+        return {"channel": self.settings.channel, **payload, "metadata": metadata}
+
+    def _position(self, thread: str) -> tuple[str, str]:
+        """Channel and timestamp of a thread's first message; those of older versions lack the channel."""
+        channel, _, timestamp = thread.rpartition("/")
+        return channel or self.settings.channel, timestamp
 
     def _upload(self, message: Message, deadline: SendDeadline, *, channel: str, thread: str) -> None:
         """Upload the picture into the thread. The message is delivered already: a failure is only logged."""
@@ -157,80 +237,38 @@ class SlackChannel:
         return reply, result if isinstance(result, dict) else {}
 
 
-def _failure(reply: HTTPReply, error: str, *, malformed: bool, transient: bool = False) -> Outcome:
+def respond(settings: SlackSettings, response_url: str, payload: dict[str, Any]) -> Outcome:
+    """Answer somebody who pressed a button, through the address that Slack sent with it."""
+    try:
+        with SendDeadline(settings.deadline) as deadline:
+            reply = _post_json(response_url, payload, settings.timeout, deadline)
+    except NoReplyError as error:
+        return Retry(f"Slack: {error}")
+    if reply.status == 200:
+        return Delivered()
+    return GiveUp(f"Slack answered {reply.status}")
+
+
+def _post_json(url: str, payload: dict[str, Any], timeout: float, deadline: SendDeadline) -> HTTPReply:
+    headers = {"Content-Type": "application/json; charset=utf-8"}
+    return post(url, json.dumps(payload).encode(), headers, timeout=timeout, deadline=deadline)
+
+
+def _is_transient(reply: HTTPReply, error: str) -> bool:
+    return reply.status == 429 or reply.status >= 500 or error in _TRANSIENT_ERRORS
+
+
+def _failure(reply: HTTPReply, error: str, *, malformed: bool = False) -> Retry | GiveUp:
     """A malformed message is given up at once; what a person can repair is retried."""
     reason = f"Slack answered {reply.status} {error}".rstrip()
     after = reply.headers.get("retry-after", "")
-    if reply.status == 429 or reply.status >= 500 or transient:
+    if _is_transient(reply, error):
         return Retry(reason, after=float(after) if after.isdecimal() else None)
     return GiveUp(reason) if malformed else Retry(reason, after=_REPAIR_SECONDS)
 
 
-def build_payload(message: Message) -> dict[str, Any]:
-    """The message as Block Kit, within Slack's limits; `text` is what a phone's notification shows."""
-    emoji = _CALM_EMOJI if message.tone == "calm" else _SEVERITY_EMOJI[message.severity]
-    blocks = [
-        {
-            "type": "header",
-            "text": {
-                "type": "plain_text",
-                "text": _truncate(f"{emoji} {one_line(message.headline)}", HEADER),
-            },
-        },
-        *_body_blocks(message),
-    ]
-    return {
-        "text": _truncate(f"{_escape(message.headline)}. {_escape(message.sentence)}", FALLBACK),
-        "blocks": blocks[:BLOCKS],
-        "unfurl_links": False,
-        "unfurl_media": False,
-        "parse": "none",
-        "link_names": False,
-    }
+def _open_slack(settings: SlackSettings) -> Channel:
+    return SlackBot(settings) if settings.token is not None else SlackWebhook(settings)
 
 
-def _body_blocks(message: Message) -> Iterator[dict[str, Any]]:
-    yield _section(_escape(message.sentence))
-    if message.facts:
-        fields = [
-            _text(f"*{_escape(name)}*\n{_escape(value)}", FIELD) for name, value in message.facts[:FIELDS]
-        ]
-        yield {"type": "section", "fields": fields}
-    if message.sketch:
-        yield _section(f"`{message.sketch}`")
-    if message.advice:
-        yield _section(f"*What to do*\n{_escape(message.advice)}")
-    if message.items:
-        yield from _item_blocks(message.items)
-    yield _section(f"<{_escape(message.link)}|*Open {_escape(message.link_to)} in Holter*>")
-
-
-def _item_blocks(items: Sequence[MessageItem]) -> Iterator[dict[str, Any]]:
-    lines = [
-        f"{_SEVERITY_EMOJI[item.severity]} <{_escape(item.link)}|{_escape(item.text)}>" for item in items
-    ]
-    shown = lines[:20]
-    for start in range(0, len(shown), 5):
-        yield _section("\n".join(shown[start : start + 5]))
-    if len(lines) > len(shown):
-        yield _section(f"and {len(lines) - len(shown)} more")
-
-
-def _section(text: str) -> dict[str, Any]:
-    return {"type": "section", "text": _text(text, SECTION)}
-
-
-def _text(text: str, limit: int) -> dict[str, Any]:
-    # verbatim: an address, a channel or a person in a run's name does not become a link
-    return {"type": "mrkdwn", "text": _truncate(text, limit), "verbatim": True}
-
-
-def _escape(text: str) -> str:
-    return one_line(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-def _truncate(text: str, limit: int) -> str:
-    return text if len(text) <= limit else f"{text[: limit - 1]}…"
-
-
-SLACK = ChannelType(name="slack", settings=SlackSettings, open=SlackChannel)
+SLACK = ChannelType(name="slack", settings=SlackSettings, open=_open_slack)

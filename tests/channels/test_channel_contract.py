@@ -19,6 +19,12 @@ SECRET = "very-secret"
 SETTINGS: dict[str, Callable[[int], dict[str, Any]]] = {
     "email": lambda port: {"url": f"smtp://holter:{SECRET}@127.0.0.1:{port}", "to": "oncall@example.com"},
     "slack": lambda port: {"url": f"http://127.0.0.1:{port}/services/{SECRET}"},
+    "webhook": lambda port: {
+        "url": f"http://127.0.0.1:{port}/{SECRET}",
+        "signing_secret": f"{SECRET}-of-signatures",
+        "token": SECRET,
+        "allow_private": True,
+    },
 }
 EVERY = pytest.mark.parametrize("kind", BUILTIN, ids=lambda kind: kind.name)
 
@@ -29,7 +35,8 @@ def settings_of(kind: ChannelType, port: int) -> dict[str, Any]:
 
 def test_every_file_of_a_channel_is_listed() -> None:
     folder = Path(holter.server.channels.__file__).parent
-    common = {"__init__", "channel", "deadline", "message", "http"}
+    common = {"__init__", "addresses", "channel", "deadline", "message", "http", "http_channel"}
+    common |= {"slack_blocks", "webhook_documents"}
     assert {path.stem for path in folder.glob("*.py")} - common == registry().keys()
 
 
@@ -59,5 +66,5 @@ def test_a_wrong_setting_is_named_and_no_secret_with_it(kind: ChannelType) -> No
 
 
 def test_an_unknown_kind_of_channel_is_refused() -> None:
-    with pytest.raises(ChannelError, match=r"\[channels.team\] type: expected one of email, slack"):
+    with pytest.raises(ChannelError, match=r"\[channels.team\] type: expected one of email, slack, webhook"):
         open_channels({"team": {"type": "pigeon"}})

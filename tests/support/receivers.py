@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import hmac
 import json
 import ssl
 import threading
@@ -16,7 +18,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlencode
 
 import pytest
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
@@ -29,6 +31,8 @@ from holter.server.alerting.incident import EventType, HistoryEntry, Incident, I
 from holter.types import Cause, Finding, Kind, Severity, labels_of
 
 USER, PASSWORD = "holter@example.com", "correct horse"
+SIGNING_SECRET = "8f742231b10e8888abcd99yyyzzz85a5"
+"""Of the example in Slack's documentation."""
 
 
 @pytest.fixture(scope="session")
@@ -157,9 +161,14 @@ def mail_server(certificate: Path) -> Iterator[_Mails]:
 
 @dataclass
 class SlackServer:
-    """An HTTP server that checks what it is sent as Slack does. `answers`: (status, headers, body, delay)."""
+    """An HTTP server that checks what it is sent as Slack does. `answers`: (status, headers, body, delay).
+
+    `messages`: what the channel shows, by timestamp; `responses`: what was sent to the address of a button.
+    """
 
     url: str
+    messages: dict[str, dict[str, Any]] = field(default_factory=dict)
+    responses: list[dict[str, Any]] = field(default_factory=list)
     answers: list[tuple[int, dict[str, str], str, float]] = field(default_factory=list)
     payloads: list[dict[str, Any]] = field(default_factory=list)
     calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
@@ -177,6 +186,10 @@ class SlackServer:
         if path.startswith("/services/"):
             self.payloads.append(checked(json.loads(body)))
             return "ok"
+        if path.startswith("/actions/"):
+            response = json.loads(body)
+            self.responses.append(checked(response) if "blocks" in response else response)
+            return "ok"
         if path == "/upload/F1":
             self.uploads.append(body)
             return "OK - 1"
@@ -190,11 +203,58 @@ class SlackServer:
             if request.get("thread_ts") == "gone":
                 return json.dumps({"ok": False, "error": "thread_not_found"})
             self.payloads.append(checked(request))
-            return json.dumps({"ok": True, "channel": "C1", "ts": f"17.{len(self.payloads)}"})
+            timestamp = f"17.{len(self.payloads)}"
+            self.messages[timestamp] = request
+            return json.dumps({"ok": True, "channel": "C1", "ts": timestamp})
+        if method == "chat.update":
+            assert not {"thread_ts", "reply_broadcast", "unfurl_links"} & request.keys()
+            if request["channel"] != "C1":  # it takes no names
+                return json.dumps({"ok": False, "error": "channel_not_found"})
+            if request["ts"] not in self.messages:
+                return json.dumps({"ok": False, "error": "message_not_found"})
+            self.messages[request["ts"]] |= checked(request)
+            return json.dumps({"ok": True, "channel": "C1", "ts": request["ts"]})
         if method == "files.getUploadURLExternal":
             return json.dumps({"ok": True, "upload_url": f"{self.url}/upload/F1", "file_id": "F1"})
         assert method == "files.completeUploadExternal"
         return json.dumps({"ok": True})
+
+    def press(
+        self,
+        button: dict[str, Any],
+        *,
+        user: str = "ada",
+        at: float | None = None,
+        secret: str = SIGNING_SECRET,
+    ) -> tuple[bytes, dict[str, str]]:
+        """Body and headers of the request that Slack makes when somebody presses a button, signed."""
+        at = time.time() if at is None else at
+        payload = {
+            "type": "block_actions",
+            "user": {"id": "U1", "username": user, "name": user, "team_id": "T1"},
+            "container": {"type": "message", "message_ts": "17.1", "channel_id": "C1"},
+            "response_url": f"{self.url}/actions/T1/1/secret",
+            "actions": [button | {"block_id": "b1", "action_ts": f"{at:.6f}"}],
+        }
+        body = urlencode({"payload": json.dumps(payload)}).encode()
+        return body, signed(body, at, secret)
+
+
+def signed(body: bytes, at: float, secret: str = SIGNING_SECRET) -> dict[str, str]:
+    """The headers with which Slack signs a request."""
+    text = b"v0:%d:%b" % (at, body)
+    digest = hmac.new(secret.encode(), text, hashlib.sha256).hexdigest()
+    return {
+        "Content-Type": "application/x-www-form-urlencoded",
+        "X-Slack-Request-Timestamp": str(int(at)),
+        "X-Slack-Signature": f"v0={digest}",
+    }
+
+
+def buttons_of(payload: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The buttons of a message by their labels."""
+    blocks = [block for block in payload["blocks"] if block["type"] == "actions"]
+    return {each["text"]["text"]: each for block in blocks for each in block["elements"]}
 
 
 def checked(payload: dict[str, Any]) -> dict[str, Any]:
@@ -206,6 +266,8 @@ def checked(payload: dict[str, Any]) -> dict[str, Any]:
         if block["type"] == "header":
             assert block["text"]["type"] == "plain_text"
             assert 0 < len(block["text"]["text"]) <= 150
+        elif block["type"] in {"context", "actions"}:
+            _check_elements(block)
         else:
             assert block["type"] == "section"
             texts = [block["text"]] if "text" in block else []
@@ -216,6 +278,25 @@ def checked(payload: dict[str, Any]) -> dict[str, Any]:
             assert all(0 < len(one["text"]) <= 2000 for one in fields)
             assert all(one["type"] == "mrkdwn" for one in [*texts, *fields])
     return payload
+
+
+def _check_elements(block: dict[str, Any]) -> None:
+    elements = block["elements"]
+    assert 0 < len(elements) <= (10 if block["type"] == "context" else 25)
+    if block["type"] == "context":
+        assert all(one["type"] == "mrkdwn" and 0 < len(one["text"]) <= 3000 for one in elements)
+        return
+    assert block["type"] == "actions"
+    assert len({one["action_id"] for one in elements}) == len(elements)
+    for button in elements:
+        assert button["type"] == "button"
+        assert button["text"]["type"] == "plain_text"
+        assert 0 < len(button["text"]["text"]) <= 75
+        assert 0 < len(button["action_id"]) <= 255
+        assert 0 < len(button["value"]) <= 2000
+        assert button.get("style", "primary") in {"primary", "danger"}
+        for name, longest in {"title": 100, "text": 300, "confirm": 30, "deny": 30}.items():
+            assert 0 < len(button.get("confirm", {}).get(name, {"text": "-"})["text"]) <= longest
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from holter.server.alerting.routing.time_intervals import (
     weekday_number,
 )
 from holter.server.channels import ConfiguredChannel
+from holter.server.channels.channel import UpdatingChannel
 from holter.settings.alerting import AlertingSettings, DigestSettings
 from holter.types import Severity
 
@@ -29,13 +30,17 @@ DEFAULT_PATH = "default"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChannelPolicy:
-    """What a channel's own settings say: see ChannelSettings. `minimum` None: the tree alone decides."""
+    """What a channel's own settings say: see ChannelSettings. `minimum` None: the tree alone decides.
+
+    `updates`: it can update the messages that it has sent.
+    """
 
     name: str
     minimum: Severity | None = Severity.WARNING
     history: bool = False
     recovery_delay: float = 0.0
     settle: float = 0.0
+    updates: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -147,6 +152,7 @@ def _channel_policy(channel: ConfiguredChannel, *, own_tree: bool) -> ChannelPol
         history=settings.history,
         recovery_delay=settings.calm,
         settle=settings.settle,
+        updates=isinstance(channel.channel, UpdatingChannel),
     )
 
 

@@ -18,6 +18,8 @@ const EVENTS = {
   recovered: "Recovered",
   acknowledged: "Acknowledged",
   unacknowledged: "Unacknowledged",
+  muted: "Muted",
+  unmuted: "No longer muted",
   assigned: "Assigned",
   closed: "Closed",
   eased: "Severity lowered",
@@ -66,6 +68,7 @@ export function eventText(event, incident) {
     if (type === "notified") return [`Sent to ${channel}`, [`because ${why}`]];
     return [`Not delivered to ${channel}`, [failure, `because ${why}`].filter(Boolean)];
   }
+  if (type === "muted") return ["Muted", [typeof detail.until === "number" ? `until ${clock(detail.until)}` : "until it recovers"]];
   if (type === "assigned") return [detail?.assignee ? `Assigned to ${detail.assignee}` : "Assigned to nobody", []];
   return [EVENTS[type] ?? sentenceCase(type), [text, detailText(event, incident)].filter(Boolean)];
 }

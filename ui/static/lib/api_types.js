@@ -14,7 +14,7 @@
 
 /**
  * What one line of an incident's history reports. Those that people are notified of are also reasons.
- * @typedef {"opened" | "reopened" | "escalated" | "eased" | "reclassified" | "moved" | "recovered" | "withdrawn" | "closed" | "acknowledged" | "unacknowledged" | "assigned" | "comment" | "notified" | "undelivered" | "not_acknowledged" | "reminder"} EventType
+ * @typedef {"opened" | "reopened" | "escalated" | "eased" | "reclassified" | "moved" | "recovered" | "withdrawn" | "closed" | "acknowledged" | "unacknowledged" | "muted" | "unmuted" | "assigned" | "comment" | "notified" | "undelivered" | "not_acknowledged" | "reminder"} EventType
  */
 
 /**
