@@ -52,6 +52,7 @@ from holter.server.saved_views import UnknownViewError
 from holter.server.schemas.service import FieldProblems, Problem
 from holter.server.share_links import UnknownShareLinkError
 from holter.server.store import CorruptDataError, StoreClosedError
+from holter.server.trackio_api import routes as trackio_routes
 from holter.server.wandb_api import routes as wandb_routes
 from holter.settings import Settings
 
@@ -158,6 +159,7 @@ def _add_routes(app: FastAPI) -> None:
     )
     app.include_router(wandb_routes.router)
     app.include_router(mlflow_routes.router)
+    app.include_router(trackio_routes.router)
     app.include_router(health.router)
     app.include_router(shares.pages)
     app.include_router(pages.router)

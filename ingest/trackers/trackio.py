@@ -67,8 +67,8 @@ class Trackio:
                     project=file.stem,
                     name=as_text(name),
                     read=partial(_read, file, column, run, configs.get(run, {})),
-                    started=_unix_time(started),
-                    ended=_unix_time(ended),
+                    started=unix_time(started),
+                    ended=unix_time(ended),
                 )
 
 
@@ -127,7 +127,7 @@ def _metrics(file: Path, table: str, column: str, run: str, left_out: list[Unrea
     count = invalid = first = 0
     for rows in row_chunks(file, columns, table, column, run):
         for rowid, timestamp, step, text in rows:
-            logged, time = _object(text), _unix_time(timestamp)
+            logged, time = _object(text), unix_time(timestamp)
             if logged is None or not isinstance(step, int):
                 invalid, first = invalid + 1, first or rowid
                 continue
@@ -173,7 +173,7 @@ def _object(text: object) -> dict[str, Any] | None:
 
 
 @lru_cache(maxsize=4096)  # many rows have the same time
-def _unix_time(text: object) -> float | None:
+def unix_time(text: object) -> float | None:
     """Unix seconds of a time in ISO 8601, None if invalid; local if without a zone, as in old versions."""
     try:
         return datetime.fromisoformat(str(text)).timestamp()

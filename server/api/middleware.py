@@ -19,9 +19,12 @@ from holter.server.auth import AccessDenial, Authenticator
 from holter.server.tracker_paths import (
     MLFLOW,
     MLFLOW_ARTIFACTS,
+    TRACKIO_CALL,
+    TRACKIO_VERSION_PATH,
     WANDB_FILE_STREAM,
     WANDB_UPLOAD,
     is_tracker_path,
+    with_authorization,
 )
 
 # the files of the pages contain no secrets, and must load before the login
@@ -29,6 +32,7 @@ PUBLIC_PATHS = re.compile(
     r"/|/runs/[^/]+|/compare|/incidents(/[^/]+)?|/planned|/alerts|/settings|/login|/share/[^/]+|/static/.*|/vendor/.*|"
     r"/healthz|/readyz|/api/v1/session"
 )
+_OPEN_PATHS = (PUBLIC_PATHS, WANDB_UPLOAD, TRACKIO_VERSION_PATH)
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
     "font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
@@ -51,11 +55,12 @@ class SecurityMiddleware:
         """Handle one request."""
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
+        scope["headers"] = with_authorization(scope["path"], scope["headers"])
         headers = {
             name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]
         }
         path = scope["path"]
-        open_to_all = any(pattern.fullmatch(path) for pattern in (PUBLIC_PATHS, WANDB_UPLOAD))
+        open_to_all = any(pattern.fullmatch(path) for pattern in _OPEN_PATHS)
         api = scope["path"].startswith("/api/")
         send = with_security_headers(send, api=api)
         if api or not open_to_all or "authorization" in headers:
@@ -99,6 +104,10 @@ def tracker_denial(path: str, denial: AccessDenial) -> ApiResponse:
             else reason
         )
         return ApiResponse({"error_code": code, "message": message}, status_code=denial.status)
+    if TRACKIO_CALL.fullmatch(path):
+        if denial.status == 401:
+            reason = f"{reason}: holter token create NAME, then TRACKIO_WRITE_TOKEN"
+        return ApiResponse({"error": reason}, status_code=denial.status)
     if denial.status == 401:
         reason = (
             f"this server needs a key of its own: holter token create NAME, then WANDB_API_KEY ({reason})"

@@ -14,6 +14,7 @@ from holter.server.api.responses import error_response
 from holter.server.tracker_paths import (
     MLFLOW,
     MLFLOW_ARTIFACTS,
+    TRACKIO_CALL,
     WANDB_FILE_STREAM,
     WANDB_GRAPHQL_PATH,
     WANDB_UPLOAD,
@@ -70,6 +71,7 @@ def tracker_limits(settings: Settings) -> tuple[tuple[re.Pattern[str], BodyLimit
         (WANDB_UPLOAD, file),
         (MLFLOW, BodyLimit(MLFLOW_BODY_BYTES, "of a request of MLflow's clients")),
         (MLFLOW_ARTIFACTS, unlimited),
+        (TRACKIO_CALL, unlimited),
     )
 
 

@@ -1,0 +1,1 @@
+"""The server's interface of trackio, so that its unmodified clients log to Holter."""
