@@ -302,6 +302,23 @@ def record_outcome(
             session.add(_history_row(incident.id, rows[0].channel, reason, failure, now))
 
 
+def release_claims(session: Session, *, now: float) -> None:
+    """Let messages that a process was sending when it was killed be sent again at once.
+
+    Only where no other server uses the database: its claims look the same.
+    """
+    session.execute(
+        update(NotificationRow)
+        .where(
+            NotificationRow.state == WAITING,
+            NotificationRow.attempts > 0,
+            NotificationRow.error.is_(None),
+            NotificationRow.next_try_at > now,
+        )
+        .values(next_try_at=now)
+    )
+
+
 def retry_failed(session: Session, channel: str, *, now: float) -> None:
     """Let messages that failed be tried at once, since their channel works again."""
     session.execute(

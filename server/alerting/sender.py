@@ -19,6 +19,7 @@ from holter.server.alerting.outbox import (
     claim,
     give_up_orphans,
     record_outcome,
+    release_claims,
     retry_failed,
     seconds_until,
 )
@@ -121,6 +122,8 @@ class NotificationSender:
         """Start with what was left waiting."""
         with Session(self._engine) as session, session.begin():
             give_up_orphans(session, self._channels, now=self._clock())
+            if self._engine.dialect.name == "sqlite":  # which only one server uses
+                release_claims(session, now=self._clock())
         for channel in self._threads.values():
             channel.thread.start()
 

@@ -391,7 +391,7 @@ def test_a_killed_server_delivers_after_its_next_start(slack: SlackServer, sqlit
         from tests.support.alerting import NoCharts
         engine = connect(sys.argv[1])
         channels = open_channels({"team": {"type": "slack", "url": sys.argv[2], "settle": 0, "timeout": 60}})
-        sender = NotificationSender(engine, NoCharts(), channels, public_url="http://h", lease=1.0)
+        sender = NotificationSender(engine, NoCharts(), channels, public_url="http://h")
         sender.start()
         incidents = IncidentStore(engine, policy=build_policy(channels))
         incidents.on_change(sender.wake)
