@@ -13,6 +13,7 @@ from holter.server.channels.channel import Channel, ChannelSettings, ChannelType
 from holter.server.channels.email import EMAIL
 from holter.server.channels.message import Message
 from holter.server.channels.slack import SLACK
+from holter.server.channels.webhook import WEBHOOK
 
 __all__ = [
     "BUILTIN",
@@ -28,7 +29,7 @@ __all__ = [
     "registry",
 ]
 
-BUILTIN: tuple[ChannelType, ...] = (EMAIL, SLACK)
+BUILTIN: tuple[ChannelType, ...] = (EMAIL, SLACK, WEBHOOK)
 
 
 class ChannelError(ValueError):

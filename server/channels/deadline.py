@@ -13,6 +13,8 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
+from holter.server.channels.addresses import PrivateAddressError, is_public
+
 _active: dict[threading.Thread, SendDeadline] = {}
 _lock = threading.Lock()
 
@@ -51,10 +53,16 @@ class SendDeadline:
                 connection.close()
             self._connections.clear()
 
-    def connect(self, host: str, port: int, *, timeout: float) -> socket.socket:
-        """A connection whose single reads and writes take `timeout` seconds at most. Raises OSError."""
+    def connect(self, host: str, port: int, *, timeout: float, public_only: bool = False) -> socket.socket:
+        """A connection whose single reads and writes take `timeout` seconds at most. Raises OSError.
+
+        `public_only`: addresses that are not public are refused, whatever the host's name resolves to.
+        """
         failure: OSError = OSError(f"{host} has no address")
         for family, kind, protocol, _, address in socket.getaddrinfo(host, port, 0, socket.SOCK_STREAM):
+            if public_only and not is_public(str(address[0])):
+                failure = PrivateAddressError()
+                continue
             connection = socket.socket(family, kind, protocol)
             try:
                 connection.settimeout(min(timeout, max(self._ends_at - time.monotonic(), 0.001)))

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
+from holter.server.channels.addresses import REFUSED, is_private_literal
 from holter.server.channels.deadline import SendDeadline
 from holter.settings import is_loopback
 
@@ -42,28 +43,32 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 class _BoundedHTTP(urllib.request.HTTPHandler):
     """Opens connections that end with a deadline."""
 
-    def __init__(self, deadline: SendDeadline) -> None:
+    def __init__(self, deadline: SendDeadline, *, public_only: bool) -> None:
         super().__init__()
         self._deadline = deadline
+        self._public_only = public_only
 
     def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
-        return self.do_open(_bounded(http.client.HTTPConnection, self._deadline), req)
+        kind = http.client.HTTPConnection
+        return self.do_open(_bounded(kind, self._deadline, public_only=self._public_only), req)
 
 
 class _BoundedHTTPS(urllib.request.HTTPSHandler):
     """The same with TLS."""
 
-    def __init__(self, deadline: SendDeadline) -> None:
+    def __init__(self, deadline: SendDeadline, *, public_only: bool) -> None:
         super().__init__()
         self._deadline = deadline
+        self._public_only = public_only
 
     def https_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
-        return self.do_open(_bounded(http.client.HTTPSConnection, self._deadline), req)
+        kind = http.client.HTTPSConnection
+        return self.do_open(_bounded(kind, self._deadline, public_only=self._public_only), req)
 
 
-def _bounded(kind: type[http.client.HTTPConnection], deadline: SendDeadline) -> Any:
+def _bounded(kind: type[http.client.HTTPConnection], deadline: SendDeadline, *, public_only: bool) -> Any:
     def connect(address: tuple[str, int], timeout: float, *_: object) -> socket.socket:
-        return deadline.connect(*address, timeout=timeout)
+        return deadline.connect(*address, timeout=timeout, public_only=public_only)
 
     def create(host: str, **options: Any) -> http.client.HTTPConnection:
         connection = kind(host, **options)
@@ -74,10 +79,16 @@ def _bounded(kind: type[http.client.HTTPConnection], deadline: SendDeadline) -> 
 
 
 def post(
-    url: str, body: bytes, headers: Mapping[str, str], *, timeout: float, deadline: SendDeadline
+    url: str,
+    body: bytes,
+    headers: Mapping[str, str],
+    *,
+    timeout: float,
+    deadline: SendDeadline,
+    public_only: bool = False,
 ) -> HTTPReply:
     """POST `body`, see `request`."""
-    return request("POST", url, body, headers, timeout=timeout, deadline=deadline)
+    return request("POST", url, body, headers, timeout=timeout, deadline=deadline, public_only=public_only)
 
 
 def request(
@@ -88,17 +99,27 @@ def request(
     *,
     timeout: float,
     deadline: SendDeadline,
+    public_only: bool = False,
 ) -> HTTPReply:
     """Make a request and return the reply, whatever its status. Raises NoReplyError.
 
     `timeout`: seconds for a single read or write. A body that `deadline` cuts off is returned as far as it
-    came: the status says whether the message has arrived.
+    came: the status says whether the message has arrived. `public_only`: connections to addresses that are
+    not public are refused; where a proxy is configured, it connects, and only addresses that are written as
+    numbers are checked.
     """
+    host = urlsplit(url).hostname or ""
+    if public_only and is_private_literal(host):
+        raise NoReplyError(REFUSED)
     outgoing = urllib.request.Request(url, data=body, headers=dict(headers), method=method)
     # a proxy reaches its own loopback, not ours
-    proxies = [urllib.request.ProxyHandler({})] if is_loopback(urlsplit(url).hostname or "") else []
+    proxies = {} if is_loopback(host) else _proxies(url, host)
+    public_only = public_only and not proxies
     opener = urllib.request.build_opener(
-        _NoRedirect, _BoundedHTTP(deadline), _BoundedHTTPS(deadline), *proxies
+        _NoRedirect,
+        _BoundedHTTP(deadline, public_only=public_only),
+        _BoundedHTTPS(deadline, public_only=public_only),
+        urllib.request.ProxyHandler(proxies),
     )
     try:
         reply = _exchange(opener, outgoing, timeout)
@@ -107,6 +128,14 @@ def request(
         if deadline.over:
             raise NoReplyError(deadline.reason) from None
         raise
+
+
+def _proxies(url: str, host: str) -> dict[str, str]:
+    """The proxy for an address by its scheme, as the environment sets it; empty where there is none."""
+    if urllib.request.proxy_bypass(host):
+        return {}
+    scheme = urlsplit(url).scheme
+    return {name: proxy for name, proxy in urllib.request.getproxies().items() if name == scheme}
 
 
 def _exchange(
