@@ -39,6 +39,7 @@ from holter.server.api import (
     session,
     shares,
     silences,
+    slack,
     stream,
 )
 from holter.server.api.middleware import SecurityMiddleware, reject_unknown_parameters
@@ -84,6 +85,7 @@ _ROUTE_MODULES = (
     reports,
     notifications,
     silences,
+    slack,
     agents,
     launches,
     server_settings,

@@ -46,6 +46,7 @@ from holter.server.run_details import RunDetailStore
 from holter.server.run_search.run_search import RunSearch
 from holter.server.saved_views import SavedViews
 from holter.server.share_links import ShareLinks
+from holter.server.slack_interactions import SlackInteractions
 from holter.server.store import Store
 from holter.server.worker_progress import WorkerProgress, ignore_turn
 from holter.settings import Settings
@@ -130,6 +131,14 @@ class ServerContext:
         )
         self.incident_actions = IncidentActions(
             self.engine, self.incidents, self.planned_events, self.analysis
+        )
+        self.slack_interactions = SlackInteractions(
+            self.engine,
+            channels,
+            incidents=self.incidents,
+            actions=self.incident_actions,
+            composer=self.notification_sender.composer,
+            clock=clock,
         )
         self.run_search = RunSearch(self.engine, self.store, self.runs, clock=clock, max_age=SEARCH_MAX_AGE)
         self.views = SavedViews(self.engine, clock=clock)

@@ -106,6 +106,7 @@ class Settings(BaseSettings):
     channels: dict[str, dict[str, Any]] = Field(default_factory=dict)
     alerting: AlertingSettings = AlertingSettings()
     slack_webhook_url: SecretStr | None = None
+    slack_signing_secret: SecretStr | None = None
     smtp_url: SecretStr | None = None
     email_to: str = ""
     email_from: str = ""
@@ -216,6 +217,10 @@ class Settings(BaseSettings):
         if self.slack_webhook_url:
             url = self.slack_webhook_url.get_secret_value()
             channels.setdefault("slack", {"type": "slack", "url": url})
+        if self.slack_signing_secret:
+            for options in channels.values():
+                if options.get("type") == "slack" and "signing_secret_file" not in options:
+                    options.setdefault("signing_secret", self.slack_signing_secret.get_secret_value())
         if self.smtp_url and self.email_to:
             to = [address.strip() for address in self.email_to.split(",")]
             email = {"type": "email", "url": self.smtp_url.get_secret_value(), "to": to}

@@ -27,10 +27,10 @@ from holter.server.tracker_paths import (
     with_authorization,
 )
 
-# the files of the pages contain no secrets, and must load before the login
+# the files of the pages contain no secrets, and must load before the login; Slack signs what it sends
 PUBLIC_PATHS = re.compile(
     r"/|/runs/[^/]+|/compare|/incidents(/[^/]+)?|/planned|/alerts|/settings|/login|/share/[^/]+|/static/.*|/vendor/.*|"
-    r"/healthz|/readyz|/api/v1/session"
+    r"/healthz|/readyz|/api/v1/session|/api/v1/slack/interactive"
 )
 _OPEN_PATHS = (PUBLIC_PATHS, WANDB_UPLOAD, TRACKIO_VERSION_PATH)
 _POLICY = (

@@ -25,6 +25,8 @@ SESSION_BODY_BYTES = 16 * 1024
 """The body of a login, which anybody may send."""
 MLFLOW_BODY_BYTES = 8 * 2**20
 """Clients of MLflow send at most 1 MB at once."""
+SLACK_BODY_BYTES = 256 * 1024
+"""A pressed button of a Slack message, with the message, which anybody may send."""
 PIECE_BYTES = 64 * 1024
 """Bytes of a response that are passed on at once, when the client has read most of the earlier ones."""
 READ_AHEAD_BYTES = 64 * 1024
@@ -55,6 +57,7 @@ def body_limits(settings: Settings) -> dict[str, BodyLimit]:
     batch, file = settings.max_batch_mb * 2**20, settings.max_import_mb * 2**20
     return {
         "/api/v1/session": BodyLimit(SESSION_BODY_BYTES, "of a login"),
+        "/api/v1/slack/interactive": BodyLimit(SLACK_BODY_BYTES, "of an interaction of Slack"),
         "/api/v1/ingest": BodyLimit(batch, "max_batch_mb: send smaller batches", counted=True),
         "/api/v1/import": BodyLimit(file, "max_import_mb", counted=True),
     }

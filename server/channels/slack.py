@@ -239,6 +239,8 @@ class SlackBot:
 
 def respond(settings: SlackSettings, response_url: str, payload: dict[str, Any]) -> Outcome:
     """Answer somebody who pressed a button, through the address that Slack sent with it."""
+    if not _is_slack(settings, response_url):
+        return GiveUp("the address for the answer is not Slack's")
     try:
         with SendDeadline(settings.deadline) as deadline:
             reply = _post_json(response_url, payload, settings.timeout, deadline)
@@ -247,6 +249,19 @@ def respond(settings: SlackSettings, response_url: str, payload: dict[str, Any])
     if reply.status == 200:
         return Delivered()
     return GiveUp(f"Slack answered {reply.status}")
+
+
+def _is_slack(settings: SlackSettings, url: str) -> bool:
+    """Whether an address is Slack's, or on the server that the settings name in its place."""
+    try:
+        parts = urlsplit(url)
+        host = (parts.hostname or "").lower()
+    except ValueError:
+        return False
+    if parts.scheme == "https" and host.endswith((".slack.com", ".slack-gov.com")):
+        return True
+    own = [settings.api_url, *([settings.url.get_secret_value()] if settings.url else [])]
+    return (parts.scheme, parts.netloc) in {urlsplit(address)[:2] for address in own}
 
 
 def _post_json(url: str, payload: dict[str, Any], timeout: float, deadline: SendDeadline) -> HTTPReply:

@@ -15,6 +15,8 @@ from holter.types import Severity
 HEADER, SECTION, FIELD, FIELDS, BLOCKS, FALLBACK = 150, 3000, 2000, 10, 50, 3000
 VALUE = 2000
 """Characters of a button's value."""
+GROUP_PREFIX = "all:"
+"""Begins the value of buttons that act on all incidents of a message."""
 _SEVERITY_EMOJI = {
     Severity.CRITICAL: ":red_circle:",
     Severity.WARNING: ":large_orange_circle:",
@@ -110,18 +112,20 @@ def _item_blocks(items: Sequence[MessageItem]) -> Iterator[dict[str, Any]]:
 def _action_blocks(incidents: Sequence[MessageIncident]) -> list[dict[str, Any]]:
     """Buttons for what can still be done with the open incidents of a message."""
     still_open = [incident for incident in incidents if incident.state == "open"]
-    every = " all" if len(incidents) > 1 else ""
+    every, prefix = (" all", GROUP_PREFIX) if len(incidents) > 1 else ("", "")
     candidates = [
         _button(
             SlackAction.ACKNOWLEDGE,
             f"Acknowledge{every}",
             [each.id for each in still_open if each.acknowledged_by is None],
+            prefix,
             style="primary",
         ),
         _button(
             SlackAction.SILENCE,
             f"Silence{every} two hours",
             [each.id for each in still_open if not each.muted],
+            prefix,
         ),
     ]
     if len(incidents) == 1:
@@ -134,11 +138,11 @@ def _action_blocks(incidents: Sequence[MessageIncident]) -> list[dict[str, Any]]
 
 
 def _button(
-    action: SlackAction, label: str, incident_ids: Sequence[int], **options: Any
+    action: SlackAction, label: str, incident_ids: Sequence[int], prefix: str = "", **options: Any
 ) -> dict[str, Any] | None:
     """A button that acts on these incidents; None where there are none, or too many for its value."""
-    value = ",".join(map(str, incident_ids))
-    if not 0 < len(value) <= VALUE:
+    value = prefix + ",".join(map(str, incident_ids))
+    if not incident_ids or len(value) > VALUE:
         return None
     text = {"type": "plain_text", "text": label}
     return {"type": "button", "action_id": action.value, "text": text, "value": value, **options}

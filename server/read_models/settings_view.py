@@ -21,7 +21,9 @@ _NO_SECRETS = frozenset(
     }
 )  # fmt: skip
 """Options of channels whose values are shown; others may be passwords or addresses with a key."""
-_SECRET_FIELDS = frozenset({"database_url", "password", "secret_key", "slack_webhook_url", "smtp_url"})
+_SECRET_FIELDS = frozenset(
+    {"database_url", "password", "secret_key", "slack_webhook_url", "slack_signing_secret", "smtp_url"}
+)
 _SECRET_NAME = re.compile(r"secret|password|token|(^|_)url$")
 """Names of settings in tables whose values may be secrets, or addresses with one."""
 _LONGEST = 400

@@ -29,6 +29,7 @@ ROUTES = {
     "GET /api/v1/silences",
     "POST /api/v1/silences",
     "DELETE /api/v1/silences/{silence_id}",
+    "POST /api/v1/slack/interactive",
     "GET /api/v1/agents",
     "POST /api/v1/agents",
     "DELETE /api/v1/agents/{agent}",
@@ -138,7 +139,7 @@ FLAGS = {
 SETTINGS = {
     "data_dir", "database_url", "database_url_file", "host", "port", "public_url", "password", "secret_key",
     "max_batch_mb", "max_import_mb", "http", "trusted_proxies", "channels", "alerting",
-    "slack_webhook_url", "smtp_url", "email_to", "email_from", "projects",
+    "slack_webhook_url", "slack_signing_secret", "smtp_url", "email_to", "email_from", "projects",
     "formats", "peaks", "scrape", "parse_seconds", "parse_memory_mb",
 }  # fmt: skip
 

@@ -25,7 +25,24 @@ SETTINGS: dict[str, Callable[[int], dict[str, Any]]] = {
         "token": SECRET,
         "allow_private": True,
     },
+    "pagerduty": lambda port: {"routing_key": SECRET, **_api_at(port)},
+    "opsgenie": lambda port: {"api_key": SECRET, **_api_at(port)},
+    "teams": lambda port: {"url": f"http://127.0.0.1:{port}/{SECRET}", "allow_private": True},
+    "discord": lambda port: {"url": f"http://127.0.0.1:{port}/{SECRET}", "allow_private": True},
+    "ntfy": lambda port: {
+        "server": f"http://127.0.0.1:{port}",
+        "topic": SECRET,
+        "token": SECRET,
+        "allow_private": True,
+    },
+    "pushover": lambda port: {"token": SECRET, "user": SECRET, **_api_at(port)},
 }
+
+
+def _api_at(port: int) -> dict[str, Any]:
+    return {"api_url": f"http://127.0.0.1:{port}", "allow_private": True}
+
+
 EVERY = pytest.mark.parametrize("kind", BUILTIN, ids=lambda kind: kind.name)
 
 
@@ -36,7 +53,7 @@ def settings_of(kind: ChannelType, port: int) -> dict[str, Any]:
 def test_every_file_of_a_channel_is_listed() -> None:
     folder = Path(holter.server.channels.__file__).parent
     common = {"__init__", "addresses", "channel", "deadline", "message", "http", "http_channel"}
-    common |= {"slack_blocks", "webhook_documents"}
+    common |= {"alerts", "slack_blocks", "slack_requests", "texts", "webhook_documents"}
     assert {path.stem for path in folder.glob("*.py")} - common == registry().keys()
 
 
@@ -66,5 +83,5 @@ def test_a_wrong_setting_is_named_and_no_secret_with_it(kind: ChannelType) -> No
 
 
 def test_an_unknown_kind_of_channel_is_refused() -> None:
-    with pytest.raises(ChannelError, match=r"\[channels.team\] type: expected one of email, slack, webhook"):
+    with pytest.raises(ChannelError, match=r"\[channels.team\] type: expected one of discord, email, ntfy"):
         open_channels({"team": {"type": "pigeon"}})

@@ -166,8 +166,8 @@ def test_several_incidents_are_acknowledged_at_once() -> None:
     )
     buttons = buttons_of(build_payload(several, buttons=True))
     assert {label: each["value"] for label, each in buttons.items()} == {
-        "Acknowledge all": "17,18",
-        "Silence all two hours": "17,18,19",
+        "Acknowledge all": "all:17,18",
+        "Silence all two hours": "all:17,18,19",
     }
 
 

@@ -204,7 +204,7 @@ class SlackServer:
                 return json.dumps({"ok": False, "error": "thread_not_found"})
             self.payloads.append(checked(request))
             timestamp = f"17.{len(self.payloads)}"
-            self.messages[timestamp] = request
+            self.messages[timestamp] = dict(request)
             return json.dumps({"ok": True, "channel": "C1", "ts": timestamp})
         if method == "chat.update":
             assert not {"thread_ts", "reply_broadcast", "unfurl_links"} & request.keys()
