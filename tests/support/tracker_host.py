@@ -96,6 +96,12 @@ class TrackerHost:
         found = httpx.get(f"{address}/{identity}/incidents", timeout=30).json()["incidents"]
         return [each["kind"] for each in found]
 
+    def user_alerts(self, run: str) -> list[tuple[str, str]]:
+        """Severity and summary of the alerts that the run's program raised."""
+        address = f"{self.server_address}/api/v1/runs/{self.detail(run)['id']}/incidents"
+        found = httpx.get(address, timeout=30).json()["incidents"]
+        return [(each["severity"], each["summary"]) for each in found if each["kind"] == "user_alert"]
+
     def _is_analyzed(self, run: str) -> bool:
         runs = httpx.get(f"{self.server_address}/api/v1/runs", timeout=30).json()["runs"]
         return any(each["name"] == run and each["analyzed"] for each in runs)
