@@ -10,9 +10,15 @@ from pydantic import ValidationError
 
 from holter.registry import build
 from holter.server.channels.channel import Channel, ChannelSettings, ChannelType, Delivered, GiveUp, Retry
+from holter.server.channels.discord import DISCORD
 from holter.server.channels.email import EMAIL
 from holter.server.channels.message import Message
+from holter.server.channels.ntfy import NTFY
+from holter.server.channels.opsgenie import OPSGENIE
+from holter.server.channels.pagerduty import PAGERDUTY
+from holter.server.channels.pushover import PUSHOVER
 from holter.server.channels.slack import SLACK
+from holter.server.channels.teams import TEAMS
 from holter.server.channels.webhook import WEBHOOK
 
 __all__ = [
@@ -29,7 +35,17 @@ __all__ = [
     "registry",
 ]
 
-BUILTIN: tuple[ChannelType, ...] = (EMAIL, SLACK, WEBHOOK)
+BUILTIN: tuple[ChannelType, ...] = (
+    EMAIL,
+    SLACK,
+    WEBHOOK,
+    PAGERDUTY,
+    OPSGENIE,
+    TEAMS,
+    DISCORD,
+    NTFY,
+    PUSHOVER,
+)
 
 
 class ChannelError(ValueError):

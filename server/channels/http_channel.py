@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Annotated, Any
+from uuid import uuid4
 
 from pydantic import AfterValidator, Field, SecretStr
 
@@ -57,40 +58,32 @@ class HTTPChannelSettings(ChannelSettings):
 
 @dataclass(frozen=True)
 class HTTPService:
-    """A service that receives messages by HTTP. `name` is how reasons call it."""
+    """A service that receives messages by HTTP, during one send. `name` is how reasons call it."""
 
     name: str
     settings: HTTPChannelSettings
+    deadline: SendDeadline
 
     def send_json(
         self, url: str, payload: Any, headers: Mapping[str, str] | None = None, *, method: str = "POST"
     ) -> HTTPReply:
         """Send JSON and return the reply, whatever its status. Raises NoReplyError."""
-        body = json.dumps(payload, ensure_ascii=False, allow_nan=False).encode()
         types = {"Content-Type": "application/json; charset=utf-8"}
-        return self.send_bytes(url, body, types | dict(headers or {}), method=method)
+        return self.send_bytes(url, encode_json(payload), types | dict(headers or {}), method=method)
 
     def send_bytes(
         self, url: str, body: bytes, headers: Mapping[str, str], *, method: str = "POST"
     ) -> HTTPReply:
         """Send a body and return the reply, whatever its status. Raises NoReplyError."""
-        settings = self.settings
-        headers = {"User-Agent": "Holter", "Accept": "application/json"} | dict(headers)
-        with SendDeadline(settings.deadline) as deadline:
-            return request(
-                method,
-                url,
-                body,
-                headers,
-                timeout=settings.timeout,
-                deadline=deadline,
-                public_only=not settings.allow_private,
-            )
-
-    def no_reply(self, error: NoReplyError) -> Retry:
-        """The outcome of a request without a reply."""
-        after = _REPAIR_SECONDS if str(error) == REFUSED else None
-        return Retry(f"{self.name}: {error}", after=after)
+        return request(
+            method,
+            url,
+            body,
+            {"User-Agent": "Holter", "Accept": "application/json"} | dict(headers),
+            timeout=self.settings.timeout,
+            deadline=self.deadline,
+            public_only=not self.settings.allow_private,
+        )
 
     def outcome(self, reply: HTTPReply, *, thread: str | None = None) -> Outcome:
         """What a reply means. What a person can repair is retried, what nobody can is given up."""
@@ -117,6 +110,35 @@ class HTTPService:
         return one_line(text[:_SHOWN_REPLY]).strip()
 
 
+def send_by_http(name: str, settings: HTTPChannelSettings, send: Callable[[HTTPService], Outcome]) -> Outcome:
+    """The outcome of a send to a service, whose requests together end with the channel's deadline."""
+    try:
+        with SendDeadline(settings.deadline) as deadline:
+            return send(HTTPService(name, settings, deadline))
+    except NoReplyError as error:
+        return Retry(f"{name}: {error}", after=_REPAIR_SECONDS if str(error) == REFUSED else None)
+
+
+def encode_json(payload: Any) -> bytes:
+    """JSON in UTF-8; what is no text in Unicode is replaced."""
+    return json.dumps(payload, ensure_ascii=False, allow_nan=False).encode(errors="replace")
+
+
+def encode_form(fields: Mapping[str, str], file: tuple[str, bytes] | None) -> tuple[bytes, str]:
+    """A form (multipart/form-data) with a PNG under a name, and its content type."""
+    boundary = f"holter-{uuid4().hex}"
+    parts = [
+        f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'
+        for name, value in fields.items()
+    ]
+    body = "".join(parts).encode(errors="replace")
+    if file is not None:
+        disposition = f'form-data; name="{file[0]}"; filename="curve.png"'
+        head = f"--{boundary}\r\nContent-Disposition: {disposition}\r\nContent-Type: image/png\r\n\r\n"
+        body += head.encode() + file[1] + b"\r\n"
+    return body + f"--{boundary}--\r\n".encode(), f"multipart/form-data; boundary={boundary}"
+
+
 def secrets_of(settings: ChannelSettings) -> list[str]:
     """The secrets of a channel, the longest first, with the parts of secret addresses."""
     values = [getattr(settings, name) for name in type(settings).model_fields]
@@ -135,16 +157,3 @@ def retry_after(headers: Mapping[str, str], *, now: float | None = None) -> floa
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
     return max(0.0, date - (time.time() if now is None else now))
-
-
-def truncate(text: str, limit: int) -> str:
-    """The text, of at most `limit` characters."""
-    return text if len(text) <= limit else f"{text[: limit - 1]}…"
-
-
-def truncate_bytes(text: str, limit: int) -> str:
-    """The text, of at most `limit` bytes in UTF-8."""
-    encoded = text.encode(errors="replace")
-    if len(encoded) <= limit:
-        return encoded.decode()
-    return encoded[: limit - 3].decode(errors="ignore") + "…"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import json
 import time
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,8 +12,13 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr, field_validator
 
 from holter.server.channels.channel import ChannelType, Outcome
-from holter.server.channels.http import NoReplyError
-from holter.server.channels.http_channel import HeaderSecret, HTTPChannelSettings, HTTPService, SecretURL
+from holter.server.channels.http_channel import (
+    HeaderSecret,
+    HTTPChannelSettings,
+    SecretURL,
+    encode_json,
+    send_by_http,
+)
 from holter.server.channels.message import Message
 from holter.server.channels.webhook_documents import alertmanager_document, holter_document
 
@@ -61,13 +65,13 @@ class WebhookChannel:
     def send(self, message: Message, thread: str | None) -> Outcome:
         """Post the document."""
         build = holter_document if self.settings.format is WebhookFormat.HOLTER else alertmanager_document
-        body = json.dumps(build(message), ensure_ascii=False, allow_nan=False).encode()
-        service = HTTPService("webhook", self.settings)
-        url = self.settings.url.get_secret_value()
-        try:
-            return service.outcome(service.send_bytes(url, body, self._headers(body, message.key)))
-        except NoReplyError as error:
-            return service.no_reply(error)
+        body = encode_json(build(message))
+        url, headers = self.settings.url.get_secret_value(), self._headers(body, message.key)
+        return send_by_http(
+            "webhook",
+            self.settings,
+            lambda service: service.outcome(service.send_bytes(url, body, headers)),
+        )
 
     def _headers(self, body: bytes, key: str) -> dict[str, str]:
         headers = {"Content-Type": "application/json; charset=utf-8", "Idempotency-Key": key}

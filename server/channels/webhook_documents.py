@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 from datetime import UTC, datetime
-from functools import reduce
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -110,7 +109,8 @@ def _annotations(**texts: str) -> dict[str, str]:
 
 
 def _common(tables: list[dict[str, str]]) -> dict[str, str]:
-    return dict(reduce(lambda common, each: dict(common.items() & each.items()), tables))
+    first, *rest = tables
+    return {name: value for name, value in first.items() if all(each.get(name) == value for each in rest)}
 
 
 def _label_name(name: str) -> str:

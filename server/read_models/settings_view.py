@@ -17,7 +17,8 @@ from holter.settings import Settings
 _NO_SECRETS = frozenset(
     {
         "type", "minimum", "history", "settle", "calm", "burst", "window", "deadline", "timeout", "to",
-        "from", "host", "port", "security",
+        "from", "host", "port", "security", "allow_private", "api_url", "device", "expire", "format",
+        "picture", "retry", "server", "teams",
     }
 )  # fmt: skip
 """Options of channels whose values are shown; others may be passwords or addresses with a key."""

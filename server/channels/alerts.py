@@ -1,0 +1,32 @@
+"""What a message means for a service that has alerts, which open, are acknowledged and are resolved."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from holter.server.channels.message import ENDINGS, QUIET, Message
+
+
+class AlertState(StrEnum):
+    """What a service is to do with an alert."""
+
+    OPEN = "open"
+    ACKNOWLEDGED = "acknowledged"
+    RESOLVED = "resolved"
+    UNCHANGED = "unchanged"
+    NO_ALERT = "no_alert"
+
+
+def alert_state(message: Message, thread: str | None, *, opens: bool = True) -> AlertState:
+    """The state that an alert gets by a message. `thread`: it has been opened; `opens`: it may be now."""
+    if message.reason == "digest":
+        return AlertState.NO_ALERT
+    if message.reason == "channel_working":
+        return AlertState.UNCHANGED  # the alert about the failure is closed by whoever repaired it
+    if message.resolved and message.incidents:
+        return AlertState.RESOLVED if thread or message.reason in ENDINGS else AlertState.UNCHANGED
+    still_open = [each for each in message.incidents if each.state == "open"]
+    if opens and message.reason not in QUIET:
+        return AlertState.OPEN
+    is_acknowledged = still_open and all(each.acknowledged_by is not None for each in still_open)
+    return AlertState.ACKNOWLEDGED if is_acknowledged else AlertState.UNCHANGED
