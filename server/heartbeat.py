@@ -79,6 +79,7 @@ class Heartbeat:
                     {"Content-Type": "application/json"} if posts else {},
                     timeout=settings.timeout,
                     deadline=deadline,
+                    public_only=not settings.allow_private,
                 )
         except NoReplyError as error:
             return str(error)

@@ -120,7 +120,7 @@ class HeartbeatSettings(_AlertingModel):
     """A dead man's switch, `[alerting.heartbeat]`: `url` is requested while all workers make progress.
 
     `limit`: seconds without a completed turn after which a worker counts as hanging. A request takes
-    `timeout` seconds at most.
+    `timeout` seconds at most. `allow_private`: the address may be a private, loopback or link-local one.
     """
 
     url: SecretStr | None = None
@@ -128,6 +128,7 @@ class HeartbeatSettings(_AlertingModel):
     every: Annotated[Duration, Field(ge=1)] = 60.0
     limit: Annotated[Duration, Field(ge=30)] = 300.0
     timeout: Annotated[Duration, Field(gt=0, le=60)] = 10.0
+    allow_private: bool = False
 
     @field_validator("url")
     @classmethod

@@ -73,7 +73,7 @@ def service() -> Iterator[WatchingService]:
 
 
 def settings_for(service: WatchingService, **options: object) -> HeartbeatSettings:
-    return HeartbeatSettings.model_validate({"url": service.address, **options})
+    return HeartbeatSettings.model_validate({"url": service.address, "allow_private": True, **options})
 
 
 class StandingTime:
@@ -131,12 +131,22 @@ def test_an_address_that_refuses_is_reported_without_its_secret(
     service.status = 404
     assert not heartbeat.beat()
     dead = Heartbeat(
-        HeartbeatSettings.model_validate({"url": f"http://127.0.0.1:1/{SECRET}"}), WorkerProgress()
+        HeartbeatSettings.model_validate({"url": f"http://127.0.0.1:1/{SECRET}", "allow_private": True}),
+        WorkerProgress(),
     )
     assert not dead.beat()
     assert "status 404" in caplog.text
     assert "Connection refused" in caplog.text
     assert SECRET not in caplog.text
+
+
+def test_private_addresses_are_refused_unless_they_are_allowed(
+    service: WatchingService, caplog: pytest.LogCaptureFixture
+) -> None:
+    heartbeat = Heartbeat(settings_for(service, allow_private=False), WorkerProgress())
+    assert not heartbeat.beat()
+    assert service.requests == []
+    assert "the address is not a public one; allow_private = true permits it" in caplog.text
 
 
 @pytest.mark.parametrize("url", ["ftp://a.example/x", "https:///x", "hc-ping.com/abc", "file:///etc/passwd"])
