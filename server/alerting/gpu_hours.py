@@ -37,10 +37,18 @@ class LaunchConfigs(Protocol):
         """The settings of a run's launches."""
         ...
 
+    def environment(self, run_id: int) -> ConfigByAttempt:
+        """The environment of a run's launches."""
+        ...
+
 
 def gpu_count(store: LaunchConfigs, run_id: int, attempt: int) -> int | None:
-    """The GPUs of an attempt by the settings that its logs state (world size), None where they do not."""
-    return devices_of(settings_of_attempt(store.config(run_id), attempt))
+    """The GPUs of an attempt by its settings, or else by the world size of its launch; None without both."""
+    counts = (
+        devices_of(settings_of_attempt(stated, attempt))
+        for stated in (store.config(run_id), store.environment(run_id))
+    )
+    return next((count for count in counts if count is not None), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from sqlalchemy import Engine
@@ -42,6 +43,12 @@ def mutes_of(session: Session, incident_id: int, *, now: float) -> list[Silence]
     return [
         each for each in read_silences(session, now=now) if [str(one) for one in each.matchers] == [matcher]
     ]
+
+
+def muted_incident(silence: Silence) -> int | None:
+    """The number of the only incident that a silence mutes, None where it mutes by other labels."""
+    match = re.fullmatch(r'incident="([0-9]{1,18})"', " ".join(map(str, silence.matchers)))
+    return int(match[1]) if match else None
 
 
 def matcher_of(incident_id: int) -> str:

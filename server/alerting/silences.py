@@ -96,6 +96,14 @@ def expire_silence(session: Session, silence_id: int, *, now: float) -> Silence:
     return _silence(row)
 
 
+def read_silence(session: Session, silence_id: int) -> Silence:
+    """One silence by its number. Raises UnknownSilenceError."""
+    row = session.get(SilenceRow, silence_id)
+    if row is None:
+        raise UnknownSilenceError(f"There is no silence {silence_id}.")
+    return _silence(row)
+
+
 def read_silences(session: Session, *, now: float, expired: bool = False, limit: int = 1000) -> list[Silence]:
     """The silences that have not ended, the newest first; `expired`: the ended ones, too."""
     query = select(SilenceRow).order_by(SilenceRow.id.desc()).limit(limit)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Request
@@ -9,8 +10,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from holter.server.alerting import UnknownIncidentError
 from holter.server.alerting.incident import IncidentState
 from holter.server.alerting.incident_labels import read_labels
+from holter.server.alerting.incident_mutes import muted_incident
 from holter.server.alerting.routing import LabelSet, all_match
 from holter.server.alerting.silences import (
     LONGEST,
@@ -20,6 +23,7 @@ from holter.server.alerting.silences import (
     SilenceError,
     add_silence,
     expire_silence,
+    read_silence,
     read_silences,
 )
 from holter.server.api.responses import ApiResponse, ResponseDocs, field_errors_response, not_found
@@ -81,9 +85,14 @@ def create_silence(context: Context, request: Request, body: NewSilence) -> ApiR
 
 
 @router.delete("/silences/{silence_id}", responses=ONE_SILENCE)
-def end_silence(silence_id: SilenceId, context: Context) -> ApiResponse:
+def end_silence(silence_id: SilenceId, context: Context, request: Request) -> ApiResponse:
     """End a silence now. It stays in the list of expired ones."""
     now = context.clock()
+    with Session(context.engine) as session:
+        incident_id = muted_incident(read_silence(session, silence_id))
+    if incident_id is not None:
+        with suppress(UnknownIncidentError):  # it may have been deleted
+            context.incidents.unmute(incident_id, by=context.authenticator.user(request.headers))
     with Session(context.engine) as session, session.begin():
         silence = expire_silence(session, silence_id, now=now)
         view = silence_view(silence, [], now)

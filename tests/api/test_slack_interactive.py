@@ -104,6 +104,9 @@ def test_silence_lasts_two_hours_from_the_press_and_once(
     assert silence["matchers"] == [f'incident="{number}"']
     assert (silence["created_by"], silence["comment"]) == ("ada", "Silenced for two hours in Slack")
     assert silence["ends_at"] == pytest.approx(pressed_at + 7200, abs=1)
+    admin.delete(f"/api/v1/silences/{silence['id']}")
+    wait_for(lambda: "Muted by" not in shown(slack))
+    assert history(context, number)[-1] == ("unmuted", "ada")
 
 
 def test_not_an_incident_closes_it_and_it_does_not_open_again(

@@ -97,6 +97,36 @@ def test_it_names_who_closed_it_and_their_comment() -> None:
     assert made.sentence.startswith("Closed by ann: rolled back")
 
 
+def test_it_states_what_people_have_done_and_holds() -> None:
+    acknowledged = HistoryEntry(at=1_700_000_100.0, type=EventType.ACKNOWLEDGED, by="ada")
+    muted = HistoryEntry(
+        at=1_700_000_120.0, type=EventType.MUTED, by="ben", detail={"until": 1_700_007_320.0}
+    )
+    made = message("acknowledged", acknowledged_by="ada", history=(acknowledged, muted))
+    assert made.headline == "Acknowledged: slow loss spike in 104b-emb-norm at step 1,514"
+    assert made.sentence == "Acknowledged by ada at 23:15 CET."
+    assert made.status == ("Acknowledged by ada at 23:15 CET", "Muted by ben until Wed 15 Nov, 01:15 CET")
+    forever = replace(muted, detail={"until": None})
+    assert message("muted", history=(forever,)).sentence == "Muted by ben until it recovers."
+    withdrawn = HistoryEntry(at=1_700_000_130.0, type=EventType.UNMUTED, by="ada")
+    assert message(history=(muted, withdrawn)).status == ()
+    recovered = HistoryEntry(at=1_700_000_200.0, type=EventType.RECOVERED)
+    ended = message("recovered", state="recovered", end_step=1890, history=(muted, recovered))
+    assert ended.status == ("Recovered at 23:16 CET",)
+
+
+def test_a_mute_ends_with_its_time_or_its_incident() -> None:
+    muted = HistoryEntry(at=100.0, type=EventType.MUTED, by="ben", detail={"until": 200.0})
+    assert make_incident(history=(muted,)).mute(150.0) == muted
+    assert make_incident(history=(muted,)).mute(200.0) is None
+    until_recovered = replace(muted, detail={"until": None})
+    assert make_incident(history=(until_recovered,)).mute(1e9) == until_recovered
+    assert make_incident(history=(until_recovered,), state="closed").mute(150.0) is None
+    ended = HistoryEntry(at=120.0, type=EventType.RECOVERED)
+    reopened = HistoryEntry(at=130.0, type=EventType.REOPENED)
+    assert make_incident(history=(until_recovered, ended, reopened)).mute(150.0) is None
+
+
 def test_a_log_without_a_clock_is_stated_as_such() -> None:
     facts = dict(message(start_time=None).facts)
     assert facts["Onset"] == "step 1,514 of attempt 1 (the log has no clock)"

@@ -55,6 +55,30 @@ BURST_SENT = [SentMessage(NOW - 600), SentMessage(NOW - 500), SentMessage(NOW - 
 CASES = [
     Case("nothing waits", [], [], WaitUntil(None)),
     Case("one in the queue is sent", [waiting(1)], [], SendOne(carrier=1, reason=EventType.OPENED)),
+    Case(
+        "an update is sent at once, and beyond the burst",
+        [waiting(1, reason=EventType.ACKNOWLEDGED, age=0)],
+        BURST_SENT,
+        SendOne(carrier=1, reason=EventType.ACKNOWLEDGED),
+    ),
+    Case(
+        "an update does not send early what waits for longer",
+        [waiting(1, 7, EventType.RECOVERED, due=200), waiting(2, 7, EventType.MUTED, age=0)],
+        [],
+        SendOne(carrier=2, reason=EventType.MUTED),
+    ),
+    Case(
+        "an update is part of a message that is due",
+        [waiting(1, 7, EventType.RECOVERED), waiting(2, 7, EventType.MUTED, age=0)],
+        [],
+        SendOne(carrier=2, reason=EventType.RECOVERED, folded=(1,)),
+    ),
+    Case(
+        "an update that failed waits for its next try",
+        [waiting(1, reason=EventType.UNMUTED, due=30)],
+        [],
+        WaitUntil(NOW + 30),
+    ),
     Case("a young one settles first", [waiting(1, age=2)], [], WaitUntil(NOW + 3)),
     Case("one that failed waits for its next try", [waiting(1, due=30)], [], WaitUntil(NOW + 30)),
     Case(
