@@ -5,7 +5,7 @@ BIN := .venv/bin
 # the files of core/ and the top-level folders are linked one by one (setup.py): a new one there needs installing again
 UNLINKED := $(filter-out __pycache__ $(notdir $(wildcard .editable/holter/*)),$(notdir $(wildcard core/*)))
 
-.PHONY: always docs types-js demo test test-frameworks test-fast test-patterns fuzz mutation dev lint types check-imports format build clean serve bench bench-peers
+.PHONY: always docs types-js demo test test-frameworks test-fast test-patterns fuzz mutation screenshots dev lint types check-imports format build clean serve bench bench-peers
 
 demo: .venv/server.done  ## Holter with real training runs, replayed live (ONCE=1: replay, print, exit)
 	@$(BIN)/holter demo $(if $(ONCE),--once)
@@ -13,6 +13,7 @@ demo: .venv/server.done  ## Holter with real training runs, replayed live (ONCE=
 test: .venv/test.done  ## lint, types, direction of imports, all tests
 	@$(MAKE) --no-print-directory lint types check-imports
 	@$(BIN)/python -m tests.support.install_chromium
+	@$(BIN)/python -m tests.support.install_trackio
 	@$(BIN)/pytest -n logical --maxprocesses 4 --dist loadfile
 
 test-fast: .venv/test.done  ## the tests without browser, PostgreSQL and long ones: at most three minutes
@@ -31,6 +32,10 @@ test-patterns: .venv/test.done  ## every pattern of the formats against worst-ca
 
 fuzz: .venv/test.done  ## 1,000,000 mutated inputs for every reader of files (FUZZ="--inputs 50000 --seed 7 --targets format/csv")
 	@$(BIN)/python -m tests.support.fuzzing --save .fuzz $(FUZZ)
+
+screenshots: .venv/test.done  ## a picture of every page: both themes, four widths, no, few and many points; in .screenshots/
+	@$(BIN)/python -m tests.support.install_chromium
+	@$(BIN)/python -m tests.support.screenshots $(SCREENSHOTS)
 
 mutation: .venv/mutation.done  ## plants faults in the code and lists those that no test notices (MUTATION="--sample 40 --seed 1 --targets spool")
 	@$(BIN)/python -m tests.support.mutation $(MUTATION)

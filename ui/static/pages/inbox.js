@@ -109,7 +109,7 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
     );
     refill(
       list,
-      ...(page.incidents.length ? daySections(page.incidents, changed) : [emptyState(current, change)]),
+      ...(page.incidents.length ? daySections(page.incidents, changed) : [emptyState(current, page.counts.all === 0, change)]),
       page.total > page.incidents.length && moreButton(),
     );
     if (!list.isConnected) refill(root, h("header", { class: "page-head" }, heading, controls), list);
@@ -326,13 +326,17 @@ function rowActions(incident, changed) {
   return [incident.state === "open" && acknowledge, button("close", "Close")];
 }
 
-/** Why the list is empty, and the next step. @param {Filter} filter @param {(changes: Partial<Filter>) => void} change */
-function emptyState(filter, change) {
+/**
+ * Why the list is empty, and the next step.
+ * @param {Filter} filter @param {boolean} none there is no incident in any state
+ * @param {(changes: Partial<Filter>) => void} change
+ */
+function emptyState(filter, none, change) {
   const click = () => change({ q: "", severity: "", run: "", state: "all" });
   const all = h("button", { type: "button", class: "button", on: { click } }, "Show all incidents");
   if (filter.q || filter.severity || filter.run)
     return empty("No matching incidents", "No incident matches the search and the filters.", null, all);
-  if (filter.state === "all")
+  if (filter.state === "all" || none)
     return empty(
       "No incidents",
       "Holter has detected no incidents in any run. To see where notifications go:",

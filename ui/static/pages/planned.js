@@ -40,7 +40,8 @@ export async function show(root, { signal, query, setQuery, search, title }) {
       ? empty("No matching planned events", "No planned event has these words.")
       : empty(
           "No planned events",
-          "Findings within a planned event open no incident: a change of the learning rate, a data switch, an evaluation every 1,000 steps. Add one below, on a run's page, or in holter.toml.",
+          "Findings within a planned event open no incident: a change of the learning rate, a data switch, an evaluation every 1,000 steps. " +
+            (runs.length ? "Add one below, on a run's page, or in holter.toml." : "They are added in holter.toml, and here once there are runs."),
         );
     refill(list, ...(shown.length ? byProject(shown).map(([name, own]) => projectSection(name, own)) : [none]));
   }

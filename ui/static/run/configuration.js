@@ -20,7 +20,7 @@ export function createConfiguration({ runId, signal, onDiagnostics }) {
     name: "config",
     load: (q) => api.configOf(runId, q, signal),
     changesTitle: "Changes",
-    allTitle: (settingsCount) => `All ${count(settingsCount, "setting")}`,
+    allTitle: (settingsCount) => settingsCount === 1 ? "1 setting" : `All ${count(settingsCount, "setting")}`,
     placeholder: "Name or value",
     searchLabel: "Search settings",
   });

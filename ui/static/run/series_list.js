@@ -55,7 +55,7 @@ export function createSeriesList({ runId, signal, onPick, isShown }) {
     known: () => loaded,
     /** @param {number} total the current number of series */
     show(total) {
-      summary.textContent = `All ${count(total, "series", "series")}`;
+      summary.textContent = total === 1 ? "1 series" : `All ${count(total, "series", "series")}`;
       const changed = total !== fetchedCount;
       fetchedCount = total;
       if (loading === null || !changed) return;
