@@ -115,7 +115,7 @@ def build_fields(message: Message, settings: PushoverSettings) -> dict[str, str]
     """The notification without token and user. Texts are plain: Pushover reads no markup unless told to."""
     fields = {
         "title": truncate(one_line(message.headline), TITLE),
-        "message": truncate(plain_text(message), MESSAGE),
+        "message": truncate(plain_text(message), MESSAGE) or "-",
         "timestamp": str(int(message.sent_at)),
         "priority": str(_priority(message, settings)),
     }

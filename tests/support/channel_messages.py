@@ -21,11 +21,11 @@ PICTURE = b"\x89PNG\r\n\x1a\n picture"
 
 
 def message_about(
-    incident: Incident | None = None, reason: EventType = EventType.OPENED, **changes: Any
+    incident: Incident | None = None, event: EventType = EventType.OPENED, **changes: Any
 ) -> Message:
     """A message about an incident as the server composes it, with `changes` of its fields."""
     incident = make_incident() if incident is None else incident
-    message = compose(incident, key="17.0.team", reason=reason, sent_at=SENT_AT, address="https://holter")
+    message = compose(incident, key="17.0.team", reason=event, sent_at=SENT_AT, address="https://holter")
     return replace(
         message,
         **{
