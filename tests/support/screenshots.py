@@ -162,14 +162,9 @@ def store_large_run(data: Path) -> str:
     """Store a run of ten million points; returns its id."""
     generator = np.random.default_rng(0)
     steps = np.arange(MANY_POINTS)
-    names = [
-        "train/loss",
-        "grad_norm",
-        "lr",
-        "tokens_per_second",
-        *(f"layer/{n}/norm" for n in range(MANY_SERIES - 4)),
-    ]
-    trend = 2 + 6 * (steps + 20.0) ** -0.3
+    loss = 2 + 6 * (steps + 20.0) ** -0.3
+    levels = {"train/loss": loss, "grad_norm": loss / 3, "tokens_per_second": np.full(MANY_POINTS, 52_000.0)}
+    levels |= {f"layer/{number}/norm": loss + number for number in range(MANY_SERIES - len(levels))}
     times = time.time() - MANY_POINTS + steps
     engine = connect(f"sqlite:///{next(data.glob('*.db'))}")
     store = Store(engine)
@@ -177,9 +172,10 @@ def store_large_run(data: Path) -> str:
     receipt = None
     for begin in range(0, MANY_POINTS, 50_000):
         rows = slice(begin, begin + 50_000)
+        noise = np.exp(generator.normal(0, 0.02, (MANY_SERIES, 50_000)))
         columns = tuple(
-            Column(key=SeriesKey(name), values=trend[rows] * np.exp(generator.normal(0, 0.02, 50_000)))
-            for name in names
+            Column(key=SeriesKey(name), values=level[rows] * noise[index])
+            for index, (name, level) in enumerate(levels.items())
         )
         batch = Batch(steps=steps[rows], times=times[rows], columns=columns, config={ConfigKey("lr"): 3e-4})
         receipt = store.accept(

@@ -397,6 +397,16 @@ def test_the_warm_up_does_not_flatten_what_follows_and_is_reported(call: Call) -
     assert not call("charts/curves.js", "yRange", [curve(level)], options)["warmup"]
 
 
+def test_a_short_curve_beside_a_long_one_is_in_the_y_range(call: Call) -> None:
+    long = [11.0 - 0.08 * i for i in range(100)] + [2.5 + 0.02 * (i % 5) for i in range(9_900)]
+    short = [11.0 - 0.2 * i for i in range(30)] + [5.0] * 270
+    options = {"log": False, "whole": False, "warmup": True}
+    y = call("charts/curves.js", "yRange", [curve(long), curve(short)], options)
+    assert y["warmup"]
+    assert y["low"] < 2.5
+    assert y["high"] > 5.0
+
+
 def test_new_points_are_added_to_a_curve_and_a_new_attempt_is_fetched_again(call: Call) -> None:
     before = {**curve([3.0, 2.0, 1.0]), "nonfinite_count": 0}
     tail = {

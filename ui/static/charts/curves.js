@@ -192,12 +192,17 @@ function withoutOutliers(sorted) {
 
 /** The bounds of what follows the warm-up, if that would be flat within `bounds`. @param {ChartCurve[]} series @param {[number, number]} bounds @param {boolean} log @returns {[number, number] | null} */
 function settledBounds(series, bounds, log) {
-  const segments = series.flatMap((curve) => curve.segments.filter((segment) => segment.step.length > 0));
-  const first = Math.min(...segments.map((segment) => segment.step[0]));
-  const last = Math.max(...segments.map((segment) => segment.step[segment.step.length - 1]));
-  const from = first + WARMUP_SHARE * (last - first);
+  const spans = series.map(stepSpan);
+  const first = Math.min(...spans.map(([from]) => from));
+  const last = Math.max(...spans.map(([, to]) => to));
+  const settled = first + WARMUP_SHARE * (last - first);
   const rest = series
-    .map((curve) => curve.segments.flatMap(({ step, value }) => value.slice(lowerBound(step, from))))
+    .map((curve, i) => {
+      // a curve that is much shorter than another must not vanish as that one's warm-up
+      const own = spans[i][0] + WARMUP_SHARE * (spans[i][1] - spans[i][0]);
+      const from = Math.min(settled, own);
+      return curve.segments.flatMap(({ step, value }) => value.slice(lowerBound(step, from)));
+    })
     .map((list) => axisValues(list, log))
     .filter((list) => list.length > 0);
   if (rest.length === 0) return null;
@@ -207,6 +212,15 @@ function settledBounds(series, bounds, log) {
   const span = high - low;
   if (!(span > 0) || !flattens(span)) return null;
   return [Math.max(bounds[0], low - ENTRY_SHARE * span), Math.min(bounds[1], high + ENTRY_SHARE * span)];
+}
+
+/** First and last step of a curve; an empty one has none. @param {ChartCurve} curve @returns {[number, number]} */
+function stepSpan({ segments }) {
+  const filled = segments.filter(({ step }) => step.length > 0);
+  return [
+    Math.min(...filled.map(({ step }) => step[0])),
+    Math.max(...filled.map(({ step }) => step[step.length - 1])),
+  ];
 }
 
 /** The values that an axis can show (their logarithms on a logarithmic axis), ascending. @param {number[]} values @param {boolean} log */
