@@ -107,7 +107,7 @@ class _MissingScanState:
                 _MissingGroup(PointGroup.of(range(first, stop)), _required_rows(missed, rows, thresholds))
             )
         return _MissingScanState(
-            groups={**before.groups, attempt: tuple(groups)},
+            groups={**before.groups, attempt: tuple(groups)} if groups else before.groups,
             attempt=attempt,
             count=before.count + len(missing),
             missing=known[-thresholds.share_rows :].copy(),
@@ -161,7 +161,10 @@ def find_missing_losses(
         for span in attempt_rows(reference, done):
             steps = reference.step[span.first : min(span.after, upto)]
             if len(steps):
-                missing = ~np.isin(steps, _logged_steps(losses, span.attempt, steps))
+                present = _logged_steps(losses, span.attempt, steps)
+                missing = np.zeros(len(steps), dtype=bool)
+                if not np.array_equal(present, steps):
+                    missing = ~np.isin(steps, present)
                 scan = scan.extended(span.attempt, missing, thresholds)
         if upto > done:
             done = upto

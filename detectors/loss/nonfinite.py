@@ -93,7 +93,7 @@ class NonfiniteDetector:
             for key in sorted(run.series)
             if role_of(key) in _SCANNED_ROLES
         }
-        for attempt in sorted({span.attempt for key in groups for span in attempt_rows(run.series[key])}):
+        for attempt in sorted({*missing.groups, *(attempt for each in groups.values() for attempt in each)}):
             for event in _events(self._groups_of(run, groups, missing, attempt)):
                 finding = self._finding(event, attempt)
                 if finding is not None:

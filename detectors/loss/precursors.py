@@ -120,6 +120,8 @@ class Precursors:
     def _gradient_factor(self, series: Series, attempt_row: int, first: int, stop: int) -> FloatArray:
         """The factor by jumps of the gradient norm, at rows from `first` to `stop` (exclusive)."""
         limits = self.thresholds.gradient
+        if stop <= attempt_row + limits.settled_points:
+            return np.ones(stop - first)
         begin, full = limits.jump_errors
         back = max(attempt_row, first - limits.look_back_points)
         values = series.value[back:stop]
@@ -144,6 +146,9 @@ class Precursors:
         `stop`."""
         limits = self.thresholds.learning_rate
         lag = limits.jump_points
+        climb = self._climb_factor(series, attempt_row, first, stop)
+        if stop <= attempt_row + 3 * lag:
+            return climb
         back = max(attempt_row, first - limits.restart_points)
         # the first row stands for what was before it
         rate = series.value[np.maximum(np.arange(back - 3 * lag, stop), attempt_row)]
@@ -162,13 +167,14 @@ class Precursors:
             1 + self.thresholds.raised_evidence,
             np.where(restarted, limits.warm_restart_factor, 1.0),
         )[first - back :]
-        climb = self._climb_factor(series, attempt_row, first, stop)
         return np.where(climb > 1, np.maximum(factor, climb), factor)
 
     def _climb_factor(self, series: Series, attempt_row: int, first: int, stop: int) -> FloatArray:
         """The factor by a learning rate that climbs, little by little, to where it has never been after its
         warm-up, at rows from `first` to `stop` (exclusive)."""
         limits = self.thresholds.learning_rate
+        if stop <= attempt_row + limits.warmed_up_points:
+            return np.ones(stop - first)
         back = max(attempt_row, first - limits.climb_points - limits.lasting_points)
         rate = np.where(np.isfinite(series.value[back:stop]), series.value[back:stop], 0.0)
         before = self._highest_before(series, back)

@@ -246,10 +246,10 @@ def _drops_at_scale(
     blocks: FloatArray, scale: int, lowest: float, sensitivity: float, thresholds: DropThresholds
 ) -> Iterator[LossDrop]:
     """Every drop that windows of `scale` blocks show, in numbers of blocks."""
-    means = _window_means(blocks, scale)
     behind = (_WINDOWS - 1) * scale
-    if len(means) <= behind:
+    if len(blocks) < scale + behind:
         return
+    means = _window_means(blocks, scale)
     long_before, before, after = means[:-behind], means[2 * scale : -2 * scale], means[behind:]
     count = len(after)
     trend = np.maximum(long_before - before, 0.0)

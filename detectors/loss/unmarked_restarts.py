@@ -129,6 +129,8 @@ def _unusual_rows(
     rows, first = [], len(distance) - new_rows
     unusual = first + np.flatnonzero(distance[first:] > thresholds.times_usual * usual[first:])
     for row in unusual.tolist():
+        if distance[row] <= longest[0]:
+            continue
         if longest[0] < distance[row] / 2:
             rows.append(row)
         longest = tuple(sorted([*longest, float(distance[row])])[1:])

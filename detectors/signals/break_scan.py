@@ -9,6 +9,7 @@ from math import isfinite, log
 
 import numpy as np
 
+from holter.detectors.robust_statistics import median, quantiles
 from holter.detectors.thresholds import Thresholds
 from holter.types import FloatArray, IntArray
 
@@ -153,13 +154,17 @@ class BreakScan:
         usual = before.medians[max(stop - limits.window_chunks * CHUNK_BLOCKS, 0) : max(stop, 0)]
         if len(usual) < limits.known_chunks * CHUNK_BLOCKS:
             return None
-        reference, noise = float(np.median(usual)), _noise(usual)
-        up, down = float(recent.min()) - reference, reference - float(recent.max())
+        lowest, highest = float(recent.min()), float(recent.max())
+        margin = log(limits.beyond_factor)
+        if self.is_log and not (lowest > before.high + margin or highest < before.low - margin):
+            return None
+        reference, noise = median(usual), _noise(usual)
+        up, down = lowest - reference, reference - highest
         least = limits.noises * noise
         if self.is_log:
-            least, margin = max(least, log(limits.factor)), log(limits.beyond_factor)
-            rises = up * self.sensitivity > least and recent.min() > before.high + margin
-            falls = down * self.sensitivity > least and recent.max() < before.low - margin
+            least = max(least, log(limits.factor))
+            rises = up * self.sensitivity > least and lowest > before.high + margin
+            falls = down * self.sensitivity > least and highest < before.low - margin
         else:
             gained = reference - before.low
             least = max(least, limits.lost_share * gained, limits.least_share * abs(reference))
@@ -206,5 +211,5 @@ class _BlocksBefore:
 
 def _noise(usual: FloatArray) -> float:
     """The robust standard deviation of blocks, and of the levels among which they vary."""
-    low, high = np.quantile(usual, (0.1, 0.9))
-    return float(high - low) / 2.563
+    low, high = quantiles(usual, (0.1, 0.9))
+    return (high - low) / 2.563

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import takewhile
 
 import numpy as np
 from scipy.special import gammainccinv
@@ -230,25 +231,41 @@ def window_means(
     clipped = medians + np.clip(values - medians, -limit, limit)
     both = np.concatenate((history.clipped[-farthest:], clipped))
     total = np.concatenate(([0.0], np.cumsum(both)))
+    windows = list(
+        takewhile(lambda window: _is_known(len(both), window, history, thresholds), thresholds.mean_windows)
+    )
+    if not windows:
+        return
+    # a row for each window: many short calls would cost more than the computation
+    points, gap = np.array(windows).T[:, :, None]
+    reference_points = np.maximum(least_reference, 2 * points)
     ends = np.arange(len(both) - len(values) + 1, len(both) + 1)
+    reference_end = ends - points - gap
+    before = np.minimum(reference_points, reference_end)
+    enough = before >= np.maximum(history.thresholds.fewest_points, points)
+    before = np.maximum(before, 1)
+    now = (total[ends] - total[ends - points]) / points
+    rise = now - (total[reference_end] - total[np.maximum(reference_end - before, 0)]) / before
     unrest = _unrest(history, values - medians, noise, len(values), thresholds)
-    for points, gap in thresholds.mean_windows:
-        reference_end = ends - points - gap
-        before = np.minimum(max(least_reference, 2 * points), reference_end)
-        enough = before >= max(history.thresholds.fewest_points, points)
-        if not enough.any():
-            break
-        now = (total[ends] - total[ends - points]) / points
-        reference = total[reference_end] - total[np.maximum(reference_end - before, 0)]
-        earlier = reference / np.maximum(before, 1)
-        error = noise.error(points) * np.sqrt(1 / points + 1 / np.maximum(before, 1))
-        if points <= thresholds.unrest_points:
-            error = error * unrest
-        rise = now - earlier
-        # from the middle of the reference to that of the mean
-        horizon = points / 2 + gap + max(least_reference, 2 * points) / 2
-        strength = rise / np.maximum(thresholds.mean_errors * error, usual.limit(points, horizon))
-        least = least_rise(noise, points, thresholds)
-        if not usual.knows(points, horizon):
+    of_one = np.array([[noise.error(size)] for size, _ in windows])
+    error = (
+        of_one * np.sqrt(1 / points + 1 / before) * np.where(points <= thresholds.unrest_points, unrest, 1.0)
+    )
+    # from the middle of the reference to that of the mean
+    horizons = (points / 2 + gap + reference_points / 2)[:, 0].tolist()
+    usual_limit = np.array(
+        [[usual.limit(size, horizon)] for (size, _), horizon in zip(windows, horizons, strict=True)]
+    )
+    strength = np.where(enough, rise / np.maximum(thresholds.mean_errors * error, usual_limit), 0.0)
+    for row, ((size, _), horizon) in enumerate(zip(windows, horizons, strict=True)):
+        least = least_rise(noise, size, thresholds)
+        if not usual.knows(size, horizon):
             least += thresholds.least_sigmas_unknown * noise.sigma
-        yield points, np.where(enough, strength, 0.0), rise / least
+        yield size, strength[row], rise[row] / least
+
+
+def _is_known(count: int, window: tuple[int, int], history: LossHistory, thresholds: AlarmThresholds) -> bool:
+    """Whether enough of the last `count` points are before a window for a reference."""
+    points, gap = window
+    before = min(max(thresholds.mean_reference_points, 2 * points), count - points - gap)
+    return before >= max(history.thresholds.fewest_points, points)

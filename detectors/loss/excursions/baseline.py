@@ -257,6 +257,16 @@ class DampedFall:
         return change
 
 
+@dataclass(frozen=True, eq=False)
+class MeasuredNoise:
+    """The noise, None where too few points were known, of points `spacing` steps apart, when a history had
+    `count` points."""
+
+    noise: LossNoise | None
+    spacing: int
+    count: int
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LossHistory:
     """The latest points of a series that are not part of any event; arrays share the length [n].
@@ -264,7 +274,7 @@ class LossHistory:
     `count` is how many there were in total, `residual` their distances from the running median, `score` the
     same in sigmas of that time (NaN where unknown), `clipped` the values clipped to a few sigma, `spacing`
     the steps since the previous point. `first_level` is the median of the run's first points, NaN before they
-    are known.
+    are known. `measured` is the noise that was expected of the last of these points, where it is stored.
     """
 
     thresholds: BaselineThresholds
@@ -275,6 +285,7 @@ class LossHistory:
     score: FloatArray
     clipped: FloatArray
     spacing: IntArray
+    measured: MeasuredNoise | None = None
 
     @staticmethod
     def empty(thresholds: BaselineThresholds, first_level: float = float("nan")) -> LossHistory:
@@ -301,7 +312,16 @@ class LossHistory:
             score=self.score[:stop],
             clipped=self.clipped[:stop],
             spacing=self.spacing[:stop],
+            measured=None,
         )
+
+    def recent_noise(self, spacing: int, since: int) -> MeasuredNoise:
+        """The noise to expect of points `spacing` steps apart: the one that is stored, if it was measured for
+        such points when `since` points were known or later."""
+        known = self.measured
+        if known is not None and known.count >= since and known.spacing == spacing:
+            return known
+        return MeasuredNoise(self.noise(spacing), spacing, self.count)
 
     def noise(self, spacing: int) -> LossNoise | None:
         """The noise to expect of points `spacing` steps apart; None before enough points are known.

@@ -47,15 +47,15 @@ class RestartLevel:
     history: LossHistory
     rate_mismatch: bool
 
-    def strength(self, values: FloatArray, noise: LossNoise, *, down: bool = False) -> FloatArray:
-        """The strength of evidence that the first points [n] up to each are off the level before the
-        restart."""
+    def strengths(self, values: FloatArray, noise: LossNoise) -> tuple[FloatArray, FloatArray]:
+        """The strength of evidence that the first points [n] up to each are above the level before the
+        restart, and that they are below it."""
         limits = self.thresholds
         before = self.history.clipped[-limits.reference_points :]
         if len(before) < self.history.thresholds.fewest_points:
-            return np.zeros(len(values))
+            return np.zeros(len(values)), np.zeros(len(values))
         count = np.arange(1, len(values) + 1)
-        level = float(np.mean(before))
+        level = float(before.sum()) / len(before)
         clip = limits.clip_sigmas * noise.sigma
         above = np.cumsum(np.clip(values - level, -clip, clip)) / count
         error = self._errors(noise, count) * np.sqrt(1 / count + 1 / len(before))
@@ -64,14 +64,12 @@ class RestartLevel:
         ahead = (len(before) + count) / 2
         off_trend = above - slope * ahead
         against_trend = off_trend / np.hypot(error, slope_error * ahead)
-        if down:
-            strength = np.minimum(-against_trend / limits.fall_errors, -off_trend / worthwhile)
-        else:
-            required = limits.rise_errors * (limits.mismatch_share if self.rate_mismatch else 1.0)
-            strength = np.minimum(np.maximum(above / error, against_trend) / required, above / worthwhile)
+        required = limits.rise_errors * (limits.mismatch_share if self.rate_mismatch else 1.0)
+        up = np.minimum(np.maximum(above / error, against_trend) / required, above / worthwhile)
+        down = np.minimum(-against_trend / limits.fall_errors, -off_trend / worthwhile)
         # beyond the first points only a slow cause, such as another learning rate, is considered
         horizon = limits.mismatch_points if self.rate_mismatch else limits.compared_points
-        return np.where(count <= horizon, strength, 0.0)
+        return np.where(count <= horizon, up, 0.0), np.where(count <= horizon, down, 0.0)
 
     def _errors(self, noise: LossNoise, count: np.ndarray) -> FloatArray:
         """The standard error of a point in means of these numbers of points [n]."""
@@ -83,6 +81,7 @@ class RestartLevel:
         """The slope (<= 0) of the level per point, and the standard error of the slope."""
         last = self.history.clipped[-2 * self.thresholds.reference_points :]
         half = len(last) // 2
-        slope = float(np.mean(last[half:]) - np.mean(last[:half])) / max(half, 1)
+        means = float(last[half:].sum()) / (len(last) - half) - float(last[:half].sum()) / max(half, 1)
+        slope = means / max(half, 1)
         error = noise.error(self.history.thresholds.fewest_points) * np.sqrt(2 / max(half, 1)) / max(half, 1)
         return min(slope, 0.0), float(error)

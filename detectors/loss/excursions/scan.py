@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 import numpy as np
@@ -21,7 +21,12 @@ from holter.detectors.loss.excursions.alarm_strength import (
     surprise_sums,
     window_means,
 )
-from holter.detectors.loss.excursions.baseline import BaselineThresholds, LossHistory, LossNoise
+from holter.detectors.loss.excursions.baseline import (
+    BaselineThresholds,
+    LossHistory,
+    LossNoise,
+    MeasuredNoise,
+)
 from holter.detectors.loss.excursions.excursion import Excursion, TrainThresholds
 from holter.detectors.loss.excursions.recovery import (
     RecoveryThresholds,
@@ -292,16 +297,24 @@ class _SegmentScan:
         index, end = self.index, len(self.segment.step)
         while index < end:
             stop, is_complete = self._chunk_end(index, end)
-            noise = self.history.noise(self.segment.steps_since_previous(index))
+            # many short attempts in sequence need no noise of their own
+            since = self.history.count - self.history.count % self._noise_grid()
+            measured = self.history.recent_noise(self.segment.steps_since_previous(index), since)
+            noise = measured.noise
             values = self.segment.value[index:stop]
             medians = self.history.running_medians(values)
-            if noise is not None and self.restart is not None and not self.is_low:
-                self._detect_low_restart(index, stop, noise)
-            alarm = None if noise is None else self._alarm(index, values, medians, noise)
-            self._snapshot(index, stop if alarm is None else alarm.index, values, medians, noise)
+            higher = None
+            if noise is not None:
+                higher, lower = self._restart_strengths(index, stop, noise)
+                if lower is not None and not self.is_low:
+                    self._detect_low_restart(index, lower, noise)
+            alarm = None if noise is None else self._alarm(index, values, medians, noise, higher)
+            self._snapshot(index, stop if alarm is None else alarm.index, values, medians, measured)
             if alarm is None:
                 spacing = self.segment.spacing(index, stop)
-                self.history = self.history.extend(values, medians, spacing, noise)
+                self.history = replace(
+                    self.history.extend(values, medians, spacing, noise), measured=measured
+                )
                 index = stop
             else:
                 assert noise is not None
@@ -354,9 +367,8 @@ class _SegmentScan:
 
         Within a chunk the noise is constant, and the spacing is constant or grows.
         """
-        count = self.history.count
-        grid = next(points for limit, points in self.thresholds.scan.noise_grid if count < limit)
-        grid_end = index + grid - count % grid
+        grid = self._noise_grid()
+        grid_end = index + grid - self.history.count % grid
         stop = min(grid_end, end)
         spacing = self.segment.spacing(index, stop)
         same = self.thresholds.baseline.same_spacing
@@ -365,45 +377,52 @@ class _SegmentScan:
         )
         return (index + 1 + int(finer[0]), True) if len(finer) else (stop, stop == grid_end)
 
+    def _noise_grid(self) -> int:
+        """The number of points after which the noise is measured anew."""
+        count = self.history.count
+        return next(points for limit, points in self.thresholds.scan.noise_grid if count < limit)
+
     def _snapshot(
-        self, index: int, stop: int, values: FloatArray, medians: FloatArray, noise: LossNoise | None
+        self, index: int, stop: int, values: FloatArray, medians: FloatArray, measured: MeasuredNoise
     ) -> None:
         """Save the history at the steps within a chunk at which other attempts begin."""
         for position, step in self.snapshot_steps.items():
             if index <= position < stop:
                 count = position - index
-                self.snapshots[step] = self.history.extend(
-                    values[:count], medians[:count], self.segment.spacing(index, position), noise
-                )
+                spacing = self.segment.spacing(index, position)
+                known = self.history.extend(values[:count], medians[:count], spacing, measured.noise)
+                self.snapshots[step] = replace(known, measured=measured)
 
     def _alarm(
-        self, index: int, values: FloatArray, medians: FloatArray, noise: LossNoise
+        self,
+        index: int,
+        values: FloatArray,
+        medians: FloatArray,
+        noise: LossNoise,
+        above_restart: FloatArray | None,
     ) -> ExcursionAlarm | None:
         """The first alarm among the points of a chunk, by the statistic that is strongest there."""
-        strength = np.zeros(len(values))
-        width = np.zeros(len(values), dtype=np.int64)
         inputs = (self.history, values, medians, noise, self.thresholds.alarms)
         means = window_means(*inputs, self._usual_rises(index))
         evidence = [*surprise_sums(*inputs), *means, *single_points(*inputs)]
-        if self.restart is not None and index < self.thresholds.restart.mismatch_points:
-            known = self.segment.value[: index + len(values)]
-            strength_there = self.restart.strength(known, noise)[index:]
-            evidence.insert(0, (_AT_RESTART, strength_there, np.full(len(values), np.inf)))
-        factor = self.factor(self.segment, index, index + len(values))
-        for points, candidate, most in evidence:
-            candidate = np.minimum(candidate, most) * factor
-            # an outlier is what no other statistic explains
-            better = (candidate > strength) & ((points != OUTLIER) | (strength < 1))
-            strength[better], width[better] = candidate[better], points
-        alarms = np.flatnonzero(strength >= 1)
+        if above_restart is not None:
+            evidence.insert(0, (_AT_RESTART, above_restart, np.full(len(values), np.inf)))
+        candidates = np.minimum([each for _, each, _ in evidence], [most for _, _, most in evidence])
+        candidates *= self.factor(self.segment, index, index + len(values))
+        widths = np.array([points for points, _, _ in evidence])
+        # an outlier is what no other statistic explains
+        of_others = candidates[widths != OUTLIER].max(axis=0)
+        candidates[(widths == OUTLIER)[:, None] & (of_others >= 1)] = 0.0
+        alarms = np.flatnonzero(candidates.max(axis=0) >= 1)
         if not len(alarms):
             return None
         first = int(alarms[0])
-        points, explained = int(width[first]), bool(width[first] == OUTLIER)
+        strongest = int(np.argmax(candidates[:, first]))
+        points, explained = int(widths[strongest]), bool(widths[strongest] == OUTLIER)
         return ExcursionAlarm(
             index=index + first,
             width=1 if explained else points,
-            strength=min(float(strength[first]), self.thresholds.scan.strongest),
+            strength=min(float(candidates[strongest, first]), self.thresholds.scan.strongest),
             explained=explained,
         )
 
@@ -417,16 +436,22 @@ class _SegmentScan:
             self.usual = upto, measure_usual_rises(self.segment.value[first:upto], limits)
         return self.usual[1]
 
-    def _detect_low_restart(self, index: int, stop: int, noise: LossNoise) -> None:
+    def _restart_strengths(
+        self, index: int, stop: int, noise: LossNoise
+    ) -> tuple[FloatArray | None, FloatArray | None]:
+        """The evidence at the points of a chunk that the restart raised the loss, and that it lowered it."""
+        if self.restart is None or index >= self.thresholds.restart.mismatch_points:
+            return None, None
+        higher, lower = self.restart.strengths(self.segment.value[:stop], noise)
+        return higher[index:], lower[index:]
+
+    def _detect_low_restart(self, index: int, strength: FloatArray, noise: LossNoise) -> None:
         """Append an excursion for a restart after which the loss is lower than it should be.
 
         The scan does not wait for its end: its points become history, the level that later rises are
         compared with.
         """
         assert self.restart is not None
-        if index >= self.thresholds.restart.mismatch_points:
-            return
-        strength = self.restart.strength(self.segment.value[:stop], noise, down=True)[index:]
         if not (strength >= 1).any():
             return
         self.is_low = True
