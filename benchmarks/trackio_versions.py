@@ -9,8 +9,6 @@ those of the tests (`tests/support/trackio_faults.py`), with longer faults.
 from __future__ import annotations
 
 import argparse
-import os
-import subprocess
 import sys
 import tempfile
 import threading
@@ -21,24 +19,11 @@ from pathlib import Path
 REPOSITORY = Path(__file__).parents[1]
 sys.path.insert(0, str(REPOSITORY))
 
+from tests.support.install_trackio import VERSIONS, install  # noqa: E402
 from tests.support.tracker_host import tracker_host  # noqa: E402
 from tests.support.trackio_faults import SCENARIOS, TrackioOutcome, TrackioTrainings  # noqa: E402
 
-CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "holter" / "trackio"
-VERSIONS = ("0.43.0", "0.33.0", "0.24.0")
-_INSTALL_SECONDS = 900
 _FAULT_SECONDS = {"refused": 35.0, "429": 10.0, "503": 10.0, "server_killed": 5.0, "refused_at_start": 5.0}
-
-
-def install(version: str) -> Path:
-    """The Python of an environment with a version of the client."""
-    python = CACHE / version / "bin" / "python"
-    if not (CACHE / version / "installed").exists():
-        subprocess.run([sys.executable, "-m", "venv", str(CACHE / version)], check=True)
-        command = [str(python), "-m", "pip", "install", "-q", f"trackio=={version}", "psutil"]
-        subprocess.run(command, check=True, timeout=_INSTALL_SECONDS)
-        (CACHE / version / "installed").touch()
-    return python
 
 
 def measure(version: str, scenarios: Sequence[str], folder: Path, rows: list[str]) -> None:
