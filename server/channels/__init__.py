@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from holter.registry import build
+from holter.server.channels.apprise import APPRISE
 from holter.server.channels.channel import Channel, ChannelSettings, ChannelType, Delivered, GiveUp, Retry
 from holter.server.channels.discord import DISCORD
 from holter.server.channels.email import EMAIL
@@ -45,6 +46,7 @@ BUILTIN: tuple[ChannelType, ...] = (
     DISCORD,
     NTFY,
     PUSHOVER,
+    APPRISE,
 )
 
 
