@@ -85,7 +85,6 @@ _ROUTE_MODULES = (
     reports,
     notifications,
     silences,
-    slack,
     agents,
     launches,
     server_settings,
@@ -156,9 +155,10 @@ def _add_routes(app: FastAPI) -> None:
         app.include_router(
             module.router, prefix=API, responses=_ERROR_RESPONSES, dependencies=[_KNOWN_PARAMETERS, _BEARER]
         )
-    app.include_router(
-        session.router, prefix=API, responses=_ERROR_RESPONSES, dependencies=[_KNOWN_PARAMETERS]
-    )
+    for module in (session, slack):  # without a token
+        app.include_router(
+            module.router, prefix=API, responses=_ERROR_RESPONSES, dependencies=[_KNOWN_PARAMETERS]
+        )
     app.include_router(wandb_routes.router)
     app.include_router(mlflow_routes.router)
     app.include_router(trackio_routes.router)
