@@ -23,7 +23,7 @@ _WANTED = ComparisonThresholds().wanted
 
 
 def describe_x(x: float, axis: XAxis) -> str:
-    """A position on an axis: "step 1,200", "3.2 G tokens", "2 h 5 min"."""
+    """A position on an axis: "step 1,200", "3.2G tokens", "2 h 5 min"."""
     if axis is XAxis.STEP:
         return f"step {x:,.0f}"
     if axis is XAxis.RELATIVE:

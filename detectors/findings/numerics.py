@@ -62,7 +62,7 @@ LOSS_SCALE_COLLAPSE = FindingType(
         *RELATED_CHANGES,
     ),
     signal="loss",
-    example="The loss scale fell from 65.5 k to 4,096 at step 2,000: gradients overflow repeatedly.",
+    example="The loss scale fell from 65.5k to 4,096 at step 2,000: gradients overflow repeatedly.",
 )
 HIDDEN_NONFINITE = FindingType(
     kind=Kind.HIDDEN_NONFINITE,

@@ -176,7 +176,7 @@ def test_a_run_without_findings_is_one_line() -> None:
 @pytest.mark.parametrize(
     ("kind", "metric", "evidence", "shown"),
     [
-        ("throughput_regression", "tokens_per_s", {"worst": 22100.0, "noise": 3e-3}, "22.1 k tokens/s, 0.3%"),
+        ("throughput_regression", "tokens_per_s", {"worst": 22100.0, "noise": 3e-3}, "22.1k tokens/s, 0.3%"),
         ("throughput_regression", "iteration_time_ms", {"worst": 812.0}, "812 ms"),
         ("comm_slowdown", "all_reduce_time", {"lost_per_step": 0.25}, "0.25 s"),
         ("straggler", "step_time", {"own_wait": 1.5}, "1.5 s"),
