@@ -20,7 +20,7 @@ from holter.server.alerting.outbox import MessageThread
 from holter.server.channels import ConfiguredChannel, Delivered
 from holter.server.channels.channel import UpdatingChannel
 from holter.server.channels.slack import SlackSettings, respond
-from holter.server.channels.slack_blocks import SlackAction, build_payload
+from holter.server.channels.slack_blocks import SlackAction, build_payload, escape
 from holter.server.channels.slack_requests import PressedButton, parse_press, signers
 from holter.server.incident_actions import IncidentActions
 from holter.server.models.alerting import NotificationRow
@@ -28,6 +28,7 @@ from holter.server.models.alerting import NotificationRow
 SILENCE_SECONDS = 7200.0
 """Seconds for which the button silences an incident."""
 _SAME_PRESS_SECONDS = 1.0
+_SHOWN_PROBLEMS = 10
 _logger = logging.getLogger(__name__)
 
 
@@ -101,7 +102,8 @@ class SlackInteractions:
                 done.append(incident_id)
         if problems:
             rest = [f"Done for {counted(len(done), 'other incident')}."] if done else []
-            return {"text": "\n".join([*problems[:10], *rest]), "replace_original": False}
+            text = "\n".join(map(escape, [*problems[:_SHOWN_PROBLEMS], *rest]))
+            return {"text": text, "replace_original": False}
         if any(isinstance(self._channels[name].channel, UpdatingChannel) for name in channels):
             return None
         if press.group:

@@ -148,12 +148,23 @@ def next_action(
 ) -> SendOne | SendGroup | SendSummary | SendNotice | WaitUntil:
     """A channel's next action, given its queue and what it sent within the last window."""
     groups = _form_groups(queue, limit, now)
+    for group in groups:
+        if group.ready_at <= now and (notice := group.notice) is not None:
+            return notice  # there are few, and they are no part of summaries
     unlimited = [group for group in groups if group.notice is not None or group.is_update]
-    for group in unlimited:
-        if group.ready_at <= now:
-            return group.notice or group.send  # notices are few; neither is part of a summary
-    later = [group.ready_at for group in unlimited]
-    groups = [group for group in groups if group not in unlimited]
+    action = _next_message([group for group in groups if group not in unlimited], sent, limit, now)
+    if not isinstance(action, WaitUntil):
+        return action  # news before updates
+    if ready := [group for group in unlimited if group.ready_at <= now]:
+        return ready[0].send
+    times = [group.ready_at for group in unlimited]
+    return WaitUntil(min([*times, *([] if action.until is None else [action.until])], default=None))
+
+
+def _next_message(
+    groups: Sequence[_NotificationGroup], sent: Sequence[SentMessage], limit: RateLimit, now: float
+) -> SendOne | SendGroup | SendSummary | WaitUntil:
+    """The next message that counts for the limit."""
     recent = [
         message
         for message in sent
@@ -165,13 +176,14 @@ def next_action(
     if free <= 0 or now < quiet_until:
         first = min((message.at for message in recent), default=now)
         again = quiet_until if free > 0 else max(quiet_until, first + limit.window)
+        again = again if groups else None
         groups, free = [group for group in groups if group.urgent], free + limit.burst
     else:
         again = None
     ready = [group for group in groups if group.ready_at <= now]
     if not ready or free <= 0:
-        times = [*later, *(group.ready_at for group in groups if group.ready_at > now)]
-        if again is not None and queue:
+        times = [group.ready_at for group in groups if group.ready_at > now]
+        if again is not None:
             times.append(again)
         return WaitUntil(min(times, default=None))
     if len(ready) <= free:

@@ -49,9 +49,9 @@ def build_payload(message: Message, *, buttons: bool = False) -> dict[str, Any]:
 
 def build_reply(message: Message) -> dict[str, Any]:
     """The news of a message, for its thread: what the first message states is not repeated."""
-    blocks = [_section(f"{_emoji(message)} *{_escape(message.headline)}*\n{_escape(message.sentence)}")]
+    blocks = [_section(f"{_emoji(message)} *{escape(message.headline)}*\n{escape(message.sentence)}")]
     if message.reason not in QUIET and message.advice:
-        blocks.append(_section(f"*What to do*\n{_escape(message.advice)}"))
+        blocks.append(_section(f"*What to do*\n{escape(message.advice)}"))
     blocks += _item_blocks(message.items)
     blocks.append(_links(message))
     return _payload(message, blocks[:BLOCKS])
@@ -59,7 +59,7 @@ def build_reply(message: Message) -> dict[str, Any]:
 
 def _payload(message: Message, blocks: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {
-        "text": _truncate(f"{_escape(message.headline)}. {_escape(message.sentence)}", FALLBACK),
+        "text": _truncate(f"{escape(message.headline)}. {escape(message.sentence)}", FALLBACK),
         "blocks": list(blocks),
         "unfurl_links": False,
         "unfurl_media": False,
@@ -73,35 +73,33 @@ def _emoji(message: Message) -> str:
 
 
 def _body_blocks(message: Message) -> Iterator[dict[str, Any]]:
-    yield _section(_escape(message.sentence))
+    yield _section(escape(message.sentence))
     if message.facts:
         fields = [
-            _text(f"*{_escape(name)}*\n{_escape(value)}", FIELD) for name, value in message.facts[:FIELDS]
+            _text(f"*{escape(name)}*\n{escape(value)}", FIELD) for name, value in message.facts[:FIELDS]
         ]
         yield {"type": "section", "fields": fields}
     if message.sketch:
         yield _section(f"`{message.sketch}`")
     if message.advice:
-        yield _section(f"*What to do*\n{_escape(message.advice)}")
+        yield _section(f"*What to do*\n{escape(message.advice)}")
     if message.items:
         yield from _item_blocks(message.items)
     if message.status:
-        text = " · ".join(_escape(each) for each in message.status)
+        text = " · ".join(escape(each) for each in message.status)
         yield {"type": "context", "elements": [_text(text, FIELD)]}
     yield _links(message)
 
 
 def _links(message: Message) -> dict[str, Any]:
-    links = [f"<{_escape(message.link)}|*Open {_escape(message.link_to)} in Holter*>"]
+    links = [f"<{escape(message.link)}|*Open {escape(message.link_to)} in Holter*>"]
     if message.run_link:
-        links.append(f"<{_escape(message.run_link)}|the run>")
+        links.append(f"<{escape(message.run_link)}|the run>")
     return _section(" · ".join(links))
 
 
 def _item_blocks(items: Sequence[MessageItem]) -> Iterator[dict[str, Any]]:
-    lines = [
-        f"{_SEVERITY_EMOJI[item.severity]} <{_escape(item.link)}|{_escape(item.text)}>" for item in items
-    ]
+    lines = [f"{_SEVERITY_EMOJI[item.severity]} <{escape(item.link)}|{escape(item.text)}>" for item in items]
     shown = lines[:20]
     for start in range(0, len(shown), 5):
         yield _section("\n".join(shown[start : start + 5]))
@@ -168,7 +166,8 @@ def _text(text: str, limit: int) -> dict[str, Any]:
     return {"type": "mrkdwn", "text": _truncate(text, limit), "verbatim": True}
 
 
-def _escape(text: str) -> str:
+def escape(text: str) -> str:
+    """A text as one line without markup, mentions and links."""
     return one_line(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 

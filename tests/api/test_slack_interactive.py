@@ -25,7 +25,7 @@ PATH = "/api/v1/slack/interactive"
 @pytest.fixture
 def settings(sqlite_url: str, slack: SlackServer) -> Settings:
     """A bot and a webhook, on a server that others can reach: without signature a login would be needed."""
-    common = {"type": "slack", "settle": 0, "signing_secret": SIGNING_SECRET}
+    common = {"type": "slack", "allow_private": True, "settle": 0, "signing_secret": SIGNING_SECRET}
     bot = {"token": "xoxb-1", "channel": "#training", "api_url": f"{slack.url}/api"}
     hook = {"url": f"{slack.url}/services/x", "minimum": "critical", "signing_secret": "of another app"}
     return Settings(
@@ -146,6 +146,18 @@ def test_a_webhooks_message_is_replaced_through_the_address_for_answers(
     assert "Acknowledged by ada at " in json.dumps(answer)
     assert "Acknowledge" not in buttons_of(answer)
     assert ("acknowledged", "ada") in history(context, number)
+
+
+def test_names_of_people_call_nobody(
+    anyone: httpx.Client, context: ServerContext, slack: SlackServer
+) -> None:
+    opened(context, slack)
+    press(anyone, slack, "Acknowledge", user="<!channel>")
+    wait_for(lambda: "&lt;!channel&gt;" in shown(slack))
+    press(anyone, slack, "Acknowledge", user="ben")
+    wait_for(lambda: slack.responses)
+    assert "by &lt;!channel&gt; at" in slack.responses[0]["text"]
+    assert "<!channel>" not in json.dumps([slack.messages, slack.responses])
 
 
 def test_unknown_incidents_are_answered_in_words(

@@ -20,8 +20,9 @@ from holter.server.alerting.messages import compose
 from holter.server.alerting.messages_of_many import summarize
 from holter.server.channels import ChannelError, Delivered, GiveUp, Message, Retry, open_channels
 from holter.server.channels.channel import Channel
-from holter.server.channels.slack import SlackBot
+from holter.server.channels.slack import SlackBot, SlackSettings
 from holter.server.channels.slack_blocks import build_payload, build_reply
+from holter.settings import Settings
 from tests.support.receivers import SIGNING_SECRET, SlackServer, buttons_of, checked, make_incident
 
 TOKEN = "xoxb-very-secret"
@@ -45,11 +46,19 @@ def message(reason: str = "opened", picture: bytes | None = None, **changes: Any
 
 def webhook(slack: SlackServer, **options: Any) -> Channel:
     url = f"{slack.url}/services/T0/B0/very-secret"
-    return open_channels({"team": {"type": "slack", "url": url, **options}})["team"].channel
+    return open_channels({"team": {"type": "slack", "allow_private": True, "url": url, **options}})[
+        "team"
+    ].channel
 
 
 def bot(slack: SlackServer, **options: Any) -> SlackBot:
-    own = {"type": "slack", "token": TOKEN, "channel": "#training", "api_url": f"{slack.url}/api"}
+    own = {
+        "type": "slack",
+        "allow_private": True,
+        "token": TOKEN,
+        "channel": "#training",
+        "api_url": f"{slack.url}/api",
+    }
     channel = open_channels({"team": own | options})["team"].channel
     assert isinstance(channel, SlackBot)
     return channel
@@ -150,6 +159,29 @@ def test_buttons_need_the_signing_secret(slack: SlackServer) -> None:
     assert {each["value"] for each in buttons_of(with_secret).values()} == {"17"}
 
 
+def test_the_signing_secret_of_the_environment_is_for_all_channels_without_one(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("of a file")
+    url = "https://hooks.slack.com/services/x"
+    own = {
+        "a": {"type": "slack", "url": url},
+        "b": {"type": "slack", "url": url, "signing_secret": "own"},
+        "c": {"type": "slack", "url": url, "signing_secret_file": str(tmp_path / "secret")},
+        "mail": {"type": "email", "host": "h", "to": "a@example.com"},
+    }
+    settings = Settings(
+        channels=own,
+        slack_webhook_url=url,  # type: ignore[arg-type]
+        slack_signing_secret=SIGNING_SECRET,  # type: ignore[arg-type]
+    )
+    opened = open_channels(settings.all_channels())
+    secrets = {
+        name: channel.settings.signing_secret.get_secret_value()
+        for name, channel in opened.items()
+        if isinstance(channel.settings, SlackSettings) and channel.settings.signing_secret
+    }
+    assert secrets == {"a": SIGNING_SECRET, "b": "own", "c": "of a file", "slack": SIGNING_SECRET}
+
+
 def test_buttons_offer_what_can_still_be_done() -> None:
     def labels(**changes: Any) -> list[str]:
         return [*buttons_of(build_payload(message(**changes), buttons=True))]
@@ -173,7 +205,7 @@ def test_several_incidents_are_acknowledged_at_once() -> None:
 
 def test_secrets_may_be_in_files(slack: SlackServer, tmp_path: Path) -> None:
     (tmp_path / "token").write_text(f"{TOKEN}\n")
-    options = {"type": "slack", "channel": "C1", "api_url": f"{slack.url}/api"}
+    options = {"type": "slack", "allow_private": True, "channel": "C1", "api_url": f"{slack.url}/api"}
     channel = open_channels({"team": options | {"token_file": str(tmp_path / "token")}})["team"].channel
     channel.send(message(), None)
     assert slack.tokens == {f"Bearer {TOKEN}"}

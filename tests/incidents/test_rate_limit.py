@@ -74,6 +74,12 @@ CASES = [
         SendOne(carrier=2, reason=EventType.RECOVERED, folded=(1,)),
     ),
     Case(
+        "news comes before updates",
+        [waiting(1, reason=EventType.MUTED, age=90), waiting(2, age=6)],
+        [],
+        SendOne(carrier=2, reason=EventType.OPENED),
+    ),
+    Case(
         "an update that failed waits for its next try",
         [waiting(1, reason=EventType.UNMUTED, due=30)],
         [],
