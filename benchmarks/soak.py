@@ -79,7 +79,15 @@ class Soak:
         """Start it, and wait until it answers."""
         url = f"http://127.0.0.1:{self.receiver_port}/services/x"
         channels = {
-            "team": {"type": "slack", "url": url, "settle": 0, "burst": 100_000, "timeout": 2, "deadline": 5}
+            "team": {
+                "type": "slack",
+                "url": url,
+                "allow_private": True,
+                "settle": 0,
+                "burst": 100_000,
+                "timeout": 2,
+                "deadline": 5,
+            }
         }
         environment = {"HOLTER_CHANNELS": json.dumps(channels), "HOLTER_PASSWORD": PASSWORD}
         command = [sys.executable, "-m", "holter", "watch", self.folder / "logs", "--project", "files"]

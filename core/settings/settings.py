@@ -212,11 +212,14 @@ class Settings(BaseSettings):
         return settings_of(self.projects, name)
 
     def all_channels(self) -> dict[str, dict[str, Any]]:
-        """The channels by name: those of `[channels.NAME]`, and those of the short settings."""
+        """The channels by name: those of `[channels.NAME]`, and those of the short settings.
+
+        A table `[channels.slack]` or `[channels.email]` without a type adds to the short settings.
+        """
         channels = {name: dict(options) for name, options in self.channels.items()}
         if self.slack_webhook_url:
             url = self.slack_webhook_url.get_secret_value()
-            channels.setdefault("slack", {"type": "slack", "url": url})
+            _add_channel(channels, "slack", {"type": "slack", "url": url})
         if self.slack_signing_secret:
             for options in channels.values():
                 if options.get("type") == "slack" and "signing_secret_file" not in options:
@@ -224,8 +227,14 @@ class Settings(BaseSettings):
         if self.smtp_url and self.email_to:
             to = [address.strip() for address in self.email_to.split(",")]
             email = {"type": "email", "url": self.smtp_url.get_secret_value(), "to": to}
-            channels.setdefault("email", email | ({"from": self.email_from} if self.email_from else {}))
+            _add_channel(channels, "email", email | ({"from": self.email_from} if self.email_from else {}))
         return channels
+
+
+def _add_channel(channels: dict[str, dict[str, Any]], name: str, options: dict[str, Any]) -> None:
+    own = channels.get(name, {})
+    if "type" not in own:
+        channels[name] = options | own
 
 
 class SettingsError(ValueError):

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from typing import Any, Self
 from urllib.parse import urlencode, urlsplit
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import SecretStr, model_validator
 
 from holter.server.channels.channel import (
     Channel,
-    ChannelSettings,
     ChannelType,
     Delivered,
     GiveUp,
@@ -24,6 +23,7 @@ from holter.server.channels.channel import (
 )
 from holter.server.channels.deadline import SendDeadline
 from holter.server.channels.http import HTTPReply, NoReplyError, post
+from holter.server.channels.http_channel import HTTPChannelSettings, SecretURL, ServiceURL, retry_after
 from holter.server.channels.message import QUIET, Message
 from holter.server.channels.slack_blocks import build_payload, build_reply
 
@@ -43,19 +43,18 @@ _UPDATE_SECONDS = 20.0
 """Seconds for an update at most: together with the message after it, it ends before the claim on both."""
 
 
-class SlackSettings(ChannelSettings):
+class SlackSettings(HTTPChannelSettings):
     """A webhook's address (`url`), or a bot's `token` (scopes chat:write, files:write) and a `channel`.
 
     `signing_secret`: that of the app, with which Slack signs what people press; without it there are no
     buttons.
     """
 
-    url: SecretStr | None = None
+    url: SecretURL | None = None
     token: SecretStr | None = None
     channel: str = ""
     signing_secret: SecretStr | None = None
-    api_url: str = "https://slack.com/api"
-    timeout: float = Field(10.0, gt=0, le=60)
+    api_url: ServiceURL = "https://slack.com/api"
 
     @model_validator(mode="after")
     def _check_destination(self) -> Self:
@@ -65,9 +64,6 @@ class SlackSettings(ChannelSettings):
             raise ValueError("channel: expected with token, as a channel's ID or #name")
         if self.signing_secret is not None and not self.signing_secret.get_secret_value():
             raise ValueError("signing_secret: expected the app's signing secret")
-        for address in (self.api_url, self.url.get_secret_value() if self.url else self.api_url):
-            if urlsplit(address).scheme not in {"http", "https"} or not urlsplit(address).hostname:
-                raise ValueError("url: expected an address such as https://hooks.slack.com/services/...")
         return self
 
     @property
@@ -102,7 +98,7 @@ class SlackWebhook:
         payload = build_payload(message, buttons=self.settings.has_buttons)
         try:
             with SendDeadline(self.settings.deadline) as deadline:
-                reply = _post_json(self._url, payload, self.settings.timeout, deadline)
+                reply = _post_json(self._url, payload, self.settings, deadline)
         except NoReplyError as error:
             return Retry(f"Slack: {error}")
         if reply.status == 200:
@@ -205,8 +201,7 @@ class SlackBot:
             _, result = self._call("files.getUploadURLExternal", file, deadline, form=True)
             if result.get("ok"):
                 headers = {"Content-Type": "image/png"}
-                url, timeout = result["upload_url"], self.settings.timeout
-                post(url, message.picture, headers, timeout=timeout, deadline=deadline)
+                _post(result["upload_url"], message.picture, headers, self.settings, deadline)
                 files = [{"id": result["file_id"], "title": message.headline}]
                 body = {"files": files, "channel_id": channel, "thread_ts": thread}
                 _, result = self._call("files.completeUploadExternal", body, deadline)
@@ -227,7 +222,7 @@ class SlackBot:
         }
         data = urlencode(body) if form else json.dumps(body)
         url = f"{self.settings.api_url.rstrip('/')}/{method}"
-        reply = post(url, data.encode(), headers, timeout=self.settings.timeout, deadline=deadline)
+        reply = _post(url, data.encode(), headers, self.settings, deadline)
         if not reply.complete:  # what became of the message is in the body
             raise NoReplyError(deadline.reason or "no answer in time")
         try:
@@ -243,7 +238,7 @@ def respond(settings: SlackSettings, response_url: str, payload: dict[str, Any])
         return GiveUp("the address for the answer is not Slack's")
     try:
         with SendDeadline(settings.deadline) as deadline:
-            reply = _post_json(response_url, payload, settings.timeout, deadline)
+            reply = _post_json(response_url, payload, settings, deadline)
     except NoReplyError as error:
         return Retry(f"Slack: {error}")
     if reply.status == 200:
@@ -264,9 +259,18 @@ def _is_slack(settings: SlackSettings, url: str) -> bool:
     return (parts.scheme, parts.netloc) in {urlsplit(address)[:2] for address in own}
 
 
-def _post_json(url: str, payload: dict[str, Any], timeout: float, deadline: SendDeadline) -> HTTPReply:
+def _post_json(
+    url: str, payload: dict[str, Any], settings: SlackSettings, deadline: SendDeadline
+) -> HTTPReply:
     headers = {"Content-Type": "application/json; charset=utf-8"}
-    return post(url, json.dumps(payload).encode(), headers, timeout=timeout, deadline=deadline)
+    return _post(url, json.dumps(payload).encode(), headers, settings, deadline)
+
+
+def _post(
+    url: str, body: bytes, headers: dict[str, str], settings: SlackSettings, deadline: SendDeadline
+) -> HTTPReply:
+    public_only = not settings.allow_private
+    return post(url, body, headers, timeout=settings.timeout, deadline=deadline, public_only=public_only)
 
 
 def _is_transient(reply: HTTPReply, error: str) -> bool:
@@ -276,9 +280,8 @@ def _is_transient(reply: HTTPReply, error: str) -> bool:
 def _failure(reply: HTTPReply, error: str, *, malformed: bool = False) -> Retry | GiveUp:
     """A malformed message is given up at once; what a person can repair is retried."""
     reason = f"Slack answered {reply.status} {error}".rstrip()
-    after = reply.headers.get("retry-after", "")
     if _is_transient(reply, error):
-        return Retry(reason, after=float(after) if after.isdecimal() else None)
+        return Retry(reason, after=retry_after(reply.headers))
     return GiveUp(reason) if malformed else Retry(reason, after=_REPAIR_SECONDS)
 
 

@@ -20,7 +20,7 @@ API = "/api/v1"
 @pytest.fixture
 def settings(sqlite_url: str, slack: SlackServer) -> Settings:
     url = f"{slack.url}/services/T0/B0/very-secret"
-    channel = {"type": "slack", "url": url, "settle": 0}
+    channel = {"type": "slack", "allow_private": True, "url": url, "settle": 0}
     return Settings(
         database_url=sqlite_url,
         channels={"team": channel, "pager": channel | {"minimum": "critical"}},

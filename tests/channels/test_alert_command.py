@@ -18,6 +18,10 @@ pytestmark = pytest.mark.slow
 Holter = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
+LOCAL = json.dumps({"slack": {"allow_private": True}})
+"""The receivers of tests are on this machine."""
+
+
 @pytest.fixture
 def holter(tmp_path: Path) -> Holter:
     """The command in an empty folder, with these settings in the environment."""
@@ -35,7 +39,10 @@ def holter(tmp_path: Path) -> Holter:
 
 def test_a_test_message_arrives_in_slack(holter: Holter, slack: SlackServer) -> None:
     url = f"{slack.url}/services/T0/B0/very-secret"
-    done = holter("test", "slack", HOLTER_SLACK_WEBHOOK_URL=url)
+    refused = holter("test", "slack", HOLTER_SLACK_WEBHOOK_URL=url)
+    assert (refused.returncode, slack.payloads) == (1, [])
+    assert "allow_private" in refused.stderr
+    done = holter("test", "slack", HOLTER_SLACK_WEBHOOK_URL=url, HOLTER_CHANNELS=LOCAL)
     assert done.returncode == 0, done.stderr
     assert "slack: the test message arrived (Slack webhook at 127.0.0.1)" in done.stdout
     assert "nothing has happened" in json.dumps(slack.payloads)
@@ -67,7 +74,7 @@ def test_a_test_message_arrives_by_mail_with_a_picture(
 
 def test_a_channel_that_fails_states_the_reason(holter: Holter, slack: SlackServer) -> None:
     slack.answer(404, "no_service")
-    done = holter("test", "slack", HOLTER_SLACK_WEBHOOK_URL=f"{slack.url}/services/x")
+    done = holter("test", "slack", HOLTER_SLACK_WEBHOOK_URL=f"{slack.url}/services/x", HOLTER_CHANNELS=LOCAL)
     assert (done.returncode, done.stdout) == (1, "")
     assert "slack: not delivered. Slack answered 404 no_service" in done.stderr
 

@@ -18,7 +18,7 @@ from tests.support.receivers import make_incident
 SECRET = "very-secret"
 SETTINGS: dict[str, Callable[[int], dict[str, Any]]] = {
     "email": lambda port: {"url": f"smtp://holter:{SECRET}@127.0.0.1:{port}", "to": "oncall@example.com"},
-    "slack": lambda port: {"url": f"http://127.0.0.1:{port}/services/{SECRET}"},
+    "slack": lambda port: {"url": f"http://127.0.0.1:{port}/services/{SECRET}", "allow_private": True},
     "webhook": lambda port: {
         "url": f"http://127.0.0.1:{port}/{SECRET}",
         "signing_secret": f"{SECRET}-of-signatures",

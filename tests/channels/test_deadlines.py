@@ -41,7 +41,7 @@ def message() -> Message:
 
 def slack_at(receiver: DrippingReceiver, **options: Any) -> Channel:
     options = options or {"url": f"http://127.0.0.1:{receiver.port}/services/x"}
-    settings = {"type": "slack", "timeout": TIMEOUT, "deadline": DEADLINE, **options}
+    settings = {"type": "slack", "allow_private": True, "timeout": TIMEOUT, "deadline": DEADLINE, **options}
     return open_channels({"team": settings})["team"].channel
 
 
@@ -138,7 +138,7 @@ def test_sigterm_ends_a_server_whose_receivers_drip_and_the_next_one_delivers(
         "train/loss": [*loss[:560], *["NaN"] * 40],
     }
     arguments = ("serve", "--data-dir", tmp_path / "data")
-    channel = {"type": "slack", "settle": 0, "timeout": 60, "deadline": 90}
+    channel = {"type": "slack", "allow_private": True, "settle": 0, "timeout": 60, "deadline": 90}
     with dripping(CONTINUE) as receiver:
         url = f"http://127.0.0.1:{receiver.port}/services/x"
         channels = json.dumps({"team": {**channel, "url": url}})

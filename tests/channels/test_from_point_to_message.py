@@ -35,7 +35,7 @@ def settings(
     mail = mail_server("none", login=False)
     url = f"smtp://127.0.0.1:{mail.port}?security=none"
     channels = {
-        "training": {"type": "slack", "url": f"{slack.url}/services/x", "settle": 0},
+        "training": {"type": "slack", "allow_private": True, "url": f"{slack.url}/services/x", "settle": 0},
         "oncall": {"type": "email", "url": url, "to": "oncall@example.com", "settle": 0},
     }
     return Settings(data_dir=tmp_path, channels=channels, public_url="http://localhost:1234"), mail

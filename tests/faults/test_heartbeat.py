@@ -171,7 +171,7 @@ LIMIT = 1.0
 
 def fast_settings(service: WatchingService, folder: Path) -> Settings:
     heartbeat = settings_for(service).model_copy(update={"every": 0.05, "limit": LIMIT})
-    channels = {"team": {"type": "slack", "url": "http://127.0.0.1:1/services/x"}}
+    channels = {"team": {"type": "slack", "allow_private": True, "url": "http://127.0.0.1:1/services/x"}}
     return Settings(
         data_dir=folder,
         channels=channels,

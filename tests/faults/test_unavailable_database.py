@@ -75,7 +75,9 @@ def test_server_recovers_from_a_stopped_postgresql(
     request: pytest.FixtureRequest,
 ) -> None:
     watched, sent = Log(tmp_path / "watched", "watched"), Log(tmp_path / "sent", "sent")
-    channels = {"team": {"type": "slack", "url": f"{slack.url}/services/T0/B0/x", "settle": 0}}
+    channels = {
+        "team": {"type": "slack", "allow_private": True, "url": f"{slack.url}/services/T0/B0/x", "settle": 0}
+    }
     monkeypatch.setenv("HOLTER_CHANNELS", json.dumps(channels))
     command_runner: CommandRunner = request.getfixturevalue("command_runner")  # which has this environment
     server = command_runner.begin(

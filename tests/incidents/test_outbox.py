@@ -284,6 +284,7 @@ def test_threads_are_kept_by_what_the_first_message_gave(
 ) -> None:
     bot = {
         "type": "slack",
+        "allow_private": True,
         "token": "t",
         "channel": "C1",
         "api_url": f"{slack.url}/api",
@@ -390,7 +391,8 @@ def test_a_killed_server_delivers_after_its_next_start(slack: SlackServer, sqlit
         from tests.support.alerting import make_candidate
         from tests.support.alerting import NoCharts
         engine = connect(sys.argv[1])
-        channels = open_channels({"team": {"type": "slack", "url": sys.argv[2], "settle": 0, "timeout": 60}})
+        common = {"type": "slack", "allow_private": True, "settle": 0, "timeout": 60}
+        channels = open_channels({"team": {**common, "url": sys.argv[2]}})
         sender = NotificationSender(engine, NoCharts(), channels, public_url="http://h")
         sender.start()
         incidents = IncidentStore(engine, policy=build_policy(channels))

@@ -20,7 +20,7 @@ def alerting(engine: Engine, clock: Clock, slack: SlackServer) -> Alerting:
 
 def bot_at(slack: SlackServer, **options: Any) -> dict[str, dict[str, Any]]:
     bot = {"token": "xoxb-1", "channel": "#training", "api_url": f"{slack.url}/api"}
-    channel = {"type": "slack", "settle": 0, "calm": 300, **bot, **options}
+    channel = {"type": "slack", "allow_private": True, "settle": 0, "calm": 300, **bot, **options}
     return {"team": channel}
 
 

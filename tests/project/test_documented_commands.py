@@ -196,7 +196,10 @@ class Runner:
             "http://holter.example.com:8765": servers.protected,
             "HOLTER_TOKEN=...": f"HOLTER_TOKEN={servers.ingest_token}",
             "Bearer TOKEN": f"Bearer {servers.token}",
-            "https://hooks.slack.com/services/...": f"{slack.url}/services/T0/B0/secret",
+            "HOLTER_SLACK_WEBHOOK_URL=https://hooks.slack.com/services/...": (
+                """HOLTER_CHANNELS='{"slack": {"allow_private": true}}' """
+                f"HOLTER_SLACK_WEBHOOK_URL={slack.url}/services/T0/B0/secret"
+            ),
             "RUN_ID": httpx.get(f"{servers.open}/api/v1/runs?q=104b").json()["runs"][0]["id"],
             **{f" {name}": f" {folder}{name}" for name in ("/logs/", "/scratch/", "/etc/holter/")},
             ":////path/to/": f":///{folder}/path/to/",

@@ -94,4 +94,4 @@ def test_importing_holter_needs_the_standard_library_only(tmp_path: Path) -> Non
 def test_the_extras_are_those_of_the_readme() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert project["dependencies"] == []
-    assert set(project["optional-dependencies"]) == {"detect", "fast", "parquet", "server"}
+    assert set(project["optional-dependencies"]) == {"apprise", "detect", "fast", "parquet", "server"}

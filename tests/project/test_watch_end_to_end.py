@@ -74,7 +74,8 @@ class Holter:
             "--data-dir",
             str(data),
         ]
-        environment = {**os.environ, "HOLTER_SLACK_WEBHOOK_URL": slack.url}
+        local = json.dumps({"slack": {"allow_private": True}})
+        environment = {**os.environ, "HOLTER_SLACK_WEBHOOK_URL": slack.url, "HOLTER_CHANNELS": local}
         self.process = subprocess.Popen(
             watch, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         )

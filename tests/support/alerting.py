@@ -28,7 +28,7 @@ class NoCharts:
 
 def channels_at(slack: SlackServer, **options: Any) -> dict[str, dict[str, Any]]:
     url = f"{slack.url}/services/T0/B0/secret"
-    return {"team": {"type": "slack", "url": url, "timeout": 5, "calm": 0, **options}}
+    return {"team": {"type": "slack", "allow_private": True, "url": url, "timeout": 5, "calm": 0, **options}}
 
 
 class Alerting:

@@ -80,7 +80,7 @@ def _problems(schema: Path, value: Any, definition: str = "") -> list[str]:
 def served_metrics() -> bytes:
     """What `/metrics` of a new server with a channel answers."""
     with tempfile.TemporaryDirectory() as folder:
-        channels = {"oncall": {"type": "slack", "url": "http://127.0.0.1:1/x"}}
+        channels = {"oncall": {"type": "slack", "allow_private": True, "url": "http://127.0.0.1:1/x"}}
         context = ServerContext(Settings(data_dir=Path(folder), channels=channels))
         context.start()
         try:
