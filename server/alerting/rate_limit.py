@@ -15,6 +15,8 @@ _LONGEST_RETRY_DELAY = 600.0
 LONGEST_WAIT = 900.0
 """Seconds between two delivery attempts, whatever a channel asks for."""
 _URGENT_REASONS = frozenset({EventType.OPENED, EventType.REOPENED, EventType.ESCALATED})
+_COLLECT_SHARE = 60
+"""After a summary everything is collected for the window divided by this: it is the same flood."""
 _QUIET_SHARE = 4
 """A channel is quiet after a summary for its rate limit's window divided by this."""
 _CLOCK_TOLERANCE = 5.0
@@ -172,23 +174,23 @@ def _next_message(
     ]
     summaries = [message.at for message in recent if message.summary]
     quiet_until = max(summaries, default=float("-inf")) + limit.window / _QUIET_SHARE
-    free = limit.burst - len(recent)
+    collect_until = max(summaries, default=float("-inf")) + limit.window / _COLLECT_SHARE
+    if groups and now < collect_until:
+        return WaitUntil(collect_until)
+    free, again = limit.burst - len(recent), list[float]()
     if free <= 0 or now < quiet_until:
         first = min((message.at for message in recent), default=now)
-        again = quiet_until if free > 0 else max(quiet_until, first + limit.window)
-        again = again if groups else None
+        if groups:
+            again = [quiet_until if free > 0 else max(quiet_until, first + limit.window)]
         groups, free = [group for group in groups if group.urgent], free + limit.burst
-    else:
-        again = None
     ready = [group for group in groups if group.ready_at <= now]
     if not ready or free <= 0:
-        times = [group.ready_at for group in groups if group.ready_at > now]
-        if again is not None:
-            times.append(again)
+        times = [*again, *(group.ready_at for group in groups if group.ready_at > now)]
         return WaitUntil(min(times, default=None))
-    if len(ready) <= free:
+    flood = [group for group in groups if group.ready_at <= now + limit.settle]
+    if len(flood) <= free:
         return ready[0].send
-    ids = sorted(notification.id for group in ready for notification in group.notifications)
+    ids = sorted(notification.id for group in flood for notification in group.notifications)
     return SendSummary(carrier=ids[-1], folded=tuple(ids[:-1]))
 
 

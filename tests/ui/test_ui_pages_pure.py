@@ -412,6 +412,16 @@ def test_the_history_says_who_was_notified_and_why(
     assert (title, lines[0]) == (heading, first)
 
 
+def test_the_history_says_until_when_it_is_muted(call: Call) -> None:
+    muted = {"type": "muted", "text": "", "detail": {"until": None}}
+    assert call("incidents/history.js", "eventText", muted, incident()) == ["Muted", ["until it recovers"]]
+    timed = muted | {"detail": {"until": 1_700_007_320.0}}
+    [heading, [line]] = call("incidents/history.js", "eventText", timed, incident())
+    assert (heading, line[:8]) == ("Muted", "until 15")
+    ended = {"type": "unmuted", "text": "", "detail": {}}
+    assert call("incidents/history.js", "eventText", ended, incident()) == ["No longer muted", []]
+
+
 def test_the_palette_finds_scattered_letters_and_prefers_beginnings_of_words(call: Call) -> None:
     items = [{"group": "Runs", "title": name} for name in ("104b-emb-norm", "7b-nightly", "big-night")]
     found = call("lib/palette.js", "rankItems", "7bni", items)
