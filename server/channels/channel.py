@@ -83,7 +83,7 @@ class ChannelSettings(BaseModel):
     minimum: Severity = Field(Severity.WARNING, description="the lowest severity that is sent")
     history: bool = Field(False, description="also send what ended long before Holter saw it")
     settle: float = Field(
-        5.0, ge=0, description="seconds to wait for more about an incident before it is sent"
+        2.0, ge=0, description="seconds to wait for more about an incident before it is sent"
     )
     calm: float = Field(
         300.0, ge=0, le=900, description="seconds that a recovery must have lasted before it is sent"

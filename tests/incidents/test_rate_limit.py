@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import pytest
@@ -185,6 +186,36 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=[case.sentence for case in CASES])
 def test_the_next_message(case: Case) -> None:
     assert next_action(case.waiting, case.sent, LIMIT, now=NOW) == case.expected
+
+
+FLOOD_SENT = [SentMessage(NOW - 600), SentMessage(NOW - 30, summary=True)]
+
+
+def test_what_settles_counts_for_a_flood_and_what_follows_its_summary_is_collected() -> None:
+    settling = [waiting(1), waiting(2), waiting(3, age=1), waiting(4, age=1)]
+    assert next_action(settling, [], LIMIT, now=NOW) == SendSummary(carrier=4, folded=(1, 2, 3))
+    more = [waiting(5, critical=True), waiting(6, critical=True)]
+    assert next_action(more, FLOOD_SENT, LIMIT, now=NOW) == WaitUntil(NOW + 30)
+
+
+def test_a_hundred_incidents_within_a_minute_are_few_messages_that_come_soon() -> None:
+    """Critical ones, one after the other, as an analysis finds them after the fault of a cluster."""
+    limit = RateLimit(settle=2, burst=10)
+    pending = {
+        number: replace(waiting(number, critical=True), created_at=0.6 * number) for number in range(100)
+    }
+    sent, now = list[SentMessage](), 0.0
+    while pending and now < 600:
+        visible = [replace(row, next_try_at=0.0) for row in pending.values() if row.created_at <= now]
+        action = next_action(visible, sent, limit, now=now)
+        if isinstance(action, SendOne | SendSummary):
+            sent.append(SentMessage(now, isinstance(action, SendSummary)))
+            for number in (action.carrier, *action.folded):
+                del pending[number]
+        now += 0.2
+    assert not pending
+    assert len(sent) <= 10
+    assert now < 150
 
 
 class News(NamedTuple):
