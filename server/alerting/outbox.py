@@ -35,7 +35,7 @@ from holter.server.channels import Delivered, GiveUp, Retry
 from holter.server.models.alerting import IncidentEventRow, IncidentRow, NotificationRow
 from holter.types import Severity
 
-_MOST_UPDATED = 20
+_MOST_UPDATED = 100
 """Threads whose first message is updated because of one message."""
 SendAction = SendOne | SendGroup | SendSummary | SendNotice
 

@@ -41,6 +41,8 @@ _POLL_SECONDS = 5.0
 _LONGEST_PAUSE = 60.0
 _DOWN_FAILURES = 3
 """Failures in a row that are the channel's: fewer may be those of one message that it does not take."""
+_PACED_UPDATES = 20
+"""Threads whose first message is updated because of one, where the receiving server limits the rate."""
 _UPDATE_SECONDS = 20.0
 """Seconds after which no further message is updated before one is sent; see the lease of claims."""
 _STOP_SECONDS = 0.5
@@ -239,7 +241,8 @@ class NotificationSender:
         """
         destination, ends_at = channel.channel, time.monotonic() + _UPDATE_SECONDS
         if isinstance(destination, UpdatingChannel):
-            for thread in claimed.threads:
+            most = _PACED_UPDATES if isinstance(destination, PacedChannel) else None
+            for thread in claimed.threads[:most]:
                 present = self.composer.present(thread, key=claimed.key, now=self._clock())
                 outcome = _attempt(channel, partial(destination.update, present, thread.thread))
                 if isinstance(outcome, Retry):

@@ -8,9 +8,10 @@ import pytest
 from sqlalchemy import Engine
 
 from tests.support.alerting import Clock, add_run
+from tests.support.endpoints import endpoint
 from tests.support.receivers import certificate, mail_server, slack
 
-__all__ = ["certificate", "mail_server", "slack"]
+__all__ = ["certificate", "endpoint", "mail_server", "slack"]
 
 
 @pytest.fixture
