@@ -19,6 +19,8 @@ BINARY_FIELDS = {*RawBody.__struct_fields__, *RawColumn.__struct_fields__, "f4",
 OTHER_WORDS = {
     # settings, files, encodings, and examples
     *Settings.model_fields, "holter.toml", "null", "zstd", "bin", "loss_step_1", "loss_step_2",
+    # settings of channels, and a field inside the JSON that Slack sends
+    "signing_secret", "response_url",
     # values of fields that are text
     "agent_silent", "all", "benchmark", "trace", "steps",
     # fields of another route that the section refers to
