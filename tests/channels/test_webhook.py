@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import time
+from typing import Any
 
 from hypothesis import given
 
@@ -12,6 +13,7 @@ from holter.server.channels import Delivered
 from holter.server.channels.message import Message
 from holter.server.channels.webhook_documents import alertmanager_document, holter_document
 from tests.support.channel_messages import MESSAGES, ended_message, message_about, open_channel
+from tests.support.documentation import ROOT, blocks_of
 from tests.support.endpoints import Endpoint
 
 SECRET = "a secret of signatures"
@@ -45,6 +47,21 @@ def test_a_receiver_can_verify_the_signature(endpoint: Endpoint) -> None:
     assert request.headers["holter-signature"] == f"v1={expected}"
     assert abs(time.time() - int(timestamp)) < 60
     assert request.headers["authorization"] == "Bearer t-1"
+
+
+def test_the_documented_verification_accepts_what_is_sent_and_nothing_else(endpoint: Endpoint) -> None:
+    names: dict[str, Any] = {}
+    [snippet] = blocks_of(ROOT / "docs" / "channels.md", "python")
+    exec(snippet.text, names)
+    open_channel("webhook", url=endpoint.url, signing_secret=SECRET).send(message_about(), None)
+    request = endpoint.only
+    headers = {name: request.headers[name.lower()] for name in ("Holter-Timestamp", "Holter-Signature")}
+    verify = names["is_from_holter"]
+    assert verify(SECRET, headers, request.body)
+    assert not verify("another secret", headers, request.body)
+    assert not verify(SECRET, headers, request.body + b" ")
+    assert not verify(SECRET, headers | {"Holter-Timestamp": "1700000000"}, request.body)
+    assert not verify(SECRET, headers, request.body, tolerance=-1.0)
 
 
 def test_alertmanagers_format_names_the_same_alert_when_it_ends(endpoint: Endpoint) -> None:
