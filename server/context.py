@@ -20,10 +20,10 @@ from holter.server.alerting import IncidentStore, NotificationSender
 from holter.server.alerting.agent_monitor import AgentMonitor
 from holter.server.alerting.gpu_hours import gpu_count
 from holter.server.alerting.incident_mutes import end_mutes_of_recovered
-from holter.server.alerting.missing_data_monitor import MissingDataMonitor
 from holter.server.alerting.notification_scheduler import NotificationScheduler
 from holter.server.alerting.routing import build_policy
 from holter.server.analysis import AnalysisWorker
+from holter.server.analysis.missing_data_monitor import MissingDataMonitor
 from holter.server.auth import Authenticator, missing_credentials
 from holter.server.channels import open_channels
 from holter.server.client_status import ClientStatusReader

@@ -13,8 +13,8 @@ import httpx
 import numpy as np
 import pytest
 
-from holter.server.alerting import agent_monitor, missing_data_monitor, notification_scheduler, sender
-from holter.server.analysis import worker
+from holter.server.alerting import agent_monitor, notification_scheduler, sender
+from holter.server.analysis import missing_data_monitor, worker
 from holter.server.heartbeat import Heartbeat
 from holter.server.worker_progress import WorkerProgress
 from holter.settings import Settings

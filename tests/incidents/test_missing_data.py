@@ -12,10 +12,11 @@ from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
 from holter.server.agents import AgentRegistry, AgentReport
-from holter.server.alerting import Incident, IncidentStore, missing_data_monitor, read_incidents
+from holter.server.alerting import Incident, IncidentStore, read_incidents
 from holter.server.alerting.agent_monitor import AgentMonitor
 from holter.server.alerting.messages import title_line
-from holter.server.alerting.missing_data_monitor import MissingDataMonitor
+from holter.server.analysis import missing_data_monitor
+from holter.server.analysis.missing_data_monitor import MissingDataMonitor
 from holter.server.models import IncidentRow, RunRecord
 from holter.server.run_details import RunDetailStore
 from holter.server.store import Store
