@@ -46,6 +46,14 @@ def test_a_silence_is_added_listed_and_ended(client: httpx.Client, context: Serv
     assert client.delete(f"{API}/silences/99").status_code == 404
 
 
+def test_buttons_of_slack_need_a_signing_secret(client: httpx.Client) -> None:
+    answer = client.post(f"{API}/slack/interactive", data={"payload": "{}"})
+    assert (answer.status_code, answer.json()["detail"]) == (
+        404,
+        "No Slack channel has a signing_secret.",
+    )
+
+
 @pytest.mark.parametrize(
     ("changes", "field"),
     [

@@ -82,6 +82,16 @@ def test_what_is_reclassified_recovers_and_closes_is_updated_in_place(
     assert list(slack.messages) == ["17.1", "17.2", "17.3", "17.4"]
 
 
+def test_what_is_reclassified_after_somebody_acknowledged_is_updated_too(
+    alerting: Alerting, slack: SlackServer, run_id: int
+) -> None:
+    number = opened(alerting, run_id)
+    alerting.incidents.acknowledge(number, by="ada")
+    alerting.incidents.update_run(run_id, [make_candidate(kind=Kind.SPIKE_SLOW)])
+    alerting.send_due()
+    assert title(slack.messages["17.1"]) == ":large_orange_circle: Slow loss spike in 104b at step 1,514"
+
+
 def test_an_update_does_not_send_a_recovery_early(
     alerting: Alerting, slack: SlackServer, run_id: int, clock: Clock
 ) -> None:
