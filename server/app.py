@@ -46,6 +46,7 @@ from holter.server.api.middleware import SecurityMiddleware, reject_unknown_para
 from holter.server.api.request_limits import BodyLimitMiddleware, body_limits, tracker_limits
 from holter.server.clock import Clock
 from holter.server.context import ServerContext
+from holter.server.machine_metrics import routes as machine_metrics_routes
 from holter.server.mlflow_api import routes as mlflow_routes
 from holter.server.planned_events import UnknownPlannedEventError
 from holter.server.read_models.runs import UnknownRunError
@@ -162,6 +163,7 @@ def _add_routes(app: FastAPI) -> None:
     app.include_router(wandb_routes.router)
     app.include_router(mlflow_routes.router)
     app.include_router(trackio_routes.router)
+    app.include_router(machine_metrics_routes.router)
     app.include_router(health.router)
     app.include_router(shares.pages)
     app.include_router(pages.router)

@@ -49,7 +49,8 @@ _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _HEALTH = frozenset({("GET", "/healthz"), ("GET", "/readyz")})
 SCOPE_ROUTES: Mapping[TokenScope, frozenset[tuple[str, str]]] = {
     TokenScope.INGEST: _HEALTH
-    | {("POST", "/api/v1/ingest"), ("POST", "/api/v1/agents"), ("POST", "/api/v1/status")},
+    | {("POST", "/api/v1/ingest"), ("POST", "/api/v1/agents"), ("POST", "/api/v1/status")}
+    | {("POST", "/v1/metrics"), ("POST", "/api/v1/write")},
     TokenScope.METRICS: _HEALTH | {("GET", "/metrics")},
 }
 """Method and path of everything that a token of a limited scope may call, beside the paths of other trackers

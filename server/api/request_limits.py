@@ -25,6 +25,8 @@ SESSION_BODY_BYTES = 16 * 1024
 """The body of a login, which anybody may send."""
 MLFLOW_BODY_BYTES = 8 * 2**20
 """Clients of MLflow send at most 1 MB at once."""
+MACHINE_METRICS_BYTES = 16 * 2**20
+"""Metrics of machines; Prometheus sends 2,000 samples at once, some 20 KB."""
 SLACK_BODY_BYTES = 256 * 1024
 """A pressed button of a Slack message, with the message, which anybody may send."""
 PIECE_BYTES = 64 * 1024
@@ -58,6 +60,8 @@ def body_limits(settings: Settings) -> dict[str, BodyLimit]:
     return {
         "/api/v1/session": BodyLimit(SESSION_BODY_BYTES, "of a login"),
         "/api/v1/slack/interactive": BodyLimit(SLACK_BODY_BYTES, "of an interaction of Slack"),
+        "/v1/metrics": BodyLimit(MACHINE_METRICS_BYTES, "of metrics of machines", counted=True),
+        "/api/v1/write": BodyLimit(MACHINE_METRICS_BYTES, "of metrics of machines", counted=True),
         "/api/v1/ingest": BodyLimit(batch, "max_batch_mb: send smaller batches", counted=True),
         "/api/v1/import": BodyLimit(file, "max_import_mb", counted=True),
     }
