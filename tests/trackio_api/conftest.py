@@ -23,7 +23,7 @@ def client_python() -> Path:
     """The Python that has trackio's newest client."""
     python = trackio_python()
     if python is None:
-        skip_missing("trackio: python -m tests.support.install_trackio", fails_in_ci=False)
+        skip_missing("trackio: python -m tests.support.install_trackio")
     return python
 
 
