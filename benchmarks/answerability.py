@@ -154,7 +154,7 @@ ATTACKS: dict[str, tuple[str, Attack]] = {
     "connections: 7,000 requests at once": ("serve", requests.pipelined_requests),
     "connections: chunks of a byte": ("serve", requests.byte_chunks),
     "connections: 1,100 idle ones": ("serve", requests.idle_connections),
-    "connections: 499 unread responses": ("serve", requests.unread_responses),
+    "connections: 497 unread responses": ("serve", requests.unread_responses),
 }
 
 

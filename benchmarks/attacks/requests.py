@@ -18,7 +18,8 @@ from benchmarks.attacks.target import Target
 SERIES, STEPS = 500, 4000
 CONNECTIONS = 200
 NEW_PROJECTS = 4000
-UNREAD = 499
+UNREAD = 497
+"""With the three connections that measure, what one address may have: `max_connections_per_address`."""
 JSON = {"Content-Type": "application/json"}
 
 
