@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.endpoints import Endpoint
 from tests.support.receivers import PASSWORD, MailServer, SlackServer
 
 pytestmark = pytest.mark.slow
@@ -70,6 +71,20 @@ def test_a_test_message_arrives_by_mail_with_a_picture(
     [mail] = server.mails
     [picture] = [part for part in mail.walk() if part.get_content_type() == "image/png"]
     assert picture.get_content().startswith(b"\x89PNG")
+
+
+def test_a_test_message_opens_an_alert_with_a_key_from_the_environment(
+    holter: Holter, endpoint: Endpoint, tmp_path: Path
+) -> None:
+    table = f'[channels.pager]\ntype = "pagerduty"\napi_url = "{endpoint.url}"\nallow_private = true\n'
+    (tmp_path / "holter.toml").write_text(table)
+    key = json.dumps({"pager": {"routing_key": "very-secret"}})
+    done = holter("test", "pager", HOLTER_CHANNELS=key)
+    assert done.returncode == 0, done.stderr
+    assert "pager: the test message arrived (PagerDuty at 127.0.0.1)" in done.stdout
+    assert endpoint.only.json["routing_key"] == "very-secret"
+    assert endpoint.only.json["payload"]["severity"] == "info"
+    assert "very-secret" not in done.stdout + done.stderr
 
 
 def test_a_channel_that_fails_states_the_reason(holter: Holter, slack: SlackServer) -> None:
