@@ -8,7 +8,8 @@ from urllib.parse import urlsplit
 
 from holter.server.channels.message import Message, one_line
 
-_MARKDOWN = frozenset("\\`*_{}[]()<>#+-!|~:@&")
+_MARKDOWN = frozenset("\\`*_[]<>#|~:@")
+"""Letters that begin markup within a line. The colon begins emojis, and links where an address is written."""
 _SHOWN_ITEMS = 20
 
 
