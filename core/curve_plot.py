@@ -131,6 +131,8 @@ def plot_curve(
     """
     finite = np.concatenate([source.value[np.isfinite(source.value)] for source in sources] or [np.empty(0)])
     low, high = _visible_range(finite, body_widths)
+    if len(finite) and finite.min() >= 0:
+        low = max(low, 0.0)  # the margin suggests no values that cannot be
     lines = [_line(source, first_step, last_step, columns) for source in sources]
     gaps = [source.step[~np.isfinite(source.value)].astype(np.float64) for source in sources]
     starts = {source.attempt: float(source.step[0]) for source in reversed(sources) if len(source.step)}

@@ -13,7 +13,9 @@ from holter.curve_plot import finding_band, plot_curve
 from holter.detectors.findings import title_of
 from holter.detectors.findings.evidence import evidence_rows
 from holter.detectors.formatting import figure
+from holter.metric_units import unit_of_metric
 from holter.plurals import counted
+from holter.roles import Role
 from holter.server.alerting import Incident, read_incidents
 from holter.server.models import IncidentRow
 from holter.server.read_models.incident_context import IncidentContextReader
@@ -182,9 +184,9 @@ def _figures(run: RunDetail) -> Iterator[tuple[str, str, str]]:
             note = f"{slope:+.2g} per 1,000 steps" if slope else "flat"
         yield "Loss", _value(latest["loss"]), note
     if latest["throughput"] is not None:
-        yield "Throughput", _value(latest["throughput"]), latest["throughput"]["metric"]
+        yield "Throughput", _measure(latest["throughput"], Role.THROUGHPUT), latest["throughput"]["metric"]
     elif latest["step_time"] is not None:
-        yield "Step time", _value(latest["step_time"]), latest["step_time"]["metric"]
+        yield "Step time", _measure(latest["step_time"], Role.STEP_TIME), latest["step_time"]["metric"]
     if run["goodput"] is not None:
         yield "Goodput", f"{run['goodput']:.1%}", "of total time"
     yield (
@@ -197,6 +199,11 @@ def _figures(run: RunDetail) -> Iterator[tuple[str, str, str]]:
 def _value(latest: LatestValue) -> str:
     value = latest["value"]
     return value if isinstance(value, str) else figure(value)
+
+
+def _measure(latest: LatestValue, role: Role) -> str:
+    """A value with its unit."""
+    return f"{_value(latest)} {unit_of_metric(role, latest['metric'])}".rstrip()
 
 
 def _time_parts(run: RunDetail) -> Iterator[tuple[str, str, float, float]]:

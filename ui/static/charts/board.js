@@ -164,7 +164,7 @@ export function runCurves(runId, shared, steps, signal) {
  *   onZoom: (range: [number, number]) => void, onReset: () => void, source?: CurveSource,
  *   onMode: import("./panel.js").PanelEvents["onMode"], onRemove?: (plan: ChartPlan) => void,
  *   onPin?: (key: string) => void, menu?: (plan: ChartPlan) => import("./menu.js").MenuItem[],
- *   place?: (series: ChartCurve[]) => void, arrange?: (charts: { plan: ChartPlan, element: HTMLElement }[]) => void }} options
+ *   decorate?: (panel: Panel) => void, place?: (series: ChartCurve[]) => void, arrange?: (charts: { plan: ChartPlan, element: HTMLElement }[]) => void }} options
  *   `steps` returns the steps that the shared range covers; `source`: other curves than those of the run;
  *   `place` sets the x positions of curves on other axes than steps and time
  *   `arrange` puts the charts with a section into their places
@@ -301,6 +301,7 @@ export function createBoard(options) {
       fetchAll: () => source.all(plan),
       menu: menu && (() => menu(plan)),
     });
+    if (!plan.section) options.decorate?.(panel);
     observer.observe(panel.element);
     sizes.observe(panel.plot);
     return panel;

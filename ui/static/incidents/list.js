@@ -10,6 +10,8 @@ import { ago, clock } from "../lib/format.js";
 
 /** @typedef {import("../lib/api_types.js").IncidentView} IncidentView */
 
+const WIDE = "(min-width: 1101px)"; // narrower, the list is above the charts: evidence is folded
+
 /** Open incidents first, the most severe of them first, then the newest. Pure. @param {IncidentView[]} incidents */
 export function sortIncidents(incidents) {
   const open = (/** @type {IncidentView} */ incident) => (incident.state === "open" ? 0 : 1);
@@ -66,7 +68,12 @@ export function incidentList(incidents, { selected, onSelect, onChange }) {
             "div",
             { class: "incident-more" },
             h("p", {}, incident.advice),
-            evidenceTable(incident),
+            h(
+              "details",
+              { class: "incident-evidence", open: matchMedia(WIDE).matches },
+              h("summary", {}, "Evidence"),
+              evidenceTable(incident),
+            ),
             h(
               "p",
               { class: "row" },

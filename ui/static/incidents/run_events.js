@@ -55,7 +55,7 @@ function eventCard(event, changes, opened) {
         icon("rollback"),
         h("span", {}, "Last safe step ", h("b", { class: "number" }, stepText(event.rollback_step))),
       ),
-    h(
+    entries > 1 && h(
       "details",
       { data: { event: String(first.id) }, open: opened.has(String(first.id)) },
       h("summary", {}, `Time line of ${count(entries, "entry", "entries")}`),

@@ -74,15 +74,19 @@ export function search(values) {
 /** @param {AbortSignal} [signal] @returns {Promise<RunInfo[]>} */
 export const runs = async (signal) => (await request("/runs", { signal })).runs;
 
-/** Some runs with all words of a query in their names or projects. @param {string} query @param {AbortSignal} [signal] @returns {Promise<RunInfo[]>} */
-export async function findRuns(query, signal) {
-  const [word, ...others] = query.toLowerCase().split(/\s+/).filter(Boolean);
-  /** @type {{ runs: RunInfo[] }} */
-  const { runs: found } = await request(`/runs${search({ q: word })}`, { signal });
-  return found
-    .filter(({ project, name }) => others.every((part) => `${project}/${name}`.toLowerCase().includes(part)))
-    .slice(0, 50);
-}
+const FOUND_RUNS = 50;
+
+/** A filter for runs that have all words of a query in their texts. Pure. @param {string} query */
+export const wordsFilter = (query) =>
+  query
+    .split(/[\s/"\\]+/)
+    .filter(Boolean)
+    .map((word) => `"${word}"`)
+    .join(" ");
+
+/** Some runs with all words of a query in their names, projects or other texts. @param {string} query @param {AbortSignal} [signal] @returns {Promise<RunInfo[]>} */
+export const findRuns = async (query, signal) =>
+  (await request(`/runs${search({ filter: wordsFilter(query), limit: FOUND_RUNS })}`, { signal })).runs;
 
 /** @param {AbortSignal} [signal] @returns {Promise<import("./api_types.js").AgentStatus[]>} */
 export const agents = async (signal) => (await request("/agents", { signal })).agents;

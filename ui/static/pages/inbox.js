@@ -4,6 +4,7 @@
 import { author } from "../incidents/author.js";
 import { actOn, failureText } from "../incidents/actions.js";
 import { incidentLine } from "../incidents/details.js";
+import { rememberList } from "../incidents/neighbours.js";
 import * as api from "../lib/api.js";
 import { incidentStateText, severityMark } from "../lib/badges.js";
 import { severities } from "../lib/catalogue.js";
@@ -14,12 +15,13 @@ import * as keys from "../lib/keyboard.js";
 import { listen, throttled } from "../lib/live.js";
 import { empty } from "../lib/placeholders.js";
 import { go } from "../lib/router.js";
+import { listenToSwipes } from "../lib/swipe.js";
 import { toast } from "../lib/toasts.js";
 
 /** @typedef {import("../lib/api_types.js").IncidentView} IncidentView */
 /** @typedef {import("../lib/api_types.js").IncidentPage} IncidentPage */
 /** @typedef {import("../lib/api_types.js").IncidentCounts} IncidentCounts */
-/** @typedef {{ q: string, state: string, severity: string, run: string }} Filter */
+/** @typedef {{ q: string, state: string, severity: string, run: string, time: string }} Filter */
 
 const REFRESH = 2000; // ms
 const PAGE = 50;
@@ -32,6 +34,27 @@ const TABS = [
   ["closed", "Closed", "closed"],
   ["all", "All", "all"],
 ];
+
+const DAY = 86_400; // seconds
+/** Value in the address and text of the choices of the time bar. @type {[string, string][]} */
+const TIMES = [
+  ["", "Any time"],
+  ["today", "Today"],
+  ["yesterday", "Yesterday"],
+  ["7d", "7 days"],
+  ["30d", "30 days"],
+];
+
+/**
+ * The times between which incidents of a choice began, in Unix seconds. Pure.
+ * @param {string} choice @param {number} midnight the beginning of today @returns {{ since: number | null, until: number | null }}
+ */
+export function timesOf(choice, midnight) {
+  if (choice === "today") return { since: midnight, until: null };
+  if (choice === "yesterday") return { since: midnight - DAY, until: midnight };
+  const days = Number(choice.replace("d", ""));
+  return { since: days > 0 ? midnight + DAY - days * DAY : null, until: null };
+}
 
 /** The newest event first. Pure. @param {IncidentView} a @param {IncidentView} b */
 export const compareIncidents = (a, b) => b.began_at - a.began_at || b.id - a.id;
@@ -76,13 +99,15 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
       state: parameters.get("state") ?? "waiting",
       severity: parameters.get("severity") ?? "",
       run: parameters.get("run") ?? "",
+      time: parameters.get("time") ?? "",
     };
   }
 
   function load() {
-    const { q, state, severity, run } = filter();
+    const { q, state, severity, run, time } = filter();
     const wanted = state === "waiting" ? "unacknowledged" : state;
-    return api.incidentPage({ q, state: wanted, severity, run, order: "event", limit: shownCount }, signal);
+    const times = timesOf(time, new Date().setHours(0, 0, 0, 0) / 1000);
+    return api.incidentPage({ q, state: wanted, severity, run, ...times, order: "event", limit: shownCount }, signal);
   }
 
   async function reload() {
@@ -115,6 +140,7 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
     if (!list.isConnected) refill(root, h("header", { class: "page-head" }, heading, controls), list);
     if (focused) rowOf(focused)?.querySelector("button")?.focus({ preventScroll: true });
     markSelected();
+    rememberList(groupByDay(page.incidents).flatMap(({ runs }) => runs.flatMap((run) => run.incidents.map(({ id }) => id))));
   }
 
   function moreButton() {
@@ -207,6 +233,10 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
     { keys: "a", label: "Acknowledge or unacknowledge", run: () => actOnSelected("acknowledge") },
     { keys: "e", label: "Close incident", run: () => actOnSelected("close") },
   ]);
+  listenToSwipes(list, signal, (direction, start) => {
+    selectedId = Number(/** @type {HTMLElement | null} */ (start.closest("[data-incident]"))?.dataset.incident) || null;
+    actOnSelected(direction === "right" ? "acknowledge" : "close");
+  });
   onQuery(() => void reload());
   const refresh = throttled(signal, REFRESH, reload);
   listen(signal, { incident: changed, reconnected: refresh });
@@ -262,9 +292,11 @@ function filters({ incidents, counts }, filter, change) {
       severity ? severityMark(severity) : "Any",
     ]),
   );
+  const timeButtons = TIMES.map(([time, text]) => toggleButton(time === filter.time, () => change({ time }), [text]));
   return [
     h("div", { class: "segmented", role: "group", "aria-label": "State" }, stateButtons),
     h("div", { class: "segmented", role: "group", "aria-label": "Severity" }, severityButtons),
+    h("div", { class: "segmented", role: "group", "aria-label": "Time" }, timeButtons),
     filter.run && runChip(incidents, filter.run, change),
   ];
 }
@@ -332,9 +364,9 @@ function rowActions(incident, changed) {
  * @param {(changes: Partial<Filter>) => void} change
  */
 function emptyState(filter, none, change) {
-  const click = () => change({ q: "", severity: "", run: "", state: "all" });
+  const click = () => change({ q: "", severity: "", run: "", time: "", state: "all" });
   const all = h("button", { type: "button", class: "button", on: { click } }, "Show all incidents");
-  if (filter.q || filter.severity || filter.run)
+  if (filter.q || filter.severity || filter.run || filter.time)
     return empty("No matching incidents", "No incident matches the search and the filters.", null, all);
   if (filter.state === "all" || none)
     return empty(

@@ -7,6 +7,7 @@ import { createIncidentCharts } from "../incidents/charts.js";
 import { commentForm, evidenceTable, inRun, keyFacts, onsetLine } from "../incidents/details.js";
 import { eventTimeline, eventTitle } from "../incidents/event_timeline.js";
 import { history } from "../incidents/history.js";
+import { createNeighbours } from "../incidents/neighbours.js";
 import { similarList } from "../incidents/similar.js";
 import * as api from "../lib/api.js";
 import { incidentStateText, severityMark } from "../lib/badges.js";
@@ -17,6 +18,7 @@ import { icon } from "../lib/icons.js";
 import * as keys from "../lib/keyboard.js";
 import { listen, throttled } from "../lib/live.js";
 import { go } from "../lib/router.js";
+import { listenToSwipes } from "../lib/swipe.js";
 
 /** @typedef {import("../lib/api_types.js").IncidentView} IncidentView */
 /** @typedef {import("../lib/api_types.js").IncidentContext} IncidentContext */
@@ -47,6 +49,12 @@ export async function show(root, context) {
   const form = commentForm(incident, changed);
   historyCard.body.append(historyList, form);
   let drawnAdvice = "";
+  const neighbours = createNeighbours(incident.id, signal);
+  const goTo = (/** @type {"previous" | "next"} */ which) => {
+    const address = neighbours.address(which);
+    if (address) go(address);
+  };
+  listenToSwipes(root, signal, (direction) => goTo(direction === "left" ? "next" : "previous"));
 
   /** @param {IncidentView} updated */
   function changed(updated) {
@@ -57,7 +65,7 @@ export async function show(root, context) {
 
   function draw() {
     title(`${titleWithCauses(incident)}${inRun(incident)}`);
-    refill(head, ...headline(incident));
+    refill(head, ...headline(incident, neighbours.element));
     drawAdvice();
     refill(facts, keyFacts(incident).map(([name, value, more]) => fact(name, value, more)));
     causes.element.hidden = incident.causes.length === 0;
@@ -94,6 +102,10 @@ export async function show(root, context) {
     refill(similar.body, similarList(others));
   }
 
+  keys.bind(signal, [
+    { keys: "j", label: "Next incident", run: () => goTo("next") },
+    { keys: "k", label: "Previous incident", run: () => goTo("previous") },
+  ]);
   bindKeys(signal, {
     incident: () => incident,
     changed,
@@ -162,8 +174,8 @@ const fact = (name, value, more) =>
     more ? h("dd", { class: "quiet" }, more) : null,
   );
 
-/** The top of the page. @param {IncidentView} incident */
-function headline(incident) {
+/** The top of the page. @param {IncidentView} incident @param {HTMLElement} neighbours */
+function headline(incident, neighbours) {
   const { run_id: id, run, acknowledged_by: by, assignee } = incident;
   const status = h(
     "span",
@@ -176,10 +188,11 @@ function headline(incident) {
   return [
     h(
       "p",
-      { class: "crumbs quiet" },
+      { class: "crumbs quiet row" },
       link("/incidents", {}, "Incidents"),
       id !== null && " / ",
       id !== null && link(`/runs/${encodeURIComponent(id)}`, {}, run),
+      neighbours,
     ),
     h("p", { class: `row incident-${incident.state}` }, severityMark(incident.severity), titleText, status),
     h("h1", {}, incident.summary),

@@ -89,7 +89,11 @@ function createParts(state, context) {
     board.panels().some(({ plan }) => showsMetric(plan, metric));
   const series = createSeriesList({ runId, signal, onPick: addChart, isShown });
   const field = searchField(context, series);
-  const headline = createHeadline({ onPick: actions.zoomToSteps, onDiagnostics: () => configuration.goTo() });
+  const headline = createHeadline({
+    onPick: actions.zoomToSteps,
+    onDiagnostics: () => configuration.goTo(),
+    onDescription: (run) => (state.run = run),
+  });
   const charts = createChartArea({
     state,
     signal,
@@ -189,7 +193,7 @@ function createParts(state, context) {
   function drawSide() {
     const { incidents, shared } = state;
     side.hidden = incidents.length === 0;
-    events.refresh();
+    if (incidents.length > 0) events.refresh();
     refill(
       side,
       events.element,

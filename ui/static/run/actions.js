@@ -13,13 +13,14 @@ const MIN_MARGIN = 60; // steps shown before and after an incident
 const MARGIN_SHARE = 0.6; // share of its duration
 
 /**
- * The steps around an incident. Pure.
+ * The steps around an incident, up to the last one of the run. Pure.
  * @param {IncidentView} incident @param {number | null} last the run's last step @returns {[number, number]}
  */
 export function stepsAround({ start_step: start, end_step: end }, last) {
   const until = end ?? last ?? start;
   const margin = Math.max(MIN_MARGIN, MARGIN_SHARE * (until - start));
-  return [Math.max(0, Math.floor(start - margin)), Math.ceil(until + margin)];
+  const high = Math.ceil(until + margin);
+  return [Math.max(0, Math.floor(start - margin)), last === null ? high : Math.min(high, Math.max(last, start + 1))];
 }
 
 /** @param {RunState} state @param {import("../lib/router.js").PageContext} context @param {() => void} follow called after the address has changed */

@@ -12,8 +12,9 @@ import { count } from "../lib/format.js";
 import { throttled } from "../lib/live.js";
 import { toast } from "../lib/toasts.js";
 import { createChartControls } from "./chart_controls.js";
-import { inOrder, moved, readLayout, resized, storeLayout, toggledTop } from "./chart_layout.js";
+import { inOrder, moved, movedOnto, readLayout, resized, storeLayout, toggledTop } from "./chart_layout.js";
 import { createRanks } from "./ranks.js";
+import { makeMovable } from "./reorder.js";
 import { createSections, findCharts, labelInSearch, metricPlan } from "./sections.js";
 import { chartPlans } from "./state.js";
 
@@ -76,6 +77,11 @@ export function createChartArea({ state, signal, actions, setQuery, follow, onAd
       if (state.scale) placeOnAxis(series, state.scale);
     },
     arrange: sections.arrange,
+    decorate: (panel) =>
+      makeMovable(panel.element, metricOf(panel.plan), {
+        onDrop: (metric, onto) => rearrange(movedOnto(layout, firstPlans().map(metricOf), metric, onto)),
+        onMove: (metric, by) => rearrange(moved(layout, firstPlans().map(metricOf), metric, by)),
+      }),
   });
   const ranks = createRanks({
     runId,

@@ -43,6 +43,10 @@ export function moved(layout, shown, metric, by) {
   return { ...layout, top: list.filter((each) => layout.top.includes(each)), order: list };
 }
 
+/** A layout in which a metric has the place of another, which moves on. Pure. @param {Layout} layout @param {string[]} shown @param {string} metric @param {string} onto @returns {Layout} */
+export const movedOnto = (layout, shown, metric, onto) =>
+  moved(layout, shown, metric, shown.indexOf(onto) - shown.indexOf(metric));
+
 /** A layout in which a metric is at the top, or no longer. Pure. @param {Layout} layout @param {string} metric @returns {Layout} */
 export function toggledTop(layout, metric) {
   const top = layout.top.includes(metric)

@@ -6,15 +6,18 @@ import { severityMark } from "../lib/badges.js";
 import { severityRank } from "../lib/catalogue.js";
 import { h, link, refill } from "../lib/dom.js";
 import { count, duration, percent } from "../lib/format.js";
+import { createDescription } from "./description.js";
 import { summaryTiles } from "./summary_tiles.js";
 
 /** @typedef {import("../lib/api_types.js").RunDetail} RunDetail */
 /** @typedef {import("../lib/api_types.js").DiagnosticView} DiagnosticView */
 
-/** @param {{ onPick: (steps: [number, number] | null) => void, onDiagnostics: () => void }} events */
-export function createHeadline({ onPick, onDiagnostics }) {
+/** @param {{ onPick: (steps: [number, number] | null) => void, onDiagnostics: () => void, onDescription: (run: RunDetail) => void }} events */
+export function createHeadline({ onPick, onDiagnostics, onDescription }) {
   const name = h("header", { class: "run-headline" });
+  const description = createDescription({ onChange: onDescription });
   const tiles = h("div", {});
+  let drawnName = "";
   const strip = stripControl({ onPick });
   const legendOfStrip = stripLegend();
   const timeBreakdown = createTimeBreakdown();
@@ -31,12 +34,16 @@ export function createHeadline({ onPick, onDiagnostics }) {
   /** @param {RunDetail} run */
   function show(run) {
     redraw = () => show(run);
-    refill(name, title(run), health(run), diagnosticsButton);
+    const { name: text, project, health: worst, open_incidents: open } = run;
+    const content = JSON.stringify([text, project, worst, open]);
+    if (content !== drawnName) refill(name, title(run), health(run), diagnosticsButton);
+    drawnName = content;
+    description.show(run);
     refill(tiles, summaryTiles(run, throughput));
     timeBreakdown.show(run.spent);
   }
   return {
-    element: h("div", { class: "monitor" }, name, strip.element, legendOfStrip, tiles, timeBreakdown.element),
+    element: h("div", { class: "monitor" }, name, description.element, strip.element, legendOfStrip, tiles, timeBreakdown.element),
     show,
     /** @param {import("../lib/api_types.js").ThroughputReport} result reported and computed throughput */
     showThroughput(result) {

@@ -103,7 +103,7 @@ const BUILT_IN = [
 const BY_KEY = new Map(BUILT_IN.map((column) => [column.key, column]));
 const WIDE = ["name", "project", "problem", "history", "trend", "loss", "speed", "step", "updated"];
 const MEDIUM = ["name", "problem", "history", "loss", "updated"];
-const CARD = ["name", "problem", "history", "loss", "speed", "step", "updated"];
+const CARD = ["name", "problem", "project", "history", "loss", "speed", "step", "updated"];
 
 /** All columns of runs themselves, as key and title. */
 export const builtInColumns = () => BUILT_IN.map(({ key, title }) => ({ key, title }));
