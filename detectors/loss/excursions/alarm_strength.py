@@ -92,6 +92,19 @@ class AlarmThresholds(Thresholds):
     """Strength and surprise are limited to this, so that they stay finite."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class ExcursionAlarm:
+    """Evidence for an excursion: `strength` over 1 at point `index`, from the last `width` points.
+
+    `explained`: it is a single point that the shape of the noise explains.
+    """
+
+    index: int
+    width: int
+    strength: float
+    explained: bool = False
+
+
 def least_rise(noise: LossNoise, points: int, thresholds: AlarmThresholds) -> float:
     """The least rise over this many points that is worth reporting: what is visible in the noise.
 

@@ -43,7 +43,7 @@ class BaselineThresholds(Thresholds):
     trend_points: int = 384
     """Points that the slope of the level is measured on."""
     shape_known_after: int = 160
-    """Points before which the noise is assumed to be normal."""
+    """Points before which the tail of the noise is assumed to be that of normal noise, and a little more."""
     stored_points: int = 4608
     """Points of the history that are retained."""
     correlated_from: float = 0.5
@@ -152,9 +152,7 @@ def measure_noise(
     sigma = max(mad_sigma(recent, median(recent)), _upper_mode(recent, thresholds), floor)
     all_known = score[~np.isnan(score)]
     if len(all_known) < thresholds.shape_known_after:
-        return _noise_with_tail(
-            sigma, thresholds.normal_upper_sigmas, thresholds.young_far_sigmas, thresholds
-        )
+        return _young_noise(sigma, all_known, thresholds)
     known = all_known[-thresholds.shape_points :]
     known = known - median(known)
     upper, far = quantiles(known, (1 - 1 / thresholds.upper_odds, 1 - 1 / thresholds.far_odds))
@@ -167,6 +165,16 @@ def measure_noise(
         correlation=correlation,
         reach=measure_reach(all_known, thresholds.tails),
     )
+
+
+def _young_noise(sigma: float, score: FloatArray, thresholds: BaselineThresholds) -> LossNoise:
+    """The noise of few scores [n]: its upper quantile is that of normal noise, or theirs where larger."""
+    upper = thresholds.normal_upper_sigmas
+    if len(score) >= thresholds.fewest_points:
+        middle, known = quantiles(score, (0.5, 1 - 1 / thresholds.upper_odds))
+        upper = max(upper, known - middle)
+    far = upper * thresholds.young_far_sigmas / thresholds.normal_upper_sigmas
+    return _noise_with_tail(sigma, upper, far, thresholds)
 
 
 def _upper_mode(residual: FloatArray, thresholds: BaselineThresholds) -> float:

@@ -17,6 +17,7 @@ import numpy as np
 from holter.detectors.loss.excursions.alarm_strength import (
     OUTLIER,
     AlarmThresholds,
+    ExcursionAlarm,
     single_points,
     surprise_sums,
     window_means,
@@ -52,9 +53,16 @@ _AT_RESTART = 0
 class ScanThresholds(Thresholds):
     """How the scan finds the level before an excursion and the point at which it began."""
 
-    noise_grid: tuple[tuple[float, int], ...] = ((64, 8), (4096, 64), (65536, 512), (np.inf, 2048))
-    """Up to this many points known, the noise is measured anew after this many: less often later in a long
-    series."""
+    noise_grid: tuple[tuple[float, int, int], ...] = (
+        (64, 8, 8),
+        (256, 64, 16),
+        (1024, 64, 32),
+        (4096, 64, 64),
+        (65536, 512, 512),
+        (np.inf, 2048, 2048),
+    )
+    """Up to this many points known, the noise is measured anew after this many, less often later in a long
+    series, and taken if it has grown after that many: early on it may grow tenfold within fifty points."""
     level_points: int = 64
     """Points whose mean is the level before an excursion."""
     slow_points: int = 32
@@ -103,19 +111,6 @@ class ExcursionThresholds(Thresholds):
     """How the level before an excursion and its onset are found."""
     trains: TrainThresholds = TrainThresholds()
     """When rises in sequence belong to one train of spikes."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ExcursionAlarm:
-    """Evidence for an excursion: `strength` over 1 at point `index`, from the last `width` points.
-
-    `explained`: it is a single point that the shape of the noise explains.
-    """
-
-    index: int
-    width: int
-    strength: float
-    explained: bool = False
 
 
 EvidenceFactor = Callable[[AttemptSegment, int, int], FloatArray]
@@ -297,9 +292,7 @@ class _SegmentScan:
         index, end = self.index, len(self.segment.step)
         while index < end:
             stop, is_complete = self._chunk_end(index, end)
-            # many short attempts in sequence need no noise of their own
-            since = self.history.count - self.history.count % self._noise_grid()
-            measured = self.history.recent_noise(self.segment.steps_since_previous(index), since)
+            measured = self._measured_noise(self.segment.steps_since_previous(index))
             noise = measured.noise
             values = self.segment.value[index:stop]
             medians = self.history.running_medians(values)
@@ -367,7 +360,7 @@ class _SegmentScan:
 
         Within a chunk the noise is constant, and the spacing is constant or grows.
         """
-        grid = self._noise_grid()
+        _, grid = self._noise_grid()
         grid_end = index + grid - self.history.count % grid
         stop = min(grid_end, end)
         spacing = self.segment.spacing(index, stop)
@@ -377,10 +370,20 @@ class _SegmentScan:
         )
         return (index + 1 + int(finer[0]), True) if len(finer) else (stop, stop == grid_end)
 
-    def _noise_grid(self) -> int:
-        """The number of points after which the noise is measured anew."""
-        count = self.history.count
-        return next(points for limit, points in self.thresholds.scan.noise_grid if count < limit)
+    def _noise_grid(self) -> tuple[int, int]:
+        """The numbers of points after which the noise is measured anew, and examined for growth."""
+        count, grid = self.history.count, self.thresholds.scan.noise_grid
+        return next((points, growth) for limit, points, growth in grid if count < limit)
+
+    def _measured_noise(self, spacing: int) -> MeasuredNoise:
+        """The noise as it was last measured, or larger where it has grown since."""
+        count, (points, growth) = self.history.count, self._noise_grid()
+        known = self.history.recent_noise(spacing, count - count % points)
+        if known.noise is None or known.count >= count - count % growth:
+            return known
+        latest = self.history.noise(spacing)
+        has_grown = latest is not None and latest.sigma > known.noise.sigma
+        return MeasuredNoise(latest, spacing, known.count) if has_grown else known
 
     def _snapshot(
         self, index: int, stop: int, values: FloatArray, medians: FloatArray, measured: MeasuredNoise

@@ -52,3 +52,25 @@ def test_temporarily_larger_noise_is_no_event() -> None:
     size = np.where(np.arange(20_000) % 2000 < 80, 2.5, 1.0)
     value = falling(20_000) * (1 + 0.03 * size * random.standard_normal(20_000))
     assert len(detect_all(run_of(value))) <= 2  # of ten such periods
+
+
+def test_noise_that_grows_tenfold_as_learning_begins_is_no_event() -> None:
+    # a plateau before the loss falls: the noise measured on it is outdated sixteen points later
+    alarms = [finding for seed in range(30) for finding in detect_all(run_of(plateau_then_fall(seed)))]
+    assert len(alarms) <= 1
+
+
+def plateau_then_fall(seed: int, points: int = 300) -> np.ndarray:
+    random = np.random.default_rng(seed)
+    learned = np.clip((np.arange(points) - 50) / 60.0, 0.0, 1.0)
+    return 2.3 - 0.9 * learned + (0.015 + 0.13 * learned) * random.standard_normal(points)
+
+
+def test_a_young_run_with_an_upper_tail_has_no_spike_in_its_ordinary_points() -> None:
+    alarms = [
+        finding
+        for seed in range(20)
+        for finding in detect_all(run_of(1 + np.random.default_rng(seed).exponential(0.25, 160)))
+        if finding.kind is not Kind.OUTLIER_BATCH
+    ]
+    assert len(alarms) <= 1  # six of thirty such runs, while normal noise was assumed
