@@ -38,14 +38,17 @@ class LaunchState:
     launches: list[TrackioLaunch] = field(default_factory=list)
 
     def begin(self, created: float | None, first_attempt: int) -> TrackioLaunch:
-        """The launch that began at a time; a new one where it is unknown, the first of them as an attempt."""
+        """The launch that began at a time, a new one where there is none; without a time, the newest one.
+
+        `first_attempt`: the attempt of the run's first launch.
+        """
         newest = self.launches[-1] if self.launches else None
         if newest is not None and newest.created is None and not newest.logged:
             newest.created = created  # its system metrics came before its first row
+        if newest is not None and created is None:
             return newest
-        for launch in self.launches:
-            if created is not None and launch.created == created:
-                return launch
+        if known := next((launch for launch in self.launches if launch.created == created), None):
+            return known
         self.launches.append(TrackioLaunch(first_attempt if newest is None else newest.attempt + 1, created))
         return self.launches[-1]
 

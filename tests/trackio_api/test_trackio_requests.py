@@ -102,6 +102,12 @@ def test_every_launch_is_an_attempt_with_its_configuration(trackio: TrackioProje
     assert trackio.detail()["config"] == {"lr": 0.2}
 
 
+def test_a_configuration_without_a_time_begins_one_launch(trackio: TrackioProject) -> None:
+    for step in range(3):
+        trackio.log(entry(step, config={"lr": 0.1}))
+    assert [attempt for attempt, _, _ in trackio.points()] == [0, 0, 0]
+
+
 def test_delayed_rows_belong_to_the_launch_that_wrote_them(trackio: TrackioProject) -> None:
     trackio.log(entry(0, **launch(0)))
     trackio.log(entry(5, **launch(100)))
