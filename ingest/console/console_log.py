@@ -134,6 +134,10 @@ class ConsoleReader:
         parsed, self._pending = ParsedLines(config=self._pending), {}
         return parsed
 
+    def knows(self, line: bytes) -> bool:
+        """Whether a framework's dialect knows the line: its values may come with those of another line."""
+        return self._search.is_of_framework(line)
+
     @property
     def is_holding(self) -> bool:
         """Whether rows are held back until more lines say which process printed them."""

@@ -105,7 +105,8 @@ class LineKind:
     `job_wide`: the line speaks for all processes, whoever prints it. It is parsed with the state of the
     process whose series are unlabelled, and its labels are complete.
 
-    `columns` parses lines below one another that differ in their numbers alone.
+    `columns` parses lines below one another that differ in their numbers alone. `any_program`: its pattern is
+    that of many lines, most of which hold nothing.
     """
 
     pattern: TextPattern
@@ -115,6 +116,7 @@ class LineKind:
     job_wide: bool = False
     with_prefixes: bool = False
     columns: LineColumns | None = None
+    any_program: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

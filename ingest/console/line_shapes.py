@@ -86,7 +86,7 @@ class LineShape:
 _NOTHING = LineShape((), (), "", is_record=False)
 
 _UNITS = re.compile(
-    r"\s?(?:%|(?:[A-Za-z]{0,12}/){1,2}[A-Za-z]{1,12}\b|(?:[kKMGT]i?B?|B|m?s|secs?|seconds?|mins?|minutes?|h|hours?|days?"
+    r"\s?(?:%|(?:[A-Za-z]{0,12}/){1,2}[A-Za-z]{1,12}\b(?!\.[a-z])|(?:[kKMGT]i?B?|B|m?s|secs?|seconds?|mins?|minutes?|h|hours?|days?"
     r"|its?|samples?|tokens?|images?|x|W|C)(?![\w(=:./]| ?[=:]))"
 )
 _NO_UNIT = re.compile(r"[A-Za-z_]++\d")
@@ -97,12 +97,16 @@ _COUNTED = re.compile(
 )
 """What a number counts, right after it: `1epoch:train:1-100batch: loss=5.1`, `| 200/2983 batches |`."""
 _NAME_BEHIND = re.compile(r"\] [A-Za-z_]\w{0,60}[=: ]")
+_BRACKET_BEHIND = re.compile(r" \[[A-Za-z]\w{0,20} ?\w{0,20}: $")
 _BRACKETS = re.compile(r"(\w{1,60})\[(?=[A-Za-z]|$)|\]")
 _SOURCE_FILE = re.compile(r"\.(?:py|cc|cpp|cu|cuh|c|h|go|rs|java|js|lua|m)$")
+_MODULE = re.compile(r"(?:^|[\s|])(?:[A-Za-z_]\w*\.)+\w+:(?:\w+:)?$")
+"""What loggers print before the number of a line: `yolox.core.trainer:after_iter:249 - `."""
 _SPLIT = re.compile(
     r"(?<![\w./])(?:(train(?:ing)?)|(eval(?:uation|uate)?|valid(?:ation)?|val|test(?:ing)?|dev))(?![\w./-])",
     re.I,
 )
+_COUNTS_DATA = re.compile(r"\((?:val|test|eval)\)\s*$", re.I)
 _ESTIMATED = re.compile(r"\bSaving dict for global step")
 """What the estimators of TensorFlow print before the metrics of an evaluation."""
 _SETTING = re.compile(
@@ -141,7 +145,7 @@ _OTHERS = frozenset(
 _QUALIFIERS = frozenset(
     {"global", "train", "training", "current", "cur", "optimizer", "optim", "opt", "gradient", "grad", "num",
      "number", "total", "trainer", "eval", "evaluation", "val", "valid", "validation", "test", "env", "mini",
-     "batch", "at", "after", "end", "of", "consumed", "seen", "update", "learner"}
+     "batch", "at", "after", "end", "of", "consumed", "seen", "update", "learner", "learning", "policy"}
 )  # fmt: skip
 _NOT_METRICS = frozenset(
     {"eta", "required", "remaining", "elapsed", "left", "day", "days", "rank", "pid", "seed", "gpu", "worker",
@@ -153,9 +157,9 @@ _STOP_WORDS = frozenset(
      "is", "was", "be", "last", "every", "per"}
 )  # fmt: skip
 _METRIC = re.compile(
-    r"(?i)loss|ppl|perplex|rewards?\b|return|acc|\blr\b|learning.?rate|grad.?norm|error|\berr\b|cost|objective"
+    r"(?i)loss|ppl|perplex|rewards?(?![a-z])|return|acc|\blr\b|learning.?rate|grad.?norm|error|\berr\b|cost|objective"
     r"|nll|\bkl\b|entropy|\b[mr]?mse\b|\bmae\b|auc|\bf1\b|\bm?ap\b|iou|dice|bleu|psnr|ssim|fid|bp[bc]\b|elbo|logloss"
-    r"|score|rmse|\bcer\b|\bwer\b|top.?[15]|likelihood|mlm|\bl[12]\b|ndcg|\blearn\b|\b(?:sec|samples?|tokens?|images?)/\w"
+    r"|score|rmse|recall|precision|\bhit@|\bmrr\b|\bcer\b|\bwer\b|top.?[15]|likelihood|mlm|\bl[12]\b|ndcg|\blearn\b|\b(?:sec|samples?|tokens?|images?)/\w"
 )
 
 
@@ -200,7 +204,9 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
                 axes.append(MetricField(name, field.index, field.scale))
             if not split and (found := _SPLIT.search(field.name)) is not None and found[2]:
                 split = found[2].lower()
-            is_heading |= not counters and (field.marked or field.bracketed) and field.clean
+            is_heading |= not counters and field.clean
+            if counter is Counter.STEP and field.total_index < 0 and _COUNTS_DATA.search(field.before):
+                counter = Counter.BATCH  # `Iter(val) [500]`, a number of batches
             counters.append(CounterField(counter, field.index, field.total_index, field.scale))
             if not field.name and len(counters) == 1:
                 unnamed = counters[0]
@@ -291,18 +297,23 @@ def _fields(texts: tuple[str, ...]) -> Iterator[_Field]:
 
 
 def _is_reference(text: str, after: str) -> bool:
-    """Whether a number is that of a line, as in `(trainer:737) INFO`."""
+    """Whether a number is that of a line, as in `(trainer:737) INFO` and `yolox.core.trainer:246 - `."""
+    if after.startswith((" - ", " | ")) and _MODULE.search(text) is not None:
+        return True
     return after.startswith(")") and text.endswith(":") and text.rpartition("(")[2][:-1].isidentifier()
 
 
 def _is_first(texts: tuple[str, ...], index: int) -> bool:
     """Whether a number is that of the round at the beginning of a line of boosting.
 
-    `[10]\ttrain-logloss:0.48` of XGBoost and LightGBM, `10:\tlearn: 0.64` of CatBoost, `[100] loss=0.5`.
+    `[10]\ttrain-logloss:0.48` of XGBoost and LightGBM, `10:\tlearn: 0.64` of CatBoost, `[100] loss=0.5`,
+    `100 [D loss: 0.6] [G loss: 0.7]`.
     """
     before, after = texts[index], texts[index + 1]
     if not before:
-        return after.startswith(":\t")
+        return after.startswith(":\t") or (
+            len(texts) > index + 2 and _BRACKET_BEHIND.match(after) is not None
+        )
     if not before.endswith("["):
         return False
     begins = before == "[" or before.endswith("] [")
@@ -352,11 +363,7 @@ def _end_of_last(text: str, sign: str) -> int:
 
 def _counter(field: _Field, before: list[CounterField]) -> Counter | None:
     if not field.name:
-        in_epoch = any(counter.counter is Counter.EPOCH for counter in before)
-        counted = field.total_index >= 0 and field.bracketed
-        if in_epoch:
-            return Counter.BATCH if counted or field.adjacent else None
-        return Counter.STEP if counted and not before else None
+        return _unnamed_counter(field, before)
     if field.marked and not before and _SPLIT.fullmatch(field.name):
         if field.opens_batches:
             return Counter.EPOCH  # `Train: 0 [50/125`, `Train: [0/300][50/125]`
@@ -373,6 +380,20 @@ def _counter(field: _Field, before: list[CounterField]) -> Counter | None:
         if last in members:
             return counter
     return None
+
+
+def _unnamed_counter(field: _Field, before: list[CounterField]) -> Counter | None:
+    """What a number without a name counts: `[10/445]`, `Epoch 2, 50/725;`, `12/31, train_loss: 0.6`."""
+    in_epoch = any(counter.counter is Counter.EPOCH for counter in before)
+    counted = field.total_index >= 0 and field.bracketed
+    if in_epoch:
+        follows = field.total_index >= 0 and len(before) == 1 and not field.before.strip(" \t,:;|-(")
+        return Counter.BATCH if counted or field.adjacent or follows else None
+    if not before:
+        begins = field.total_index >= 0 and field.index == 0 and not field.before.strip()
+        return Counter.STEP if counted or begins else None
+    # `[0/300][10/1251]`
+    return Counter.BATCH if counted and field.adjacent and len(before) == 1 else None
 
 
 def _is_metric(field: _Field) -> bool:

@@ -229,6 +229,12 @@ class BlockSearch:
                 yield found
             self._searches.popleft()
 
+    def is_of_framework(self, line: bytes) -> bool:
+        """Whether a line is of a kind that is not read by the grammar of any program's lines."""
+        return any(
+            isinstance(found, FoundLine) and not found.kind.any_program for found in self._matcher.lines(line)
+        )
+
     def stop(self, rest: bytes, begin: int) -> None:
         """Remember the lines not used yet for the next block, which begins with `rest` at byte `begin`."""
         if rest.endswith((b"\n", b"\r")):  # not in the middle of a line

@@ -6,7 +6,14 @@ from math import isfinite
 from typing import Any
 
 from holter.ingest.console.dialect import DialectState, LineValues
-from holter.ingest.console.line_shapes import Counter, LineShape, is_metric_name, shape_of, split_numbers
+from holter.ingest.console.line_shapes import (
+    Counter,
+    LineShape,
+    MetricField,
+    is_metric_name,
+    shape_of,
+    split_numbers,
+)
 from holter.ingest.console.step_axis import (
     evaluation_step,
     is_end_of_epoch,
@@ -37,6 +44,8 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | None:
             note_heading(counts, axis)
         return None
     step = evaluation_step(counts, axis) if shape.split else training_step(counts, axis)
+    if step is None and not counts and all(map(_is_of_evaluation, shape.metrics)):
+        step = axis.get("step")  # `eval_loss: 0.5, epoch: 0.4`
     if step is None:
         return None
     values = {}
@@ -65,19 +74,35 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     step = axis.get("heading")
     if step is None and "announced" in axis and "epoch" not in axis:
         step = axis["announced"][0]
-    if step is None and ("announced" in axis or "epoch" in axis or shape.is_summary):
+    if step is None and ("announced" in axis or "epoch" in axis or shape.is_summary or _is_report(shape)):
         step = axis.get("step")
     if step is None:
         return None
     split = shape.split or (axis.get("split", "") if shape.is_summary else "")
     means = () if split or "heading" in axis else axis.get("names", ())
+    # below the heading of a block, a line with nothing but a name and a number has whatever is measured
+    is_in_block = "heading" in axis and len(shape.metrics) == 1 and len(numbers) == 1
     values = {}
     for field in shape.metrics:
         value = value_of(numbers[field.index])
-        if value is not None and is_metric_name(field.name):
+        if value is not None and (is_in_block or is_metric_name(field.name)):
             name = metric_name(field.name, split)
             values[f"epoch/{name}" if name in means else name] = value * field.scale
     return LineValues(int(step), values, parse_time(line)) if values else None
+
+
+def parse_line_of_block(line: str, state: DialectState) -> LineValues | None:
+    """The number of a line below a heading, at the heading's step; nothing elsewhere."""
+    return parse_metrics_of_epoch(line, state) if "heading" in axis_state(state) else None
+
+
+def _is_report(shape: LineShape) -> bool:
+    """Whether a line that counts nothing has several metrics: `recall@5 : 0.04    recall@10 : 0.07`."""
+    return sum(is_metric_name(field.name) for field in shape.metrics) > 1
+
+
+def _is_of_evaluation(field: MetricField) -> bool:
+    return field.name.lower().startswith(("eval", "val", "test"))
 
 
 def counts_of(shape: LineShape, numbers: list[str]) -> dict[Counter, tuple[int, int]]:

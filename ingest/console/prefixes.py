@@ -15,10 +15,22 @@ _PREFIX = re.compile(
     r"\s*(?P<task>\d{1,5}): "  # srun --label
     r"|\s*\[(?P<word>[a-z_]*)(?P<number>\d{1,6})\]:\s?"  # torchrun --tee, torch's own
     r"|[\w-]+/\d+ \[(?P<role>[a-z_]+)(?P<local>\d{1,6})\]:\s?"  # NeMo-Run, torchx
-    r"|\[\d{1,6},(?:mpirank:)?(?P<mpi>\d{1,6})(?:,[\w-]{1,60})?\]<std(?:out|err)>: ?"  # mpirun, SageMaker
+    # mpirun, SageMaker, and horovodrun, which may print the time before it
+    r"|(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4})?"
+    r"\[(?:\d{1,6},)?(?:mpirank:)?(?P<mpi>\d{1,6})(?:,[\w-]{1,60})?\]<std(?:out|err)>: ?"
     r"|\([\w-]{1,100}, rank=(?P<sky>\d{1,6}), pid=\d{1,10}(?:, ip=\S{1,60})?\) "  # SkyPilot
     r"|\(\S{1,100} pid=(?P<pid>\d{1,10})(?:, ip=\S{1,60})?\) "  # Ray
-    r"|(?P<container>[A-Za-z][\w.-]{0,100}-\d{1,5}) {1,60}\| "  # docker compose
+    # docker compose, its first version, SageMaker's local mode, honcho and foreman
+    r"|(?P<container>[A-Za-z][\w.-]{0,100}-\d{1,5}) {1,60}\| "
+    r"|(?:\d\d:\d\d:\d\d )?(?P<service>[A-Za-z][\w-]{0,100}[_.]\d{1,5}|algo-\d{1,4}-[a-z0-9]{5}) {2,60}\| ?"
+    # journalctl and syslog, with the name and the number of the process
+    r"|(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?[+-]\d\d:?\d\d)"
+    r" (?P<machine>[\w.-]{1,100}) [A-Za-z][\w./-]{0,60}\[\d{1,10}\]: "
+    # stern: the name of a pod, which ends in a number or a hash, and that of its container
+    r"|(?P<stern>[a-z0-9]{1,60}+(?:-[a-z0-9]{1,60}+){1,12}-(?:\d{1,4}|[a-z0-9]{5})) "
+    r"(?!(?:train|training|val|valid|validation|test|eval|evaluation|epoch|step|iter|iteration|loss|batch) )"
+    r"[a-z][a-z0-9-]{0,60} "
+    r"(?=\d{4}-\d\d-\d\d|\W{0,3}(?i:epoch|step|iter|train|val|eval|loss|batch|global)|[\[{(])"
     # pdsh, whose prefix is a host's name: not the name of a number
     r"|(?P<host>(?!(?:top|acc|loss|step|epoch|iter|layer|gpu|rank|it|ep|p|r)[_@]?\d)"
     r"[a-z][a-z0-9.-]{0,60}\d): (?=[\[A-Za-z(]|\d{4}-)"
@@ -30,6 +42,14 @@ _PREFIX = re.compile(
     r"|(?P<stamp>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?P<part>\.\d{1,9})?(?P<zone>Z|[+-]\d\d:\d\d)"
     r" (?:std(?:out|err) [FP] )?"
 )
+_PROCESSES = {
+    "host": "host",
+    "machine": "host",
+    "pid": "pid",
+    "container": "container",
+    "service": "container",
+}
+"""Labels by the groups of prefixes that name a process."""
 
 
 class CleanLine(NamedTuple):
@@ -60,13 +80,13 @@ def strip_prefixes(line: bytes) -> CleanLine:
 def _labels(prefix: re.Match[str], before: Labels) -> Labels:
     """The labels in a prefix, which replace those of earlier prefixes; pods number their own ranks."""
     pod = [label for label in before if label[0] == "pod"]
-    if prefix["pod"] is not None:
-        return (("pod", prefix["pod"]),)
+    if (name_of_pod := prefix["pod"] or prefix["stern"]) is not None:
+        return (("pod", name_of_pod),)
     for name in ("task", "mpi", "sky", "own"):
         if (rank := prefix[name]) is not None:
             return (("rank", str(int(rank))),)
-    for name in ("host", "pid", "container"):
-        if (process := prefix[name]) is not None:
+    for group, name in _PROCESSES.items():
+        if (process := prefix[group]) is not None:
             return ((name, process),)
     if (number := prefix["number"]) is not None:
         # torchrun numbers the processes of a node, torch's own prefix those of the job

@@ -100,7 +100,8 @@ def _explain(reader: ConsoleReader, number: int, line: bytes, begin: int) -> Exp
         reader.parse(line[size:], parsed, begin + size)
     settings = tuple(key.name for key in (*parsed.config, *reader.flush().config))
     text = strip_prefixes(line.rstrip(b"\r\n")[:_LONGEST_SHOWN]).text
-    unread = not (parsed.rows or settings) and not reader.is_holding and _has_metrics(text)
+    is_read = parsed.rows or settings or reader.is_holding or reader.knows(line)
+    unread = not is_read and _has_metrics(text)
     list(reader.problems.drain())
     return ExplainedLine(number, text, tuple(parsed.rows), settings, unread)
 

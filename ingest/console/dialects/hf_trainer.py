@@ -11,7 +11,7 @@ from holter.ingest.console.values import parse_number
 _DICT = re.compile(r"\{('[\w/() ]{1,200}': .{0,6000})\}")
 _PAIR = re.compile(r"'([^']+)': ('?)([^,'}]+)\2")
 _BAR = re.compile(r"^\s*\d+%\|[^|]*\| (\d+)/(\d+) \[")
-_OWN_STEPS = ("global_step/max_steps", "step")  # ms-swift's; what callbacks add
+_OWN_STEPS = ("global_step/max_steps", "global_step", "step")  # ms-swift's, Paddle's; what callbacks add
 _OF_A_LOG = frozenset({*_OWN_STEPS, "epoch", "loss", "eval_loss"})
 _NOT_METRICS = frozenset({*_OWN_STEPS, "max_steps"})
 _LOSS = "train/loss"

@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from holter.ingest.console.dialect import ConsoleDialect, LineKind
+from holter.ingest.console.dialects.coco_summary import SUMMARY
 from holter.ingest.console.line_layouts import LineLayout, layout_of
 from holter.ingest.console.pattern_search import LinearPattern
 from holter.ingest.console.plain_columns import describe_line, parse_columns
-from holter.ingest.console.plain_line import parse_metrics_of_epoch, parse_plain_line
+from holter.ingest.console.plain_line import parse_line_of_block, parse_metrics_of_epoch, parse_plain_line
 from holter.ingest.console.prefixes import strip_prefixes
 from holter.ingest.lines import line_around, with_newlines
 
@@ -30,11 +31,12 @@ class _RecordLines:
                 start, end = line_around(text, match.start(), match.end(), end)
                 line = text[start : min(end, start + _LONGEST_LINE)]
                 # JSON lines have a format of their own
-                is_record = not line.startswith(b"{") and _is_record(line)
+                is_record = not line.startswith((b'{"', b'{ "')) and _is_record(line)
                 if is_record:
                     yield _RecordLine(start, min(end, start + _LONGEST_LINE))
         for match in _EPOCH_BLOCK.finditer(string):
             yield _RecordLine(match.start(), match.end())
+        yield from _blocks(text)
 
     def search(self, string: bytes, /) -> _RecordLine | None:
         """The first such line."""
@@ -65,22 +67,48 @@ class _RecordLine(NamedTuple):
 
 _LONGEST_LINE = 16 * 1024
 _POSITION = LinearPattern(
-    rb"(?im)(?:epoch|iter(?:ation)?|step|batch|update|timestep|tick|round|\bit|\bep\.?|\bup\.)s?(?:\(\w{1,12}\))?"
+    rb"(?im)(?:epoch|iter(?:ation)?|step|batch|update|timestep|episode|tick|round|\bit|\bep\.?|\bup\.)s?(?:\(\w{1,12}\))?"
     rb"[\"']?[ \t]{0,8}(?:[=:#|][ \t]{0,8})?[\[({\"']{0,2}[ \t]{0,8}\d"
     rb"|\d(?:epoch|batch)(?:es)?(?::| results)|\[\d{1,9}\]\t|\d:\tlearn: |/[ \t]{0,8}\d{1,9} batches \|"
     rb"|(?:^|\] )\[\d{1,9}\] [a-z_]\w{0,60}[=: ]"
     rb"|(?:train|test|eval|val(?:id)?): {1,4}(?:\d{1,9} )?\[ {0,8}\d{1,9}/"
-    rb"|\d{1,9}/\d{1,9}\] ?\[ {0,8}\d{1,9}/\d"
+    rb"|\d{1,9}/\d{1,9}\] ?\[ {0,8}\d{1,9}/\d|^\d{1,9}(?:/\d{1,9}, [a-z]| \[[a-z]\w{0,20} ?\w{0,20}: )"
 )
 _METRIC_ALONE = LinearPattern(
-    rb"(?i)(?:loss|acc(?:uracy)?|dice|iou|learning rate|ppl|psnr|ssim|auc|f1|bleu|perplexity|acc@1)[\"']?"
-    rb"[ \t]{0,4}[:= ][ \t]{0,4}[\[(]?[-+]?\d"
+    rb"(?i)(?:loss|acc(?:uracy)?|dice|iou|learning rate|ppl|psnr|ssim|auc|f1|bleu|perplexity|acc@1"
+    rb"|reward|return|score"
+    rb"|recall(?:@\d{1,4})?|precision(?:@\d{1,4})?|[wc]er)[\"']?[ \t]{0,4}[:= ][ \t]{0,4}[\[(]?[-+]?\d"
 )
+_NUMBER_ALONE = LinearPattern(
+    rb"(?m)^[ \t|]{0,80}[A-Za-z][\w ./()@-]{0,80}:[ \t]{0,20}[-+]?\d[\d.]{0,20}"
+    rb"(?:[eE][-+]?\d{1,3})?[^\n:=]{0,20}$"
+)
+_LOSS_ALONE = LinearPattern(rb"(?i)(?:loss|reward|return|accuracy)[\"']?[ \t]{0,4}:[ \t]{0,20}[-+]?\d")
 _EPOCH = re.compile(rb"(?i)\bepoch:? ?\[?\d{1,9}")
 _EPOCH_BLOCK = re.compile(
     rb"\bEpoch:? ?\[?\d{1,9}(?:/\d{1,9})?\]?:?[ \t-]{0,80}\r?\n(?:[^\n]{0,300}\n){0,4}?"
     rb"[^\n]{0,80}?(?:train|val|valid)[_ ][Ll]oss[ \t]{0,4}[:= ][ \t]{0,4}[-+]?\d"
 )
+_HEADING = LinearPattern(
+    rb"(?im)^(?:[^\n]{0,60}[\]>:] )?[ \t>*-]{0,80}(?:\x1b\[\d{1,3}m)?[ \t]{0,4}(?:learning |training )?"
+    rb"(?:epoch|iteration|step)[: \t#]{1,8}\d{1,9}(?:/\d{1,9})?(?:[^\w\n]{0,80}$| per-step time)"
+)
+_BLOCK_LINES = 24
+"""Lines below a heading of which one has a metric."""
+
+
+def _blocks(text: bytes) -> Iterator[_RecordLine]:
+    """The headings of blocks: lines of a name and a number each, at the step of the heading."""
+    for heading in _HEADING.finditer(text):
+        end = heading.end()
+        for _ in range(_BLOCK_LINES):
+            begin, end = end, text.find(b"\n", end + 1)
+            line = text[begin : end if end >= 0 else len(text)]
+            if _LOSS_ALONE.search(line) is not None:
+                yield _RecordLine(heading.start(), begin + len(line))
+                break
+            if end < 0:
+                break
 
 
 class _PlainColumns:
@@ -93,12 +121,17 @@ class _PlainColumns:
         return layout_of(line, describe_line, lambda line: _POSITION.search(line) is not None)
 
 
-LINES = LineKind(pattern=_POSITION, parse=parse_plain_line, columns=_PlainColumns())
+LINES = LineKind(pattern=_POSITION, parse=parse_plain_line, columns=_PlainColumns(), any_program=True)
 """Lines with a position and named numbers, in any text."""
 
-EPOCH_LINES = LineKind(pattern=_METRIC_ALONE, parse=parse_metrics_of_epoch)
+EPOCH_LINES = LineKind(pattern=_METRIC_ALONE, parse=parse_metrics_of_epoch, any_program=True)
 """Lines of metrics below the line of their epoch; beside a framework's lines they would be anybody's."""
 
-DIALECT = ConsoleDialect(name="key-value", signature=_RecordLines(), min_matches=2, kinds=(LINES,))
-OWN_TEXT = DIALECT.followed_by(ConsoleDialect(name="epochs", signature=_EPOCH, kinds=(EPOCH_LINES,)))
+BLOCK_LINES = LineKind(pattern=_NUMBER_ALONE, parse=parse_line_of_block, any_program=True)
+"""Lines of a name and a number below a heading."""
+
+DIALECT = ConsoleDialect(name="key-value", signature=_RecordLines(), min_matches=2, kinds=(SUMMARY, LINES))
+OWN_TEXT = DIALECT.followed_by(
+    ConsoleDialect(name="epochs", signature=_EPOCH, kinds=(EPOCH_LINES, BLOCK_LINES))
+)
 """The dialect in texts that no framework prints."""
