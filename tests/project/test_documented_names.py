@@ -18,6 +18,7 @@ import pytest
 from holter.cli.main import COMMANDS
 from holter.server import prometheus
 from holter.server.app import create_app
+from holter.server.machine_metrics.routes import REMOTE_WRITE_PATH
 from holter.settings import Settings, load
 from tests.support.documentation import FENCE, PAGES, ROOT, blocks_of
 
@@ -126,7 +127,7 @@ def test_prometheus_metrics_exist(page: Path, sources: str) -> None:
 def routes(tmp_path_factory: pytest.TempPathFactory) -> list[re.Pattern[str]]:
     """A pattern for each path of the REST interface."""
     folder = tmp_path_factory.mktemp("routes")
-    paths = create_app(Settings(data_dir=folder)).openapi()["paths"]
+    paths = [*create_app(Settings(data_dir=folder)).openapi()["paths"], REMOTE_WRITE_PATH]
     return [re.compile(re.sub(r"\{\w+\}", "[^/]+", path) + "/?") for path in paths]
 
 
