@@ -153,6 +153,7 @@ function frame({ name, signal }) {
 function nextTheme() {
   prefs.set("theme", THEMES[(THEMES.indexOf(prefs.get("theme", "auto")) + 1) % THEMES.length]);
   prefs.applyTheme();
+  showFavicon("ok");
   showTheme();
 }
 
