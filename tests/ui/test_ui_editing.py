@@ -30,7 +30,7 @@ def test_notes_group_and_tags_of_a_run_are_edited_on_its_page(open_page: Opener,
     expect(page.locator(".run-notes")).to_have_text("The last good one.\nDo not delete.")
     description = page.locator(".run-description")
     expect(description).to_contain_text("Group sweep-7")
-    expect(description.locator(".tag")).to_have_text(["7B", "baseline"])
+    expect(description.locator(".tag")).to_have_text(["baseline", "7B"])
     page.get_by_role("button", name="Star", exact=True).click()
     expect(page.get_by_role("button", name="Star", exact=True)).to_have_attribute("aria-pressed", "true")
     stored = server.ask(f"/runs/{run}")
