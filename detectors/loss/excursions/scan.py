@@ -63,6 +63,8 @@ class ScanThresholds(Thresholds):
     )
     """Up to this many points known, the noise is measured anew after this many, less often later in a long
     series, and taken if it has grown after that many: early on it may grow tenfold within fifty points."""
+    noise_growth: float = 1.5
+    """Ratio from which it has grown: estimates from 64 points differ by a fifth (one sigma) by chance."""
     level_points: int = 64
     """Points whose mean is the level before an excursion."""
     slow_points: int = 32
@@ -305,9 +307,8 @@ class _SegmentScan:
             self._snapshot(index, stop if alarm is None else alarm.index, values, medians, measured)
             if alarm is None:
                 spacing = self.segment.spacing(index, stop)
-                self.history = replace(
-                    self.history.extend(values, medians, spacing, noise), measured=measured
-                )
+                extended = self.history.extend(values, medians, spacing, noise)
+                self.history = replace(extended, measured=measured)
                 index = stop
             else:
                 assert noise is not None
@@ -382,7 +383,7 @@ class _SegmentScan:
         if known.noise is None or known.count >= count - count % growth:
             return known
         latest = self.history.noise(spacing)
-        has_grown = latest is not None and latest.sigma > known.noise.sigma
+        has_grown = latest and latest.sigma > self.thresholds.scan.noise_growth * known.noise.sigma
         return MeasuredNoise(latest, spacing, known.count) if has_grown else known
 
     def _snapshot(
@@ -445,8 +446,8 @@ class _SegmentScan:
         """The evidence at the points of a chunk that the restart raised the loss, and that it lowered it."""
         if self.restart is None or index >= self.thresholds.restart.mismatch_points:
             return None, None
-        higher, lower = self.restart.strengths(self.segment.value[:stop], noise)
-        return higher[index:], lower[index:]
+        both = self.restart.strengths(self.segment.value[:stop], noise)
+        return both[0][index:], both[1][index:]
 
     def _detect_low_restart(self, index: int, strength: FloatArray, noise: LossNoise) -> None:
         """Append an excursion for a restart after which the loss is lower than it should be.
