@@ -21,6 +21,7 @@ from holter.server.tracked_runs import InvalidNameError, find_run_by_public_id
 from holter.server.tracker_paths import WANDB_GRAPHQL
 from holter.server.wandb_api import (
     alerts,
+    environment,
     introspection,
     read_back,
     run_updates,
@@ -135,7 +136,7 @@ async def _read_body(request: Request, context: ServerContext) -> bytes:
 async def upload(
     run_id: str, expires: str, signature: str, name: str, request: Request, context: Context
 ) -> Response:
-    """Read a file; of small texts about the run, the text is stored."""
+    """Read a file; of small texts about the run, the text or the environment that they state is stored."""
     if not uploads.is_valid_upload(context, run_id, expires, signature, name):
         return error_response(
             403, "this address for an upload is not valid, or no longer", {"Connection": "close"}
@@ -145,9 +146,13 @@ async def upload(
         if name in uploads.STORED_FILES:
             content += piece
             del content[: -uploads.MAX_STORED_BYTES]
+        elif name == environment.METADATA and len(content) <= environment.MAX_BYTES:
+            content += piece
     run = await run_in_threadpool(find_run_by_public_id, context, run_id)
-    if content and run is not None:
+    if content and run is not None and name in uploads.STORED_FILES:
         await run_in_threadpool(uploads.store_file, context, run, name, bytes(content))
+    if content and run is not None and name in (environment.METADATA, environment.PACKAGES):
+        await run_in_threadpool(environment.store_environment, context, run, name, bytes(content))
     return Response(status_code=200)
 
 

@@ -192,6 +192,39 @@ def test_files_are_uploaded_to_signed_addresses_only(wandb: ProtocolClient, cont
     assert stored == {"file.requirements.txt": "numpy==2.0\n"}
 
 
+def test_the_environment_of_a_launch_is_what_its_files_state_without_secrets_and_paths(
+    wandb: ProtocolClient, context: ServerContext
+) -> None:
+    wandb.upsert("a")
+    wandb.history("a", 0, rows(0, 3, 1000.0))
+    commit = "0123456789abcdef0123456789abcdef01234567"
+    metadata = {
+        "os": "Linux-6.1-x86_64", "python": "3.11.7", "host": "node7", "gpu": "NVIDIA H100", "gpu_count": 8,
+        "git": {"remote": "https://ana:pw@example.com/a.git", "commit": commit}, "email": "ana@example.com",
+        "args": ["--token", "hf_abcdefghijklmnop"], "cudaVersion": "ghp_" + 36 * "x",
+    }  # fmt: skip
+    files = {
+        "wandb-metadata.json": json.dumps(metadata).encode(),
+        "requirements.txt": b"numpy==2.0\ntorch==2.4.0+cu121\nours @ git+https://ana:pw@example.com/a.git\n",
+    }
+    answer = wandb.graphql("CreateRunFiles", run="a", project="demo", files=list(files))
+    for each in answer["createRunFiles"]["files"]:
+        assert httpx.put(each["uploadUrl"], content=files[each["name"]]).status_code == 200
+    run = context.runs.run_id(wandb.run("a")["id"])
+    stated = {key.name: list(values.values()) for key, values in context.store.environment(run).items()}
+    assert stated == {
+        "python": ["3.11.7"], "system": ["Linux-6.1-x86_64"], "host": ["node7"], "gpus": ["8 x NVIDIA H100"],
+        "git_commit": [commit], "packages/numpy": ["2.0"], "packages/torch": ["2.4.0+cu121"],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("content", [b"{", b"[]", b"null", 100_000 * b"[", b'{"git": 3, "gpu_count": "x"}'])
+def test_files_about_the_environment_may_have_any_content(wandb: ProtocolClient, content: bytes) -> None:
+    wandb.upsert("a")
+    answer = wandb.graphql("CreateRunFiles", run="a", project="demo", files=["wandb-metadata.json"])
+    assert httpx.put(answer["createRunFiles"]["files"][0]["uploadUrl"], content=content).status_code == 200
+
+
 def test_old_clients_ask_for_types_without_naming_the_operation(wandb: ProtocolClient) -> None:
     query = 'query ProbeServerCapabilities { MutationType: __type(name: "Mutation") { fields { name } } }'
     answer = httpx.post(f"{wandb.address}/graphql", json={"query": query, "variables": {}}).json()
