@@ -264,14 +264,15 @@ async function start() {
   logOutButton.hidden = !session?.login_required;
   api.whenLoginRequired(toLogin);
   if (session?.shared_path) document.documentElement.dataset.readOnly = "";
-  if (session?.login_required && !session.logged_in && location.pathname !== "/login") {
+  const mustLogIn = session?.login_required && !session.logged_in && !session.shared_path;
+  if (mustLogIn && location.pathname !== "/login") {
     history.replaceState(null, "", `/login?next=${encodeURIComponent(location.pathname + location.search)}`);
   }
   router.start(
     { overview, run, compare, inbox, incident, planned, alerts, settings, login, missing: notFound },
     frame,
   );
-  if (session?.login_required && !session.logged_in) return; // after the login the page is loaded again
+  if (mustLogIn) return; // after the login the page is loaded again
   if (session?.shared_path) return; // a share link shows one page, without the live stream
   live.listen(neverAborted, {
     incident: onIncident,
