@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -154,27 +153,3 @@ def test_the_palette_asks_for_a_page_of_runs(open_page: Opener, server: Server, 
     lists = [url for url in asked if "/api/v1/runs?" in url]
     assert lists
     assert all("limit=50" in url for url in lists)
-
-
-def test_a_share_link_shows_the_run_and_nothing_that_changes_it(open_page: Opener, tmp_path: Path) -> None:
-    open_server = Server(tmp_path)
-    run = open_server.post("shared", healthy(0, 100))
-    open_server.close()
-    guarded = Server(tmp_path, HOLTER_PASSWORD="open sesame")
-    try:
-        owner = open_page(f"{guarded.address}/login")
-        owner.get_by_label("Password").fill("open sesame")
-        owner.get_by_role("button", name="Log in").click()
-        expect(owner.get_by_role("heading", name=re.compile("running|stalled"))).to_be_visible()
-        create = """async (path) => (await (await fetch('/api/v1/shares', {method: 'POST',
-          headers: {'content-type': 'application/json'}, body: JSON.stringify({path})})).json()).address"""
-        address = str(owner.evaluate(create, f"/runs/{run}"))
-        page = open_page(guarded.address + address[address.index("/share/") :])
-        expect(page.locator(".plot[data-drawn]").first).to_be_visible()
-        expect(page.get_by_role("heading", name="shared")).to_be_visible()
-        for name in ("Star", "Add notes", "Stop run…", "Save checkpoint…", "Delete"):
-            expect(page.get_by_role("button", name=name)).to_have_count(0)
-        expect(page.locator(".rail")).to_be_hidden()
-    finally:
-        guarded.close()
-    open_page.allow("401", "403", "ERR_", "503", "refresh failed")
