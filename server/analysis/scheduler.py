@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from heapq import heapify, heappop, heappush
+
+from holter.server.analysis.processor_share import ProcessorShare
 
 _GATHER = 0.2
 """Seconds by which the first points of an idle run delay its pass, so that one pass covers what follows."""
 _PAUSE = 0.2
 """Seconds between two passes of a run at least."""
-_SHARE = 5.0
-"""Passes of all runs together take at most this fraction of the time: 1/5 of one core."""
+_URGENT_AGAIN = 10.0
+"""Seconds until values that are not finite make a run urgent again: some log them with every step."""
+_AT_ONCE = 0.0
+"""When an urgent run is due: before all others."""
 _BUSY = 10.0
 """Seconds since its last pass for which a run counts as busy."""
 _COMING = 0.5
@@ -33,13 +38,16 @@ class AnalysisScheduler:
     Nothing is stored of a run that is neither due nor busy.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, share: Callable[[], float] | None = None) -> None:
+        """`share`: the part of a core that passes of all runs together may take while points arrive."""
+        self._share = share or ProcessorShare().current
         self._wake = threading.Condition()
         self._due: dict[int, float] = {}
         self._order: list[tuple[float, int]] = []  # a heap; entries that differ from `_due` are obsolete
         self._rested: dict[int, float] = {}
         self._delay: dict[int, float] = {}
         self._cost: dict[int, float] = {}
+        self._urgent: dict[int, float] = {}  # since when
         self._free = 0.0  # when the next pass of any run may begin
         self._last_commit = 0.0
         self._tidied = 0.0
@@ -51,10 +59,17 @@ class AnalysisScheduler:
             self.stopped = True
             self._wake.notify_all()
 
-    def points_arrived(self, run_id: int) -> None:
-        """Schedule a run because points of it were committed."""
-        self._last_commit = time.monotonic()
-        self.request(run_id)
+    def points_arrived(self, run_id: int, *, urgent: bool = False) -> None:
+        """Schedule a run because points of it were committed; `urgent`: before all others."""
+        self._last_commit = now = time.monotonic()
+        if urgent and now >= self._urgent.get(run_id, -_URGENT_AGAIN) + _URGENT_AGAIN:
+            with self._wake:
+                self._urgent[run_id] = now
+                self._delay.pop(run_id, None)
+                self._put(run_id, _AT_ONCE)
+                self._wake.notify_all()
+        else:
+            self.request(run_id)
 
     def request(self, run_id: int) -> None:
         """Schedule a run soon."""
@@ -74,7 +89,7 @@ class AnalysisScheduler:
             while not self.stopped:
                 due, run_id = self._first()
                 now = time.monotonic()
-                if due is not None and now < self._last_commit + _COMING:
+                if due is not None and due != _AT_ONCE and now < self._last_commit + _COMING:
                     due = max(due, self._free)
                 if run_id is not None and due is not None and due <= now:
                     heappop(self._order)
@@ -90,15 +105,18 @@ class AnalysisScheduler:
         """Record that a pass took `cost` seconds; `again`: repeat it without new points, ever more rarely."""
         now = time.monotonic()
         with self._wake:
-            self._free = now + min(_LONGEST_REST, (_SHARE - 1) * cost)
+            share = self._share()
+            self._free = now + min(_LONGEST_REST, (1 / share - 1) * cost)
             if now >= self._tidied + _TIDY:
                 self._tidy(now, run_id)
             # the cost of a pass over everything, as the first one is, does not predict that of the next
             expected = min(cost, self._cost.get(run_id, 0.0))
             self._cost[run_id] = cost
-            rested = now + max(_PAUSE, _SHARE * expected * max(len(self._rested), 1))
+            rested = now + max(_PAUSE, expected * max(len(self._rested), 1) / share)
             self._rested[run_id] = rested
-            if run_id in self._due:  # requested during the pass
+            if self._due.get(run_id) == _AT_ONCE:
+                pass
+            elif run_id in self._due:  # requested during the pass
                 self._put(run_id, max(rested, self._due[run_id]))
             elif again:
                 delay = self._delay.get(run_id, _FIRST_DELAY)
@@ -125,6 +143,7 @@ class AnalysisScheduler:
         """Forget runs that are not busy, and costs and delays of those that are not due either."""
         self._tidied = now
         self._rested = {run: until for run, until in self._rested.items() if until > now - _BUSY}
+        self._urgent = {run: since for run, since in self._urgent.items() if since > now - _URGENT_AGAIN}
         needed = self._due.keys() | {current}
         self._delay = {run: delay for run, delay in self._delay.items() if run in needed}
         needed |= self._rested.keys()

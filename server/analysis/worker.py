@@ -128,7 +128,10 @@ class AnalysisWorker:
         self._stopped_at = 0.0
         self._abandoned = threading.Event()
         self._thread = threading.Thread(target=self._work, name="analysis", daemon=True)
-        store.on_commit(lambda commit: self._scheduler.points_arrived(commit.run_id))
+        store.on_commit(self._points_arrived)
+
+    def _points_arrived(self, commit: Any) -> None:
+        self._scheduler.points_arrived(commit.run_id, urgent=commit.has_nonfinite)
 
     def start(self) -> None:
         """Start the thread, first with runs that have changed since their last pass or may have stalled."""

@@ -39,7 +39,8 @@ class Receipt:
 class Commit:
     """One durable write to a run: the last row of a delivery, or of each attempt's part of it.
 
-    `last_time` is None where the log has no clock; `live`: the points arrived about when they were logged.
+    `last_time` is None where the log has no clock; `live`: the points arrived about when they were logged;
+    `has_nonfinite`: one of their values is NaN or infinite.
     """
 
     run_id: int
@@ -49,6 +50,7 @@ class Commit:
     last_time: float | None
     points: int
     live: bool
+    has_nonfinite: bool = False
 
 
 class SeriesSummary(NamedTuple):

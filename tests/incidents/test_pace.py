@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
+from types import SimpleNamespace
 
 import pytest
 
-from holter.server.analysis import scheduler
+from holter.server.analysis import processor_share, scheduler
 from holter.server.analysis.run_cache import memory_size
 from holter.server.analysis.scheduler import AnalysisScheduler
 
@@ -28,7 +29,7 @@ def fake_time(monkeypatch: pytest.MonkeyPatch) -> FakeTime:
 
 
 def test_points_that_arrive_within_a_moment_are_analysed_together(fake_time: FakeTime) -> None:
-    runs = AnalysisScheduler()
+    runs = AnalysisScheduler(lambda: 0.2)
     for _ in range(100):
         runs.points_arrived(1)
     assert runs.next_run(0.0) is None
@@ -38,7 +39,7 @@ def test_points_that_arrive_within_a_moment_are_analysed_together(fake_time: Fak
 
 
 def test_while_points_arrive_passes_pause_four_times_as_long_as_one_took(fake_time: FakeTime) -> None:
-    runs = AnalysisScheduler()
+    runs = AnalysisScheduler(lambda: 0.2)
     runs.points_arrived(1)
     runs.points_arrived(2)
     fake_time.now += 0.25
@@ -51,8 +52,52 @@ def test_while_points_arrive_passes_pause_four_times_as_long_as_one_took(fake_ti
     assert runs.next_run(0.0) == 2
 
 
+def test_passes_pause_less_where_the_server_has_little_else_to_do(fake_time: FakeTime) -> None:
+    runs = AnalysisScheduler(lambda: 0.8)
+    runs.points_arrived(1)
+    runs.points_arrived(2)
+    fake_time.now += 0.25
+    assert runs.next_run(0.0) == 1
+    runs.finished(1, 0.4, again=False)
+    runs.points_arrived(3)
+    fake_time.now += 0.11
+    assert runs.next_run(0.0) == 2
+
+
+def test_values_that_are_not_finite_make_a_run_the_next_one_once_in_a_while(fake_time: FakeTime) -> None:
+    runs = AnalysisScheduler(lambda: 0.2)
+    for run in (1, 2):
+        runs.points_arrived(run)
+    fake_time.now += 0.25
+    assert runs.next_run(0.0) == 1
+    runs.finished(1, 60.0, again=False)
+    for _ in range(2):
+        runs.points_arrived(3, urgent=True)
+    assert runs.next_run(0.0) == 3
+    runs.finished(3, 60.0, again=False)
+    runs.points_arrived(3, urgent=True)
+    fake_time.now += 1.05
+    assert runs.next_run(0.0) == 2
+
+
+def test_what_other_threads_leave_of_a_core_is_the_share_of_the_analysis(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = SimpleNamespace(now=0.0, others=0.0)
+    clock.monotonic, clock.process_time, clock.thread_time = (
+        lambda: clock.now, lambda: clock.others + 7.0, lambda: 7.0,
+    )  # fmt: skip
+    monkeypatch.setattr(processor_share, "time", clock)
+    share = processor_share.ProcessorShare()
+    assert share.current() == 0.2
+    for others, expected in ((0.0, 0.8), (0.3, 0.5), (0.9, 0.2), (0.0, 0.8)):
+        clock.now += 2.0
+        clock.others += 2 * others
+        assert share.current() == pytest.approx(expected)
+
+
 def test_passes_do_not_pause_where_no_points_arrive(fake_time: FakeTime) -> None:
-    runs = AnalysisScheduler()
+    runs = AnalysisScheduler(lambda: 0.2)
     runs.request(1)
     runs.request(2)
     fake_time.now += 0.25
@@ -62,7 +107,7 @@ def test_passes_do_not_pause_where_no_points_arrive(fake_time: FakeTime) -> None
 
 
 def test_a_pass_that_took_very_long_delays_the_others_by_a_second_at_most(fake_time: FakeTime) -> None:
-    runs = AnalysisScheduler()
+    runs = AnalysisScheduler(lambda: 0.2)
     runs.points_arrived(1)
     runs.points_arrived(2)
     fake_time.now += 0.25
@@ -73,14 +118,14 @@ def test_a_pass_that_took_very_long_delays_the_others_by_a_second_at_most(fake_t
 
 
 def test_who_waits_for_a_turn_is_told_to_stop() -> None:
-    pace = AnalysisScheduler()
+    pace = AnalysisScheduler(lambda: 0.2)
     threading.Timer(0.05, pace.stop).start()
     assert pace.next_run(None) is None
     assert pace.stopped
 
 
 def test_news_during_a_look_wait_for_its_rest_to_end(fake_time: FakeTime) -> None:
-    pace = AnalysisScheduler()
+    pace = AnalysisScheduler(lambda: 0.2)
     for rest in (0.2, 10.0):  # what a look costs is told by the smaller of two
         pace.request(1)
         fake_time.now += 1
@@ -94,7 +139,7 @@ def test_news_during_a_look_wait_for_its_rest_to_end(fake_time: FakeTime) -> Non
 
 
 def test_of_runs_that_came_and_went_nothing_is_remembered(fake_time: FakeTime) -> None:
-    pace, held = AnalysisScheduler(), []
+    pace, held = AnalysisScheduler(lambda: 0.2), []
     for run in range(20_000):
         pace.request(run)
         fake_time.now += 0.5
@@ -114,7 +159,7 @@ def test_of_runs_that_came_and_went_nothing_is_remembered(fake_time: FakeTime) -
 
 
 def test_a_flood_of_news_leaves_a_short_queue(fake_time: FakeTime) -> None:
-    pace = AnalysisScheduler()
+    pace = AnalysisScheduler(lambda: 0.2)
     for _ in range(1000):
         for run in range(10):
             pace.finished(run, 0.0, again=True)

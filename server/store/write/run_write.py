@@ -209,6 +209,7 @@ class RunWrite:
                 last_time=last_time,
                 points=points,
                 live=last_time is not None and abs(self.now - last_time) < _LIVE_WITHIN,
+                has_nonfinite=not np.isfinite(block.values).all(),
             )
         )
 
