@@ -54,6 +54,7 @@ def revoke_link(link_id: Annotated[int, Path(ge=1, le=2**31 - 1)], context: Cont
 def open_link(secret: str, context: Context) -> Response:
     """Show the page of a link: its secret becomes a cookie, so that it does not stay in the address."""
     share = context.shares.open(secret)
+    context.authenticator.refresh()  # a link may be opened the moment it was created
     seconds = max(1, int(share.expires_at - context.clock()))
     response = RedirectResponse(share.path, status_code=303, headers={"Cache-Control": "no-store"})
     set_secret_cookie(response, COOKIE, secret, seconds=seconds, secure=context.authenticator.secure_cookie)

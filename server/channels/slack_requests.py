@@ -20,7 +20,8 @@ REPLAY_SECONDS = 300.0
 """Seconds by which the time of a request may differ from the server's: later, a copy of it is refused."""
 _MAX_NAME = 200
 _MAX_FIELDS = 10
-_VALUE = re.compile(rf"(?P<group>{GROUP_PREFIX})?(?P<numbers>\d{{1,18}}(,\d{{1,18}}){{0,999}})")
+_MAX_INCIDENTS = 1000
+_NUMBER = re.compile(r"[0-9]{1,18}")
 
 
 class SlackRequestError(ValueError):
@@ -91,13 +92,14 @@ def parse_press(body: bytes, *, now: float) -> PressedButton | None:
     action = interaction.actions[0]
     if action.action_id not in set(SlackAction):
         return None  # the app may have buttons of its own
-    if (value := _VALUE.fullmatch(action.value)) is None:
+    numbers = action.value.removeprefix(GROUP_PREFIX).split(",", _MAX_INCIDENTS)
+    if not all(_NUMBER.fullmatch(number) for number in numbers):
         raise SlackRequestError("actions[0].value: expected the numbers of incidents")
     user = interaction.user
     return PressedButton(
         action=SlackAction(action.action_id),
-        incident_ids=tuple(int(number) for number in value["numbers"].split(",")),
-        group=value["group"] is not None,
+        incident_ids=tuple(map(int, numbers)),
+        group=action.value.startswith(GROUP_PREFIX),
         user=one_line(user.name or user.username or user.id)[:_MAX_NAME].strip() or "a Slack user",
         pressed_at=_time(action.action_ts, now),
         response_url=interaction.response_url,

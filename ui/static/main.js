@@ -261,7 +261,7 @@ async function start() {
     router.go(`/login?next=${encodeURIComponent(location.pathname + location.search)}`, { replace: true });
   };
   const session = await loadSession();
-  logOutButton.hidden = !session?.login_required;
+  logOutButton.hidden = !session?.login_required || Boolean(session.shared_path);
   api.whenLoginRequired(toLogin);
   if (session?.shared_path) document.documentElement.dataset.readOnly = "";
   const mustLogIn = session?.login_required && !session.logged_in && !session.shared_path;

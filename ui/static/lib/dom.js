@@ -103,3 +103,6 @@ export function copyLine(text) {
   });
   return h("div", { class: "copy-line" }, h("code", {}, text), button);
 }
+
+/** Whether the page is shown by a share link, which permits reading it and nothing else. */
+export const isReadOnly = () => document.documentElement.dataset.readOnly !== undefined;

@@ -3,7 +3,7 @@
 
 import * as api from "../lib/api.js";
 import { severityMark } from "../lib/badges.js";
-import { h, refill } from "../lib/dom.js";
+import { h, isReadOnly, refill } from "../lib/dom.js";
 import { count } from "../lib/format.js";
 
 /** @typedef {import("../lib/api_types.js").AgentStatus} AgentStatus */
@@ -31,6 +31,7 @@ export function watchAgents(signal) {
   const all = h("p", { class: "agents-all quiet" });
 
   async function refresh() {
+    if (isReadOnly()) return; // a share link shows runs
     /** @type {AgentStatus[]} */
     let agents;
     try {

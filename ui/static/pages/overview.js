@@ -2,7 +2,7 @@
 /** The overview: all runs, what runs and needs attention first; found by a filter, compared, tagged, saved as views. */
 
 import { severityMark } from "../lib/badges.js";
-import { h, refill } from "../lib/dom.js";
+import { h, isReadOnly, refill } from "../lib/dom.js";
 import * as keys from "../lib/keyboard.js";
 import { listen, throttled } from "../lib/live.js";
 import { empty } from "../lib/placeholders.js";
@@ -282,7 +282,7 @@ export async function show(root, { signal, query, setQuery, onQuery, title }) {
   );
   const update = throttled(signal, REFRESH, refresh);
   listen(signal, { points: update, run: update, incident: update, reconnected: update });
-  views = await savedViews(signal).catch(() => []);
+  views = isReadOnly() ? [] : await savedViews(signal).catch(() => []);
   place.address = location.search;
   await follow();
   if (lastPlace.address === location.search && lastPlace.top > 0)

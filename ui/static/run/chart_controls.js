@@ -55,7 +55,7 @@ export function createChartControls({ runId, onAxis, onXLog, onSmooth, onReset, 
     h("span", { class: "spacer" }),
     find,
     button("plus", "Add chart", onAdd),
-    link(`/compare?runs=${encodeURIComponent(runId)}`, { class: "button" }, icon("compare"), "Compare with…"),
+    link(`/compare?runs=${encodeURIComponent(runId)}`, { class: "button needs-login" }, icon("compare"), "Compare with…"),
   );
   return {
     element,
