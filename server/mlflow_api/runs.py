@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from holter.environment_names import PREFIX
 from holter.ingest.trackers.mlflow import metric_key
+from holter.server.context import ServerContext
 from holter.server.live import run_event
 from holter.server.mlflow_api.call import INVALID, Handler, MlflowCall, MlflowError
 from holter.server.mlflow_api.experiments import DEFAULT_ID, experiment
 from holter.server.mlflow_api.launches import (
     ENDED,
     RUNNING,
+    TRACKER,
     create_run,
     find_run,
     set_deleted,
@@ -21,9 +25,12 @@ from holter.server.mlflow_api.launches import (
 )
 from holter.server.mlflow_api.logging import MAX_TAG_VALUE, MAX_TAGS, read_pairs, store_tags
 from holter.server.mlflow_api.run_view import metric_json, view_run
-from holter.types import SeriesKey
+from holter.server.tracked_runs import TrackedRun, empty_delivery
+from holter.types import ConfigKey, SeriesKey
 
 _STATUSES = ENDED | {RUNNING, "SCHEDULED"}
+_GIT_COMMIT = "mlflow.source.git.commit"
+_COMMIT = re.compile(r"[0-9a-f]{7,64}")
 _HISTORY_PAGE = 25_000
 _SAMPLED = 2500
 _SAMPLED_RUNS = 100
@@ -42,8 +49,16 @@ def create(call: MlflowCall) -> dict[str, Any]:
         user=call.text("user_id") or tags.get("mlflow.user", ""),
     )
     store_tags(call.context, run, tags)
+    _store_commit(call.context, run, tags.get(_GIT_COMMIT, ""))
     call.context.live.publish(run_event(run.public_id))
     return {"run": view_run(call.context, run).as_json(metrics=False)}
+
+
+def _store_commit(context: ServerContext, run: TrackedRun, commit: str) -> None:
+    """The commit of the script as the first launch's environment, of which the client states no more."""
+    if _COMMIT.fullmatch(commit):
+        config = {ConfigKey(f"{PREFIX}git_commit"): commit}
+        context.store.accept(empty_delivery(TRACKER, run.project, run.name, attempt="0", config=config))
 
 
 def update(call: MlflowCall) -> dict[str, Any]:

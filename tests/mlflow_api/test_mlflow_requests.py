@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from holter.server.context import ServerContext
 from holter.server.mlflow_api.routes import handlers
 from holter.settings import Settings
-from holter.types import SeriesKey
+from holter.types import ConfigKey, SeriesKey
 from tests.support.servers import Serve
 
 BASE = "/api/2.0/mlflow"
@@ -60,6 +60,16 @@ def test_points_of_a_launch_that_arrive_out_of_order_are_one_attempt(
     series = server[0].store.read(server[0].runs.run_id(run))
     assert series[SeriesKey("loss")].step.tolist() == [50, 100, 200, 300, 400]
     assert {attempt for each in series.values() for attempt in each.attempt.tolist()} == {0}
+
+
+def test_the_commit_of_the_script_is_part_of_the_launchs_environment(
+    server: tuple[ServerContext, str], client: httpx.Client
+) -> None:
+    tags = [{"key": "mlflow.source.git.commit", "value": "3adf61e154c3fe3fca428ad6bc3818b27a3b8291"}]
+    created = client.post("/runs/create", json={"run_name": "committed", "tags": tags}).json()
+    run = server[0].runs.run_id(created["run"]["info"]["run_id"])
+    assert server[0].store.environment(run) == {ConfigKey("git_commit"): {0: tags[0]["value"]}}
+    assert server[0].store.config(run) == {}
 
 
 def test_a_request_that_is_repeated_stores_nothing_twice(
