@@ -1,15 +1,15 @@
 """Measures alerts: what arrives under faults and kills, how fast, and what is sent about runs without faults.
 
     python benchmarks/alert_faults.py faults [--kills 200] [--seed 7]
-    python benchmarks/alert_faults.py latency [--runs 1000] [--incidents 100] [--settle 0]
+    python benchmarks/alert_faults.py latency [--runs 1000] [--incidents 100] [--settle 0] [--becomes 9]
     python benchmarks/alert_faults.py quiet [--points 300000]
 
 `faults`: a real mail server and a real web server fail half of the time (hang, answer late or too late, reset
 before and after they took a message, 421, 429, 451, 500, 503) while the server is killed (SIGKILL) again and
-again. `latency`: from the acknowledgement of the points in which a loss becomes NaN to the message at the web
-server and the mail server, next to live runs that log a step every five seconds. `quiet`: points of
-fault-free runs through a server with default settings. Exit code 1: something was lost, sent twice without a
-reason, or sent at all (`quiet`).
+again. `latency`: from the acknowledgement of the points in which a loss becomes NaN, or a number, to the
+message at the web server and the mail server, next to live runs that log a step every five seconds. `quiet`:
+points of fault-free runs through a server with default settings. Exit code 1: something was lost, sent twice
+without a reason, or sent at all (`quiet`).
 """
 
 from __future__ import annotations
@@ -67,6 +67,7 @@ def main() -> None:
     latency = commands.add_parser("latency")
     latency.add_argument("--runs", type=int, default=1000)
     latency.add_argument("--incidents", type=int, default=100)
+    latency.add_argument("--becomes", default="NaN", help="the loss of a run that fails: NaN or a number")
     latency.add_argument("--settle", type=float, help="seconds; default: that of channels")
     quiet = commands.add_parser("quiet")
     quiet.add_argument("--points", type=int, default=300_000)
@@ -115,7 +116,7 @@ def measure_latency(folder: Path, arguments: argparse.Namespace) -> bool:
             while not all(thread.warm.wait(1) for thread in load):
                 pass
             wait_for_first_passes(server, arguments.runs)
-            posted = post_faults(server, arguments.incidents)
+            posted = post_faults(server, arguments.incidents, arguments.becomes)
             wait_for_receipts(plan, posted, 300)
         finally:
             stopping.set()
@@ -191,12 +192,13 @@ def wait_for_first_passes(server: KilledServer, runs: int) -> None:
     time.sleep(10)
 
 
-def post_faults(server: KilledServer, count: int) -> dict[str, float]:
-    """Store runs that fail, one a second; when each was acknowledged."""
+def post_faults(server: KilledServer, count: int, becomes: str) -> dict[str, float]:
+    """Store runs whose loss becomes something else, one a second; when each was acknowledged."""
+    value = becomes if becomes == "NaN" else float(becomes)
     posted = {}
     for number in range(count):
         name = f"bad{number}"
-        if server.add_run(run_that_fails(name, now=time.time())):
+        if server.add_run(run_that_fails(name, now=time.time(), becomes=value)):
             posted[name] = time.monotonic()
         time.sleep(1)
     return posted

@@ -306,10 +306,10 @@ class KilledServer:
         return receipt is not None
 
 
-def run_that_fails(name: str, *, now: float) -> dict[str, Any]:
-    """A run of 80 steps whose loss becomes NaN, as a body of the ingest route."""
+def run_that_fails(name: str, *, now: float, becomes: float | str = "NaN") -> dict[str, Any]:
+    """A run of 80 steps whose loss becomes NaN or another value, as a body of the ingest route."""
     steps = list(range(80))
-    loss: list[float | str] = [3 - 0.01 * step for step in steps[:60]] + ["NaN"] * 20
+    loss: list[float | str] = [3 - 0.01 * step for step in steps[:60]] + [becomes] * 20
     times = [now - 0.1 * (80 - step) for step in steps]
     return {
         "project": "llm", "run": name, "batch_id": name,
