@@ -253,7 +253,7 @@ def test_an_incident_opens_by_itself_after_its_point(
 
 
 @pytest.mark.slow
-def test_a_busy_run_rests_five_times_as_long_as_its_looks_take(
+def test_a_busy_run_rests_longer_than_its_passes_take(
     store: Store, clock: Clock, start: Callable[..., AnalysisWorker]
 ) -> None:
     counting = CountingStore(store, delay=0.3)
@@ -264,7 +264,7 @@ def test_a_busy_run_rests_five_times_as_long_as_its_looks_take(
         first += 5
         time.sleep(0.02)
     _, rest = (later - earlier for earlier, later in pairwise(counting.began[:3]))
-    assert rest >= 6 * 0.3
+    assert rest >= (1 + 1 / 0.8) * 0.3 - 0.01  # the largest share of a core that passes may take
 
 
 def test_a_busy_run_does_not_keep_others_waiting(
