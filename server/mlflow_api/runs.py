@@ -66,7 +66,7 @@ def update(call: MlflowCall) -> dict[str, Any]:
     run = find_run(call.context, call.required("run_id", "run_uuid"))
     status = call.parameters.get("status")
     if status is not None:
-        if status not in _STATUSES:
+        if not isinstance(status, str) or status not in _STATUSES:
             raise MlflowError(INVALID, f"invalid status {str(status)[:40]!r}: expected {sorted(_STATUSES)}")
         end_time = call.integer("end_time", 0, most=253_402_300_799_999)
         update_status(call.context, run, status, end_time or None)

@@ -72,6 +72,12 @@ def test_the_commit_of_the_script_is_part_of_the_launchs_environment(
     assert server[0].store.config(run) == {}
 
 
+@pytest.mark.parametrize("status", ["", "DONE", [], 3])
+def test_a_status_that_mlflow_does_not_have_is_refused(client: httpx.Client, status: Any) -> None:
+    answer = client.post("/runs/update", json={"run_id": create_run(client), "status": status})
+    assert (answer.status_code, "invalid status" in answer.text) == (400, True)
+
+
 def test_a_request_that_is_repeated_stores_nothing_twice(
     server: tuple[ServerContext, str], client: httpx.Client
 ) -> None:
