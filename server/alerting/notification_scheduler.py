@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import threading
 import time
 from collections.abc import Callable
 
@@ -13,9 +11,8 @@ from sqlalchemy.orm import Session
 
 from holter.server.alerting.routing import NotificationPolicy
 from holter.server.alerting.scheduled import enqueue_scheduled
+from holter.server.periodic_check import PeriodicCheck
 from holter.server.worker_progress import WorkerTurn, ignore_turn
-
-_logger = logging.getLogger(__name__)
 
 CHECK_SECONDS = 10.0
 """Seconds between two checks."""
@@ -37,24 +34,20 @@ class NotificationScheduler:
         self._policy = policy
         self._wake_sender = wake_sender
         self._clock = clock
-        self._on_turn = on_turn
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="notification scheduler", daemon=True)
+        self._checks = PeriodicCheck("due notifications", self.check, seconds=CHECK_SECONDS, on_turn=on_turn)
 
     def start(self) -> None:
         """Start the thread; without channels there is nothing to do."""
         if self._policy.channels:
-            self._thread.start()
+            self._checks.start()
 
     def stop(self) -> None:
         """Begin no further check."""
-        self._stop.set()
+        self._checks.stop()
 
     def close(self) -> None:
         """Stop after the check in progress."""
-        self.stop()
-        if self._thread.ident is not None:
-            self._thread.join()
+        self._checks.close()
 
     def check(self) -> int:
         """Add what is due now; returns how many notifications that are."""
@@ -66,12 +59,3 @@ class NotificationScheduler:
         if added:
             self._wake_sender()
         return added
-
-    def _work(self) -> None:
-        self._on_turn()
-        while not self._stop.wait(CHECK_SECONDS):
-            try:
-                self.check()
-                self._on_turn()
-            except Exception:  # while the database is down, nothing is due that could be sent
-                _logger.exception("due notifications cannot be checked; next in %.0f s", CHECK_SECONDS)

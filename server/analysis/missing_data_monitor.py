@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,12 +17,11 @@ from holter.server.analysis.run_status import STALE_AFTER, RunStatus
 from holter.server.models.alerting import IncidentRow
 from holter.server.models.points import Attempt, RunRecord
 from holter.server.models.run_details import RunDetailRow
+from holter.server.periodic_check import ObservedPeriod, PeriodicCheck
 from holter.server.worker_progress import WorkerTurn, ignore_turn
 from holter.settings.alerting import NoDataSettings
 from holter.tuning import Tuning
 from holter.types import Finding, Kind
-
-_logger = logging.getLogger(__name__)
 
 CHECK_SECONDS = 20.0
 """Seconds between two checks."""
@@ -50,28 +47,29 @@ class MissingDataMonitor:
         self._settings = settings
         self._tuning = tuning
         self._clock = clock
-        self._on_turn = on_turn
-        self._watched_since = self._checked_at = clock()
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="missing data monitor", daemon=True)
+        self._observed = ObservedPeriod(clock, longest_gap=_LONGEST_GAP)
+        # while the database is down, nothing can arrive either
+        self._checks = PeriodicCheck(
+            "runs without data",
+            self.check,
+            seconds=CHECK_SECONDS,
+            on_turn=on_turn,
+            on_failure=self._observed.restart,
+        )
 
     def start(self) -> None:
         """Start the thread. Silence counts from now on: nothing could arrive while the server was down."""
-        self._watched_since = self._checked_at = self._clock()
-        self._thread.start()
+        self._observed.restart()
+        self._checks.start()
 
     def close(self) -> None:
         """Stop after the check in progress."""
-        self._stop.set()
-        if self._thread.ident is not None:
-            self._thread.join()
+        self._checks.close()
 
     def check(self) -> list[Incident]:
         """Open and end incidents according to what has arrived; returns those that changed."""
         now = self._clock()
-        if not 0 <= now - self._checked_at <= _LONGEST_GAP:  # suspended, or the clock was set
-            self._watched_since = now
-        self._checked_at = now
+        since = self._observed.since(now)
         with Session(self._engine) as session:
             runs = _expected_runs(session, now)
             lasting = _lasting_incidents(session)
@@ -83,9 +81,7 @@ class MissingDataMonitor:
                 changed += self._incidents.update_missing_data(incident.run.number, end)
         known = {incident.run.number for incident in lasting if incident.run is not None}
         for run in runs.values():
-            candidate = detect_run_without_data(
-                run, self._settings, now=now, watched_since=self._watched_since
-            )
+            candidate = detect_run_without_data(run, self._settings, now=now, watched_since=since)
             if candidate is not None and run.run_id not in known and self._matters(run, candidate.finding):
                 changed += self._incidents.update_missing_data(run.run_id, candidate)
         return changed
@@ -97,16 +93,6 @@ class MissingDataMonitor:
             return False
         with Session(self._engine) as session:
             return not _has_children(session, run.run_id)
-
-    def _work(self) -> None:
-        self._on_turn()
-        while not self._stop.wait(CHECK_SECONDS):
-            try:
-                self.check()
-                self._on_turn()
-            except Exception:  # while the database is down, nothing can arrive either
-                self._watched_since = self._checked_at = self._clock()
-                _logger.exception("missing data cannot be checked; next attempt in %.0f s", CHECK_SECONDS)
 
 
 def _expected_runs(session: Session, now: float) -> dict[int, ExpectedRun]:
