@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 
+from holter.server.channels.channel import Delivered, GiveUp, Outcome
 from holter.server.channels.message import ENDINGS, QUIET, Message
+from holter.server.channels.texts import alert_key
 
 
 class AlertState(StrEnum):
@@ -30,3 +33,19 @@ def alert_state(message: Message, thread: str | None, *, opens: bool = True) -> 
         return AlertState.OPEN
     is_acknowledged = still_open and all(each.acknowledged_by is not None for each in still_open)
     return AlertState.ACKNOWLEDGED if is_acknowledged else AlertState.UNCHANGED
+
+
+def change_alert(
+    service: str,
+    message: Message,
+    thread: str | None,
+    change: Callable[[str, AlertState], Outcome],
+    *,
+    opens: bool = True,
+) -> Outcome:
+    """Call `change` with an alert's key and new state, if it gets one. `thread`: the key of an open one."""
+    state = alert_state(message, thread, opens=opens)
+    if state is AlertState.NO_ALERT:
+        return GiveUp(f"{service} takes alerts, no digests")
+    key = thread or alert_key(message)
+    return Delivered(key) if state is AlertState.UNCHANGED else change(key, state)

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 from pydantic import Field
 
-from holter.server.channels.alerts import AlertState, alert_state
-from holter.server.channels.channel import ChannelType, Delivered, GiveUp, Outcome
+from holter.server.channels.alerts import AlertState, change_alert
+from holter.server.channels.channel import ChannelType, Delivered, Outcome
 from holter.server.channels.http_channel import (
     HeaderSecret,
     HTTPChannelSettings,
@@ -22,7 +23,7 @@ from holter.server.channels.http_channel import (
     send_by_http,
 )
 from holter.server.channels.message import Message, one_line
-from holter.server.channels.texts import alert_key, plain_text, truncate
+from holter.server.channels.texts import plain_text, truncate
 from holter.types import Severity
 
 MESSAGE, DESCRIPTION, ENTITY, TAGS, TAG, DETAILS, NOTE = 130, 15_000, 512, 20, 50, 8_000, 25_000
@@ -55,18 +56,13 @@ class OpsgenieChannel:
 
     def send(self, message: Message, thread: str | None) -> Outcome:
         """Create the alert, or change its state."""
-        state = alert_state(message, thread)
-        if state is AlertState.NO_ALERT:
-            return GiveUp("Opsgenie takes alerts, no digests")
-        return self._send(message, thread or alert_key(message), state)
+        return change_alert("Opsgenie", message, thread, partial(self._change, message))
 
     def update(self, message: Message, thread: str) -> Outcome:
         """Acknowledge or close the alert if its incidents are."""
-        return self._send(message, thread, alert_state(message, thread, opens=False))
+        return change_alert("Opsgenie", message, thread, partial(self._change, message), opens=False)
 
-    def _send(self, message: Message, alias: str, state: AlertState) -> Outcome:
-        if state is AlertState.UNCHANGED:
-            return Delivered(alias)
+    def _change(self, message: Message, alias: str, state: AlertState) -> Outcome:
         path, body = "/v2/alerts", build_alert(message, alias, self.settings.teams)
         if state is not AlertState.OPEN:
             action = "close" if state is AlertState.RESOLVED else "acknowledge"

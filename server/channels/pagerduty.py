@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
-from holter.server.channels.alerts import AlertState, alert_state
-from holter.server.channels.channel import ChannelType, Delivered, GiveUp, Outcome
+from holter.server.channels.alerts import AlertState, change_alert
+from holter.server.channels.channel import ChannelType, Outcome
 from holter.server.channels.http_channel import HeaderSecret, HTTPChannelSettings, ServiceURL, send_by_http
 from holter.server.channels.message import Message, one_line
-from holter.server.channels.texts import alert_key, truncate
+from holter.server.channels.texts import truncate
 from holter.types import Severity
 
 SUMMARY, SOURCE, TEXT, LINKS = 1024, 255, 1024, 20
@@ -47,18 +48,13 @@ class PagerDutyChannel:
 
     def send(self, message: Message, thread: str | None) -> Outcome:
         """Open the alert, or change its state."""
-        state = alert_state(message, thread)
-        if state is AlertState.NO_ALERT:
-            return GiveUp("PagerDuty takes alerts, no digests")
-        return self._send(message, thread or alert_key(message), state)
+        return change_alert("PagerDuty", message, thread, partial(self._change, message))
 
     def update(self, message: Message, thread: str) -> Outcome:
         """Acknowledge or resolve the alert if its incidents are."""
-        return self._send(message, thread, alert_state(message, thread, opens=False))
+        return change_alert("PagerDuty", message, thread, partial(self._change, message), opens=False)
 
-    def _send(self, message: Message, key: str, state: AlertState) -> Outcome:
-        if state is AlertState.UNCHANGED:
-            return Delivered(key)
+    def _change(self, message: Message, key: str, state: AlertState) -> Outcome:
         event = {"routing_key": self.settings.routing_key.get_secret_value(), "dedup_key": key}
         if state is AlertState.OPEN:
             event |= build_alert(message)
