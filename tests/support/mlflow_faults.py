@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -14,20 +13,8 @@ from typing import Any
 
 from tests.support import mlflow_fault_program
 from tests.support.tracker_host import TrackerHost, has_exactly
+from tests.support.tracker_trainings import TrackerOutcome, result_of
 from tests.support.waiting import wait_for
-
-_RUN_SECONDS = 300
-
-
-@dataclass(frozen=True, kw_only=True)
-class MlflowOutcome:
-    """How many rows a client logged, and how many are stored; `exact`: each once and with its value."""
-
-    sent: int
-    stored: int
-    exact: bool
-    attempts: int
-    note: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +50,7 @@ class MlflowTrainings:
             env=environment,
         )  # fmt: skip
 
-    def outcome(self, result: Mapping[str, Any], steps: Sequence[int], note: str = "") -> MlflowOutcome:
+    def outcome(self, result: Mapping[str, Any], steps: Sequence[int], note: str = "") -> TrackerOutcome:
         """Compare the stored losses of a run with those of these steps."""
         detail = self.host.detail_of(result["run"])
         expected: dict[int, list[float]] = {}
@@ -71,7 +58,7 @@ class MlflowTrainings:
             expected.setdefault(step, []).append(mlflow_fault_program.value(step))
         points = self.host.points(detail["name"])
         (loss,) = (series for key, series in points.items() if key.metric == "loss")
-        return MlflowOutcome(
+        return TrackerOutcome(
             sent=len(steps),
             stored=len(loss),
             exact=has_exactly(loss, expected),
@@ -80,19 +67,7 @@ class MlflowTrainings:
         )
 
 
-def result_of(process: subprocess.Popen[str]) -> dict[str, Any]:
-    """What a training printed at its end. Raises AssertionError where it failed."""
-    try:
-        output, errors = process.communicate(timeout=_RUN_SECONDS)
-    finally:
-        process.kill()
-        process.wait()
-    assert process.returncode == 0, errors[-3000:]
-    printed: dict[str, Any] = json.loads(output.splitlines()[-1])
-    return printed
-
-
-def reopened(trainings: MlflowTrainings) -> MlflowOutcome:
+def reopened(trainings: MlflowTrainings) -> TrackerOutcome:
     """A run that is opened again for a test metric, and for more training from an older checkpoint."""
     result = result_of(trainings.start("reopened"))
     rows = trainings.rows
@@ -103,14 +78,14 @@ def reopened(trainings: MlflowTrainings) -> MlflowOutcome:
     )
 
 
-def asynchronous(trainings: MlflowTrainings) -> MlflowOutcome:
+def asynchronous(trainings: MlflowTrainings) -> TrackerOutcome:
     """A run that is logged asynchronously."""
     return trainings.outcome(result_of(trainings.start("asynchronously")), range(trainings.rows))
 
 
 def _during(
     trainings: MlflowTrainings, task: str, name: str, fault: Callable[[], None], heal: Callable[[], None]
-) -> MlflowOutcome:
+) -> TrackerOutcome:
     before = len(trainings.host.names(name))
     process = trainings.start(task)
     try:
@@ -126,25 +101,25 @@ def _during(
         process.wait()
 
 
-def server_killed(trainings: MlflowTrainings) -> MlflowOutcome:
+def server_killed(trainings: MlflowTrainings) -> TrackerOutcome:
     """The server is killed during the run, and started again."""
     host = trainings.host
     return _during(trainings, "steadily", "steady", host.kill, host.start)
 
 
-def server_killed_asynchronous(trainings: MlflowTrainings) -> MlflowOutcome:
+def server_killed_asynchronous(trainings: MlflowTrainings) -> TrackerOutcome:
     """The same while points are sent in the background."""
     host = trainings.host
     return _during(trainings, "asynchronously", "asynchronous", host.kill, host.start)
 
 
-def refused(trainings: MlflowTrainings) -> MlflowOutcome:
+def refused(trainings: MlflowTrainings) -> TrackerOutcome:
     """Connections are refused for a while."""
     proxy = trainings.host.proxy
     return _during(trainings, "steadily", "steady", proxy.refuse, proxy.heal)
 
 
-def too_many_requests(trainings: MlflowTrainings) -> MlflowOutcome:
+def too_many_requests(trainings: MlflowTrainings) -> TrackerOutcome:
     """All requests are answered with 429 and Retry-After for a while."""
     proxy = trainings.host.proxy
     return _during(
@@ -152,7 +127,7 @@ def too_many_requests(trainings: MlflowTrainings) -> MlflowOutcome:
     )
 
 
-def unavailable(trainings: MlflowTrainings) -> MlflowOutcome:
+def unavailable(trainings: MlflowTrainings) -> TrackerOutcome:
     """All requests are answered with 503 and Retry-After for a while."""
     proxy = trainings.host.proxy
     return _during(
@@ -160,7 +135,7 @@ def unavailable(trainings: MlflowTrainings) -> MlflowOutcome:
     )
 
 
-def others(trainings: MlflowTrainings) -> MlflowOutcome:
+def others(trainings: MlflowTrainings) -> TrackerOutcome:
     """Nested runs, system metrics, artifacts that are discarded, searches."""
     result = result_of(trainings.start("others"))
     detail = trainings.host.detail_of(result["run"])
@@ -177,13 +152,13 @@ def others(trainings: MlflowTrainings) -> MlflowOutcome:
     return trainings.outcome(result, range(trainings.rows), note)
 
 
-def autologged(trainings: MlflowTrainings) -> MlflowOutcome:
+def autologged(trainings: MlflowTrainings) -> TrackerOutcome:
     """A model of scikit-learn that is logged by itself."""
     result = result_of(trainings.start("autologged"))
     detail = trainings.host.detail_of(result["run"])
     stored = sum(len(series) for series in trainings.host.points(detail["name"]).values())
     ended = result["status"] == "FINISHED" and detail["state"] == "finished"
-    return MlflowOutcome(
+    return TrackerOutcome(
         sent=result["metrics"],
         stored=stored,
         exact=ended and stored == result["metrics"] > 0 and result["params"] > 0,
@@ -192,7 +167,7 @@ def autologged(trainings: MlflowTrainings) -> MlflowOutcome:
     )
 
 
-SCENARIOS: Mapping[str, Callable[[MlflowTrainings], MlflowOutcome]] = {
+SCENARIOS: Mapping[str, Callable[[MlflowTrainings], TrackerOutcome]] = {
     "reopened": reopened,
     "asynchronous": asynchronous,
     "server_killed": server_killed,

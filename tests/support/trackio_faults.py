@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -10,24 +9,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from tests.support import trackio_program
 from tests.support.cutting_proxy import cutting_proxy
 from tests.support.tracker_host import TrackerHost, has_exactly
-
-_RUN_SECONDS = 300
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrackioOutcome:
-    """How many rows a client logged, and how many are stored; `exact`: each once and with its values."""
-
-    sent: int
-    stored: int
-    exact: bool
-    attempts: int
-    note: str = ""
+from tests.support.tracker_trainings import TrackerOutcome, result_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +51,7 @@ class TrackioTrainings:
             env=environment,
         )  # fmt: skip
 
-    def outcome(self, steps: Sequence[int], *, run: str = "", note: str = "") -> TrackioOutcome:
+    def outcome(self, steps: Sequence[int], *, run: str = "", note: str = "") -> TrackerOutcome:
         """Compare what is stored of a run with the rows of these steps."""
         name = run or self.run
         expected: dict[str, dict[int, list[float]]] = {}
@@ -76,7 +62,7 @@ class TrackioTrainings:
         exact = all(
             metric in stored and has_exactly(stored[metric], values) for metric, values in expected.items()
         )
-        return TrackioOutcome(
+        return TrackerOutcome(
             sent=len(steps),
             stored=self.host.rows(name),
             exact=exact,
@@ -85,37 +71,25 @@ class TrackioTrainings:
         )
 
 
-def result_of(process: subprocess.Popen[str]) -> dict[str, Any]:
-    """What a training printed at its end. Raises AssertionError where it failed."""
-    try:
-        output, errors = process.communicate(timeout=_RUN_SECONDS)
-    finally:
-        process.kill()
-        process.wait()
-    assert process.returncode == 0, errors[-3000:]
-    printed: dict[str, Any] = json.loads(output.splitlines()[-1])
-    return printed
-
-
-def normal(trainings: TrackioTrainings) -> TrackioOutcome:
+def normal(trainings: TrackioTrainings) -> TrackerOutcome:
     """One run."""
     result_of(trainings.start("steadily"))
     return trainings.outcome(range(trainings.rows))
 
 
-def resumed(trainings: TrackioTrainings) -> TrackioOutcome:
+def resumed(trainings: TrackioTrainings) -> TrackerOutcome:
     """A run that is resumed where it ended, and from an older checkpoint."""
     result_of(trainings.start("resumed"))
     rows = trainings.rows
     return trainings.outcome([*range(2 * rows), *range(rows, 2 * rows)])
 
 
-def several(trainings: TrackioTrainings) -> TrackioOutcome:
+def several(trainings: TrackioTrainings) -> TrackerOutcome:
     """Several runs of one name, and one without a name."""
     unnamed = result_of(trainings.start("several"))["unnamed"]
     names = [trainings.run, f"{trainings.run}-2", f"{trainings.run}-3", unnamed]
     outcomes = [trainings.outcome(range(trainings.rows), run=name) for name in names]
-    return TrackioOutcome(
+    return TrackerOutcome(
         sent=sum(each.sent for each in outcomes),
         stored=sum(each.stored for each in outcomes),
         exact=all(each.exact for each in outcomes),
@@ -124,7 +98,7 @@ def several(trainings: TrackioTrainings) -> TrackioOutcome:
     )
 
 
-def everything(trainings: TrackioTrainings) -> TrackioOutcome:
+def everything(trainings: TrackioTrainings) -> TrackerOutcome:
     """Other numbers, measurements of the machine, alerts, files that are discarded."""
     result_of(trainings.start("everything"))
     host, run = trainings.host, trainings.run
@@ -147,7 +121,7 @@ def everything(trainings: TrackioTrainings) -> TrackioOutcome:
     )
 
 
-def by_counter(trainings: TrackioTrainings) -> TrackioOutcome:
+def by_counter(trainings: TrackioTrainings) -> TrackerOutcome:
     """A metric of the framework is the training step; a resumed run counts on."""
     result_of(trainings.start("by_counter"))
     result_of(trainings.start("by_counter"))
@@ -159,12 +133,12 @@ def by_counter(trainings: TrackioTrainings) -> TrackioOutcome:
         and loss.attempt.tolist() == [0] * rows + [1] * rows
         and counter.value.tolist() == [float(number) for number in range(1, 2 * rows)]
     )
-    return TrackioOutcome(sent=2 * rows, stored=len(loss), exact=exact, attempts=2)
+    return TrackerOutcome(sent=2 * rows, stored=len(loss), exact=exact, attempts=2)
 
 
 def _during(
     trainings: TrackioTrainings, fault: Callable[[], None], heal: Callable[[], None]
-) -> TrackioOutcome:
+) -> TrackerOutcome:
     process = trainings.start("steadily")
     try:
         trainings.host.wait_for_rows(trainings.run, 5)
@@ -178,30 +152,30 @@ def _during(
         process.wait()
 
 
-def server_killed(trainings: TrackioTrainings) -> TrackioOutcome:
+def server_killed(trainings: TrackioTrainings) -> TrackerOutcome:
     """The server is killed during the run, and started again."""
     return _during(trainings, trainings.host.kill, trainings.host.start)
 
 
-def refused(trainings: TrackioTrainings) -> TrackioOutcome:
+def refused(trainings: TrackioTrainings) -> TrackerOutcome:
     """Connections are refused for a while."""
     proxy = trainings.host.proxy
     return _during(trainings, proxy.refuse, proxy.heal)
 
 
-def too_many_requests(trainings: TrackioTrainings) -> TrackioOutcome:
+def too_many_requests(trainings: TrackioTrainings) -> TrackerOutcome:
     """All requests are answered with 429 and Retry-After for a while."""
     proxy = trainings.host.proxy
     return _during(trainings, lambda: proxy.answer(429, 1), proxy.heal)
 
 
-def unavailable(trainings: TrackioTrainings) -> TrackioOutcome:
+def unavailable(trainings: TrackioTrainings) -> TrackerOutcome:
     """All requests are answered with 503 and Retry-After for a while."""
     proxy = trainings.host.proxy
     return _during(trainings, lambda: proxy.answer(503, 1), proxy.heal)
 
 
-def refused_at_start(trainings: TrackioTrainings) -> TrackioOutcome:
+def refused_at_start(trainings: TrackioTrainings) -> TrackerOutcome:
     """Connections are refused when the run begins, and for a while."""
     proxy = trainings.host.proxy
     proxy.refuse()
@@ -216,7 +190,7 @@ def refused_at_start(trainings: TrackioTrainings) -> TrackioOutcome:
         process.wait()
 
 
-def answers_lost(trainings: TrackioTrainings) -> TrackioOutcome:
+def answers_lost(trainings: TrackioTrainings) -> TrackerOutcome:
     """Connections are cut at any point, so that rows are sent again that are stored already."""
     port = int(trainings.host.server_address.rpartition(":")[2])
     with cutting_proxy(port, 0.3) as proxy:
@@ -224,7 +198,7 @@ def answers_lost(trainings: TrackioTrainings) -> TrackioOutcome:
         return trainings.outcome(range(trainings.rows), note=f"{proxy.cuts} cuts")
 
 
-SCENARIOS: Mapping[str, Callable[[TrackioTrainings], TrackioOutcome]] = {
+SCENARIOS: Mapping[str, Callable[[TrackioTrainings], TrackerOutcome]] = {
     "normal": normal,
     "resumed": resumed,
     "several": several,
