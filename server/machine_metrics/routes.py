@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Query, Request
@@ -12,11 +12,10 @@ from starlette.responses import Response
 
 from holter.server.api.request_limits import MACHINE_METRICS_BYTES
 from holter.server.context import Context, ServerContext
-from holter.server.ingest_http.arriving_bodies import BodyTimeoutError, ClientDisconnectedError
-from holter.server.ingest_http.compression import TooLargeError, decompress
-from holter.server.ingest_http.memory_budget import MemoryBudgetError, MemoryShare
-from holter.server.ingest_http.receiver import BODY_SECONDS
-from holter.server.store import RateLimitError, StoreBusyError, StoreClosedError
+from holter.server.ingest_http.compression import CODINGS, decompress
+from holter.server.ingest_http.memory_budget import MemoryShare
+from holter.server.ingest_http.refusals import REFUSED_ERRORS, refusal_of
+from holter.server.ingest_http.request_body import read_body
 
 if TYPE_CHECKING:
     from holter.server.machine_metrics.receiver import MachineMetricsReceiver
@@ -25,8 +24,6 @@ OTLP_PATH = "/v1/metrics"
 REMOTE_WRITE_PATH = "/api/v1/write"
 _MEMORY_OF_A_BYTE = 12
 """Bytes of memory for a byte of protobuf while it is decoded and stored."""
-_RETRY_SECONDS = "5"
-_BUSY = (StoreBusyError, StoreClosedError, MemoryBudgetError, TimeoutError)
 router = APIRouter(include_in_schema=False)
 
 ProjectName = Annotated[str, Query(max_length=200)]
@@ -44,12 +41,12 @@ async def receive_otlp(
     content_type = request.headers.get("content-type", "").partition(";")[0].strip()
     coding = request.headers.get("content-encoding", "identity")
 
-    def reply(status: int, message: str, **headers: str) -> Response:
+    def reply(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
         return Response(otlp.error_body(content_type, message), status, headers, media_type=content_type)
 
     if content_type not in (otlp.PROTOBUF, otlp.JSON):
         return Response(f"expected {otlp.PROTOBUF} or {otlp.JSON}", 415)
-    if coding not in ("identity", "gzip", "zstd"):
+    if coding not in CODINGS:
         return reply(415, "content-encoding: expected gzip, zstd or none")
 
     def store(body: bytes, share: MemoryShare) -> Response:
@@ -71,7 +68,7 @@ async def receive_remote_write(
     """Store the samples of a remote write request (version 1), for `run` or for the active runs."""
     from holter.server.machine_metrics import remote_write  # noqa: PLC0415
 
-    def reply(status: int, message: str, **headers: str) -> Response:
+    def reply(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
         return Response(message, status, headers, media_type="text/plain")
 
     content_type = request.headers.get("content-type", "application/x-protobuf")
@@ -114,20 +111,10 @@ async def _receive(
     share = context.receiver.budget.share()
     share.hold()
     try:
-        sender = request.client.host if request.client else ""
-        arriving = context.receiver.arriving
-        body = await arriving.read(request.receive, sender, limit=MACHINE_METRICS_BYTES, seconds=BODY_SECONDS)
+        body = await read_body(request, context.receiver.arriving, limit=MACHINE_METRICS_BYTES)
         share.grow(len(body))
         return await run_in_threadpool(store, body, share)
-    except RateLimitError as error:
-        return reply(429, str(error), **{"Retry-After": str(int(error.seconds) + 1)})
-    except _BUSY as error:
-        return reply(503, str(error), **{"Retry-After": _RETRY_SECONDS})
-    except (BodyTimeoutError, ClientDisconnectedError) as error:
-        return reply(408, str(error), Connection="close")
-    except TooLargeError as error:
-        return reply(413, str(error))
-    except ValueError as error:  # of the protocol, or a limit of the store such as that of labels and names
-        return reply(400, str(error))
+    except REFUSED_ERRORS as error:
+        return reply(*refusal_of(error))
     finally:
         share.release()

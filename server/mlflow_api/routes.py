@@ -15,18 +15,20 @@ from starlette.responses import Response
 from holter.server.api.request_limits import MLFLOW_BODY_BYTES
 from holter.server.api.responses import ApiResponse
 from holter.server.context import Context, ServerContext
-from holter.server.ingest_http.arriving_bodies import BodyTimeoutError, ClientDisconnectedError
-from holter.server.ingest_http.compression import TooLargeError
-from holter.server.ingest_http.memory_budget import MemoryBudgetError
-from holter.server.ingest_http.receiver import BODY_SECONDS
+from holter.server.ingest_http.refusals import REFUSED_ERRORS, refusal_of
+from holter.server.ingest_http.request_body import read_body
 from holter.server.mlflow_api.call import INVALID, Handler, MlflowCall, MlflowError
-from holter.server.store import RateLimitError, StoreBusyError, StoreClosedError
 
 BASE = "/api/2.0/mlflow"
 ARTIFACTS = "/api/2.0/mlflow-artifacts"
-_RETRY_SECONDS = "5"
+_RETRY_SECONDS = 5
 """Clients try seven times (old ones five times), and then raise an exception in the training."""
-_BUSY = (StoreBusyError, StoreClosedError, MemoryBudgetError, TimeoutError)
+_ERROR_CODES = {
+    429: "REQUEST_LIMIT_EXCEEDED",
+    503: "TEMPORARILY_UNAVAILABLE",
+    408: "TEMPORARILY_UNAVAILABLE",
+}
+"""MLflow's name of an error by its status; of all others it is that of a wrong parameter."""
 router = APIRouter(include_in_schema=False)
 
 
@@ -39,21 +41,9 @@ async def call_endpoint(endpoint: str, request: Request, context: Context) -> Re
         return ApiResponse(await run_in_threadpool(handler, call))
     except MlflowError as error:
         return _error(error.status, error.code, str(error))
-    except RateLimitError as error:
-        return _error(
-            429,
-            "REQUEST_LIMIT_EXCEEDED",
-            str(error),
-            {"Retry-After": str(max(int(_RETRY_SECONDS), int(error.seconds) + 1))},
-        )
-    except _BUSY as error:
-        return _error(503, "TEMPORARILY_UNAVAILABLE", str(error), {"Retry-After": _RETRY_SECONDS})
-    except (BodyTimeoutError, ClientDisconnectedError) as error:
-        return _error(408, "TEMPORARILY_UNAVAILABLE", str(error), {"Connection": "close"})
-    except TooLargeError as error:
-        return _error(413, INVALID, str(error))
-    except ValueError as error:  # a limit of the store, such as that of labels and names
-        return _error(400, INVALID, str(error))
+    except REFUSED_ERRORS as error:
+        status, message, headers = refusal_of(error, retry_seconds=_RETRY_SECONDS, least_wait=_RETRY_SECONDS)
+        return _error(status, _ERROR_CODES.get(status, INVALID), message, headers)
 
 
 @cache
@@ -82,10 +72,7 @@ async def _call(request: Request, context: ServerContext, path: tuple[str, ...])
     query = request.query_params
     parameters: dict[str, Any] = dict(query)
     if request.method != "GET":
-        sender = request.client.host if request.client else ""
-        body = await context.receiver.arriving.read(
-            request.receive, sender, limit=MLFLOW_BODY_BYTES, seconds=BODY_SECONDS
-        )
+        body = await read_body(request, context.receiver.arriving, limit=MLFLOW_BODY_BYTES)
         parameters |= _object(body)
     return MlflowCall(
         context=context,

@@ -15,11 +15,8 @@ from starlette.responses import Response
 import holter
 from holter.server.api.responses import ApiResponse
 from holter.server.context import Context
-from holter.server.ingest_http.arriving_bodies import BodyTimeoutError, ClientDisconnectedError
-from holter.server.ingest_http.compression import TooLargeError
-from holter.server.ingest_http.memory_budget import MemoryBudgetError
-from holter.server.ingest_http.receiver import BODY_SECONDS
-from holter.server.store import RateLimitError, StoreBusyError, StoreClosedError
+from holter.server.ingest_http.refusals import REFUSED_ERRORS, refusal_of
+from holter.server.ingest_http.request_body import read_body
 from holter.server.tracker_paths import TRACKIO_VERSION
 from holter.server.trackio_api.call import Handler, TrackioCall, TrackioError
 
@@ -29,8 +26,6 @@ MAX_BODY_BYTES = 64 * 2**20
 """Clients send all rows that they could not send before in one request."""
 _MEMORY_OF_A_BYTE = 4
 """Bytes of memory for a byte of JSON while it is decoded and stored."""
-_RETRY_SECONDS = "5"
-_BUSY = (StoreBusyError, StoreClosedError, MemoryBudgetError, TimeoutError)
 router = APIRouter(include_in_schema=False)
 
 
@@ -57,25 +52,15 @@ async def call_api(name: str, request: Request, context: Context) -> Response:
     share = context.receiver.budget.share()
     share.hold()
     try:
-        sender = request.client.host if request.client else ""
-        arriving = context.receiver.arriving
-        body = await arriving.read(request.receive, sender, limit=MAX_BODY_BYTES, seconds=BODY_SECONDS)
+        body = await read_body(request, context.receiver.arriving, limit=MAX_BODY_BYTES)
         share.grow(_MEMORY_OF_A_BYTE * len(body))
         may_read = context.authenticator.may_read(request.headers)
         call = TrackioCall(context=context, parameters=_parameters(body), may_read=may_read)
         return ApiResponse({"data": await run_in_threadpool(handler, call)})
     except TrackioError as error:
         return _error(400, str(error))
-    except RateLimitError as error:
-        return _error(429, str(error), {"Retry-After": str(int(error.seconds) + 1)})
-    except _BUSY as error:
-        return _error(503, str(error), {"Retry-After": _RETRY_SECONDS})
-    except (BodyTimeoutError, ClientDisconnectedError) as error:
-        return _error(408, str(error), {"Connection": "close"})
-    except TooLargeError as error:
-        return _error(413, str(error))
-    except ValueError as error:  # a limit of the store, such as that of labels and names
-        return _error(400, str(error))
+    except REFUSED_ERRORS as error:
+        return _error(*refusal_of(error))
     finally:
         share.release()
 

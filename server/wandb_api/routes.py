@@ -15,7 +15,7 @@ from holter.server.context import Context, ServerContext
 from holter.server.ingest_http.arriving_bodies import BodyTimeoutError, ClientDisconnectedError
 from holter.server.ingest_http.compression import CODINGS, CompressionError, TooLargeError, decompress
 from holter.server.ingest_http.memory_budget import MemoryBudgetError
-from holter.server.ingest_http.receiver import BODY_SECONDS
+from holter.server.ingest_http.request_body import read_body
 from holter.server.store import RateLimitError
 from holter.server.tracked_runs import InvalidNameError, find_run_by_public_id
 from holter.server.tracker_paths import WANDB_GRAPHQL
@@ -123,9 +123,7 @@ def _store(context: ServerContext, project: str, run: str, client: str, body: by
 
 async def _read_body(request: Request, context: ServerContext) -> bytes:
     """The body within the memory for arriving ones, decompressed."""
-    sender = request.client.host if request.client else ""
-    arriving = context.receiver.arriving
-    body = await arriving.read(request.receive, sender, limit=MAX_STREAM_BYTES, seconds=BODY_SECONDS)
+    body = await read_body(request, context.receiver.arriving, limit=MAX_STREAM_BYTES)
     coding = request.headers.get("content-encoding", "identity").strip().lower()
     if coding not in CODINGS:
         raise CompressionError(f"Content-Encoding {coding[:40]!r}: expected gzip, zstd or none")
