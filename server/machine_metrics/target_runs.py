@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from holter.attempts.config import ConfigByAttempt, newest_settings
@@ -14,7 +14,9 @@ from holter.server.tracked_runs import find_run
 from holter.settings import ScrapeSettings
 
 _CACHE_SECONDS = 10.0
-"""How long the list of active runs is used: collectors send several requests a second."""
+"""How long a list of active runs is used: collectors send several requests a second."""
+_MAX_PROJECTS = 256
+"""Lists that are cached."""
 _EARLY_SECONDS = 600.0
 """Samples from so long before a run was first seen belong to it."""
 
@@ -39,26 +41,28 @@ class TargetRuns:
 
     def __init__(self, context: ServerContext) -> None:
         self._context = context
-        self._active = target_runs(context.settings.scrape, context.engine, clock=context.clock)
-        self._known: tuple[float, Sequence[TargetRun]] = (-_CACHE_SECONDS, ())
+        self._active: dict[str, tuple[float, Sequence[TargetRun]]] = {}  # by project, with when it was read
 
     def find(self, project: str, run: str) -> Sequence[TargetRun]:
         """The named run, or else the active ones with the hosts that they are known to use."""
         if run:
             return [TargetRun(project or "default", run, frozenset(), 0.0)]
-        if project:
-            settings = ScrapeSettings(project=project)
-            names = target_runs(settings, self._context.engine, clock=self._context.clock)()
-            return self._with_hosts(names)
-        read_at, runs = self._known
-        if time.monotonic() - read_at >= _CACHE_SECONDS:
-            runs = self._with_hosts(self._active())
-            self._known = time.monotonic(), runs
+        now = time.monotonic()
+        cached = self._active.get(project)
+        if cached is not None and now - cached[0] < _CACHE_SECONDS:
+            return cached[1]
+        runs = self._active_runs(project)
+        if len(self._active) >= _MAX_PROJECTS:
+            self._active.clear()
+        self._active[project] = now, runs
         return runs
 
-    def _with_hosts(self, names: Iterable[tuple[str, str]]) -> list[TargetRun]:
+    def _active_runs(self, of_project: str) -> list[TargetRun]:
+        """The active runs of a project, of the one in the settings if that is empty."""
+        settings = ScrapeSettings(project=of_project) if of_project else self._context.settings.scrape
+        names = target_runs(settings, self._context.engine, clock=self._context.clock)
         targets = []
-        for project, name in names:
+        for project, name in names():
             stored = find_run(self._context, project, name)
             if stored is None:  # named in the settings, and not there yet
                 targets.append(TargetRun(project, name, frozenset(), 0.0))
@@ -85,15 +89,11 @@ def known_hosts(config: ConfigByAttempt) -> frozenset[str]:
 
 def _values(config: ConfigByAttempt, name: str) -> list[str]:
     """The newest values of a setting of every label."""
-    found: list[str] = []
-    for key, by_attempt in config.items():
-        if key.name.rpartition(".")[2] == name and by_attempt:
-            found.append(str(_newest(by_attempt)))
-    return found
-
-
-def _newest(by_attempt: Mapping[int, object]) -> object:
-    return by_attempt[max(by_attempt)]
+    return [
+        str(by_attempt[max(by_attempt)])
+        for key, by_attempt in config.items()
+        if by_attempt and key.name.rpartition(".")[2] == name
+    ]
 
 
 def short_name(host: str) -> str:

@@ -6,17 +6,13 @@ import time
 from collections.abc import Callable, Iterator
 
 import httpx
-import numpy as np
 import pytest
 
 from holter.server.context import ServerContext
 from holter.settings import Settings
-from holter.types import SeriesKey
 from tests.support.servers import quiet_surroundings, served
 
 __all__ = ["quiet_surroundings"]
-
-StoredSeries = dict[SeriesKey, np.ndarray]
 
 
 @pytest.fixture(scope="module")
@@ -29,12 +25,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ServerCon
 
 @pytest.fixture
 def run(server: tuple[ServerContext, str], request: pytest.FixtureRequest) -> str:
-    """The name of a run of the project "llm" that trains now."""
-    now = time.time()
+    """The name of a run that trains now, and of its project: active runs are cached by project."""
+    now, name = time.time(), request.node.name[:60]
     columns = {"step": [1, 2], "time": [now - 1, now], "loss": [2.0, 1.9]}
-    body = {"project": "llm", "run": request.node.name[:60], "columns": columns}
+    body = {"project": name, "run": name, "columns": columns}
     httpx.post(f"{server[1]}/api/v1/ingest", json=body).raise_for_status()
-    return str(body["run"])
+    return str(name)
 
 
 @pytest.fixture

@@ -71,7 +71,7 @@ def send(address: str, content: dict[str, Any], **parameters: str) -> httpx.Resp
 def test_the_sdks_exporter_stores_each_point_once_by_host_and_gpu(
     server: tuple[ServerContext, str], run: str, stored: Stored
 ) -> None:
-    address = f"{server[1]}/v1/metrics?project=llm&run={run}"
+    address = f"{server[1]}/v1/metrics?project={run}&run={run}"
     subprocess.run([sys.executable, str(PROGRAM), address, "n17.cluster"], check=True, timeout=60)
     assert stored() == {
         "gpu_util (%){gpu=0,host=n17.cluster}": [6.25, 12.5, 18.75, 25.0, 31.25],
@@ -82,7 +82,7 @@ def test_the_sdks_exporter_stores_each_point_once_by_host_and_gpu(
 def test_without_a_name_metrics_belong_to_the_active_runs(
     server: tuple[ServerContext, str], run: str, stored: Stored
 ) -> None:
-    answer = send(server[1], export("gpu.dcgm.temperature", [61.0, 62.0]), project="llm")
+    answer = send(server[1], export("gpu.dcgm.temperature", [61.0, 62.0]), project=run)
     assert (answer.status_code, answer.json()) == (200, {})
     assert stored() == {"gpu_temperature (C){gpu=0,host=n17}": [61.0, 62.0]}
 
@@ -92,7 +92,7 @@ def test_a_repeated_request_is_stored_once(
 ) -> None:
     content = export("gpu.dcgm.memory.bytes_used", [2.0**30])
     for _ in range(2):
-        assert send(server[1], content, project="llm", run=run).status_code == 200
+        assert send(server[1], content, project=run, run=run).status_code == 200
     assert stored() == {"gpu_memory_used (MiB){gpu=0,host=n17}": [1024.0]}
 
 
@@ -101,24 +101,24 @@ def test_metrics_go_to_the_runs_on_their_hosts(
 ) -> None:
     config = {"slurm.nodes": "n1,n2"}
     columns = {"step": [3], "loss": [1.8]}
-    body = {"project": "llm", "run": run, "columns": columns, "config": config}
+    body = {"project": run, "run": run, "columns": columns, "config": config}
     httpx.post(f"{server[1]}/api/v1/ingest", json=body).raise_for_status()
     for host, value in (("n2.cluster", 50.0), ("n3.cluster", 60.0)):
-        send(server[1], export("gpu.dcgm.temperature", [value], host=host), project="llm")
+        send(server[1], export("gpu.dcgm.temperature", [value], host=host), project=run)
     assert stored() == {"gpu_temperature (C){gpu=0,host=n2.cluster}": [50.0]}
 
 
 def test_samples_from_long_before_the_run_are_not_the_runs(
     server: tuple[ServerContext, str], run: str, stored: Stored
 ) -> None:
-    send(server[1], export("gpu.dcgm.temperature", [50.0], at=time.time() - 7200), project="llm")
+    send(server[1], export("gpu.dcgm.temperature", [50.0], at=time.time() - 7200), project=run)
     assert stored() == {}
 
 
 def test_metrics_that_are_not_of_machines_are_ignored_unless_they_are_named_in_also(
     server: tuple[ServerContext, str], run: str, stored: Stored
 ) -> None:
-    answer = send(server[1], export("http.server.duration", [1.0]), project="llm", run=run)
+    answer = send(server[1], export("http.server.duration", [1.0]), project=run, run=run)
     assert (answer.status_code, stored()) == (200, {})
 
 
@@ -138,7 +138,7 @@ def test_metrics_that_are_not_of_machines_are_ignored_unless_they_are_named_in_a
 def test_what_is_no_series_is_refused_with_its_reason(
     server: tuple[ServerContext, str], run: str, content: dict[str, Any], reason: str
 ) -> None:
-    answer = send(server[1], content, project="llm", run=run)
+    answer = send(server[1], content, project=run, run=run)
     assert answer.status_code == 200
     assert answer.json()["partialSuccess"] == {"rejectedDataPoints": "2", "errorMessage": reason}
 

@@ -42,7 +42,7 @@ def send(address: str, content: bytes, **headers: str) -> httpx.Response:
 
 @pytest.fixture
 def address(server: tuple[ServerContext, str], run: str) -> str:
-    return f"{server[1]}/api/v1/write?project=llm&run={run}"
+    return f"{server[1]}/api/v1/write?project={run}&run={run}"
 
 
 def test_a_body_of_a_real_prometheus_is_stored_under_holters_names(address: str, stored: Stored) -> None:
