@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import httpx
 import pytest
 
 from holter.server.context import ServerContext
-from holter.settings import Settings
-from tests.support.servers import quiet_surroundings, served
+from tests.support.servers import module_server, quiet_surroundings
 
-__all__ = ["quiet_surroundings"]
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ServerContext, str]]:
-    """The context of a running server, and its address."""
-    folder = tmp_path_factory.mktemp("server")
-    with served(Settings(database_url=f"sqlite:///{folder / 'holter.db'}")) as running:
-        yield running
+__all__ = ["module_server", "quiet_surroundings"]
 
 
 @pytest.fixture

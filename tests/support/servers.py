@@ -90,6 +90,14 @@ def served(settings: Settings, *, clock: Clock | None = None) -> Iterator[tuple[
             context.close()
 
 
+@pytest.fixture(scope="module", name="server")
+def module_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ServerContext, str]]:
+    """A server for all tests of a file: its context, and its address."""
+    folder = tmp_path_factory.mktemp("server")
+    with served(Settings(database_url=f"sqlite:///{folder / 'holter.db'}")) as running:
+        yield running
+
+
 @pytest.fixture(scope="session")
 def serve() -> Serve:
     """Starts servers with settings of a test's own: `with serve(settings) as (context, address):`."""

@@ -9,13 +9,12 @@ import httpx
 import pytest
 
 from holter.server.context import ServerContext
-from holter.settings import Settings
 from tests.support.install_trackio import trackio_python
 from tests.support.requirements import skip_missing
-from tests.support.servers import quiet_surroundings, served
+from tests.support.servers import module_server, quiet_surroundings
 from tests.support.trackio_project import TrackioProject
 
-__all__ = ["quiet_surroundings"]
+__all__ = ["module_server", "quiet_surroundings"]
 
 
 @pytest.fixture(scope="session")
@@ -25,14 +24,6 @@ def client_python() -> Path:
     if python is None:
         skip_missing("trackio: python -m tests.support.install_trackio")
     return python
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ServerContext, str]]:
-    """The context of a running server, and its address."""
-    folder = tmp_path_factory.mktemp("server")
-    with served(Settings(database_url=f"sqlite:///{folder / 'holter.db'}")) as running:
-        yield running
 
 
 @pytest.fixture
