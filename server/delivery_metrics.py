@@ -14,7 +14,7 @@ from holter.server.alerting.notification_rows import WAITING
 from holter.server.models import NotificationRow
 
 LATENCY_BUCKETS = (0.5, 1.0, 2.0, 3.0, 5.0, 7.5, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 900.0, 3600.0)
-"""Seconds. Five is the default of `settle`, thirty what a receiver may take."""
+"""Seconds. Two is the default of `settle`, thirty what a receiver may take."""
 
 
 class DeliveryMetrics:

@@ -93,9 +93,7 @@ def _run_candidate(run: ExpectedRun, summary: str, advice: str, limit: float) ->
         advice=advice,
         evidence={"expected_within": limit, "last_arrival": run.updated_at, "points_before": run.points},
     )
-    return IncidentCandidate(
-        finding=finding, fingerprint=f"{Kind.NO_DATA.value}|{run.updated_at!r}", start_time=run.updated_at
-    )
+    return IncidentCandidate(finding=finding, fingerprint=_fingerprint(finding), start_time=run.updated_at)
 
 
 def end_of_missing_data(

@@ -114,11 +114,10 @@ class AnalysisScheduler:
             self._cost[run_id] = cost
             rested = now + max(_PAUSE, expected * max(len(self._rested), 1) / share)
             self._rested[run_id] = rested
-            if self._due.get(run_id) == _AT_ONCE:
-                pass
-            elif run_id in self._due:  # requested during the pass
-                self._put(run_id, max(rested, self._due[run_id]))
-            elif again:
+            due = self._due.get(run_id)  # requested during the pass
+            if due is not None and due != _AT_ONCE:
+                self._put(run_id, max(rested, due))
+            elif due is None and again:
                 delay = self._delay.get(run_id, _FIRST_DELAY)
                 self._delay[run_id] = min(1.5 * delay, _LAST_DELAY)
                 self._put(run_id, max(rested, now + delay))

@@ -70,6 +70,22 @@ def test_the_chosen_theme_is_stored(open_page: Opener, server: Server, runs: Run
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
 
 
+def test_the_icon_of_the_tab_shows_the_worst_incident_in_every_theme(
+    open_page: Opener, server: Server, runs: Runs, tmp_path: Path
+) -> None:
+    page = open_page(server.address)
+    icon = page.locator('link[rel="icon"]')
+    expect(icon).to_have_attribute("data-health", "critical")
+    page.keyboard.press("t")
+    expect(icon).to_have_attribute("data-health", "critical")
+    empty = Server(tmp_path)
+    try:
+        healthy_page = open_page(empty.address)
+        expect(healthy_page.locator('link[rel="icon"]')).to_have_attribute("data-health", "ok")
+    finally:
+        empty.close()
+
+
 def test_every_control_has_a_name_and_a_visible_focus(open_page: Opener, server: Server, runs: Runs) -> None:
     page = open_page(f"{server.address}/runs/{runs.broken}")
     expect(page.locator(".plot[data-drawn]").first).to_be_visible()

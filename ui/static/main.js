@@ -153,7 +153,6 @@ function frame({ name, signal }) {
 function nextTheme() {
   prefs.set("theme", THEMES[(THEMES.indexOf(prefs.get("theme", "auto")) + 1) % THEMES.length]);
   prefs.applyTheme();
-  showFavicon("ok");
   showTheme();
 }
 
@@ -235,6 +234,7 @@ async function loadSession() {
 
 async function start() {
   prefs.applyTheme();
+  showFavicon("ok");
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", prefs.applyTheme);
   buildBar();
   keys.start();
@@ -264,7 +264,7 @@ async function start() {
   logOutButton.hidden = !session?.login_required || Boolean(session.shared_path);
   api.whenLoginRequired(toLogin);
   if (session?.shared_path) document.documentElement.dataset.readOnly = "";
-  const mustLogIn = session?.login_required && !session.logged_in && !session.shared_path;
+  const mustLogIn = session?.login_required && !session.logged_in; // a share link counts as a login
   if (mustLogIn && location.pathname !== "/login") {
     history.replaceState(null, "", `/login?next=${encodeURIComponent(location.pathname + location.search)}`);
   }
