@@ -15,9 +15,14 @@ from holter.plurals import counted, verb
 from holter.server.agents.registry import format_duration
 from holter.server.alerting.incident import Incident
 from holter.server.alerting.lifecycle import IncidentCandidate
-from holter.server.alerting.silent_agents import SilentAgent, describe_members, silent_agents
+from holter.server.alerting.silent_agents import (
+    describe_members,
+    finding_about_agents,
+    member_of,
+    silent_agents,
+)
 from holter.settings.alerting import NoDataSettings
-from holter.types import CLOCK_STEPS, Finding, Kind, Severity, labels_of
+from holter.types import Finding, Kind, Severity
 
 METRIC = "run/points"
 AGENT_METRIC = "agent/points"
@@ -171,28 +176,15 @@ def detect_agents_without_data(
 def _opened(
     agents: Sequence[Mapping[str, Any]], waiting_since: Mapping[str, float], limit: float, now: float
 ) -> IncidentCandidate:
-    members = [
-        SilentAgent(
-            **{name: agent[name] for name in ("agent", "host", "kind", "project", "files", "files_behind")},
-            paths=tuple(agent["paths"]),
-            since=waiting_since[agent["agent"]],
-        )
-        for agent in agents
-    ]
+    members = [member_of(agent, since=waiting_since[agent["agent"]]) for agent in agents]
     found = sum(member.files for member in members)
     unreadable = sum(agent["unreadable"] for agent in agents)
     why = counted(found, "file") + " found" + (f", {unreadable:,} places unreadable" if unreadable else "")
-    hosts = {member.host for member in members}
-    labels = {"steps": CLOCK_STEPS} | ({"host": members[0].host} if len(hosts) == 1 else {})
-    finding = Finding(
-        kind=Kind.NO_DATA,
-        metric=AGENT_METRIC,
-        labels=labels_of(labels),
-        attempt=0,
-        start_step=round(1000 * min(member.since for member in members)),
-        detected_step=round(1000 * now),
-        severity=SEVERITY,
-        confidence=1.0,
+    finding = finding_about_agents(
+        Kind.NO_DATA,
+        AGENT_METRIC,
+        members,
+        now=now,
         summary=f"{describe_members(members)} {verb(len(members), 'reports', 'report')}, but read no point "
         f"within {format_duration(limit)}: {why}.",
         advice=_ADVICE_AGENT,
@@ -200,7 +192,6 @@ def _opened(
             "expected_within": limit,
             "agents": [member.agent for member in members][:5],
             "follows": list(dict.fromkeys(path for member in members for path in member.paths))[:5],
-            "members": [member.as_json() for member in members],
         },
     )
     return _agent_candidate(finding)

@@ -69,7 +69,7 @@ def silent_agents(finding: Finding) -> tuple[SilentAgent, ...]:
 
 
 def _evidence(members: Sequence[SilentAgent], *, all_silent: bool) -> dict[str, Any]:
-    """The agents for people, the first few of each; `members` holds all of them."""
+    """The agents for people, the first few of each."""
     lists = {
         "agents": [member.agent for member in members],
         "machines": [member.host for member in members],
@@ -81,7 +81,6 @@ def _evidence(members: Sequence[SilentAgent], *, all_silent: bool) -> dict[str, 
         "last_report": max(member.since for member in members),
         "files_behind": sum(member.files_behind for member in members),
         **({"all_silent": True} if all_silent else {}),
-        "members": [member.as_json() for member in members],
     }
 
 
@@ -107,25 +106,50 @@ def detect_silent_agents(
 
 
 def _opened(members: Sequence[SilentAgent], all_silent: bool, now: float) -> IncidentCandidate:
-    hosts = {member.host for member in members}
-    labels = {"steps": CLOCK_STEPS} | ({"host": members[0].host} if len(hosts) == 1 else {})
     summary = _silent_summary(members)
     return _candidate(
-        Finding(
-            kind=Kind.AGENT_SILENT,
-            metric=METRIC,
-            labels=labels_of(labels),
-            attempt=0,
-            start_step=round(1000 * min(member.since for member in members)),
-            detected_step=round(1000 * now),
-            severity=SEVERITY,
-            confidence=1.0,
+        finding_about_agents(
+            Kind.AGENT_SILENT,
+            METRIC,
+            members,
+            now=now,
             summary=f"{summary} No agent reports any more: the connection to Holter may be broken."
             if all_silent
             else summary,
             advice=_ADVICE_ALL_SILENT if all_silent else finding_type(Kind.AGENT_SILENT).advice,
             evidence=_evidence(members, all_silent=all_silent),
         )
+    )
+
+
+def finding_about_agents(
+    kind: Kind,
+    metric: str,
+    members: Sequence[SilentAgent],
+    *,
+    now: float,
+    summary: str,
+    advice: str,
+    evidence: Mapping[str, Any],
+) -> Finding:
+    """A finding about agents; its steps are wall times in milliseconds, from the first `since` of them on.
+
+    `evidence` in addition to the agents themselves.
+    """
+    hosts = {member.host for member in members}
+    labels = {"steps": CLOCK_STEPS} | ({"host": members[0].host} if len(hosts) == 1 else {})
+    return Finding(
+        kind=kind,
+        metric=metric,
+        labels=labels_of(labels),
+        attempt=0,
+        start_step=round(1000 * min(member.since for member in members)),
+        detected_step=round(1000 * now),
+        severity=SEVERITY,
+        confidence=1.0,
+        summary=summary,
+        advice=advice,
+        evidence={**evidence, "members": [member.as_json() for member in members]},
     )
 
 
@@ -162,7 +186,7 @@ def _newly_silent(
     }
     if not overdue or max(overdue.values()) < GROUP_WAIT:
         return []
-    return [_silent_agent(agent) for agent in agents if agent["agent"] in overdue]
+    return [member_of(agent, since=agent["seen_at"]) for agent in agents if agent["agent"] in overdue]
 
 
 def _all_silent(agents: Sequence[Mapping[str, Any]], *, now: float, watched_since: float) -> bool:
@@ -214,10 +238,11 @@ def _overdue(agent: Mapping[str, Any], now: float, watched_since: float) -> floa
     return now - last - silence_limit(agent["every"])
 
 
-def _silent_agent(agent: Mapping[str, Any]) -> SilentAgent:
+def member_of(agent: Mapping[str, Any], *, since: float) -> SilentAgent:
+    """An agent as `AgentRegistry.statuses` returns it, as part of an incident."""
     copied = ("agent", "host", "kind", "project", "files", "files_behind")
     values = {name: agent[name] for name in copied}
-    return SilentAgent(**values, paths=tuple(agent["paths"]), since=agent["seen_at"])
+    return SilentAgent(**values, paths=tuple(agent["paths"]), since=since)
 
 
 def describe_members(members: Sequence[SilentAgent]) -> str:
