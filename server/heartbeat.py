@@ -86,7 +86,7 @@ class Heartbeat:
         return "" if 200 <= reply.status < 300 else f"the address answered with status {reply.status}"
 
     def _report(self, outcome: str, problem: str = "", *, key: object = None) -> None:
-        """Count an outcome; log a problem when it begins (`key` tells it from others) and when it ends."""
+        """Count an outcome; log a problem when it begins (by its `key`) and when it ends."""
         self.outcomes[outcome] += 1
         if problem and key != self._problem:
             _logger.error("%s", problem)

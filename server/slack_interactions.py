@@ -72,7 +72,7 @@ class SlackInteractions:
         return parse_press(body, now=self._clock())
 
     def handle(self, press: PressedButton, channels: Sequence[str]) -> None:
-        """Do what a button says, and answer the person; `channels` signed the request. Never raises."""
+        """Do what a button asks for, and answer the person; `channels` signed the request. Never raises."""
         try:
             with self._lock:  # the same press twice is done once
                 answer = self._perform(press, channels)

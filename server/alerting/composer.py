@@ -94,7 +94,7 @@ class MessageComposer:
 
 
 def _present_reason(incident: Incident) -> EventType:
-    """The reason that stands for the state of an incident."""
+    """The reason that represents the state of an incident."""
     if incident.state is IncidentState.OPEN:
         return EventType.OPENED
     if incident.state is IncidentState.RECOVERED:
@@ -104,7 +104,7 @@ def _present_reason(incident: Incident) -> EventType:
 
 
 def _common_reason(incidents: Sequence[Incident]) -> EventType:
-    """The reason that stands for the state of a group: an end once all have ended."""
+    """The reason that represents the state of a group: an end once all have ended."""
     reasons = {_present_reason(incident) for incident in incidents}
     if EventType.OPENED in reasons:
         return EventType.OPENED

@@ -23,7 +23,7 @@ _NO_PROGRESS = frozenset(
         Kind.LOSS_SCALE_COLLAPSE,
     }
 )
-"""Kinds during which a run makes no progress that lasts: it stands, or has to go back to before the onset."""
+"""Kinds during which a run makes no progress that lasts: it waits, or has to go back to before the onset."""
 _SHARES = ("lost", "share_of_step_lost")
 """Keys of evidence: the share of the throughput, or of each step, that is lost."""
 _LIVE_SECONDS = 900.0

@@ -56,7 +56,7 @@ class AppriseChannel:
 
     @property
     def destination(self) -> str:
-        """The service. What follows in the URL may be a secret, wherever it stands."""
+        """The service. What follows in the URL may be a secret, in any place."""
         return f"Apprise ({self.settings.url.get_secret_value().partition('://')[0].lower()}://)"
 
     @property

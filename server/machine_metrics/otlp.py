@@ -52,8 +52,8 @@ class OtlpError(ValueError):
 def parse_export(content: bytes, content_type: str, allowed: Callable[[str], bool]) -> RequestSamples:
     """The samples of the metrics that are known or allowed. Raises OtlpError and TooManySamplesError.
 
-    Histograms and sums of delta temporality are refused: the first are no series, the second cannot be told
-    from a counter that falls.
+    Histograms and sums of delta temporality are refused: the first are no series, the second look like a
+    counter that falls.
     """
     request = ExportMetricsServiceRequest()
     try:

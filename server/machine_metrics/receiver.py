@@ -17,7 +17,7 @@ _LEFT_OUT = f"more than {MAX_SERIES:,} series in a request for one run, or a tim
 
 
 class MachineMetricsReceiver:
-    """Takes the metrics of machines; `is_allowed` says by a metric's name whether it is stored."""
+    """Takes the metrics of machines; `is_allowed`: whether a metric of this name is stored."""
 
     def __init__(self, context: ServerContext) -> None:
         self._context = context

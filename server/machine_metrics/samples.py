@@ -15,7 +15,7 @@ from holter.ingest.telemetry.timestamped import clock_row
 from holter.types import Batch, ConfigKey, ConfigValue, Labels
 
 MAX_SERIES = 4096
-"""Series of one request for one run; more are left out, and said so."""
+"""Series of one request for one run; more are left out, and counted."""
 MAX_SAMPLES = 500_000
 """Samples of one request."""
 _OF_THE_SCRAPE = frozenset(
@@ -63,8 +63,8 @@ def prometheus_series(
     """
     given = dict(labels)
     instance = host_of_address(given.get("instance", ""))
-    kept = tuple((label, value) for label, value in labels if label not in _OF_THE_SCRAPE and value)
-    metric, own, settings = standard_names(name, kept)
+    measured = tuple((label, value) for label, value in labels if label not in _OF_THE_SCRAPE and value)
+    metric, own, settings = standard_names(name, measured)
     stated = {"host": instance, **own} if instance else dict(own)
     host = str(stated.get("host", ""))
     with_host = tuple((_with_host(key, host), value) for key, value in settings)

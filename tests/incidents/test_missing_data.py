@@ -216,7 +216,7 @@ def test_an_analysis_pass_leaves_it_alone(watched: Watched) -> None:
 
 
 class Agents:
-    """An agent that reports every minute, and the monitor that looks at it."""
+    """An agent that reports every minute, and its monitor."""
 
     def __init__(self, engine: Engine, clock: Clock, alerting: Alerting) -> None:
         self.registry = AgentRegistry(engine, clock=clock)

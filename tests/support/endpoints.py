@@ -82,7 +82,7 @@ class Endpoint:
 
 @pytest.fixture
 def endpoint() -> Iterator[Endpoint]:
-    """An endpoint that accepts everything until a test says otherwise."""
+    """An endpoint that accepts everything unless a test changes it."""
     state = Endpoint(url="")
 
     class Handler(BaseHTTPRequestHandler):

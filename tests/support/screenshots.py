@@ -195,7 +195,7 @@ def take_pictures(
     widths: Sequence[int],
     themes: Sequence[str],
 ) -> None:
-    """One file for each theme and width: the whole page, at most three screens of it."""
+    """One file for each theme and width: the page, at most three screens of it."""
     for theme in themes:
         for width in widths:
             height = HEIGHTS.get(width, 900)
