@@ -23,6 +23,7 @@ class Relay:
         self._address = make_url(url)
         self._cut: tuple[int, Lost] | None = None
         self._asking = False
+        self._counting = threading.Lock()
         self._room = tempfile.TemporaryDirectory(prefix="holter-pg-")  # the path of a socket must be short
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(f"{self._room.name}/.s.PGSQL.5432")
@@ -70,8 +71,9 @@ class Relay:
     def _hand_on(self, source: socket.socket, target: socket.socket, asking: bool) -> None:
         with suppress(OSError):
             while data := source.recv(2**20):
-                self.turns += asking and not self._asking
-                self._asking = asking
+                with self._counting:  # both directions count
+                    self.turns += asking and not self._asking
+                    self._asking = asking
                 if self._cut == (self.turns, "question" if asking else "answer"):
                     self._cut = None
                     source.shutdown(socket.SHUT_RDWR)
