@@ -77,9 +77,19 @@ def build_jsonl(rows: int) -> bytes:
 
 def build_text(lines: int, kind: str) -> bytes:
     """Printed lines: records with their time and epoch, short records, or lines that are no records."""
-    values = np.random.default_rng(1).uniform(size=(lines, 3)).tolist()
+    random = np.random.default_rng(1)
+    values = random.uniform(size=(lines, 3)).tolist()
+    forms = TEXTS[kind]
+    order = [number % len(forms) for number in range(lines)] if forms else []
+    if not forms:
+        forms = (
+            *TEXTS["three kinds of lines in turn"],
+            *TEXTS["no records"],
+            *TEXTS["no records, with a step"],
+        )
+        order = random.integers(0, len(forms), size=lines).tolist()
     return "".join(
-        TEXTS[kind][number % len(TEXTS[kind])].format(
+        forms[order[number]].format(
             minute=number // 60 % 60,
             second=number % 60,
             epoch=1 + number // 445,
@@ -94,7 +104,8 @@ def build_text(lines: int, kind: str) -> bytes:
 
 
 _CLOCK = "2026-05-21 02:{minute:02d}:{second:02d},123 INFO "
-TEXTS = {
+_STAMP = "2026-05-21T02:{minute:02d}:{second:02d}.123{batch:03d}789Z "
+TEXTS: dict[str, tuple[str, ...]] = {
     "lines of epochs, 5 values": (
         _CLOCK + "Epoch [{epoch}/60] Iter [{batch}/445] loss: {loss:.4f} lr: {rate:.6g} grad_norm: {norm:.3f}"
         " time: {norm:.3f}\n",
@@ -104,6 +115,41 @@ TEXTS = {
         "step: {number} loss: {loss:.4f} lr: {rate:.6g}\n",
         "step: {number} | train/throughput {norm:.3f} tokens/s | loss {loss:.4f}\n",
     ),
+    "two kinds, records of two splits in turn": (
+        "Epoch [{epoch}/60] [{batch}/445] loss: {loss:.4f} lr: {rate:.6g}\n",
+        "[Eval] Epoch [{epoch}/60] loss: {norm:.4f} acc: {norm:.3f}\n",
+    ),
+    "three kinds of lines in turn": (
+        "step: {number} loss: {loss:.4f} lr: {rate:.6g}\n",
+        "step: {number} | train/throughput {norm:.3f} tokens/s | loss {loss:.4f}\n",
+        _CLOCK + "global_step={number}, grad_norm={norm:.3f}, loss_scale=65536.0\n",
+    ),
+    "any of three kinds, and noise": (),
+    "DeepSpeed and the script's own in turn": (
+        "[2026-05-21 02:{minute:02d}:{second:02d},123] [INFO] [logging.py:96:log_dist] [Rank 0] "
+        "step={number}, "
+        "skipped=0, lr=[{rate:.6g}], mom=[(0.9, 0.95)]\n",
+        "[Step {number}/900000] Loss: {loss:.4f} | Global Tokens/s: {norm:.2f}\n",
+    ),
+    "torchrun, 8 ranks": tuple(
+        f"[default{rank}]:step: {{number}} loss: {{loss:.4f}} lr: {{rate:.6g}}\n" for rank in range(8)
+    ),
+    "srun, 64 ranks": tuple(
+        f"{rank:2}: step: {{number}} loss: {{loss:.4f}} lr: {{rate:.6g}}\n" for rank in range(64)
+    ),
+    "kubectl logs --timestamps": (_STAMP + "step: {number} loss: {loss:.4f} lr: {rate:.6g}\n",),
+    "CRI's logs, two kinds in turn": (
+        _STAMP + "stdout F step: {number} loss: {loss:.4f}\n",
+        _STAMP + "stderr F step: {number} grad_norm: {norm:.4f} lr: {rate:.6g}\n",
+    ),
+    "docker compose": tuple(
+        f"trainer-{rank}  | step: {{number}} loss: {{loss:.4f}} lr: {{rate:.6g}}\n" for rank in (1, 2)
+    ),
+    "stern": tuple(
+        f"trainer-7d9f8b6c5-{name} main 2026-05-21T02:{{minute:02d}}:{{second:02d}}.123{{batch:03d}}Z "
+        "step: {number} loss: {loss:.4f} lr: {rate:.6g}\n"
+        for name in ("x2x4q", "b7k9z")
+    ),
     "no records": (_CLOCK + "Loading shard {number} from /data/part-{number:07d}.bin into memory\n",),
     "no records, with a step": (_CLOCK + "Saved step {number} to /data/step-{number:07d} in 3.2 s\n",),
 }
@@ -111,12 +157,13 @@ TEXTS = {
 
 def print_text(lines: int, rounds: int) -> None:
     """Print how many lines of a program that has no format of its own are read per second."""
-    plain = formats()["key-value"]
+    every = formats()
     for kind in TEXTS:
         content = build_text(lines, kind)
+        plain = every["deepspeed" if kind.startswith("DeepSpeed") else "key-value"]
         points = read_with_holter("train.log", content, plain)
         seconds = median_seconds(
-            lambda content=content: read_with_holter("train.log", content, plain),
+            lambda content=content, plain=plain: read_with_holter("train.log", content, plain),
             rounds=rounds,
             points=points,
         )

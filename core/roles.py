@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from functools import lru_cache
 
+from holter.translated_words import in_english
 from holter.types import SeriesKey
 
 
@@ -212,12 +213,12 @@ _MAX_WORDS = 5
 def _normalize(metric: str) -> str:
     if " vs " in metric:
         return metric.lower()
-    return re.sub(r"[\s_-]+", "_", metric.strip().lower())
+    return re.sub(r"[\s_-]+", "_", in_english(metric).strip().lower())
 
 
 def _split_words(metric: str) -> tuple[list[str], list[str]]:
     """The words of a name's folders, and those of its last part; camel case counts as several words."""
-    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", metric.strip()).lower()
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", in_english(metric).strip()).lower()
     *folders, last = ([word for word in re.split(r"[\s_.:-]+", part) if word] for part in spaced.split("/"))
     return [word for folder in folders for word in folder], last
 

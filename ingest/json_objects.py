@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from holter.ingest import step_columns
+from holter.ingest.metric_names import is_metric_name
 from holter.ingest.names import storable_label
 from holter.ingest.rows import LogRow
 from holter.types import labels_of
@@ -21,6 +23,7 @@ _NONFINITE = {
     "-infinity": float("-inf"),
     "-inf": float("-inf"),
 }
+_DECIMAL = re.compile(r"[-+]?[0-9]{1,15}(?:\.[0-9]{1,20})?(?:[eE][-+]?[0-9]{1,3})?")
 _decode = msgspec.json.Decoder().decode
 
 
@@ -68,9 +71,17 @@ def row_from_fields(fields: dict[str, Any], step_name: str) -> LogRow:
     values = {}
     for name, value in fields.items():
         converted = json_number(value)
+        if converted is None and isinstance(value, str):
+            converted = _number_in_text(name, value)
         if converted is not None:
             values[name] = converted
     return LogRow(step, time, values, labels_of(labels), None if attempt is None else _label(attempt))
+
+
+def _number_in_text(name: str, text: str) -> float | None:
+    """The number of a metric in a string, which some loggers format themselves: `"loss": "3.097"`."""
+    # most strings are no numbers: the cheaper question comes first
+    return float(text) if _DECIMAL.fullmatch(text) is not None and is_metric_name(name) else None
 
 
 def _is_label(value: object) -> bool:

@@ -13,6 +13,7 @@ from holter.ingest.json_epochs import EpochAxis
 from holter.ingest.json_objects import flatten_object, read_object, row_from_fields
 from holter.ingest.lines import LineBlocks
 from holter.ingest.rows import LogRow, batch_from_rows
+from holter.ingest.wrapped_lines import is_wrapped
 from holter.types import Batch, Unreadable
 
 # last values and settings, no history
@@ -32,7 +33,7 @@ class JsonLines:
 
     def sniff(self, path: PurePath, head: bytes) -> bool:
         """A name that ends in .jsonl or .ndjson, or a first line that is an object with a step."""
-        if path.name in _SUMMARIES:
+        if path.name in _SUMMARIES or is_wrapped(head):
             return False
         suffix = path.suffix.lower()
         named = suffix in {".jsonl", ".ndjson"}

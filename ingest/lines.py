@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from holter.ingest.errors import ProblemBuffer
+from holter.ingest.wrapped_lines import unwrap_lines
 
 BLOCK = 128 * 1024
 LONGEST_LINE = 1024 * 1024
@@ -95,9 +96,9 @@ class LineBlocks:
 def read_text_block(stream: BinaryIO) -> bytes | None:
     """The bytes of the next lines that a newline or a carriage return ends, None if there are none yet.
 
-    A block has about `BLOCK` bytes. The stream is left right after it, or where it was. A line beyond
-    `LONGEST_LINE` comes in pieces: no line that is worth parsing is that long. Progress bars end their lines
-    with carriage returns.
+    A block has about `BLOCK` bytes; lines in records of log collectors are unwrapped, see `unwrap_lines`. The
+    stream is left right after it, or where it was. A line beyond `LONGEST_LINE` comes in pieces: no line that
+    is worth parsing is that long. Progress bars end their lines with carriage returns.
     """
     start = stream.tell()
     data = stream.read(BLOCK)
@@ -110,7 +111,7 @@ def read_text_block(stream: BinaryIO) -> bytes | None:
     if end == 0 or _last_line_end(data[:LONGEST_LINE]) == 0:
         end = LONGEST_LINE
     stream.seek(start + end)
-    return data[:end]
+    return unwrap_lines(data[:end])
 
 
 def with_newlines(text: bytes) -> bytes:

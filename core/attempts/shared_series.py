@@ -31,7 +31,7 @@ class SeriesOwners:
         """Find the series by which a writer is to be told apart, after its batch was recorded."""
         state = writers[name]
         if state.attempt not in self._owners:
-            self._owners[state.attempt] = _first_writers(state.attempt, writers)
+            self._owners[state.attempt] = _first_writers(state.attempt, writers, latest=name)
         owners = self._owners[state.attempt]
         is_sole = True
         for key, progress in state.series.items():
@@ -52,15 +52,20 @@ class SeriesOwners:
         state.sole_owner = is_sole
 
 
-def _first_writers(attempt: int, writers: Mapping[str, WriterState]) -> dict[SeriesKey, str]:
-    """The writer of each series that began at the lowest step, of those that are not told apart by it."""
-    first: dict[SeriesKey, tuple[int, str]] = {}
+def _first_writers(attempt: int, writers: Mapping[str, WriterState], *, latest: str) -> dict[SeriesKey, str]:
+    """The writer of each series that began at the lowest step, of those that are not told apart by it.
+
+    Of those that began at the same step it is none that did so with the `latest` batch: the others are known
+    from before.
+    """
+    first: dict[SeriesKey, tuple[int, bool, str]] = {}
     for name, state in writers.items():
         if state.attempt == attempt:
             for key, progress in state.series.items():
                 if progress.count and key not in state.distinguished:
-                    first[key] = min(first.get(key, (progress.low, name)), (progress.low, name))
-    return {key: name for key, (_, name) in first.items()}
+                    begun = (progress.low, name == latest, name)
+                    first[key] = min(first.get(key, begun), begun)
+    return {key: name for key, (_, _, name) in first.items()}
 
 
 def _overlap(owner: SeriesProgress, other: SeriesProgress) -> bool:

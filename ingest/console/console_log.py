@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import isnan
 from pathlib import PurePath
 from typing import Any, BinaryIO
@@ -14,11 +15,10 @@ from holter.ingest.console.dialect import (
     DialectState,
     LineKind,
     LineSettings,
-    LineTable,
     LineValues,
 )
 from holter.ingest.console.interleaved_writers import InterleavedWriters
-from holter.ingest.console.pattern_search import BlockSearch, FoundRun
+from holter.ingest.console.pattern_search import BlockSearch, FoundTable
 from holter.ingest.console.prefixes import CleanLine, strip_prefixes
 from holter.ingest.errors import ProblemBuffer
 from holter.ingest.format import Content, FormatRole
@@ -26,6 +26,7 @@ from holter.ingest.lines import read_text_block
 from holter.ingest.redaction import without_secrets
 from holter.ingest.rows import LogRow, batch_from_rows
 from holter.ingest.step_columns import LARGEST_STEP
+from holter.ingest.wrapped_lines import is_wrapped, unwrap_lines
 from holter.types import Batch, ConfigKey, ConfigValue, Labels, Unreadable, labels_of
 
 _OTHER_SUFFIXES = frozenset(
@@ -55,13 +56,22 @@ class ConsoleLog:
 
     def sniff(self, path: PurePath, head: bytes) -> bool:
         """Text in this dialect, and in none of those that come before it."""
-        if path.suffix.lower() in _OTHER_SUFFIXES or b"\0" in head or not self._dialect.matches(head):
+        if b"\0" in head or (path.suffix.lower() in _OTHER_SUFFIXES and not is_wrapped(head)):
+            return False
+        head = _unwrapped_head(head)
+        if not self._dialect.matches(head):
             return False
         return not any(other.matches(head) for other in self._before)
 
     def reader(self, path: PurePath, state: Mapping[str, Any]) -> ConsoleReader:
         """A reader that resumes from `state`."""
         return ConsoleReader(self._dialect, {} if "rewritten" in state else state)
+
+
+@lru_cache(maxsize=2)
+def _unwrapped_head(head: bytes) -> bytes:
+    """Text in which the lines in records of log collectors are as their programs printed them."""
+    return unwrap_lines(head)
 
 
 @dataclass(slots=True)
@@ -94,6 +104,7 @@ class ConsoleReader:
         self._states: dict[str, DialectState] = {
             process: dict(lines_state) for process, lines_state in state.get("memories", {}).items()
         }
+        self._state_by_labels: dict[Labels, DialectState] = {}
         self._main = _labels(state.get("voice"))
         self._settings_from = _labels(state.get("herald"))
         self._several: bool = state.get("several", False)
@@ -157,9 +168,8 @@ class ConsoleReader:
         parsed.config |= self._pending
         self._pending = {}
         for found in self._search.lines(block, begin):
-            if isinstance(found, FoundRun):
-                if found.run.rows:
-                    self._parse_run(found, parsed)
+            if isinstance(found, FoundTable):
+                self._parse_table(found, parsed)
                 continue
             start, line, kind = found.start - begin, found.line, found.kind
             try:
@@ -197,27 +207,36 @@ class ConsoleReader:
                 return size
         return len(block)
 
-    def _parse_run(self, found: FoundRun, parsed: ParsedLines) -> None:
-        """Add what lines of one layout hold to `parsed`, as if each were parsed by itself."""
-        run, labels = found.run, found.run.layout.labels
-        assert found.kind.columns is not None, "only kinds with columns have layouts"
-        first = 0
-        for table in found.kind.columns.parse(run.layout, run.rows, self._state_of(labels)):
-            if not table.values:
+    def _parse_table(self, found: FoundTable, parsed: ParsedLines) -> None:
+        """Add what lines of known layouts hold to `parsed`, as if each were parsed by itself."""
+        line, offset = 0, found.offset
+        starts, ends = found.starts, found.ends
+        unlabelled: list[tuple[LogRow, int, int]] = []
+        state = self._state_of(())
+        for table, begin, end in found.parts:
+            if not table.is_labelled:
+                for row in table.rows(begin, end, state):
+                    if row is not None and row.values and self._is_storable(row.step, offset + starts[line]):
+                        unlabelled.append((row, offset + starts[line], offset + ends[line]))
+                    line += 1
                 continue
-            rows = _rows(table)
-            lines = [
-                (row, found.offset + start, found.offset + end)
-                for row, start, end in zip(rows, run.starts[first:], run.ends[first:], strict=False)
-                if self._is_storable(row.step, found.offset + start)
-            ]
-            first += len(rows)
-            series_labels = self._process_labels(labels) if lines else ()
-            if labels:
-                parsed.rows += [row._replace(labels=each) for row, _, _ in lines for each in series_labels]
-            elif lines:
-                parsed.rows += self._writers.add_lines(lines)
-            parsed.in_launch |= bool(lines)
+            self._add_unlabelled(unlabelled, parsed)
+            unlabelled = []
+            for first, last, labels in table.by_process(begin, end):
+                for row in table.rows(first, last, self._state_of(labels)):
+                    if row is not None and row.values and self._is_storable(row.step, offset + starts[line]):
+                        parsed.in_launch = True
+                        for each in self._process_labels(labels):
+                            parsed.rows.append(LogRow(row.step, row.time, row.values, each))
+                    line += 1
+        self._add_unlabelled(unlabelled, parsed)
+
+    def _add_unlabelled(self, lines: Sequence[tuple[LogRow, int, int]], parsed: ParsedLines) -> None:
+        """Add rows of lines without a prefix that states who printed them, and where these lines are."""
+        if lines:
+            parsed.in_launch = True
+            self._process_labels(())
+            parsed.rows += self._writers.add_lines(lines)
 
     def _is_storable(self, step: int, position: int) -> bool:
         """Whether a step can be stored; if not, it is a problem of the line there."""
@@ -246,10 +265,14 @@ class ConsoleReader:
         return self._process_labels(line.labels) if values.labels is None else (_own_labels(values, line),)
 
     def _state_of(self, process_labels: Labels) -> DialectState:
+        state = self._state_by_labels.get(process_labels)
+        if state is not None:
+            return state
         process = "/".join(value for _, value in process_labels)
         if process not in self._states and len(self._states) >= _MAX_PROCESSES:
-            process = ""
-        return self._states.setdefault(process, {})
+            return self._states.setdefault("", {})
+        state = self._state_by_labels[process_labels] = self._states.setdefault(process, {})
+        return state
 
     def _process_labels(self, labels: Labels) -> tuple[Labels, ...]:
         """The labels of the series that get the values of the process with these labels."""
@@ -259,14 +282,6 @@ class ConsoleReader:
             self._several = True
             return (labels,)
         return ((), labels) if self._several and labels else ((),)
-
-
-def _rows(table: LineTable) -> list[LogRow]:
-    names, cells = tuple(table.values), zip(*table.values.values(), strict=True)
-    return [
-        LogRow(step, time, dict(zip(names, row, strict=True)))
-        for step, time, row in zip(table.steps, table.times, cells, strict=True)
-    ]
 
 
 def _labels(stored: Sequence[Sequence[str]] | None) -> Labels | None:

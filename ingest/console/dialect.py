@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
 from holter.ingest.console.line_layouts import LineLayout
+from holter.ingest.rows import LogRow
 from holter.types import ConfigValue, Labels
 
 DialectState = dict[str, Any]
@@ -68,12 +69,24 @@ class TextPattern(Protocol):
         ...
 
 
-class LineTable(NamedTuple):
-    """Values by name of several lines, a row for each; `times` are in Unix seconds, NaN without a clock."""
+class LineTable(Protocol):
+    """Lines of one layout in their order, whose numbers are parsed; steps depend on the lines around."""
 
-    steps: list[int]
-    times: list[float]
-    values: Mapping[str, list[float]]
+    @property
+    def is_labelled(self) -> bool:
+        """Whether prefixes of the lines state who printed them."""
+        ...
+
+    def rows(self, first: int, last: int, state: DialectState) -> list[LogRow | None]:
+        """What the lines from `first` to `last` hold, None for a line that holds nothing after all.
+
+        Lines of any layout are asked for in their order; `state` is that of the process that printed these.
+        """
+        ...
+
+    def by_process(self, first: int, last: int) -> Iterable[tuple[int, int, Labels]]:
+        """The lines from `first` to `last` in parts with the same labels in their prefixes."""
+        ...
 
 
 class LineColumns(Protocol):
@@ -83,10 +96,8 @@ class LineColumns(Protocol):
         """The layout of a line as it was printed; None if its lines must be parsed by themselves."""
         ...
 
-    def parse(
-        self, layout: LineLayout, rows: Sequence[tuple[bytes, ...]], state: DialectState
-    ) -> list[LineTable]:
-        """The values of some lines in their order; `rows` are the numbers that the layout finds in them."""
+    def table(self, layout: LineLayout, rows: Sequence[tuple[bytes, ...]]) -> LineTable:
+        """The lines of a layout; `rows` are the groups of its pattern in each of them."""
         ...
 
 

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice, pairwise
+from functools import lru_cache
+from itertools import pairwise
 from math import isnan
 from typing import Any
 from zlib import crc32
@@ -52,7 +53,7 @@ class InterleavedWriters:
 
     def add(self, row: LogRow, start: int, end: int) -> Iterator[LogRow]:
         """The rows that are clear now; `start` and `end` are where its line begins and ends."""
-        name = _kind_name(row)
+        name = _kind_of(tuple(row.values))
         kind = self._kinds.get(name)
         if kind is None:
             if len(self._kinds) >= _MAX_KINDS:
@@ -66,36 +67,20 @@ class InterleavedWriters:
         yield from kind.add(row, is_near=is_near)
 
     def add_lines(self, lines: Sequence[tuple[LogRow, int, int]]) -> list[LogRow]:
-        """The rows that are clear now, of lines with values of the same names; see `add`."""
+        """The rows that are clear now; each has where its line begins and ends. See `add`."""
         clear: list[LogRow] = []
-        kind_name = _kind_name(lines[0][0])
-        position = 0
-        while position < len(lines):
-            kind = self._kinds.get(kind_name)
-            count = 0 if kind is None else self._add_ascending(kind, lines, position)
-            clear += [row for row, _, _ in lines[position : position + count]]
-            position += count
-            if position < len(lines):
-                clear += self.add(*lines[position])
-                position += 1
-        return clear
-
-    def _add_ascending(self, kind: _RowKind, lines: Sequence[tuple[LogRow, int, int]], position: int) -> int:
-        """Add rows from `position` on while a single writer goes on; return how many these are."""
-        if kind.held or len(kind.steps) != 1:
-            return 0
-        last, steps = kind.steps[0], []
-        for row, start, end in islice(lines, position, None):
-            if row.step < last:
-                break
-            last = row.step
-            steps.append(last)
+        for row, start, end in lines:
+            kind = self._kinds.get(_kind_of(tuple(row.values)))
+            if kind is None or kind.held or len(kind.steps) != 1 or row.step < kind.steps[0]:
+                clear += self.add(row, start, end)
+                continue
             self._is_near(row, start, learn=True)
             self._end = end
-            if not isnan(row.time):
+            if row.time == row.time:
                 self._time = row.time
-        kind.advance(steps)
-        return len(steps)
+            kind.advance(row.step)
+            clear.append(row)
+        return clear
 
     @property
     def is_holding(self) -> bool:
@@ -113,13 +98,16 @@ class InterleavedWriters:
         pause = 0.0 if self._time is None or isnan(row.time) else row.time - self._time
         is_near = gap <= self._gap and pause <= _USUAL_PAUSES * self._pause
         if learn:
-            self._gap = max(self._gap, min(gap, _LONGEST_GAP))
-            self._pause = max(self._pause, pause)
+            if gap > self._gap:
+                self._gap = min(gap, _LONGEST_GAP)
+            if pause > self._pause:
+                self._pause = pause
         return is_near
 
 
-def _kind_name(row: LogRow) -> str:
-    return str(crc32("\n".join(row.values).encode()))
+@lru_cache(maxsize=1024)
+def _kind_of(names: tuple[str, ...]) -> str:
+    return str(crc32("\n".join(names).encode()))
 
 
 @dataclass(slots=True)
@@ -138,7 +126,7 @@ class _RowKind:
     def to_json(self) -> list[Any]:
         """The state as JSON-able values."""
         held = [[row.step, None if isnan(row.time) else row.time, dict(row.values)] for row in self.held]
-        return [self.steps, self.recent, self.interval, held]
+        return [self.steps, self.recent[-_MAX_LAG:], self.interval, held]
 
     @classmethod
     def from_json(cls, stored: list[Any]) -> _RowKind:
@@ -154,9 +142,9 @@ class _RowKind:
         elif len(self.steps) > 1:
             yield from self._assign(row, is_near=is_near)
         elif not self.steps or row.step >= self.steps[0]:
-            self.advance([row.step])
+            self.advance(row.step)
             yield row
-        elif is_near and self.interval and row.step >= self.recent[0] and self._is_regular():
+        elif is_near and self.interval and row.step >= self.recent[-_MAX_LAG:][0] and self._is_regular():
             self.held.append(row)
         else:
             yield from self._begin_again([row])
@@ -172,23 +160,25 @@ class _RowKind:
         last = self.recent[-4:]
         return all(after - before <= 2 * self.interval for before, after in pairwise(last))
 
-    def advance(self, steps: Sequence[int]) -> None:
-        """Note steps at which the only writer went on, none of which goes back."""
-        recent, last = self.recent, self.steps[0] if self.steps else None
-        new: list[int] = []
-        for step in steps:
-            if last is None or step > last or not (recent or new):
-                difference = 0 if last is None else step - last
-                self.interval = min(difference, self.interval) if self.interval else difference
-                new.append(step)
-            last = step
-        self.steps = [] if last is None else [last]
-        self.recent = [*recent, *new][-_MAX_LAG:]
+    def advance(self, step: int) -> None:
+        """Note a step at which the only writer went on, which does not go back."""
+        if not self.steps:
+            self.steps = [step]
+            self.recent.append(step)
+            return
+        difference = step - self.steps[0]
+        if difference > 0 or not self.recent:
+            if not 0 < self.interval <= difference:
+                self.interval = difference
+            self.recent.append(step)
+            if len(self.recent) >= 4 * _MAX_LAG:
+                del self.recent[:-_MAX_LAG]
+        self.steps[0] = step
 
     def _begin_again(self, rows: list[LogRow]) -> Iterator[LogRow]:
         self.steps, self.recent = [], []
         for row in rows:
-            self.advance([row.step])
+            self.advance(row.step)
             yield row
 
     def _decide(self, row: LogRow, *, is_near: bool) -> Iterator[LogRow]:

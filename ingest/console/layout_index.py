@@ -18,18 +18,31 @@ _MAX_KEYS = 512
 _NEWLINE = 10
 
 
-class LineRun(NamedTuple):
-    """Lines of one layout, with at most an empty line between two: their numbers, beginnings and ends.
+class KnownLines(NamedTuple):
+    """Lines of known layouts below one another: their numbers, beginnings and ends.
 
-    The end of a line is where the next one begins; `end` is that of the run, an empty line included. Lines
-    that hold nothing have no rows.
+    `parts` has the layouts of the lines in turn, each with the first of these and the one behind the last.
+    The end of a line is where the next one begins; `end` is that of the last one, an empty line behind it
+    included. Lines that hold nothing have no rows.
     """
 
-    layout: LineLayout
+    parts: list[tuple[LineLayout, int, int]]
     rows: list[tuple[bytes, ...]]
     starts: list[int]
     ends: list[int]
+    begin: int
     end: int
+
+
+@dataclass(slots=True, eq=False)
+class _KnownLayout:
+    """A layout, and the one that the line behind its last one had, which is tried first."""
+
+    layout: LineLayout
+    successor: _KnownLayout = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.successor = self
 
 
 @dataclass(slots=True)
@@ -38,7 +51,7 @@ class _Alike:
 
     lines: int = 0
     attempts: int = 0
-    layouts: list[LineLayout] = field(default_factory=list)
+    layouts: list[_KnownLayout] = field(default_factory=list)
 
     def is_due(self) -> bool:
         """Whether enough lines were seen to make a layout; ever more if many lines have another one."""
@@ -50,7 +63,7 @@ class LayoutIndex:
 
     def __init__(self, layout_of: Callable[[bytes], LineLayout | None]) -> None:
         self._layout_of = layout_of
-        self._current: LineLayout | None = None
+        self._last: _KnownLayout | None = None
         self._alike: dict[int, _Alike] = {}
 
     def learn(self, line: bytes) -> None:
@@ -65,34 +78,50 @@ class LayoutIndex:
             alike.attempts += 1
             layout = self._layout_of(line)
             if layout is not None:
-                alike.layouts = [layout, *alike.layouts[: _MAX_LAYOUTS - 1]]
+                alike.layouts = [_KnownLayout(layout), *alike.layouts[: _MAX_LAYOUTS - 1]]
 
-    def run(self, text: bytes, begin: int, end: int) -> LineRun | None:
-        """The lines of one known layout from `begin` on, where a line begins; None without any."""
-        match = None if self._current is None else self._current.pattern.match(text, begin, end)
-        if match is None:
-            match = self._first_match(text, begin, end)
-        if match is None or self._current is None:
-            return None
-        if self._current.is_empty:
-            return LineRun(self._current, [], [begin], [], match.end())
-        rows, starts, ends, next_match = [], [], [], self._current.pattern.match
-        while match is not None:
+    def lines(self, text: bytes, begin: int, end: int) -> KnownLines | None:
+        """The lines of known layouts from `begin` on, where a line begins; None without any."""
+        parts: list[tuple[LineLayout, int, int]] = []
+        rows: list[tuple[bytes, ...]] = []
+        starts, ends, first, first_row = [], [], begin, 0
+        last, current = None, self._last
+        while begin < end:
+            known = current.successor if current is not None else None
+            match = known.layout.pattern.match(text, begin, end) if known is not None else None
+            if match is None:
+                known, match = self._find(text, begin, end)
+                if known is None or match is None:
+                    break
+                if current is not None:
+                    current.successor = known
+            current = known
+            assert known is not None, "the layout of a match"
+            if known.layout.is_empty:
+                begin = match.end()
+                continue
+            if known is not last:
+                if last is not None:
+                    parts.append((last.layout, first_row, len(rows)))
+                last, first_row = known, len(rows)
             rows.append(match.groups())
             starts.append(begin)
             begin = match.end()
             ends.append(begin - 1 if text[begin - 2] == _NEWLINE else begin)
-            match = next_match(text, begin, end)
-        return LineRun(self._current, rows, starts, ends, begin)
+        self._last = current
+        if last is not None:
+            parts.append((last.layout, first_row, len(rows)))
+        return None if begin == first else KnownLines(parts, rows, starts, ends, first, begin)
 
-    def _first_match(self, text: bytes, begin: int, end: int) -> re.Match[bytes] | None:
+    def _find(
+        self, text: bytes, begin: int, end: int
+    ) -> tuple[_KnownLayout, re.Match[bytes]] | tuple[None, None]:
         line_end = text.find(b"\n", begin, end)
         alike = self._alike.get(_key(text[begin:line_end])) if line_end >= 0 else None
-        for layout in alike.layouts if alike is not None else ():
-            if (match := layout.pattern.match(text, begin, end)) is not None:
-                self._current = layout
-                return match
-        return None
+        for known in alike.layouts if alike is not None else ():
+            if (match := known.layout.pattern.match(text, begin, end)) is not None:
+                return known, match
+        return None, None
 
 
 def _key(line: bytes) -> int:

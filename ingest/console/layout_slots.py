@@ -17,11 +17,20 @@ _COUNT = re.compile(r"[0-9]{1,9}")
 _NUMBER = re.compile(r"[-+]?+[0-9]{1,15}+(?:\.[0-9]{0,20}+)?+(?:[eE][-+]?+[0-9]{1,3}+)?+")
 _NOT_FINITE = rb"|[-+]?+(?:nan|NaN|NAN|infinity|inf|Infinity|Inf|INF)"
 _DIGITS = re.compile(r"([0-9]+)")
+_DIGIT = re.compile(r"[0-9]")
 _HEXADECIMAL = re.compile(r"0[xX][0-9a-fA-F]+")
 _JOINING = frozenset({"-", "/", " ", "T", ",", ":", ".", " day, ", " days, "})
 """Texts between two numbers that may be inside a date, a time, a version or a number, too."""
 _CONTINUING = re.compile(r"[xX](?:[0-9a-fA-F]|$)|[eE][-+]?(?:[0-9]|$)|\.[0-9]")
 """How a text begins that may be the rest of the number before it."""
+
+
+def _with_any_digits(text: str) -> bytes:
+    """A regular expression for texts with other digits in the same places."""
+    return b"".join(
+        rb"[0-9]{%d}" % len(part) if part.isascii() and part.isdigit() else re.escape(part.encode())
+        for part in _DIGITS.split(text)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +66,43 @@ class NumberSlot:
         elif _HEXADECIMAL.fullmatch(self.text):
             source = rb"0%c[0-9a-fA-F]{%d}" % (ord(self.text[1]), len(self.text) - 2)
         else:
-            source = b"".join(
-                rb"[0-9]{%d}" % len(part) if part.isdigit() else re.escape(part.encode())
-                for part in _DIGITS.split(self.text)
-            )
+            source = _with_any_digits(self.text)
         return (b"(%s)" if self.is_group else b"(?:%s)") % source
 
 
-Piece = str | NumberSlot
+@dataclass(frozen=True, slots=True)
+class PrefixSlot:
+    """A part of the prefix of a line, in which other lines have other digits: ranks, processes, hosts."""
+
+    text: str
+
+    def filled(self, number: str, digit: str) -> str:
+        """The prefix with `digit` for each digit, where that is not empty."""
+        return _DIGIT.sub(digit[0], self.text) if digit else self.text
+
+    def source(self) -> bytes:
+        """A regular expression for the prefixes of other lines, as a group."""
+        return b"(%s)" % _with_any_digits(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class StampSlot:
+    """The time in the prefix of a line, as container runtimes print it; other lines have the same zone."""
+
+    text: str
+    zone: str
+
+    def filled(self, number: str, digit: str) -> str:
+        """The same second with another fraction."""
+        return f"{self.text[:19]}.{number}{self.zone}" if number.isdecimal() else self.text + self.zone
+
+    def source(self) -> bytes:
+        """A regular expression for the times of other lines; the zone is not in the group."""
+        second = _with_any_digits(self.text[:19])
+        return rb"(%s(?:\.[0-9]{1,9}+)?+)%s" % (second, re.escape(self.zone.encode()))
+
+
+Piece = str | NumberSlot | PrefixSlot | StampSlot
 
 
 def piece_source(piece: Piece) -> bytes:
@@ -118,7 +156,8 @@ def _ratios(texts: Sequence[str], numbers: Sequence[str]) -> set[int]:
 def line_pieces(line: str, parts: Sequence[str], slots: Sequence[NumberSlot]) -> list[Piece] | None:
     """A line with slots instead of its numbers; None if a number has several colours.
 
-    `parts` are the texts and numbers of the line behind its prefixes, in turn.
+    `parts` are the texts and numbers of the line behind its prefixes, in turn. The prefixes are a part of the
+    first piece.
     """
     codes, plain = [], 0
     for code in COLOUR.finditer(line):

@@ -14,6 +14,7 @@ from functools import lru_cache
 from math import isnan
 from typing import Any, NamedTuple
 
+from holter.ingest.console.layout_prefixes import LinePrefix, fixed_prefix, prefix_shape, with_prefix_slots
 from holter.ingest.console.layout_slots import (
     MAX_COUNT_DIGITS,
     Piece,
@@ -24,8 +25,7 @@ from holter.ingest.console.layout_slots import (
     with_digits_of_names,
 )
 from holter.ingest.console.line_shapes import split_numbers
-from holter.ingest.console.prefixes import strip_prefixes
-from holter.types import Labels
+from holter.ingest.console.prefixes import CleanLine, strip_prefixes
 
 _LONGEST_LINE = 4096
 _MAX_NUMBERS = 128
@@ -34,16 +34,16 @@ _MAX_TRIED_NAMES = 8
 _DIGIT = re.compile(r"[0-9]")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class LineLayout:
     """A pattern of complete lines, whose groups are the numbers that matter, and what these numbers are.
 
-    `labels` are those in the prefixes of the lines. `content` belongs to the parser of the lines. Where
-    `is_empty`, its lines hold nothing, and the pattern matches many of them at once, without groups.
+    Its first groups are those of `prefix`. `content` belongs to the parser of the lines. Where `is_empty`,
+    its lines hold nothing, and the pattern matches many of them at once.
     """
 
     pattern: re.Pattern[bytes]
-    labels: Labels
+    prefix: LinePrefix
     content: Any
     is_empty: bool
 
@@ -74,25 +74,42 @@ def layout_of(
     if read is None:
         return None
 
+    fixed_labels = None
+
     def is_safe(pieces: Sequence[Piece]) -> bool:
-        return all(is_found(example) and _read(example, describe) == read for example in _examples(pieces))
+        for example in _examples(pieces):
+            found = _read(example, describe) if is_found(example) else None
+            if found != read or (fixed_labels is not None and found.line.labels != fixed_labels):
+                return False
+        return True
 
     slots = number_slots(read.parts, read.content.groups, read.content.counts)
     pieces = None if slots is None else line_pieces(line.decode(), read.parts, slots)
-    if pieces is None or not is_safe(pieces):
+    if pieces is None:
         return None
+    prefix = fixed_prefix(read.line)
+    free = with_prefix_slots(pieces, read.line)
+    if free is not None and is_safe(free[0]):
+        pieces, prefix = free
+    else:
+        fixed_labels = prefix.labels
+        if read.line.stamp is not None or not is_safe(pieces):
+            return None
     pieces = _with_free_names(pieces, is_safe)
     pattern = _compiled(tuple(map(piece_source, pieces)), read.content.is_empty)
-    return LineLayout(pattern, read.labels, read.content.content, read.content.is_empty)
+    return LineLayout(pattern, prefix, read.content.content, read.content.is_empty)
 
 
 @dataclass(frozen=True, slots=True)
 class _ReadLine:
     """What a line holds; equal for lines whose texts are the same apart from digits."""
 
+    line: CleanLine = field(compare=False)
     parts: list[str] = field(compare=False)
+    prefix: str
     texts: list[str]
-    labels: Labels
+    labels: tuple[str, ...]
+    """The names of labels."""
     content: LayoutContent
 
 
@@ -103,11 +120,13 @@ def _read(line: bytes, describe: Callable[[str, list[str]], LayoutContent | None
         return None
     clean = strip_prefixes(line)
     parts = split_numbers(clean.text)
-    if not isnan(clean.time) or not 1 < len(parts) <= 2 * _MAX_NUMBERS:
+    if isnan(clean.time) != (clean.stamp is None) or not 1 < len(parts) <= 2 * _MAX_NUMBERS:
         return None
     content = describe(clean.text, parts)
     texts = [_DIGIT.sub("0", text) for text in parts[::2]]
-    return None if content is None else _ReadLine(parts, texts, clean.labels, content)
+    if content is None:
+        return None
+    return _ReadLine(clean, parts, prefix_shape(clean), texts, tuple(dict(clean.labels)), content)
 
 
 def _with_free_names(pieces: list[Piece], is_safe: Callable[[Sequence[Piece]], bool]) -> list[Piece]:

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 import re2  # type: ignore[import-untyped]
 
-from holter.ingest.console.dialect import ConsoleDialect, LineKind, TextMatch, TextPattern
-from holter.ingest.console.layout_index import LayoutIndex, LineRun
+from holter.ingest.console.dialect import ConsoleDialect, LineKind, LineTable, TextMatch, TextPattern
+from holter.ingest.console.layout_index import KnownLines, LayoutIndex
+from holter.ingest.console.line_layouts import LineLayout
 from holter.ingest.lines import line_around, with_newlines
 
 _BOUNDS = re.compile(rb"(?<!\\)\{([01]),\d{2,4}\}\??")
@@ -97,15 +98,21 @@ class FoundLine(NamedTuple):
     kind: LineKind
 
 
-class FoundRun(NamedTuple):
-    """Lines of one layout of a kind; positions in `run` are relative to `offset`."""
+class FoundTable(NamedTuple):
+    """Lines of known layouts below one another, which begin and end at some bytes after `offset`.
 
+    `parts` are the lines of one layout each: the table with them, and the first and the last of them in it.
+    """
+
+    start: int
     offset: int
-    run: LineRun
+    parts: list[tuple[LineTable, int, int]]
+    starts: list[int]
+    ends: list[int]
     kind: LineKind
 
 
-Found = FoundLine | FoundRun
+Found = FoundLine | FoundTable
 LayoutIndexes = Mapping[LineKind, LayoutIndex]
 
 
@@ -121,16 +128,16 @@ class LineMatcher:
         return [self._kinds[index] for index in self._patterns.candidates(block)]
 
     def lines(self, block: bytes, offset: int = 0, indexes: LayoutIndexes | None = None) -> Iterator[Found]:
-        """The matching lines of a block in their order, found while they are asked for.
+        """The matching lines of a block in their order.
 
         A line is of the first kind whose pattern matches it. A carriage return ends a line, too, so that what
         is found does not depend on where blocks begin. `offset` is added to positions. Of kinds that have an
-        index, lines of known layouts come as runs, and the other lines are learnt.
+        index, lines of known layouts come as parts of tables, and the other lines are learnt.
         """
         text = with_newlines(block)
         indexed = indexes or {}
         groups = [tuple(group) for _, group in groupby(self.candidates(text), key=indexed.get)]
-        return _BlockLines(text, offset, indexed).between(0, len(text), groups)
+        return iter(_BlockLines(text, offset, indexed).found(groups))
 
 
 class _BlockLines(NamedTuple):
@@ -140,58 +147,114 @@ class _BlockLines(NamedTuple):
     offset: int
     indexes: LayoutIndexes
 
-    def between(self, begin: int, end: int, groups: Sequence[tuple[LineKind, ...]]) -> Iterator[Found]:
-        """The lines of the first kinds in a part of the block, and those of the others between them."""
-        if not groups:
-            return
-        kinds, *others = groups
-        index = self.indexes.get(kinds[0])
-        lines = (
-            self._matching(begin, end, kinds) if index is None else self._known(begin, end, kinds[0], index)
-        )
-        for start, line_end, found in lines:
-            if start > begin:
-                yield from self.between(begin, start, others)
-            yield found
-            begin = max(begin, line_end)
-        if begin < end:
-            yield from self.between(begin, end, others)
+    def found(self, groups: Sequence[tuple[LineKind, ...]]) -> list[Found]:
+        """The lines of the first kinds, and those of the others between them, in their order."""
+        found: list[Found] = []
+        gaps = [(0, len(self.text))]
+        for kinds in groups:
+            index = self.indexes.get(kinds[0])
+            if index is None:
+                lines, gaps = self._matching(gaps, kinds)
+            else:
+                lines, gaps = self._known(gaps, kinds[0], index)
+            found += lines
+        if len(groups) > 1:
+            found.sort(key=_start)
+        return found
 
-    def _matching(self, begin: int, end: int, kinds: Sequence[LineKind]) -> Iterator[tuple[int, int, Found]]:
-        """Where lines of some kinds begin, where the lines behind them do, and the lines."""
-        matches: dict[int, tuple[int, LineKind]] = {}
-        for kind in kinds:
-            line_end = begin
-            for match in _matches(kind.pattern, self.text, begin, end):
-                if match[0] < line_end:  # the same line again; looking for its ends each time is quadratic
-                    continue
-                start, line_end = line_around(self.text, *match, line_end)
-                if start not in matches:
-                    matches[start] = (line_end, kind)
-        for start in sorted(matches):
-            line_end, kind = matches[start]
-            yield start, line_end + 1, FoundLine(self.offset + start, self.text[start:line_end], kind)
+    def _matching(
+        self, gaps: Sequence[tuple[int, int]], kinds: Sequence[LineKind]
+    ) -> tuple[list[Found], list[tuple[int, int]]]:
+        """The lines of some kinds in some parts of the block, and what is left of these."""
+        found: list[Found] = []
+        rest: list[tuple[int, int]] = []
+        for begin, end in gaps:
+            matches: dict[int, tuple[int, LineKind]] = {}
+            for kind in kinds:
+                line_end = begin
+                for match in _matches(kind.pattern, self.text, begin, end):
+                    if (
+                        match[0] < line_end
+                    ):  # the same line again; looking for its ends each time is quadratic
+                        continue
+                    start, line_end = line_around(self.text, *match, line_end)
+                    if start not in matches:
+                        matches[start] = (line_end, kind)
+            for start in sorted(matches):
+                line_end, kind = matches[start]
+                if start > begin:
+                    rest.append((begin, start))
+                found.append(FoundLine(self.offset + start, self.text[start:line_end], kind))
+                begin = max(begin, line_end + 1)
+            if begin < end:
+                rest.append((begin, end))
+        return found, rest
 
     def _known(
-        self, begin: int, end: int, kind: LineKind, index: LayoutIndex
-    ) -> Iterator[tuple[int, int, Found]]:
+        self, gaps: Sequence[tuple[int, int]], kind: LineKind, index: LayoutIndex
+    ) -> tuple[list[Found], list[tuple[int, int]]]:
         """The same for a kind whose lines may be of known layouts."""
-        run = index.run(self.text, begin, end)
+        found: list[KnownLines | FoundLine] = []
+        rest: list[tuple[int, int]] = []
+        for begin, end in gaps:
+            for start, line_end, lines in self._lines_of(begin, end, kind, index):
+                if start > begin:
+                    rest.append((begin, start))
+                found.append(lines)
+                begin = line_end
+            if begin < end:
+                rest.append((begin, end))
+        return list(self._tables(found, kind)), rest
+
+    def _lines_of(
+        self, begin: int, end: int, kind: LineKind, index: LayoutIndex
+    ) -> Iterator[tuple[int, int, KnownLines | FoundLine]]:
+        """Where lines of a kind begin, where the lines behind them do, and the lines."""
         while begin < end:
-            if run is not None:
-                begin = run.end
-                yield run.starts[0], begin, FoundRun(self.offset, run, kind)
-                run = index.run(self.text, begin, end)
-            elif (match := next(_matches(kind.pattern, self.text, begin, end), None)) is None:
-                return
-            else:
+            known = index.lines(self.text, begin, end)
+            if known is None:
+                match = next(_matches(kind.pattern, self.text, begin, end), None)
+                if match is None:
+                    return
                 start, line_end = line_around(self.text, *match, begin)
-                run = index.run(self.text, start, end) if start > begin else None
-                if run is None:
+                known = index.lines(self.text, start, end) if start > begin else None
+                if known is None:
                     line, begin = self.text[start:line_end], line_end + 1
                     index.learn(line)
                     yield start, begin, FoundLine(self.offset + start, line, kind)
-                    run = index.run(self.text, begin, end)
+                    continue
+            begin = known.end
+            yield known.begin, begin, known
+
+    def _tables(self, found: Sequence[KnownLines | FoundLine], kind: LineKind) -> Iterator[Found]:
+        """What was found, with one table for all lines of a layout."""
+        assert kind.columns is not None, "only kinds with columns have layouts"
+        rows: dict[LineLayout, list[tuple[bytes, ...]]] = {}
+        for lines in found:
+            if isinstance(lines, KnownLines):
+                for layout, first, last in lines.parts:
+                    of_layout = rows.get(layout)
+                    if of_layout is None:
+                        rows[layout] = lines.rows[first:last]
+                    else:
+                        of_layout += lines.rows[first:last]
+        tables = {layout: kind.columns.table(layout, of_layout) for layout, of_layout in rows.items()}
+        positions = dict.fromkeys(rows, 0)
+        for lines in found:
+            if not isinstance(lines, KnownLines):
+                yield lines
+            elif lines.rows:
+                parts = []
+                for layout, first, last in lines.parts:
+                    begin = positions[layout]
+                    positions[layout] = end = begin + last - first
+                    parts.append((tables[layout], begin, end))
+                start = self.offset + lines.starts[0]
+                yield FoundTable(start, self.offset, parts, lines.starts, lines.ends, kind)
+
+
+def _start(found: Found) -> int:
+    return found.start
 
 
 def _matches(pattern: TextPattern, text: bytes, begin: int, end: int) -> Iterator[tuple[int, int]]:

@@ -5,23 +5,27 @@ The values, steps and state are those that `plain_line` gives for one line after
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import isnan
 from typing import Any
 
-from holter.ingest.console.dialect import DialectState, LineTable
+from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.layout_slots import MAX_COUNT_DIGITS
 from holter.ingest.console.line_layouts import LayoutContent, LineLayout
 from holter.ingest.console.line_shapes import Counter, LineShape, shape_of
 from holter.ingest.console.plain_line import axis_state, metric_name, value_of
 from holter.ingest.console.step_axis import (
     evaluation_step,
-    is_end_of_epoch,
+    has_batches,
     note_epoch,
     note_heading,
+    training_step,
     training_steps,
 )
 from holter.ingest.console.values import begins_with_year, find_time, parse_time, parse_year_first
+from holter.ingest.rows import LogRow
+from holter.types import Labels
 
 _NO_TIME = float("nan")
 _SCALED_COUNT_DIGITS = 6
@@ -106,38 +110,122 @@ def _number_at(start: int, end: int, parts: list[str]) -> int:
     return -1
 
 
-def parse_columns(
-    layout: LineLayout, rows: Sequence[tuple[bytes, ...]], state: DialectState
-) -> list[LineTable]:
-    """The values of some lines of one layout; see `LineColumns`."""
-    content: _PlainContent = layout.content
-    shape, axis = content.shape, axis_state(state)
-    if not shape.is_record:
-        _note(content, rows, axis)
-        return []
-    columns = list(zip(*rows, strict=True))
-    counts = {count.counter: _counts(count, columns) for count in content.counts}
-    if shape.split:
-        found = [evaluation_step(row, axis) for row in _by_row(counts)]
-        steps = [step for step in found if step is not None]
-    else:
-        steps = training_steps(counts, axis)
-    if not steps:  # None of them counts what is a step
-        return []
-    axis["split"] = shape.split
-    table = LineTable(steps, _times(content, columns), _values(content, columns))
-    return [table] if shape.split else _with_means(table, counts, axis)
+class PlainTable:
+    """Lines of one layout; see `LineTable`."""
 
+    def __init__(self, layout: LineLayout, rows: Sequence[tuple[bytes, ...]]) -> None:
+        content: _PlainContent = layout.content
+        prefix, columns = layout.prefix, list(zip(*rows, strict=True))
+        self._shape = content.shape
+        self._labels = prefix.labels
+        self._labels_of_rows = prefix.labels_of(columns)
+        self.is_labelled = bool(self._labels or (self._labels_of_rows and self._labels_of_rows[0]))
+        stamps = prefix.times_of(columns)
+        columns = columns[prefix.groups :]
+        self._counts = {count.counter: _counts(count, columns) for count in content.counts}
+        self._names: list[str] = []
+        if not self._shape.is_record:
+            return
+        self._times = _times(content, columns, len(rows))
+        if stamps is not None:
+            self._times = [
+                own if isnan(stamp) else stamp for stamp, own in zip(stamps, self._times, strict=True)
+            ]
+        names = [metric_name(metric.name, self._shape.split) for metric in content.metrics]
+        self._names = list(dict.fromkeys(names))
+        self._cells = list(zip(*_values(content, columns), strict=True)) or [()] * len(rows)
+        self._columns = names
+        self._is_of_epoch = not self._shape.split and self._counts.keys() == {Counter.EPOCH}
+        self._direct = self._direct_steps()
+        self._is_global = Counter.GLOBAL_STEP in self._counts
+        self._direct_rows: list[LogRow | None] = [
+            LogRow(step, time, dict(zip(names, cells, strict=False)))
+            for step, time, cells in zip(self._direct, self._times, self._cells, strict=False)
+        ]
 
-def _note(content: _PlainContent, rows: Sequence[tuple[bytes, ...]], axis: dict[str, Any]) -> None:
-    """Note what lines without values announce."""
-    columns = list(zip(*rows, strict=True))
-    counts = {count.counter: _counts(count, columns) for count in content.counts}
-    for row in _by_row(counts):
-        if len(content.shape.counters) == 1 and not content.shape.split:
-            note_epoch(row, axis)
-        if content.shape.is_heading:
-            note_heading(row, axis)
+    def _direct_steps(self) -> list[int]:
+        """The steps where these are what the lines count; empty if they may be continued over epochs."""
+        if self._shape.split:
+            return []
+        axis = min(self._counts, default=Counter.EPOCH)
+        if axis is Counter.GLOBAL_STEP or (Counter.EPOCH not in self._counts and axis is not Counter.EPOCH):
+            return [count for count, _ in self._counts[axis]]
+        return []
+
+    def by_process(self, first: int, last: int) -> Iterable[tuple[int, int, Labels]]:
+        """The lines in parts with the same labels."""
+        labels = self._labels_of_rows
+        if labels is None or not self.is_labelled:
+            return ((first, last, self._labels),)
+        if last - first == 1:
+            return ((first, last, labels[first]),)
+        ends = [line for line in range(first + 1, last) if labels[line] is not labels[line - 1]]
+        return [(begin, end, labels[begin]) for begin, end in zip([first, *ends], [*ends, last], strict=True)]
+
+    def rows(self, first: int, last: int, state: DialectState) -> list[LogRow | None]:
+        """What some of the lines hold, in the order of their lines."""
+        axis = axis_state(state)
+        if not self._shape.is_record:
+            self._note(first, last, axis)
+            return [None] * (last - first)
+        if self._direct and (self._is_global or "announced" not in axis):
+            axis["step"] = self._direct[last - 1]
+            axis.pop("heading", None)
+            axis["split"] = ""
+            axis["names"] = self._names
+            return self._direct_rows[first:last]
+        steps = self._steps(first, last, axis)
+        if steps is None:
+            return [None] * (last - first)
+        axis["split"] = self._shape.split
+        times, cells = self._times, self._cells
+        if self._is_of_epoch and has_batches(axis):
+            names_of_rows = (self._names_at_end_of_epoch(axis) for _ in steps)
+            return [
+                LogRow(step, times[line], dict(zip(names, cells[line], strict=True)))
+                for line, step, names in zip(range(first, last), steps, names_of_rows, strict=True)
+            ]
+        if not self._shape.split:
+            axis["names"] = self._names
+        names = self._columns
+        if last - first == 1:
+            return [LogRow(steps[0], times[first], dict(zip(names, cells[first], strict=True)))]
+        return [
+            LogRow(step, times[line], dict(zip(names, cells[line], strict=True)))
+            for line, step in zip(range(first, last), steps, strict=True)
+        ]
+
+    def _steps(self, first: int, last: int, axis: dict[str, Any]) -> list[int] | None:
+        """The steps of some lines, None if none of them counts what is a step."""
+        if self._shape.split:
+            found = [evaluation_step(counts, axis) for counts in self._counts_by_row(first, last)]
+            return None if None in found else [step for step in found if step is not None]
+        if last - first == 1:
+            counts = {counter: column[first] for counter, column in self._counts.items()}
+            step = training_step(counts, axis)
+            return None if step is None else [step]
+        counts_by_row = {counter: column[first:last] for counter, column in self._counts.items()}
+        return training_steps(counts_by_row, axis) or None
+
+    def _names_at_end_of_epoch(self, axis: dict[str, Any]) -> list[str]:
+        """The names of values of a line that counts nothing but the epoch whose batches were printed."""
+        if means := axis.get("names", ()):
+            return [f"epoch/{name}" if name in means else name for name in self._columns]
+        axis["names"] = self._names
+        return self._columns
+
+    def _note(self, first: int, last: int, axis: dict[str, Any]) -> None:
+        """Note what lines without values announce."""
+        for counts in self._counts_by_row(first, last):
+            if len(self._shape.counters) == 1 and not self._shape.split:
+                note_epoch(counts, axis)
+            if self._shape.is_heading:
+                note_heading(counts, axis)
+
+    def _counts_by_row(self, first: int, last: int) -> list[dict[Counter, tuple[int, int]]]:
+        return [
+            {counter: column[line] for counter, column in self._counts.items()} for line in range(first, last)
+        ]
 
 
 def _counts(count: _CountColumn, columns: list[tuple[bytes, ...]]) -> list[tuple[int, int]]:
@@ -151,20 +239,16 @@ def _count(column: tuple[bytes, ...], scale: float) -> list[int]:
     return list(map(int, column)) if scale == 1 else [int(float(text) * scale) for text in column]
 
 
-def _by_row(counts: Mapping[Counter, list[tuple[int, int]]]) -> list[dict[Counter, tuple[int, int]]]:
-    return [dict(zip(counts, row, strict=True)) for row in zip(*counts.values(), strict=True)]
-
-
-def _times(content: _PlainContent, columns: list[tuple[bytes, ...]]) -> list[float]:
+def _times(content: _PlainContent, columns: list[tuple[bytes, ...]], rows: int) -> list[float]:
     if content.time < 0:
-        return [_NO_TIME] * len(columns[0])
+        return [_NO_TIME] * rows
     if content.year_first:
         return list(map(parse_year_first, columns[content.time]))
     return [parse_time(text.decode()) for text in columns[content.time]]
 
 
-def _values(content: _PlainContent, columns: list[tuple[bytes, ...]]) -> dict[str, list[float]]:
-    values = {}
+def _values(content: _PlainContent, columns: list[tuple[bytes, ...]]) -> list[list[float]]:
+    values = []
     for metric in content.metrics:
         column = columns[metric.column]
         try:
@@ -173,29 +257,5 @@ def _values(content: _PlainContent, columns: list[tuple[bytes, ...]]) -> dict[st
             numbers = [float(text.replace(b",", b"")) for text in column]
         if metric.scale != 1:
             numbers = [number * metric.scale for number in numbers]
-        values[metric_name(metric.name, content.shape.split)] = numbers
+        values.append(numbers)
     return values
-
-
-def _with_means(
-    table: LineTable, counts: Mapping[Counter, list[tuple[int, int]]], axis: dict[str, Any]
-) -> list[LineTable]:
-    """The values of the training, those that repeat names of an epoch's batches as its means."""
-    if not is_end_of_epoch({counter: column[0] for counter, column in counts.items()}, axis):
-        axis["names"] = [*table.values]
-        return [table]
-    tables = []
-    if not axis.get("names"):  # the first line has them
-        axis["names"] = [*table.values]
-        tables.append(_rows(table, slice(0, 1), table.values))
-        table = _rows(table, slice(1, None), table.values)
-    if table.steps:
-        means = {f"epoch/{name}" if name in axis["names"] else name: of for name, of in table.values.items()}
-        tables.append(table._replace(values=means))
-    return tables
-
-
-def _rows(table: LineTable, rows: slice, values: Mapping[str, list[float]]) -> LineTable:
-    return LineTable(
-        table.steps[rows], table.times[rows], {name: column[rows] for name, column in values.items()}
-    )

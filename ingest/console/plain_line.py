@@ -10,7 +10,7 @@ from holter.ingest.console.line_shapes import (
     Counter,
     LineShape,
     MetricField,
-    is_metric_name,
+    names_evaluation,
     shape_of,
     split_numbers,
 )
@@ -22,6 +22,7 @@ from holter.ingest.console.step_axis import (
     training_step,
 )
 from holter.ingest.console.values import parse_time
+from holter.ingest.metric_names import is_metric_name
 from holter.ingest.step_columns import LARGEST_STEP
 
 
@@ -69,7 +70,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     axis = axis_state(state)
     parts = split_numbers(line)
     shape, numbers = shape_of(tuple(parts[::2])), parts[1::2]
-    if shape.counters:
+    if shape.counters or line.startswith("wandb: "):  # its client prints the last values once more
         return None
     step = axis.get("heading")
     if step is None and "announced" in axis and "epoch" not in axis:
@@ -136,4 +137,4 @@ def value_of(text: str) -> float | None:
 
 def metric_name(name: str, split: str) -> str:
     """The name of a metric of an evaluation, which has that of its data; `split` is "" for the training."""
-    return name if not split or name.lower().startswith(split[:3]) else f"{split}/{name}"
+    return name if not split or names_evaluation(name, split) else f"{split}/{name}"

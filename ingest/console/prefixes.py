@@ -33,10 +33,14 @@ _PREFIX = re.compile(
     r"(?=\d{4}-\d\d-\d\d|\W{0,3}(?i:epoch|step|iter|train|val|eval|loss|batch|global)|[\[{(])"
     # pdsh, whose prefix is a host's name: not the name of a number
     r"|(?P<host>(?!(?:top|acc|loss|step|epoch|iter|layer|gpu|rank|it|ep|p|r)[_@]?\d)"
-    r"[a-z][a-z0-9.-]{0,60}\d): (?=[\[A-Za-z(]|\d{4}-)"
+    r"[a-z][a-z0-9.-]{0,60}\d): (?=[^\W\d]|[\[(【]|\d{4}-)"
     # what a program prints itself before what it measures: `[GPU3] Epoch 1`, `Rank 3, step 10`
     r"|\[?(?:GPU|[Rr]ank|RANK) ?[:=]? ?(?P<own>\d{1,6})\]?(?: ?[:,|-])? "
     r"(?=\W{0,3}(?i:epoch|step|iter|train|val|eval|loss|batch|global))"
+    # pdsh with addresses instead of names
+    r"|(?P<address>\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}): (?=[^\W\d]|[\[(【]|\d{4}-)"
+    # the job and the step of GitHub Actions
+    r"|[^\t\n]{1,100}\t[^\t\n]{1,100}\t(?=\ufeff?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{1,9}Z )"
     r"|\[pod/(?P<pod>[\w.-]{1,253})/[\w.-]{1,253}\] ?"  # kubectl logs --prefix
     # kubectl and docker logs --timestamps, logs of container runtimes
     r"|(?P<stamp>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?P<part>\.\d{1,9})?(?P<zone>Z|[+-]\d\d:\d\d)"
@@ -44,6 +48,7 @@ _PREFIX = re.compile(
 )
 _PROCESSES = {
     "host": "host",
+    "address": "host",
     "machine": "host",
     "pid": "pid",
     "container": "container",
@@ -55,12 +60,15 @@ _PROCESSES = {
 class CleanLine(NamedTuple):
     """A line as the program printed it, and the labels in the prefixes of its launcher.
 
-    `time` is when it was printed, in Unix seconds, from a prefix; NaN without one.
+    `time` is when it was printed, in Unix seconds, from a prefix; NaN without one. `prefix` is what was
+    removed, without colours, and `stamp` where the time and its zone in it begin, and where that ends.
     """
 
     text: str
     labels: Labels
     time: float = float("nan")
+    prefix: str = ""
+    stamp: tuple[int, int, int] | None = None
 
 
 def strip_prefixes(line: bytes) -> CleanLine:
@@ -68,13 +76,19 @@ def strip_prefixes(line: bytes) -> CleanLine:
     text = line.decode("utf-8", "replace")
     if "\x1b" in text:
         text = COLOUR.sub("", text)
-    position, labels, time = 0, Labels(), _NO_TIME
+    position, labels, time, stamp = 0, Labels(), _NO_TIME, None
     while (match := _PREFIX.match(text, position)) is not None:
         labels = _labels(match, labels)
         if match["stamp"] is not None:
-            time = _second(match["stamp"], match["zone"]) + float(match["part"] or 0)
+            time = parse_stamp(match["stamp"], match["part"] or "", match["zone"])
+            stamp = match.start("stamp"), match.start("zone"), match.end("zone")
         position = match.end()
-    return CleanLine(text[position:], labels, time)
+    return CleanLine(text[position:], labels, time, text[:position], stamp)
+
+
+def parse_stamp(second: str, fraction: str, zone: str) -> float:
+    """Unix seconds of a date and time `2026-08-22T10:00:00`, NaN if there is no such time."""
+    return _second(second, zone) + float(fraction or 0)
 
 
 def _labels(prefix: re.Match[str], before: Labels) -> Labels:

@@ -36,7 +36,7 @@ def training_steps(columns: Mapping[Counter, Sequence[tuple[int, int]]], state: 
     axis = next((axis for axis in _AXES if axis in columns), None)
     if epochs is not None and inner is not None and axis is not Counter.GLOBAL_STEP:
         steps = _steps_over_epochs(epochs, inner, state)
-    elif axis is Counter.EPOCH and "epoch" in state:
+    elif axis is Counter.EPOCH and has_batches(state):
         steps = [int(state["step"])] * len(columns[axis])
     else:
         steps = [] if axis is None else [count for count, _ in columns[axis]]
@@ -80,7 +80,18 @@ def note_heading(counts: Counts, state: DialectState) -> None:
 
 def is_end_of_epoch(counts: Counts, state: DialectState) -> bool:
     """Whether a line counts nothing but the epoch whose batches were printed before."""
-    return "epoch" in state and not counts.keys() - {Counter.EPOCH}
+    return has_batches(state) and not counts.keys() - {Counter.EPOCH}
+
+
+def has_batches(state: DialectState) -> bool:
+    """Whether steps within epochs were printed, in lines or in a progress bar."""
+    return "epoch" in state or "bar" in state
+
+
+def note_bar(step: int, names: Sequence[str], state: DialectState) -> None:
+    """Note the step and the names of values of a progress bar: lines of epochs are at its step."""
+    state["bar"] = state["step"] = step
+    state["names"] = [*names]
 
 
 def _step(counts: Counts, state: DialectState) -> int | None:
@@ -93,7 +104,7 @@ def _step(counts: Counts, state: DialectState) -> int | None:
     if inner is not None:
         return inner[0]
     if Counter.EPOCH in counts:  # the end of an epoch whose batches were printed before, if they were
-        return int(state["step"]) if "epoch" in state else counts[Counter.EPOCH][0]
+        return int(state["step"]) if has_batches(state) else counts[Counter.EPOCH][0]
     return counts[Counter.OTHER][0] if Counter.OTHER in counts else None
 
 
@@ -129,7 +140,10 @@ def _step_over_epochs(epoch: tuple[int, int], inner: tuple[int, int], state: Dia
         state["before"] = max(number - 1, 0) * total
     elif number > last_number:
         restarts = state.setdefault("restarts", step <= last_step)
-        if restarts:
+        if not restarts and step <= last_step:  # too few lines had been seen to decide
+            state["restarts"] = True
+            state["before"] = max((number - 1) * total, last_step)
+        elif restarts:
             length = total or last_step + ("from zero" in state)
             state["before"] = int(state.get("before", 0)) + (number - last_number) * length
     elif number < last_number:  # the program was started again

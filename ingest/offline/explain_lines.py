@@ -10,10 +10,11 @@ from typing import BinaryIO
 
 from holter.ingest.console import line_shapes
 from holter.ingest.console.console_log import ConsoleLog, ConsoleReader, ParsedLines
-from holter.ingest.console.line_shapes import LineShape, is_metric_name, shape_of, split_numbers
+from holter.ingest.console.line_shapes import LineShape, shape_of, split_numbers
 from holter.ingest.console.prefixes import strip_prefixes
 from holter.ingest.discovery.scanner import Source
 from holter.ingest.lines import read_text_block
+from holter.ingest.metric_names import is_metric_name
 from holter.ingest.open_log import WithLineEnd, open_beginning, uncompressed_name
 from holter.ingest.rows import LogRow
 

@@ -46,11 +46,14 @@ class ContentSnapshot(NamedTuple):
     head: bytes
     tail: bytes
 
-    def still_holds(self, stream: BinaryIO) -> bool:
-        """Whether the file still has these bytes; it may have grown after them. Moves the stream's position.
+    def still_holds(self, stream: BinaryIO, end: int) -> bool:
+        """Whether the file still has these bytes, and was read up to byte `end` as the same file.
 
-        A file shorter than the compared bytes must not have grown: it was emptied and may become anything.
+        It may have grown after the compared bytes. A shorter file must not have grown: it was emptied and may
+        become anything, also empty again after other content was read. Moves the stream's position.
         """
+        if len(self.head) < _HEAD_BYTES and end > len(self.head):
+            return False
         return self == _snapshot(stream, self.offset, _HEAD_BYTES)
 
 

@@ -350,7 +350,7 @@ class Tail:
         for record in reader.read(stream):
             cursor = self._cursor_at(stream, reader.state(), inode)
             # a logger may have emptied the file between two reads: then the record mixes two contents
-            if not snapshot.still_holds(stream):
+            if not snapshot.still_holds(stream, cursor.offset):
                 return False
             stream.seek(cursor.offset)
             report_progress(cursor.offset)
@@ -363,7 +363,7 @@ class Tail:
                 self._pass_on(batch, self._cursor_at(stream, reader.state(), inode))
         self._note_held(reader, has_read=stream.tell() > begin)
         cursor = self._cursor_at(stream, reader.state(), inode)
-        if not snapshot.still_holds(stream):
+        if not snapshot.still_holds(stream, cursor.offset):
             return False
         if opened.problem is not None and not cursor.state.get("packing"):
             cursor = _with_state(cursor, packing=True)

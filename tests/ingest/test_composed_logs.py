@@ -14,8 +14,26 @@ from holter import detectors
 from holter.ingest.offline.read_run import read_run
 from holter.types import Kind, SeriesKey
 
-PREFIXES = ["", "INFO ", "2026-05-21 02:45:36,101 ", "[2024/03/09 15:15:33] app INFO: ", "train.py:357 "]
-WRITERS = ["", "[rank{0}]: ", "{0}: ", "[1,{0}]<stdout>:", "[default{0}]:", "trainer-{0}  | "]
+PREFIXES = [
+    "2026-05-21 02:45:36.101 | INFO     | __main__:train:42 - ",
+    "\x1b[2m2026-05-21 02:45:36\x1b[0m [\x1b[32minfo\x1b[0m] ",
+    "",
+    "INFO ",
+    "2026-05-21 02:45:36,101 ",
+    "[2024/03/09 15:15:33] app INFO: ",
+    "train.py:357 ",
+]
+WRITERS = [
+    "",
+    "[rank{0}]: ",
+    "{0}: ",
+    "[1,{0}]<stdout>:",
+    "[default{0}]:",
+    "trainer-{0}  | ",
+    "10.0.0.{0}: ",
+    "2026-05-21T02:45:36.101Z [rank{0}]: ",
+    "trainer-7d9f8b6c5-x2x4{0} main 2026-05-21T02:45:36.101Z ",
+]
 
 
 @dataclass(frozen=True)
@@ -84,22 +102,33 @@ def programs(draw: st.DrawFn) -> Program:
                 ("epoch{s}{{epoch}}, batch{s}{{inner}}", True, 3),
                 ("epoch {{epoch}} | iter {{inner}}", True, 3),
                 ("[Train][Epoch {{epoch}}/3][Iter: {{inner}}/{{total}}]", True, 3),
+                ("步数{s}{{step}}", False, 1),
+                ("第 {{epoch}} 轮 [{{inner}}/{{total}}]", True, 3),
+                ("エポック {{epoch}}/3 バッチ {{inner}}/{{total}}", True, 3),
+                ("에폭 {{epoch}}/3, 스텝 {{inner}}/{{total}}", True, 3),
+                ("Эпоха {{epoch}}/3, шаг {{inner}}/{{total}}", True, 3),
             ]
         )
     )
-    sign = draw(st.sampled_from([": ", "=", " = ", ":"]))
+    sign = draw(st.sampled_from([": ", "=", " = ", ":", "：", "＝"]))
     interval = draw(st.sampled_from([1, 10]))
     return Program(
         position=position.format(s=sign),
         restarts=restarts,
         evaluates=draw(st.sampled_from(["", "[Eval]", "[Val]", "Test "])),
         sign=sign,
-        between=draw(st.sampled_from([", ", " | ", "  ", "\t", " || ", "; "])),
+        between=draw(st.sampled_from([", ", " | ", "  ", "\t", " || ", "; ", "，", "　", "；", "。"])),
         prefix=draw(st.sampled_from(PREFIXES)),
         writer=draw(st.sampled_from(WRITERS)),
         names=(
             "loss",
-            *draw(st.lists(st.sampled_from(["lr", "CE Loss", "grad_norm", "acc"]), max_size=3, unique=True)),
+            *draw(
+                st.lists(
+                    st.sampled_from(["lr", "CE Loss", "grad_norm", "acc", "损失", "정확도"]),
+                    max_size=3,
+                    unique=True,
+                )
+            ),
         ),
         position_first=draw(st.booleans()),
         epochs=epochs,

@@ -393,6 +393,37 @@ def test_mlperf_states_how_a_launch_is_set_up_and_nan_is_data(reading: Any) -> N
     assert [(step, repr(value)) for step, value in result.values("train_loss")] == [(3, "nan")]
 
 
+def mlperf_log(*records: tuple[str, str, str]) -> bytes:
+    """Lines of MLPerf with a key, a value and the metadata that count."""
+    return b"".join(
+        b':::MLLOG {"time_ms": %d, "key": "%s", "value": %s, "metadata": {%s}}\n'
+        % (1759859525333 + 1000 * number, *(each.encode() for each in record))
+        for number, record in enumerate(records)
+    )
+
+
+def test_mlperfs_epochs_are_at_the_step_that_was_listed_with_the_last_one(reading: Any) -> None:
+    log = mlperf_log(
+        ("tracked_stats", '{"loss": 9.5}', '"step": [1, 100]'),
+        ("tracked_stats", '{"loss": 9.25}', '"step": [1, 200]'),
+        ("tracked_stats", '{"lr": 0.015}', '"step": 1'),
+        ("eval_accuracy", "0.25", '"epoch_num": 1'),
+        ("tracked_stats", '{"loss": 9.0}', '"step": [2, 300]'),
+    )
+    result = reading.read_complete("result_0.txt", log)
+    assert result.values("loss") == [(100, 9.5), (200, 9.25), (300, 9.0)]
+    assert (result.values("lr"), result.values("eval_accuracy")) == ([(200, 0.015)], [(200, 0.25)])
+
+
+def test_a_step_of_mlperf_that_is_a_multiple_of_the_batch_remains_a_step(reading: Any) -> None:
+    log = mlperf_log(
+        ("global_batch_size", "96", ""),
+        ("tracked_stats", '{"loss": 1.5}', '"step": 50'),
+        ("tracked_stats", '{"loss": 1.25}', '"step": 2400'),
+    )
+    assert reading.read_complete("result_0.txt", log).values("loss") == [(50, 1.5), (2400, 1.25)]
+
+
 def test_fairseqs_plain_lines_and_epochs_state_what_its_json_states(read_sample: Any) -> None:
     result = read_sample("fairseq-simple.log")
     assert result.values("loss") == [(100, pytest.approx(16 * log(2))), (200, pytest.approx(8 * log(2)))]

@@ -113,6 +113,12 @@ def test_steps_that_count_through_epochs_stay_as_they_are() -> None:
     assert [step for step, _ in records(*lines)] == list(range(10, 100, 10))
 
 
+def test_steps_that_seemed_to_count_through_epochs_make_no_second_attempt_once_they_start_over() -> None:
+    places = ((8, 48), (15, 96), (23, 8), (30, 56))
+    lines = [f"epoch {epoch} | iter {step}/136 | loss 1.0" for epoch, step in places]
+    assert [step for step, _ in records(*lines)] == [48, 96, 22 * 136 + 8, 29 * 136 + 56]
+
+
 def test_an_announced_epoch_belongs_to_the_steps_below_it() -> None:
     lines = ["Epoch 1/2", "batch 10 loss: 1.0", "batch 20 loss: 1.0", "Epoch 2/2", "batch 10 loss: 1.0"]
     assert [step for step, _ in records(*lines)] == [10, 20, 30]

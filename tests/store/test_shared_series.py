@@ -66,6 +66,21 @@ def test_writers_stay_told_apart_after_a_restart_of_the_server(store: Store, eng
     again.close()
 
 
+def test_a_writer_that_begins_after_a_restart_is_told_apart_whatever_its_name(
+    store: Store, engine: Engine
+) -> None:
+    send(store, "b", rows(0, 5))
+    store.close()
+    again = Store(engine)
+    again.start()
+    run_id = send(again, "a", rows(0, 5, shift=0.25))
+    assert values(again, run_id) == {
+        "loss": np.arange(5.0).tolist(),
+        "loss{writer=a}": (np.arange(5) + 0.25).tolist(),
+    }
+    again.close()
+
+
 def test_series_that_only_one_writer_logs_get_no_label(store: Store) -> None:
     send(store, "a", rows(0, 5))
     steps = np.arange(5)

@@ -51,6 +51,26 @@ TABLE = "".join(
     for reward in (1, 2, 3)
 ).encode()
 
+CELLS = b"| Epoch | Train Loss | Val Loss |\n|-------|------------|----------|\n" + b"".join(
+    b"| %d | 1.%d | 1.6 |\n" % (epoch, epoch) for epoch in range(8)
+)
+TRIALS = "".join(
+    "Trial status: 2 RUNNING\n"
+    "│ Trial name            status       iter     total time (s)      loss │\n"
+    f"│ train_mnist_1_00000   RUNNING      {step}        3.2                 0.{step}  │\n"
+    f"│ train_mnist_1_00001   RUNNING      {step}        3.2                 0.4  │\n"
+    for step in (1, 2, 3)
+).encode()
+
+DOCKER = b"".join(
+    b'{"log":"step %d | loss 1.%d | lr 1e-4\\n","stream":"stdout","time":"2024-01-05T10:00:0%d.12Z"}\n'
+    % (n, n, n)
+    for n in range(9)
+)
+RUNTIME = b"".join(
+    b"2024-01-05T10:00:0%d.12Z stdout F step %d | loss 1.%d | lr 1e-4\n" % (n, n, n) for n in range(9)
+)
+
 SAMPLES: dict[str, tuple[str, bytes]] = {
     "csv/lightning": ("metrics.csv", LIGHTNING),
     "csv/keras": ("training.csv", KERAS),
@@ -58,6 +78,10 @@ SAMPLES: dict[str, tuple[str, bytes]] = {
     "csv/mixed": ("train.csv", MIXED),
     "table": ("train.log", TABLE),
     "columns": ("train.log", COLUMNS),
+    "cells": ("train.log", CELLS),
+    "wrapped/docker": ("5f3a-json.log", DOCKER),
+    "wrapped/runtime": ("0.log", RUNTIME),
+    "trials": ("train.log", TRIALS),
     "ultralytics": ("train.log", ULTRALYTICS),
     "jsonl/nested": ("log.jsonl", LINES),
     "jsonl/maxtext": (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from holter.ingest.console.dialect import ConsoleDialect
 from holter.ingest.console.dialects import (
     bars,
+    cell_tables,
     columns,
     composer,
     deepspeed,
@@ -61,6 +62,7 @@ GENERIC: tuple[ConsoleDialect, ...] = (
     bars.DIALECT,
     tables.DIALECT,
     columns.DIALECT,
+    cell_tables.DIALECT,
     positional.DIALECT,
     plain_lines.OWN_TEXT,
 )

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
-from holter.ingest.console.line_shapes import is_metric_name
 from holter.ingest.console.values import parse_number
+from holter.ingest.metric_names import is_metric_name
 
 _BETWEEN = re.compile(r"\s{2,}|\t")
 _AXES = ("#", "global_step", "step", "iter", "iteration", "epoch", "e")
@@ -45,7 +45,7 @@ def _row(line: str, state: DialectState) -> LineValues | None:
 
 
 _HEADING = re.compile(
-    rb"(?im)^[ \t]{0,20}(?:epoch|iter(?:ation)?|step|E {1,8}#)(?: {2,40}|\t)[^|:=\n]{0,400}"
+    rb"(?im)^[ \t]{0,20}(?:epoch|iter(?:ation)?|step|E {1,8}#)(?: {2,40}|\t)[^|:=\n\d ][^|:=\n]{0,400}"
     rb"(?:loss|acc|score|error|auc|rmse|reward)[^|:=\n]{0,400}$"
 )
 _NUMBERS = re.compile(rb"(?m)^(?:[ \t]|\x1b\[\d{1,2}m){0,40}\d{1,9}(?: {2,40}|\t)[^|=\n]{0,400}$")

@@ -43,6 +43,7 @@ def _event(line: str, state: DialectState) -> list[LineValues] | None:
         if state.get("timed") and _STEP_TIME in values:  # of an interval: each step has a time of its own
             values[_INTERVAL + _STEP_TIME] = values.pop(_STEP_TIME)
     if values and step is not None:
+        state.setdefault("counts", "one by one")
         results.append(LineValues(step, values, moment))
     return results
 
@@ -83,9 +84,13 @@ def _values(key: Any, value: Any, metadata: dict[str, Any]) -> dict[str, float]:
 def _step(metadata: dict[str, Any], state: DialectState) -> int | None:
     batch: float = state.get("batch", 0)
     samples, step = metadata.get("samples_count"), metadata.get("step")
+    if isinstance(step, list):  # an epoch, and a step through all epochs; last of all it may sum up others
+        if len(step) != 2 or not all(map(_is_count, step)) or state.get("counts", "epochs") != "epochs":
+            return None
+        state["step_num"], state["counts"] = int(step[1]), "epochs"
+        return int(step[1])
     if _is_count(step):
-        are_samples = not _is_count(samples) and batch and step % batch == 0
-        return int(step // batch) if are_samples else int(step)
+        return _counted_step(step, 0 if _is_count(samples) else batch, state)
     if batch and _is_count(samples):
         return int(samples // batch)
     if _is_count(number := metadata.get("step_num")):
@@ -95,6 +100,15 @@ def _step(metadata: dict[str, Any], state: DialectState) -> int | None:
         # beside steps an epoch is at the last of them; parts of epochs are counted
         return int(state["step_num"]) if "step_num" in state else _epoch(epoch, state)
     return None
+
+
+def _counted_step(step: float, batch: float, state: DialectState) -> int:
+    """A step from what `step` counts: epochs beside steps, or samples if all were multiples of the batch."""
+    if state.get("counts") == "epochs":
+        return int(state["step_num"])
+    if batch and step % batch:
+        state["counts"] = "steps"
+    return int(step // batch) if batch and state.get("counts") != "steps" else int(step)
 
 
 def _epoch(epoch: float, state: DialectState) -> int:

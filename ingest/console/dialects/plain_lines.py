@@ -7,17 +7,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from holter.ingest.console.dialect import ConsoleDialect, LineKind
+from holter.ingest.console.dialects.cell_tables import SPLIT_ROWS
 from holter.ingest.console.dialects.coco_summary import SUMMARY
 from holter.ingest.console.line_layouts import LineLayout, layout_of
 from holter.ingest.console.pattern_search import LinearPattern
-from holter.ingest.console.plain_columns import describe_line, parse_columns
+from holter.ingest.console.plain_columns import PlainTable, describe_line
 from holter.ingest.console.plain_line import parse_line_of_block, parse_metrics_of_epoch, parse_plain_line
 from holter.ingest.console.prefixes import strip_prefixes
 from holter.ingest.lines import line_around, with_newlines
+from holter.translated_words import COUNTERS, METRICS
 
 
 class _RecordLines:
@@ -66,32 +68,69 @@ class _RecordLine(NamedTuple):
 
 
 _LONGEST_LINE = 16 * 1024
+
+
+def _alternatives(words: Iterable[str]) -> bytes:
+    """A pattern of words of languages that are not written in ASCII, in the cases that occur."""
+    forms = {form for word in words if not word.isascii() for form in (word, word.capitalize(), word.upper())}
+    return b"|".join(re.escape(form.encode()) for form in sorted(forms, key=len, reverse=True))
+
+
+_COLOUR = rb"(?:\x1b\[[0-9;]{0,20}m){0,4}"
+_SPACE = rb"(?:[ \t]|\xe3\x80\x80)"
+_SIGN = rb"(?:[=:#|]|\xef\xbc\x9a|\xef\xbc\x9d)"
+"""A sign between a name and its number, or that sign as wide as a letter."""
+_OPENING = rb"(?:[\[({\"']|\xef\xbc\x88|\xe3\x80\x90){0,2}"
+_COUNTED = (
+    rb"(?:epoch|iter(?:ation)?|step|batch|update|timestep|episode|tick|round|progress|\bit|\bep\.?|\bup\.|epoche|epoca"
+    rb"|schritt|paso|passo|" + _alternatives(COUNTERS) + rb")"
+)
 _POSITION = LinearPattern(
-    rb"(?im)(?:epoch|iter(?:ation)?|step|batch|update|timestep|episode|tick|round|\bit|\bep\.?|\bup\.)s?(?:\(\w{1,12}\))?"
-    rb"[\"']?[ \t]{0,8}(?:[=:#|][ \t]{0,8})?[\[({\"']{0,2}[ \t]{0,8}\d"
+    rb"(?im)"
+    + _COUNTED
+    + rb"s?(?:[ _](?:number|num|no\.?|idx|index))?(?:\(\w{1,12}\))?[\"']?"
+    + rb"%s%s{0,8}(?:%s%s{0,8})?%s%s%s{0,8}\d" % (_COLOUR, _SPACE, _SIGN, _SPACE, _OPENING, _COLOUR, _SPACE)
+    + rb"|(?:\xe7\xac\xac|\xec\xa0\x9c) ?\d{1,9} ?"  # an ordinal number, in Chinese, Japanese or Korean
+    + rb"(?:"
+    + _alternatives(COUNTERS)
+    + rb")"
     rb"|\d(?:epoch|batch)(?:es)?(?::| results)|\[\d{1,9}\]\t|\d:\tlearn: |/[ \t]{0,8}\d{1,9} batches \|"
     rb"|(?:^|\] )\[\d{1,9}\] [a-z_]\w{0,60}[=: ]"
-    rb"|(?:train|test|eval|val(?:id)?): {1,4}(?:\d{1,9} )?\[ {0,8}\d{1,9}/"
+    rb"|(?:train|test|eval|val(?:id)?): {1,4}(?:\d{1,9} )?\[ {0,8}\d{1,9}(?:/|\]\[ {0,8}\d{1,9}/)"
     rb"|\d{1,9}/\d{1,9}\] ?\[ {0,8}\d{1,9}/\d|^\d{1,9}(?:/\d{1,9}, [a-z]| \[[a-z]\w{0,20} ?\w{0,20}: )"
+    # `[1,  2000] loss: 2.1`, `[10 | 12.3] loss=2`, `[10/500] loss: 2`
+    rb"|\[\d{1,9}(?:, {1,12}\d{1,9}| \| [\d.]{1,12}|/ {0,8}\d{1,9})\][:,]? {1,8}[a-z_]"
+    rb"|^\( {0,8}\d{1,9}/ {0,8}\d{1,9}\)[:,]? {1,8}[a-z_]|^\d{1,5} \[ {0,8}\d{1,9}/"
+    rb"|[\]|] {1,4}\d{1,9}/\d{1,9} {1,4}[|,:-] {0,4}[a-z]"
+    rb"|^(?:train|test|eval|val(?:id)?) \d{1,9}, [a-z]| - {1,12}\d{1,9} - {1,12}[\d.]{1,12} \w{1,20}/s"
+    rb"|\) \d{1,9}/\d{1,9} {0,4}$|\[ {0,8}\d{1,9}/ {0,8}\d{1,9}\] {0,4}$"
 )
 _METRIC_ALONE = LinearPattern(
     rb"(?i)(?:loss|acc(?:uracy)?|dice|iou|learning rate|ppl|psnr|ssim|auc|f1|bleu|perplexity|acc@1"
     rb"|reward|return|score"
-    rb"|recall(?:@\d{1,4})?|precision(?:@\d{1,4})?|[wc]er)[\"']?[ \t]{0,4}[:= ][ \t]{0,4}[\[(]?[-+]?\d"
+    rb"|recall(?:@\d{1,4})?|precision(?:@\d{1,4})?|[wc]er|"
+    + _alternatives(METRICS)
+    + rb")[\"']?"
+    + _COLOUR
+    + _SPACE
+    + rb"{0,12}(?:[:= ]|\xef\xbc\x9a|\xef\xbc\x9d)"
+    + _COLOUR
+    + _SPACE
+    + rb"{0,4}[\[(]?[-+]?\d"
 )
 _NUMBER_ALONE = LinearPattern(
-    rb"(?m)^[ \t|]{0,80}[A-Za-z][\w ./()@-]{0,80}:[ \t]{0,20}[-+]?\d[\d.]{0,20}"
+    rb"(?m)^[ \t|>*-]{0,80}[A-Za-z][\w ./()@-]{0,80}:[ \t]{0,20}[-+]?\d[\d.]{0,20}"
     rb"(?:[eE][-+]?\d{1,3})?[^\n:=]{0,20}$"
 )
-_LOSS_ALONE = LinearPattern(rb"(?i)(?:loss|reward|return|accuracy)[\"']?[ \t]{0,4}:[ \t]{0,20}[-+]?\d")
+_LOSS_ALONE = LinearPattern(rb"(?i)(?:loss|reward|return|accuracy)[\"']?[ \t]{0,12}[:=][ \t]{0,20}[-+]?\d")
 _EPOCH = re.compile(rb"(?i)\bepoch:? ?\[?\d{1,9}")
 _EPOCH_BLOCK = re.compile(
-    rb"\bEpoch:? ?\[?\d{1,9}(?:/\d{1,9})?\]?:?[ \t-]{0,80}\r?\n(?:[^\n]{0,300}\n){0,4}?"
-    rb"[^\n]{0,80}?(?:train|val|valid)[_ ][Ll]oss[ \t]{0,4}[:= ][ \t]{0,4}[-+]?\d"
+    rb"(?i)\bepoch:? ?\[?\d{1,9}(?: ?/ ?\d{1,9})?\]?:?[ \t.=-]{0,80}\r?\n(?:[^\n]{0,300}\n){0,4}?"
+    rb"[^\n]{0,80}?(?:train(?:ing)?|val|valid|validation)[_ ]loss[ \t]{0,4}[:= ][ \t]{0,4}[-+]?\d"
 )
 _HEADING = LinearPattern(
     rb"(?im)^(?:[^\n]{0,60}[\]>:] )?[ \t>*-]{0,80}(?:\x1b\[\d{1,3}m)?[ \t]{0,4}(?:learning |training )?"
-    rb"(?:epoch|iteration|step)[: \t#]{1,8}\d{1,9}(?:/\d{1,9})?(?:[^\w\n]{0,80}$| per-step time)"
+    rb"(?:epoch|iteration|step)[: \t#]{1,12}\d{1,9}(?:/\d{1,9})?(?:[^\w\n]{0,80}$| per-step time)"
 )
 _BLOCK_LINES = 24
 """Lines below a heading of which one has a metric."""
@@ -114,7 +153,7 @@ def _blocks(text: bytes) -> Iterator[_RecordLine]:
 class _PlainColumns:
     """Parses lines that differ in their numbers alone in columns."""
 
-    parse = staticmethod(parse_columns)
+    table = PlainTable
 
     def layout_of(self, line: bytes) -> LineLayout | None:
         """The layout of a line, None if it has no position or may be read in another way."""
@@ -130,7 +169,9 @@ EPOCH_LINES = LineKind(pattern=_METRIC_ALONE, parse=parse_metrics_of_epoch, any_
 BLOCK_LINES = LineKind(pattern=_NUMBER_ALONE, parse=parse_line_of_block, any_program=True)
 """Lines of a name and a number below a heading."""
 
-DIALECT = ConsoleDialect(name="key-value", signature=_RecordLines(), min_matches=2, kinds=(SUMMARY, LINES))
+DIALECT = ConsoleDialect(
+    name="key-value", signature=_RecordLines(), min_matches=2, kinds=(SUMMARY, *SPLIT_ROWS, LINES)
+)
 OWN_TEXT = DIALECT.followed_by(
     ConsoleDialect(name="epochs", signature=_EPOCH, kinds=(EPOCH_LINES, BLOCK_LINES))
 )

@@ -1,4 +1,4 @@
-"""Lines whose numbers are known by their places: those of darknet, Tacotron 2, Kaldi and fastText.
+"""Lines whose numbers are known by their places: those of darknet, Tacotron 2, Kaldi, fastText and VITS.
 
 The numbers stand before their names, without any, or the step is a per cent.
 """
@@ -75,6 +75,20 @@ def _kaldi(line: str, state: DialectState) -> LineValues | None:
     return LineValues(int(state["minibatch"]), {name: value}) if "minibatch" in state else None
 
 
+def _list(line: str, state: DialectState) -> LineValues | None:
+    """`[2.31, 2.5, 30.1, 400, 0.0002]` of VITS and its kin: losses, then the global step and the rate."""
+    match = _LIST.search(line)
+    if match is None:
+        return None
+    *losses, step, rate = match[1].split(", ")
+    if not step.isdecimal() or any(loss.isdecimal() for loss in losses):
+        return None
+    pairs = [(f"losses/{number}", loss) for number, loss in enumerate(losses, 1)]
+    return LineValues(int(step), parse_numbers([*pairs, ("lr", rate)]), parse_time(line))
+
+
+_LIST = re.compile(r"\[((?:[-+.\w]{1,30}, ){2,40}[-+.\w]{1,30})\]\s*$")
+_LIST_BYTES = re.compile(rb"\[(?:-?\d{1,12}\.[\de+-]{1,24}, ){1,40}\d{1,12}, \d{1,4}\.?[\de-]{1,24}\]")
 _DARKNET_BYTES = re.compile(rb" avg(?: loss)?, [-+.\w]{1,30} rate, [\d.]{1,30} seconds, \d{1,15} images")
 _TACOTRON_BYTES = re.compile(rb"Train loss \d{1,12} [-+.\w]{1,30} Grad Norm ")
 _VALIDATION_BYTES = re.compile(rb"Validation loss \d{1,12}: ")
@@ -88,7 +102,14 @@ DIALECT = ConsoleDialect(
     signature=re.compile(
         b"|".join(
             pattern.pattern
-            for pattern in (_DARKNET_BYTES, _TACOTRON_BYTES, _VALIDATION_BYTES, _FASTTEXT_BYTES, _KALDI_BYTES)
+            for pattern in (
+                _DARKNET_BYTES,
+                _TACOTRON_BYTES,
+                _VALIDATION_BYTES,
+                _FASTTEXT_BYTES,
+                _KALDI_BYTES,
+                _LIST_BYTES,
+            )
         )
     ),
     min_matches=2,
@@ -99,5 +120,6 @@ DIALECT = ConsoleDialect(
         LineKind(pattern=_VALIDATION_BYTES, parse=_validation),
         LineKind(pattern=_FASTTEXT_BYTES, parse=_fasttext),
         LineKind(pattern=_KALDI_BYTES, parse=_kaldi),
+        LineKind(pattern=_LIST_BYTES, parse=_list),
     ),
 )

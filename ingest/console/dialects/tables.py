@@ -54,7 +54,8 @@ def _end(line: str, state: DialectState) -> LineValues | None:
 DIALECT = ConsoleDialect(
     name="table",
     signature=re.compile(
-        rb"(?i)\| {1,20}(?:(?:total_)?timesteps|(?:global_)?step|epoch) {1,60}\| {0,60}\d+ {0,60}\|"
+        rb"(?i)\| {1,20}(?:[a-z]{1,20}/)?"
+        rb"(?:(?:total_)?timesteps|(?:global_)?step|epoch) {1,60}\| {0,60}\d+ {0,60}\|"
     ),
     kinds=(
         LineKind(pattern=re.compile(rb"\| {1,40}[A-Za-z][^|\n]{0,80}\|[^|\n]{0,80}\|"), parse=_row),

@@ -1,0 +1,143 @@
+"""Tables whose cells are between vertical lines, and results of Ray Tune's trials.
+
+`| Epoch | Train Loss | Val Loss |` above rows of numbers; the status of trials, a row for each, whose series
+have the label `trial`; `Result for NAME:` with a line per value. AllenNLP's `loss | 0.68 | 0.65` below
+`Training | Validation`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
+from holter.ingest.console.plain_line import axis_state
+from holter.ingest.console.values import parse_number
+from holter.ingest.metric_names import is_metric_name
+from holter.types import labels_of
+
+_BARS = re.compile(r"[|│┃║]")
+_SPACES = re.compile(r"\s{2,}")
+_AXES = ("global_step", "step", "iter", "iteration", "training_iteration", "epoch")
+_TRIALS = frozenset({"trial name", "trial"})
+_MAX_COLUMNS = 64
+_MAX_TRIALS = 4096
+_MAX_VALUES = 400
+
+
+def _cells(line: str) -> list[str]:
+    inner = line.strip().strip("|│┃║")
+    cells = _BARS.split(inner) if _BARS.search(inner) else _SPACES.split(inner.strip())
+    return [cell.strip() for cell in cells[: _MAX_COLUMNS + 1]]
+
+
+def _row(line: str, state: DialectState) -> LineValues | None:
+    """The names of columns, or the numbers below them at the step or the epoch of the row."""
+    cells = _cells(line)
+    lower = [cell.lower().replace(" ", "_") for cell in cells]
+    if len(cells) > 2 and any(name in _AXES for name in lower) and any(map(is_metric_name, cells)):
+        state["cells"] = cells[:_MAX_COLUMNS]
+        return None
+    names = state.get("cells", [])
+    if len(cells) != len(names):
+        return None
+    by_name = {name.lower().replace(" ", "_"): cell for name, cell in zip(names, cells, strict=True)}
+    axis = next(name for name in _AXES if name in by_name)
+    if not by_name[axis].isdecimal():
+        return None
+    step = int(by_name[axis])
+    trial = next((cell for name, cell in zip(names, cells, strict=True) if name.lower() in _TRIALS), None)
+    if trial is not None and not _is_new(trial, step, state):
+        return None
+    values = {}
+    for name, cell in zip(names, cells, strict=True):
+        value = parse_number(cell)
+        if value is not None and name.lower().replace(" ", "_") not in (axis, "loc"):
+            values[name] = value
+    return LineValues(step, values, labels=None if trial is None else labels_of({"trial": trial[:200]}))
+
+
+def _is_new(trial: str, step: int, state: DialectState) -> bool:
+    """Whether a trial is at another step than when its status was printed last."""
+    steps = state.setdefault("trials", {})
+    if steps.get(trial) == step or (trial not in steps and len(steps) >= _MAX_TRIALS):
+        return False
+    steps[trial] = step
+    return True
+
+
+def _result(line: str, state: DialectState) -> LineValues | None:
+    """Begin the results of a trial."""
+    state["result"] = {"trial": line.strip()[len("Result for ") :].rstrip(":")[:200], "values": {}}
+    return None
+
+
+def _value_of_result(line: str, state: DialectState) -> LineValues | None:
+    """Add a value; the identifier of the trial is the last line of its results."""
+    result = state.get("result")
+    name, _, text = line.strip().partition(": ")
+    if result is None:
+        return None
+    if name == "trial_id":
+        del state["result"]
+        values = result["values"]
+        step = values.pop("training_iteration", None)
+        trial = result["trial"]
+        if step is None or step != int(step) or not _is_new(trial, int(step), state):
+            return None
+        return LineValues(int(step), values, labels=labels_of({"trial": trial}))
+    value = parse_number(text)
+    if value is not None and len(result["values"]) < _MAX_VALUES:
+        result["values"].setdefault(name, value)
+    return None
+
+
+def _splits(line: str, state: DialectState) -> LineValues | None:
+    state["splits"] = True
+    return None
+
+
+_SPLIT_ROW = re.compile(
+    r"(?:^|\s)(?P<name>[\w/-]{1,100}) {1,80}\| {1,40}(?P<train>[-+.\w]{1,30}) {1,40}\|"
+    r" {1,40}(?P<val>[-+.\w]{1,30}) *$"
+)
+
+
+def _split_row(line: str, state: DialectState) -> LineValues | None:
+    """The values of a metric in training and validation, at the last step or the epoch above."""
+    match, axis = _SPLIT_ROW.search(line), axis_state(state)
+    step = axis.get("step", next(iter(axis.get("announced", ())), None))
+    if match is None or "splits" not in state or step is None:
+        return None
+    pairs = ((f"training_{match['name']}", match["train"]), (f"validation_{match['name']}", match["val"]))
+    values = {name: value for name, text in pairs if (value := parse_number(text)) is not None}
+    return LineValues(int(step), values) if values else None
+
+
+_VERTICAL = rb"(?:\||\xe2\x94[\x82\x83])"
+_HEADING = re.compile(
+    rb"(?im)^[ \t]{0,20}" + _VERTICAL + rb"(?=[^\n]{0,400}(?:loss|acc|score|error|auc|rmse|reward))"
+    rb"[^\n]{0,200}?[| \x82\x83](?:global.)?(?:epoch|step|iter(?:ation)?)[ \t]{0,40}(?:"
+    + _VERTICAL
+    + rb"|[ \t]{2}[a-z])"
+)
+SPLIT_ROWS = (
+    LineKind(pattern=re.compile(rb"Training \| {1,4}Validation"), parse=_splits),
+    LineKind(
+        pattern=re.compile(
+            rb"(?m)\w {1,80}\| {1,40}[-\d.N/A]{1,30} {1,40}\| {1,40}[-\d.N/A]{1,30}[ \t]{0,40}$"
+        ),
+        parse=_split_row,
+    ),
+)
+DIALECT = ConsoleDialect(
+    name="cells",
+    signature=re.compile(_HEADING.pattern + rb"|(?m:^Result for [\w.-]{1,200}:$)"),
+    kinds=(
+        LineKind(pattern=re.compile(rb"(?m)^[ \t]{0,20}" + _VERTICAL + rb"[^\n]{0,40}[^\s|]"), parse=_row),
+        LineKind(pattern=re.compile(rb"(?m)^Result for [\w.-]{1,200}:"), parse=_result),
+        LineKind(
+            pattern=re.compile(rb"(?m)^ {2,40}[\w/-]{1,100}: [-+\w.]{1,60}[ \t]{0,40}$"),
+            parse=_value_of_result,
+        ),
+    ),
+)

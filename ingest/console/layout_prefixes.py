@@ -1,0 +1,96 @@
+"""The prefixes of lines of one layout: their labels and times, as columns.
+
+Lines of many ranks, or with the time of a container runtime before them, are of one layout: the digits of
+their prefixes are slots like the numbers behind them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from holter.ingest.console.layout_slots import Piece, PrefixSlot, StampSlot
+from holter.ingest.console.prefixes import COLOUR, CleanLine, parse_stamp, strip_prefixes
+from holter.types import Labels
+
+_DIGIT = re.compile(r"[0-9]")
+_ANY_STAMP = "2026-01-01T00:00:00"
+_MAX_PREFIXES = 4096
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinePrefix:
+    """What the prefixes of lines of one layout are; `groups` of the layout's pattern belong to them.
+
+    `rest` is what follows the prefix of one of the lines. Without groups, all of them have `labels`.
+    """
+
+    groups: int
+    labels: Labels
+    rest: str
+    zone: str
+    _known: dict[tuple[bytes, ...], Labels] = field(default_factory=dict)
+
+    def labels_of(self, columns: Sequence[Sequence[bytes]]) -> list[Labels] | None:
+        """The labels of some lines by the groups of their prefixes; None if those are the same for all."""
+        if not self.groups:
+            return None
+        keys = zip(columns[0], strict=True) if self.groups == 1 else zip(columns[0], columns[2], strict=True)
+        return [self._known[key] if key in self._known else self._labels(key) for key in keys]
+
+    def times_of(self, columns: Sequence[Sequence[bytes]]) -> list[float] | None:
+        """The times in the prefixes, in Unix seconds, NaN for those that are none; None without times."""
+        if self.groups < 3:
+            return None
+        stamps = map(bytes.decode, columns[1])
+        return [parse_stamp(stamp[:19], stamp[19:], self.zone) for stamp in stamps]
+
+    def _labels(self, key: tuple[bytes, ...]) -> Labels:
+        if len(self._known) >= _MAX_PREFIXES:
+            self._known.clear()
+        parts = [part.decode() for part in key]
+        prefix = parts[0] if len(parts) == 1 else f"{parts[0]}{_ANY_STAMP}{self.zone}{parts[1]}"
+        labels = self._known[key] = strip_prefixes((prefix + self.rest).encode()).labels
+        return labels
+
+
+def prefix_shape(line: CleanLine) -> str:
+    """The prefix of a line with zeros for its digits, and without the fraction of its second."""
+    prefix = line.prefix
+    if line.stamp is not None:
+        begin, zone, _ = line.stamp
+        prefix = prefix[: begin + len(_ANY_STAMP)] + prefix[zone:]
+    return _DIGIT.sub("0", prefix)
+
+
+def with_prefix_slots(pieces: Sequence[Piece], line: CleanLine) -> tuple[list[Piece], LinePrefix] | None:
+    """The pieces of a line with slots in its prefix, and what these are; None where there is nothing to vary.
+
+    The prefix of a line with colours in it stays as it is; one may come before it.
+    """
+    first, rest = pieces[0], line.text
+    if not isinstance(first, str):
+        return None
+    colour = COLOUR.match(first)
+    before = colour[0] if colour is not None else ""
+    first = first[len(before) :]
+    if not first.startswith(line.prefix) or _DIGIT.search(line.prefix) is None:
+        return None
+    behind = [first[len(line.prefix) :], *pieces[1:]]
+    if line.stamp is None:
+        return [before, PrefixSlot(line.prefix), *behind], LinePrefix(1, (), rest, "")
+    begin, zone_begin, zone_end = line.stamp
+    zone = line.prefix[zone_begin:zone_end]
+    slots: list[Piece] = [
+        before,
+        PrefixSlot(line.prefix[:begin]),
+        StampSlot(line.prefix[begin:zone_begin], zone),
+        PrefixSlot(line.prefix[zone_end:]),
+    ]
+    return [*slots, *behind], LinePrefix(3, (), rest, zone)
+
+
+def fixed_prefix(line: CleanLine) -> LinePrefix:
+    """That of lines that all have the same prefix."""
+    return LinePrefix(0, line.labels, line.text, "")
