@@ -16,6 +16,7 @@ from holter.detectors.health.memory_leak import MemoryLeakDetector
 from holter.detectors.incremental import IncrementalState
 from holter.detectors.inhibition import inhibit
 from holter.detectors.loss.nonfinite import NonfiniteDetector
+from holter.detectors.loss.slow_rise import SlowRiseDetector
 from holter.detectors.loss.spike import SpikeDetector
 from holter.detectors.loss.sudden_drop import SuddenDropDetector
 from holter.detectors.mixture.shift import MixtureShiftDetector
@@ -50,6 +51,7 @@ __all__ = [
 BUILTIN: tuple[Detector, ...] = (
     NonfiniteDetector(),
     SpikeDetector(),
+    SlowRiseDetector(),
     EvaluationDetector(),
     RepeatedDataDetector(),
     ThroughputRegressionDetector(),

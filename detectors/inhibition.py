@@ -28,6 +28,8 @@ class InhibitionThresholds(Thresholds):
     """Rows of rank timings for which a slow-down of the run waits, so that a slow rank is found first."""
     signal_steps: int = 100
     """Steps between a change of the loss and a break of another signal that follows from it."""
+    slow_points: int = 32
+    """Points until its detection from which on a rise of the loss is the beginning of a slower one."""
     near_rows: int = 8
     """Rows of timings, or points of a loss, within which a consequence begins with its cause."""
 
@@ -61,6 +63,8 @@ def inhibit(findings: Iterable[Finding], run: RunData) -> list[Finding]:
         elif _is_signal_break(finding):
             if not any(_explains_break(change, finding) for change in changes):
                 independent.append(finding)
+        elif _is_slow_rise(finding) and any(_is_same_rise(change, finding) for change in changes):
+            continue
         elif not any(_follows_replay(finding, replay) for replay in replays):
             independent.append(finding)
     return merge_correlated(
@@ -78,6 +82,22 @@ def _with_slowdowns(slow_rank: Finding, slowdowns: list[Finding]) -> Finding:
         slow_rank,
         summary=f"{slow_rank.summary} The run lost {lost:.0%} of its throughput.",
         evidence={**slow_rank.evidence, "also": also},
+    )
+
+
+def _is_slow_rise(finding: Finding) -> bool:
+    """Whether it is about a loss that rose over many thousands of points."""
+    return "lowest_step" in finding.evidence
+
+
+def _is_same_rise(change: Finding, slow_rise: Finding) -> bool:
+    """Whether a slow rise had been detected in shorter means already."""
+    return (
+        change is not slow_rise
+        and change.attempt == slow_rise.attempt
+        and change.detected_step <= slow_rise.detected_step
+        and change.start_step >= slow_rise.evidence["lowest_step"]
+        and change.evidence.get("points_to_detect", 0) >= _THRESHOLDS.slow_points
     )
 
 

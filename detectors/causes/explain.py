@@ -253,9 +253,10 @@ def _advice(finding: Finding, clear: Sequence[Cause]) -> str:
         return f"{what}."
     first = min(cause.step for cause in clear)
     checkpoint = f"a checkpoint from before step {min(first, finding.start_step):,}"
-    lasts = finding.end_step is None
-    if finding.kind in _NEEDS_CHECKPOINT and lasts and finding.severity is not Severity.INFO:
+    if finding.end_step is not None:
+        return f"{what}. Nothing else to do: the {_noun(finding)} is back."
+    if finding.severity is Severity.INFO:
+        return f"{what}. Nothing else to do now: noise may explain the {_noun(finding)}."
+    if finding.kind in _NEEDS_CHECKPOINT:
         return f"{what}; then go back to {checkpoint}. The batches are probably not the cause."
-    if lasts and finding.severity is not Severity.INFO:
-        return f"{what}; if the {_noun(finding)} does not come back, go back to {checkpoint}."
-    return f"{what}. Nothing else to do: the {_noun(finding)} is back."
+    return f"{what}; if the {_noun(finding)} does not come back, go back to {checkpoint}."

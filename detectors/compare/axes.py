@@ -90,6 +90,11 @@ class StepMap:
     anchors: Mapping[int | None, tuple[FloatArray, FloatArray]] = field(default_factory=dict)
 
     @property
+    def takes_times(self) -> bool:
+        """Whether the x of a point depends on its time."""
+        return self.axis in (XAxis.WALL, XAxis.RELATIVE)
+
+    @property
     def rate(self) -> float | None:
         """What a step counts on average: of the attempt with the most; None where it is not known."""
         rates = [

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from holter.attempts.superseded import superseded_points
-from holter.flops.levels import attempt_spans, level_of
+from holter.flops.levels import attempt_spans, typical_level
 from holter.metric_units import unit_of_metric
 from holter.roles import Role, role_of
 from holter.types import FloatArray, Series, SeriesKey
@@ -73,8 +73,7 @@ def lowest(series: Series) -> float | None:
 
 def typical(series: Series) -> float | None:
     """The median without the warm-up of attempts; None without positive values."""
-    level = level_of(series, series.value, attempt_spans(series))
-    return None if level is None else level.typical
+    return typical_level(series, series.value, attempt_spans(series))
 
 
 def last_value(series: Series) -> float | None:
@@ -100,7 +99,7 @@ MEASURES: Sequence[tuple[str, str, Role, Better | None, Measure]] = (
 class RunSeries:
     """The series of a run: the points of each by key, how one is read, and its role.
 
-    `stated`: further figures of the run by name, as far as they are known.
+    `stated`: further figures of the run by name, as far as they are known. Times of points are not used.
     """
 
     points: Mapping[SeriesKey, int]
@@ -118,44 +117,47 @@ STATED: Sequence[tuple[str, str, str, Better | None]] = (
 """Figures that are stated, not measured from a series: name, title, unit, which values are better."""
 
 
-def compare_figures(runs: Sequence[RunSeries]) -> list[ComparedValue]:
+@dataclass(frozen=True, kw_only=True)
+class RunFigures:
+    """The figures of one run by name; `units` of those that are measured from a series."""
+
+    values: Mapping[str, float | None]
+    units: Mapping[str, str]
+
+
+def measure_run(run: RunSeries) -> RunFigures:
+    """All figures of a run. Reads each series that a figure is measured from."""
+    values, units = dict(run.stated), {}
+    for role in dict.fromkeys(role for _, _, role, _, _ in MEASURES):
+        key = representative(run.points, role, run.role)
+        if key is None:
+            continue
+        series = run.read(key)
+        for name, measure in ((name, measure) for name, _, own, _, measure in MEASURES if own is role):
+            values[name], units[name] = measure(series), unit_of_metric(role, key.metric)
+    return RunFigures(values=values, units=units)
+
+
+def compare_figures(runs: Sequence[RunFigures]) -> list[ComparedValue]:
     """The figures that at least one run has. Speeds in different units are not compared."""
     return [*_measured(runs), *_stated(runs)]
 
 
-def _measured(runs: Sequence[RunSeries]) -> Iterable[ComparedValue]:
-    for name, title, role, better, measure in MEASURES:
-        keys = [representative(run.points, role, run.role) for run in runs]
-        units = {unit_of_metric(role, key.metric) for key in keys if key is not None}
-        if not units:
-            continue
-        if role in (Role.THROUGHPUT, Role.STEP_TIME) and len(units) > 1:
-            yield from _by_unit(runs, keys, (name, title, role, better, measure))
-            continue
-        values = tuple(
-            None if key is None else measure(run.read(key)) for run, key in zip(runs, keys, strict=True)
-        )
-        if any(value is not None for value in values):
-            yield ComparedValue(name=name, title=title, unit=units.pop(), better=better, values=values)
+def _measured(runs: Sequence[RunFigures]) -> Iterable[ComparedValue]:
+    for name, title, role, better, _ in MEASURES:
+        units = sorted({run.units[name] for run in runs if name in run.units})
+        by_unit = role in (Role.THROUGHPUT, Role.STEP_TIME) and len(units) > 1
+        for unit in units if by_unit else units[:1]:
+            values = tuple(
+                run.values.get(name) if not by_unit or run.units.get(name) == unit else None for run in runs
+            )
+            if by_unit or any(value is not None for value in values):
+                shown = f"{title} ({unit})" if by_unit else title
+                yield ComparedValue(name=name, title=shown, unit=unit, better=better, values=values)
 
 
-def _by_unit(
-    runs: Sequence[RunSeries],
-    keys: Sequence[SeriesKey | None],
-    measure: tuple[str, str, Role, Better | None, Measure],
-) -> Iterable[ComparedValue]:
-    """A figure for each unit in which runs log the same quantity."""
-    name, title, role, better, compute = measure
-    for unit in sorted({unit_of_metric(role, key.metric) for key in keys if key is not None}):
-        values = tuple(
-            compute(run.read(key)) if key is not None and unit_of_metric(role, key.metric) == unit else None
-            for run, key in zip(runs, keys, strict=True)
-        )
-        yield ComparedValue(name=name, title=f"{title} ({unit})", unit=unit, better=better, values=values)
-
-
-def _stated(runs: Sequence[RunSeries]) -> Iterable[ComparedValue]:
+def _stated(runs: Sequence[RunFigures]) -> Iterable[ComparedValue]:
     for name, title, unit, better in STATED:
-        values = tuple(run.stated.get(name) for run in runs)
+        values = tuple(run.values.get(name) for run in runs)
         if any(value is not None for value in values):
             yield ComparedValue(name=name, title=title, unit=unit, better=better, values=values)

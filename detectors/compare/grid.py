@@ -55,6 +55,23 @@ def grid_means(edges: FloatArray, x: FloatArray, value: FloatArray) -> GridMeans
     return GridMeans(points, mean)
 
 
+class GriddedCurve:
+    """A curve that several others are compared with: its means over the same intervals are computed once."""
+
+    def __init__(self, x: FloatArray, value: FloatArray) -> None:
+        self.x = x
+        self.value = value
+        self._means: dict[tuple[float, float, int], GridMeans] = {}
+
+    def means(self, edges: FloatArray) -> GridMeans:
+        """The means over equal intervals with these edges."""
+        key = float(edges[0]), float(edges[-1]), len(edges)
+        found = self._means.get(key)
+        if found is None:
+            found = self._means[key] = grid_means(edges, self.x, self.value)
+        return found
+
+
 def ratio_of(value: FloatArray, baseline: FloatArray) -> FloatArray:
     """`value` over `baseline` [n]; NaN where that is no number."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

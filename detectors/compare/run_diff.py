@@ -11,7 +11,13 @@ from holter.attempts.goodput import Goodput, TimeUse
 from holter.detectors.compare.axes import StepMap, XAxis, step_map
 from holter.detectors.compare.curves import curve_of
 from holter.detectors.compare.difference_fields import classification_of, difference_json
-from holter.detectors.compare.figures import ComparedValue, RunSeries, compare_figures, representative
+from holter.detectors.compare.figures import (
+    ComparedValue,
+    RunSeries,
+    compare_figures,
+    measure_run,
+    representative,
+)
 from holter.detectors.compare.settings import SettingsComparison, compare_settings, settings_of_run
 from holter.detectors.compare.significance import Curve, CurveDifference, SeedSpread, compare_curves
 from holter.detectors.compare.words import (
@@ -132,7 +138,7 @@ def diff_runs(
         axis_reason=reason,
         metric="loss" if metric is None else metric,
         settings=compare_settings([settings_of_run(each.data.config) for each in inputs]),
-        figures=compare_figures([_series(each) for each in inputs]),
+        figures=compare_figures([measure_run(_series(each)) for each in inputs]),
         incidents=_incidents(inputs),
         loss=compare_curves(curves[1], curves[0], spread=spread),
         curves=(curves[1], curves[0]),

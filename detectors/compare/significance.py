@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import stdtrit
 
-from holter.detectors.compare.grid import grid_means
+from holter.detectors.compare.grid import GriddedCurve, grid_means
 from holter.detectors.robust_statistics import MAD_TO_SIGMA
 from holter.detectors.thresholds import Thresholds
 from holter.types import FloatArray
@@ -156,7 +156,7 @@ class _Aligned(NamedTuple):
 
 def compare_curves(
     curve: Curve,
-    baseline: Curve,
+    baseline: Curve | GriddedCurve,
     *,
     spread: SeedSpread | None = None,
     to_x: float | None = None,
@@ -164,10 +164,13 @@ def compare_curves(
 ) -> CurveDifference | None:
     """The difference of a curve from a baseline; None where they have too few points at common x.
 
-    `spread`: that of repeated runs, where it is known. `to_x`: only points up to there count. Takes a time
+    `baseline`: gridded, where several are compared with it. `spread`: that of repeated runs, where it is
+    known. `to_x`: only points up to there count. Takes a time
     proportional to the number of points; 10 ms for a million.
     """
-    aligned = _align(curve, baseline, to_x, thresholds)
+    gridded = baseline if isinstance(baseline, GriddedCurve) else GriddedCurve(*baseline)
+    baseline = Curve(gridded.x, gridded.value)
+    aligned = _align(curve, gridded, to_x, thresholds)
     if aligned is None:
         return None
     low, high = float(aligned.edges[0]), float(aligned.edges[-1])
@@ -215,7 +218,7 @@ def compare_curves(
 
 
 def _align(
-    curve: Curve, baseline: Curve, to_x: float | None, thresholds: ComparisonThresholds
+    curve: Curve, baseline: GriddedCurve, to_x: float | None, thresholds: ComparisonThresholds
 ) -> _Aligned | None:
     """Both curves over common intervals; None without a common range."""
     if not len(curve.x) or not len(baseline.x):
@@ -232,7 +235,7 @@ def _align(
     if count < 2:
         return None
     edges = np.append(np.linspace(low, high, count + 1)[:-1], np.nextafter(high, np.inf))
-    mine, theirs = (grid_means(edges, each.x, each.value) for each in (curve, baseline))
+    mine, theirs = grid_means(edges, curve.x, curve.value), baseline.means(edges)
     both = (mine.points > 0) & (theirs.points > 0)
     return _Aligned(
         edges,
@@ -330,14 +333,19 @@ def paired_correlation(
     if len(mine.x) != len(theirs.x) or len(mine.x) < thresholds.octave_points or np.any(mine.x != theirs.x):
         return None
     first, second = (_clipped(np.diff(each.value)) for each in (mine, theirs))
-    power = float(first @ first) * float(second @ second)
+    power = _product(first, first) * _product(second, second)
     if power <= 0:
         return None
-    correlation = float(first @ second) / np.sqrt(power)
+    correlation = _product(first, second) / np.sqrt(power)
     # differences of neighbours are correlated with each other: a variance of 1.5 instead of 1
     errors = np.arctanh(min(correlation, 0.999999)) * np.sqrt((len(first) - 3) / 1.5)
     is_paired = errors > thresholds.paired_errors and correlation > thresholds.paired_correlation
     return float(correlation) if is_paired else None
+
+
+def _product(first: FloatArray, second: FloatArray) -> float:
+    """The scalar product. Without BLAS, whose threads wait for each other on a busy machine."""
+    return float(np.einsum("i,i->", first, second))
 
 
 def _newest(curve: Curve, limits: tuple[float, float], points: int) -> Curve:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from holter.detectors.positions import values_before
+from holter.detectors.positions import rows_up_to, values_before
 from holter.detectors.robust_statistics import mad_sigma
 from holter.detectors.thresholds import Thresholds
 from holter.roles import Role, role_of
@@ -19,9 +19,11 @@ class TrainingComparisonThresholds(Thresholds):
     """When the training loss counts as having risen with an evaluation loss."""
 
     points: int = 64
-    """Points of the training loss up to each of the two evaluations that are compared."""
+    """Points of the training loss up to the first of two evaluations, and between them, that are compared."""
     fewest_points: int = 16
-    """Points without which the comparison is not made."""
+    """Points up to the first evaluation without which the comparison is not made."""
+    fewest_later_points: int = 4
+    """Points between the two, with fewer of which it is open whether it rose where they are higher."""
     clear_errors: float = 4.0
     """Standard errors by which it must have risen; they are doubled, since neighboring points resemble each
     other."""
@@ -49,17 +51,22 @@ def compare_with_training_loss(
     detected_step: int,
     thresholds: TrainingComparisonThresholds,
 ) -> TrainingComparison:
-    """The training loss up to the last good evaluation's step against that up to the step of detection."""
+    """The training loss up to the last good evaluation's step against that from there to the detection."""
     keys = [key for key in sorted(run.series) if role_of(key) is Role.LOSS]
     keys = [key for key in keys if not any(name == "rank" for name, _ in key.labels)]
     if not keys:
         return TrainingComparison(rose=None)
     series = run.series[keys[0]]
     before = values_before(series, attempt, before_step + 1, thresholds.points)
-    now = values_before(series, attempt, detected_step + 1, thresholds.points)
-    if min(len(before), len(now)) < thresholds.fewest_points:
+    first, stop = (rows_up_to(series, (attempt, step)) for step in (before_step, detected_step))
+    now = series.value[first:stop]
+    now = now[np.isfinite(now)][-thresholds.points :]
+    if len(before) < thresholds.fewest_points or not len(now):
         return TrainingComparison(rose=None)
     old, new = float(np.median(before)), float(np.median(now))
-    error = mad_sigma(before, old) * 2 * np.sqrt(2 / len(before))
+    error = mad_sigma(before, old) * 2 * np.sqrt(1 / len(before) + 1 / len(now))
     rose = bool(new - old > max(thresholds.clear_errors * error, thresholds.least_share * abs(old)))
+    # a few points must be lower than the last before them
+    if not rose and len(now) < thresholds.fewest_later_points and new > before[-1]:
+        return TrainingComparison(rose=None)
     return TrainingComparison(rose=rose, evidence={"training_loss_before": old, "training_loss": new})

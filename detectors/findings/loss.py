@@ -65,7 +65,7 @@ SPIKE_FAST = FindingType(
     advice="Nothing to do; note the batch.",
     severity=SeverityRule(
         severities=(Severity.INFO, Severity.WARNING),
-        rule="Info once the loss is back, a warning until then.",
+        rule="Info once the loss is back, and while noise may explain it; a warning otherwise.",
     ),
     evidence=_EXCURSION,
     signal="loss",
@@ -99,9 +99,13 @@ DIVERGENCE = FindingType(
     advice="Stop; look at the learning rate, precision and data.",
     severity=SeverityRule(
         severities=(Severity.WARNING, Severity.CRITICAL),
-        rule="Critical; a warning for an evaluation loss that came back.",
+        rule="Critical where it lasts; a warning before, over many thousands of points, or for an "
+        "evaluation loss that came back.",
     ),
-    evidence=_EXCURSION,
+    evidence=(
+        *_EXCURSION,
+        EvidenceField(key="lowest_step", label="Lowest at step", format=EvidenceFormat.STEP),
+    ),
     signal="loss",
 )
 RESUME_ARTIFACT = FindingType(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from holter.detectors.loss.excursions.excursion import Excursion
 from holter.detectors.loss.excursions.recovery import RecoveryThresholds, is_slow_rise
 from holter.detectors.loss.excursions.segment import AttemptSegment
+from holter.detectors.robust_statistics import median
 from holter.tuning import Tuning
 from holter.types import Kind, Severity
 
@@ -69,11 +70,36 @@ def classify(
         severity = Severity.WARNING
     if duration is None and kind is Kind.SPIKE_FAST and recovery.lull is None:
         severity = Severity.WARNING
+    is_short = recovery.back is not None and recovery.back <= thresholds.compared_points
+    if not (duration is not None and is_short) and not _is_certain(excursion, segment, thresholds):
+        severity = Severity.INFO
     if is_expected and (may_last or recovery.lasting_at is None) and kind is not Kind.RESUME_ARTIFACT:
         severity = Severity.INFO
     return Classification(
         kind=kind, severity=severity, classified_step=classified_step, recovery_steps=duration
     )
+
+
+def _is_certain(excursion: Excursion, segment: AttemptSegment, thresholds: RecoveryThresholds) -> bool:
+    """Whether a rise is more than what noise, or a burst of it, makes now and then: by its evidence, or as
+    most of several points are high, compared with the points just before it, too. A level that rises slowly,
+    as with a cyclic learning rate, is above its baseline with and without a spike, and does not come back."""
+    is_wide, count = excursion.width > 1, thresholds.compared_points
+    if excursion.strength >= thresholds.certain_strength or excursion.at_restart:
+        return True
+    if is_wide and excursion.recovery.lasting_at is not None:
+        return True
+    start, end = excursion.start, excursion.start + excursion.recovery.last_seen + 1
+    if end - start <= thresholds.near_points:
+        return False
+    before = segment.value[max(start - thresholds.settled_points, 0) : start]
+    level = max(excursion.baseline, median(before)) if len(before) else excursion.baseline
+    # a slow rise may begin long before it is high
+    parts = [
+        segment.value[start : min(start + count, end)],
+        *([segment.value[max(end - count, start) : end]] * is_wide),
+    ]
+    return max(map(median, parts)) - level > excursion.noise.sigma
 
 
 def _is_fast(segment: AttemptSegment, start: int, back: int, tuning: Tuning) -> bool:
@@ -93,7 +119,19 @@ def _kind_while_lasting(
         return Kind.DIVERGENCE
     # points that are back, though not for long enough to be certain, do not count
     until = recovery.last_seen if recovery.lull is None else recovery.lull
-    if _is_fast(segment, excursion.start, excursion.start + until, tuning):
-        return Kind.SPIKE_FAST
-    lasts = step[until] - step[0] >= thresholds.settled_steps and until >= thresholds.settled_points
-    return Kind.SPIKE_UNRECOVERED if lasts and recovery.lull is None else Kind.SPIKE_SLOW
+    if recovery.lull is None and _lasts(excursion, segment, thresholds):
+        return Kind.SPIKE_UNRECOVERED
+    is_fast = _is_fast(segment, excursion.start, excursion.start + until, tuning)
+    return Kind.SPIKE_FAST if is_fast else Kind.SPIKE_SLOW
+
+
+def _lasts(excursion: Excursion, segment: AttemptSegment, thresholds: RecoveryThresholds) -> bool:
+    """Whether a loss has been high for as long as one that does not come back; in a young run for half as
+    long as all that was known before."""
+    step, points = segment.clock_from(excursion.start), excursion.recovery.last_seen
+    least_steps, least_points = float(thresholds.settled_steps), float(thresholds.settled_points)
+    if excursion.known is not None:
+        known = max(thresholds.young_share * excursion.known, thresholds.near_points)
+        spacing = segment.optimizer_steps(segment.steps_since_previous(excursion.start))
+        least_steps, least_points = min(least_steps, known * spacing), min(least_points, known)
+    return points >= least_points and bool(step[points] - step[0] >= least_steps)

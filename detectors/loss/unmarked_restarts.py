@@ -78,7 +78,8 @@ def find_unmarked_restarts(
     """The unmarked restarts in a series' attempts, by its own rows and by the learning rate."""
     rates = next((run.series[key] for key in sorted(run.series) if role_of(key) is Role.LEARNING_RATE), None)
     by_attempt = {
-        attempt: list(restarts) for attempt, restarts in _scan_rows(series, state, thresholds).items()
+        attempt: [restart for restart in restarts if not _begins_sparser_rows(series, attempt, restart)]
+        for attempt, restarts in _scan_rows(series, state, thresholds).items()
     }
     warmups = _scan_warmups(rates, state, thresholds) if rates is not None else {}
     for attempt, restarts in warmups.items():
@@ -87,6 +88,15 @@ def find_unmarked_restarts(
         attempt: sorted(restarts, key=lambda restart: restart.step)
         for attempt, restarts in by_attempt.items()
     }
+
+
+def _begins_sparser_rows(series: Series, attempt: int, restart: UnmarkedRestart) -> bool:
+    """Whether missing steps may be those of a larger logging interval, to which the next row belongs, too."""
+    if restart.sign != "gap":
+        return False
+    steps = series.step[rows_of_attempt(series, attempt).rows]
+    row = int(np.searchsorted(steps, restart.step))
+    return row + 1 >= len(steps) or int(steps[row + 1]) - restart.step > restart.size / 2
 
 
 def _scan_rows(

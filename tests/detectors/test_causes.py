@@ -51,6 +51,23 @@ def only(data: RunData) -> Finding:
 
 
 class TestClearCauses:
+    @pytest.mark.parametrize(
+        ("severity", "end", "words"),
+        [
+            (Severity.INFO, 1560, "Nothing else to do: the loss is back."),
+            (Severity.INFO, None, "Nothing else to do now: noise may explain the loss."),
+            (Severity.WARNING, None, "then go back to a checkpoint from before step 1,496."),
+        ],
+    )
+    def test_the_advice_says_that_the_loss_is_back_only_once_it_is(
+        self, severity: Severity, end: int | None, words: str
+    ) -> None:
+        found = replace(REPORTED, severity=severity, end_step=end)
+        (explained,) = explain_findings(
+            [found], higher(lr=changed(0.0105, 0.224, 1496)), IncrementalState(), all_findings=[]
+        )
+        assert words in explained.advice
+
     def test_a_learning_rate_that_jumped_comes_first_and_batches_are_innocent(self) -> None:
         finding = only(higher(lr=changed(0.0105, 0.224, 1496)))
         (cause,) = finding.causes

@@ -191,3 +191,20 @@ def _position(finding: Finding) -> tuple[int, int, int]:
 def test_flat_and_rounded_curves_have_no_findings() -> None:
     assert detect(np.full(80, 2.5)) == []
     assert detect(np.round(evaluated(80, noise=0.002), 2)) == []
+
+
+@pytest.mark.parametrize(("change", "cause"), [(0.3, "undetermined"), (-0.02, "evaluation")])
+def test_one_training_loss_per_evaluation_shows_that_it_did_not_rise_only_where_it_fell(
+    change: float, cause: str
+) -> None:
+    step = EVERY * np.arange(60)
+    evaluation, training = evaluated(), evaluated(seed=1)
+    evaluation[20:23] *= 1.3
+    training[20:23] *= 1 + change
+    findings = find(
+        run(series("eval/loss", evaluation, step=step), series("train/loss", training, step=step))
+    )
+    found = [each for each in findings if each.metric == "eval/loss"]
+    assert {each.evidence["cause"] for each in found} <= {cause}
+    assert all(("training loss did not" in each.summary) is (change < 0) for each in found)
+    assert found or change > 0  # a rise of both is one event

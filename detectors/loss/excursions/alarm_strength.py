@@ -68,6 +68,13 @@ class AlarmThresholds(Thresholds):
     """Share of the evidence required that a point within the reach of the noise may give at most."""
     reach_young_points: int = 300
     """Points known for which the reach of the noise is doubled: few points show little of a tail."""
+    first_ranges: float = 3.0
+    """Ranges of the few points before by which two in sequence must be above the highest of them, where too
+    few are known to measure their noise: their own fall is part of the range."""
+    jump_above: int = 3
+    """The latest points above the highest of which a jump of a young series is measured."""
+    jump_ratio: float = 5.0
+    """Times the usual larger change by which a point must be above them: eleven sigmas of normal noise."""
     unrest_points: int = 32
     """Points over which the current size of the noise is compared with its usual size."""
     unrest_from: float = 1.25
@@ -176,6 +183,33 @@ def surprise_sums(
         if points == 1:
             least = _least_of_one(history, excess, medians, noise, visible_least, thresholds)
         yield points, strength, rise / least
+
+
+def first_points(history: LossHistory, values: FloatArray, thresholds: AlarmThresholds) -> FloatArray:
+    """The evidence of two points in sequence at each of the next values [n], as long as the noise of so few
+    cannot be measured: how far they are above all before, in ranges of those."""
+    both = np.concatenate((history.value, values))
+    known = len(history.value)
+    highest, lowest = np.maximum.accumulate(both), np.minimum.accumulate(both)
+    pairs = np.minimum(both[1:], both[:-1])[known - 1 :]
+    before = slice(known - 2, len(both) - 2)
+    spread = np.maximum(highest[before] - lowest[before], TINY)
+    strength: FloatArray = (pairs - highest[before]) / (thresholds.first_ranges * spread)
+    return strength
+
+
+def first_jumps(
+    history: LossHistory, values: FloatArray, usual: FloatArray, thresholds: AlarmThresholds
+) -> FloatArray:
+    """The evidence of single points of a young series: how far each of the next values [n] is above the
+    points just before it, compared with the `usual` changes [n]."""
+    above = thresholds.jump_above
+    both = np.concatenate((np.full(above, np.inf), history.value[-above:], values))
+    windows = np.lib.stride_tricks.sliding_window_view(both, above)[-len(values) - 1 : -1]
+    strength = np.zeros(len(values))
+    known = np.isfinite(usual)
+    strength[known] = (values - windows.max(axis=1))[known] / (thresholds.jump_ratio * usual[known] + TINY)
+    return strength
 
 
 def single_points(

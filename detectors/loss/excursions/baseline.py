@@ -35,6 +35,19 @@ class BaselineThresholds(Thresholds):
     decline of a loss."""
     fewest_points: int = 32
     """Points before which nothing is detected: the error of a MAD is then still 20 %."""
+    fewest_first_points: int = 8
+    """Points before which nothing at all is detected."""
+    range_sigmas: float = 4.0
+    """Range of a few normal points in sigmas: 2.8 of 8, 4.1 of 32."""
+    changes: int = 24
+    """The latest changes from point to point of which the usual larger one is taken: the fall of a loss adds
+    little to them, while it widens the spread of its first points."""
+    change_rank: int = 3
+    """Which of these changes it is, from the largest: a spike that was no event makes two."""
+    change_sigmas: float = 2.3
+    """Sigmas of normal points that it amounts to."""
+    most_change_sigmas: float = 4.6
+    """Sigmas that it amounts to at most: with more, the noise measured is that of a calmer beginning."""
     shape_points: int = 1024
     """Points that the shape of the noise is measured on: quantiles up to 99.5 % need a thousand."""
     size_points: int = 128
@@ -353,6 +366,35 @@ class LossHistory:
             scale = float(np.sqrt(np.median(latest_spacing) / max(spacing, 1)))
         return measure_noise(residual * max(scale, 1.0), self.score, self.clipped, self._floor(), limits)
 
+    def noise_of_few(self) -> LossNoise | None:
+        """What noise to assume of the first points, of which too few are known to measure it: a quarter of
+        their range, to which their fall contributes; None before there are `fewest_first_points`."""
+        limits = self.thresholds
+        if len(self.value) < limits.fewest_first_points:
+            return None
+        sigma = max(float(np.ptp(self.value)) / limits.range_sigmas, self._floor())
+        return _noise_with_tail(sigma, limits.normal_upper_sigmas, limits.normal_far_sigmas, limits)
+
+    @property
+    def is_young(self) -> bool:
+        """Whether the changes from point to point tell more of the noise than the spread of so few points."""
+        return self.count < self.thresholds.shape_known_after
+
+    def noise_of_changes(self, change: float) -> LossNoise:
+        """The noise to assume where the usual larger change from point to point is this."""
+        limits = self.thresholds
+        sigma = max(change / limits.change_sigmas, self._floor())
+        return _noise_with_tail(sigma, limits.normal_upper_sigmas, limits.normal_far_sigmas, limits)
+
+    def usual_changes(self, values: FloatArray) -> FloatArray:
+        """The usual larger change before each of the next values [n]; infinite before the 24th point."""
+        limits = self.thresholds
+        both = np.concatenate((self.value[-limits.changes - 1 :], values))
+        missing = limits.changes + 1 - (len(both) - len(values))
+        changes = np.concatenate((np.full(missing, np.inf), np.abs(np.diff(both))))
+        before = np.lib.stride_tricks.sliding_window_view(changes, limits.changes)[: len(values)]
+        return self._larger_change(before)
+
     def finest_spacing(self) -> int:
         """The spacing that is usual among the finest of the latest ones: rows may come at irregular steps."""
         latest = self.spacing[-self.thresholds.size_points :]
@@ -371,7 +413,21 @@ class LossHistory:
         steps = steps[steps > precision * limits.floor_share]
         quantum = limits.floor_quantum * float(steps.min()) if len(steps) else 0.0
         smooth = limits.floor_range * float(np.ptp(self.clipped[-limits.size_points :]))
-        return max(precision, quantum, smooth) + TINY
+        return max(precision, quantum, smooth, self._floor_of_changes()) + TINY
+
+    def _floor_of_changes(self) -> float:
+        """The least sigma of a young series: its changes are at most so many times as large."""
+        limits = self.thresholds
+        if not self.is_young or len(self.value) <= limits.changes:
+            return 0.0
+        latest = np.abs(np.diff(self.value[-limits.changes - 1 :]))
+        return float(self._larger_change(latest)) / limits.most_change_sigmas
+
+    def _larger_change(self, changes: FloatArray) -> FloatArray:
+        """The usual larger one of changes [..., n]."""
+        rank = self.thresholds.change_rank
+        larger: FloatArray = np.partition(changes, -rank, axis=-1)[..., -rank]
+        return larger
 
     def fall(self, noise: LossNoise) -> DampedFall:
         """The trend by which the level falls with certainty.

@@ -38,7 +38,8 @@ class Excursion:
     `width` is the number of points whose evidence raised the alarm, `evidence_factor` what other series
     multiplied it by. `at_restart`: it began with the attempt. `down`: it is below the level, not above.
     `explained`: it began with a point that the shape of the noise explains. `progress`: how far the level had
-    fallen since the run began, 0 where that is unknown.
+    fallen since the run began, 0 where that is unknown. `known`: how many points were known before, None
+    where there were many.
     """
 
     attempt: int
@@ -55,6 +56,7 @@ class Excursion:
     down: bool = False
     explained: bool = False
     progress: float = 0.0
+    known: int | None = None
 
     @property
     def is_outlier(self) -> bool:
@@ -124,7 +126,7 @@ class Excursion:
             baseline=self.baseline,
             fall=self.fall,
             noise=self.noise,
-            thresholds=thresholds,
+            thresholds=thresholds if self.known is None else thresholds.after(max(self.known, self.start)),
             progress=self.progress,
         )
         known = self.recovery if self.recovery.last_seen >= 0 else None

@@ -45,7 +45,8 @@ class RecoveryThresholds(Thresholds):
     level_sigmas: float = 0.05
     """Sigmas above the level from before that still count as back, once the trend is no longer assumed."""
     interrupting_sigmas: float = 6.0
-    """Sigmas above the baseline at which a rise interrupts a return that is not confirmed yet."""
+    """Sigmas above the baseline at which a rise interrupts a return that is not confirmed yet, or as far as
+    the noise reaches, if that is further."""
     interrupting_share: float = 0.5
     """Share of the height of the excursion from which on such a rise is another event."""
     smoothing_steps: int = 25
@@ -58,20 +59,37 @@ class RecoveryThresholds(Thresholds):
     """Steps after which a loss that is not back is no longer expected back."""
     settled_points: int = 32
     """Points that a loss must have been high for as well: sparse logs show less in as many steps."""
+    certain_strength: float = 2.0
+    """Strength of the evidence from which on a rise is a warning at once; with less, once most of more than
+    `near_points` are high."""
+    compared_points: int = 128
+    """First points of a rise of less evidence, of a slow one the latest, too; their median is compared with
+    that of the `settled_points` before it. A rise that was over within so many is a warning all the same."""
+    young_share: float = 0.5
+    """Share of all points known before, for which a loss that is high counts as not back in a young run, and
+    one that is back as back."""
     lull_points: int = 64
     """Latest points among which the beginning of a return is searched for that is not certain yet."""
     flat_share: float = 0.8
     """Share of its excess in the third quarter of an excursion that the fourth must have: less is a decay,
     which will come back by itself."""
+    flat_share_of_half: float = 0.75
+    """The same for the second quarter: a slow decay hardly shows from one quarter to the next."""
     lasting_progress: float = 0.25
     """Share of the fall of the level since the run began that a lasting step must undo to be critical: less
     is as often another stage of the data, which not all runs log."""
     lasting_progress_of_drift: float = 0.1
     """The same for a rise that takes long to reach its height: a stage begins at once."""
+    at_once_share: float = 0.8
+    """Share of the lasting height that the first point has of a step, as of a stage."""
     overshoot: float = 1.5
     """Times its lasting height that a spike peaks at: it did damage, however little progress is lost."""
     lasting_growth: float = 1.25
     """Times the height of the quarter before that the last quarter has, from which on an excursion grows."""
+    growth_parts: int = 4
+    """Parts of the last half of an excursion whose medians show how it grew."""
+    growth_in_one_part: float = 0.6
+    """Share of the growth that one of these parts may bring: more is a step, as of another stage."""
     flat_growth: float = 1.25
     """Ratio of the numbers of points after which it is examined again whether an excursion decays."""
     level_points: int = 64
@@ -90,6 +108,10 @@ class RecoveryThresholds(Thresholds):
     """Points. A spike is detected by its first points; what takes this many to detect is a drift."""
     chunk_points: tuple[int, int] = (256, 4096)
     """Points that are searched together for a return, at first and at most."""
+
+    def after(self, known: int) -> RecoveryThresholds:
+        """The same for an excursion before which so many points were known."""
+        return replace(self, far_steps=min(self.far_steps, max(int(self.young_share * known), 1)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -335,17 +357,28 @@ def _lasts(points: ExcursionPoints, limits: RecoveryThresholds) -> bool:
     excess = points.excess()[0]
     half = (len(excess) - 1) // 2
     quarter = (len(excess) - half) // 2
+    second = float(excess[half - quarter : half].mean())
     third, fourth = float(excess[half : half + quarter].mean()), float(excess[half + quarter :].mean())
-    if fourth <= 0 or fourth < limits.flat_share * third:
+    if fourth <= 0 or fourth < max(limits.flat_share * third, limits.flat_share_of_half * second):
         return False
     first = excess[: limits.near_points]
     rises_slowly = is_slow_rise(points.step, limits, half_peak=half_peak_index(points.step, excess, limits))
     share = limits.lasting_progress_of_drift if rises_slowly else limits.lasting_progress
+    undoes_progress = fourth > share * points.progress
+    if points.progress <= points.noise.sigma:
+        # nothing is known that it could undo: damage builds up over some points, a stage begins at once
+        undoes_progress = bool(excess[0] < limits.at_once_share * np.median(excess[half:]))
     return (
-        fourth > share * points.progress
+        undoes_progress
         or float(first.max()) >= limits.overshoot * float(excess[half:].max())
-        or fourth >= limits.lasting_growth * third
+        or (fourth >= limits.lasting_growth * third and _grows_steadily(excess[half:], limits))
     )
+
+
+def _grows_steadily(excess: FloatArray, limits: RecoveryThresholds) -> bool:
+    """Whether an excess [n] grew by no single step, as another stage would make it."""
+    levels = np.array([np.median(part) for part in np.array_split(excess, limits.growth_parts)])
+    return bool(np.diff(levels).max() < limits.growth_in_one_part * (levels[-1] - levels[0]))
 
 
 def is_slow_rise(step: IntArray, thresholds: RecoveryThresholds, *, half_peak: int) -> bool:
@@ -445,7 +478,9 @@ def _first_return(
     by_chance = errors * _error_of_mean(points, np.array([near]))
     is_back = near_mean <= allowed_there + np.maximum(by_chance, limits.near_sigmas * sigma / np.sqrt(near))
     is_back &= excess[starts] <= allowed_there + limits.first_point_sigmas * sigma
-    high = np.append(base + np.flatnonzero(inside > limits.interrupting_sigmas * sigma), len(excess))
+    # single points as high as the noise puts them interrupt nothing: a heavy upper tail has them all the time
+    interrupting = max(limits.interrupting_sigmas, points.noise.reach.typical) * sigma
+    high = np.append(base + np.flatnonzero(inside > interrupting), len(excess))
     rise = high[np.searchsorted(high, starts + near)]
     rise_excess = excess[np.minimum(rise, len(excess) - 1)]
     interrupted = (rise < until) & (rise_excess >= limits.interrupting_share * highest_before)

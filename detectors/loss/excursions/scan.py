@@ -18,6 +18,8 @@ from holter.detectors.loss.excursions.alarm_strength import (
     OUTLIER,
     AlarmThresholds,
     ExcursionAlarm,
+    first_jumps,
+    first_points,
     single_points,
     surprise_sums,
     window_means,
@@ -36,6 +38,7 @@ from holter.detectors.loss.excursions.recovery import (
     untracked_recovery,
 )
 from holter.detectors.loss.excursions.restart_level import RestartLevel, RestartThresholds
+from holter.detectors.loss.excursions.scan_state import ExcursionScanState, mismatched_so_far
 from holter.detectors.loss.excursions.segment import AttemptSegment
 from holter.detectors.loss.excursions.usual_rises import (
     UsualRises,
@@ -123,49 +126,6 @@ def _no_factor(_: AttemptSegment, first: int, stop: int) -> FloatArray:
     return np.ones(stop - first)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class ExcursionScanState:
-    """The state of a scan between two chunks: before point `index` of the segment with a `number`.
-
-    The first `count` of `excursions` were detected by then; `current` is the number of the last one reported.
-    Excursions detected from here on begin at point `first_onset` or later.
-    `mismatched` are the attempts so far that began with another learning rate.
-    """
-
-    number: int
-    index: int
-    history: LossHistory
-    restart: RestartLevel | None
-    is_low: bool
-    current: int | None
-    first_onset: int
-    excursions: list[Excursion]
-    count: int
-    mismatched: frozenset[int]
-
-    def is_valid(self, segments: list[AttemptSegment], mismatched: Collection[int]) -> bool:
-        """Whether a scan may continue from here.
-
-        Attempts that began since must continue the run at a later point, or at one that is still to be
-        scanned; and the learning rates with which attempts so far began must be judged as before.
-        """
-        begun = frozenset(segment.attempt for segment in segments[: self.number + 1])
-        if self.mismatched != begun & set(mismatched):
-            return False
-        for number in range(self.number + 1, len(segments)):
-            first = int(segments[number].step[0])
-            rolled_back = [
-                segment for segment in segments[:number] if segment.step[0] < first <= segment.step[-1]
-            ]
-            if not rolled_back:
-                continue
-            last = segments.index(rolled_back[-1])
-            index = int(np.searchsorted(rolled_back[-1].step, first))
-            if last < self.number or (last == self.number and index < self.index):
-                return False
-        return True
-
-
 def scan_excursions(
     segments: list[AttemptSegment],
     thresholds: ExcursionThresholds,
@@ -185,7 +145,7 @@ def scan_excursions(
     first_steps = [int(segment.step[0]) for segment in segments]
     earliest = list(accumulate(first_steps, min))
     beginnings = sorted(zip(first_steps, range(len(segments)), strict=True))
-    begun = _mismatched_so_far(segments, mismatched)
+    begun = mismatched_so_far(segments, mismatched)
     latest = LossHistory.empty(thresholds.baseline)
     for number in range(0 if since is None else since.number, len(segments)):
         segment = segments[number]
@@ -217,15 +177,6 @@ def scan_excursions(
         snapshots.update(scan.snapshots)
         latest = scan.history
     return excursions
-
-
-def _mismatched_so_far(segments: list[AttemptSegment], mismatched: Collection[int]) -> list[frozenset[int]]:
-    """For each segment, the mismatched attempts among those up to it."""
-    result, known = [], frozenset[int]()
-    for segment in segments:
-        known = known | {segment.attempt} if segment.attempt in mismatched else known
-        result.append(known)
-    return result
 
 
 def _updated_excursions(
@@ -303,11 +254,17 @@ class _SegmentScan:
                 higher, lower = self._restart_strengths(index, stop, noise)
                 if lower is not None and not self.is_low:
                     self._detect_low_restart(index, lower, noise)
-            alarm = None if noise is None else self._alarm(index, values, medians, noise, higher)
+            if noise is None:
+                noise, alarm = self._first_alarm(index, values)
+            else:
+                alarm = self._alarm(index, values, medians, noise, higher)
+            jump = self._first_jump(index, values)
+            if jump is not None and (alarm is None or jump[1].index <= alarm.index):
+                noise, alarm = jump
             self._snapshot(index, stop if alarm is None else alarm.index, values, medians, measured)
             if alarm is None:
                 spacing = self.segment.spacing(index, stop)
-                extended = self.history.extend(values, medians, spacing, noise)
+                extended = self.history.extend(values, medians, spacing, measured.noise)
                 self.history = replace(extended, measured=measured)
                 index = stop
             else:
@@ -430,6 +387,32 @@ class _SegmentScan:
             explained=explained,
         )
 
+    def _first_alarm(self, index: int, values: FloatArray) -> tuple[LossNoise | None, ExcursionAlarm | None]:
+        """The first alarm among the points of a chunk before whose noise too few are known to measure it."""
+        noise = self.history.noise_of_few()
+        if noise is None:
+            return None, None
+        strength = first_points(self.history, values, self.thresholds.alarms)
+        first = int(np.argmax(strength >= 1))
+        if strength[first] < 1:
+            return None, None
+        strongest = min(float(strength[first]), self.thresholds.scan.strongest)
+        return noise, ExcursionAlarm(index=index + first, width=2, strength=strongest)
+
+    def _first_jump(self, index: int, values: FloatArray) -> tuple[LossNoise, ExcursionAlarm] | None:
+        """The first jump among the points of a chunk of a young series, and the noise to compare it with."""
+        if not self.history.is_young:
+            return None
+        usual = self.history.usual_changes(values)
+        strength = first_jumps(self.history, values, usual, self.thresholds.alarms)
+        strength *= self.factor(self.segment, index, index + len(values))
+        first = int(np.argmax(strength >= 1))
+        if strength[first] < 1:
+            return None
+        strongest = min(float(strength[first]), self.thresholds.scan.strongest)
+        noise = self.history.noise_of_changes(float(usual[first]))
+        return noise, ExcursionAlarm(index=index + first, width=1, strength=strongest)
+
     def _usual_rises(self, index: int) -> UsualRises:
         """The rises that this attempt has shown before a point, measured now and then."""
         limits = self.thresholds.usual_rises
@@ -493,6 +476,8 @@ class _SegmentScan:
         self.history = self.history.without_last(alarm.index - start)
         self.restart = self.restart if alarm.explained else None
         baseline = self._level(alarm, noise) if len(self.history.clipped) else float(values[0])
+        if baseline >= values[count]:  # the loss fell faster than the mean of so many points
+            baseline = min(baseline, float(medians[count]))
         excursion = Excursion(
             attempt=self.segment.attempt,
             start=start,
@@ -505,6 +490,7 @@ class _SegmentScan:
             at_restart=at_restart,
             explained=alarm.explained,
             progress=max(float(np.nan_to_num(self.history.first_level - baseline)), 0.0),
+            known=self.history.count,
             fall=self.history.fall(noise).per(self.segment.unit),
             recovery=untracked_recovery(0),
         )

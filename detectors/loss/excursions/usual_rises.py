@@ -15,7 +15,7 @@ from holter.detectors.robust_statistics import mad_sigma
 from holter.detectors.thresholds import Thresholds
 from holter.types import FloatArray
 
-_MEDIAN_ERROR = 1.25
+MEDIAN_ERROR = 1.25
 """Standard error of a median of n normal values, times sqrt(n) / sigma."""
 
 
@@ -76,20 +76,20 @@ def measure_usual_rises(values: FloatArray, thresholds: UsualRiseThresholds) -> 
     if len(values) < thresholds.measured_every:
         return UsualRises(spreads=tuple(np.empty(0) for _ in thresholds.block_points), thresholds=thresholds)
     spreads = []
-    size_before, noise = 1, mad_sigma(np.diff(values[-thresholds.known_points[0] :]), 0.0) * _MEDIAN_ERROR
+    size_before, noise = 1, mad_sigma(np.diff(values[-thresholds.known_points[0] :]), 0.0) * MEDIAN_ERROR
     for size, most in zip(thresholds.block_points, thresholds.known_points, strict=True):
         blocks = len(values) // size
         first = max(blocks - most // size, 0)
         level = np.median(values[first * size : blocks * size].reshape(-1, size), axis=1)
         # neighboring levels of the size before show what noise leaves of these; what is more is wander
         noise *= float(np.sqrt(size_before / size))
-        spreads.append(_spreads_beyond(noise, level, thresholds))
+        spreads.append(spreads_of_rises(noise, level, thresholds))
         noise = mad_sigma(np.diff(level), 0.0) if len(level) > 1 else 0.0
         size_before = size
     return UsualRises(spreads=tuple(spreads), thresholds=thresholds)
 
 
-def _spreads_beyond(noise: float, level: FloatArray, thresholds: UsualRiseThresholds) -> FloatArray:
+def spreads_of_rises(noise: float, level: FloatArray, thresholds: UsualRiseThresholds) -> FloatArray:
     """The spread of the rises of levels [n] over 1, 2, 4 ... of them, beyond that of noise [m]."""
     spreads: list[float] = []
     lag = 1

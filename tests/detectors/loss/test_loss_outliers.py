@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from holter.types import Kind, Severity
 from tests.support.loss_curves import curve, detect_all, falling, run_of, single_finding
@@ -13,10 +14,10 @@ def heavy(seed: int, points: int = 20_000) -> np.ndarray:
     return falling(points) * (1 + 0.1 * random.standard_t(4, points) / 2**0.5)
 
 
-def lognormal(seed: int, points: int = 20_000) -> np.ndarray:
+def lognormal(seed: int, points: int = 20_000, *, spread: float = 0.5) -> np.ndarray:
     random = np.random.default_rng(seed)
-    noise = np.exp(0.5 * random.standard_normal(points) - 0.125) - 1
-    return falling(points) * (1 + 0.1 * noise / 0.533)
+    noise = np.exp(spread * random.standard_normal(points) - spread**2 / 2) - 1
+    return falling(points) * (1 + 0.1 * noise / np.sqrt(np.expm1(spread**2)))
 
 
 def test_outliers_of_heavy_tails_are_information() -> None:
@@ -32,6 +33,15 @@ def test_outliers_of_skewed_noise_are_information() -> None:
     alarms = [finding for finding in findings if finding.kind is not Kind.OUTLIER_BATCH]
     # 80,000 points, which raised 45 alarms when only the tail below was measured
     assert len(alarms) <= 8
+
+
+@pytest.mark.slow
+def test_a_point_as_high_as_the_noise_reaches_does_not_delay_a_return() -> None:
+    # one point in thirty of this noise is six sigmas above the level: 60 steps without one are rare
+    findings = [finding for seed in range(2) for finding in detect_all(run_of(lognormal(seed, spread=1.0)))]
+    assert len(findings) >= 10
+    assert all(finding.end_step - finding.start_step <= 8 for finding in findings if finding.end_step)
+    assert Kind.SPIKE_SLOW not in {finding.kind for finding in findings}
 
 
 def test_a_bad_batch_in_calm_noise_is_a_spike() -> None:

@@ -73,3 +73,15 @@ def test_an_enormous_jump_begins_where_it_jumps() -> None:
     loss += 50.0 * (PLACES >= 1020)
     starts = [each.start_step for each in findings(run(series("loss", loss)))]
     assert starts[-1] == 1020
+
+
+@pytest.mark.parametrize("seed", [27, 33])
+def test_weak_evidence_on_a_level_that_rises_slowly_is_information(seed: int) -> None:
+    place, generator = np.arange(4000), np.random.default_rng(seed)
+    noise = generator.standard_normal(7000)[:4000]
+    loss = 2 * (1 + 0.015 * np.sin(2 * np.pi * (place - 5000) / 3300)) + 0.04 * noise
+    [found] = findings(run(series("loss", loss)))
+    assert found.evidence["strength"] < 2
+    assert (found.kind, found.severity) == (Kind.SPIKE_SLOW, Severity.INFO)
+    loss[found.start_step : found.start_step + 1000] += 0.1  # a step of 2.5 sigmas there
+    assert findings(run(series("loss", loss)))[0].severity is not Severity.INFO

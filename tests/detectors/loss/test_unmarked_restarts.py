@@ -59,6 +59,13 @@ def test_a_jump_where_steps_are_missing_belongs_to_a_restart() -> None:
     assert finding.evidence["seam_step"] == AT - 20 + 500
 
 
+def test_a_larger_logging_interval_is_no_restart() -> None:
+    row = np.arange(POINTS)
+    step = np.where(row < AT - 20, row, AT - 20 + 500 * (row - AT + 21))
+    finding = single_finding(run_of(curve(seed=4) + decay(POINTS, AT, 1.0, 60), step=step))
+    assert finding.kind is not Kind.RESUME_ARTIFACT
+
+
 def test_a_learning_rate_that_warms_up_again_is_a_restart() -> None:
     since = np.arange(POINTS) - (AT - 10)
     rate = np.where(since < 0, 3e-4, 3e-4 * np.clip(since / 100 + 0.01, 0, 1))
