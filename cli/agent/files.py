@@ -10,9 +10,10 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from holter.cli.agent.environment import FileEnvironment
 from holter.cli.agent.heartbeat import AgentHealth, AgentIdentity, HeartbeatThread, agent_name
 from holter.cli.agent.http_sink import ZSTD, HttpSink, StoppedError
 from holter.client.notices import Notices
@@ -34,6 +35,7 @@ def run(
     access: ServerAccess,
     folder: Path,
     settings: Settings,
+    environ: Mapping[str, str],
 ) -> int:
     """Follow the paths until SIGINT or SIGTERM; `folder` stores cursors and the delivery being sent."""
     stop, notices, host = threading.Event(), Notices(), socket.gethostname()
@@ -48,7 +50,7 @@ def run(
         consequence=SERVER_AWAY_CONSEQUENCE,
     )
     sink = HttpSink(client, folder, notices)
-    shared = SharedSink(sink)
+    shared = SharedSink(sink, FileEnvironment(environ, host, arguments.process))
     project, paths = arguments.project, arguments.paths
     follower = FollowerProcess(
         paths,
@@ -88,8 +90,10 @@ class SharedSink:
     The scraper does not wait for long: it has new points soon.
     """
 
-    def __init__(self, sink: HttpSink, *, clock: Callable[[], float] = time.time) -> None:
-        self._sink, self._clock = sink, clock
+    def __init__(
+        self, sink: HttpSink, environment: FileEnvironment, *, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._sink, self._environment, self._clock = sink, environment, clock
         self.cursor, self.save_cursor = sink.cursor, sink.save_cursor
         self.report_unreadable = sink.report_unreadable
         self._lock = threading.Lock()
@@ -97,6 +101,7 @@ class SharedSink:
 
     def accept(self, delivery: Delivery, *, timeout: float = 30) -> None:
         """Send a delivery of a file that is followed; see `HttpSink`."""
+        delivery = self._environment.add_to(delivery)
         with self._lock:
             self._sink.accept(delivery)
         self._mark_active(delivery)

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
+from holter.cli.agent.environment import PipeEnvironment
 from holter.cli.agent.heartbeat import AgentHealth, AgentIdentity, HeartbeatThread, agent_name
 from holter.cli.agent.http_sink import ZSTD
 from holter.cli.agent.stdin_reader import StdinReader
@@ -42,7 +43,7 @@ def run(
         signal.signal(number, lambda *_: stop.set())
     print_line(f"sending standard input to {access.server}")
     chunks = read_chunks(sys.stdin.fileno(), stop, sys.stdout.fileno() if arguments.tee else None)
-    first = next(chunks, b"")
+    first = next(filter(None, chunks), b"")
     identity = detect(environ)
     piped_run = identify_run(arguments, identity, environ, first)
     header = {
@@ -59,7 +60,9 @@ def run(
     uploader.start_run(header, notices)
     uploader.start()
     print_line(f"run {piped_run.run} of project {piped_run.project}; spool {spool.folder}")
-    spooler = BatchSpooler(piped_run, StdinReader(custom_formats), spool, notices)
+    environment = PipeEnvironment(environ, identity.host, arguments.process, sys.stdin.fileno())
+    environment.start()
+    spooler = BatchSpooler(piped_run, StdinReader(custom_formats), spool, notices, environment)
     heartbeat = HeartbeatThread(
         access, identify_agent(piped_run, identity), lambda: measure_health(spooler, spool)
     )

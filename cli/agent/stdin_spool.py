@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from holter.cli.agent.environment import PipeEnvironment
 from holter.cli.agent.http_sink import encode_delivery
 from holter.cli.agent.stdin_reader import StdinReader
 from holter.client.notices import Notices
@@ -23,6 +24,7 @@ CHUNK_BYTES = 64 * 1024
 GATHER_SECONDS = 0.25  # a kill can lose what was read in this time
 GRACE_SECONDS = 10.0  # for the pipe to end after a signal: the job may be writing its last lines
 MAX_NOTICES = 10
+_NO_STEPS, _NO_TIMES = np.zeros(0, np.int64), np.zeros(0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +58,8 @@ class StopSignal:
 def read_chunks(source: int, stop: StopSignal, tee: int | None = None) -> Iterator[bytes]:
     """The content of a pipe in chunks of some KiB, each within a quarter of a second, until it ends.
 
-    With `tee` everything is also copied to that file descriptor at once.
+    A chunk is empty where nothing came in this time. With `tee` everything is also copied to that file
+    descriptor at once.
     """
     chunk, since = b"", 0.0
     while not stop.over:
@@ -69,7 +72,9 @@ def read_chunks(source: int, stop: StopSignal, tee: int | None = None) -> Iterat
             tee = _copy(data, tee)
             since = since if chunk else time.monotonic()
             chunk += data
-        if chunk and (len(chunk) >= CHUNK_BYTES or time.monotonic() - since >= GATHER_SECONDS):
+        if not chunk:
+            yield b""
+        elif len(chunk) >= CHUNK_BYTES or time.monotonic() - since >= GATHER_SECONDS:
             yield chunk
             chunk = b""
     if chunk:
@@ -90,8 +95,16 @@ def _copy(data: bytes, tee: int | None) -> int | None:
 class BatchSpooler:
     """Writes batches to the spool. Points that do not fit are counted, logged and recorded in the run."""
 
-    def __init__(self, run: PipedRun, reader: StdinReader, spool: Spool, notices: Notices) -> None:
+    def __init__(
+        self,
+        run: PipedRun,
+        reader: StdinReader,
+        spool: Spool,
+        notices: Notices,
+        environment: PipeEnvironment,
+    ) -> None:
         self._run, self._reader, self._spool, self._notices = run, reader, spool, notices
+        self._environment = environment
         self._number = 0
         self._unrecorded_drops = 0
         self.bytes = self.points = self.dropped = self.unreadable = 0
@@ -100,9 +113,18 @@ class BatchSpooler:
     def run(self, chunks: Iterator[bytes], notify_written: Callable[[], None]) -> None:
         """Spool everything until the pipe ends; calls `notify_written` when there is something to send."""
         for chunk in chunks:
-            self.bytes += len(chunk)
-            self._spool_records(self._reader.read(chunk), notify_written)
+            if chunk:
+                self.bytes += len(chunk)
+                self._spool_records(self._reader.read(chunk), notify_written)
+            self._spool_environment(notify_written)
         self._spool_records(self._reader.finish(), notify_written)
+        self._environment.wait()
+        self._spool_environment(notify_written)
+
+    def _spool_environment(self, notify_written: Callable[[], None]) -> None:
+        config = self._environment.take()
+        if config and self._append(Batch(steps=_NO_STEPS, times=_NO_TIMES, columns=(), config=config)):
+            notify_written()
 
     def _spool_records(
         self, records: Iterator[Batch | Unreadable], notify_written: Callable[[], None]
@@ -123,6 +145,8 @@ class BatchSpooler:
             self._unrecorded_drops += batch.points
             return
         self.points += batch.points
+        if batch.points:
+            self._environment.training_began()
         if self._unrecorded_drops and len(batch.steps):  # the loss is data of the run as well
             column = Column(
                 key=SeriesKey(DROPPED_METRIC),

@@ -14,6 +14,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from holter.cli.agent import files, stdin
+from holter.cli.agent.environment import WRITER
 from holter.cli.agent.http_sink import ZSTD
 from holter.cli.commands import fail
 from holter.client.notices import Notices
@@ -60,6 +61,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         const=Path(),
         metavar="FOLDER",
         help="send the unsent data of training processes from their spool, then exit",
+    )
+    parser.add_argument(
+        "--process",
+        type=parse_process,
+        metavar="PID",
+        help="also state the environment of this training process, or with `writer` of the one that writes\n"
+        "the file or the pipe: variables, packages, git commit",
     )
     _add_pipe_arguments(parser)
 
@@ -111,7 +119,16 @@ def run(arguments: argparse.Namespace, environ: Mapping[str, str] = os.environ) 
     with lock_folder(folder) as locked:
         if not locked:
             return fail(f"another agent is sending to {access.server} (it has locked {folder})", 1)
-        return files.run(arguments, access, folder, settings)
+        return files.run(arguments, access, folder, settings, environ)
+
+
+def parse_process(text: str) -> int:
+    """The number of a process, or WRITER."""
+    if text == "writer":
+        return WRITER
+    if not text.isdecimal() or int(text) == WRITER:
+        raise argparse.ArgumentTypeError(f"{text}: expected the number of a process, or `writer`")
+    return int(text)
 
 
 def is_server_address(server: str) -> bool:

@@ -11,7 +11,7 @@ import platform
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -63,6 +63,16 @@ def capture_host(environ: Mapping[str, str], seconds: float = CAPTURE_SECONDS) -
     return _capture(_HOST_PARTS, environ, seconds)
 
 
+def capture_machine(environ: Mapping[str, str], seconds: float = CAPTURE_SECONDS) -> dict[str, Any]:
+    """What is known of this machine by a process that is no training: system, drivers, devices, toolkit."""
+    return _capture(_MACHINE_PARTS, environ, seconds)
+
+
+def capture_job_shell(environ: Mapping[str, str], seconds: float = CAPTURE_SECONDS) -> dict[str, Any]:
+    """The machine, and what a process in a job shares with its training: launcher, variables, folder."""
+    return _capture(_JOB_SHELL_PARTS, environ, seconds)
+
+
 def _capture(parts: Mapping[str, _PART], environ: Mapping[str, str], seconds: float) -> dict[str, Any]:
     deadline, found, missing = Deadline(seconds), dict[str, Any](), list[str]()
     for name, part in parts.items():
@@ -73,16 +83,20 @@ def _capture(parts: Mapping[str, _PART], environ: Mapping[str, str], seconds: fl
             missing.append(name)
     if missing:
         found[INCOMPLETE] = " ".join(missing)
-    return {f"{PREFIX}{name}": _limit(value) for name, value in found.items()}
+    return {f"{PREFIX}{name}": limit_text(value) for name, value in found.items()}
 
 
-def _limit(value: Any) -> Any:
+def limit_text(value: Any) -> Any:
+    """A value, cut to the length that the server stores."""
     return value[:MAX_TEXT] if isinstance(value, str) else value
 
 
 def _software(deadline: Deadline, environ: Mapping[str, str]) -> dict[str, Any]:
-    system = f"{platform.system()} {platform.release()} {platform.machine()}"
-    return {"python": platform.python_version(), "system": system}
+    return {"python": platform.python_version(), **_system(deadline, environ)}
+
+
+def _system(deadline: Deadline, environ: Mapping[str, str]) -> dict[str, Any]:
+    return {"system": f"{platform.system()} {platform.release()} {platform.machine()}"}
 
 
 def _devices(deadline: Deadline, environ: Mapping[str, str]) -> dict[str, Any]:
@@ -122,9 +136,12 @@ def _libraries(deadline: Deadline, environ: Mapping[str, str]) -> dict[str, Any]
     loaded = getattr(cudnn, "__cudnn_version", None)  # None until it is in use: asking would load it
     if isinstance(loaded, int):
         found["cudnn"] = loaded
-    if "cuda" not in found and (toolkit := _cuda_toolkit(environ)) is not None:
-        found["cuda"] = toolkit
-    return found
+    return _toolkit(deadline, environ) | found
+
+
+def _toolkit(deadline: Deadline, environ: Mapping[str, str]) -> dict[str, Any]:
+    version = _cuda_toolkit(environ)
+    return {} if version is None else {"cuda": version}
 
 
 def _cuda_toolkit(environ: Mapping[str, str]) -> str | None:
@@ -139,12 +156,16 @@ def _cuda_toolkit(environ: Mapping[str, str]) -> str | None:
 
 
 def _packages(deadline: Deadline, environ: Mapping[str, str]) -> dict[str, Any]:
-    """Names and versions of the installed packages, in values of limited length.
+    return split_packages(installed_packages(sys.path, deadline))
+
+
+def installed_packages(folders: Iterable[str], deadline: Deadline) -> dict[str, str]:
+    """Versions of the packages in these folders by name. Raises CaptureTimeoutError.
 
     They are taken from the names of the metadata folders: reading their content takes 50 times as long.
     """
     versions: dict[str, str] = {}
-    for folder in dict.fromkeys(sys.path):
+    for folder in dict.fromkeys(folders):
         try:
             entries = os.scandir(folder or ".")
         except OSError:  # an archive, or a folder that does not exist
@@ -155,7 +176,7 @@ def _packages(deadline: Deadline, environ: Mapping[str, str]) -> dict[str, Any]:
                     deadline.check()
                 if (package := parse_metadata_name(entry.name)) is not None:
                     versions.setdefault(*package)  # the first folder of the path counts
-    return split_packages(versions)
+    return versions
 
 
 def parse_metadata_name(name: str) -> tuple[str, str] | None:
@@ -184,6 +205,10 @@ def split_packages(versions: Mapping[str, str]) -> dict[str, str]:
 
 def _git(deadline: Deadline, environ: Mapping[str, str]) -> dict[str, Any]:
     return read_git_state(script_folder(), timeout=deadline.remaining)
+
+
+def _git_of_working_folder(deadline: Deadline, environ: Mapping[str, str]) -> dict[str, Any]:
+    return read_git_state(Path.cwd(), timeout=deadline.remaining)
 
 
 def script_folder() -> Path:
@@ -215,6 +240,13 @@ _PARTS: Mapping[str, _PART] = {
     "variables": _variables,
     "packages": _packages,
     "git": _git,  # last: it runs a command
+}
+_MACHINE_PARTS: Mapping[str, _PART] = {"system": _system, "devices": _devices, "libraries": _toolkit}
+_JOB_SHELL_PARTS: Mapping[str, _PART] = {
+    **_MACHINE_PARTS,
+    "launcher": _launcher,
+    "variables": _variables,
+    "git": _git_of_working_folder,
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +25,16 @@ def read_git_state(folder: Path, *, timeout: float = _COMMAND_SECONDS) -> dict[s
     changed = _changed_files(folder, min(timeout, _COMMAND_SECONDS))
     if changed is None:
         return found
-    found["git_changed"] = len(changed)
-    if changed:
-        more = [f"and {len(changed) - MAX_CHANGED_NAMED} more"] if len(changed) > MAX_CHANGED_NAMED else []
-        found["git_changed_files"] = "\n".join(changed[:MAX_CHANGED_NAMED] + more)
-    return found
+    return found | changed_files_settings(changed, len(changed))
+
+
+def changed_files_settings(names: Sequence[str], count: int) -> dict[str, Any]:
+    """The settings that state changed files: `count` of them, of which `names` are the first ones."""
+    if not count:
+        return {"git_changed": 0}
+    named = list(names[:MAX_CHANGED_NAMED])
+    more = [f"and {count - len(named)} more"] if count > len(named) else []
+    return {"git_changed": count, "git_changed_files": "\n".join(named + more)}
 
 
 def _git_folder(folder: Path) -> Path | None:

@@ -27,9 +27,7 @@ class CurveLevel:
 
 def level_of(series: Series, values: FloatArray, spans: Sequence[AttemptSpan]) -> CurveLevel | None:
     """The level of `values` [n] at the points of `series`; None where no point is usable."""
-    valid = np.isfinite(values) & (values > 0) & ~superseded_points(series.attempt, series.step, spans)
-    warm = valid & ~_warm_up_points(series)
-    usable = values[warm if warm.any() else valid]
+    usable = _usable(series, values, spans)
     if not len(usable):
         return None
     in_windows = len(usable) // WINDOW * WINDOW
@@ -39,6 +37,18 @@ def level_of(series: Series, values: FloatArray, spans: Sequence[AttemptSpan]) -
         typical=float(np.median(usable)),
         best=float(np.median(blocks, axis=1).max()),
     )
+
+
+def typical_level(series: Series, values: FloatArray, spans: Sequence[AttemptSpan]) -> float | None:
+    """The median of `values` [n] without warm-up, as of `level_of`; None where no point is usable."""
+    usable = _usable(series, values, spans)
+    return float(np.median(usable)) if len(usable) else None
+
+
+def _usable(series: Series, values: FloatArray, spans: Sequence[AttemptSpan]) -> FloatArray:
+    valid = np.isfinite(values) & (values > 0) & ~superseded_points(series.attempt, series.step, spans)
+    warm = valid & ~_warm_up_points(series)
+    return values[warm if warm.any() else valid]
 
 
 def attempt_spans(series: Series) -> list[AttemptSpan]:

@@ -101,6 +101,11 @@ class LightningCallback(Callback):  # type: ignore[misc]  # its package has no t
         self._options = options
         self._monitor: TrainingMonitor | None = None
         self._logs_metrics = False
+        self._step_names: set[str] = set()
+        self._validation_names: set[str] = set()
+        self._epoch_names: set[str] = set()
+        self._test_names: set[str] = set()
+        self._other_names: set[str] = set()
         self._waiting_since = _now()
         self._logged_step = -1
         self._save_checkpoint: Any = None
@@ -154,22 +159,51 @@ class LightningCallback(Callback):  # type: ignore[misc]  # its package has no t
         monitor, step = self._monitor, trainer.global_step
         if monitor is not None and step != self._logged_step:
             self._logged_step = step
-            metrics = (
-                trainer.callback_metrics if self._logs_metrics and not step % _interval(trainer) else None
-            )
-            monitor.step(step, metrics)
+            monitor.step(step, self._step_metrics(trainer, step))
             if monitor.should_stop:
                 trainer.should_stop = True
             if monitor.should_save:
                 trainer.save_checkpoint(_checkpoint_path(trainer, step))
         self._waiting_since = _now()
 
+    def _step_metrics(self, trainer: Any, step: int) -> dict[str, Any] | None:
+        """What the module logs by step; validations and epochs before left their last values, too."""
+        if not self._logs_metrics:
+            return None
+        if not self._step_names:
+            self._step_names = trainer.callback_metrics.keys() - self._other_names
+        if step % _interval(trainer):
+            return None
+        metrics = trainer.callback_metrics
+        return {name: value for name, value in metrics.items() if name not in self._other_names}
+
+    def _log_others(self, trainer: Any, names: set[str]) -> None:
+        """Log what the module states at an end, by names of its own: those in `names` and new ones."""
+        metrics = trainer.callback_metrics
+        names |= metrics.keys() - self._step_names - self._other_names
+        self._other_names |= names
+        fresh = {name: metrics[name] for name in names if name in metrics}
+        if self._monitor is not None and not trainer.sanity_checking and fresh:
+            self._monitor.log(fresh, trainer.global_step)
+
+    @guarded
+    def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
+        """Metrics of the whole epoch are known."""
+        if self._logs_metrics:
+            self._log_others(trainer, self._epoch_names)
+
+    @guarded
+    def on_test_end(self, trainer: Any, pl_module: Any) -> None:
+        """A test after the training has ended."""
+        if self._logs_metrics:
+            self._log_others(trainer, self._test_names)
+
     @guarded
     def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
         """A validation has ended, which belongs to no step."""
         if self._monitor is not None:
-            if self._logs_metrics and not trainer.sanity_checking:
-                self._monitor.log(trainer.callback_metrics, trainer.global_step)
+            if self._logs_metrics:
+                self._log_others(trainer, self._validation_names)
             self._monitor.skip_time()
         self._waiting_since = _now()
 

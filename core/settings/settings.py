@@ -253,15 +253,19 @@ def load(flags: Mapping[str, Any] | None = None, *, file: Path | None = None) ->
     try:
         return (Settings if file is None else _settings_class(file))(**given)
     except ValidationError as error:
-        problems = [
-            f"{'.'.join(map(str, problem['loc']))}: {_describe_error(problem['type'], problem['msg'])}"
-            for problem in error.errors(include_url=False, include_input=False, include_context=False)
-        ]
         raise SettingsError(
-            f"settings (flags, HOLTER_* variables, {file or FILE}): " + "; ".join(problems)
+            f"settings (flags, HOLTER_* variables, {file or FILE}): " + "; ".join(describe_problems(error))
         ) from error
     except ValueError as error:  # a holter.toml that is not TOML, a HOLTER_CHANNELS that is not JSON
         raise SettingsError(f"settings ({file or FILE} or HOLTER_* variables): {error}") from error
+
+
+def describe_problems(error: ValidationError) -> list[str]:
+    """Each problem of settings as "key: what was expected", in the terms of holter.toml."""
+    return [
+        f"{'.'.join(map(str, problem['loc']))}: {_describe_error(problem['type'], problem['msg'])}"
+        for problem in error.errors(include_url=False, include_input=False, include_context=False)
+    ]
 
 
 def _settings_class(file: Path) -> type[Settings]:

@@ -1,4 +1,4 @@
-"""The environment of a launch from the files that wandb's client uploads: packages, versions, commit, GPUs.
+"""The environment of a launch from the files that wandb's client uploads: packages, commit, GPUs and others.
 
 Nothing else of these files is read: they have paths, e-mail addresses, arguments and names of people.
 """
@@ -10,15 +10,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from holter.client.environment import split_packages
+from holter.client.git_state import changed_files_settings
 from holter.environment_names import PREFIX
 from holter.secret_patterns import is_secret
 from holter.server.context import ServerContext
 from holter.server.store.keys import storable_text
 from holter.server.tracked_runs import RUN_LOCKS, TrackedRun, empty_delivery
+from holter.server.wandb_api.patch_names import PatchNames
 from holter.server.wandb_api.run_state import TRACKER, read_state
 from holter.types import Config, ConfigKey
 
-METADATA, PACKAGES = "wandb-metadata.json", "requirements.txt"
+METADATA, PACKAGES, PATCH = "wandb-metadata.json", "requirements.txt", "diff.patch"
 MAX_BYTES = 2**20
 _MAX_TEXT = 200
 _NAMES = {
@@ -32,8 +34,18 @@ _NAMES = {
 
 
 def store_environment(context: ServerContext, run: TrackedRun, name: str, content: bytes) -> None:
-    """Store what a file states of the launch that runs; one that has ended has stated it before."""
-    values = _packages(content) if name == PACKAGES else _metadata(content)
+    """Store what a file states of the launch that runs."""
+    _store(context, run, _packages(content) if name == PACKAGES else _metadata(content))
+
+
+def store_changed_files(context: ServerContext, run: TrackedRun, patch: PatchNames) -> None:
+    """Store the names of the files that the launch that runs has changed since its commit."""
+    names = [storable_text(name)[:_MAX_TEXT] for name in patch.names]
+    _store(context, run, changed_files_settings(names, patch.count))
+
+
+def _store(context: ServerContext, run: TrackedRun, values: Mapping[str, Any]) -> None:
+    """Store settings of the launch that runs; one that has ended has stated them before."""
     config: Config = {
         ConfigKey(PREFIX + setting): value
         for setting, value in values.items()

@@ -35,6 +35,7 @@ from holter.server.wandb_api.file_stream import (
     store_chunk,
 )
 from holter.server.wandb_api.operations import GraphqlCall, Operation, OperationError, operation_name
+from holter.server.wandb_api.patch_names import PatchNames
 
 MAX_STREAM_BYTES = 64 * 2**20
 """Clients send at most 10 MiB of lines at once, which are 12 MiB as JSON."""
@@ -139,9 +140,11 @@ async def upload(
         return error_response(
             403, "this address for an upload is not valid, or no longer", {"Connection": "close"}
         )
-    content = bytearray()
+    content, patch = bytearray(), PatchNames()
     async for piece in request.stream():
-        if name in uploads.STORED_FILES:
+        if name == environment.PATCH:
+            patch.feed(piece)
+        elif name in uploads.STORED_FILES:
             content += piece
             del content[: -uploads.MAX_STORED_BYTES]
         elif name == environment.METADATA and len(content) <= environment.MAX_BYTES:
@@ -151,6 +154,8 @@ async def upload(
         await run_in_threadpool(uploads.store_file, context, run, name, bytes(content))
     if content and run is not None and name in (environment.METADATA, environment.PACKAGES):
         await run_in_threadpool(environment.store_environment, context, run, name, bytes(content))
+    if patch.count and run is not None:
+        await run_in_threadpool(environment.store_changed_files, context, run, patch)
     return Response(status_code=200)
 
 

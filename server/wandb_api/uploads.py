@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hmac
+import re
 import time
 from typing import Any
 from urllib.parse import quote
@@ -19,6 +20,7 @@ STORED_FILES = frozenset({"requirements.txt", "output.log"})
 """Files whose text is stored."""
 _DESCRIPTIONS = frozenset({"config.yaml", "conda-environment.yaml", "diff.patch"})
 """Files of every run that are not stored: they may have secrets, and names of people and machines."""
+_PATCH = re.compile(r"diff_[0-9a-f]+\.patch")
 MAX_STORED_BYTES = 256 * 1024
 """Of a longer text, the end is stored."""
 MAX_FILES = 10_000
@@ -56,9 +58,17 @@ def create_files(call: GraphqlCall) -> dict[str, Any]:
 
 
 def _note_discarded(context: ServerContext, run: TrackedRun, names: list[str]) -> None:
-    known = STORED_FILES | _DESCRIPTIONS
-    if any(name not in known and not name.startswith("wandb-") for name in names):
+    if any(not _describes_run(name) for name in names):
         add_note(context, run, "files", "Holter stores no files: media, tables and artifacts are discarded")
+
+
+def _describes_run(name: str) -> bool:
+    """Whether the client sends a file with each run, among them patches against other commits."""
+    return (
+        name in STORED_FILES | _DESCRIPTIONS
+        or name.startswith("wandb-")
+        or _PATCH.fullmatch(name) is not None
+    )
 
 
 def upload_path(context: ServerContext, run_id: str, name: str) -> str:

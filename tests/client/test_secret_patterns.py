@@ -2,83 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from holter.client.launch_variables import launcher_values, relevant_variables
 from holter.secret_patterns import is_secret, is_secret_variable, names_secret
+from tests.support.secret_samples import NAMES, VALUES
 
-NAMES = (Path(__file__).parents[1] / "support" / "secret_names.txt").read_text().split()
-A, B = "a1B2c3D4e5F6g7H8i9J0k1L2", "0123456789abcdef"
-VALUES = [
-    f"ghp_{A}",
-    f"gho_{A}",
-    f"ghu_{A}",
-    f"ghs_{A}",
-    f"ghr_{A}",
-    f"github_pat_{A}",
-    f"glpat-{A}",
-    f"gldt-{A}",
-    f"xoxb-{A}",
-    f"xoxp-{A}",
-    f"xapp-{A}",
-    f"sk-{A}",
-    f"sk-proj-{A}",
-    f"sk-ant-{A}",
-    f"sk_live_{A}",
-    f"rk_live_{A}",
-    f"whsec_{A}",
-    f"hf_{A}",
-    f"api_org_{A}",
-    f"wandb_v1_{A}",
-    f"r8_{A}",
-    f"gsk_{A}",
-    f"pplx-{A}",
-    f"xai-{A}",
-    f"nvapi-{A}",
-    f"npm_{A}",
-    f"pypi-{A}",
-    f"dckr_pat_{A}",
-    "AKIAIOSFODNN7EXAMPLE",
-    "ASIAIOSFODNN7EXAMPLE",
-    f"AIza{A}",
-    f"ya29.{A}",
-    f"GOCSPX-{A}",
-    f"dop_v1_{B * 4}",
-    f"dapi{B * 2}",
-    f"hvs.{A}",
-    f"glsa_{A}",
-    f"NRAK-{A}",
-    f"PMAK-{A}",
-    f"lin_api_{A}",
-    f"figd_{A}",
-    f"SG.{A}.{A}",
-    f"key-{B * 2}",
-    f"{B * 2}-us12",
-    f"SK{B * 2}",
-    f"sntrys_{A}",
-    f"shpat_{A}",
-    f"sbp_{A}",
-    f"tskey-{A}",
-    f"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0.{A}",
-    "-----BEGIN PRIVATE KEY-----",
-    "-----BEGIN OPENSSH PRIVATE KEY-----",
-    "postgresql://u:secret1@db/x",
-    "redis://:secret1@cache:6379",
-    "https://user:secret1@host/repo.git",
-    f"https://hooks.slack.com/services/T/B/{A}",
-    f"https://discord.com/api/webhooks/1/{A}",
-    f"DefaultEndpointsProtocol=https;AccountKey={A}==",
-    f"https://x.blob.core.windows.net/c?sv=1&sig={A}",
-    f"Bearer {A}",
-    f"Basic {A}",
-    f"123456789:AA{A}{A}",
-    f"Server=db;password={A}",
-    f"AGE-SECRET-KEY-1{A.upper()}",
-    f"--password={A}",
-    "a" * 39 + "0",
-]
 ORDINARY = {
     "NCCL_DEBUG": "INFO",
     "NCCL_IB_HCA": "mlx5_0,mlx5_1,mlx5_2,mlx5_3,mlx5_4,mlx5_5,mlx5_6,mlx5_7",

@@ -92,7 +92,10 @@ def test_lightning_loads_the_callback_by_a_variable(server: Server, train: Train
             "lightning_module.py", str(tmp_path), "lightning", HOLTER_LIGHTNING="1", HOLTER_RUN="by-variable"
         )
     )
-    assert {"train_loss", "val_loss"} | TIMES <= series_of(server, "by-variable").keys()
+    series = series_of(server, "by-variable")
+    assert {"train_loss", "val_loss"} | TIMES <= series.keys()
+    validations = series["val_loss"]
+    assert validations["points"] == 2  # steps after a validation do not repeat its value
 
 
 def test_accelerate_logs_by_a_tracker(server: Server, train: Train) -> None:

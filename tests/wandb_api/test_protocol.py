@@ -206,6 +206,7 @@ def test_the_environment_of_a_launch_is_what_its_files_state_without_secrets_and
     files = {
         "wandb-metadata.json": json.dumps(metadata).encode(),
         "requirements.txt": b"numpy==2.0\ntorch==2.4.0+cu121\nours @ git+https://ana:pw@example.com/a.git\n",
+        "diff.patch": b"diff --git a/train.py b/train.py\n--- a/train.py\n+password = 'hunter2'\n",
     }
     answer = wandb.graphql("CreateRunFiles", run="a", project="demo", files=list(files))
     for each in answer["createRunFiles"]["files"]:
@@ -215,7 +216,9 @@ def test_the_environment_of_a_launch_is_what_its_files_state_without_secrets_and
     assert stated == {
         "python": ["3.11.7"], "system": ["Linux-6.1-x86_64"], "host": ["node7"], "gpus": ["8 x NVIDIA H100"],
         "git_commit": [commit], "packages/numpy": ["2.0"], "packages/torch": ["2.4.0+cu121"],
+        "git_changed": [1], "git_changed_files": ["train.py"],
     }  # fmt: skip
+    assert not context.run_details.attributes(run, "file.diff")
 
 
 @pytest.mark.parametrize("content", [b"{", b"[]", b"null", 100_000 * b"[", b'{"git": 3, "gpu_count": "x"}'])

@@ -1,0 +1,96 @@
+"""English words for those of other languages in which programs name steps, data and metrics.
+
+Names stay as they are printed; the words say what they mean.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+COUNTERS: dict[str, str] = {
+    **dict.fromkeys(("全局步数", "全局步", "グローバルステップ", "глобальный шаг"), "global step"),
+    **dict.fromkeys(
+        (
+            *("迭代次数", "迭代", "步数", "步", "訓練步數", "步數", "次"),
+            *("イテレーション", "ステップ", "反復"),
+            *("스텝", "단계", "반복", "이터레이션"),
+            *("итерация", "итерации", "шаг", "шагов"),
+            *("iteración", "iteração", "itération", "paso", "passo", "étape", "schritt"),
+        ),
+        "step",
+    ),
+    **dict.fromkeys(("批次", "批", "バッチ", "배치", "батч", "пакет", "lote"), "batch"),
+    **dict.fromkeys(
+        (
+            *("轮次", "轮数", "轮", "輪", "世代", "周期", "エポック", "回", "에포크", "에폭"),
+            *("эпоха", "эпохи", "época", "époque", "epoca", "epoche"),
+        ),
+        "epoch",
+    ),
+    **dict.fromkeys(("回合", "エピソード", "에피소드", "эпизод", "episodio", "épisode"), "episode"),
+}
+"""What a number counts."""
+
+DATA: dict[str, str] = {
+    **dict.fromkeys(
+        ("训练集", "训练", "訓練", "学習", "훈련", "обучение", "обучения", "entrenamiento"), "train"
+    ),
+    **dict.fromkeys(
+        (
+            *("验证集", "验证", "驗證", "検証", "バリデーション", "검증"),
+            *("валидация", "валидации", "проверка", "validación", "validação"),
+        ),
+        "val",
+    ),
+    **dict.fromkeys(("测试集", "测试", "測試", "テスト", "테스트", "тест", "prueba", "teste"), "test"),
+    **dict.fromkeys(("评估", "評估", "評価", "평가", "оценка", "evaluación", "évaluation"), "eval"),
+}
+"""The data that a line is about."""
+
+METRICS: dict[str, str] = {
+    **dict.fromkeys(
+        (
+            *("损失值", "损失", "損失", "ロス", "誤差", "손실", "потери", "потеря", "лосс", "ошибка"),
+            *("pérdida", "perda", "perte", "verlust"),
+        ),
+        "loss",
+    ),
+    **dict.fromkeys(
+        (
+            *("准确率", "準確率", "准确度", "正确率", "精度", "正解率", "정확도", "точность"),
+            *("precisión", "exactitud", "précision", "exactitude", "genauigkeit", "acurácia"),
+        ),
+        "accuracy",
+    ),
+    **dict.fromkeys(
+        ("学习率", "學習率", "学習率", "학습률", "скорость обучения", "lernrate"), "learning rate"
+    ),
+    **dict.fromkeys(("梯度范数", "勾配ノルム"), "grad norm"),
+    **dict.fromkeys(("奖励", "獎勵", "回报", "報酬", "보상", "награда", "recompensa"), "reward"),
+    **dict.fromkeys(("困惑度", "パープレキシティ", "перплексия"), "perplexity"),
+    **dict.fromkeys(("召回率", "再現率", "재현율", "полнота"), "recall"),
+    **dict.fromkeys(("精确率", "適合率", "정밀도"), "precision"),
+    **dict.fromkeys(("得分", "分数", "スコア", "점수"), "score"),
+}
+"""What is measured."""
+
+_ENGLISH = {**COUNTERS, **DATA, **METRICS}
+_LETTERS = r"a-z\u0430-\u044f\u0451\u00e0-\u00ff"
+_WHOLE_WORD = re.compile(
+    "|".join(
+        # of scripts with spaces between words only whole words count
+        rf"(?<![{_LETTERS}]){re.escape(word)}(?![{_LETTERS}])" if word[0] < "\u1100" else re.escape(word)
+        for word in sorted(_ENGLISH, key=len, reverse=True)
+    ),
+    re.IGNORECASE,
+)
+_MAX_LENGTH = 1000
+
+
+@lru_cache(maxsize=4096)
+def in_english(text: str) -> str:
+    """A text with English words for the known ones; a text without any is returned as it is."""
+    if len(text) > _MAX_LENGTH:
+        return text
+    return _WHOLE_WORD.sub(lambda word: f" {_ENGLISH[word[0].lower()]} ", text)
