@@ -1,13 +1,15 @@
 """Measures alerts: what arrives under faults and kills, how fast, and what is sent about runs without faults.
 
     python benchmarks/alert_faults.py faults [--kills 200] [--seed 7]
-    python benchmarks/alert_faults.py latency [--runs 1000] [--incidents 100] [--settle 0] [--becomes 9]
-    python benchmarks/alert_faults.py quiet [--points 300000]
+    python benchmarks/alert_faults.py latency [--runs 1000] [--incidents 100] [--settle 0]
+        [--becomes 9] [--live] [--fails loss|throughput|straggler|xid]
+    python benchmarks/alert_faults.py quiet [--points 300000] [--seed 2023]
 
 `faults`: a real mail server and a real web server fail half of the time (hang, answer late or too late, reset
 before and after they took a message, 421, 429, 451, 500, 503) while the server is killed (SIGKILL) again and
 again. `latency`: from the acknowledgement of the points in which a loss becomes NaN, or a number, to the
-message at the web server and the mail server, next to live runs that log a step every five seconds. `quiet`:
+message at the web server and the mail server, next to live runs that log a step every five seconds; with
+`--live` and `--fails` from the acknowledgement of the step with which the finding is detected. `quiet`:
 points of fault-free runs through a server with default settings. Exit code 1: something was lost, sent twice
 without a reason, or sent at all (`quiet`).
 """
@@ -24,8 +26,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import httpx
 import numpy as np
+from live_faults import KINDS, LiveRuns
 from simulated_losses import LEVELS, NOISES, lognormal, noise_unit
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -35,7 +37,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from holter.server.clock import Clock
 from holter.server.context import ServerContext
 from holter.server.database import connect
-from holter.server.models import AnalysisRow, IncidentRow, NotificationRow
+from holter.server.models import AnalysisRow, IncidentRow, NotificationRow, RunRecord
 from holter.settings import Settings
 from holter.types import Batch, Column, Delivery, SeriesKey
 from tests.support.alert_faults import (
@@ -48,8 +50,8 @@ from tests.support.alert_faults import (
     smtp_server,
 )
 
-STEP_SECONDS = 5.0
-"""Seconds between two steps of a live run."""
+PARTS = 4
+"""Threads that post the live runs."""
 POINTS_PER_RUN = 20_000
 NOISE_SIZES = (0.005, 0.02, 0.1)
 BATCH = 250
@@ -68,9 +70,12 @@ def main() -> None:
     latency.add_argument("--runs", type=int, default=1000)
     latency.add_argument("--incidents", type=int, default=100)
     latency.add_argument("--becomes", default="NaN", help="the loss of a run that fails: NaN or a number")
+    latency.add_argument("--live", action="store_true", help="live runs fail instead of new ones")
+    latency.add_argument("--fails", default="loss", choices=KINDS, help="what fails, with --live")
     latency.add_argument("--settle", type=float, help="seconds; default: that of channels")
     quiet = commands.add_parser("quiet")
     quiet.add_argument("--points", type=int, default=300_000)
+    quiet.add_argument("--seed", type=int, default=2023)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         sys.exit(not COMMANDS[arguments.command](Path(folder), arguments))
@@ -109,15 +114,24 @@ def measure_latency(folder: Path, arguments: argparse.Namespace) -> bool:
         server = KilledServer(folder, channels)
         server.start()
         stopping = threading.Event()
-        load = [LiveRuns(server.address, arguments.runs, part, 4, stopping) for part in range(4)]
+        fault, prepared = arguments.fails, -(-arguments.incidents // PARTS) * arguments.live
+        load = [
+            LiveRuns(server.address, arguments.runs, part, PARTS, stopping, fault=fault, prepared=prepared)
+            for part in range(PARTS)
+        ]
         for thread in load:
             thread.start()
         try:
             while not all(thread.warm.wait(1) for thread in load):
                 pass
             wait_for_first_passes(server, arguments.runs)
-            posted = post_faults(server, arguments.incidents, arguments.becomes)
+            if arguments.live:
+                posted = let_live_runs_fail(load, arguments.incidents, arguments.becomes)
+            else:
+                posted = post_faults(server, arguments.incidents, arguments.becomes)
             wait_for_receipts(plan, posted, 300)
+            if arguments.fails != "loss":
+                posted = times_of_detection(server, load, posted, KINDS[arguments.fails])
         finally:
             stopping.set()
             for thread in load:
@@ -134,48 +148,6 @@ def measure_latency(folder: Path, arguments: argparse.Namespace) -> bool:
             cells = (f"{value:.2f}" for value in np.percentile(seconds, [50, 90, 99, 100]))
             print(f"| {channel} | {len(seconds)} | {' | '.join(cells)} |")
     return complete
-
-
-class LiveRuns(threading.Thread):
-    """Every `parts`-th of the live runs: logs 60 steps of each at first, then a step every five seconds."""
-
-    def __init__(self, address: str, runs: int, part: int, parts: int, stopping: threading.Event) -> None:
-        super().__init__()
-        self._client = httpx.Client(base_url=f"{address}/api/v1", trust_env=False, timeout=60)
-        self._names = [f"live{number}" for number in range(part, runs, parts)]
-        self._stopping = stopping
-        self._random = np.random.default_rng(part)
-        self.warm = threading.Event()
-        self.posted = 0
-
-    def run(self) -> None:
-        """Post until stopped."""
-        step = 60
-        for name in self._names:
-            self._post(name, range(step))
-        self.warm.set()
-        while not self._stopping.is_set():
-            began = time.monotonic()
-            for position, name in enumerate(self._names):
-                due = began + STEP_SECONDS * position / len(self._names)
-                if self._stopping.wait(max(0.0, due - time.monotonic())):
-                    return
-                self._post(name, range(step, step + 1))
-            step += 1
-            self._stopping.wait(max(0.0, began + STEP_SECONDS - time.monotonic()))
-
-    def _post(self, name: str, steps: range) -> None:
-        now, count = time.time(), len(steps)
-        noise = self._random.normal(0, 0.01, (2, count))
-        columns = {
-            "step": list(steps),
-            "time": [now - STEP_SECONDS * (count - 1 - index) for index in range(count)],
-            "loss": [2 + 2 / (1 + step / 20) + value for step, value in zip(steps, noise[0], strict=True)],
-            "grad_norm": [1 + value for value in noise[1]],
-        }
-        answer = self._client.post("/ingest", json={"project": "llm", "run": name, "columns": columns})
-        answer.raise_for_status()
-        self.posted += 1
 
 
 def wait_for_first_passes(server: KilledServer, runs: int) -> None:
@@ -202,6 +174,35 @@ def post_faults(server: KilledServer, count: int, becomes: str) -> dict[str, flo
             posted[name] = time.monotonic()
         time.sleep(1)
     return posted
+
+
+def let_live_runs_fail(load: list[LiveRuns], count: int, becomes: str) -> dict[str, float]:
+    """Let the loss of live runs become something else, one a second; when that was acknowledged."""
+    value = becomes if becomes == "NaN" else float(becomes)
+    for number in range(count):
+        load[number % len(load)].let_fail(number // len(load), value)
+        time.sleep(1)
+    while sum(len(part.failed) for part in load) < count:
+        time.sleep(0.1)
+    return {name: at for part in load for name, at in part.failed.items()}
+
+
+def times_of_detection(
+    server: KilledServer, load: list[LiveRuns], failed: dict[str, float], kinds: tuple[str, ...]
+) -> dict[str, float]:
+    """When the step was acknowledged with which each run's incident is detected."""
+    engine = connect(f"sqlite:///{server.folder / 'data' / 'holter.db'}")
+    query = (
+        select(RunRecord.name, func.min(IncidentRow.detected_step))
+        .join(IncidentRow, IncidentRow.run_id == RunRecord.id)
+        .where(IncidentRow.kind.in_(kinds))
+        .group_by(RunRecord.name)
+    )
+    with Session(engine) as session:
+        steps = {name: int(step) for name, step in session.execute(query)}
+    engine.dispose()
+    acknowledged = {name: times for part in load for name, times in part.acknowledged.items()}
+    return {name: acknowledged[name][steps[name]] for name in failed}
 
 
 def wait_for_receipts(plan: FaultPlan, posted: dict[str, float], seconds: float) -> None:
@@ -234,7 +235,7 @@ def measure_quiet(folder: Path, arguments: argparse.Namespace) -> bool:
     )
     context.start()
     try:
-        runs = fault_free_runs(max(1, arguments.points // POINTS_PER_RUN))
+        runs = fault_free_runs(max(1, arguments.points // POINTS_PER_RUN), arguments.seed)
         for first in range(0, POINTS_PER_RUN, BATCH):
             now[0] += BATCH
             for name, series in runs.items():
@@ -253,12 +254,12 @@ def measure_quiet(folder: Path, arguments: argparse.Namespace) -> bool:
     return not messages
 
 
-def fault_free_runs(count: int) -> dict[str, dict[str, np.ndarray]]:
+def fault_free_runs(count: int, seed: int) -> dict[str, dict[str, np.ndarray]]:
     """Runs without faults: losses of all levels, noises and sizes in turn, with gradient norms and speeds."""
     levels, noises = list(LEVELS.values()), list(NOISES.values())
     runs = {}
     for number in range(count):
-        random_source = np.random.default_rng([number, 2023])
+        random_source = np.random.default_rng([number, seed])
         base = levels[number % len(levels)](random_source, POINTS_PER_RUN)
         noise = noises[number % len(noises)](random_source, POINTS_PER_RUN)
         size = NOISE_SIZES[number % len(NOISE_SIZES)]

@@ -40,8 +40,7 @@ class PlannedEvents:
 
     def tuning(self, run_id: int) -> Tuning:
         """The tuning for the detectors of a run: that of its project, with all planned events of the run."""
-        with Session(self._engine) as session:
-            name, rows = _project_of(session, run_id)[1], _rows(session, _applies_to(session, run_id))
+        name, rows = self._events_of(run_id)
         tuning = self._settings.project(name).detection.tuning()
         return replace(tuning, expected=[*tuning.expected, *(PlannedEvent(**row.said) for row in rows)])
 
@@ -76,8 +75,7 @@ class PlannedEvents:
 
     def list_for_run(self, run_id: int) -> list[PlannedEventView]:
         """All planned events of a run, those of the run itself first."""
-        with Session(self._engine) as session:
-            name, rows = _project_of(session, run_id)[1], _rows(session, _applies_to(session, run_id))
+        name, rows = self._events_of(run_id)
         declared = sorted(map(_stored_view, rows), key=lambda event: event["scope"] == "project")
         return [*declared, *self._list_settings(name)]
 
@@ -118,6 +116,13 @@ class PlannedEvents:
             of_project = RunRecord.project_id == _project_id(session, name)
             query = select(RunRecord.id).where(of_project, recent | has_open)
             return list(session.scalars(query.order_by(RunRecord.updated_at.desc())))
+
+    def _events_of(self, run_id: int) -> tuple[str, Sequence[PlannedEventRow]]:
+        """The name of a run's project, and the stored events of the run and of all runs of the project."""
+        with Session(self._engine) as session:
+            project_id, name = _project_of(session, run_id)
+            of_project = (PlannedEventRow.project_id == project_id) & PlannedEventRow.run_id.is_(None)
+            return name, _rows(session, (PlannedEventRow.run_id == run_id) | of_project)
 
     def _add(
         self, session: Session, project_id: int, run_id: int | None, event: PlannedEvent, by: str | None
@@ -160,11 +165,6 @@ def _project_id(session: Session, name: str) -> int:
     if project_id is None:
         raise UnknownPlannedEventError(f"There is no project {name}.")
     return project_id
-
-
-def _applies_to(session: Session, run_id: int) -> ColumnElement[bool]:
-    of_project = PlannedEventRow.project_id == _project_of(session, run_id)[0]
-    return (PlannedEventRow.run_id == run_id) | (of_project & PlannedEventRow.run_id.is_(None))
 
 
 def _rows(session: Session, condition: ColumnElement[bool]) -> Sequence[PlannedEventRow]:

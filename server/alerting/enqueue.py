@@ -20,6 +20,7 @@ from holter.server.alerting.reasons import BEGINNINGS, UPDATES, notification_rea
 from holter.server.alerting.routing import LabelSet, NotificationPolicy, Route
 from holter.server.alerting.routing.targets import ChannelTarget, channel_targets, describe_unrouted
 from holter.server.models.alerting import IncidentRow, NotificationDecisionRow, NotificationRow
+from holter.types import Severity
 
 NOTIFIED, NOT_NOTIFIED, MUTED = "notified", "not_notified", "muted"
 """Outcomes of decisions."""
@@ -92,11 +93,12 @@ def _enqueue_for_channel(
         live=change.live,
         notified=count > 0,
         acknowledged=incident.acknowledged_at is not None,
+        is_information=incident.finding.severity is Severity.INFO,
         updates=settings.updates,
     )
     if reason is None:
         if events & BEGINNINGS:
-            text = target.refusal or _why_not(change)
+            text = target.refusal or _why_not(change, notified=count > 0)
             record_decision(session, incident.id, change.now, target, outcome=NOT_NOTIFIED, text=text)
         return
     if reason not in UPDATES:
@@ -119,7 +121,10 @@ def _enqueue_for_channel(
     )
 
 
-def _why_not(change: _Change) -> str:
+def _why_not(change: _Change, *, notified: bool) -> str:
+    if notified and EventType.RECLASSIFIED in change.events:
+        why = "it is information" if change.incident.acknowledged_at is None else "it is acknowledged"
+        return f"another kind is no news: {why}"
     if not change.live:
         return "its run was not live: the points were old when they arrived"
     if change.incident.state is IncidentState.CLOSED:

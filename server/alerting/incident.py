@@ -123,6 +123,11 @@ class Incident:
         last = next((entry for entry in reversed(self.history) if entry.type in _STATE_EVENTS), None)
         return last.type if last is not None and last.by is not None else None
 
+    @property
+    def has_changed_state(self) -> bool:
+        """Whether its state has changed since Holter first saw it."""
+        return self.latest(*_STATE_EVENTS) is not None
+
     def mute(self, now: float) -> HistoryEntry | None:
         """The entry of the mute that is in force, None without one.
 

@@ -67,6 +67,12 @@ class IncidentGroup:
         return max((each.finding.severity for each in self.incidents), key=lambda each: each.rank)
 
     @property
+    def most_severe(self) -> Incident:
+        """The first of the open incidents of the highest severity; of all incidents, if none is open."""
+        candidates = [each for each in self.incidents if each.is_open] or self.incidents
+        return max(candidates, key=lambda each: each.finding.severity.rank)
+
+    @property
     def is_open(self) -> bool:
         """Whether one of the incidents is open."""
         return any(each.is_open for each in self.incidents)
@@ -81,6 +87,21 @@ class IncidentGroup:
         if not any(each.is_open and each.finding.kind in _NEEDS_ROLLBACK for each in self.incidents):
             return None
         return max(0, min(_last_safe_step(each.finding) for each in self.incidents))
+
+    @property
+    def advice(self) -> str:
+        """What to do about all of them: it names no other step to go back to than the safe one.
+
+        The first of the most severe open ones gives it: a loss that is NaN is no longer watched.
+        """
+        step, worst = self.rollback_step, self.most_severe.finding
+        if step is None:
+            return self.first.finding.advice
+        if any(f"{named:,}" in worst.advice for named in (step, step + 1)):
+            return worst.advice
+        clear = [cause.advice for cause in self.first.finding.causes if cause.is_clear]
+        rollback = f"Stop the run and go back to a checkpoint from step {step:,} or earlier."
+        return " ".join([rollback, *(f"{advice}." for advice in clear)])
 
 
 def group_incidents(incidents: Iterable[Incident]) -> list[IncidentGroup]:

@@ -63,6 +63,12 @@ def read_incidents(session: Session, rows: Sequence[IncidentRow]) -> list[Incide
     ]
 
 
+def read_incidents_of_run(session: Session, run_id: int) -> list[Incident]:
+    """All incidents of a run, in the order in which they were opened."""
+    query = select(IncidentRow).where(IncidentRow.run_id == run_id).order_by(IncidentRow.id)
+    return read_incidents(session, session.scalars(query).all())
+
+
 def _read_finding(row: IncidentRow) -> Finding:
     values = {name: getattr(row, name) for name in _FINDING_COLUMNS}
     typed = {

@@ -153,7 +153,7 @@ def _develop(incident: Incident, candidate: IncidentCandidate) -> IncidentChange
     person_decides = _person_decides(incident, new)
     state = incident.state if person_decides else _next_state(incident.state, candidate)
     if state is not incident.state:
-        lines.append(_state_line(state, candidate))
+        lines.append(_state_line(incident, state, candidate))
     if not lines and old == new and incident.start_time == candidate.start_time:
         return None
     return IncidentChange(incident=incident, candidate=candidate, state=state, lines=tuple(lines))
@@ -191,10 +191,12 @@ def _classification_lines(old: Finding, new: Finding) -> list[HistoryLine]:
     return lines
 
 
-def _state_line(state: IncidentState, candidate: IncidentCandidate) -> HistoryLine:
+def _state_line(incident: Incident, state: IncidentState, candidate: IncidentCandidate) -> HistoryLine:
     summary = candidate.finding.summary
     if state is IncidentState.OPEN:
-        return HistoryLine(type=EventType.REOPENED, text=summary)
+        # information was closed from its beginning: nobody saw it open before
+        never_open = incident.finding.severity is Severity.INFO and not incident.has_changed_state
+        return HistoryLine(type=EventType.OPENED if never_open else EventType.REOPENED, text=summary)
     if state is IncidentState.RECOVERED:
         return _recovery_line(candidate)
     text = summary if candidate.abandoned else "For information only: nobody needs to act."

@@ -11,13 +11,26 @@ from holter.detectors.findings.finding_type import in_sentence
 from holter.plurals import counted
 from holter.server.alerting.gpu_hours import GpuHours
 from holter.server.alerting.incident import EventType, HistoryEntry, Incident, IncidentState
+from holter.server.alerting.incident_groups import IncidentGroup
 from holter.server.alerting.reasons import UPDATES
 from holter.server.alerting.silent_agents import describe_hosts, silent_agents
-from holter.server.channels.message import NEWS, Message, local_time, one_line
+from holter.server.channels.message import NEWS, Message, MessageStrip, local_time, one_line
 from holter.types import Cause, Finding, Kind, Severity
 
 _CERTAINTY = ((0.95, "almost certain"), (0.8, "very likely"), (0.6, "likely"), (0.0, "possible"))
 _SHOWN_EVIDENCE = 6
+_EXAMPLE_STRIP = MessageStrip(
+    parts=(
+        ("attempt", 0.45),
+        ("lost", 0.0625),
+        ("gap", 0.025),
+        ("attempt", 0.3),
+        ("info", 0.0125),
+        ("info-extent", 0.025),
+        ("attempt", 0.125),
+    ),
+    caption="Steps 0 to 1,530 · 2 attempts · 1 incident, 0 open",
+)
 
 
 def compose(
@@ -31,8 +44,14 @@ def compose(
     sketch: str = "",
     picture: bytes | None = None,
     gpu_hours: GpuHours | None = None,
+    event: IncidentGroup | None = None,
+    strip: MessageStrip | None = None,
 ) -> Message:
-    """The message about one incident. `address` is the server's; `zone` of times, None: this machine's."""
+    """The message about one incident. `address` is the server's; `zone` of times, None: this machine's.
+
+    `event` has the incident and those linked with it: advice and safe step are about all of them.
+    """
+    event = IncidentGroup([incident]) if event is None else event
     return Message(
         key=key,
         reason=reason.value,
@@ -42,12 +61,14 @@ def compose(
         sentence=_sentence(incident, reason, sent_at, zone),
         link=f"{address}/incidents/{incident.id}",
         sent_at=sent_at,
-        facts=tuple(_facts(incident, sent_at, zone, gpu_hours)),
-        advice=incident.finding.advice if incident.is_open else "",
+        facts=tuple(_facts(incident, event, sent_at, zone, gpu_hours)),
+        advice=event.advice if incident.is_open else "",
         sketch=sketch,
         picture=picture,
+        strip=strip,
         status=status_sentences(incident, sent_at, zone),
         run_link=f"{address}/runs/{incident.run.public_id}" if incident.run is not None else "",
+        mute_link=f"{address}/incidents/{incident.id}#mute" if incident.is_open else "",
     )
 
 
@@ -76,6 +97,7 @@ def compose_example(
         advice="Advice: where to roll back to, which batches to skip, which node to drain.",
         sketch="▁▁▁▁▁▁▁█▅▃▂▁▁▁▁▁▁▁▁▁  2.05 to 3.97",
         picture=picture,
+        strip=_EXAMPLE_STRIP,
     )
 
 
@@ -151,7 +173,11 @@ def clock_time(time: float, now: float, zone: tzinfo | None = None) -> str:
 
 
 def _facts(
-    incident: Incident, now: float, zone: tzinfo | None, gpu_hours: GpuHours | None
+    incident: Incident,
+    event: IncidentGroup,
+    now: float,
+    zone: tzinfo | None,
+    gpu_hours: GpuHours | None,
 ) -> list[tuple[str, str]]:
     finding = incident.finding
     severity = ("Severity", f"{finding.severity.label}, {state_words(incident)}")
@@ -162,6 +188,8 @@ def _facts(
         ("Run", one_line(f"{incident.run.project} / {incident.run.name}")),
         ("Onset", _began(incident, now, zone)),
     ]
+    if incident.is_open and event.rollback_step is not None:
+        facts.append(("Last safe step", f"{event.rollback_step:,}"))
     if finding.end_step is not None:
         steps = counted(finding.end_step - finding.start_step, "step")
         facts.append(("Ended", f"step {finding.end_step:,}, {steps} later"))
@@ -218,8 +246,9 @@ def _measured(finding: Finding) -> str:
     numbers = {
         name: value
         for name, value in finding.evidence.items()
-        if name == "unit" or (isinstance(value, int | float) and not isinstance(value, bool))
-    }
+        if name == "unit"
+        or (isinstance(value, int | float) and not isinstance(value, bool) and name != "rollback_upto")
+    }  # the safe step of the entire event is a fact of its own
     shown = evidence_rows(numbers, kind=finding.kind, metric=finding.metric)[:_SHOWN_EVIDENCE]
     return " · ".join(f"{name} {text}" for name, text in shown)
 

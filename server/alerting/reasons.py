@@ -47,6 +47,7 @@ def notification_reason(
     live: bool,
     notified: bool,
     acknowledged: bool = False,
+    is_information: bool = False,
     updates: bool = False,
 ) -> EventType | None:
     """The reason to notify a channel of a change, None where it is not notified.
@@ -54,7 +55,7 @@ def notification_reason(
     `routed`: the routes lead to the channel. `notified`: it got a notification about this incident before.
     `live`: the run's points arrive as they are logged. `history`: the channel wants what ended long before
     Holter saw it, too. An open incident of a run that was catching up is sent once the run is live.
-    `updates`: the channel can update the message that it has sent.
+    `is_information`: it requires no action any more. `updates`: the channel can update what it has sent.
     """
     if not routed and not notified:
         return None
@@ -64,7 +65,8 @@ def notification_reason(
         return next((event for event in REASONS if event in events & BEGINNINGS), EventType.OPENED)
     if not updates:
         events -= UPDATES
-        if notified and acknowledged:
-            events -= {EventType.RECLASSIFIED}  # someone is on it: another name for it is no news
+        if notified and (acknowledged or is_information):
+            # someone is on it, or nobody needs to be: another name for it is no news
+            events -= {EventType.RECLASSIFIED}
     eligible = events if notified else events & BEGINNINGS
     return next((event for event in REASONS if event in eligible), None)

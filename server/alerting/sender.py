@@ -13,7 +13,9 @@ from functools import partial
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from holter.server.alerting.composer import DeviceCount, MessageComposer
+from holter.server.alerting.composer import DeviceCount, MessageComposer, MessageStore
+from holter.server.alerting.incident import Incident
+from holter.server.alerting.incident_rows import read_incidents_of_run
 from holter.server.alerting.outbox import (
     ClaimedMessage,
     claim,
@@ -33,7 +35,6 @@ from holter.server.alerting.routing import NO_POLICY, NotificationPolicy
 from holter.server.channels import ConfiguredChannel, Delivered, Retry
 from holter.server.channels.channel import Outcome, PacedChannel, UpdatingChannel
 from holter.server.channels.deadline import interrupt_send
-from holter.server.rendering.incident_chart import ChartSource
 from holter.server.worker_progress import WorkerTurn, ignore_turn
 
 _logger = logging.getLogger(__name__)
@@ -88,7 +89,7 @@ class NotificationSender:
     def __init__(
         self,
         engine: Engine,
-        store: ChartSource,
+        store: MessageStore,
         channels: Mapping[str, ConfiguredChannel],
         *,
         public_url: str,
@@ -103,7 +104,9 @@ class NotificationSender:
         self._engine = engine
         self._channels = dict(channels)
         self._policy = policy
-        self.composer = MessageComposer(store, address=public_url.rstrip("/"), devices=devices)
+        self.composer = MessageComposer(
+            store, address=public_url.rstrip("/"), devices=devices, incidents=self._read_incidents
+        )
         self._clock = clock
         self._chance = chance
         self._lease = lease
@@ -208,6 +211,10 @@ class NotificationSender:
                 channel.channel.least_interval if isinstance(channel.channel, PacedChannel) else 0.0
             )
         return 0.0
+
+    def _read_incidents(self, run_id: int) -> Sequence[Incident]:
+        with Session(self._engine) as session:
+            return read_incidents_of_run(session, run_id)
 
     def _note_attempt(self, name: str, claimed: ClaimedMessage, outcome: Outcome) -> None:
         is_delivered = isinstance(outcome, Delivered)

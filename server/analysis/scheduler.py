@@ -8,15 +8,14 @@ from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 
 from holter.server.analysis.processor_share import ProcessorShare
+from holter.server.analysis.urgent_runs import UrgentRuns
 
 _GATHER = 0.2
 """Seconds by which the first points of an idle run delay its pass, so that one pass covers what follows."""
 _PAUSE = 0.2
 """Seconds between two passes of a run at least."""
-_URGENT_AGAIN = 10.0
-"""Seconds until values that are not finite make a run urgent again: some log them with every step."""
-_AT_ONCE = 0.0
-"""When an urgent run is due: before all others."""
+_URGENT_IN_SEQUENCE = 8
+"""Passes of urgent runs after which another run that is due has its turn, and passes pause as usual."""
 _BUSY = 10.0
 """Seconds since its last pass for which a run counts as busy."""
 _COMING = 0.5
@@ -47,7 +46,8 @@ class AnalysisScheduler:
         self._rested: dict[int, float] = {}
         self._delay: dict[int, float] = {}
         self._cost: dict[int, float] = {}
-        self._urgent: dict[int, float] = {}  # since when
+        self._urgent = UrgentRuns()
+        self._urgent_in_sequence = 0
         self._free = 0.0  # when the next pass of any run may begin
         self._last_commit = 0.0
         self._tidied = 0.0
@@ -62,14 +62,14 @@ class AnalysisScheduler:
     def points_arrived(self, run_id: int, *, urgent: bool = False) -> None:
         """Schedule a run because points of it were committed; `urgent`: before all others."""
         self._last_commit = now = time.monotonic()
-        if urgent and now >= self._urgent.get(run_id, -_URGENT_AGAIN) + _URGENT_AGAIN:
+        if urgent:
             with self._wake:
-                self._urgent[run_id] = now
+                is_next = self._urgent.add(run_id, now)
                 self._delay.pop(run_id, None)
-                self._put(run_id, _AT_ONCE)
                 self._wake.notify_all()
-        else:
-            self.request(run_id)
+                if is_next:
+                    return
+        self.request(run_id)
 
     def request(self, run_id: int) -> None:
         """Schedule a run soon."""
@@ -87,19 +87,35 @@ class AnalysisScheduler:
         end = None if timeout is None else time.monotonic() + timeout
         with self._wake:
             while not self.stopped:
-                due, run_id = self._first()
                 now = time.monotonic()
-                if due is not None and due != _AT_ONCE and now < self._last_commit + _COMING:
+                is_active = now < self._last_commit + _COMING
+                due, run_id = self._first()
+                urgent = self._urgent.first(now)
+                if urgent is not None and (self._urgent_in_sequence < _URGENT_IN_SEQUENCE or not is_active):
+                    return self._take_urgent(urgent)
+                if due is not None and is_active:
                     due = max(due, self._free)
                 if run_id is not None and due is not None and due <= now:
+                    self._urgent_in_sequence = 0
                     heappop(self._order)
                     del self._due[run_id]
+                    self._urgent.remove(run_id)
                     return run_id
+                if urgent is not None and now >= self._free:
+                    return self._take_urgent(urgent)
                 if end is not None and end <= now:
                     return None
-                waits = [moment - now for moment in (due, end) if moment is not None]
+                free = None if urgent is None else self._free
+                moments = (due, free, self._urgent.next_due(), end)
+                waits = [moment - now for moment in moments if moment is not None]
                 self._wake.wait(min(waits, default=None))
             return None
+
+    def _take_urgent(self, run_id: int) -> int:
+        self._urgent_in_sequence += 1
+        self._urgent.remove(run_id)
+        self._due.pop(run_id, None)
+        return run_id
 
     def finished(self, run_id: int, cost: float, *, again: bool) -> None:
         """Record that a pass took `cost` seconds; `again`: repeat it without new points, ever more rarely."""
@@ -115,9 +131,9 @@ class AnalysisScheduler:
             rested = now + max(_PAUSE, expected * max(len(self._rested), 1) / share)
             self._rested[run_id] = rested
             due = self._due.get(run_id)  # requested during the pass
-            if due is not None and due != _AT_ONCE:
+            if due is not None:
                 self._put(run_id, max(rested, due))
-            elif due is None and again:
+            elif again and run_id not in self._urgent:
                 delay = self._delay.get(run_id, _FIRST_DELAY)
                 self._delay[run_id] = min(1.5 * delay, _LAST_DELAY)
                 self._put(run_id, max(rested, now + delay))
@@ -142,7 +158,7 @@ class AnalysisScheduler:
         """Forget runs that are not busy, and costs and delays of those that are not due either."""
         self._tidied = now
         self._rested = {run: until for run, until in self._rested.items() if until > now - _BUSY}
-        self._urgent = {run: since for run, since in self._urgent.items() if since > now - _URGENT_AGAIN}
+        self._urgent.tidy(now)
         needed = self._due.keys() | {current}
         self._delay = {run: delay for run, delay in self._delay.items() if run in needed}
         needed |= self._rested.keys()

@@ -88,6 +88,8 @@ def _description(message: Message) -> Iterator[str]:
         yield f"• [{text}]({item.link[:_LONGEST_LINE]})"
     if len(message.items) > _ITEMS:
         yield f"and {len(message.items) - _ITEMS} more"
+    if 0 < len(message.mute_link) <= _LONGEST_LINE:
+        yield f"[Mute]({message.mute_link})"
 
 
 def _fields(message: Message, rest: int) -> Iterator[dict[str, Any]]:

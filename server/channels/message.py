@@ -19,7 +19,7 @@ NEWS = {
     "not_acknowledged": "Not acknowledged",
     "reminder": "Still open",
     "acknowledged": "Acknowledged",
-    "unacknowledged": "Acknowledgement withdrawn",
+    "unacknowledged": "Unacknowledged",
     "muted": "Muted",
     "unmuted": "No longer muted",
     "summary": "Summary",
@@ -49,7 +49,8 @@ class MessageItem:
 class MessageIncident:
     """One incident of a message for programs. Times are Unix seconds; `ended_at` None: it lasts.
 
-    `labels` are those that routes match; `state` is open, recovered or closed.
+    `labels` are those that routes match; `state` is open, recovered or closed. `rollback_step`: the newest
+    step whose checkpoint is safe for it and all incidents linked with it, None where none is needed.
     """
 
     id: int
@@ -63,8 +64,20 @@ class MessageIncident:
     labels: Mapping[str, str] = field(default_factory=dict)
     run_id: str | None = None
     step: int | None = None
+    rollback_step: int | None = None
     acknowledged_by: str | None = None
     muted: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MessageStrip:
+    """The health strip of the run: kinds and widths (shares of 1) of its parts, and what it shows in words.
+
+    A kind is attempt, lost, gap, a severity at an onset, or a severity and `-extent` while an incident lasts.
+    """
+
+    parts: tuple[tuple[str, float], ...]
+    caption: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -72,11 +85,11 @@ class Message:
     """One message. `key` is the same whenever it is sent again; `sent_at` is when it was first due.
 
     `subject` is the same in all messages of one incident, `headline` names the news of this one.
-    `picture` is a PNG of the curve, `sketch` the curve as a line of text; `items` are a summary's.
-    `link` leads to what `link_to` names. `group` is the same in all messages of one thread, `resolved`: none
-    of its incidents is open; `incidents` are all that the message is about. `status`: sentences about what
-    people and Holter have done with it, such as "Acknowledged by ana at 03:14 CET"; `run_link` leads to the
-    run.
+    `picture` is a PNG of the curve, `sketch` the curve as a line of text, `strip` the run's health strip;
+    `items` are a summary's. `link` leads to what `link_to` names. `group` is the same in all messages of one
+    thread, `resolved`: none of its incidents is open; `incidents` are all that the message is about.
+    `status`: sentences about what people and Holter have done with it, such as "Acknowledged by ana at 03:14
+    CET"; `run_link` leads to the run, `mute_link` to where notifications about an open incident are muted.
     """
 
     key: str
@@ -92,6 +105,7 @@ class Message:
     advice: str = ""
     sketch: str = ""
     picture: bytes | None = None
+    strip: MessageStrip | None = None
     items: tuple[MessageItem, ...] = ()
     group: str = ""
     receiver: str = ""
@@ -99,6 +113,7 @@ class Message:
     incidents: tuple[MessageIncident, ...] = ()
     status: tuple[str, ...] = ()
     run_link: str = ""
+    mute_link: str = ""
 
     @property
     def news(self) -> str:

@@ -102,12 +102,14 @@ def build_payload(message: Message, limit: int) -> dict[str, Any]:
     """The notification without its topic. Sent again, it replaces itself (`sequence_id`, ntfy 2.16)."""
     text = plain_text(message)
     priority = 3 if message.reason in QUIET else _PRIORITIES[message.severity]
+    mute = {"action": "view", "label": "Mute", "url": message.mute_link}
     return {
         "title": truncate_bytes(one_line(message.headline), TITLE),
         "message": truncate_bytes(text, limit),
         "priority": priority,
         "tags": ["white_check_mark" if message.reason in ENDINGS else _TAGS[message.severity]],
         "click": message.link,
+        "actions": [mute] if message.mute_link else [],
         "sequence_id": blake2b(message.key.encode(), digest_size=12).hexdigest(),
     }
 

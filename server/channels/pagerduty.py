@@ -103,6 +103,8 @@ def _links(message: Message) -> Iterator[tuple[str, str]]:
     yield message.link, f"Open {message.link_to} in Holter"
     if message.run_link:
         yield message.run_link, "Open the run in Holter"
+    if message.mute_link:
+        yield message.mute_link, "Mute it in Holter"
     for item in message.items[: LINKS - 2]:
         yield item.link, item.text
 

@@ -95,6 +95,8 @@ def _links(message: Message) -> dict[str, Any]:
     links = [f"<{escape(message.link)}|*Open {escape(message.link_to)} in Holter*>"]
     if message.run_link:
         links.append(f"<{escape(message.run_link)}|the run>")
+    if message.mute_link:
+        links.append(f"<{escape(message.mute_link)}|mute it>")
     return _section(" · ".join(links))
 
 

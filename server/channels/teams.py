@@ -65,6 +65,8 @@ def _wrap(message: Message, elements: list[dict[str, Any]]) -> dict[str, Any]:
     actions = [_link(f"Open {message.link_to} in Holter", message.link)]
     if message.run_link:
         actions.append(_link("Open the run", message.run_link))
+    if message.mute_link:
+        actions.append(_link("Mute", message.mute_link))
     card = {
         "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
         "type": "AdaptiveCard",

@@ -47,6 +47,7 @@ def _holter_incident(incident: MessageIncident) -> dict[str, Any]:
         "link": incident.link,
         "run": incident.run_id,
         "step": incident.step,
+        "rollback_step": incident.rollback_step,
         "started_at": _time(incident.started_at),
         "ended_at": None if incident.ended_at is None else _time(incident.ended_at),
         "acknowledged_by": incident.acknowledged_by,

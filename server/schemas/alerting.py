@@ -126,12 +126,14 @@ class DecisionList(ApiObject):
 class RouteView(ApiObject):
     """A node of the tree of routes, in the order of the tree; `depth` 0 is the first. Times in seconds.
 
-    `group_wait` null: the channel's `settle`. `repeat_interval` and `escalate_after` 0: none.
+    `channels` are those of its receiver. `group_wait` null: the channel's `settle`. `repeat_interval` and
+    `escalate_after` 0: none.
     """
 
     path: str
     depth: int
     receiver: str
+    channels: list[str]
     matchers: list[str]
     group_by: list[str]
     group_wait: float | None
@@ -155,10 +157,11 @@ class InhibitRuleView(ApiObject):
 
 
 class TimeIntervalView(ApiObject):
-    """A named time interval, and whether it contains the present."""
+    """A named time interval, its `parts` in words, and whether one of them contains the present."""
 
     name: str
     active: bool
+    parts: list[str]
 
 
 class DigestView(ApiObject):
@@ -173,9 +176,14 @@ class DigestView(ApiObject):
 
 
 class RoutingView(ApiObject):
-    """The notification policy in force. `default`: it is made from the channels' settings alone."""
+    """A notification policy. `default`: it is made from the channels' settings alone.
+
+    `toml`: the lines of `holter.toml` that make it. `file`: the settings file that was read, null if none.
+    """
 
     default: bool
+    toml: str
+    file: str | None
     routes: list[RouteView]
     inhibit_rules: list[InhibitRuleView]
     time_intervals: list[TimeIntervalView]
@@ -209,3 +217,22 @@ class RoutingDecision(ApiObject):
     channels: list[ChannelDecision]
     steps: list[RouteStepView]
     text: str
+
+
+class ChangedRoutingView(ApiObject):
+    """An incident that other settings send elsewhere: its channels now (`current`) and then (`trial`)."""
+
+    incident_id: int
+    title: str
+    opened_at: float
+    severity: Severity
+    current: list[str]
+    trial: list[str]
+
+
+class RoutingTrialResult(ApiObject):
+    """Valid settings of routing, and which of the newest incidents (`compared`) they send elsewhere."""
+
+    routing: RoutingView
+    compared: int
+    changed: list[ChangedRoutingView]

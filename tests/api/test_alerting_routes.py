@@ -9,6 +9,7 @@ import pytest
 
 from holter.server.context import ServerContext
 from holter.settings import Settings
+from holter.types import Severity
 from tests.support.alerting import add_run, make_candidate
 from tests.support.receivers import SlackServer, slack
 from tests.support.waiting import wait_for
@@ -101,6 +102,68 @@ def test_the_policy_and_the_receivers_are_shown_without_secrets(client: httpx.Cl
         "warning",
     )
     assert "very-secret" not in answer.text
+
+
+BOTH = '[alerting.receivers.both]\nchannels = ["team", "pager"]'
+TRIAL = """
+[alerting.route]
+receiver = "none"
+[[alerting.route.routes]]
+matchers = ["project=~l.m", "severity=warning"]
+receiver = "pager"
+mute_time_intervals = ["nights"]
+[[alerting.time_intervals.nights]]
+times = [{start_time = "22:00", end_time = "24:00"}]
+weekdays = ["monday:friday"]
+location = "Europe/Berlin"
+"""
+
+
+def test_other_settings_are_tried_on_the_newest_incidents(
+    client: httpx.Client, context: ServerContext
+) -> None:
+    warning = make_candidate(severity=Severity.WARNING)
+    [incident] = context.incidents.update_run(add_run(context.engine), [warning])
+
+    def tried(toml: str) -> Any:
+        return client.post(f"{API}/routing/trial", json={"toml": toml}).json()
+
+    same = tried(client.get(f"{API}/routing").json()["toml"])
+    assert (same["compared"], same["changed"], same["routing"]["default"]) == (1, [], False)
+    trial = tried(f'[alerting.route]\nreceiver = "both"\n{BOTH}')
+    assert trial["changed"] == []  # the minimum of the pager is critical
+    [changed] = tried('[alerting.route]\nreceiver = "none"')["changed"]
+    assert (changed["incident_id"], changed["current"], changed["trial"]) == (incident.id, ["team"], [])
+    routing = tried(TRIAL)["routing"]
+    assert routing["time_intervals"][0]["parts"] == ["monday to friday, 22:00 to 24:00 (Europe/Berlin)"]
+    assert [route["channels"] for route in routing["routes"]] == [[], ["pager"]]
+    assert client.get(f"{API}/routing").json()["default"]
+
+
+@pytest.mark.parametrize(
+    ("toml", "reason"),
+    [
+        ("[alerting.route]\nreceiver = ", "this is not TOML: Invalid value (at end of document)"),
+        ("[channels.x]", "channels: expected tables of [alerting] only"),
+        ("[alerting.route]\nreciever = 'team'", "alerting.route.reciever: unknown setting"),
+        ("[alerting.route]\nreceiver = 'x'", "there is no receiver 'x': expected one of none, pager, team"),
+        (
+            "[alerting.route]\nreceiver = 'team'\ngroup_wait = 'soon'",
+            "alerting.route.group_wait: expected a dur",
+        ),
+        ("[alerting.heartbeat]\nevery = 60", "alerting.heartbeat: it is no setting of routing"),
+        ("[[alerting.route" + 9000 * ".routes" + "]]", ""),
+        ("a = " + 9000 * "[", "this is not TOML"),
+    ],
+)
+def test_wrong_settings_are_refused_with_the_key_and_what_is_expected(
+    client: httpx.Client, toml: str, reason: str
+) -> None:
+    answer = client.post(f"{API}/routing/trial", json={"toml": toml})
+    assert answer.status_code == 422
+    assert answer.json()["detail"][0]["loc"] == ["body", "toml"]
+    assert reason in answer.json()["detail"][0]["msg"]
+    assert len(answer.text) < 1000
 
 
 def test_a_channel_is_tested_from_the_page(client: httpx.Client, slack: SlackServer) -> None:

@@ -136,6 +136,16 @@ def test_charts_of_one_role_are_few_and_those_of_incidents_are_among_them() -> N
     assert shown == ["memory_a", "memory_b", "memory_c", "memory_d", "memory_f"]
 
 
+def test_layers_have_no_chart_first_next_to_the_metric_of_the_entire_model() -> None:
+    layers = [Counted(SeriesKey(f"layers/{number}/grad_norm"), 10) for number in range(30)]
+    losses = [Counted(SeriesKey(f"loss/dataset-{number}"), 10) for number in range(30)]
+    drawn = default_charts([*layers, *losses, Counted(SeriesKey("grad_norm"), 10)])
+    assert [chart["title"] for chart in drawn] == ["Gradient norm", "Loss by dataset"]
+    assert [len(default_charts(layers)), len(default_charts(layers, {"layers/7/grad_norm"}))] == [4, 5]
+    with_incident = default_charts([*layers, Counted(SeriesKey("grad_norm"), 10)], {"layers/7/grad_norm"})
+    assert [chart["series"][0]["metric"] for chart in with_incident] == ["grad_norm", "layers/7/grad_norm"]
+
+
 def test_learning_rates_share_a_chart_and_a_single_point_has_none_next_to_a_curve() -> None:
     rates = [("lr", 1), ("lr/1", 500), ("learning rate", 500)]
     drawn = default_charts([Counted(SeriesKey(name), points) for name, points in rates])

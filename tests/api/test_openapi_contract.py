@@ -43,6 +43,7 @@ NO_ROOM_IN_A_SCHEMA = {
     "/api/v1/shares": "a path names a page",
     "/api/v1/slack/interactive": "a payload is JSON inside a form, and signed",
     "/api/v1/silences": "matchers are a language, and an end is given in one of two ways",
+    "/api/v1/routing/trial": "settings are lines of TOML",
 }
 
 

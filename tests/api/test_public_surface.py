@@ -20,6 +20,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 ROUTES = {
     "GET /api/v1/routing",
     "POST /api/v1/routing/test",
+    "POST /api/v1/routing/trial",
     "GET /api/v1/receivers",
     "POST /api/v1/channels/{name}/test",
     "GET /api/v1/notifications",

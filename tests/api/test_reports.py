@@ -25,6 +25,8 @@ class Loaded(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         names = {name for name, _ in attrs}
+        if tag == "link" and (dict(attrs).get("href") or "").startswith("data:"):
+            return  # the icon, which is part of the page
         if tag in {"script", "link", "img", "iframe"} or names & {"src", "onload", "onclick"}:
             self.elements.append(tag)
 

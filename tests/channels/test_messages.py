@@ -38,6 +38,7 @@ def test_it_names_what_broke_when_where_and_what_to_do() -> None:
     assert dict(made.facts) == {
         "Run": "llm / 104b-emb-norm",
         "Onset": "step 1,514 of attempt 1, Tue 14 Nov 2023, 23:13:20 CET (4 minutes ago)",
+        "Last safe step": "1,500",
         "Metric": "train/loss",
         "Severity": "Warning, open",
         "Confidence": "almost certain (97%)",
@@ -113,6 +114,12 @@ def test_it_states_what_people_have_done_and_holds() -> None:
     recovered = HistoryEntry(at=1_700_000_200.0, type=EventType.RECOVERED)
     ended = message("recovered", state="recovered", end_step=1890, history=(muted, recovered))
     assert ended.status == ("Recovered at 23:16 CET",)
+
+
+def test_a_message_about_an_open_incident_leads_to_where_it_is_muted() -> None:
+    opened = message("opened")
+    assert opened.mute_link == f"{opened.link}#mute"
+    assert message("recovered", state="recovered", end_step=1890).mute_link == ""
 
 
 def test_a_mute_ends_with_its_time_or_its_incident() -> None:

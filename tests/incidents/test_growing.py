@@ -99,7 +99,7 @@ def test_rows_that_changed_are_told_to_what_detectors_remember(store: Store) -> 
 
 
 def test_runs_that_nobody_asked_for_make_room(store: Store) -> None:
-    runs = RunCache(limit=3 * 36 * 1000)
+    runs = RunCache(limit=3 * 28 * 1000)
     ids = [deliver(store, 0, np.arange(1000), norm=False, run=f"run {number}") for number in range(5)]
     for run_id in ids:
         grow(runs.get(run_id), store, run_id)

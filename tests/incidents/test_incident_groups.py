@@ -12,7 +12,7 @@ from holter.types import Cause, Finding, Kind, Severity
 
 def incident(number: int, kind: Kind, start: int, end: int | None = None, **more: Any) -> Incident:
     state = more.pop("state", IncidentState.OPEN if end is None else IncidentState.RECOVERED)
-    values = {"attempt": 0, "severity": Severity.CRITICAL, "evidence": {}, "causes": ()} | more
+    values = {"attempt": 0, "severity": Severity.CRITICAL, "evidence": {}, "causes": (), "advice": ""} | more
     finding = Finding(
         kind=kind,
         metric="loss",
@@ -21,7 +21,6 @@ def incident(number: int, kind: Kind, start: int, end: int | None = None, **more
         detected_step=start + 5,
         confidence=0.9,
         summary="",
-        advice="",
         **values,
     )
     return Incident(
@@ -45,6 +44,30 @@ def test_a_loss_that_rises_and_becomes_nan_is_one_event_with_the_earliest_safe_s
     (group,) = group_incidents([incident(2, Kind.NONFINITE, 2300), spike])
     assert [each.id for each in group.incidents] == [1, 2]
     assert group.rollback_step == 1901
+
+
+def test_the_advice_about_an_event_names_no_other_step_than_the_safe_one() -> None:
+    spike = incident(1, Kind.SPIKE_UNRECOVERED, 2001, evidence={"rollback_upto": 1901}, advice="Watch it.")
+    (group,) = group_incidents([spike, incident(2, Kind.NONFINITE, 2300, advice="Back to 2,299.")])
+    assert group.advice == "Stop the run and go back to a checkpoint from step 1,901 or earlier."
+    (named,) = group_incidents([incident(1, Kind.NONFINITE, 2300, advice="Load one from before 2,300.")])
+    assert named.advice == "Load one from before 2,300."
+
+
+def test_a_loss_that_became_nan_is_no_longer_watched() -> None:
+    advice = "Watch the loss; if it does not come back, roll back to the latest checkpoint up to step 1,901."
+    rise = incident(
+        1,
+        Kind.SPIKE_SLOW,
+        2001,
+        evidence={"rollback_upto": 1901},
+        advice=advice,
+        severity=Severity.WARNING,
+    )
+    (alone,) = group_incidents([rise])
+    assert alone.advice == advice
+    (group,) = group_incidents([rise, incident(2, Kind.NONFINITE, 2300, advice="Back to 2,299.")])
+    assert group.advice == "Stop the run and go back to a checkpoint from step 1,901 or earlier."
 
 
 def test_a_clear_cause_before_the_onset_moves_the_safe_step_back() -> None:

@@ -134,8 +134,15 @@ CASES = [
     ),
     Case("and stays so", known(SHORT, IncidentState.RECOVERED), SHORT, None, set()),
     Case(
-        "information that turns out to be more opens",
+        "information that turns out to be more opens for the first time",
         known(INFO, IncidentState.CLOSED),
+        SLOW,
+        IncidentState.OPEN,
+        {EventType.RECLASSIFIED, EventType.ESCALATED, EventType.OPENED},
+    ),
+    Case(
+        "what Holter closed as information opens again",
+        replace(known(INFO, IncidentState.CLOSED), history=(HistoryEntry(type=EventType.CLOSED, at=1.0),)),
         SLOW,
         IncidentState.OPEN,
         {EventType.RECLASSIFIED, EventType.ESCALATED, EventType.REOPENED},

@@ -46,7 +46,7 @@ def test_the_slow_spike_of_the_demo_recovers_once_for_those_who_are_notified(
     (run,) = load_runs(["slow-spike"])
     (attempt,) = run.attempts
     begin = clock.now
-    for step in (1310, 1315, 1330, 1415, 1600, *range(1755, 1811, 5), 2400, 2851):
+    for step in (1310, 1315, 1330, 1355, 1415, 1600, *range(1755, 1811, 5), 2400, 2851):
         clock.now = begin + float(attempt.times[step])
         alerting.incidents.update_run(run_id, seen(attempt, step))
         alerting.send_due()

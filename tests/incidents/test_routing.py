@@ -89,6 +89,12 @@ CASES = [
         facts={"notified": True, "acknowledged": True},
     ),
     Case(
+        "nor of what has become information",
+        {EventType.RECLASSIFIED},
+        None,
+        facts={"notified": True, "is_information": True},
+    ),
+    Case(
         "an escalation is sent although it is acknowledged",
         {EventType.RECLASSIFIED, EventType.ESCALATED},
         EventType.ESCALATED,

@@ -25,6 +25,9 @@ class NoCharts:
     def chart(self, run_id: int, keys: object, **_: object) -> list[Any]:
         return []
 
+    def attempts(self, run_id: int) -> list[Any]:
+        return []
+
 
 def channels_at(slack: SlackServer, **options: Any) -> dict[str, dict[str, Any]]:
     url = f"{slack.url}/services/T0/B0/secret"

@@ -346,7 +346,7 @@ FINDING = Finding(
     confidence=0.97,
     summary="Loss rose from 2.31 to 4.02 at step 1,514 and has not come back within 100 steps.",
     advice="Watch it. If it is not back by step 2,000, roll back to step 1,500.",
-    evidence={"baseline": 2.31, "peak": 4.02, "noise": 0.05},
+    evidence={"baseline": 2.31, "peak": 4.02, "noise": 0.05, "rollback_upto": 1500},
 )
 RATE_JUMP = Cause(
     code="learning_rate",

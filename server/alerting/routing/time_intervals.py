@@ -6,7 +6,7 @@ Source: https://prometheus.io/docs/alerting/latest/configuration/#time_interval-
 from __future__ import annotations
 
 from calendar import monthrange
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -48,6 +48,17 @@ class TimeInterval:
             and _within(self.months, local.month)
             and _within(self.years, local.year)
         )
+
+    def describe(self) -> str:
+        """The interval in words: "monday to friday, 22:00 to 24:00 (Europe/Berlin)"."""
+        parts = (
+            _describe(self.years, str),
+            _describe(self.months, lambda number: _MONTHS[number - 1]),
+            _describe(self.days_of_month, lambda number: f"day {number}"),
+            _describe(self.weekdays, lambda number: WEEKDAYS[number]),
+            _describe(self.times, lambda minute: f"{minute // 60:02}:{minute % 60:02}"),
+        )
+        return f"{', '.join(filter(None, parts)) or 'always'} ({self.zone.key})"
 
 
 TimeIntervals = Mapping[str, Sequence[TimeInterval]]
@@ -96,6 +107,11 @@ def _build(settings: TimeIntervalSettings, place: str) -> TimeInterval:
         years=tuple(_numbers(each, 1, 9999, f"[{place}] years") for each in settings.years),
         zone=load_zone(settings.location, place),
     )
+
+
+def _describe(ranges: Sequence[Range], name: Callable[[int], str]) -> str:
+    texts = (name(first) if first == last else f"{name(first)} to {name(last)}" for first, last in ranges)
+    return " or ".join(texts)
 
 
 def _within(ranges: Sequence[Range], number: int) -> bool:

@@ -124,8 +124,8 @@ export function keyFacts(incident) {
   else if (incident.run_id !== null && !isOfRun(incident))
     facts.push(["Metric", incident.metric, labelTexts(incident).join(", ")]);
   if (end !== null && end > start)
-    facts.push(["Lasted", timed ? duration((end - start) / 1000) : count(end - start, "step"), sentenceCase(state)]);
-  else facts.push(["Lasts", state === "open" ? "still" : "not known", sentenceCase(state)]);
+    facts.push(["Duration", timed ? duration((end - start) / 1000) : count(end - start, "step"), sentenceCase(state)]);
+  else facts.push(["Duration", state === "open" ? "ongoing" : "not known", sentenceCase(state)]);
   return facts;
 }
 

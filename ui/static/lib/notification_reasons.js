@@ -15,7 +15,7 @@ const REASONS = {
   reminder: "it is still open",
   not_acknowledged: "nobody has acknowledged it",
   acknowledged: "it was acknowledged",
-  unacknowledged: "its acknowledgement was withdrawn",
+  unacknowledged: "it was unacknowledged",
   muted: "it was muted",
   unmuted: "it is no longer muted",
   "with others": "it changed together with others",

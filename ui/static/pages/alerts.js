@@ -1,6 +1,9 @@
 // @ts-check
-/** Alerts: channels with their last delivery, silences in force, undelivered messages, the log of what was sent. */
+/** Alerts: channels with their last delivery, routing with its dry run, silences in force, undelivered messages, the log of what was sent. */
 
+import { createDryRun } from "../alerts/dry_run.js";
+import { routingParts } from "../alerts/routing.js";
+import { createRoutingTrial } from "../alerts/routing_trial.js";
 import { createSilenceForm } from "../alerts/silence_form.js";
 import { channelState, notificationSentence, untilText } from "../alerts/words.js";
 import * as api from "../lib/api.js";
@@ -23,7 +26,7 @@ const PAGE = 50;
 /** @type {import("../lib/router.js").Page} */
 export async function show(root, { signal, title }) {
   let shown = PAGE;
-  const [channels, silences, failed, log] = [h("div", {}), h("div", {}), h("div", {}), h("div", {})];
+  const [channels, routes, silences, failed, log] = [h("div", {}), h("div", {}), h("div", {}), h("div", {}), h("div", {})];
   const failedSection = section("Not delivered", failed);
   title("Alerts");
 
@@ -162,15 +165,32 @@ export async function show(root, { signal, title }) {
     root,
     pageHead("Alerts", "Which messages go where, what is muted, and what was sent."),
     section("Channels", channels),
+    section("Routing", routes),
     section("Silences", silences, form),
     failedSection,
     section("Sent log", log),
   );
   failedSection.hidden = true;
-  await load();
+  const [routing, dryRun] = await Promise.all([api.routing(signal), createDryRun(signal), load()]);
+  refill(routes, ...routingSection(routing, dryRun)); // settings, which change with the server only
   const refresh = throttled(signal, REFRESH, load);
   listen(signal, { incident: refresh, reconnected: refresh });
 }
+
+/** @param {import("../lib/api_types.js").RoutingView} routing @param {HTMLElement[]} dryRun */
+const routingSection = (routing, dryRun) => [
+  h(
+    "p",
+    { class: "quiet" },
+    routing.default
+      ? "There is no [alerting.route] in the settings: every channel gets what its own minimum allows."
+      : `As in ${routing.file ?? "the settings"}. An incident goes down the tree to the first route below that matches.`,
+  ),
+  ...routingParts(routing),
+  h("h3", {}, "Where would an incident go?"),
+  ...dryRun,
+  createRoutingTrial(routing),
+];
 
 function noChannels() {
   return h(

@@ -1,0 +1,129 @@
+"""Live runs over HTTP for measurements of alerts: many healthy ones, and some in which something fails."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import httpx
+import numpy as np
+
+STEP_SECONDS = 5.0
+"""Seconds between two steps of a live run."""
+FIRST_STEPS = 60
+"""Steps that a run logs at first."""
+ESTABLISHED_STEPS = 400
+"""The same of a run whose fault is seen by comparison with an established level."""
+SLOWER = 1.5
+RANKS = 8
+BEHIND = 300.0
+"""Seconds by which the clock of a run that becomes slower is behind at first: slow steps take 7.5 s."""
+KINDS = {
+    "loss": ("spike_fast", "spike_slow", "divergence", "nonfinite", "spike_unrecovered"),
+    "throughput": ("throughput_regression",),
+    "straggler": ("straggler",),
+    "xid": ("gpu_fault",),
+}
+"""What can fail, and the kinds of incidents that it makes."""
+
+
+class LiveRuns(threading.Thread):
+    """Every `parts`-th of the live runs: logs first steps of each, then a step every five seconds.
+
+    The first `prepared` of them log what shows that `fault`. `acknowledged`: when their steps were, by run.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        runs: int,
+        part: int,
+        parts: int,
+        stopping: threading.Event,
+        *,
+        fault: str = "loss",
+        prepared: int = 0,
+    ) -> None:
+        super().__init__()
+        self._client = httpx.Client(base_url=f"{address}/api/v1", trust_env=False, timeout=60)
+        self._names = [f"live{number}" for number in range(part, runs, parts)]
+        self._stopping = stopping
+        self._random = np.random.default_rng(part)
+        self._fault = fault
+        self._prepared = frozenset(self._names[:prepared])
+        self._clocks: dict[str, float] = {}
+        self._failing: dict[str, float | str] = {}
+        self.warm = threading.Event()
+        self.posted = 0
+        self.failed: dict[str, float] = {}
+        self.acknowledged: dict[str, dict[int, float]] = {name: {} for name in self._prepared}
+
+    def run(self) -> None:
+        """Post until stopped."""
+        first = FIRST_STEPS if self._fault == "loss" else ESTABLISHED_STEPS
+        for name in self._names:
+            begin = 0 if name in self._prepared else first - FIRST_STEPS
+            self._post(name, range(begin, first))
+        self.warm.set()
+        step = first
+        while not self._stopping.is_set():
+            began = time.monotonic()
+            for position, name in enumerate(self._names):
+                due = began + STEP_SECONDS * position / len(self._names)
+                if self._stopping.wait(max(0.0, due - time.monotonic())):
+                    return
+                self._post(name, range(step, step + 1))
+            step += 1
+            self._stopping.wait(max(0.0, began + STEP_SECONDS - time.monotonic()))
+
+    def let_fail(self, position: int, becomes: float | str) -> str:
+        """Let one of the runs fail from its next step on; returns its name. `becomes`: of its loss."""
+        name = self._names[position]
+        self._failing[name] = becomes
+        return name
+
+    def _post(self, name: str, steps: range) -> None:
+        fails = name in self._failing
+        count = len(steps)
+        slower = SLOWER if fails and self._fault == "throughput" else 1.0
+        times = self._times(name, count, slower)
+        noise = self._random.normal(0, 0.01, (3, count))
+        columns: dict[str, Any] = {
+            "step": list(steps),
+            "time": times,
+            "loss": [2 + 2 / (1 + step / 20) + value for step, value in zip(steps, noise[0], strict=True)],
+            "grad_norm": [1 + value for value in noise[1]],
+        }
+        if fails and self._fault == "loss":
+            columns["loss"] = [self._failing[name]] * count
+        if name in self._prepared and self._fault == "throughput":
+            columns["tokens_per_second"] = [5e4 / slower * (1 + value) for value in noise[2]]
+        if name in self._prepared and self._fault == "xid":
+            columns["xid"] = [79.0 * fails] * count
+        self._send({"project": "llm", "run": name, "columns": columns})
+        if name in self._prepared and self._fault == "straggler":
+            for rank in range(RANKS):
+                slow = SLOWER if fails and rank == 3 else 1.0
+                values = [2 * slow * (1 + value) for value in self._random.normal(0, 0.01, count)]
+                of_rank = {"step": list(steps), "time": times, "compute_time": values}
+                body = {"project": "llm", "run": name, "labels": {"rank": rank}, "columns": of_rank}
+                self._send(body)
+        now = time.monotonic()
+        if name in self._prepared and count == 1:
+            self.acknowledged[name][steps[0]] = now
+        if fails:
+            self.failed.setdefault(name, now)
+
+    def _times(self, name: str, count: int, slower: float) -> list[float]:
+        now = time.time()
+        if self._fault != "throughput" or name not in self._prepared:
+            return [now - STEP_SECONDS * (count - 1 - index) for index in range(count)]
+        begin = self._clocks.get(name, now - BEHIND - STEP_SECONDS * count)
+        times = [begin + slower * STEP_SECONDS * (index + 1) for index in range(count)]
+        self._clocks[name] = times[-1]
+        return times
+
+    def _send(self, body: dict[str, Any]) -> None:
+        self._client.post("/ingest", json=body).raise_for_status()
+        self.posted += 1
