@@ -5,7 +5,7 @@ BIN := .venv/bin
 # the files of core/ and the top-level folders are linked one by one (setup.py): a new one there needs installing again
 UNLINKED := $(filter-out __pycache__ $(notdir $(wildcard .editable/holter/*)),$(notdir $(wildcard core/*)))
 
-.PHONY: always docs types-js demo test test-frameworks test-fast test-patterns fuzz mutation screenshots dev lint types check-imports format build clean serve bench bench-peers
+.PHONY: always docs types-js demo test test-frameworks test-fast test-patterns fuzz mutation screenshots message-pictures dev lint types check-imports format build clean serve bench bench-peers
 
 demo: .venv/server.done  ## Holter with real training runs, replayed live (ONCE=1: replay, print, exit)
 	@$(BIN)/holter demo $(if $(ONCE),--once)
@@ -36,6 +36,10 @@ fuzz: .venv/test.done  ## 1,000,000 mutated inputs for every reader of files (FU
 screenshots: .venv/test.done  ## a picture of every page: both themes, four widths, no, few and many points; in .screenshots/
 	@$(BIN)/python -m tests.support.install_chromium
 	@$(BIN)/python -m tests.support.screenshots $(SCREENSHOTS)
+
+message-pictures: .venv/test.done  ## the pictures of messages in docs/images: e-mails wide and narrow, light and dark; chats
+	@$(BIN)/python -m tests.support.install_chromium
+	@$(BIN)/python -m tests.support.message_pictures docs/images
 
 mutation: .venv/mutation.done  ## plants faults in the code and lists those that no test notices (MUTATION="--sample 40 --seed 1 --targets spool")
 	@$(BIN)/python -m tests.support.mutation $(MUTATION)

@@ -15,8 +15,9 @@ from typing import Any
 
 from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
 
-from tests.support import install_chromium, screenshots
+from tests.support import install_chromium
 from tests.support.pages import FLAGS, Server
+from tests.support.screenshots import store_large_run
 
 FIRST_CURVE = ".plot[data-drawn]"
 SETTLED_SECONDS = 2.0
@@ -33,10 +34,9 @@ def main() -> None:
     program = install_chromium.find()
     if program is None:
         raise SystemExit("pages: no chromium: apt-get install chromium, or name one with TEST_BROWSER")
-    screenshots.MANY_POINTS = options.points
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         Server(Path(folder)).close()  # creates the database
-        run = screenshots.store_large_run(Path(folder))
+        run = store_large_run(Path(folder), options.points)
         server = Server(Path(folder))
         browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
         opened = [measure_opening(browser, server, f"/runs/{run}") for _ in range(options.rounds)]

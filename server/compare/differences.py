@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from concurrent.futures import ThreadPoolExecutor
 
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
 from holter.detectors.compare.axes import XAxis
-from holter.detectors.compare.figures import ComparedValue, RunSeries, compare_figures
+from holter.detectors.compare.figures import (
+    ComparedValue,
+    RunFigures,
+    RunSeries,
+    compare_figures,
+    measure_run,
+)
 from holter.detectors.compare.settings import SettingDifference, compare_settings, settings_of_run
 from holter.detectors.compare.words import (
     describe_environment,
@@ -19,7 +25,7 @@ from holter.detectors.compare.words import (
 )
 from holter.detectors.findings import title_of
 from holter.server.compare.run_access import RunAccess, StoredRun, compared_run
-from holter.server.compare.statistics import StatisticsReader
+from holter.server.compare.statistics import READERS, StatisticsReader
 from holter.server.models import IncidentRow
 from holter.server.schemas.compare import (
     ComparedFigure,
@@ -84,12 +90,16 @@ class DifferenceReader:
         }
 
     def _figures(self, runs: Sequence[StoredRun]) -> list[ComparedValue]:
-        """The figures of runs, cached by version: most of them take reading a series in full."""
-        request = tuple((run.id, run.version) for run in runs)
-        cached: list[ComparedValue] | None = self._cache.get(request)
+        with ThreadPoolExecutor(READERS) as pool:
+            return compare_figures(list(pool.map(self._figures_of, runs)))
+
+    def _figures_of(self, run: StoredRun) -> RunFigures:
+        """The figures of a run, cached by version: most of them take reading a series in full."""
+        key = run.id, run.version
+        cached: RunFigures | None = self._cache.get(key)
         if cached is None:
-            cached = compare_figures([_run_series(run) for run in runs])
-            self._cache.put(request, cached, _FIGURE_BYTES * len(runs))
+            cached = measure_run(_run_series(run))
+            self._cache.put(key, cached, _FIGURE_BYTES)
         return cached
 
     def _incidents(self, runs: Sequence[StoredRun]) -> list[ComparedIncidents]:
@@ -131,7 +141,7 @@ def _run_series(run: StoredRun) -> RunSeries:
     }
     return RunSeries(
         points={each.key: each.points for each in run.summaries},
-        read=lru_cache(maxsize=4)(run.read),
+        read=run.read_values,
         role=run.role,
         stated=stated,
     )

@@ -67,6 +67,10 @@ class StoredRun:
         """All points of one of its series."""
         return self.store.read(self.id, [key])[key]
 
+    def read_values(self, key: SeriesKey) -> Series:
+        """The same without times, which are NaN: in half the time."""
+        return self.store.read_values(self.id, key)
+
     def role(self, key: SeriesKey) -> Role:
         """The role of one of its series."""
         return self.tuning.role(key)

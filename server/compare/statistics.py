@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -12,6 +13,7 @@ from holter.detectors.compare.axes import AxisSource, StepMap, XAxis
 from holter.detectors.compare.curves import curve_of
 from holter.detectors.compare.difference_fields import NO_DIFFERENCE, classification_of, difference_json
 from holter.detectors.compare.figures import representative
+from holter.detectors.compare.grid import GriddedCurve
 from holter.detectors.compare.settings import SettingCategory, category_of, settings_of_run
 from holter.detectors.compare.significance import (
     Curve,
@@ -36,7 +38,7 @@ _SEEDS = frozenset({"seed", "data_seed", "init_seed", "shuffle_seed"})
 _CACHE_BYTES = 16 * 2**20
 _ANSWER_BYTES = 20_000
 """Approximate memory of the answer about one run."""
-_READERS = 2
+READERS = max(2, min(8, os.cpu_count() or 1))
 """Threads that read and decompress curves."""
 _LEAST_FREEDOM = 2
 """Degrees of freedom from which on repeated runs say something about the spread between seeds."""
@@ -69,21 +71,17 @@ class StatisticsReader:
         keys = {run.id: series_of(run, metric) for run in runs}
         role = next((run.role(key) for run in (base, *runs) if (key := keys[run.id]) is not None), Role.LOSS)
         name = "loss" if role is Role.LOSS else metric or role.value
-        with ThreadPoolExecutor(_READERS) as pool:
+        others = [run for run in runs if run is not base]
+        with ThreadPoolExecutor(READERS) as pool:
             read = pool.map(lambda run: _read_curve(run, keys[run.id], maps[run.id]), runs)
             curves = {run.id: curve for run, curve in zip(runs, read, strict=True)}
-        spread = _seed_spread(runs, curves)
-        comparisons = [
-            comparison_view(
-                run,
-                compare_curves(curves[run.id], curves[base.id], spread=spread),
-                (keys[run.id], keys[base.id]),
-                axis,
-                name,
-            )
-            for run in runs
-            if run is not base
-        ]
+            spread = _seed_spread(runs, curves)
+            gridded = GriddedCurve(*curves[base.id])
+            differences = pool.map(lambda run: compare_curves(curves[run.id], gridded, spread=spread), others)
+            comparisons = [
+                comparison_view(run, difference, (keys[run.id], keys[base.id]), axis, name)
+                for run, difference in zip(others, differences, strict=True)
+            ]
         return {
             "baseline": base.public_id,
             "x": axis,
@@ -108,7 +106,7 @@ def series_of(run: StoredRun, metric: str | None) -> SeriesKey | None:
 def _read_curve(run: StoredRun, key: SeriesKey | None, axis: StepMap) -> Curve:
     if key is None or axis.source is AxisSource.MISSING:
         return Curve(np.empty(0), np.empty(0))
-    return curve_of(run.read(key), axis)
+    return curve_of(run.read(key) if axis.takes_times else run.read_values(key), axis)
 
 
 def _seed_spread(runs: Sequence[StoredRun], curves: Mapping[int, Curve]) -> SeedSpread | None:

@@ -26,6 +26,9 @@ _COMBINED = frozenset({Role.DATASET_LOSS, Role.MIXTURE, Role.LEARNING_RATE, Role
 """Roles whose metrics share one chart."""
 _CHARTS_PER_ROLE = 4
 """Default charts of one role at most; other metrics are found by name."""
+_NUMBERED = 3
+"""So many metrics of a role whose names differ by numbers alone are parts, such as layers: a metric of the
+role that stands for the entire model has a chart first, theirs are in sections."""
 _MIN_CURVE_POINTS, _LONG_CURVE_POINTS = 2, 20
 """A metric with at most so many points gets no chart next to one of its role with so many."""
 
@@ -67,7 +70,10 @@ def default_charts(series: Iterable[HasPoints], incident_metrics: Collection[str
     )
     charts_of: Counter[Role] = Counter()
     selected = []
+    parts = _parts_of_models(groups)
     for (role, metric), keys in ranked:
+        if (role, metric) in parts and metric not in incident_metrics:
+            continue
         charts_of[role] += 1
         if charts_of[role] <= _CHARTS_PER_ROLE or metric in incident_metrics:
             selected.append((role, metric, keys))
@@ -84,6 +90,15 @@ def default_charts(series: Iterable[HasPoints], incident_metrics: Collection[str
         )
         for role, metric, keys in selected
     ]
+
+
+def _parts_of_models(metrics: Collection[tuple[Role, str]]) -> set[tuple[Role, str]]:
+    """The metrics of parts of a model, where their role has another metric, too."""
+    patterns = {(role, metric): (role, re.sub(r"[0-9]+", "#", metric)) for role, metric in metrics}
+    sizes = Counter(patterns.values())
+    numbered = {each for each, pattern in patterns.items() if sizes[pattern] >= _NUMBERED}
+    others = {role for role, _ in patterns.keys() - numbered}
+    return {(role, metric) for role, metric in numbered if role in others}
 
 
 def _series_with_charts(

@@ -16,6 +16,7 @@ from holter.detectors.findings.finding_type import in_sentence
 from holter.server.alerting import Incident, read_incident, read_incidents
 from holter.server.alerting.incident import EventType
 from holter.server.alerting.incident_groups import IncidentGroup, group_incidents
+from holter.server.alerting.incident_rows import read_incidents_of_run
 from holter.server.models import IncidentRow
 from holter.server.planned_events import PlannedEvents
 from holter.server.schemas.events import (
@@ -63,7 +64,7 @@ class IncidentContextReader:
             if incident.run is None:
                 group = IncidentGroup([incident])
                 return {"event": event_view(group), "changes": [], "similar": []}
-            incidents = _incidents_of_run(session, incident.run.number)
+            incidents = read_incidents_of_run(session, incident.run.number)
             similar = _similar(session, incident)
         group = next(
             group
@@ -82,7 +83,7 @@ class IncidentContextReader:
     def events(self, run_id: int) -> RunEvents:
         """The events of a run."""
         with Session(self._engine) as session:
-            incidents = _incidents_of_run(session, run_id)
+            incidents = read_incidents_of_run(session, run_id)
         groups = sorted(
             group_incidents(incidents),
             key=lambda group: (not group.is_open, -group.severity.rank, -group.first.finding.start_step),
@@ -133,20 +134,9 @@ def event_view(group: IncidentGroup) -> IncidentEvent:
         "severity": group.severity,
         "is_open": group.is_open,
         "rollback_step": group.rollback_step,
-        "advice": _advice(group),
+        "advice": group.advice,
         "incidents": [_linked(incident) for incident in group.incidents],
     }
-
-
-def _advice(group: IncidentGroup) -> str:
-    """What to do about all incidents of an event: it names no other step to go back to than the safe one."""
-    first = group.first.finding
-    step = group.rollback_step
-    if step is None or any(f"{named:,}" in first.advice for named in (step, step + 1)):
-        return first.advice
-    clear = [cause.advice for cause in first.causes if cause.is_clear]
-    rollback = f"Stop the run and go back to a checkpoint from step {step:,} or earlier."
-    return " ".join([rollback, *(f"{advice}." for advice in clear)])
 
 
 def _linked(incident: Incident) -> LinkedIncident:
@@ -210,11 +200,6 @@ def _category(name: str) -> ChangeCategory:
 def _setting_text(setting: dict[str, object]) -> str:
     before = "not stated" if setting["before"] is None else setting["before"]
     return f"{setting['name']}: {before} → {setting['after']}"
-
-
-def _incidents_of_run(session: Session, run_id: int) -> list[Incident]:
-    query = select(IncidentRow).where(IncidentRow.run_id == run_id).order_by(IncidentRow.id)
-    return read_incidents(session, session.scalars(query).all())
 
 
 def _similar(session: Session, incident: Incident) -> list[SimilarIncident]:

@@ -22,6 +22,7 @@ from holter.server.read_models.incident_context import IncidentContextReader
 from holter.server.read_models.runs import RunReader
 from holter.server.rendering.curve_svg import curve_svg
 from holter.server.rendering.incident_chart import surroundings
+from holter.server.reports.mark import health_mark, icon_address
 from holter.server.reports.page import length, markup, render
 from holter.server.reports.strip_svg import strip_svg
 from holter.server.schemas.events import IncidentEvent, RunChange
@@ -62,10 +63,13 @@ class RunReports:
         with Session(self._engine) as session:
             rows = session.scalars(select(IncidentRow).where(IncidentRow.run_id == number)).all()
             incidents = {incident.id: incident for incident in read_incidents(session, rows)}
+        mark = health_mark(each.finding.severity for each in incidents.values() if each.is_open)
         values = {
             "run": run,
             "title": f"{run['project']} / {run['name']}",
             "version": holter.__version__,
+            "mark": markup(mark),
+            "icon": icon_address(mark),
             "now": now,
             "strip": markup(strip_svg(run["strip"])),
             "health": _health(run),
@@ -171,7 +175,7 @@ def _health(run: RunDetail) -> str:
 
 def _figures(run: RunDetail) -> Iterator[tuple[str, str, str]]:
     """Name, value and a note of the figures at the top."""
-    yield "State", run["state"], ""
+    yield "State", run["state"].capitalize(), ""
     if run["last_step"] is not None:
         yield "Step", f"{run['last_step']:,}", counted(run["attempts"], "attempt")
     latest, trend = run["latest"], run["loss_trend"]

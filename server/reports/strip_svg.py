@@ -3,36 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 
 from holter.detectors.findings import title_of
-from holter.server.schemas.runs import HealthStrip, StripAttempt, StripIncident
+from holter.plurals import counted
+from holter.server.alerting.incident import IncidentState
+from holter.server.rendering.strip_layout import (
+    AttemptPosition,
+    IncidentPosition,
+    StripSegment,
+    incident_extent,
+    lay_out_attempts,
+)
+from holter.server.schemas.runs import HealthStrip, StripIncident
 
 WIDTH = 1000
-_MIN_WIDTH = 0.0015
-"""Share of the width: an attempt that crashed at once stays visible."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Segment:
-    """One attempt from position `begin` to `end`, 0 to 1; superseded from `lost` on."""
-
-    attempt: StripAttempt
-    begin: float
-    end: float
-    lost: float
-
-    def position(self, step: int) -> float:
-        """The position of a step of this attempt."""
-        first, last = self.attempt["first_step"], self.attempt["last_step"]
-        share = (step - first) / max(1, last - first)
-        return self.begin + min(1.0, max(0.0, share)) * (self.end - self.begin)
 
 
 def strip_svg(strip: HealthStrip) -> str:
     """The strip, scaled to the width of the page by its style sheet."""
-    segments = _lay_out(strip["attempts"])
+    segments = lay_out_attempts(AttemptPosition(**attempt) for attempt in strip["attempts"])
     ordered = sorted(strip["incidents"], key=lambda incident: incident["severity"].rank)
     parts = [
         '<defs><pattern id="lost" width="6" height="6" patternUnits="userSpaceOnUse" '
@@ -41,42 +31,15 @@ def strip_svg(strip: HealthStrip) -> str:
         *(_throughput(segment, strip) for segment in segments),
         *(_incident(incident, segments) for incident in ordered),
     ]
-    count = len(strip["incidents"])
-    label = f"Health strip: {len(segments)} attempts, {count} incidents"
+    attempts, incidents = counted(len(segments), "attempt"), counted(len(strip["incidents"]), "incident")
+    label = f"Health strip: {attempts}, {incidents}"
     return (
         f'<svg class="strip" viewBox="0 0 {WIDTH} 100" preserveAspectRatio="none" role="img" '
         f'aria-label="{label}">{"".join(parts)}</svg>'
     )
 
 
-def _lay_out(attempts: Sequence[StripAttempt]) -> list[_Segment]:
-    """By wall time if the log has it, otherwise one after the other by number of steps."""
-    shown = [attempt for attempt in attempts if attempt["last_step"] >= attempt["first_step"]]
-    times = [time for attempt in shown for time in (attempt["first_time"], attempt["last_time"])]
-    known = [time for time in times if time is not None]
-    spans: list[tuple[float, float]] = []
-    if len(known) == len(times) and len(set(known)) > 1:
-        spans = list(zip(known[::2], known[1::2], strict=True))
-    else:
-        done = 0.0
-        for attempt in shown:
-            steps = attempt["last_step"] - attempt["first_step"] + 1
-            spans.append((done, done + steps))
-            done += steps
-    begin = min((first for first, _ in spans), default=0.0)
-    length = (max((last for _, last in spans), default=1.0) - begin) or 1.0
-    segments = []
-    for attempt, (first, last) in zip(shown, spans, strict=True):
-        left = (first - begin) / length
-        right = max((last - begin) / length, min(1.0, left + _MIN_WIDTH))
-        steps = attempt["last_step"] - attempt["first_step"] + 1
-        lost = attempt["lost_from_step"]
-        share = 1.0 if lost is None else max(0.0, (lost - attempt["first_step"]) / steps)
-        segments.append(_Segment(attempt, left, right, left + share * (right - left)))
-    return segments
-
-
-def _attempt(segment: _Segment) -> str:
+def _attempt(segment: StripSegment) -> str:
     parts = [_rectangle("attempt", segment.begin, segment.end, 0, 100)]
     if segment.lost < segment.end:
         parts.append(_rectangle("superseded", segment.lost, segment.end, 0, 100))
@@ -84,9 +47,9 @@ def _attempt(segment: _Segment) -> str:
     return "".join(parts)
 
 
-def _throughput(segment: _Segment, strip: HealthStrip) -> str:
+def _throughput(segment: StripSegment, strip: HealthStrip) -> str:
     steps, shares = strip["throughput"]["step"], strip["throughput"]["relative"]
-    first, last = segment.attempt["first_step"], segment.attempt["last_step"]
+    first, last = segment.attempt.first_step, segment.attempt.last_step
     points = [
         f"{WIDTH * segment.position(step):.1f} {94 - 82 * share:.1f}"
         for step, share in zip(steps, shares, strict=True)
@@ -100,17 +63,25 @@ def _throughput(segment: _Segment, strip: HealthStrip) -> str:
     return f'<path class="throughput" d="{outline}"/>'
 
 
-def _incident(incident: StripIncident, segments: Sequence[_Segment]) -> str:
-    segment = next((each for each in segments if each.attempt["number"] == incident["attempt"]), None)
-    if segment is None:
+def _incident(incident: StripIncident, segments: Sequence[StripSegment]) -> str:
+    is_open = incident["state"] == IncidentState.OPEN
+    extent = incident_extent(
+        IncidentPosition(
+            incident["attempt"],
+            incident["start_step"],
+            incident["end_step"],
+            is_open,
+            incident["severity"],
+        ),
+        segments,
+    )
+    if extent is None:
         return ""
-    start = segment.position(incident["start_step"])
-    ends = incident["end_step"] is not None or incident["state"] != "open"
-    end = segment.position(incident["end_step"] or incident["start_step"]) if ends else segment.end
+    start, end = extent
     title = escape(f"{title_of(incident['kind'])} at step {incident['start_step']:,}, {incident['state']}")
     return (
         f'<g class="{incident["severity"].value}"><title>{title}</title>'
-        f"{_rectangle('extent', start, max(start, end), 0, 100)}"
+        f"{_rectangle('extent', start, end, 0, 100)}"
         f'<path class="mark" d="M{WIDTH * start:.1f} 0V100"/></g>'
     )
 

@@ -16,6 +16,7 @@ from holter.server.alerting import Incident, read_incidents
 from holter.server.alerting.incident import EventType
 from holter.server.models import IncidentRow, Project, RunRecord
 from holter.server.read_models.runs import RunReader
+from holter.server.reports.mark import health_mark, icon_address
 from holter.server.reports.page import markup, render
 from holter.server.reports.strip_svg import strip_svg
 from holter.server.schemas.runs import RunDetail
@@ -65,11 +66,14 @@ class WeekReports:
         incidents = self._incidents(project, begin, end)
         of_run = Counter(incident.run.public_id for incident in incidents if incident.run is not None)
         details = [self._runs.run(run["id"]) for run in runs[:SHOWN_RUNS]]
+        mark = health_mark(each.finding.severity for each in incidents if each.is_open)
         values = {
             "project": project,
             "week": week,
             "title": f"{project}, week {week}",
             "version": holter.__version__,
+            "mark": markup(mark),
+            "icon": icon_address(mark),
             "now": now,
             "begin": begin,
             "end": end - 1,

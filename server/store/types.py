@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from holter.server.store.encoding.series_names import SeriesNames
-from holter.types import FloatArray, IntArray, SeriesKey
+from holter.types import Column, FloatArray, IntArray, SeriesKey
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,7 +41,7 @@ class Commit:
     """One durable write to a run: the last row of a delivery, or of each attempt's part of it.
 
     `last_time` is None where the log has no clock; `live`: the points arrived about when they were logged;
-    `has_nonfinite`: one of their values is NaN or infinite.
+    `has_nonfinite`: one of their values is NaN or infinite. `columns`: the points themselves.
     """
 
     run_id: int
@@ -51,6 +52,7 @@ class Commit:
     points: int
     live: bool
     has_nonfinite: bool = False
+    columns: Sequence[Column] = field(default=(), compare=False, repr=False)
 
 
 class SeriesSummary(NamedTuple):

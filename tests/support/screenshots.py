@@ -1,4 +1,4 @@
-"""Takes a picture of every page: both themes, four widths, without data, with ten points and with many.
+"""Takes a picture of every page, report and e-mail: both themes, four widths, from no data to very much.
 
 `make screenshots` writes them to `.screenshots/`, with a page that shows all, for people to look
 at. Nothing is compared: what a page must do is stated by the tests of tests/ui.
@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from playwright.sync_api import Browser, Error, Page, sync_playwright
@@ -24,7 +24,10 @@ from holter.server.database import connect
 from holter.server.store import Store
 from holter.types import Batch, Column, ConfigKey, Delivery, SeriesKey
 from tests.support import install_chromium
-from tests.support.pages import FLAGS, Runs, Server, until
+from tests.support.awkward_runs import AwkwardRuns
+from tests.support.mail_pages import mail_about
+from tests.support.pages import FLAGS, Runs, Server, healthy, until
+from tests.support.protected_server import ProtectedServer
 
 WIDTHS = (360, 768, 1440, 2560)
 THEMES = ("light", "dark")
@@ -46,10 +49,12 @@ LOADING_SECONDS = 20.0
 
 
 class PagePicture(NamedTuple):
-    """A page to take pictures of: the file's name, and the path."""
+    """A page: the name of its files, and its path or else its HTML. `media`: screen or print."""
 
     name: str
     path: str
+    html: str = ""
+    media: Literal["screen", "print"] = "screen"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -60,6 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("folder", type=Path, nargs="?", default=Path(".screenshots"))
     parser.add_argument("--widths", type=int, nargs="+", default=WIDTHS, metavar="PIXELS")
     parser.add_argument("--themes", nargs="+", default=THEMES, choices=THEMES)
+    parser.add_argument("--servers", nargs="+", default=tuple(SERVERS), choices=tuple(SERVERS))
     parser.add_argument("--only", default="", metavar="TEXT", help="pages whose name contains this")
     options = parser.parse_args(arguments)
     program = install_chromium.find()
@@ -76,7 +82,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ):
         browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
         taken: list[PagePicture] = []
-        for serve in (empty_server, server_with_few_points, server_with_much):
+        for name in options.servers:
+            serve = SERVERS[name]
             with serve(Path(temporary) / serve.__name__) as (server, pages):
                 chosen = [page for page in pages if options.only in page.name]
                 taken += chosen
@@ -119,6 +126,64 @@ def server_with_few_points(folder: Path) -> Iterator[tuple[Server, list[PagePict
 
 
 @contextmanager
+def server_with_awkward_runs(folder: Path) -> Iterator[tuple[Server, list[PagePicture]]]:
+    """A server with runs that are hard to show; their reports and e-mails."""
+    folder.mkdir()
+    server = Server(folder)
+    try:
+        known = AwkwardRuns(server)
+        report = f"/api/v1/runs/{known.broken}/report"
+        yield (
+            server,
+            [
+                PagePicture("awkward-overview", "/"),
+                PagePicture("awkward-ranks", f"/runs/{known.ranks}"),
+                PagePicture("awkward-datasets", f"/runs/{known.datasets}"),
+                PagePicture("awkward-stalled", f"/runs/{known.stalled}"),
+                PagePicture("awkward-event", f"/incidents/{known.nan}"),
+                PagePicture("awkward-straggler", f"/incidents/{known.straggler}"),
+                PagePicture("awkward-incidents", "/incidents?state=all"),
+                PagePicture("compare-two", f"/compare?runs={known.warm_up},{known.broken}"),
+                PagePicture("report", report),
+                PagePicture("report-print", report, media="print"),
+                PagePicture("run-print", f"/runs/{known.broken}", media="print"),
+                PagePicture("incident-print", f"/incidents/{known.nan}", media="print"),
+                PagePicture("week", "/api/v1/projects/llm/report"),
+                PagePicture("week-empty", "/api/v1/projects/llm/report?week=2020-W01"),
+                PagePicture("mail", "", mail_about(folder, known.nan)),
+                PagePicture("mail-straggler", "", mail_about(folder, known.straggler)),
+            ],
+        )
+    finally:
+        server.close()
+
+
+@contextmanager
+def server_with_shared_pages(folder: Path) -> Iterator[tuple[Server, list[PagePicture]]]:
+    """A server with a password, and pages of it that links show."""
+    folder.mkdir()
+    protected = ProtectedServer(folder)
+    try:
+        ids = [
+            protected.post("/ingest", {"project": "llm", "run": name, "columns": healthy()})["run_id"]
+            for name in ("first", "second")
+        ]
+        paths = {
+            "run": f"/runs/{ids[0]}",
+            "compare": f"/compare?runs={','.join(ids)}",
+            "overview": "/?q=project:llm",
+        }
+        address = protected.server.address
+        pages = [
+            PagePicture(f"shared-{name}", protected.share(path).removeprefix(address))
+            for name, path in paths.items()
+        ]
+        yield protected.server, [*pages, PagePicture("login", "/login")]
+    finally:
+        protected.server.close()
+
+
+@contextmanager
 def server_with_much(folder: Path) -> Iterator[tuple[Server, list[PagePicture]]]:
     """A server with the demo's runs, those of the tests, and one of ten million points."""
     folder.mkdir()
@@ -154,25 +219,34 @@ def pages_with_much(server: Server, known: Runs, large: str) -> list[PagePicture
         PagePicture("planned", "/planned"),
         PagePicture("alerts", "/alerts"),
         PagePicture("settings", "/settings"),
-        PagePicture("login", "/login"),
     ]
 
 
-def store_large_run(data: Path) -> str:
-    """Store a run of ten million points; returns its id."""
+SERVERS = {
+    "empty": empty_server,
+    "few": server_with_few_points,
+    "awkward": server_with_awkward_runs,
+    "shared": server_with_shared_pages,
+    "much": server_with_much,
+}
+"""The servers whose pages are shown."""
+
+
+def store_large_run(data: Path, points: int = MANY_POINTS) -> str:
+    """Store a run of ten series of so many points; returns its id."""
     generator = np.random.default_rng(0)
-    steps = np.arange(MANY_POINTS)
+    steps = np.arange(points)
     loss = 2 + 6 * (steps + 20.0) ** -0.3
-    levels = {"train/loss": loss, "grad_norm": loss / 3, "tokens_per_second": np.full(MANY_POINTS, 52_000.0)}
+    levels = {"train/loss": loss, "grad_norm": loss / 3, "tokens_per_second": np.full(points, 52_000.0)}
     levels |= {f"layer/{number}/norm": loss + number for number in range(MANY_SERIES - len(levels))}
-    times = time.time() - MANY_POINTS + steps
+    times = time.time() - points + steps
     engine = connect(f"sqlite:///{next(data.glob('*.db'))}")
     store = Store(engine)
     store.start()
     receipt = None
-    for begin in range(0, MANY_POINTS, 50_000):
+    for begin in range(0, points, 50_000):
         rows = slice(begin, begin + 50_000)
-        noise = np.exp(generator.normal(0, 0.02, (MANY_SERIES, 50_000)))
+        noise = np.exp(generator.normal(0, 0.02, (MANY_SERIES, len(steps[rows]))))
         columns = tuple(
             Column(key=SeriesKey(name), values=level[rows] * noise[index])
             for index, (name, level) in enumerate(levels.items())
@@ -203,11 +277,16 @@ def take_pictures(
                 viewport={"width": width, "height": height}, color_scheme=theme, reduced_motion="reduce"
             )
             page = context.new_page()
-            page.goto(server.address + picture.path)
-            wait_until_drawn(page)
+            page.emulate_media(media=picture.media)
+            if picture.html:
+                page.set_content(picture.html)
+            else:
+                page.goto(server.address + picture.path)
+                wait_until_drawn(page)
             full = min(int(page.evaluate("document.documentElement.scrollHeight")), 3 * height)
             page.set_viewport_size({"width": width, "height": full})
-            wait_until_drawn(page)
+            if not picture.html:
+                wait_until_drawn(page)
             page.screenshot(path=file_of(picture, folder, width, theme))
             context.close()
             print(f"{picture.name} {theme} {width}", flush=True)

@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from holter.detectors.findings import catalogue_as_json
 from tests.support import install_chromium
 from tests.support.http_servers import serving
+from tests.support.npm_packages import AXE, install, is_installed, node_folder
 from tests.support.pages import FLAGS, STATIC, Opener, Quiet, Runs, Server
 from tests.support.requirements import skip_missing
 
@@ -40,6 +41,17 @@ def open_page(browser: Browser) -> Iterator[Opener]:
     yield opener
     opener.close()
     assert opener.messages == []
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """The source of axe."""
+    node = node_folder()
+    if node is not None and not is_installed():
+        install(node)
+    if not AXE.exists():
+        skip_missing("axe-core: npm ci in tests/ui")
+    return AXE.read_text()
 
 
 @pytest.fixture(scope="module")

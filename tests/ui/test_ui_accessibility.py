@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.support.npm_packages import AXE, install, is_installed, node_folder
 from tests.support.pages import Opener, Runs, Server
-from tests.support.requirements import skip_missing
 
 PAGES = (
     "/",
@@ -21,17 +19,6 @@ PAGES = (
 )
 TARGET = 44
 """Pixels of the smaller side of a target on a touch screen."""
-
-
-@pytest.fixture(scope="module")
-def axe() -> str:
-    """The source of axe."""
-    node = node_folder()
-    if node is not None and not is_installed():
-        install(node)
-    if not AXE.exists():
-        skip_missing("axe-core: npm ci in tests/ui")
-    return AXE.read_text()
 
 
 def visit(page: Page, server: Server, runs: Runs, path: str) -> None:

@@ -137,6 +137,18 @@ def test_an_incident_is_muted_assigned_and_closed_with_a_reason_by_keyboard(
     expect(page.get_by_role("button", name="Close", exact=True)).to_be_visible()
 
 
+def test_the_link_mute_of_a_message_opens_the_choices(
+    open_page: Opener, server: Server, event: Event
+) -> None:
+    page = open_page(f"{server.address}/incidents/{event.nan}#mute")
+    choices = page.get_by_role("dialog", name="Mute")
+    expect(choices.get_by_role("button", name="2 hours")).to_be_in_viewport()
+    choices.get_by_role("button", name="30 minutes").click()
+    expect(page.get_by_role("button", name=re.compile("Muted until"))).to_be_visible()
+    page.get_by_role("button", name=re.compile("Muted until")).click()
+    page.get_by_role("button", name="Unmute").click()
+
+
 def test_the_inbox_has_days_runs_and_event_times_and_acknowledges_in_bulk(
     open_page: Opener, server: Server, runs: Runs, event: Event
 ) -> None:

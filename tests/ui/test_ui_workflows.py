@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import FloatRect, Locator, Page, expect
 
 from tests.support.pages import Opener, Runs, Server, healthy, until, wave
 
@@ -121,10 +121,23 @@ def test_a_rollback_is_drawn_as_two_attempts_with_a_dashed_branch_and_a_tick(
     expect(page.locator(".tiles")).to_contain_text("200 steps")
 
 
+def box_of_chart(page: Page, title: str) -> FloatRect:
+    """Where a chart is, once it follows the mouse and nothing above it moves it any more."""
+    plot = panel(page, title).locator(".plot-area").first
+    expect(plot).to_be_visible()
+    for attempt in range(100):
+        box = plot.bounding_box()
+        assert box is not None
+        page.mouse.move(box["x"] + box["width"] / 2 + attempt % 2, box["y"] + 20)
+        page.wait_for_timeout(100)
+        if panel(page, title).locator(".crosshair").is_visible() and plot.bounding_box() == box:
+            return box
+    raise AssertionError(f"the chart {title} does not follow the mouse")
+
+
 def drag(page: Page, title: str, from_share: float, to_share: float) -> None:
     """Drag over a chart between two shares of its width."""
-    box = panel(page, title).locator(".plot-area").first.bounding_box()
-    assert box is not None
+    box = box_of_chart(page, title)
     y = box["y"] + box["height"] / 2
     page.mouse.move(box["x"] + from_share * box["width"], y)
     page.mouse.down()
@@ -158,10 +171,7 @@ def test_the_crosshair_is_shared_and_its_values_have_a_fixed_position(
     open_page: Opener, server: Server, runs: Runs
 ) -> None:
     page = open_page(f"{server.address}/runs/{runs.steady}")
-    plot = panel(page, "Loss").locator(".plot-area").first
-    expect(plot).to_be_visible()
-    box = plot.bounding_box()
-    assert box is not None
+    box = box_of_chart(page, "Loss")
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 20)
     for title in ("Loss", "Throughput"):
         expect(panel(page, title).locator(".crosshair")).to_be_visible()

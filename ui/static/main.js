@@ -1,6 +1,7 @@
 // @ts-check
 /** Starts the app: top bar, keyboard shortcuts, live stream, first page. */
 
+import { stripLegend } from "./charts/health_strip.js";
 import { inRun } from "./incidents/details.js";
 import * as api from "./lib/api.js";
 import { incidentTitle, setCatalogue, severityRank } from "./lib/catalogue.js";
@@ -84,10 +85,14 @@ const helpButton = h(
     class: "icon-button bar-help",
     "aria-label": "Keyboard shortcuts",
     title: "Keyboard shortcuts (?)",
-    on: { click: keys.showHelp },
+    on: { click: showHelp },
   },
   icon("help"),
 );
+/** The shortcuts of the page, and what the health strip of every run shows. */
+function showHelp() {
+  keys.showHelp(h("h2", { class: "help-strip" }, "Health strip"), stripLegend());
+}
 const logOutButton = h(
   "button",
   {
@@ -235,7 +240,8 @@ async function loadSession() {
 async function start() {
   prefs.applyTheme();
   showFavicon("ok");
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", prefs.applyTheme);
+  for (const media of ["(prefers-color-scheme: dark)", "print"])
+    matchMedia(media).addEventListener("change", prefs.applyTheme);
   buildBar();
   keys.start();
   keys.bind(null, [
@@ -246,7 +252,7 @@ async function start() {
       run: () => router.go(address),
     })),
     { keys: "t", label: "Change theme", run: nextTheme },
-    { keys: "?", label: "Show shortcuts", run: keys.showHelp },
+    { keys: "?", label: "Show shortcuts", run: showHelp },
   ]);
   document.addEventListener("keydown", (event) => {
     if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.altKey) return;

@@ -62,13 +62,25 @@ def encode_timeline(steps: IntArray, times: FloatArray) -> bytes:
     return seal(Codec.PLAIN, bytes((encoding,)) + lengths + b"".join(parts))
 
 
-def decode_timeline(blob: bytes) -> tuple[IntArray, FloatArray]:
-    """Decode steps and wall times. Raises CorruptDataError."""
+def decode_steps(blob: bytes) -> IntArray:
+    """Decode the steps of a timeline: a fifth of the work of its times. Raises CorruptDataError."""
+    _, (steps, *_) = _timeline_columns(blob)
+    return _decode(*unseal(steps), {8: "<i8"})
+
+
+def _timeline_columns(blob: bytes) -> tuple[_TimeEncoding, list[bytes]]:
+    """How the times are encoded, and the encoded steps and columns of times."""
     _, body = unseal(blob)
     encoding = _TimeEncoding(body[0])
     head = 1 + _LENGTH.size * (3 if encoding is _TimeEncoding.CORRECTED else 2)
     lengths = [length for (length,) in _LENGTH.iter_unpack(body[1:head])]
-    parts = [unseal(body[start:stop]) for start, stop in pairwise(accumulate(lengths, initial=head))]
+    return encoding, [body[start:stop] for start, stop in pairwise(accumulate(lengths, initial=head))]
+
+
+def decode_timeline(blob: bytes) -> tuple[IntArray, FloatArray]:
+    """Decode steps and wall times. Raises CorruptDataError."""
+    encoding, columns = _timeline_columns(blob)
+    parts = [unseal(column) for column in columns]
     steps = _decode(*parts[0], {8: "<i8"})
     if encoding is _TimeEncoding.FLOATS:
         return steps, _decode(*parts[1], {8: "<f8"})

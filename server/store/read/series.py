@@ -56,13 +56,30 @@ def read_series(
     return result
 
 
+def read_steps_and_values(snapshot: RunSnapshot, key: SeriesKey) -> Series | None:
+    """The points of a series by a snapshot without times; None where their order takes times.
+
+    That is so where several points of an attempt have one step. Times are NaN.
+    """
+    found = read_series(snapshot, [key], StepRange())
+    series = found.get(key)
+    if series is None:
+        return None
+    ascending = series.step[1:] > series.step[:-1]
+    if not ascending.all():
+        ascending |= series.attempt[1:] > series.attempt[:-1]
+    return series if ascending.all() else None
+
+
 def _build_series(key: SeriesKey, attempts: Mapping[int, SeriesPoints]) -> Series:
     ordered = sorted(attempts.items())
     numbers = np.array([attempt for attempt, _ in ordered], dtype=np.int64)
     lengths = np.array([len(points.step) for _, points in ordered], dtype=np.int64)
     columns = [_concatenate(column) for column in zip(*(points for _, points in ordered), strict=True)]
     step, time, value = columns or (np.empty(0, dtype=np.int64), np.empty(0), np.empty(0))
-    series = Series(key=key, attempt=np.repeat(numbers, lengths), step=step, time=time, value=value)
+    # of one attempt, as usual, one number without memory of its own
+    attempt = np.broadcast_to(numbers, lengths) if len(numbers) == 1 else np.repeat(numbers, lengths)
+    series = Series(key=key, attempt=attempt, step=step, time=time, value=value)
     for column in (series.attempt, series.step, series.time, series.value):
         column.flags.writeable = False
     return series

@@ -17,7 +17,7 @@ from holter.attempts.superseded import AttemptSpan
 from holter.server.models import Attempt, Chunk, LogEntry, SeriesRow, Timeline
 from holter.server.store.cache import LruCache
 from holter.server.store.encoding.block import PointBlock, SeriesPoints, decode_log_entry
-from holter.server.store.encoding.chunk import decode_numbers, decode_timeline, decode_values
+from holter.server.store.encoding.chunk import decode_numbers, decode_steps, decode_timeline, decode_values
 from holter.server.store.encoding.merge import merge_blocks
 from holter.server.store.encoding.pyramid import Buckets, decode_pyramids, decompress_pyramid
 from holter.server.store.errors import CorruptDataError
@@ -76,11 +76,18 @@ class StepRange(NamedTuple):
 
 
 class RunSnapshot:
-    """Reads a run within one transaction. Damaged blobs raise CorruptDataError, which names them."""
+    """Reads a run within one transaction. Damaged blobs raise CorruptDataError, which names them.
 
-    def __init__(self, connection: Connection, run_id: int, cache: LruCache | None = None) -> None:
+    Without `times` those of chunks are not decoded, and NaN.
+    """
+
+    def __init__(
+        self, connection: Connection, run_id: int, cache: LruCache | None = None, *, times: bool = True
+    ) -> None:
         self.connection = connection
         self.run_id = run_id
+        self._times = times
+        self._decode_timeline = decode_timeline if times else _decode_without_times
         self._cache = cache or LruCache(0)
         self._timelines: dict[int, tuple[IntArray, FloatArray]] = {}
         self._names: dict[int, SeriesKey] = {}
@@ -252,15 +259,18 @@ class RunSnapshot:
         for rows in groups:
             bounds = [0, *accumulate(row.points for row in rows)]
             size = bounds[-1]
-            result.append(SeriesPoints(np.empty(size, dtype=np.int64), np.empty(size), np.empty(size)))
+            time = np.empty(size) if self._times else np.broadcast_to(np.nan, size)
+            result.append(SeriesPoints(np.empty(size, dtype=np.int64), time, np.empty(size)))
             for row, start, stop in zip(rows, bounds, bounds[1:], strict=False):
                 targets[row.id] = SeriesPoints._make(column[start:stop] for column in result[-1])
         for row, payload in self._payloads([row for rows in groups for row in rows]):
             values = self.decoded(decode_numbers, payload, partial(self._describe, row))
             steps, times = self._timelines[row.timeline_id]
             self._check_lengths(row, values, steps)
-            for target, column in zip(targets[row.id], (steps, times, values), strict=True):
-                target[:] = column
+            target = targets[row.id]
+            target.step[:], target.value[:] = steps, values
+            if self._times:
+                target.time[:] = times
         return result
 
     def _payloads(self, rows: Sequence[ChunkRow]) -> Iterator[tuple[ChunkRow, bytes]]:
@@ -293,7 +303,7 @@ class RunSnapshot:
         query = select(Timeline.id, Timeline.payload)
         for timeline_id, payload in self._in_batches(query, Timeline.id, missing):
             self._timelines[timeline_id] = self.decoded(
-                decode_timeline, payload, partial(_TIMELINE_NAME, timeline_id)
+                self._decode_timeline, payload, partial(_TIMELINE_NAME, timeline_id)
             )
 
     def _describe(self, row: ChunkRow) -> str:
@@ -312,6 +322,11 @@ class RunSnapshot:
             yield from self.connection.execute(
                 query.where(column.in_(values[start : start + _MAX_PARAMETERS]))
             )
+
+
+def _decode_without_times(blob: bytes) -> tuple[IntArray, FloatArray]:
+    steps = decode_steps(blob)
+    return steps, np.broadcast_to(np.nan, len(steps))
 
 
 def chunks_by_series(rows: Sequence[ChunkRow]) -> dict[int, list[ChunkRow]]:

@@ -210,6 +210,7 @@ class RunWrite:
                 points=points,
                 live=last_time is not None and abs(self.now - last_time) < _LIVE_WITHIN,
                 has_nonfinite=not np.isfinite(block.values).all(),
+                columns=piece.columns,
             )
         )
 

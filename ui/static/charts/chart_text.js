@@ -50,6 +50,6 @@ export function curveText({ segments, nonfinite_count: nonfinite }, role) {
   const at = (/** @type {{ value: number, step: number }} */ { value, step }) =>
     `${reading(role, value)} at step ${stepText(step)}`;
   const ends = `from ${at({ value: from, step: first.step[0] })} to ${at({ value: to, step: last.step[last.step.length - 1] })}`;
-  const bad = nonfinite ? ` ${count(nonfinite, "value")} not finite.` : "";
+  const bad = nonfinite ? ` ${count(nonfinite, "value")} NaN or Inf.` : "";
   return `${trend}, ${ends}; minimum ${at(low)}, maximum ${at(high)}.${bad}`;
 }

@@ -46,6 +46,7 @@ const logarithm = (value) => Math.log10(Math.max(value, Number.MIN_VALUE));
 /** @type {Map<object, () => void>} */
 const waiting = new Map();
 let painting = false;
+const paper = matchMedia("print");
 
 /**
  * Draw in animation frames of limited length, so that many charts that change at once do not block the page. A
@@ -53,6 +54,7 @@ let painting = false;
  * @param {object} chart @param {() => void} paint
  */
 function enqueue(chart, paint) {
+  if (paper.matches) return paint(); // no frame comes before the page is printed
   waiting.set(chart, paint);
   if (painting) return;
   painting = true;

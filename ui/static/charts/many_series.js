@@ -6,9 +6,10 @@ import { axisPositions, bandPositions, lowerBound } from "./curves.js";
 /** @typedef {import("./curves.js").ChartCurve} ChartCurve */
 /** @typedef {import("./curves.js").Axis} Axis */
 /**
- * @typedef {{ x: number[], low: number[], median: number[], high: number[], minimum: number[], maximum: number[],
- *   unusual: ChartCurve[] }} Summary `low`, `high`: 10th and 90th percentile of the series at x; `unusual`: series
- *   far from the others, the farthest first
+ * @typedef {{ x: number[], low: number[], median: number[], high: number[], ranges: Map<ChartCurve, Range>,
+ *   unusual: ChartCurve[] }} Summary `low`, `high`: 10th and 90th percentile of the series at x; `ranges`: the lowest
+ *   and highest values of each series at x; `unusual`: series far from the others, the farthest first
+ * @typedef {{ low: number[], high: number[] }} Range
  */
 
 const COLUMNS = 160;
@@ -34,13 +35,17 @@ function compute(series, axis) {
   const filledLines = lines.filter((line) => line.x.length > 0);
   const low = Math.min(...filledLines.map((line) => line.x[0]));
   const high = Math.max(...filledLines.map((line) => line.x[line.x.length - 1]));
-  if (!(high >= low)) return { x: [], low: [], median: [], high: [], minimum: [], maximum: [], unusual: [] };
+  if (!(high >= low)) return { x: [], low: [], median: [], high: [], ranges: new Map(), unusual: [] };
   const longest = Math.max(...filledLines.map((line) => line.x.length));
   const columns = high > low ? Math.max(2, Math.min(COLUMNS, longest)) : 1;
   const grid = Array.from({ length: columns }, (_, i) => low + ((high - low) * i) / Math.max(1, columns - 1));
   const sampled = lines.map((line) => grid.map((x) => sample(line, x)));
-  const extreme = (/** @type {"low" | "high"} */ side, /** @type {(values: number[]) => number} */ pick) =>
-    grid.map((x) => pick(lines.map((line) => sample({ x: line.x, y: line[side] }, x)).filter(Number.isFinite)));
+  const sideOf = (/** @type {ReturnType<typeof lineOfCurve>} */ line, /** @type {"low" | "high"} */ side) =>
+    grid.map((x) => sample({ x: line.x, y: line[side] }, x));
+  /** @type {Map<ChartCurve, Range>} */
+  const ranges = new Map(
+    series.map((curve, i) => [curve, { low: sideOf(lines[i], "low"), high: sideOf(lines[i], "high") }]),
+  );
   const sorted = grid.map((_, k) =>
     Float64Array.from(sampled.map((values) => values[k]).filter(Number.isFinite)).sort(),
   );
@@ -51,10 +56,24 @@ function compute(series, axis) {
     low: at(0.1),
     median,
     high: at(0.9),
-    minimum: extreme("low", (values) => values.reduce((a, b) => Math.min(a, b), Infinity)),
-    maximum: extreme("high", (values) => values.reduce((a, b) => Math.max(a, b), -Infinity)),
+    ranges,
     unusual: unusualSeries(series, sampled, median),
   };
+}
+
+/** The lowest and highest values of some of the summarised series at each x; infinite where they have none. @param {Summary} summary @param {ChartCurve[]} curves @returns {Range} */
+export function extremesOf({ x, ranges }, curves) {
+  const low = x.map(() => Infinity);
+  const high = x.map(() => -Infinity);
+  for (const curve of curves) {
+    const range = ranges.get(curve);
+    if (!range) continue;
+    for (let k = 0; k < x.length; k++) {
+      if (range.low[k] < low[k]) low[k] = range.low[k]; // false for NaN
+      if (range.high[k] > high[k]) high[k] = range.high[k];
+    }
+  }
+  return { low, high };
 }
 
 /** The line of a curve without superseded branches. @param {ChartCurve} curve @param {Axis} axis */

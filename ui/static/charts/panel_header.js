@@ -27,7 +27,7 @@ export function createPanelHeader(plan, readout, { onMode, onRemove, menu }) {
       title: "Logarithmic or linear y axis",
       on: { click: () => onMode("log") },
     },
-    "log",
+    "log y",
   );
   const wide = tool(
     { "aria-label": `Wide: ${plan.title}`, title: "Full width", on: { click: () => onMode("wide") } },

@@ -2,7 +2,7 @@
 /** The Plotly traces of a chart: curves, bands, marks of non-finite values, peaks of incidents. Pure. */
 
 import { axisPositions, bandPositions, interpolate, lowerBound, smooth } from "./curves.js";
-import { summarise } from "./many_series.js";
+import { extremesOf, summarise } from "./many_series.js";
 import { resumeTraces } from "./resume_markers.js";
 
 /** @typedef {import("./curves.js").ChartCurve} ChartCurve */
@@ -144,15 +144,16 @@ function seriesTraces(picture, series, colour) {
   return drawn.flatMap((trace) => (trace ? [trace] : []));
 }
 
-/** Of many series: the range of all, the band of most, the median, and each as a hairline unless there are very many. @param {Picture} picture @param {ChartCurve[]} background */
+/** Of many series: the range of the others, the band of most, the median, and each as a hairline unless there are very many. @param {Picture} picture @param {ChartCurve[]} background */
 function manySeriesTraces({ axis, palette, series }, background) {
   const colour = palette["series-rest"];
-  const { x, low, median, high, minimum, maximum } = summarise(series, axis);
+  const summary = summarise(series, axis);
+  const { x, low, median, high } = summary;
   const live = background.flatMap((curve) => curve.segments.filter((segment) => !segment.ghost));
   const few = background.length <= MAX_HAIRLINES;
   const style = { colour, width: 0.8, opacity: 0.35, name: "other series" };
   return [
-    filled({ x, low: minimum, high: maximum }, { fill: fade(colour, 0.14), edge: fade(colour, 0.5) }, "extremes"),
+    filled({ x, ...extremesOf(summary, background) }, { fill: fade(colour, 0.14), edge: fade(colour, 0.5) }, "extremes"),
     few && live.length > 0 && line(joinWithGaps(live.map((segment) => lineOf(segment, axis))), style),
     filled({ x, low, high }, { fill: fade(colour, 0.28), edge: fade(colour, 0) }, "10 to 90 %"),
     line({ x, y: median }, { colour: palette["ink-quiet"], width: 1.6, name: "median" }),
@@ -287,7 +288,7 @@ function nonfiniteTraces({ series, axis, palette }) {
       ),
       yaxis: "y2",
       cliponaxis: false,
-      name: "not finite",
+      name: "NaN or Inf",
       marker: {
         symbol: marks.map((mark) => symbols[kind(mark.value)]),
         size: marks.map((mark) => (kind(mark.value) === "nan" ? 6 : 9)),

@@ -206,6 +206,15 @@ export const receivers = (signal) => request("/receivers", { signal });
 /** @param {string} name @returns {Promise<import("./api_types.js").ChannelTestResult>} */
 export const testChannel = (name) => request(`/channels/${encodeURIComponent(name)}/test`, { method: "POST" });
 
+/** The tree of routes and its rules. @param {AbortSignal} [signal] @returns {Promise<import("./api_types.js").RoutingView>} */
+export const routing = (signal) => request("/routing", { signal });
+
+/** Where an incident would go now; sends nothing. @param {object} question @returns {Promise<import("./api_types.js").RoutingDecision>} */
+export const testRouting = (question) => request("/routing/test", { method: "POST", body: question });
+
+/** Settings of routing on trial; changes nothing. @param {string} toml @returns {Promise<import("./api_types.js").RoutingTrialResult>} */
+export const tryRouting = (toml) => request("/routing/trial", { method: "POST", body: { toml } });
+
 /** The silences in force. @param {AbortSignal} [signal] @returns {Promise<import("./api_types.js").SilenceView[]>} */
 export const silences = async (signal) => (await request("/silences", { signal })).silences;
 

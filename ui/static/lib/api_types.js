@@ -1542,11 +1542,13 @@
 
 /**
  * A node of the tree of routes, in the order of the tree; `depth` 0 is the first. Times in seconds.
- * `group_wait` null: the channel's `settle`. `repeat_interval` and `escalate_after` 0: none.
+ * `channels` are those of its receiver. `group_wait` null: the channel's `settle`. `repeat_interval` and
+ * `escalate_after` 0: none.
  * @typedef {{
  *   path: string,
  *   depth: number,
  *   receiver: string,
+ *   channels: string[],
  *   matchers: string[],
  *   group_by: string[],
  *   group_wait: number | null,
@@ -1572,10 +1574,11 @@
  */
 
 /**
- * A named time interval, and whether it contains the present.
+ * A named time interval, its `parts` in words, and whether one of them contains the present.
  * @typedef {{
  *   name: string,
  *   active: boolean,
+ *   parts: string[],
  * }} TimeIntervalView
  */
 
@@ -1592,9 +1595,12 @@
  */
 
 /**
- * The notification policy in force. `default`: it is made from the channels' settings alone.
+ * A notification policy. `default`: it is made from the channels' settings alone.
+ * `toml`: the lines of `holter.toml` that make it. `file`: the settings file that was read, null if none.
  * @typedef {{
  *   default: boolean,
+ *   toml: string,
+ *   file: string | null,
  *   routes: RouteView[],
  *   inhibit_rules: InhibitRuleView[],
  *   time_intervals: TimeIntervalView[],
@@ -1632,6 +1638,27 @@
  *   steps: RouteStepView[],
  *   text: string,
  * }} RoutingDecision
+ */
+
+/**
+ * An incident that other settings send elsewhere: its channels now (`current`) and then (`trial`).
+ * @typedef {{
+ *   incident_id: number,
+ *   title: string,
+ *   opened_at: number,
+ *   severity: Severity,
+ *   current: string[],
+ *   trial: string[],
+ * }} ChangedRoutingView
+ */
+
+/**
+ * Valid settings of routing, and which of the newest incidents (`compared`) they send elsewhere.
+ * @typedef {{
+ *   routing: RoutingView,
+ *   compared: number,
+ *   changed: ChangedRoutingView[],
+ * }} RoutingTrialResult
  */
 
 /**

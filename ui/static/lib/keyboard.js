@@ -58,8 +58,8 @@ export function start() {
   document.addEventListener("keydown", pressed);
 }
 
-/** Open the list of the shortcuts on this page, or close it. */
-export function showHelp() {
+/** Open the list of the shortcuts on this page, or close it. @param {import("./dom.js").Child[]} more what else there is to know, below */
+export function showHelp(...more) {
   const open = document.querySelector("dialog.help");
   if (open) return /** @type {HTMLDialogElement} */ (open).close();
   const dialog = /** @type {HTMLDialogElement} */ (
@@ -82,7 +82,7 @@ export function showHelp() {
     { type: "button", class: "icon-button", "aria-label": "Close", on: { click: () => dialog.close() } },
     icon("close"),
   );
-  refill(dialog, h("header", {}, h("h2", {}, "Keyboard shortcuts"), shut), h("dl", {}, rows));
+  refill(dialog, h("header", {}, h("h2", {}, "Keyboard shortcuts"), shut), h("dl", {}, rows), ...more);
   dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);
   dialog.showModal();

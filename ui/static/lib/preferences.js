@@ -23,8 +23,9 @@ export function set(name, value) {
   }
 }
 
-/** The current theme: the chosen one, or the system's. @returns {"light" | "dark"} */
+/** The current theme: the chosen one, or the system's; on paper the light one. @returns {"light" | "dark"} */
 export function theme() {
+  if (matchMedia("print").matches) return "light";
   const chosen = get("theme", "auto");
   if (chosen === "light" || chosen === "dark") return chosen;
   return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";

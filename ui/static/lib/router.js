@@ -6,7 +6,7 @@ import { errorMessage, skeleton } from "./placeholders.js";
 
 /**
  * @typedef {{ params: string[], signal: AbortSignal, query: () => URLSearchParams,
- *   setQuery: (changes: Record<string, string | string[] | null>, options?: { push?: boolean }) => void,
+ *   setQuery: (changes: Record<string, string | string[] | null>, options?: { push?: boolean | string }) => void,
  *   onQuery: (listener: () => void) => void,
  *   title: (text: string) => void,
  *   search: (options: { label: string, value?: string, onInput: (text: string) => void,
@@ -44,6 +44,7 @@ let pages = {};
 let frame;
 let currentPage = new AbortController();
 let shownPath = "";
+let lastPush = ""; // the name of the newest entry of the history, if it has one: others of that name replace it
 /** @type {Set<() => void>} */
 const queryListeners = new Set();
 
@@ -54,6 +55,7 @@ export function start(table, makeFrame) {
   history.scrollRestoration = "manual";
   document.addEventListener("click", followLink);
   addEventListener("popstate", () => {
+    lastPush = "";
     if (location.pathname === shownPath) queryListeners.forEach((listener) => listener());
     else void show(history.state?.scroll ?? 0);
   });
@@ -83,6 +85,7 @@ export function go(address, { replace = false } = {}) {
 
 /** @param {number} scroll the scroll position to restore */
 async function show(scroll) {
+  lastPush = "";
   currentPage.abort();
   currentPage = new AbortController();
   queryListeners.clear();
@@ -132,7 +135,9 @@ function context(signal) {
       }
       const address = location.pathname + (query.size ? `?${query}` : "");
       if (address === location.pathname + location.search) return;
-      if (push) history.pushState(null, "", address);
+      const repeated = typeof push === "string" && push === lastPush;
+      if (push) lastPush = typeof push === "string" ? push : "";
+      if (push && !repeated) history.pushState(null, "", address);
       else history.replaceState(history.state, "", address);
     },
     /** @param {() => void} listener */

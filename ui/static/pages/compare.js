@@ -128,20 +128,23 @@ export async function show(root, context) {
     },
   };
 
-  /** @param {Parameters<typeof setQuery>[0]} changes */
-  function change(changes) {
-    setQuery(changes, { push: true });
+  /** @param {Parameters<typeof setQuery>[0]} changes @param {boolean | string} push */
+  function change(changes, push = true) {
+    setQuery(changes, { push });
     void follow();
   }
 
-  /** @param {[number, number] | null} range on the axis of the charts */
-  function zoom(range) {
+  /** @param {[number, number] | null} range on the axis of the charts @param {boolean | string} push */
+  function zoomTo(range, push) {
     if (range && !(range[1] > range[0])) return;
     if (range) shared.range = range;
     board.redraw(); // with the points already fetched
     const text = (/** @type {number} */ at) => String(Number((options.x === "wall" ? at / 1000 : at).toPrecision(12)));
-    change(range ? { from: text(range[0]), to: text(range[1]) } : { from: null, to: null });
+    change(range ? { from: text(range[0]), to: text(range[1]) } : { from: null, to: null }, push);
   }
+  const zoom = (/** @type {[number, number] | null} */ range) => zoomTo(range, true);
+  /** Move the range: a sequence of such moves is one entry of the history. @param {number} shift @param {number} factor */
+  const nudge = (shift, factor) => shared.range && zoomTo(moved(shared.range, shift, factor), "zoom");
 
   const board = createBoard({
     signal,
@@ -299,10 +302,10 @@ export async function show(root, context) {
   const field = search({ label: "Search runs", onInput: () => {}, onKey: (event) => event.key === "Enter" && runList.focus() });
   field.addEventListener("focus", () => runList.focus(), { signal });
   keys.bind(signal, [
-    { keys: "+, =", label: "Zoom in", run: () => shared.range && zoom(moved(shared.range, 0, 0.5)) },
-    { keys: "-", label: "Zoom out", run: () => shared.range && zoom(moved(shared.range, 0, 2)) },
-    { keys: "ArrowLeft", label: "Pan left", run: () => shared.range && zoom(moved(shared.range, -0.3, 1)) },
-    { keys: "ArrowRight", label: "Pan right", run: () => shared.range && zoom(moved(shared.range, 0.3, 1)) },
+    { keys: "+, =", label: "Zoom in", run: () => void nudge(0, 0.5) },
+    { keys: "-", label: "Zoom out", run: () => void nudge(0, 2) },
+    { keys: "ArrowLeft", label: "Pan left", run: () => void nudge(-0.3, 1) },
+    { keys: "ArrowRight", label: "Pan right", run: () => void nudge(0.3, 1) },
     { keys: "0", label: "Reset zoom", run: () => zoom(null) },
     { keys: "a", label: "Add a run", run: () => runList.focus() },
   ]);

@@ -143,7 +143,15 @@ export async function show(root, context) {
   );
   refill(root, head, advice, charts?.element, facts, columns);
   draw();
+  if (location.hash === "#mute") openMute(advice);
   charts?.start();
+}
+
+/** Opens the choices for how long to mute, to which the links of messages lead. @param {HTMLElement} advice */
+function openMute(advice) {
+  const button = /** @type {HTMLElement | null} */ (advice.querySelector(".mute-incident button"));
+  button?.scrollIntoView({ block: "center" });
+  button?.click();
 }
 
 /** @param {string} heading */

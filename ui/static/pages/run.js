@@ -133,6 +133,7 @@ function createParts(state, context) {
   const side = h("aside", { class: "side", "aria-label": "Incidents of this run" });
   bindKeys(signal, {
     zoom: actions.zoom,
+    nudge: actions.nudge,
     range: () => state.shared.range,
     otherAxis: () => actions.setAxis(state.shared.axis === "step" ? "time" : "step"),
     toggleLog: () => board.panels()[0]?.toggleLog(),

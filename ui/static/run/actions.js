@@ -25,20 +25,23 @@ export function stepsAround({ start_step: start, end_step: end }, last) {
 
 /** @param {RunState} state @param {import("../lib/router.js").PageContext} context @param {() => void} follow called after the address has changed */
 export function createActions(state, { setQuery }, follow) {
-  /** @param {Parameters<typeof setQuery>[0]} changes */
-  function change(changes) {
-    setQuery(changes, { push: true });
+  /** @param {Parameters<typeof setQuery>[0]} changes @param {boolean | string} push */
+  function change(changes, push = true) {
+    setQuery(changes, { push });
     follow();
   }
 
-  /** @param {[number, number] | null} range on the axis; null: everything */
-  function zoom(range) {
+  /** @param {[number, number] | null} range on the axis; null: everything @param {boolean | string} push */
+  function zoomTo(range, push) {
     if (range && !(range[1] > range[0])) return;
-    change(range ? rangeToQuery(range, state.shared.axis) : { from: null, to: null });
+    change(range ? rangeToQuery(range, state.shared.axis) : { from: null, to: null }, push);
   }
+  const zoom = (/** @type {[number, number] | null} */ range) => zoomTo(range, true);
 
   return {
     zoom,
+    /** Zoom or pan once more: a sequence of them is one entry of the history. @param {[number, number]} range on the axis */
+    nudge: (range) => zoomTo(range, "zoom"),
     /** @param {[number, number] | null} steps */
     zoomToSteps: (steps) => zoom(steps && axisRange(state, steps)),
     /** @param {import("../charts/curves.js").Axis} axis */
@@ -108,13 +111,13 @@ export function moved([low, high], shift, factor) {
 
 /**
  * @param {AbortSignal} signal
- * @param {{ zoom: (range: [number, number] | null) => void, range: () => [number, number] | null,
+ * @param {{ zoom: (range: [number, number] | null) => void, nudge: (range: [number, number]) => void, range: () => [number, number] | null,
  *   otherAxis: () => void, toggleLog: () => void }} actions
  */
-export function bindKeys(signal, { zoom, range, otherAxis, toggleLog }) {
+export function bindKeys(signal, { zoom, nudge, range, otherAxis, toggleLog }) {
   const by = (/** @type {number} */ shift, /** @type {number} */ factor) => () => {
     const current = range();
-    if (current) zoom(moved(current, shift, factor));
+    if (current) nudge(moved(current, shift, factor));
   };
   keys.bind(signal, [
     { keys: "+, =", label: "Zoom in", run: by(0, ZOOM_IN) },

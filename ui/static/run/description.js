@@ -73,7 +73,7 @@ export function createDescription({ onChange }) {
       "button",
       {
         type: "button",
-        class: "icon-button needs-login",
+        class: "icon-button needs-login star-button",
         "aria-pressed": String(run.starred),
         "aria-label": "Star",
         title: run.starred ? "Remove the star" : "Star this run",

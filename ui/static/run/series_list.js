@@ -22,7 +22,20 @@ export function createSeriesList({ runId, signal, onPick, isShown }) {
   const picker = createPicker({ onPick: pick, isShown });
   const summary = h("summary", {});
   const frame = h("div", {});
-  const element = /** @type {HTMLDetailsElement} */ (h("details", { class: "all-series" }, summary, frame));
+  const filter = /** @type {HTMLInputElement} */ (
+    h("input", {
+      type: "search",
+      class: "field series-filter",
+      placeholder: "Filter series: loss, rank 37",
+      "aria-label": "Filter series by words of a name or a label",
+      autocomplete: "off",
+      spellcheck: "false",
+      on: { input: () => draw() },
+    })
+  );
+  const element = /** @type {HTMLDetailsElement} */ (
+    h("details", { class: "all-series" }, summary, filter, frame)
+  );
 
   async function fetchSeries() {
     series = await api.seriesOf(runId, signal);
@@ -32,7 +45,9 @@ export function createSeriesList({ runId, signal, onPick, isShown }) {
   }
 
   function draw() {
-    if (element.open) refill(frame, seriesTable(series, pick, isShown));
+    if (!element.open) return;
+    const found = matchingSeries(series, filter.value);
+    refill(frame, found.length ? seriesTable(found, pick, isShown) : h("p", { class: "quiet" }, "No matching series"));
   }
 
   /** @returns {Promise<void>} resolves when the series are loaded */
@@ -80,6 +95,14 @@ export function byMetric(series) {
     groups.set(summary.metric, group);
   }
   return [...groups.values()];
+}
+
+/** Series whose name and labels have every word; "rank 3" is not rank 37. Pure. @param {SeriesInfo[]} series @param {string} text */
+export function matchingSeries(series, text) {
+  const words = text.toLowerCase().split(/[\s,=]+/).filter(Boolean);
+  const fits = (/** @type {string} */ name, /** @type {string} */ word) =>
+    /^\d+$/.test(word) ? name.split(/[^0-9a-z.]+/).includes(word) : name.includes(word);
+  return series.filter((each) => words.every((word) => fits(seriesName(each).toLowerCase(), word)));
 }
 
 /** Metrics whose name contains every word; those that begin with the first word come first. Pure. @param {MetricGroup[]} groups @param {string} text */
@@ -164,7 +187,7 @@ const groupText = ({ series, role }) =>
 /** The table of all series. @param {SeriesInfo[]} series @param {(group: MetricGroup) => void} onPick @param {(metric: string) => boolean} isShown */
 export function seriesTable(series, onPick, isShown) {
   const groups = new Map(byMetric(series).map((group) => [group.metric, group]));
-  const head = ["Series", "Points", "Last step", "Last value", "Minimum", "Maximum", "Non-finite", ""].map(
+  const head = ["Series", "Points", "Last step", "Last value", "Min", "Max", "NaN/Inf", ""].map(
     (text, i) => h("th", { scope: "col", class: i ? "right" : "" }, text),
   );
   const rows = series.slice(0, MAX_ROWS).map((summary) => {
@@ -200,7 +223,7 @@ export function seriesTable(series, onPick, isShown) {
       h(
         "p",
         { class: "quiet" },
-        `${count(series.length - MAX_ROWS, "more", "more")}: press / and type part of a name to find one`,
+        `${count(series.length - MAX_ROWS, "more", "more")}: type part of a name or a label to find one`,
       ),
   );
 }

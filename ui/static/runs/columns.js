@@ -23,20 +23,20 @@ export const lastUpdate = (run) => run.last_time ?? run.updated_at;
 
 /** @type {Column[]} */
 const BUILT_IN = [
-  { key: "name", title: "Run", width: "minmax(13rem, 1.5fr)", sort: "name", cell: nameCell },
+  { key: "name", title: "Run", width: "minmax(10rem, 1.5fr)", sort: "name", cell: nameCell },
   {
     key: "project",
     title: "Project",
-    width: "minmax(5rem, 0.6fr)",
+    width: "minmax(6rem, 0.9fr)",
     sort: "project",
     cell: (run) => h("span", { class: "cell-text quiet", title: run.project }, run.project),
   },
   { key: "state", title: "State", width: "6rem", sort: "state", cell: (run) => stateMark(run.state) },
-  { key: "problem", title: "Problem", width: "minmax(10rem, 1.6fr)", sort: "health", descends: true, cell: problemCell },
+  { key: "problem", title: "Problem", width: "minmax(8.5rem, 1.5fr)", sort: "health", descends: true, cell: problemCell },
   {
     key: "history",
     title: "History",
-    width: "minmax(7rem, 1.3fr)",
+    width: "minmax(5rem, 1.3fr)",
     isPicture: true,
     cell: (run) => drawStrip(run.strip),
   },
@@ -61,7 +61,7 @@ const BUILT_IN = [
   {
     key: "updated",
     title: "Updated",
-    width: "6.25rem",
+    width: "5.75rem",
     sort: "updated",
     descends: true,
     isNumber: true,
@@ -103,13 +103,14 @@ const BUILT_IN = [
 const BY_KEY = new Map(BUILT_IN.map((column) => [column.key, column]));
 const WIDE = ["name", "project", "problem", "history", "trend", "loss", "speed", "step", "updated"];
 const MEDIUM = ["name", "problem", "history", "loss", "updated"];
+const NARROW = ["name", "problem", "history", "updated"];
 const CARD = ["name", "problem", "project", "history", "loss", "speed", "step", "updated"];
 
 /** All columns of runs themselves, as key and title. */
 export const builtInColumns = () => BUILT_IN.map(({ key, title }) => ({ key, title }));
 
-/** The columns that a width has room for, in rem. Pure. @param {number} width @returns {string[]} */
-export const defaultColumns = (width) => (width >= 68 ? WIDE : MEDIUM);
+/** The columns that a window of this width has room for, in rem. Pure. @param {number} width @returns {string[]} */
+export const defaultColumns = (width) => (width >= 77 ? WIDE : width >= 48.5 ? MEDIUM : NARROW);
 
 /** The columns of a card. @returns {string[]} */
 export const cardColumns = () => CARD;
