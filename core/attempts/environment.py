@@ -8,7 +8,7 @@ from typing import Any
 from holter.attempts.config import ConfigByAttempt
 from holter.attempts.config_diff import list_changes
 from holter.environment_names import INCOMPLETE, OF_ONE_LAUNCH, PACKAGES, PREFIX, VARIABLES
-from holter.types import ConfigKey, ConfigValue
+from holter.types import ConfigKey, ConfigValue, Labels
 
 NOT_INSTALLED = "not installed"
 NOT_SET = "not set"
@@ -51,18 +51,23 @@ def _expand(name: str, value: ConfigValue) -> Iterator[tuple[str, ConfigValue]]:
 
 
 def _with_absent(stated: Mapping[ConfigKey, Mapping[int, ConfigValue]]) -> ConfigByAttempt:
-    of_job = {attempt for key, values in stated.items() if not key.labels for attempt in values}
-    incomplete = {
-        attempt: str(value).split() for attempt, value in stated.get(ConfigKey(INCOMPLETE), {}).items()
-    }
+    """Complete what each source states: the job (no labels), another host, or an agent."""
+    attempts: dict[Labels, set[int]] = {}
+    for key, values in stated.items():
+        attempts.setdefault(key.labels, set()).update(values)
     completed = {}
     for key, values in sorted(stated.items()):
-        if key.labels or key.name in OF_ONE_LAUNCH or len(values) == len(of_job):
+        if key.name in OF_ONE_LAUNCH:
             completed[key] = dict(sorted(values.items()))
             continue
+        incomplete = stated.get(ConfigKey(INCOMPLETE, key.labels), {})
         part = next((part for begin, part in _PARTS_BY_NAME.items() if key.name.startswith(begin)), "")
         absent = next((text for begin, text in _ABSENT.items() if key.name.startswith(begin)), NO_VALUE)
-        missing = (attempt for attempt in of_job - values.keys() if part not in incomplete.get(attempt, ()))
+        missing = (
+            attempt
+            for attempt in attempts[key.labels] - values.keys()
+            if part not in str(incomplete.get(attempt, "")).split()
+        )
         completed[key] = dict(sorted({**dict.fromkeys(missing, absent), **values}.items()))
     return completed
 
