@@ -75,7 +75,11 @@ SPIKE_SLOW = FindingType(
     title="Slow loss spike",
     meaning="The loss rose above its trend and needed 100 steps or more to come back.",
     advice="Watch the loss; training time is lost.",
-    severity=WARNING_ONLY,
+    severity=SeverityRule(
+        severities=(Severity.INFO, Severity.WARNING),
+        rule="Info while noise may explain it, and where the loss was hardly higher after its first point; a "
+        "warning otherwise.",
+    ),
     evidence=_EXCURSION,
     signal="loss",
     example="Loss rose from 2.31 to 4.02 at step 1,514 and needed 376 steps to come back.",

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from holter.detectors.loss.excursions.excursion import Excursion
 from holter.detectors.loss.excursions.recovery import RecoveryThresholds, is_slow_rise
 from holter.detectors.loss.excursions.segment import AttemptSegment
-from holter.detectors.robust_statistics import median
+from holter.detectors.robust_statistics import mad_sigma, median
 from holter.tuning import Tuning
-from holter.types import Kind, Severity
+from holter.types import FloatArray, Kind, Severity
 
 _SEVERITY = {
     Kind.OUTLIER_BATCH: Severity.INFO,
@@ -22,6 +22,8 @@ _SEVERITY = {
 KINDS = frozenset(_SEVERITY)
 _SEVERE = frozenset({Kind.SPIKE_UNRECOVERED, Kind.DIVERGENCE})
 """Kinds that begin as warnings: they are critical once the loss has stayed high without decaying."""
+MEDIAN_ERRORS = 4.0
+"""Standard errors of a median beyond which noise is no explanation: one in 30,000 by chance."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +72,8 @@ def classify(
         severity = Severity.WARNING
     if duration is None and kind is Kind.SPIKE_FAST and recovery.lull is None:
         severity = Severity.WARNING
+    if kind is Kind.SPIKE_SLOW and not _costs_progress(excursion, segment):
+        severity = Severity.INFO
     is_short = recovery.back is not None and recovery.back <= thresholds.compared_points
     if not (duration is not None and is_short) and not _is_certain(excursion, segment, thresholds):
         severity = Severity.INFO
@@ -99,7 +103,25 @@ def _is_certain(excursion: Excursion, segment: AttemptSegment, thresholds: Recov
         segment.value[start : min(start + count, end)],
         *([segment.value[max(end - count, start) : end]] * is_wide),
     ]
-    return max(map(median, parts)) - level > excursion.noise.sigma
+    return any(median(part) - level > _least_rise(part, excursion.noise.sigma) for part in parts)
+
+
+def _least_rise(points: FloatArray, sigma: float) -> float:
+    """The rise of the median of points [n >= 1] that noise hardly makes: one sigma, or more where the points
+    themselves spread, as in a burst of noise; the standard error of a median of normal values (Kendall and
+    Stuart, The Advanced Theory of Statistics, 10.9) is 1.25 of theirs by the root of their number."""
+    spread = mad_sigma(points, median(points))
+    return max(sigma, MEDIAN_ERRORS * 1.25 * spread / len(points) ** 0.5)
+
+
+def _costs_progress(excursion: Excursion, segment: AttemptSegment) -> bool:
+    """Whether the loss was higher after a single point that was: outliers of heavy-tailed noise may follow
+    one another for as long as a slow return takes."""
+    last = excursion.recovery.last_seen if excursion.recovery.back is None else excursion.recovery.back
+    later = segment.value[excursion.detected + 1 : excursion.start + last]
+    if excursion.width > 1 or not len(later):
+        return True
+    return float(later.mean()) - excursion.baseline > excursion.noise.sigma
 
 
 def _is_fast(segment: AttemptSegment, start: int, back: int, tuning: Tuning) -> bool:

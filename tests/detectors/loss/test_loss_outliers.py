@@ -84,3 +84,25 @@ def test_a_young_run_with_an_upper_tail_has_no_spike_in_its_ordinary_points() ->
         if finding.kind is not Kind.OUTLIER_BATCH
     ]
     assert len(alarms) <= 1  # six of thirty such runs, while normal noise was assumed
+
+
+@pytest.mark.parametrize("seed", [5, 103, 132, 299])
+def test_a_burst_of_noise_on_a_rising_level_is_at_most_information(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    level = 3 + 8e-5 * np.maximum(np.arange(2448) - 2000, 0)
+    noise = 0.02 * random.standard_normal(2448)
+    noise[2400:] *= 2.5
+    assert {finding.severity for finding in detect_all(run_of(level + noise))} <= {Severity.INFO}
+
+
+def test_outliers_that_follow_one_another_cost_no_progress() -> None:
+    findings = detect_all(run_of(lognormal(25, points=500, spread=1.0)))
+    assert Kind.SPIKE_SLOW in {finding.kind for finding in findings}
+    assert {finding.severity for finding in findings} == {Severity.INFO}
+
+
+def test_a_spike_that_returns_slowly_is_a_warning() -> None:
+    value = curve(8000, seed=8, noise=0.03)
+    value[5000:5400] *= 1 + 0.4 * np.exp(-np.arange(400) / 80)
+    finding = single_finding(run_of(value))
+    assert (finding.kind, finding.severity) == (Kind.SPIKE_SLOW, Severity.WARNING)
