@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from holter.detectors.loss.excursions.excursion import Excursion
 from holter.detectors.loss.excursions.recovery import RecoveryThresholds, is_slow_rise
 from holter.detectors.loss.excursions.segment import AttemptSegment
@@ -111,7 +113,7 @@ def _least_rise(points: FloatArray, sigma: float) -> float:
     themselves spread, as in a burst of noise; the standard error of a median of normal values (Kendall and
     Stuart, The Advanced Theory of Statistics, 10.9) is 1.25 of theirs by the root of their number."""
     spread = mad_sigma(points, median(points))
-    return max(sigma, MEDIAN_ERRORS * 1.25 * spread / len(points) ** 0.5)
+    return float(max(sigma, MEDIAN_ERRORS * 1.25 * spread / np.sqrt(len(points))))
 
 
 def _costs_progress(excursion: Excursion, segment: AttemptSegment) -> bool:
