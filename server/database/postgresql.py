@@ -39,8 +39,10 @@ class _BinaryServerCursor(psycopg.ServerCursor[Any]):
         """Close the cursor, locally at least: if the connection is lost, the server has closed it already."""
         try:
             super().close()
-        except psycopg.OperationalError:
+        except psycopg.Error:  # a connection that ends now may answer with an error of no class
             psycopg.Cursor.close(self)
+            if not self.connection.closed:
+                raise
 
 
 class PipelinedConnection(psycopg.Connection[Any]):

@@ -47,8 +47,8 @@ def reflect_tables(connection: Connection) -> list[Table]:
 
 def read_rows(connection: Connection, table: Table) -> Iterator[list[Row[Any]]]:
     """Yield all rows of a table in batches."""
-    result = connection.execution_options(yield_per=ROWS_PER_BATCH).execute(select(table))
-    yield from (list(batch) for batch in result.partitions(ROWS_PER_BATCH))
+    with connection.execution_options(yield_per=ROWS_PER_BATCH).execute(select(table)) as result:
+        yield from (list(batch) for batch in result.partitions(ROWS_PER_BATCH))
 
 
 def insert_rows(connection: Connection, table: Table, rows: Iterable[Mapping[str, Any]]) -> None:

@@ -73,7 +73,7 @@ def check_names(connection: Connection, run_id: int) -> Iterator[str]:
 def check_timelines(connection: Connection, run_id: int) -> Iterator[str]:
     """Check that every timeline has the digest of its content."""
     query = select(Timeline.id, Timeline.digest, Timeline.payload).where(Timeline.run_id == run_id)
-    for row in connection.execute(query.execution_options(yield_per=100)):
+    for row in _stream(connection, query):
         try:
             if timeline_digest(*decode_timeline(row.payload)) != bytes(row.digest):
                 yield f"timeline {row.id}: its digest does not match its content"
@@ -121,7 +121,7 @@ def check_attempts(connection: Connection, run_id: int) -> Iterator[str]:
     for number, first, last, logged in connection.execute(chunks.group_by(Chunk.attempt, Chunk.series_id)):
         stored_attempts.setdefault(number, _StoredAttempt()).add([first], [last], int(logged))
     log = select(LogEntry.attempt, LogEntry.payload).where(LogEntry.run_id == run_id)
-    for number, payload in connection.execute(log.execution_options(yield_per=100)):
+    for number, payload in _stream(connection, log):
         try:
             block = decode_log_entry(payload)
         except CorruptDataError:
@@ -301,7 +301,8 @@ def _equal(left: NDArray[Any], right: NDArray[Any]) -> bool:
 
 
 def _stream(connection: Connection, query: Any) -> Iterator[Any]:
-    yield from connection.execute(query.execution_options(yield_per=100))
+    with connection.execute(query.execution_options(yield_per=100)) as rows:
+        yield from rows
 
 
 def _check_chunk(row: Any, steps: Any, times: Any) -> None:

@@ -7,6 +7,7 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -22,7 +23,6 @@ class Relay:
         self.turns = 0
         self._address = make_url(url)
         self._cut: tuple[int, Lost] | None = None
-        self._asking = False
         self._counting = threading.Lock()
         self._room = tempfile.TemporaryDirectory(prefix="holter-pg-")  # the path of a socket must be short
         self._listener = socket.socket(socket.AF_UNIX)
@@ -64,16 +64,17 @@ class Relay:
                 server = socket.socket(socket.AF_UNIX)
                 server.connect(str(Path(str(self._address.query["host"])) / ".s.PGSQL.5432"))
                 self._sockets += (client, server)
+                turn = _Turn()
                 for ends in ((client, server, True), (server, client, False)):
-                    self._threads.append(threading.Thread(target=self._hand_on, args=ends))
+                    self._threads.append(threading.Thread(target=self._hand_on, args=(*ends, turn)))
                     self._threads[-1].start()
 
-    def _hand_on(self, source: socket.socket, target: socket.socket, asking: bool) -> None:
+    def _hand_on(self, source: socket.socket, target: socket.socket, asking: bool, turn: _Turn) -> None:
         with suppress(OSError):
             while data := source.recv(2**20):
-                with self._counting:  # both directions count
-                    self.turns += asking and not self._asking
-                    self._asking = asking
+                with self._counting:  # both directions of all connections count
+                    self.turns += asking and not turn.asking
+                    turn.asking = asking
                 if self._cut == (self.turns, "question" if asking else "answer"):
                     self._cut = None
                     source.shutdown(socket.SHUT_RDWR)
@@ -81,6 +82,13 @@ class Relay:
                 target.sendall(data)
         with suppress(OSError):
             target.shutdown(socket.SHUT_RDWR)
+
+
+@dataclass
+class _Turn:
+    """Whose turn it is on one connection: the client's question passes, or the server's answer."""
+
+    asking: bool = False
 
 
 @contextmanager

@@ -164,7 +164,8 @@ def _payloads(connection: Connection, entries: Sequence[int]) -> Iterator[Any]:
     query = select(LogEntry.id, LogEntry.run_id, LogEntry.attempt, LogEntry.payload).order_by(LogEntry.id)
     for start in range(0, len(entries), _MAX_PARAMETERS):
         chosen = LogEntry.id.in_(entries[start : start + _MAX_PARAMETERS])
-        yield from connection.execute(query.where(chosen).execution_options(yield_per=8))
+        with connection.execute(query.where(chosen).execution_options(yield_per=8)) as rows:
+            yield from rows
 
 
 def _with_points(run: RunStats, attempts: Mapping[int, list[PointBlock]]) -> RunStats:
