@@ -24,6 +24,8 @@ _SEVERITY = {
 KINDS = frozenset(_SEVERITY)
 _SEVERE = frozenset({Kind.SPIKE_UNRECOVERED, Kind.DIVERGENCE})
 """Kinds that begin as warnings: they are critical once the loss has stayed high without decaying."""
+MEDIAN_SIGMAS = 2.0
+"""Sigmas of a point that the median of many must be above their level to be more than a wave of it."""
 MEDIAN_ERRORS = 4.0
 """Standard errors of a median beyond which noise is no explanation: one in 30,000 by chance."""
 
@@ -109,11 +111,12 @@ def _is_certain(excursion: Excursion, segment: AttemptSegment, thresholds: Recov
 
 
 def _least_rise(points: FloatArray, sigma: float) -> float:
-    """The rise of the median of points [n >= 1] that noise hardly makes: one sigma, or more where the points
-    themselves spread, as in a burst of noise; the standard error of a median of normal values (Kendall and
-    Stuart, The Advanced Theory of Statistics, 10.9) is 1.25 of theirs by the root of their number."""
+    """The rise of the median of points [n >= 1] that a healthy run hardly makes: two sigmas, or more where
+    the points themselves spread, as in a burst of noise; the standard error of a median of normal values
+    (Kendall and Stuart, The Advanced Theory of Statistics, 10.9) is 1.25 of theirs by the root of their
+    number."""
     spread = mad_sigma(points, median(points))
-    return float(max(sigma, MEDIAN_ERRORS * 1.25 * spread / np.sqrt(len(points))))
+    return float(max(MEDIAN_SIGMAS * sigma, MEDIAN_ERRORS * 1.25 * spread / np.sqrt(len(points))))
 
 
 def _costs_progress(excursion: Excursion, segment: AttemptSegment) -> bool:

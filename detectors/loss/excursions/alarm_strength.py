@@ -6,7 +6,7 @@ Each yields the number of points it rests on and the strength at every new value
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import takewhile
@@ -89,6 +89,9 @@ class AlarmThresholds(Thresholds):
     """Sigmas that a few points must rise by in addition, divided by the root of their number."""
     least_sigmas: float = 0.25
     """Sigmas of a point that a mean of many points must rise by: less is not visible in its noise."""
+    visible_sigmas: float = 1.5
+    """Sigmas of a point from which on the rise of a mean is visible by itself: it is compared with the rises
+    before it alone, not with those up to now, of which a slow one is soon a part."""
     least_sigmas_unknown: float = 0.75
     """Sigmas that a mean must rise by in addition while the run has not lasted long enough to tell how far it
     moves by itself over the horizon of the mean."""
@@ -269,9 +272,12 @@ def window_means(
     medians: FloatArray,
     noise: LossNoise,
     thresholds: AlarmThresholds,
-    usual: UsualRises,
+    usual: Callable[[int], UsualRises],
 ) -> Iterator[Evidence]:
-    """Evidence of many points: how far their mean is above the mean before."""
+    """Evidence of many points: how far their mean is above the mean before.
+
+    `usual`: the rises that the series had shown up to so many points ago.
+    """
     least_reference = thresholds.mean_reference_points
     farthest = max(2 * max(least_reference, points) + points + gap for points, gap in thresholds.mean_windows)
     limit = thresholds.clip_sigmas * noise.sigma
@@ -300,13 +306,22 @@ def window_means(
     )
     # from the middle of the reference to that of the mean
     horizons = (points / 2 + gap + reference_points / 2)[:, 0].tolist()
-    usual_limit = np.array(
-        [[usual.limit(size, horizon)] for (size, _), horizon in zip(windows, horizons, strict=True)]
-    )
-    strength = np.where(enough, rise / np.maximum(thresholds.mean_errors * error, usual_limit), 0.0)
+    latest = usual(0)
+    by_noise = thresholds.mean_errors * error
+    visible = thresholds.visible_sigmas * noise.sigma
+    limits = [
+        np.full(len(values), latest.limit(size, horizon))
+        for (size, _), horizon in zip(windows, horizons, strict=True)
+    ]
+    for row, ((size, left_out), horizon) in enumerate(zip(windows, horizons, strict=True)):
+        excused = enough[row] & (rise[row] >= np.maximum(by_noise[row], visible)) & (rise[row] < limits[row])
+        if excused.any():
+            before = usual(size + left_out).limit(size, horizon)
+            limits[row][excused] = np.minimum(limits[row][excused], max(before, visible))
+    strength = np.where(enough, rise / np.maximum(by_noise, limits), 0.0)
     for row, ((size, _), horizon) in enumerate(zip(windows, horizons, strict=True)):
         least = least_rise(noise, size, thresholds)
-        if not usual.knows(size, horizon):
+        if not latest.knows(size, horizon):
             least += thresholds.least_sigmas_unknown * noise.sigma
         yield size, strength[row], rise[row] / least
 

@@ -206,7 +206,7 @@ class _SegmentScan:
         self.thresholds = thresholds
         self.snapshot_steps = {int(np.searchsorted(segment.step, step)): step for step in later_steps}
         self.snapshots: dict[int, LossHistory] = {}
-        self.usual: tuple[int, UsualRises] | None = None
+        self.usual: dict[int, UsualRises] = {}
 
     def begin(self, history: LossHistory, restart: RestartLevel | None) -> None:
         """Start at the first point, with what is known there."""
@@ -364,7 +364,7 @@ class _SegmentScan:
     ) -> ExcursionAlarm | None:
         """The first alarm among the points of a chunk, by the statistic that is strongest there."""
         inputs = (self.history, values, medians, noise, self.thresholds.alarms)
-        means = window_means(*inputs, self._usual_rises(index))
+        means = window_means(*inputs, lambda points: self._usual_rises(index - points))
         evidence = [*surprise_sums(*inputs), *means, *single_points(*inputs)]
         if above_restart is not None:
             evidence.insert(0, (_AT_RESTART, above_restart, np.full(len(values), np.inf)))
@@ -416,12 +416,11 @@ class _SegmentScan:
     def _usual_rises(self, index: int) -> UsualRises:
         """The rises that this attempt has shown before a point, measured now and then."""
         limits = self.thresholds.usual_rises
-        upto = index - index % limits.measured_every
-        if self.usual is None or self.usual[0] != upto:
-            known = max(limits.known_points)
-            first = max(upto - known, 0)
-            self.usual = upto, measure_usual_rises(self.segment.value[first:upto], limits)
-        return self.usual[1]
+        upto = max(index - index % limits.measured_every, 0)
+        if upto not in self.usual:
+            first = max(upto - max(limits.known_points), 0)
+            self.usual[upto] = measure_usual_rises(self.segment.value[first:upto], limits)
+        return self.usual[upto]
 
     def _restart_strengths(
         self, index: int, stop: int, noise: LossNoise
