@@ -31,9 +31,18 @@ THROUGHPUT_REGRESSION = FindingType(
     severity=SeverityRule(
         severities=(Severity.INFO, Severity.WARNING, Severity.CRITICAL),
         rule="Critical from a loss of 10 % on that lasted 128 steps, a warning below; info once it is over "
-        "if it was shorter, if only the first steps were faster, or where another finding explains it.",
+        "if it was shorter, if the run was as slow for about as long at least twice before, if only the "
+        "first steps were faster, or where another finding explains it.",
     ),
-    evidence=(BASELINE, WORST, LOST, NOISE, GRADUAL, AFTER_RESUME),
+    evidence=(
+        BASELINE,
+        WORST,
+        LOST,
+        NOISE,
+        GRADUAL,
+        AFTER_RESUME,
+        EvidenceField(key="times_before", label="As slow before", format=EvidenceFormat.COUNT, noun="time"),
+    ),
     unit_role=Role.THROUGHPUT,
     relative_noise=True,
 )

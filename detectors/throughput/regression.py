@@ -22,7 +22,12 @@ from holter.detectors.positions import (
 )
 from holter.detectors.thresholds import Thresholds
 from holter.detectors.throughput.block_medians import BlockCursor, BlockPoints, MedianBlock, cut_into_blocks
-from holter.detectors.throughput.level_shift import LevelShift, LevelShiftScan, LevelShiftThresholds
+from holter.detectors.throughput.level_shift import (
+    UNKNOWN_STEPS,
+    LevelShift,
+    LevelShiftScan,
+    LevelShiftThresholds,
+)
 from holter.detectors.throughput.slow_drift import SlowDriftScan, SlowDriftThresholds
 from holter.detectors.throughput.work_per_step import (
     WorkRegimes,
@@ -62,6 +67,11 @@ class ThroughputThresholds(Thresholds):
     beginning_times: float = 3.0
     """Times as long as that beginning after which the slower level is the run's own, and leaving the first
     one is information: caches fill, sequences get longer."""
+    recurring_least: int = 2
+    """Earlier slow-downs, to at least the same level, from which on one more is the run's usual course..."""
+    recurring_times: float = 2.0
+    """... while it lasts at most so many times as long as each of them: saving checkpoints, evaluations,
+    neighbours on a shared cluster come and go."""
     warm_up_steps: int = 10
     """Steps at the beginning of each attempt that are left out."""
     max_confidence: float = 0.99
@@ -118,7 +128,10 @@ class ThroughputRegressionDetector:
                 scan, done = scan.after(series, regimes, upto, limits), upto
                 rows = tuple(rows_up_to(each, position) for each in both)
                 checkpoints.save(Checkpoint(scan, rows, upto=position))
-        for shift in (*scan.shift_scan.shifts, *scan.drift_scan.shifts):
+        shifts = scan.shift_scan.shifts
+        for number, shift in enumerate(shifts):
+            yield _finding(series, shift, limits, times_before=_times_before(shift, shifts[:number], limits))
+        for shift in scan.drift_scan.shifts:
             yield _finding(series, shift, limits)
 
 
@@ -214,7 +227,21 @@ def _attempt_begin(attempt: IntArray, step: IntArray, before: tuple[int, int]) -
     return int(attempt[-1]), int(step[np.searchsorted(attempt, attempt[-1])])
 
 
-def _finding(series: Series, shift: LevelShift, limits: ThroughputThresholds) -> Finding:
+def _times_before(shift: LevelShift, earlier: Sequence[LevelShift], limits: ThroughputThresholds) -> int:
+    """How often the run was as slow before, for about as long; 0 where that was too seldom to be usual."""
+    level = shift.reference + shift.rise - max(limits.smallest_rise, shift.noise)
+    as_slow = [
+        each
+        for each in earlier
+        if each.reference + each.rise >= level
+        and shift.longest <= limits.recurring_times * each.longest < UNKNOWN_STEPS
+    ]
+    return len(as_slow) if len(as_slow) >= limits.recurring_least else 0
+
+
+def _finding(
+    series: Series, shift: LevelShift, limits: ThroughputThresholds, *, times_before: int = 0
+) -> Finding:
     higher_is_better = role_of(series.key) is not Role.STEP_TIME
     start, resumed = _from_attempt_start(series, shift.start, limits.warm_up_steps)
     lost = 1 - _exp(-shift.rise)
@@ -233,9 +260,10 @@ def _finding(series: Series, shift: LevelShift, limits: ThroughputThresholds) ->
         end_step=end,
         detected_step=shift.detected.step,
         classified_step=shift.detected.step,
-        severity=_severity(series, shift, lost, limits),
+        severity=Severity.INFO if times_before else _severity(series, shift, lost, limits),
         confidence=min(limits.max_confidence, limits.base_confidence + limits.confidence_per_noise * noises),
-        summary=_summary(series, baseline, worst, lost, start.step, end, shift.gradual, resumed),
+        summary=_summary(series, baseline, worst, lost, start.step, end, shift.gradual, resumed)
+        + (f" It was as slow {times_before} times before." if times_before else ""),
         advice=_advice(resumed, shift.gradual),
         evidence={
             "baseline": baseline,
@@ -244,6 +272,7 @@ def _finding(series: Series, shift: LevelShift, limits: ThroughputThresholds) ->
             "noise": shift.noise,
             "gradual": shift.gradual,
             "after_resume": resumed,
+            "times_before": times_before,
         },
     )
 

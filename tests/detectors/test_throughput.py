@@ -10,7 +10,7 @@ import pytest
 from holter.detectors.detector import DetectorContext
 from holter.detectors.throughput.regression import ThroughputRegressionDetector
 from holter.types import Finding, RunData
-from tests.support.curves import run, series, speed_curve
+from tests.support.curves import run, series, speed_curve, until
 
 N, AT = 3000, 1200
 
@@ -178,6 +178,26 @@ def test_a_short_spell_is_information_once_it_is_over_and_the_next_ones_are_usua
     for begin in range(800, N - 100, 220):
         speed[begin : begin + int(random.integers(30, 60))] *= 0.75
     assert {each.severity for each in found(timed(speed))} <= {"info"}
+
+
+def test_a_slow_down_as_twice_before_is_information_until_it_is_worse() -> None:
+    speed = speed_curve(np.random.default_rng(0), 12_000)
+    for start in (1500, 4000, 6500, 9000):
+        speed[start : start + 600] *= 0.85
+    speed[11_000:] *= 0.7
+    findings = found(timed(speed))
+    assert [round(finding.start_step, -2) for finding in findings] == [1500, 4000, 6500, 9000, 11_000]
+    assert [finding.severity for finding in findings] == ["critical", "critical", "info", "info", "critical"]
+    assert findings[3].summary.endswith("It was as slow 3 times before.")
+
+
+def test_a_slow_down_that_lasts_longer_than_those_before_is_critical_again() -> None:
+    speed = speed_curve(np.random.default_rng(0), 10_000)
+    for start, length in ((1500, 300), (4000, 300), (6500, 3500)):
+        speed[start : start + length] *= 0.85
+    whole = timed(speed)
+    assert found(until(whole, 0, 6900))[-1].severity == "info"
+    assert found(whole)[-1].severity == "critical"
 
 
 def test_a_beginning_that_was_faster_is_a_warning_and_later_information() -> None:
