@@ -11,6 +11,7 @@ from uuid import uuid4
 
 import psycopg
 import pytest
+from hypothesis import HealthCheck, settings
 from sqlalchemy import Engine
 
 from holter.server.database import connect
@@ -24,6 +25,9 @@ from tests.support.requirements import list_missing
 def pytest_configure() -> None:
     """Let SIGTERM end the tests as Ctrl-C does: fixtures still stop servers and unmount disks."""
     os.environ.setdefault("HOLTER_ENVIRONMENT", "0")  # of this machine: tests of it pass one of their own
+    # how long an input takes depends on what else the machine does
+    settings.register_profile("any load", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("any load")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
