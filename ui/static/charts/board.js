@@ -214,11 +214,14 @@ export function createBoard(options) {
   const resolution = (some) =>
     Math.max(200, POINTS_PER_PIXEL * Math.max(...some.map((panel) => panel.element.clientWidth)));
 
-  /** Fetch the points of all charts that are in view and out of date. */
+  /** Fetch the points of all charts that are in view and out of date, unless they are on their way. */
   async function load() {
-    const stalePanels = [...panels.values()].filter((panel) => panel.visible && panel.stale);
-    if (stalePanels.length === 0 || signal.aborted) return;
     const requestGeneration = currentGeneration;
+    const stalePanels = [...panels.values()].filter(
+      (panel) => panel.visible && panel.stale && panel.requested !== requestGeneration,
+    );
+    if (stalePanels.length === 0 || signal.aborted) return;
+    stalePanels.forEach((panel) => (panel.requested = requestGeneration));
     /** @type {ChartCurve[]} */
     let series = [];
     try {
@@ -231,6 +234,8 @@ export function createBoard(options) {
     } catch (error) {
       if (!signal.aborted) stalePanels.forEach((panel) => panel.fail(/** @type {Error} */ (error).message));
       return;
+    } finally {
+      stalePanels.forEach((panel) => (panel.requested = null));
     }
     if (requestGeneration !== currentGeneration) return; // the range has changed meanwhile, and a newer request is in progress
     dataListener(series);
@@ -266,7 +271,7 @@ export function createBoard(options) {
       const isNew = tails.some(
         (tail) => planIncludes(panel.plan, tail) && !before.some((curve) => labelText(curve) === labelText(tail)),
       );
-      if (isNew || after.includes(null)) panel.stale = true;
+      if (isNew || after.includes(null)) outdate(panel);
       else panel.show(/** @type {ChartCurve[]} */ (after), { live: true });
     }
     await load();
@@ -274,8 +279,14 @@ export function createBoard(options) {
 
   async function reload() {
     loadedAt = performance.now();
-    panels.forEach((panel) => (panel.stale = true));
+    panels.forEach(outdate);
     await load();
+  }
+
+  /** Points on their way may lack the newest. @param {Panel} panel */
+  function outdate(panel) {
+    panel.stale = true;
+    panel.requested = null;
   }
 
   const refreshLive = throttled(signal, REFRESH, loadNewPoints);
@@ -317,7 +328,7 @@ export function createBoard(options) {
     async refresh({ live = false } = {}) {
       if (live) return refreshLive();
       loadedAt = performance.now();
-      panels.forEach((panel) => (panel.stale = true));
+      panels.forEach(outdate);
       currentGeneration++;
       for (const panel of panels.values()) if (panel.visible) panel.draw();
       await load();

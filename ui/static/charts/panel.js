@@ -208,6 +208,8 @@ export function createPanel(plan, shared, events) {
     draw,
     hover,
     stale: true,
+    /** Of the board: the request for points that is on its way. @type {number | null} */
+    requested: null,
     visible: false,
     series: () => series,
     /** @param {ChartCurve[]} curves @param {{ live?: boolean }} [how] `live`: new points, which are drawn once they are a pixel further */

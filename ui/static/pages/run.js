@@ -9,6 +9,7 @@ import { createRunEvents } from "../incidents/run_events.js";
 import * as api from "../lib/api.js";
 import { h, refill } from "../lib/dom.js";
 import { listen, throttled } from "../lib/live.js";
+import { whenNear } from "../lib/near_view.js";
 import { addSource } from "../lib/palette.js";
 import { empty } from "../lib/placeholders.js";
 import * as prefs from "../lib/preferences.js";
@@ -57,7 +58,7 @@ export async function show(root, context) {
   );
   parts.plannedEvents.show(plannedEvents);
   parts.follow();
-  setTimeout(() => void parts.charts.loadCharts()); // after the first charts
+  setTimeout(() => void parts.charts.loadCharts().finally(parts.watchChecks)); // after the first charts
   if (target) setTimeout(() => parts.scrollToChart(target.metric)); // after the page is attached
   if (location.hash === "#expected") setTimeout(() => openPlannedEvents(parts.plannedEvents.element)); // after the page is attached
 }
@@ -113,6 +114,7 @@ function createParts(state, context) {
   });
   addSource(signal, (text) => settingItems(runId, text, () => configuration.goTo(), signal));
   const checksContainer = h("div", {});
+  let checksAreNear = false;
   const unreadable = createUnreadable();
   const stop = createStop(runId);
   const exportDelete = createExportDelete({
@@ -183,12 +185,18 @@ function createParts(state, context) {
     unreadable.show(run);
     exportDelete.show(run);
     stop.show(run);
-    communication.follow(run);
-    configuration.follow(run);
+    followChecks();
     (run.series > 0 ? checksContainer : emptyContainer).append(communication.element, configuration.element); // a run that hangs before its first step has a configuration, too
     charts.show();
     emptyPage.hidden = run.series > 0;
     body.hidden = !emptyPage.hidden;
+  }
+
+  function followChecks() {
+    const { run } = state;
+    const isNear = checksAreNear || run.series === 0;
+    if (isNear) communication.follow(run);
+    configuration.follow(run, isNear);
   }
 
   function drawSide() {
@@ -239,7 +247,15 @@ function createParts(state, context) {
     panel?.element.classList.add("panel-highlighted");
   }
 
-  return { scrollToChart, charts, headline, series, plannedEvents, board, body, emptyPage, follow, showDetails, updateIncident };
+  /** Show the parts below the charts once they are near. */
+  function watchChecks() {
+    whenNear(checksContainer, signal, () => {
+      checksAreNear = true;
+      followChecks();
+    });
+  }
+
+  return { scrollToChart, watchChecks, charts, headline, series, plannedEvents, board, body, emptyPage, follow, showDetails, updateIncident };
 }
 
 /** The search field for metrics. @param {PageContext} context @param {ReturnType<typeof createSeriesList>} series */

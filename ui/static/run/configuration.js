@@ -15,7 +15,7 @@ const SEARCH_DELAY = 300; // ms after the last keystroke until the search starts
 
 /** @param {{ runId: string, signal: AbortSignal, onDiagnostics: (found: DiagnosticView[]) => void }} options `onDiagnostics`: each once */
 export function createConfiguration({ runId, signal, onDiagnostics }) {
-  const diagnosticList = h("ul", { class: "diagnostics" });
+  const diagnosticList = h("ul", { class: "diagnostics", hidden: true });
   const settings = createSettings({
     name: "config",
     load: (q) => api.configOf(runId, q, signal),
@@ -41,16 +41,20 @@ export function createConfiguration({ runId, signal, onDiagnostics }) {
     settings.element,
     environment.element,
   );
-  let fetchedFor = ""; // the version of the run for which data was fetched
+  let fetchedFor = { diagnostics: "", settings: "" }; // the versions of the run for which data was fetched
 
-  /** @param {DiagnosticView[]} diagnostics @param {RunConfig} config @param {RunConfig} launched the environment */
-  function show(diagnostics, config, launched) {
-    const hasAttempts = config.attempts.length > 1;
+  /** @param {DiagnosticView[]} diagnostics @param {boolean} hasAttempts */
+  function showDiagnostics(diagnostics, hasAttempts) {
     const unique = mergeAttempts(diagnostics);
     onDiagnostics(unique);
-    element.hidden = diagnostics.length === 0 && config.settings_count === 0 && launched.settings_count === 0;
     diagnosticList.hidden = diagnostics.length === 0;
     refill(diagnosticList, ...unique.map((diagnostic) => diagnosticItem(diagnostic, hasAttempts)));
+    if (unique.length > 0) element.hidden = false;
+  }
+
+  /** @param {RunConfig} config @param {RunConfig} launched the environment */
+  function showSettings(config, launched) {
+    element.hidden = diagnosticList.hidden && config.settings_count === 0 && launched.settings_count === 0;
     settings.show(config);
     environment.show(launched);
   }
@@ -62,18 +66,24 @@ export function createConfiguration({ runId, signal, onDiagnostics }) {
       element.scrollIntoView({ block: "start" });
       heading.focus({ preventScroll: true });
     },
-    /** Fetch again if the run has new attempts, series or settings, or has ended. @param {import("../lib/api_types.js").RunDetail} run */
-    follow(run) {
+    /**
+     * Fetch again if the run has new attempts, series or settings, or has ended; settings once the section is near.
+     * @param {import("../lib/api_types.js").RunDetail} run @param {boolean} isNear
+     */
+    follow(run, isNear) {
       const version = `${run.attempts} ${run.state} ${run.series} ${Object.keys(run.config).length}`;
-      if (version === fetchedFor) return;
-      fetchedFor = version;
-      void Promise.all([
-        api.diagnosticsOf(runId, signal),
-        api.configOf(runId, "", signal),
-        api.environmentOf(runId, "", signal),
-      ]).then(
-        ([diagnostics, config, launched]) => show(diagnostics, config, launched),
-        () => (fetchedFor = ""), // the next event fetches again
+      if (version !== fetchedFor.diagnostics) {
+        fetchedFor.diagnostics = version;
+        void api.diagnosticsOf(runId, signal).then(
+          (diagnostics) => showDiagnostics(diagnostics, run.attempts > 1),
+          () => (fetchedFor.diagnostics = ""), // the next event fetches again
+        );
+      }
+      if (!isNear || version === fetchedFor.settings) return;
+      fetchedFor.settings = version;
+      void Promise.all([api.configOf(runId, "", signal), api.environmentOf(runId, "", signal)]).then(
+        ([config, launched]) => showSettings(config, launched),
+        () => (fetchedFor.settings = ""),
       );
     },
   };
