@@ -7,6 +7,7 @@ import { hasNoViewOptions } from "../charts/view_options.js";
 import { incidentList } from "../incidents/list.js";
 import { createRunEvents } from "../incidents/run_events.js";
 import * as api from "../lib/api.js";
+import { chartsOf } from "../lib/chart_api.js";
 import { h, refill } from "../lib/dom.js";
 import { listen, throttled } from "../lib/live.js";
 import { whenNear } from "../lib/near_view.js";
@@ -35,15 +36,16 @@ const SLOW_REFRESH = 5000; // ms between requests that the server computes from 
 /** @type {import("../lib/router.js").Page} */
 export async function show(root, context) {
   const { params, signal, query, setQuery, onQuery, title } = context;
-  const [run, incidents, plannedEvents] = await Promise.all([
+  const [run, incidents, plannedEvents, charts] = await Promise.all([
     api.run(params[0], signal),
     api.incidentsOf(params[0], signal),
     api.plannedEventsOf(params[0], signal),
+    chartsOf(params[0], signal).catch(() => null), // the run has its first charts; an update tries again
   ]);
   if (hasNoViewOptions(query())) setQuery(prefs.storedViewOptions(run.charts.map(metricOf)));
   const target = zoomToIncident(run, incidents, context);
   const state = new RunState(run, incidents, query());
-  const parts = createParts(state, context);
+  const parts = createParts(state, charts, context);
   title(run.name);
   refill(root, parts.headline.element, parts.series.picker.element, parts.body, parts.emptyPage);
   onQuery(parts.follow);
@@ -58,7 +60,7 @@ export async function show(root, context) {
   );
   parts.plannedEvents.show(plannedEvents);
   parts.follow();
-  setTimeout(() => void parts.charts.loadCharts().finally(parts.watchChecks)); // after the first charts
+  setTimeout(parts.watchChecks); // after the charts have their places
   if (target) setTimeout(() => parts.scrollToChart(target.metric)); // after the page is attached
   if (location.hash === "#expected") setTimeout(() => openPlannedEvents(parts.plannedEvents.element)); // after the page is attached
 }
@@ -81,8 +83,11 @@ function openPlannedEvents(element) {
   element.scrollIntoView({ block: "center" });
 }
 
-/** The parts of the page, connected to the address. @param {RunState} state @param {PageContext} context */
-function createParts(state, context) {
+/**
+ * The parts of the page, connected to the address.
+ * @param {RunState} state @param {import("../lib/api_types.js").MetricChart[] | null} allCharts if known @param {PageContext} context
+ */
+function createParts(state, allCharts, context) {
   const { signal, query } = context;
   const runId = state.run.id;
   const actions = createActions(state, context, follow);
@@ -104,6 +109,7 @@ function createParts(state, context) {
     onAdd: () => field.focus(),
     onSmooth: smooth,
     allSeries: () => series.all(),
+    charts: allCharts,
   });
   const { board } = charts;
   const communication = createCommunication({ runId, signal });

@@ -31,14 +31,14 @@ const PLOT_HEIGHT = 12.5; // rem, as in charts.css
  * @param {{ state: RunState, signal: AbortSignal, actions: ReturnType<typeof import("./actions.js").createActions>,
  *   setQuery: import("../lib/router.js").PageContext["setQuery"], follow: () => void, onAdd: () => void,
  *   onSmooth: (strength: number, settled: boolean) => void,
- *   allSeries: () => import("../lib/api_types.js").SeriesInfo[] }} options
+ *   allSeries: () => import("../lib/api_types.js").SeriesInfo[], charts: MetricChart[] | null }} options `charts`: all, if known
  */
-export function createChartArea({ state, signal, actions, setQuery, follow, onAdd, onSmooth, allSeries }) {
+export function createChartArea({ state, signal, actions, setQuery, follow, onAdd, onSmooth, allSeries, charts }) {
   const runId = state.run.id;
   const { project } = state.run;
   let layout = readLayout(project);
   /** @type {MetricChart[] | null} */
-  let allCharts = null;
+  let allCharts = charts;
   /** @type {{ words: string, plans: ChartPlan[] | null }} the charts that the words of the address find */
   let search = { words: "", plans: null };
   let loadingAxis = "";
@@ -174,7 +174,13 @@ export function createChartArea({ state, signal, actions, setQuery, follow, onAd
     return current;
   }
 
-  /** Load the list of all charts, once the first ones are drawn. */
+  /** Tell the controls which charts there are. @param {MetricChart[]} offered */
+  function offer(offered) {
+    ranks.offer(offered);
+    controls.offer(offered.filter(({ axis }) => axis).map(({ metric }) => metric));
+  }
+
+  /** Load the list of all charts again. */
   async function loadCharts() {
     if (loadingCharts) return;
     loadingCharts = true;
@@ -185,8 +191,7 @@ export function createChartArea({ state, signal, actions, setQuery, follow, onAd
     } finally {
       loadingCharts = false;
     }
-    ranks.offer(allCharts);
-    controls.offer(allCharts.filter(({ axis }) => axis).map(({ metric }) => metric));
+    offer(allCharts);
     if (!state.viewOptions.find) return void show();
     await find(state.viewOptions.find);
     follow();
@@ -278,6 +283,8 @@ export function createChartArea({ state, signal, actions, setQuery, follow, onAd
     });
     return current;
   }
+
+  if (allCharts) offer(allCharts);
 
   return {
     element,

@@ -1,0 +1,1 @@
+"""What the pages cost in a real browser, beside what they may cost."""
