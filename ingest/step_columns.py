@@ -16,6 +16,10 @@ STEP_NAMES = (
     "num_updates",
     "progress/tick/mean",
 )
+EPOCH_NAMES = ("epoch", "epochs", "epoch_num", "epoch_idx", "ep")
+OTHER_STEP_NAMES = ("episode", "episodes", "generation", "total_timesteps", "timesteps", "iterations")
+"""Counted where neither steps nor epochs are, the first choice first."""
+BATCH_NAMES = ("batch", "batch_idx", "batch_id", "batch_num", "minibatch", "step_in_epoch", "iter_in_epoch")
 CLOCK_NAMES = ("wall_time", "_timestamp", "timestamp", "wall time")
 AMBIGUOUS_CLOCK_NAMES = ("time", "ts", "datetime")
 LABEL_NAMES = ("rank", "host", "node", "dataset")
@@ -28,9 +32,19 @@ LARGEST_STEP = 2**62
 
 
 def find_step(names: Sequence[str]) -> str | None:
-    """The name of the step column, as written; `epoch` is the last choice. None if there is none."""
+    """The name of the step column, as written; then of epochs, then of episodes. None if there is none."""
+    return _first_of((*STEP_NAMES, *EPOCH_NAMES, *OTHER_STEP_NAMES), names)
+
+
+def find_epoch_and_batch(names: Sequence[str]) -> tuple[str, str] | None:
+    """The names of the columns of the epoch and of the steps or batches that may be counted within it."""
+    epoch, step = _first_of(EPOCH_NAMES, names), _first_of((*STEP_NAMES, *BATCH_NAMES), names)
+    return None if epoch is None or step is None else (epoch, step)
+
+
+def _first_of(wanted: Sequence[str], names: Sequence[str]) -> str | None:
     by_lower = {name.strip().lower(): name for name in reversed(names)}
-    return next((by_lower[name] for name in (*STEP_NAMES, "epoch") if name in by_lower), None)
+    return next((by_lower[name] for name in wanted if name in by_lower), None)
 
 
 def is_long_table(names: Collection[str]) -> bool:
@@ -40,8 +54,7 @@ def is_long_table(names: Collection[str]) -> bool:
 
 def find_clock(names: Sequence[str]) -> str | None:
     """The name of the wall time column, as written. `time` may be a duration: `read_clock` finds out."""
-    by_lower = {name.strip().lower(): name for name in reversed(names)}
-    return next((by_lower[name] for name in (*CLOCK_NAMES, *AMBIGUOUS_CLOCK_NAMES) if name in by_lower), None)
+    return _first_of((*CLOCK_NAMES, *AMBIGUOUS_CLOCK_NAMES), names)
 
 
 def is_ambiguous_clock(name: str) -> bool:

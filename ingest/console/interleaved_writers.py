@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from heapq import merge
 from itertools import pairwise
 from math import isnan
 from typing import Any
@@ -64,7 +65,13 @@ class InterleavedWriters:
         self._end = end
         if not isnan(row.time):
             self._time = row.time
-        yield from kind.add(row, is_near=is_near)
+        last, was_holding = kind.steps[:1], bool(kind.held)
+        rows = list(kind.add(row, is_near=is_near))
+        if len(kind.steps) == 1 and not kind.held and (was_holding or last > kind.steps):
+            # the program was started again: rows of other kinds belong to it, too, ordered by their steps
+            others = [list(other.follow()) for other in self._kinds.values() if other is not kind]
+            rows = list(merge(rows, *others, key=lambda each: each.step))
+        yield from rows
 
     def add_lines(self, lines: Sequence[tuple[LogRow, int, int]]) -> list[LogRow]:
         """The rows that are clear now; each has where its line begins and ends. See `add`."""
@@ -155,6 +162,13 @@ class _RowKind:
             held, self.held = self.held, []
             yield from self._begin_again(held)
 
+    def follow(self) -> Iterator[LogRow]:
+        """The rows held back, as those of a restart that others show; a step back later is one, too."""
+        if self.held:
+            yield from self.restart()
+        elif len(self.steps) == 1:
+            self.interval = 0
+
     def _is_regular(self) -> bool:
         """Whether its last rows are equally far apart, so that the next step is known."""
         last = self.recent[-4:]
@@ -184,7 +198,9 @@ class _RowKind:
     def _decide(self, row: LogRow, *, is_near: bool) -> Iterator[LogRow]:
         """Whether the first writer goes on; if it does not, the rows held back are those of a restart."""
         first, others = self.steps[0], sorted(held.step for held in self.held)
-        goes_on = row.step > first and (row.step in others or row.step - others[-1] > 1.5 * self.interval)
+        follows = row.step == self.held[-1].step  # several rows of a step prove nothing
+        is_known = row.step in others and not follows
+        goes_on = row.step > first and (is_known or row.step - others[-1] > 1.5 * self.interval)
         if is_near and goes_on and row.step - first <= 2 * self.interval * (1 + len(self.held)):
             held, self.held = self.held, []
             for index, late in enumerate([*held, row]):

@@ -246,6 +246,8 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
             and counters[0] is unnamed
         ):
             counters[0] = unnamed = replace(unnamed, counter=Counter.EPOCH)  # `[1/60] iter 10/445`
+        if counter is Counter.STEP and field.total_index >= 0 and _is_lone_step(counters):
+            counters[0] = replace(counters[0], counter=Counter.EPOCH)  # `iteration:3 step:20/150`
         if counter is not None:
             if counter in (Counter.EPOCH, Counter.OTHER) and field.name not in names:
                 name = "epoch" if not field.name or _SPLIT.fullmatch(field.name) else field.name
@@ -275,6 +277,11 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
     if len(counters) > 1:  # what else counts is an axis that people may want
         metrics = [*axes, *metrics]
     return LineShape(tuple(counters), tuple(metrics), split, is_record, is_summary, is_heading)
+
+
+def _is_lone_step(counters: list[CounterField]) -> bool:
+    """Whether nothing but a step without a total was counted: steps with a total are within it."""
+    return len(counters) == 1 and counters[0].counter is Counter.STEP and counters[0].total_index < 0
 
 
 def _is_settings(text: str, metrics: list[MetricField]) -> bool:
@@ -390,7 +397,7 @@ def _fields(texts: tuple[str, ...]) -> Iterator[_Field]:
         opens = after.strip() in ("[", "][", "] [") and "/" in (
             text.strip() for text in texts[last + 2 : last + 3]
         )
-        explains = bool(last_name) and texts[index].strip() == "% ("
+        explains = bool(last_name) and texts[index].strip() in ("% (", "%, (")
         last_name = name
         is_duration = _DURATION.match(after) is not None
         opens_pair = (

@@ -17,9 +17,10 @@ from holter.ingest.console.line_shapes import Counter, LineShape, shape_of
 from holter.ingest.console.plain_line import axis_state, metric_name, value_of
 from holter.ingest.console.step_axis import (
     evaluation_step,
-    has_batches,
+    has_steps,
     note_epoch,
     note_heading,
+    note_steps_alone,
     training_step,
     training_steps,
 )
@@ -138,6 +139,7 @@ class PlainTable:
         self._is_of_epoch = not self._shape.split and self._counts.keys() == {Counter.EPOCH}
         self._direct = self._direct_steps()
         self._is_global = Counter.GLOBAL_STEP in self._counts
+        self._steps_alone = min(self._counts, default=Counter.EPOCH) < Counter.EPOCH not in self._counts
         self._direct_rows: list[LogRow | None] = [
             LogRow(step, time, dict(zip(names, cells, strict=False)))
             for step, time, cells in zip(self._direct, self._times, self._cells, strict=False)
@@ -170,6 +172,8 @@ class PlainTable:
             return [None] * (last - first)
         if self._direct and (self._is_global or "announced" not in axis):
             axis["step"] = self._direct[last - 1]
+            if self._steps_alone:
+                note_steps_alone(last - first, axis)
             axis.pop("heading", None)
             axis["split"] = ""
             axis["names"] = self._names
@@ -179,7 +183,7 @@ class PlainTable:
             return [None] * (last - first)
         axis["split"] = self._shape.split
         times, cells = self._times, self._cells
-        if self._is_of_epoch and has_batches(axis):
+        if self._is_of_epoch and has_steps(axis):
             names_of_rows = (self._names_at_end_of_epoch(axis) for _ in steps)
             return [
                 LogRow(step, times[line], dict(zip(names, cells[line], strict=True)))

@@ -86,6 +86,8 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     values = {}
     for field in shape.metrics:
         value = value_of(numbers[field.index])
+        if _is_one_of_several(parts, field.index):
+            continue
         if value is not None and (is_in_block or is_metric_name(field.name)):
             name = metric_name(field.name, split)
             values[f"epoch/{name}" if name in means else name] = value * field.scale
@@ -100,6 +102,12 @@ def parse_line_of_block(line: str, state: DialectState) -> LineValues | None:
 def _is_report(shape: LineShape) -> bool:
     """Whether a line that counts nothing has several metrics: `recall@5 : 0.04    recall@10 : 0.07`."""
     return sum(is_metric_name(field.name) for field in shape.metrics) > 1
+
+
+def _is_one_of_several(parts: list[str], index: int) -> bool:
+    """Whether a number without a sign before it is followed by another: `Prec@1  05 87.9`."""
+    before, behind = parts[2 * index : 2 * index + 3 : 2]
+    return not behind.strip(" ") and 2 * index + 3 < len(parts) and before.rstrip(" ")[-1:] not in (":", "=")
 
 
 def _is_of_evaluation(field: MetricField) -> bool:

@@ -36,10 +36,12 @@ def training_steps(columns: Mapping[Counter, Sequence[tuple[int, int]]], state: 
     axis = next((axis for axis in _AXES if axis in columns), None)
     if epochs is not None and inner is not None and axis is not Counter.GLOBAL_STEP:
         steps = _steps_over_epochs(epochs, inner, state)
-    elif axis is Counter.EPOCH and has_batches(state):
-        steps = [int(state["step"])] * len(columns[axis])
+    elif axis is Counter.EPOCH:
+        steps = [_step_at_end_of_epoch(number, state) for number, _ in columns[axis]]
     else:
         steps = [] if axis is None else [count for count, _ in columns[axis]]
+        if axis is not None and axis < Counter.EPOCH and epochs is None:
+            note_steps_alone(len(steps), state)
     if steps:
         state["step"] = steps[-1]
         state.pop("heading", None)
@@ -79,13 +81,19 @@ def note_heading(counts: Counts, state: DialectState) -> None:
 
 
 def is_end_of_epoch(counts: Counts, state: DialectState) -> bool:
-    """Whether a line counts nothing but the epoch whose batches were printed before."""
-    return has_batches(state) and not counts.keys() - {Counter.EPOCH}
+    """Whether a line counts nothing but the epoch whose batches or steps were printed before."""
+    return has_steps(state) and not counts.keys() - {Counter.EPOCH}
 
 
-def has_batches(state: DialectState) -> bool:
-    """Whether steps within epochs were printed, in lines or in a progress bar."""
-    return "epoch" in state or "bar" in state
+def has_steps(state: DialectState) -> bool:
+    """Whether steps were printed: within epochs, in lines or in a progress bar, or by themselves."""
+    return "epoch" in state or "bar" in state or bool(state.get("alone"))
+
+
+def note_steps_alone(lines: int, state: DialectState) -> None:
+    """Note lines that count steps and no epoch; one such line at the beginning shows nothing yet."""
+    if lines and state.get("alone") is not True:
+        state["alone"] = lines > 1 or "alone" in state
 
 
 def note_bar(step: int, names: Sequence[str], state: DialectState) -> None:
@@ -96,16 +104,29 @@ def note_bar(step: int, names: Sequence[str], state: DialectState) -> None:
 
 def _step(counts: Counts, state: DialectState) -> int | None:
     if Counter.GLOBAL_STEP in counts:
+        if Counter.EPOCH not in counts:
+            note_steps_alone(1, state)
         return counts[Counter.GLOBAL_STEP][0]
     inner = counts.get(Counter.STEP) or counts.get(Counter.BATCH)
     epoch = counts.get(Counter.EPOCH) or state.get("announced")
     if inner is not None and epoch is not None:
         return _step_over_epochs((int(epoch[0]), int(epoch[1])), inner, state)
     if inner is not None:
+        note_steps_alone(1, state)
         return inner[0]
-    if Counter.EPOCH in counts:  # the end of an epoch whose batches were printed before, if they were
-        return int(state["step"]) if has_batches(state) else counts[Counter.EPOCH][0]
+    if Counter.EPOCH in counts:
+        return _step_at_end_of_epoch(counts[Counter.EPOCH][0], state)
     return counts[Counter.OTHER][0] if Counter.OTHER in counts else None
+
+
+def _step_at_end_of_epoch(number: int, state: DialectState) -> int:
+    """The last step, if any was printed since the line of another epoch; else the epoch is the step."""
+    if "epoch" in state or "bar" in state:
+        return int(state["step"])
+    if state.get("alone") is True or state.get("alone") == [number]:
+        state["alone"] = [number]
+        return int(state["step"])
+    return number
 
 
 def _steps_over_epochs(

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from holter.ingest import step_columns
+from holter.ingest.console.line_shapes import Counter
+from holter.ingest.console.step_axis import training_steps
 from holter.ingest.names import storable_label
 from holter.types import Batch, Column, FloatArray, IntArray, Labels, SeriesKey, labels_of
 
@@ -28,7 +30,10 @@ class CsvLayout:
     def __init__(self, header: Sequence[str]) -> None:
         self.header = list(header)
         self._first = {name: len(header) - 1 - back for back, name in enumerate(reversed(self.header))}
-        self.step = _index_of(self.header, step_columns.find_step(self.header))
+        within = step_columns.find_epoch_and_batch(self.header)
+        self.step = _index_of(self.header, within[1] if within else step_columns.find_step(self.header))
+        self.epoch = _index_of(self.header, within[0]) if within else None
+        self.epochs: dict[str, Any] = {}
         self.clock = _index_of(self.header, step_columns.find_clock(self.header))
         self.attempt = _index_of(self.header, step_columns.ATTEMPT_NAME)
         # `time` is a wall time or a duration: its first value decides
@@ -46,6 +51,7 @@ class CsvLayout:
         layout.numeric = _from_bitmap(state.get("numeric", "0"))
         layout.text = _from_bitmap(state.get("text", "0"))
         layout.settle_clock(state.get("clock", "?"))
+        layout.epochs = dict(state.get("epochs", {}))
         return layout
 
     def state(self) -> dict[str, Any]:
@@ -54,6 +60,7 @@ class CsvLayout:
             "numeric": _to_bitmap(self.numeric),
             "text": _to_bitmap(self.text),
             **({"clock": self.clock_is} if self.clock_is else {}),
+            **({"epochs": self.epochs} if self.epochs else {}),
         }
 
     def settle_clock(self, decision: str) -> None:
@@ -120,6 +127,7 @@ def parse_rows(lines: Sequence[bytes], *, layout: CsvLayout, delimiter: str, fir
     if layout.step is None:
         rows, numbers = [], []
     rows, numbers, steps = _steps(rows, numbers, layout, problems)
+    steps = _over_epochs(rows, steps, layout)
     cells = list(zip(*rows, strict=True)) if rows else []
     line_numbers = np.array(numbers, dtype=np.int64)
     times = _times(cells, layout, line_numbers, problems)
@@ -194,6 +202,23 @@ def _steps(
         [numbers[row_index] for row_index in readable],
         np.array(found, dtype=np.int64),
     )
+
+
+def _over_epochs(rows: Sequence[Sequence[str]], steps: IntArray, layout: CsvLayout) -> IntArray:
+    """The steps, continued over epochs where they start over in each, as the first change of epoch shows."""
+    several = layout.labels or layout.attempt is not None
+    if layout.epoch is None or several or not len(steps) or layout.epochs.get("restarts") is False:
+        return steps
+    try:
+        epochs = [step_columns.read_step(row[layout.epoch]) for row in rows]
+    except ValueError:  # a fraction, or rows without one: steps that count through all epochs
+        layout.epochs["restarts"] = False
+        return steps
+    counts = {
+        Counter.EPOCH: [(epoch, 0) for epoch in epochs],
+        Counter.STEP: [(step, 0) for step in steps.tolist()],
+    }
+    return np.array(training_steps(counts, layout.epochs), dtype=np.int64)
 
 
 def _times(

@@ -35,6 +35,27 @@ def test_an_epoch_is_the_step_only_where_there_is_no_other(reading: Any) -> None
     assert (points(keras), points(lightning)) == ([(0, 2.5), (1, 2.0)], [(49, 2.5)])
 
 
+@pytest.mark.parametrize("inner", ["batch", "Batch_idx", "step", "iter"])
+def test_steps_that_start_over_with_each_epoch_are_continued(inner: str, reading: Any) -> None:
+    rows = [(epoch, step, 9 - epoch - step / 8) for epoch in range(3) for step in range(4)]
+    content = f"epoch,{inner},loss\n" + "".join(f"{epoch},{step},{loss}\n" for epoch, step, loss in rows)
+    result = reading.read_complete("a.csv", content.encode())
+    assert points(result) == [(number, loss) for number, (_, _, loss) in enumerate(rows)]
+
+
+def test_steps_that_count_through_all_epochs_are_the_steps(reading: Any) -> None:
+    result = reading.read_complete("a.csv", b"epoch,step,loss\n0,10,3.5\n0,20,3\n1,30,2.5\n1,25,2\n2,40,1\n")
+    assert points(result) == [(10, 3.5), (20, 3.0), (30, 2.5), (25, 2.0), (40, 1.0)]
+    fractions = reading.read_complete("a.csv", b"epoch,step,loss\n0.5,10,3.5\n1.5,5,3\n")
+    assert points(fractions) == [(10, 3.5), (5, 3.0)]
+
+
+def test_episodes_are_the_steps_where_nothing_else_counts(reading: Any) -> None:
+    result = reading.read_complete("a.csv", b"Episode,reward,steps\n1,-10.5,300\n2,9.5,250\n")
+    assert points(result, "reward") == [(1, -10.5), (2, 9.5)]
+    assert points(result, "steps") == [(1, 300.0), (2, 250.0)]
+
+
 def test_an_empty_cell_was_not_logged_and_nan_and_infinity_were(reading: Any) -> None:
     result = reading.read_complete("a.csv", b"step,loss\n1,\n2,nan\n3,inf\n4,-inf\n5,NA\n")
     assert [(step, repr(value)) for step, value in points(result)] == [(2, "nan"), (3, "inf"), (4, "-inf")]

@@ -117,3 +117,24 @@ def test_rows_that_are_held_back_while_a_file_is_followed_arrive_when_it_stays_a
     now[0] += 31
     follower.catch_up()
     assert len(followed_losses(memory)) == 25, "each row is delivered once"
+
+
+def test_several_rows_of_a_step_do_not_show_another_writer(tmp_path: Path) -> None:
+    def of_classes(steps: range) -> list[str]:
+        return [line(step, number) for step in steps for number in range(3)]
+
+    run = read(tmp_path, of_classes(range(0, 300, 100)) + of_classes(range(0, 1200, 100)))
+    assert run.attempts == 2
+    assert {key.labels for key in run.data.series} == {()}
+
+
+def test_lines_of_two_kinds_restart_together(tmp_path: Path) -> None:
+    """Rows of one kind are held back longer than those of the other: they are read in the order of steps."""
+    lines = []
+    for rows in (12, 14, 11, 13):
+        for step in range(0, 10 * rows, 10):
+            lines += [line(step), line(step).replace("loss", "loss_b")]
+    run = read(tmp_path, lines)
+    assert run.attempts == 4
+    series = run.data.series[SeriesKey("loss_b")]
+    assert [int((series.attempt == number).sum()) for number in range(4)] == [12, 14, 11, 13]

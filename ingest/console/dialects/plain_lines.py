@@ -106,7 +106,8 @@ _POSITION = LinearPattern(
     rb"|\) \d{1,9}/\d{1,9} {0,4}$|\[ {0,8}\d{1,9}/ {0,8}\d{1,9}\] {0,4}$"
 )
 _METRIC_ALONE = LinearPattern(
-    rb"(?i)(?:loss|acc(?:uracy)?|dice|iou|learning rate|ppl|psnr|ssim|auc|f1|bleu|perplexity|acc@1"
+    rb"(?i)(?:loss|acc(?:uracy)?|dice|iou|mean_?iu|learning rate|ppl|psnr|ssim|auc|f1|bleu|perplexity"
+    rb"|(?:acc|prec|top|hits?|ndcg)@\d{1,4}|r?mse|mae"
     rb"|reward|return|score"
     rb"|recall(?:@\d{1,4})?|precision(?:@\d{1,4})?|[wc]er|"
     + _alternatives(METRICS)
