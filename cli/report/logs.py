@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from holter.ingest.offline.explain import FileReport
+from holter.ingest.offline.numbered_rows import NumberedRows
 from holter.ingest.offline.suggest_pattern import format_as_toml
 from holter.plurals import counted, verb
 from holter.roles import Role, role_of
@@ -115,7 +116,9 @@ def _describe_file(file: FileReport, root: Path) -> Iterator[str]:
 def _describe_lines(file: FileReport) -> Iterator[str]:
     """What the steps of printed lines are, and which lines have numbers that were not read."""
     if file.is_guessed:
-        yield "    guessed: no format claims this file; it was read as lines of any program"
+        rows = "its rows name no step and are counted from 0"
+        read = rows if file.format == NumberedRows.name else "it was read as lines of any program"
+        yield f"    guessed: no format claims this file; {read}"
     if file.lines is None:
         return
     if file.format == PLAIN_LINES and file.lines.axes:

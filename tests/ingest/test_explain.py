@@ -175,3 +175,35 @@ def test_what_every_rank_states_again_is_counted_so(tmp_path: Path) -> None:
         "6 points, steps 1 to 3 (2 of them repeat the step before: detection uses the last one)"
     )
     assert read_run(log).points == 4, "what analyze has"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("losses.csv", ",loss,val_acc\n0,2.5,0.25\n1,2.25,0.5\n2,2.0,0.75\n", {"loss": 2.5, "val_acc": 0.25}),
+        ("losses.txt", "start\nloss: 2.5\nloss: 2.25\n\nloss: 2.0\n", {"loss": 2.5}),
+        ("loss.txt", "2.5\n2.25\n2e0\n", {"loss": 2.5}),
+    ],
+)
+def test_rows_that_name_no_step_are_steps_in_a_file_given_by_hand(
+    tmp_path: Path, name: str, content: str, expected: dict[str, float]
+) -> None:
+    file = tmp_path / name
+    file.write_text(content)
+    series = read_run(file).data.series
+    assert {key.metric: points.value[0] for key, points in series.items()} == expected
+    assert all(points.step.tolist() == [0, 1, 2] for points in series.values())
+    (found,) = files = explain_files(file)
+    assert found.is_guessed
+    rows = "    guessed: no format claims this file; its rows name no step and are counted from 0"
+    assert rows in describe_files(files, file)
+    assert [report.format for report in explain_files(tmp_path)] == [None], "in a folder nothing is guessed"
+
+
+@pytest.mark.parametrize(
+    "content", ["sample,dice,iou\na,0.5,0.25\nb,0.5,0.25\nc,0.5,0.25\n", "2.5\n2.0\n", "1 a\n2 b\n3 c\n"]
+)
+def test_rows_about_samples_and_too_few_rows_are_no_steps(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "results.csv"
+    file.write_text(content)
+    assert read_run(file).points == 0

@@ -1,0 +1,113 @@
+"""Reads losses that name no step, from a file that was given by hand: its rows are taken as the steps.
+
+Rows are numbered from 0: those of a table with a header (`loss,acc` and numbers), lines that repeat a name
+and a number (`loss: 0.5`), each layout by itself, and bare numbers, one per line, named after the file.
+"""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePath
+from typing import Any, BinaryIO, ClassVar
+
+from holter.ingest import step_columns
+from holter.ingest.console.line_shapes import shape_of, split_numbers
+from holter.ingest.csv.csv_log import CsvLog
+from holter.ingest.format import Format, FormatRole
+from holter.ingest.metric_names import is_metric_name
+from holter.types import Batch, Unreadable
+
+_MAX_BYTES = 64 * 2**20
+_LEAST_ROWS = 3
+_Shape = tuple[str, ...]
+
+
+class NumberedRows:
+    """Rows that name no step; `lines` reads them once they have one."""
+
+    name: ClassVar[str] = "numbered-rows"
+    role: ClassVar[FormatRole] = FormatRole()
+
+    def __init__(self, lines: Format) -> None:
+        self._lines = lines
+
+    def sniff(self, path: PurePath, head: bytes) -> bool:
+        """Never: that a row is a step is a guess, which only a person who names the file can confirm."""
+        return False
+
+    def reader(self, path: PurePath, state: Mapping[str, Any]) -> _Reader:
+        """A reader of a complete file."""
+        return _Reader(path, self._lines)
+
+
+class _Reader:
+    def __init__(self, path: PurePath, lines: Format) -> None:
+        self._path = path
+        self._lines = lines
+
+    def state(self) -> Mapping[str, Any]:
+        """Nothing: the file is read once."""
+        return {}
+
+    def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
+        """Yield the rows of the file."""
+        lines = stream.read(_MAX_BYTES).decode("utf-8-sig", "replace").splitlines()
+        if (table := _numbered_table(lines)) is not None:
+            yield from CsvLog().reader(self._path, {}).read(io.BytesIO(table))
+        else:
+            text = _numbered_lines(lines, self._path.stem)
+            yield from self._lines.reader(self._path, {}).read(io.BytesIO(text))
+
+
+def _numbered_table(lines: Sequence[str]) -> bytes | None:
+    """The table with a column of steps; None if these lines are no table of numbers with a metric."""
+    if len(lines) <= _LEAST_ROWS:
+        return None
+    delimiter = max(",\t;", key=lines[0].count)
+    names, first = lines[0].split(delimiter), lines[1].split(delimiter)
+    numbers = [_is_number(cell) for cell in first]
+    if (
+        len(names) != len(first)
+        or not numbers[0]  # each row names what it is about, which is no step
+        or any(map(_is_number, names))
+        or not any(is_metric_name(name) and number for name, number in zip(names, numbers, strict=True))
+        or step_columns.find_step(names) is not None
+    ):
+        return None
+    rows = (f"{number}{delimiter}{line}" if line else line for number, line in enumerate(lines[1:]))
+    return "\n".join((f"step{delimiter}{lines[0]}", *rows, "")).encode()
+
+
+def _numbered_lines(lines: Sequence[str], name: str) -> bytes:
+    """The lines that repeat named numbers, or nothing but a number, each with the count of its layout."""
+    shapes = [_shape_with_metric(line) for line in lines]
+    frequent = {shape for shape, count in Counter(shapes).items() if shape and count >= _LEAST_ROWS}
+    seen: Counter[_Shape] = Counter()
+    numbered = []
+    for line, shape in zip(lines, shapes, strict=True):
+        if shape in frequent:
+            named = line if any(text.strip() for text in shape) else f"{name}: {line.strip()}"
+            numbered.append(f"step: {seen[shape]}, {named.lstrip()}\n")
+            seen[shape] += 1
+    return "".join(numbered).encode()
+
+
+def _shape_with_metric(line: str) -> _Shape:
+    """The text around the numbers of a line; nothing if it counts anything or has no metric."""
+    parts = split_numbers(line)
+    texts = tuple(parts[::2])
+    if len(parts) == 3 and not "".join(texts).strip():
+        return ("", "")
+    shape = shape_of(texts)
+    named = any(is_metric_name(field.name) for field in shape.metrics)
+    return texts if named and not shape.counters else ()
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
