@@ -37,12 +37,12 @@ class NumberedRows:
         """Never: that a row is a step is a guess, which only a person who names the file can confirm."""
         return False
 
-    def reader(self, path: PurePath, state: Mapping[str, Any]) -> _Reader:
+    def reader(self, path: PurePath, state: Mapping[str, Any]) -> _RowReader:
         """A reader of a complete file."""
-        return _Reader(path, self._lines)
+        return _RowReader(path, self._lines)
 
 
-class _Reader:
+class _RowReader:
     def __init__(self, path: PurePath, lines: Format) -> None:
         self._path = path
         self._lines = lines
@@ -84,6 +84,8 @@ def _numbered_lines(lines: Sequence[str], name: str) -> bytes:
     """The lines that repeat named numbers, or nothing but a number, each with the count of its layout."""
     shapes = [_shape_with_metric(line) for line in lines]
     frequent = {shape for shape, count in Counter(shapes).items() if shape and count >= _LEAST_ROWS}
+    if 2 * sum(shape in frequent for shape in shapes) < sum(map(bool, lines)):
+        return b""  # the text is about something else
     seen: Counter[_Shape] = Counter()
     numbered = []
     for line, shape in zip(lines, shapes, strict=True):
@@ -95,13 +97,14 @@ def _numbered_lines(lines: Sequence[str], name: str) -> bytes:
 
 
 def _shape_with_metric(line: str) -> _Shape:
-    """The text around the numbers of a line; nothing if it counts anything or has no metric."""
+    """The text around the numbers of a line; nothing if it counts anything or begins with no metric."""
     parts = split_numbers(line)
     texts = tuple(parts[::2])
     if len(parts) == 3 and not "".join(texts).strip():
         return ("", "")
     shape = shape_of(texts)
-    named = any(is_metric_name(field.name) for field in shape.metrics)
+    first = shape.metrics[0].name if shape.metrics else ""
+    named = is_metric_name(first) and texts[0].lstrip().startswith(first)
     return texts if named and not shape.counters else ()
 
 

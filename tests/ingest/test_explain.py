@@ -200,8 +200,12 @@ def test_rows_that_name_no_step_are_steps_in_a_file_given_by_hand(
     assert [report.format for report in explain_files(tmp_path)] == [None], "in a folder nothing is guessed"
 
 
+SERVED = "INFO:web.access:200 GET /a 0.5ms\n" * 5
+
+
 @pytest.mark.parametrize(
-    "content", ["sample,dice,iou\na,0.5,0.25\nb,0.5,0.25\nc,0.5,0.25\n", "2.5\n2.0\n", "1 a\n2 b\n3 c\n"]
+    "content",
+    ["sample,dice,iou\na,0.5,0.25\nb,0.5,0.25\nc,0.5,0.25\n", "2.5\n2.0\n", "1 a\n2 b\n3 c\n", SERVED],
 )
 def test_rows_about_samples_and_too_few_rows_are_no_steps(tmp_path: Path, content: str) -> None:
     file = tmp_path / "results.csv"

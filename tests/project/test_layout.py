@@ -46,6 +46,8 @@ def test_every_plug_in_file_is_listed() -> None:
     ):
         listed = "".join((ROOT / registry).read_text() for registry in registries)
         for path in sorted((ROOT / folder).rglob("*.py")):
+            if path.parent.name == "offline":  # what is guessed of a file that is given by hand claims none
+                continue
             protocol = "Protocol):" in path.read_text()
             if path.stem != "__init__" and not protocol and marker in path.read_text():
                 assert re.search(rf"\b{path.stem}\b", listed), f"list {name_of(path)} in {registries[0]}"
