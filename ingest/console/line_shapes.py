@@ -119,6 +119,8 @@ _COUNTED = re.compile(
 _NAME_BEHIND = re.compile(r"\] [A-Za-z_]\w{0,60}[=: ]")
 _BRACKET_BEHIND = re.compile(r" \[[A-Za-z]\w{0,20} ?\w{0,20}: $")
 _BRACKETS = re.compile(r"(\w{1,60})\[(?=[A-Za-z]|$)|\]")
+_NAME_AHEAD = re.compile(r"([A-Za-z][\w -]{0,60}?) (?:at|in|after|for) ")
+"""A name before what is counted: `loss at step 5: 2.3`, `Loss at epoch 0 and iteration 5 is 2.3`."""
 _SOURCE_FILE = re.compile(r"\.(?:py|cc|cpp|cu|cuh|c|h|go|rs|java|js|lua|m)$")
 _MODULE = re.compile(r"(?:^|[\s|])(?:(?:[A-Za-z_]\w*\.)+\w+:(?:[\w<>]+:)?|[A-Za-z_]\w*:[\w<>]+:)$")
 """What loggers print before the number of a line: `yolox.core.trainer:after_iter:249 - `."""
@@ -246,6 +248,8 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
             and counters[0] is unnamed
         ):
             counters[0] = unnamed = replace(unnamed, counter=Counter.EPOCH)  # `[1/60] iter 10/445`
+        if counter is Counter.BATCH and field.total_index < 0 and metrics and unnamed in counters:
+            continue  # `[500/9000] loss 0.5 | batch 16`, the size
         if counter is Counter.STEP and field.total_index >= 0 and _is_lone_step(counters):
             counters[0] = replace(counters[0], counter=Counter.EPOCH)  # `iteration:3 step:20/150`
         if counter is not None:
@@ -261,6 +265,10 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
             counters.append(CounterField(counter, field.index, field.total_index, field.scale))
             if not field.name and len(counters) == 1:
                 unnamed = counters[0]
+        elif not field.name and field.marked and counters and not metrics:
+            if (ahead := _NAME_AHEAD.match(texts[0])) is not None and is_metric_name(ahead[1]):
+                metrics.append(MetricField(ahead[1], field.index, field.scale))
+                strong = True
         elif _is_metric(field):
             stated = field.name if not part or _SPLIT.search(field.english) else f"{part}/{field.name}"
             name, section = _unique(stated, section, names)
