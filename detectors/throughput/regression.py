@@ -69,6 +69,8 @@ class ThroughputThresholds(Thresholds):
     one is information: caches fill, sequences get longer."""
     recurring_least: int = 2
     """Earlier slow-downs, to at least the same level, from which on one more is the run's usual course..."""
+    recurring_known: int = 16
+    """... among so many that were the latest..."""
     recurring_times: float = 2.0
     """... while it lasts at most so many times as long as each of them: saving checkpoints, evaluations,
     neighbours on a shared cluster come and go."""
@@ -130,7 +132,8 @@ class ThroughputRegressionDetector:
                 checkpoints.save(Checkpoint(scan, rows, upto=position))
         shifts = scan.shift_scan.shifts
         for number, shift in enumerate(shifts):
-            yield _finding(series, shift, limits, times_before=_times_before(shift, shifts[:number], limits))
+            latest = shifts[max(number - limits.recurring_known, 0) : number]
+            yield _finding(series, shift, limits, times_before=_times_before(shift, latest, limits))
         for shift in scan.drift_scan.shifts:
             yield _finding(series, shift, limits)
 
@@ -228,7 +231,7 @@ def _attempt_begin(attempt: IntArray, step: IntArray, before: tuple[int, int]) -
 
 
 def _times_before(shift: LevelShift, earlier: Sequence[LevelShift], limits: ThroughputThresholds) -> int:
-    """How often the run was as slow before, for about as long; 0 where that was too seldom to be usual."""
+    """How many of the earlier slow-downs were as slow and about as long; 0 where too few to be usual."""
     level = shift.reference + shift.rise - max(limits.smallest_rise, shift.noise)
     as_slow = [
         each
