@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.support.pages import Opener, Runs, Server
+from tests.support.pages import Opener, Runs, Server, healthy
+from tests.support.protected_server import ProtectedServer
 
 PAGES = (
     "/",
@@ -16,7 +19,11 @@ PAGES = (
     "/planned",
     "/alerts",
     "/settings",
+    "/api/v1/runs/{broken}/report",
+    "/api/v1/projects/llm/report",
 )
+WIDTHS = (390, 820, 1440, 2560)
+THEMES = ("light", "dark")
 TARGET = 44
 """Pixels of the smaller side of a target on a touch screen."""
 
@@ -26,20 +33,48 @@ def visit(page: Page, server: Server, runs: Runs, path: str) -> None:
     expect(page.get_by_role("heading", level=1)).to_be_visible()
 
 
+@pytest.fixture(scope="module")
+def protected(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProtectedServer]:
+    protected = ProtectedServer(tmp_path_factory.mktemp("protected"))
+    yield protected
+    protected.server.close()
+
+
+def assert_accessible(page: Page, axe: str, width: int) -> None:
+    """No rule of axe is violated, and nothing is beside the window."""
+    page.wait_for_timeout(200)
+    page.evaluate(axe)
+    violations = page.evaluate("axe.run(document).then((result) => result.violations)")
+    found = [(each["id"], node["html"][:200]) for each in violations for node in each["nodes"]]
+    assert found == [], page.url
+    assert page.evaluate("document.documentElement.scrollWidth") <= width, page.url
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("width", "theme"), [(390, "dark"), (820, "light"), (1440, "dark"), (2560, "light")])
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("width", WIDTHS)
 def test_no_page_violates_a_rule_of_accessibility(
     open_page: Opener, server: Server, runs: Runs, axe: str, width: int, theme: str
 ) -> None:
     page = open_page(server.address, width=width, color_scheme=theme)
     for path in PAGES:
         visit(page, server, runs, path)
-        page.wait_for_timeout(200)
-        page.evaluate(axe)
-        violations = page.evaluate("axe.run(document).then((result) => result.violations)")
-        found = [(each["id"], node["html"][:200]) for each in violations for node in each["nodes"]]
-        assert found == [], path
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+        assert_accessible(page, axe, width)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_neither_the_login_nor_a_shared_page_violates_one(
+    open_page: Opener, protected: ProtectedServer, axe: str, width: int, theme: str
+) -> None:
+    run_id = protected.post("/ingest", {"project": "llm", "run": "a", "columns": healthy()})["run_id"]
+    page = open_page(f"{protected.server.address}/login", width=width, color_scheme=theme)
+    expect(page.get_by_label("Password")).to_be_visible()
+    assert_accessible(page, axe, width)
+    page.goto(protected.share(f"/runs/{run_id}"))
+    expect(page.locator(".plot[data-drawn]").first).to_be_visible()
+    assert_accessible(page, axe, width)
 
 
 def test_targets_are_large_on_a_touch_screen(open_page: Opener, server: Server, runs: Runs) -> None:
