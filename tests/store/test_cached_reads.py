@@ -129,7 +129,7 @@ def test_thousands_of_series_become_chunks_in_several_transactions(store: Store,
     batch = Batch(steps=np.arange(rows), times=np.arange(rows) * 1.0, columns=columns, attempt="0")
     one = Delivery(project="p", run="wide", writer="w", batch_id="1", batch=batch)
     run_id = store.accept(one).run_id
-    assert store.compact(run_id) == series
+    store.compact(run_id)  # unless the store has done it by now
     with reading(engine) as connection:
         assert load_summary(RunSnapshot(connection, run_id)).generation == 2
         assert RunSnapshot(connection, run_id).log() == {}

@@ -82,6 +82,7 @@ def test_the_icon_of_the_tab_shows_the_worst_incident_in_every_theme(
     try:
         healthy_page = open_page(empty.address)
         expect(healthy_page.locator('link[rel="icon"]')).to_have_attribute("data-health", "ok")
+        healthy_page.close()  # it would look for its server
     finally:
         empty.close()
 
