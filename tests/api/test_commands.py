@@ -49,7 +49,7 @@ def test_the_server_starts_and_stays_small(tmp_path: Path) -> None:
         httpx.get(f"{address}/").raise_for_status()
         megabytes = psutil.Process(process.pid).memory_info().rss / 2**20
     assert seconds < 60, f"{seconds:.1f} s from start to first answer"  # 2 s when nothing else runs
-    assert megabytes < 190, f"{megabytes:.0f} MiB"
+    assert megabytes < 175, f"{megabytes:.0f} MiB"
 
 
 def test_a_second_server_on_the_same_data_is_refused_with_a_sentence(tmp_path: Path) -> None:

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import Engine
+from sqlalchemy import Engine, func, select
 
 from holter.server.database import reading, writing
+from holter.server.models import Chunk
 from holter.server.store import Store
 from holter.server.store.cache import LruCache
 from holter.server.store.compaction.summary import load_summary, rebuild_summary
@@ -133,6 +134,7 @@ def test_thousands_of_series_become_chunks_in_several_transactions(store: Store,
     with reading(engine) as connection:
         assert load_summary(RunSnapshot(connection, run_id)).generation == 2
         assert RunSnapshot(connection, run_id).log() == {}
+        assert connection.scalar(select(func.count(Chunk.id))) == series
     found = [one.value.tobytes() for one in store.read(run_id).values()]
     assert found == [row.tobytes() for row in values]
     assert store.check() == []
