@@ -35,11 +35,18 @@ def context(server: tuple[ServerContext, str]) -> ServerContext:
     return server[0]
 
 
+@pytest.fixture(scope="session")
+def response_check(tmp_path_factory: pytest.TempPathFactory) -> ResponseCheck:
+    """The check of responses by the OpenAPI document, which no setting changes."""
+    database = tmp_path_factory.mktemp("openapi") / "holter.db"
+    with served(Settings(database_url=f"sqlite:///{database}")) as (_, address):
+        return ResponseCheck(httpx.get(f"{address}/openapi.json").json())
+
+
 @pytest.fixture
-def client(server: tuple[ServerContext, str]) -> Iterator[httpx.Client]:
+def client(server: tuple[ServerContext, str], response_check: ResponseCheck) -> Iterator[httpx.Client]:
     """Talks to the running server; every JSON response is validated against the OpenAPI document."""
-    check = ResponseCheck(httpx.get(f"{server[1]}/openapi.json").json())
-    with httpx.Client(base_url=server[1], timeout=60, event_hooks={"response": [check]}) as client:
+    with httpx.Client(base_url=server[1], timeout=60, event_hooks={"response": [response_check]}) as client:
         yield client
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from typing import Any
 
 import httpx
@@ -24,18 +25,22 @@ class ResponseCheck:
         """Validate one response, if it is JSON of a documented route and status."""
         if response.headers.get("content-type") != "application/json":
             return
-        schema = self._schema(response.request, response.status_code)
-        if schema is not None:
-            body = json.loads(response.read())
-            errors = jsonschema_rs.validator_for(schema).iter_errors(body)
-            problems = [f"{error.instance_path}: {error.message}" for error in errors]
-            assert not problems, f"{response.request.url}: {problems}"
-
-    def _schema(self, request: httpx.Request, status: int) -> dict[str, Any] | None:
+        request = response.request
         for pattern, methods in self._paths.items():
-            operation = methods.get(request.method.lower())
-            if operation is not None and pattern.fullmatch(request.url.path):
-                content = operation["responses"].get(str(status), {}).get("content", {})
-                schema = content.get("application/json", {}).get("schema")
-                return schema and {**schema, "components": self._components}
-        return None
+            if request.method.lower() in methods and pattern.fullmatch(request.url.path):
+                validator = self._validator(pattern, request.method.lower(), response.status_code)
+                break
+        else:
+            return
+        if validator is not None:
+            problems = [
+                f"{error.instance_path}: {error.message}"
+                for error in validator.iter_errors(json.loads(response.read()))
+            ]
+            assert not problems, f"{request.url}: {problems}"
+
+    @cache  # noqa: B019 - a check lives as long as the tests
+    def _validator(self, path: re.Pattern[str], method: str, status: int) -> jsonschema_rs.Validator | None:
+        content = self._paths[path][method]["responses"].get(str(status), {}).get("content", {})
+        schema = content.get("application/json", {}).get("schema")
+        return schema and jsonschema_rs.validator_for({**schema, "components": self._components})
