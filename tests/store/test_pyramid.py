@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -43,4 +45,4 @@ def test_every_bucket_matches_its_points(values: np.ndarray) -> None:
         assert buckets.low_time[at] == buckets.low_step[at] * 0.5
         assert buckets.high_time[at] == buckets.high_step[at] * 0.5
         size = float(np.abs(part).max())
-        assert buckets.mean[at] == pytest.approx((part / len(part)).sum(), rel=1e-9, abs=1e-9 * size)
+        assert buckets.mean[at] == pytest.approx(math.fsum(part) / len(part), rel=1e-9, abs=1e-9 * size)
