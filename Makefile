@@ -17,7 +17,7 @@ test: .venv/test.done  ## lint, types, direction of imports, all tests
 	@$(BIN)/pytest -n logical --maxprocesses 4 --dist loadfile
 
 test-fast: .venv/test.done  ## the tests without browser, PostgreSQL and long ones: at most three minutes
-	@$(BIN)/pytest -q -m "not browser and not postgresql and not slow"
+	@$(BIN)/pytest -q -n 3 --dist loadfile -m "not browser and not postgresql and not slow"
 
 FRAMEWORKS ?= $(HOME)/.cache/holter/frameworks/environment
 test-frameworks: .venv/test.done  ## the plug-ins with real frameworks, which are installed apart from .venv (torch: large)

@@ -79,6 +79,7 @@ def is_linear(used: UsedPattern, attack: Attack) -> bool:
     return False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("used", OF_NAMES, ids=lambda used: used.location)
 def test_a_pattern_of_names_is_quick_for_the_longest_name(used: UsedPattern) -> None:
     for attack in attacks(used.pattern):

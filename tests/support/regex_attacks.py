@@ -149,11 +149,12 @@ def patterns_of(modules: Iterable[ModuleType]) -> list[UsedPattern]:
     patterns: dict[tuple[Any, int], UsedPattern] = {}
     for module in modules:
         source = inspect.getsource(module)
+        methods_of_tables = set(re.findall(r"\bpattern\.(\w+)\(", source))
         for name, value in vars(module).items():
-            methods = set(re.findall(rf"\b{re.escape(name)}\.(\w+)\b", source))
+            methods = methods_of_tables  # their patterns are applied in a loop
+            if isinstance(value, re.Pattern):
+                methods = set(re.findall(rf"\b{re.escape(name)}\.(\w+)\b", source))
             is_named = isinstance(value, re.Pattern) and bool(methods)
-            if not isinstance(value, re.Pattern):  # a table: its patterns are applied in a loop
-                methods = set(re.findall(r"\bpattern\.(\w+)\(", source))
             is_anchored = bool(methods) and not methods & _UNANCHORED
             method = ("match" if "match" in methods else "fullmatch") if is_anchored else "search"
             if isinstance(value, type) and value.__module__ == module.__name__:

@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx
 
+_HTTP = httpx.Client(timeout=60)  # one for all tests: a new one reads the certificates of authorities
 
 @dataclass
 class ProtocolClient:
@@ -18,7 +19,7 @@ class ProtocolClient:
 
     def graphql(self, operation: str, /, **variables: Any) -> dict[str, Any]:
         body = {"operationName": operation, "query": f"mutation {operation} {{ x }}", "variables": variables}
-        answer = httpx.post(f"{self.address}/graphql", json=body).json()
+        answer = _HTTP.post(f"{self.address}/graphql", json=body).json()
         assert not answer.get("errors"), answer
         data: dict[str, Any] = answer["data"]
         return data
@@ -35,19 +36,19 @@ class ProtocolClient:
     def stream(self, run: str, client: str = "", **content: Any) -> httpx.Response:
         headers = {"X-WANDB-ASYNC-CLIENT-ID": client} if client else {}
         path = f"/files/local/{self.project}/{run}/file_stream"
-        return httpx.post(self.address + path, content=json.dumps(content), headers=headers, timeout=60)
+        return _HTTP.post(self.address + path, content=json.dumps(content), headers=headers)
 
     def history(self, run: str, offset: int, rows: list[dict[str, Any]], client: str = "") -> None:
         chunk = {"offset": offset, "content": [json.dumps(row) for row in rows]}
         self.stream(run, client, files={"wandb-history.jsonl": chunk}).raise_for_status()
 
     def run(self, name: str) -> dict[str, Any]:
-        runs = httpx.get(f"{self.address}/api/v1/runs").json()["runs"]
+        runs = _HTTP.get(f"{self.address}/api/v1/runs").json()["runs"]
         found = next(each for each in runs if each["name"] == name)
-        details: dict[str, Any] = httpx.get(f"{self.address}/api/v1/runs/{found['id']}").json()
+        details: dict[str, Any] = _HTTP.get(f"{self.address}/api/v1/runs/{found['id']}").json()
         return details
 
     def points(self, name: str) -> dict[str, int]:
         path = f"/api/v1/runs/{self.run(name)['id']}/series"
-        series = httpx.get(self.address + path).json()["series"]
+        series = _HTTP.get(self.address + path).json()["series"]
         return {each["metric"]: each["points"] for each in series}
