@@ -10,6 +10,7 @@ import httpx
 
 _HTTP = httpx.Client(timeout=60)  # one for all tests: a new one reads the certificates of authorities
 
+
 @dataclass
 class ProtocolClient:
     """Sends what a client sends, request by request."""
