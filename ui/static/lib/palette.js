@@ -37,7 +37,7 @@ export function rankItems(query, items) {
 
 /** Open the palette, or close it. */
 export function togglePalette() {
-  const open = document.querySelector("dialog.palette");
+  const open = document.querySelector("dialog.palette[open]"); // one just closed is removed a moment later
   if (open) return /** @type {HTMLDialogElement} */ (open).close();
   openPalette();
 }
