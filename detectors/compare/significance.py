@@ -154,9 +154,32 @@ class _Aligned(NamedTuple):
     points: FloatArray  # points of the curve with fewer in each interval
 
 
+class CurvePair(NamedTuple):
+    """What a comparison takes from the points of a curve and a baseline, in little memory.
+
+    `correlation`: of the noise of both, where it shows that the runs saw the same batches, else None;
+    `same_start`: they also began from the same weights.
+    """
+
+    aligned: _Aligned
+    correlation: float | None
+    same_start: bool
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The common range of x."""
+        return float(self.aligned.edges[0]), float(self.aligned.edges[-1])
+
+    @property
+    def middle(self) -> float:
+        """The middle of the common range, from which on the difference is averaged."""
+        low, high = self.limits
+        return low + (high - low) / 2
+
+
 def compare_curves(
     curve: Curve,
-    baseline: Curve | GriddedCurve,
+    baseline: Curve,
     *,
     spread: SeedSpread | None = None,
     to_x: float | None = None,
@@ -164,29 +187,46 @@ def compare_curves(
 ) -> CurveDifference | None:
     """The difference of a curve from a baseline; None where they have too few points at common x.
 
-    `baseline`: gridded, where several are compared with it. `spread`: that of repeated runs, where it is
-    known. `to_x`: only points up to there count. Takes a time
+    `spread`: that of repeated runs, where it is known. `to_x`: only points up to there count. Takes a time
     proportional to the number of points; 10 ms for a million.
     """
-    gridded = baseline if isinstance(baseline, GriddedCurve) else GriddedCurve(*baseline)
-    baseline = Curve(gridded.x, gridded.value)
-    aligned = _align(curve, gridded, to_x, thresholds)
+    pair = pair_curves(curve, GriddedCurve(*baseline), to_x=to_x, thresholds=thresholds)
+    return None if pair is None else compare_pair(pair, spread=spread, thresholds=thresholds)
+
+
+def pair_curves(
+    curve: Curve,
+    baseline: GriddedCurve,
+    *,
+    to_x: float | None = None,
+    thresholds: ComparisonThresholds = _THRESHOLDS,
+) -> CurvePair | None:
+    """A curve beside a baseline; None where they have too few points at common x."""
+    aligned = _align(curve, baseline, to_x, thresholds)
     if aligned is None:
         return None
-    low, high = float(aligned.edges[0]), float(aligned.edges[-1])
-    middle = low + (high - low) / 2
-    newest = aligned.center >= middle
-    if np.count_nonzero(newest) < thresholds.least_intervals:
+    pair = CurvePair(aligned, None, same_start=False)
+    if np.count_nonzero(aligned.center >= pair.middle) < thresholds.least_intervals:
         return None
+    theirs = Curve(baseline.x, baseline.value)
+    correlation = paired_correlation(curve, theirs, (pair.middle, pair.limits[1]), thresholds)
+    same_start = correlation is not None and _same_start(curve, theirs, pair.limits[0], thresholds)
+    return pair._replace(correlation=correlation, same_start=same_start)
+
+
+def compare_pair(
+    pair: CurvePair, *, spread: SeedSpread | None = None, thresholds: ComparisonThresholds = _THRESHOLDS
+) -> CurveDifference:
+    """The difference of a curve from its baseline: see `compare_curves`."""
+    aligned = pair.aligned
+    low, high = pair.limits
+    newest = aligned.center >= pair.middle
     difference = aligned.difference[newest]
     level = float(np.mean(aligned.baseline[newest]))
     noise = _mean_noise(difference, thresholds)
-    correlation = paired_correlation(curve, baseline, (middle, high), thresholds)
-    paired = correlation is not None
-    same_start = paired and _same_start(curve, baseline, low, thresholds)
     scale = abs(level) if level > 0 else float(np.ptp(aligned.baseline))
     seed, freedom = _seed_error(
-        aligned, scale, noise, same_start=same_start, spread=spread, thresholds=thresholds
+        aligned, scale, noise, same_start=pair.same_start, spread=spread, thresholds=thresholds
     )
     error = float(np.hypot(noise.error, seed))
     limit = _critical(noise, seed, freedom, thresholds)
@@ -197,7 +237,7 @@ def compare_curves(
     per_interval = float(np.mean(aligned.points[newest]))
     return CurveDifference(
         points=int(np.sum(aligned.points[newest])),
-        from_x=middle,
+        from_x=pair.middle,
         to_x=high,
         level=level,
         difference=mean,
@@ -207,9 +247,9 @@ def compare_curves(
         noise_error=noise.error,
         seed_error=seed,
         block_points=max(round(noise.block * per_interval), 1),
-        paired=paired,
-        same_start=same_start,
-        correlation=correlation,
+        paired=pair.correlation is not None,
+        same_start=pair.same_start,
+        correlation=pair.correlation,
         since_x=_since(band, -1 if mean + half < 0 else 1 if mean - half > 0 else 0),
         detectable=detectable,
         needed_x=None if needed is None else low + needed,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,13 +15,16 @@ from holter.detectors.compare.curves import curve_of
 from holter.detectors.compare.difference_fields import NO_DIFFERENCE, classification_of, difference_json
 from holter.detectors.compare.figures import representative
 from holter.detectors.compare.grid import GriddedCurve
+from holter.detectors.compare.seed_spread import CurveLevels, levels_of, spread_of_repetitions
 from holter.detectors.compare.settings import SettingCategory, category_of, settings_of_run
 from holter.detectors.compare.significance import (
     Curve,
     CurveDifference,
+    CurvePair,
     IntervalBand,
     SeedSpread,
-    compare_curves,
+    compare_pair,
+    pair_curves,
 )
 from holter.detectors.compare.words import describe_loss
 from holter.roles import Role
@@ -40,8 +44,6 @@ _ANSWER_BYTES = 20_000
 """Approximate memory of the answer about one run."""
 READERS = max(2, min(8, os.cpu_count() or 1))
 """Threads that read and decompress curves."""
-_LEAST_FREEDOM = 2
-"""Degrees of freedom from which on repeated runs say something about the spread between seeds."""
 
 
 class StatisticsReader:
@@ -67,28 +69,45 @@ class StatisticsReader:
         self, runs: Sequence[StoredRun], baseline: str | None, axis: XAxis, metric: str | None
     ) -> CompareStatistics:
         base = next(run for run in runs if run.public_id == (baseline or runs[0].public_id))
-        maps = {run.id: self._access.axis(run, axis) for run in runs}
-        keys = {run.id: series_of(run, metric) for run in runs}
-        role = next((run.role(key) for run in (base, *runs) if (key := keys[run.id]) is not None), Role.LOSS)
-        name = "loss" if role is Role.LOSS else metric or role.value
         others = [run for run in runs if run is not base]
         with ThreadPoolExecutor(READERS) as pool:
-            read = pool.map(lambda run: _read_curve(run, keys[run.id], maps[run.id]), runs)
-            curves = {run.id: curve for run, curve in zip(runs, read, strict=True)}
-            spread = _seed_spread(runs, curves)
-            gridded = GriddedCurve(*curves[base.id])
-            differences = pool.map(lambda run: compare_curves(curves[run.id], gridded, spread=spread), others)
-            comparisons = [
-                comparison_view(run, difference, (keys[run.id], keys[base.id]), axis, name)
-                for run, difference in zip(others, differences, strict=True)
-            ]
+            # submitted first, since the others wait for it
+            reading = pool.submit(self._read, base, axis, metric)
+            reduced = dict(
+                zip(
+                    [run.id for run in others],
+                    # each curve is reduced at once: the points of all of them could be gigabytes
+                    pool.map(lambda run: _reduce(self._read(run, axis, metric), reading), others),
+                    strict=True,
+                )
+            )
+        read = reading.result()
+        reduced[base.id] = _ReducedCurve(read.key, read.axis, levels_of(read.curve), None)
+        spread = _seed_spread(runs, reduced)
+        keys = {run.id: reduced[run.id].key for run in runs}
+        role = next((run.role(key) for run in (base, *runs) if (key := keys[run.id]) is not None), Role.LOSS)
+        name = "loss" if role is Role.LOSS else metric or role.value
+        comparisons = [
+            comparison_view(
+                run,
+                None if (pair := reduced[run.id].pair) is None else compare_pair(pair, spread=spread),
+                (keys[run.id], keys[base.id]),
+                axis,
+                name,
+            )
+            for run in others
+        ]
         return {
             "baseline": base.public_id,
             "x": axis,
             "role": role.value,
-            "runs": [compared_run(run, maps[run.id]) for run in runs],
+            "runs": [compared_run(run, reduced[run.id].axis) for run in runs],
             "comparisons": comparisons,
         }
+
+    def _read(self, run: StoredRun, axis: XAxis, metric: str | None) -> _ReadCurve:
+        key, steps = series_of(run, metric), self._access.axis(run, axis)
+        return _ReadCurve(key, steps, _read_curve(run, key, steps))
 
 
 def series_of(run: StoredRun, metric: str | None) -> SeriesKey | None:
@@ -103,40 +122,44 @@ def series_of(run: StoredRun, metric: str | None) -> SeriesKey | None:
     return None if role is Role.OTHER else representative(points, role, run.role)
 
 
+class _ReadCurve:
+    """A run's series of the metric, its axis and its curve; the intervals of a baseline are kept."""
+
+    def __init__(self, key: SeriesKey | None, axis: StepMap, curve: Curve) -> None:
+        self.key = key
+        self.axis = axis
+        self.curve = curve
+        self.gridded = GriddedCurve(*curve)
+
+
+class _ReducedCurve(NamedTuple):
+    """A curve without its points: its levels, and what its comparison with the baseline takes."""
+
+    key: SeriesKey | None
+    axis: StepMap
+    levels: CurveLevels
+    pair: CurvePair | None
+
+
+def _reduce(read: _ReadCurve, baseline: Future[_ReadCurve]) -> _ReducedCurve:
+    pair = pair_curves(read.curve, baseline.result().gridded)
+    return _ReducedCurve(read.key, read.axis, levels_of(read.curve), pair)
+
+
 def _read_curve(run: StoredRun, key: SeriesKey | None, axis: StepMap) -> Curve:
     if key is None or axis.source is AxisSource.MISSING:
         return Curve(np.empty(0), np.empty(0))
     return curve_of(run.read(key) if axis.takes_times else run.read_values(key), axis)
 
 
-def _seed_spread(runs: Sequence[StoredRun], curves: Mapping[int, Curve]) -> SeedSpread | None:
+def _seed_spread(runs: Sequence[StoredRun], reduced: Mapping[int, _ReducedCurve]) -> SeedSpread | None:
     """The spread between those of the runs that differ by the seed only; None where there are too few."""
-    groups: dict[tuple[tuple[str, str], ...], list[int]] = {}
+    groups: dict[tuple[tuple[str, str], ...], list[CurveLevels]] = {}
     for run in runs:
-        if len(curves[run.id].x) and run.config:
-            groups.setdefault(_without_seed(run), []).append(run.id)
-    total, freedom = 0.0, 0
-    for members in groups.values():
-        if len(members) < 2:
-            continue
-        end = min(float(curves[number].x[-1]) for number in members)
-        begin = max(float(curves[number].x[0]) for number in members)
-        if begin >= end:
-            continue
-        limits = (begin + end) / 2, end
-        levels = [_level(curves[number], limits) for number in members]
-        mean = float(np.mean(levels))
-        if mean > 0:
-            total += float(np.sum((np.array(levels) / mean - 1) ** 2))
-            freedom += len(members) - 1
-    if freedom < _LEAST_FREEDOM:
-        return None
-    return SeedSpread(relative=float(np.sqrt(2 * total / freedom)), freedom=freedom)
-
-
-def _level(curve: Curve, limits: tuple[float, float]) -> float:
-    first, after = np.searchsorted(curve.x, limits)
-    return float(np.mean(curve.value[first : max(int(after), int(first) + 1)]))
+        levels = reduced[run.id].levels
+        if len(levels.center) and run.config:
+            groups.setdefault(_without_seed(run), []).append(levels)
+    return spread_of_repetitions(groups.values())
 
 
 def _without_seed(run: StoredRun) -> tuple[tuple[str, str], ...]:
