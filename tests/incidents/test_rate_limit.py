@@ -87,6 +87,12 @@ CASES = [
         WaitUntil(NOW + 30),
     ),
     Case("a young one settles first", [waiting(1, age=2)], [], WaitUntil(NOW + 3)),
+    Case(
+        "a group settles for as long as its first one says, and since that came",
+        [replace(waiting(1, 7, age=2), wait=10.0), replace(waiting(2, 7, age=1), wait=0.0)],
+        [],
+        WaitUntil(NOW + 8),
+    ),
     Case("one that failed waits for its next try", [waiting(1, due=30)], [], WaitUntil(NOW + 30)),
     Case(
         "what a clock that was an hour ahead has put off is sent now",

@@ -10,12 +10,13 @@ import pytest
 from sqlalchemy import Connection, Engine, func, select
 
 from holter.server.database import reading, writing
-from holter.server.models import Chunk, LogEntry
+from holter.server.models import Chunk, LogEntry, Timeline
 from holter.server.store import Store
 from holter.server.store.compaction import compaction as module
 from holter.server.store.compaction.summary import rebuild_summary
 from holter.server.store.encoding.chunk import MAX_CHUNK_POINTS
 from holter.server.store.errors import ConcurrentRewriteError
+from holter.server.store.read.snapshot import RunSnapshot
 from holter.types import Batch, Column, Delivery, SeriesKey
 from tests.support.stored_runs import running_store
 
@@ -67,6 +68,21 @@ def test_a_rewrite_that_another_one_has_overtaken_changes_nothing(
             module.compact(sqlite_engine, run_id)
         assert store.read(run_id)[LOSS].step.tolist() == list(range(end + size))
         assert store.check() == []
+
+
+def test_chunks_that_are_gone_already_are_not_replaced(sqlite_engine: Engine) -> None:
+    with running_store(sqlite_engine) as store:
+        run_id = send(store, 0, 4000)
+        store.compact()
+        with reading(sqlite_engine) as connection:
+            rows = RunSnapshot(connection, run_id).chunks()
+        with pytest.raises(ConcurrentRewriteError), writing(sqlite_engine) as connection:
+            module.delete_chunks(connection, [*rows, rows[0]._replace(id=rows[0].id + 1000)])
+        assert store.read(run_id)[LOSS].step.tolist() == list(range(4000))
+        with writing(sqlite_engine) as connection:
+            module.delete_chunks(connection, rows)
+        with reading(sqlite_engine) as connection:
+            assert connection.scalar(select(func.count()).select_from(Timeline)) == 0
 
 
 def test_a_store_that_was_overtaken_reads_again_and_finishes(

@@ -105,6 +105,17 @@ def test_a_late_point_of_a_chunk_s_last_step_joins_the_chunk(store: Store, engin
     assert store.read(run_id)[LOSS].value.tolist()[-3:] == [0.0, 0.0, 0.5]
 
 
+def test_few_points_from_a_chunk_s_last_step_on_join_the_chunk(store: Store, engine: Engine) -> None:
+    steps = np.arange(3_000)
+    run_id, _ = send(store, "run", losses(steps, steps, np.zeros(3_000)))
+    store.compact()
+    send(store, "run", losses([2_999, 3_000, 3_001], [9_999, 10_000, 10_001], [0.5, 0.6, 0.7]))
+    store.compact()
+    with engine.connect() as connection:
+        assert connection.scalar(select(func.count()).select_from(LogEntry)) == 0
+    assert store.read(run_id)[LOSS].value.tolist()[-4:] == [0.0, 0.5, 0.6, 0.7]
+
+
 def test_a_step_with_more_points_than_a_chunk_is_one_chunk(store: Store) -> None:
     size = MAX_CHUNK_POINTS + 5_000
     steps = np.concatenate((np.arange(3_000), np.full(size, 3_000), np.arange(3_001, 6_001)))

@@ -30,6 +30,9 @@ MUTATION_TARGETS = {
             "tests/store/test_bounds.py",
             "tests/store/test_robustness.py",
             "tests/store/test_several_servers.py",
+            "tests/store/test_values_without_times.py",
+            "tests/store/test_store_properties.py",
+            "tests/api/test_ingest_http.py",
         ),
     ),
     "compaction": MutationTarget(
@@ -47,6 +50,12 @@ MUTATION_TARGETS = {
             "tests/store/test_robustness.py",
             "tests/store/test_several_servers.py",
             "tests/store/test_newest_points.py",
+            "tests/store/test_cached_reads.py",
+            "tests/store/test_shared_series.py",
+            "tests/store/test_values_without_times.py",
+            "tests/store/test_store_properties.py",
+            "tests/maintenance/test_downsampling.py",
+            "tests/maintenance/test_check.py",
         ),
     ),
     "incidents": MutationTarget(
@@ -65,7 +74,17 @@ MUTATION_TARGETS = {
     ),
     "outbox": MutationTarget(
         ("server/alerting/outbox.py", "server/alerting/sender.py", "server/alerting/rate_limit.py"),
-        ("tests/incidents/test_rate_limit.py", "tests/incidents/test_outbox.py"),
+        (
+            "tests/incidents/test_rate_limit.py",
+            "tests/incidents/test_outbox.py",
+            "tests/incidents/test_updated_messages.py",
+            "tests/incidents/test_messages_of_linked_incidents.py",
+            "tests/incidents/test_muting_and_groups.py",
+            "tests/incidents/test_scheduled_notifications.py",
+            "tests/incidents/test_coming_and_going.py",
+            "tests/incidents/test_silent_agents.py",
+            "tests/faults/test_alert_faults.py",
+        ),
     ),
     "access": MutationTarget(
         ("server/auth.py", "server/tokens.py", "server/client_address.py"),
@@ -83,6 +102,8 @@ MUTATION_TARGETS = {
             "tests/detectors/loss/test_open_events.py",
             "tests/detectors/loss/test_live_equality.py",
             "tests/detectors/loss/test_loss_families.py",
+            "tests/detectors/loss/test_loss_outliers.py",
+            "tests/detectors/loss/test_unmarked_restarts.py",
         ),
     ),
 }
