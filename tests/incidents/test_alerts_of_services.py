@@ -75,3 +75,26 @@ def test_an_alert_about_many_incidents_is_resolved_with_the_last(
     alerting.incidents.close(numbers[-1], by="ana", text="")
     alerting.send_due()
     assert {event["dedup_key"] for event in events(endpoint, "resolve")} == {opened["dedup_key"]}
+
+
+def test_the_alert_of_a_group_stays_open_while_one_of_its_incidents_is(
+    engine: Engine, clock: Clock, endpoint: Endpoint
+) -> None:
+    channel = {"type": "pagerduty", "routing_key": "R012", "api_url": endpoint.url, "allow_private": True}
+    route = {"receiver": "team", "group_by": ["kind"], "group_wait": "10s", "group_interval": "5m"}
+    alerting = Alerting(engine, clock, {"team": {**channel, "calm": 0}}, {"route": route})
+    numbers = [
+        alerting.incidents.update_run(add_run(engine, f"r{number}"), [make_candidate()])[0].id
+        for number in range(2)
+    ]
+    clock.now += 11
+    assert alerting.send_due() == 1
+    [opened] = events(endpoint, "trigger")
+    alerting.incidents.close(numbers[0], by="ana", text="")
+    clock.now += 301
+    assert alerting.send_due() == 1
+    assert events(endpoint, "resolve") == []
+    alerting.incidents.close(numbers[1], by="ana", text="")
+    clock.now += 301
+    assert alerting.send_due() == 1
+    assert {event["dedup_key"] for event in events(endpoint, "resolve")} == {opened["dedup_key"]}

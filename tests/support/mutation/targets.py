@@ -77,6 +77,7 @@ MUTATION_TARGETS = {
         (
             "tests/incidents/test_rate_limit.py",
             "tests/incidents/test_outbox.py",
+            "tests/incidents/test_alerts_of_services.py",
             "tests/incidents/test_updated_messages.py",
             "tests/incidents/test_messages_of_linked_incidents.py",
             "tests/incidents/test_muting_and_groups.py",
