@@ -12,7 +12,7 @@ from holter.detectors.compare.significance import Curve, SeedSpread
 from holter.types import FloatArray, IntArray
 
 INTERVALS = 2048
-"""Intervals of a curve at most: a common half of several curves is met to a thousandth."""
+"""Intervals of a curve at most: the limits of a common half are exact to a thousandth of it."""
 _LEAST_FREEDOM = 2
 """Degrees of freedom from which on repeated runs say something about the spread between seeds."""
 

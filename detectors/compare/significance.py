@@ -201,7 +201,7 @@ def pair_curves(
     to_x: float | None = None,
     thresholds: ComparisonThresholds = _THRESHOLDS,
 ) -> CurvePair | None:
-    """A curve beside a baseline; None where they have too few points at common x."""
+    """A curve and a baseline at equal x; None where they have too few points there."""
     aligned = _align(curve, baseline, to_x, thresholds)
     if aligned is None:
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -69,45 +69,35 @@ class StatisticsReader:
         self, runs: Sequence[StoredRun], baseline: str | None, axis: XAxis, metric: str | None
     ) -> CompareStatistics:
         base = next(run for run in runs if run.public_id == (baseline or runs[0].public_id))
-        others = [run for run in runs if run is not base]
-        with ThreadPoolExecutor(READERS) as pool:
-            # submitted first, since the others wait for it
-            reading = pool.submit(self._read, base, axis, metric)
-            reduced = dict(
-                zip(
-                    [run.id for run in others],
-                    # each curve is reduced at once: the points of all of them could be gigabytes
-                    pool.map(lambda run: _reduce(self._read(run, axis, metric), reading), others),
-                    strict=True,
-                )
-            )
-        read = reading.result()
-        reduced[base.id] = _ReducedCurve(read.key, read.axis, levels_of(read.curve), None)
-        spread = _seed_spread(runs, reduced)
-        keys = {run.id: reduced[run.id].key for run in runs}
+        maps = {run.id: self._access.axis(run, axis) for run in runs}
+        keys = {run.id: series_of(run, metric) for run in runs}
         role = next((run.role(key) for run in (base, *runs) if (key := keys[run.id]) is not None), Role.LOSS)
         name = "loss" if role is Role.LOSS else metric or role.value
-        comparisons = [
-            comparison_view(
-                run,
-                None if (pair := reduced[run.id].pair) is None else compare_pair(pair, spread=spread),
-                (keys[run.id], keys[base.id]),
-                axis,
-                name,
-            )
-            for run in others
-        ]
+        others = [run for run in runs if run is not base]
+
+        def read(run: StoredRun) -> Curve:
+            return _read_curve(run, keys[run.id], maps[run.id])
+
+        with ThreadPoolExecutor(READERS) as pool:
+            # submitted first, since the others wait for it
+            reading = pool.submit(lambda: GriddedCurve(*read(base)))
+            # each curve is reduced at once: the points of all of them could be gigabytes
+            reduced = list(pool.map(lambda run: _reduce(read(run), reading.result()), others))
+        gridded = reading.result()
+        levels = {run.id: each.levels for run, each in zip(others, reduced, strict=True)}
+        levels[base.id] = levels_of(Curve(gridded.x, gridded.value))
+        spread = _seed_spread(runs, levels)
+        comparisons = []
+        for run, (_, pair) in zip(others, reduced, strict=True):
+            difference = None if pair is None else compare_pair(pair, spread=spread)
+            comparisons.append(comparison_view(run, difference, (keys[run.id], keys[base.id]), axis, name))
         return {
             "baseline": base.public_id,
             "x": axis,
             "role": role.value,
-            "runs": [compared_run(run, reduced[run.id].axis) for run in runs],
+            "runs": [compared_run(run, maps[run.id]) for run in runs],
             "comparisons": comparisons,
         }
-
-    def _read(self, run: StoredRun, axis: XAxis, metric: str | None) -> _ReadCurve:
-        key, steps = series_of(run, metric), self._access.axis(run, axis)
-        return _ReadCurve(key, steps, _read_curve(run, key, steps))
 
 
 def series_of(run: StoredRun, metric: str | None) -> SeriesKey | None:
@@ -122,28 +112,15 @@ def series_of(run: StoredRun, metric: str | None) -> SeriesKey | None:
     return None if role is Role.OTHER else representative(points, role, run.role)
 
 
-class _ReadCurve:
-    """A run's series of the metric, its axis and its curve; the intervals of a baseline are kept."""
-
-    def __init__(self, key: SeriesKey | None, axis: StepMap, curve: Curve) -> None:
-        self.key = key
-        self.axis = axis
-        self.curve = curve
-        self.gridded = GriddedCurve(*curve)
-
-
 class _ReducedCurve(NamedTuple):
     """A curve without its points: its levels, and what its comparison with the baseline takes."""
 
-    key: SeriesKey | None
-    axis: StepMap
     levels: CurveLevels
     pair: CurvePair | None
 
 
-def _reduce(read: _ReadCurve, baseline: Future[_ReadCurve]) -> _ReducedCurve:
-    pair = pair_curves(read.curve, baseline.result().gridded)
-    return _ReducedCurve(read.key, read.axis, levels_of(read.curve), pair)
+def _reduce(curve: Curve, baseline: GriddedCurve) -> _ReducedCurve:
+    return _ReducedCurve(levels_of(curve), pair_curves(curve, baseline))
 
 
 def _read_curve(run: StoredRun, key: SeriesKey | None, axis: StepMap) -> Curve:
@@ -152,13 +129,12 @@ def _read_curve(run: StoredRun, key: SeriesKey | None, axis: StepMap) -> Curve:
     return curve_of(run.read(key) if axis.takes_times else run.read_values(key), axis)
 
 
-def _seed_spread(runs: Sequence[StoredRun], reduced: Mapping[int, _ReducedCurve]) -> SeedSpread | None:
+def _seed_spread(runs: Sequence[StoredRun], levels: Mapping[int, CurveLevels]) -> SeedSpread | None:
     """The spread between those of the runs that differ by the seed only; None where there are too few."""
     groups: dict[tuple[tuple[str, str], ...], list[CurveLevels]] = {}
     for run in runs:
-        levels = reduced[run.id].levels
-        if len(levels.center) and run.config:
-            groups.setdefault(_without_seed(run), []).append(levels)
+        if len(levels[run.id].center) and run.config:
+            groups.setdefault(_without_seed(run), []).append(levels[run.id])
     return spread_of_repetitions(groups.values())
 
 

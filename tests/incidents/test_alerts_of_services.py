@@ -13,8 +13,12 @@ from tests.support.endpoints import Endpoint
 
 @pytest.fixture
 def alerting(engine: Engine, clock: Clock, endpoint: Endpoint) -> Alerting:
+    return Alerting(engine, clock, pagerduty_at(endpoint, settle=0))
+
+
+def pagerduty_at(endpoint: Endpoint, **options: Any) -> dict[str, dict[str, Any]]:
     channel = {"type": "pagerduty", "routing_key": "R012", "api_url": endpoint.url, "allow_private": True}
-    return Alerting(engine, clock, {"team": {**channel, "settle": 0, "calm": 0}})
+    return {"team": {**channel, "calm": 0, **options}}
 
 
 def events(endpoint: Endpoint, action: str) -> list[dict[str, Any]]:
@@ -80,9 +84,8 @@ def test_an_alert_about_many_incidents_is_resolved_with_the_last(
 def test_the_alert_of_a_group_stays_open_while_one_of_its_incidents_is(
     engine: Engine, clock: Clock, endpoint: Endpoint
 ) -> None:
-    channel = {"type": "pagerduty", "routing_key": "R012", "api_url": endpoint.url, "allow_private": True}
     route = {"receiver": "team", "group_by": ["kind"], "group_wait": "10s", "group_interval": "5m"}
-    alerting = Alerting(engine, clock, {"team": {**channel, "calm": 0}}, {"route": route})
+    alerting = Alerting(engine, clock, pagerduty_at(endpoint), {"route": route})
     numbers = [
         alerting.incidents.update_run(add_run(engine, f"r{number}"), [make_candidate()])[0].id
         for number in range(2)

@@ -88,7 +88,7 @@ CASES = [
     ),
     Case("a young one settles first", [waiting(1, age=2)], [], WaitUntil(NOW + 3)),
     Case(
-        "a group settles for as long as its first one says, and since that came",
+        "a group settles for as long as its first notification asks for, from its time on",
         [replace(waiting(1, 7, age=2), wait=10.0), replace(waiting(2, 7, age=1), wait=0.0)],
         [],
         WaitUntil(NOW + 8),

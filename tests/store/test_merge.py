@@ -13,7 +13,9 @@ from holter.server.store.encoding.merge import count_repeats, join_points, merge
 
 Point = tuple[int, float, float]
 # few of each, so that steps, times and values repeat in all combinations
-POINTS = st.tuples(st.integers(0, 3), st.sampled_from((1.0, 2.0)), st.sampled_from((0.5, 1.5, 2.5)))
+STEPS, TIMES = st.integers(0, 3), st.sampled_from((1.0, 2.0))
+POINTS = st.tuples(STEPS, TIMES, st.sampled_from((0.5, 1.5, 2.5)))
+ROWS = st.lists(st.tuples(STEPS, TIMES), min_size=1, max_size=5)
 
 
 def merged(written: Sequence[Point]) -> list[Point]:
@@ -24,8 +26,8 @@ def merged(written: Sequence[Point]) -> list[Point]:
 
 
 def pieces_of(points: Sequence[Point]) -> SeriesPoints:
-    step, time, value = zip(*points, strict=True) if points else ((), (), ())
-    return SeriesPoints(np.array(step, dtype=np.int64), np.array(time, float), np.array(value, float))
+    step, time, value = zip(*points, strict=True)
+    return SeriesPoints(np.array(step), np.array(time), np.array(value))
 
 
 def rows_of(points: SeriesPoints) -> list[Point]:
@@ -53,9 +55,7 @@ def dense_blocks(draw: st.DrawFn) -> list[PointBlock]:
     ids = draw(st.permutations([3, 5, 8]))[: draw(st.integers(1, 3))]
     blocks = []
     for _ in range(draw(st.integers(1, 3))):
-        rows = draw(
-            st.lists(st.tuples(st.integers(0, 3), st.sampled_from((1.0, 2.0))), min_size=1, max_size=5)
-        )
+        rows = draw(ROWS)
         size = len(rows) * len(ids)
         values = draw(st.lists(st.sampled_from((0.5, 1.5)), min_size=size, max_size=size))
         steps, times = zip(*rows, strict=True)
@@ -71,9 +71,7 @@ def sparse_blocks(draw: st.DrawFn) -> list[PointBlock]:
     """Blocks of which each series has some of the rows."""
     blocks = []
     for _ in range(draw(st.integers(1, 3))):
-        rows = draw(
-            st.lists(st.tuples(st.integers(0, 3), st.sampled_from((1.0, 2.0))), min_size=1, max_size=5)
-        )
+        rows = draw(ROWS)
         ids = draw(st.lists(st.sampled_from((3, 5, 8)), min_size=1, max_size=3, unique=True))
         index = st.lists(st.integers(0, len(rows) - 1), min_size=1, max_size=len(rows), unique=True)
         chosen = [sorted(draw(index)) for _ in ids]

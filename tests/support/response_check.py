@@ -25,19 +25,18 @@ class ResponseCheck:
         """Validate one response, if it is JSON of a documented route and status."""
         if response.headers.get("content-type") != "application/json":
             return
-        request = response.request
-        for pattern, methods in self._paths.items():
-            if request.method.lower() in methods and pattern.fullmatch(request.url.path):
-                validator = self._validator(pattern, request.method.lower(), response.status_code)
-                break
-        else:
-            return
+        validator = self._find_validator(response.request, response.status_code)
         if validator is not None:
-            problems = [
-                f"{error.instance_path}: {error.message}"
-                for error in validator.iter_errors(json.loads(response.read()))
-            ]
-            assert not problems, f"{request.url}: {problems}"
+            errors = validator.iter_errors(json.loads(response.read()))
+            problems = [f"{error.instance_path}: {error.message}" for error in errors]
+            assert not problems, f"{response.request.url}: {problems}"
+
+    def _find_validator(self, request: httpx.Request, status: int) -> jsonschema_rs.Validator | None:
+        method = request.method.lower()
+        for pattern, methods in self._paths.items():
+            if method in methods and pattern.fullmatch(request.url.path):
+                return self._validator(pattern, method, status)
+        return None
 
     @cache  # noqa: B019 - a check lives as long as the tests
     def _validator(self, path: re.Pattern[str], method: str, status: int) -> jsonschema_rs.Validator | None:

@@ -60,7 +60,7 @@ export function start() {
 
 /** Open the list of the shortcuts on this page, or close it. @param {import("./dom.js").Child[]} more what else there is to know, below */
 export function showHelp(...more) {
-  const open = document.querySelector("dialog.help[open]");
+  const open = document.querySelector("dialog.help[open]"); // one just closed is removed a moment later
   if (open) return /** @type {HTMLDialogElement} */ (open).close();
   const dialog = /** @type {HTMLDialogElement} */ (
     h("dialog", { class: "help", "aria-label": "Keyboard shortcuts" })
