@@ -47,7 +47,7 @@ def test_batch_with_a_cut_acknowledgement_is_stored_once(
     with cutting_proxy(command_runner.port, 0.3) as network:
         senders = [BatchSender(network.port, f"r{n}", rows=200) for n in range(4)]
         with sending(senders):
-            wait_for(lambda: sum(sender.arrived_before for sender in senders) > 10, 60)
+            wait_for(lambda: sum(sender.arrived_before for sender in senders) > 10 and network.cuts > 20, 60)
             network.heal()
     assert network.cuts > 20
     assert command_runner.end(signal.SIGTERM) == 0
