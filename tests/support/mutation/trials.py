@@ -1,4 +1,4 @@
-"""Tries faults one by one, each in a process forked from a pytest that has collected and imported everything."""
+"""Tries faults one by one, each in a process forked from a pytest that has imported all tests."""
 
 from __future__ import annotations
 
