@@ -5,52 +5,56 @@ from __future__ import annotations
 import argparse
 import difflib
 import os
-import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from multiprocessing import get_context
 from pathlib import Path
 
-from cosmic_ray.testing import run_tests
-from cosmic_ray.work_item import TestOutcome
+import pytest
 
 from tests.support.mutation.mutants import Mutant, sample_mutants
 from tests.support.mutation.score import score_table
-from tests.support.mutation.targets import MUTATION_TARGETS, MutationTarget
+from tests.support.mutation.targets import MUTATION_TARGETS
+from tests.support.mutation.trials import FaultTrials, Trial
 
-_SLOWER = 3.0  # times as long as without a fault a test run may take, and then counts as noticed
-_SPARE_SECONDS = 20.0
+_OPTIONS = (
+    "-q", "-s", "-p", "no:cacheprovider", "-p", "no:schemathesis", "-p", "no:xdist",
+    "-m", "not postgresql and not browser and not slow",
+)  # fmt: skip
 
 
 def main() -> int:
-    """Print each surviving mutant and a table of scores; 1 if less than `--least` per cent are killed."""
+    """Print each surviving fault and a table of scores; 1 if less than `--least` per cent are killed."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sample", type=int, default=40, help="mutants of each target, by default 40")
-    parser.add_argument("--seed", type=int, default=0, help="another seed gives other mutants")
+    parser.add_argument("--sample", type=int, default=40, help="faults of each target, by default 40")
+    parser.add_argument("--seed", type=int, default=0, help="another seed gives other faults")
     parser.add_argument(
         "--targets", nargs="*", default=list(MUTATION_TARGETS), choices=list(MUTATION_TARGETS)
     )
     parser.add_argument("--only", type=int, nargs="*", help="these numbers of the sample, to try them again")
     parser.add_argument("--least", type=float, default=0.0, help="per cent to be killed, by default 0")
+    parser.add_argument("--here", action="store_true", help="in this folder, not in a copy of it")
     arguments = parser.parse_args()
-    with _copy(Path.cwd()) as folder:
-        os.chdir(folder)
-        os.environ["PYTHONPATH"] = str(folder / ".editable")
-        scores = {
-            name: _score(name, MUTATION_TARGETS[name], arguments.sample, arguments.seed, arguments.only)
-            for name in arguments.targets
-        }
+    if not arguments.here:
+        with _copy(Path.cwd()) as folder:
+            command = [sys.executable, "-m", "tests.support.mutation", "--here", *sys.argv[1:]]
+            environment = {**os.environ, "PYTHONPATH": str(folder / ".editable")}
+            return subprocess.run(command, cwd=folder, env=environment).returncode
+    jobs = [(name, arguments.sample, arguments.seed, arguments.only) for name in arguments.targets]
+    # a process for each target: pytest imports everything for it anew
+    with get_context("fork").Pool(1, maxtasksperchild=1) as pool:
+        scores = dict(zip(arguments.targets, pool.starmap(_score, jobs, chunksize=1), strict=True))
     sys.stdout.write(score_table(scores))
     return int(any(100 * killed < arguments.least * trials for killed, trials in scores.values()))
 
 
 @contextmanager
 def _copy(root: Path) -> Iterator[Path]:
-    """A copy of the working tree, in which faults can be planted while people work on."""
+    """A copy of the working tree, so that people can work on it meanwhile."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=root, check=True, capture_output=True, text=True,
@@ -66,53 +70,32 @@ def _copy(root: Path) -> Iterator[Path]:
         yield folder
 
 
-def _score(
-    name: str, target: MutationTarget, sample: int, seed: int, only: Sequence[int] | None
-) -> tuple[int, int]:
-    """Killed mutants and all that were tried."""
-    tests = _test_command(target)
-    started = time.monotonic()
-    outcome, output = run_tests(tests, None)
-    if outcome is not TestOutcome.SURVIVED:
-        raise SystemExit(f"{name}: the tests fail without any fault\n{output}")
-    limit = _SLOWER * (time.monotonic() - started) + _SPARE_SECONDS
-    killed = trials = 0
-    for number, mutant in enumerate(sample_mutants(_paths(target.modules), sample, seed)):
-        if only and number not in only:
-            continue
-        trials += 1
-        if _survives(mutant, tests, limit):
-            _write(f"{name} {number}: SURVIVED {mutant}\n{_difference(mutant)}\n")
-        else:
-            killed += 1
-            _write(f"{name} {number}: killed {mutant}\n")
-    return killed, trials
+def _score(name: str, sample: int, seed: int, only: Sequence[int] | None) -> tuple[int, int]:
+    """Killed faults of a target and all that were tried."""
+    target = MUTATION_TARGETS[name]
+    sampled = dict(enumerate(sample_mutants(_paths(target.modules), sample, seed)))
+    chosen = {number: fault for number, fault in sampled.items() if not only or number in only}
+    numbers = list(chosen)
+    trials: list[Trial] = []
+
+    def report(index: int, trial: Trial) -> None:
+        trials.append(trial)
+        _write(f"{name} {numbers[index]}: {_describe(trial)}\n")
+
+    with tempfile.TemporaryDirectory(prefix="holter-mutation-tests-") as folder:
+        faults = FaultTrials(list(chosen.values()), Path(folder), report)
+        options = [*_OPTIONS, f"--basetemp={folder}/tests", *map(str, _paths(target.tests))]
+        code = pytest.main(options, plugins=[faults])
+    if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+        raise SystemExit(f"{name}: the tests could not be run")
+    return sum(trial.noticed_by is not None for trial in trials), len(trials)
 
 
-def _survives(mutant: Mutant, tests: str, limit: float) -> bool:
-    source = mutant.module.read_text()
-    try:
-        mutant.module.write_text(mutant.code())
-        outcome, output = run_tests(tests, limit)
-    finally:
-        mutant.module.write_text(source)
-    if outcome is TestOutcome.INCOMPETENT:
-        raise SystemExit(f"{mutant}: the tests could not be run\n{output}")
-    return outcome is TestOutcome.SURVIVED
-
-
-def _test_command(target: MutationTarget) -> str:
-    options = [
-        "-x",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "no:schemathesis",
-        "-m",
-        "not postgresql and not browser and not slow",
-    ]
-    return shlex.join([sys.executable, "-m", "pytest", *options, *map(str, _paths(target.tests))])
+def _describe(trial: Trial) -> str:
+    if trial.noticed_by is not None:
+        return f"killed {trial.mutant} by {trial.noticed_by}"
+    reason = f"{trial.tests} tests execute it" if trial.tests else "no test executes it"
+    return f"SURVIVED {trial.mutant} ({reason})\n{_difference(trial.mutant)}"
 
 
 def _paths(patterns: Sequence[str]) -> list[Path]:
