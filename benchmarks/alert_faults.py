@@ -2,7 +2,7 @@
 
     python benchmarks/alert_faults.py faults [--kills 200] [--seed 7]
     python benchmarks/alert_faults.py latency [--runs 1000] [--incidents 100] [--settle 0]
-        [--becomes 9] [--live] [--fails loss|throughput|straggler|xid]
+        [--becomes 9] [--live] [--fails loss|divergence|throughput|drift|straggler|xid]
     python benchmarks/alert_faults.py quiet [--points 300000] [--seed 2023]
 
 `faults`: a real mail server and a real web server fail half of the time (hang, answer late or too late, reset

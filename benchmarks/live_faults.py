@@ -16,12 +16,18 @@ FIRST_STEPS = 60
 ESTABLISHED_STEPS = 400
 """The same of a run whose fault is seen by comparison with an established level."""
 SLOWER = 1.5
+DRIFT = 1 / 0.95
+"""Times as long as before that steps take after a loss of 5 % of the throughput."""
+CREEP = 0.002
+"""What a loss that creeps up gains with each step: a fifth of its noise."""
 RANKS = 8
 BEHIND = 300.0
 """Seconds by which the clock of a run that becomes slower is behind at first: slow steps take 7.5 s."""
 KINDS = {
     "loss": ("spike_fast", "spike_slow", "divergence", "nonfinite", "spike_unrecovered"),
+    "divergence": ("spike_fast", "spike_slow", "divergence", "spike_unrecovered"),
     "throughput": ("throughput_regression",),
+    "drift": ("throughput_regression",),
     "straggler": ("straggler",),
     "xid": ("gpu_fault",),
 }
@@ -54,6 +60,7 @@ class LiveRuns(threading.Thread):
         self._prepared = frozenset(self._names[:prepared])
         self._clocks: dict[str, float] = {}
         self._failing: dict[str, float | str] = {}
+        self._creeping: dict[str, int] = {}  # by run: the first step of a loss that creeps up
         self.warm = threading.Event()
         self.posted = 0
         self.failed: dict[str, float] = {}
@@ -86,7 +93,7 @@ class LiveRuns(threading.Thread):
     def _post(self, name: str, steps: range) -> None:
         fails = name in self._failing
         count = len(steps)
-        slower = SLOWER if fails and self._fault == "throughput" else 1.0
+        slower = {"throughput": SLOWER, "drift": DRIFT}.get(self._fault, 1.0) if fails else 1.0
         times = self._times(name, count, slower)
         noise = self._random.normal(0, 0.01, (3, count))
         columns: dict[str, Any] = {
@@ -97,7 +104,12 @@ class LiveRuns(threading.Thread):
         }
         if fails and self._fault == "loss":
             columns["loss"] = [self._failing[name]] * count
-        if name in self._prepared and self._fault == "throughput":
+        if fails and self._fault == "divergence":
+            begun = self._creeping.setdefault(name, steps[0])
+            columns["loss"] = [
+                value + CREEP * (step - begun + 1) for step, value in zip(steps, columns["loss"], strict=True)
+            ]
+        if name in self._prepared and self._fault in ("throughput", "drift"):
             columns["tokens_per_second"] = [5e4 / slower * (1 + value) for value in noise[2]]
         if name in self._prepared and self._fault == "xid":
             columns["xid"] = [79.0 * fails] * count
@@ -117,7 +129,7 @@ class LiveRuns(threading.Thread):
 
     def _times(self, name: str, count: int, slower: float) -> list[float]:
         now = time.time()
-        if self._fault != "throughput" or name not in self._prepared:
+        if self._fault not in ("throughput", "drift") or name not in self._prepared:
             return [now - STEP_SECONDS * (count - 1 - index) for index in range(count)]
         begin = self._clocks.get(name, now - BEHIND - STEP_SECONDS * count)
         times = [begin + slower * STEP_SECONDS * (index + 1) for index in range(count)]

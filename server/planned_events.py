@@ -8,11 +8,12 @@ from dataclasses import MISSING, fields, replace
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Engine, delete, exists, select
+from sqlalchemy import ColumnElement, Engine, bindparam, delete, exists, or_, select
 from sqlalchemy.orm import Session
 
 from holter.server.alerting.incident import IncidentState
 from holter.server.analysis import STALE_AFTER
+from holter.server.database import reading
 from holter.server.models.alerting import IncidentRow, PlannedEventRow
 from holter.server.models.points import Project, RunRecord
 from holter.server.schemas.incidents import PlannedEventEntry, PlannedEventScope, PlannedEventView
@@ -20,6 +21,22 @@ from holter.settings import Settings
 from holter.tuning import PlannedEvent, Tuning
 
 _CACHED_PROJECTS = 10_000
+# built once, since every analysis pass runs them
+_PROJECT_OF = (
+    select(Project.id, Project.name)
+    .join(RunRecord, RunRecord.project_id == Project.id)
+    .where(RunRecord.id == bindparam("run"))
+)
+_EVENTS = (
+    select(PlannedEventRow.said)
+    .where(
+        or_(
+            PlannedEventRow.run_id == bindparam("run"),
+            (PlannedEventRow.project_id == bindparam("project")) & PlannedEventRow.run_id.is_(None),
+        )
+    )
+    .order_by(PlannedEventRow.id)
+)
 _DEFAULTS = {field.name: field.default for field in fields(PlannedEvent) if field.default is not MISSING}
 
 
@@ -34,15 +51,22 @@ class PlannedEvents:
         self._engine = engine
         self._settings = settings
         self._clock = clock
+        self._tunings = lru_cache(_CACHED_PROJECTS)(
+            lambda project: settings.project(project).detection.tuning()
+        )
         self._display_tunings = lru_cache(_CACHED_PROJECTS)(
-            lambda project: settings.project(project).detection.tuning().roles_only()
+            lambda project: self._tunings(project).roles_only()
         )
 
     def tuning(self, run_id: int) -> Tuning:
         """The tuning for the detectors of a run: that of its project, with all planned events of the run."""
-        name, rows = self._events_of(run_id)
-        tuning = self._settings.project(name).detection.tuning()
-        return replace(tuning, expected=[*tuning.expected, *(PlannedEvent(**row.said) for row in rows)])
+        with reading(self._engine) as connection:
+            project, name = connection.execute(_PROJECT_OF, {"run": run_id}).one()
+            stored = connection.scalars(_EVENTS, {"run": run_id, "project": project}).all()
+        tuning = self._tunings(name)
+        if not stored:
+            return tuning
+        return replace(tuning, expected=[*tuning.expected, *(PlannedEvent(**event) for event in stored)])
 
     def display_tuning(self, project: str) -> Tuning:
         """The roles that the settings give the series of a project, which the pages show, too."""
@@ -154,8 +178,7 @@ class PlannedEvents:
 
 def _project_of(session: Session, run_id: int) -> tuple[int, str]:
     """Id and name of a run's project."""
-    query = select(Project.id, Project.name).join(RunRecord, RunRecord.project_id == Project.id)
-    project_id, name = session.execute(query.where(RunRecord.id == run_id)).one()
+    project_id, name = session.execute(_PROJECT_OF, {"run": run_id}).one()
     return project_id, name
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from sqlalchemy import Engine, func, or_, select
+from sqlalchemy import Engine, bindparam, func, or_, select
 from sqlalchemy.orm import Session
 
+from holter.server.database import reading
 from holter.server.models.alerting import AnalysisRow
 from holter.server.models.points import Attempt, Project, RunRecord
 
@@ -15,6 +16,14 @@ MAX_LIVE_DELAY = 900.0
 """Seconds: a run is live if its newest point was logged at most this long before it arrived."""
 STALE_AFTER = 86_400.0
 """Seconds without points after which a run is not checked for stalls and causes no notifications."""
+
+# built once: building a statement takes several times as long as running it
+_STATUS = (
+    select(RunRecord.created_at, RunRecord.updated_at, RunRecord.finished_at, func.max(Attempt.last_time))
+    .outerjoin(Attempt, Attempt.run_id == RunRecord.id)
+    .where(RunRecord.id == bindparam("run"), RunRecord.deleted_at.is_(None))
+    .group_by(RunRecord.id)
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,14 +84,8 @@ def failed_analyses(engine: Engine) -> dict[str, str]:
 
 def load_status(engine: Engine, run_id: int) -> RunStatus | None:
     """The present status of a run, None if it is deleted."""
-    query = (
-        select(RunRecord.created_at, RunRecord.updated_at, RunRecord.finished_at, func.max(Attempt.last_time))
-        .outerjoin(Attempt, Attempt.run_id == RunRecord.id)
-        .where(RunRecord.id == run_id, RunRecord.deleted_at.is_(None))
-        .group_by(RunRecord.id)
-    )
-    with Session(engine) as session:
-        row = session.execute(query).one_or_none()
+    with reading(engine) as connection:
+        row = connection.execute(_STATUS, {"run": run_id}).one_or_none()
     if row is None:
         return None
     created_at, updated_at, finished_at, last_time = row

@@ -25,6 +25,7 @@ from holter.server.analysis.run_cache import CachedRun, RunCache
 from holter.server.analysis.run_status import RunStatus, load_status, runs_to_analyze
 from holter.server.analysis.scheduler import AnalysisScheduler
 from holter.server.analysis.usual_ranges import UsualRanges
+from holter.server.analysis.usual_trends import UsualTrends
 from holter.server.database import writing
 from holter.server.maintenance.horizon import DownsamplingHorizon, load_horizon
 from holter.server.models.alerting import AnalysisRow
@@ -123,6 +124,7 @@ class AnalysisWorker:
         self._scheduler = AnalysisScheduler()
         self._cache = RunCache(_CACHE_BYTES)
         self._usual = UsualRanges()
+        self._trends = UsualTrends()
         self._pass_lock = threading.Lock()  # callers of `analyze` use the same cache
         self._unsaved: dict[int, dict[str, Any]] = {}  # rows of finished passes, by run
         self._deferred: dict[int, float] = {}  # by run: changes up to this time need no pass
@@ -134,8 +136,9 @@ class AnalysisWorker:
 
     def _points_arrived(self, commit: Any) -> None:
         is_new = commit.live and not self._usual.knows(commit.run_id)
+        gets_worse = self._trends.add(commit.run_id, commit.columns)
         unusual = commit.has_nonfinite or self._usual.is_unusual(commit.run_id, commit.columns)
-        self._scheduler.points_arrived(commit.run_id, urgent=unusual or is_new)
+        self._scheduler.points_arrived(commit.run_id, urgent=unusual or gets_worse or is_new)
 
     def start(self) -> None:
         """Start the thread, first with runs that have changed since their last pass or may have stalled."""
@@ -247,6 +250,7 @@ class AnalysisWorker:
         candidates = _candidates(known, findings)
         self._cache.measure(run_id)
         self._usual.learn(run_id, run.series)
+        self._trends.learn(run_id, run.series)
         return _PassResult(
             candidates, status.is_live(now), status.finished_at is not None, tuning.expected, horizon
         )

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, bindparam, select
 from sqlalchemy.orm import Session
 
 from holter.config_keys import common_names
@@ -23,7 +23,7 @@ from holter.detectors.compare.words import describe_x
 from holter.detectors.findings import finding_type
 from holter.roles import Role
 from holter.server.compare.run_access import RunAccess, StoredRun
-from holter.server.database import writing
+from holter.server.database import reading, writing
 from holter.server.models import Project, RunRecord
 from holter.server.models.references import ReferenceRow
 from holter.server.reference_checks import ReferenceChecks, WorseEpisode
@@ -43,6 +43,12 @@ _LEAST_SIMILARITY = 0.9
 """Share of equal settings from which on a run may serve as a reference."""
 _SECONDS = 20.0
 """Seconds for which the references of a run are remembered."""
+# built once, since every analysis pass runs it
+_NAMES = (
+    select(RunRecord.public_id, Project.name)
+    .join(Project, Project.id == RunRecord.project_id)
+    .where(RunRecord.id == bindparam("run"))
+)
 _TRAINING = frozenset({SettingCategory.CONFIGURATION, SettingCategory.LAUNCH})
 
 
@@ -120,9 +126,8 @@ class ReferenceRuns:
             return []
 
     def _names(self, run_id: int) -> tuple[str, str]:
-        query = select(RunRecord.public_id, Project.name).join(Project, Project.id == RunRecord.project_id)
-        with Session(self._engine) as session:
-            public_id, project = session.execute(query.where(RunRecord.id == run_id)).one()
+        with reading(self._engine) as connection:
+            public_id, project = connection.execute(_NAMES, {"run": run_id}).one()
         return public_id, project
 
     def _checks(self, run_id: int) -> ReferenceChecks:

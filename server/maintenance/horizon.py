@@ -5,12 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from sqlalchemy import Connection, Engine, select
+from sqlalchemy import Connection, Engine, bindparam, select
 
 from holter.detectors.positions import Position, rows_of_attempt
 from holter.server.database import reading
 from holter.server.models import DownsamplingRow
 from holter.types import Finding, Kind, RunData, Series
+
+_COLUMNS = ("attempt", "whole_from", "last_step", "seen_attempt", "seen_step")
+# built once, since every analysis pass runs it
+_HORIZON = select(*(getattr(DownsamplingRow, name) for name in _COLUMNS)).where(
+    DownsamplingRow.run_id == bindparam("run")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +85,7 @@ def load_horizon(engine: Engine, run_id: int) -> DownsamplingHorizon | None:
 
 def query_horizon(connection: Connection, run_id: int) -> DownsamplingHorizon | None:
     """Return the horizon of a run within a transaction, see `load_horizon`."""
-    names = ("attempt", "whole_from", "last_step", "seen_attempt", "seen_step")
-    query = select(*(getattr(DownsamplingRow, name) for name in names))
-    row = connection.execute(query.where(DownsamplingRow.run_id == run_id)).one_or_none()
+    row = connection.execute(_HORIZON, {"run": run_id}).one_or_none()
     if row is None:
         return None
     seen = (row.attempt, row.last_step) if row.seen_step is None else (row.seen_attempt, row.seen_step)

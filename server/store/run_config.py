@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, bindparam, func, select
 
 from holter.attempts import Attempts
 from holter.attempts.config import ConfigByAttempt, config_by_attempt
@@ -24,6 +24,14 @@ MAX_PENDING_SETTINGS = 2000
 """Settings that one writer may state before a row identifies the attempt they belong to."""
 MAX_RUN_SETTINGS = 100_000
 """Settings of a run, all attempts together."""
+
+# built once, since every analysis pass runs them
+_STATED = select(RunRecord.stated, RunRecord.attempt_state).where(RunRecord.id == bindparam("run"))
+_STATING_WRITERS = (
+    select(WriterRow.state)
+    .where(WriterRow.run_id == bindparam("run"), WriterRow.stated.is_(True))
+    .order_by(WriterRow.name)
+)
 
 _SETTING_BYTES = 300  # approximate memory of one setting
 _SHOWN_NAME_LENGTH = 60  # characters of a name in a message
@@ -104,8 +112,7 @@ def _row_key(row: dict[str, Any]) -> tuple[int, str, str]:
 
 def read_config(connection: Connection, run_id: int, cache: LruCache) -> ConfigByAttempt:
     """Return the configuration that a run's logs state for its launches, by setting and attempt, sorted."""
-    query = select(RunRecord.stated, RunRecord.attempt_state).where(RunRecord.id == run_id)
-    row = connection.execute(query).one_or_none()
+    row = connection.execute(_STATED, {"run": run_id}).one_or_none()
     if row is None:
         return {}
     cached = cache.get(("config", run_id))
@@ -114,8 +121,8 @@ def read_config(connection: Connection, run_id: int, cache: LruCache) -> ConfigB
         size = _SETTING_BYTES * (1 + sum(map(len, cached[1].values())))
         cache.put(("config", run_id), cached, size)
     settled: ConfigByAttempt = cached[1]
-    stated = select(WriterRow.state).where(WriterRow.run_id == run_id, WriterRow.stated.is_(True))
-    writers = [WriterState.from_json(state) for state in connection.scalars(stated.order_by(WriterRow.name))]
+    states = connection.scalars(_STATING_WRITERS, {"run": run_id})
+    writers = [WriterState.from_json(state) for state in states]
     pending = [statement for writer in writers for statement in writer.pending_config()]
     return (
         config_by_attempt(settled, pending, Attempts.from_json(row.attempt_state).started)

@@ -7,13 +7,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import bindparam, func, select
 
 from holter.server.models import LogEntry, SummaryRow
 from holter.server.store.encoding.block import SeriesPoints
 from holter.server.store.read.series import read_series
 from holter.server.store.read.snapshot import RunSnapshot, StepRange, log_points
 from holter.types import Series, SeriesKey
+
+# built once, since every analysis pass runs it
+_COMPACTED = select(SummaryRow.entry).where(SummaryRow.run_id == bindparam("run"))
 
 SeriesSelector = Callable[[Collection[SeriesKey]], Collection[SeriesKey]]
 """Selects the wanted series of a run."""
@@ -43,8 +46,7 @@ def read_changes(
     """Return what was added to the chosen series since a position (None: everything, from about `begin`
     on).
     """
-    query = select(SummaryRow.entry).where(SummaryRow.run_id == snapshot.run_id)
-    compacted = snapshot.connection.scalar(query) or 0
+    compacted = snapshot.connection.scalar(_COMPACTED, {"run": snapshot.run_id}) or 0
     names = snapshot.more_series({} if since is None else since.names)
     wanted = set(chosen(names.values()))
     if since is None or compacted > since.entry:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, select, text, tuple_
+from sqlalchemy import Connection, bindparam, select, text, tuple_
 from sqlalchemy.orm import aliased
 
 from holter.attempts.superseded import AttemptSpan
@@ -50,6 +50,15 @@ class ChunkRow(NamedTuple):
 _SELECT_VERSION = text(
     "SELECT coalesce(summary.generation, 0), run.revision FROM run "
     "LEFT JOIN summary ON summary.run_id = run.id WHERE run.id = :run"
+)
+# built once, since every analysis pass runs them
+_MORE_SERIES = select(SeriesRow.id, SeriesRow.metric, SeriesRow.labels).where(
+    SeriesRow.run_id == bindparam("run"), SeriesRow.id > bindparam("last")
+)
+_LOG_AFTER = (
+    select(LogEntry.id, LogEntry.attempt, LogEntry.payload)
+    .where(LogEntry.run_id == bindparam("run"), LogEntry.id > bindparam("after"))
+    .order_by(LogEntry.id)
 )
 _COLUMNS = [getattr(Chunk, name) for name in ChunkRow._fields]
 
@@ -118,9 +127,8 @@ class RunSnapshot:
 
     def more_series(self, known: Mapping[int, SeriesKey]) -> Mapping[int, SeriesKey]:
         """The run's series in key order, given those known already."""
-        query = select(SeriesRow.id, SeriesRow.metric, SeriesRow.labels)
-        query = query.where(SeriesRow.run_id == self.run_id, SeriesRow.id > max(known, default=0))
-        rows = self.connection.execute(query)
+        last = max(known, default=0)
+        rows = self.connection.execute(_MORE_SERIES, {"run": self.run_id, "last": last})
         new = [(series_id, parse_series_key(metric, labels)) for series_id, metric, labels in rows]
         return dict(sorted([*known.items(), *new], key=itemgetter(1))) if new else known
 
@@ -179,10 +187,8 @@ class RunSnapshot:
 
         `ids`: the series wanted (None: all); nothing of the others stays in memory.
         """
-        query = select(LogEntry.id, LogEntry.attempt, LogEntry.payload)
-        query = query.where(LogEntry.run_id == self.run_id, LogEntry.id > after).order_by(LogEntry.id)
         blocks: dict[int, list[PointBlock]] = {}
-        for entry, attempt, block in self._blocks(query):
+        for entry, attempt, block in self._blocks(_LOG_AFTER, {"run": self.run_id, "after": after}):
             wanted = block if ids is None else block.only(ids)
             if len(wanted.ids):
                 blocks.setdefault(attempt, []).append(wanted)
@@ -211,8 +217,10 @@ class RunSnapshot:
         self._cache.put(("log", self.run_id), (generation, entry, blocks), size)
         return blocks
 
-    def _blocks(self, query: Any) -> Iterator[tuple[int, int, PointBlock]]:
-        for entry, attempt, payload in self.connection.execute(query):
+    def _blocks(
+        self, query: Any, parameters: Mapping[str, Any] | None = None
+    ) -> Iterator[tuple[int, int, PointBlock]]:
+        for entry, attempt, payload in self.connection.execute(query, parameters):
             yield entry, attempt, self.decoded(decode_log_entry, payload, partial(_ENTRY_NAME, entry))
 
     def entries(self, entry_ids: Sequence[int]) -> dict[int, tuple[int, PointBlock]]:
