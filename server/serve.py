@@ -19,7 +19,7 @@ from types import FrameType
 
 import uvicorn
 
-from holter.server.app import app_from_context
+from holter.server.app import app_from_context, prepare_routes
 from holter.server.client_address import ProxyNetworks
 from holter.server.connections import ConnectionTable, raise_descriptor_limit
 from holter.server.context import ServerContext
@@ -66,12 +66,13 @@ class HolterServer(uvicorn.Server):
 
     def __init__(self, context: ServerContext) -> None:
         settings = context.settings
+        self._app = app_from_context(context)
         self._connections = ConnectionTable(
             settings.http, ProxyNetworks(settings.trusted_proxies), descriptors=raise_descriptor_limit()
         )
         super().__init__(
             uvicorn.Config(
-                app_from_context(context),
+                self._app,
                 http=partial(BoundedHttpProtocol, table=self._connections),  # type: ignore[arg-type]
                 log_config=None,
                 access_log=False,
@@ -89,6 +90,7 @@ class HolterServer(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Accept connections, and close those whose clients exceed a time-out."""
+        prepare_routes(self._app)
         await super().startup(sockets)
         self._checks = asyncio.create_task(self._connections.check_forever())
 

@@ -158,6 +158,10 @@ class AnalysisWorker:
             if self._thread.is_alive():
                 _logger.warning("the analysis in progress is abandoned, and repeated after the next start")
 
+    def reader_arrived(self) -> None:
+        """Somebody reads: pause between passes, of which there are thousands after some starts."""
+        self._scheduler.reader_arrived()
+
     def request_analysis(self, run_id: int) -> None:
         """Schedule a pass over a run soon."""
         self._scheduler.request(run_id)

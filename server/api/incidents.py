@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from starlette.exceptions import HTTPException
 
 from holter.server.alerting import Incident, UnknownIncidentError, read_incident, read_incidents
+from holter.server.api.error_docs import problem_docs
 from holter.server.api.responses import RUN_NOT_FOUND, ApiResponse, ResponseDocs, not_found
 from holter.server.api.silences import silence_view
 from holter.server.context import Context, ServerContext
@@ -22,7 +23,6 @@ from holter.server.read_models.incident_list import IncidentFilter, IncidentList
 from holter.server.schemas.alerting import SilenceView
 from holter.server.schemas.events import IncidentContext, RunEvents
 from holter.server.schemas.incidents import IncidentList, IncidentPage, IncidentView, incident_view
-from holter.server.schemas.service import Problem
 from holter.types import Severity
 
 IncidentId = Annotated[int, Path(ge=1, le=2**63 - 1)]
@@ -32,7 +32,7 @@ MAX_LISTED = 1000
 ONE_INCIDENT: ResponseDocs = {200: {"model": IncidentView}, **not_found("There is no such incident")}
 ONE_OF_A_RUN: ResponseDocs = {
     **ONE_INCIDENT,
-    409: {"model": Problem, "description": "The incident is about agents, which have no planned events"},
+    409: problem_docs("The incident is about agents, which have no planned events"),
 }
 
 router = APIRouter(tags=["incidents"])
