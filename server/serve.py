@@ -66,13 +66,14 @@ class HolterServer(uvicorn.Server):
 
     def __init__(self, context: ServerContext) -> None:
         settings = context.settings
-        self._app = app_from_context(context)
+        app = app_from_context(context)
+        prepare_routes(app)  # before background work begins, which would slow it down
         self._connections = ConnectionTable(
             settings.http, ProxyNetworks(settings.trusted_proxies), descriptors=raise_descriptor_limit()
         )
         super().__init__(
             uvicorn.Config(
-                self._app,
+                app,
                 http=partial(BoundedHttpProtocol, table=self._connections),  # type: ignore[arg-type]
                 log_config=None,
                 access_log=False,
@@ -90,7 +91,6 @@ class HolterServer(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Accept connections, and close those whose clients exceed a time-out."""
-        prepare_routes(self._app)
         await super().startup(sockets)
         self._checks = asyncio.create_task(self._connections.check_forever())
 

@@ -141,6 +141,7 @@ class AnalysisWorker:
         """Start the thread, first with runs that have changed since their last pass or may have stalled."""
         for run_id in runs_to_analyze(self._engine, self._clock()):
             self.request_analysis(run_id)
+        self.reader_arrived()  # what else starts, and the first pages, come before a backlog
         self._thread.start()
 
     def stop(self) -> None:
