@@ -196,6 +196,8 @@ class ServerContext:
                 raise UnprotectedServerError(problem)
             self.store.start()
             undo.callback(self.store.close, compaction_seconds=COMPACTION_SECONDS)
+            self.run_search.start()
+            undo.callback(self.run_search.close)
             for service in (
                 self.analysis,
                 self.notification_sender,

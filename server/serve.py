@@ -19,7 +19,7 @@ from types import FrameType
 
 import uvicorn
 
-from holter.server.app import app_from_context
+from holter.server.app import app_from_context, prepare_routes
 from holter.server.client_address import ProxyNetworks
 from holter.server.connections import ConnectionTable, raise_descriptor_limit
 from holter.server.context import ServerContext
@@ -66,12 +66,14 @@ class HolterServer(uvicorn.Server):
 
     def __init__(self, context: ServerContext) -> None:
         settings = context.settings
+        app = app_from_context(context)
+        prepare_routes(app)  # before background work begins, which would slow it down
         self._connections = ConnectionTable(
             settings.http, ProxyNetworks(settings.trusted_proxies), descriptors=raise_descriptor_limit()
         )
         super().__init__(
             uvicorn.Config(
-                app_from_context(context),
+                app,
                 http=partial(BoundedHttpProtocol, table=self._connections),  # type: ignore[arg-type]
                 log_config=None,
                 access_log=False,

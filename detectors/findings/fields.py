@@ -14,7 +14,7 @@ DURATION_STEPS = EvidenceField(
     key="duration_steps", label="Duration", format=EvidenceFormat.COUNT, noun="step"
 )
 POINTS = EvidenceField(key="points", label="Points")
-LAST_VALID = EvidenceField(key="before", label="Last valid value")
+LEVEL_BEFORE = EvidenceField(key="before", label="Level before", format=EvidenceFormat.LEVEL)
 VALID_AGAIN = EvidenceField(key="good_step", label="Valid again at step", format=EvidenceFormat.STEP)
 SHARES_BEFORE = EvidenceField(key="shares_before", label="Shares before", format=EvidenceFormat.SHARES)
 SHARES_AFTER = EvidenceField(key="shares", label="Shares after", format=EvidenceFormat.SHARES)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from holter.detectors.findings.fields import (
     BASELINE,
     DURATION_STEPS,
-    LAST_VALID,
+    LEVEL_BEFORE,
     METRICS,
     NOISE,
     POINTS,
@@ -32,7 +32,7 @@ NONFINITE = FindingType(
         rule="Critical while it lasts, a warning once the values are finite again and for an evaluation "
         "loss; info where only a gradient norm was not finite, for few points.",
     ),
-    evidence=(POINTS, LAST_VALID, VALID_AGAIN),
+    evidence=(POINTS, LEVEL_BEFORE, VALID_AGAIN),
     signal="loss",
 )
 METRIC_COLLAPSE = FindingType(
@@ -76,7 +76,7 @@ HIDDEN_NONFINITE = FindingType(
     evidence=(
         VALUE,
         POINTS,
-        LAST_VALID,
+        LEVEL_BEFORE,
         EvidenceField(key="how", label="Masked as", format=EvidenceFormat.TEXT),
         VALID_AGAIN,
         METRICS,

@@ -1,4 +1,4 @@
-"""Schedules analysis passes: soon after new points, and without taking the processor from ingest."""
+"""Schedules analysis passes: soon after new points, without taking the processor from ingest and readers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _URGENT_IN_SEQUENCE = 8
 _BUSY = 10.0
 """Seconds since its last pass for which a run counts as busy."""
 _COMING = 0.5
-"""Seconds since the last commit for which ingest counts as active and passes pause between each other."""
+"""Seconds since the last commit or read for which the server counts as active: passes pause in between."""
 _LONGEST_REST = 1.0
 """Seconds of pause between passes of different runs at most."""
 _TIDY = 1.0
@@ -49,7 +49,7 @@ class AnalysisScheduler:
         self._urgent = UrgentRuns()
         self._urgent_in_sequence = 0
         self._free = 0.0  # when the next pass of any run may begin
-        self._last_commit = 0.0
+        self._last_activity = 0.0  # when points or a reader arrived
         self._tidied = 0.0
         self.stopped = False
 
@@ -61,7 +61,7 @@ class AnalysisScheduler:
 
     def points_arrived(self, run_id: int, *, urgent: bool = False) -> None:
         """Schedule a run because points of it were committed; `urgent`: before all others."""
-        self._last_commit = now = time.monotonic()
+        self._last_activity = now = time.monotonic()
         if urgent:
             with self._wake:
                 is_next = self._urgent.add(run_id, now)
@@ -70,6 +70,10 @@ class AnalysisScheduler:
                 if is_next:
                     return
         self.request(run_id)
+
+    def reader_arrived(self) -> None:
+        """Leave a part of the processor to a request that reads, as to points. Fast, from any thread."""
+        self._last_activity = time.monotonic()
 
     def request(self, run_id: int) -> None:
         """Schedule a run soon."""
@@ -88,7 +92,7 @@ class AnalysisScheduler:
         with self._wake:
             while not self.stopped:
                 now = time.monotonic()
-                is_active = now < self._last_commit + _COMING
+                is_active = now < self._last_activity + _COMING
                 due, run_id = self._first()
                 urgent = self._urgent.first(now)
                 if urgent is not None and (self._urgent_in_sequence < _URGENT_IN_SEQUENCE or not is_active):

@@ -144,6 +144,7 @@ class AnalysisWorker:
         """Start the thread, first with runs that have changed since their last pass or may have stalled."""
         for run_id in runs_to_analyze(self._engine, self._clock()):
             self.request_analysis(run_id)
+        self.reader_arrived()  # what else starts, and the first pages, come before a backlog
         self._thread.start()
 
     def stop(self) -> None:
@@ -160,6 +161,10 @@ class AnalysisWorker:
             self._abandoned.set()
             if self._thread.is_alive():
                 _logger.warning("the analysis in progress is abandoned, and repeated after the next start")
+
+    def reader_arrived(self) -> None:
+        """Somebody reads: pause between passes, of which there are thousands after some starts."""
+        self._scheduler.reader_arrived()
 
     def request_analysis(self, run_id: int) -> None:
         """Schedule a pass over a run soon."""

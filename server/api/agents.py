@@ -5,12 +5,13 @@ from __future__ import annotations
 from fastapi import APIRouter, Response
 
 from holter.server.agents import AgentReport
+from holter.server.api.error_docs import problem_docs
 from holter.server.api.responses import ApiResponse, ResponseDocs, error_response, not_found
 from holter.server.context import Context
-from holter.server.schemas.service import AgentList, AgentStatus, Problem
+from holter.server.schemas.service import AgentList, AgentStatus
 
 NOT_FOUND = not_found("There is no such agent")
-TOO_MANY: ResponseDocs = {429: {"model": Problem, "description": "There are too many agents"}}
+TOO_MANY: ResponseDocs = {429: problem_docs("There are too many agents")}
 
 router = APIRouter(tags=["agents"])
 

@@ -7,10 +7,11 @@ import anyio.to_thread
 from fastapi import APIRouter, Response
 from sqlalchemy.exc import SQLAlchemyError
 
+from holter.server.api.error_docs import problem_docs
 from holter.server.api.responses import ApiResponse, error_response
 from holter.server.context import Context
 from holter.server.database import unavailable_reason
-from holter.server.schemas.service import HealthStatus, Problem
+from holter.server.schemas.service import HealthStatus
 
 _TIMEOUT = 5.0
 _ONE_THREAD = anyio.CapacityLimiter(1)  # an unresponsive database must not block all worker threads
@@ -28,7 +29,7 @@ async def alive() -> ApiResponse:
     "/readyz",
     responses={
         200: {"model": HealthStatus},
-        503: {"model": Problem, "description": "The database does not respond, or could not store points"},
+        503: problem_docs("The database does not respond, or could not store points"),
     },
 )
 async def ready(context: Context) -> ApiResponse:
@@ -52,8 +53,8 @@ async def ready(context: Context) -> ApiResponse:
     response_class=Response,
     responses={
         200: {"content": {"text/plain": {"schema": {"type": "string"}}}},
-        401: {"model": Problem, "description": "A login or a token is required"},
-        403: {"model": Problem, "description": "The token has the scope ingest: metrics or all is needed"},
+        401: problem_docs("A login or a token is required"),
+        403: problem_docs("The token has the scope ingest: metrics or all is needed"),
     },
 )
 def metrics(context: Context) -> Response:

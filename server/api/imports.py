@@ -13,6 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
+from holter.server.api.error_docs import problem_docs
 from holter.server.api.responses import error_response, field_errors_response
 from holter.server.context import Context, ServerContext
 from holter.server.database import unavailable_reason
@@ -24,7 +25,6 @@ from holter.server.ingest_http.compression import CompressionError, TooLargeErro
 from holter.server.ingest_http.memory_budget import MemoryBudgetError
 from holter.server.ingest_http.upload import CODINGS
 from holter.server.live import run_event
-from holter.server.schemas.service import Problem
 
 _RETRY_SECONDS = "10"
 _BODY: dict[str, Any] = {
@@ -45,9 +45,9 @@ router = APIRouter(tags=["runs"])
     response_class=StreamingResponse,
     responses={
         200: {"content": {"application/jsonl": {"schema": _LINE}}, **_PROGRESS},
-        408: {"model": Problem, "description": "No part of the body arrived for a minute"},
-        413: {"model": Problem, "description": "The body is larger than max_import_mb"},
-        415: {"model": Problem, "description": "An unknown compression"},
+        408: problem_docs("No part of the body arrived for a minute"),
+        413: problem_docs("The body is larger than max_import_mb"),
+        415: problem_docs("An unknown compression"),
     },
 )
 async def import_run(

@@ -12,27 +12,26 @@ from sqlalchemy.orm import Session
 from starlette.exceptions import HTTPException
 
 from holter.server.alerting import Incident, UnknownIncidentError, read_incident, read_incidents
+from holter.server.api.error_docs import problem_docs
 from holter.server.api.responses import RUN_NOT_FOUND, ApiResponse, ResponseDocs, not_found
 from holter.server.api.silences import silence_view
 from holter.server.context import Context, ServerContext
 from holter.server.incident_actions import NotPlannableError
 from holter.server.models import IncidentRow
 from holter.server.read_models.incident_context import IncidentContextReader
-from holter.server.read_models.incident_list import IncidentFilter, IncidentListReader
+from holter.server.read_models.incident_list import IncidentFilter, IncidentListReader, IncidentOrder
 from holter.server.schemas.alerting import SilenceView
 from holter.server.schemas.events import IncidentContext, RunEvents
 from holter.server.schemas.incidents import IncidentList, IncidentPage, IncidentView, incident_view
-from holter.server.schemas.service import Problem
 from holter.types import Severity
 
 IncidentId = Annotated[int, Path(ge=1, le=2**63 - 1)]
 StateFilter = Literal["unacknowledged", "open", "recovered", "closed", "all"]
-OrderBy = Literal["opened", "event"]
 MAX_LISTED = 1000
 ONE_INCIDENT: ResponseDocs = {200: {"model": IncidentView}, **not_found("There is no such incident")}
 ONE_OF_A_RUN: ResponseDocs = {
     **ONE_INCIDENT,
-    409: {"model": Problem, "description": "The incident is about agents, which have no planned events"},
+    409: problem_docs("The incident is about agents, which have no planned events"),
 }
 
 router = APIRouter(tags=["incidents"])
@@ -91,13 +90,15 @@ def list_incidents(
     severity: Severity | None = None,
     run: Annotated[str | None, Query(description="The id of a run")] = None,
     q: Annotated[str, Query(description="Words of texts and names", max_length=200)] = "",
-    order: OrderBy = "opened",
+    order: IncidentOrder = "opened",
     since: Annotated[float | None, Query(description="Unix seconds")] = None,
     until: Annotated[float | None, Query(description="Unix seconds")] = None,
     limit: Annotated[int, Query(ge=1, le=MAX_LISTED)] = 500,
     offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
 ) -> ApiResponse:
-    """Incidents of all runs and of agents, the newest first: by when they were opened, or when they began."""
+    """Incidents of all runs and of agents: the newest first, by when they were opened or began (`event`), or
+    the most severe first.
+    """
     wanted = IncidentFilter(
         state=state,
         acknowledged=acknowledged,
@@ -108,7 +109,7 @@ def list_incidents(
         until=until,
     )
     reader = IncidentListReader(context.engine)
-    return ApiResponse(reader.page(wanted, limit=limit, offset=offset, by_event=order == "event"))
+    return ApiResponse(reader.page(wanted, limit=limit, offset=offset, order=order))
 
 
 @router.post("/incidents/acknowledge", responses={200: {"model": IncidentList}})

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Request
 from sqlalchemy.exc import DatabaseError
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from holter.server.api.error_docs import problem_docs
 from holter.server.api.ingest_openapi import INGEST_BODY
 from holter.server.api.responses import (
     DATABASE_UNAVAILABLE,
@@ -30,7 +31,6 @@ from holter.server.ingest_http.receiver import (
 )
 from holter.server.live import run_event
 from holter.server.schemas.points import BatchReceipt, BatchReceipts, RefusedSeries
-from holter.server.schemas.service import Problem
 from holter.server.store import RateLimitError, StoreBusyError, StoreClosedError
 
 PATH = "/api/v1/ingest"
@@ -47,13 +47,10 @@ router = APIRouter(tags=["ingest"])
     openapi_extra={"requestBody": INGEST_BODY},
     responses={
         200: {"model": BatchReceipt | BatchReceipts},
-        408: {"model": Problem, "description": "The body took longer than a minute to arrive"},
-        413: {"model": Problem, "description": "The body is larger than max_batch_mb"},
-        415: {"model": Problem, "description": "Neither JSON nor msgpack, or an unknown compression"},
-        429: {
-            "model": Problem,
-            "description": "More points per second than the quota allows: see Retry-After",
-        },
+        408: problem_docs("The body took longer than a minute to arrive"),
+        413: problem_docs("The body is larger than max_batch_mb"),
+        415: problem_docs("Neither JSON nor msgpack, or an unknown compression"),
+        429: problem_docs("More points per second than the quota allows: see Retry-After"),
     },
 )
 async def ingest(request: Request, context: Context) -> ApiResponse:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, get_args, get_origin
 
 from fastapi.exceptions import RequestValidationError
@@ -45,11 +45,17 @@ _HEADERS = (
 
 
 class SecurityMiddleware:
-    """ASGI middleware that applies the Authenticator, and adds security headers to all responses."""
+    """ASGI middleware that applies the Authenticator, and adds security headers to all responses.
 
-    def __init__(self, app: ASGIApp, authenticator: Authenticator) -> None:
+    `on_read` is called for each request that reads, and must be fast.
+    """
+
+    def __init__(
+        self, app: ASGIApp, authenticator: Authenticator, on_read: Callable[[], None] = lambda: None
+    ) -> None:
         self._app = app
         self._authenticator = authenticator
+        self._on_read = on_read
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
@@ -76,6 +82,8 @@ class SecurityMiddleware:
             query=scope["query_string"].decode("latin-1"),
         )
         if denial is None:
+            if scope["method"] == "GET":
+                self._on_read()
             return await self._app(scope, receive, send)
         if is_tracker_path(scope["path"]):
             return await tracker_denial(scope["path"], denial)(scope, receive, send)

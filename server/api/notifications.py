@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 from holter.server.alerting import read_incident
 from holter.server.alerting.example import send_example
 from holter.server.alerting.outbox import retry_given_up
+from holter.server.api.error_docs import problem_docs
 from holter.server.api.responses import ApiResponse, ResponseDocs, not_found
 from holter.server.channels import Delivered
 from holter.server.context import Context
@@ -28,12 +29,11 @@ from holter.server.schemas.alerting import (
     ReceiverList,
     ReceiverView,
 )
-from holter.server.schemas.service import Problem
 
 Number = Annotated[int, Path(ge=1, le=2**63 - 1)]
 RETRIED: ResponseDocs = {
     200: {"model": NotificationPage},
-    404: {"model": Problem, "description": "There is no such notification that was given up"},
+    404: problem_docs("There is no such notification that was given up"),
 }
 
 router = APIRouter(tags=["alerting"])

@@ -13,6 +13,7 @@ from sqlalchemy.exc import DatabaseError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from starlette.exceptions import HTTPException
 
+from holter.server.api.error_docs import problem_docs
 from holter.server.database import is_damage, unavailable_reason
 from holter.server.ingest_http.body_limits import FieldPath
 from holter.server.schemas.service import FieldProblem, FieldProblems, Problem
@@ -52,7 +53,7 @@ def set_secret_cookie(response: Response, name: str, secret: str, *, seconds: in
 
 def not_found(reason: str) -> ResponseDocs:
     """The documentation of a 404 response."""
-    return {404: {"model": Problem, "description": reason}}
+    return {404: problem_docs(reason)}
 
 
 RUN_NOT_FOUND = not_found("There is no such run")

@@ -9,11 +9,12 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from holter.detectors.findings import catalogue_as_json
+from holter.server.api.error_docs import problem_docs
 from holter.server.api.responses import ApiResponse, error_response, set_secret_cookie
 from holter.server.auth import COOKIE, SESSION_SECONDS, TokenScopeError, TooManyLoginsError
 from holter.server.context import Context, ServerContext
 from holter.server.schemas.findings import FindingsCatalogue
-from holter.server.schemas.service import Problem, SessionState
+from holter.server.schemas.service import SessionState
 from holter.server.share_links import ActiveShare
 
 router = APIRouter(tags=["session"])
@@ -38,9 +39,9 @@ def session(context: Context, request: Request) -> ApiResponse:
     "/session",
     responses={
         200: {"model": SessionState},
-        401: {"model": Problem, "description": "Neither the password nor a token"},
-        403: {"model": Problem, "description": "A token whose scope is not `all`, or another site's page"},
-        429: {"model": Problem, "description": "Too many failed logins: wait for Retry-After seconds"},
+        401: problem_docs("Neither the password nor a token"),
+        403: problem_docs("A token whose scope is not `all`, or another site's page"),
+        429: problem_docs("Too many failed logins: wait for Retry-After seconds"),
     },
 )
 def log_in(context: Context, request: Request, body: LoginRequest) -> ApiResponse:

@@ -8,16 +8,16 @@ from fastapi import APIRouter, Request, Response
 from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
 
+from holter.server.api.error_docs import problem_docs
 from holter.server.api.responses import ResponseDocs
 from holter.server.channels.slack_requests import SlackRequestError
 from holter.server.context import Context
-from holter.server.schemas.service import Problem
 
 SIGNED: ResponseDocs = {
     200: {"description": "Accepted; what became of it is sent to the response_url of the interaction"},
-    400: {"model": Problem, "description": "The body is no interaction of Slack"},
-    403: {"model": Problem, "description": "The request is not signed by Slack, or older than five minutes"},
-    404: {"model": Problem, "description": "No Slack channel has a signing_secret"},
+    400: problem_docs("The body is no interaction of Slack"),
+    403: problem_docs("The request is not signed by Slack, or older than five minutes"),
+    404: problem_docs("No Slack channel has a signing_secret"),
 }
 _BODY: dict[str, Any] = {
     "requestBody": {

@@ -10,9 +10,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
+from holter.server.api.error_docs import problem_docs
 from holter.server.auth import Authenticator
 from holter.server.context import Context
-from holter.server.schemas.service import Problem
 
 PATH = "/api/v1/stream"
 
@@ -27,7 +27,7 @@ changed otherwise."""
     response_class=StreamingResponse,
     responses={
         200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "description": _DESCRIPTION},
-        404: {"model": Problem, "description": "There is no such run"},
+        404: problem_docs("There is no such run"),
     },
 )
 async def stream(context: Context, request: Request, run: str | None = None) -> StreamingResponse:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Engine, Select, and_, case, func, or_, select
 from sqlalchemy.orm import Session
@@ -15,6 +16,14 @@ from holter.server.schemas.incidents import IncidentCounts, IncidentPage, incide
 from holter.types import Severity
 
 _BEGAN_AT = func.coalesce(IncidentRow.start_time, IncidentRow.opened_at)
+_RANK = case({severity.value: severity.rank for severity in Severity}, value=IncidentRow.severity)
+IncidentOrder = Literal["opened", "event", "severity"]
+"""The newest first, by when they were opened or began; or the most severe first, of these the newest."""
+_ORDERS: Mapping[IncidentOrder, Sequence[ColumnElement[Any]]] = {
+    "opened": (IncidentRow.opened_at.desc(),),
+    "event": (_BEGAN_AT.desc(),),
+    "severity": (_RANK.desc(), IncidentRow.opened_at.desc()),
+}
 _UNACKNOWLEDGED = and_(IncidentRow.state == "open", IncidentRow.acknowledged_at.is_(None))
 
 
@@ -41,13 +50,12 @@ class IncidentListReader:
         self._engine = engine
 
     def page(
-        self, wanted: IncidentFilter, *, limit: int, offset: int = 0, by_event: bool = False
+        self, wanted: IncidentFilter, *, limit: int, offset: int = 0, order: IncidentOrder = "opened"
     ) -> IncidentPage:
-        """One page: the newest first, by when they began (`by_event`) or were opened."""
-        order = _BEGAN_AT if by_event else IncidentRow.opened_at
+        """One page, in an order."""
         state = _state_condition(wanted)
         query = _filtered(select(IncidentRow), wanted).where(*state)
-        query = query.order_by(order.desc(), IncidentRow.id.desc())
+        query = query.order_by(*_ORDERS[order], IncidentRow.id.desc())
         with Session(self._engine) as session:
             counts = _counts(session, wanted)
             matching = _filtered(select(func.count(IncidentRow.id)), wanted).where(*state)

@@ -6,6 +6,8 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
+from operator import attrgetter
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -72,9 +74,10 @@ class Progress(NamedTuple):
 NO_PROGRESS = Progress()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class IndexedRun:
-    """One run. `changed` is the revision of the index at which it changed last."""
+class IndexedRun(NamedTuple):
+    """One run; a tuple, since ten thousand are made at once. `changed`: the revision of the index at which it
+    changed last.
+    """
 
     id: int
     public_id: str
@@ -160,7 +163,7 @@ class RunIndex:
             if run is None or run.damaged == damaged:
                 return False
             revision = self._snapshot.revision + 1
-            self._runs[run_id] = replace(run, damaged=damaged, changed=revision)
+            self._runs[run_id] = run._replace(damaged=damaged, changed=revision)
             self._store_snapshot(revision)
             return True
 
@@ -197,7 +200,7 @@ class RunIndex:
         runs = {number: run for number, run in self._runs.items() if number not in removed} | updated
         revision = self._snapshot.revision + 1
         moved = {
-            number: replace(run, state=state, changed=revision)
+            number: run._replace(state=state, changed=revision)
             for number, run in runs.items()
             if (state := run_state(run, now)) != run.state or number in updated
         }
@@ -283,34 +286,48 @@ def _read(
     """The changed runs, of which only what has changed is read; `full`: read the tables entirely."""
     if not rows:
         return {}
-    before = {row.id: known[row.id].version if row.id in known else None for row in rows}
 
     def stale(*fields: str) -> list[int]:
+        values = attrgetter(*fields)
         return [
             row.id
             for row in rows
-            if (old := before[row.id]) is None
-            or any(getattr(old, name) != getattr(row.version, name) for name in fields)
+            if (before := known.get(row.id)) is None or values(before.version) != values(row.version)
         ]
 
     progress = _progress(connection, stale("revision"), full=full)
     details = _details(connection, stale("details"), full=full)
     incidents = _incidents(connection, stale("incidents", "incidents_at"), full=full)
-    updated = {}
-    for row in rows:
-        run = known.get(row.id) or IndexedRun(**_identity(row))
-        run = replace(run, **_identity(row), **details.get(row.id, {}))
-        run = replace(
-            run,
-            progress=progress.get(row.id, run.progress),
-            incidents=incidents.get(row.id, () if row.version.incidents == 0 else run.incidents),
+    return {
+        row.id: _indexed_run(
+            row, known.get(row.id), progress.get(row.id), details.get(row.id), incidents.get(row.id)
         )
-        updated[row.id] = replace(run, health=_health(run.incidents), text=_text(run))
-    return updated
+        for row in rows
+    }
 
 
-def _identity(row: _VersionRow) -> dict[str, Any]:
-    return row._asdict()
+def _indexed_run(
+    row: _VersionRow,
+    before: IndexedRun | None,
+    progress: Progress | None,
+    details: _Details | None,
+    incidents: tuple[OpenIncident, ...] | None,
+) -> IndexedRun:
+    """A run as it was `before`, with what was read again; its state is still to be found."""
+    if before is None:
+        before = IndexedRun(*row)
+    if incidents is None:
+        incidents = before.incidents if row.version.incidents else ()
+    if details is None:
+        details = _Details(before.display_name, before.group, before.note, before.tags, before.starred)
+    return before._replace(
+        **row._asdict(),
+        progress=progress or before.progress,
+        **details._asdict(),
+        incidents=incidents,
+        health=_health(incidents),
+        text=_text(row, details, incidents),
+    )
 
 
 def _of_runs(
@@ -346,21 +363,23 @@ def _extreme(choose: Callable[[Iterable[float]], float], *times: float | None) -
     return choose(known) if known else None
 
 
-def _details(connection: Connection, run_ids: Sequence[int], *, full: bool) -> dict[int, dict[str, Any]]:
+class _Details(NamedTuple):
+    display_name: str = ""
+    group: str = ""
+    note: str = ""
+    tags: tuple[str, ...] = ()
+    starred: bool = False
+
+
+def _details(connection: Connection, run_ids: Sequence[int], *, full: bool) -> dict[int, _Details]:
     columns = (
-        RunDetailRow.run_id, RunDetailRow.display_name, RunDetailRow.group_name, RunDetailRow.tags,
-        RunDetailRow.starred, func.substr(RunDetailRow.notes, 1, NOTE_LENGTH),
+        RunDetailRow.run_id, RunDetailRow.display_name, RunDetailRow.group_name,
+        func.substr(RunDetailRow.notes, 1, NOTE_LENGTH), RunDetailRow.tags, RunDetailRow.starred,
     )  # fmt: skip
-    found: dict[int, dict[str, Any]] = {}
+    found: dict[int, _Details] = {}
     for row in _of_runs(select(*columns), RunDetailRow.run_id, run_ids, connection, full=full):
-        run_id, display_name, group, tags, starred, note = row
-        found[run_id] = {
-            "display_name": display_name or "",
-            "group": group or "",
-            "tags": tuple(tags),
-            "starred": bool(starred),
-            "note": note or "",
-        }
+        run_id, display_name, group, note, tags, starred = row
+        found[run_id] = _Details(display_name or "", group or "", note or "", tuple(tags), bool(starred))
     attributes = select(RunAttributeRow.run_id, RunAttributeRow.name, RunAttributeRow.value)
     attributes = attributes.where(
         RunAttributeRow.name.startswith(TAG_ATTRIBUTE, autoescape=True),
@@ -368,7 +387,8 @@ def _details(connection: Connection, run_ids: Sequence[int], *, full: bool) -> d
     ).order_by(RunAttributeRow.run_id, RunAttributeRow.name)
     for run_id, name, value in _of_runs(attributes, RunAttributeRow.run_id, run_ids, connection, full=full):
         if run_id in found:
-            found[run_id]["tags"] += (tag_text(name, value),)
+            tags = (*found[run_id].tags, tag_text(name, value))
+            found[run_id] = found[run_id]._replace(tags=tags)
     return found
 
 
@@ -394,17 +414,14 @@ def _health(incidents: Iterable[OpenIncident]) -> RunHealth:
     return worst
 
 
-def _text(run: IndexedRun) -> str:
+def _text(row: _VersionRow, details: _Details, incidents: Iterable[OpenIncident]) -> str:
     """What free text is searched in, in lower case."""
-    kinds = {incident.kind for incident in run.incidents}
-    titles = [f"{kind} {title_of(Kind(kind))}" for kind in sorted(kinds)]
-    parts = (
-        f"{run.project}/{run.name}",
-        run.public_id,
-        run.display_name,
-        run.group,
-        run.note,
-        *run.tags,
-        *titles,
-    )
+    titles = [_kind_text(kind) for kind in sorted({incident.kind for incident in incidents})]
+    described = (details.display_name, details.group, details.note, *details.tags)
+    parts = (f"{row.project}/{row.name}", row.public_id, *described, *titles)
     return "\n".join(part for part in parts if part).lower()
+
+
+@cache
+def _kind_text(kind: str) -> str:
+    return f"{kind} {title_of(Kind(kind))}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections import Counter, OrderedDict
@@ -11,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 from sqlalchemy import Engine
+from sqlalchemy.exc import SQLAlchemyError
 
 from holter.json_values import number
 from holter.server.read_models.runs import RunReader
@@ -27,11 +29,14 @@ from holter.server.store import Store
 from holter.server.store.cache import LruCache
 from holter.types import SeriesKey
 
+_logger = logging.getLogger(__name__)
+
 MAX_COLUMNS = 50
 MAX_LISTED_COLUMNS = 2000
 MEAN_POINTS = 100
 """Newest points of which a mean is taken."""
 _CACHED_SEARCHES = 16
+_CLOSE_SECONDS = 0.5
 _SECONDS_OF_AGES = 5
 """A cached search with ages (`updated<2h`) is repeated after so long."""
 _MEAN_BYTES = 200
@@ -88,6 +93,16 @@ class RunSearch:
         self._lock = threading.Lock()
         self._searches: OrderedDict[tuple[object, ...], _Search] = OrderedDict()
         self._means = LruCache(_MEAN_CACHE_BYTES)
+        self._first_reading = threading.Thread(target=self._read_index, name="run index", daemon=True)
+
+    def start(self) -> None:
+        """Read the index in a thread, so that the first question need not wait for all of it."""
+        self._first_reading.start()
+
+    def close(self) -> None:
+        """Wait for that thread, not for long: it only reads."""
+        if self._first_reading.ident is not None:
+            self._first_reading.join(_CLOSE_SECONDS)
 
     def runs(self, query: RunQuery) -> RunList:
         """One page of the runs that a query finds. Raises FilterError, UnknownOrderError."""
@@ -124,6 +139,12 @@ class RunSearch:
         settings = [name for name in self._config.names(snapshot) if part in name.lower()]
         metrics = [name for name in self._completion.metric_names(snapshot) if part in name.lower()]
         return {"settings": settings[:MAX_LISTED_COLUMNS], "metrics": metrics[:MAX_LISTED_COLUMNS]}
+
+    def _read_index(self) -> None:
+        try:
+            self.index.snapshot()
+        except SQLAlchemyError:  # the first question tries again, and reports it
+            _logger.warning("the index of runs could not be read; the first question will", exc_info=True)
 
     def _search(self, query: RunQuery, snapshot: IndexSnapshot) -> _Search:
         now = self._clock()

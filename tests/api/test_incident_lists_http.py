@@ -44,6 +44,11 @@ def test_incidents_are_paged_searched_acknowledged_and_assigned(client: httpx.Cl
     found = client.get("/api/v1/incidents", params={"q": "BROKEN nan"}).json()["incidents"]
     assert {each["kind"] for each in found} == {"nonfinite"}
     assert client.get("/api/v1/incidents", params={"q": "50%"}).json()["total"] == 0
+    ranks = {"critical": 0, "warning": 1, "info": 2}
+    by_severity = client.get("/api/v1/incidents", params={"order": "severity"}).json()["incidents"]
+    severities = [ranks[incident["severity"]] for incident in by_severity]
+    assert severities == sorted(severities)
+    assert len(severities) == everything["total"]
 
     open_ids = [each["id"] for each in everything["incidents"] if each["state"] == "open"]
     answer = client.post("/api/v1/incidents/acknowledge", json={"ids": [*open_ids, 10**6], "by": "ana"})

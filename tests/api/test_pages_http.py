@@ -8,9 +8,12 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+import fastapi.routing
 import httpx
 import pytest
+from starlette.routing import Match
 
+from holter.server import app
 from holter.server.api.static_files import FOLDER, PLOTLY_PATH, PageFileCache
 from holter.server.context import ServerContext
 from holter.settings import Settings
@@ -94,3 +97,15 @@ def test_the_html_reference_names_every_route(client: httpx.Client) -> None:
     for path in client.get("/openapi.json").json()["paths"]:
         assert path in text
     assert "<script" not in text
+
+
+def test_what_the_framework_prepares_for_its_first_answer_is_prepared_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app._routes.cache_clear()  # other tests have prepared them
+    server = app.create_app(Settings(data_dir=tmp_path))
+    app.prepare_routes(server)
+    monkeypatch.setattr(fastapi.routing, "_populate_api_route_state", None)
+    scope = {"type": "http", "method": "GET", "path": "/api/v1/runs", "root_path": "", "headers": []}
+    matches = [route.matches(dict(scope))[0] for route in server.routes]
+    assert Match.FULL in matches

@@ -116,6 +116,19 @@ def test_passes_do_not_pause_where_no_points_arrive(fake_time: FakeTime) -> None
     assert runs.next_run(0.0) == 2
 
 
+def test_while_somebody_reads_passes_of_a_backlog_pause(fake_time: FakeTime) -> None:
+    runs = AnalysisScheduler(lambda: 0.2)
+    runs.request(1)
+    runs.request(2)
+    fake_time.now += 0.25
+    assert runs.next_run(0.0) == 1
+    runs.finished(1, 0.1, again=False)
+    runs.reader_arrived()
+    assert runs.next_run(0.0) is None
+    fake_time.now += 0.45
+    assert runs.next_run(0.0) == 2
+
+
 def test_a_pass_that_took_very_long_delays_the_others_by_a_second_at_most(fake_time: FakeTime) -> None:
     runs = AnalysisScheduler(lambda: 0.2)
     runs.points_arrived(1)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
-from sqlalchemy import Engine, insert
+from sqlalchemy import Engine, event, insert
 
+from holter.server.database import connect
+from holter.server.migrate import upgrade
 from holter.server.models import IncidentRow
 from holter.server.read_models.runs import RunReader
 from holter.server.run_details import RunDetailStore
@@ -231,3 +235,32 @@ def test_completion_offers_keys_settings_and_the_values_of_runs(search: RunSearc
     assert offered("lr>1 -state:fin") == ["finished "]
     assert offered("optimizer:") == ["adamw ", "lion "]
     assert search.complete("a state:run", 11)["start"] == 8
+
+
+def test_a_start_reads_the_index_so_that_the_first_question_does_not(
+    add: Add, engine: Engine, store: Store
+) -> None:
+    add("first")
+    search = RunSearch(engine, store, RunReader(engine, store), max_age=3600.0)
+    search.start()
+    search.close()
+    statements: list[str] = []
+    event.listen(engine, "before_cursor_execute", lambda *details: statements.append(details[2]))
+    assert [run.name for run in search.index.snapshot().runs] == ["first"]
+    assert statements == []
+    add("second")
+    search.index.notice(None)
+    assert len(search.index.snapshot().runs) == 2
+
+
+def test_an_index_that_cannot_be_read_at_the_start_is_read_by_the_first_question(
+    store: Store, engine: Engine, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    empty = connect(f"sqlite:///{tmp_path / 'empty.db'}")  # without tables
+    search = RunSearch(empty, store, RunReader(engine, store))
+    search.start()
+    search.close()
+    assert [record.levelno for record in caplog.records] == [logging.WARNING]
+    upgrade(empty)
+    assert list(search.index.snapshot().runs) == []
+    empty.dispose()

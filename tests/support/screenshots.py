@@ -269,27 +269,31 @@ def take_pictures(
     widths: Sequence[int],
     themes: Sequence[str],
 ) -> None:
-    """One file for each theme and width: the page, at most three screens of it."""
-    for theme in themes:
-        for width in widths:
-            height = HEIGHTS.get(width, 900)
-            context = browser.new_context(
-                viewport={"width": width, "height": height}, color_scheme=theme, reduced_motion="reduce"
-            )
-            page = context.new_page()
-            page.emulate_media(media=picture.media)
-            if picture.html:
-                page.set_content(picture.html)
-            else:
-                page.goto(server.address + picture.path)
-                wait_until_drawn(page)
-            full = min(int(page.evaluate("document.documentElement.scrollHeight")), 3 * height)
-            page.set_viewport_size({"width": width, "height": full})
+    """One file for each theme and width: the page, at most three screens of it.
+
+    An open page follows the theme of the system, so that it is loaded once for all themes.
+    """
+    for width in widths:
+        height = HEIGHTS.get(width, 900)
+        context = browser.new_context(
+            viewport={"width": width, "height": height}, color_scheme=themes[0], reduced_motion="reduce"
+        )
+        page = context.new_page()
+        page.emulate_media(media=picture.media)
+        if picture.html:
+            page.set_content(picture.html)
+        else:
+            page.goto(server.address + picture.path)
+            wait_until_drawn(page)
+        full = min(int(page.evaluate("document.documentElement.scrollHeight")), 3 * height)
+        page.set_viewport_size({"width": width, "height": full})
+        for theme in themes:
+            page.emulate_media(color_scheme=theme)
             if not picture.html:
                 wait_until_drawn(page)
             page.screenshot(path=file_of(picture, folder, width, theme))
-            context.close()
             print(f"{picture.name} {theme} {width}", flush=True)
+        context.close()
 
 
 def wait_until_drawn(page: Page) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from playwright.sync_api import Page
 
 from holter.detectors.findings import CATALOGUE, FIELDS
 from tests.support.pages import STATIC
@@ -470,3 +471,30 @@ def test_what_would_deceive_a_reader_is_shown_as_an_escape(call: Call) -> None:
         "a\\u202eb\\u001b[2J\\u2066c\\u200e\n\td"
     )
     assert call("lib/dom.js", "visible", "größe \u4e2d \U0001f680") == "größe \u4e2d \U0001f680"
+
+
+def test_changes_during_a_search_do_not_fetch_its_rows_twice(modules: Page) -> None:
+    result = modules.evaluate(
+        """async () => {
+          const { runSource } = await import("/runs/source.js");
+          const asked = [];
+          let answer;
+          const counts = { all: 1, found: 1, running: 1, stalled: 0, sections: {} };
+          window.fetch = async (url) => {
+            asked.push(new URL(url, location.href).searchParams.get("since"));
+            const first = new Promise((resolve) => (answer = resolve));
+            if (asked.length === 1) await first;
+            const body = { runs: [], order: [], counts, next: null, version: "a-1", notices: [] };
+            return new Response(JSON.stringify(body), { headers: { "content-type": "application/json" } });
+          };
+          const source = runSource(new AbortController().signal, () => {}, () => {});
+          const search = source.search({ filter: "", sort: "attention", columns: [] });
+          const refresh = source.refresh(0, 10);
+          await new Promise((resolve) => setTimeout(resolve, 20));
+          const meanwhile = asked.length;
+          answer();
+          await Promise.all([search, refresh]);
+          return [meanwhile, asked];
+        }"""
+    )
+    assert result == [1, ["0", "a-1"]]

@@ -30,6 +30,9 @@ const THEMES = ["auto", "light", "dark"];
 const neverAborted = new AbortController().signal;
 /** @type {Map<number, string>} severities of open incidents that are not acknowledged, for the badge */
 const unacknowledged = new Map();
+const COUNTED = 100; // incidents that the badge counts
+/** Whether more are unacknowledged than were counted. */
+let uncounted = false;
 /** @type {Set<number>} incidents already announced */
 const announced = new Set();
 
@@ -180,9 +183,10 @@ function updateBadge(item) {
   else unacknowledged.delete(item.id);
   badge.hidden = unacknowledged.size === 0;
   badge.textContent = unacknowledged.size > 99 ? "99+" : String(unacknowledged.size);
+  if (uncounted && unacknowledged.size < COUNTED) countAgain();
   const worst = [...unacknowledged.values()].sort((a, b) => severityRank(a) - severityRank(b))[0];
   showFavicon(worst ?? "ok");
-  badge.setAttribute("aria-label", `${unacknowledged.size} unacknowledged`);
+  badge.setAttribute("aria-label", `${badge.textContent} unacknowledged`);
 }
 
 /** @param {import("./lib/api_types.js").IncidentView} item */
@@ -217,14 +221,18 @@ async function matchingRuns(query) {
   }));
 }
 
+const countAgain = live.throttled(neverAborted, 1000, countUnacknowledged);
+
 async function countUnacknowledged() {
   try {
-    const { incidents: open } = await api.incidentPage({ state: "unacknowledged", limit: 1000 });
+    const { incidents: open, total } = await api.incidentPage({ state: "unacknowledged", order: "severity", limit: COUNTED });
     unacknowledged.clear();
+    uncounted = false; // while they are entered one by one
     for (const item of open) {
       announced.add(item.id);
       updateBadge(item);
     }
+    uncounted = total > open.length && unacknowledged.size === open.length; // otherwise the rest is information
   } catch {
     // the page itself reports that the server is unreachable
   }

@@ -29,6 +29,8 @@ export function runSource(signal, onChange, onError) {
   /** @type {Set<number>} */
   const busy = new Set();
   let generation = 0;
+  /** @type {Promise<unknown>} the newest search */
+  let searching = Promise.resolve();
 
   /** Fetch a chunk, or what has changed in it. @param {number} number */
   async function fetchChunk(number) {
@@ -98,7 +100,9 @@ export function runSource(signal, onChange, onError) {
       const mine = ++generation;
       query = wanted;
       busy.clear();
-      const first = await listRuns(query, { offset: 0, limit: CHUNK, since: "0" }, signal);
+      const answer = listRuns(query, { offset: 0, limit: CHUNK, since: "0" }, signal);
+      searching = answer.catch(() => null);
+      const first = await answer;
       if (mine !== generation) return;
       chunks.clear();
       runs.clear();
@@ -126,6 +130,7 @@ export function runSource(signal, onChange, onError) {
     },
     /** Fetch what has changed in the rows between two indices; others are fetched when they come into view. @param {number} from @param {number} to */
     async refresh(from, to) {
+      await searching; // the rows that it brings need not be fetched twice
       const shown = new Set();
       for (let number = Math.floor(from / CHUNK); number <= Math.floor(to / CHUNK); number++) shown.add(number);
       for (const number of [...chunks.keys()]) if (!shown.has(number)) chunks.delete(number);
