@@ -1,0 +1,252 @@
+"""The numbers of a line as fields: each with its name, its total, and what the text around says of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from holter.ingest.console.line_words import LEVELS, STOP_WORDS
+from holter.ingest.console.values import SCALES
+from holter.translated_words import COUNTERS, in_english
+
+_MAX_NAME = 120
+_LONGEST_SHORT_FORM = 5
+_UNITS = re.compile(
+    r"\s?(?:%|(?:[A-Za-z]{0,12}/){1,2}[A-Za-z]{1,12}\b(?!\.[a-z])|(?:[kKMGT]i?B?|B|m?s|secs?|seconds?|mins?|minutes?|h|hours?|days?"
+    r"|its?|samples?|tokens?|images?|x|W|C)(?![\w(=:./]| ?[=:])|毫秒|秒|分钟|小时|分|初|초|сек|мс)"
+)
+_NO_UNIT = re.compile(r"[A-Za-z_]++\d")
+_SCALE = re.compile(r"[kKMGBT](?![A-Za-z])")
+_WORD = re.compile(r"[^\W\d][\w./@%+\u2019-]*")
+_DURATION = re.compile(r"\s?(?:ms|us|ns|s|sec|secs|seconds?|min|mins|minutes?|h|hours?)(?![\w/])")
+_PAIR = re.compile(r",\s{1,12}")
+_ORDINAL = re.compile(r"(?:第|제)\s?$")
+_ORDINAL_NAME = re.compile(
+    r"\s?(?:个|個)?\s?(epoch|step|iteration|iter|batch|"
+    + "|".join(sorted(COUNTERS, key=len, reverse=True))
+    + ")",
+    re.IGNORECASE,
+)
+"""What a number counts where the name follows: `第 3 轮`."""
+_COUNTED = re.compile(
+    r"(epoch|batch|iter|step)(?=s?:| results:)| (batch|iteration|step|epoch)(?:e?s)?(?= \|)"
+)
+"""What a number counts, right after it: `1epoch:train:1-100batch: loss=5.1`, `| 200/2983 batches |`."""
+_NAME_BEHIND = re.compile(r"\] [A-Za-z_]\w{0,60}[=: ]")
+_BRACKET_BEHIND = re.compile(r" \[[A-Za-z]\w{0,20} ?\w{0,20}: $")
+_BRACKETS = re.compile(r"(\w{1,60})\[(?=[A-Za-z]|$)|\]")
+_MODULE = re.compile(r"(?:^|[\s|])(?:(?:[A-Za-z_]\w*\.)+\w+:(?:[\w<>]+:)?|[A-Za-z_]\w*:[\w<>]+:)$")
+"""What loggers print before the number of a line: `yolox.core.trainer:after_iter:249 - `."""
+DATA_SPLIT = re.compile(
+    r"(?<![\w./])(?:(train(?:ing)?)"
+    r"|(eval(?:uation|uate|uating)?|valid(?:ation|ating)?|val|test(?:ing)?|dev|cv(?= batch)))"
+    r"(?![\w/-]|\.\w)",
+    re.I,
+)
+_DELIMITERS = (*",;|[](){}<>\t\"'=:*│┃•·→", "  ", " - ", " / ")
+_OPENING = " \t[({\"'<"
+
+_WRAPPER = re.compile(r"(?<![\w.])(?:np\.(?:float64|float32|float16|int64)|float|tensor|array)$")
+"""What numpy and torch print around a number: `np.float64(0.02)`."""
+_TWO_COUNTERS = re.compile(
+    r"(?i:\b(epoch)/(iter(?:ation)?|step|batch)[ \t]?[:=]?[ \t]?)$|\b(?:TRAIN|CV) (Batch) $"
+)
+"""Names of an epoch and what is counted in it, before both: `epoch/iter: 2/150`, `TRAIN Batch 2/150`."""
+_RATE_BEHIND = re.compile(r" \w{1,20}/s\b")
+
+
+@dataclass(frozen=True, slots=True)
+class NumberField:
+    """A number with its name, if it has one: `marked` by a colon, an equals sign or the like."""
+
+    index: int
+    total_index: int
+    name: str
+    marked: bool
+    bracketed: bool
+    adjacent: bool
+    """In brackets right after those of the number before, as the batch in `Epoch: [0][50]`."""
+    opens_batches: bool
+    """A bracket with two numbers, such as a batch and the number of batches, comes next."""
+    clean: bool
+    """Nothing but the name is between the number and the delimiter before it."""
+    before: str
+    """The text before the name, without what belongs to the number before."""
+    scale: float
+    explains: bool
+    """It says what the per cent before it are of: `Acc: 20.000% (2000/10000)`."""
+    is_duration: bool
+    """A unit of time follows."""
+    opens_pair: bool
+    """It is the first of two in brackets: `[1,  2000] loss: 2.1`."""
+    closes_pair: bool
+    """It is the second of them."""
+    ends_line: bool
+    """Its total ends the line."""
+
+    @property
+    def english(self) -> str:
+        """The name in English words, where its words are known."""
+        return " ".join(in_english(self.name).split())
+
+
+def number_fields(texts: tuple[str, ...]) -> Iterator[NumberField]:
+    index, count, section = 0, len(texts) - 1, ""
+    ordinal: re.Match[str] | None = None
+    last_name = ""
+    while index < count:
+        total = index + 1 if index + 1 < count and texts[index + 1].strip() in ("/", "of") else -1
+        text = texts[index]
+        if ordinal is not None:
+            text = text[ordinal.end() :]
+        elif index and (unit := _UNITS.match(text)) is not None:
+            text = text[unit.end() :]
+        ordinal = None
+        for bracket in _BRACKETS.finditer(text):
+            section = bracket[1] or ""
+        if text.endswith("["):  # it encloses this number, not names
+            section = ""
+        name, marked, before = _name(text)
+        two = _TWO_COUNTERS.search(text) if total >= 0 else None
+        if two is not None:
+            total = -1
+        last = index if total < 0 else total
+        after = texts[last + 1]
+        # an identifier that begins with digits, the first number of a range, a line of a source file
+        if (
+            _NO_UNIT.match(after) is not None
+            or after == "-"
+            or _is_reference(text, after)
+            or (after == "," and last + 1 < count and text[-1:] not in ("[", "("))
+        ):
+            name = ""
+        if name and section and name != section:
+            name = f"{section}/{name}"[:_MAX_NAME]
+        if _ORDINAL.search(text) is not None and (ordinal := _ORDINAL_NAME.match(after)) is not None:
+            name, marked, before = ordinal[1], True, _ORDINAL.sub("", text)
+        elif (counted := _COUNTED.match(after)) is not None:
+            name, marked = counted[1] or counted[2], True
+        elif two is not None:
+            name, marked, before = "epoch", True, text
+        elif text == "/" and index and (two := _TWO_COUNTERS.search(texts[index - 1])) is not None:
+            name, marked = two[2] or two[3], True
+        elif not name and (_is_first(texts, index) or _is_before_rate(texts, index)):
+            name, marked = "iteration", True
+        elif index == 0 and after.startswith(", ") and name and not marked and DATA_SPLIT.fullmatch(name):
+            name, marked = f"{name} epoch", True  # `Train 3, loss: 2.31`
+        elif index == 0 and not text.strip() and after == " [" and texts[2:3] == ("/",):
+            name, marked = "epoch", True  # `01 [100/445] loss 2.31`
+        scale = SCALES[after[0]] if _SCALE.match(after) else 1.0
+        bracketed = text.rstrip(" ")[-1:] in ("[", "(")
+        adjacent = texts[index].strip() in ("][", "] [") and index > 0
+        bare = before.rstrip(" ")
+        clean = bare[-1:] in ("", ",", ";", "|", ")", "]", "}", "\t", "-") or bare.endswith(" :")
+        opens = after.strip() in ("[", "][", "] [") and "/" in (
+            text.strip() for text in texts[last + 2 : last + 3]
+        )
+        explains = bool(last_name) and texts[index].strip() in ("% (", "%, (")
+        last_name = name
+        is_duration = _DURATION.match(after) is not None
+        opens_pair = (
+            texts[index] == "["
+            and _PAIR.fullmatch(after) is not None
+            and (texts[last + 2 : last + 3] != () and texts[last + 2].startswith("]"))
+        )
+        closes_pair = index == 1 and texts[0] == "[" and _PAIR.fullmatch(texts[1]) is not None
+        ends = total >= 0 and not after.strip() and last + 1 == count
+        yield NumberField(
+            index,
+            total,
+            name,
+            marked,
+            bracketed,
+            adjacent,
+            opens,
+            clean,
+            before,
+            scale,
+            explains,
+            is_duration,
+            opens_pair,
+            closes_pair,
+            ends,
+        )
+        index = last + 1
+
+
+def _is_reference(text: str, after: str) -> bool:
+    """Whether a number is that of a line, as in `(trainer:737) INFO` and `yolox.core.trainer:246 - `."""
+    if after.startswith((" - ", " | ")) and _MODULE.search(text) is not None:
+        return True
+    return after.startswith(")") and text.endswith(":") and text.rpartition("(")[2][:-1].isidentifier()
+
+
+def _is_before_rate(texts: tuple[str, ...], index: int) -> bool:
+    """Whether a number is alone between dashes, before a rate: ` -    1135 -   56.12 sent/s - `."""
+    return (
+        texts[index].strip() == "-"
+        and texts[index + 1].startswith(" - ")
+        and len(texts) > index + 2
+        and _RATE_BEHIND.match(texts[index + 2]) is not None
+    )
+
+
+def _is_first(texts: tuple[str, ...], index: int) -> bool:
+    """Whether a number is that of the round at the beginning of a line of boosting.
+
+    `[10]\ttrain-logloss:0.48` of XGBoost and LightGBM, `10:\tlearn: 0.64` of CatBoost, `[100] loss=0.5`,
+    `100 [D loss: 0.6] [G loss: 0.7]`.
+    """
+    before, after = texts[index], texts[index + 1]
+    if not before:
+        return after.startswith(":\t") or (
+            len(texts) > index + 2 and _BRACKET_BEHIND.match(after) is not None
+        )
+    if not before.endswith("["):
+        return False
+    if before == "[" and after == " | " and len(texts) > index + 2 and texts[index + 2].startswith("]"):
+        return True  # `[10 | 12.34] loss=3.21`, the seconds behind the step
+    begins = before == "[" or before.endswith("] [")
+    return after.startswith("]\t") or (
+        begins and _NAME_BEHIND.match(after) is not None and len(texts) > index + 2
+    )
+
+
+def _name(text: str) -> tuple[str, bool, str]:
+    """The name at the end of a text, whether a sign follows it, and the text before it."""
+    text = text.rstrip(_OPENING).replace("'s ", "\u2019s ")
+    bare = text.rstrip(" :=#|\"'").removesuffix(" is").removesuffix("为")
+    marked = len(bare) < len(text)
+    if (wrapper := _WRAPPER.search(bare)) is not None:
+        bare = bare[: wrapper.start()].rstrip(" :=(")
+    suffix = ""
+    if bare.endswith(")") and 0 <= (opening := bare.rfind("(")) < len(bare) - 2:
+        inner = bare[opening + 1 : -1]
+        if len(inner) <= 24 and inner.replace("/", "").replace(" ", "").isalpha():
+            suffix, bare = f" ({inner})", bare[:opening].rstrip()
+    cut = max(_end_of_last(bare, sign) for sign in _DELIMITERS)
+    words: list[str] = []
+    begin = len(bare)
+    for match in reversed(list(_WORD.finditer(bare, cut))[-12:]):
+        word = match.group()
+        if match.end() != begin and bare[match.end() : begin].strip(" "):
+            break  # something else is between the words
+        if word in LEVELS or (words and word.endswith(".") and len(word) > _LONGEST_SHORT_FORM):
+            break  # the end of a sentence, and no short form such as `Val.`
+        if len(words) == (5 if marked else 3) or (not marked and word.lower() in STOP_WORDS):
+            break
+        words.insert(0, word)
+        begin = match.start()
+    if bare[begin:].strip() and not words:
+        return "", marked, bare
+    name = " ".join(words).replace("\u2019", "'")
+    if suffix and DATA_SPLIT.fullmatch(suffix[2:-1]):  # Epoch(val) names the data
+        return name, marked, bare[:begin] + suffix
+    return (name + suffix)[:_MAX_NAME] if name else "", marked, bare[:begin]
+
+
+def _end_of_last(text: str, sign: str) -> int:
+    """Where the last occurrence of a sign ends, 0 without any."""
+    position = text.rfind(sign)
+    return position + len(sign) if position >= 0 else 0

@@ -1,0 +1,46 @@
+"""Words around the numbers of a line: what counts, what qualifies a counter, and what is no metric."""
+
+LEVELS = frozenset({"INFO", "DEBUG", "WARNING", "WARN", "ERROR", "NOTICE"})
+GLOBAL = frozenset({"global step", "global steps", "global iter", "global iteration", "globalstep"})
+STEPS = frozenset(
+    {"step", "steps", "iter", "iters", "iteration", "iterations", "it", "itr", "update", "updates", "up"}
+)
+BATCHES = frozenset({"batch", "batches", "minibatch", "mb"})
+EPOCHS = frozenset({"epoch", "epochs", "ep", "pass"})
+OTHERS = frozenset(
+    {
+        "timesteps",
+        "timestep",
+        "samples",
+        "tokens",
+        "smpl",
+        "kimg",
+        "tick",
+        "frames",
+        "round",
+        "episode",
+        "sen",
+    }
+)
+QUALIFIERS = frozenset(
+    {"global", "train", "training", "current", "cur", "optimizer", "optim", "opt", "gradient", "grad", "num",
+     "data", "number", "total", "trainer", "eval", "evaluation", "val", "valid", "validation", "test", "env",
+     "mini", "batch", "learning", "at", "after", "end", "of", "consumed", "seen", "update", "learner",
+     "policy"}
+)  # fmt: skip
+INDEX_WORDS = frozenset({"number", "no", "num", "idx", "index", "id", "nr"})
+NOT_METRICS = frozenset(
+    {"cuda", "npu", "xpu", "mps",
+     "eta", "required", "remaining", "elapsed", "left", "day", "days", "rank", "pid", "seed", "gpu", "worker",
+     "node", "port", "line", "exp", "v num", "local rank", "world size"}
+)  # fmt: skip
+LONE_UNITS = frozenset({"s", "m", "h", "ms", "K", "M", "G", "B", "GB", "MB"})
+CALENDAR = frozenset(
+    {"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun",
+     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"}
+)  # fmt: skip
+"""Words before the numbers of a date: `Sun Oct 29 17:00:03 2023`, `Mon 10 Jan 2022`."""
+STOP_WORDS = frozenset(
+    {"to", "at", "in", "of", "for", "from", "with", "after", "on", "the", "and", "took", "by", "than", "over",
+     "is", "was", "be", "last", "every", "per"}
+)  # fmt: skip
