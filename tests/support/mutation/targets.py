@@ -60,7 +60,7 @@ MUTATION_TARGETS = {
         ("tests/api/test_access.py", "tests/api/test_token_scopes.py", "tests/api/test_connection_turns.py"),
     ),
     "spool": MutationTarget(
-        ("core/client/spool.py",), ("tests/client/test_spool.py", "tests/client/test_sending.py")
+        ("core/client/spool.py",), ("tests/client/test_spool*.py", "tests/client/test_sending.py")
     ),
     "recovery": MutationTarget(
         ("detectors/loss/excursions/recovery.py", "server/alerting/finding_time.py"),
