@@ -43,6 +43,7 @@ TRACKED_CLIENTS = 10_000
 
 COOKIE = "holter_session"
 SESSION_SECONDS = 30 * 24 * 3600
+_SESSION_ID_BYTES = 16
 TOKEN_CACHE_SECONDS = 5.0
 """Seconds for which the active tokens are cached."""
 _KEY_COST = {"n": 2**13, "r": 8, "p": 1}
@@ -333,7 +334,9 @@ class Authenticator:
             subject, key = _token_subject(digest), digest.encode()
         else:
             return None
-        signed = f"{subject}.{int(self._clock()) + SESSION_SECONDS}.{secrets.token_urlsafe(16)}"
+        signed = (
+            f"{subject}.{int(self._clock()) + SESSION_SECONDS}.{secrets.token_urlsafe(_SESSION_ID_BYTES)}"
+        )
         return f"{signed}.{self._sign(key, signed).decode()}"
 
     def _sign(self, key: bytes, text: str) -> bytes:

@@ -10,6 +10,8 @@ from sqlalchemy.orm import Session
 
 from holter.server import tokens
 from holter.server.auth import COOKIE, SESSION_SECONDS, Authenticator, TokenScopeError
+from holter.server.share_links import COOKIE as SHARE_COOKIE
+from holter.server.share_links import ShareLinks
 from holter.server.tokens import TokenScope
 from holter.settings import Settings
 
@@ -205,3 +207,35 @@ def test_without_a_login_a_host_is_this_machine(
 ) -> None:
     local = authenticator(sqlite_engine, clock)
     assert (local.check("GET", RUNS, {"host": host}, open_to_all=False) is None) is allowed
+
+
+def test_a_token_of_a_job_logs_by_the_protocols_of_trackers_and_one_for_metrics_does_not(
+    open_to_others: Authenticator, made_tokens: dict[TokenScope, str]
+) -> None:
+    for path in ("/graphql", "/api/2.0/mlflow/runs/create"):
+        denials = {
+            scope: open_to_others.check("POST", path, {"authorization": f"Bearer {token}"}, open_to_all=False)
+            for scope, token in made_tokens.items()
+        }
+        assert (denials[TokenScope.ALL], denials[TokenScope.INGEST]) == (None, None)
+        denial = denials[TokenScope.METRICS]
+        assert denial is not None
+        assert denial.status == 403
+        assert "needs the scope ingest or all" in denial.reason
+
+
+def test_a_share_link_ends_at_the_moment_stated(sqlite_engine: Engine, clock: Clock) -> None:
+    links = ShareLinks(sqlite_engine, address="https://holter.example.com", clock=clock)
+    secret = links.create("/", 1.0, by=None)["address"].rpartition("/")[2]
+    server = authenticator(sqlite_engine, clock, host="0.0.0.0", password=PASSWORD)
+    headers = {"cookie": f"{SHARE_COOKIE}={secret}"}
+    assert server.check("GET", RUNS, headers, open_to_all=False) is None
+    denial = server.check("POST", RUNS, headers, open_to_all=False)
+    assert denial is not None
+    assert denial.status == 403
+    clock.now += 86_400 - 0.5
+    assert server.share(headers) is not None
+    assert server.user(headers) is None
+    clock.now += 0.5
+    assert server.share(headers) is None
+    assert server.share({}) is None
