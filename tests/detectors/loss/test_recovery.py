@@ -330,8 +330,10 @@ def quarters(second: float, third: float, fourth: float) -> list[Part]:
         ("it undoes a quarter", [(20, LONG)], 80, False),
         ("a drift undoes more than a tenth", [(10, 20), (20, LONG - 20)], 79, True),
         ("the last quarter has 0.8 times the height of the third", quarters(20, 20, 16.1), 40, True),
+        ("or just so", quarters(20, 20, 16), 40, True),
         ("it has less", quarters(20, 20, 15.9), 40, False),
         ("it has 0.75 times the height of the second", quarters(20, 17, 15.1), 40, True),
+        ("or just so", quarters(20, 17, 15), 40, True),
         ("it has less", quarters(20, 17, 14.9), 40, False),
         ("its first points were 1.5 times as high", [(30, 1), (20, LONG - 1)], 1000, True),
         ("they were not so high", [(29.9, 1), (20, LONG - 1)], 1000, False),
@@ -352,6 +354,16 @@ def test_an_excursion_lasts_if_it_neither_decays_nor_is_a_mere_step(
 ) -> None:
     assert sum(points for _, points in parts) == LONG
     assert recovery(*parts, progress=progress).lasting_at == (200 if lasts else None)
+
+
+def test_growth_by_exactly_a_quarter_lasts() -> None:
+    """The third quarter, points 100 to 149, is 20 high on average, the last one, to 200, is 25."""
+    at = np.arange(LONG)
+    growing = np.where(at < 150, 20 + (at - 124.5) / 8, 25 + (at - 175) / 8)
+    growing[:100] = 20.0
+    assert track_recovery(excursion(growing, progress=1000)).lasting_at == 200
+    growing[150:] -= 1 / 64
+    assert track_recovery(excursion(growing, progress=1000)).lasting_at is None
 
 
 def test_a_drift_that_undoes_a_tenth_of_the_progress_lasts() -> None:

@@ -1,5 +1,5 @@
 """What must not change how an excursion of a loss is followed: how often and in which pieces it is read, what
-comes later, its units, and where its steps and its level begin. On sixty random courses.
+comes later, its units, and where its steps and its level begin. On forty random courses.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ LIMITS = RecoveryThresholds(
 )
 """As in use, for excursions of tens of points."""
 LEVELS = (0.0, 0.0, 0.4, 0.6, 1.0, 2.0, 5.0, 10.0, 20.0, 45.0)
-SEEDS = range(60)
+SEEDS = range(40)
 
 
 def random_course(seed: int) -> ExcursionPoints:
@@ -98,10 +98,10 @@ def assert_equal(found: Iterable[Recovery], expected: list[Recovery]) -> None:
 
 
 def test_the_courses_are_of_all_kinds(recoveries: list[Recovery]) -> None:
-    assert 12 < sum(each.back is not None for each in recoveries) < 48
-    assert sum(each.lasting_at is not None for each in recoveries) > 10
+    assert 8 < sum(each.back is not None for each in recoveries) < 32
+    assert sum(each.lasting_at is not None for each in recoveries) > 5
     begun = [each for each in recoveries if each.next_scan <= each.last_seen]
-    assert sum(each.settled for each in begun) > 5
+    assert sum(each.settled for each in begun) > 2
     assert sum(each.level_start == each.next_scan for each in begun) > 2
     assert sum(each.level_start < each.next_scan and not each.settled for each in begun) > 2
 
@@ -110,7 +110,7 @@ def test_what_is_read_bit_by_bit_is_what_is_read_at_once() -> None:
     rng = np.random.default_rng(0)
     for seed, points in enumerate(COURSES):
         known: Recovery | None = None
-        for size in sorted({*rng.integers(points.detected + 1, len(points.step) + 1, 12), len(points.step)}):
+        for size in sorted({*rng.integers(points.detected + 1, len(points.step) + 1, 8), len(points.step)}):
             head = points.head(int(size))
             at_once, found = track_recovery(head), track_recovery(head, known)
             assert without_search(found) == without_search(at_once), (seed, size)
