@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given, settings
@@ -13,6 +13,8 @@ from holter.server.alerting.incident import EventType
 from holter.server.alerting.rate_limit import (
     QueuedNotification,
     RateLimit,
+    SendGroup,
+    SendNotice,
     SendOne,
     SendSummary,
     SentMessage,
@@ -20,6 +22,7 @@ from holter.server.alerting.rate_limit import (
     next_action,
     retry_delay,
 )
+from holter.server.alerting.reasons import NoticeType
 from holter.types import Severity
 
 LIMIT = RateLimit(settle=5, burst=3, window=3600)
@@ -34,6 +37,7 @@ def waiting(
     age: float = 60,
     due: float = -60,
     critical: bool = False,
+    **others: Any,
 ) -> QueuedNotification:
     return QueuedNotification(
         id=number,
@@ -42,14 +46,19 @@ def waiting(
         severity=Severity.CRITICAL if critical else Severity.WARNING,
         created_at=NOW - age,
         next_try_at=NOW + due,
+        **others,
     )
+
+
+def notice(number: int, *, due: float = -60) -> QueuedNotification:
+    return replace(waiting(number, due=due), incident_id=None, reason=NoticeType.DIGEST)
 
 
 class Case(NamedTuple):
     sentence: str
     waiting: list[QueuedNotification]
     sent: list[SentMessage]
-    expected: SendOne | SendSummary | WaitUntil
+    expected: SendOne | SendGroup | SendSummary | SendNotice | WaitUntil
 
 
 BURST_SENT = [SentMessage(NOW - 600), SentMessage(NOW - 500), SentMessage(NOW - 400)]
@@ -132,7 +141,7 @@ CASES = [
     ),
     Case(
         "more than may be sent are told together",
-        [waiting(number) for number in (1, 2, 3, 4)],
+        [waiting(number) for number in (3, 1, 4, 2)],
         [],
         SendSummary(carrier=4, folded=(1, 2, 3)),
     ),
@@ -186,6 +195,187 @@ CASES = [
         WaitUntil(NOW + 4),
     ),
     Case("a channel that is quiet sleeps while nothing waits", [], BURST_SENT, WaitUntil(None)),
+    Case("also right after a summary", [], [SentMessage(NOW - 30, summary=True)], WaitUntil(None)),
+    Case(
+        "a notice is sent at once, beyond the burst",
+        [waiting(1), notice(2, due=0)],
+        BURST_SENT,
+        SendNotice(carrier=2, reason=NoticeType.DIGEST),
+    ),
+    Case("a notice that failed waits for its next try", [notice(1, due=30)], BURST_SENT, WaitUntil(NOW + 30)),
+    Case(
+        "which need not wait for a channel that is quiet",
+        [waiting(1), notice(2, due=30)],
+        BURST_SENT,
+        WaitUntil(NOW + 30),
+    ),
+    Case(
+        "each notice is a message of its own",
+        [notice(1, due=-10), notice(2, due=-30)],
+        [],
+        SendNotice(carrier=2, reason=NoticeType.DIGEST),
+    ),
+    Case(
+        "several incidents of a group are one message about all, carried by the newest notification",
+        [waiting(2, 8, group="g"), waiting(1, 7, group="g"), waiting(3, 9)],
+        [],
+        SendGroup(carrier=2, folded=(1,), reason=EventType.OPENED),
+    ),
+    Case(
+        "a group of one incident is a message about that",
+        [waiting(2, 7, EventType.RECOVERED, group="g"), waiting(1, 7, group="g")],
+        [],
+        SendOne(carrier=2, folded=(1,), reason=EventType.OPENED),
+    ),
+    Case(
+        "an update that is due now is sent now",
+        [waiting(1, reason=EventType.MUTED, due=0)],
+        [],
+        SendOne(carrier=1, reason=EventType.MUTED),
+    ),
+    Case(
+        "the earlier of an update and of news decides how long nothing happens",
+        [waiting(1, reason=EventType.MUTED, due=30), waiting(2, due=20)],
+        [],
+        WaitUntil(NOW + 20),
+    ),
+    Case(
+        "in either order",
+        [waiting(1, reason=EventType.MUTED, due=20), waiting(2, due=30)],
+        [],
+        WaitUntil(NOW + 20),
+    ),
+    Case(
+        "an update of an incident joins news that settle now",
+        [waiting(1, 7, age=5), waiting(2, 7, EventType.MUTED, age=0)],
+        [],
+        SendOne(carrier=2, reason=EventType.OPENED, folded=(1,)),
+    ),
+    Case("what settled now is sent", [waiting(1, age=5)], [], SendOne(carrier=1, reason=EventType.OPENED)),
+    Case(
+        "a group waits for the latest of its times",
+        [waiting(1, 7, not_before=NOW + 40), waiting(2, 7, not_before=NOW + 30)],
+        [],
+        WaitUntil(NOW + 40),
+    ),
+    Case(
+        "what is new takes along what failed",
+        [waiting(1, 7, due=200), waiting(2, 7, EventType.RECOVERED)],
+        [],
+        SendOne(carrier=2, reason=EventType.OPENED, folded=(1,)),
+    ),
+    Case(
+        "a try 15 minutes ahead is waited for, by a clock that is 5 s ahead, too",
+        [waiting(1, due=905)],
+        [],
+        WaitUntil(NOW + 905),
+    ),
+    Case(
+        "a later one was written by a wrong clock",
+        [waiting(1, due=905.5)],
+        [],
+        SendOne(carrier=1, reason=EventType.OPENED),
+    ),
+    Case(
+        "what was queued by a clock that is 5 s ahead settles", [waiting(1, age=-5)], [], WaitUntil(NOW + 10)
+    ),
+    Case(
+        "by one that is wrong, it does not",
+        [waiting(1, age=-5.5)],
+        [],
+        SendOne(carrier=1, reason=EventType.OPENED),
+    ),
+    Case(
+        "what was sent by a clock that is 5 s ahead counts",
+        [waiting(1)],
+        [SentMessage(NOW + 5)] * 3,
+        WaitUntil(NOW + 3605),
+    ),
+    Case(
+        "by one that is wrong, it does not",
+        [waiting(1)],
+        [SentMessage(NOW + 5.5)] * 3,
+        SendOne(carrier=1, reason=EventType.OPENED),
+    ),
+    Case(
+        "what was sent an hour ago no longer counts",
+        [waiting(1)],
+        [SentMessage(NOW - 3600)] * 3,
+        SendOne(carrier=1, reason=EventType.OPENED),
+    ),
+    Case("a second less, and it does", [waiting(1)], [SentMessage(NOW - 3599)] * 3, WaitUntil(NOW + 1)),
+    Case(
+        "as many as are left are sent one by one",
+        [waiting(1), waiting(2)],
+        [SentMessage(NOW - 60)],
+        SendOne(carrier=1, reason=EventType.OPENED),
+    ),
+    Case(
+        "also the last",
+        [waiting(1)],
+        [SentMessage(NOW - 60), SentMessage(NOW - 50)],
+        SendOne(carrier=1, reason=EventType.OPENED),
+    ),
+    Case(
+        "a minute after a summary the critical are sent again",
+        [waiting(1, critical=True)],
+        [SentMessage(NOW - 60, summary=True)],
+        SendOne(carrier=1, reason=EventType.OPENED),
+    ),
+    Case(
+        "and not before",
+        [waiting(1, critical=True)],
+        [SentMessage(NOW - 59, summary=True)],
+        WaitUntil(NOW + 1),
+    ),
+    Case(
+        "a quarter of an hour after a summary the others are, too",
+        [waiting(1)],
+        [SentMessage(NOW - 900, summary=True)],
+        SendOne(carrier=1, reason=EventType.OPENED),
+    ),
+    Case(
+        "the quiet after a summary ends by itself while one may still be sent",
+        [waiting(1)],
+        [SentMessage(NOW - 200), SentMessage(NOW - 100, summary=True)],
+        WaitUntil(NOW + 800),
+    ),
+    Case(
+        "with the oldest message of the hour where none may",
+        [waiting(1)],
+        [SentMessage(NOW - 200), SentMessage(NOW - 150), SentMessage(NOW - 100, summary=True)],
+        WaitUntil(NOW + 3400),
+    ),
+    Case(
+        "and not before the quiet ends",
+        [waiting(1)],
+        [SentMessage(NOW - 3500), SentMessage(NOW - 3400), SentMessage(NOW - 100, summary=True)],
+        WaitUntil(NOW + 800),
+    ),
+    Case(
+        "the last critical one of twice the burst is sent",
+        [waiting(1, critical=True)],
+        [*BURST_SENT, *BURST_SENT[:2]],
+        SendOne(carrier=1, reason=EventType.OPENED),
+    ),
+    Case(
+        "one that settles now is no reason to wake up before it may be sent",
+        [waiting(1, age=5, critical=True)],
+        BURST_SENT * 2,
+        WaitUntil(NOW + 3000),
+    ),
+    Case(
+        "what settles soon is part of a flood",
+        [waiting(1), waiting(2, age=0)],
+        BURST_SENT[:2],
+        SendSummary(carrier=2, folded=(1,)),
+    ),
+    Case(
+        "what waits for longer is not",
+        [waiting(1), waiting(2, age=0, wait=5.5)],
+        BURST_SENT[:2],
+        SendOne(carrier=1, reason=EventType.OPENED),
+    ),
 ]
 
 
@@ -280,8 +470,8 @@ def test_a_bad_night_is_few_messages_and_nothing_is_left_unsent(news: list[News]
         assert len(inside) <= 2 * LIMIT.burst
 
 
-@given(st.integers(0, 10_000), st.floats(0, 1, exclude_max=True))
-def test_pauses_grow_to_ten_minutes_and_differ_by_chance(failures: int, chance: float) -> None:
-    assert retry_delay(failures, 0) <= retry_delay(failures, chance) <= 2 * retry_delay(failures, 0)
-    assert retry_delay(failures, 0) <= retry_delay(failures + 1, 0) <= 300
-    assert retry_delay(0, 0) == 1
+def test_pauses_double_to_ten_minutes_and_differ_by_chance() -> None:
+    longest = [2, 4, 8, 16, 32, 64, 128, 256, 512, 600, 600]
+    assert [retry_delay(failures, 0) for failures in range(11)] == [each / 2 for each in longest]
+    assert [retry_delay(failures, 0.5) for failures in range(11)] == [0.75 * each for each in longest]
+    assert retry_delay(10_000, 0) == 300

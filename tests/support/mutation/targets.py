@@ -73,6 +73,8 @@ MUTATION_TARGETS = {
         ("detectors/loss/excursions/recovery.py", "server/alerting/finding_time.py"),
         (
             "tests/incidents/test_finding_time.py",
+            "tests/detectors/loss/test_recovery.py",
+            "tests/detectors/loss/test_recovery_invariants.py",
             "tests/detectors/loss/test_recorded_events.py",
             "tests/detectors/loss/test_loss_events.py",
             "tests/detectors/loss/test_open_events.py",
