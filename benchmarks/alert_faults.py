@@ -17,6 +17,7 @@ without a reason, or sent at all (`quiet`).
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import sys
 import tempfile
@@ -104,7 +105,7 @@ def measure_faults(folder: Path, arguments: argparse.Namespace) -> bool:
 
 def measure_latency(folder: Path, arguments: argparse.Namespace) -> bool:
     """Print the time from points to messages; whether all messages came."""
-    plan = FaultPlan(random.Random(0), share=0.0)
+    plan, idle = FaultPlan(random.Random(0), share=0.0), os.getloadavg()[0]
     with http_endpoint(plan, "web") as address, smtp_server(plan, "mail") as port:
         channels = channel_settings(address, port, deadline=30.0)
         for settings in channels.values():
@@ -130,24 +131,26 @@ def measure_latency(folder: Path, arguments: argparse.Namespace) -> bool:
             else:
                 posted = post_faults(server, arguments.incidents, arguments.becomes)
             wait_for_receipts(plan, posted, 300)
-            if arguments.fails != "loss":
-                posted = times_of_detection(server, load, posted, KINDS[arguments.fails])
+            opened = times_of_incidents(server, KINDS[fault])
+            if fault != "loss":
+                posted = times_of_detection(server, load, posted, KINDS[fault])
+            busy = os.getloadavg()[0]
         finally:
             stopping.set()
             for thread in load:
                 thread.join()
             server.close()
-    print(f"{arguments.runs} live runs, {sum(thread.posted for thread in load)} batches posted\n")
+    print(f"{arguments.runs} live runs, {sum(thread.posted for thread in load)} batches posted")
+    print(f"load of the machine at the beginning {idle:.1f}, at the end {busy:.1f}\n")
     print("| channel | messages | median, s | p90, s | p99, s | longest, s |")
     print("|---|---|---|---|---|---|")
-    complete = True
-    for channel in ("web", "mail"):
-        seconds = latencies(plan, posted, channel)
-        complete = complete and len(seconds) == len(posted)
-        if seconds:
-            cells = (f"{value:.2f}" for value in np.percentile(seconds, [50, 90, 99, 100]))
-            print(f"| {channel} | {len(seconds)} | {' | '.join(cells)} |")
-    return complete
+    stored = [opened[name] - at for name, at in posted.items() if name in opened]
+    seconds = {channel: latencies(plan, posted, channel) for channel in ("web", "mail")}
+    for name, values in {"(incident stored)": stored, **seconds}.items():
+        if values:
+            cells = (f"{value:.2f}" for value in np.percentile(values, [50, 90, 99, 100]))
+            print(f"| {name} | {len(values)} | {' | '.join(cells)} |")
+    return all(len(values) == len(posted) for values in seconds.values())
 
 
 def wait_for_first_passes(server: KilledServer, runs: int) -> None:
@@ -203,6 +206,22 @@ def times_of_detection(
     engine.dispose()
     acknowledged = {name: times for part in load for name, times in part.acknowledged.items()}
     return {name: acknowledged[name][steps[name]] for name in failed}
+
+
+def times_of_incidents(server: KilledServer, kinds: tuple[str, ...]) -> dict[str, float]:
+    """When the first incident of each run was stored."""
+    engine = connect(f"sqlite:///{server.folder / 'data' / 'holter.db'}")
+    query = (
+        select(RunRecord.name, func.min(IncidentRow.opened_at))
+        .join(IncidentRow, IncidentRow.run_id == RunRecord.id)
+        .where(IncidentRow.kind.in_(kinds))
+        .group_by(RunRecord.name)
+    )
+    offset = time.monotonic() - time.time()
+    with Session(engine) as session:
+        times = {name: at + offset for name, at in session.execute(query)}
+    engine.dispose()
+    return times
 
 
 def wait_for_receipts(plan: FaultPlan, posted: dict[str, float], seconds: float) -> None:

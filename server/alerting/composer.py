@@ -56,6 +56,10 @@ class MessageComposer:
         self._address = address
         self._devices = devices
 
+    def prepare(self) -> None:
+        """Get ready for a message with a picture, which is due within seconds."""
+        self._charts.prepare()
+
     def claimed(self, claimed: ClaimedMessage, *, wants_picture: bool) -> Message:
         """The message that was claimed."""
         action = claimed.action

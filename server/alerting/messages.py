@@ -18,7 +18,8 @@ from holter.server.channels.message import NEWS, Message, MessageStrip, local_ti
 from holter.types import Cause, Finding, Kind, Severity
 
 _CERTAINTY = ((0.95, "almost certain"), (0.8, "very likely"), (0.6, "likely"), (0.0, "possible"))
-_SHOWN_EVIDENCE = 6
+_SHOWN_EVIDENCE = 3
+"""Measured numbers of a message: the incident's page has all, also those that only explain the detection."""
 _EXAMPLE_STRIP = MessageStrip(
     parts=(
         ("attempt", 0.45),
@@ -182,7 +183,7 @@ def _facts(
     finding = incident.finding
     severity = ("Severity", f"{finding.severity.label}, {state_words(incident)}")
     if incident.run is None:
-        began = _clock_and_age(finding.start_step / 1000, now, zone)
+        began = clock_and_age(finding.start_step / 1000, now, zone)
         return [("Onset", began), *_evidence(finding), severity]
     facts = [
         ("Run", one_line(f"{incident.run.project} / {incident.run.name}")),
@@ -193,16 +194,13 @@ def _facts(
     if finding.end_step is not None:
         steps = counted(finding.end_step - finding.start_step, "step")
         facts.append(("Ended", f"step {finding.end_step:,}, {steps} later"))
-    certainty = next(word for least, word in _CERTAINTY if finding.confidence >= least)
-    facts += [
-        ("Metric", _metric(finding)),
-        severity,
-        ("Confidence", f"{certainty} ({finding.confidence:.0%})"),
-    ]
-    if gpu_hours is not None:
-        facts.append(("GPU-hours lost", gpu_hours.describe()))
     if finding.causes:
         facts.append(_cause(finding.causes[0]))
+    certainty = next(word for least, word in _CERTAINTY if finding.confidence >= least)
+    facts += [severity, ("Confidence", f"{certainty} ({finding.confidence:.0%})")]
+    if gpu_hours is not None:
+        facts.append(("GPU-hours lost", gpu_hours.describe()))
+    facts.append(("Metric", _metric(finding)))
     if measured := _measured(finding):
         facts.append(("Evidence", measured))
     return facts
@@ -219,10 +217,11 @@ def _began(incident: Incident, now: float, zone: tzinfo | None) -> str:
     position = f"step {finding.start_step:,} of attempt {finding.attempt}"
     if incident.start_time is None:
         return f"{position} (the log has no clock)"
-    return f"{position}, {_clock_and_age(incident.start_time, now, zone)}"
+    return f"{position}, {clock_and_age(incident.start_time, now, zone)}"
 
 
-def _clock_and_age(time: float, now: float, zone: tzinfo | None) -> str:
+def clock_and_age(time: float, now: float, zone: tzinfo | None = None) -> str:
+    """A wall time for people, and how long ago that is."""
     return f"{local_time(time, zone)} ({_age(now - time)})"
 
 

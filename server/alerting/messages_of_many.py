@@ -9,7 +9,7 @@ from typing import Any
 from holter.detectors.findings import title_of, title_with_causes
 from holter.plurals import counted, verb
 from holter.server.alerting.incident import EventType, Incident
-from holter.server.alerting.messages import state_words, title_line
+from holter.server.alerting.messages import clock_and_age, state_words, title_line
 from holter.server.alerting.reasons import NoticeType
 from holter.server.channels.message import NEWS, Message, MessageItem, one_line
 from holter.types import Severity
@@ -35,6 +35,7 @@ def summarize(incidents: Sequence[Incident], *, key: str, sent_at: float, addres
         link=f"{address}/incidents",
         link_to="all incidents",
         sent_at=sent_at,
+        facts=_onset(incidents, sent_at),
         items=tuple(sorted(items, key=lambda item: -item.severity.rank)),
     )
 
@@ -99,12 +100,13 @@ def compose_group(
         subject=subject,
         headline=subject if reason is EventType.OPENED else f"{NEWS[reason]}: {subject}",
         sentence=(
-            f"{_count_incidents(incidents)} belong together by the route's group_by; "
-            f"{still_open} of them {verb(still_open, 'is', 'are')} open."
+            f"{_count_incidents(incidents)}, {still_open} of them open. "
+            "They are one message because the route groups them (group_by)."
         ),
         link=f"{address}/incidents",
         link_to="all incidents",
         sent_at=sent_at,
+        facts=_onset(incidents, sent_at),
         items=tuple(sorted(items, key=lambda item: -item.severity.rank)),
     )
 
@@ -135,6 +137,13 @@ def compose_notice(
             for item in details.get("items", ())
         ),
     )
+
+
+def _onset(incidents: Sequence[Incident], now: float) -> tuple[tuple[str, str], ...]:
+    """When the first of the incidents that are still open began, or else the first of all."""
+    still_open = [incident for incident in incidents if incident.is_open] or incidents
+    times = [incident.start_time for incident in still_open if incident.start_time is not None]
+    return (("First onset", clock_and_age(min(times), now)),) if times else ()
 
 
 def _highest(items: Sequence[MessageItem]) -> Severity:

@@ -35,6 +35,7 @@ from holter.server.alerting.routing import NO_POLICY, NotificationPolicy
 from holter.server.channels import ConfiguredChannel, Delivered, Retry
 from holter.server.channels.channel import Outcome, PacedChannel, UpdatingChannel
 from holter.server.channels.deadline import interrupt_send
+from holter.server.rendering.incident_chart import close_pictures
 from holter.server.worker_progress import WorkerTurn, ignore_turn
 
 _logger = logging.getLogger(__name__)
@@ -152,6 +153,7 @@ class NotificationSender:
                 interrupt_send(thread)
             _join(threads, 0.1)
         self._abandoned.set()
+        close_pictures()
         if threads:
             # their messages are sent again once the claim on them ends
             names = ", ".join(thread.name for thread in threads)
@@ -187,7 +189,10 @@ class NotificationSender:
         with Session(self._engine) as session, session.begin():
             claimed = claim(session, name, limit, now=now, lease=self._lease, policy=self._policy)
         if isinstance(claimed, WaitUntil):
-            return seconds_until(claimed, now)
+            wait = seconds_until(claimed, now)
+            if wait is not None and wait <= _POLL_SECONDS and channel.channel.wants_picture:
+                self.composer.prepare()
+            return wait
         outcome = self._deliver(claimed, channel)
         if self._abandoned.is_set():  # the database is closed; the message is claimed again later
             return None

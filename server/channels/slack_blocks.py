@@ -74,6 +74,8 @@ def _emoji(message: Message) -> str:
 
 def _body_blocks(message: Message) -> Iterator[dict[str, Any]]:
     yield _section(escape(message.sentence))
+    if message.advice:
+        yield _section(f"*What to do*\n{escape(message.advice)}")
     if message.facts:
         fields = [
             _text(f"*{escape(name)}*\n{escape(value)}", FIELD) for name, value in message.facts[:FIELDS]
@@ -81,8 +83,6 @@ def _body_blocks(message: Message) -> Iterator[dict[str, Any]]:
         yield {"type": "section", "fields": fields}
     if message.sketch:
         yield _section(f"`{message.sketch}`")
-    if message.advice:
-        yield _section(f"*What to do*\n{escape(message.advice)}")
     if message.items:
         yield from _item_blocks(message.items)
     if message.status:

@@ -86,14 +86,14 @@ def _elements(message: Message) -> Iterator[dict[str, Any]]:
     headline = truncate(one_line(message.headline), _HEADLINE)
     yield _text(_run(headline, weight="Bolder", size="Large", color=colour))
     yield _text(_run(truncate(one_line(message.sentence), _TEXT)))
+    if message.advice:
+        yield _text(_run("What to do", weight="Bolder"))
+        yield _text(_run(truncate(one_line(message.advice), _TEXT)), spacing="None")
     for name, value in message.facts[:_FACTS]:
         value = truncate(one_line(value), _VALUE)
         yield _text(_run(f"{truncate(one_line(name), 60)}: ", weight="Bolder"), _run(value), spacing="Small")
     if message.sketch:
         yield _text(_run(message.sketch, fontType="Monospace"))
-    if message.advice:
-        yield _text(_run("What to do", weight="Bolder"))
-        yield _text(_run(truncate(one_line(message.advice), _TEXT)), spacing="None")
     if message.status:
         status = truncate(one_line(" · ".join(message.status)), _TEXT)
         yield _text(_run(status, isSubtle=True))

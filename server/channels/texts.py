@@ -30,10 +30,10 @@ def plain_text(message: Message) -> str:
 
 def _lines(message: Message) -> Iterator[str]:
     yield one_line(message.sentence)
-    for name, value in message.facts:
-        yield one_line(f"{name}: {value}")
     if message.advice:
         yield one_line(f"What to do: {message.advice}")
+    for name, value in message.facts:
+        yield one_line(f"{name}: {value}")
     for item in message.items[:_SHOWN_ITEMS]:
         yield one_line(f"- {item.text}")
     if len(message.items) > _SHOWN_ITEMS:

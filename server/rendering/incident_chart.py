@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
-import subprocess
-import sys
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -15,6 +12,7 @@ import numpy as np
 
 from holter.curve_plot import CurvePlot, PlotSource, finding_band, plot_curve
 from holter.detectors.findings.sparkline import sparkline
+from holter.server.rendering.picture_process import PictureProcess
 from holter.types import Finding, SeriesKey
 
 _logger = logging.getLogger(__name__)
@@ -24,6 +22,7 @@ _BODY_WIDTHS = 40.0
 """A picture of an incident shows the incident: only what would flatten even that is out of range."""
 _SKETCH_WIDTH = 40
 _LEAST_BEFORE, _LEAST_AFTER = 200, 100
+_pictures = PictureProcess("holter.server.rendering.render_png")
 
 
 class IncidentSeries(Protocol):
@@ -71,7 +70,7 @@ class PictureRequest:
 
 
 class IncidentCharts:
-    """Draws incidents' curves. matplotlib runs in a short-lived process: the server's memory stays small.
+    """Draws incidents' curves. matplotlib runs in another process: the server's memory stays small.
 
     A failure is logged and leaves the message without a curve.
     """
@@ -79,6 +78,10 @@ class IncidentCharts:
     def __init__(self, store: ChartSource, *, timeout: float = 30.0) -> None:
         self._store = store
         self._timeout = timeout
+
+    def prepare(self) -> None:
+        """Start what draws pictures: one will be wanted within seconds."""
+        prepare_pictures()
 
     def sketch(self, run_id: int, finding: Finding) -> str:
         """The curve around the incident in one line of text, empty if there is none."""
@@ -155,17 +158,22 @@ def _picture_request(series: IncidentSeries, finding: Finding) -> PictureRequest
     )
 
 
+def prepare_pictures() -> None:
+    """Start the process that draws, so that the next picture does not wait for it."""
+    try:
+        _pictures.prepare()
+    except OSError:
+        _logger.exception("no process could be started that draws pictures")
+
+
+def close_pictures() -> None:
+    """End the process that draws."""
+    _pictures.close()
+
+
 def render_png(request: PictureRequest, *, timeout: float = 30.0) -> bytes:
     """The PNG that `holter.server.rendering.render_png` draws in a process of its own.
 
     Raises subprocess.SubprocessError when the process fails or takes longer than `timeout` seconds.
     """
-    process = subprocess.run(
-        [sys.executable, "-m", "holter.server.rendering.render_png"],
-        input=request.encode(),
-        capture_output=True,
-        timeout=timeout,
-        check=True,
-        env={**os.environ, "MPLBACKEND": "Agg"},
-    )
-    return process.stdout
+    return _pictures.draw(request.encode(), timeout=timeout)

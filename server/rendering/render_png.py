@@ -1,9 +1,11 @@
-"""Draws one plot: a request as JSON on standard input, a PNG on standard output. Runs as a process."""
+"""Draws plots: requests as JSON on standard input, PNGs on standard output. Runs as a process."""
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import select
 import sys
 
 import numpy as np
@@ -14,6 +16,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, StrMethodFormatter
 
 from holter.curve_plot import CurvePlot, PlotBand
 from holter.server.rendering.incident_chart import PictureRequest
+from holter.server.rendering.picture_process import IDLE_SECONDS, read_block, write_block
 
 _TEXT, _MUTED, _GRID, _CURVE = "#15191d", "#5a646e", "#dde1e5", "#1f5fa8"
 _COLOURS = {"critical": "#b3261e", "warning": "#9a5b00", "info": "#1f5fa8"}
@@ -101,9 +104,15 @@ def _style_axes(axes: Axes, title: str, plot: CurvePlot) -> None:
 
 
 def main() -> None:
-    """Read, draw, write, at a lower priority than everything else on the machine."""
+    """Read, draw, write, at a lower priority than everything else on the machine, until nobody asks."""
     os.nice(5)
-    draw(PictureRequest.decode(json.load(sys.stdin))).savefig(sys.stdout.buffer, format="png")
+    while select.select([sys.stdin], [], [], IDLE_SECONDS)[0]:
+        request = read_block(sys.stdin.buffer)
+        if request is None:
+            return
+        picture = io.BytesIO()
+        draw(PictureRequest.decode(json.loads(request))).savefig(picture, format="png")
+        write_block(sys.stdout.buffer, picture.getvalue())
 
 
 if __name__ == "__main__":

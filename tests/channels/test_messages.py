@@ -11,9 +11,10 @@ import pytest
 from holter.detectors.findings import title_of
 from holter.server.alerting.incident import EventType, HistoryEntry
 from holter.server.alerting.messages import compose
-from holter.server.alerting.messages_of_many import summarize
+from holter.server.alerting.messages_of_many import compose_group, summarize
 from holter.server.alerting.reasons import REASONS
 from holter.server.channels.message import NEWS, local_time
+from holter.server.channels.texts import plain_text
 from holter.types import Kind
 from tests.support.receivers import RATE_JUMP, make_incident
 
@@ -54,6 +55,8 @@ def test_a_clear_cause_comes_first_in_title_and_subject() -> None:
     assert made.headline == title
     assert made.subject.startswith("Learning rate rise, then ")
     assert dict(made.facts)["Cause"] == "Learning rate rose from 0.0105 to 0.224 at step 1,510 (99%)"
+    names = [name for name, _ in made.facts]
+    assert names.index("Onset") < names.index("Cause") < names.index("Confidence") < names.index("Metric")
     assert message("escalated", causes=(RATE_JUMP,)).headline == (
         "Severity raised: learning rate rise, then slow loss spike in 104b-emb-norm at step 1,514"
     )
@@ -137,6 +140,31 @@ def test_a_mute_ends_with_its_time_or_its_incident() -> None:
 def test_a_log_without_a_clock_is_stated_as_such() -> None:
     facts = dict(message(start_time=None).facts)
     assert facts["Onset"] == "step 1,514 of attempt 1 (the log has no clock)"
+
+
+def test_what_to_do_follows_the_sentence_in_texts() -> None:
+    made = message()
+    sentence, advice, *_ = plain_text(made).splitlines()
+    assert sentence == made.sentence
+    assert advice == f"What to do: {made.advice}"
+
+
+def test_messages_about_many_state_when_the_first_open_one_began() -> None:
+    began = [1_700_000_000.0, 1_700_000_100.0, None]
+    incidents = [
+        replace(make_incident(), id=number, start_time=time) for number, time in enumerate(began, start=1)
+    ]
+    for made in (
+        summarize(incidents, key="1.0.team", sent_at=1_700_000_240.0, address="http://h"),
+        compose_group(
+            incidents, reason=EventType.OPENED, key="1", sent_at=1_700_000_240.0, address="http://h"
+        ),
+    ):
+        ((name, when),) = made.facts
+        assert name == "First onset"
+        assert when == f"{local_time(1_700_000_000.0)} (4 minutes ago)"
+    unknown = summarize(incidents[2:], key="1.0.team", sent_at=1.0, address="http://h")
+    assert unknown.facts == ()
 
 
 def test_local_time_names_its_zone_in_summer_and_winter() -> None:
