@@ -18,6 +18,7 @@ from holter.types import SeriesKey
 _Rules = tuple[tuple[str, str], ...]
 _MILLISECONDS = (r"_ms$|\(ms\)|time.*ms\b", "ms")
 _MICROSECONDS = (r"_us$|\(us\)", "µs")
+_SECONDS = (r"_s$|_sec(ond)?s?$|\(s\)", "s")
 _ANY = ""
 
 OTHER_ROLES: _Rules = (_MILLISECONDS,)
@@ -36,8 +37,8 @@ UNITS: Mapping[Role, _Rules] = {
         (_ANY, "/s"),
     ),
     Role.STEP_TIME: (_MILLISECONDS, _MICROSECONDS, (_ANY, "s")),
-    Role.COMPUTE_TIME: (_MILLISECONDS, _MICROSECONDS),
-    Role.COLLECTIVE_TIME: (_MILLISECONDS, _MICROSECONDS),
+    Role.COMPUTE_TIME: (_MILLISECONDS, _MICROSECONDS, _SECONDS),
+    Role.COLLECTIVE_TIME: (_MILLISECONDS, _MICROSECONDS, _SECONDS),
     Role.MEMORY: (
         (r"percent|%", "%"),
         (r"gib(?![a-z])", "GiB"),

@@ -88,22 +88,24 @@ def measure_day(browser: Browser, folder: Path, options: argparse.Namespace) -> 
         page.clock.run_for(200)
         time.sleep(0.05)
     updates = int(options.hours * 3600 / INTERVAL_SECONDS)
-    first = int(min(FIRST_HOUR, options.hours / 2) * 3600 / INTERVAL_SECONDS)
-    heap = 0.0
+    first = min(FIRST_HOUR, options.hours / 2)
+    at_hours = [first, *(options.hours * quarter / 4 for quarter in (1, 2, 3) if options.hours / 4 > first)]
+    measured = {int(hours * 3600 / INTERVAL_SECONDS): hours for hours in at_hours}
+    heaps = {}
     for number in range(updates):
         _post(server, range(KNOWN_STEPS + number, KNOWN_STEPS + number + 1))
         time.sleep(0.005)  # until the event of the points has arrived
         page.clock.run_for(1000 * INTERVAL_SECONDS)
-        if number == first:
-            heap = heap_size(page, session)
+        if number in measured:
+            heaps[measured[number]] = heap_size(page, session)
     shown = _shows_step(page, KNOWN_STEPS + updates - 1)
-    grown = heap_size(page, session) - heap
+    heaps[options.hours] = heap_size(page, session)
     page.close()
     server.close()
     if not shown:
         raise SystemExit("pages: the page does not show the last step: updates did not arrive")
     return [
         Measured("updates", updates, ""),
-        Measured("JavaScript heap after half an hour", heap, "MB"),
-        Measured("grown since then", grown, "MB", "flat"),
+        *(Measured(f"JavaScript heap after {hours:g} h", size, "MB") for hours, size in heaps.items()),
+        Measured("grown since the first of these", heaps[options.hours] - heaps[first], "MB", "flat"),
     ]

@@ -121,6 +121,8 @@ def _text(value: object) -> str:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, float):
+        return f"{value:g}" if abs(value) < 1e6 else str(value)  # 3600, not 3600.0
     if isinstance(value, tuple | list | frozenset | set):
         texts = [_text(item) for item in value]
         text = ", ".join(sorted(texts) if isinstance(value, frozenset | set) else texts)

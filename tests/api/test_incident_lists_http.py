@@ -111,6 +111,7 @@ def test_settings_state_their_source_and_no_secret(client: httpx.Client, context
     assert by_name["database_url"]["secret"]
     assert context.settings.database not in str(answer)
     assert by_name["http.max_body_kb"]["default"] == "1024"
+    assert by_name["alerting.heartbeat.every"]["value"] == "60"
 
 
 def test_planned_events_of_all_runs_and_projects_are_listed(client: httpx.Client, post: Post) -> None:

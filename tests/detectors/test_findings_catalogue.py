@@ -138,6 +138,8 @@ def test_severities_have_one_order() -> None:
         (Role.STEP_TIME, "elapsed time per iteration (ms)", "ms"),
         (Role.STEP_TIME, "dt", "s"),
         (Role.COLLECTIVE_TIME, "collective_time (us)", "µs"),
+        (Role.COMPUTE_TIME, "compute_time_s", "s"),
+        (Role.COMPUTE_TIME, "compute_time", ""),
         (Role.MEMORY, "memory(GiB)", "GiB"),
         (Role.LOSS, "loss", ""),
     ],

@@ -71,7 +71,7 @@ def test_a_dead_run_mutes_its_incidents_of_speed(
     clock.now += 10
     assert alerting.send_due() == 1
     assert headlines(slack) == ["Stall in 104b at step 1,600"]
-    assert decisions(engine)[-1] == ("muted", "inhibited by incident 1: a run that is dead has no speed")
+    assert decisions(engine)[-1] == ("muted", "inhibited by incident 1: a stall explains missing throughput")
 
 
 def test_a_hundred_incidents_of_one_fault_are_one_message(

@@ -450,6 +450,12 @@ def test_ticks_are_round_values_with_the_digits_that_they_need(
     assert given == texts or given == ["0", *texts[1:]]
 
 
+def test_an_axis_with_room_for_one_tick_has_two(call: Call) -> None:
+    given = [tick["text"] for tick in call("charts/ticks.js", "valueTicks", 2.8, 5.3, 1)]
+    assert given == ["3", "4", "5"]
+    assert len(call("charts/ticks.js", "logTicks", 0.45, 0.72, 1)) >= 2
+
+
 def test_a_time_axis_has_hours_at_every_tick_and_the_date_where_the_day_changes(call: Call) -> None:
     start = 1_700_000_000_000  # 14 Nov 2023, 23:13 in Berlin
     texts = [tick["text"] for tick in call("charts/ticks.js", "clockTicks", start, start + 20 * 3_600_000, 6)]

@@ -147,6 +147,12 @@ def test_a_completion_replaces_what_it_completes(call: Call) -> None:
     assert problem == {"position": 6, "text": "expected a value"}
 
 
+def test_the_trend_leaves_the_picture_where_it_is_above_its_range(call: Call) -> None:
+    points = call("runs/columns.js", "trendPoints", [100.0, 50.0, *([2.0, 3.0] * 10)])
+    assert points[0][1] == points[1][1] < -100.0  # far above: no level that the loss did not have
+    assert all(0 <= y <= 22 for _, y in points[2:])
+
+
 def test_the_trend_leaves_the_warm_up_out_of_its_range(call: Call) -> None:
     low, high = call("runs/columns.js", "trendRange", [100.0, 50.0, *([2.0, 3.0] * 10)])
     assert (low, high) == (2.0, 3.0)

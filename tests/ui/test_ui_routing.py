@@ -88,7 +88,8 @@ def test_the_tree_shows_what_each_route_adds(page: Page) -> None:
     intervals = page.get_by_role("region", name="Time intervals")
     expect(intervals).to_contain_text("22:00 to 24:00 (Europe/Berlin)")
     expect(page.get_by_role("region", name="Digests")).to_contain_text("every day, 08:30 (UTC)")
-    expect(page.get_by_role("region", name="Inhibition")).to_contain_text("a run that is dead has no speed")
+    inhibition = page.get_by_role("region", name="Inhibition")
+    expect(inhibition).to_contain_text("a stall explains missing throughput")
 
 
 def test_a_dry_run_says_where_labels_would_go_and_why(page: Page) -> None:

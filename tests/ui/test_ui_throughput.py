@@ -50,7 +50,7 @@ def test_the_time_breakdown_has_names_and_durations(open_page: Opener, server: S
     parts = page.locator(".time-parts li")
     expect(parts.filter(has_text="restarts")).to_contain_text("10")
     expect(parts.filter(has_text="repeated")).to_be_visible()
-    expect(parts.first).to_contain_text("productive")
+    expect(parts.first).to_contain_text("Productive")
 
 
 def test_a_run_without_lost_time_has_no_time_breakdown(open_page: Opener, server: Server) -> None:

@@ -42,17 +42,17 @@ class InhibitingIncident:
 
 _BUILTIN = (
     (
-        "a run that is dead has no speed",
+        "a stall explains missing throughput",
         ('kind="stall"',),
         ('kind=~"throughput_regression|straggler|comm_slowdown"',),
     ),
     (
-        "a failed GPU slows its run down or stops it",
+        "a GPU fault explains a slow or desynchronized run",
         ('kind="gpu_fault"', 'severity="critical"'),
         ('kind=~"throughput_regression|straggler|comm_slowdown|desync"',),
     ),
     (
-        "a run that diverges or has no finite loss spikes, too",
+        "divergence or NaN explains loss spikes",
         ('kind=~"divergence|nonfinite"',),
         ('kind=~"spike_fast|spike_slow|outlier_batch|loss_scale_collapse"',),
     ),

@@ -102,8 +102,11 @@ export function stripSummary(strip) {
   return parts.join(", ");
 }
 
-/** @param {HealthStrip} strip @returns {SVGElement} */
-export function drawStrip(strip) {
+/**
+ * @param {HealthStrip} strip @param {[number, number]} size about how many pixels it is wide and high, for the hatching
+ * @returns {SVGElement}
+ */
+export function drawStrip(strip, [width, height] = [1000, 56]) {
   const segments = layOutAttempts(strip);
   const hatch = `hatch-${++patterns}`;
   const picture = svg("svg", {
@@ -119,7 +122,7 @@ export function drawStrip(strip) {
       {},
       svg(
         "pattern",
-        { id: hatch, width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
+        { id: hatch, width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: `scale(${WIDTH / width} ${100 / height}) rotate(45)` },
         svg("rect", { width: 1.6, height: 5, class: "strip-hatch" }),
       ),
     ),

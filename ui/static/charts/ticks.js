@@ -40,12 +40,13 @@ function multiples(low, high, step) {
 }
 
 /**
- * Round values, at most about `count`.
+ * Round values, at most about `count`, but two where that is less: one tick tells no scale.
  * @param {number} low @param {number} high @param {number} count @returns {Tick[]}
  */
 export function valueTicks(low, high, count) {
   if (!(high > low)) return [];
-  const step = niceStep((high - low) / Math.max(1, count));
+  let step = niceStep((high - low) / Math.max(1, count));
+  while (multiples(low, high, step).length < 2) step = niceStep(step / 2.5);
   const ticks = multiples(low, high, step);
   return ticks.map((at) => ({ at, text: valueText(at, step, Math.max(Math.abs(low), Math.abs(high))) }));
 }

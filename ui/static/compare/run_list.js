@@ -46,7 +46,7 @@ export function createRunList({ signal, onAdd, onRemove, onBaseline }) {
   }
 
   function draw() {
-    const open = document.activeElement === field;
+    const open = document.activeElement === field && (options.length > 0 || field.value !== "");
     found.hidden = !open;
     field.setAttribute("aria-expanded", String(open));
     refill(

@@ -89,7 +89,14 @@ export function announce(text) {
 }
 
 /** A command line with a copy button. @param {string} text */
-export function copyLine(text) {
+export const copyLine = (text) => copyable(h("code", {}, text), text, "copy-line");
+
+/** Several lines to copy. @param {string} text */
+export const copyBlock = (text) =>
+  copyable(h("pre", { class: "example", tabindex: 0 }, h("code", {}, text)), text, "copy-block");
+
+/** @param {HTMLElement} shown @param {string} text @param {string} name of the class */
+function copyable(shown, text, name) {
   const button = h("button", { type: "button", class: "button" }, "Copy");
   button.addEventListener("click", async () => {
     try {
@@ -101,7 +108,7 @@ export function copyLine(text) {
     }
     setTimeout(() => (button.textContent = "Copy"), 1500);
   });
-  return h("div", { class: "copy-line" }, h("code", {}, text), button);
+  return h("div", { class: name }, shown, button);
 }
 
 /** Whether the page is shown by a share link, which permits reading it and nothing else. */

@@ -8,12 +8,11 @@ import { createSilenceForm } from "../alerts/silence_form.js";
 import { channelState, notificationSentence, untilText } from "../alerts/words.js";
 import * as api from "../lib/api.js";
 import { severityMark } from "../lib/badges.js";
-import { h, link, refill } from "../lib/dom.js";
+import { copyBlock, copyLine, h, link, refill } from "../lib/dom.js";
 import { ago, clock, count, day } from "../lib/format.js";
 import { icon } from "../lib/icons.js";
 import { listen, throttled } from "../lib/live.js";
 import { pageHead, section } from "../lib/page_parts.js";
-import { copyLine } from "../lib/dom.js";
 import { toast } from "../lib/toasts.js";
 
 /** @typedef {import("../lib/api_types.js").ChannelView} ChannelView */
@@ -165,10 +164,10 @@ export async function show(root, { signal, title }) {
     root,
     pageHead("Alerts", "Which messages go where, what is muted, and what was sent."),
     section("Channels", channels),
-    section("Routing", routes),
-    section("Silences", silences, form),
     failedSection,
     section("Sent log", log),
+    section("Silences", silences, form),
+    section("Routing", routes),
   );
   failedSection.hidden = true;
   const [routing, dryRun] = await Promise.all([api.routing(signal), createDryRun(signal), load()]);
@@ -197,11 +196,7 @@ function noChannels() {
     "div",
     { class: "empty-inline" },
     h("p", {}, "No channels yet: nobody is notified. Add one to holter.toml and start the server again:"),
-    h(
-      "pre",
-      { class: "example" },
-      h("code", {}, '[channels.oncall]\ntype = "slack"\nurl = "https://hooks.slack.com/services/..."\nminimum = "warning"'),
-    ),
+    copyBlock('[channels.oncall]\ntype = "slack"\nurl = "https://hooks.slack.com/services/..."\nminimum = "warning"'),
     h("p", {}, "Then test it:"),
     copyLine("holter alert test oncall"),
   );

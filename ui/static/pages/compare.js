@@ -12,6 +12,7 @@ import { h, link, refill } from "../lib/dom.js";
 import { icon } from "../lib/icons.js";
 import * as keys from "../lib/keyboard.js";
 import { listen, throttled } from "../lib/live.js";
+import { empty } from "../lib/placeholders.js";
 import * as prefs from "../lib/preferences.js";
 import { moved } from "../run/actions.js";
 import { smoothingControl } from "../run/chart_controls.js";
@@ -178,12 +179,11 @@ export async function show(root, context) {
     onReset: () => zoom(null),
   });
   const failure = h("p", { class: "compare-failure", role: "alert", hidden: true });
-  const hint = h(
-    "div",
-    { class: "empty-page" },
-    h("h2", {}, "Choose runs to compare"),
-    h("p", { class: "quiet" }, "Add runs above, or select them among all "),
-    link("/", { class: "button" }, "Runs"),
+  const hint = empty(
+    "Choose runs to compare",
+    "Add runs above by part of their names, or select them in the list of runs and press c.",
+    null,
+    link("/", { class: "button" }, "All runs"),
   );
   const heading = h("h2", { class: "visually-hidden" }, "Charts");
   const charts = h("div", {}, controls.element, failure, heading, board.element);

@@ -2,7 +2,7 @@
 /** The overview: all runs, what runs and needs attention first; found by a filter, compared, tagged, saved as views. */
 
 import { severityMark } from "../lib/badges.js";
-import { h, isReadOnly, refill } from "../lib/dom.js";
+import { copyBlock, h, isReadOnly, refill } from "../lib/dom.js";
 import * as keys from "../lib/keyboard.js";
 import { listen, throttled } from "../lib/live.js";
 import { empty } from "../lib/placeholders.js";
@@ -295,24 +295,12 @@ function noRunsYet() {
     "Watch a folder of logs (TensorBoard, W&B, CSV, JSON Lines, console output). Its runs appear here automatically:",
     "holter watch ./runs",
     h("p", { class: "quiet" }, "Or log from Python:"),
-    h(
-      "pre",
-      { class: "example", tabindex: 0 },
-      h(
-        "code",
-        {},
-        `import holter\n\nrun = holter.init(project="llm", run="my-first-run")\nfor step in range(100):\n    run.log({"loss": 2.0 / (1 + step)}, step=step)\nrun.finish()`,
-      ),
+    copyBlock(
+      `import holter\n\nrun = holter.init(project="llm", run="my-first-run")\nfor step in range(100):\n    run.log({"loss": 2.0 / (1 + step)}, step=step)\nrun.finish()`,
     ),
     h("p", { class: "quiet" }, "Or send points over HTTP:"),
-    h(
-      "pre",
-      { class: "example", tabindex: 0 },
-      h(
-        "code",
-        {},
-        `curl -X POST ${location.origin}/api/v1/ingest -H 'content-type: application/json' \\\n  -d '{"run": "my-first-run", "columns": {"step": [1, 2, 3], "loss": [2.3, 2.2, 2.1]}}'`,
-      ),
+    copyBlock(
+      `curl -X POST ${location.origin}/api/v1/ingest -H 'content-type: application/json' \\\n  -d '{"run": "my-first-run", "columns": {"step": [1, 2, 3], "loss": [2.3, 2.2, 2.1]}}'`,
     ),
   );
 }

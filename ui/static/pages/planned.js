@@ -3,7 +3,7 @@
 
 import { plannedEventSource, plannedEventTitle } from "../charts/planned_events.js";
 import * as api from "../lib/api.js";
-import { h, link, refill } from "../lib/dom.js";
+import { copyBlock, h, link, refill } from "../lib/dom.js";
 import { ago, clock, count } from "../lib/format.js";
 import { pageHead, section } from "../lib/page_parts.js";
 import { empty } from "../lib/placeholders.js";
@@ -41,7 +41,9 @@ export async function show(root, { signal, query, setQuery, search, title }) {
       : empty(
           "No planned events",
           "Findings within a planned event open no incident: a change of the learning rate, a data switch, an evaluation every 1,000 steps. " +
-            (runs.length ? "Add one below, on a run's page, or in holter.toml." : "They are added in holter.toml, and here once there are runs."),
+            (runs.length ? "Add one below, on a run's page, or in holter.toml:" : "Add one in holter.toml, and here once there are runs:"),
+          null,
+          copyBlock('[projects.llm]\nexpected = [{ what = "evaluation", every = 1000, lasting = 20 }]'),
         );
     refill(list, ...(shown.length ? byProject(shown).map(([name, own]) => projectSection(name, own)) : [none]));
   }

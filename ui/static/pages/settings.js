@@ -77,7 +77,7 @@ function row({ name, value, default: usual, source, secret }) {
   return [
     h("code", {}, name),
     value === "" ? h("span", { class: "quiet" }, "not set") : h(set ? "b" : "span", { class: "setting-value" }, value),
-    h("span", { class: set ? "" : "quiet" }, SOURCES[source]),
+    h("span", { class: set ? "number" : "number quiet" }, SOURCES[source]),
     secret || usual === value ? null : h("span", { class: "quiet" }, usual || "not set"),
   ];
 }

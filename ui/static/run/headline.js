@@ -87,11 +87,11 @@ function health({ health: worst, open_incidents: open }) {
 
 /** @type {[keyof TimeSplit, string, string][]} */
 const PARTS = [
-  ["forward", "productive", "Progress at the run's best speed"],
-  ["slow", "slower than best", "Progress below the run's best speed: the additional time"],
-  ["superseded", "repeated", "Steps that a later attempt repeated"],
-  ["restarts", "restarts", "From the last point of an attempt to the first of the next"],
-  ["stalled", "stalled", "No progress within an attempt"],
+  ["forward", "Productive", "Progress at the run's best speed"],
+  ["slow", "Slow", "Progress below the run's best speed: the additional time"],
+  ["superseded", "Redone", "Steps that a later attempt repeated"],
+  ["restarts", "Restarts", "From the last point of an attempt to the first of the next"],
+  ["stalled", "Stalled", "No progress within an attempt"],
   ["nonfinite", "NaN or infinite", "Steps at the end with a NaN or infinite loss"],
 ];
 const MIN_SHARE = 0.005; // share of the time below which a part is left out

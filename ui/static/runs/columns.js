@@ -16,6 +16,7 @@ import { ago, count, number, reading, step as stepText, stepTime } from "../lib/
 
 const TREND_WIDTH = 100;
 const TREND_HEIGHT = 24;
+const MOST_ABOVE = 20; // heights of a trend above it to which it is drawn
 const WARM_UP = 0.1; // share of the trend that does not set its range
 
 /** The time of a run's newest point. @param {RunInfo} run */
@@ -38,7 +39,7 @@ const BUILT_IN = [
     title: "History",
     width: "minmax(5rem, 1.3fr)",
     isPicture: true,
-    cell: (run) => drawStrip(run.strip),
+    cell: (run) => drawStrip(run.strip, [170, 22]),
   },
   { key: "trend", title: "Trend", width: "6rem", isPicture: true, cell: (run) => drawTrend(run.trend) },
   {
@@ -214,16 +215,24 @@ export function trendRange(values) {
   return [at(0.02), at(0.98)];
 }
 
+/**
+ * The points of a trend. What is above its range leaves the picture at the top: at its edge it would look like a
+ * level. Pure.
+ * @param {number[]} values @returns {[number, number][]}
+ */
+export function trendPoints(values) {
+  const [low, high] = trendRange(values);
+  const span = high - low || 1;
+  return values.map((value, i) => {
+    const y = Math.min(MOST_ABOVE, Math.max(0, (value - low) / span));
+    return [(TREND_WIDTH * i) / (values.length - 1), (TREND_HEIGHT - 4) * (1 - y) + 2];
+  });
+}
+
 /** The loss as a small curve. @param {number[]} values */
 function drawTrend(values) {
   if (values.length < 2) return null;
-  const [low, high] = trendRange(values);
-  const span = high - low || 1;
-  const points = values.map((value, i) => {
-    const x = (TREND_WIDTH * i) / (values.length - 1);
-    const y = Math.min(1, Math.max(0, (value - low) / span));
-    return `${x.toFixed(1)} ${((TREND_HEIGHT - 4) * (1 - y) + 2).toFixed(1)}`;
-  });
+  const points = trendPoints(values).map(([x, y]) => `${x.toFixed(1)} ${y.toFixed(1)}`);
   return svg(
     "svg",
     {
