@@ -13,6 +13,7 @@ from holter.ingest.console.line_shapes import Counter
 
 _AXES = (Counter.GLOBAL_STEP, Counter.STEP, Counter.BATCH, Counter.EPOCH, Counter.OTHER)
 """What the step of a line is taken from, the most reliable first."""
+_NO_STEPS = {Counter.EPOCH, Counter.OTHER}
 
 Counts = Mapping[Counter, tuple[int, int]]
 """The numbers that a line counts, each with its total, 0 without one."""
@@ -24,6 +25,8 @@ def training_step(counts: Counts, state: DialectState) -> int | None:
     if step is not None:
         state["step"] = step
         state.pop("heading", None)
+        if counts.keys() - _NO_STEPS:
+            state.pop("ended", None)
     return step
 
 
@@ -45,6 +48,8 @@ def training_steps(columns: Mapping[Counter, Sequence[tuple[int, int]]], state: 
     if steps:
         state["step"] = steps[-1]
         state.pop("heading", None)
+        if columns.keys() - _NO_STEPS:
+            state.pop("ended", None)
     return steps
 
 
@@ -99,6 +104,7 @@ def note_steps_alone(lines: int, state: DialectState) -> None:
 def note_bar(step: int, names: Sequence[str], state: DialectState) -> None:
     """Note the step and the names of values of a progress bar: lines of epochs are at its step."""
     state["bar"] = state["step"] = step
+    state.pop("ended", None)
     state["names"] = [*names]
 
 
@@ -120,13 +126,18 @@ def _step(counts: Counts, state: DialectState) -> int | None:
 
 
 def _step_at_end_of_epoch(number: int, state: DialectState) -> int:
-    """The last step, if any was printed since the line of another epoch; else the epoch is the step."""
-    if "epoch" in state or "bar" in state:
-        return int(state["step"])
-    if state.get("alone") is True or state.get("alone") == [number]:
-        state["alone"] = [number]
-        return int(state["step"])
-    return number
+    """The last step, if any was printed since the line of another epoch; else the epoch, if it is beyond.
+
+    Lines of steps may be rarer than epochs: then several epochs are at the same step. Steps that have nothing
+    to do with the epochs are soon passed.
+    """
+    if not has_steps(state):
+        return number
+    step, ended = int(state["step"]), state.setdefault("ended", number)
+    if number == ended:
+        return step
+    state["ended"] = number
+    return max(step, number)
 
 
 def _steps_over_epochs(
