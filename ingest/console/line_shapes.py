@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import lru_cache
+from zlib import crc32
 
 from holter.ingest.console.line_fields import DATA_SPLIT, NumberField, number_fields
 from holter.ingest.console.line_words import (
@@ -95,6 +96,8 @@ class LineShape:
     is_record: bool
     is_summary: bool = False
     is_heading: bool = False
+    kind: str = ""
+    """The same for lines with metrics of the same names."""
 
 
 _NOTHING = LineShape((), (), "", is_record=False)
@@ -207,7 +210,8 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
     is_summary = not counters and bool(metrics) and (bool(split) or _is_summary(texts[0], metrics[0].name))
     if len(counters) > 1:  # what else counts is an axis that people may want
         metrics = [*axes, *metrics]
-    return LineShape(tuple(counters), tuple(metrics), split, is_record, is_summary, is_heading)
+    kind = str(crc32("\n".join(field.name for field in metrics).encode()))
+    return LineShape(tuple(counters), tuple(metrics), split, is_record, is_summary, is_heading, kind)
 
 
 def _is_lone_step(counters: list[CounterField]) -> bool:

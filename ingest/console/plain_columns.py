@@ -205,7 +205,7 @@ class PlainTable:
             return [None] * (last - first)
         axis["split"] = self._shape.split
         times, cells = self._times, self._cells
-        if self._is_of_epoch and has_steps(axis):
+        if self._is_of_epoch and has_steps(axis, self._shape.kind):
             names_of_rows = (self._names_at_end_of_epoch(axis) for _ in steps)
             return [
                 LogRow(step, times[line], dict(zip(names, cells[line], strict=True)))
@@ -228,10 +228,10 @@ class PlainTable:
             return None if None in found else [step for step in found if step is not None]
         if last - first == 1:
             counts = {counter: column[first] for counter, column in self._counts.items()}
-            step = training_step(counts, axis)
+            step = training_step(counts, axis, self._shape.kind)
             return None if step is None else [step]
         counts_by_row = {counter: column[first:last] for counter, column in self._counts.items()}
-        return training_steps(counts_by_row, axis) or None
+        return training_steps(counts_by_row, axis, self._shape.kind) or None
 
     def _names_at_end_of_epoch(self, axis: dict[str, Any]) -> list[str]:
         """The names of values of a line that counts nothing but the epoch whose batches were printed."""

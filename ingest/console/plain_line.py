@@ -48,13 +48,13 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | None:
         if shape.is_heading:
             note_heading(counts, axis)
         return None
-    step = evaluation_step(counts, axis) if shape.split else training_step(counts, axis)
+    step = evaluation_step(counts, axis) if shape.split else training_step(counts, axis, shape.kind)
     if step is None and not counts and all(map(_is_of_evaluation, shape.metrics)):
         step = axis.get("step")  # `eval_loss: 0.5, epoch: 0.4`
     if step is None:
         return None
     values = {}
-    means = () if shape.split or not is_end_of_epoch(counts, axis) else axis.get("names", ())
+    means = () if shape.split or not is_end_of_epoch(counts, axis, shape.kind) else axis.get("names", ())
     for field in shape.metrics:
         value = value_of(numbers[field.index])
         if value is not None:
