@@ -217,7 +217,13 @@ class ConsoleReader:
             if not table.is_labelled:
                 for row in table.rows(begin, end, state):
                     if row is not None and row.values and self._is_storable(row.step, offset + starts[line]):
-                        unlabelled.append((row, offset + starts[line], offset + ends[line]))
+                        if row.labels:
+                            self._add_unlabelled(unlabelled, parsed)
+                            unlabelled = []
+                            parsed.in_launch = True
+                            parsed.rows.append(row)
+                        else:
+                            unlabelled.append((row, offset + starts[line], offset + ends[line]))
                     line += 1
                 continue
             self._add_unlabelled(unlabelled, parsed)
@@ -226,7 +232,7 @@ class ConsoleReader:
                 for row in table.rows(first, last, self._state_of(labels)):
                     if row is not None and row.values and self._is_storable(row.step, offset + starts[line]):
                         parsed.in_launch = True
-                        for each in self._process_labels(labels):
+                        for each in (row.labels,) if row.labels else self._process_labels(labels):
                             parsed.rows.append(LogRow(row.step, row.time, row.values, each))
                     line += 1
         self._add_unlabelled(unlabelled, parsed)

@@ -20,6 +20,8 @@ _NO_UNIT = re.compile(r"[A-Za-z_]++\d")
 _SCALE = re.compile(r"[kKMGBT](?![A-Za-z])")
 _WORD = re.compile(r"[^\W\d][\w./@%+\u2019-]*")
 _DURATION = re.compile(r"\s?(?:ms|us|ns|s|sec|secs|seconds?|min|mins|minutes?|h|hours?)(?![\w/])")
+_LABEL = re.compile(r"(?:^|[^\d\s]|\s):$")
+"""A colon that is not within a time: `Losses: x 0.27`."""
 _PAIR = re.compile(r",\s{1,12}")
 _ORDINAL = re.compile(r"(?:第|제)\s?$")
 _ORDINAL_NAME = re.compile(
@@ -113,11 +115,13 @@ def number_fields(texts: tuple[str, ...]) -> Iterator[NumberField]:
             total = -1
         last = index if total < 0 else total
         after = texts[last + 1]
-        # an identifier that begins with digits, the first number of a range, a line of a source file
+        # an identifier that begins with digits, the first number of a range or of nested lists, a line of a
+        # source file
         if (
             _NO_UNIT.match(after) is not None
             or after == "-"
             or _is_reference(text, after)
+            or text.endswith("[[")
             or (after == "," and last + 1 < count and text[-1:] not in ("[", "("))
         ):
             name = ""
@@ -141,7 +145,7 @@ def number_fields(texts: tuple[str, ...]) -> Iterator[NumberField]:
         bracketed = text.rstrip(" ")[-1:] in ("[", "(")
         adjacent = texts[index].strip() in ("][", "] [") and index > 0
         bare = before.rstrip(" ")
-        clean = bare[-1:] in ("", ",", ";", "|", ")", "]", "}", "\t", "-") or bare.endswith(" :")
+        clean = bare[-1:] in ("", ",", ";", "|", ")", "]", "}", "\t", "-") or _LABEL.search(bare) is not None
         opens = after.strip() in ("[", "][", "] [") and "/" in (
             text.strip() for text in texts[last + 2 : last + 3]
         )

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import lru_cache
+from zlib import crc32
 
 from holter.ingest.console.line_fields import DATA_SPLIT, NumberField, number_fields
 from holter.ingest.console.line_words import (
@@ -95,6 +96,8 @@ class LineShape:
     is_record: bool
     is_summary: bool = False
     is_heading: bool = False
+    kind: str = ""
+    """The same for lines with metrics of the same names."""
 
 
 _NOTHING = LineShape((), (), "", is_record=False)
@@ -118,7 +121,7 @@ _SETTINGS = re.compile(
 )
 _RATE = re.compile(r"(?i)\blr\b|learning.?rate|decay|dropout")
 _SETTING = re.compile(
-    r"(?i)size|dim|layer|head|max|min\b|warm|seed|worker|hidden|vocab|param|num|length|interval|version"
+    r"(?i)size|dim|layer|head|max|min\b|warm|seed|worker|hidden|vocab|param|num|length|interval|version|every|freq"
 )
 _SUMMARY = re.compile(r"\W{0,8}\* ?(?:acc|prec|mean|loss|top)|\W{0,8}\*$", re.I)
 """How the mean of an evaluation begins: `* Acc@1 76.1 Acc@5 92.9`."""
@@ -181,7 +184,7 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
                 axes.append(MetricField(name, field.index, field.scale))
             if not split and (found := DATA_SPLIT.search(field.english)) is not None and found[2]:
                 split = found[2].lower()
-            is_heading |= not counters and field.clean
+            is_heading |= not counters and field.clean and not _has_settings(metrics)
             if counter is Counter.STEP and field.total_index < 0 and _COUNTS_DATA.search(field.before):
                 counter = Counter.BATCH  # `Iter(val) [500]`, a number of batches
             counters.append(CounterField(counter, field.index, field.total_index, field.scale))
@@ -197,16 +200,18 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
             names.add(name)
             metrics.append(MetricField(name, field.index, field.scale))
             strong |= is_metric_name(name)
-    if _is_settings(texts[0], metrics):
+    if _is_settings(texts, counters, metrics):
         return _NOTHING
     if len(counters) > 2 and unnamed is not None:  # `(0/8)`, a rank, before the epoch and the batch
         counters.remove(unnamed)
     split = "" if split == "train" else split
-    is_record = bool(counters) and bool(metrics) and (strong or bool(split) or _is_report(counters, metrics))
+    measures = strong or (bool(split) and not _has_settings(metrics))
+    is_record = bool(counters) and bool(metrics) and (measures or _is_report(counters, metrics))
     is_summary = not counters and bool(metrics) and (bool(split) or _is_summary(texts[0], metrics[0].name))
     if len(counters) > 1:  # what else counts is an axis that people may want
         metrics = [*axes, *metrics]
-    return LineShape(tuple(counters), tuple(metrics), split, is_record, is_summary, is_heading)
+    kind = str(crc32("\n".join(field.name for field in metrics).encode()))
+    return LineShape(tuple(counters), tuple(metrics), split, is_record, is_summary, is_heading, kind)
 
 
 def _is_lone_step(counters: list[CounterField]) -> bool:
@@ -214,13 +219,18 @@ def _is_lone_step(counters: list[CounterField]) -> bool:
     return len(counters) == 1 and counters[0].counter is Counter.STEP and counters[0].total_index < 0
 
 
-def _is_settings(text: str, metrics: list[MetricField]) -> bool:
+def _is_settings(texts: tuple[str, ...], counters: list[CounterField], metrics: list[MetricField]) -> bool:
     """Whether a line states settings: it says so, or has several and at most a learning rate besides."""
-    if _SETTINGS.search(text) is not None:
+    first = min(fields[0].index for fields in (counters, metrics) if fields) if counters or metrics else 0
+    if any(_SETTINGS.search(text) is not None for text in texts[: first + 1]):
         return True
     settings = sum(_SETTING.search(field.name) is not None for field in metrics)
     measured = any(is_metric_name(field.name) and not _RATE.search(field.name) for field in metrics)
     return settings > 1 and not measured
+
+
+def _has_settings(metrics: list[MetricField]) -> bool:
+    return any(_SETTING.search(field.name) for field in metrics)
 
 
 def _is_summary(text: str, name: str) -> bool:
@@ -234,7 +244,7 @@ def _is_report(counters: list[CounterField], metrics: list[MetricField]) -> bool
     return (
         len({field.counter for field in counters}) > 1
         and len(metrics) >= _MANY_METRICS
-        and not any(_SETTING.search(field.name) for field in metrics)
+        and not _has_settings(metrics)
     )
 
 
@@ -289,7 +299,7 @@ def _is_metric(field: NumberField) -> bool:
     lower = field.english.lower().replace("_", " ")
     if (
         not lower.strip()
-        or name in LONE_UNITS
+        or (name in LONE_UNITS and not (field.clean and field.before.strip()))
         or name[-1] in "/-"  # a part of a path
         or lower in NOT_METRICS
         or name.rpartition(" ")[2] in CALENDAR

@@ -24,6 +24,7 @@ from holter.ingest.console.step_axis import (
     training_step,
     training_steps,
 )
+from holter.ingest.console.training_sections import enter_section, is_named, section_labels
 from holter.ingest.console.values import begins_with_year, find_time, parse_time, parse_year_first
 from holter.ingest.rows import LogRow
 from holter.types import Labels
@@ -167,6 +168,25 @@ class PlainTable:
     def rows(self, first: int, last: int, state: DialectState) -> list[LogRow | None]:
         """What some of the lines hold, in the order of their lines."""
         axis = axis_state(state)
+        if "section" not in axis:
+            return self._rows(first, last, axis)
+        if not self._shape.is_record or is_named(axis):  # the first of the lines decides
+            lines = [
+                each for line in range(first, last) for each in self._rows_of_section(line, line + 1, axis)
+            ]
+            return lines
+        return self._rows_of_section(first, last, axis)
+
+    def _rows_of_section(self, first: int, last: int, axis: dict[str, Any]) -> list[LogRow | None]:
+        """The same where lines above name trainings: the first line may begin one of them."""
+        if (self._shape.is_record or self._shape.is_heading) and not self._shape.split:
+            for line in sorted({first, last - 1}):
+                enter_section({counter: column[line] for counter, column in self._counts.items()}, axis)
+        labels = section_labels(axis)
+        rows = self._rows(first, last, axis)
+        return rows if labels is None else [row and row._replace(labels=labels) for row in rows]
+
+    def _rows(self, first: int, last: int, axis: dict[str, Any]) -> list[LogRow | None]:
         if not self._shape.is_record:
             self._note(first, last, axis)
             return [None] * (last - first)
@@ -175,6 +195,8 @@ class PlainTable:
             if self._steps_alone:
                 note_steps_alone(last - first, axis)
             axis.pop("heading", None)
+            if self._is_global or self._steps_alone:
+                axis.pop("ended", None)
             axis["split"] = ""
             axis["names"] = self._names
             return self._direct_rows[first:last]
@@ -183,7 +205,7 @@ class PlainTable:
             return [None] * (last - first)
         axis["split"] = self._shape.split
         times, cells = self._times, self._cells
-        if self._is_of_epoch and has_steps(axis):
+        if self._is_of_epoch and has_steps(axis, self._shape.kind):
             names_of_rows = (self._names_at_end_of_epoch(axis) for _ in steps)
             return [
                 LogRow(step, times[line], dict(zip(names, cells[line], strict=True)))
@@ -206,10 +228,10 @@ class PlainTable:
             return None if None in found else [step for step in found if step is not None]
         if last - first == 1:
             counts = {counter: column[first] for counter, column in self._counts.items()}
-            step = training_step(counts, axis)
+            step = training_step(counts, axis, self._shape.kind)
             return None if step is None else [step]
         counts_by_row = {counter: column[first:last] for counter, column in self._counts.items()}
-        return training_steps(counts_by_row, axis) or None
+        return training_steps(counts_by_row, axis, self._shape.kind) or None
 
     def _names_at_end_of_epoch(self, axis: dict[str, Any]) -> list[str]:
         """The names of values of a line that counts nothing but the epoch whose batches were printed."""

@@ -16,11 +16,13 @@ from holter.ingest.console.line_shapes import (
 )
 from holter.ingest.console.step_axis import (
     evaluation_step,
+    has_steps,
     is_end_of_epoch,
     note_epoch,
     note_heading,
     training_step,
 )
+from holter.ingest.console.training_sections import enter_section, section_labels
 from holter.ingest.console.values import parse_time
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.step_columns import LARGEST_STEP
@@ -38,19 +40,21 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | None:
     parts = split_numbers(line)
     shape, numbers = shape_of(tuple(parts[::2])), parts[1::2]
     counts = counts_of(shape, numbers)
+    if (shape.is_record or shape.is_heading) and not shape.split:
+        enter_section(counts, axis)
     if not shape.is_record:
         if len(shape.counters) == 1 and not shape.split:
             note_epoch(counts, axis)
         if shape.is_heading:
             note_heading(counts, axis)
         return None
-    step = evaluation_step(counts, axis) if shape.split else training_step(counts, axis)
+    step = evaluation_step(counts, axis) if shape.split else training_step(counts, axis, shape.kind)
     if step is None and not counts and all(map(_is_of_evaluation, shape.metrics)):
         step = axis.get("step")  # `eval_loss: 0.5, epoch: 0.4`
     if step is None:
         return None
     values = {}
-    means = () if shape.split or not is_end_of_epoch(counts, axis) else axis.get("names", ())
+    means = () if shape.split or not is_end_of_epoch(counts, axis, shape.kind) else axis.get("names", ())
     for field in shape.metrics:
         value = value_of(numbers[field.index])
         if value is not None:
@@ -59,7 +63,7 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | None:
     axis["split"] = shape.split
     if not shape.split and not means:
         axis["names"] = [*values]
-    return LineValues(step, values, parse_time(line))
+    return LineValues(step, values, parse_time(line), section_labels(axis))
 
 
 def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
@@ -73,7 +77,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     if shape.counters or line.startswith("wandb: "):  # its client prints the last values once more
         return None
     step = axis.get("heading")
-    if step is None and "announced" in axis and "epoch" not in axis:
+    if step is None and "announced" in axis and not has_steps(axis):
         step = axis["announced"][0]
     if step is None and ("announced" in axis or "epoch" in axis or shape.is_summary or _is_report(shape)):
         step = axis.get("step")
@@ -83,15 +87,17 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     means = () if split or "heading" in axis else axis.get("names", ())
     # below the heading of a block, a line with nothing but a name and a number has whatever is measured
     is_in_block = "heading" in axis and len(shape.metrics) == 1 and len(numbers) == 1
+    measures = split or any(is_metric_name(field.name) for field in shape.metrics)
     values = {}
     for field in shape.metrics:
         value = value_of(numbers[field.index])
         if _is_one_of_several(parts, field.index):
             continue
-        if value is not None and (is_in_block or is_metric_name(field.name)):
+        is_known = is_in_block or is_metric_name(field.name)
+        if value is not None and (is_known or (measures and _is_measured(parts, field.index))):
             name = metric_name(field.name, split)
             values[f"epoch/{name}" if name in means else name] = value * field.scale
-    return LineValues(int(step), values, parse_time(line)) if values else None
+    return LineValues(int(step), values, parse_time(line), section_labels(axis)) if values else None
 
 
 def parse_line_of_block(line: str, state: DialectState) -> LineValues | None:
@@ -108,6 +114,11 @@ def _is_one_of_several(parts: list[str], index: int) -> bool:
     """Whether a number without a sign before it is followed by another: `Prec@1  05 87.9`."""
     before, behind = parts[2 * index : 2 * index + 3 : 2]
     return not behind.strip(" ") and 2 * index + 3 < len(parts) and before.rstrip(" ")[-1:] not in (":", "=")
+
+
+def _is_measured(parts: list[str], index: int) -> bool:
+    """Whether a number next to those of known metrics is one, too: `acc=0.81 prec=0.79`, a fraction."""
+    return "." in parts[2 * index + 1] and parts[2 * index].rstrip(" ")[-1:] in (":", "=")
 
 
 def _is_of_evaluation(field: MetricField) -> bool:

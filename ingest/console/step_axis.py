@@ -13,21 +13,28 @@ from holter.ingest.console.line_shapes import Counter
 
 _AXES = (Counter.GLOBAL_STEP, Counter.STEP, Counter.BATCH, Counter.EPOCH, Counter.OTHER)
 """What the step of a line is taken from, the most reliable first."""
+_NO_STEPS = {Counter.EPOCH, Counter.OTHER}
+_MOST_LINES_OF_EPOCH = 24
+"""Lines of one kind that processes print in one epoch."""
 
 Counts = Mapping[Counter, tuple[int, int]]
 """The numbers that a line counts, each with its total, 0 without one."""
 
 
-def training_step(counts: Counts, state: DialectState) -> int | None:
-    """The step of a line of the training; None if it counts nothing."""
-    step = _step(counts, state)
+def training_step(counts: Counts, state: DialectState, kind: str = "") -> int | None:
+    """The step of a line of the training; None if it counts nothing. `kind` is that of its metrics."""
+    step = _step(counts, state, kind)
     if step is not None:
         state["step"] = step
         state.pop("heading", None)
+        if counts.keys() - _NO_STEPS:
+            state.pop("ended", None)
     return step
 
 
-def training_steps(columns: Mapping[Counter, Sequence[tuple[int, int]]], state: DialectState) -> list[int]:
+def training_steps(
+    columns: Mapping[Counter, Sequence[tuple[int, int]]], state: DialectState, kind: str = ""
+) -> list[int]:
     """The steps of several lines of the training that count the same; `columns` has the counts of each."""
     epochs, inner = columns.get(Counter.EPOCH), columns.get(Counter.STEP) or columns.get(Counter.BATCH)
     if epochs is None and inner is not None and "announced" in state:
@@ -37,7 +44,7 @@ def training_steps(columns: Mapping[Counter, Sequence[tuple[int, int]]], state: 
     if epochs is not None and inner is not None and axis is not Counter.GLOBAL_STEP:
         steps = _steps_over_epochs(epochs, inner, state)
     elif axis is Counter.EPOCH:
-        steps = [_step_at_end_of_epoch(number, state) for number, _ in columns[axis]]
+        steps = [_step_of_epoch(number, state, kind) for number, _ in columns[axis]]
     else:
         steps = [] if axis is None else [count for count, _ in columns[axis]]
         if axis is not None and axis < Counter.EPOCH and epochs is None:
@@ -45,6 +52,8 @@ def training_steps(columns: Mapping[Counter, Sequence[tuple[int, int]]], state: 
     if steps:
         state["step"] = steps[-1]
         state.pop("heading", None)
+        if columns.keys() - _NO_STEPS:
+            state.pop("ended", None)
     return steps
 
 
@@ -80,14 +89,19 @@ def note_heading(counts: Counts, state: DialectState) -> None:
             state["heading"] = state["step"] = step
 
 
-def is_end_of_epoch(counts: Counts, state: DialectState) -> bool:
+def is_end_of_epoch(counts: Counts, state: DialectState, kind: str = "") -> bool:
     """Whether a line counts nothing but the epoch whose batches or steps were printed before."""
-    return has_steps(state) and not counts.keys() - {Counter.EPOCH}
+    return not counts.keys() - {Counter.EPOCH} and has_steps(state, kind)
 
 
-def has_steps(state: DialectState) -> bool:
-    """Whether steps were printed: within epochs, in lines or in a progress bar, or by themselves."""
-    return "epoch" in state or "bar" in state or bool(state.get("alone"))
+def has_steps(state: DialectState, kind: str = "") -> bool:
+    """Whether steps were printed: within epochs, in lines or in a progress bar, or by themselves.
+
+    So were lines that are their own steps, for lines of other kinds.
+    """
+    if "epoch" in state or "bar" in state or state.get("alone"):
+        return True
+    return "counted" in state and state["counted"][0] != kind
 
 
 def note_steps_alone(lines: int, state: DialectState) -> None:
@@ -99,10 +113,11 @@ def note_steps_alone(lines: int, state: DialectState) -> None:
 def note_bar(step: int, names: Sequence[str], state: DialectState) -> None:
     """Note the step and the names of values of a progress bar: lines of epochs are at its step."""
     state["bar"] = state["step"] = step
+    state.pop("ended", None)
     state["names"] = [*names]
 
 
-def _step(counts: Counts, state: DialectState) -> int | None:
+def _step(counts: Counts, state: DialectState, kind: str = "") -> int | None:
     if Counter.GLOBAL_STEP in counts:
         if Counter.EPOCH not in counts:
             note_steps_alone(1, state)
@@ -115,17 +130,47 @@ def _step(counts: Counts, state: DialectState) -> int | None:
         note_steps_alone(1, state)
         return inner[0]
     if Counter.EPOCH in counts:
-        return _step_at_end_of_epoch(counts[Counter.EPOCH][0], state)
+        return _step_of_epoch(counts[Counter.EPOCH][0], state, kind)
     return counts[Counter.OTHER][0] if Counter.OTHER in counts else None
 
 
-def _step_at_end_of_epoch(number: int, state: DialectState) -> int:
-    """The last step, if any was printed since the line of another epoch; else the epoch is the step."""
-    if "epoch" in state or "bar" in state:
-        return int(state["step"])
-    if state.get("alone") is True or state.get("alone") == [number]:
-        state["alone"] = [number]
-        return int(state["step"])
+def _step_of_epoch(number: int, state: DialectState, kind: str) -> int:
+    """The step of a line that counts nothing but its epoch.
+
+    It is the last step, if any was printed since the line of another epoch; else the epoch, if it is beyond.
+    Lines of steps may be rarer than epochs: then several epochs are at the same step. Steps that have nothing
+    to do with the epochs are soon passed.
+    """
+    if not has_steps(state, kind):
+        return _count_line(number, state, kind)
+    step, ended = int(state["step"]), state.setdefault("ended", number)
+    if number == ended:
+        return step
+    state["ended"] = number
+    return max(step, number)
+
+
+def _count_line(number: int, state: DialectState, kind: str) -> int:
+    """The step of a line in a log whose lines name their epoch alone: the epoch, or a count of such lines.
+
+    Several lines of an epoch may be those of several processes. More than any launch has without a prefix are
+    losses of batches that name their epoch alone: these lines are counted from there on.
+    """
+    if "counted" in state:
+        _, last, step = state["counted"]
+        step = number if number < last else step + 1
+        state["counted"] = [kind, number, step]
+        state.pop("ended", None)
+        return int(step)
+    first, epoch, before = state.get("lines", (kind, number, 0))
+    lines = int(before)
+    if epoch != number:
+        first, lines = kind, 0
+    lines += int(first == kind)
+    state["lines"] = [first, number, lines]
+    if lines > _MOST_LINES_OF_EPOCH:
+        state["counted"] = [kind, number, number + lines - 1]
+        return number + lines - 1
     return number
 
 

@@ -7,6 +7,7 @@ and a number (`loss: 0.5`), each layout by itself, and bare numbers, one per lin
 from __future__ import annotations
 
 import io
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
@@ -22,6 +23,8 @@ from holter.types import Batch, Unreadable
 _MAX_BYTES = 64 * 2**20
 _LEAST_ROWS = 3
 _Shape = tuple[str, ...]
+_LOGGER = re.compile(r"(?:[^A-Za-z]|\b(?:INFO|DEBUG|WARN(?:ING)?|root|(?:__)?main(?:__)?)\b)*")
+"""What loggers print before a message, without the digits of its time."""
 
 
 class NumberedRows:
@@ -103,9 +106,10 @@ def _shape_with_metric(line: str) -> _Shape:
     if len(parts) == 3 and not "".join(texts).strip():
         return ("", "")
     shape = shape_of(texts)
-    first = shape.metrics[0].name if shape.metrics else ""
-    named = is_metric_name(first) and texts[0].lstrip().startswith(first)
-    return texts if named and not shape.counters else ()
+    if shape.counters or not shape.metrics or not is_metric_name(shape.metrics[0].name):
+        return ()
+    before = "".join(texts[: shape.metrics[0].index + 1]).partition(shape.metrics[0].name)[0]
+    return texts if _LOGGER.fullmatch(before) is not None else ()
 
 
 def _is_number(cell: str) -> bool:

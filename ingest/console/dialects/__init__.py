@@ -59,7 +59,7 @@ PLAIN_LINES = plain_lines.DIALECT
 """Any program's lines with a step and named numbers."""
 
 GENERIC: tuple[ConsoleDialect, ...] = (
-    bars.DIALECT,
+    bars.DIALECT.followed_by(plain_lines.OWN_TEXT),
     tables.DIALECT,
     columns.DIALECT,
     cell_tables.DIALECT,

@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
-from holter.ingest.console.plain_line import axis_state
+from holter.ingest.console.line_fields import DATA_SPLIT
+from holter.ingest.console.line_shapes import Counter
+from holter.ingest.console.plain_line import axis_state, metric_name
 from holter.ingest.console.step_axis import note_bar
+from holter.ingest.console.training_sections import enter_section, section_labels
 from holter.ingest.console.values import parse_numbers
+from holter.ingest.metric_names import is_metric_name
 
 _BAR = re.compile(
-    r"(?:\bepoch:?\s*+(?P<epoch>\d++)(?P<of>\s*/\s*\d++)?.{0,80}?)?"
+    r"(?:\bepoch\W{0,3}(?P<epoch>\d++)(?P<of>\s*/\s*\d++)?.{0,80}?)?"
     r"(?:\||\d%)\s*+(?P<at>\d++)/(?P<total>\d++) "
     r"\[[^,\]]{0,60}+(?:,\s*+[\d.?]++\s*+(?:\w++/s|s/\w++))?(?:,\s*+(?P<behind>[^\]]{0,2000}+))?\]",
     re.IGNORECASE,
@@ -28,36 +32,66 @@ _KERAS = re.compile(
 def _bar(line: str, state: DialectState) -> LineValues | None:
     """`Epoch 0:  2%|▏| 10/500 [00:05<04:10,  1.96it/s, v_num=0, train_loss=9.440]`, read once per step.
 
-    Steps count through the epochs, which Lightning numbers from 0 and `Epoch 1/20` from 1.
+    Steps count through the epochs, which Lightning numbers from 0 and `Epoch 1/20` from 1. Of the bar of an
+    evaluation its end is read, at the step of the training.
     """
     match = _BAR.search(line)
-    values_text = "" if match is None else match["behind"] or ""
-    if (
-        match is not None and "loss" not in values_text.lower()
-    ):  # `loss: 1.5 ||:  1%|1  | 1/100 [00:01<02:00]`
-        values_text = _text_before(line, match)
-    if match is None or "loss" not in values_text.lower():
+    if match is None:
         return None
-    step = int(match["at"])
-    if match["epoch"]:
-        epoch = int(match["epoch"])
-        is_first = epoch == 1 and "v_num" not in values_text  # Lightning counts from 0
-        from_one = state.setdefault("from one", epoch > 0 and (match["of"] is not None or is_first))
-        step += (epoch - from_one) * int(match["total"])
-    elif "from one" in state:  # the bar of an evaluation: its end belongs to the training's step
-        if match["at"] != match["total"] or state.get("evaluated") == state.get("bar"):
+    # `loss: 1.5 ||:  1%|1  | 1/100 [00:01<02:00]`
+    pairs = _measured(match["behind"] or "") or _measured(_text_before(line, match))
+    if not pairs:
+        return None
+    at, total, axis = int(match["at"]), int(match["total"]), axis_state(state)
+    split = _split_of(line, match, state)
+    if split:
+        if at != total or "bar" not in state or state.get("evaluated") == [state["bar"], total]:
             return None
-        state["evaluated"] = step = int(state.get("bar", 0))
-        state["bar"] = None
-    else:
-        step = _continued(step, int(match["total"]), state)
+        state["evaluated"] = [state["bar"], total]
+        values = {metric_name(name, split): value for name, value in parse_numbers(pairs).items()}
+        return LineValues(int(state["bar"]), values, labels=section_labels(axis))
+    counts = {Counter.EPOCH: (int(match["epoch"]), 0)} if match["epoch"] else {}
+    if enter_section({**counts, Counter.BATCH: (at, total)}, axis):
+        for name in ("from one", "bar", "bars", "evaluated"):
+            state.pop(name, None)
+    step = _step_of_bar(match, is_lightning="v_num" in dict(pairs), state=state)
     if state.get("bar") == step:
         return None
     state["bar"] = step
-    pairs = ((name.strip(), text) for name, text in _PAIR.findall(values_text))
-    values = parse_numbers((name, text) for name, text in pairs if name not in _NOT_METRICS)
-    note_bar(step, [*values], axis_state(state))
-    return LineValues(step, {name: value for name, value in values.items() if _is_new(name, value, state)})
+    values = parse_numbers(pair for pair in pairs if pair[0] not in _NOT_METRICS)
+    note_bar(step, [*values], axis)
+    new = {name: value for name, value in values.items() if _is_new(name, value, state)}
+    return LineValues(step, new, labels=section_labels(axis))
+
+
+def _measured(text: str) -> list[tuple[str, str]]:
+    """The named numbers of a text, if a known metric or two fractions are among them."""
+    pairs = [(name.strip(), number) for name, number in _PAIR.findall(text)]
+    fractions = sum("." in number and number[-1:].isdigit() for _, number in pairs)
+    return pairs if fractions > 1 or any(is_metric_name(name) for name, _ in pairs) else []
+
+
+def _split_of(line: str, bar: re.Match[str], state: DialectState) -> str:
+    """The data of a bar's evaluation; "" for the training.
+
+    Where bars of the training name their epoch, others are of an evaluation, and so is a shorter bar behind
+    the end of a training's.
+    """
+    before = line[: bar.start("at")].rpartition("\r")[2]
+    if (found := DATA_SPLIT.search(_PERCENT.split(before, maxsplit=1)[0])) is not None:
+        return (found[2] or "").lower()
+    _, last, last_total, _ = state.get("bars", (0, 0, 0, None))
+    is_shorter = int(bar["total"]) < last_total == last
+    return "eval" if not bar["epoch"] and ("from one" in state or is_shorter) else ""
+
+
+def _step_of_bar(bar: re.Match[str], *, is_lightning: bool, state: DialectState) -> int:
+    if not bar["epoch"]:
+        return _continued(int(bar["at"]), int(bar["total"]), state)
+    epoch = int(bar["epoch"])
+    is_first = epoch == 1 and not is_lightning  # Lightning counts from 0
+    from_one: bool = state.setdefault("from one", epoch > 0 and (bar["of"] is not None or is_first))
+    return int(bar["at"]) + (epoch - from_one) * int(bar["total"])
 
 
 _RICH = re.compile(
@@ -115,6 +149,7 @@ def _torchtune(line: str, state: DialectState) -> LineValues | None:
 def _keras_epoch(line: str, state: DialectState) -> LineValues | None:
     match = _KERAS_EPOCH.match(line)
     if match is not None:
+        enter_section({Counter.EPOCH: (int(match[1]), 0)}, axis_state(state))
         state["epoch"], state["told"], state["total"] = int(match[1]) - 1, [], None
     return None
 
@@ -133,20 +168,24 @@ def _keras(line: str, state: DialectState) -> LineValues | None:
     values = parse_numbers(piece.partition(": ")[::2] for piece in match["values"].strip().split(" - "))
     new = {name: value for name, value in values.items() if name not in state["told"]}
     state["told"] += new
-    return LineValues(state["epoch"], new)
+    axis = axis_state(state)
+    axis["step"] = state["epoch"]
+    return LineValues(state["epoch"], new, labels=section_labels(axis))
 
 
+_NAMED_NUMBER = rb", {0,4}[A-Za-z_][\w ./@()-]{0,60}[=:] {0,4}[-+]?[\dn]"
 DIALECT = ConsoleDialect(
     name="progress-bars",
     signature=re.compile(
-        rb"\| *\d+/\d+ \[\d[^\]\n]{0,400}?[Ll]oss\w{0,60}[=:] ?[-\dni]|\d\|\d+\|Loss: [\d.]+:"
+        rb"\| *\d+/\d+ \[\d[^\]\n]{0,200}?" + _NAMED_NUMBER + rb"|\d\|\d+\|Loss: [\d.]+:"
+        rb"|(?m:(?:^|\r)[^|\n\r]{0,80}?\w[:=] ?-?\d{1,9}\.\d[^|\n\r]{0,200}?:? {1,4}\d{1,3}%\|)"
         rb"|[Ll]oss\w{0,40}[:=] ?\d[^|\n]{0,200}?(?:\|\||: )?: {1,4}\d{1,3}%[| ]"
         rb"|\d/\d{1,9} \d+:\d\d[^\n]{0,80}?it/s [^\n]{0,400}?loss\w{0,40}: ?[\dn]"
         rb"|\d/\d+ (?:\[=|(?:\x1b\[\d+m)?\xe2\x94\x81|- \d+s )[^\n]{0,400}?loss: [\dn]"
     ),
     kinds=(
         LineKind(pattern=re.compile(rb"\d\|\d+\|Loss: "), parse=_torchtune),
-        LineKind(pattern=re.compile(rb"/\d+ \[\d[^\]\n]{0,1000}?[Ll]oss"), parse=_bar),
+        LineKind(pattern=re.compile(rb"/\d+ \[\d[^\]\n]{0,200}?" + _NAMED_NUMBER), parse=_bar),
         LineKind(pattern=re.compile(rb"\d(?: ?\|\||: )?: {1,4}\d{1,3}%[| ]"), parse=_bar),
         LineKind(pattern=re.compile(rb"(?:it/s|s/it) [^\n]{0,400}?loss\w{0,40}: ?[\dn]"), parse=_rich_bar),
         LineKind(

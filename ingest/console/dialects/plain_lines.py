@@ -18,6 +18,7 @@ from holter.ingest.console.pattern_search import LinearPattern
 from holter.ingest.console.plain_columns import PlainTable, describe_line
 from holter.ingest.console.plain_line import parse_line_of_block, parse_metrics_of_epoch, parse_plain_line
 from holter.ingest.console.prefixes import strip_prefixes
+from holter.ingest.console.training_sections import SECTIONS
 from holter.ingest.lines import line_around, with_newlines
 from holter.translated_words import COUNTERS, METRICS
 
@@ -111,7 +112,7 @@ _METRIC_ALONE = LinearPattern(
     rb"|reward|return|score"
     rb"|recall(?:@\d{1,4})?|precision(?:@\d{1,4})?|[wc]er|"
     + _alternatives(METRICS)
-    + rb")[\"']?"
+    + rb")(?:[_@/.-][\w@/.-]{0,40})?[\"']?"
     + _COLOUR
     + _SPACE
     + rb"{0,12}(?:[:= ]|\xef\xbc\x9a|\xef\xbc\x9d)"
@@ -171,7 +172,7 @@ BLOCK_LINES = LineKind(pattern=_NUMBER_ALONE, parse=parse_line_of_block, any_pro
 """Lines of a name and a number below a heading."""
 
 DIALECT = ConsoleDialect(
-    name="key-value", signature=_RecordLines(), min_matches=2, kinds=(SUMMARY, *SPLIT_ROWS, LINES)
+    name="key-value", signature=_RecordLines(), min_matches=2, kinds=(SUMMARY, *SPLIT_ROWS, SECTIONS, LINES)
 )
 OWN_TEXT = DIALECT.followed_by(
     ConsoleDialect(name="epochs", signature=_EPOCH, kinds=(EPOCH_LINES, BLOCK_LINES))
