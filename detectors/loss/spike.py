@@ -7,9 +7,11 @@ event; the first one names it, and keeps naming it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
+
+from scipy.special import ndtr, ndtri
 
 from holter.detectors.detector import DetectorContext
 from holter.detectors.loss.affected_datasets import (
@@ -61,9 +63,9 @@ from holter.types import Finding, Kind, RunData, Series, SeriesKey
 class SpikeThresholds(Thresholds):
     """All thresholds of the detection of spikes, divergence and bad resumes."""
 
-    dataset_sensitivity: float = 0.5
-    """Factor on the evidence from the loss of a single dataset: its points rest on few samples, and there are
-    many datasets."""
+    dataset_lone_evidence: float = 0.5
+    """Factor on the evidence of a single point of a single dataset: it rests on few samples, and one of them
+    may be far out in healthy data."""
     doubt: float = 0.3
     """Confidence lacking at a strength of 1; it falls with the square of the strength."""
     excursions: ExcursionThresholds = ExcursionThresholds()
@@ -84,6 +86,18 @@ class SpikeThresholds(Thresholds):
     """When a change that the run logged explains a rise as planned."""
     rollback: RollbackThresholds = RollbackThresholds()
     """Where the advice rolls back to."""
+
+    def of_one_dataset(self, datasets: int) -> ExcursionThresholds:
+        """How excursions are detected in the loss of one of so many datasets: each has its share of the
+        chance of a false alarm, and single points count less."""
+        alarms = self.excursions.alarms
+        share = replace(
+            alarms,
+            sum_chance=alarms.sum_chance / max(datasets, 1),
+            mean_errors=float(-ndtri(ndtr(-alarms.mean_errors) / max(datasets, 1))),
+            lone_evidence=self.dataset_lone_evidence,
+        )
+        return replace(self.excursions, alarms=share)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,13 +123,10 @@ class SpikeDetector:
             mismatches=find_rate_mismatches(run, self.thresholds.rate_mismatches),
             precursors=find_precursors(run, context.state, self.thresholds.precursors),
         )
+        of_one_dataset = self.thresholds.of_one_dataset(len(datasets))
         detections = [
-            *(detection for series in losses for detection in scan.detect_in(series, 1.0)),
-            *(
-                detection
-                for series in datasets
-                for detection in scan.detect_in(series, self.thresholds.dataset_sensitivity)
-            ),
+            *(detection for series in losses for detection in scan.detect_in(series)),
+            *(detection for series in datasets for detection in scan.detect_in(series, of_one_dataset)),
         ]
         # the total first where both were detected at one step
         detections.sort(
@@ -146,18 +157,19 @@ class _LossScan:
     mismatches: RateMismatches
     precursors: Precursors
 
-    def detect_in(self, series: Series, sensitivity: float) -> list[LossDetection]:
-        """The detections in one series; `sensitivity` multiplies the evidence."""
+    def detect_in(self, series: Series, own: ExcursionThresholds | None = None) -> list[LossDetection]:
+        """The detections in one series; `own` are its thresholds where they are not those of the total."""
         state, thresholds = self.context.state, self.thresholds
+        limits = thresholds.excursions if own is None else own
         segments = split_attempts(series, state)
         by_attempt = {segment.attempt: segment for segment in segments}
-        sensitivity *= self.context.tuning.of(series.key.metric).sensitivity
+        sensitivity = self.context.tuning.of(series.key.metric).sensitivity
         inputs = [series, *self.precursors.series]
         excursions = scan_incrementally(
             segments,
             inputs,
             state.checkpoints((SpikeDetector.name, series.key), inputs),
-            thresholds.excursions,
+            limits,
             mismatched=self.mismatches,
             factor=lambda segment, first, stop: sensitivity * self.precursors.factor(segment, first, stop),
         )

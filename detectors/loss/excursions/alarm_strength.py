@@ -66,6 +66,9 @@ class AlarmThresholds(Thresholds):
     """Points known for which `lone_point_sigmas` is doubled: the noise of a young series is uncertain."""
     lone_point_within_reach: float = 0.7
     """Share of the evidence required that a point within the reach of the noise may give at most."""
+    lone_evidence: float = 1.0
+    """Factor on the evidence of a single point; below 1 where points rest on few samples, of which one may be
+    far out: then no single point counts as more than `lone_point_within_reach` among several."""
     reach_young_points: int = 300
     """Points known for which the reach of the noise is doubled: few points show little of a tail."""
     first_ranges: float = 3.0
@@ -166,6 +169,7 @@ def surprise_sums(
     unrest = _unrest(history, excess, noise, len(residual), thresholds)
     surprise = np.minimum(noise.surprise(residual / unrest), thresholds.strongest)
     within_reach = residual < _reach(history, noise, noise.reach.rare, thresholds)
+    limited = within_reach | (thresholds.lone_evidence < 1)
     total = np.concatenate(([0.0], np.cumsum(residual)))
     known = len(residual) - len(values)
     single_limit = _surprise_limit(1, thresholds.sum_chance)
@@ -178,7 +182,10 @@ def surprise_sums(
         ) + noise.correlation * points * single_limit
         # a single point that noise may produce is not sufficient
         most = thresholds.lone_point_within_reach * limit
-        counted = np.where(within_reach, np.minimum(surprise, most), surprise)
+        if points == 1:
+            counted = thresholds.lone_evidence * np.where(within_reach, np.minimum(surprise, most), surprise)
+        else:
+            counted = np.where(limited, np.minimum(surprise, most), surprise)
         summed = np.concatenate(([0.0], np.cumsum(counted)))
         strength = (summed[ends] - summed[ends - points]) / limit
         visible_least = least_rise(noise, points, thresholds)
@@ -212,7 +219,7 @@ def first_jumps(
     strength = np.zeros(len(values))
     known = np.isfinite(usual)
     strength[known] = (values - windows.max(axis=1))[known] / (thresholds.jump_ratio * usual[known] + TINY)
-    return strength
+    return thresholds.lone_evidence * strength
 
 
 def single_points(
@@ -231,7 +238,8 @@ def single_points(
     # more sigmas while few points are known
     young = 1 + thresholds.lone_point_young_points / max(history.count, 1)
     visible_least = noise.sigma * thresholds.lone_point_visible_sigmas
-    strength = excess / (_least_of_one(history, excess, medians, noise, visible_least, thresholds) * young)
+    least = _least_of_one(history, excess, medians, noise, visible_least, thresholds)
+    strength = thresholds.lone_evidence * excess / (least * young)
     typical, rare = (_reach(history, noise, reach, thresholds) for reach in noise.reach)
     no_limit = np.full(len(values), np.inf)
     yield 1, np.minimum(strength, excess / (rare + TINY)), no_limit
