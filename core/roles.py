@@ -287,6 +287,17 @@ def _by_name(metric: str) -> Role:
     return Role.OTHER if by_name is None else by_name
 
 
+def words_of(metric: str) -> frozenset[str]:
+    """The words of a metric's name, those of its folders and that before `loss` in one word included."""
+    folders, last = _split_words(metric)
+    return frozenset((*folders, *(re.sub(r"(?<=\w)loss(es)?$", "", word) for word in last)))
+
+
+def is_user_role(key: SeriesKey) -> bool:
+    """Whether the user set the role of a series."""
+    return isinstance(key.metric, MetricWithRole)
+
+
 def role_of(key: SeriesKey) -> Role:
     """The role of a series: as the user set it, or else by its metric's name.
 

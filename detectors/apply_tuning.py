@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from holter.detectors.policy_losses import with_policy_losses
 from holter.detectors.positions import rows_of_attempt, rows_up_to
 from holter.roles import MetricWithRole
 from holter.tuning import PlannedEvent, Tuning
@@ -17,7 +18,12 @@ _SLACK_POINTS = 8
 
 
 def with_roles(run: RunData, tuning: Tuning) -> RunData:
-    """The run with the roles that the user set for its series; the same series, under equal keys."""
+    """The run with the roles that the user set for its series, and those that follow from its other series;
+    the same series, under equal keys."""
+    return with_policy_losses(_with_user_roles(run, tuning))
+
+
+def _with_user_roles(run: RunData, tuning: Tuning) -> RunData:
     if not tuning.metrics and not tuning.metric:
         return run
     series_by_key = {}

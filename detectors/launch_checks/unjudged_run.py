@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from holter.detectors.detector import DetectorContext
+from holter.detectors.policy_losses import has_policy
 from holter.roles import Role, role_of
 from holter.types import Diagnostic, RunData, Severity
 
@@ -39,11 +40,17 @@ class UnjudgedRunCheck:
             return
         others = f" and {len(curves) - _NAMED} more" if len(curves) > _NAMED else ""
         terms = any(role is Role.LOSS_TERM for role in roles.values())
+        reason = (
+            "The losses of a policy depend on the data that it makes, so none is examined for spikes and "
+            "divergence"
+            if terms and has_policy(run)
+            else "No series is recognised as a loss, so none is examined for spikes and divergence"
+        )
         yield Diagnostic(
             code=self.name,
             attempt=0,
             severity=Severity.INFO,
-            summary=f"No series is recognised as a loss, so none is examined for spikes and divergence: "
+            summary=f"{reason}: "
             f"{', '.join(curves[:_NAMED])}{others}."
             + (
                 " Terms of policies, critics and adversaries are examined for NaN and explosions only."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 
@@ -53,8 +54,11 @@ def _mismatches_in(
     series: Series, thresholds: RateMismatchThresholds
 ) -> Iterator[tuple[int, LearningRateMismatch]]:
     spans = attempt_rows(series)
+    earliest = list(accumulate((int(series.step[span.first]) for span in spans), min))
     for number, span in enumerate(spans[1:], start=1):
-        if span.after - span.first < thresholds.points:
+        # a program that was started anew restores nothing: its settings are its own
+        is_fresh = series.step[span.first] <= earliest[number - 1]
+        if is_fresh or span.after - span.first < thresholds.points:
             continue
         steps = series.step[span.first : span.first + thresholds.points].tolist()
         actual = series.value[span.first : span.first + thresholds.points].tolist()

@@ -40,6 +40,9 @@ class MissingLossThresholds(Thresholds):
     """Share of rows with a loss below which the loss is sparse and misses none."""
     chance: float = 1e-6
     """Probability that this many rows in sequence miss their loss by chance."""
+    losses_per_row: float = 2.0
+    """Steps with a loss per row, before them, from which on losses are logged by a call of their own, whose
+    steps need not be those of the rows: they say nothing about each other's end."""
 
 
 @dataclass(frozen=True)
@@ -79,18 +82,23 @@ class _MissingGroup:
 
 @dataclass(frozen=True, eq=False)
 class _MissingScanState:
-    """The groups so far, by attempt; of the current attempt the number of rows, and which of the latest miss
-    their loss."""
+    """The groups so far, by attempt; of the current attempt the number of rows and of steps with a loss, and
+    which of the latest rows miss their loss."""
 
     groups: Mapping[int, tuple[_MissingGroup, ...]] = field(default_factory=dict)
     attempt: int = -1
     count: int = 0
+    losses: int = 0
     missing: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
 
     def extended(
-        self, attempt: int, missing: NDArray[np.bool_], thresholds: MissingLossThresholds
+        self,
+        attempt: int,
+        missing: NDArray[np.bool_],
+        losses: IntArray,
+        thresholds: MissingLossThresholds,
     ) -> _MissingScanState:
-        """The state after the next rows of an attempt."""
+        """The state after the next rows of an attempt [n], `losses` counting the steps with one up to it."""
         before = self if attempt == self.attempt else _MissingScanState(self.groups)
         known = np.concatenate((before.missing, missing))
         begin = before.count - len(before.missing)
@@ -103,13 +111,17 @@ class _MissingScanState:
                 continue
             rows = min(first, thresholds.share_rows)
             missed = int(total[first - begin] - total[first - rows - begin])
-            groups.append(
-                _MissingGroup(PointGroup.of(range(first, stop)), _required_rows(missed, rows, thresholds))
+            known_losses = before.losses + (
+                int(losses[first - before.count - 1]) if first > before.count else 0
             )
+            has_own_steps = known_losses >= thresholds.losses_per_row * first
+            required = None if has_own_steps else _required_rows(missed, rows, thresholds)
+            groups.append(_MissingGroup(PointGroup.of(range(first, stop)), required))
         return _MissingScanState(
             groups={**before.groups, attempt: tuple(groups)} if groups else before.groups,
             attempt=attempt,
             count=before.count + len(missing),
+            losses=before.losses + int(losses[-1]),
             missing=known[-thresholds.share_rows :].copy(),
         )
 
@@ -161,11 +173,14 @@ def find_missing_losses(
         for span in attempt_rows(reference, done):
             steps = reference.step[span.first : min(span.after, upto)]
             if len(steps):
-                present = _logged_steps(losses, span.attempt, steps)
+                begins = span.first == 0 or reference.attempt[span.first - 1] != span.attempt
+                after = int(steps[0]) - 1 if begins else int(reference.step[span.first - 1])
+                present = _logged_steps(losses, span.attempt, after, int(steps[-1]))
                 missing = np.zeros(len(steps), dtype=bool)
                 if not np.array_equal(present, steps):
                     missing = ~np.isin(steps, present)
-                scan = scan.extended(span.attempt, missing, thresholds)
+                up_to_each = np.searchsorted(present, steps, side="right")
+                scan = scan.extended(span.attempt, missing, up_to_each, thresholds)
         if upto > done:
             done = upto
             rows = tuple(rows_up_to(series, position) for series in inputs)
@@ -182,9 +197,10 @@ def _reference_series(run: RunData) -> Series | None:
     return None
 
 
-def _logged_steps(losses: list[Series], attempt: int, steps: IntArray) -> IntArray:
-    """The steps from the first to the last of those given at which any loss was logged."""
-    first, last = (attempt, int(steps[0]) - 1), (attempt, int(steps[-1]))
-    return np.concatenate(
-        [series.step[rows_up_to(series, first) : rows_up_to(series, last)] for series in losses]
-    )
+def _logged_steps(losses: list[Series], attempt: int, after: int, last: int) -> IntArray:
+    """The steps after one step up to another at which any loss was logged, in their order."""
+    steps = [
+        series.step[rows_up_to(series, (attempt, after)) : rows_up_to(series, (attempt, last))]
+        for series in losses
+    ]
+    return steps[0] if len(steps) == 1 else np.unique(np.concatenate(steps))

@@ -46,6 +46,10 @@ class MaskedNanThresholds(Thresholds):
     distinct_values: int = 32
     """Different values among the recent points. With fewer, a log with few digits repeats itself by chance.
     """
+    digit_points: int = 16
+    """Points whose usual change is compared with the last digit of the log."""
+    digit_changes: float = 1.5
+    """Last digits that they change by at most where the log has too few digits to show that they move."""
     zero_noises: float = 8.0
     """Noise units. A zero is out of place where the level is this far above it..."""
     zero_share: float = 0.1
@@ -202,7 +206,7 @@ def _repeated(points: _FinitePoints, limits: MaskedNanThresholds) -> Iterator[_M
         begin = first - 1
         required = _required_points(same, begin, limits.min_same - 1, limits) + 1
         past = value[max(begin - limits.memory_points, 0) : begin]
-        if after - begin < required or _has_few_values(past, limits):
+        if after - begin < required or _is_coarse(past, limits):
             continue
         # a norm that is logged after clipping equals its limit for as long as it is clipped
         if not (is_norm and value[begin] >= past.max()):
@@ -214,7 +218,7 @@ def _zeros(points: _FinitePoints, limits: MaskedNanThresholds) -> Iterator[_Mask
     for first, after in _segments_of(zero, np.flatnonzero(~points.follows)):
         required = _required_points(zero, first, limits.min_zeros, limits)
         past = points.value[max(first - limits.recent_points, 0) : first]
-        unexpected = not _has_few_values(past, limits) if after - first >= required else False
+        unexpected = not _is_coarse(past, limits) if after - first >= required else False
         if unexpected and _is_clear_of_zero(past, limits):
             yield _segment(points, (first, after, required), "zero", limits)
 
@@ -250,8 +254,18 @@ def _share(marks: NDArray[np.bool_]) -> float:
     return (np.count_nonzero(marks) + 1) / (len(marks) + 2)
 
 
-def _has_few_values(past: FloatArray, limits: MaskedNanThresholds) -> bool:
-    return len(np.unique(past[-limits.recent_points :])) < limits.distinct_values
+def _is_coarse(past: FloatArray, limits: MaskedNanThresholds) -> bool:
+    """Whether a log has so few digits that values repeat themselves.
+
+    It has if few values occur at all, or if the latest points move by no more than the last digit: a loss of
+    0.0003, logged with four decimals, was 0.02 before and has many values in its past.
+    """
+    values = np.unique(past[-limits.recent_points :])
+    if len(values) < limits.distinct_values:
+        return True
+    last_digit = float(np.diff(values).min())
+    change = float(np.median(np.abs(np.diff(past[-limits.digit_points :]))))
+    return change <= limits.digit_changes * last_digit
 
 
 def _is_clear_of_zero(past: FloatArray, limits: MaskedNanThresholds) -> bool:

@@ -43,6 +43,8 @@ class SignalBreakThresholds(Thresholds):
     """When a signal has broken out of its range."""
     tiny: float = 1e-12
     """Values of positive signals are raised to this, so that zero has a logarithm."""
+    tiny_kl: float = 1e-3
+    """The same of a KL divergence, in nats: policies that differ by less have not moved."""
     confidence: float = 0.9
     """Confidence."""
 
@@ -80,7 +82,10 @@ class SignalBreakDetector:
             yield self._finding(series, role, each)
 
     def _scaled(self, value: FloatArray, role: Role) -> FloatArray:
-        return np.log(np.maximum(value, self.thresholds.tiny)) if role in _LOG_ROLES else value
+        if role not in _LOG_ROLES:
+            return value
+        limits = self.thresholds
+        return np.log(np.maximum(value, limits.tiny_kl if role is Role.KL else limits.tiny))
 
     def _finding(self, series: Series, role: Role, found: SignalBreak) -> Finding:
         before, extreme = (

@@ -59,6 +59,22 @@ def test_a_log_with_few_digits_repeats_itself(digits: int, alike: float) -> None
             assert found(series("loss", np.round(level * (1 + 0.02 * wander), digits))) == []
 
 
+def test_a_loss_that_fell_to_its_last_digits_repeats_itself() -> None:
+    rng = np.random.default_rng(0)
+    for slowness in (15, 25, 40):
+        curve = 0.3 * np.exp(-np.arange(400) / slowness - 0.15 * rng.random(400)) + 2e-4
+        assert found(series("loss", np.round(curve, 4), step=np.arange(400) * 25)) == []
+        assert found(series("loss", np.round(np.maximum(curve - 3e-4, 0), 4))) == []
+
+
+def test_a_small_loss_that_stands_still_while_its_digits_moved_is_detected() -> None:
+    rng = np.random.default_rng(0)
+    curve = np.round(0.02 * np.exp(rng.normal(0, 0.1, 400)), 4)
+    curve[300:330] = curve[300]
+    (finding,) = found(series("loss", curve))
+    assert (finding.start_step, finding.end_step) == (300, 330)
+
+
 def test_a_clipped_norm_a_loss_of_zero_advantage_and_a_repeated_value_are_no_nan() -> None:
     rng = np.random.default_rng(0)
     clipped = np.minimum(np.exp(rng.normal(0, 0.3, N) - np.arange(N) / 1500), 1.0)

@@ -83,3 +83,11 @@ def test_passes_over_a_growing_run_give_the_same_findings() -> None:
         data = run(series("grad_norm", value[:cut]), series("lr", rate[:cut])) if cut else run()
         assert find(data, state=state) == find(data)
     assert len(find(data)) == 4
+
+
+def test_a_kl_divergence_that_stays_next_to_zero_is_no_explosion() -> None:
+    from_nothing = np.where(np.arange(N) < AT, 0.0, noisy(2e-4))
+    assert found(with_loss("train/approx_kl", from_nothing)) == []
+    assert found(with_loss("train/approx_kl", noisy(np.where(np.arange(N) < AT, 1e-10, 1e-7)))) == []
+    (finding,) = found(with_loss("train/approx_kl", noisy(np.where(np.arange(N) < AT, 1e-10, 0.5))))
+    assert finding.metric == "train/approx_kl"

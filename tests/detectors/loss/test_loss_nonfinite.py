@@ -117,6 +117,12 @@ class TestMissingLosses:
     def test_a_sparse_loss_is_not_missing(self, every: int) -> None:
         assert detect_all(without_loss(run_with(), np.flatnonzero(np.arange(POINTS) % every))) == []
 
+    def test_a_loss_that_counts_steps_of_its_own_is_not_missing(self) -> None:
+        run = run_of(curve(POINTS), lr=np.full(POINTS, 1e-4))
+        rate = run.series[SeriesKey("lr")]
+        apart = dataclasses.replace(rate, step=rate.step * 10)
+        assert detect_all(RunData(series={**run.series, rate.key: apart})) == []
+
     def test_a_loss_that_becomes_sparse_with_an_attempt_is_not_missing(self) -> None:
         attempt = np.repeat([0, 1], POINTS // 2)
         run = run_of(curve(POINTS), attempt=attempt, lr=np.full(POINTS, 1e-4))
