@@ -39,24 +39,30 @@ def grid_edges(curves: Sequence[FloatArray], intervals: int, *, overlap: bool) -
 def grid_means(edges: FloatArray, x: FloatArray, value: FloatArray) -> GridMeans:
     """The mean of the finite values of a curve, with ascending x [n], in each interval."""
     bounds = np.searchsorted(x, edges)
-    inside = value[bounds[0] : bounds[-1]]
+    inside, bounds = value[bounds[0] : bounds[-1]], bounds - bounds[0]
+    means = _interval_means(inside, bounds)
+    # a finite mean is one of finite values: they need not be checked themselves
+    if np.isfinite(means.mean[means.points > 0]).all():
+        return means
     finite = np.isfinite(inside)
-    if not finite.all():
-        before = np.concatenate(([0], np.cumsum(finite)))
-        inside, bounds = inside[finite], before[bounds - bounds[0]]
-    else:
-        bounds = bounds - bounds[0]
+    before = np.concatenate(([0], np.cumsum(finite)))
+    return _interval_means(inside[finite], before[bounds])
+
+
+def _interval_means(value: FloatArray, bounds: IntArray) -> GridMeans:
+    """The mean of the values in each interval, given the index of the first value of each and the end."""
     points = np.diff(bounds)
     filled = np.flatnonzero(points)
     mean = np.full(len(points), np.nan)
     if len(filled):
-        # the sum from the beginning of each filled interval to that of the next one
-        mean[filled] = np.add.reduceat(inside, bounds[filled]) / points[filled]
+        with np.errstate(invalid="ignore", over="ignore"):
+            # the sum from the beginning of each filled interval to that of the next one
+            mean[filled] = np.add.reduceat(value, bounds[filled]) / points[filled]
     return GridMeans(points, mean)
 
 
 class GriddedCurve:
-    """A curve that several others are compared with: its means over the same intervals are computed once."""
+    """A curve whose means over the same intervals are computed once: x [n] ascending, finite values [n]."""
 
     def __init__(self, x: FloatArray, value: FloatArray) -> None:
         self.x = x

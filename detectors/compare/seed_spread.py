@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holter.detectors.compare.grid import grid_edges, grid_means
-from holter.detectors.compare.significance import Curve, SeedSpread
+from holter.detectors.compare.grid import GriddedCurve, grid_edges
+from holter.detectors.compare.significance import SeedSpread
 from holter.types import FloatArray, IntArray
 
 INTERVALS = 2048
@@ -31,12 +31,12 @@ class CurveLevels(NamedTuple):
         return float(np.average(self.mean[rows], weights=self.points[rows]))
 
 
-def levels_of(curve: Curve) -> CurveLevels:
+def levels_of(curve: GriddedCurve) -> CurveLevels:
     """The means of a curve over equal intervals of its range; empty without points."""
     if not len(curve.x):
         return CurveLevels(np.empty(0), np.empty(0, dtype=np.int64), np.empty(0))
     edges = grid_edges([curve.x], INTERVALS, overlap=False)
-    means = grid_means(edges, *curve)
+    means = curve.means(edges)
     filled = means.points > 0
     return CurveLevels(((edges[:-1] + edges[1:]) / 2)[filled], means.points[filled], means.mean[filled])
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import stdtrit
 
-from holter.detectors.compare.grid import GriddedCurve, grid_means
+from holter.detectors.compare.grid import GriddedCurve
 from holter.detectors.robust_statistics import MAD_TO_SIGMA
 from holter.detectors.thresholds import Thresholds
 from holter.types import FloatArray
@@ -190,12 +190,12 @@ def compare_curves(
     `spread`: that of repeated runs, where it is known. `to_x`: only points up to there count. Takes a time
     proportional to the number of points; 10 ms for a million.
     """
-    pair = pair_curves(curve, GriddedCurve(*baseline), to_x=to_x, thresholds=thresholds)
+    pair = pair_curves(GriddedCurve(*curve), GriddedCurve(*baseline), to_x=to_x, thresholds=thresholds)
     return None if pair is None else compare_pair(pair, spread=spread, thresholds=thresholds)
 
 
 def pair_curves(
-    curve: Curve,
+    curve: GriddedCurve,
     baseline: GriddedCurve,
     *,
     to_x: float | None = None,
@@ -208,9 +208,9 @@ def pair_curves(
     pair = CurvePair(aligned, None, same_start=False)
     if np.count_nonzero(aligned.center >= pair.middle) < thresholds.least_intervals:
         return None
-    theirs = Curve(baseline.x, baseline.value)
-    correlation = paired_correlation(curve, theirs, (pair.middle, pair.limits[1]), thresholds)
-    same_start = correlation is not None and _same_start(curve, theirs, pair.limits[0], thresholds)
+    mine, theirs = (Curve(each.x, each.value) for each in (curve, baseline))
+    correlation = paired_correlation(mine, theirs, (pair.middle, pair.limits[1]), thresholds)
+    same_start = correlation is not None and _same_start(mine, theirs, pair.limits[0], thresholds)
     return pair._replace(correlation=correlation, same_start=same_start)
 
 
@@ -258,7 +258,7 @@ def compare_pair(
 
 
 def _align(
-    curve: Curve, baseline: GriddedCurve, to_x: float | None, thresholds: ComparisonThresholds
+    curve: GriddedCurve, baseline: GriddedCurve, to_x: float | None, thresholds: ComparisonThresholds
 ) -> _Aligned | None:
     """Both curves over common intervals; None without a common range."""
     if not len(curve.x) or not len(baseline.x):
@@ -275,7 +275,7 @@ def _align(
     if count < 2:
         return None
     edges = np.append(np.linspace(low, high, count + 1)[:-1], np.nextafter(high, np.inf))
-    mine, theirs = grid_means(edges, curve.x, curve.value), baseline.means(edges)
+    mine, theirs = curve.means(edges), baseline.means(edges)
     both = (mine.points > 0) & (theirs.points > 0)
     return _Aligned(
         edges,

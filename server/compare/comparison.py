@@ -23,7 +23,7 @@ class ComparisonReader:
     def __init__(
         self, engine: Engine, store: Store, runs: RunReader, tuning: Callable[[str], Tuning]
     ) -> None:
-        self.access = RunAccess(engine, store, runs.version, tuning)
+        self.access = RunAccess(runs, store, tuning)
         self._curves = CurveReader(self.access)
         self._statistics = StatisticsReader(self.access)
         self._differences = DifferenceReader(engine, self.access, self._statistics)

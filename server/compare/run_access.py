@@ -7,17 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from sqlalchemy import Engine, select
-from sqlalchemy.orm import Session
 
 from holter.attempts.config import ConfigByAttempt, newest_settings
 from holter.config_keys import is_called
 from holter.detectors.compare.axes import UNITS, AxisSource, StepMap, XAxis, step_map
 from holter.roles import Role
-from holter.server.models import Project, RunRecord
-from holter.server.read_models.runs import UnknownRunError
+from holter.server.read_models.runs import RunReader
 from holter.server.schemas.compare import ComparedAttempt, ComparedRun, RunAxis
-from holter.server.store import AttemptSummary, SeriesSummary, Store
+from holter.server.store import AttemptSummary, ReadMemory, SeriesSummary, Store
 from holter.server.store.cache import LruCache
 from holter.tuning import Tuning
 from holter.types import FloatArray, Series, SeriesKey
@@ -67,9 +64,9 @@ class StoredRun:
         """All points of one of its series."""
         return self.store.read(self.id, [key])[key]
 
-    def read_values(self, key: SeriesKey) -> Series:
-        """The same without times, which are NaN: in half the time."""
-        return self.store.read_values(self.id, key)
+    def read_values(self, key: SeriesKey, memory: ReadMemory | None = None) -> Series:
+        """The same without times, which are NaN: in half the time. See `Store.read_values`."""
+        return self.store.read_values(self.id, key, memory)
 
     def role(self, key: SeriesKey) -> Role:
         """The role of one of its series."""
@@ -90,41 +87,18 @@ class StoredRun:
 class RunAccess:
     """Finds runs by their public ids, and places their points on axes; axes are cached by version."""
 
-    def __init__(
-        self,
-        engine: Engine,
-        store: Store,
-        version: Callable[[str], tuple[int, tuple[int, int]]],
-        tuning: Callable[[str], Tuning],
-    ) -> None:
-        self._engine = engine
+    def __init__(self, runs: RunReader, store: Store, tuning: Callable[[str], Tuning]) -> None:
+        self._runs = runs
         self._store = store
-        self._version = version
         self._tuning = tuning
         self._axes = LruCache(_CACHE_BYTES)
 
     def runs(self, public_ids: Iterable[str]) -> list[StoredRun]:
         """These runs, in order and each once. Raises UnknownRunError."""
-        return [self._run(public_id) for public_id in dict.fromkeys(public_ids)]
-
-    def _run(self, public_id: str) -> StoredRun:
-        run_id, version = self._version(public_id)
-        query = (
-            select(RunRecord.name, Project.name.label("project")).join(Project).where(RunRecord.id == run_id)
-        )
-        with Session(self._engine) as session:
-            row = session.execute(query).one_or_none()
-        if row is None:
-            raise UnknownRunError(f"There is no run {public_id}.")
-        return StoredRun(
-            id=run_id,
-            public_id=public_id,
-            project=row.project,
-            name=row.name,
-            version=version,
-            store=self._store,
-            tuning=self._tuning(row.project),
-        )
+        return [
+            StoredRun(**run._asdict(), store=self._store, tuning=self._tuning(run.project))
+            for run in self._runs.identities(public_ids)
+        ]
 
     def axis(self, run: StoredRun, axis: XAxis) -> StepMap:
         """How the points of a run are placed on an axis."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
@@ -34,6 +35,7 @@ from holter.server.schemas.compare import (
     CurveComparison,
     DifferenceBand,
 )
+from holter.server.store import ReadMemory
 from holter.server.store.cache import LruCache
 from holter.types import SeriesKey
 
@@ -75,17 +77,22 @@ class StatisticsReader:
         name = "loss" if role is Role.LOSS else metric or role.value
         others = [run for run in runs if run is not base]
 
-        def read(run: StoredRun) -> Curve:
-            return _read_curve(run, keys[run.id], maps[run.id])
+        thread = threading.local()
 
-        with ThreadPoolExecutor(READERS) as pool:
+        def read(run: StoredRun, memory: ReadMemory | None = None) -> GriddedCurve:
+            return GriddedCurve(*_read_curve(run, keys[run.id], maps[run.id], memory))
+
+        def reduce(run: StoredRun) -> _ReducedCurve:
+            # each curve is reduced before the next: the points of all of them could be gigabytes
+            curve = read(run, thread.memory)
+            return _ReducedCurve(levels_of(curve), pair_curves(curve, reading.result()))
+
+        with ThreadPoolExecutor(READERS, initializer=lambda: setattr(thread, "memory", ReadMemory())) as pool:
             # submitted first, since the others wait for it
-            reading = pool.submit(lambda: GriddedCurve(*read(base)))
-            # each curve is reduced at once: the points of all of them could be gigabytes
-            reduced = list(pool.map(lambda run: _reduce(read(run), reading.result()), others))
-        gridded = reading.result()
+            reading = pool.submit(read, base)
+            reduced = list(pool.map(reduce, others))
         levels = {run.id: each.levels for run, each in zip(others, reduced, strict=True)}
-        levels[base.id] = levels_of(Curve(gridded.x, gridded.value))
+        levels[base.id] = levels_of(reading.result())
         spread = _seed_spread(runs, levels)
         comparisons = []
         for run, (_, pair) in zip(others, reduced, strict=True):
@@ -119,14 +126,12 @@ class _ReducedCurve(NamedTuple):
     pair: CurvePair | None
 
 
-def _reduce(curve: Curve, baseline: GriddedCurve) -> _ReducedCurve:
-    return _ReducedCurve(levels_of(curve), pair_curves(curve, baseline))
-
-
-def _read_curve(run: StoredRun, key: SeriesKey | None, axis: StepMap) -> Curve:
+def _read_curve(
+    run: StoredRun, key: SeriesKey | None, axis: StepMap, memory: ReadMemory | None = None
+) -> Curve:
     if key is None or axis.source is AxisSource.MISSING:
         return Curve(np.empty(0), np.empty(0))
-    return curve_of(run.read(key) if axis.takes_times else run.read_values(key), axis)
+    return curve_of(run.read(key) if axis.takes_times else run.read_values(key, memory), axis)
 
 
 def _seed_spread(runs: Sequence[StoredRun], levels: Mapping[int, CurveLevels]) -> SeedSpread | None:

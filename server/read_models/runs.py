@@ -7,7 +7,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Engine, func, select, update
 from sqlalchemy.exc import DatabaseError
@@ -74,6 +74,16 @@ _DAMAGE_ERRORS = (CorruptDataError, DatabaseError)
 
 class UnknownRunError(LookupError):
     """There is no run with this id."""
+
+
+class RunIdentity(NamedTuple):
+    """What names a run, and the version of its data. `id` is the store's, `public_id` that of addresses."""
+
+    id: int
+    public_id: str
+    project: str
+    name: str
+    version: tuple[int, int]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -235,11 +245,35 @@ class RunReader:
 
     def version(self, public_id: str) -> tuple[int, tuple[int, int]]:
         """The store's id of a run, and the version of its data. Raises UnknownRunError."""
-        run_id = self.run_id(public_id)
+        (run,) = self.identities([public_id])
+        return run.id, run.version
+
+    def identities(self, public_ids: Iterable[str]) -> list[RunIdentity]:
+        """These runs, each once, in one query. Raises UnknownRunError."""
+        wanted = list(dict.fromkeys(public_ids))
+        query = (
+            select(
+                RunRecord.public_id,
+                RunRecord.id,
+                RunRecord.name,
+                Project.name,
+                func.coalesce(SummaryRow.generation, 0),
+                RunRecord.revision,
+            )
+            .join(Project, Project.id == RunRecord.project_id)
+            .outerjoin(SummaryRow, SummaryRow.run_id == RunRecord.id)
+            # nothing else is an id, and PostgreSQL's text has no NUL
+            .where(RunRecord.deleted_at.is_(None), RunRecord.public_id.in_(filter(str.isalnum, wanted)))
+        )
         with Session(self._engine) as session:
-            for row in _query_rows(session, [run_id]):
-                return run_id, row.version
-        raise UnknownRunError(f"There is no run {public_id}.")
+            found = {
+                public_id: RunIdentity(run_id, public_id, project, name, (generation, revision))
+                for public_id, run_id, name, project, generation, revision in session.execute(query)
+            }
+        for public_id in wanted:
+            if public_id not in found:
+                raise UnknownRunError(f"There is no run {public_id}.")
+        return [found[public_id] for public_id in wanted]
 
     def keys(self, run_id: int, metrics: Iterable[str], labels: Labels | None = None) -> list[SeriesKey]:
         """A run's series of these metrics, with exactly these labels if given, sorted by key."""

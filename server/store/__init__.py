@@ -8,6 +8,7 @@ from holter.server.store.errors import (
     StoreError,
     StoreLockedError,
 )
+from holter.server.store.read.memory import ReadMemory
 from holter.server.store.store import Store
 from holter.server.store.types import (
     AttemptSummary,
@@ -30,6 +31,7 @@ __all__ = [
     "CurveBand",
     "CurveSegment",
     "RateLimitError",
+    "ReadMemory",
     "Receipt",
     "ReducedSeries",
     "RunOverview",

@@ -40,7 +40,7 @@ def response_check(tmp_path_factory: pytest.TempPathFactory) -> ResponseCheck:
     """The check of responses by the OpenAPI document, which no setting changes."""
     database = tmp_path_factory.mktemp("openapi") / "holter.db"
     with served(Settings(database_url=f"sqlite:///{database}")) as (_, address):
-        return ResponseCheck(httpx.get(f"{address}/openapi.json").json())
+        return ResponseCheck(httpx.get(f"{address}/openapi.json", timeout=60).json())
 
 
 @pytest.fixture

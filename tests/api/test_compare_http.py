@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from holter.cli.main import main
+from holter.detectors.compare.significance import Curve, compare_curves
 from holter.server.context import ServerContext
 from tests.support.servers import Post
 
@@ -106,6 +107,34 @@ def test_statistics_say_by_how_much_and_how_sure(client: httpx.Client, two_runs:
     (swapped,) = compare(client, "statistics", two_runs, baseline=two_runs[1])["comparisons"]
     assert swapped["run"] == two_runs[0]
     assert swapped["verdict"] == "lower"
+
+
+def test_statistics_of_many_runs_equal_a_direct_computation(
+    client: httpx.Client, post: Post, context: ServerContext
+) -> None:
+    random = np.random.default_rng(7)
+    curves, ids = [], []
+    # more runs than threads read them, of all lengths: memory is used again
+    for number, count in enumerate((1200, 700, 1190, 40, 1200, 900, 333, 1200, 500)):
+        value = TREND[:count] * (1 + 0.02 * number) + random.normal(0, 0.03, count)
+        value[count // 3] = np.nan if number % 2 else value[count // 3]
+        receipt = post(
+            {
+                "step": list(range(count)),
+                "loss": ["NaN" if np.isnan(each) else each for each in value.tolist()],
+            },
+            run=f"run-{number}",
+        )
+        ids.append(receipt["run_id"])
+        finite = np.isfinite(value)
+        curves.append(Curve(np.arange(count, dtype=np.float64)[finite], value[finite]))
+    context.store.compact()
+    answer = compare(client, "statistics", tuple(ids))
+    names = ("points", "from_x", "to_x", "level", "difference", "low", "high")
+    for curve, comparison in zip(curves[1:], answer["comparisons"], strict=True):
+        direct = compare_curves(curve, curves[0])
+        assert direct is not None
+        assert [comparison[name] for name in names] == [getattr(direct, name) for name in names]
 
 
 def test_what_cannot_be_compared_is_refused_with_the_field(client: httpx.Client) -> None:

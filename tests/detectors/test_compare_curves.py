@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holter.detectors.compare.course import Course, check_course, check_number, points_of_check
+from holter.detectors.compare.grid import grid_means
 from holter.detectors.compare.significance import (
     Curve,
     CurveDifference,
@@ -32,6 +35,27 @@ def compared(run: FloatArray, baseline: FloatArray, x: FloatArray = STEPS) -> Cu
     result = compare_curves(Curve(x, run), Curve(x, baseline))
     assert result is not None
     return result
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 100), st.floats()), min_size=1, max_size=60),
+    st.integers(1, 20),
+)
+def test_means_of_intervals_are_those_of_their_finite_values(
+    points: list[tuple[float, float]], intervals: int
+) -> None:
+    x, value = (np.array(column) for column in zip(*sorted(points, key=lambda point: point[0]), strict=True))
+    edges = np.linspace(10, 90, intervals + 1)
+    means = grid_means(edges, x, value)
+    for number, (low, high) in enumerate(pairwise(edges)):
+        inside = value[(x >= low) & (x < high) & np.isfinite(value)]
+        assert means.points[number] == len(inside)
+        if len(inside):
+            with np.errstate(over="ignore"):
+                expected = np.sum(inside) / len(inside)
+            np.testing.assert_allclose(means.mean[number], expected, rtol=1e-9, atol=1e-300)
+        else:
+            assert np.isnan(means.mean[number])
 
 
 def test_equal_runs_with_other_noise_do_not_differ() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from holter.server.store import Store
+from holter.server.store import ReadMemory, Store
 from holter.types import Batch, Column, Delivery, SeriesKey
 
 LOSS = SeriesKey("loss")
@@ -36,5 +36,9 @@ def test_the_points_are_those_of_a_full_read(store: Store, compacted: Rows, logg
     send(store, logged, "0", 2)
     send(store, logged, "1", 3)
     full, values = store.read(run_id)[LOSS], store.read_values(run_id, LOSS)
+    memory = ReadMemory()
+    memory.columns(1)[1][:] = -1
+    again = store.read_values(run_id, LOSS, memory)
     for name in ("attempt", "step", "value"):
         np.testing.assert_array_equal(getattr(values, name), getattr(full, name))
+        np.testing.assert_array_equal(getattr(again, name), getattr(full, name))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
 
@@ -22,6 +22,7 @@ from holter.server.store.encoding.merge import merge_blocks
 from holter.server.store.encoding.pyramid import Buckets, decode_pyramids, decompress_pyramid
 from holter.server.store.errors import CorruptDataError
 from holter.server.store.keys import labels_text, parse_series_key
+from holter.server.store.read.memory import ReadMemory
 from holter.types import FloatArray, IntArray, SeriesKey
 
 _MAX_PARAMETERS = 500  # values in one statement
@@ -87,15 +88,22 @@ class StepRange(NamedTuple):
 class RunSnapshot:
     """Reads a run within one transaction. Damaged blobs raise CorruptDataError, which names them.
 
-    Without `times` those of chunks are not decoded, and NaN.
+    Without `times` those of chunks are not decoded, and NaN. `memory`: where series are read into.
     """
 
     def __init__(
-        self, connection: Connection, run_id: int, cache: LruCache | None = None, *, times: bool = True
+        self,
+        connection: Connection,
+        run_id: int,
+        cache: LruCache | None = None,
+        *,
+        times: bool = True,
+        memory: ReadMemory | None = None,
     ) -> None:
         self.connection = connection
         self.run_id = run_id
         self._times = times
+        self._memory = memory
         self._decode_timeline = decode_timeline if times else _decode_without_times
         self._cache = cache or LruCache(0)
         self._timelines: dict[int, tuple[IntArray, FloatArray]] = {}
@@ -262,16 +270,14 @@ class RunSnapshot:
 
     def joined(self, groups: Collection[Sequence[ChunkRow]]) -> list[SeriesPoints]:
         """The points of each group of chunks, concatenated."""
-        result: list[SeriesPoints] = []
-        targets: dict[int, SeriesPoints] = {}
-        for rows in groups:
-            bounds = [0, *accumulate(row.points for row in rows)]
-            size = bounds[-1]
-            time = np.empty(size) if self._times else np.broadcast_to(np.nan, size)
-            result.append(SeriesPoints(np.empty(size, dtype=np.int64), time, np.empty(size)))
-            for row, start, stop in zip(rows, bounds, bounds[1:], strict=False):
-                targets[row.id] = SeriesPoints._make(column[start:stop] for column in result[-1])
-        for row, payload in self._payloads([row for rows in groups for row in rows]):
+        chunks = [row for rows in groups for row in rows]
+        bounds = [0, *accumulate(row.points for row in chunks)]
+        columns = self._columns(bounds[-1])
+        targets = {
+            row.id: SeriesPoints._make(column[start:stop] for column in columns)
+            for row, start, stop in zip(chunks, bounds, bounds[1:], strict=False)
+        }
+        for row, payload in self._payloads(chunks):
             values = self.decoded(decode_numbers, payload, partial(self._describe, row))
             steps, times = self._timelines[row.timeline_id]
             self._check_lengths(row, values, steps)
@@ -279,7 +285,15 @@ class RunSnapshot:
             target.step[:], target.value[:] = steps, values
             if self._times:
                 target.time[:] = times
-        return result
+        ends = [bounds[index] for index in accumulate((len(rows) for rows in groups), initial=0)]
+        return [
+            SeriesPoints._make(column[start:stop] for column in columns) for start, stop in pairwise(ends)
+        ]
+
+    def _columns(self, size: int) -> SeriesPoints:
+        """Memory for so many points."""
+        step, value = (ReadMemory() if self._memory is None else self._memory).columns(size)
+        return SeriesPoints(step, np.empty(size) if self._times else np.broadcast_to(np.nan, size), value)
 
     def _payloads(self, rows: Sequence[ChunkRow]) -> Iterator[tuple[ChunkRow, bytes]]:
         """The encoded values of chunks, after loading their timelines."""
