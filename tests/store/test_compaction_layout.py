@@ -7,10 +7,10 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine, func, select, update
 
 from holter.server.database import reading, writing
-from holter.server.models import Chunk, LogEntry, Timeline
+from holter.server.models import Attempt, Chunk, LogEntry, Timeline
 from holter.server.store import Store
 from holter.server.store.compaction import compaction as module
 from holter.server.store.compaction.summary import load_summary, rebuild_summary
@@ -125,6 +125,81 @@ def test_a_late_and_a_new_part_of_one_delivery_go_to_different_chunks(
     # full ones come first, as for all new points
     assert chunks(sqlite_engine)[2:] == [(2000, 2850, 10), (2900, 3001, 3)]
     assert store.check() == []
+
+
+def test_a_step_stays_in_one_chunk_also_among_late_points(store: Store, sqlite_engine: Engine) -> None:
+    run_id = send(store, BASE)
+    store.compact()
+    send(store, [850, 1900, 1901, 1902, 1903, 1904], value=2.0)
+    store.compact()
+    assert chunks(sqlite_engine) == [*DIVIDED, (1000, 1600, 7), (1700, 1904, 8), LAST]
+    assert store.read(run_id)[LOSS].step.tolist().count(1900) == 2
+    assert store.check() == []
+
+
+def test_a_chunk_among_others_that_is_large_enough_does_not_grow(store: Store, sqlite_engine: Engine) -> None:
+    send(store, BASE)
+    store.compact()
+    send(store, [850, *range(1901, 1909)])
+    store.compact()
+    assert (1901, 1908, 8) in chunks(sqlite_engine)
+    send(store, [851, *range(1911, 1915)])
+    store.compact()
+    assert {(1901, 1908, 8), (1911, 1914, 4)} <= set(chunks(sqlite_engine))
+    assert store.check() == []
+
+
+def test_a_small_chunk_among_others_grows_too(store: Store, sqlite_engine: Engine) -> None:
+    send(store, BASE)
+    store.compact()
+    send(store, [850, 1901, 1902, 1903, 1904])
+    store.compact()
+    send(store, [851, 1911, 1912, 1913, 1914])
+    store.compact()
+    assert (1901, 1914, 8) in chunks(sqlite_engine)
+    assert store.check() == []
+
+
+@pytest.mark.parametrize(
+    ("new", "expected"),
+    [
+        pytest.param([7, 8], [(0, 6, 7), (7, 8, 2)], id="new points make another chunk"),
+        pytest.param([3, 7], [(0, 7, 9)], id="late ones join it"),
+    ],
+)
+def test_a_downsampled_chunk_states_how_many_points_were_removed(
+    sqlite_engine: Engine, new: list[int], expected: list[tuple[int, int, int]]
+) -> None:
+    downsample(sqlite_engine, range(7), removed=20)
+    with running_store(sqlite_engine) as store:
+        run_id = send(store, new, value=2.0)
+        store.compact()
+        [summary] = store.series(run_id)
+        assert summary.logged == summary.points + 20
+        assert chunks(sqlite_engine) == expected
+        assert store.check() == []
+
+
+@pytest.mark.parametrize("late", [[850, 1901], [850, 1901, 1902, 1903, 1904]])
+def test_points_after_a_downsampled_chunk_do_not_join_it(sqlite_engine: Engine, late: list[int]) -> None:
+    downsample(sqlite_engine, BASE, removed=20)
+    with running_store(sqlite_engine) as store:
+        send(store, late)
+        store.compact()
+        assert SECOND in chunks(sqlite_engine)
+        assert store.check() == []
+
+
+def downsample(engine: Engine, steps: Sequence[int] | np.ndarray, *, removed: int) -> None:
+    """Store these points in chunks which state that so many more of each were removed."""
+    with running_store(engine) as store:
+        run_id = send(store, steps)
+        store.compact()
+    with writing(engine) as connection:
+        logged = removed * (connection.scalar(select(func.count()).select_from(Chunk)) or 0)
+        connection.execute(update(Chunk).values(logged=Chunk.logged + removed))
+        connection.execute(update(Attempt).values(points=Attempt.points + logged))
+        rebuild_summary(connection, run_id)
 
 
 @pytest.mark.parametrize(("size", "expected"), [(7, [10, 2]), (8, [8, 5])])
