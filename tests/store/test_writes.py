@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, event, select
 
 from holter.server.database import reading, writing
 from holter.server.maintenance.deletion import delete_run, purge
-from holter.server.models import RunRecord
+from holter.server.models import RunRecord, UnreadableRow
 from holter.server.store import Commit, Receipt, Store
 from holter.server.store.usage import StorageUsage
 from holter.server.store.write.batch_writer import BatchWriter
@@ -332,3 +332,62 @@ def test_a_delivery_counts_at_least_the_memory_of_its_arrays_and_names() -> None
         sent = Delivery(project="p", run="r", writer="w", batch_id="a", batch=batch)
         sizes.append(encode_delivery(sent).size)
     assert sizes[0] - sizes[1] >= 100 * 1_000  # the names of a known layout are shared
+
+
+def test_a_refusal_that_goes_on_is_noted_once_and_costs_no_more_statements(
+    sqlite_engine: Engine, clock: Clock
+) -> None:
+    usage = StorageUsage(sqlite_engine)
+    writer = BatchWriter(clock, lambda _: QuotaSettings(max_series_per_run=1), usage)
+    statements: list[str] = []
+    event.listen(
+        sqlite_engine, "before_cursor_execute", lambda _, __, statement, *___: statements.append(statement)
+    )
+    counts = []
+    for step in range(4):
+        statements.clear()
+        with writing(sqlite_engine) as connection:
+            one = encode_delivery(delivery(str(step), [step], [LOSS, SeriesKey(f"more{'x' * step}")]))
+            [receipt], _ = writer.write(connection, [one])
+        assert (receipt.accepted, len(receipt.refused)) == (1, 1)
+        counts.append(sum("unreadable" in statement for statement in statements))
+    usage.close()
+    assert counts == [2, 0, 0, 0]
+    with reading(sqlite_engine) as connection:
+        [note] = connection.execute(select(UnreadableRow.source, UnreadableRow.place)).all()
+    assert tuple(note) == ("w", "max_series_per_run")
+
+
+def test_a_note_names_the_file_that_the_points_are_from(sqlite_engine: Engine, clock: Clock) -> None:
+    usage = StorageUsage(sqlite_engine)
+    writer = BatchWriter(clock, lambda _: QuotaSettings(max_series_per_run=1), usage)
+    cursor = Cursor(source="/log", format="csv", offset=1, identity="i")
+    with writing(sqlite_engine) as connection:
+        one = encode_delivery(replace(delivery("a", [1], [LOSS, SeriesKey("lr")]), cursor=cursor))
+        writer.write(connection, [one])
+    usage.close()
+    with reading(sqlite_engine) as connection:
+        assert connection.scalars(select(UnreadableRow.source)).all() == ["/log"]
+
+
+@pytest.mark.parametrize("repeats", [0, 3])
+def test_points_of_two_attempts_in_one_delivery_are_counted_without_repeats(
+    repeats: int, sqlite_engine: Engine, clock: Clock, store: Store
+) -> None:
+    steps = [1, 2, 3, *[3] * repeats, 1, 2]  # the training went back to step 1
+    sent = delivery("a", steps)
+    times = np.array([*range(3), *[2] * repeats, 10, 11]) + NOW
+    receipts, commits = written(sqlite_engine, clock, replace(sent, batch=replace(sent.batch, times=times)))
+    assert (receipts[0].attempt, receipts[0].accepted) == (1, 5)
+    assert [(one.attempt, one.last_step) for one in commits] == [(0, 3), (1, 2)]
+    assert len(store.read(receipts[0].run_id)[LOSS]) == 5
+
+
+def test_a_repeated_batch_states_the_attempt_of_its_writer(store: Store) -> None:
+    first = store.accept(delivery("a", attempt="0"))
+    second = store.accept(delivery("b", [2], attempt="1"))
+    assert (first.attempt, second.attempt) == (0, 1)
+    again = store.accept(delivery("b", [2], attempt="1"))
+    assert (again.attempt, again.duplicate, again.accepted) == (1, True, 1)
+    of_nobody = replace(delivery("c", keys=()), writer="other")
+    assert store.accept(of_nobody).attempt == 1  # the newest one
