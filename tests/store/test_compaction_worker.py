@@ -226,12 +226,15 @@ def test_it_gives_up_after_five_tries(compactor: Compactor, compactions: Compact
     assert compactions.runs == [1] * 5
 
 
-def test_all_runs_or_one_are_compacted_on_request(
-    sqlite_engine: Engine, compactor: Compactor, compactions: Compactions
+def test_all_runs_or_one_are_compacted_on_request_and_give_their_space_back(
+    sqlite_engine: Engine, compactor: Compactor, compactions: Compactions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    released: list[Engine] = []
     first, second = log_two_entries(sqlite_engine, "a"), log_two_entries(sqlite_engine, "b")
     compactions.runs.clear()
+    monkeypatch.setattr(module, "release_free_pages", released.append)
     assert compactor.compact() == 2
+    assert released == [sqlite_engine]
     assert compactor.compact(second) == 1
     assert compactor.compact(second + 7) == 0
     assert compactions.runs == [first, second, second]
