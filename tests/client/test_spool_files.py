@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -149,6 +150,14 @@ def test_a_spool_whose_folder_was_removed_is_not_reused(tmp_path: Path) -> None:
     spool.folder.rmdir()
     with pytest.raises(FileNotFoundError, match="host-1-a"):
         spool.start_run(HEAD)
+
+
+def test_a_spool_whose_folder_was_removed_is_closed(tmp_path: Path) -> None:
+    spool = new(tmp_path)
+    before = open_files()
+    shutil.rmtree(spool.folder)
+    spool.close()
+    assert open_files() == before - 1
 
 
 def test_zeros_that_a_power_failure_left_are_no_bodies(tmp_path: Path) -> None:

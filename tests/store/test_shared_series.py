@@ -128,6 +128,23 @@ def test_series_of_writers_told_apart_count_for_the_quota(engine: Engine) -> Non
     store.close()
 
 
+def test_a_batch_of_which_some_series_are_refused_is_stored_once(sqlite_engine: Engine) -> None:
+    def both(shift: float) -> Batch:
+        columns = DenseColumns(SeriesLayout([LOSS, NORM]), np.ones((2, 5)) + shift)
+        return Batch(steps=np.arange(5), times=np.arange(5) + shift, columns=columns)
+
+    store = Store(sqlite_engine, quota=lambda _project: QuotaSettings(max_series_per_run=3))
+    store.start()
+    send(store, "a", both(0.0))
+    second = Delivery(project="p", run="r", writer="b", batch_id="b", batch=both(0.25))
+    for duplicate in (False, True):
+        receipt = store.accept(second)
+        assert receipt.duplicate is duplicate
+        assert len(store.read(receipt.run_id)) == 3
+        assert sum(map(len, store.read(receipt.run_id).values())) == 15
+    store.close()
+
+
 def test_files_read_at_once_are_told_apart_as_a_server_does(store: Store) -> None:
     builder = SeriesBuilder()
     for writer, batch in (("a", rows(0, 50)), ("b", rows(0, 50, shift=0.25)), ("c", rows(50, 60))):

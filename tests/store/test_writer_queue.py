@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from concurrent.futures import Future, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from threading import Event
+from time import monotonic
 
 import numpy as np
 import pytest
 from sqlalchemy import Engine
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import IntegrityError, OperationalError
 
-from holter.server.store import Receipt, Store, StoreBusyError
+from holter.server.store import Receipt, Store, StoreBusyError, StoreClosedError
 from holter.server.store import writer as module
 from holter.server.store.write.encode import encode_delivery
 from holter.server.store.writer import WriterThread
@@ -50,8 +51,10 @@ class _Gate:
         self.entered, self.opened = Event(), Event()
         self.error: Exception | None = error
         self.cleared = 0
+        self.groups: list[list[object]] = []
 
     def write(self, connection: object, deliveries: list[object]) -> tuple[list[object], list[object]]:
+        self.groups.append(deliveries)
         self.entered.set()
         assert self.opened.wait(60)
         if self.error is not None:
@@ -96,9 +99,9 @@ def thread(sqlite_engine: Engine, gate: _Gate, monkeypatch: pytest.MonkeyPatch) 
     thread.close()
 
 
-def put(thread: WriterThread, size: int) -> Future[Receipt]:
+def put(thread: WriterThread, size: int, *, timeout: float = 0.0) -> Future[Receipt]:
     reply: Future[Receipt] = Future()
-    thread.put(_Encoded(size), reply, timeout=0.0)  # type: ignore[arg-type]
+    thread.put(_Encoded(size), reply, timeout=timeout)  # type: ignore[arg-type]
     return reply
 
 
@@ -134,6 +137,8 @@ def test_what_fails_while_the_database_is_unavailable_gives_its_space_back(
         gate.opened.set()
         assert not wait(replies, 60).not_done
         assert [type(reply.exception()) for reply in replies] == [OperationalError] * 3
+        assert len(gate.groups) == 1  # the next try may block for long, too: the others fail at once
+        gate.groups.clear()
         assert thread.last_error is gate.error
         _settled(thread)
     assert gate.cleared  # the cache is ahead of a transaction that was rolled back
@@ -146,3 +151,170 @@ def _settled(thread: WriterThread) -> None:
     """Wait until everything is given back: the replies come a moment before."""
     with thread._space:
         assert thread._space.wait_for(lambda: thread._queued == thread._queued_bytes == 0, 60)
+
+
+def test_deliveries_that_wait_are_written_together(
+    thread: WriterThread, gate: _Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_MAX_QUEUED", 100)
+    monkeypatch.setattr(module, "_MAX_QUEUED_BYTES", 10_000)
+    monkeypatch.setattr(module, "_MAX_GROUP", 3)
+    monkeypatch.setattr(module, "_MAX_GROUP_BYTES", 100)
+    gate.error = None
+    replies = [put(thread, 100)]  # takes a transaction of its own
+    assert gate.entered.wait(60)
+    replies += [put(thread, size) for size in (1, 1, 1, 1, 60, 39, 1, 60, 60, 1)]
+    gate.opened.set()
+    assert not wait(replies, 60).not_done
+    assert [[one.size for one in group] for group in gate.groups] == [  # type: ignore[attr-defined]
+        [100], [1, 1, 1], [1, 60, 39], [1, 60, 60], [1],
+    ]  # fmt: skip
+
+
+def test_what_is_queued_is_written_before_it_closes(thread: WriterThread, gate: _Gate) -> None:
+    gate.error = None
+    replies = [put(thread, 1) for _ in range(3)]
+    gate.opened.set()
+    assert thread.close() is True
+    assert all(reply.done() and reply.exception() is None for reply in replies)
+    assert thread.close() is False
+    with pytest.raises(StoreClosedError):
+        put(thread, 1)
+
+
+def test_it_closes_in_the_middle_of_a_group(
+    thread: WriterThread, gate: _Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_MAX_GROUP", 10)
+    gate.error = None
+    replies = [put(thread, 1)]
+    assert gate.entered.wait(60)
+    replies += [put(thread, 1), put(thread, 1)]
+    with ThreadPoolExecutor(1) as pool:
+        closed = pool.submit(thread.close)
+        gate.opened.set()
+        assert closed.result(60)
+    assert [len(group) for group in gate.groups] == [1, 2]
+    assert all(reply.exception() is None for reply in replies)
+
+
+def test_it_closes_while_the_database_is_unavailable(thread: WriterThread, gate: _Gate) -> None:
+    replies = [put(thread, 1)]
+    assert gate.entered.wait(60)
+    replies += [put(thread, 1), put(thread, 1)]
+    with ThreadPoolExecutor(1) as pool:
+        closed = pool.submit(thread.close)
+        gate.opened.set()
+        assert closed.result(60)
+    assert [type(reply.exception()) for reply in replies] == [OperationalError] * 3
+
+
+def test_who_waits_for_space_gets_it_or_learns_why_not(thread: WriterThread, gate: _Gate) -> None:
+    gate.error = None
+    for _ in range(3):
+        put(thread, 1)
+    assert gate.entered.wait(60)
+    began = monotonic()
+    with pytest.raises(StoreBusyError):
+        put(thread, 1, timeout=0.2)
+    assert monotonic() - began >= 0.2
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(put, thread, 1, timeout=60.0)
+        with pytest.raises(TimeoutError):
+            waiting.result(0.05)
+        gate.opened.set()
+        waiting.result(60).result(60)
+
+
+def test_who_waits_for_space_does_not_wait_for_a_store_that_closes(thread: WriterThread, gate: _Gate) -> None:
+    for _ in range(3):
+        put(thread, 1)
+    assert gate.entered.wait(60)
+    with ThreadPoolExecutor(2) as pool:
+        waiting = pool.submit(put, thread, 1, timeout=60.0)
+        with pytest.raises(TimeoutError):
+            waiting.result(0.05)
+        closing = pool.submit(thread.close)
+        assert isinstance(waiting.exception(30), StoreClosedError)
+        gate.opened.set()
+        assert closing.result(60)
+
+
+@pytest.mark.parametrize("unavailable", [False, True])
+def test_a_caller_that_has_cancelled_is_left_out(
+    unavailable: bool, thread: WriterThread, gate: _Gate
+) -> None:
+    if not unavailable:
+        gate.error = None
+    replies = [put(thread, 1)]
+    assert gate.entered.wait(60)
+    replies += [put(thread, 1), put(thread, 1)]
+    assert replies[1].cancel()
+    gate.opened.set()
+    assert not wait(replies, 60).not_done
+    assert replies[1].cancelled()
+    assert [bool(reply.exception()) for reply in (replies[0], replies[2])] == [unavailable] * 2
+    assert len(gate.groups) == (1 if unavailable else 2)
+    _settled(thread)
+
+
+@pytest.mark.parametrize(("conflicts", "tries", "stored"), [(0, 1, True), (1, 2, True), (2, 2, False)])
+def test_a_conflict_with_another_server_is_tried_once_more(
+    conflicts: int, tries: int, stored: bool, thread: WriterThread, gate: _Gate
+) -> None:
+    gate.error = None
+    write, left = gate.write, [IntegrityError("INSERT", {}, Exception()) for _ in range(conflicts)]
+
+    def conflicting(connection: object, deliveries: list[object]) -> tuple[list[object], list[object]]:
+        written = write(connection, deliveries)
+        if left:
+            raise left.pop()
+        return written
+
+    gate.write = conflicting  # type: ignore[method-assign]
+    gate.opened.set()
+    reply = put(thread, 1)
+    assert isinstance(reply.exception(60), IntegrityError) is not stored
+    assert (len(gate.groups), gate.cleared) == (tries, conflicts)
+    assert thread.last_error is None  # the database is there
+
+
+def test_a_delivery_that_cannot_be_written_fails_alone(
+    thread: WriterThread, gate: _Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_MAX_GROUP", 10)
+    gate.error = None
+    write = gate.write
+
+    def failing(connection: object, deliveries: list[object]) -> tuple[list[object], list[object]]:
+        write(connection, deliveries)
+        if any(one.size == 2 for one in deliveries):  # type: ignore[attr-defined]
+            raise ValueError("wrong")
+        return deliveries, []
+
+    gate.write = failing  # type: ignore[method-assign]
+    replies = [put(thread, 1)]
+    assert gate.entered.wait(60)
+    replies += [put(thread, 2), put(thread, 3)]
+    gate.opened.set()
+    assert [type(reply.exception(60)) for reply in replies] == [type(None), ValueError, type(None)]
+    assert thread.last_error is None
+
+
+def test_listeners_hear_of_each_commit_and_a_failing_one_stops_nobody(
+    thread: WriterThread, gate: _Gate, caplog: pytest.LogCaptureFixture
+) -> None:
+    gate.error = None
+    write, heard = gate.write, list[object]()
+    gate.write = lambda *given: (write(*given)[0], ["a", "b"])  # type: ignore[method-assign, list-item]
+
+    def fails(commit: object) -> None:
+        raise RuntimeError("no")
+
+    thread.listen(fails)
+    thread.listen(heard.append)
+    gate.opened.set()
+    put(thread, 1).result(60)
+    assert thread.close()
+    assert heard == ["a", "b"]
+    assert "a listener failed" in caplog.text

@@ -17,6 +17,8 @@ _MAX_ROWS = 2**31
 _DELIVERY_BYTES = 2000
 _SETTING_BYTES = 500
 _COLUMN_BYTES = 500  # of memory for the arrays and the name of a column
+_ROW_BYTES = 16  # a step and a time
+_POINT_BYTES = 16  # a value and its row
 
 # layouts whose names were validated: the same layouts come with every flush
 _valid_layouts: WeakSet[SeriesLayout] = WeakSet()
@@ -46,7 +48,8 @@ class EncodedDelivery:
     @property
     def size(self) -> int:
         """Approximate bytes of memory."""
-        return 16 * len(self.batch.steps) + 16 * self.points + len(self.body) + self._overhead
+        arrays = _ROW_BYTES * len(self.batch.steps) + _POINT_BYTES * self.points
+        return arrays + len(self.body) + self._overhead
 
 
 def encode_delivery(delivery: Delivery) -> EncodedDelivery:

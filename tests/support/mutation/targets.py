@@ -16,7 +16,18 @@ class MutationTarget:
 MUTATION_TARGETS = {
     "write": MutationTarget(
         ("server/store/writer.py", "server/store/write/*.py"),
-        ("tests/store/*.py", "tests/api/test_ingest_http.py"),
+        (
+            "tests/store/test_attempts.py",
+            "tests/store/test_bounds.py",
+            "tests/store/test_config.py",
+            "tests/store/test_public_ids.py",
+            "tests/store/test_quotas.py",
+            "tests/store/test_re*.py",
+            "tests/store/test_robustness.py",
+            "tests/store/test_s*.py",
+            "tests/store/test_values_without_times.py",
+            "tests/store/test_writ*.py",
+        ),
     ),
     "compaction": MutationTarget(
         (
@@ -24,7 +35,14 @@ MUTATION_TARGETS = {
             "server/store/encoding/chunk_builder.py",
             "server/store/encoding/merge.py",
         ),
-        ("tests/store/*.py", "tests/maintenance/test_downsampling.py", "tests/maintenance/test_check.py"),
+        (
+            "tests/store/test_c*.py",
+            "tests/store/test_merge.py",
+            "tests/store/test_re*.py",
+            "tests/store/test_robustness.py",
+            "tests/store/test_store.py",
+            "tests/maintenance/test_downsampling.py",
+        ),
     ),
     "incidents": MutationTarget(
         (
