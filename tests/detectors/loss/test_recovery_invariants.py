@@ -73,7 +73,7 @@ def random_course(seed: int) -> ExcursionPoints:
         baseline=0.0,
         fall=DampedFall(slope=-1 / 32, span=32.0) if seed % 7 == 0 else DampedFall(),
         noise=noise,
-        thresholds=LIMITS,
+        thresholds=LIMITS.after(4 if seed % 6 == 1 else 1000),
         progress=float(rng.choice([0.0, 1.0, 20.0, 60.0, 150.0])),
     )
 
@@ -135,8 +135,10 @@ def test_what_was_decided_was_decided_at_its_point_whatever_comes_later(recoveri
 def test_the_pieces_in_which_it_is_read_decide_nothing(
     recoveries: list[Recovery], chunk: tuple[int, int]
 ) -> None:
-    limits = replace(LIMITS, chunk_points=chunk)
-    assert_equal((track_recovery(replace(points, thresholds=limits)) for points in COURSES), recoveries)
+    def in_pieces(points: ExcursionPoints) -> Recovery:
+        return track_recovery(replace(points, thresholds=replace(points.thresholds, chunk_points=chunk)))
+
+    assert_equal(map(in_pieces, COURSES), recoveries)
 
 
 def test_the_unit_of_the_loss_decides_nothing(recoveries: list[Recovery]) -> None:
@@ -157,9 +159,9 @@ def test_the_unit_of_the_loss_decides_nothing(recoveries: list[Recovery]) -> Non
 
 def test_the_unit_of_steps_decides_nothing_where_limits_are_in_the_same(recoveries: list[Recovery]) -> None:
     names = ("far_steps", "trend_steps", "smoothing_steps", "settled_steps", "slow_rise_steps")
-    limits = replace(LIMITS, **{name: 4 * getattr(LIMITS, name) for name in names})
 
     def four_steps_for_one(points: ExcursionPoints) -> Recovery:
+        limits = replace(points.thresholds, **{name: 4 * getattr(points.thresholds, name) for name in names})
         fall = replace(points.fall, slope=points.fall.slope / 4, span=4 * points.fall.span)
         return track_recovery(replace(points, step=4 * points.step, thresholds=limits, fall=fall))
 

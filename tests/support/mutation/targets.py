@@ -44,15 +44,15 @@ MUTATION_TARGETS = {
         ("server/alerting/outbox.py", "server/alerting/sender.py", "server/alerting/rate_limit.py"),
         (
             "tests/incidents/test_rate_limit.py",
+            "tests/incidents/test_outbox_rows.py",
+            "tests/incidents/test_sender.py",
             "tests/incidents/test_outbox.py",
             "tests/incidents/test_alerts_of_services.py",
             "tests/incidents/test_updated_messages.py",
             "tests/incidents/test_messages_of_linked_incidents.py",
             "tests/incidents/test_muting_and_groups.py",
             "tests/incidents/test_scheduled_notifications.py",
-            "tests/incidents/test_coming_and_going.py",
             "tests/incidents/test_silent_agents.py",
-            "tests/faults/test_alert_faults.py",
         ),
     ),
     "access": MutationTarget(
