@@ -38,6 +38,7 @@ MUTATION_TARGETS = {
             "tests/incidents/test_growing.py",
             "tests/incidents/test_analysis.py",
             "tests/incidents/test_silent_agents.py",
+            "tests/incidents/test_missing_data.py",
         ),
     ),
     "outbox": MutationTarget(
