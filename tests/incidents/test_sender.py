@@ -304,3 +304,23 @@ def test_a_rate_is_not_exceeded_whatever_arrives(start: Callable[..., Alerting])
     assert times[2] - times[0] < 10, "it waited for the next poll, not for the interval"
     assert set(turns) == {"team"}
     assert len(turns) >= 3
+
+
+@pytest.mark.parametrize("channel", [RecordingChannel, PacedRecordingChannel])
+def test_a_channel_with_nothing_to_send_waits(
+    start: Callable[..., Alerting], channel: type[RecordingChannel]
+) -> None:
+    alerting = start(channel())
+    report(alerting, "a")
+    turns, busy = list[str](), threading.Event()
+
+    def count(name: str) -> None:
+        turns.append(name)
+        if len(turns) > 20:
+            busy.set()
+
+    alerting.sender = alerting.new_sender(on_turn=lambda name: lambda: count(name))
+    alerting.sender.start()
+    wait_for(lambda: alerting.rows()[0].state == "delivered")
+    assert not busy.wait(0.5)
+    alerting.sender.close()
