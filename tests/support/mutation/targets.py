@@ -70,12 +70,7 @@ MUTATION_TARGETS = {
             "tests/detectors/loss/test_recovery.py",
             "tests/detectors/loss/test_recovery_invariants.py",
             "tests/detectors/loss/test_recorded_events.py",
-            "tests/detectors/loss/test_loss_events.py",
             "tests/detectors/loss/test_open_events.py",
-            "tests/detectors/loss/test_live_equality.py",
-            "tests/detectors/loss/test_loss_families.py",
-            "tests/detectors/loss/test_loss_outliers.py",
-            "tests/detectors/loss/test_unmarked_restarts.py",
         ),
     ),
 }
