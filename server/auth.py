@@ -16,6 +16,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import ceil
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -42,8 +43,11 @@ TRACKED_CLIENTS = 10_000
 
 COOKIE = "holter_session"
 SESSION_SECONDS = 30 * 24 * 3600
+_SESSION_ID_BYTES = 16
 TOKEN_CACHE_SECONDS = 5.0
 """Seconds for which the active tokens are cached."""
+_KEY_COST = {"n": 2**13, "r": 8, "p": 1}
+"""Of scrypt, which makes a key of the password: 8 MiB and some 20 ms."""
 _PROXY_HEADERS = ("x-forwarded-for", "x-forwarded-host", "forwarded", "x-real-ip")
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _HEALTH = frozenset({("GET", "/healthz"), ("GET", "/readyz")})
@@ -82,7 +86,7 @@ class FailedLogins:
     def _wait(self, times: Sequence[float], allowed: int) -> int:
         now = self._clock()
         recent = [time for time in times if now - FAILURE_WINDOW < time <= now]
-        return 0 if len(recent) < allowed else int(recent[-allowed] + FAILURE_WINDOW - now) + 1
+        return 0 if len(recent) < allowed else ceil(recent[-allowed] + FAILURE_WINDOW - now)
 
     def add(self, client: str) -> None:
         """Record a failed login of a client."""
@@ -284,9 +288,12 @@ class Authenticator:
     def _read_session(self, cookie: str) -> _BrowserSession | None:
         """The session of a cookie that is genuine and has not expired."""
         subject, expires, session_id, signature = [*cookie.split(".", 3), "", "", "", ""][:4]
-        user, key = self._session_keys().get(subject, ("", b""))
+        keys = self._session_keys()
+        if subject not in keys:
+            return None
+        user, key = keys[subject]
         signed = f"{subject}.{expires}.{session_id}"
-        if not key or not hmac.compare_digest(self._sign(key, signed), _encode(signature)):
+        if not hmac.compare_digest(self._sign(key, signed), _encode(signature)):
             return None
         session = _BrowserSession(user, session_id, int(expires))
         return session if session.expires_at > self._clock() else None
@@ -327,7 +334,9 @@ class Authenticator:
             subject, key = _token_subject(digest), digest.encode()
         else:
             return None
-        signed = f"{subject}.{int(self._clock()) + SESSION_SECONDS}.{secrets.token_urlsafe(16)}"
+        signed = (
+            f"{subject}.{int(self._clock()) + SESSION_SECONDS}.{secrets.token_urlsafe(_SESSION_ID_BYTES)}"
+        )
         return f"{signed}.{self._sign(key, signed).decode()}"
 
     def _sign(self, key: bytes, text: str) -> bytes:
@@ -395,7 +404,7 @@ def _check_login_scope(token: ActiveToken) -> None:
 
 
 def _derive_key(password: bytes) -> bytes:
-    return hashlib.scrypt(password, salt=b"holter session", n=2**13, r=8, p=1)
+    return hashlib.scrypt(password, salt=b"holter session", **_KEY_COST)
 
 
 def _token_subject(digest: str) -> str:

@@ -29,7 +29,7 @@ class ProxyNetworks:
         self._networks = tuple(ipaddress.ip_network(network) for network in networks)
 
     def __contains__(self, host: str) -> bool:
-        address = _parse(host) if self._networks else None
+        address = _parse(host)
         return address is not None and any(address in network for network in self._networks)
 
 

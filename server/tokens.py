@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, exists, select, update
 from sqlalchemy.orm import Session
 
 from holter.server.models import EndedSession, Token
@@ -74,7 +74,7 @@ def active_tokens(session: Session) -> dict[str, ActiveToken]:
 
 def any_active(session: Session) -> bool:
     """Whether a token exists that is not revoked; also answers on tables of earlier versions."""
-    return session.scalar(select(Token.id).where(Token.revoked_at.is_(None)).limit(1)) is not None
+    return bool(session.scalar(select(exists().where(Token.revoked_at.is_(None)))))
 
 
 def login_tokens(session: Session) -> list[str]:

@@ -49,13 +49,13 @@ class Spool:
         self.folder = folder
         self._state = state
         self._limit = limit
-        self._segment_bytes = min(SEGMENT_BYTES, max(1, limit // 4))
+        self._segment_bytes = min(SEGMENT_BYTES, limit // 4)
         numbers = segment_numbers(folder)
         self.appended = sum(segment_path(folder, number).stat().st_size for number in numbers)
         self.freed = 0
         self._writing: int | None = None
         self._write_number = max(numbers, default=0)
-        self._written = 0
+        self._written = self._segment_bytes  # as in a full file: the first body begins one
         self._recent: deque[tuple[int, int, bytes]] = deque()
         self._reading: int | None = None
         self._read_number, self._offset = self._read_position(min(numbers, default=1))
@@ -75,7 +75,7 @@ class Spool:
         size = len(head) + len(body)
         if self.appended - self.freed + size > self._limit:
             return False
-        if self._writing is None or self._written >= self._segment_bytes:
+        if self._written >= self._segment_bytes:
             self._begin_segment()
         assert self._writing is not None
         try:
@@ -137,7 +137,7 @@ class Spool:
 
     def _recent_body(self, offset: int) -> bytes | None:
         """Return the body at an offset of the file being read, if it is cached."""
-        while self._recent and self._recent[0][:2] < (self._read_number, self._offset):
+        while self._recent and self._recent[0] < (self._read_number, self._offset):
             self._recent.popleft()
         for number, at, body in tuple(self._recent):
             if (number, at) == (self._read_number, offset):
@@ -151,8 +151,8 @@ class Spool:
         os.close(self._reading)
         self._reading = None
         path = segment_path(self.folder, self._read_number)
+        # the file of the written position is gone then, which means the first one that is left
         self._read_number, self._offset = self._read_number + 1, 0
-        self._write_position()
         path.unlink(missing_ok=True)
         self.freed += size
 

@@ -130,8 +130,7 @@ def _plan_change(
 def _select_chunked(block: PointBlock) -> NDArray[np.bool_]:
     """Which series become chunks: those with the most points, if they are too many for one transaction."""
     enough = block.counts >= _min_points(block)
-    if int(enough.sum()) > _MAX_CHUNKS_PER_PASS:
-        enough[np.argsort(-block.counts, kind="stable")[_MAX_CHUNKS_PER_PASS:]] = False
+    enough[np.argsort(-block.counts, kind="stable")[_MAX_CHUNKS_PER_PASS:]] = False
     return enough
 
 

@@ -74,9 +74,7 @@ class ChunkBuilder:
         self, attempt: int, series_id: int, points: SeriesPoints, start: int, stop: int, removed: int
     ) -> dict[str, Any]:
         piece = SeriesPoints._make(column[start:stop] for column in points)
-        finite = np.isfinite(piece.value)
-        all_finite = bool(finite.all())
-        values = piece.value if all_finite else piece.value[finite]
+        values = piece.value[np.isfinite(piece.value)]
         return {
             "series_id": series_id,
             "attempt": attempt,

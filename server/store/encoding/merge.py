@@ -25,7 +25,7 @@ def merge_blocks(blocks: Sequence[PointBlock]) -> PointBlock:
         if dense is not None:
             return dense
     ids, id_index = np.unique(np.concatenate([block.ids for block in blocks]), return_inverse=True)
-    index_type = np.uint16 if len(ids) < 2**16 else np.int64  # numpy sorts 16 bits in linear time
+    index_type = np.min_scalar_type(len(ids))  # numpy sorts up to 16 bits in linear time
     counts = np.concatenate([block.counts for block in blocks])
     series = np.repeat(id_index.astype(index_type), counts)
     bases = np.cumsum([0] + [len(block.steps) for block in blocks])
@@ -74,7 +74,7 @@ def merged_indices(points: SeriesPoints) -> IntArray | None:
 
 def count_repeats(block: PointBlock) -> int:
     """Return how many points of a block repeat another one of it: 0 in the usual case, at little cost."""
-    if len(block.steps) == 1 or np.all(block.steps[1:] > block.steps[:-1]):
+    if np.all(block.steps[1:] > block.steps[:-1]):
         return 0
     return len(block.values) - len(merge_blocks([block]).values)
 
@@ -82,9 +82,9 @@ def count_repeats(block: PointBlock) -> int:
 def _without_repeats(keys: Sequence[NDArray[Any]], values: IntArray) -> IntArray | None:
     """Return the indices without those that have keys and value of a later one; None if these are all.
 
-    Equal keys are adjacent. Only points with equal keys are sorted: usually there are none.
+    Of two points or more; equal keys are adjacent. Only points with equal keys are sorted: usually none.
     """
-    same = np.ones(max(0, len(values) - 1), dtype=bool)
+    same = np.ones(len(values) - 1, dtype=bool)
     for key in keys:
         same &= key[1:] == key[:-1]
     if not same.any():
@@ -115,7 +115,9 @@ def _merge_dense(blocks: Sequence[PointBlock]) -> PointBlock | None:
     first = blocks[0]
     steps = np.concatenate([block.steps for block in blocks])
     times = np.concatenate([block.times for block in blocks])
-    matrix = np.concatenate([block.values.reshape(len(first.ids), -1) for block in blocks], axis=1)
+    matrix = np.concatenate(
+        [block.values.reshape(len(first.ids), len(block.steps)) for block in blocks], axis=1
+    )
     if not np.all(steps[1:] > steps[:-1]):
         time = time_order(times)
         order = np.lexsort((time, steps))
@@ -130,16 +132,19 @@ def _merge_dense(blocks: Sequence[PointBlock]) -> PointBlock | None:
     if np.any(ascending[1:] < ascending[:-1]):
         matrix = matrix[ascending]
     counts = np.full(len(first.ids), len(steps), dtype=np.int64)
-    return PointBlock(first.ids[ascending], counts, None, steps, times, matrix.reshape(-1))
+    return PointBlock(first.ids[ascending], counts, None, steps, times, matrix.ravel())
 
 
 def _row_numbers(matrix: FloatArray, order: IntArray, keys: Sequence[NDArray[Any]]) -> IntArray:
-    """Number the rows (columns of the matrix) in this order so that equal rows with equal keys are equal."""
+    """Number the rows (columns of the matrix) in this order so that equal rows with equal keys are equal.
+
+    Rows with keys of their own have no number: 0.
+    """
     same = (keys[0][1:] == keys[0][:-1]) & (keys[1][1:] == keys[1][:-1])
-    numbers = -1 - np.arange(len(order))
+    numbers = np.zeros(len(order), dtype=np.int64)
     candidates = np.flatnonzero(np.append(same, False) | np.append(False, same))
     if len(candidates):
         rows = np.ascontiguousarray(matrix[:, order[candidates]].T)
-        as_bytes = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).reshape(-1)
+        as_bytes = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
         numbers[candidates] = np.unique(as_bytes, return_inverse=True)[1]
     return numbers

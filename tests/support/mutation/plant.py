@@ -9,17 +9,18 @@ import ast
 import gc
 import os
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from types import CodeType, FunctionType
 
 
 def functions_of(module: Path) -> list[FunctionType]:
     """All function objects made from the text of a module that has been imported."""
-    path = os.path.realpath(module)
+    path, real_path = os.path.realpath(module), cache(os.path.realpath)
     return [
         found
         for found in gc.get_objects()
-        if isinstance(found, FunctionType) and os.path.realpath(found.__code__.co_filename) == path
+        if isinstance(found, FunctionType) and real_path(found.__code__.co_filename) == path
     ]
 
 

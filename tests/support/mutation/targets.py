@@ -58,10 +58,17 @@ MUTATION_TARGETS = {
     ),
     "access": MutationTarget(
         ("server/auth.py", "server/tokens.py", "server/client_address.py"),
-        ("tests/api/test_access.py", "tests/api/test_token_scopes.py", "tests/api/test_connection_turns.py"),
+        (
+            "tests/api/test_access.py",
+            "tests/api/test_authenticator.py",
+            "tests/api/test_failed_logins.py",
+            "tests/api/test_tokens.py",
+            "tests/api/test_token_scopes.py",
+            "tests/api/test_share_links.py",
+        ),
     ),
     "spool": MutationTarget(
-        ("core/client/spool.py",), ("tests/client/test_spool.py", "tests/client/test_sending.py")
+        ("core/client/spool.py",), ("tests/client/test_spool*.py", "tests/client/test_sending.py")
     ),
     "recovery": MutationTarget(
         ("detectors/loss/excursions/recovery.py", "server/alerting/finding_time.py"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import FunctionType
 
 import pytest
 
@@ -34,6 +35,7 @@ class FaultTrials:
         self._mutants = mutants
         self._folder = folder
         self._report = report
+        self._functions: dict[Path, list[FunctionType]] = {}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -41,6 +43,9 @@ class FaultTrials:
         if session.testsfailed:
             raise SystemExit("the tests could not be collected")
         executed = self._record(session)
+        self._functions = {
+            module: functions_of(module) for module in {fault.module for fault in self._mutants}
+        }
         for number, mutant in enumerate(self._mutants):
             self._report(number, self._try(session, executed, mutant))
         return True
@@ -65,10 +70,9 @@ class FaultTrials:
         items = executed.choose(session.items, mutant.module, lines)
         if not items:
             return Trial(mutant, None, 0)
-        functions = functions_of(mutant.module)
 
         def attempt() -> str:
-            plant(functions, source, mutant.code())
+            plant(self._functions[mutant.module], source, mutant.code())
             for item in items:
                 item.add_marker(pytest.mark.timeout(_limit(executed.seconds_of(item))), append=False)
             return _first_failure(session, items) or ""
