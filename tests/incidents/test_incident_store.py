@@ -199,6 +199,21 @@ def test_listeners_hear_what_is_durable_and_cannot_harm(
     assert "a listener failed" in caplog.text
 
 
+def test_listeners_hear_of_agents_and_of_data_that_does_not_come(
+    incidents: IncidentStore, run_id: int
+) -> None:
+    heard: list[tuple[str, str]] = []
+    incidents.on_change(lambda incident: heard.append((incident.finding.kind, incident.state)))
+    for end_step in (None, 1):
+        incidents.update_missing_data(run_id, make_candidate(kind=Kind.NO_DATA, end_step=end_step))
+        silent = make_candidate(kind=Kind.AGENT_SILENT, end_step=end_step)
+        incidents.update_agents(lambda _, silent=silent: [silent])
+    assert heard == [
+        ("no_data", "open"), ("agent_silent", "open"),
+        ("no_data", "recovered"), ("agent_silent", "recovered"),
+    ]  # fmt: skip
+
+
 def test_two_passes_at_once_make_one_incident(engine: Engine, run_id: int) -> None:
     candidates = [make_candidate(SPIKE, start_step=step) for step in range(1000, 1100, 10)]
     failures: list[Exception] = []

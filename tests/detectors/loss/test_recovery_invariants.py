@@ -184,3 +184,25 @@ def test_the_end_of_what_lasts_is_not_searched_for_from_its_beginning_again() ->
     assert search.index > 5000 - 2 * LIMITS.chunk_points[1] - LIMITS.far_steps
     assert search.highest == 20
     assert search.size <= LIMITS.chunk_points[1]
+
+
+@pytest.mark.parametrize(("spacing", "settled"), [(1, 110), (8, 44), (30, 44)])
+def test_the_return_of_what_had_settled_is_seen_at_its_point_where_each_is_read_by_itself(
+    spacing: int, settled: int
+) -> None:
+    for high in range(settled, settled + 16):
+        points = replace(
+            COURSES[1],
+            step=spacing * np.arange(high + 30),
+            value=np.repeat([20.0, 0.0], [high, 30]),
+            detected=0,
+            width=1,
+            thresholds=LIMITS,
+        )
+        at_once, known = track_recovery(points), None
+        for size in range(high - 4, high + 31):
+            known = track_recovery(points.head(size), known)
+            if known.confirmed is not None:
+                break
+        assert known is not None
+        assert (known.back, known.confirmed) == (high, at_once.confirmed), high
