@@ -199,10 +199,8 @@ def test_the_return_of_what_had_settled_is_seen_at_its_point_where_each_is_read_
             width=1,
             thresholds=LIMITS,
         )
-        at_once, known = track_recovery(points), None
-        for size in range(high - 4, high + 31):
+        at_once, known, size = track_recovery(points), track_recovery(points.head(high - 4)), high - 4
+        while known.confirmed is None and size < len(points.step):
+            size += 1
             known = track_recovery(points.head(size), known)
-            if known.confirmed is not None:
-                break
-        assert known is not None
-        assert (known.back, known.confirmed) == (high, at_once.confirmed), high
+        assert (known.back, known.confirmed, size) == (high, at_once.confirmed, known.last_seen + 1), high
