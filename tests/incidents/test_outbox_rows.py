@@ -263,6 +263,31 @@ def test_a_message_says_to_which_group_of_messages_it_belongs(
     assert message(alerting).group == f"incident-{incident.id}"
 
 
+def test_an_end_is_one_although_other_incidents_of_the_channel_are_open(
+    alerting: Alerting, run_id: int
+) -> None:
+    alerting.incidents.update_run(run_id, [make_candidate(), make_candidate(start_step=9000)])
+    assert alerting.send_due() == 2
+    alerting.incidents.update_run(run_id, [make_candidate(end_step=1600), make_candidate(start_step=9000)])
+    assert message(alerting).resolved
+
+
+def test_why_it_is_muted_names_its_route_or_the_root_where_that_is_gone(
+    alerting: Alerting, channel: RecordingChannel, run_id: int, clock: Clock
+) -> None:
+    routes = [{"receiver": "team", "matchers": ['project="llm"']}]
+    routed = with_route(alerting, channel, routes=routes)
+    silence(routed, 1000)
+    routed.incidents.update_run(run_id, [make_candidate()])
+    assert routed.send_due() == 0
+    clock.now += 2000
+    assert alerting.send_due() == 1  # with other settings meanwhile
+    with Session(routed.engine) as session:
+        rows = session.scalars(select(NotificationDecisionRow).order_by(NotificationDecisionRow.id))
+        notified, muted, sent = [row.detail["route"] for row in rows]
+    assert notified == muted != sent == alerting.policy.root.path
+
+
 def test_messages_of_a_group_have_its_key(alerting: Alerting, channel: RecordingChannel, run_id: int) -> None:
     grouped = with_route(alerting, channel, group_by=["kind"], group_wait="0s")
     grouped.incidents.update_run(run_id, [make_candidate()])
