@@ -83,11 +83,8 @@ class IncidentStore:
         pass arrived. The same candidates again change nothing.
         """
         candidates = [candidate for candidate in candidates if not final(candidate.finding)]
-        with Session(self._engine, expire_on_commit=False) as session, session.begin():
-            # replicas that analyse one run at once, and people, take turns; SQLite has one writer anyway
-            session.execute(
-                select(RunRecord.id).where(RunRecord.id == run_id).with_for_update(key_share=True)
-            )
+        with Session(self._engine) as session, session.begin():
+            _lock_run(session, run_id)
             query = select(IncidentRow).where(IncidentRow.run_id == run_id).order_by(IncidentRow.id)
             query = query.where(IncidentRow.kind.not_in(_WITHOUT_DETECTOR))
             rows = {row.id: row for row in session.scalars(query.with_for_update())}
@@ -116,10 +113,8 @@ class IncidentStore:
         )
         fingerprint = f"{finding.kind}\0{text}"
         now = self._clock()
-        with Session(self._engine, expire_on_commit=False) as session, session.begin():
-            session.execute(
-                select(RunRecord.id).where(RunRecord.id == run_id).with_for_update(key_share=True)
-            )
+        with Session(self._engine) as session, session.begin():
+            _lock_run(session, run_id)
             candidate = normalize_candidate(
                 IncidentCandidate(finding=finding, fingerprint=fingerprint, start_time=now)
             )
@@ -137,10 +132,8 @@ class IncidentStore:
 
     def update_missing_data(self, run_id: int, candidate: IncidentCandidate) -> list[Incident]:
         """Open or end the incident that a run's data does not come; returns it if it changed."""
-        with Session(self._engine, expire_on_commit=False) as session, session.begin():
-            session.execute(
-                select(RunRecord.id).where(RunRecord.id == run_id).with_for_update(key_share=True)
-            )
+        with Session(self._engine) as session, session.begin():
+            _lock_run(session, run_id)
             query = select(IncidentRow).where(
                 IncidentRow.run_id == run_id, IncidentRow.kind == Kind.NO_DATA, IncidentRow.end_step.is_(None)
             )
@@ -164,7 +157,7 @@ class IncidentStore:
         with Session(self._engine) as session:
             if not _agent_changes(session, detect)[1]:
                 return []
-        with Session(self._engine, expire_on_commit=False) as session, session.begin():
+        with Session(self._engine) as session, session.begin():
             # servers that share the database take turns, and see what the one before wrote
             session.scalars(select(AgentRow.agent).order_by(AgentRow.agent).with_for_update()).all()
             rows, decided = _agent_changes(session, detect)
@@ -244,7 +237,7 @@ class IncidentStore:
         """Change an incident; `also` makes further changes in the transaction; False: it was so already."""
         now = self._clock()
         person = by or ANONYMOUS
-        with Session(self._engine, expire_on_commit=False) as session, session.begin():
+        with Session(self._engine) as session, session.begin():
             query = select(IncidentRow).where(IncidentRow.id == incident_id)
             row = session.scalar(query.with_for_update())
             if row is None:
@@ -317,6 +310,11 @@ class IncidentStore:
                     listener(incident)
                 except Exception:  # a listener's failure must not fail the change
                     _logger.exception("a listener failed on incident %s", incident.id)
+
+
+def _lock_run(session: Session, run_id: int) -> None:
+    """Let replicas that change incidents of one run at once take turns; SQLite has one writer anyway."""
+    session.execute(select(RunRecord.id).where(RunRecord.id == run_id).with_for_update(key_share=True))
 
 
 def _read(session: Session, numbers: Iterable[int]) -> list[Incident]:

@@ -263,7 +263,7 @@ def _informed(session: Session, rows: Sequence[NotificationRow]) -> set[int]:
     if not ends:
         return set()
     query = select(NotificationRow.incident_id).where(
-        NotificationRow.channel == rows[0].channel,
+        NotificationRow.channel.in_({row.channel for row in rows}),
         NotificationRow.incident_id.in_(ends),
         NotificationRow.state.in_(ARRIVED),
     )

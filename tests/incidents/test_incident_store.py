@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,10 +12,11 @@ from sqlalchemy import Engine, select, update
 from sqlalchemy.orm import Session
 
 from holter.server.alerting import Incident, IncidentStore, UnknownIncidentError, read_incident
+from holter.server.alerting.incident_rows import read_incidents_of_run
 from holter.server.alerting.routing import ChannelPolicy
 from holter.server.models.alerting import IncidentRow, NotificationRow
 from holter.server.schemas.incidents import incident_view
-from holter.types import Kind, Severity, labels_of
+from holter.types import Finding, Kind, Severity, labels_of
 from tests.support.alerting import SPIKE, Clock, add_run, default_policy, make_candidate
 from tests.support.receivers import RATE_JUMP
 
@@ -197,6 +199,21 @@ def test_listeners_hear_what_is_durable_and_cannot_harm(
     assert "a listener failed" in caplog.text
 
 
+def test_listeners_hear_of_agents_and_of_data_that_does_not_come(
+    incidents: IncidentStore, run_id: int
+) -> None:
+    heard: list[tuple[str, str]] = []
+    incidents.on_change(lambda incident: heard.append((incident.finding.kind, incident.state)))
+    for end_step in (None, 1):
+        incidents.update_missing_data(run_id, make_candidate(kind=Kind.NO_DATA, end_step=end_step))
+        silent = make_candidate(kind=Kind.AGENT_SILENT, end_step=end_step)
+        incidents.update_agents(lambda _, silent=silent: [silent])
+    assert heard == [
+        ("no_data", "open"), ("agent_silent", "open"),
+        ("no_data", "recovered"), ("agent_silent", "recovered"),
+    ]  # fmt: skip
+
+
 def test_two_passes_at_once_make_one_incident(engine: Engine, run_id: int) -> None:
     candidates = [make_candidate(SPIKE, start_step=step) for step in range(1000, 1100, 10)]
     failures: list[Exception] = []
@@ -223,3 +240,147 @@ def test_names_of_any_length_are_recognised(incidents: IncidentStore, run_id: in
     long = make_candidate(metric="m" * 400, labels=labels_of({"dataset": "d" * 300}), fingerprint="x" * 1000)
     incidents.update_run(run_id, [long])
     assert incidents.update_run(run_id, [long]) == []
+
+
+def user_alert(title: str = "Checkpoint failed", text: str = "No space left.", attempt: int = 0) -> Finding:
+    evidence = {"title": title, "text": text}
+    return replace(SPIKE, kind=Kind.USER_ALERT, attempt=attempt, evidence=evidence)
+
+
+def test_an_alert_of_the_program_is_one_incident_however_often_it_is_sent(
+    engine: Engine, incidents: IncidentStore, run_id: int, clock: Clock
+) -> None:
+    heard: list[int] = []
+    incidents.on_change(lambda incident: heard.append(incident.id))
+    first = incidents.open_user_alert(run_id, user_alert())
+    clock.now += 10
+    assert incidents.open_user_alert(run_id, user_alert()) == first
+    others = [
+        incidents.open_user_alert(run_id, user_alert(title="Another")),
+        incidents.open_user_alert(run_id, user_alert(text="Another")),
+        incidents.open_user_alert(run_id, user_alert(attempt=1)),
+        incidents.open_user_alert(add_run(engine, "another"), user_alert()),
+    ]
+    assert len({first.id, *(each.id for each in others)}) == 5
+    assert heard == [first.id, *(each.id for each in others)]
+    assert (first.start_time, types(first)) == (clock.now - 10, ["opened"])
+    assert notifications(engine) == [("slack", "opened")] * 5
+
+
+def test_an_analysis_leaves_alerts_of_the_program_alone(incidents: IncidentStore, run_id: int) -> None:
+    incidents.open_user_alert(run_id, user_alert())
+    assert incidents.update_run(run_id, []) == []
+
+
+def test_what_is_final_neither_opens_nor_changes_nor_vanishes(incidents: IncidentStore, run_id: int) -> None:
+    [known] = incidents.update_run(run_id, [make_candidate()])
+
+    def final(finding: Finding) -> bool:
+        return finding.start_step < 5000
+
+    assert incidents.update_run(run_id, [], final=final) == []
+    news = [make_candidate(start_step=100), make_candidate(end_step=1600), make_candidate(start_step=9000)]
+    [opened] = incidents.update_run(run_id, news, final=final)
+    assert opened.finding.start_step == 9000
+    [withdrawn] = incidents.update_run(run_id, [make_candidate(start_step=9000)])
+    assert withdrawn.id == known.id
+
+
+def test_a_second_click_changes_nothing(incidents: IncidentStore, run_id: int, clock: Clock) -> None:
+    [opened] = incidents.update_run(run_id, [make_candidate()])
+    acts = (
+        (incidents.unacknowledge, False), (incidents.reopen, False), (incidents.unmute, False),
+        (incidents.acknowledge, True), (incidents.acknowledge, False), (incidents.unacknowledge, True),
+        (incidents.close, True), (incidents.close, False), (incidents.reopen, True),
+    )  # fmt: skip
+    known = opened
+    for act, changed in acts:
+        clock.now += 1
+        found = act(opened.id, by="ann")
+        assert (found != known) is changed, act
+        assert found.updated_at == (clock.now if changed else known.updated_at)
+        known = found
+    assert (known.acknowledged_at, known.acknowledged_by, known.closed_at) == (None, None, None)
+    assert known.history[-1].by == "ann"
+    assert incidents.close(opened.id).history[-1].by == "someone"
+
+
+def test_a_person_is_asked_to_work_on_it_and_mutes_it(
+    incidents: IncidentStore, run_id: int, clock: Clock
+) -> None:
+    [opened] = incidents.update_run(run_id, [make_candidate()])
+    asked = incidents.assign(opened.id, "bob", by="ann")
+    assert (asked.assignee, asked.history[-1].text) == ("bob", "to bob")
+    nobody = incidents.assign(opened.id, None)
+    assert (nobody.assignee, nobody.history[-1].text) == (None, "to nobody")
+    silence = incidents.mute(opened.id, seconds=60, by="ann", comment="known")
+    assert (silence.created_by, silence.comment, silence.ends_at) == ("ann", "known", clock.now + 60)
+    muted = incidents.comment(opened.id, "so it is").mute(clock.now)
+    assert muted is not None
+    assert (muted.by, muted.detail) == ("ann", {"until": clock.now + 60})
+    until_recovered = incidents.mute(opened.id, seconds=None)
+    assert (until_recovered.created_by, until_recovered.id == silence.id) == ("someone", False)
+    muted = incidents.comment(opened.id, "longer").mute(clock.now)
+    assert muted is not None
+    assert muted.detail == {"until": None}
+    assert incidents.unmute(opened.id).mute(clock.now) is None
+
+
+def test_what_people_do_with_an_incident_of_an_imported_run_notifies_nobody(
+    engine: Engine, incidents: IncidentStore, run_id: int
+) -> None:
+    [ended] = incidents.update_run(run_id, [make_candidate(end_step=1600)], live=False)
+    incidents.reopen(ended.id, by="ann")
+    assert notifications(engine) == []
+
+
+def test_times_of_states_are_those_of_the_first_change(
+    incidents: IncidentStore, run_id: int, clock: Clock
+) -> None:
+    began = clock.now
+    [opened] = incidents.update_run(run_id, [make_candidate()])
+    clock.now += 10
+    [ended] = incidents.update_run(run_id, [make_candidate(end_step=1600)])
+    clock.now += 10
+    [developed] = incidents.update_run(run_id, [make_candidate(end_step=1600, confidence=0.8)])
+    assert (developed.recovered_at, developed.updated_at) == (ended.recovered_at, clock.now)
+    closed = incidents.close(opened.id)
+    clock.now += 10
+    [same] = incidents.update_run(run_id, [make_candidate(end_step=1600, confidence=0.7)])
+    assert (same.closed_at, same.recovered_at) == (closed.closed_at, began + 10)
+    worse = {"severity": Severity.CRITICAL}
+    [again] = incidents.update_run(run_id, [make_candidate(end_step=1700, **worse)])
+    assert (again.state, again.closed_at) == ("recovered", None)
+    [open_again] = incidents.update_run(run_id, [make_candidate(**worse)])
+    assert (open_again.state, open_again.recovered_at, open_again.opened_at) == ("open", None, began)
+
+
+def test_a_time_that_is_not_known_is_none_and_the_next_pass_finds_it_again(
+    incidents: IncidentStore, run_id: int
+) -> None:
+    timeless = replace(make_candidate(), start_time=float("nan"))
+    [opened] = incidents.update_run(run_id, [timeless])
+    assert opened.start_time is None
+    assert incidents.update_run(run_id, [timeless]) == []
+
+
+def test_incidents_of_earlier_versions_are_recognised(
+    engine: Engine, incidents: IncidentStore, run_id: int
+) -> None:
+    """BLAKE2b of 16 bytes, as `b2sum -l 128` prints it, of the fingerprint's text."""
+    incidents.update_run(run_id, [make_candidate(fingerprint="loss|1514")])
+    with Session(engine) as session:
+        [row] = session.scalars(select(IncidentRow)).all()
+        assert row.fingerprint == "07a6a11a46eed154993d197398983837"
+
+
+def test_incidents_of_a_run_are_in_the_order_in_which_they_were_opened(
+    engine: Engine, incidents: IncidentStore, run_id: int
+) -> None:
+    steps = [3000, 1000, 2000]
+    for known in range(1, 4):
+        incidents.update_run(run_id, [make_candidate(start_step=step) for step in steps[:known]])
+    incidents.update_run(add_run(engine, "another"), [make_candidate()])
+    with Session(engine) as session:
+        found = read_incidents_of_run(session, run_id)
+    assert [each.finding.start_step for each in found] == steps

@@ -246,6 +246,102 @@ def test_a_plan_explains_what_was_detected_within_it(first_planned: int, reason:
     assert (change.state, change.lines[0].text) == (IncidentState.CLOSED, reason)
 
 
+def test_a_plan_that_begins_after_it_was_detected_explains_nothing() -> None:
+    at_once = known(replace(SPIKE, detected_step=SPIKE.start_step), IncidentState.OPEN)
+    for first_planned, planned in ((1514, True), (1515, False)):
+        plan = PlannedEvent(kind="spike_fast", from_step=first_planned, to_step=1600)
+        [change] = changes([at_once], [], planned=[plan])
+        assert (change.lines[0].text == "This was planned.") is planned
+
+
+def test_a_planned_event_is_withdrawn_although_its_points_are_downsampled() -> None:
+    plan = PlannedEvent(kind="spike_fast", from_step=1500, to_step=1600)
+    before = known(SPIKE, IncidentState.OPEN)
+    [change] = changes([before], [], planned=[plan], onset_final=lambda _: True)
+    assert change.events == {EventType.WITHDRAWN}
+    assert changes([before], [], onset_final=lambda _: True) == []
+
+
+def test_a_planned_stall_was_planned_although_the_run_continues() -> None:
+    plan = PlannedEvent(kind="stall", from_step=1500, to_step=1600, note="maintenance")
+    [change] = changes([known(STALL, IncidentState.OPEN)], [], planned=[plan])
+    assert (change.state, change.lines[0].text) == (IncidentState.CLOSED, "This was planned: maintenance")
+    [finished] = changes([known(STALL, IncidentState.OPEN)], [], over=True)
+    assert finished.lines[0].text == "The run is finished."
+
+
+def test_what_nobody_waits_for_closes_with_its_own_reason() -> None:
+    left = IncidentCandidate(
+        finding=replace(ENDED, summary="The agent was removed."), fingerprint="f", abandoned=True
+    )
+    [change] = changes([known(SPIKE, IncidentState.OPEN)], [left])
+    assert (change.state, change.events) == (IncidentState.CLOSED, {EventType.CLOSED})
+    assert change.lines[-1].text == "The agent was removed."
+    information = IncidentCandidate(finding=INFO, fingerprint="f")
+    [eased] = changes([known(SPIKE, IncidentState.OPEN)], [information])
+    assert eased.lines[-1].text == "For information only: nobody needs to act."
+
+
+def test_what_ended_before_it_was_replaced_recovered_at_its_end() -> None:
+    both = IncidentCandidate(finding=ENDED, fingerprint="f", replaced_by=1)
+    [change] = changes([known(SPIKE, IncidentState.OPEN)], [both])
+    assert (change.lines[0].text, change.lines[0].detail) == (ENDED.summary, {"end_step": 1560})
+
+
+def test_a_time_that_became_known_changes_an_incident_without_a_line_of_history() -> None:
+    timed = IncidentCandidate(finding=SPIKE, fingerprint="f", start_time=1000.0)
+    before = known(SPIKE, IncidentState.OPEN)
+    [change] = changes([before], [timed])
+    assert (change.candidate, change.lines) == (timed, ())
+    assert changes([replace(before, start_time=1000.0)], [timed]) == []
+
+
+def test_what_was_closed_and_is_downsampled_changes_with_its_kind_only() -> None:
+    before = known(ENDED, IncidentState.RECOVERED)
+    for finding, events in ((replace(ENDED, kind=Kind.SPIKE_SLOW), {EventType.RECLASSIFIED}), (ENDED, None)):
+        candidate = IncidentCandidate(finding=finding, fingerprint="f")
+        found = changes([before], [candidate], onset_final=lambda _: True)
+        assert [change.events for change in found] == ([] if events is None else [events])
+
+
+def test_of_two_events_where_late_points_moved_one_the_other_is_new() -> None:
+    near = [
+        IncidentCandidate(finding=replace(SPIKE, start_step=step), fingerprint=f"g{step}")
+        for step in (1512, 1511)
+    ]
+    moved, opened = changes([known(SPIKE, IncidentState.OPEN)], near)
+    assert (moved.events, opened.events) == ({EventType.MOVED}, {EventType.OPENED})
+    assert opened.incident is None
+
+
+def test_events_that_did_not_move_do_not_hide_one_that_did() -> None:
+    other = replace(SPIKE, start_step=3000, detected_step=3003)
+    before = [
+        known(SPIKE, IncidentState.OPEN),
+        known(other, IncidentState.OPEN, number=2, fingerprint="h"),
+    ]
+    news = [
+        IncidentCandidate(finding=SPIKE, fingerprint="f"),
+        IncidentCandidate(finding=replace(other, start_step=2998), fingerprint="i"),
+    ]
+    [change] = changes(before, news)
+    assert (change.incident, change.events) == (before[1], {EventType.MOVED})
+    assert change.lines[0].detail == {"from_step": 3000, "to_step": 2998, "from": "loss", "to": "loss"}
+
+
+def test_a_kind_and_a_severity_that_change_at_once_are_described_once() -> None:
+    worse = replace(DIVERGED, summary="It diverged.")
+    [change] = changes(
+        [known(SPIKE, IncidentState.OPEN)], [IncidentCandidate(finding=worse, fingerprint="f")]
+    )
+    assert [line.text for line in change.lines] == ["It diverged.", ""]
+    only_worse = replace(SPIKE, severity=Severity.CRITICAL, summary="It rose further.")
+    [change] = changes(
+        [known(SPIKE, IncidentState.OPEN)], [IncidentCandidate(finding=only_worse, fingerprint="f")]
+    )
+    assert [(line.type, line.text) for line in change.lines] == [(EventType.ESCALATED, "It rose further.")]
+
+
 def test_an_event_that_late_points_move_stays_one_incident() -> None:
     moved = IncidentCandidate(finding=replace(SPIKE, start_step=1512), fingerprint="g")
     [change] = changes([known(SPIKE, IncidentState.OPEN)], [moved])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,7 @@ from sqlalchemy.orm import Session
 from holter.server.alerting import IncidentCandidate, IncidentStore, NotificationSender, build_policy
 from holter.server.alerting.routing import ChannelPolicy, NotificationPolicy
 from holter.server.alerting.routing.policy import default_tree
-from holter.server.channels import open_channels
+from holter.server.channels import ConfiguredChannel, open_channels
 from holter.server.models.alerting import NotificationRow
 from holter.server.models.points import Project, RunRecord
 from holter.settings.alerting import AlertingSettings
@@ -43,10 +44,12 @@ class Alerting:
         clock: Clock,
         settings: dict[str, dict[str, Any]],
         alerting: dict[str, Any] | None = None,
+        *,
+        channels: Mapping[str, ConfiguredChannel] | None = None,
     ) -> None:
         self.engine = engine
         self.clock = clock
-        self.channels = open_channels(settings)
+        self.channels = open_channels(settings) | dict(channels or {})
         self.policy = build_policy(self.channels, AlertingSettings(**alerting or {}))
         self.incidents = IncidentStore(engine, policy=self.policy, clock=clock)
         self.sender = self.new_sender()

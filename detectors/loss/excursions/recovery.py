@@ -239,13 +239,15 @@ def _continue_recovery(points: ExcursionPoints, known: Recovery, search: Recover
     None if the series is back.
     """
     size = _smoothing_points(points.step, points.thresholds)
-    first = min(search.index, known.last_seen + 2 - size)
+    # of the means that are new, the first one begins here
+    first_mean = known.last_seen + 2 - size
+    first = min(search.index, first_mean)
     excess, allowed = points.excess(first)
     back, _, _, search = _search_return(points, first, excess, allowed, search)
     if back is not None:
         return None
     new_excess = excess[known.last_seen + 1 - first :]
-    smooth = _moving_mean(excess[known.last_seen + 2 - size - first :], size)
+    smooth = _moving_mean(excess[first_mean - first :], size)
     smoothed_peak = float(smooth.max(initial=known.smoothed_peak))
     peak = known.peak
     if len(new_excess) and new_excess.max() > points.head(peak + 1).excess(peak)[0][0]:
@@ -423,7 +425,7 @@ def _search_return(
     limits, step, stop, decided = points.thresholds, points.step[first:], first + len(excess), True
     current = search
     while current.index + limits.near_points <= stop:
-        starts = np.arange(current.index - first, min(current.index + current.size, stop) - first)
+        starts = np.arange(current.index, min(current.index + current.size, stop)) - first
         match = _first_return(step, excess, starts, allowed, points, current.highest)
         if match is not None:
             back, confirmed, next_scan = (first + index for index in match)
@@ -520,8 +522,6 @@ def _settled(
     size = thresholds.level_points
     first = max(int(np.searchsorted(elapsed, thresholds.settled_steps)), detected + 2 * size)
     none = (len(excess), len(excess))
-    if first >= stop:
-        return none
     total = np.concatenate(([0.0], np.cumsum(excess[:stop])))
     ends = np.arange(first, stop + 1)
     later = (total[ends] - total[ends - size]) / size

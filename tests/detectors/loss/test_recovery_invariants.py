@@ -73,7 +73,7 @@ def random_course(seed: int) -> ExcursionPoints:
         baseline=0.0,
         fall=DampedFall(slope=-1 / 32, span=32.0) if seed % 7 == 0 else DampedFall(),
         noise=noise,
-        thresholds=LIMITS,
+        thresholds=LIMITS.after(4 if seed % 6 == 1 else 1000),
         progress=float(rng.choice([0.0, 1.0, 20.0, 60.0, 150.0])),
     )
 
@@ -135,8 +135,10 @@ def test_what_was_decided_was_decided_at_its_point_whatever_comes_later(recoveri
 def test_the_pieces_in_which_it_is_read_decide_nothing(
     recoveries: list[Recovery], chunk: tuple[int, int]
 ) -> None:
-    limits = replace(LIMITS, chunk_points=chunk)
-    assert_equal((track_recovery(replace(points, thresholds=limits)) for points in COURSES), recoveries)
+    def in_pieces(points: ExcursionPoints) -> Recovery:
+        return track_recovery(replace(points, thresholds=replace(points.thresholds, chunk_points=chunk)))
+
+    assert_equal(map(in_pieces, COURSES), recoveries)
 
 
 def test_the_unit_of_the_loss_decides_nothing(recoveries: list[Recovery]) -> None:
@@ -157,9 +159,9 @@ def test_the_unit_of_the_loss_decides_nothing(recoveries: list[Recovery]) -> Non
 
 def test_the_unit_of_steps_decides_nothing_where_limits_are_in_the_same(recoveries: list[Recovery]) -> None:
     names = ("far_steps", "trend_steps", "smoothing_steps", "settled_steps", "slow_rise_steps")
-    limits = replace(LIMITS, **{name: 4 * getattr(LIMITS, name) for name in names})
 
     def four_steps_for_one(points: ExcursionPoints) -> Recovery:
+        limits = replace(points.thresholds, **{name: 4 * getattr(points.thresholds, name) for name in names})
         fall = replace(points.fall, slope=points.fall.slope / 4, span=4 * points.fall.span)
         return track_recovery(replace(points, step=4 * points.step, thresholds=limits, fall=fall))
 
@@ -182,3 +184,23 @@ def test_the_end_of_what_lasts_is_not_searched_for_from_its_beginning_again() ->
     assert search.index > 5000 - 2 * LIMITS.chunk_points[1] - LIMITS.far_steps
     assert search.highest == 20
     assert search.size <= LIMITS.chunk_points[1]
+
+
+@pytest.mark.parametrize(("spacing", "settled"), [(1, 110), (8, 44), (30, 44)])
+def test_the_return_of_what_had_settled_is_seen_at_its_point_where_each_is_read_by_itself(
+    spacing: int, settled: int
+) -> None:
+    for high in range(settled, settled + 16):
+        points = replace(
+            COURSES[1],
+            step=spacing * np.arange(high + 30),
+            value=np.repeat([20.0, 0.0], [high, 30]),
+            detected=0,
+            width=1,
+            thresholds=LIMITS,
+        )
+        at_once, known, size = track_recovery(points), track_recovery(points.head(high - 4)), high - 4
+        while known.confirmed is None and size < len(points.step):
+            size += 1
+            known = track_recovery(points.head(size), known)
+        assert (known.back, known.confirmed, size) == (high, at_once.confirmed, known.last_seen + 1), high
