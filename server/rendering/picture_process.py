@@ -15,7 +15,7 @@ from typing import IO
 _LENGTH_BYTES = 8
 _CLOSE_SECONDS = 0.2
 IDLE_SECONDS = 30.0
-"""Seconds without a picture after which the process ends: it takes some 100 MB."""
+"""Seconds without a picture after which the process ends, and returns its memory."""
 
 
 class PictureProcess:
