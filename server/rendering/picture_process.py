@@ -6,6 +6,7 @@ while a message still waits, draws more than one picture, and ends by itself onc
 
 from __future__ import annotations
 
+import atexit
 import os
 import subprocess
 import sys
@@ -25,6 +26,7 @@ class PictureProcess:
         self._module = module
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
+        atexit.register(self.close)
 
     def prepare(self) -> None:
         """Start the process, unless it runs or draws already."""
