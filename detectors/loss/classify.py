@@ -75,17 +75,25 @@ def classify(
     if duration is None and kind in _SEVERE and recovery.lasting_at is None:
         severity = Severity.WARNING
     if duration is None and kind is Kind.SPIKE_FAST and recovery.lull is None:
-        severity = Severity.WARNING
+        severity = Severity.INFO if _is_lone(excursion, segment) else Severity.WARNING
     if kind is Kind.SPIKE_SLOW and not _costs_progress(excursion, segment):
         severity = Severity.INFO
-    is_short = recovery.back is not None and recovery.back <= thresholds.compared_points
-    if not (duration is not None and is_short) and not _is_certain(excursion, segment, thresholds):
+    if not _is_certain(excursion, segment, thresholds):
         severity = Severity.INFO
     if is_expected and (may_last or recovery.lasting_at is None) and kind is not Kind.RESUME_ARTIFACT:
         severity = Severity.INFO
     return Classification(
         kind=kind, severity=severity, classified_step=classified_step, recovery_steps=duration
     )
+
+
+def _is_lone(excursion: Excursion, segment: AttemptSegment) -> bool:
+    """Whether a single point was high, and most of those after it are not, as far as there are any: the next
+    ones show whether it was one batch."""
+    if excursion.width > 1 or excursion.at_restart:
+        return False
+    later = segment.value[excursion.detected + 1 : excursion.start + excursion.recovery.last_seen + 1]
+    return not len(later) or median(later) - excursion.baseline <= MEDIAN_SIGMAS * excursion.noise.sigma
 
 
 def _is_certain(excursion: Excursion, segment: AttemptSegment, thresholds: RecoveryThresholds) -> bool:
@@ -97,9 +105,11 @@ def _is_certain(excursion: Excursion, segment: AttemptSegment, thresholds: Recov
         return True
     if is_wide and excursion.recovery.lasting_at is not None:
         return True
-    start, end = excursion.start, excursion.start + excursion.recovery.last_seen + 1
+    back = excursion.recovery.back
+    start = excursion.start
+    end = start + (excursion.recovery.last_seen + 1 if back is None else back)
     if end - start <= thresholds.near_points:
-        return False
+        return back is not None
     before = segment.value[max(start - thresholds.settled_points, 0) : start]
     level = max(excursion.baseline, median(before)) if len(before) else excursion.baseline
     # a slow rise may begin long before it is high

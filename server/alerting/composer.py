@@ -68,7 +68,8 @@ class MessageComposer:
         if isinstance(action, SendNotice):
             message = compose_notice(action.reason, claimed.notice, **envelope)
         elif isinstance(action, SendSummary):
-            message = summarize(claimed.incidents, **envelope)
+            reason = claimed.common_reason or EventType.OPENED
+            message = summarize(claimed.incidents, reason=reason, **envelope)
         elif isinstance(action, SendGroup):
             message = compose_group(claimed.incidents, reason=action.reason, **envelope)
         else:

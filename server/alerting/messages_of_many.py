@@ -17,26 +17,35 @@ from holter.types import Severity
 _SHOWN_KINDS = 3
 
 
-def summarize(incidents: Sequence[Incident], *, key: str, sent_at: float, address: str) -> Message:
-    """One message about many incidents, the most severe first."""
-    items = [_item(incident, address) for incident in incidents]
-    still_open = sum(item.open for item in items)
-    headline = _count_incidents(incidents)
+def summarize(
+    incidents: Sequence[Incident],
+    *,
+    key: str,
+    sent_at: float,
+    address: str,
+    reason: EventType = EventType.OPENED,
+) -> Message:
+    """One message about many incidents, the most severe first. `reason`: why all of them are in it, if there
+    is one for all.
+    """
+    items = _items(incidents, address)
+    subject = f"{_count_incidents(incidents)}: {_kinds(incidents)}"
+    headline = _with_news(subject, reason)
     return Message(
         key=key,
         reason="summary",
-        severity=max((item.severity for item in items), key=lambda severity: severity.rank),
-        subject=headline,
+        severity=_highest(items),
+        subject=subject,
         headline=headline,
         sentence=(
-            f"{headline} changed within a short time; {still_open} of them {verb(still_open, 'is', 'are')} "
-            "open. They are in one message so that they do not flood this channel."
+            f"{_count_incidents(incidents)}; {_open_words(items)}. "
+            "They are in one message so that they do not flood this channel."
         ),
         link=f"{address}/incidents",
         link_to="all incidents",
         sent_at=sent_at,
         facts=_onset(incidents, sent_at),
-        items=tuple(sorted(items, key=lambda item: -item.severity.rank)),
+        items=items,
     )
 
 
@@ -52,6 +61,34 @@ def _count_incidents(incidents: Sequence[Incident]) -> str:
     if about_agents:
         parts.append(f"{counted(about_agents, 'incident')} of agents")
     return " and ".join(parts)
+
+
+def _kinds(incidents: Sequence[Incident]) -> str:
+    """The commonest kinds of the incidents: "NaN or infinity, Slow loss spike and 2 other kinds"."""
+    counts = Counter(incident.finding.kind for incident in incidents)
+    kinds = [title_of(kind) for kind, _ in counts.most_common(_SHOWN_KINDS)]
+    rest = len(counts) - len(kinds)
+    return ", ".join(kinds) + (f" and {counted(rest, 'other kind')}" if rest else "")
+
+
+def _with_news(subject: str, reason: EventType) -> str:
+    return subject if reason is EventType.OPENED else f"{NEWS[reason]}: {subject}"
+
+
+def _open_words(items: Sequence[MessageItem]) -> str:
+    """How many of the incidents are open: "all are open", "none is open any more", "2 of them are open"."""
+    still_open = sum(item.open for item in items)
+    if still_open == len(items):
+        return "it is open" if still_open == 1 else "all are open"
+    if not still_open:
+        return "none is open any more"
+    return f"{still_open} of them {verb(still_open, 'is', 'are')} open"
+
+
+def _items(incidents: Sequence[Incident], address: str) -> tuple[MessageItem, ...]:
+    """The incidents of a message, the most severe first, then as they were detected."""
+    ordered = sorted(incidents, key=lambda incident: (-incident.finding.severity.rank, incident.id))
+    return tuple(_item(incident, address) for incident in ordered)
 
 
 def _item(incident: Incident, address: str) -> MessageItem:
@@ -86,28 +123,23 @@ def compose_group(
     incidents: Sequence[Incident], *, reason: EventType, key: str, sent_at: float, address: str
 ) -> Message:
     """One message about a group of incidents: one sentence, then the list, the most severe first."""
-    items = [_item(incident, address) for incident in incidents]
-    still_open = sum(item.open for item in items)
-    counts = Counter(incident.finding.kind for incident in incidents)
-    kinds = [title_of(kind) for kind, _ in counts.most_common(_SHOWN_KINDS)]
-    rest = len(counts) - len(kinds)
-    what = ", ".join(kinds) + (f" and {counted(rest, 'other kind')}" if rest else "")
-    subject = f"{_count_incidents(incidents)}: {what}"
+    items = _items(incidents, address)
+    subject = f"{_count_incidents(incidents)}: {_kinds(incidents)}"
     return Message(
         key=key,
         reason=reason.value,
         severity=_highest(items),
         subject=subject,
-        headline=subject if reason is EventType.OPENED else f"{NEWS[reason]}: {subject}",
+        headline=_with_news(subject, reason),
         sentence=(
-            f"{_count_incidents(incidents)}, {still_open} of them open. "
+            f"{_count_incidents(incidents)}; {_open_words(items)}. "
             "They are one message because the route groups them (group_by)."
         ),
         link=f"{address}/incidents",
         link_to="all incidents",
         sent_at=sent_at,
         facts=_onset(incidents, sent_at),
-        items=tuple(sorted(items, key=lambda item: -item.severity.rank)),
+        items=items,
     )
 
 

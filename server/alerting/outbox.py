@@ -60,6 +60,7 @@ class ClaimedMessage:
     is the same in all of them. `resolved`: no incident of the thread is open any more. `notice`: the
     details of a message that is about no incident. `threads`: those of which a channel that can do so updates
     the first message. `arrived_at`: when the points arrived that caused it, None where no points did.
+    `common_reason`: that of all notifications of the message, None where they differ.
     """
 
     action: SendAction
@@ -74,6 +75,7 @@ class ClaimedMessage:
     notice: Mapping[str, Any] = field(default_factory=dict)
     arrived_at: float | None = None
     threads: tuple[MessageThread, ...] = ()
+    common_reason: EventType | None = None
 
     @property
     def notification_ids(self) -> tuple[int, ...]:
@@ -164,12 +166,18 @@ def _claimed_message(
         and not (thread and _has_open_incident(session, carrier.channel, thread)),
         notice=carrier.detail if isinstance(action, SendNotice) else {},
         arrived_at=_arrived_at(claimed),
+        common_reason=_common_reason(claimed),
     )
 
 
 def _arrived_at(claimed: Sequence[NotificationRow]) -> float | None:
     times = [row.detail["arrived_at"] for row in claimed if "arrived_at" in row.detail]
     return min(times, default=None)
+
+
+def _common_reason(claimed: Sequence[NotificationRow]) -> EventType | None:
+    reasons = {row.reason for row in claimed}
+    return EventType(reasons.pop()) if len(reasons) == 1 and reasons <= {*EventType} else None
 
 
 def _group(action: SendAction, carrier: NotificationRow) -> str:

@@ -6,6 +6,7 @@ while a message still waits, draws more than one picture, and ends by itself onc
 
 from __future__ import annotations
 
+import atexit
 import os
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from typing import IO
 _LENGTH_BYTES = 8
 _CLOSE_SECONDS = 0.2
 IDLE_SECONDS = 30.0
-"""Seconds without a picture after which the process ends: it takes some 100 MB."""
+"""Seconds without a picture after which the process ends, and returns its memory."""
 
 
 class PictureProcess:
@@ -25,6 +26,7 @@ class PictureProcess:
         self._module = module
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
+        atexit.register(self.close)
 
     def prepare(self) -> None:
         """Start the process, unless it runs or draws already."""

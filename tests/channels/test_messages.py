@@ -180,7 +180,7 @@ def test_a_summary_names_all_the_worst_first() -> None:
         make_incident(id=3, state="recovered"),
     ]
     made = summarize(incidents, key="1.0.team", sent_at=1.0, address="http://h")
-    assert made.headline == "3 incidents in 2 runs"
+    assert made.headline.startswith("3 incidents in 2 runs: ")
     assert "2 of them are open" in made.sentence
     assert [item.link for item in made.items] == [
         "http://h/incidents/2",
@@ -188,6 +188,24 @@ def test_a_summary_names_all_the_worst_first() -> None:
         "http://h/incidents/3",
     ]
     assert made.severity == "critical"
+
+
+@pytest.mark.parametrize(
+    ("states", "words"),
+    [
+        (("open", "open"), "2 incidents in 1 run; all are open."),
+        (("recovered", "closed"), "2 incidents in 1 run; none is open any more."),
+        (("open", "closed"), "2 incidents in 1 run; 1 of them is open."),
+    ],
+)
+def test_a_summary_says_why_it_comes_of_what_kinds_and_how_many_are_open(
+    states: tuple[str, ...], words: str
+) -> None:
+    incidents = [make_incident(id=number, state=state) for number, state in enumerate(states, start=1)]
+    made = summarize(incidents, key="1", sent_at=1.0, address="http://h", reason=EventType.NOT_ACKNOWLEDGED)
+    where = "2 incidents in llm/104b-emb-norm"
+    assert made.headline == f"Not acknowledged: {where}: Slow loss spike"
+    assert made.sentence.startswith(words.replace("2 incidents in 1 run", where))
 
 
 @pytest.mark.parametrize("kind", [kind for kind in Kind if kind is not Kind.AGENT_SILENT])

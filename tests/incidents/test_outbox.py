@@ -238,7 +238,7 @@ def test_a_burst_is_one_message_that_names_all(
         )
     clock.now += 6
     assert alerting.send_due() == 1
-    assert headlines(slack) == ["300 incidents in 30 runs"]
+    assert headlines(slack) == ["300 incidents in 30 runs: Fast loss spike"]
     states = [row.state for row in alerting.rows()]
     assert (states.count("delivered"), states.count("folded")) == (1, 299)
     clock.now += 1000
