@@ -38,6 +38,17 @@ COMMANDS = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code. The module of a command defines `add_arguments` and `run`."""
+    try:
+        return _main(argv)
+    except KeyboardInterrupt:  # also while the modules of the command are being loaded
+        print("holter: interrupted", file=sys.stderr)
+        return 128 + signal.SIGINT
+    except BrokenPipeError:  # the reader has closed the pipe, as in `holter export a | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
+
+
+def _main(argv: Sequence[str] | None) -> int:
     arguments = sys.argv[1:] if argv is None else list(argv)
     parser = argparse.ArgumentParser(prog="holter", description="A heart monitor for training runs.")
     parser.add_argument("--version", action="version", version=f"holter {holter.__version__}")
@@ -56,13 +67,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         hide_secrets(namespace)
     if logging.lastResort is not None:  # it writes the warnings of commands that configure no logging
         logging.lastResort.setFormatter(TerminalFormatter())
-    try:
-        code: int = import_module(f"holter.cli.commands.{namespace.command}").run(namespace)
-        sys.stdout.flush()
-    except KeyboardInterrupt:
-        print("holter: interrupted", file=sys.stderr)
-        return 128 + signal.SIGINT
-    except BrokenPipeError:  # the reader has closed the pipe, as in `holter export a | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 128 + signal.SIGPIPE
+    code: int = import_module(f"holter.cli.commands.{namespace.command}").run(namespace)
+    sys.stdout.flush()
     return code

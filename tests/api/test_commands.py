@@ -21,6 +21,7 @@ import pytest
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
+from holter.cli import main as cli_main
 from holter.server.database import connect
 from holter.server.models import Base, RunRecord
 from holter.server.store import Store
@@ -328,3 +329,14 @@ def test_a_mistyped_folder_is_no_empty_database(
     assert code == 1
     assert "typo/holter.db does not exist: set --data-dir" in complaint
     assert not (tmp_path / "typo").exists()
+
+
+def test_an_interrupt_while_a_command_is_loaded_is_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(_: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli_main, "import_module", interrupted)
+    assert cli_main.main(["serve"]) == 130
+    assert capsys.readouterr().err == "holter: interrupted\n"

@@ -84,6 +84,19 @@ def test_settings_are_folded_and_searchable(open_page: Opener, server: Server, r
     expect(page.locator(".config-settings")).to_contain_text("No matching settings.")
 
 
+def test_many_settings_fill_the_width_in_columns(open_page: Opener, server: Server) -> None:
+    config = {"data": {f"shard_{number:02}": number / 100 for number in range(60)}}
+    run = server.post("many-settings", {"step": [1, 2, 3], "loss": [3.0, 2.0, 1.0]}, config=config)
+    page = open_page(f"{server.address}/runs/{run}")
+    page.get_by_text("All 60 settings", exact=True).click()
+    names = page.locator(".config-settings th")
+    expect(names).to_have_count(60)
+    lefts = {round(names.nth(number).bounding_box()["x"]) for number in (0, 30, 59)}
+    assert len(lefts) >= 2
+    page.set_viewport_size({"width": 390, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
 def test_a_run_without_configuration_has_no_such_section(open_page: Opener, server: Server) -> None:
     page = open_page(f"{server.address}/runs/{server.post('silent', healthy())}")
     expect(page.locator(".panel").first).to_be_visible()

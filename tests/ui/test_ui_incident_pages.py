@@ -251,3 +251,24 @@ def test_the_strip_says_what_is_at_the_pointer(open_page: Opener, server: Server
     page.mouse.move(box["x"] + 0.95 * box["width"], box["y"] + 20)
     expect(page.locator(".strip-readout")).to_have_text(re.compile(r"Step 1,\d+ · attempt 1"))
     expect(page.get_by_role("list", name="Legend of the health strip")).to_contain_text("Rolled back")
+
+
+def test_a_stall_is_of_the_run_and_not_of_the_metric_by_whose_clock_it_was_detected(
+    open_page: Opener, server: Server, runs: Runs
+) -> None:
+    incident = server.ask(f"/incidents/{runs.incident}")
+    began = incident["start_time"]
+    stall = incident | {
+        "id": 4712, "kind": "stall", "metric": "train/lr", "summary": "Nothing was logged for 30 min.",
+        "start_step": 1000, "end_step": 1001, "peak_step": None, "classified_step": None,
+        "start_time": began, "evidence": {"silent_seconds": 1800.0}, "severity": "info", "state": "closed",
+    }  # fmt: skip
+    page = open_page(server.address)
+    page.route("**/api/v1/incidents/4712", lambda route: route.fulfill(json=stall))
+    context = server.ask(f"/incidents/{runs.incident}/context") | {"changes": [], "similar": []}
+    page.route("**/api/v1/incidents/4712/context", lambda route: route.fulfill(json=context))
+    page.goto(f"{server.address}/incidents/4712")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Nothing was logged for 30 min.")
+    expect(page.locator(".evidence")).to_contain_text("30\u202fmin")
+    for part in (".key-facts", ".evidence", ".incident-head"):
+        expect(page.locator(part)).not_to_contain_text("train/lr")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.support.pages import Opener, Runs, Server
 
@@ -49,6 +50,21 @@ def test_no_page_is_wider_than_a_phone(open_page: Opener, server: Server, runs: 
         expect(page.get_by_role("heading", level=1)).to_be_visible()
         page.wait_for_timeout(300)
         assert page.evaluate("document.documentElement.scrollWidth") <= 360, page_address
+
+
+def test_every_page_is_shown_by_a_slow_server(open_page: Opener, server: Server, runs: Runs) -> None:
+    page = open_page(server.address)
+
+    def slowly(route: Route) -> None:
+        time.sleep(0.15)  # one after the other: longer than until a page shows that it loads
+        route.continue_()
+
+    page.route(re.compile(r"/api/v1/(?!events)"), slowly)
+    for page_address in PAGES:
+        page.goto(address(server, runs, page_address))
+        expect(page.get_by_role("heading", level=1)).to_be_visible()
+        expect(page.locator(".skeleton")).to_have_count(0)
+    page.unroute_all(behavior="ignoreErrors")
 
 
 def test_a_wall_display_is_filled(open_page: Opener, server: Server, runs: Runs) -> None:
@@ -135,6 +151,17 @@ def test_an_overview_without_runs_shows_the_next_step(open_page: Opener, tmp_pat
         page = open_page(empty.address)
         expect(page.get_by_role("heading", name="No runs yet")).to_be_visible()
         expect(page.locator(".copy-line code")).to_have_text("holter watch ./runs")
+        client = page.locator(".copy-block", has_text="import holter")
+        expect(client).to_contain_text("holter.init(project=")
+        client.get_by_role("button").click()
+        expect(client.get_by_role("button")).to_have_text(re.compile("Copied|Selected"))
+        page.set_viewport_size({"width": 360, "height": 780})
+        for path in ("/", "/compare", "/incidents", "/planned", "/alerts", "/settings"):
+            page.goto(f"{empty.address}{path}")
+            expect(page.get_by_role("heading", level=1)).to_have_count(1)
+            page.wait_for_timeout(300)
+            assert page.evaluate("document.documentElement.scrollWidth") <= 360, path
+        page.goto(empty.address)
         empty.post("first", {"step": [1, 2, 3], "loss": [3.0, 2.0, 1.0]})
         expect(page.locator("[data-run]")).to_contain_text("first")  # it appears by itself
         page.locator("[data-run] a").first.click()

@@ -44,6 +44,7 @@ def test_the_filter_is_completed_applied_and_in_the_address(
     page.keyboard.press("/")
     page.keyboard.type("rolled")
     expect(page.locator("[data-run]")).to_have_count(1)
+    expect(page.get_by_role("heading", level=1)).to_have_text("1 running")  # of what the filter finds
     assert page.url.endswith("/?q=rolled")
     page.reload()
     expect(page.locator("[data-run]")).to_have_count(1)

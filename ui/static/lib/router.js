@@ -102,7 +102,7 @@ async function show(scroll) {
     if (!first) page.focus({ preventScroll: true });
   };
   const timer = setTimeout(() => {
-    refill(page, skeleton());
+    if (page.childElementCount === 0) refill(page, skeleton()); // not over what it already shows
     attach();
   }, SKELETON_AFTER);
   try {

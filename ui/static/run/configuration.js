@@ -89,6 +89,8 @@ export function createConfiguration({ runId, signal, onDiagnostics }) {
   };
 }
 
+const IN_ONE_COLUMN = 16; // settings
+
 /**
  * The changes between attempts, and all settings with a search; both folded.
  * @param {{ name: string, load: (q: string) => Promise<RunConfig>, changesTitle: string,
@@ -121,6 +123,7 @@ function createSettings({ name, load, changesTitle, allTitle, placeholder, searc
   /** @param {RunConfig} config */
   function showSettings({ settings: shown, settings_count: found, attempts }) {
     const hidden = found - shown.length;
+    table.className = shown.length > IN_ONE_COLUMN ? "settings-columns" : "";
     refill(
       table,
       shown.length ? settingsTable(shown, attempts) : h("p", { class: "quiet" }, "No matching settings."),
