@@ -33,7 +33,7 @@ _NUMBER = r"[-+]?(?:\d++(?:,\d{3}(?!\d))*+(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?\d++)?
 # times, durations, versions, addresses and hexadecimal numbers are tokens, too, so that no part of them is
 # taken for a number
 _TOKEN = re.compile(
-    r"(?<![0-9A-Za-z_.@\u00c0-\u1fff])(?<![A-Za-z]-)("
+    r"(?:(?<![0-9A-Za-z_.@\u00c0-\u1fff])(?<![A-Za-z]-)|(?<=^[eE]poch)|(?<=[\s\[(|,:-][eE]poch))("
     r"\d{4}[-/]\d\d[-/]\d\d(?:[ T,]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?+)?+"
     r"|\d\d?[-/]\d\d?(?:[-/]\d{4})? \d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?+)?+"
     r"|\d{1,3} days?, \d\d?:\d\d:\d\d"
@@ -107,7 +107,7 @@ _FULL_WIDTH: dict[int, int | str] = {
     **dict(zip(map(ord, "\u3000、。【】「」《》"), " ,;[][][]", strict=True)),
 }
 """Punctuation of Chinese and Japanese, which is as wide as a letter, and that of ASCII."""
-_NAME_AHEAD = re.compile(r"([A-Za-z][\w -]{0,60}?) (?:at|in|after|for) ")
+_NAME_AHEAD = re.compile(r"(?<![\w.])([A-Za-z][\w -]{0,60}?) (?:at|in|after|for) ")
 """A name before what is counted: `loss at step 5: 2.3`, `Loss at epoch 0 and iteration 5 is 2.3`."""
 _SOURCE_FILE = re.compile(r"\.(?:py|cc|cpp|cu|cuh|c|h|go|rs|java|js|lua|m)$")
 _OF_TRAINING = re.compile(
@@ -191,7 +191,8 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
             if not field.name and len(counters) == 1:
                 unnamed = counters[0]
         elif not field.name and field.marked and counters and not metrics:
-            if (ahead := _NAME_AHEAD.match(texts[0])) is not None and is_metric_name(ahead[1]):
+            ahead = next(filter(None, map(_NAME_AHEAD.search, texts[: counters[0].index + 1])), None)
+            if ahead is not None and is_metric_name(ahead[1]):
                 metrics.append(MetricField(ahead[1], field.index, field.scale))
                 strong = True
         elif _is_metric(field):
@@ -301,7 +302,7 @@ def _is_metric(field: NumberField) -> bool:
         not lower.strip()
         or (name in LONE_UNITS and not (field.clean and field.before.strip()))
         or name[-1] in "/-"  # a part of a path
-        or lower in NOT_METRICS
+        or lower.rpartition("/")[2] in NOT_METRICS
         or name.rpartition(" ")[2] in CALENDAR
         or field.total_index >= 0
         or _SOURCE_FILE.search(name)
