@@ -38,7 +38,7 @@ _COUNTED = re.compile(
     r"(epoch|batch|iter|step)(?=s?:| results:)| (batch|iteration|step|epoch)(?:e?s)?(?= \|)"
 )
 """What a number counts, right after it: `1epoch:train:1-100batch: loss=5.1`, `| 200/2983 batches |`."""
-_NAME_BEHIND = re.compile(r"\] [A-Za-z_]\w{0,60}[=: ]")
+_NAME_BEHIND = re.compile(r"\] (?!(?i:epoch|step|iter(?:ation)?|round|episode)\b)[A-Za-z_]\w{0,60}[=: ]")
 _BRACKET_BEHIND = re.compile(r" \[[A-Za-z]\w{0,20} ?\w{0,20}: $")
 _BRACKETS = re.compile(r"(\w{1,60})\[(?=[A-Za-z]|$)|\]")
 _MODULE = re.compile(r"(?:^|[\s|])(?:(?:[A-Za-z_]\w*\.)+\w+:(?:[\w<>]+:)?|[A-Za-z_]\w*:[\w<>]+:)$")
@@ -192,11 +192,11 @@ def _listed_names(texts: tuple[str, ...]) -> dict[int, str]:
     for index, text in enumerate(texts[:-1]):
         if (match := _NAME_LIST.search(text)) is None:
             continue
-        names = re.split(r"[,/|] ?", match[1])
+        names, signs = re.split(r"[,/|] ?", match[1]), set(re.findall(r"[,/|]", match[1]))
         between = {separator.strip() for separator in texts[index + 1 : index + len(names)]}
         behind = texts[index + len(names)].strip() if len(texts) > index + len(names) else None
         is_last = behind == "" and len(texts) == index + len(names) + 1
-        is_run = len(between) == 1 and between <= {"", ",", "/", "|"}
+        is_run = between in (signs, {""})
         if is_run and behind is not None and (is_last or behind not in between):
             listed |= {index + offset: name for offset, name in enumerate(names)}
     return listed

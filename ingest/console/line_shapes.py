@@ -96,6 +96,8 @@ class LineShape:
     is_record: bool
     is_summary: bool = False
     is_heading: bool = False
+    is_amount: bool = False
+    """What it counts is how many there are in all: `num_epochs: 50`."""
     kind: str = ""
     """The same for lines with metrics of the same names."""
 
@@ -152,7 +154,7 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
     axes: list[MetricField] = []
     names: set[str] = set()
     strong, split, section = False, "", ""
-    is_heading = False
+    is_heading = is_amount = False
     part = ""  # of the line: `[valid]` behind the numbers of the training
     unnamed: CounterField | None = None
     for field in number_fields(texts):
@@ -184,7 +186,8 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
                 axes.append(MetricField(name, field.index, field.scale))
             if not split and (found := DATA_SPLIT.search(field.english)) is not None and found[2]:
                 split = found[2].lower()
-            is_heading |= not counters and field.clean and not _has_settings(metrics)
+            is_amount = is_amount or _is_amount(field)
+            is_heading |= not counters and field.clean and not _has_settings(metrics) and not is_amount
             if counter is Counter.STEP and field.total_index < 0 and _COUNTS_DATA.search(field.before):
                 counter = Counter.BATCH  # `Iter(val) [500]`, a number of batches
             counters.append(CounterField(counter, field.index, field.total_index, field.scale))
@@ -212,7 +215,9 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
     if len(counters) > 1:  # what else counts is an axis that people may want
         metrics = [*axes, *metrics]
     kind = str(crc32("\n".join(field.name for field in metrics).encode()))
-    return LineShape(tuple(counters), tuple(metrics), split, is_record, is_summary, is_heading, kind)
+    return LineShape(
+        tuple(counters), tuple(metrics), split, is_record, is_summary, is_heading, is_amount, kind
+    )
 
 
 def _is_lone_step(counters: list[CounterField]) -> bool:
@@ -228,6 +233,13 @@ def _is_settings(texts: tuple[str, ...], counters: list[CounterField], metrics: 
     settings = sum(_SETTING.search(field.name) is not None for field in metrics)
     measured = any(is_metric_name(field.name) and not _RATE.search(field.name) for field in metrics)
     return settings > 1 and not measured
+
+
+def _is_amount(field: NumberField) -> bool:
+    """Whether a number says how many there are: `num_epochs: 50`, `STEPS: (10000, 16000)`."""
+    return field.total_index < 0 and field.english.lower().endswith(
+        ("epochs", "steps", "iters", "iterations")
+    )
 
 
 def _has_settings(metrics: list[MetricField]) -> bool:
@@ -256,6 +268,10 @@ def _counter(field: NumberField, before: list[CounterField]) -> Counter | None:
         if field.opens_batches:
             return Counter.EPOCH  # `Train: 0 [50/125`, `Train: [0/300][50/125]`
         return Counter.BATCH if field.total_index >= 0 and field.bracketed else None  # `Test: [0/24]`
+    if not before and field.total_index >= 0 and field.before.endswith("["):
+        found = DATA_SPLIT.fullmatch(field.english)  # `[Train 10/1882] {'loss': 0.5}`
+        if found is not None:
+            return Counter.BATCH if found[2] else Counter.STEP
     words = field.english.lower().replace("_", " ").replace("/", " ").replace("-", " ").split()
     if len(words) > 1 and words[-1].rstrip(".:") in INDEX_WORDS:  # `epoch number`, `batch_idx`
         words.pop()

@@ -75,7 +75,7 @@ def note_line(shape: LineShape, counts: dict[Counter, tuple[int, int]], axis: di
     """Note what a line without values announces: an epoch, a step, an evaluation."""
     if shape.split:
         axis["evaluating"] = shape.split
-    elif len(shape.counters) == 1:
+    elif len(shape.counters) == 1 and not shape.is_amount:
         note_epoch(counts, axis)
     if shape.is_heading:
         note_heading(counts, axis)
