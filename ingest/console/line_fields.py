@@ -99,7 +99,7 @@ class NumberField:
 def number_fields(texts: tuple[str, ...]) -> Iterator[NumberField]:
     """The numbers between these texts, one after another; a number and its total are one field."""
     index, count, section = 0, len(texts) - 1, ""
-    listed = _listed_names(texts)
+    listed = listed_names(texts)
     ordinal: re.Match[str] | None = None
     last_name = ""
     while index < count:
@@ -186,7 +186,7 @@ def number_fields(texts: tuple[str, ...]) -> Iterator[NumberField]:
         index = last + 1
 
 
-def _listed_names(texts: tuple[str, ...]) -> dict[int, str]:
+def listed_names(texts: tuple[str, ...]) -> dict[int, str]:
     """The names of numbers whose names are listed before: `loss_a,loss_b 7.1 5.5`, `loss/acc: 0.5/0.8`."""
     listed: dict[int, str] = {}
     for index, text in enumerate(texts[:-1]):

@@ -227,7 +227,7 @@ def _is_lone_step(counters: list[CounterField]) -> bool:
 
 def _is_settings(texts: tuple[str, ...], counters: list[CounterField], metrics: list[MetricField]) -> bool:
     """Whether a line states settings: it says so, or has several and at most a learning rate besides."""
-    first = min(fields[0].index for fields in (counters, metrics) if fields) if counters or metrics else 0
+    first = next((fields[0].index for fields in (metrics, counters) if fields), 0)
     if any(_SETTINGS.search(text) is not None for text in texts[: first + 1]):
         return True
     settings = sum(_SETTING.search(field.name) is not None for field in metrics)

@@ -7,7 +7,7 @@ from math import isfinite
 from typing import Any
 
 from holter.ingest.console.dialect import DialectState, LineValues
-from holter.ingest.console.line_fields import DATA_SPLIT
+from holter.ingest.console.line_fields import DATA_SPLIT, listed_names
 from holter.ingest.console.line_shapes import (
     Counter,
     LineShape,
@@ -140,9 +140,11 @@ def _is_report(shape: LineShape) -> bool:
 
 
 def _is_one_of_several(parts: list[str], index: int) -> bool:
-    """Whether a number without a sign before it is followed by another: `Prec@1  05 87.9`."""
+    """Whether a number without a sign or a name of its own is followed by another: `Prec@1  05 87.9`."""
     before, behind = parts[2 * index : 2 * index + 3 : 2]
-    return not behind.strip(" ") and 2 * index + 3 < len(parts) and before.rstrip(" ")[-1:] not in (":", "=")
+    if behind.strip(" ") or 2 * index + 3 >= len(parts) or before.rstrip(" ")[-1:] in (":", "="):
+        return False
+    return index not in listed_names(tuple(parts[::2]))
 
 
 def _is_measured(parts: list[str], index: int) -> bool:

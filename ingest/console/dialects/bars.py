@@ -50,12 +50,12 @@ def _bar(line: str, state: DialectState) -> LineValues | None:
     if split:
         if at != total or "bar" not in state or state.get("evaluated") == [state["bar"], total]:
             return None
-        state["evaluated"] = [state["bar"], total]
+        state["evaluated"], state["between"] = [state["bar"], total], True
         values = {metric_name(name, split): value for name, value in parse_numbers(pairs).items()}
         return LineValues(int(state["bar"]), values, labels=section_labels(axis))
     counts = {Counter.EPOCH: (int(match["epoch"]), 0)} if match["epoch"] else {}
     if enter_section({**counts, Counter.BATCH: (at, total)}, axis):
-        for name in ("from one", "bar", "bars", "evaluated"):
+        for name in ("from one", "bar", "bars", "between", "epochs", "evaluated"):
             state.pop(name, None)
     step = _step_of_bar(match, is_lightning="v_num" in dict(pairs), state=state)
     if state.get("bar") == step:
@@ -79,7 +79,7 @@ def _end_of_epoch(epoch: int, values: dict[str, float], state: DialectState) -> 
     if epoch <= state.get("epochs", 0):
         state["epochs"] = min(epoch, state.get("epochs", 0))
         return None
-    state["epochs"] = epoch
+    state["epochs"], state["between"] = epoch, True
     step = int(state.get("bar") or epoch)
     names = axis.get("names", ()) if "bar" in state else ()
     axis["step"] = step
@@ -150,7 +150,9 @@ def _continued(step: int, total: int, state: DialectState) -> int:
     epoch = axis_state(state).get("announced")
     before, last, last_total, last_epoch = state.get("bars", (0, 0, 0, epoch))
     ended = last + max(1, total // 10) >= last_total == total and last > 0
-    if (step < last and ended) or (epoch != last_epoch and last == last_total == total):
+    is_next = epoch != last_epoch or (step == last and state.get("between", False))
+    state["between"] = False
+    if (step < last and ended) or (is_next and last == last_total == total):
         before += total
     state["bars"] = [before, step, total, epoch]
     return int(before) + step
