@@ -20,6 +20,9 @@ _NO_UNIT = re.compile(r"[A-Za-z_]++\d")
 _SCALE = re.compile(r"[kKMGBT](?![A-Za-z])")
 _WORD = re.compile(r"[^\W\d][\w./@%+\u2019-]*")
 _DURATION = re.compile(r"\s?(?:ms|us|ns|s|sec|secs|seconds?|min|mins|minutes?|h|hours?)(?![\w/])")
+_NAME_LIST = re.compile(
+    r"(?<![\w.])((?:[A-Za-z_][\w.@]{0,40}[,/|] ?){1,15}[A-Za-z_][\w.@]{0,40})\)?\s?[:=]?\s{0,8}[\[(]?$"
+)
 _LABEL = re.compile(r"(?:^|[^\d\s]|\s):$")
 """A colon that is not within a time: `Losses: x 0.27`."""
 _PAIR = re.compile(r",\s{1,12}")
@@ -35,7 +38,7 @@ _COUNTED = re.compile(
     r"(epoch|batch|iter|step)(?=s?:| results:)| (batch|iteration|step|epoch)(?:e?s)?(?= \|)"
 )
 """What a number counts, right after it: `1epoch:train:1-100batch: loss=5.1`, `| 200/2983 batches |`."""
-_NAME_BEHIND = re.compile(r"\] [A-Za-z_]\w{0,60}[=: ]")
+_NAME_BEHIND = re.compile(r"\] (?!(?i:epoch|step|iter(?:ation)?|round|episode)\b)[A-Za-z_]\w{0,60}[=: ]")
 _BRACKET_BEHIND = re.compile(r" \[[A-Za-z]\w{0,20} ?\w{0,20}: $")
 _BRACKETS = re.compile(r"(\w{1,60})\[(?=[A-Za-z]|$)|\]")
 _MODULE = re.compile(r"(?:^|[\s|])(?:(?:[A-Za-z_]\w*\.)+\w+:(?:[\w<>]+:)?|[A-Za-z_]\w*:[\w<>]+:)$")
@@ -94,7 +97,9 @@ class NumberField:
 
 
 def number_fields(texts: tuple[str, ...]) -> Iterator[NumberField]:
+    """The numbers between these texts, one after another; a number and its total are one field."""
     index, count, section = 0, len(texts) - 1, ""
+    listed = listed_names(texts)
     ordinal: re.Match[str] | None = None
     last_name = ""
     while index < count:
@@ -110,6 +115,8 @@ def number_fields(texts: tuple[str, ...]) -> Iterator[NumberField]:
         if text.endswith("["):  # it encloses this number, not names
             section = ""
         name, marked, before = _name(text)
+        if index in listed:
+            name, marked, before, total = listed[index], True, "", -1
         two = _TWO_COUNTERS.search(text) if total >= 0 else None
         if two is not None:
             total = -1
@@ -179,6 +186,22 @@ def number_fields(texts: tuple[str, ...]) -> Iterator[NumberField]:
         index = last + 1
 
 
+def listed_names(texts: tuple[str, ...]) -> dict[int, str]:
+    """The names of numbers whose names are listed before: `loss_a,loss_b 7.1 5.5`, `loss/acc: 0.5/0.8`."""
+    listed: dict[int, str] = {}
+    for index, text in enumerate(texts[:-1]):
+        if (match := _NAME_LIST.search(text)) is None:
+            continue
+        names, signs = re.split(r"[,/|] ?", match[1]), set(re.findall(r"[,/|]", match[1]))
+        between = {separator.strip() for separator in texts[index + 1 : index + len(names)]}
+        behind = texts[index + len(names)].strip() if len(texts) > index + len(names) else None
+        is_last = behind == "" and len(texts) == index + len(names) + 1
+        is_run = between in (signs, {""})
+        if is_run and behind is not None and (is_last or behind not in between):
+            listed |= {index + offset: name for offset, name in enumerate(names)}
+    return listed
+
+
 def _is_reference(text: str, after: str) -> bool:
     """Whether a number is that of a line, as in `(trainer:737) INFO` and `yolox.core.trainer:246 - `."""
     if after.startswith((" - ", " | ")) and _MODULE.search(text) is not None:
@@ -204,7 +227,7 @@ def _is_first(texts: tuple[str, ...], index: int) -> bool:
     """
     before, after = texts[index], texts[index + 1]
     if not before:
-        return after.startswith(":\t") or (
+        return after.startswith((":\tlearn", ":\ttest")) or (
             len(texts) > index + 2 and _BRACKET_BEHIND.match(after) is not None
         )
     if not before.endswith("["):

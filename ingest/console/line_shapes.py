@@ -33,7 +33,7 @@ _NUMBER = r"[-+]?(?:\d++(?:,\d{3}(?!\d))*+(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?\d++)?
 # times, durations, versions, addresses and hexadecimal numbers are tokens, too, so that no part of them is
 # taken for a number
 _TOKEN = re.compile(
-    r"(?<![0-9A-Za-z_.@\u00c0-\u1fff])(?<![A-Za-z]-)("
+    r"(?:(?<![0-9A-Za-z_.@\u00c0-\u1fff])(?<![A-Za-z]-)|(?<=^[eE]poch)|(?<=[\s\[(|,:-][eE]poch))("
     r"\d{4}[-/]\d\d[-/]\d\d(?:[ T,]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?+)?+"
     r"|\d\d?[-/]\d\d?(?:[-/]\d{4})? \d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?+)?+"
     r"|\d{1,3} days?, \d\d?:\d\d:\d\d"
@@ -96,6 +96,8 @@ class LineShape:
     is_record: bool
     is_summary: bool = False
     is_heading: bool = False
+    is_amount: bool = False
+    """What it counts is how many there are in all: `num_epochs: 50`."""
     kind: str = ""
     """The same for lines with metrics of the same names."""
 
@@ -107,7 +109,7 @@ _FULL_WIDTH: dict[int, int | str] = {
     **dict(zip(map(ord, "\u3000、。【】「」《》"), " ,;[][][]", strict=True)),
 }
 """Punctuation of Chinese and Japanese, which is as wide as a letter, and that of ASCII."""
-_NAME_AHEAD = re.compile(r"([A-Za-z][\w -]{0,60}?) (?:at|in|after|for) ")
+_NAME_AHEAD = re.compile(r"(?<![\w.])([A-Za-z][\w -]{0,60}?) (?:at|in|after|for) ")
 """A name before what is counted: `loss at step 5: 2.3`, `Loss at epoch 0 and iteration 5 is 2.3`."""
 _SOURCE_FILE = re.compile(r"\.(?:py|cc|cpp|cu|cuh|c|h|go|rs|java|js|lua|m)$")
 _OF_TRAINING = re.compile(
@@ -152,7 +154,7 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
     axes: list[MetricField] = []
     names: set[str] = set()
     strong, split, section = False, "", ""
-    is_heading = False
+    is_heading = is_amount = False
     part = ""  # of the line: `[valid]` behind the numbers of the training
     unnamed: CounterField | None = None
     for field in number_fields(texts):
@@ -184,14 +186,16 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
                 axes.append(MetricField(name, field.index, field.scale))
             if not split and (found := DATA_SPLIT.search(field.english)) is not None and found[2]:
                 split = found[2].lower()
-            is_heading |= not counters and field.clean and not _has_settings(metrics)
+            is_amount = is_amount or _is_amount(field)
+            is_heading |= not counters and field.clean and not _has_settings(metrics) and not is_amount
             if counter is Counter.STEP and field.total_index < 0 and _COUNTS_DATA.search(field.before):
                 counter = Counter.BATCH  # `Iter(val) [500]`, a number of batches
             counters.append(CounterField(counter, field.index, field.total_index, field.scale))
             if not field.name and len(counters) == 1:
                 unnamed = counters[0]
         elif not field.name and field.marked and counters and not metrics:
-            if (ahead := _NAME_AHEAD.match(texts[0])) is not None and is_metric_name(ahead[1]):
+            ahead = next(filter(None, map(_NAME_AHEAD.search, texts[: counters[0].index + 1])), None)
+            if ahead is not None and is_metric_name(ahead[1]):
                 metrics.append(MetricField(ahead[1], field.index, field.scale))
                 strong = True
         elif _is_metric(field):
@@ -211,7 +215,9 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
     if len(counters) > 1:  # what else counts is an axis that people may want
         metrics = [*axes, *metrics]
     kind = str(crc32("\n".join(field.name for field in metrics).encode()))
-    return LineShape(tuple(counters), tuple(metrics), split, is_record, is_summary, is_heading, kind)
+    return LineShape(
+        tuple(counters), tuple(metrics), split, is_record, is_summary, is_heading, is_amount, kind
+    )
 
 
 def _is_lone_step(counters: list[CounterField]) -> bool:
@@ -221,12 +227,19 @@ def _is_lone_step(counters: list[CounterField]) -> bool:
 
 def _is_settings(texts: tuple[str, ...], counters: list[CounterField], metrics: list[MetricField]) -> bool:
     """Whether a line states settings: it says so, or has several and at most a learning rate besides."""
-    first = min(fields[0].index for fields in (counters, metrics) if fields) if counters or metrics else 0
+    first = next((fields[0].index for fields in (metrics, counters) if fields), 0)
     if any(_SETTINGS.search(text) is not None for text in texts[: first + 1]):
         return True
     settings = sum(_SETTING.search(field.name) is not None for field in metrics)
     measured = any(is_metric_name(field.name) and not _RATE.search(field.name) for field in metrics)
     return settings > 1 and not measured
+
+
+def _is_amount(field: NumberField) -> bool:
+    """Whether a number says how many there are: `num_epochs: 50`, `STEPS: (10000, 16000)`."""
+    return field.total_index < 0 and field.english.lower().endswith(
+        ("epochs", "steps", "iters", "iterations")
+    )
 
 
 def _has_settings(metrics: list[MetricField]) -> bool:
@@ -255,6 +268,10 @@ def _counter(field: NumberField, before: list[CounterField]) -> Counter | None:
         if field.opens_batches:
             return Counter.EPOCH  # `Train: 0 [50/125`, `Train: [0/300][50/125]`
         return Counter.BATCH if field.total_index >= 0 and field.bracketed else None  # `Test: [0/24]`
+    if not before and field.total_index >= 0 and field.before.endswith("["):
+        found = DATA_SPLIT.fullmatch(field.english)  # `[Train 10/1882] {'loss': 0.5}`
+        if found is not None:
+            return Counter.BATCH if found[2] else Counter.STEP
     words = field.english.lower().replace("_", " ").replace("/", " ").replace("-", " ").split()
     if len(words) > 1 and words[-1].rstrip(".:") in INDEX_WORDS:  # `epoch number`, `batch_idx`
         words.pop()
@@ -301,7 +318,7 @@ def _is_metric(field: NumberField) -> bool:
         not lower.strip()
         or (name in LONE_UNITS and not (field.clean and field.before.strip()))
         or name[-1] in "/-"  # a part of a path
-        or lower in NOT_METRICS
+        or lower.rpartition("/")[2] in NOT_METRICS
         or name.rpartition(" ")[2] in CALENDAR
         or field.total_index >= 0
         or _SOURCE_FILE.search(name)

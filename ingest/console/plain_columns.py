@@ -14,12 +14,10 @@ from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.layout_slots import MAX_COUNT_DIGITS
 from holter.ingest.console.line_layouts import LayoutContent, LineLayout
 from holter.ingest.console.line_shapes import Counter, LineShape, shape_of
-from holter.ingest.console.plain_line import axis_state, metric_name, value_of
+from holter.ingest.console.plain_line import axis_state, metric_name, note_line, value_of
 from holter.ingest.console.step_axis import (
     evaluation_step,
     has_steps,
-    note_epoch,
-    note_heading,
     note_steps_alone,
     training_step,
     training_steps,
@@ -67,7 +65,9 @@ class _PlainContent:
         counters = [count.counter for count in self.counts]
         if self.shape.is_heading and {Counter.GLOBAL_STEP, Counter.STEP}.intersection(counters):
             return True
-        return not self.shape.split and counters == [Counter.EPOCH]
+        return bool(self.shape.split and counters) or (
+            counters == [Counter.EPOCH] and not self.shape.is_amount
+        )
 
 
 def describe_line(line: str, parts: list[str]) -> LayoutContent | None:
@@ -190,6 +190,8 @@ class PlainTable:
         if not self._shape.is_record:
             self._note(first, last, axis)
             return [None] * (last - first)
+        if not self._shape.split:
+            axis.pop("evaluating", None)
         if self._direct and (self._is_global or "announced" not in axis):
             axis["step"] = self._direct[last - 1]
             if self._steps_alone:
@@ -243,10 +245,7 @@ class PlainTable:
     def _note(self, first: int, last: int, axis: dict[str, Any]) -> None:
         """Note what lines without values announce."""
         for counts in self._counts_by_row(first, last):
-            if len(self._shape.counters) == 1 and not self._shape.split:
-                note_epoch(counts, axis)
-            if self._shape.is_heading:
-                note_heading(counts, axis)
+            note_line(self._shape, counts, axis)
 
     def _counts_by_row(self, first: int, last: int) -> list[dict[Counter, tuple[int, int]]]:
         return [

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from math import isfinite
 from typing import Any
 
 from holter.ingest.console.dialect import DialectState, LineValues
+from holter.ingest.console.line_fields import DATA_SPLIT, listed_names
 from holter.ingest.console.line_shapes import (
     Counter,
     LineShape,
@@ -14,6 +16,7 @@ from holter.ingest.console.line_shapes import (
     shape_of,
     split_numbers,
 )
+from holter.ingest.console.line_words import LEVELS
 from holter.ingest.console.step_axis import (
     evaluation_step,
     has_steps,
@@ -26,6 +29,9 @@ from holter.ingest.console.training_sections import enter_section, section_label
 from holter.ingest.console.values import parse_time
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.step_columns import LARGEST_STEP
+
+_LEAST_OF_ROW = 2
+_ROW_NAME = re.compile(r"(?:^|\s\s|[-|\])] )([A-Za-z][\w-]{0,40}): {0,20}$")
 
 
 def axis_state(state: DialectState) -> dict[str, Any]:
@@ -43,10 +49,7 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | None:
     if (shape.is_record or shape.is_heading) and not shape.split:
         enter_section(counts, axis)
     if not shape.is_record:
-        if len(shape.counters) == 1 and not shape.split:
-            note_epoch(counts, axis)
-        if shape.is_heading:
-            note_heading(counts, axis)
+        note_line(shape, counts, axis)
         return None
     step = evaluation_step(counts, axis) if shape.split else training_step(counts, axis, shape.kind)
     if step is None and not counts and all(map(_is_of_evaluation, shape.metrics)):
@@ -61,9 +64,21 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | None:
             name = metric_name(field.name, shape.split)
             values[f"epoch/{name}" if name in means else name] = value * field.scale
     axis["split"] = shape.split
-    if not shape.split and not means:
-        axis["names"] = [*values]
+    if not shape.split:
+        axis.pop("evaluating", None)
+        if not means:
+            axis["names"] = [*values]
     return LineValues(step, values, parse_time(line), section_labels(axis))
+
+
+def note_line(shape: LineShape, counts: dict[Counter, tuple[int, int]], axis: dict[str, Any]) -> None:
+    """Note what a line without values announces: an epoch, a step, an evaluation."""
+    if shape.split:
+        axis["evaluating"] = shape.split
+    elif len(shape.counters) == 1 and not shape.is_amount:
+        note_epoch(counts, axis)
+    if shape.is_heading:
+        note_heading(counts, axis)
 
 
 def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
@@ -79,25 +94,39 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     step = axis.get("heading")
     if step is None and "announced" in axis and not has_steps(axis):
         step = axis["announced"][0]
-    if step is None and ("announced" in axis or "epoch" in axis or shape.is_summary or _is_report(shape)):
+    evaluating = axis.get("evaluating", "")
+    belongs = "announced" in axis or "epoch" in axis or evaluating or shape.is_summary or _is_report(shape)
+    if step is None and belongs:
         step = axis.get("step")
     if step is None:
         return None
-    split = shape.split or (axis.get("split", "") if shape.is_summary else "")
+    split = shape.split or evaluating or (axis.get("split", "") if shape.is_summary else "")
     means = () if split or "heading" in axis else axis.get("names", ())
     # below the heading of a block, a line with nothing but a name and a number has whatever is measured
     is_in_block = "heading" in axis and len(shape.metrics) == 1 and len(numbers) == 1
     measures = split or any(is_metric_name(field.name) for field in shape.metrics)
+    row = _row_name(parts, shape)
     values = {}
     for field in shape.metrics:
         value = value_of(numbers[field.index])
-        if _is_one_of_several(parts, field.index):
+        if value is None or _is_one_of_several(parts, field.index):
             continue
         is_known = is_in_block or is_metric_name(field.name)
-        if value is not None and (is_known or (measures and _is_measured(parts, field.index))):
-            name = metric_name(field.name, split)
+        if is_known or (measures and _is_measured(parts, field.index)):
+            data = "" if evaluating and "train" in field.name.lower() else split
+            name = metric_name(row + field.name, data)
             values[f"epoch/{name}" if name in means else name] = value * field.scale
     return LineValues(int(step), values, parse_time(line), section_labels(axis)) if values else None
+
+
+def _row_name(parts: list[str], shape: LineShape) -> str:
+    """The name of a row before its metrics, as that of a class: `ORG: precision: 67.98%; recall: 50.91%`."""
+    if len(shape.metrics) < _LEAST_OF_ROW:
+        return ""
+    first = shape.metrics[0]
+    before = "".join(parts[: 2 * first.index + 1]).rpartition(first.name)[0]
+    match = _ROW_NAME.search(before)
+    return "" if match is None or DATA_SPLIT.fullmatch(match[1]) or match[1] in LEVELS else f"{match[1]}/"
 
 
 def parse_line_of_block(line: str, state: DialectState) -> LineValues | None:
@@ -111,9 +140,11 @@ def _is_report(shape: LineShape) -> bool:
 
 
 def _is_one_of_several(parts: list[str], index: int) -> bool:
-    """Whether a number without a sign before it is followed by another: `Prec@1  05 87.9`."""
+    """Whether a number without a sign or a name of its own is followed by another: `Prec@1  05 87.9`."""
     before, behind = parts[2 * index : 2 * index + 3 : 2]
-    return not behind.strip(" ") and 2 * index + 3 < len(parts) and before.rstrip(" ")[-1:] not in (":", "=")
+    if behind.strip(" ") or 2 * index + 3 >= len(parts) or before.rstrip(" ")[-1:] in (":", "="):
+        return False
+    return index not in listed_names(tuple(parts[::2]))
 
 
 def _is_measured(parts: list[str], index: int) -> bool:

@@ -52,7 +52,7 @@ def _begin(line: str, state: DialectState) -> None:
 
 SECTIONS = LineKind(
     pattern=LinearPattern(
-        rb"(?im)^(?:[^\n]{0,80}\W)?(?:k-?|cv )?(?:" + _WORDS.encode() + rb")s?(?: no\.?| number|_idx)?"
+        rb"(?im)^(?:[^\n]{0,80}[^\w\n])?(?:k-?|cv )?(?:" + _WORDS.encode() + rb")s?(?: no\.?| number|_idx)?"
         rb"[ \t]?[:=#_-]?[ \t]?#?\d{1,4}(?:[^\d.\w\n][^\n]{0,160})?$"
         rb"|^[^\w\n]{0,100}" + _TRAINING.replace("(?P<name>", "(?:").encode()
     ),

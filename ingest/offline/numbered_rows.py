@@ -1,7 +1,8 @@
 """Reads losses that name no step, from a file that was given by hand: its rows are taken as the steps.
 
 Rows are numbered from 0: those of a table with a header (`loss,acc` and numbers), lines that repeat a name
-and a number (`loss: 0.5`), each layout by itself, and bare numbers, one per line, named after the file.
+and a number (`loss: 0.5`), each layout by itself, and bare numbers, one per line, named after the file. In a
+table without a header, whose first column counts up evenly, that column is the step.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import PurePath
 from typing import Any, BinaryIO, ClassVar
 
@@ -22,6 +24,7 @@ from holter.types import Batch, Unreadable
 
 _MAX_BYTES = 64 * 2**20
 _LEAST_ROWS = 3
+_LEAST_COLUMNS = 2
 _Shape = tuple[str, ...]
 _LOGGER = re.compile(r"(?:[^A-Za-z]|\b(?:INFO|DEBUG|WARN(?:ING)?|root|(?:__)?main(?:__)?)\b)*")
 """What loggers print before a message, without the digits of its time."""
@@ -68,6 +71,9 @@ def _numbered_table(lines: Sequence[str]) -> bytes | None:
     """The table with a column of steps; None if these lines are no table of numbers with a metric."""
     if len(lines) <= _LEAST_ROWS:
         return None
+    if (cells := _counted_columns(lines)) is not None:
+        header = ["step", *(f"column {number}" for number in range(2, len(cells[0]) + 1))]
+        return "\n".join((*map(",".join, (header, *cells)), "")).encode()
     delimiter = max(",\t;", key=lines[0].count)
     names, first = lines[0].split(delimiter), lines[1].split(delimiter)
     numbers = [_is_number(cell) for cell in first]
@@ -81,6 +87,18 @@ def _numbered_table(lines: Sequence[str]) -> bytes | None:
         return None
     rows = (f"{number}{delimiter}{line}" if line else line for number, line in enumerate(lines[1:]))
     return "\n".join((f"step{delimiter}{lines[0]}", *rows, "")).encode()
+
+
+def _counted_columns(lines: Sequence[str]) -> list[list[str]] | None:
+    """The cells of lines of numbers without a header, the first of which counts up; None of other lines."""
+    rows = [line.replace(",", " ").replace(";", " ").split() for line in lines if line.strip()]
+    width = len(rows[0]) if rows else 0
+    if width < _LEAST_COLUMNS or any(len(row) != width for row in rows):
+        return None
+    if not all(row[0].isdecimal() and all(map(_is_number, row)) for row in rows):
+        return None
+    distances = {int(after[0]) - int(before[0]) for before, after in pairwise(rows)}
+    return rows if len(distances) == 1 and min(distances) > 0 else None
 
 
 def _numbered_lines(lines: Sequence[str], name: str) -> bytes:

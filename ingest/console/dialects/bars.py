@@ -15,10 +15,11 @@ from holter.ingest.metric_names import is_metric_name
 
 _BAR = re.compile(
     r"(?:\bepoch\W{0,3}(?P<epoch>\d++)(?P<of>\s*/\s*\d++)?.{0,80}?)?"
-    r"(?:\||\d%)\s*+(?P<at>\d++)/(?P<total>\d++) "
-    r"\[[^,\]]{0,60}+(?:,\s*+[\d.?]++\s*+(?:\w++/s|s/\w++))?(?:,\s*+(?P<behind>[^\]]{0,2000}+))?\]",
+    r"(?:\||\d%)\s*+(?P<at>\d++)(?:\.\d{1,2})?/(?P<total>\d++)(?:\.\d{1,2})? "
+    r"\[[^,\]]{0,60}+(?:,\s*+[\d.?]++\s*+(?P<rate>\w++/s|s/\w++))?(?:,\s*+(?P<behind>[^\]]{0,2000}+))?\]",
     re.IGNORECASE,
 )
+_EPOCHS = re.compile(r"(?i)\bepochs?\W{0,4}$")
 _PERCENT = re.compile(r"[:| ]{0,8}\s\d{1,3}%")
 _PAIR = re.compile(r"([A-Za-z_][\w./ @()-]{0,100}+)\s*+[=:]\s*+([-+\w.%]+)")
 _TORCHTUNE = re.compile(r"\b\d+\|(\d+)\|Loss: ([-+\w.]+):")
@@ -43,16 +44,18 @@ def _bar(line: str, state: DialectState) -> LineValues | None:
     if not pairs:
         return None
     at, total, axis = int(match["at"]), int(match["total"]), axis_state(state)
+    if _counts_epochs(line, match):
+        return _end_of_epoch(at, parse_numbers(pairs), state)
     split = _split_of(line, match, state)
     if split:
         if at != total or "bar" not in state or state.get("evaluated") == [state["bar"], total]:
             return None
-        state["evaluated"] = [state["bar"], total]
+        state["evaluated"], state["between"] = [state["bar"], total], True
         values = {metric_name(name, split): value for name, value in parse_numbers(pairs).items()}
         return LineValues(int(state["bar"]), values, labels=section_labels(axis))
     counts = {Counter.EPOCH: (int(match["epoch"]), 0)} if match["epoch"] else {}
     if enter_section({**counts, Counter.BATCH: (at, total)}, axis):
-        for name in ("from one", "bar", "bars", "evaluated"):
+        for name in ("from one", "bar", "bars", "between", "epochs", "evaluated"):
             state.pop(name, None)
     step = _step_of_bar(match, is_lightning="v_num" in dict(pairs), state=state)
     if state.get("bar") == step:
@@ -62,6 +65,26 @@ def _bar(line: str, state: DialectState) -> LineValues | None:
     note_bar(step, [*values], axis)
     new = {name: value for name, value in values.items() if _is_new(name, value, state)}
     return LineValues(step, new, labels=section_labels(axis))
+
+
+def _counts_epochs(line: str, bar: re.Match[str]) -> bool:
+    """Whether a bar counts epochs: `12.3s/epoch`, `Epochs:  10%|`; bars of their batches are within it."""
+    before = _PERCENT.split(line[: bar.start("at")].rpartition("\r")[2], maxsplit=1)[0]
+    return "epoch" in (bar["rate"] or "").lower() or _EPOCHS.search(before) is not None
+
+
+def _end_of_epoch(epoch: int, values: dict[str, float], state: DialectState) -> LineValues | None:
+    """The values of a bar of epochs, once an epoch: at the step of the bar within it, if there is any."""
+    axis = axis_state(state)
+    if epoch <= state.get("epochs", 0):
+        state["epochs"] = min(epoch, state.get("epochs", 0))
+        return None
+    state["epochs"], state["between"] = epoch, True
+    step = int(state.get("bar") or epoch)
+    names = axis.get("names", ()) if "bar" in state else ()
+    axis["step"] = step
+    means = {f"epoch/{name}" if name in names else name: value for name, value in values.items()}
+    return LineValues(step, means, labels=section_labels(axis))
 
 
 def _measured(text: str) -> list[tuple[str, str]]:
@@ -120,10 +143,16 @@ def _text_before(line: str, bar: re.Match[str]) -> str:
 
 
 def _continued(step: int, total: int, state: DialectState) -> int:
-    """The step of a bar that states no epoch: one that begins anew after its end is of the next epoch."""
+    """The step of a bar that states no epoch: one that begins anew after its end is of the next epoch.
+
+    The end itself is not printed of bars that vanish.
+    """
     epoch = axis_state(state).get("announced")
     before, last, last_total, last_epoch = state.get("bars", (0, 0, 0, epoch))
-    if (step < last or epoch != last_epoch) and last == last_total == total:
+    ended = last + max(1, total // 10) >= last_total == total and last > 0
+    is_next = epoch != last_epoch or (step == last and state.get("between", False))
+    state["between"] = False
+    if (step < last and ended) or (is_next and last == last_total == total):
         before += total
     state["bars"] = [before, step, total, epoch]
     return int(before) + step

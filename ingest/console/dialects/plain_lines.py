@@ -13,6 +13,7 @@ from typing import NamedTuple
 from holter.ingest.console.dialect import ConsoleDialect, LineKind
 from holter.ingest.console.dialects.cell_tables import SPLIT_ROWS
 from holter.ingest.console.dialects.coco_summary import SUMMARY
+from holter.ingest.console.evaluation_headings import EVALUATION_HEADINGS
 from holter.ingest.console.line_layouts import LineLayout, layout_of
 from holter.ingest.console.pattern_search import LinearPattern
 from holter.ingest.console.plain_columns import PlainTable, describe_line
@@ -98,6 +99,7 @@ _POSITION = LinearPattern(
     rb"|\d(?:epoch|batch)(?:es)?(?::| results)|\[\d{1,9}\]\t|\d:\tlearn: |/[ \t]{0,8}\d{1,9} batches \|"
     rb"|(?:^|\] )\[\d{1,9}\] [a-z_]\w{0,60}[=: ]"
     rb"|(?:train|test|eval|val(?:id)?): {1,4}(?:\d{1,9} )?\[ {0,8}\d{1,9}(?:/|\]\[ {0,8}\d{1,9}/)"
+    rb"|\[(?:train(?:ing)?|test|eval|val(?:id)?) {1,4}\d{1,9}/\d{1,9}\]"
     rb"|\d{1,9}/\d{1,9}\] ?\[ {0,8}\d{1,9}/\d|^\d{1,9}(?:/\d{1,9}, [a-z]| \[[a-z]\w{0,20} ?\w{0,20}: )"
     # `[1,  2000] loss: 2.1`, `[10 | 12.3] loss=2`, `[10/500] loss: 2`
     rb"|\[\d{1,9}(?:, {1,12}\d{1,9}| \| [\d.]{1,12}|/ {0,8}\d{1,9})\][:,]? {1,8}[a-z_]"
@@ -109,7 +111,7 @@ _POSITION = LinearPattern(
 _METRIC_ALONE = LinearPattern(
     rb"(?i)(?:loss|acc(?:uracy)?|dice|iou|mean_?iu|learning rate|ppl|psnr|ssim|auc|f1|bleu|perplexity"
     rb"|(?:acc|prec|top|hits?|ndcg)@\d{1,4}|r?mse|mae"
-    rb"|reward|return|score"
+    rb"|reward|return|score|s?mape|r2|mcc|kappa|jaccard|sensitivity|specificity|hd95|lpips|rouge|pearson|spearman"
     rb"|recall(?:@\d{1,4})?|precision(?:@\d{1,4})?|[wc]er|"
     + _alternatives(METRICS)
     + rb")(?:[_@/.-][\w@/.-]{0,40})?[\"']?"
@@ -175,6 +177,6 @@ DIALECT = ConsoleDialect(
     name="key-value", signature=_RecordLines(), min_matches=2, kinds=(SUMMARY, *SPLIT_ROWS, SECTIONS, LINES)
 )
 OWN_TEXT = DIALECT.followed_by(
-    ConsoleDialect(name="epochs", signature=_EPOCH, kinds=(EPOCH_LINES, BLOCK_LINES))
+    ConsoleDialect(name="epochs", signature=_EPOCH, kinds=(EPOCH_LINES, BLOCK_LINES, EVALUATION_HEADINGS))
 )
 """The dialect in texts that no framework prints."""

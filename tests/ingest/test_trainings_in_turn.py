@@ -1,0 +1,115 @@
+"""Trainings of one launch in turn: folds, seeds and models are told apart by labels, and are no attempts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from holter.ingest.offline.read_run import OfflineRun, read_run
+
+HEADINGS = [
+    "========== fold: {0} training ==========",
+    "Fold {0}/5",
+    "--- Fold {0} ---",
+    "2026-01-01 10:00:00,123 - INFO - Training fold {0}",
+    "### seed = {0} ###",
+    "Subject #{0}:",
+]
+LINES = [
+    "Epoch {epoch} - avg_train_loss: {loss:.4f}  avg_val_loss: 0.5  time: 20s",
+    "Epoch [{epoch}/9], loss: {loss:.4f}",
+    "epoch={epoch} loss={loss:.4f}",
+    "Training epoch {epoch}: 100%|####| 5/5 [00:01<00:00, 5.1it/s, loss={loss:.4f}]",
+]
+
+
+def steps_of(run: OfflineRun) -> dict[str, list[int]]:
+    """The steps of each series, by its metric and the values of its labels."""
+    return {
+        "/".join((key.metric, *(f"{name}={value}" for name, value in key.labels))): series.step.tolist()
+        for key, series in run.data.series.items()
+    }
+
+
+def read(tmp_path: Path, text: str) -> OfflineRun:
+    file = tmp_path / "train.log"
+    file.write_text(text)
+    return read_run(file)
+
+
+@pytest.mark.parametrize("heading", HEADINGS)
+def test_folds_get_labels_and_the_first_has_none(tmp_path: Path, heading: str) -> None:
+    lines = [
+        line
+        for fold in range(3)
+        for line in (heading.format(fold), *(LINES[1].format(epoch=e, loss=1 / e) for e in (1, 2, 3)))
+    ]
+    run = read(tmp_path, "\n".join(lines) + "\n")
+    assert run.attempts == 1
+    assert [steps for name, steps in steps_of(run).items() if name.startswith("loss")] == [[1, 2, 3]] * 3
+
+
+def test_a_second_launch_with_the_same_folds_is_an_attempt(tmp_path: Path) -> None:
+    launch = "".join(
+        f"fold {fold}\n" + "".join(f"epoch {n}: loss 0.{n}\n" for n in (1, 2)) for fold in (0, 1)
+    )
+    run = read(tmp_path, launch + launch)
+    assert run.attempts == 2
+    assert steps_of(run) == {"loss": [1, 2, 1, 2], "loss/fold=1": [1, 2, 1, 2]}
+
+
+def test_models_are_named(tmp_path: Path) -> None:
+    text = "".join(
+        f"=== Training model {name} ===\n" + "".join(f"Epoch {n}/3, loss: 0.{n}\n" for n in (1, 2, 3))
+        for name in ("ResNet18", "VGG16")
+    )
+    run = read(tmp_path, text)
+    assert run.attempts == 1
+    assert steps_of(run) == {"loss": [1, 2, 3], "loss/model=VGG16": [1, 2, 3]}
+
+
+def test_the_phases_of_one_training_are_not_split(tmp_path: Path) -> None:
+    text = "Training model A\nstep 1: loss 0.5\nstep 2: loss 0.4\nTraining model B\nstep 3: loss 0.3\n"
+    assert steps_of(read(tmp_path, text)) == {"loss": [1, 2, 3]}
+
+
+@pytest.mark.parametrize("words", ["started", "complete", "set: 100", "loss: 0.5"])
+def test_other_lines_that_begin_with_training_name_nothing(tmp_path: Path, words: str) -> None:
+    text = "".join(f"Training {words}\nepoch 1: loss 0.5\nepoch 2: loss 0.4\n" for _ in range(2))
+    run = read(tmp_path, text)
+    assert run.attempts == 2
+    assert not any(key.labels for key in run.data.series)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    heading=st.sampled_from(HEADINGS),
+    line=st.sampled_from(LINES[:3]),
+    folds=st.lists(st.integers(2, 6), min_size=2, max_size=4),
+    noise=st.sampled_from(["", "Saving the model\n", "best score so far\n"]),
+)
+def test_every_fold_has_its_own_steps(
+    tmp_path_factory: pytest.TempPathFactory, heading: str, line: str, folds: list[int], noise: str
+) -> None:
+    lines = []
+    for fold, epochs in enumerate(folds):
+        lines.append(heading.format(fold) + "\n")
+        for epoch in range(1, epochs + 1):
+            lines += [line.format(epoch=epoch, loss=fold + 1 / epoch) + "\n", noise]
+    run = read(tmp_path_factory.mktemp("folds"), "".join(lines))
+    assert run.attempts == 1
+    losses = [series for key, series in run.data.series.items() if key.metric in ("loss", "avg_train_loss")]
+    found = {tuple(series.step.tolist()): round(series.value[0].item()) for series in losses}
+    assert sum(map(len, (series.step for series in losses))) == sum(folds)
+    assert set(found) == {tuple(range(1, epochs + 1)) for epochs in folds}
+
+
+def test_the_folds_of_keras_are_told_apart(tmp_path: Path) -> None:
+    epoch = "Epoch {0}/2\n5/5 [==============================] - 1s 20ms/step - loss: 1.{0} - val_loss: 1.5\n"
+    text = "".join(f"Fold {fold}\n{epoch.format(1)}{epoch.format(2)}" for fold in (1, 2, 3))
+    run = read(tmp_path, text)
+    assert run.attempts == 1
+    assert steps_of(run)["loss"] == steps_of(run)["loss/fold=2"] == steps_of(run)["loss/fold=3"] == [0, 1]
