@@ -80,6 +80,7 @@ class DifferenceReader:
         ]
         return {
             "baseline": runs[base].public_id,
+            "common_x": self._access.common_axis(runs)[0],
             "runs": [compared_run(run, self._access.axis(run, axis)) for run in runs],
             "settings": [_setting(each) for each in settings.differences],
             "equal_settings": settings.equal,

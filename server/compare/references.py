@@ -16,7 +16,6 @@ from holter.detectors.compare.axes import StepMap, XAxis
 from holter.detectors.compare.course import Course, CourseCheck, check_course, check_number, points_of_check
 from holter.detectors.compare.curves import curve_of
 from holter.detectors.compare.figures import representative, surviving
-from holter.detectors.compare.run_diff import step_sizes_differ
 from holter.detectors.compare.settings import SettingCategory, category_of, settings_of_run
 from holter.detectors.compare.significance import Curve
 from holter.detectors.compare.words import describe_x
@@ -179,7 +178,7 @@ class ReferenceRuns:
             return checks
         (run,) = self._access.runs([public_id])
         others = self._access.runs(references)
-        axis, maps = self._common_axis([run, *others])
+        axis, maps = self._access.common_axis([run, *others])
         curve = curve_of(loss, maps[0])
         number = check_number(len(curve.x))
         if number < 0:
@@ -194,14 +193,6 @@ class ReferenceRuns:
         with writing(self._engine) as connection:
             upsert(connection, ReferenceRow.__table__, ("run_id",), [row])
         return updated
-
-    def _common_axis(self, runs: Sequence[StoredRun]) -> tuple[XAxis, list[StepMap]]:
-        """Tokens or samples where a step of the runs means different amounts of them; steps otherwise."""
-        for axis in (XAxis.TOKENS, XAxis.SAMPLES):
-            maps = [self._access.axis(run, axis) for run in runs]
-            if step_sizes_differ(maps):
-                return axis, maps
-        return XAxis.STEP, [self._access.axis(run, XAxis.STEP) for run in runs]
 
     def _reference_curve(self, run: StoredRun, axis: StepMap) -> Curve:
         cached = self._curves.get((run.id, axis.axis))

@@ -11,6 +11,7 @@ import numpy as np
 from holter.attempts.config import ConfigByAttempt, newest_settings
 from holter.config_keys import is_called
 from holter.detectors.compare.axes import UNITS, AxisSource, StepMap, XAxis, step_map
+from holter.detectors.compare.run_diff import step_sizes_differ
 from holter.roles import Role
 from holter.server.read_models.runs import RunReader
 from holter.server.schemas.compare import ComparedAttempt, ComparedRun, RunAxis
@@ -112,6 +113,14 @@ class RunAccess:
             self._axes.put(key, cached, size)
         stored: StepMap = cached[1]
         return stored
+
+    def common_axis(self, runs: Sequence[StoredRun]) -> tuple[XAxis, list[StepMap]]:
+        """Tokens or samples where a step of the runs means different amounts of them; steps otherwise."""
+        for axis in (XAxis.TOKENS, XAxis.SAMPLES):
+            maps = [self.axis(run, axis) for run in runs]
+            if step_sizes_differ(maps):
+                return axis, maps
+        return XAxis.STEP, [self.axis(run, XAxis.STEP) for run in runs]
 
 
 def run_axis(axis: StepMap) -> RunAxis:

@@ -189,10 +189,12 @@ class ComparisonSummary(ApiObject):
 class CompareDifferences(ApiObject):
     """What differs between runs. Lists of values have one entry per run, in the order of `runs`.
 
-    `equal_settings` counts the settings that all runs state with the same value.
+    `equal_settings` counts the settings that all runs state with the same value. `common_x`: tokens or
+    samples where a step has different numbers of them in the runs, else steps.
     """
 
     baseline: str
+    common_x: XAxis
     runs: list[ComparedRun]
     settings: list[ComparedSetting]
     equal_settings: int

@@ -99,6 +99,15 @@ def test_differences_name_settings_once_and_hide_what_is_equal(
     assert summary["loss"] in answer["text"]
 
 
+def test_tokens_are_advised_where_a_step_has_different_numbers_of_them(
+    client: httpx.Client, two_runs: tuple[str, str], post: Post
+) -> None:
+    assert compare(client, "differences", two_runs)["common_x"] == "step"
+    config = {"seq_length": 128, "global_batch_size": 16}
+    larger = post({"step": list(range(COUNT)), "loss": curve(3)}, run="c", config=config)["run_id"]
+    assert compare(client, "differences", (two_runs[0], larger))["common_x"] == "tokens"
+
+
 def test_statistics_say_by_how_much_and_how_sure(client: httpx.Client, two_runs: tuple[str, str]) -> None:
     (comparison,) = compare(client, "statistics", two_runs)["comparisons"]
     assert comparison["verdict"] == "higher"

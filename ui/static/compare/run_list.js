@@ -38,6 +38,14 @@ export function createRunList({ signal, onAdd, onRemove, onBaseline }) {
   let selected = 0;
   let timer = 0;
 
+  /** Close the list: it covers the comparison. Typing, a click and arrows open it again. */
+  function close() {
+    options = [];
+    found.hidden = true;
+    field.setAttribute("aria-expanded", "false");
+    field.removeAttribute("aria-activedescendant");
+  }
+
   async function search() {
     const runs = await api.findRuns(field.value, signal).catch(() => []);
     options = runs.filter(({ id }) => !present.has(id)).slice(0, MAX_FOUND);
@@ -75,10 +83,9 @@ export function createRunList({ signal, onAdd, onRemove, onBaseline }) {
   /** @param {string} id */
   function pick(id) {
     field.value = "";
-    options = [];
     present.add(id);
     onAdd(id);
-    void search();
+    close();
   }
 
   field.addEventListener("input", () => {
@@ -86,13 +93,12 @@ export function createRunList({ signal, onAdd, onRemove, onBaseline }) {
     timer = window.setTimeout(() => void search(), DELAY);
   });
   field.addEventListener("focus", () => void search());
-  field.addEventListener("blur", () => {
-    found.hidden = true;
-    field.setAttribute("aria-expanded", "false");
-  });
+  field.addEventListener("click", () => found.hidden && void search());
+  field.addEventListener("blur", close);
   field.addEventListener("keydown", (event) => {
     const moves = /** @type {Record<string, number>} */ ({ ArrowDown: 1, ArrowUp: -1 });
-    if (event.key in moves && options.length) {
+    if (event.key in moves && found.hidden) void search();
+    else if (event.key in moves && options.length) {
       selected = (selected + moves[event.key] + options.length) % options.length;
       draw();
     } else if (event.key === "Enter" && options[selected]) pick(options[selected].id);

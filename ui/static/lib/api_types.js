@@ -1337,9 +1337,11 @@
 
 /**
  * What differs between runs. Lists of values have one entry per run, in the order of `runs`.
- * `equal_settings` counts the settings that all runs state with the same value.
+ * `equal_settings` counts the settings that all runs state with the same value. `common_x`: tokens or
+ * samples where a step has different numbers of them in the runs, else steps.
  * @typedef {{
  *   baseline: string,
+ *   common_x: XAxis,
  *   runs: ComparedRun[],
  *   settings: ComparedSetting[],
  *   equal_settings: number,

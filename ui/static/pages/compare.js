@@ -63,6 +63,7 @@ export async function show(root, context) {
   /** @type {string[]} settings by which runs can be grouped */
   let groupKeys = [];
   let detailsKey = "";
+  let commonX = "step"; // what a step has equal amounts of in all runs
   title("Compare");
 
   /** @type {import("../charts/panel.js").Shared} */
@@ -273,7 +274,7 @@ export async function show(root, context) {
       options.baseline,
     );
     title(`Compare ${runs.map(({ name }) => name).slice(0, 3).join(", ")}${runs.length > 3 ? " …" : ""}`);
-    controls.show({ ...options, metricsAll: answer.metrics, groupKeys, formulas: axisNotes(answer) });
+    controls.show({ ...options, metricsAll: answer.metrics, groupKeys, commonX, formulas: axisNotes(answer) });
     board.set(plans());
   }
 
@@ -290,6 +291,7 @@ export async function show(root, context) {
       ]);
       if (key !== detailsKey) return;
       groupKeys = what.settings.map(({ name }) => name);
+      commonX = what.common_x;
       differences.show(what);
       differences.showStatistics(how);
       draw();
@@ -346,17 +348,27 @@ function createControls({ onAxis, onView, onGroup, onMetric, onSmooth, onReset }
   const views = h("div", { class: "segmented", role: "group", "aria-label": "Show" });
   const reset = h("button", { type: "button", class: "button", on: { click: onReset } }, icon("back"), "Reset zoom");
   const notes = h("p", { class: "quiet" });
+  const unequal = h("span", {});
+  const align = h("button", { type: "button", class: "text-button" });
+  const advice = h("p", { class: "axis-advice", role: "status", hidden: true }, icon("warning"), unequal, align);
+  let advised = "";
+  align.addEventListener("click", () => onAxis(advised));
   const element = h(
     "div",
     {},
+    advice,
     h("div", { class: "chart-tools" }, axis.element, views, group.element, smoothing.element, reset, h("span", { class: "spacer" }), metric.element),
     notes,
   );
   return {
     element,
-    /** @param {ReturnType<typeof readOptions> & { metricsAll: string[], groupKeys: string[], formulas: string[] }} state */
+    /** @param {ReturnType<typeof readOptions> & { metricsAll: string[], groupKeys: string[], commonX: string, formulas: string[] }} state */
     show(state) {
       axis.show(X_AXES, state.x);
+      advised = state.commonX;
+      advice.hidden = state.x !== "step" || advised === "step";
+      unequal.textContent = `A step has different numbers of ${advised} in these runs.`;
+      align.textContent = `Compare at equal ${advised}`;
       const keysOfGroups = [...new Set([...state.groupKeys, ...(state.group ? [state.group] : [])])];
       group.show([["", "Nothing"], ...keysOfGroups.map((key) => /** @type {[string, string]} */ ([key, key]))], state.group ?? "");
       group.element.hidden = keysOfGroups.length === 0;
