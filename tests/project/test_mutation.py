@@ -166,6 +166,9 @@ def test_larger(shared):
 
 def test_shared(shared):
     assert shared == 5
+
+def test_broken():
+    assert larger(2, 2) == 3
 """
 
 
