@@ -166,6 +166,9 @@ def test_larger(shared):
 
 def test_shared(shared):
     assert shared == 5
+
+def test_broken():
+    assert larger(2, 2) == 3
 """
 
 
@@ -191,6 +194,7 @@ pytest.main(arguments, plugins=[FaultTrials(faults, Path({str(tmp_path)!r}), rep
     output = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
+    assert "left out, since it fails without any fault: test_sample.py::test_broken" in output
     tried = [line.split()[1:] for line in output.splitlines() if line.startswith("TRIED")]
     by_operator = {operator: (noticed, count) for operator, noticed, count in tried}
     assert by_operator["AddNot"][0].startswith("test_sample.py::")

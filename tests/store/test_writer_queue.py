@@ -182,6 +182,15 @@ def test_what_is_queued_is_written_before_it_closes(thread: WriterThread, gate: 
         put(thread, 1)
 
 
+def test_before_it_starts_nothing_is_taken_and_nothing_is_to_be_closed(
+    sqlite_engine: Engine, gate: _Gate
+) -> None:
+    thread = WriterThread(sqlite_engine, gate)  # type: ignore[arg-type]
+    with pytest.raises(StoreClosedError):
+        put(thread, 1)
+    assert thread.close() is False
+
+
 def test_it_closes_in_the_middle_of_a_group(
     thread: WriterThread, gate: _Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:

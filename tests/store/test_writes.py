@@ -325,6 +325,11 @@ def test_a_delivery_counts_at_least_the_memory_of_its_arrays_and_names() -> None
         size = encode_delivery(one).size
         assert size >= arrays + 100 * names
         assert size <= 4 * arrays + 1_000 * names + 10_000
+    noise = np.random.default_rng(0).normal(size=10_000)  # it is encoded, too, which makes it no smaller
+    columns = (Column(key=LOSS, values=noise),)
+    batch = Batch(steps=np.arange(len(noise)), times=noise.copy(), columns=columns)
+    size = encode_delivery(replace(delivery("a"), batch=batch)).size
+    assert size >= 2 * 8 * 2 * len(noise)
     shared = dense([SeriesKey(f"m{number}") for number in range(1_000)], 1)
     sizes = []
     for _ in range(2):
@@ -391,3 +396,4 @@ def test_a_repeated_batch_states_the_attempt_of_its_writer(store: Store) -> None
     assert (again.attempt, again.duplicate, again.accepted) == (1, True, 1)
     of_nobody = replace(delivery("c", keys=()), writer="other")
     assert store.accept(of_nobody).attempt == 1  # the newest one
+    assert store.accept(replace(of_nobody, run="without points")).attempt == 0

@@ -87,7 +87,7 @@ def _score(name: str, sample: int, seed: int, only: Sequence[int] | None) -> tup
         options = [*_OPTIONS, f"--basetemp={folder}/tests", *map(str, _paths(target.tests))]
         code = pytest.main(options, plugins=[faults])
     if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
-        raise SystemExit(f"{name}: the tests could not be run")
+        raise RuntimeError(f"{name}: the tests could not be run")
     return sum(trial.noticed_by is not None for trial in trials), len(trials)
 
 
