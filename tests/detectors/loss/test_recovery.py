@@ -230,6 +230,7 @@ def test_the_peak_is_the_highest_point_before_the_return() -> None:
         ("and no more", [(20, 190), (20.41, 90)], {}, 213, 181),
         ("a lower level has settled, too", [(20, 190), (15, 90)], {}, 200, 168),
         ("more than twice the height is a larger excursion", [(20, 5), (40.1, 90)], {}, 5, 5),
+        ("the first of two begins first", [(20, 5), (41, 10), (90, 80)], {}, 5, 5),
         ("twice the height is none", [(20, 5), (40, 90)], {}, 95, 95),
         ("a point earlier it is the same", [(20, 4), (41, 90)], {}, 94, 94),
         ("counted from the detection", [(20, 8), (40.1, 90)], {"detected": 3}, 8, 8),
@@ -269,6 +270,14 @@ def test_the_noise_of_a_lasting_excursion_is_no_new_rise() -> None:
     noise = np.append(np.tile((2.0, -2.0), 20), np.zeros(20))
     assert track_recovery(excursion(course((20, 40), (34, 20)) + noise)).next_scan == 60
     assert recovery((20, 40), (34, 20)).next_scan == 40
+
+
+@pytest.mark.parametrize(("quiet", "begins"), [(11, False), (12, True)])
+def test_noise_is_that_of_most_of_the_latest_21_points(quiet: int, begins: bool) -> None:
+    """The first quiet point still differs from the median of the five before it; of 21, eleven are most."""
+    noise = np.append(np.tile((2.0, -2.0), 20), np.zeros(quiet + 1))
+    points = excursion(course((20, 40 + quiet), (34, 1)) + noise)
+    assert track_recovery(points).next_scan == (40 + quiet if begins else len(points.step))
 
 
 def test_within_a_drift_only_a_rise_after_it_could_have_settled_is_a_new_one() -> None:
@@ -354,6 +363,12 @@ def test_an_excursion_lasts_if_it_neither_decays_nor_is_a_mere_step(
 ) -> None:
     assert sum(points for _, points in parts) == LONG
     assert recovery(*parts, progress=progress).lasting_at == (200 if lasts else None)
+
+
+@pytest.mark.parametrize(("last", "at"), [(17.7, 17), (17.5, None)])
+def test_of_18_points_the_last_five_are_compared_with_the_five_before(last: float, at: int | None) -> None:
+    parts = [(20, 8), (30, 1), (20, 4), (last, 5)]
+    assert recovery(*parts, progress=40, spacing=100, detected=17).lasting_at == at
 
 
 def test_growth_by_exactly_a_quarter_lasts() -> None:
