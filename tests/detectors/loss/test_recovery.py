@@ -230,6 +230,7 @@ def test_the_peak_is_the_highest_point_before_the_return() -> None:
         ("and no more", [(20, 190), (20.41, 90)], {}, 213, 181),
         ("a lower level has settled, too", [(20, 190), (15, 90)], {}, 200, 168),
         ("more than twice the height is a larger excursion", [(20, 5), (40.1, 90)], {}, 5, 5),
+        ("also a few points later", [(20, 9), (40.1, 90)], {}, 9, 9),
         ("the first of two begins first", [(20, 5), (41, 10), (90, 80)], {}, 5, 5),
         ("twice the height is none", [(20, 5), (40, 90)], {}, 95, 95),
         ("a point earlier it is the same", [(20, 4), (41, 90)], {}, 94, 94),
