@@ -419,7 +419,7 @@ def test_one_that_decayed_is_examined_again_after_a_quarter_more_points() -> Non
 def test_what_is_back_or_lower_than_before_does_not_last() -> None:
     assert recovery((20, 100), (0, 200), progress=10).lasting_at is None
     patient = replace(LIMITS, far_steps=1000)
-    assert recovery((20, 50), (-10, 100), (-1, 60), progress=10, thresholds=patient).lasting_at is None
+    assert recovery((20, 50), (-10, 100), (-0.5, 60), progress=10, thresholds=patient).lasting_at is None
     assert recovery((20, 220), (0, 200), progress=10).lasting_at == 200
 
 
