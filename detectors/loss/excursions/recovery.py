@@ -530,7 +530,7 @@ def _settled(
     first = max(int(np.searchsorted(elapsed, thresholds.settled_steps)), detected + 2 * size)
     none = (len(excess), len(excess))
     total = np.concatenate(([0.0], np.cumsum(excess[:stop])))
-    ends = np.arange(first, stop + 1)
+    ends = np.arange(first, stop)
     later = (total[ends] - total[ends - size]) / size
     earlier = (total[ends - size] - total[ends - 2 * size]) / size
     flat = np.flatnonzero(later - earlier <= noise.sigma / np.sqrt(size))

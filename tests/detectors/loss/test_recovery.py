@@ -230,6 +230,8 @@ def test_the_peak_is_the_highest_point_before_the_return() -> None:
         ("and no more", [(20, 190), (20.41, 90)], {}, 213, 181),
         ("a lower level has settled, too", [(20, 190), (15, 90)], {}, 200, 168),
         ("more than twice the height is a larger excursion", [(20, 5), (40.1, 90)], {}, 5, 5),
+        ("also a few points later", [(20, 9), (40.1, 90)], {}, 9, 9),
+        ("the first of two begins first", [(20, 5), (41, 10), (90, 80)], {}, 5, 5),
         ("twice the height is none", [(20, 5), (40, 90)], {}, 95, 95),
         ("a point earlier it is the same", [(20, 4), (41, 90)], {}, 94, 94),
         ("counted from the detection", [(20, 8), (40.1, 90)], {"detected": 3}, 8, 8),
@@ -269,6 +271,14 @@ def test_the_noise_of_a_lasting_excursion_is_no_new_rise() -> None:
     noise = np.append(np.tile((2.0, -2.0), 20), np.zeros(20))
     assert track_recovery(excursion(course((20, 40), (34, 20)) + noise)).next_scan == 60
     assert recovery((20, 40), (34, 20)).next_scan == 40
+
+
+@pytest.mark.parametrize(("quiet", "begins"), [(11, False), (12, True)])
+def test_noise_is_that_of_most_of_the_latest_21_points(quiet: int, begins: bool) -> None:
+    """The first quiet point still differs from the median of the five before it; of 21, eleven are most."""
+    noise = np.append(np.tile((2.0, -2.0), 20), np.zeros(quiet + 1))
+    points = excursion(course((20, 40 + quiet), (34, 1)) + noise)
+    assert track_recovery(points).next_scan == (40 + quiet if begins else len(points.step))
 
 
 def test_within_a_drift_only_a_rise_after_it_could_have_settled_is_a_new_one() -> None:
@@ -356,6 +366,12 @@ def test_an_excursion_lasts_if_it_neither_decays_nor_is_a_mere_step(
     assert recovery(*parts, progress=progress).lasting_at == (200 if lasts else None)
 
 
+@pytest.mark.parametrize(("last", "at"), [(17.7, 17), (17.5, None)])
+def test_of_18_points_the_last_five_are_compared_with_the_five_before(last: float, at: int | None) -> None:
+    parts = [(20, 8), (30, 1), (20, 4), (last, 5)]
+    assert recovery(*parts, progress=40, spacing=100, detected=17).lasting_at == at
+
+
 def test_growth_by_exactly_a_quarter_lasts() -> None:
     """The third quarter, points 100 to 149, is 20 high on average, the last one, to 200, is 25."""
     at = np.arange(LONG)
@@ -403,7 +419,7 @@ def test_one_that_decayed_is_examined_again_after_a_quarter_more_points() -> Non
 def test_what_is_back_or_lower_than_before_does_not_last() -> None:
     assert recovery((20, 100), (0, 200), progress=10).lasting_at is None
     patient = replace(LIMITS, far_steps=1000)
-    assert recovery((20, 50), (-10, 100), (-1, 60), progress=10, thresholds=patient).lasting_at is None
+    assert recovery((20, 50), (-10, 100), (-0.5, 60), progress=10, thresholds=patient).lasting_at is None
     assert recovery((20, 220), (0, 200), progress=10).lasting_at == 200
 
 

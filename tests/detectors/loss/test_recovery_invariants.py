@@ -204,3 +204,18 @@ def test_the_return_of_what_had_settled_is_seen_at_its_point_where_each_is_read_
             size += 1
             known = track_recovery(points.head(size), known)
         assert (known.back, known.confirmed, size) == (high, at_once.confirmed, known.last_seen + 1), high
+
+
+def test_a_rise_by_exactly_half_counts_whenever_it_is_read() -> None:
+    value = np.repeat([10.0, 20.0], [130, 40])
+    points = replace(
+        COURSES[1],
+        step=np.arange(170),
+        value=value,
+        detected=0,
+        width=1,
+        thresholds=LIMITS,
+    )
+    settled = track_recovery(points.head(130))
+    assert settled.next_scan <= settled.last_seen
+    assert track_recovery(points, settled).half_peak == track_recovery(points).half_peak == 0
