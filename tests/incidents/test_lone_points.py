@@ -64,5 +64,5 @@ def part(clock: Clock, values: FloatArray, first: int, last: int) -> Delivery:
     steps = np.arange(first, last)
     clock.now = BEGIN + 5.0 * last
     columns = (Column(key=SeriesKey("loss"), values=values[first:last]),)
-    batch = Batch(steps=steps, times=BEGIN + 5.0 * steps, columns=columns)
+    batch = Batch(steps=steps, times=BEGIN + 5.0 * steps.astype(np.float64), columns=columns)
     return Delivery(project="llm", run="7b", writer="node0", batch_id=str(first), batch=batch)
