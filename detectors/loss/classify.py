@@ -75,7 +75,7 @@ def classify(
     if duration is None and kind in _SEVERE and recovery.lasting_at is None:
         severity = Severity.WARNING
     if duration is None and kind is Kind.SPIKE_FAST and recovery.lull is None:
-        severity = Severity.INFO if _is_lone(excursion, segment) else Severity.WARNING
+        severity = Severity.INFO if _is_lone(excursion, segment, thresholds) else Severity.WARNING
     if kind is Kind.SPIKE_SLOW and not _costs_progress(excursion, segment):
         severity = Severity.INFO
     if not _is_certain(excursion, segment, thresholds):
@@ -87,10 +87,10 @@ def classify(
     )
 
 
-def _is_lone(excursion: Excursion, segment: AttemptSegment) -> bool:
-    """Whether a single point was high, and most of those after it are not, as far as there are any: the next
-    ones show whether it was one batch."""
-    if excursion.width > 1 or excursion.at_restart:
+def _is_lone(excursion: Excursion, segment: AttemptSegment, thresholds: RecoveryThresholds) -> bool:
+    """Whether a single point was high, though not very, and most of those after it are not, as far as there
+    are any: the next ones show whether it was one batch."""
+    if excursion.width > 1 or excursion.at_restart or excursion.strength >= thresholds.lone_strength:
         return False
     later = segment.value[excursion.detected + 1 : excursion.start + excursion.recovery.last_seen + 1]
     return not len(later) or median(later) - excursion.baseline <= MEDIAN_SIGMAS * excursion.noise.sigma

@@ -84,6 +84,14 @@ def test_nothing_is_known_of_short_series_other_runs_ranks_and_values_that_are_n
     assert trends.add(1, columns({LOSS: [9.0]}, False))
 
 
+def test_the_greatest_floats_do_no_harm() -> None:
+    trends = UsualTrends()
+    values = np.random.default_rng(5).choice([-1.7e308, 0.0, 1.7e308], KNOWN)
+    trends.learn(1, {LOSS: build_series(LOSS, values)})
+    for value in (1.7e308, -1.7e308, 0.0):
+        trends.add(1, columns({LOSS: [value] * 3}, False))
+
+
 def test_equal_values_are_not_unusual() -> None:
     trends = UsualTrends()
     trends.learn(1, {LOSS: build_series(LOSS, np.full(KNOWN, 0.1))})

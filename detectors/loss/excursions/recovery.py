@@ -62,6 +62,9 @@ class RecoveryThresholds(Thresholds):
     certain_strength: float = 2.0
     """Strength of the evidence from which on a rise is a warning at once; with less, once most of more than
     `near_points` are high."""
+    lone_strength: float = 4.0
+    """Strength of the evidence from which on a single point is a warning at once; with less, once most of the
+    points after it are high: how far the tail of the noise reaches is known from few points."""
     compared_points: int = 128
     """First points of a rise of less evidence, of a slow one the latest, too; their median is compared with
     that of the `settled_points` before it. A rise that was over within so many is a warning all the same."""
