@@ -227,9 +227,13 @@ def clock_and_age(time: float, now: float, zone: tzinfo | None = None) -> str:
 
 def _metric(finding: Finding) -> str:
     """The metric with the ranks, nodes or other labels that the finding is about."""
-    evidence = finding.evidence
+    evidence, labels = finding.evidence, dict(finding.labels)
     named = {name: evidence[name] for name in ("rank", "ranks", "node", "nodes") if name in evidence}
-    parts = [f"{name} {_join(value)}" for name, value in (named | dict(finding.labels)).items()]
+    # one rank of the evidence is the one of the labels
+    named = {
+        name: each for name, each in named.items() if _join(each) != str(labels.get(name.removesuffix("s")))
+    }
+    parts = [f"{name} {_join(value)}" for name, value in (named | labels).items()]
     return ", ".join([finding.metric, *parts])
 
 

@@ -72,6 +72,8 @@ def test_it_names_the_ranks() -> None:
     assert dict(message(labels={"rank": 3}).facts)["Metric"] == "train/loss, rank 3"
     by_evidence = message(evidence={"ranks": [3, 5], "nodes": ["n7"]})
     assert dict(by_evidence.facts)["Metric"] == "train/loss, ranks 3, 5, nodes n7"
+    both = message(evidence={"ranks": [37]}, labels={"host": "n4", "rank": "37"})
+    assert dict(both.facts)["Metric"] == "train/loss, host n4, rank 37"
 
 
 def test_later_messages_name_their_news_and_keep_the_subject() -> None:
