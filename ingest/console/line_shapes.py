@@ -98,6 +98,8 @@ class LineShape:
     is_heading: bool = False
     is_amount: bool = False
     """What it counts is how many there are in all: `num_epochs: 50`."""
+    stage: str = ""
+    """The words before `epoch` that name a part of the training: `FT Epoch [1/20]`."""
     kind: str = ""
     """The same for lines with metrics of the same names."""
 
@@ -155,6 +157,7 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
     names: set[str] = set()
     strong, split, section = False, "", ""
     is_heading = is_amount = False
+    stage = ""
     part = ""  # of the line: `[valid]` behind the numbers of the training
     unnamed: CounterField | None = None
     for field in number_fields(texts):
@@ -186,6 +189,8 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
                 axes.append(MetricField(name, field.index, field.scale))
             if not split and (found := DATA_SPLIT.search(field.english)) is not None and found[2]:
                 split = found[2].lower()
+            if counter is Counter.EPOCH and not counters:
+                stage = _stage(field)
             is_amount = is_amount or _is_amount(field)
             is_heading |= not counters and field.clean and not _has_settings(metrics) and not is_amount
             if counter is Counter.STEP and field.total_index < 0 and _COUNTS_DATA.search(field.before):
@@ -216,7 +221,7 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
         metrics = [*axes, *metrics]
     kind = str(crc32("\n".join(field.name for field in metrics).encode()))
     return LineShape(
-        tuple(counters), tuple(metrics), split, is_record, is_summary, is_heading, is_amount, kind
+        tuple(counters), tuple(metrics), split, is_record, is_summary, is_heading, is_amount, stage, kind
     )
 
 
@@ -233,6 +238,12 @@ def _is_settings(texts: tuple[str, ...], counters: list[CounterField], metrics: 
     settings = sum(_SETTING.search(field.name) is not None for field in metrics)
     measured = any(is_metric_name(field.name) and not _RATE.search(field.name) for field in metrics)
     return settings > 1 and not measured
+
+
+def _stage(field: NumberField) -> str:
+    """The words before the one that counts, if they are none that qualify it."""
+    words = field.english.split()[:-1]
+    return "" if {word.lower() for word in words} <= QUALIFIERS else " ".join(words)
 
 
 def _is_amount(field: NumberField) -> bool:

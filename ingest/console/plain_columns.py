@@ -22,7 +22,7 @@ from holter.ingest.console.step_axis import (
     training_step,
     training_steps,
 )
-from holter.ingest.console.training_sections import enter_section, is_named, section_labels
+from holter.ingest.console.training_sections import enter_section, is_named, name_stage, section_labels
 from holter.ingest.console.values import begins_with_year, find_time, parse_time, parse_year_first
 from holter.ingest.rows import LogRow
 from holter.types import Labels
@@ -168,9 +168,9 @@ class PlainTable:
     def rows(self, first: int, last: int, state: DialectState) -> list[LogRow | None]:
         """What some of the lines hold, in the order of their lines."""
         axis = axis_state(state)
-        if "section" not in axis:
+        if "section" not in axis and not self._shape.stage:
             return self._rows(first, last, axis)
-        if not self._shape.is_record or is_named(axis):  # the first of the lines decides
+        if not self._shape.is_record or self._shape.stage or is_named(axis):  # the first of the lines decides
             lines = [
                 each for line in range(first, last) for each in self._rows_of_section(line, line + 1, axis)
             ]
@@ -180,6 +180,7 @@ class PlainTable:
     def _rows_of_section(self, first: int, last: int, axis: dict[str, Any]) -> list[LogRow | None]:
         """The same where lines above name trainings: the first line may begin one of them."""
         if (self._shape.is_record or self._shape.is_heading) and not self._shape.split:
+            name_stage(self._shape.stage, axis)
             for line in sorted({first, last - 1}):
                 enter_section({counter: column[line] for counter, column in self._counts.items()}, axis)
         labels = section_labels(axis)

@@ -25,7 +25,7 @@ from holter.ingest.console.step_axis import (
     note_heading,
     training_step,
 )
-from holter.ingest.console.training_sections import enter_section, section_labels
+from holter.ingest.console.training_sections import enter_section, name_stage, section_labels
 from holter.ingest.console.values import parse_time
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.step_columns import LARGEST_STEP
@@ -47,6 +47,7 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | None:
     shape, numbers = shape_of(tuple(parts[::2])), parts[1::2]
     counts = counts_of(shape, numbers)
     if (shape.is_record or shape.is_heading) and not shape.split:
+        name_stage(shape.stage, axis)
         enter_section(counts, axis)
     if not shape.is_record:
         note_line(shape, counts, axis)

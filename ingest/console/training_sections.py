@@ -1,8 +1,9 @@
 """Trainings of one launch that follow one another: the folds of a cross-validation, several models or seeds.
 
-A line such as `===== fold: 1 =====` or `Training model ResNet18` names the training below it. Where the steps
-begin anew behind such a line, its rows get that name as a label; those of the first training have none. Where
-they go on, as for the phases of one training, the line means nothing.
+A line such as `===== fold: 1 =====` or `Training model ResNet18` names the training below it, and words
+before `epoch` name that of their own line (`FT Epoch [1/20]`). Where the steps begin anew there, the rows get
+that name as a label; those of the first training have none. Where they go on, as for the phases of one
+training, the names mean nothing.
 """
 
 from __future__ import annotations
@@ -62,6 +63,19 @@ SECTIONS = LineKind(
 """Lines that name the training below them."""
 
 
+def name_stage(stage: str, axis: DialectState) -> None:
+    """Note the words before `epoch` in a line, such as those of a fine-tuning: `FT Epoch [1/20]`."""
+    section = axis.get("section")
+    if section is None:
+        if not stage or "step" not in axis:
+            return
+        last = axis.get("epoch", [axis["step"], -1])
+        section = {"first": ["stage", ""], "now": ["stage", ""], "last": [*last], "begin": [-1, -1]}
+        axis["section"] = section
+    if stage or section["now"][0] == "stage":
+        section["next"] = ["stage", stage]
+
+
 def enter_section(counts: Mapping[Counter, tuple[int, int]], axis: DialectState) -> bool:
     """Begin the training that a line above named, if what this line counts begins anew; else forget the name.
 
@@ -94,8 +108,9 @@ def _is_anew(position: list[int], last: list[int], first: list[int]) -> bool:
 
 
 def is_named(axis: DialectState) -> bool:
-    """Whether a line since the last record names a training."""
-    return "next" in axis.get("section", ())
+    """Whether a line since the last record names a training, or the last records themselves do."""
+    section = axis.get("section")
+    return section is not None and ("next" in section or section["now"][0] == "stage")
 
 
 def section_labels(axis: DialectState) -> Labels | None:

@@ -53,7 +53,7 @@ STEPS_BY_FORM: dict[str, tuple[str, dict[str, list[int]]]] = {
     "metrics of a ranking": (
         "INFO  epoch {0} training [time: 0.9s, train loss: 74.{0}]\nINFO  valid result: \n"
         "recall@5 : 0.04    ndcg@5 : 0.05{0}    hit@20 : 0.4\n",
-        {"train loss": [1, 2], "ndcg@5": [1, 2]},
+        {"train loss": [1, 2], "valid/ndcg@5": [1, 2]},
     ),
     "braces that are no object": (
         "{{| Epoch: {0} (58/58) | Loss: 4.{0} | 1.4 steps/s | Step: {0}k | }}\n",

@@ -71,6 +71,15 @@ def test_models_are_named(tmp_path: Path) -> None:
     assert steps_of(run) == {"loss": [1, 2, 3], "loss/model=VGG16": [1, 2, 3]}
 
 
+def test_a_fine_tuning_that_counts_anew_is_no_attempt(tmp_path: Path) -> None:
+    epochs = "".join(f"Epoch[ {n}/3] loss=0.{n}\n" for n in (1, 2, 3))
+    tuned = "".join(f"FT Epoch[ {n}/2] loss=0.{n}\n" for n in (1, 2))
+    run = read(tmp_path, epochs + tuned)
+    assert run.attempts == 1
+    assert steps_of(run) == {"loss": [1, 2, 3], "loss/stage=FT": [1, 2]}
+    assert read(tmp_path, (epochs + tuned) * 2).attempts == 2
+
+
 def test_the_phases_of_one_training_are_not_split(tmp_path: Path) -> None:
     text = "Training model A\nstep 1: loss 0.5\nstep 2: loss 0.4\nTraining model B\nstep 3: loss 0.3\n"
     assert steps_of(read(tmp_path, text)) == {"loss": [1, 2, 3]}

@@ -111,7 +111,8 @@ _POSITION = LinearPattern(
 _METRIC_ALONE = LinearPattern(
     rb"(?i)(?:loss|acc(?:uracy)?|dice|iou|mean_?iu|learning rate|ppl|psnr|ssim|auc|f1|bleu|perplexity"
     rb"|(?:acc|prec|top|hits?|ndcg)@\d{1,4}|r?mse|mae"
-    rb"|reward|return|score|s?mape|r2|mcc|kappa|jaccard|sensitivity|specificity|hd95|lpips|rouge|pearson|spearman"
+    rb"|reward|return|score|s?mape|r2|mcc|kappa|jaccard|sensitivity|specificity|hd95|rouge|pearson|spearman"
+    rb"|cider|meteor|epe|fid|lpips|m?ap"
     rb"|recall(?:@\d{1,4})?|precision(?:@\d{1,4})?|[wc]er|"
     + _alternatives(METRICS)
     + rb")(?:[_@/.-][\w@/.-]{0,40})?[\"']?"
