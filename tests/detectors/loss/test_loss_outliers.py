@@ -109,7 +109,7 @@ def test_a_spike_that_returns_slowly_is_a_warning() -> None:
 
 
 def test_a_second_outlier_soon_after_the_first_is_no_slow_spike_that_matters() -> None:
-    """A loss of few samples, logged every 50 steps: two outliers within 400 steps, and between them nothing."""
+    """A loss of few samples, logged every 50 steps: two outliers within 400 steps, and nothing between."""
     random = np.random.default_rng(3)
     value = 0.06 + 0.02 * random.standard_normal(4000)
     value[3000], value[3007] = 0.32, 0.21
