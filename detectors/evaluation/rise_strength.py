@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from holter.detectors.evaluation.noise import (
     EvaluationNoise,
@@ -48,6 +49,13 @@ class EvaluationRiseThresholds(Thresholds):
     """Share of the level by which evaluations must have risen to be worth reporting."""
     times_single: float = 1.5
     """Times as high as any single evaluation before: a single one may be an outlier of such noise."""
+    best_points: int = 8
+    """Evaluations whose mean is compared with the lowest such mean so far, however long ago that was."""
+    best_spreads: float = 6.0
+    """Standard deviations, of an evaluation and of the level over so many, that it must be above that; and
+    that the loss must have fallen by up to there: what never fell has no best."""
+    best_progress: float = 0.5
+    """Share of the fall up to the lowest mean that it must have undone."""
 
 
 class _Window(NamedTuple):
@@ -73,10 +81,11 @@ def rise_evidence(
     count: int,
     thresholds: EvaluationRiseThresholds,
     noise_thresholds: EvaluationNoiseThresholds,
-) -> Iterator[tuple[int, FloatArray]]:
+) -> Iterator[tuple[IntArray | int, FloatArray]]:
     """For each window the evaluations it rests on, and the strength at every evaluation from the `known`-th
     on [n - known]: an alarm from 1 on. `count` evaluations preceded those given."""
     last = np.arange(known, len(value))
+    yield _above_best(value, noise, last, thresholds, noise_thresholds)
     for points, gap in thresholds.windows:
         window = _Window(points, gap, max(thresholds.reference, points))
         possible = last >= points + gap + window.reference - 1
@@ -92,6 +101,43 @@ def rise_evidence(
                 noise_thresholds,
             )
         yield points + gap, strength
+
+
+def _above_best(
+    value: FloatArray,
+    noise: EvaluationNoise,
+    last: IntArray,
+    thresholds: EvaluationRiseThresholds,
+    noise_thresholds: EvaluationNoiseThresholds,
+) -> tuple[IntArray, FloatArray]:
+    """How far the latest evaluations are above the best ones so far, and how many there were since [n].
+
+    A model that overfits gets worse so slowly that no window compares what was with what is. The noise is
+    that from when it was best: a slow rise soon counts as wander.
+    """
+    points = thresholds.best_points
+    since, strength = np.zeros(len(last), dtype=np.int64), np.zeros(len(last))
+    if len(value) < 2 * points:
+        return since, strength
+    windows = sliding_window_view(value, points)
+    means = windows.mean(axis=1)
+    lowest = np.minimum.accumulate(means)
+    best = np.maximum.accumulate(np.where(means <= lowest, np.arange(len(means)), 0))
+    now = last - points + 1
+    possible = now >= points
+    now, then = now[possible], best[now[possible] - points]
+    known_at = then + points - 1
+    spread = np.hypot(noise.sigma[known_at], noise.wander[noise_thresholds.distances[-1]][known_at])
+    rise = means[now] - means[then]
+    fall = value[0] - means[then]
+    least = np.maximum(thresholds.least_share * np.abs(means[then]), thresholds.best_progress * fall) + _TINY
+    # a spike raises the mean of some evaluations, not each of them
+    is_apart = windows[now].min(axis=1) > windows[then].max(axis=1)
+    visible = thresholds.best_spreads * spread
+    above = np.minimum(rise / visible, rise / least) * (is_apart & (fall > visible))
+    strength[possible] = np.where(np.isnan(spread), 0.0, above)
+    since[possible] = now + points - 1 - known_at
+    return since, strength
 
 
 def _strength(

@@ -136,7 +136,7 @@ def _first_rise(
     evidence = rise_evidence(values, noise, known, history.count - known, thresholds.rises, thresholds.noise)
     for points, candidate in evidence:
         better = candidate > strength
-        strength[better], width[better] = candidate[better], points
+        strength[better], width[better] = candidate[better], np.broadcast_to(points, len(width))[better]
     strength *= weight(state.index, stop)
     alarms = np.flatnonzero(strength >= 1)
     if not len(alarms):

@@ -116,7 +116,8 @@ def _with_unmarked_restart(detection: LossDetection, restarts: list[UnmarkedRest
         return detection
     for restart in reversed(restarts):
         distance = excursion.start - int(np.searchsorted(step, restart.step))
-        if 0 <= distance < restart.reach and restart.detected_step <= detection.detected_step:
+        is_near = detection.start_step - restart.step <= restart.reach_steps
+        if 0 <= distance < restart.reach and is_near and restart.detected_step <= detection.detected_step:
             return replace(detection, excursion=replace(excursion, at_restart=True), restart=restart)
     return detection
 

@@ -42,6 +42,9 @@ class UnmarkedRestartThresholds(Thresholds):
     """Points. A loss that jumps within this many points of a mere pause did so because of it."""
     points_after_restart: int = 50
     """Points. The same for missing steps and a new warm-up, which are stronger signs."""
+    spacing_after_gap: float = 2.0
+    """Times as far apart as rows were before missing steps that these points may be: rows that are farther
+    apart from there on were logged more rarely, and none were missing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +52,8 @@ class UnmarkedRestart:
     """A step at which the run was restarted, known at `detected_step`.
 
     `sign` is "silence", "gap" or "warm-up"; `size` the seconds of the pause, the missing steps, or the ratio
-    of the learning rate to what it was. An excursion within `reach` points belongs to the restart.
+    of the learning rate to what it was. An excursion within `reach` points, and at most `reach_steps` steps,
+    belongs to the restart.
     """
 
     step: int
@@ -57,6 +61,7 @@ class UnmarkedRestart:
     sign: str
     size: float
     reach: int
+    reach_steps: float = np.inf
 
 
 UnmarkedRestarts = Mapping[int, list[UnmarkedRestart]]
@@ -127,9 +132,9 @@ def _unusual_rows(
     new_rows: int,
     longest: tuple[float, ...],
     thresholds: UnmarkedRestartThresholds,
-) -> tuple[list[int], tuple[float, ...]]:
+) -> tuple[list[tuple[int, float]], tuple[float, ...]]:
     """Of the last `new_rows` rows those that are far more distant from the previous row than usual, except
-    for routine ones; and the longest such distances so far.
+    for routine ones, each with the usual distance; and the longest such distances so far.
 
     `distance` [n] is that of each row from the previous one.
     """
@@ -146,7 +151,7 @@ def _unusual_rows(
         if distance[row] <= longest[0]:
             continue
         if longest[0] < distance[row] / 2:
-            rows.append(row)
+            rows.append((row, float(usual[row])))
         longest = tuple(sorted([*longest, float(distance[row])])[1:])
     return rows, longest
 
@@ -170,10 +175,19 @@ def _restarts_in(
     distance = np.nan_to_num(distance, nan=0.0, posinf=0.0, neginf=0.0)
     rows, longest = _unusual_rows(distance, span.after - span.first, longest, thresholds)
     restarts = []
-    for row in rows:
+    for row, usual in rows:
         step, size = int(series.step[first + row]), float(distance[row])
         if first + row - attempt_row >= thresholds.fewest_rows and size >= least:
-            restarts.append(UnmarkedRestart(step=step, detected_step=step, sign=sign, size=size, reach=reach))
+            restarts.append(
+                UnmarkedRestart(
+                    step=step,
+                    detected_step=step,
+                    sign=sign,
+                    size=size,
+                    reach=reach,
+                    reach_steps=np.inf if is_pause else reach * thresholds.spacing_after_gap * usual,
+                )
+            )
     return restarts, longest
 
 

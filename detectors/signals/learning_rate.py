@@ -15,7 +15,7 @@ from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.signals.signal_finding import SignalEvent, build_signal_finding
 from holter.detectors.thresholds import Thresholds
 from holter.roles import Role, role_of
-from holter.types import Finding, Kind, RunData, Series
+from holter.types import Finding, FloatArray, Kind, RunData, Series
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +28,13 @@ class ZeroRateThresholds(Thresholds):
     """Points that suffice where the rate fell to zero at once, out of its schedule."""
     sudden_ratio: float = 20.0
     """Times its last change before that a rate must fall to zero for that."""
+    digit_points: int = 512
+    """Latest points whose smallest difference is the last digit of the log."""
+    digit_values: int = 3
+    """Different values among them, and equal ones just before, at least: a schedule that is logged with all
+    its digits has no equal ones."""
+    rounding_error: float = 0.05
+    """Last digits by which the values before a zero may differ from the last digit itself."""
     zero_share: float = 1e-6
     """Share of the highest rate so far up to which a rate is zero."""
     confidence: float = 0.95
@@ -107,10 +114,22 @@ class ZeroRateDetector:
                 required = limits.sudden_points
         else:
             before = 0.0
-        if stop - first < required or before <= 0:
+        if stop - first < required or before <= 0 or self._is_rounded(series.value[:first]):
             return None
         continues = stop < len(series) and series.attempt[stop] == series.attempt[first]
         return _ZeroSegment(first, first + required - 1, before, stop if continues else None)
+
+    def _is_rounded(self, past: FloatArray) -> bool:
+        """Whether a zero after these values may be a small rate: a log of six decimals has 0.000000 for it.
+
+        The rate was at the last digit of its log for some points before.
+        """
+        limits = self.thresholds
+        values, latest = np.unique(past[-limits.digit_points :]), past[-limits.digit_values :]
+        if len(values) < limits.digit_values:
+            return False
+        last_digit = float(np.diff(values).min())
+        return bool(np.abs(latest - last_digit).max() <= limits.rounding_error * last_digit)
 
     def _finding(self, series: Series, segment: _ZeroSegment) -> Finding:
         until = "" if segment.end is None else f" until step {int(series.step[segment.end]):,}"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from holter.detectors.detector import DetectorContext
 from holter.detectors.formatting import figure
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
+from holter.detectors.positions import attempt_rows
 from holter.detectors.signals.break_scan import BreakScan, BreakShape, BreakThresholds, SignalBreak
 from holter.detectors.signals.signal_finding import SignalEvent, build_signal_finding
 from holter.detectors.thresholds import Thresholds
@@ -49,6 +51,41 @@ class SignalBreakThresholds(Thresholds):
     """Confidence."""
 
 
+@dataclass(frozen=True, eq=False)
+class _LaunchScan:
+    """The scan of the current launch, the breaks of earlier ones, and the earliest first step of the attempts
+    that began before its row.
+
+    A program that was started anew has other rewards and other norms: they are no break of earlier ones.
+    """
+
+    scan: BreakScan
+    finished: tuple[SignalBreak, ...] = ()
+    earliest: int | None = None
+
+    def starts_in(self, series: Series) -> list[int]:
+        """The rows after that of the scan with which a program was started anew, from its first step on."""
+        starts, earliest = [], self.earliest
+        for row, step in self._first_steps(series):
+            if earliest is not None and step <= earliest:
+                starts.append(row)
+            earliest = step if earliest is None else min(earliest, step)
+        return [row for row in starts if row > self.scan.row]
+
+    def earliest_at(self, series: Series, row: int) -> int | None:
+        """The earliest first step of the attempts that began before a row."""
+        steps = [step for first, step in self._first_steps(series) if first < row]
+        return min((*steps, *([] if self.earliest is None else [self.earliest])), default=None)
+
+    def _first_steps(self, series: Series) -> list[tuple[int, int]]:
+        """The first row and step of every attempt that begins at the row of the scan or later."""
+        spans = attempt_rows(series, self.scan.row)
+        begun = self.scan.row > 0 and bool(
+            self.scan.row < len(series) and series.attempt[self.scan.row - 1] == series.attempt[self.scan.row]
+        )
+        return [(span.first, int(series.step[span.first])) for span in spans[int(begun) :]]
+
+
 @dataclass(frozen=True, kw_only=True)
 class SignalBreakDetector:
     """Compares each signal with the range that it has held: rises and falls that last 16 points."""
@@ -65,20 +102,29 @@ class SignalBreakDetector:
                 yield from self._in_series(run.series[key], role, context)
 
     def _in_series(self, series: Series, role: Role, context: DetectorContext) -> Iterator[Finding]:
-        checkpoints: ScanCheckpoints[BreakScan] = context.state.checkpoints((self.name, series.key), [series])
+        checkpoints: ScanCheckpoints[_LaunchScan] = context.state.checkpoints(
+            (self.name, series.key), [series]
+        )
         checkpoint = checkpoints.latest([series])
-        scan = checkpoint.state if checkpoint else None
-        if scan is None:
-            scan = BreakScan(
-                is_log=role in _LOG_ROLES,
-                shapes=_SHAPES[role],
-                limits=self.thresholds.breaks,
-                sensitivity=context.tuning.of(series.key.metric).sensitivity,
-            )
-        rows = scan.row + np.flatnonzero(np.isfinite(series.value[scan.row :]))
-        state, breaks = scan.after(self._scaled(series.value[rows], role), rows)
-        checkpoints.save(Checkpoint(state, (state.row,)))
-        for each in breaks:
+        fresh = BreakScan(
+            is_log=role in _LOG_ROLES,
+            shapes=_SHAPES[role],
+            limits=self.thresholds.breaks,
+            sensitivity=context.tuning.of(series.key.metric).sensitivity,
+        )
+        known = checkpoint.state if checkpoint else _LaunchScan(fresh)
+        scan, finished = known.scan, known.finished
+        starts = known.starts_in(series)
+        for launch, after in pairwise([scan.row, *starts, len(series)]):
+            scan = scan if launch == known.scan.row else replace(fresh, row=launch)
+            rows = launch + np.flatnonzero(np.isfinite(series.value[launch:after]))
+            state, breaks = scan.after(self._scaled(series.value[rows], role), rows)
+            if after < len(series):
+                finished = (*finished, *breaks)
+        checkpoints.save(
+            Checkpoint(_LaunchScan(state, finished, known.earliest_at(series, state.row)), (state.row,))
+        )
+        for each in (*finished, *breaks):
             yield self._finding(series, role, each)
 
     def _scaled(self, value: FloatArray, role: Role) -> FloatArray:

@@ -208,3 +208,15 @@ def test_one_training_loss_per_evaluation_shows_that_it_did_not_rise_only_where_
     assert {each.evidence["cause"] for each in found} <= {cause}
     assert all(("training loss did not" in each.summary) is (change < 0) for each in found)
     assert found or change > 0  # a rise of both is one event
+
+
+def test_a_model_that_overfits_slowly_is_compared_with_its_best() -> None:
+    """Fifty evaluations rise by less each than their noise, and by three quarters of the fall together."""
+    random = np.random.default_rng(1)
+    at = np.arange(100)
+    best = 1.1 + 0.5 * np.exp(-at / 10) + 0.007 * np.maximum(at - 40, 0)
+    (finding,) = detect(best + 0.025 * random.standard_normal(100))
+    assert (finding.kind, finding.start_step >= 40 * EVERY) == (Kind.DIVERGENCE, True)
+    for seed in range(5):
+        random = np.random.default_rng(seed)
+        assert detect(1.1 + 0.5 * np.exp(-at / 10) + 0.025 * random.standard_normal(100)) == []

@@ -91,3 +91,26 @@ def test_a_kl_divergence_that_stays_next_to_zero_is_no_explosion() -> None:
     assert found(with_loss("train/approx_kl", noisy(np.where(np.arange(N) < AT, 1e-10, 1e-7)))) == []
     (finding,) = found(with_loss("train/approx_kl", noisy(np.where(np.arange(N) < AT, 1e-10, 0.5))))
     assert finding.metric == "train/approx_kl"
+
+
+def test_a_learning_rate_below_the_last_digit_of_its_log_is_not_zero() -> None:
+    rate = 1e-3 * (1 + np.cos(np.pi * np.arange(N) / N)) / 2
+    assert found(run(series("lr", np.round(rate, 6)))) == []
+    too_short = 1e-3 * np.maximum(1 - np.arange(N) / (N - 400), 0)
+    (finding,) = found(run(series("lr", too_short)))
+    assert (finding.kind, finding.start_step) == ("metric_collapse", N - 400)
+
+
+def test_another_launch_has_rewards_of_its_own() -> None:
+    attempt, step = np.repeat([0, 1], N // 2), np.tile(np.arange(N // 2), 2)
+    value = np.where(attempt == 0, 90.0, -300.0) + np.random.default_rng(0).standard_normal(N)
+    relaunched = run(series("reward", value, step=step, attempt=attempt))
+    assert found(relaunched) == []
+    (finding,) = found(run(series("reward", value, step=np.arange(N), attempt=attempt)))
+    assert (finding.kind, finding.attempt) == ("metric_collapse", 1)
+    state, lost = IncrementalState(), value.copy()
+    lost[N - 300 :] -= 500.0
+    for stop in (400, N // 2, N // 2 + 3, N // 2 + 40, N - 200, N - 3, N):
+        data = run(series("reward", lost[:stop], step=step[:stop], attempt=attempt[:stop]))
+        assert find(data, state=state) == find(data)
+    assert [(each.kind, each.attempt) for each in find(data)] == [("metric_collapse", 1)]

@@ -86,6 +86,9 @@ class RecoveryThresholds(Thresholds):
     """Times its lasting height that a spike peaks at: it did damage, however little progress is lost."""
     lasting_growth: float = 1.25
     """Times the height of the quarter before that the last quarter has, from which on an excursion grows."""
+    visible_progress: float = 0.03
+    """Share of the fall of the level since the run began that growth must have undone to be critical: less is
+    not visible in a picture of the run."""
     growth_parts: int = 4
     """Parts of the last half of an excursion whose medians show how it grew."""
     growth_in_one_part: float = 0.6
@@ -371,7 +374,11 @@ def _lasts(points: ExcursionPoints, limits: RecoveryThresholds) -> bool:
     return (
         undoes_progress
         or float(first.max()) >= limits.overshoot * float(excess[half:].max())
-        or (fourth >= limits.lasting_growth * third and _grows_steadily(excess[half:], limits))
+        or (
+            fourth >= limits.lasting_growth * third
+            and fourth >= limits.visible_progress * points.progress
+            and _grows_steadily(excess[half:], limits)
+        )
     )
 
 

@@ -90,3 +90,12 @@ def test_findings_at_an_unmarked_restart_stay() -> None:
             (identity(finding), finding.kind) for finding in detect_all(prefix(run, attempt=0, step=step))
         }
         assert early == (final if step >= AT else set())
+
+
+def test_rows_that_become_rarer_later_on_do_not_reach_back_to_missing_steps() -> None:
+    close, apart = np.arange(600) * 8, 4800 + 452 + np.concatenate(([0, 8], 400 * np.arange(1, 200)))
+    step = np.concatenate((close, apart))
+    value = curve(seed=4)[: len(step)]
+    value[640:643] += 1.0
+    finding = single_finding(run_of(value, step=step))
+    assert (finding.kind, finding.start_step) == (Kind.SPIKE_SLOW, step[640])
