@@ -136,7 +136,7 @@ def _costs_progress(excursion: Excursion, segment: AttemptSegment) -> bool:
     later = segment.value[excursion.detected + 1 : excursion.start + last]
     if excursion.width > 1 or not len(later):
         return True
-    return float(later.mean()) - excursion.baseline > excursion.noise.sigma
+    return median(later) - excursion.baseline > excursion.noise.sigma
 
 
 def _is_fast(segment: AttemptSegment, start: int, back: int, tuning: Tuning) -> bool:

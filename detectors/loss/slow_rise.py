@@ -180,6 +180,8 @@ class SlowRiseScan:
     def _add_blocks(self) -> None:
         size = self.thresholds.block_points
         complete = len(self.value) // size * size
+        if not complete:
+            return
         blocks = self.value[:complete].reshape(-1, size)
         level = np.median(blocks, axis=1)
         noise = MAD_TO_SIGMA * np.median(np.abs(blocks - level[:, None]), axis=1)

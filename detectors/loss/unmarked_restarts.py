@@ -139,8 +139,12 @@ def _unusual_rows(
     `distance` [n] is that of each row from the previous one.
     """
     window = thresholds.median_rows
-    usual = median_filter(distance, size=window, origin=window // 2, mode="nearest")
-    usual = np.concatenate((distance[:1], usual[:-1]))
+    if len(distance) <= window // 2 + 2:
+        # more than half of each window is what stands for the rows before the first
+        usual = np.full(len(distance), distance[0])
+    else:
+        usual = median_filter(distance, size=window, origin=window // 2, mode="nearest")
+        usual = np.concatenate((distance[:1], usual[:-1]))
     rows, first = [], len(distance) - new_rows
     unusual = first + np.flatnonzero(distance[first:] > thresholds.times_usual * usual[first:])
     for row in unusual.tolist():

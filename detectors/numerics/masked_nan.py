@@ -50,6 +50,8 @@ class MaskedNanThresholds(Thresholds):
     """Points whose usual change is compared with the last digit of the log."""
     digit_changes: float = 1.5
     """Last digits that they change by at most where the log has too few digits to show that they move."""
+    digit_level: float = 10.0
+    """Last digits below which their level has a single significant digit: it repeats itself by chance."""
     zero_noises: float = 8.0
     """Noise units. A zero is out of place where the level is this far above it..."""
     zero_share: float = 0.1
@@ -257,15 +259,16 @@ def _share(marks: NDArray[np.bool_]) -> float:
 def _is_coarse(past: FloatArray, limits: MaskedNanThresholds) -> bool:
     """Whether a log has so few digits that values repeat themselves.
 
-    It has if few values occur at all, or if the latest points move by no more than the last digit: a loss of
-    0.0003, logged with four decimals, was 0.02 before and has many values in its past.
+    It has if few values occur at all, or if the latest points move by no more than the last digit or have a
+    single one: a loss of 0.0003, logged with four decimals, was 0.02 before and has many values in its past.
     """
     values = np.unique(past[-limits.recent_points :])
     if len(values) < limits.distinct_values:
         return True
     last_digit = float(np.diff(values).min())
-    change = float(np.median(np.abs(np.diff(past[-limits.digit_points :]))))
-    return change <= limits.digit_changes * last_digit
+    latest = past[-limits.digit_points :]
+    change, level = float(np.median(np.abs(np.diff(latest)))), float(np.median(np.abs(latest)))
+    return change <= limits.digit_changes * last_digit or level < limits.digit_level * last_digit
 
 
 def _is_clear_of_zero(past: FloatArray, limits: MaskedNanThresholds) -> bool:

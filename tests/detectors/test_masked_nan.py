@@ -65,6 +65,9 @@ def test_a_loss_that_fell_to_its_last_digits_repeats_itself() -> None:
         curve = 0.3 * np.exp(-np.arange(400) / slowness - 0.15 * rng.random(400)) + 2e-4
         assert found(series("loss", np.round(curve, 4), step=np.arange(400) * 25)) == []
         assert found(series("loss", np.round(np.maximum(curve - 3e-4, 0), 4))) == []
+    varied = np.round(0.3 * np.exp(-np.arange(200) / 12) + 5e-4 * np.exp(0.5 * rng.standard_normal(200)), 4)
+    varied[164:173] = 3e-4
+    assert found(series("loss", varied)) == []
 
 
 def test_a_small_loss_that_stands_still_while_its_digits_moved_is_detected() -> None:

@@ -317,21 +317,24 @@ def window_means(
     latest = usual(0)
     by_noise = thresholds.mean_errors * error
     visible = thresholds.visible_sigmas * noise.sigma
-    limits = [
-        np.full(len(values), latest.limit(size, horizon))
+    limits = np.array(
+        [latest.limit(size, horizon) for (size, _), horizon in zip(windows, horizons, strict=True)]
+    )
+    limits = np.repeat(limits[:, None], len(values), axis=1)
+    excused = enough & (rise >= np.maximum(by_noise, visible)) & (rise < limits)
+    for row in np.flatnonzero(excused.any(axis=1)).tolist():
+        size, left_out = windows[row]
+        earlier = usual(size + left_out).limit(size, horizons[row])
+        limits[row, excused[row]] = np.minimum(limits[row, excused[row]], max(earlier, visible))
+    strength = np.where(enough, rise / np.maximum(by_noise, limits), 0.0)
+    least = [
+        least_rise(noise, size, thresholds)
+        + thresholds.least_sigmas_unknown * noise.sigma * (not latest.knows(size, horizon))
         for (size, _), horizon in zip(windows, horizons, strict=True)
     ]
-    for row, ((size, left_out), horizon) in enumerate(zip(windows, horizons, strict=True)):
-        excused = enough[row] & (rise[row] >= np.maximum(by_noise[row], visible)) & (rise[row] < limits[row])
-        if excused.any():
-            before = usual(size + left_out).limit(size, horizon)
-            limits[row][excused] = np.minimum(limits[row][excused], max(before, visible))
-    strength = np.where(enough, rise / np.maximum(by_noise, limits), 0.0)
-    for row, ((size, _), horizon) in enumerate(zip(windows, horizons, strict=True)):
-        least = least_rise(noise, size, thresholds)
-        if not latest.knows(size, horizon):
-            least += thresholds.least_sigmas_unknown * noise.sigma
-        yield size, strength[row], rise[row] / least
+    most = rise / np.array(least)[:, None]
+    for row, (size, _) in enumerate(windows):
+        yield size, strength[row], most[row]
 
 
 def _is_known(count: int, window: tuple[int, int], history: LossHistory, thresholds: AlarmThresholds) -> bool:

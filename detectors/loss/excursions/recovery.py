@@ -89,7 +89,7 @@ class RecoveryThresholds(Thresholds):
     """Times its lasting height that a spike peaks at: it did damage, however little progress is lost."""
     lasting_growth: float = 1.25
     """Times the height of the quarter before that the last quarter has, from which on an excursion grows."""
-    visible_progress: float = 0.01
+    visible_progress: float = 0.03
     """Share of the fall of the level since the run began that growth must have undone to be critical: less is
     not visible in a picture of the run."""
     growth_parts: int = 4

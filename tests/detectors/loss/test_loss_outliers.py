@@ -106,3 +106,16 @@ def test_a_spike_that_returns_slowly_is_a_warning() -> None:
     value[5000:5400] *= 1 + 0.4 * np.exp(-np.arange(400) / 80)
     finding = single_finding(run_of(value))
     assert (finding.kind, finding.severity) == (Kind.SPIKE_SLOW, Severity.WARNING)
+
+
+def test_a_second_outlier_soon_after_the_first_is_no_slow_spike_that_matters() -> None:
+    """A loss of few samples, logged every 50 steps: two outliers within 400 steps, and nothing between."""
+    random = np.random.default_rng(3)
+    value = 0.06 + 0.02 * random.standard_normal(4000)
+    value[3000], value[3007] = 0.32, 0.21
+    findings = detect_all(run_of(value, step=50 * np.arange(4000)))
+    assert findings
+    assert {finding.severity for finding in findings} == {Severity.INFO}
+    value[3000:3030] = 0.06 + 0.2 * np.exp(-np.arange(30) / 12) + 0.02 * random.standard_normal(30)
+    (finding,) = detect_all(run_of(value, step=50 * np.arange(4000)))
+    assert (finding.kind, finding.severity) == (Kind.SPIKE_SLOW, Severity.WARNING)
