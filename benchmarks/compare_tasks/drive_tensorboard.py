@@ -37,8 +37,8 @@ class TensorBoardDriver(Driver):
         person.click(page.get_by_text("HPARAMS"))
         person.see(page.get_by_text("run-017"))
         for name in _UNLISTED:
-            person.click(page.locator("tf-hparams-query-pane paper-checkbox", has_text=name).first)
-        row = page.get_by_text("run-118").first
+            person.click(page.get_by_text(name, exact=True).filter(visible=True).first)
+        row = page.get_by_text("run-118").last
         row.scroll_into_view_if_needed()
         person.actions += 4  # turns of the wheel over a table of 200 rows
         person.see(row)
@@ -55,14 +55,15 @@ class TensorBoardDriver(Driver):
     def find(self, person: Person) -> TaskResult:
         page = person.page
         person.click(page.get_by_text("HPARAMS"))
-        pane = page.locator("tf-hparams-query-pane")
-        person.click(pane.locator("paper-checkbox", has_text="lr").first)
-        fields = pane.locator("paper-input input")
+        person.click(page.get_by_text("lr", exact=True).filter(visible=True).first)
+        fields = page.locator("paper-input input, tf-hparams-query-pane input[type=number]").filter(
+            visible=True
+        )
         for index, text in enumerate(("0.0003", "0.0003")):
             person.click(fields.nth(index))
             person.type(text)
             person.press("Tab")
-        expect(page.get_by_text("run-001")).to_have_count(0)
+        expect(page.get_by_text("run-001").filter(visible=True)).to_have_count(0)
         person.see(page.get_by_text("run-002"))
         return person.result(Answer.YES, "HPARAMS, least and greatest rate; the number of runs is not stated")
 

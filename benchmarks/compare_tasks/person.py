@@ -95,7 +95,7 @@ class Person:
 
     def see(self, target: Locator) -> None:
         """Wait until something is visible."""
-        expect(target.first).to_be_visible()
+        expect(target.filter(visible=True).first).to_be_visible()
 
     def picture(self, name: str) -> None:
         """Save the window as a picture, to be looked at."""
