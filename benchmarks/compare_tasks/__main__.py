@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from playwright.sync_api import Browser, Error, sync_playwright
+from playwright.sync_api import Browser, Error, ViewportSize, sync_playwright
 
 from benchmarks.compare_tasks.drive_aim import AimDriver
 from benchmarks.compare_tasks.drive_holter import HolterDriver
@@ -38,7 +38,7 @@ DRIVERS: dict[str, Callable[[str], Driver]] = {
     "aim": AimDriver,
     "trackio": TrackioDriver,
 }
-_WINDOW = {"width": 1440, "height": 900}
+_WINDOW: ViewportSize = {"width": 1440, "height": 900}
 
 
 def do_tasks(driver: Driver, browser: Browser, pictures: Path | None) -> dict[str, TaskResult]:

@@ -39,9 +39,9 @@ class MlflowDriver(Driver):
 
     def better(self, person: Person) -> TaskResult:
         return TaskResult(
-            Answer.NO,
+            Answer.NOT_DRIVEN,
             "the chart of compared runs has step or time as x; a chart of the experiment can have a metric, "
-            "which was not tried",
+            "by eye",
         )
 
     def find(self, person: Person) -> TaskResult:

@@ -21,6 +21,8 @@ class Answer(StrEnum):
     BY_EYE = "by eye"
     """It shows what the answer follows from; the person judges."""
     NO = "no"
+    NOT_DRIVEN = "not driven"
+    """There is a way, which the driver does not go."""
 
 
 class TaskResult(NamedTuple):

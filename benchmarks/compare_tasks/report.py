@@ -68,8 +68,8 @@ def table(results: Sequence[ToolResult]) -> str:
 
 
 def _cell(result: TaskResult) -> str:
-    if result.answer is Answer.NO:
-        return "no"
+    if result.answer in (Answer.NO, Answer.NOT_DRIVEN):
+        return result.answer.value
     counted = f"{result.actions} + {result.typed}, {result.seconds:.1f} s"
     return counted if result.answer is Answer.YES else f"{counted}, by eye"
 
