@@ -39,8 +39,8 @@ class TensorBoardDriver(Driver):
         for name in _UNLISTED:
             person.click(page.get_by_text(name, exact=True).filter(visible=True).first)
         table = page.get_by_text("fineweb").filter(visible=True).first
-        for _ in range(4):  # a table of 200 rows
-            person.scroll(table, 850)
+        for _ in range(5):  # a table of 200 rows
+            person.scroll(table, 930)
             page.wait_for_timeout(300)
         person.see(page.get_by_text("run-118"))
         return person.result(
