@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from playwright.sync_api import Browser, Error, sync_playwright
+from playwright.sync_api import Browser, Error, ViewportSize, sync_playwright
 
 from benchmarks.compare_tasks.drive_aim import AimDriver
 from benchmarks.compare_tasks.drive_holter import HolterDriver
@@ -25,7 +25,7 @@ from benchmarks.compare_tasks.drive_tensorboard import TensorBoardDriver
 from benchmarks.compare_tasks.drive_trackio import TrackioDriver
 from benchmarks.compare_tasks.drivers import Driver
 from benchmarks.compare_tasks.person import Answer, Person, TaskResult
-from benchmarks.compare_tasks.report import table, write
+from benchmarks.compare_tasks.report import ToolResult, load, save, table, write
 from benchmarks.compare_tasks.tools import TOOLS, Tool, install, served
 from benchmarks.compare_tasks.workload import make_runs, save_runs
 from tests.support import install_chromium
@@ -38,7 +38,7 @@ DRIVERS: dict[str, Callable[[str], Driver]] = {
     "aim": AimDriver,
     "trackio": TrackioDriver,
 }
-_WINDOW = {"width": 1440, "height": 900}
+_WINDOW: ViewportSize = {"width": 1440, "height": 900}
 
 
 def do_tasks(driver: Driver, browser: Browser, pictures: Path | None) -> dict[str, TaskResult]:
@@ -100,10 +100,11 @@ def main() -> None:
     parser.add_argument("--only", type=lambda text: text.split(","), default=[tool.name for tool in TOOLS])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--pictures", type=Path, help="save what is seen after each task")
-    parser.add_argument("--data", type=Path, help="keep the tools' data here, to use it again")
+    parser.add_argument(
+        "--data", type=Path, help="keep data and results of the tools here, to use them again"
+    )
     parser.add_argument("--write", action="store_true", help="into docs/measurements/compare.md")
     options = parser.parse_args()
-    results: dict[str, tuple[str, dict[str, TaskResult]]] = {}
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.data or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
@@ -112,11 +113,9 @@ def main() -> None:
             if tool.name in options.only:
                 install(tool)
                 print(f"{tool.name} {tool.version()}", file=sys.stderr, flush=True)
-                results[tool.name] = (
-                    tool.version(),
-                    measure(tool, folder / "runs.json", folder / tool.name, options),
-                )
-    text = table(results, load=os.getloadavg()[1])
+                tasks = measure(tool, folder / "runs.json", folder / tool.name, options)
+                save(folder, ToolResult(tool.name, tool.version(), os.getloadavg()[1], tasks))
+        text = table(load([tool.name for tool in TOOLS], folder))
     print(text)
     if options.write:
         write(text)

@@ -41,8 +41,11 @@ class HolterDriver(Driver):
     def better(self, person: Person) -> TaskResult:
         page = person.page
         person.click(page.get_by_role("button", name="Compare at equal tokens"))
-        person.see(page.locator(".compare-statistics").get_by_text(re.compile("lower .* tokens")))
-        return person.result(Answer.YES, "a sentence with an interval")
+        person.see(page.locator(".compare-statistics").get_by_text(re.compile("loss .* tokens")))
+        return person.result(
+            Answer.YES,
+            "a sentence with an interval, here that these logs show no difference",
+        )
 
     def find(self, person: Person) -> TaskResult:
         page = person.page

@@ -38,7 +38,11 @@ class MlflowDriver(Driver):
         return person.result(Answer.YES, "the page Compare, only what differs")
 
     def better(self, person: Person) -> TaskResult:
-        return TaskResult(Answer.BY_EYE, "not driven yet")
+        return TaskResult(
+            Answer.NOT_DRIVEN,
+            "the chart of compared runs has step or time as x; a chart of the experiment can have a metric, "
+            "by eye",
+        )
 
     def find(self, person: Person) -> TaskResult:
         page = person.page

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from playwright.sync_api import Page, expect
 
 from benchmarks.compare_tasks.drivers import Driver
 from benchmarks.compare_tasks.person import Answer, Person, TaskResult
+
+_EVERY = re.compile(r"^Runs \(\d+\)$")
 
 
 class TrackioDriver(Driver):
@@ -14,30 +18,52 @@ class TrackioDriver(Driver):
     def home(self, person: Person) -> None:
         person.open(self.address)
         person.see(person.page.get_by_text("run-199"))
+        person.see(person.page.get_by_text("charts (2)"))  # of all 200 runs, which are chosen at first
 
     def overlay(self, person: Person) -> TaskResult:
         page = person.page
+        everything = page.get_by_text(_EVERY)
+        person.click(everything)  # the filter hides entries of the list, it does not take them off the chart
         person.click(page.get_by_placeholder("Type to filter..."))
         person.type("017|118")
-        expect(page.get_by_text("run-199")).to_have_count(0)
-        person.see(page.locator(".vega-embed, svg.marks, canvas.marks, canvas"))
-        return person.result(Answer.YES, "a regular expression for runs")
+        person.see(page.get_by_text("Runs (2)"))
+        person.click(everything)
+        expect(page.get_by_text("more", exact=False).filter(has_text="194")).to_have_count(0)
+        person.see(page.get_by_text("charts (2)"))
+        return person.result(Answer.YES, "all runs off, a regular expression for runs, all of those on")
 
     def settings(self, person: Person) -> TaskResult:
         page = person.page
         person.click(page.get_by_text("Show run comparer"))
+        person.click(page.get_by_text("Diff only"))
         person.see(page.get_by_text("warmup_steps"))
-        return person.result(Answer.YES, "the comparer")
+        expect(page.get_by_text("beta1")).to_have_count(0)
+        return person.result(Answer.YES, "the comparer, only what differs")
 
     def better(self, person: Person) -> TaskResult:
-        return TaskResult(Answer.BY_EYE, "not driven yet")
+        page = person.page
+        box = page.get_by_text("X-axis", exact=True).first.bounding_box()
+        assert box is not None
+        person.actions += 1  # the list below this heading
+        page.mouse.click(box["x"] + 60, box["y"] + 28)
+        person.click(page.locator("li, [role=option]").get_by_text("tokens", exact=True).first)
+        page.wait_for_timeout(1000)
+        return person.result(Answer.BY_EYE, "curves by tokens; no figure, and no interval")
 
     def find(self, person: Person) -> TaskResult:
-        return TaskResult(Answer.BY_EYE, "not driven yet")
+        page = person.page
+        box = page.get_by_text("Group by", exact=True).first.bounding_box()
+        assert box is not None
+        person.actions += 1  # the list below this heading
+        page.mouse.click(box["x"] + 60, box["y"] + 28)
+        person.click(page.locator("li, [role=option]").get_by_text("lr", exact=True).first)
+        person.see(page.get_by_text(re.compile("0.0003")))
+        return person.result(Answer.YES, "the list of runs grouped by the setting; there is no condition")
 
     def send(self, person: Person, colleague: Page) -> TaskResult:
         address = person.copy_address()
         colleague.goto(address, wait_until="commit")
-        expect(colleague.get_by_text("run-118").first).to_be_visible()
-        expect(colleague.get_by_text("run-199")).to_have_count(0)
-        return person.result(Answer.YES, "the address")
+        expect(colleague.get_by_text("charts (2)")).to_be_visible()
+        chosen = colleague.get_by_text("run-199").count() == 0
+        remark = "the address of the page does not have the chosen runs: a colleague sees all 200"
+        return person.result(Answer.YES if chosen else Answer.NO, remark)

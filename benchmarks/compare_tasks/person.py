@@ -21,6 +21,8 @@ class Answer(StrEnum):
     BY_EYE = "by eye"
     """It shows what the answer follows from; the person judges."""
     NO = "no"
+    NOT_DRIVEN = "not driven"
+    """There is a way, which the driver does not go."""
 
 
 class TaskResult(NamedTuple):
@@ -95,7 +97,7 @@ class Person:
 
     def see(self, target: Locator) -> None:
         """Wait until something is visible."""
-        expect(target.first).to_be_visible()
+        expect(target.filter(visible=True).first).to_be_visible()
 
     def picture(self, name: str) -> None:
         """Save the window as a picture, to be looked at."""

@@ -37,9 +37,12 @@ export function createRunList({ signal, onAdd, onRemove, onBaseline }) {
   let options = [];
   let selected = 0;
   let timer = 0;
+  let searches = 0; // the answer to an older one is ignored
 
   /** Close the list: it covers the comparison. Typing, a click and arrows open it again. */
   function close() {
+    clearTimeout(timer);
+    searches += 1;
     options = [];
     found.hidden = true;
     field.setAttribute("aria-expanded", "false");
@@ -47,7 +50,9 @@ export function createRunList({ signal, onAdd, onRemove, onBaseline }) {
   }
 
   async function search() {
+    const number = (searches += 1);
     const runs = await api.findRuns(field.value, signal).catch(() => []);
+    if (number !== searches) return;
     options = runs.filter(({ id }) => !present.has(id)).slice(0, MAX_FOUND);
     selected = 0;
     draw();
