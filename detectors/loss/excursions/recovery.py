@@ -335,8 +335,6 @@ def _lull(points: ExcursionPoints) -> int | None:
     """The first of the latest points that are back so far, without being so for long enough."""
     limits, sigma, count = points.thresholds, points.noise.sigma, len(points.step)
     first = max(count - limits.lull_points, points.detected + 1)
-    if first >= count:
-        return None
     excess, allowed = points.excess(first)
     allowed = np.maximum(allowed, limits.tolerance_sigmas * sigma)
     high = np.flatnonzero(excess > allowed + limits.first_point_sigmas * sigma)
@@ -552,7 +550,7 @@ def _larger_rise(
     twice where there is none.
     """
     first = detected + thresholds.near_points
-    highest = np.maximum.accumulate(excess[: max(stop - 1, 0)])[first:]
+    highest = np.maximum.accumulate(excess[: stop - 1])[first:]
     above = excess[first + 1 : stop] - highest
     jumps = above > np.maximum(thresholds.larger_rise * highest, thresholds.new_rise_sigmas * noise.sigma)
     hits = np.flatnonzero(jumps)

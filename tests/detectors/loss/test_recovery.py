@@ -276,8 +276,8 @@ def test_the_noise_of_a_lasting_excursion_is_no_new_rise() -> None:
 @pytest.mark.parametrize(("quiet", "begins"), [(11, False), (12, True)])
 def test_noise_is_that_of_most_of_the_latest_21_points(quiet: int, begins: bool) -> None:
     """The first quiet point still differs from the median of the five before it; of 21, eleven are most."""
-    noise = np.append(np.tile((2.0, -2.0), 20), np.zeros(quiet + 1))
-    points = excursion(course((20, 40 + quiet), (34, 1)) + noise)
+    noise = np.append(np.tile((2.0, -2.0), 20), np.zeros(quiet + 20))
+    points = excursion(course((20, 40 + quiet), (34, 20)) + noise)
     assert track_recovery(points).next_scan == (40 + quiet if begins else len(points.step))
 
 
@@ -342,6 +342,8 @@ def quarters(second: float, third: float, fourth: float) -> list[Part]:
         ("the last quarter has 0.8 times the height of the third", quarters(20, 20, 16.1), 40, True),
         ("or just so", quarters(20, 20, 16), 40, True),
         ("it has less", quarters(20, 20, 15.9), 40, False),
+        ("a higher point before the third", [(20, 99), (60, 1), (20, 50), (16.1, 51)], 40, True),
+        ("a higher point in the third", [(20, 100), (60, 1), (20, 49), (16.1, 51)], 40, False),
         ("it has 0.75 times the height of the second", quarters(20, 17, 15.1), 40, True),
         ("or just so", quarters(20, 17, 15), 40, True),
         ("it has less", quarters(20, 17, 14.9), 40, False),

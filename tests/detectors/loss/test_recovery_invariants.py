@@ -219,3 +219,23 @@ def test_a_rise_by_exactly_half_counts_whenever_it_is_read() -> None:
     settled = track_recovery(points.head(130))
     assert settled.next_scan <= settled.last_seen
     assert track_recovery(points, settled).half_peak == track_recovery(points).half_peak == 0
+
+
+def test_that_it_lasts_is_found_at_the_same_point_where_each_is_read_by_itself() -> None:
+    """It is examined at few points, at the first of which the fall to a lower level was recent."""
+    points = replace(
+        COURSES[1],
+        step=np.arange(420),
+        value=np.repeat([100.0, 20.0], [80, 340]),
+        detected=0,
+        width=1,
+        thresholds=LIMITS,
+        progress=40.0,
+    )
+    at_once, known = track_recovery(points), track_recovery(points.head(130))
+    assert known.next_scan <= known.last_seen, "what follows is read as a continuation"
+    assert (known.lasting_at, at_once.lasting_at is None) == (None, False)
+    for size in range(131, 421):
+        known = track_recovery(points.head(size), known)
+        lasted = at_once.lasting_at is not None and at_once.lasting_at < size
+        assert known.lasting_at == (at_once.lasting_at if lasted else None)
