@@ -48,8 +48,8 @@ def test_the_tool_tip_of_the_mfu_shows_its_formula(
 def test_the_time_breakdown_has_names_and_durations(open_page: Opener, server: Server, resumed: str) -> None:
     page = open_page(f"{server.address}/runs/{resumed}")
     parts = page.locator(".time-parts li")
-    expect(parts.filter(has_text="restarts")).to_contain_text("10")
-    expect(parts.filter(has_text="repeated")).to_be_visible()
+    expect(parts.filter(has_text="Restarts")).to_contain_text("10")
+    expect(parts.filter(has_text="Redone")).to_be_visible()
     expect(parts.first).to_contain_text("Productive")
 
 
