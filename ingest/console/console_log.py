@@ -154,6 +154,11 @@ class ConsoleReader:
         """Whether rows are held back until more lines say which process printed them."""
         return self._writers.is_holding
 
+    @property
+    def counts_lines(self) -> bool:
+        """Whether steps are a count of lines that name their epoch alone, which is a guess."""
+        return any("counted" in state.get("plain lines", {}) for state in self._states.values())
+
     def finish(self) -> Iterator[Batch]:
         """Yield the rows that more lines of the text would have decided on; there are none."""
         yield from ParsedLines(rows=list(self._writers.release())).batches()

@@ -28,6 +28,7 @@ class ExplainedLine:
     """A line, the rows it was read as, and whether it states settings.
 
     `unread`: nothing was read from it, but it has named numbers that look like those of a training.
+    `counted`: where lines name their epoch alone, their steps are a count of them by then.
     """
 
     number: int
@@ -35,6 +36,7 @@ class ExplainedLine:
     rows: tuple[LogRow, ...] = ()
     settings: tuple[str, ...] = ()
     unread: bool = False
+    counted: bool = False
 
 
 @dataclass(slots=True)
@@ -81,7 +83,8 @@ def summarize_lines(source: Source, max_bytes: int) -> LineSummary | None:
             summary.back += row.step < last.get(names, row.step)
             last[names] = row.step
         if line.rows:
-            summary.axes[_axis(line.text)] += 1
+            axis = _axis(line.text)
+            summary.axes[_COUNT if line.counted and axis == _AXIS_NAMES[_EPOCH] else axis] += 1
     return summary
 
 
@@ -104,7 +107,8 @@ def _explain(reader: ConsoleReader, number: int, line: bytes, begin: int) -> Exp
     is_read = parsed.rows or settings or reader.is_holding or reader.knows(line)
     unread = not is_read and _has_metrics(text)
     list(reader.problems.drain())
-    return ExplainedLine(number, text, tuple(parsed.rows), settings, unread)
+    counted = bool(parsed.rows) and reader.counts_lines
+    return ExplainedLine(number, text, tuple(parsed.rows), settings, unread, counted)
 
 
 def _shape(text: str) -> LineShape:
@@ -115,6 +119,8 @@ def _has_metrics(text: str) -> bool:
     return any(is_metric_name(metric.name) for metric in _shape(text).metrics)
 
 
+_EPOCH = line_shapes.Counter.EPOCH
+_COUNT = "a count of lines that name their epoch alone, which is a guess"
 _AXIS_NAMES = {
     line_shapes.Counter.GLOBAL_STEP: "a global step",
     line_shapes.Counter.STEP: "a step",

@@ -126,8 +126,10 @@ def _shape_with_metric(line: str) -> _Shape:
     shape = shape_of(texts)
     if shape.counters or not shape.metrics or not is_metric_name(shape.metrics[0].name):
         return ()
-    before = "".join(texts[: shape.metrics[0].index + 1]).partition(shape.metrics[0].name)[0]
-    return texts if _LOGGER.fullmatch(before) is not None else ()
+    first = shape.metrics[0].name
+    before = "".join(texts[: shape.metrics[0].index + 1]).partition(first)[0]
+    is_module = "." in first and bool(before.strip())  # `2026-01-01 10:00:00 INFO web.access 200`
+    return texts if _LOGGER.fullmatch(before) is not None and not is_module else ()
 
 
 def _is_number(cell: str) -> bool:

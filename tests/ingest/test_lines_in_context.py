@@ -150,3 +150,11 @@ def test_lines_of_an_epoch_from_several_processes_stay_at_the_epoch(tmp_path: Pa
     assert {key.metric: series.step.tolist() for key, series in run.data.series.items()} == {
         "Loss": [1, 2, 3]
     }
+
+
+def test_that_lines_are_counted_is_said_to_be_a_guess(tmp_path: Path) -> None:
+    file = tmp_path / "train.log"
+    file.write_text(CASES["losses of batches that name their epoch alone"][0])
+    (report,) = explain_files(file)
+    assert report.lines is not None
+    assert any("guess" in axis for axis in report.lines.axes)
