@@ -30,7 +30,7 @@ class TensorBoardDriver(Driver):
     def settings(self, person: Person) -> TaskResult:
         return TaskResult(
             Answer.NOT_DRIVEN,
-            "nearest: HPARAMS, by eye: 15 settings to tick, all runs, 100 a page, equal settings, too",
+            "nearest: HPARAMS, by eye: 15 settings to tick, all runs, equal settings, too",
         )
 
     def better(self, person: Person) -> TaskResult:
@@ -41,7 +41,7 @@ class TensorBoardDriver(Driver):
     def find(self, person: Person) -> TaskResult:
         return TaskResult(
             Answer.NOT_DRIVEN,
-            "HPARAMS sorts by a ticked column, and limits one whose values the writer has declared",
+            "HPARAMS can sort by a setting, by eye",
         )
 
     def send(self, person: Person, colleague: Page) -> TaskResult:

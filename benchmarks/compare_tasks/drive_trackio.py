@@ -41,10 +41,12 @@ class TrackioDriver(Driver):
         return person.result(Answer.YES, "the comparer, only what differs")
 
     def better(self, person: Person) -> TaskResult:
-        return TaskResult(Answer.NOT_DRIVEN, "tokens can be chosen as x axis: two curves, by eye")
+        return TaskResult(Answer.NOT_DRIVEN, "the x axis has a list, which the driver did not manage to open")
 
     def find(self, person: Person) -> TaskResult:
-        return TaskResult(Answer.NOT_DRIVEN, "the filter is for names; nearest: runs grouped by a setting")
+        return TaskResult(
+            Answer.NOT_DRIVEN, "the filter is for names; runs can be grouped, which the driver did not manage"
+        )
 
     def send(self, person: Person, colleague: Page) -> TaskResult:
         address = person.copy_address()
