@@ -179,7 +179,7 @@ class PlainTable:
 
     def _rows_of_section(self, first: int, last: int, axis: dict[str, Any]) -> list[LogRow | None]:
         """The same where lines above name trainings: the first line may begin one of them."""
-        if (self._shape.is_record or self._shape.is_heading) and not self._shape.split:
+        if self._shape.is_record and not self._shape.split:
             name_stage(self._shape.stage, axis)
             for line in sorted({first, last - 1}):
                 enter_section({counter: column[line] for counter, column in self._counts.items()}, axis)

@@ -46,7 +46,7 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | None:
     parts = split_numbers(line)
     shape, numbers = shape_of(tuple(parts[::2])), parts[1::2]
     counts = counts_of(shape, numbers)
-    if (shape.is_record or shape.is_heading) and not shape.split:
+    if shape.is_record and not shape.split:
         name_stage(shape.stage, axis)
         enter_section(counts, axis)
     if not shape.is_record:

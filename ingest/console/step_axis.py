@@ -147,7 +147,8 @@ def _step_of_epoch(number: int, state: DialectState, kind: str) -> int:
     if number == ended:
         return step
     state["ended"] = number
-    return max(step, number)
+    state["step"] = max(step, number)  # several lines may be read before their steps are noted
+    return int(state["step"])
 
 
 def _count_line(number: int, state: DialectState, kind: str) -> int:
