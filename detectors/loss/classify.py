@@ -110,6 +110,9 @@ def _is_certain(excursion: Excursion, segment: AttemptSegment, thresholds: Recov
     end = start + (excursion.recovery.last_seen + 1 if back is None else back)
     if end - start <= thresholds.near_points:
         return back is not None
+    if back is not None and back <= thresholds.compared_points:
+        # what decays is mostly lower than at first, and its decay is no noise
+        return median(segment.value[start:end]) - excursion.baseline > excursion.noise.sigma
     before = segment.value[max(start - thresholds.settled_points, 0) : start]
     level = max(excursion.baseline, median(before)) if len(before) else excursion.baseline
     # a slow rise may begin long before it is high
