@@ -84,7 +84,8 @@ def sentence(slack: SlackServer, number: int = -1) -> str:
 
 
 def fields(slack: SlackServer) -> dict[str, str]:
-    texts = [one["text"] for one in slack.payloads[-1]["blocks"][2]["fields"]]
+    (section,) = [block for block in slack.payloads[-1]["blocks"] if "fields" in block]
+    texts = [one["text"] for one in section["fields"]]
     return {name.strip("*"): value for name, _, value in (text.partition("\n") for text in texts)}
 
 
@@ -270,7 +271,9 @@ def test_a_summary_includes_incidents_about_agents(
     site.incidents.update_run(run_id, [make_candidate(start_step=step) for step in (1514, 1700, 1800)])
     site.alive.pop("n17")
     site.pass_by(3700)
-    assert headlines(slack)[1:] == ["2 incidents in llm/104b and 1 incident of agents"]
+    assert headlines(slack)[1:] == [
+        "2 incidents in llm/104b and 1 incident of agents: Fast loss spike, Agent silent"
+    ]
     assert "Agent silent on n17 · open" in str(slack.payloads[1])
     assert "3 of them are open" in sentence(slack)
 
