@@ -275,7 +275,7 @@ def test_a_summary_includes_incidents_about_agents(
         "2 incidents in llm/104b and 1 incident of agents: Fast loss spike, Agent silent"
     ]
     assert "Agent silent on n17 · open" in str(slack.payloads[1])
-    assert "3 of them are open" in sentence(slack)
+    assert "all are open" in sentence(slack)
 
 
 def test_old_incidents_about_agents_are_deleted_with_their_messages(
