@@ -13,6 +13,7 @@ from itertools import islice
 
 import numpy as np
 
+from holter.detectors.robust_statistics import MAD_TO_SIGMA
 from holter.roles import Role, role_of
 from holter.types import Column, DenseColumns, FloatArray, Series, SeriesKey
 
@@ -180,6 +181,6 @@ def _learn(values: FloatArray) -> tuple[FloatArray, FloatArray]:
         for row, left in zip(differences, latest, strict=True)
     ]
     # from point to point, so that a trend is no part of it
-    noise = 1.4826 * float(np.median(np.abs(np.diff(values[-_NOISE_POINTS:])))) / 2**0.5
+    noise = MAD_TO_SIGMA * float(np.median(np.abs(np.diff(values[-_NOISE_POINTS:])))) / 2**0.5
     rounding = _ROUNDING * float(np.abs(averages[:, -1]).max())
     return averages[:, -1], np.array(greatest) + _NOISES * noise * _DIFFERENCE_NOISE + rounding

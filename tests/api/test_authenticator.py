@@ -14,22 +14,15 @@ from holter.server.share_links import COOKIE as SHARE_COOKIE
 from holter.server.share_links import ShareLinks
 from holter.server.tokens import TokenScope
 from holter.settings import Settings
+from tests.support.alerting import Clock
 
 PASSWORD = "correct horse"
 RUNS = "/api/v1/runs"
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
+    return Clock(1000.0)
 
 
 @pytest.fixture

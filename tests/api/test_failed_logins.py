@@ -12,19 +12,12 @@ from holter.server.auth import (
     TooManyLoginsError,
 )
 from holter.server.client_address import ProxyNetworks, client_group
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1000.5
-
-    def __call__(self) -> float:
-        return self.now
+from tests.support.alerting import Clock
 
 
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
+    return Clock(1000.5)
 
 
 @pytest.fixture
