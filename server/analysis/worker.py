@@ -174,6 +174,9 @@ class AnalysisWorker:
     def deferred(self, run_id: int) -> Iterator[None]:
         """Analyze a run only once it has arrived completely, and not if its findings were imported, too."""
         self._deferred[run_id] = inf
+        with self._pass_lock:  # a pass over the part that is there must not be recorded after the import
+            self._unsaved.pop(run_id, None)
+            self._cache.forget(run_id)
         try:
             yield
         finally:
@@ -277,11 +280,11 @@ class AnalysisWorker:
     def _analyze_due(self, run_id: int) -> bool:
         """Analyze a run; whether to repeat it without new points: the run may stall, or the pass failed."""
         try:
-            status = load_status(self._engine, run_id)
-            if status is None or status.updated_at <= self._deferred.get(run_id, -inf):
-                return False
-            self._deferred.pop(run_id, None)
             with self._pass_lock:
+                status = load_status(self._engine, run_id)
+                if status is None or status.updated_at <= self._deferred.get(run_id, -inf):
+                    return False
+                self._deferred.pop(run_id, None)
                 self._analyze(run_id, status)
             return status.log_time(self._clock()) is not None
         except AbandonedAnalysisError:
@@ -297,16 +300,16 @@ class AnalysisWorker:
     def _save(self) -> None:
         """Record finished passes: rarely, since writers of points wait for each other's transactions."""
         self._saved_at = time.monotonic()
-        unsaved, self._unsaved = self._unsaved, {}
-        try:
-            with writing(self._engine) as connection:
-                query = select(RunRecord.id).where(RunRecord.id.in_(unsaved))
-                existing = set(connection.scalars(query))
-                rows = [row for run_id, row in unsaved.items() if run_id in existing]
-                upsert(connection, AnalysisRow.__table__, ("run_id",), rows)
-        except SQLAlchemyError:
-            _logger.exception("finished analyses could not be recorded; it will be tried again")
-            self._unsaved = unsaved | self._unsaved
+        with self._pass_lock:
+            try:
+                with writing(self._engine) as connection:
+                    query = select(RunRecord.id).where(RunRecord.id.in_(self._unsaved))
+                    existing = set(connection.scalars(query))
+                    rows = [row for run_id, row in self._unsaved.items() if run_id in existing]
+                    upsert(connection, AnalysisRow.__table__, ("run_id",), rows)
+                self._unsaved.clear()
+            except SQLAlchemyError:
+                _logger.exception("finished analyses could not be recorded; it will be tried again")
 
 
 def _never(_: Finding) -> bool:

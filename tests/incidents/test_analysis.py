@@ -319,6 +319,22 @@ def test_a_look_that_a_kill_interrupted_is_made_again(
     assert notification_reasons(engine) == ["opened"]
 
 
+def test_a_pass_over_a_part_of_a_run_is_not_recorded_over_its_import(
+    engine: Engine, store: Store, clock: Clock, loop: AnalysisWorker
+) -> None:
+    run_id = deliver(store, clock, 0, 900)
+    loop.analyze(run_id)  # finished, and not recorded yet
+    with loop.deferred(run_id), Session(engine) as session, session.begin():
+        seen_at = session.get_one(RunRecord, run_id).updated_at
+        session.add(AnalysisRow(run_id=run_id, seen_at=seen_at, looked_at=7.0, cost=0.0))
+    deliver(store, clock, 0, 900, run="later")
+    loop.start()
+    wait_for(lambda: _seen(engine) == 2)  # passes are recorded in order
+    loop.close()
+    with Session(engine) as session:
+        assert session.get_one(AnalysisRow, run_id).looked_at == 7.0
+
+
 def test_a_run_whose_points_are_damaged_is_reported_and_stops_no_other(
     engine: Engine,
     store: Store,
