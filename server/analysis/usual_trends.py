@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 
@@ -48,6 +49,8 @@ those of a trend stay unusual until detectors have seen enough of it."""
 _NOISES = 1.0
 """Times its noise by which a difference must exceed the greatest usual one. Some 2 % of the points of healthy
 runs do; all slow failures that were tried did when they were detected."""
+_LEAST_NOISES = 2.0
+"""Times its noise that counts as usual in any run: one that is younger than a few spans has not shown it."""
 _NOISE_POINTS = 256
 _ROUNDING = 1e-9
 """Share of the level by which a difference must exceed it in addition: averages of equal values differ."""
@@ -69,8 +72,8 @@ _DIFFERENCE_NOISE = _noise_of_differences()
 
 
 class _RunTrends:
-    """The averages of a run's main series [series, spans], signed so that worse is higher, and the limits of
-    their differences [series, spans - 1]."""
+    """The averages of a run's main series, signed so that worse is higher, and the limits of their differences
+    [series, spans - 1]. Averages are kept as sums of weighted values and sums of weights [series, spans]."""
 
     def __init__(self, series: Mapping[SeriesKey, Series]) -> None:
         self.points = _points_of(series)
@@ -80,8 +83,9 @@ class _RunTrends:
             learned = [
                 _learn(sign * each.value) for sign, each in zip(self.sign, series.values(), strict=True)
             ]
-        self.averages = np.array([averages for averages, _ in learned])
-        self.limits = np.array([limits for _, limits in learned])
+        self.sums = np.array([each.sums for each in learned])
+        self.weights = np.array([each.weights for each in learned])
+        self.limits = np.array([each.limits for each in learned])
 
     def is_current(self, series: Mapping[SeriesKey, Series]) -> bool:
         """Whether these series are the same with few points more."""
@@ -92,8 +96,9 @@ class _RunTrends:
         """Add the next points [series, points] of some series; whether one of them gets worse unusually."""
         decay, weights = _step(values.shape[1])
         with np.errstate(over="ignore", invalid="ignore"):  # of the greatest floats
-            averages = self.averages[rows] * decay + (self.sign[rows, None] * values) @ weights
-            self.averages[rows] = averages
+            self.sums[rows] = self.sums[rows] * decay + (self.sign[rows, None] * values) @ weights
+            self.weights[rows] = self.weights[rows] * decay + weights.sum(axis=0)
+            averages = self.sums[rows] / self.weights[rows]
             return bool((averages[:, :-1] - averages[:, 1:] > self.limits[rows]).any())
 
 
@@ -153,34 +158,46 @@ def _step(points: int) -> tuple[FloatArray, FloatArray]:
     return (1 - _WEIGHTS) ** points, left * _WEIGHTS
 
 
-def _averages(values: FloatArray) -> FloatArray:
-    """The averages of a series [n] after each of its points [spans, n]."""
-    averages = np.empty((len(_SPANS), len(values)))
+class _Learned(NamedTuple):
+    """The averages of a series at its end, as sums and weights [spans], and the limits of differences."""
+
+    sums: FloatArray
+    weights: FloatArray
+    limits: FloatArray
+
+
+def _weighted_sums(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The sums of a series [n] after each of its points [spans, n], and those of the weights.
+
+    Their quotient is the mean of all points at first. An average that began at the first point would keep its
+    noise for a whole span.
+    """
+    sums = np.empty((len(_SPANS), len(values)))
     left = (1 - _WEIGHTS[:, None]) ** np.arange(1, _CHUNK + 1)
-    last = np.full(len(_SPANS), values[0])
+    last = np.zeros(len(_SPANS))
     for first in range(0, len(values), _CHUNK):
         part = values[first : first + _CHUNK]
         power = left[:, : len(part)]
         summed = np.cumsum(_WEIGHTS[:, None] * part / power, axis=1)
-        averages[:, first : first + _CHUNK] = power * (last[:, None] + summed)
-        last = averages[:, first + len(part) - 1]
-    return averages
+        sums[:, first : first + _CHUNK] = power * (last[:, None] + summed)
+        last = sums[:, first + len(part) - 1]
+    return sums, 1 - (1 - _WEIGHTS[:, None]) ** np.arange(1, len(values) + 1)
 
 
-def _learn(values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The averages of a series at its end [spans], and the limits of their differences [spans - 1]."""
+def _learn(values: FloatArray) -> _Learned:
     values = values[-_HISTORY:]
     values = values[np.isfinite(values)]
     if len(values) < _FEWEST:
-        return np.zeros(len(_SPANS)), np.full(len(_SPANS) - 1, np.inf)
-    averages = _averages(values)
+        return _Learned(np.zeros(len(_SPANS)), np.ones(len(_SPANS)), np.full(len(_SPANS) - 1, np.inf))
+    sums, weights = _weighted_sums(values)
+    averages = sums / weights
     differences = averages[:-1] - averages[1:]
     latest = np.minimum(_LATEST_SPANS * _SPANS[1:], len(values) // _LATEST_SHARE).astype(int)
     greatest = [
-        max(float(row[_BEGIN : len(values) - left].max()), 0.0)
-        for row, left in zip(differences, latest, strict=True)
+        float(row[_BEGIN : len(values) - left].max()) for row, left in zip(differences, latest, strict=True)
     ]
     # from point to point, so that a trend is no part of it
     noise = MAD_TO_SIGMA * float(np.median(np.abs(np.diff(values[-_NOISE_POINTS:])))) / 2**0.5
     rounding = _ROUNDING * float(np.abs(averages[:, -1]).max())
-    return averages[:, -1], np.array(greatest) + _NOISES * noise * _DIFFERENCE_NOISE + rounding
+    usual = np.maximum(greatest, _LEAST_NOISES * noise * _DIFFERENCE_NOISE)
+    return _Learned(sums[:, -1], weights[:, -1], usual + _NOISES * noise * _DIFFERENCE_NOISE + rounding)
