@@ -72,7 +72,7 @@ _DIFFERENCE_NOISE = _noise_of_differences()
 
 
 class _RunTrends:
-    """The averages of a run's main series, signed so that worse is higher, and the limits of their differences
+    """The averages of a run's main series, signed so that worse is higher, and the limits of differences
     [series, spans - 1]. Averages are kept as sums of weighted values and sums of weights [series, spans]."""
 
     def __init__(self, series: Mapping[SeriesKey, Series]) -> None:
