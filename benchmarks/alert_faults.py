@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from live_faults import KINDS, LiveRuns
+from live_faults import KINDS, LiveRuns, decisive_step
 from simulated_losses import LEVELS, NOISES, lognormal, noise_unit
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -132,15 +132,15 @@ def measure_latency(folder: Path, arguments: argparse.Namespace) -> bool:
                 posted = post_faults(server, arguments.incidents, arguments.becomes)
             wait_for_receipts(plan, posted, 300)
             opened = times_of_incidents(server, KINDS[fault])
-            failed = len(posted)
-            if fault != "loss":
-                posted = times_of_detection(server, load, posted, KINDS[fault])
             busy = os.getloadavg()[0]
         finally:
             stopping.set()
             for thread in load:
                 thread.join()
             server.close()
+    failed = len(posted)
+    if fault != "loss":
+        posted = times_of_detection(load, posted, KINDS[fault])
     print(f"{arguments.runs} live runs, {sum(thread.posted for thread in load)} batches posted")
     print(f"load of the machine at the beginning {idle:.1f}, at the end {busy:.1f}\n")
     print("| channel | messages | median, s | p90, s | p99, s | longest, s |")
@@ -194,21 +194,16 @@ def let_live_runs_fail(load: list[LiveRuns], count: int, becomes: str) -> dict[s
 
 
 def times_of_detection(
-    server: KilledServer, load: list[LiveRuns], failed: dict[str, float], kinds: tuple[str, ...]
+    load: list[LiveRuns], failed: dict[str, float], kinds: tuple[str, ...]
 ) -> dict[str, float]:
-    """When the step was acknowledged with which each run's incident is detected."""
-    engine = connect(f"sqlite:///{server.folder / 'data' / 'holter.db'}")
-    query = (
-        select(RunRecord.name, func.min(IncidentRow.detected_step))
-        .join(IncidentRow, IncidentRow.run_id == RunRecord.id)
-        .where(IncidentRow.kind.in_(kinds))
-        .group_by(RunRecord.name)
-    )
-    with Session(engine) as session:
-        steps = {name: int(step) for name, step in session.execute(query)}
-    engine.dispose()
-    acknowledged = {name: times for part in load for name, times in part.acknowledged.items()}
-    return {name: acknowledged[name][steps[name]] for name in failed if name in steps}
+    """When the step was acknowledged with which each run's finding is more than information."""
+    times = {}
+    for part in load:
+        for name in failed.keys() & part.failed_step.keys():
+            step = decisive_step(part.logged[name], kinds, part.failed_step[name])
+            if step is not None:
+                times[name] = part.acknowledged[name][step]
+    return times
 
 
 def times_of_incidents(server: KilledServer, kinds: tuple[str, ...]) -> dict[str, float]:

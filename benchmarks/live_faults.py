@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import httpx
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from holter.detectors import find
+from holter.types import RunData, Series, SeriesKey, Severity
 
 STEP_SECONDS = 5.0
 """Seconds between two steps of a live run."""
@@ -34,10 +43,42 @@ KINDS = {
 """What can fail, and the kinds of incidents that it makes."""
 
 
+@dataclass
+class LoggedPoints:
+    """The points of a series in the order in which they were logged."""
+
+    steps: list[int] = field(default_factory=list)
+    times: list[float] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)
+
+    def until(self, key: SeriesKey, step: int) -> Series:
+        """The series as it was when this step had been logged."""
+        count = bisect_right(self.steps, step)
+        return Series(
+            key=key,
+            attempt=np.zeros(count, np.int64),
+            step=np.array(self.steps[:count], np.int64),
+            time=np.array(self.times[:count]),
+            value=np.array(self.values[:count]),
+        )
+
+
+def decisive_step(logged: dict[SeriesKey, LoggedPoints], kinds: tuple[str, ...], since: int) -> int | None:
+    """The first step from `since` on with which one of these kinds is found and is more than information."""
+    last = max(points.steps[-1] for points in logged.values())
+    for step in range(since, last + 1):
+        series = {key: points.until(key, step) for key, points in logged.items()}
+        for finding in find(RunData(series=series)):
+            if finding.kind.value in kinds and finding.severity is not Severity.INFO:
+                return step
+    return None
+
+
 class LiveRuns(threading.Thread):
     """Every `parts`-th of the live runs: logs first steps of each, then a step every five seconds.
 
-    The first `prepared` of them log what shows that `fault`. `acknowledged`: when their steps were, by run.
+    The first `prepared` of them log what shows that `fault`. `acknowledged`: when their steps were, by run;
+    `logged`: all that they logged, by run and series.
     """
 
     def __init__(
@@ -64,7 +105,9 @@ class LiveRuns(threading.Thread):
         self.warm = threading.Event()
         self.posted = 0
         self.failed: dict[str, float] = {}
+        self.failed_step: dict[str, int] = {}
         self.acknowledged: dict[str, dict[int, float]] = {name: {} for name in self._prepared}
+        self.logged: dict[str, dict[SeriesKey, LoggedPoints]] = {name: {} for name in self._prepared}
 
     def run(self) -> None:
         """Post until stopped."""
@@ -126,6 +169,7 @@ class LiveRuns(threading.Thread):
             self.acknowledged[name][steps[0]] = now
         if fails:
             self.failed.setdefault(name, now)
+            self.failed_step.setdefault(name, steps[0])
 
     def _times(self, name: str, count: int, slower: float) -> list[float]:
         now = time.time()
@@ -139,3 +183,11 @@ class LiveRuns(threading.Thread):
     def _send(self, body: dict[str, Any]) -> None:
         self._client.post("/ingest", json=body).raise_for_status()
         self.posted += 1
+        if (series := self.logged.get(body["run"])) is not None:
+            labels = tuple((name, str(value)) for name, value in body.get("labels", {}).items())
+            columns = body["columns"]
+            for metric in columns.keys() - {"step", "time"}:
+                points = series.setdefault(SeriesKey(metric, labels), LoggedPoints())
+                points.steps += columns["step"]
+                points.times += columns["time"]
+                points.values += map(float, columns[metric])

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from math import isfinite
 
-_SUFFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+SUFFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 def figure(value: float) -> str:
     """Three significant digits: 0.0321, 12.4, 8,410, 1.27M."""
     if not isfinite(value):
         return f"{value}"
-    for size, suffix in _SUFFIXES:
+    for size, suffix in SUFFIXES:
         if abs(value) >= size and abs(value) >= 1e4:
             return f"{value / size:.3g}{suffix}" if abs(value) < 1e18 else f"{value:.3g}"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"

@@ -13,11 +13,13 @@ from holter.cli.report.diff_text import SENTENCES, change_text, figure_text
 from holter.detectors.compare.grid import grid_edges, grid_means
 from holter.detectors.compare.run_diff import RunDiff
 from holter.detectors.compare.words import value_text
-from holter.detectors.formatting import figure
+from holter.server.rendering.axis_ticks import axis_ticks
+from holter.server.rendering.plot_frame import page_style, plot_frame
 from holter.types import FloatArray
 
 _WIDTH, _HEIGHT = 960, 200
 _INTERVALS = 300
+_TICKS = 5
 _BODY = (0.5, 99.5)
 """Percentiles of the values that a picture shows: the first steps are far above all others."""
 
@@ -33,6 +35,7 @@ def page(diff: RunDiff) -> str:
 def render(content: Mapping[str, Any], *, curves: str = "", difference: str = "") -> str:
     """The page of a comparison as JSON, with pictures where there are any."""
     return _ENVIRONMENT.get_template("diff.html").render(
+        style=Markup(page_style()),
         diff=content,
         sentences=[(name, content[name]) for name in SENTENCES],
         settings=[
@@ -85,13 +88,12 @@ def _difference(diff: RunDiff) -> str:
 
 
 def _picture(shapes: str, low: float, high: float, x: FloatArray) -> str:
-    values = "".join(f"<span>{figure(value)}</span>" for value in (high, (low + high) / 2, low))
-    ends = "".join(f"<span>{figure(float(value))}</span>" for value in (x[0], (x[0] + x[-1]) / 2, x[-1]))
-    drawing = f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" preserveAspectRatio="none">{shapes}</svg>'
-    return (
-        f'<div class="plot"><div class="values">{values}</div><div class="picture">{drawing}</div>'
-        f'<div class="steps">{ends}</div></div>'
+    values = axis_ticks(low, high, _TICKS)
+    grid = "".join(
+        f'<path class="grid" d="M0 {_HEIGHT * (1 - tick.place):.1f}H{_WIDTH}"/>' for tick in values
     )
+    drawing = f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" preserveAspectRatio="none">{grid}{shapes}</svg>'
+    return plot_frame(drawing, values=values, steps=axis_ticks(float(x[0]), float(x[-1]), _TICKS))
 
 
 def _line(x: FloatArray, value: FloatArray, low: float, high: float, name: str) -> str:

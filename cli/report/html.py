@@ -18,6 +18,7 @@ from holter.curves import Excerpt, around, between, main_series, series_of
 from holter.detectors.communication import compare_collectives
 from holter.detectors.findings.evidence import evidence_rows
 from holter.plurals import counted
+from holter.server.rendering.plot_frame import page_style
 from holter.types import Diagnostic, Finding, Kind, RunData, Series, Severity
 
 _LONG_EVIDENCE = 24
@@ -34,7 +35,7 @@ def page(reports: Sequence[Report]) -> str:
     """The complete page; it loads nothing from elsewhere."""
     title = f"Run {reports[0].run}" if len(reports) == 1 else counted(len(reports), "run")
     runs = [_run_context(report) for report in reports]
-    return _ENVIRONMENT.get_template("page.html").render(title=title, runs=runs)
+    return _ENVIRONMENT.get_template("page.html").render(title=title, runs=runs, style=Markup(page_style()))
 
 
 def _run_context(report: Report) -> dict[str, Any]:

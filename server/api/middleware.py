@@ -35,7 +35,7 @@ PUBLIC_PATHS = re.compile(
 _OPEN_PATHS = (PUBLIC_PATHS, WANDB_UPLOAD, TRACKIO_VERSION_PATH)
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
-    "font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    "font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 _HEADERS = (
     (b"content-security-policy", _POLICY.encode()),

@@ -7,9 +7,11 @@ from html import escape
 import numpy as np
 
 from holter.curve_plot import CurvePlot, PlotBand, PlotLine
-from holter.detectors.formatting import figure
+from holter.server.rendering.axis_ticks import axis_ticks
+from holter.server.rendering.plot_frame import plot_frame
 
 WIDTH, HEIGHT = 960, 160
+_VALUE_TICKS, _STEP_TICKS = 5, 5
 _SHOWN_ATTEMPTS = 12
 """Attempts whose numbers fit next to each other, on a phone too."""
 
@@ -21,9 +23,14 @@ def curve_svg(plot: CurvePlot, *, title: str) -> str:
     """
     if not plot.points:
         return ""
+    values = axis_ticks(plot.low, plot.high, _VALUE_TICKS)
+    steps = axis_ticks(
+        plot.first_step, plot.last_step, _STEP_TICKS, whole=plot.last_step - plot.first_step > 1
+    )
     parts = [
         *(_band(band, plot) for band in plot.bands),
-        *(f'<path class="grid" d="M0 {y}H{WIDTH}"/>' for y in (0, HEIGHT // 2, HEIGHT)),
+        *(f'<path class="grid" d="M0 {HEIGHT * (1 - tick.place):.1f}H{WIDTH}"/>' for tick in values),
+        *(f'<path class="grid" d="M{WIDTH * tick.place:.1f} {HEIGHT}v4"/>' for tick in steps),
         *(f'<path class="tick" d="M{x} {HEIGHT}v-7"/>' for x in _resume_pixels(plot)),
         *(_line(line, plot) for line in plot.lines),
         *(
@@ -35,30 +42,17 @@ def curve_svg(plot: CurvePlot, *, title: str) -> str:
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="none" role="img" '
         f'aria-label="{escape(title, quote=True)}">{"".join(parts)}</svg>'
     )
-    return f'<div class="plot">{_with_axes(drawing, plot)}</div>'
+    return plot_frame(drawing, values=values, steps=steps, note=plot.note, below=_attempts(plot))
 
 
-def _with_axes(drawing: str, plot: CurvePlot) -> str:
-    """The drawing with three values next to it, three steps below, and the numbers of attempts."""
-    middle = plot.low / 2 + plot.high / 2
-    values = "".join(f"<span>{figure(value)}</span>" for value in (plot.high, middle, plot.low))
-    first, last = plot.first_step, plot.last_step
-    # between few steps the middle is half a step
-    steps = "".join(
-        f"<span>{step:,.{int(step % 1 > 0 and last - first < 100)}f}</span>"
-        for step in (first, (first + last) / 2, last)
-    )
-    note = f'<div class="note">{plot.note}</div>' if plot.note else ""
+def _attempts(plot: CurvePlot) -> str:
+    """The numbers of attempts where they begin."""
     spacing = max(-(-len(plot.resumes) // _SHOWN_ATTEMPTS), 1)
     numbers = "".join(
         f'<span style="left:{float(plot.x([step])[0]):.1%}">{attempt}</span>'
         for attempt, step in plot.resumes[::spacing]
     )
-    below = f'<div class="resumes">{numbers}</div>' if numbers else ""
-    return (
-        f'{note}<div class="values">{values}</div><div class="picture">{drawing}</div>'
-        f'{below}<div class="steps">{steps}</div>'
-    )
+    return f'<div class="resumes">{numbers}</div>' if numbers else ""
 
 
 def _line(line: PlotLine, plot: CurvePlot) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 
+from holter.server.rendering.plot_frame import page_style
 from holter.terminal_text import printable
 
 _ENVIRONMENT = Environment(
@@ -23,7 +24,7 @@ _UNITS = ((86_400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s"))
 
 def render(template: str, values: Mapping[str, Any]) -> str:
     """The complete page of a template."""
-    return _ENVIRONMENT.get_template(template).render(**values)
+    return _ENVIRONMENT.get_template(template).render(plot_style=markup(page_style()), **values)
 
 
 def markup(html: str) -> Markup:
