@@ -77,7 +77,10 @@ def rollback_for(
 
 @dataclass(frozen=True, kw_only=True)
 class SpikeFacts:
-    """The facts that a summary and an advice state; steps are those of the log, `last_step` the last seen."""
+    """The facts that a summary and an advice state; steps are those of the log, `last_step` the last seen.
+
+    `level` is what the loss has drifted to, and the step by which it did.
+    """
 
     classification: Classification
     baseline: float
@@ -87,6 +90,7 @@ class SpikeFacts:
     end_step: int | None
     last_step: int
     labels: Labels
+    level: tuple[float, int] | None = None
     down: bool = False
     rate_mismatch: LearningRateMismatch | None = None
     rollback: SpikeRollback | None = None
@@ -103,9 +107,7 @@ def summarize_spike(facts: SpikeFacts) -> str:
     if classification.kind is Kind.RESUME_ARTIFACT:
         return _summarize_restart(facts)
     if classification.kind is Kind.DIVERGENCE:
-        return (
-            f"{loss} has been drifting upwards since about step {start}: {moved} by step {facts.peak_step:,}."
-        )
+        return f"{loss} has been drifting upwards since about step {start}: {_describe_drift(facts)}."
     if classification.kind is Kind.OUTLIER_BATCH:
         peak, baseline = figure(facts.peak), figure(facts.baseline)
         return f"{loss} was {peak} instead of {baseline} for one batch at step {start}."
@@ -116,6 +118,15 @@ def summarize_spike(facts: SpikeFacts) -> str:
     if classification.kind is Kind.SPIKE_UNRECOVERED:
         return f"{loss} rose {moved} at step {start} and settled higher: it is not back after {elapsed}."
     return f"{loss} rose {moved} at step {start} and is not back after {elapsed}."
+
+
+def _describe_drift(facts: SpikeFacts) -> str:
+    """Where the loss has drifted to; its highest point alone would name one outlier."""
+    level, by = facts.level or (facts.peak, facts.peak_step)
+    drift = f"from {figure(facts.baseline)} to {figure(level)} by step {by:,}"
+    if by == facts.peak_step or figure(level) == figure(facts.peak):
+        return drift
+    return f"{drift}, single points up to {figure(facts.peak)}"
 
 
 def _summarize_restart(facts: SpikeFacts) -> str:

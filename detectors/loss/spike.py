@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
+import numpy as np
 from scipy.special import ndtr, ndtri
 
 from holter.detectors.detector import DetectorContext
@@ -57,6 +58,9 @@ from holter.detectors.thresholds import Thresholds
 from holter.roles import Role, role_of
 from holter.tuning import Tuning
 from holter.types import Finding, Kind, RunData, Series, SeriesKey
+
+_LEVEL_POINTS = 8
+"""Points whose median is a level that a drift has reached."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -354,6 +358,7 @@ class _EventReporter:
             end_step=development.step(recovery.back) if is_back else None,
             last_step=development.step(recovery.last_seen) or detection.start_step,
             labels=key.labels,
+            level=_drift_level(development) if classification.kind is Kind.DIVERGENCE else None,
             down=excursion.down,
             rate_mismatch=self.mismatches.get(excursion.attempt) if has_mismatch else None,
             unmarked_restart=development.restart,
@@ -361,6 +366,20 @@ class _EventReporter:
             rollback=None if is_over else rollback,
             is_expected=is_expected,
         )
+
+
+def _drift_level(detection: LossDetection) -> tuple[float, int]:
+    """The highest median of so many points in sequence, of blocks and of the latest, and its last step."""
+    excursion, segment = detection.excursion, detection.segment
+    recovery = excursion.recovery
+    last = recovery.last_seen if recovery.back is None else max(recovery.back - 1, 0)
+    values = segment.value[excursion.start : excursion.start + last + 1]
+    size = min(_LEVEL_POINTS, len(values))
+    blocks = values[: len(values) // size * size].reshape(-1, size)
+    medians = np.median(np.concatenate((blocks, values[None, -size:])), axis=1)
+    highest = int(np.argmax(medians))
+    end = min((highest + 1) * size, len(values)) - 1
+    return float(medians[highest]), int(segment.step[excursion.start + end])
 
 
 def _add(reported: dict[tuple[int, SeriesKey], list[LossDetection]], detection: LossDetection) -> None:

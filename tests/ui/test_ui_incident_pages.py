@@ -59,6 +59,18 @@ def test_linked_incidents_are_one_story_with_one_safe_step(
     expect(page.get_by_role("region", name="Open events")).to_contain_text(f"Last safe step {safe}")
 
 
+def test_a_divergence_names_the_level_that_it_reached(open_page: Opener, server: Server) -> None:
+    columns = healthy(ends=time.time() - 30)
+    columns["loss"][900:] = [value + 0.003 * rise for rise, value in enumerate(columns["loss"][900:])]
+    columns["loss"][1350] = 40.0
+    incident = server.wait_for_incident(server.post("drifting", columns), "divergence")
+    sentence = open_page(f"{server.address}/incidents/{incident}").locator("main").get_by_text("drifting up")
+    expect(sentence.first).to_contain_text("single points up to 40.")
+    reached = re.search(r" to ([0-9.]+) by step ([0-9,]+),", sentence.first.inner_text())
+    assert reached is not None
+    assert float(reached[1]) < 6
+
+
 def test_a_phone_shows_sentence_advice_actions_and_picture_in_this_order(
     open_page: Opener, server: Server, event: Event
 ) -> None:

@@ -53,6 +53,18 @@ def test_a_spike_that_settles_higher_is_unrecovered(seed: int) -> None:
     )
 
 
+def test_a_divergence_names_the_level_that_it_reached_and_no_single_point_as_such() -> None:
+    value = curve(seed=4) + ramp(1500, 0.002)
+    value[2700] += 20
+    (finding,) = (each for each in detect_all(run_of(value)) if each.kind is Kind.DIVERGENCE)
+    assert finding.peak_step == 2700
+    drift, remark = finding.summary.split(", single points up to ")
+    reached, by = drift.split(" to ")[1].split(" by step ")
+    assert float(reached) == pytest.approx(np.median(value[-8:]), abs=0.1)
+    assert int(by.replace(",", "")) > 2900
+    assert remark.rstrip(".") == f"{value[2700]:.3g}"
+
+
 @pytest.mark.parametrize("noise", [0.01, 0.03, 0.1])
 def test_a_slow_drift_upwards_is_divergence(noise: float) -> None:
     finding = single_finding(run_of(curve(noise=noise, seed=4) + ramp(1500, 0.002)))
