@@ -90,7 +90,7 @@ class CurvePlot:
         if not self.outside:
             return ""
         count = f"{counted(self.outside, 'point')} {verb(self.outside, 'is', 'are')}"
-        return f"{count} outside of this range ({self.lowest:.4g} to {self.highest:.4g})"
+        return f"{count} outside of this range ({_number(self.lowest)} to {_number(self.highest)})"
 
     def x(self, steps: Sequence[float]) -> FloatArray:
         """Positions of steps as shares of the width, from the left."""
@@ -163,6 +163,10 @@ def finding_band(finding: Finding, last_step: float, *, own: bool = True, label:
         own=own,
         label=label,
     )
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.4g}"
 
 
 def _shares(steps: FloatArray, first: float, last: float) -> FloatArray:

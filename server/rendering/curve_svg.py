@@ -11,7 +11,7 @@ from holter.server.rendering.axis_ticks import axis_ticks
 from holter.server.rendering.plot_frame import plot_frame
 
 WIDTH, HEIGHT = 960, 160
-_VALUE_TICKS, _STEP_TICKS = 5, 5
+_VALUE_TICKS, _STEP_TICKS = 6, 5
 _SHOWN_ATTEMPTS = 12
 """Attempts whose numbers fit next to each other, on a phone too."""
 

@@ -61,6 +61,10 @@ class RunQuery:
     name_part: str | None = None
 
 
+_FIRST_PAGE = RunQuery(sort="attention", limit=100)
+"""What the overview asks for at first."""
+
+
 class _Search(NamedTuple):
     """The runs that a query finds, in order, as of a revision of the index."""
 
@@ -96,7 +100,7 @@ class RunSearch:
         self._first_reading = threading.Thread(target=self._read_index, name="run index", daemon=True)
 
     def start(self) -> None:
-        """Read the index in a thread, so that the first question need not wait for all of it."""
+        """Read the index and the first page in a thread: the first question need not wait for all of it."""
         self._first_reading.start()
 
     def close(self) -> None:
@@ -143,6 +147,7 @@ class RunSearch:
     def _read_index(self) -> None:
         try:
             self.index.snapshot()
+            self.runs(_FIRST_PAGE)
         except SQLAlchemyError:  # the first question tries again, and reports it
             _logger.warning("the index of runs could not be read; the first question will", exc_info=True)
 
