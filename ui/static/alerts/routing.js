@@ -2,7 +2,7 @@
 /** Routing as it is in force: the tree of routes, inhibition, time intervals and digests. */
 
 import { severityMark } from "../lib/badges.js";
-import { h } from "../lib/dom.js";
+import { codeName, h } from "../lib/dom.js";
 import { duration } from "../lib/format.js";
 import { dataTable } from "../lib/page_parts.js";
 
@@ -103,7 +103,7 @@ function routeItem(route, settings, isOnly) {
 const part = (title, columns, rows) => h("div", { class: "routing-part" }, h("h3", {}, title), dataTable(title, columns, rows));
 
 /** @param {string[]} all */
-const matchers = (all) => h("span", {}, all.map((matcher) => h("code", { class: "matcher" }, matcher)));
+const matchers = (all) => h("span", {}, all.map((matcher) => codeName(matcher, "matcher")));
 
 /** @param {string[]} texts */
 const lines = (texts) => h("span", {}, texts.map((text) => h("span", { class: "block" }, text)));

@@ -88,6 +88,14 @@ export function announce(text) {
   byId("announcer").textContent = text;
 }
 
+/** A long name as code, which may be wrapped after its separators. @param {string} name @param {string} [className] */
+export const codeName = (name, className) =>
+  h(
+    "code",
+    { class: className ?? null },
+    name.split(/(?<=[._|/,])(?=[^._|/,])/).flatMap((part, at) => (at ? [h("wbr"), part] : [part])),
+  );
+
 /** A command line with a copy button. @param {string} text */
 export const copyLine = (text) => copyable(h("code", {}, text), text, "copy-line");
 

@@ -2,7 +2,7 @@
 /** The settings of the server, read-only: what is set, where, and the defaults; and those of this browser. */
 
 import * as api from "../lib/api.js";
-import { h, refill } from "../lib/dom.js";
+import { codeName, h, refill } from "../lib/dom.js";
 import { count } from "../lib/format.js";
 import { addSource } from "../lib/palette.js";
 import { dataTable, pageHead, section } from "../lib/page_parts.js";
@@ -75,7 +75,7 @@ export async function show(root, { signal, query, setQuery, search, title }) {
 function row({ name, value, default: usual, source, secret }) {
   const set = source !== "default";
   return [
-    h("code", {}, name),
+    codeName(name),
     value === "" ? h("span", { class: "quiet" }, "not set") : h(set ? "b" : "span", { class: "setting-value" }, value),
     h("span", { class: set ? "number" : "number quiet" }, SOURCES[source]),
     secret || usual === value ? null : h("span", { class: "quiet" }, usual || "not set"),
