@@ -24,6 +24,8 @@ _CURVE_WIDTH = 48
 _MAX_WIDTH = 100
 _MAX_SETTINGS = 40
 _IDENTITY = "identity"
+_TIMES_FROM = 10.0
+"""Ratio of two figures from which it is stated itself instead of the growth in per cent."""
 
 
 def write(diff: Mapping[str, Any], console: Console, *, curve: tuple[FloatArray, FloatArray] | None) -> None:
@@ -118,4 +120,5 @@ def change_text(before: float | None, after: float | None) -> str:
     """The relative change between two figures; empty where there is none to state."""
     if before is None or after is None or before <= 0 or before == after:
         return ""
-    return f"{after / before - 1:+.1%}"
+    ratio = after / before
+    return f"{ratio:.3g} times" if ratio >= _TIMES_FROM else f"{ratio - 1:+.1%}"

@@ -504,3 +504,12 @@ def test_changes_during_a_search_do_not_fetch_its_rows_twice(modules: Page) -> N
         }"""
     )
     assert result == [1, ["0", "a-1"]]
+
+
+def test_differences_are_drawn_over_the_points_of_the_baseline(call: Call) -> None:
+    runs = [
+        {"id": name, "attempts": [{"first_x": 0, "last_x": last}]} for name, last in (("a", 200), ("b", 400))
+    ]
+    assert call("compare/curves.js", "fullRange", runs, "a", "tokens", "curves") == [-4, 404]
+    for view in ("difference", "ratio"):
+        assert call("compare/curves.js", "fullRange", runs, "a", "tokens", view) == [-2, 202]

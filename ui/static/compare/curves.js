@@ -93,9 +93,15 @@ function lineCurve(metric, run, x, positions, value, band) {
   return { metric, labels: {}, run, segments: positions.length ? [segment] : [], ...counts };
 }
 
-/** The first and last position of the runs on the axis, with a margin. @param {import("../lib/api_types.js").ComparedRun[]} runs @param {string} x @returns {[number, number] | null} */
-export function fullRange(runs, x) {
-  const ends = runs.flatMap(({ attempts }) => attempts.flatMap(({ first_x, last_x }) => [first_x, last_x]));
+/**
+ * The first and last position of what a view shows, with a margin.
+ * @param {import("../lib/api_types.js").ComparedRun[]} runs @param {string | null} baseline @param {string} x @param {View} view
+ * @returns {[number, number] | null}
+ */
+export function fullRange(runs, baseline, x, view) {
+  // differences exist only where the baseline has points
+  const shown = view === "difference" || view === "ratio" ? runs.filter(({ id }) => id === baseline) : runs;
+  const ends = shown.flatMap(({ attempts }) => attempts.flatMap(({ first_x, last_x }) => [first_x, last_x]));
   const known = placed(
     x,
     ends.filter((end) => end !== null),

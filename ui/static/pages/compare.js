@@ -262,7 +262,7 @@ export async function show(root, context) {
   function draw() {
     if (!answer) return;
     const { runs } = answer;
-    shared.range = chartRange(options) ?? fullRange(runs, options.x);
+    shared.range = chartRange(options) ?? fullRange(runs, options.baseline, options.x, options.view);
     runList.show(
       runs.map(({ id, name, project, axis }) => ({
         id,
