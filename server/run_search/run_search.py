@@ -25,7 +25,7 @@ from holter.server.run_search.run_index import IndexedRun, IndexSnapshot, RunInd
 from holter.server.run_sections import SECTIONS
 from holter.server.schemas.run_search import ColumnList, CompletionList
 from holter.server.schemas.runs import ColumnValue, RunCounts, RunInfo, RunList, RunState
-from holter.server.store import Store
+from holter.server.store import Store, StoreClosedError, StoreError
 from holter.server.store.cache import LruCache
 from holter.types import SeriesKey
 
@@ -148,7 +148,9 @@ class RunSearch:
         try:
             self.index.snapshot()
             self.runs(_FIRST_PAGE)
-        except SQLAlchemyError:  # the first question tries again, and reports it
+        except StoreClosedError:
+            pass  # the server stops already
+        except (SQLAlchemyError, StoreError):  # the first question tries again, and reports it
             _logger.warning("the index of runs could not be read; the first question will", exc_info=True)
 
     def _search(self, query: RunQuery, snapshot: IndexSnapshot) -> _Search:

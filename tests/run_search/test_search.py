@@ -253,6 +253,17 @@ def test_a_start_reads_the_index_so_that_the_first_question_does_not(
     assert len(search.index.snapshot().runs) == 2
 
 
+def test_a_server_that_is_stopped_at_once_reports_nothing(
+    add: Add, engine: Engine, store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    add("first")
+    search = RunSearch(engine, store, RunReader(engine, store))
+    store.close()
+    search.start()
+    search.close()
+    assert caplog.records == []
+
+
 def test_an_index_that_cannot_be_read_at_the_start_is_read_by_the_first_question(
     store: Store, engine: Engine, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
