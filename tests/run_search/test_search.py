@@ -258,7 +258,7 @@ def test_a_server_that_is_stopped_at_once_reports_nothing(
 ) -> None:
     add("first")
     search = RunSearch(engine, store, RunReader(engine, store))
-    store.close()
+    store.begin_to_stop()
     search.start()
     search.close()
     assert caplog.records == []
