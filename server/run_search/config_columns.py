@@ -120,7 +120,7 @@ def settings_by_common_name(names: Iterable[str]) -> dict[str, list[str]]:
 
 def _query(
     connection: Connection, names: Sequence[str], run_ids: Collection[int]
-) -> Iterable[tuple[str, int, ConfigValue]]:
+) -> list[tuple[str, int, ConfigValue]]:
     """Values of settings, those of later attempts of a run last."""
     query = select(ConfigRow.name, ConfigRow.run_id, ConfigRow.value).where(
         ConfigRow.name.in_(names), ConfigRow.labels == _NO_LABELS
@@ -128,9 +128,9 @@ def _query(
     query = query.order_by(ConfigRow.name, ConfigRow.run_id, ConfigRow.attempt)
     if len(run_ids) <= _MAX_IDS:
         query = query.where(ConfigRow.run_id.in_(sorted(run_ids)))
-    for name, run_id, value in connection.execute(query):
-        if run_id in run_ids:
-            yield name, run_id, json.loads(value)
+    rows = [row for row in connection.execute(query) if row.run_id in run_ids]
+    values = json.loads(f"[{','.join(value for _, _, value in rows)}]")  # at once: a tenth of the time
+    return [(name, run_id, value) for (name, run_id, _), value in zip(rows, values, strict=True)]
 
 
 def _distinct_names(connection: Connection) -> list[str]:
