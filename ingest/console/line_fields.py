@@ -12,6 +12,8 @@ from holter.translated_words import COUNTERS, in_english
 
 _MAX_NAME = 120
 _LONGEST_SHORT_FORM = 5
+_MOST_OF_LIST = 16
+"""Numbers of a list that are values of a step; longer ones are a history or weights."""
 _UNITS = re.compile(
     r"\s?(?:%|(?:[A-Za-z]{0,12}/){1,2}[A-Za-z]{1,12}\b(?!\.[a-z])|(?:[kKMGT]i?B?|B|m?s|secs?|seconds?|mins?|minutes?|h|hours?|days?"
     r"|its?|samples?|tokens?|images?|x|W|C)(?![\w(=:./]| ?[=:])|毫秒|秒|分钟|小时|分|初|초|сек|мс)"
@@ -45,10 +47,12 @@ _MODULE = re.compile(r"(?:^|[\s|])(?:(?:[A-Za-z_]\w*\.)+\w+:(?:[\w<>]+:)?|[A-Za-
 """What loggers print before the number of a line: `yolox.core.trainer:after_iter:249 - `."""
 DATA_SPLIT = re.compile(
     r"(?<![\w./])(?:(train(?:ing)?)"
-    r"|(eval(?:uation|uate|uating)?|valid(?:ation|ating)?|val|test(?:ing)?|dev|cv(?= batch)))"
+    r"|(eval(?:uation|uated?|uating)?|valid(?:ation|ating)?|val|test(?:ing)?|dev|cv(?= batch)))"
     r"(?![\w/-]|\.\w)",
     re.I,
 )
+BEFORE_MESSAGE = re.compile(r"(?:[^A-Za-z]|\b(?:INFO|DEBUG|WARN(?:ING)?|root|(?:__)?main(?:__)?)\b)*")
+"""What loggers print before a message, without the digits of its time."""
 _DELIMITERS = (*",;|[](){}<>\t\"'=:*│┃•·→", "  ", " - ", " / ")
 _OPENING = " \t[({\"'<"
 
@@ -200,6 +204,23 @@ def listed_names(texts: tuple[str, ...]) -> dict[int, str]:
         if is_run and behind is not None and (is_last or behind not in between):
             listed |= {index + offset: name for offset, name in enumerate(names)}
     return listed
+
+
+def values_of_lists(texts: tuple[str, ...]) -> dict[int, int]:
+    """The first number of the list that a number is in: `acc: [0.5, 0.4]`; `IoU: 0.9 0.8` ends its line."""
+    firsts: dict[int, int] = {}
+    index, count = 0, len(texts) - 1
+    while index < count:
+        last = index
+        while last + 1 < count and texts[last + 1].strip() in ("", ","):
+            last += 1
+        before, behind = texts[index].rstrip(" "), texts[last + 1].lstrip(" ")
+        is_closed = before.endswith(("[", "(")) and behind.startswith(("]", ")"))
+        is_end = before.endswith((":", "=")) and not behind.strip() and last + 1 == count
+        if last - index < _MOST_OF_LIST and (is_closed or is_end):
+            firsts |= dict.fromkeys(range(index + 1, last + 1), index)
+        index = last + 1
+    return firsts
 
 
 def _is_reference(text: str, after: str) -> bool:

@@ -21,6 +21,15 @@ Counts = Mapping[Counter, tuple[int, int]]
 """The numbers that a line counts, each with its total, 0 without one."""
 
 
+def forget_position(state: DialectState) -> None:
+    """Forget what lines above announced: another launch of the program begins."""
+    for name in ("announced", "heading", "evaluating", "ended", "lines", "counted", "bar"):
+        state.pop(name, None)
+    if (section := state.get("section")) is not None:
+        named = section.get("next", section["first"])
+        state["section"] = {"first": named, "now": named, "next": named}
+
+
 def training_step(counts: Counts, state: DialectState, kind: str = "") -> int | None:
     """The step of a line of the training; None if it counts nothing. `kind` is that of its metrics."""
     step = _step(counts, state, kind)

@@ -55,8 +55,7 @@ def _bar(line: str, state: DialectState) -> LineValues | None:
         return LineValues(int(state["bar"]), values, labels=section_labels(axis))
     counts = {Counter.EPOCH: (int(match["epoch"]), 0)} if match["epoch"] else {}
     if enter_section({**counts, Counter.BATCH: (at, total)}, axis):
-        for name in ("from one", "bar", "bars", "between", "epochs", "evaluated"):
-            state.pop(name, None)
+        _begin_again(state)
     step = _step_of_bar(match, is_lightning="v_num" in dict(pairs), state=state)
     if state.get("bar") == step:
         return None
@@ -65,6 +64,12 @@ def _bar(line: str, state: DialectState) -> LineValues | None:
     note_bar(step, [*values], axis)
     new = {name: value for name, value in values.items() if _is_new(name, value, state)}
     return LineValues(step, new, labels=section_labels(axis))
+
+
+def _begin_again(state: DialectState) -> None:
+    """Forget the position of the bars of a training."""
+    for name in ("from one", "bar", "bars", "between", "epochs", "evaluated"):
+        state.pop(name, None)
 
 
 def _counts_epochs(line: str, bar: re.Match[str]) -> bool:
@@ -214,7 +219,11 @@ DIALECT = ConsoleDialect(
     ),
     kinds=(
         LineKind(pattern=re.compile(rb"\d\|\d+\|Loss: "), parse=_torchtune),
-        LineKind(pattern=re.compile(rb"/\d+ \[\d[^\]\n]{0,200}?" + _NAMED_NUMBER), parse=_bar),
+        LineKind(
+            pattern=re.compile(rb"/\d+ \[\d[^\]\n]{0,200}?" + _NAMED_NUMBER),
+            parse=_bar,
+            begin_launch=_begin_again,
+        ),
         LineKind(pattern=re.compile(rb"\d(?: ?\|\||: )?: {1,4}\d{1,3}%[| ]"), parse=_bar),
         LineKind(pattern=re.compile(rb"(?:it/s|s/it) [^\n]{0,400}?loss\w{0,40}: ?[\dn]"), parse=_rich_bar),
         LineKind(

@@ -1,0 +1,117 @@
+"""Recognises that a program was started again by the lines that it prints before its first record.
+
+Steps say it only where they go back. The opening lines say it, too, where a launch resumes at the next step,
+was interrupted after a few records, or printed a single one. Lines that a program prints once, without their
+digits, are looked for behind its records; if most of them are there before the next record, that is one of
+another launch. Some of them must be about the set-up of a program: others may come with each epoch.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+_MAX_BYTES = 32 * 1024
+_MAX_PIECES = 12
+_LEAST_PIECES = 3
+_LEAST_SHARE = 0.75
+_SHORTEST, _LONGEST = 12, 160
+_LEAST_LETTERS = 8
+_LINE = re.compile(rb"[^\r\n]+")
+_WITHOUT_DIGITS = re.compile(rb"[^0-9\x1b]+")
+_LETTER = re.compile(rb"[A-Za-z\x80-\xff]")
+_REPEATED = re.compile(
+    rb"(?i)epoch|step|iter|batch|updat|episode|round|progress|tick|warn|nohup|%\||fold\b|trial|[$#] "
+)
+"""Words of lines that may come again within a launch, or that the shell prints."""
+_SET_UP = re.compile(
+    rb"(?i)seed|devices?\b|cuda|gpus?\b|namespace|config|arg(?:ument)?s\b|hyper|param|data|resum|checkpoint"
+    rb"|version|import|tensorflow|torch|tokenizer|model|network|initiali[sz]|load|sav(?:e|ing)|director|folder"
+)
+
+
+class LaunchOpening:
+    """The opening lines of a text, and which of them came again since the last record."""
+
+    def __init__(self, state: Mapping[str, Any]) -> None:
+        self._head = state.get("head", "").encode("latin-1")
+        self._pieces: list[bytes] | None = None
+        if "pieces" in state:
+            self._pieces = [piece.encode("latin-1") for piece in state["pieces"]]
+        self._found: set[int] = set(state.get("found", ()))
+        self._block, self._position = b"", 0
+        self._occurrences: list[tuple[int, int]] = []
+
+    def state(self) -> dict[str, Any]:
+        """What later lines are compared with, as JSON-able values."""
+        if self._pieces is None:
+            return {"head": self._head.decode("latin-1")} if self._head else {}
+        found = {"found": sorted(self._found)} if self._found else {}
+        return {"pieces": [piece.decode("latin-1") for piece in self._pieces], **found}
+
+    def scan(self, block: bytes) -> None:
+        """Find opening lines in the next block; `advance` passes them."""
+        self._block, self._position = block, 0
+        self._occurrences = self._find(0)
+
+    def _find(self, begin: int) -> list[tuple[int, int]]:
+        """Where opening lines are in the block behind the first of them, the last one first."""
+        if not self._pieces:
+            return []
+        first = begin if 0 in self._found else self._block.find(self._pieces[0], begin)
+        if first < 0:
+            return []
+        found = []
+        for number, piece in enumerate(self._pieces):
+            position = self._block.find(piece, first)
+            while position >= 0:
+                found.append((position, number))
+                position = self._block.find(piece, position + len(piece))
+        return sorted(found, reverse=True)
+
+    def advance(self, position: int) -> None:
+        """The block is read up to a position."""
+        if self._pieces is None and len(self._head) < _MAX_BYTES:
+            self._head = (self._head + self._block[self._position : position])[:_MAX_BYTES]
+        self._position = position
+        while self._occurrences and self._occurrences[-1][0] < position:
+            self._found.add(self._occurrences.pop()[1])
+
+    def is_new_launch(self) -> bool:
+        """Whether the next record is one of another launch."""
+        if not self._pieces or len(self._found) < _LEAST_SHARE * len(self._pieces):
+            return False
+        return any(_SET_UP.search(self._pieces[number]) is not None for number in self._found)
+
+    def forget(self) -> None:
+        """Forget which opening lines came again."""
+        self._found.clear()
+
+    def note_record(self) -> bool:
+        """A record was read: what comes next is compared with the lines before the first one.
+
+        Whether it is the first record, and another launch will be recognised.
+        """
+        if self._found:
+            self._found.clear()
+        if self._pieces is not None:
+            return False
+        self._pieces, self._head = _opening_pieces(self._head), b""
+        self._occurrences = self._find(self._position)
+        return bool(self._pieces)
+
+
+def _opening_pieces(head: bytes) -> list[bytes]:
+    """The longest parts without digits of lines that are printed once; none if these are too few."""
+    pieces: list[bytes] = []
+    for line in _LINE.findall(head):
+        if _REPEATED.search(line) is not None:
+            continue
+        piece = max(_WITHOUT_DIGITS.findall(line), key=len, default=b"")[:_LONGEST].strip()
+        has_words = len(piece) >= _SHORTEST and len(_LETTER.findall(piece)) >= _LEAST_LETTERS
+        if has_words and head.count(piece) == 1:
+            pieces.append(piece)
+            if len(pieces) == _MAX_PIECES:
+                break
+    return pieces if len(pieces) >= _LEAST_PIECES else []
