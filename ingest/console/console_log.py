@@ -115,6 +115,8 @@ class ConsoleReader:
         self._writers = InterleavedWriters(state.get("writers", {}))
         self._opening = LaunchOpening(state.get("opening", {}))
         self._restarts: bool = state.get("restarts", False)
+        self._may_restart: bool = state.get("may restart", False)
+        self._last_step: int | None = state.get("last step")
         self.problems = ProblemBuffer(state)
         self._pending = config_from_json(
             state.get("announced", ())
@@ -129,6 +131,10 @@ class ConsoleReader:
             pending["opening"] = opening
         if self._restarts:
             pending["restarts"] = True
+        if self._may_restart:
+            pending["may restart"] = True
+        if self._last_step is not None:
+            pending["last step"] = self._last_step
         return {
             "memories": {process: _storable(state) for process, state in self._states.items() if state},
             "voice": self._main,
@@ -185,12 +191,10 @@ class ConsoleReader:
         self._opening.scan(block)
         for found in self._search.lines(block, begin):
             self._opening.advance(found.start - begin)
-            if self._opening.is_new_launch():
-                parsed.rows += self._begin_launch()
-                if parsed.rows:
-                    self._search.put_back(found)
-                    self._search.stop(block[found.start - begin :], found.start)
-                    return found.start - begin
+            if self._stops_before_launch(parsed):
+                self._search.put_back(found)
+                self._search.stop(block[found.start - begin :], found.start)
+                return found.start - begin
             if isinstance(found, FoundTable):
                 self._parse_table(found, parsed)
                 continue
@@ -219,6 +223,8 @@ class ConsoleReader:
                         for labels in self._series_labels(item, kind, clean)
                     ]
                     in_launch = not (kind.yields_settings or kind.own_steps)
+                    if in_launch:
+                        self._note_step(item.step, parsed)
                     if in_launch and not (kind.job_wide or clean.labels or rows[0].labels):
                         end = begin + start + len(line) + 1
                         rows = list(self._writers.add(rows[0], begin + start, end))
@@ -232,6 +238,27 @@ class ConsoleReader:
                 return size
         self._opening.advance(len(block))
         return len(block)
+
+    def _stops_before_launch(self, parsed: ParsedLines) -> bool:
+        """Whether the next record is, or may be, the first of another launch, and rows are before it."""
+        if self._opening.is_new_launch():
+            parsed.rows += self._begin_launch()
+            return bool(parsed.rows)
+        if self._opening.may_be_new_launch():
+            self._opening.forget()
+            self._may_restart = True
+            parsed.rows += self._writers.release()
+            return bool(parsed.rows)
+        return False
+
+    def _note_step(self, step: int, parsed: ParsedLines) -> None:
+        """A record at this step follows: of another launch, if that may be and it is before the last one."""
+        if self._may_restart:
+            if self._last_step is not None and step <= self._last_step:
+                parsed.rows += self._writers.begin_again()
+                self._restarts = True
+            self._may_restart = False
+        self._last_step = step
 
     def _begin_launch(self) -> list[LogRow]:
         """The rows of the launch before that were held back; the next record is one of another launch."""
@@ -279,6 +306,7 @@ class ConsoleReader:
             if not table.is_labelled:
                 for row in table.rows(begin, end, state):
                     if row is not None and row.values and self._is_storable(row.step, offset + starts[line]):
+                        self._note_step(row.step, parsed)
                         if row.labels:
                             self._add_unlabelled(unlabelled, parsed)
                             unlabelled = []
@@ -293,6 +321,7 @@ class ConsoleReader:
             for first, last, labels in table.by_process(begin, end):
                 for row in table.rows(first, last, self._state_of(labels)):
                     if row is not None and row.values and self._is_storable(row.step, offset + starts[line]):
+                        self._note_step(row.step, parsed)
                         self._note_record(parsed)
                         for each in (row.labels,) if row.labels else self._process_labels(labels):
                             parsed.rows.append(LogRow(row.step, row.time, row.values, each))

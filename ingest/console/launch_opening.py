@@ -3,7 +3,9 @@
 Steps say it only where they go back. The opening lines say it, too, where a launch resumes at the next step,
 was interrupted after a few records, or printed a single one. Lines that a program prints once, without their
 digits, are looked for behind its records; if most of them are there before the next record, that is one of
-another launch. Some of them must be about the set-up of a program: others may come with each epoch.
+another launch. Some of them must be about the set-up of a program: others may come with each epoch. Where
+there are only one or two such lines, the next record must also be before the last one. A prompt of the shell
+with a command shows a launch by itself.
 """
 
 from __future__ import annotations
@@ -29,6 +31,15 @@ _SET_UP = re.compile(
     rb"(?i)seed|devices?\b|cuda|gpus?\b|namespace|config|arg(?:ument)?s\b|hyper|param|data|resum|checkpoint"
     rb"|version|import|tensorflow|torch|tokenizer|model|network|initiali[sz]|load|sav(?:e|ing)|director|folder"
 )
+
+
+_PROMPT = re.compile(
+    rb"(?m)^(?:\([\w.-]{1,40}\) )?[\w.-]{1,40}@[\w.-]{1,60}:[^\n$#]{0,200}[$#] {1,4}"
+    rb"(?:[\w./=-]{1,80} ){0,6}?(?:python[\d.]*|torchrun|accelerate|deepspeed|bash|sh|th|srun|mpirun) "
+)
+"""`user@host:~/project$ python3 train.py`."""
+_TRACEBACK = b"Traceback (most recent call last)"
+_PROMPTED = -1
 
 
 class LaunchOpening:
@@ -57,12 +68,14 @@ class LaunchOpening:
 
     def _find(self, begin: int) -> list[tuple[int, int]]:
         """Where opening lines are in the block behind the first of them, the last one first."""
-        if not self._pieces:
-            return []
-        first = begin if 0 in self._found else self._block.find(self._pieces[0], begin)
-        if first < 0:
-            return []
         found = []
+        if b"@" in self._block and (b"$ " in self._block or b"# " in self._block):
+            found = [(match.start(), _PROMPTED) for match in _PROMPT.finditer(self._block, begin)]
+        first = begin if 0 in self._found else -1
+        if self._pieces and first < 0:
+            first = self._block.find(self._pieces[0], begin)
+        if not self._pieces or first < 0:
+            return found[::-1]
         for number, piece in enumerate(self._pieces):
             position = self._block.find(piece, first)
             while position >= 0:
@@ -80,9 +93,20 @@ class LaunchOpening:
 
     def is_new_launch(self) -> bool:
         """Whether the next record is one of another launch."""
-        if not self._pieces or len(self._found) < _LEAST_SHARE * len(self._pieces):
+        if not self._found or self._pieces is None:
             return False
-        return any(_SET_UP.search(self._pieces[number]) is not None for number in self._found)
+        return _PROMPTED in self._found or (len(self._pieces) >= _LEAST_PIECES and self._is_opening())
+
+    def may_be_new_launch(self) -> bool:
+        """Whether the next record is one of another launch if it is before the last one."""
+        return bool(self._found and self._pieces) and self._is_opening()
+
+    def _is_opening(self) -> bool:
+        """Whether most of the opening lines came again, one about the set-up among them."""
+        pieces = self._pieces or []
+        if len(self._found) < _LEAST_SHARE * len(pieces):
+            return False
+        return any(_SET_UP.search(pieces[number]) is not None for number in self._found if number >= 0)
 
     def forget(self) -> None:
         """Forget which opening lines came again."""
@@ -97,13 +121,15 @@ class LaunchOpening:
             self._found.clear()
         if self._pieces is not None:
             return False
-        self._pieces, self._head = _opening_pieces(self._head), b""
+        head, self._head = self._head, b""
+        # launches that ended before their first record
+        self._pieces = _opening_pieces(head) or _opening_pieces(head.rpartition(_TRACEBACK)[2])
         self._occurrences = self._find(self._position)
-        return bool(self._pieces)
+        return len(self._pieces) >= _LEAST_PIECES
 
 
 def _opening_pieces(head: bytes) -> list[bytes]:
-    """The longest parts without digits of lines that are printed once; none if these are too few."""
+    """The longest parts without digits of lines that are printed once."""
     pieces: list[bytes] = []
     for line in _LINE.findall(head):
         if _REPEATED.search(line) is not None:
@@ -114,4 +140,4 @@ def _opening_pieces(head: bytes) -> list[bytes]:
             pieces.append(piece)
             if len(pieces) == _MAX_PIECES:
                 break
-    return pieces if len(pieces) >= _LEAST_PIECES else []
+    return pieces

@@ -23,7 +23,8 @@ _SCALE = re.compile(r"[kKMGBT](?![A-Za-z])")
 _WORD = re.compile(r"[^\W\d][\w./@%+\u2019-]*")
 _DURATION = re.compile(r"\s?(?:ms|us|ns|s|sec|secs|seconds?|min|mins|minutes?|h|hours?)(?![\w/])")
 _NAME_LIST = re.compile(
-    r"(?<![\w.])((?:[A-Za-z_][\w.@]{0,40}[,/|] ?){1,15}[A-Za-z_][\w.@]{0,40})\)?\s?[:=]?\s{0,8}[\[(]?$"
+    r"(?<![\w.])(?:([A-Za-z_][\w.@]{0,40})\()?"
+    r"((?:[A-Za-z_][\w.@]{0,40}[,/|] ?){1,15}[A-Za-z_][\w.@]{0,40})\)?\s?[:=]?\s{0,8}[\[(]?$"
 )
 _LABEL = re.compile(r"(?:^|[^\d\s]|\s):$")
 """A colon that is not within a time: `Losses: x 0.27`."""
@@ -107,8 +108,10 @@ def number_fields(texts: tuple[str, ...]) -> Iterator[NumberField]:
     ordinal: re.Match[str] | None = None
     last_name = ""
     while index < count:
-        total = index + 1 if index + 1 < count and texts[index + 1].strip() in ("/", "of") else -1
         text = texts[index]
+        total = index + 1 if index + 1 < count and texts[index + 1].strip() in ("/", "of") else -1
+        if total > 0 and (text == "/" or (texts[total + 1] == "/" and total + 1 < count)):
+            total = -1  # `means: 0.5/0.4/0.3`
         if ordinal is not None:
             text = text[ordinal.end() :]
         elif index and (unit := _UNITS.match(text)) is not None:
@@ -140,7 +143,7 @@ def number_fields(texts: tuple[str, ...]) -> Iterator[NumberField]:
             name = f"{section}/{name}"[:_MAX_NAME]
         if _ORDINAL.search(text) is not None and (ordinal := _ORDINAL_NAME.match(after)) is not None:
             name, marked, before = ordinal[1], True, _ORDINAL.sub("", text)
-        elif (counted := _COUNTED.match(after)) is not None:
+        elif (counted := _COUNTED.match(after)) is not None and after[counted.end() :].strip(" :="):
             name, marked = counted[1] or counted[2], True
         elif two is not None:
             name, marked, before = "epoch", True, text
@@ -196,7 +199,9 @@ def listed_names(texts: tuple[str, ...]) -> dict[int, str]:
     for index, text in enumerate(texts[:-1]):
         if (match := _NAME_LIST.search(text)) is None:
             continue
-        names, signs = re.split(r"[,/|] ?", match[1]), set(re.findall(r"[,/|]", match[1]))
+        names, signs = re.split(r"[,/|] ?", match[2]), set(re.findall(r"[,/|]", match[2]))
+        if match[1]:  # `Loss(text/kernel): 0.4/0.1`
+            names = [f"{match[1]}/{name}" for name in names]
         between = {separator.strip() for separator in texts[index + 1 : index + len(names)]}
         behind = texts[index + len(names)].strip() if len(texts) > index + len(names) else None
         is_last = behind == "" and len(texts) == index + len(names) + 1
@@ -206,14 +211,21 @@ def listed_names(texts: tuple[str, ...]) -> dict[int, str]:
     return listed
 
 
+def _last_of_run(texts: tuple[str, ...], index: int, between: tuple[str, ...]) -> int:
+    """The last of some numbers with nothing but such texts between them."""
+    while index + 2 < len(texts) and texts[index + 1].strip() in between:
+        index += 1
+    return index
+
+
 def values_of_lists(texts: tuple[str, ...]) -> dict[int, int]:
     """The first number of the list that a number is in: `acc: [0.5, 0.4]`; `IoU: 0.9 0.8` ends its line."""
     firsts: dict[int, int] = {}
     index, count = 0, len(texts) - 1
     while index < count:
-        last = index
-        while last + 1 < count and texts[last + 1].strip() in ("", ","):
-            last += 1
+        last = max(_last_of_run(texts, index, ("", ",")), _last_of_run(texts, index, ("/",)))
+        if texts[last] == "/" and last - index == 1:  # a total
+            last = index
         before, behind = texts[index].rstrip(" "), texts[last + 1].lstrip(" ")
         is_closed = before.endswith(("[", "(")) and behind.startswith(("]", ")"))
         is_end = before.endswith((":", "=")) and not behind.strip() and last + 1 == count

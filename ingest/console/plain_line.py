@@ -19,9 +19,9 @@ from holter.ingest.console.line_shapes import (
 )
 from holter.ingest.console.line_words import LEVELS
 from holter.ingest.console.step_axis import (
+    announced_step,
     evaluation_step,
     forget_position,
-    has_steps,
     is_end_of_epoch,
     note_epoch,
     note_heading,
@@ -100,9 +100,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     shape, numbers = shape_of(tuple(parts[::2])), parts[1::2]
     if shape.counters or line.startswith("wandb: "):  # its client prints the last values once more
         return None
-    step = axis.get("heading")
-    if step is None and "announced" in axis and not has_steps(axis):
-        step = axis["announced"][0]
+    step = announced_step(axis)
     evaluating = axis.get("evaluating", "")
     belongs = (
         *("announced" in axis, "epoch" in axis, evaluating, shape.is_summary),

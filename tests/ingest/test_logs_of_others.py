@@ -177,12 +177,34 @@ def test_the_opening_lines_show_launches(
     assert reading.read_restarted("train.log", content, every=1) == complete
 
 
+PROMPT = "rob@box:~/go$ python3 training/train.py --seed 1\n"
+
+
+@pytest.mark.parametrize(
+    ("opening", "steps"),
+    [
+        (PROMPT, (range(10, 40, 10), range(40, 60, 10), range(60, 70, 10))),
+        ("Loaded the encoder with missing keys: []\n", (range(1, 11), range(1, 41))),
+        ("Loaded the encoder with missing keys: []\n", (range(1, 5), range(2, 4), range(1, 2), range(1, 9))),
+    ],
+    ids=["a prompt of the shell", "a single line", "a single line, a few records"],
+)
+def test_short_openings_show_launches(tmp_path: Path, opening: str, steps: tuple[range, ...]) -> None:
+    text = "".join(
+        opening + "".join(f"step {step}: loss_{number % 2} 0.5\n" for step in of_launch)
+        for number, of_launch in enumerate(steps)
+    )
+    assert read(tmp_path, "starting\n" + text).attempts == len(steps)
+
+
 def test_lines_that_come_with_each_epoch_begin_no_launch(tmp_path: Path) -> None:
     text = OPENING.format(1) + "".join(
         f"Loading the data of epoch {n}\nTraining the network now\nsaving model\nEpoch {n}, loss: 0.5\n"
         for n in N
     )
     assert read(tmp_path, text).attempts == 1
+    going_on = "".join(f"Loading the training data\nstep {n}: loss 0.5\n" for n in range(1, 9))
+    assert read(tmp_path, going_on).attempts == 1
     no_set_up = "".join(
         f"here we go again\nand once more\nuntil the very end\nEpoch {n}, loss: 0.5\n" for n in N
     )
@@ -209,6 +231,67 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         ),
         {"loss": [1, 2, 3], "evaluated/L2 loss": [1, 2, 3]},
     ),
+    "steps that begin anew with lines of epochs between": (
+        "".join(
+            f"    step   20/41  loss 0.5{n}\n    step   40/41  loss 0.4{n}\n"
+            f"[Tuned] Epoch {n}/9 -- train: 0.5  val: 0.6  ppl: 1.9\n"
+            for n in N
+        ),
+        {"loss": [20, 40, 61, 81, 102, 122], **{name: [40, 81, 122] for name in ("train", "val", "ppl")}},
+    ),
+    "the bar of an epoch that is reset at its end": (
+        "".join(
+            f"Epoch {epoch}: 0%| | 0/2 [00:00<?, ?it/s]\n"
+            f"Epoch {epoch}: 50%|# | 1/2 [00:01<00:01, 1.2it/s, v_num=1, loss=0.5{epoch}]\n"
+            f"Epoch {epoch}: 100%|##| 2/2 [00:02<00:00, 1.2it/s, v_num=1, loss=0.4{epoch}]\n"
+            f"Epoch {epoch}: 0%| | 0/2 [00:00<?, ?it/s, v_num=1, loss=0.4{epoch}, val_loss=0.3{epoch}]\n"
+            for epoch in range(3)
+        ),
+        {"loss": [1, 2, 3, 4, 5, 6], "val_loss": [2, 4, 6]},
+    ),
+    "a character before the epoch": (
+        "".join(f"{'0' if n == 2 else ''}epoch: {n}  loss: 0.5  time: 2.5 s\n" for n in N),
+        {"loss": [1, 2, 3], "time": [1, 2, 3]},
+    ),
+    "headings of training and evaluation in turn": (
+        "".join(
+            f"Epoch {n}\n Learning rate is 0.00{n}\n  Training measures:\n    loss = 0.5, accuracy = 0.7{n}\n"
+            f"  Validation measures:\n    accuracy = 0.78, AUC = 0.5\n"
+            for n in N
+        ),
+        {
+            "Learning rate": [1, 2, 3],
+            **{name: [1, 2, 3] for name in ("loss", "accuracy", "validation/accuracy", "validation/AUC")},
+        },
+    ),
+    "means in a row": (
+        "".join(f"Iter [{n}/900], loss: 0.5, mean_loss: 0.5/0.4/0.{n}\n" for n in N),
+        {name: [1, 2, 3] for name in ("loss", "mean_loss", "mean_loss 2", "mean_loss 3")},
+    ),
+    "names in brackets": (
+        "".join(
+            f"({n}/9) LR: 0.1 | Loss: 0.6 | Loss(text/kernel): 0.4/0.{n} | IoU(text/kernel): 0.2/0.3\n"
+            for n in N
+        ),
+        {name: [1, 2, 3] for name in ("LR", "Loss", "Loss/text", "Loss/kernel", "IoU/text", "IoU/kernel")},
+    ),
+    "a report on a classification": (
+        "".join(f"epoch {n}: loss 0.5\n" for n in N) + "2026-01-01 10:00:00 - INFO - Classification Report:\n"
+        "              precision    recall  f1-score   support\n\n"
+        "        bike       0.53      0.52      0.53        63\n"
+        "     the bus       0.86      0.88      0.87       288\n\n"
+        "    accuracy                           0.89      1158\n"
+        "   macro avg       0.84      0.75      0.78      1158\n",
+        {
+            "loss": [1, 2, 3],
+            "eval/accuracy": [3],
+            **{
+                f"eval/{name}/{metric}": [3]
+                for name in ("bike", "the bus", "macro avg")
+                for metric in ("precision", "recall", "f1")
+            },
+        },
+    ),
     "a result below a record": (
         "".join(f"step {n}: loss 0.5\nAccuracy: 0.{n}\n" for n in N),
         {"loss": [1, 2, 3], "Accuracy": [1, 2, 3]},
@@ -226,6 +309,18 @@ def test_values_are_at_their_steps(tmp_path: Path, case: str) -> None:
     run = read(tmp_path, text)
     assert {name: sorted({*steps}) for name, steps in steps_of(run).items()} == expected
     assert run.attempts == 1
+
+
+def test_a_launch_that_resumes_in_a_later_epoch_is_at_its_steps(tmp_path: Path) -> None:
+    lines = {
+        epoch: f"Training at Epoch #{epoch}...\n"
+        + "".join(f"\tIteration:{n} | Loss:0.5\n" for n in (0, 10, 20))
+        for epoch in range(4)
+    }
+    run = read(tmp_path, "".join(lines[epoch] for epoch in (0, 1, 2, 1, 2, 3)))
+    (series,) = run.data.series.values()
+    assert run.attempts == 2
+    assert series.step[series.attempt == 1].tolist() == [21, 31, 41, 42, 52, 62, 63, 73, 83]
 
 
 @pytest.mark.parametrize(

@@ -57,13 +57,16 @@ def _bar(line: str, state: DialectState) -> LineValues | None:
     if enter_section({**counts, Counter.BATCH: (at, total)}, axis):
         _begin_again(state)
     step = _step_of_bar(match, is_lightning="v_num" in dict(pairs), state=state)
-    if state.get("bar") == step:
-        return None
-    state["bar"] = step
+    if at == 0 and step + total == state.get("bar"):  # Lightning resets the bar of a complete epoch
+        step += total
     values = parse_numbers(pair for pair in pairs if pair[0] not in _NOT_METRICS)
-    note_bar(step, [*values], axis)
+    if state.get("bar") == step:  # drawn again, maybe with the values of an evaluation
+        values = {name: value for name, value in values.items() if _is_evaluated(name, axis)}
+    else:
+        state["bar"] = step
+        note_bar(step, [*values], axis)
     new = {name: value for name, value in values.items() if _is_new(name, value, state)}
-    return LineValues(step, new, labels=section_labels(axis))
+    return LineValues(step, new, labels=section_labels(axis)) if new else None
 
 
 def _begin_again(state: DialectState) -> None:
@@ -161,6 +164,11 @@ def _continued(step: int, total: int, state: DialectState) -> int:
         before += total
     state["bars"] = [before, step, total, epoch]
     return int(before) + step
+
+
+def _is_evaluated(name: str, axis: DialectState) -> bool:
+    """Whether a value may be new in a bar that is drawn again at its step."""
+    return name not in axis.get("names", ()) or name.startswith("val") or name.endswith("_epoch")
 
 
 def _is_new(name: str, value: float, state: DialectState) -> bool:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from holter.ingest.console.dialect import ConsoleDialect, LineKind
 from holter.ingest.console.dialects.cell_tables import SPLIT_ROWS
+from holter.ingest.console.dialects.class_report import CLASS_REPORT
 from holter.ingest.console.dialects.coco_summary import SUMMARY
 from holter.ingest.console.evaluation_headings import EVALUATION_HEADINGS
 from holter.ingest.console.line_layouts import LineLayout, layout_of
@@ -144,7 +145,7 @@ _METRIC_ALONE = LinearPattern(
     + rb")"
     + _COLOUR
     + _SPACE
-    + rb"{0,4}[\[(]?[-+]?\d"
+    + rb"{0,4}(?:is {1,8})?[\[(]?[-+]?\d"
 )
 _NUMBER_ALONE = LinearPattern(
     rb"(?m)^[ \t|>*-]{0,80}[A-Za-z][\w ./()@-]{0,80}:[ \t]{0,20}[-+]?\d[\d.]{0,20}"
@@ -204,7 +205,10 @@ BLOCK_LINES = LineKind(pattern=_NUMBER_ALONE, parse=parse_line_of_block, any_pro
 """Lines of a name and a number below a heading."""
 
 DIALECT = ConsoleDialect(
-    name="key-value", signature=_RecordLines(), min_matches=2, kinds=(SUMMARY, *SPLIT_ROWS, SECTIONS, LINES)
+    name="key-value",
+    signature=_RecordLines(),
+    min_matches=2,
+    kinds=(SUMMARY, *SPLIT_ROWS, *CLASS_REPORT, SECTIONS, LINES),
 )
 OWN_TEXT = DIALECT.followed_by(
     ConsoleDialect(name="epochs", signature=_EPOCH, kinds=(EPOCH_LINES, BLOCK_LINES, EVALUATION_HEADINGS))
