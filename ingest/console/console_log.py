@@ -188,7 +188,7 @@ class ConsoleReader:
         """
         parsed.config |= self._pending
         self._pending = {}
-        self._opening.scan(block)
+        self._opening.begin_block(block)
         for found in self._search.lines(block, begin):
             self._opening.advance(found.start - begin)
             if self._stops_before_launch(parsed):
@@ -196,7 +196,8 @@ class ConsoleReader:
                 self._search.stop(block[found.start - begin :], found.start)
                 return found.start - begin
             if isinstance(found, FoundTable):
-                self._parse_table(found, parsed)
+                if self._parse_table(found, parsed):
+                    self._opening.skip(found.ends[-1] - begin + found.offset)
                 continue
             start, line, kind = found.start - begin, found.line, found.kind
             try:
@@ -231,6 +232,7 @@ class ConsoleReader:
                     parsed.rows += rows
                     if in_launch:
                         self._note_record(parsed)
+                        self._opening.skip(start + len(line) + 1)
             if self._pending:
                 size = min(len(block), start + len(line) + 1)
                 self._search.stop(block[size:], begin + size)
@@ -296,9 +298,12 @@ class ConsoleReader:
                     ]
         return rows
 
-    def _parse_table(self, found: FoundTable, parsed: ParsedLines) -> None:
-        """Add what lines of known layouts hold to `parsed`, as if each were parsed by itself."""
-        line, offset = 0, found.offset
+    def _parse_table(self, found: FoundTable, parsed: ParsedLines) -> bool:
+        """Add what lines of known layouts hold to `parsed`, as if each were parsed by itself.
+
+        Whether there are records among them.
+        """
+        line, offset, has_records = 0, found.offset, False
         starts, ends = found.starts, found.ends
         unlabelled: list[tuple[LogRow, int, int]] = []
         state = self._state_of(())
@@ -307,6 +312,7 @@ class ConsoleReader:
                 for row in table.rows(begin, end, state):
                     if row is not None and row.values and self._is_storable(row.step, offset + starts[line]):
                         self._note_step(row.step, parsed)
+                        has_records = True
                         if row.labels:
                             self._add_unlabelled(unlabelled, parsed)
                             unlabelled = []
@@ -323,10 +329,12 @@ class ConsoleReader:
                     if row is not None and row.values and self._is_storable(row.step, offset + starts[line]):
                         self._note_step(row.step, parsed)
                         self._note_record(parsed)
+                        has_records = True
                         for each in (row.labels,) if row.labels else self._process_labels(labels):
                             parsed.rows.append(LogRow(row.step, row.time, row.values, each))
                     line += 1
         self._add_unlabelled(unlabelled, parsed)
+        return has_records
 
     def _add_unlabelled(self, lines: Sequence[tuple[LogRow, int, int]], parsed: ParsedLines) -> None:
         """Add rows of lines without a prefix that states who printed them, and where these lines are."""

@@ -114,8 +114,8 @@ class InterleavedWriters:
         if learn:
             if gap > self._gap:
                 self._gap = min(gap, _LONGEST_GAP)
-            if pause > self._pause:
-                self._pause = pause
+            if pause > self._pause:  # that between two launches is not usual
+                self._pause = min(pause, _USUAL_PAUSES * self._pause)
         return is_near
 
 

@@ -18,7 +18,7 @@ _MAX_BYTES = 32 * 1024
 _MAX_PIECES = 12
 _LEAST_PIECES = 3
 _LEAST_SHARE = 0.75
-_SHORTEST, _LONGEST = 12, 160
+_SHORTEST, _LONGEST = 12, 80
 _LEAST_LETTERS = 8
 _LINE = re.compile(rb"[^\r\n]+")
 _WITHOUT_DIGITS = re.compile(rb"[^0-9\x1b]+")
@@ -38,64 +38,89 @@ _PROMPT = re.compile(
     rb"(?:[\w./=-]{1,80} ){0,6}?(?:python[\d.]*|torchrun|accelerate|deepspeed|bash|sh|th|srun|mpirun) "
 )
 """`user@host:~/project$ python3 train.py`."""
-_TRACEBACK = b"Traceback (most recent call last)"
 _PROMPTED = -1
 
 
 class LaunchOpening:
-    """The opening lines of a text, and which of them came again since the last record."""
+    """The opening lines of a text, and which of them came again since the last record.
+
+    `_counts` has the parts of these lines until the first record, with how often each was printed; then
+    `_pieces` has those that were printed once. Where each was printed several times, `_is_repeated`: by
+    launches that printed no record, or by workers that print what their parent does.
+    """
 
     def __init__(self, state: Mapping[str, Any]) -> None:
-        self._head = state.get("head", "").encode("latin-1")
+        self._counts = {piece.encode("latin-1"): count for piece, count in state.get("head", ())}
+        self._size: int = state.get("size", 0)
         self._pieces: list[bytes] | None = None
         if "pieces" in state:
             self._pieces = [piece.encode("latin-1") for piece in state["pieces"]]
+        self._is_repeated: bool = state.get("repeated", False)
         self._found: set[int] = set(state.get("found", ()))
         self._block, self._position = b"", 0
-        self._occurrences: list[tuple[int, int]] = []
 
     def state(self) -> dict[str, Any]:
         """What later lines are compared with, as JSON-able values."""
         if self._pieces is None:
-            return {"head": self._head.decode("latin-1")} if self._head else {}
-        found = {"found": sorted(self._found)} if self._found else {}
-        return {"pieces": [piece.decode("latin-1") for piece in self._pieces], **found}
+            head = [[piece.decode("latin-1"), count] for piece, count in self._counts.items()]
+            return {"size": self._size, **({"head": head} if head else {})} if self._size else {}
+        more: dict[str, Any] = {"found": sorted(self._found)} if self._found else {}
+        if self._is_repeated:
+            more["repeated"] = True
+        return {"pieces": [piece.decode("latin-1") for piece in self._pieces], **more}
 
-    def scan(self, block: bytes) -> None:
-        """Find opening lines in the next block; `advance` passes them."""
+    def begin_block(self, block: bytes) -> None:
+        """The next block is read from its beginning."""
         self._block, self._position = block, 0
-        self._occurrences = self._find(0)
-
-    def _find(self, begin: int) -> list[tuple[int, int]]:
-        """Where opening lines are in the block behind the first of them, the last one first."""
-        found = []
-        if b"@" in self._block and (b"$ " in self._block or b"# " in self._block):
-            found = [(match.start(), _PROMPTED) for match in _PROMPT.finditer(self._block, begin)]
-        first = begin if 0 in self._found else -1
-        if self._pieces and first < 0:
-            first = self._block.find(self._pieces[0], begin)
-        if not self._pieces or first < 0:
-            return found[::-1]
-        for number, piece in enumerate(self._pieces):
-            position = self._block.find(piece, first)
-            while position >= 0:
-                found.append((position, number))
-                position = self._block.find(piece, position + len(piece))
-        return sorted(found, reverse=True)
 
     def advance(self, position: int) -> None:
-        """The block is read up to a position."""
-        if self._pieces is None and len(self._head) < _MAX_BYTES:
-            self._head = (self._head + self._block[self._position : position])[:_MAX_BYTES]
+        """The block is read up to a position, with no record since the last one."""
+        begin, self._position = self._position, position
+        if position <= begin:
+            return
+        if self._pieces is not None:
+            self._search(begin, position)
+            return
+        if self._size < _MAX_BYTES:
+            for line in _LINE.findall(self._block, begin, position):
+                self._count(line)
+
+    def skip(self, position: int) -> None:
+        """A record ends at a position of the block."""
         self._position = position
-        while self._occurrences and self._occurrences[-1][0] < position:
-            self._found.add(self._occurrences.pop()[1])
+
+    def _count(self, line: bytes) -> None:
+        """Note a line before the first record."""
+        self._size += len(line)
+        if self._size > _MAX_BYTES:
+            return
+        known = [piece for piece in self._counts if piece in line]
+        for piece in known:
+            self._counts[piece] += 1
+        if not known and len(self._counts) < _MAX_PIECES and (piece := _piece_of(line)):
+            self._counts[piece] = 1
+
+    def _search(self, begin: int, end: int) -> None:
+        """Note the opening lines, and prompts, in a part of the block."""
+        block, pieces = self._block, self._pieces or ()
+        if block.find(b"@", begin, end) >= 0 and _PROMPT.search(block, begin, end) is not None:
+            self._found.add(_PROMPTED)
+        if not pieces or (not self._found and block.find(pieces[0], begin, end) < 0):
+            return
+        for number, piece in enumerate(pieces):
+            if number not in self._found and block.find(piece, begin, end) >= 0:
+                self._found.add(number)
 
     def is_new_launch(self) -> bool:
         """Whether the next record is one of another launch."""
         if not self._found or self._pieces is None:
             return False
-        return _PROMPTED in self._found or (len(self._pieces) >= _LEAST_PIECES and self._is_opening())
+        return _PROMPTED in self._found or (self._is_sufficient and self._is_opening())
+
+    @property
+    def _is_sufficient(self) -> bool:
+        """Whether the opening lines show another launch by themselves."""
+        return len(self._pieces or ()) >= _LEAST_PIECES and not self._is_repeated
 
     def may_be_new_launch(self) -> bool:
         """Whether the next record is one of another launch if it is before the last one."""
@@ -121,23 +146,17 @@ class LaunchOpening:
             self._found.clear()
         if self._pieces is not None:
             return False
-        head, self._head = self._head, b""
-        # launches that ended before their first record
-        self._pieces = _opening_pieces(head) or _opening_pieces(head.rpartition(_TRACEBACK)[2])
-        self._occurrences = self._find(self._position)
-        return len(self._pieces) >= _LEAST_PIECES
+        self._pieces = [piece for piece, count in self._counts.items() if count == 1]
+        if not self._pieces:
+            self._pieces, self._is_repeated = [*self._counts], True
+        self._counts = {}
+        return self._is_sufficient
 
 
-def _opening_pieces(head: bytes) -> list[bytes]:
-    """The longest parts without digits of lines that are printed once."""
-    pieces: list[bytes] = []
-    for line in _LINE.findall(head):
-        if _REPEATED.search(line) is not None:
-            continue
-        piece = max(_WITHOUT_DIGITS.findall(line), key=len, default=b"")[:_LONGEST].strip()
-        has_words = len(piece) >= _SHORTEST and len(_LETTER.findall(piece)) >= _LEAST_LETTERS
-        if has_words and head.count(piece) == 1:
-            pieces.append(piece)
-            if len(pieces) == _MAX_PIECES:
-                break
-    return pieces
+def _piece_of(line: bytes) -> bytes:
+    """The longest part without digits of a line; nothing of a line that says too little."""
+    if _REPEATED.search(line) is not None:
+        return b""
+    piece = max(_WITHOUT_DIGITS.findall(line), key=len, default=b"")[:_LONGEST].strip()
+    has_words = len(piece) >= _SHORTEST and len(_LETTER.findall(piece)) >= _LEAST_LETTERS
+    return piece if has_words else b""

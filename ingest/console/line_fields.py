@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from holter.ingest.console.line_words import LEVELS, STOP_WORDS
+from holter.ingest.console.line_words import BATCHES, EPOCHS, LEVELS, OTHERS, STEPS, STOP_WORDS
 from holter.ingest.console.values import SCALES
 from holter.translated_words import COUNTERS, in_english
 
@@ -63,6 +63,8 @@ _TWO_COUNTERS = re.compile(
     r"(?i:\b(epoch)/(iter(?:ation)?|step|batch)[ \t]?[:=]?[ \t]?)$|\b(?:TRAIN|CV) (Batch) $"
 )
 """Names of an epoch and what is counted in it, before both: `epoch/iter: 2/150`, `TRAIN Batch 2/150`."""
+_CLOSING = re.compile(r"\) ?[:=]\s*$")
+"""What follows a number that is a part of a name."""
 _RATE_BEHIND = re.compile(r" \w{1,20}/s\b")
 
 
@@ -106,7 +108,7 @@ def number_fields(texts: tuple[str, ...]) -> Iterator[NumberField]:
     index, count, section = 0, len(texts) - 1, ""
     listed = listed_names(texts)
     ordinal: re.Match[str] | None = None
-    last_name = ""
+    last_name = carried = ""
     while index < count:
         text = texts[index]
         total = index + 1 if index + 1 < count and texts[index + 1].strip() in ("/", "of") else -1
@@ -155,6 +157,11 @@ def number_fields(texts: tuple[str, ...]) -> Iterator[NumberField]:
             name, marked = f"{name} epoch", True  # `Train 3, loss: 2.31`
         elif index == 0 and not text.strip() and after == " [" and texts[2:3] == ("/",):
             name, marked = "epoch", True  # `01 [100/445] loss 2.31`
+        if carried and _CLOSING.match(text) is not None:
+            name, marked, before = carried, True, ""
+        carried = ""
+        if name and text.endswith("(") and _CLOSING.match(after) is not None and not _counts(name):
+            carried, name = name, ""  # `Avg (10): 0.5`
         scale = SCALES[after[0]] if _SCALE.match(after) else 1.0
         bracketed = text.rstrip(" ")[-1:] in ("[", "(")
         adjacent = texts[index].strip() in ("][", "] [") and index > 0
@@ -209,6 +216,12 @@ def listed_names(texts: tuple[str, ...]) -> dict[int, str]:
         if is_run and behind is not None and (is_last or behind not in between):
             listed |= {index + offset: name for offset, name in enumerate(names)}
     return listed
+
+
+def _counts(name: str) -> bool:
+    """Whether the last word of a name counts something."""
+    word = name.lower().split()[-1]
+    return any(word in words for words in (STEPS, BATCHES, EPOCHS, OTHERS))
 
 
 def _last_of_run(texts: tuple[str, ...], index: int, between: tuple[str, ...]) -> int:

@@ -185,9 +185,15 @@ PROMPT = "rob@box:~/go$ python3 training/train.py --seed 1\n"
     [
         (PROMPT, (range(10, 40, 10), range(40, 60, 10), range(60, 70, 10))),
         ("Loaded the encoder with missing keys: []\n", (range(1, 11), range(1, 41))),
+        (OPENING.format(1) * 2, (range(1, 11), range(1, 41))),
         ("Loaded the encoder with missing keys: []\n", (range(1, 5), range(2, 4), range(1, 2), range(1, 9))),
     ],
-    ids=["a prompt of the shell", "a single line", "a single line, a few records"],
+    ids=[
+        "a prompt of the shell",
+        "a single line",
+        "a failed launch before each",
+        "a single line, a few records",
+    ],
 )
 def test_short_openings_show_launches(tmp_path: Path, opening: str, steps: tuple[range, ...]) -> None:
     text = "".join(
@@ -291,6 +297,10 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
                 for metric in ("precision", "recall", "f1")
             },
         },
+    ),
+    "a number within a name": (
+        "".join(f"Episode {n}0/90 | Reward: -1.5 | Avg (10): -0.{n} | Loss: 2.5\n" for n in N),
+        {name: [10, 20, 30] for name in ("Reward", "Avg", "Loss")},
     ),
     "a result below a record": (
         "".join(f"step {n}: loss 0.5\nAccuracy: 0.{n}\n" for n in N),
