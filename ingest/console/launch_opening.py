@@ -81,9 +81,9 @@ class LaunchOpening:
         if self._pieces is not None:
             self._search(begin, position)
             return
-        if self._size < _MAX_BYTES:
-            for line in _LINE.findall(self._block, begin, position):
-                self._count(line)
+        lines = _LINE.finditer(self._block, begin, position)
+        while self._size < _MAX_BYTES and (line := next(lines, None)) is not None:
+            self._count(line[0])
 
     def skip(self, position: int) -> None:
         """A record ends at a position of the block."""
@@ -92,8 +92,6 @@ class LaunchOpening:
     def _count(self, line: bytes) -> None:
         """Note a line before the first record."""
         self._size += len(line)
-        if self._size > _MAX_BYTES:
-            return
         known = [piece for piece in self._counts if piece in line]
         for piece in known:
             self._counts[piece] += 1

@@ -41,21 +41,14 @@ def _row(line: str, state: DialectState) -> LineValues | None:
     return LineValues(int(step), numbers, labels=section_labels(axis))
 
 
-_NUMBER = rb"[01]\.\d{2,6}[ \t]{2,40}"
 CLASS_REPORT = (
     LineKind(
-        pattern=LinearPattern(rb"precision[ \t]{1,20}recall[ \t]{1,20}f1-score[ \t]{1,20}support"),
+        pattern=LinearPattern(rb"recall[ \t]{1,20}f1-score[ \t]{1,20}support"),
         parse=_begin,
         any_program=True,
     ),
     LineKind(
-        pattern=LinearPattern(
-            rb"(?m)^[ \t]{0,60}\S[^\n]{0,60}?[ \t]{2,40}(?:"
-            + 2 * _NUMBER
-            + rb")?"
-            + _NUMBER
-            + rb"\d{1,12}[ \t\r]{0,20}$"
-        ),
+        pattern=LinearPattern(rb"(?m)[01]\.\d\d\d?\d? {2,40}\d{1,12}[ \t\r]{0,20}$"),
         parse=_row,
         any_program=True,
     ),
