@@ -20,13 +20,17 @@ class LogRow(NamedTuple):
     attempt: str | None = None
 
 
-def batch_from_rows(rows: Sequence[LogRow], *, config: Config = NO_CONFIG) -> Batch:
-    """A batch of the rows of one attempt, in their order; `config` was logged before them."""
+def batch_from_rows(rows: Sequence[LogRow], *, config: Config = NO_CONFIG, restarts: bool = False) -> Batch:
+    """A batch of the rows of one attempt, in their order; `config` was logged before them.
+
+    `restarts`: a new launch begins with the first row.
+    """
     return Batch(
         steps=np.array([row.step for row in rows], dtype=np.int64),
         times=np.array([row.time for row in rows], dtype=np.float64),
         columns=_uniform_columns(rows) or _sparse_columns(rows),
         attempt=rows[0].attempt if rows else None,
+        restarts=restarts,
         config=config,
     )
 

@@ -104,6 +104,8 @@ def _describe_file(file: FileReport, root: Path) -> Iterator[str]:
         shown = list(metrics.values())[:_MAX_METRICS]
         yield "    " + ", ".join(_describe_metric(keys, file.points) for keys in shown) + more
     yield from _describe_lines(file)
+    if file.encoding is not None:
+        yield f"    lines that are not UTF-8 are read as {file.encoding}"
     if file.sampled_bytes is not None:
         yield f"    only its first {file.sampled_bytes // 2**20} MiB were read for this report"
     for unreadable in file.unreadable[:_MAX_LOCATIONS]:

@@ -18,6 +18,7 @@ from holter.ingest.console.dialect import (
     LineValues,
 )
 from holter.ingest.console.interleaved_writers import InterleavedWriters
+from holter.ingest.console.launch_opening import LaunchOpening
 from holter.ingest.console.pattern_search import BlockSearch, FoundTable
 from holter.ingest.console.prefixes import CleanLine, strip_prefixes
 from holter.ingest.errors import ProblemBuffer
@@ -26,6 +27,7 @@ from holter.ingest.lines import read_text_block
 from holter.ingest.redaction import without_secrets
 from holter.ingest.rows import LogRow, batch_from_rows
 from holter.ingest.step_columns import LARGEST_STEP
+from holter.ingest.text_encoding import decode_line
 from holter.ingest.wrapped_lines import is_wrapped, unwrap_lines
 from holter.types import Batch, ConfigKey, ConfigValue, Labels, Unreadable, labels_of
 
@@ -79,16 +81,18 @@ class ParsedLines:
     """Rows of some lines, and the settings of their launch that were stated before them.
 
     `in_launch`: some of the rows belong to a launch, so that settings stated after them belong to the next.
+    `restarts`: this launch begins with them.
     """
 
     rows: list[LogRow] = field(default_factory=list)
     config: dict[ConfigKey, ConfigValue] = field(default_factory=dict)
     in_launch: bool = False
+    restarts: bool = False
 
     def batches(self) -> Iterator[Batch]:
         """The rows and settings as one batch; no batch if there are none."""
         if self.rows or self.config:
-            yield batch_from_rows(self.rows, config=self.config)
+            yield batch_from_rows(self.rows, config=self.config, restarts=self.restarts)
 
 
 class ConsoleReader:
@@ -100,7 +104,7 @@ class ConsoleReader:
     """
 
     def __init__(self, dialect: ConsoleDialect, state: Mapping[str, Any]) -> None:
-        self._search = BlockSearch(dialect.kinds)
+        self._search, self._kinds = BlockSearch(dialect.kinds), dialect.kinds
         self._states: dict[str, DialectState] = {
             process: dict(lines_state) for process, lines_state in state.get("memories", {}).items()
         }
@@ -109,6 +113,10 @@ class ConsoleReader:
         self._settings_from = _labels(state.get("herald"))
         self._several: bool = state.get("several", False)
         self._writers = InterleavedWriters(state.get("writers", {}))
+        self._opening = LaunchOpening(state.get("opening", {}))
+        self._restarts: bool = state.get("restarts", False)
+        self._may_restart: bool = state.get("may restart", False)
+        self._last_step: int | None = state.get("last step")
         self.problems = ProblemBuffer(state)
         self._pending = config_from_json(
             state.get("announced", ())
@@ -119,6 +127,14 @@ class ConsoleReader:
         pending: dict[str, Any] = {"announced": config_to_json(self._pending)} if self._pending else {}
         if writers := self._writers.state():
             pending["writers"] = writers
+        if opening := self._opening.state():
+            pending["opening"] = opening
+        if self._restarts:
+            pending["restarts"] = True
+        if self._may_restart:
+            pending["may restart"] = True
+        if self._last_step is not None:
+            pending["last step"] = self._last_step
         return {
             "memories": {process: _storable(state) for process, state in self._states.items() if state},
             "voice": self._main,
@@ -151,8 +167,8 @@ class ConsoleReader:
 
     @property
     def is_holding(self) -> bool:
-        """Whether rows are held back until more lines say which process printed them."""
-        return self._writers.is_holding
+        """Whether rows are held back until more lines say which process printed them, or at which step."""
+        return self._writers.is_holding or any("waiting" in state for state in self._states.values())
 
     @property
     def counts_lines(self) -> bool:
@@ -161,25 +177,32 @@ class ConsoleReader:
 
     def finish(self) -> Iterator[Batch]:
         """Yield the rows that more lines of the text would have decided on; there are none."""
-        yield from ParsedLines(rows=list(self._writers.release())).batches()
+        yield from ParsedLines(rows=[*self._writers.release(), *self._release_waiting()]).batches()
 
     def parse(self, block: bytes, parsed: ParsedLines, begin: int = 0) -> int:
         """Add what some complete lines hold to `parsed`; return how many bytes were parsed.
 
-        It stops early at a line that states settings after rows of a launch: they belong to the next
-        launch and come with what follows. A line that cannot be parsed is added to `problems` and skipped;
-        `begin` is the position of the block in the stream.
+        It stops early at a line that states settings after rows of a launch, or before the first record of
+        another launch: they belong to the next launch and come with what follows. A line that cannot be
+        parsed is added to `problems` and skipped; `begin` is the position of the block in the stream.
         """
         parsed.config |= self._pending
         self._pending = {}
+        self._opening.begin_block(block)
         for found in self._search.lines(block, begin):
+            self._opening.advance(found.start - begin)
+            if self._stops_before_launch(parsed):
+                self._search.put_back(found)
+                self._search.stop(block[found.start - begin :], found.start)
+                return found.start - begin
             if isinstance(found, FoundTable):
-                self._parse_table(found, parsed)
+                if self._parse_table(found, parsed):
+                    self._opening.skip(found.ends[-1] - begin + found.offset)
                 continue
             start, line, kind = found.start - begin, found.line, found.kind
             try:
                 clean = strip_prefixes(line)
-                text = line.decode("utf-8", "replace") if kind.with_prefixes else clean.text
+                text = decode_line(line) if kind.with_prefixes else clean.text
                 state = self._state_of((self._main or ()) if kind.job_wide else clean.labels)
                 result = kind.parse(text, state)
             except Exception as error:
@@ -201,20 +224,86 @@ class ConsoleReader:
                         for labels in self._series_labels(item, kind, clean)
                     ]
                     in_launch = not (kind.yields_settings or kind.own_steps)
+                    if in_launch:
+                        self._note_step(item.step, parsed)
                     if in_launch and not (kind.job_wide or clean.labels or rows[0].labels):
                         end = begin + start + len(line) + 1
                         rows = list(self._writers.add(rows[0], begin + start, end))
                     parsed.rows += rows
-                    parsed.in_launch |= in_launch
+                    if in_launch:
+                        self._note_record(parsed)
+                        self._opening.skip(start + len(line) + 1)
             if self._pending:
                 size = min(len(block), start + len(line) + 1)
                 self._search.stop(block[size:], begin + size)
+                self._opening.advance(size)
                 return size
+        self._opening.advance(len(block))
         return len(block)
 
-    def _parse_table(self, found: FoundTable, parsed: ParsedLines) -> None:
-        """Add what lines of known layouts hold to `parsed`, as if each were parsed by itself."""
-        line, offset = 0, found.offset
+    def _stops_before_launch(self, parsed: ParsedLines) -> bool:
+        """Whether the next record is, or may be, the first of another launch, and rows are before it."""
+        if self._opening.is_new_launch():
+            parsed.rows += self._begin_launch()
+            return bool(parsed.rows)
+        if self._opening.may_be_new_launch():
+            self._opening.forget()
+            self._may_restart = True
+            parsed.rows += self._writers.release()
+            return bool(parsed.rows)
+        return False
+
+    def _note_step(self, step: int, parsed: ParsedLines) -> None:
+        """A record at this step follows: of another launch, if that may be and it is before the last one."""
+        if self._may_restart:
+            if self._last_step is not None and step <= self._last_step:
+                parsed.rows += self._writers.begin_again()
+                self._restarts = True
+            self._may_restart = False
+        self._last_step = step
+
+    def _begin_launch(self) -> list[LogRow]:
+        """The rows of the launch before that were held back; the next record is one of another launch."""
+        rows = [*self._writers.begin_again(), *self._release_waiting()]
+        for state in self._states.values():
+            for kind in self._kinds:
+                if kind.begin_launch is not None:
+                    kind.begin_launch(state)
+        self._opening.forget()
+        self._restarts = True
+        return rows
+
+    def _note_record(self, parsed: ParsedLines) -> None:
+        """A record of a launch was read."""
+        parsed.in_launch = True
+        parsed.restarts |= self._restarts
+        self._restarts = False
+        if self._opening.note_record():
+            for state in self._states.values():
+                state["opening"] = True
+
+    def _release_waiting(self) -> list[LogRow]:
+        """Records that wait for a line that states their step, at the most likely one."""
+        rows: list[LogRow] = []
+        by_state = {id(state): labels for labels, state in self._state_by_labels.items()}
+        for process, state in self._states.items():
+            labels = by_state.get(id(state), None if process else ())
+            if labels is None:
+                continue
+            for kind in self._kinds:
+                for item in kind.release(state) if kind.release is not None else ():
+                    rows += [
+                        LogRow(item.step, item.time, item.values, series)
+                        for series in self._series_labels(item, kind, CleanLine("", labels))
+                    ]
+        return rows
+
+    def _parse_table(self, found: FoundTable, parsed: ParsedLines) -> bool:
+        """Add what lines of known layouts hold to `parsed`, as if each were parsed by itself.
+
+        Whether there are records among them.
+        """
+        line, offset, has_records = 0, found.offset, False
         starts, ends = found.starts, found.ends
         unlabelled: list[tuple[LogRow, int, int]] = []
         state = self._state_of(())
@@ -222,10 +311,12 @@ class ConsoleReader:
             if not table.is_labelled:
                 for row in table.rows(begin, end, state):
                     if row is not None and row.values and self._is_storable(row.step, offset + starts[line]):
+                        self._note_step(row.step, parsed)
+                        has_records = True
                         if row.labels:
                             self._add_unlabelled(unlabelled, parsed)
                             unlabelled = []
-                            parsed.in_launch = True
+                            self._note_record(parsed)
                             parsed.rows.append(row)
                         else:
                             unlabelled.append((row, offset + starts[line], offset + ends[line]))
@@ -236,16 +327,19 @@ class ConsoleReader:
             for first, last, labels in table.by_process(begin, end):
                 for row in table.rows(first, last, self._state_of(labels)):
                     if row is not None and row.values and self._is_storable(row.step, offset + starts[line]):
-                        parsed.in_launch = True
+                        self._note_step(row.step, parsed)
+                        self._note_record(parsed)
+                        has_records = True
                         for each in (row.labels,) if row.labels else self._process_labels(labels):
                             parsed.rows.append(LogRow(row.step, row.time, row.values, each))
                     line += 1
         self._add_unlabelled(unlabelled, parsed)
+        return has_records
 
     def _add_unlabelled(self, lines: Sequence[tuple[LogRow, int, int]], parsed: ParsedLines) -> None:
         """Add rows of lines without a prefix that states who printed them, and where these lines are."""
         if lines:
-            parsed.in_launch = True
+            self._note_record(parsed)
             self._process_labels(())
             parsed.rows += self._writers.add_lines(lines)
 

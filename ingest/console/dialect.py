@@ -118,6 +118,9 @@ class LineKind:
 
     `columns` parses lines below one another that differ in their numbers alone. `any_program`: its pattern is
     that of many lines, most of which hold nothing.
+
+    `begin_launch` removes from the state what does not hold for another launch of the program. `release`
+    removes records that wait for a line that states their step, and returns them at the most likely one.
     """
 
     pattern: TextPattern
@@ -128,6 +131,8 @@ class LineKind:
     with_prefixes: bool = False
     columns: LineColumns | None = None
     any_program: bool = False
+    begin_launch: Callable[[DialectState], None] | None = None
+    release: Callable[[DialectState], list[LineValues]] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

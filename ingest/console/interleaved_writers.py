@@ -99,6 +99,13 @@ class InterleavedWriters:
         for kind in self._kinds.values():
             yield from kind.restart()
 
+    def begin_again(self) -> list[LogRow]:
+        """The rows held back; what comes next is printed by another launch."""
+        rows = list(self.release())
+        for kind in self._kinds.values():
+            kind.steps, kind.recent = [], []
+        return rows
+
     def _is_near(self, row: LogRow, start: int, *, learn: bool) -> bool:
         """Whether there is no more text, and no longer pause, than usual between a row and the one before."""
         gap = 0 if self._end is None else start - self._end
@@ -107,8 +114,8 @@ class InterleavedWriters:
         if learn:
             if gap > self._gap:
                 self._gap = min(gap, _LONGEST_GAP)
-            if pause > self._pause:
-                self._pause = pause
+            if pause > self._pause:  # that between two launches is not usual
+                self._pause = min(pause, _USUAL_PAUSES * self._pause)
         return is_near
 
 

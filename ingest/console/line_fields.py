@@ -6,12 +6,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from holter.ingest.console.line_words import LEVELS, STOP_WORDS
+from holter.ingest.console.line_words import BATCHES, EPOCHS, LEVELS, OTHERS, STEPS, STOP_WORDS
 from holter.ingest.console.values import SCALES
 from holter.translated_words import COUNTERS, in_english
 
 _MAX_NAME = 120
 _LONGEST_SHORT_FORM = 5
+_MOST_OF_LIST = 16
+"""Numbers of a list that are values of a step; longer ones are a history or weights."""
 _UNITS = re.compile(
     r"\s?(?:%|(?:[A-Za-z]{0,12}/){1,2}[A-Za-z]{1,12}\b(?!\.[a-z])|(?:[kKMGT]i?B?|B|m?s|secs?|seconds?|mins?|minutes?|h|hours?|days?"
     r"|its?|samples?|tokens?|images?|x|W|C)(?![\w(=:./]| ?[=:])|毫秒|秒|分钟|小时|分|初|초|сек|мс)"
@@ -21,7 +23,8 @@ _SCALE = re.compile(r"[kKMGBT](?![A-Za-z])")
 _WORD = re.compile(r"[^\W\d][\w./@%+\u2019-]*")
 _DURATION = re.compile(r"\s?(?:ms|us|ns|s|sec|secs|seconds?|min|mins|minutes?|h|hours?)(?![\w/])")
 _NAME_LIST = re.compile(
-    r"(?<![\w.])((?:[A-Za-z_][\w.@]{0,40}[,/|] ?){1,15}[A-Za-z_][\w.@]{0,40})\)?\s?[:=]?\s{0,8}[\[(]?$"
+    r"(?<![\w.])(?:([A-Za-z_][\w.@]{0,40})\()?"
+    r"((?:[A-Za-z_][\w.@]{0,40}[,/|] ?){1,15}[A-Za-z_][\w.@]{0,40})\)?\s?[:=]?\s{0,8}[\[(]?$"
 )
 _LABEL = re.compile(r"(?:^|[^\d\s]|\s):$")
 """A colon that is not within a time: `Losses: x 0.27`."""
@@ -45,10 +48,12 @@ _MODULE = re.compile(r"(?:^|[\s|])(?:(?:[A-Za-z_]\w*\.)+\w+:(?:[\w<>]+:)?|[A-Za-
 """What loggers print before the number of a line: `yolox.core.trainer:after_iter:249 - `."""
 DATA_SPLIT = re.compile(
     r"(?<![\w./])(?:(train(?:ing)?)"
-    r"|(eval(?:uation|uate|uating)?|valid(?:ation|ating)?|val|test(?:ing)?|dev|cv(?= batch)))"
+    r"|(eval(?:uation|uated?|uating)?|valid(?:ation|ating)?|val|test(?:ing)?|dev|cv(?= batch)))"
     r"(?![\w/-]|\.\w)",
     re.I,
 )
+BEFORE_MESSAGE = re.compile(r"(?:[^A-Za-z]|\b(?:INFO|DEBUG|WARN(?:ING)?|root|(?:__)?main(?:__)?)\b)*")
+"""What loggers print before a message, without the digits of its time."""
 _DELIMITERS = (*",;|[](){}<>\t\"'=:*│┃•·→", "  ", " - ", " / ")
 _OPENING = " \t[({\"'<"
 
@@ -58,6 +63,8 @@ _TWO_COUNTERS = re.compile(
     r"(?i:\b(epoch)/(iter(?:ation)?|step|batch)[ \t]?[:=]?[ \t]?)$|\b(?:TRAIN|CV) (Batch) $"
 )
 """Names of an epoch and what is counted in it, before both: `epoch/iter: 2/150`, `TRAIN Batch 2/150`."""
+_CLOSING = re.compile(r"\) ?[:=]\s*$")
+"""What follows a number that is a part of a name."""
 _RATE_BEHIND = re.compile(r" \w{1,20}/s\b")
 
 
@@ -101,10 +108,12 @@ def number_fields(texts: tuple[str, ...]) -> Iterator[NumberField]:
     index, count, section = 0, len(texts) - 1, ""
     listed = listed_names(texts)
     ordinal: re.Match[str] | None = None
-    last_name = ""
+    last_name = carried = ""
     while index < count:
-        total = index + 1 if index + 1 < count and texts[index + 1].strip() in ("/", "of") else -1
         text = texts[index]
+        total = index + 1 if index + 1 < count and texts[index + 1].strip() in ("/", "of") else -1
+        if total > 0 and (text == "/" or (texts[total + 1] == "/" and total + 1 < count)):
+            total = -1  # `means: 0.5/0.4/0.3`
         if ordinal is not None:
             text = text[ordinal.end() :]
         elif index and (unit := _UNITS.match(text)) is not None:
@@ -136,7 +145,7 @@ def number_fields(texts: tuple[str, ...]) -> Iterator[NumberField]:
             name = f"{section}/{name}"[:_MAX_NAME]
         if _ORDINAL.search(text) is not None and (ordinal := _ORDINAL_NAME.match(after)) is not None:
             name, marked, before = ordinal[1], True, _ORDINAL.sub("", text)
-        elif (counted := _COUNTED.match(after)) is not None:
+        elif (counted := _COUNTED.match(after)) is not None and after[counted.end() :].strip(" :="):
             name, marked = counted[1] or counted[2], True
         elif two is not None:
             name, marked, before = "epoch", True, text
@@ -148,6 +157,11 @@ def number_fields(texts: tuple[str, ...]) -> Iterator[NumberField]:
             name, marked = f"{name} epoch", True  # `Train 3, loss: 2.31`
         elif index == 0 and not text.strip() and after == " [" and texts[2:3] == ("/",):
             name, marked = "epoch", True  # `01 [100/445] loss 2.31`
+        if carried and _CLOSING.match(text) is not None:
+            name, marked, before = carried, True, ""
+        carried = ""
+        if name and text.endswith("(") and _CLOSING.match(after) is not None and not _counts(name):
+            carried, name = name, ""  # `Avg (10): 0.5`
         scale = SCALES[after[0]] if _SCALE.match(after) else 1.0
         bracketed = text.rstrip(" ")[-1:] in ("[", "(")
         adjacent = texts[index].strip() in ("][", "] [") and index > 0
@@ -192,7 +206,9 @@ def listed_names(texts: tuple[str, ...]) -> dict[int, str]:
     for index, text in enumerate(texts[:-1]):
         if (match := _NAME_LIST.search(text)) is None:
             continue
-        names, signs = re.split(r"[,/|] ?", match[1]), set(re.findall(r"[,/|]", match[1]))
+        names, signs = re.split(r"[,/|] ?", match[2]), set(re.findall(r"[,/|]", match[2]))
+        if match[1]:  # `Loss(text/kernel): 0.4/0.1`
+            names = [f"{match[1]}/{name}" for name in names]
         between = {separator.strip() for separator in texts[index + 1 : index + len(names)]}
         behind = texts[index + len(names)].strip() if len(texts) > index + len(names) else None
         is_last = behind == "" and len(texts) == index + len(names) + 1
@@ -200,6 +216,36 @@ def listed_names(texts: tuple[str, ...]) -> dict[int, str]:
         if is_run and behind is not None and (is_last or behind not in between):
             listed |= {index + offset: name for offset, name in enumerate(names)}
     return listed
+
+
+def _counts(name: str) -> bool:
+    """Whether the last word of a name counts something."""
+    word = name.lower().split()[-1]
+    return any(word in words for words in (STEPS, BATCHES, EPOCHS, OTHERS))
+
+
+def _last_of_run(texts: tuple[str, ...], index: int, between: tuple[str, ...]) -> int:
+    """The last of some numbers with nothing but such texts between them."""
+    while index + 2 < len(texts) and texts[index + 1].strip() in between:
+        index += 1
+    return index
+
+
+def values_of_lists(texts: tuple[str, ...]) -> dict[int, int]:
+    """The first number of the list that a number is in: `acc: [0.5, 0.4]`; `IoU: 0.9 0.8` ends its line."""
+    firsts: dict[int, int] = {}
+    index, count = 0, len(texts) - 1
+    while index < count:
+        last = max(_last_of_run(texts, index, ("", ",")), _last_of_run(texts, index, ("/",)))
+        if texts[last] == "/" and last - index == 1:  # a total
+            last = index
+        before, behind = texts[index].rstrip(" "), texts[last + 1].lstrip(" ")
+        is_closed = before.endswith(("[", "(")) and behind.startswith(("]", ")"))
+        is_end = before.endswith((":", "=")) and not behind.strip() and last + 1 == count
+        if last - index < _MOST_OF_LIST and (is_closed or is_end):
+            firsts |= dict.fromkeys(range(index + 1, last + 1), index)
+        index = last + 1
+    return firsts
 
 
 def _is_reference(text: str, after: str) -> bool:

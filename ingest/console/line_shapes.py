@@ -13,7 +13,7 @@ from enum import IntEnum
 from functools import lru_cache
 from zlib import crc32
 
-from holter.ingest.console.line_fields import DATA_SPLIT, NumberField, number_fields
+from holter.ingest.console.line_fields import DATA_SPLIT, NumberField, number_fields, values_of_lists
 from holter.ingest.console.line_words import (
     BATCHES,
     CALENDAR,
@@ -160,6 +160,7 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
     stage = ""
     part = ""  # of the line: `[valid]` behind the numbers of the training
     unnamed: CounterField | None = None
+    lists, names_of_lists = values_of_lists(texts), dict[int, str]()
     for field in number_fields(texts):
         if (found := DATA_SPLIT.search(in_english(field.before))) is not None:
             data = (found[2] or "train").lower()
@@ -203,10 +204,15 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
             if ahead is not None and is_metric_name(ahead[1]):
                 metrics.append(MetricField(ahead[1], field.index, field.scale))
                 strong = True
+        elif not field.name and lists.get(field.index) in names_of_lists:
+            name, _ = _unique(names_of_lists[lists[field.index]], "", names)
+            names.add(name)
+            metrics.append(MetricField(name, field.index, field.scale))
         elif _is_metric(field):
             stated = field.name if not part or DATA_SPLIT.search(field.english) else f"{part}/{field.name}"
             name, section = _unique(stated, section, names)
             names.add(name)
+            names_of_lists[field.index] = name
             metrics.append(MetricField(name, field.index, field.scale))
             strong |= is_metric_name(name)
     if _is_settings(texts, counters, metrics):
@@ -253,6 +259,11 @@ def _is_amount(field: NumberField) -> bool:
     )
 
 
+def is_setting(name: str) -> bool:
+    """Whether a name is that of a setting, such as a learning rate."""
+    return _SETTING.search(name) is not None or _RATE.search(name) is not None
+
+
 def _has_settings(metrics: list[MetricField]) -> bool:
     return any(_SETTING.search(field.name) for field in metrics)
 
@@ -279,6 +290,10 @@ def _counter(field: NumberField, before: list[CounterField]) -> Counter | None:
         if field.opens_batches:
             return Counter.EPOCH  # `Train: 0 [50/125`, `Train: [0/300][50/125]`
         return Counter.BATCH if field.total_index >= 0 and field.bracketed else None  # `Test: [0/24]`
+    if not before and field.total_index >= 0 and not field.marked and field.before.strip() in ("", "]", "|"):
+        found = DATA_SPLIT.fullmatch(field.english)  # `Evaluated 10/287 with loss 0.5`
+        if found is not None and found[2]:
+            return Counter.BATCH
     if not before and field.total_index >= 0 and field.before.endswith("["):
         found = DATA_SPLIT.fullmatch(field.english)  # `[Train 10/1882] {'loss': 0.5}`
         if found is not None:

@@ -298,6 +298,10 @@ class BlockSearch:
             isinstance(found, FoundLine) and not found.kind.any_program for found in self._matcher.lines(line)
         )
 
+    def put_back(self, found: Found) -> None:
+        """Yield a line again, before those that follow it; `stop` is called next."""
+        self._searches.appendleft(iter((found,)))
+
     def stop(self, rest: bytes, begin: int) -> None:
         """Remember the lines not used yet for the next block, which begins with `rest` at byte `begin`."""
         if rest.endswith((b"\n", b"\r")):  # not in the middle of a line

@@ -151,7 +151,8 @@ class PlainTable:
         if self._shape.split:
             return []
         axis = min(self._counts, default=Counter.EPOCH)
-        if axis is Counter.GLOBAL_STEP or (Counter.EPOCH not in self._counts and axis is not Counter.EPOCH):
+        is_alone = Counter.EPOCH not in self._counts and axis is not Counter.EPOCH
+        if axis is Counter.GLOBAL_STEP or (is_alone and not any(total for _, total in self._counts[axis])):
             return [count for count, _ in self._counts[axis]]
         return []
 

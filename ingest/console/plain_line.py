@@ -7,19 +7,21 @@ from math import isfinite
 from typing import Any
 
 from holter.ingest.console.dialect import DialectState, LineValues
-from holter.ingest.console.line_fields import DATA_SPLIT, listed_names
+from holter.ingest.console.line_fields import BEFORE_MESSAGE, DATA_SPLIT, listed_names
 from holter.ingest.console.line_shapes import (
     Counter,
     LineShape,
     MetricField,
+    is_setting,
     names_evaluation,
     shape_of,
     split_numbers,
 )
 from holter.ingest.console.line_words import LEVELS
 from holter.ingest.console.step_axis import (
+    announced_step,
     evaluation_step,
-    has_steps,
+    forget_position,
     is_end_of_epoch,
     note_epoch,
     note_heading,
@@ -72,6 +74,12 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | None:
     return LineValues(step, values, parse_time(line), section_labels(axis))
 
 
+def begin_launch(state: DialectState) -> None:
+    """Forget the position of the launch before."""
+    if "plain lines" in state:
+        forget_position(state["plain lines"])
+
+
 def note_line(shape: LineShape, counts: dict[Counter, tuple[int, int]], axis: dict[str, Any]) -> None:
     """Note what a line without values announces: an epoch, a step, an evaluation."""
     if shape.split:
@@ -92,12 +100,13 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     shape, numbers = shape_of(tuple(parts[::2])), parts[1::2]
     if shape.counters or line.startswith("wandb: "):  # its client prints the last values once more
         return None
-    step = axis.get("heading")
-    if step is None and "announced" in axis and not has_steps(axis):
-        step = axis["announced"][0]
+    step = announced_step(axis)
     evaluating = axis.get("evaluating", "")
-    belongs = "announced" in axis or "epoch" in axis or evaluating or shape.is_summary or _is_report(shape)
-    if step is None and belongs:
+    belongs = (
+        *("announced" in axis, "epoch" in axis, evaluating, shape.is_summary),
+        *(_is_report(shape), _is_result(parts, shape)),
+    )
+    if step is None and any(belongs):
         step = axis.get("step")
     if step is None:
         return None
@@ -138,6 +147,20 @@ def parse_line_of_block(line: str, state: DialectState) -> LineValues | None:
 def _is_report(shape: LineShape) -> bool:
     """Whether a line that counts nothing has several metrics: `recall@5 : 0.04    recall@10 : 0.07`."""
     return sum(is_metric_name(field.name) for field in shape.metrics) > 1
+
+
+def _is_result(parts: list[str], shape: LineShape) -> bool:
+    """Whether a line begins with a metric of an evaluation: `Accuracy: 0.91`, no loss and no setting."""
+    first = next(iter(shape.metrics), None)
+    if (
+        first is None
+        or not is_metric_name(first.name)
+        or is_setting(first.name)
+        or "loss" in first.name.lower()
+    ):
+        return False
+    before = "".join(parts[: 2 * first.index + 1]).rpartition(first.name)[0]
+    return BEFORE_MESSAGE.fullmatch(before) is not None
 
 
 def _is_one_of_several(parts: list[str], index: int) -> bool:

@@ -7,6 +7,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
 
+from holter.ingest.text_encoding import decode_line
 from holter.types import Labels
 
 _NO_TIME = float("nan")
@@ -73,7 +74,7 @@ class CleanLine(NamedTuple):
 
 def strip_prefixes(line: bytes) -> CleanLine:
     """Remove colours and prefixes from a line; of several ranks in them, the innermost counts."""
-    text = line.decode("utf-8", "replace")
+    text = decode_line(line)
     if "\x1b" in text:
         text = COLOUR.sub("", text)
     position, labels, time, stamp = 0, Labels(), _NO_TIME, None

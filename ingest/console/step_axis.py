@@ -21,6 +21,15 @@ Counts = Mapping[Counter, tuple[int, int]]
 """The numbers that a line counts, each with its total, 0 without one."""
 
 
+def forget_position(state: DialectState) -> None:
+    """Forget what lines above announced: another launch of the program begins."""
+    for name in ("announced", "heading", "evaluating", "ended", "lines", "counted", "bar", "laps"):
+        state.pop(name, None)
+    if (section := state.get("section")) is not None:
+        named = section.get("next", section["first"])
+        state["section"] = {"first": named, "now": named, "next": named}
+
+
 def training_step(counts: Counts, state: DialectState, kind: str = "") -> int | None:
     """The step of a line of the training; None if it counts nothing. `kind` is that of its metrics."""
     step = _step(counts, state, kind)
@@ -46,7 +55,9 @@ def training_steps(
     elif axis is Counter.EPOCH:
         steps = [_step_of_epoch(number, state, kind) for number, _ in columns[axis]]
     else:
-        steps = [] if axis is None else [count for count, _ in columns[axis]]
+        counts = () if axis is None else columns[axis]
+        is_lap = axis in (Counter.STEP, Counter.BATCH)
+        steps = [_step_alone(step, total, state) if is_lap else step for step, total in counts]
         if axis is not None and axis < Counter.EPOCH and epochs is None:
             note_steps_alone(len(steps), state)
     if steps:
@@ -78,6 +89,8 @@ def evaluation_step(counts: Counts, state: DialectState) -> int | None:
 def note_epoch(counts: Counts, state: DialectState) -> None:
     """Note the epoch that a line without any metric announces: lines of its batches follow."""
     if Counter.EPOCH in counts:
+        if state.get("announced", [None])[0] != counts[Counter.EPOCH][0]:
+            state.pop("evaluating", None)
         state["announced"] = list(counts[Counter.EPOCH])
 
 
@@ -110,6 +123,14 @@ def note_steps_alone(lines: int, state: DialectState) -> None:
         state["alone"] = lines > 1 or "alone" in state
 
 
+def announced_step(state: DialectState) -> int | None:
+    """The step that a heading above states, else the epoch that a line announces, in texts without steps."""
+    step = state.get("heading")
+    if step is None and "announced" in state and not has_steps(state):
+        step = state["announced"][0]
+    return None if step is None else int(step)
+
+
 def note_bar(step: int, names: Sequence[str], state: DialectState) -> None:
     """Note the step and the names of values of a progress bar: lines of epochs are at its step."""
     state["bar"] = state["step"] = step
@@ -128,10 +149,24 @@ def _step(counts: Counts, state: DialectState, kind: str = "") -> int | None:
         return _step_over_epochs((int(epoch[0]), int(epoch[1])), inner, state)
     if inner is not None:
         note_steps_alone(1, state)
-        return inner[0]
+        return _step_alone(*inner, state)
     if Counter.EPOCH in counts:
         return _step_of_epoch(counts[Counter.EPOCH][0], state, kind)
     return counts[Counter.OTHER][0] if Counter.OTHER in counts else None
+
+
+def _step_alone(step: int, total: int, state: DialectState) -> int:
+    """The step of a line that names no epoch.
+
+    One with a total that begins anew after its end, behind a line of an epoch, is of the next epoch.
+    """
+    if not total:
+        return step
+    before, last, last_total = state.get("laps", (0, 0, total))
+    if step < last and last_total == total and "ended" in state and last + max(1, total // 10) >= total:
+        before += total
+    state["laps"] = [before, step, total]
+    return int(before) + step
 
 
 def _step_of_epoch(number: int, state: DialectState, kind: str) -> int:
@@ -203,8 +238,10 @@ def _step_over_epochs(epoch: tuple[int, int], inner: tuple[int, int], state: Dia
     """
     (number, epochs), (step, total) = epoch, inner
     last_number, last_step = state.get("epoch", (number, 0))
+    state["first epoch"] = min(number, state.get("first epoch", number))
     if "epoch" not in state and epochs and total:
         state["before"] = max(number - 1, 0) * total
+        state["first epoch"] = min(number, 1)
     elif number > last_number:
         restarts = state.setdefault("restarts", step <= last_step)
         if not restarts and step <= last_step:  # too few lines had been seen to decide
@@ -212,9 +249,10 @@ def _step_over_epochs(epoch: tuple[int, int], inner: tuple[int, int], state: Dia
             state["before"] = max((number - 1) * total, last_step)
         elif restarts:
             length = total or last_step + ("from zero" in state)
+            state["length"] = max(length, int(state.get("length", 0)))
             state["before"] = int(state.get("before", 0)) + (number - last_number) * length
-    elif number < last_number:  # the program was started again
-        state["before"] = 0
+    elif number < last_number:  # the program was started again, maybe in a later epoch
+        state["before"] = max(number - state["first epoch"], 0) * int(state.get("length", 0))
     if step == 0:
         state["from zero"] = True
     state["epoch"] = [number, step]

@@ -30,10 +30,10 @@ _NAMED = re.compile(rf"(?i)[^\w\n]{{0,100}}{_TRAINING}")
 _NO_NAMES = frozenset(
     {"and", "begin", "beginning", "begins", "complete", "completed", "config", "configuration", "data",
      "dataset", "device", "done", "end", "ended", "epoch", "epochs", "false", "finish", "finished", "for",
-     "from", "images", "in", "info", "interrupted", "loaded", "log", "logs", "loop", "loss", "mode", "model",
-     "none", "now", "on", "parameters", "phase", "progress", "result", "results", "resumed", "samples",
-     "saved", "set", "size", "stage", "start", "started", "starts", "steps", "stopped", "summary", "the",
-     "time", "true", "using", "with"}
+     "from", "images", "in", "info", "interrupted", "loaded", "log", "logs", "loop", "loss", "measures",
+     "metrics", "mode", "model", "none", "now", "on", "parameters", "phase", "progress", "result", "results",
+     "resumed", "samples", "saved", "set", "size", "stage", "start", "started", "starts", "steps", "stopped",
+     "summary", "the", "time", "true", "using", "with"}
 )  # fmt: skip
 """Words behind `Training` that name no model."""
 
@@ -42,10 +42,13 @@ def _begin(line: str, state: DialectState) -> None:
     """Note the training that a line names."""
     if (match := _NUMBERED.match(line)) is not None:
         named = [match["word"].lower(), match["number"].lstrip("0") or "0"]
-    elif (match := _NAMED.match(line)) is not None and match["name"].lower() not in _NO_NAMES:
-        named = ["model", match["name"]]
-    else:
+    elif (match := _NAMED.match(line)) is None:
         return
+    elif match["name"].lower() in _NO_NAMES:
+        state.get("plain lines", {}).pop("evaluating", None)  # a heading of the training
+        return
+    else:
+        named = ["model", match["name"]]
     axis = state.setdefault("plain lines", {})
     section = axis.setdefault("section", {"first": named, "now": named})
     section["next"] = named

@@ -15,6 +15,7 @@ from holter.ingest.errors import ProblemBuffer
 from holter.ingest.format import FormatRole
 from holter.ingest.lines import LineBlock, LineBlocks
 from holter.ingest.open_log import HEAD_BYTES
+from holter.ingest.text_encoding import decode_line
 from holter.ingest.wandb.chart_csv import is_chart_export
 from holter.types import Batch, Unreadable
 
@@ -172,7 +173,7 @@ class CsvReader:
 
 
 def _split_header(line: bytes) -> tuple[list[str], str]:
-    text = line.decode("utf-8-sig", "replace").rstrip("\r")
+    text = decode_line(line).removeprefix("\ufeff").rstrip("\r")
     delimiter = max(",\t;", key=text.count)
     return _cells(text, delimiter), delimiter
 

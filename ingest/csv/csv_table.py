@@ -13,6 +13,7 @@ from holter.ingest import step_columns
 from holter.ingest.console.line_shapes import Counter
 from holter.ingest.console.step_axis import training_steps
 from holter.ingest.names import storable_label
+from holter.ingest.text_encoding import decode_lines
 from holter.types import Batch, Column, FloatArray, IntArray, Labels, SeriesKey, labels_of
 
 
@@ -154,7 +155,7 @@ def _rows(
     first_line: int,
     problems: list[tuple[int, str]],
 ) -> tuple[list[list[str]], list[int]]:
-    text = b"\n".join(lines).decode("utf-8", "replace")
+    text = decode_lines(b"\n".join(lines))
     if "\r" in text:
         text = text.replace("\r\n", "\n").removesuffix("\r")
     split = _quoted if '"' in text else str.split
@@ -162,12 +163,20 @@ def _rows(
     rows, numbers = [], []
     for number, line in enumerate(text.split("\n") if lines else (), first_line):
         row = split(line, delimiter)
+        if len(row) == 1 < width and delimiter not in line:
+            row = _split_otherwise(line, width) or row
         if len(row) == width and row != names:
             rows.append(row)
             numbers.append(number)
         elif line and len(row) != width:
             problems.append((number, f"expected {width} columns as in the header, found {len(row)}"))
     return rows, numbers
+
+
+def _split_otherwise(line: str, width: int) -> list[str]:
+    """The cells of a row without the delimiter of the header, between others; none if that is no row."""
+    found = (line.split(delimiter) for delimiter in ",\t;")
+    return next((row for row in found if len(row) == width), [])
 
 
 def _quoted(line: str, delimiter: str) -> list[str]:

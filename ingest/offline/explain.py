@@ -22,6 +22,7 @@ from holter.ingest.offline.read_run import LogSample, read_source
 from holter.ingest.offline.suggest_pattern import suggest_format
 from holter.ingest.open_log import HEAD_BYTES, open_beginning, read_head, uncompressed_name
 from holter.ingest.stdout.system_text import NCCL_ONLY
+from holter.ingest.text_encoding import other_encoding
 from holter.ingest.trackers import find_collection
 from holter.types import ConfigKey, SeriesKey, Unreadable
 
@@ -44,7 +45,8 @@ class FileReport:
     settings of launches. `unreadable` lists the first of `unreadable_count` locations. `suggestion` is a
     format that would read lines which no format knows. `sampled_bytes`: only that much of a larger file was
     read, from its beginning. `lines` says how the lines of printed text were read. `is_guessed`: no format
-    claims the file, and it was read as lines of any program, or its rows as steps.
+    claims the file, and it was read as lines of any program, or its rows as steps. `encoding`: that of lines
+    that are not UTF-8.
     """
 
     path: Path
@@ -62,6 +64,7 @@ class FileReport:
     sampled_bytes: int | None = None
     lines: LineSummary | None = None
     is_guessed: bool = False
+    encoding: str | None = None
 
 
 def explain_files(root: Path, *, known: Mapping[str, Format] | None = None) -> list[FileReport]:
@@ -130,7 +133,15 @@ def _read(source: Source) -> FileReport:
         unreadable_count=count,
         sampled_bytes=SAMPLED_BYTES if sample.is_part else None,
         lines=summarize_lines(source, _EXPLAINED_BYTES),
+        encoding=_other_encoding(source),
     )
+
+
+def _other_encoding(source: Source) -> str | None:
+    """The encoding in which lines at the beginning of a text are read that are not UTF-8."""
+    if not (source.format.role.in_text or uncompressed_name(source.path).suffix.lower() in {".csv", ".tsv"}):
+        return None
+    return other_encoding(read_head(source.path))
 
 
 def _why_not_read(path: Path, scanned: set[Path], known: Mapping[str, Format]) -> str:

@@ -16,18 +16,21 @@ from pathlib import PurePath
 from typing import Any, BinaryIO, ClassVar
 
 from holter.ingest import step_columns
-from holter.ingest.console.line_shapes import shape_of, split_numbers
+from holter.ingest.console.line_fields import BEFORE_MESSAGE
+from holter.ingest.console.line_shapes import Counter as Counts
+from holter.ingest.console.line_shapes import LineShape, shape_of, split_numbers
 from holter.ingest.csv.csv_log import CsvLog
 from holter.ingest.format import Format, FormatRole
 from holter.ingest.metric_names import is_metric_name
+from holter.ingest.text_encoding import decode_lines
 from holter.types import Batch, Unreadable
 
 _MAX_BYTES = 64 * 2**20
 _LEAST_ROWS = 3
 _LEAST_COLUMNS = 2
+_MOST_BELOW_EPOCH = 4
+_EPOCH = re.compile(r"(?i)\W{0,10}epoch\W{0,4}(\d{1,9})(?: ?/ ?\d{1,9})?\W{0,10}")
 _Shape = tuple[str, ...]
-_LOGGER = re.compile(r"(?:[^A-Za-z]|\b(?:INFO|DEBUG|WARN(?:ING)?|root|(?:__)?main(?:__)?)\b)*")
-"""What loggers print before a message, without the digits of its time."""
 
 
 class NumberedRows:
@@ -59,11 +62,11 @@ class _RowReader:
 
     def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
         """Yield the rows of the file."""
-        lines = stream.read(_MAX_BYTES).decode("utf-8-sig", "replace").splitlines()
+        lines = decode_lines(stream.read(_MAX_BYTES)).removeprefix("\ufeff").splitlines()
         if (table := _numbered_table(lines)) is not None:
             yield from CsvLog().reader(self._path, {}).read(io.BytesIO(table))
         else:
-            text = _numbered_lines(lines, self._path.stem)
+            text = _below_epochs(lines, self._path.stem) or _numbered_lines(lines, self._path.stem)
             yield from self._lines.reader(self._path, {}).read(io.BytesIO(text))
 
 
@@ -101,6 +104,31 @@ def _counted_columns(lines: Sequence[str]) -> list[list[str]] | None:
     return rows if len(distances) == 1 and min(distances) > 0 else None
 
 
+def _below_epochs(lines: Sequence[str], name: str) -> bytes:
+    """Bare numbers below lines of an epoch, as many below each: at this epoch; nothing for other texts."""
+    texts = [line.strip() for line in lines if line.strip()]
+    epochs: list[tuple[str, list[str]]] = []
+    for text in texts:
+        if (heading := _EPOCH.fullmatch(text)) is not None:
+            epochs.append((heading[1], []))
+        elif not epochs or not _is_number(text):
+            return b""
+        else:
+            epochs[-1][1].append(text)
+    width = len(epochs[0][1]) if epochs else 0
+    is_last_open = bool(epochs) and len(epochs[-1][1]) < width
+    if len(epochs) < _LEAST_ROWS or not 0 < width <= _MOST_BELOW_EPOCH:
+        return b""
+    if any(len(numbers) != width for _, numbers in epochs[: len(epochs) - is_last_open]):
+        return b""
+    names = [name, *(f"{name}_{number}" for number in range(2, width + 1))]
+    return "".join(
+        f"step: {epoch}, {names[index]}: {number}\n"
+        for epoch, numbers in epochs
+        for index, number in enumerate(numbers)
+    ).encode()
+
+
 def _numbered_lines(lines: Sequence[str], name: str) -> bytes:
     """The lines that repeat named numbers, or nothing but a number, each with the count of its layout."""
     shapes = [_shape_with_metric(line) for line in lines]
@@ -112,7 +140,9 @@ def _numbered_lines(lines: Sequence[str], name: str) -> bytes:
     for line, shape in zip(lines, shapes, strict=True):
         if shape in frequent:
             named = line if any(text.strip() for text in shape) else f"{name}: {line.strip()}"
-            numbered.append(f"step: {seen[shape]}, {named.lstrip()}\n")
+            step = f"step: {seen[shape]}"
+            is_evaluation = bool(shape_of(shape).counters)
+            numbered.append(f"{named} {step}\n" if is_evaluation else f"{step}, {named.lstrip()}\n")
             seen[shape] += 1
     return "".join(numbered).encode()
 
@@ -124,12 +154,19 @@ def _shape_with_metric(line: str) -> _Shape:
     if len(parts) == 3 and not "".join(texts).strip():
         return ("", "")
     shape = shape_of(texts)
+    if _is_batch_of_evaluation(shape) and shape.metrics:
+        return texts
     if shape.counters or not shape.metrics or not is_metric_name(shape.metrics[0].name):
         return ()
     first = shape.metrics[0].name
     before = "".join(texts[: shape.metrics[0].index + 1]).partition(first)[0]
     is_module = "." in first and bool(before.strip())  # `2026-01-01 10:00:00 INFO web.access 200`
-    return texts if _LOGGER.fullmatch(before) is not None and not is_module else ()
+    return texts if BEFORE_MESSAGE.fullmatch(before) is not None and not is_module else ()
+
+
+def _is_batch_of_evaluation(shape: LineShape) -> bool:
+    """Whether a line counts nothing but the batches of an evaluation: `Evaluated 10/287 with loss 0.5`."""
+    return bool(shape.split) and {field.counter for field in shape.counters} == {Counts.BATCH}
 
 
 def _is_number(cell: str) -> bool:

@@ -55,16 +55,24 @@ def _bar(line: str, state: DialectState) -> LineValues | None:
         return LineValues(int(state["bar"]), values, labels=section_labels(axis))
     counts = {Counter.EPOCH: (int(match["epoch"]), 0)} if match["epoch"] else {}
     if enter_section({**counts, Counter.BATCH: (at, total)}, axis):
-        for name in ("from one", "bar", "bars", "between", "epochs", "evaluated"):
-            state.pop(name, None)
+        _begin_again(state)
     step = _step_of_bar(match, is_lightning="v_num" in dict(pairs), state=state)
-    if state.get("bar") == step:
-        return None
-    state["bar"] = step
+    if at == 0 and step + total == state.get("bar"):  # Lightning resets the bar of a complete epoch
+        step += total
     values = parse_numbers(pair for pair in pairs if pair[0] not in _NOT_METRICS)
-    note_bar(step, [*values], axis)
+    if state.get("bar") == step:  # drawn again, maybe with the values of an evaluation
+        values = {name: value for name, value in values.items() if _is_evaluated(name, axis)}
+    else:
+        state["bar"] = step
+        note_bar(step, [*values], axis)
     new = {name: value for name, value in values.items() if _is_new(name, value, state)}
-    return LineValues(step, new, labels=section_labels(axis))
+    return LineValues(step, new, labels=section_labels(axis)) if new else None
+
+
+def _begin_again(state: DialectState) -> None:
+    """Forget the position of the bars of a training."""
+    for name in ("from one", "bar", "bars", "between", "epochs", "evaluated"):
+        state.pop(name, None)
 
 
 def _counts_epochs(line: str, bar: re.Match[str]) -> bool:
@@ -158,6 +166,11 @@ def _continued(step: int, total: int, state: DialectState) -> int:
     return int(before) + step
 
 
+def _is_evaluated(name: str, axis: DialectState) -> bool:
+    """Whether a value may be new in a bar that is drawn again at its step."""
+    return name not in axis.get("names", ()) or name.startswith("val") or name.endswith("_epoch")
+
+
 def _is_new(name: str, value: float, state: DialectState) -> bool:
     """Whether a value is not just the repetition of that at the end of an epoch."""
     if not name.startswith("val") and not name.endswith("_epoch"):
@@ -214,7 +227,11 @@ DIALECT = ConsoleDialect(
     ),
     kinds=(
         LineKind(pattern=re.compile(rb"\d\|\d+\|Loss: "), parse=_torchtune),
-        LineKind(pattern=re.compile(rb"/\d+ \[\d[^\]\n]{0,200}?" + _NAMED_NUMBER), parse=_bar),
+        LineKind(
+            pattern=re.compile(rb"/\d+ \[\d[^\]\n]{0,200}?" + _NAMED_NUMBER),
+            parse=_bar,
+            begin_launch=_begin_again,
+        ),
         LineKind(pattern=re.compile(rb"\d(?: ?\|\||: )?: {1,4}\d{1,3}%[| ]"), parse=_bar),
         LineKind(pattern=re.compile(rb"(?:it/s|s/it) [^\n]{0,400}?loss\w{0,40}: ?[\dn]"), parse=_rich_bar),
         LineKind(

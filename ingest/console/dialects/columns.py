@@ -1,7 +1,8 @@
 """Tables of columns: a line of names, then lines of numbers.
 
 `epoch  train_loss  valid_loss  accuracy  time` of fastai and skorch, `Iter  Train Loss  Remaining Time` of
-scikit-learn, `E  #  LOSS NER  SCORE` of spaCy. Their names are separated by two spaces or more.
+scikit-learn, `E  #  LOSS NER  SCORE` of spaCy. Their names are separated by two spaces or more, tabs, commas
+or semicolons, their numbers by any of these, which may be others than those between the names.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind
 from holter.ingest.console.values import parse_number
 from holter.ingest.metric_names import is_metric_name
 
-_BETWEEN = re.compile(r"\s{2,}|\t")
+_BETWEEN = re.compile(r"\s{0,8}[,;]\s{0,8}|\s{2,}|\t")
+_BETWEEN_NUMBERS = re.compile(r"\s{0,8}[,;]\s{0,8}|\s+")
 _AXES = ("#", "global_step", "step", "iter", "iteration", "epoch", "e")
 """Names of columns that count, the most reliable axis first."""
 _MAX_COLUMNS = 64
@@ -30,7 +32,7 @@ def _names(line: str, state: DialectState) -> None:
 def _row(line: str, state: DialectState) -> LineValues | None:
     """The numbers of a line with a cell for each column."""
     names = state.get("columns", [])
-    cells = line.split()
+    cells = _BETWEEN_NUMBERS.split(line.strip())
     if not names or len(cells) != len(names):
         return None
     axis = next((axis for axis in _AXES for name in names if name.lower() == axis), None)
@@ -44,13 +46,19 @@ def _row(line: str, state: DialectState) -> LineValues | None:
     return None if step is None else LineValues(step, values)
 
 
-_HEADING = re.compile(
-    rb"(?im)^[ \t]{0,20}(?:epoch|iter(?:ation)?|step|E {1,8}#)(?: {2,40}|\t)[^|:=\n\d ][^|:=\n]{0,400}"
-    rb"(?:loss|acc|score|error|auc|rmse|reward)[^|:=\n]{0,400}$"
+_AXIS = rb"[ \t]{0,20}(?:epoch|iter(?:ation)?|(?:global_)?step|E {1,8}#)"
+_METRICS = rb"[^|:=\n]{0,400}(?:loss|acc|score|error|auc|rmse|reward)[^|:=\n]{0,400}"
+_HEADING = re.compile(rb"(?im)^" + _AXIS + rb"(?: {2,40}|\t| {0,8}[,;] {0,8})[^|:=\n\d ]" + _METRICS + rb"$")
+_TABLE = re.compile(
+    rb"(?im)^" + _AXIS + rb"(?: {2,40}|\t)[^|:=\n\d ]" + _METRICS + rb"$"
+    # of names between commas there is a row of numbers right below: else it may be a sentence
+    rb"|^" + _AXIS + rb" {0,8}[,;] {0,8}[^|:=\n\d ]" + _METRICS + rb"\n[ \t]{0,20}\d{1,9}[ \t,;]{1,20}[-+\d.]"
 )
-_NUMBERS = re.compile(rb"(?m)^(?:[ \t]|\x1b\[\d{1,2}m){0,40}\d{1,9}(?: {2,40}|\t)[^|=\n]{0,400}$")
+_NUMBERS = re.compile(
+    rb"(?m)^(?:[ \t]|\x1b\[\d{1,2}m){0,40}\d{1,9}(?: {2,40}|\t| {0,8}[,;] {0,8})[^|=\n]{0,400}$"
+)
 DIALECT = ConsoleDialect(
     name="columns",
-    signature=_HEADING,
+    signature=_TABLE,
     kinds=(LineKind(pattern=_HEADING, parse=_names), LineKind(pattern=_NUMBERS, parse=_row)),
 )

@@ -7,6 +7,7 @@ import re
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
 from holter.ingest.console.dialects import hf_setup
 from holter.ingest.console.values import parse_number
+from holter.types import labels_of
 
 _DICT = re.compile(r"\{('[\w/() ]{1,200}': .{0,6000})\}")
 _PAIR = re.compile(r"'([^']+)': ('?)([^,'}]+)\2")
@@ -15,6 +16,9 @@ _OWN_STEPS = ("global_step/max_steps", "global_step", "step")  # ms-swift's, Pad
 _OF_A_LOG = frozenset({*_OWN_STEPS, "epoch", "loss", "eval_loss"})
 _NOT_METRICS = frozenset({*_OWN_STEPS, "max_steps"})
 _LOSS = "train/loss"
+_OF_A_TRAINER = ("count", "last", "bar", "total", "held", "in bulk", "waiting", "interval", "ended")
+"""What the state has of one Trainer."""
+_MAX_WAITING = 1000
 
 
 def _logged(line: str, state: DialectState) -> list[LineValues] | LineValues | None:
@@ -35,37 +39,109 @@ def _logged(line: str, state: DialectState) -> list[LineValues] | LineValues | N
         for name, text in texts.items()
         if name not in _NOT_METRICS and (value := parse_number(text)) is not None
     }
+    left = []
     if _LOSS in values:
+        if state.pop("ended", False) and state.get("opening"):
+            left = _begin_next(state)
         state["count"] = state.get("count", 0) + 1
         if (bar := _BAR.search(line[: match.start()])) is not None:
             state["last"] = [int(bar[1]), int(bar[2])]
         if state.get("last", [0, state.get("total")])[1] != state.get("total"):
             state["bar"], state["total"] = state["last"]  # earlier bars were those of loading or evaluating
+    if "train_runtime" in texts:
+        state["ended"] = True
     if own is not None:
-        return LineValues(int(own), values)
+        return [*left, _record(int(own), values, state)]
     if "total" not in state:
-        return LineValues(state.get("count", 0), values)
-    return _defer(values, state)
+        return [*left, _record(state.get("count", 0), values, state)]
+    return [*left, *_defer(values, state)]
 
 
-def _defer(values: dict[str, float], state: DialectState) -> list[LineValues] | LineValues | None:
+def _begin_next(state: DialectState) -> list[LineValues]:
+    """Begin the next Trainer of the same launch: the opening lines of the program did not come again.
+
+    Returns the records of the one before that wait for a bar.
+    """
+    last, left = state.get("last"), _release(state)
+    _end(state)
+    state["trainer"] = state.get("trainer", 1) + 1
+    if last is not None and last[0] < last[1]:
+        state["last"] = last
+    return left
+
+
+def _end(state: DialectState) -> None:
+    """Forget the position of a Trainer."""
+    for name in _OF_A_TRAINER:
+        state.pop(name, None)
+
+
+def _begin_launch(state: DialectState) -> None:
+    """Forget all Trainers."""
+    _end(state)
+    state.pop("trainer", None)
+
+
+def _record(step: int, values: dict[str, float], state: DialectState) -> LineValues:
+    """A record of the Trainer that is running; the first one of a launch has no label."""
+    number = state.get("trainer", 1)
+    return LineValues(step, values, labels=labels_of({"trainer": str(number)}) if number > 1 else None)
+
+
+def _defer(values: dict[str, float], state: DialectState) -> list[LineValues]:
     """Retain a record until the next bar shows its step; one still retained by then is at the last bar.
 
-    Where training losses follow each other without a bar, records and bars came through buffers of their
-    own: a record's step is its number then.
+    Where training losses follow each other without a bar, records and bars came through buffers of their own,
+    or bars are rare: these records wait for the next bar of the training. After the last bar, a record's step
+    is its number.
     """
-    count = state.get("count", 0)
     if state.get("in bulk"):
-        return LineValues(count, values)
+        return _wait([values], state)
     before = state.get("held", {})
     if _LOSS in before and _LOSS in values:
         state["in bulk"] = True
         del state["held"]
-        return [LineValues(count - 1, before), LineValues(count, values)]
+        return _wait([before, values], state)
     if before.keys() & values.keys():
         state["held"] = values
-        return LineValues(state.get("bar", 0), before)
+        return [_record(state.get("bar", 0), before, state)]
     state["held"] = before | values
+    return []
+
+
+def _wait(records: list[dict[str, float]], state: DialectState) -> list[LineValues]:
+    """Records without a bar between them: at their numbers, or at multiples of a known interval."""
+    count = state["count"] - sum(_LOSS in values for values in records)
+    numbered = []
+    for values in records:
+        count += _LOSS in values
+        numbered.append((count, values))
+    if state.get("interval") is None and state.get("bar", 0) < state["total"]:
+        state.setdefault("waiting", []).extend([number, values] for number, values in numbered)
+        return _release(state) if len(state["waiting"]) > _MAX_WAITING else []
+    interval = state.get("interval") or 1
+    return [_record(number * interval, values, state) for number, values in numbered]
+
+
+def _release(state: DialectState) -> list[LineValues]:
+    """The records that wait for a bar: at multiples of a known interval, else at their numbers."""
+    interval = state.get("interval") or 1
+    records = [_record(number * interval, values, state) for number, values in state.pop("waiting", ())]
+    held = state.pop("held", None)
+    if not held:
+        return records
+    step = state.get("bar", 0)
+    if _LOSS in held and state.get("interval"):  # bars are rarer than records
+        step = state["interval"] * state["count"]
+    return [*records, _record(step, held, state)]
+
+
+def _interval(step: int, records: int) -> int | None:
+    """The steps between two of so many records that were printed up to a step: the roundest that fits."""
+    low, high = step // (records + 1) + 1, step // records
+    for unit in (1000, 500, 100, 50, 25, 20, 10, 5, 1):
+        if low <= high // unit * unit:
+            return high // unit * unit
     return None
 
 
@@ -79,7 +155,7 @@ def metric_name(name: str) -> str:
     return f"train/{name}"
 
 
-def _bar(line: str, state: DialectState) -> LineValues | None:
+def _bar(line: str, state: DialectState) -> list[LineValues] | None:
     """A bar of the training; the bars of evaluations have other lengths."""
     match = _BAR.search(line)
     if match is None:
@@ -87,10 +163,16 @@ def _bar(line: str, state: DialectState) -> LineValues | None:
     state["last"] = [step, total] = [int(match[1]), int(match[2])]
     if state.setdefault("total", total) != total:
         return None
+    if state.get("ended") and state.get("opening") and step < state.get("bar", 0):
+        return None  # the next Trainer, whose first record begins it
     state["bar"] = step
-    state.pop("in bulk", None)
-    pending = state.pop("held", None)
-    return LineValues(step, pending) if pending else None
+    count = state.get("count", 0)
+    if state.pop("in bulk", False) and step and count:
+        state["interval"] = _interval(step, count) if "waiting" in state else state.get("interval")
+    interval = state.get("interval") or 0
+    if not interval * count <= step < interval * (count + 1):
+        state.pop("interval", None)
+    return _release(state)
 
 
 DIALECT = ConsoleDialect(
@@ -100,7 +182,12 @@ DIALECT = ConsoleDialect(
         rb"|(?:^|[^=])\{'[^{}\n]{0,2000}, 'loss': '?[\d.naif-]+'?, '"
     ),
     kinds=(
-        LineKind(pattern=re.compile(rb"\{'[\w/() ]+': "), parse=_logged),
+        LineKind(
+            pattern=re.compile(rb"\{'[\w/() ]+': "),
+            parse=_logged,
+            begin_launch=_begin_launch,
+            release=_release,
+        ),
         LineKind(pattern=re.compile(rb" \[\d\d:\d\d"), parse=_bar),
         *hf_setup.KINDS,
     ),

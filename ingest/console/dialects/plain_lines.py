@@ -12,15 +12,22 @@ from typing import NamedTuple
 
 from holter.ingest.console.dialect import ConsoleDialect, LineKind
 from holter.ingest.console.dialects.cell_tables import SPLIT_ROWS
+from holter.ingest.console.dialects.class_report import CLASS_REPORT
 from holter.ingest.console.dialects.coco_summary import SUMMARY
 from holter.ingest.console.evaluation_headings import EVALUATION_HEADINGS
 from holter.ingest.console.line_layouts import LineLayout, layout_of
 from holter.ingest.console.pattern_search import LinearPattern
 from holter.ingest.console.plain_columns import PlainTable, describe_line
-from holter.ingest.console.plain_line import parse_line_of_block, parse_metrics_of_epoch, parse_plain_line
+from holter.ingest.console.plain_line import (
+    begin_launch,
+    parse_line_of_block,
+    parse_metrics_of_epoch,
+    parse_plain_line,
+)
 from holter.ingest.console.prefixes import strip_prefixes
 from holter.ingest.console.training_sections import SECTIONS
 from holter.ingest.lines import line_around, with_newlines
+from holter.ingest.text_encoding import GB18030, LATIN_1
 from holter.translated_words import COUNTERS, METRICS
 
 
@@ -75,14 +82,26 @@ _LONGEST_LINE = 16 * 1024
 def _alternatives(words: Iterable[str]) -> bytes:
     """A pattern of words of languages that are not written in ASCII, in the cases that occur."""
     forms = {form for word in words if not word.isascii() for form in (word, word.capitalize(), word.upper())}
-    return b"|".join(re.escape(form.encode()) for form in sorted(forms, key=len, reverse=True))
+    return _in_encodings(*sorted(forms, key=len, reverse=True))
 
 
+def _in_encodings(*words: str) -> bytes:
+    """A pattern of words in the encodings in which lines are read: UTF-8, GB18030, Latin-1."""
+    encoded = [word.encode() for word in words]
+    encoded += [word.encode(GB18030) for word in words if _CHINESE.fullmatch(word) is not None]
+    encoded += [word.encode(LATIN_1) for word in words if _WESTERN.fullmatch(word) is not None]
+    return b"|".join(map(re.escape, encoded))
+
+
+_CHINESE = re.compile("[\u3000-\u3011\u4e00-\u9fff\uff01-\uff5e]+")
+"""Chinese characters, and the punctuation between them."""
+_WESTERN = re.compile("[ -~\xc0-\xff]+")
 _COLOUR = rb"(?:\x1b\[[0-9;]{0,20}m){0,4}"
-_SPACE = rb"(?:[ \t]|\xe3\x80\x80)"
-_SIGN = rb"(?:[=:#|]|\xef\xbc\x9a|\xef\xbc\x9d)"
+_SPACE = rb"(?:[ \t]|" + _in_encodings("\u3000") + rb")"
+_WIDE_SIGN = _in_encodings("\uff1a", "\uff1d")
+_SIGN = rb"(?:[=:#|]|" + _WIDE_SIGN + rb")"
 """A sign between a name and its number, or that sign as wide as a letter."""
-_OPENING = rb"(?:[\[({\"']|\xef\xbc\x88|\xe3\x80\x90){0,2}"
+_OPENING = rb"(?:[\[({\"']|" + _in_encodings("\uff08", "\u3010") + rb"){0,2}"
 _COUNTED = (
     rb"(?:epoch|iter(?:ation)?|step|batch|update|timestep|episode|tick|round|progress|\bit|\bep\.?|\bup\.|epoche|epoca"
     rb"|schritt|paso|passo|" + _alternatives(COUNTERS) + rb")"
@@ -92,13 +111,16 @@ _POSITION = LinearPattern(
     + _COUNTED
     + rb"s?(?:[ _](?:number|num|no\.?|idx|index))?(?:\(\w{1,12}\))?[\"']?"
     + rb"%s%s{0,8}(?:%s%s{0,8})?%s%s%s{0,8}\d" % (_COLOUR, _SPACE, _SIGN, _SPACE, _OPENING, _COLOUR, _SPACE)
-    + rb"|(?:\xe7\xac\xac|\xec\xa0\x9c) ?\d{1,9} ?"  # an ordinal number, in Chinese, Japanese or Korean
-    + rb"(?:"
+    + rb"|(?:"
+    + _in_encodings("\u7b2c", "\uc81c")
+    + rb") ?\d{1,9} ?"
+    + rb"(?:"  # what an ordinal number counts, in Chinese, Japanese or Korean
     + _alternatives(COUNTERS)
     + rb")"
     rb"|\d(?:epoch|batch)(?:es)?(?::| results)|\[\d{1,9}\]\t|\d:\tlearn: |/[ \t]{0,8}\d{1,9} batches \|"
     rb"|(?:^|\] )\[\d{1,9}\] [a-z_]\w{0,60}[=: ]"
     rb"|(?:train|test|eval|val(?:id)?): {1,4}(?:\d{1,9} )?\[ {0,8}\d{1,9}(?:/|\]\[ {0,8}\d{1,9}/)"
+    rb"|(?:test|eval(?:uated)?|val(?:id)?) {1,4}\d{1,9}/\d"
     rb"|\[(?:train(?:ing)?|test|eval|val(?:id)?) {1,4}\d{1,9}/\d{1,9}\]"
     rb"|\d{1,9}/\d{1,9}\] ?\[ {0,8}\d{1,9}/\d|^\d{1,9}(?:/\d{1,9}, [a-z]| \[[a-z]\w{0,20} ?\w{0,20}: )"
     # `[1,  2000] loss: 2.1`, `[10 | 12.3] loss=2`, `[10/500] loss: 2`
@@ -118,10 +140,12 @@ _METRIC_ALONE = LinearPattern(
     + rb")(?:[_@/.-][\w@/.-]{0,40})?[\"']?"
     + _COLOUR
     + _SPACE
-    + rb"{0,12}(?:[:= ]|\xef\xbc\x9a|\xef\xbc\x9d)"
+    + rb"{0,12}(?:[:= ]|"
+    + _WIDE_SIGN
+    + rb")"
     + _COLOUR
     + _SPACE
-    + rb"{0,4}[\[(]?[-+]?\d"
+    + rb"{0,4}(?:is {1,8})?[\[(]?[-+]?\d"
 )
 _NUMBER_ALONE = LinearPattern(
     rb"(?m)^[ \t|>*-]{0,80}[A-Za-z][\w ./()@-]{0,80}:[ \t]{0,20}[-+]?\d[\d.]{0,20}"
@@ -165,7 +189,13 @@ class _PlainColumns:
         return layout_of(line, describe_line, lambda line: _POSITION.search(line) is not None)
 
 
-LINES = LineKind(pattern=_POSITION, parse=parse_plain_line, columns=_PlainColumns(), any_program=True)
+LINES = LineKind(
+    pattern=_POSITION,
+    parse=parse_plain_line,
+    columns=_PlainColumns(),
+    any_program=True,
+    begin_launch=begin_launch,
+)
 """Lines with a position and named numbers, in any text."""
 
 EPOCH_LINES = LineKind(pattern=_METRIC_ALONE, parse=parse_metrics_of_epoch, any_program=True)
@@ -175,7 +205,10 @@ BLOCK_LINES = LineKind(pattern=_NUMBER_ALONE, parse=parse_line_of_block, any_pro
 """Lines of a name and a number below a heading."""
 
 DIALECT = ConsoleDialect(
-    name="key-value", signature=_RecordLines(), min_matches=2, kinds=(SUMMARY, *SPLIT_ROWS, SECTIONS, LINES)
+    name="key-value",
+    signature=_RecordLines(),
+    min_matches=2,
+    kinds=(SUMMARY, *SPLIT_ROWS, *CLASS_REPORT, SECTIONS, LINES),
 )
 OWN_TEXT = DIALECT.followed_by(
     ConsoleDialect(name="epochs", signature=_EPOCH, kinds=(EPOCH_LINES, BLOCK_LINES, EVALUATION_HEADINGS))

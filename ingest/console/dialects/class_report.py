@@ -1,0 +1,55 @@
+"""scikit-learn's report on a classification: precision, recall and F1 of each class, below their names.
+
+It is of an evaluation at the last step of the training, and its rows are `eval/CLASS/precision` and so on.
+"""
+
+from __future__ import annotations
+
+import re
+
+from holter.ingest.console.dialect import DialectState, LineKind, LineValues
+from holter.ingest.console.pattern_search import LinearPattern
+from holter.ingest.console.plain_line import axis_state, metric_name
+from holter.ingest.console.step_axis import announced_step
+from holter.ingest.console.training_sections import section_labels
+from holter.ingest.console.values import parse_numbers
+
+_MAX_CLASSES = 50
+_ROW = re.compile(
+    r"\s*(?P<name>\S.{0,60}?)\s{2,40}(?:(?P<precision>[\d.]+)\s{2,40}(?P<recall>[\d.]+)\s{2,40})?"
+    r"(?P<f1>[\d.]+)\s{2,40}\d{1,12}\s*"
+)
+
+
+def _begin(line: str, state: DialectState) -> None:
+    """Note that rows of classes follow."""
+    state["classes"] = 0
+
+
+def _row(line: str, state: DialectState) -> LineValues | None:
+    """The numbers of a class, of the mean of all, or the accuracy."""
+    match, axis = _ROW.fullmatch(line), axis_state(state)
+    step = announced_step(axis)
+    step = axis.get("step") if step is None else step
+    if match is None or state.get("classes", _MAX_CLASSES) >= _MAX_CLASSES or step is None:
+        return None
+    state["classes"] += 1
+    name, split = match["name"], axis.get("evaluating") or axis.get("split") or "eval"
+    values = {f"{name}/{metric}": match[metric] for metric in ("precision", "recall")}
+    values[f"{name}/f1" if match["precision"] else name] = match["f1"]
+    numbers = parse_numbers((metric_name(key, split), text) for key, text in values.items() if text)
+    return LineValues(int(step), numbers, labels=section_labels(axis))
+
+
+CLASS_REPORT = (
+    LineKind(
+        pattern=LinearPattern(rb"recall[ \t]{1,20}f1-score[ \t]{1,20}support"),
+        parse=_begin,
+        any_program=True,
+    ),
+    LineKind(
+        pattern=LinearPattern(rb"(?m)[01]\.\d\d\d?\d? {2,40}\d{1,12}[ \t\r]{0,20}$"),
+        parse=_row,
+        any_program=True,
+    ),
+)

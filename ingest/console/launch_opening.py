@@ -1,0 +1,160 @@
+"""Recognises that a program was started again by the lines that it prints before its first record.
+
+Steps say it only where they go back. The opening lines say it, too, where a launch resumes at the next step,
+was interrupted after a few records, or printed a single one. Lines that a program prints once, without their
+digits, are looked for behind its records; if most of them are there before the next record, that is one of
+another launch. Some of them must be about the set-up of a program: others may come with each epoch. Where
+there are only one or two such lines, the next record must also be before the last one. A prompt of the shell
+with a command shows a launch by itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+_MAX_BYTES = 32 * 1024
+_MAX_PIECES = 12
+_LEAST_PIECES = 3
+_LEAST_SHARE = 0.75
+_SHORTEST, _LONGEST = 12, 80
+_LEAST_LETTERS = 8
+_LINE = re.compile(rb"[^\r\n]+")
+_WITHOUT_DIGITS = re.compile(rb"[^0-9\x1b]+")
+_LETTER = re.compile(rb"[A-Za-z\x80-\xff]")
+_REPEATED = re.compile(
+    rb"(?i)epoch|step|iter|batch|updat|episode|round|progress|tick|warn|nohup|%\||fold\b|trial|[$#] "
+)
+"""Words of lines that may come again within a launch, or that the shell prints."""
+_SET_UP = re.compile(
+    rb"(?i)seed|devices?\b|cuda|gpus?\b|namespace|config|arg(?:ument)?s\b|hyper|param|data|resum|checkpoint"
+    rb"|version|import|tensorflow|torch|tokenizer|model|network|initiali[sz]|load|sav(?:e|ing)|director|folder"
+)
+
+
+_PROMPT = re.compile(
+    rb"(?m)^(?:\([\w.-]{1,40}\) )?[\w.-]{1,40}@[\w.-]{1,60}:[^\n$#]{0,200}[$#] {1,4}"
+    rb"(?:[\w./=-]{1,80} ){0,6}?(?:python[\d.]*|torchrun|accelerate|deepspeed|bash|sh|th|srun|mpirun) "
+)
+"""`user@host:~/project$ python3 train.py`."""
+_PROMPTED = -1
+
+
+class LaunchOpening:
+    """The opening lines of a text, and which of them came again since the last record.
+
+    `_counts` has the parts of these lines until the first record, with how often each was printed; then
+    `_pieces` has those that were printed once. Where each was printed several times, `_is_repeated`: by
+    launches that printed no record, or by workers that print what their parent does.
+    """
+
+    def __init__(self, state: Mapping[str, Any]) -> None:
+        self._counts = {piece.encode("latin-1"): count for piece, count in state.get("head", ())}
+        self._size: int = state.get("size", 0)
+        self._pieces: list[bytes] | None = None
+        if "pieces" in state:
+            self._pieces = [piece.encode("latin-1") for piece in state["pieces"]]
+        self._is_repeated: bool = state.get("repeated", False)
+        self._found: set[int] = set(state.get("found", ()))
+        self._block, self._position = b"", 0
+
+    def state(self) -> dict[str, Any]:
+        """What later lines are compared with, as JSON-able values."""
+        if self._pieces is None:
+            head = [[piece.decode("latin-1"), count] for piece, count in self._counts.items()]
+            return {"size": self._size, **({"head": head} if head else {})} if self._size else {}
+        more: dict[str, Any] = {"found": sorted(self._found)} if self._found else {}
+        if self._is_repeated:
+            more["repeated"] = True
+        return {"pieces": [piece.decode("latin-1") for piece in self._pieces], **more}
+
+    def begin_block(self, block: bytes) -> None:
+        """The next block is read from its beginning."""
+        self._block, self._position = block, 0
+
+    def advance(self, position: int) -> None:
+        """The block is read up to a position, with no record since the last one."""
+        begin, self._position = self._position, position
+        if position <= begin:
+            return
+        if self._pieces is not None:
+            self._search(begin, position)
+            return
+        lines = _LINE.finditer(self._block, begin, position)
+        while self._size < _MAX_BYTES and (line := next(lines, None)) is not None:
+            self._count(line[0])
+
+    def skip(self, position: int) -> None:
+        """A record ends at a position of the block."""
+        self._position = position
+
+    def _count(self, line: bytes) -> None:
+        """Note a line before the first record."""
+        self._size += len(line)
+        known = [piece for piece in self._counts if piece in line]
+        for piece in known:
+            self._counts[piece] += 1
+        if not known and len(self._counts) < _MAX_PIECES and (piece := _piece_of(line)):
+            self._counts[piece] = 1
+
+    def _search(self, begin: int, end: int) -> None:
+        """Note the opening lines, and prompts, in a part of the block."""
+        block, pieces = self._block, self._pieces or ()
+        if block.find(b"@", begin, end) >= 0 and _PROMPT.search(block, begin, end) is not None:
+            self._found.add(_PROMPTED)
+        if not pieces or (not self._found and block.find(pieces[0], begin, end) < 0):
+            return
+        for number, piece in enumerate(pieces):
+            if number not in self._found and block.find(piece, begin, end) >= 0:
+                self._found.add(number)
+
+    def is_new_launch(self) -> bool:
+        """Whether the next record is one of another launch."""
+        if not self._found or self._pieces is None:
+            return False
+        return _PROMPTED in self._found or (self._is_sufficient and self._is_opening())
+
+    @property
+    def _is_sufficient(self) -> bool:
+        """Whether the opening lines show another launch by themselves."""
+        return len(self._pieces or ()) >= _LEAST_PIECES and not self._is_repeated
+
+    def may_be_new_launch(self) -> bool:
+        """Whether the next record is one of another launch if it is before the last one."""
+        return bool(self._found and self._pieces) and self._is_opening()
+
+    def _is_opening(self) -> bool:
+        """Whether most of the opening lines came again, one about the set-up among them."""
+        pieces = self._pieces or []
+        if len(self._found) < _LEAST_SHARE * len(pieces):
+            return False
+        return any(_SET_UP.search(pieces[number]) is not None for number in self._found if number >= 0)
+
+    def forget(self) -> None:
+        """Forget which opening lines came again."""
+        self._found.clear()
+
+    def note_record(self) -> bool:
+        """A record was read: what comes next is compared with the lines before the first one.
+
+        Whether it is the first record, and another launch will be recognised.
+        """
+        if self._found:
+            self._found.clear()
+        if self._pieces is not None:
+            return False
+        self._pieces = [piece for piece, count in self._counts.items() if count == 1]
+        if not self._pieces:
+            self._pieces, self._is_repeated = [*self._counts], True
+        self._counts = {}
+        return self._is_sufficient
+
+
+def _piece_of(line: bytes) -> bytes:
+    """The longest part without digits of a line; nothing of a line that says too little."""
+    if _REPEATED.search(line) is not None:
+        return b""
+    piece = max(_WITHOUT_DIGITS.findall(line), key=len, default=b"")[:_LONGEST].strip()
+    has_words = len(piece) >= _SHORTEST and len(_LETTER.findall(piece)) >= _LEAST_LETTERS
+    return piece if has_words else b""
