@@ -63,7 +63,10 @@ class TrackioDriver(Driver):
         colleague.goto(address, wait_until="commit")
         expect(colleague.get_by_text("charts (2)")).to_be_visible()
         chosen = colleague.get_by_text("run-199").count() == 0
-        remark = "the address of the page does not have the chosen runs: a colleague sees all 200"
+        remark = (
+            "the address does not have the chosen runs: a colleague sees all 200; a button that shares the view "
+            "exists on Hugging Face Spaces only"
+        )
         return person.result(Answer.YES if chosen else Answer.NO, remark)
 
     def _choose(self, person: Person, label: str, option: str) -> None:
