@@ -64,7 +64,7 @@ class TrackioDriver(Driver):
         expect(colleague.get_by_text("charts (2)")).to_be_visible()
         chosen = colleague.get_by_text("run-199").count() == 0
         remark = (
-            "the address does not have the chosen runs: a colleague sees all 200; a button that shares the view "
+            "the address does not have the chosen runs: a colleague sees all 200; a link to what is seen "
             "exists on Hugging Face Spaces only"
         )
         return person.result(Answer.YES if chosen else Answer.NO, remark)
