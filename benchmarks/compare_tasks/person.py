@@ -13,10 +13,16 @@ from playwright.sync_api import Locator, Page, expect
 SECONDS = float(os.environ.get("COMPARE_TASKS_SECONDS", "90"))
 """Until something that is waited for counts as missing."""
 
-_IS_IN_WINDOW = """element => {
-    const { top, bottom } = element.getBoundingClientRect();
-    return top + bottom > 0 && top + bottom < 2 * innerHeight;
-}"""
+_IS_IN_WINDOW = """element => new Promise((resolve) => {
+    let last = NaN;
+    function look() {
+        const { top, bottom } = element.getBoundingClientRect();
+        if (top === last) resolve(top + bottom > 0 && top + bottom < 2 * innerHeight);
+        last = top;
+        setTimeout(look, 50); // what loads above it moves it
+    }
+    look();
+})"""
 
 
 class Answer(StrEnum):
