@@ -20,6 +20,7 @@ class MlflowDriver(Driver):
     def overlay(self, person: Person) -> TaskResult:
         page = person.page
         self._search(person, "run_name LIKE '%1_'")  # there is neither IN nor OR for names
+        person.see(page.get_by_text("20 matching runs"))
         for name in ("run-118", "run-017"):
             row = self._row(person, name)
             person.click(row.locator("input[type=checkbox]").first)
