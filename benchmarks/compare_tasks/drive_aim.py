@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from benchmarks.compare_tasks.drivers import Driver
 from benchmarks.compare_tasks.person import Answer, Person, TaskResult
 
-_TABLE = ".Table__container"
+_CURVES = "svg path.Line, svg .Lines path, path[class*=Line]"
 
 
 class AimDriver(Driver):
@@ -30,7 +30,7 @@ class AimDriver(Driver):
         person.type("run.name in ['run-017','run-118'")  # the editor closes the bracket
         person.press("End")
         person.click(page.get_by_role("button", name="Search"))
-        expect(page.locator("svg path.Line, svg .Lines path, path[class*=Line]").nth(1)).to_be_attached()
+        expect(page.locator(_CURVES).nth(1)).to_be_attached()
         return person.result(Answer.YES, "a metric and a query")
 
     def settings(self, person: Person) -> TaskResult:
@@ -57,7 +57,10 @@ class AimDriver(Driver):
         page.mouse.click(box["x"] + 60, box["y"] + 36)
         person.click(page.get_by_text("tokens", exact=True).filter(visible=True).last)
         person.press("Escape")
-        person.see(page.get_by_text(re.compile("tokens")))
+        person.see(page.get_by_text("Processing"))
+        expect(page.get_by_text("Processing")).to_have_count(0)
+        expect(page.locator(_CURVES).nth(1)).to_be_attached()
+        person.see(page.locator("svg text", has_text="tokens"))  # the title of the axis
         return person.result(Answer.BY_EYE, "curves by tokens; no figure, and no interval")
 
     def find(self, person: Person) -> TaskResult:
@@ -72,5 +75,5 @@ class AimDriver(Driver):
     def send(self, person: Person, colleague: Page) -> TaskResult:
         address = person.copy_address()
         colleague.goto(address, wait_until="commit")
-        expect(colleague.locator("svg path.Line, svg .Lines path, path[class*=Line]").nth(1)).to_be_attached()
+        expect(colleague.locator(_CURVES).nth(1)).to_be_attached()
         return person.result(Answer.YES, "the address; the server has no access control")

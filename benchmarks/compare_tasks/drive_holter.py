@@ -23,10 +23,9 @@ class HolterDriver(Driver):
         page = person.page
         person.click(page.get_by_role("link", name="Compare").first)
         person.see(page.get_by_role("combobox", name="Add a run"))
-        for name in ("017", "118"):
-            person.type(name)
-            person.see(page.locator("#found-runs").get_by_text(f"run-{name}"))
-            person.press("Enter")
+        person.type("017,118")
+        person.see(page.locator("#found-runs").get_by_text("run-017, run-118"))
+        person.press("Enter")
         person.see(page.locator(_PLOT))
         for name in ("017", "118"):
             person.see(page.locator(".compared-runs").get_by_text(f"run-{name}"))

@@ -11,7 +11,7 @@ _FILTER = "Filter runs (regex)"
 
 
 class TensorBoardDriver(Driver):
-    """Time series with a regular expression for runs; the table of HParams."""
+    """Time series with a regular expression and columns for runs; the filters of HParams."""
 
     def home(self, person: Person) -> None:
         person.open(f"{self.address}/#timeseries")
@@ -28,9 +28,23 @@ class TensorBoardDriver(Driver):
         return person.result(Answer.YES, "a regular expression for runs")
 
     def settings(self, person: Person) -> TaskResult:
-        return TaskResult(
-            Answer.NOT_DRIVEN,
-            "nearest: HPARAMS, by eye: 15 settings to tick, all runs, equal settings, too",
+        page = person.page
+        person.click(page.get_by_title("Add Column").first)
+        columns = page.locator("tb-data-table-column-selector-component")
+        while True:  # those that differ are first, and marked
+            person.see(columns.get_by_text("columns loaded"))
+            marked = columns.get_by_text("differs").count()
+            if marked == 0:
+                break
+            person.press("Enter")
+            expect(columns.get_by_text("differs")).to_have_count(marked - 1)
+        person.press("Escape")
+        for name in ("global_batch_size", "lr", "seed", "warmup_steps"):
+            person.see(page.locator("card-view").get_by_text(name))
+        return person.result(
+            Answer.BY_EYE,
+            "columns of the list of runs, also below each chart; marked are those that differ in any of the "
+            "200 runs, here the same",
         )
 
     def better(self, person: Person) -> TaskResult:
@@ -39,10 +53,17 @@ class TensorBoardDriver(Driver):
         )
 
     def find(self, person: Person) -> TaskResult:
-        return TaskResult(
-            Answer.NOT_DRIVEN,
-            "HPARAMS can sort by a setting, by eye",
-        )
+        page = person.page
+        person.click(page.get_by_role("tab", name="HPARAMS"))
+        setting = page.locator("tf-hparams-query-pane .hparam", has=page.get_by_text("lr", exact=True))
+        person.click(setting.get_by_label("Min"))
+        person.type("3e-4")
+        person.press("Tab")
+        person.type("3e-4")
+        person.press("Enter")
+        expect(page.locator("tf-hparams-table-view").get_by_text("run-000")).to_have_count(0)
+        person.see(page.locator("tf-hparams-table-view").get_by_text("run-017"))
+        return person.result(Answer.YES, "HPARAMS, least and largest value of the setting")
 
     def send(self, person: Person, colleague: Page) -> TaskResult:
         address = person.copy_address()

@@ -41,11 +41,21 @@ class TrackioDriver(Driver):
         return person.result(Answer.YES, "the comparer, only what differs")
 
     def better(self, person: Person) -> TaskResult:
-        return TaskResult(Answer.NOT_DRIVEN, "the x axis has a list, which the driver did not manage to open")
+        page = person.page
+        self._choose(person, "X-axis", "tokens")
+        person.see(page.get_by_text("charts (1)"))  # the chart of tokens is gone
+        return person.result(Answer.BY_EYE, "tokens as x; no figure, and no interval")
 
     def find(self, person: Person) -> TaskResult:
-        return TaskResult(
-            Answer.NOT_DRIVEN, "the filter is for names; runs can be grouped, which the driver did not manage"
+        page = person.page
+        self._choose(person, "Group by", "lr")
+        group = page.locator(".run-group-section", has=page.get_by_title("0.0003", exact=True))
+        person.see(group.get_by_text("(40)"))
+        person.actions += 1  # the wheel: the group is the third, below 80 names
+        group.scroll_into_view_if_needed()
+        expect(group.get_by_text("run-002")).to_be_attached()
+        return person.result(
+            Answer.YES, "runs grouped by the setting, a group of 40; the chart has every group"
         )
 
     def send(self, person: Person, colleague: Page) -> TaskResult:
@@ -53,5 +63,12 @@ class TrackioDriver(Driver):
         colleague.goto(address, wait_until="commit")
         expect(colleague.get_by_text("charts (2)")).to_be_visible()
         chosen = colleague.get_by_text("run-199").count() == 0
-        remark = "the address of the page does not have the chosen runs: a colleague sees all 200"
+        remark = (
+            "the address does not have the chosen runs: a colleague sees all 200; a link to what is seen "
+            "exists on Hugging Face Spaces only"
+        )
         return person.result(Answer.YES if chosen else Answer.NO, remark)
+
+    def _choose(self, person: Person, label: str, option: str) -> None:
+        person.click(person.page.get_by_label(label, exact=True))
+        person.click(person.page.get_by_role("option", name=option, exact=True))

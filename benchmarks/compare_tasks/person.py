@@ -13,6 +13,17 @@ from playwright.sync_api import Locator, Page, expect
 SECONDS = float(os.environ.get("COMPARE_TASKS_SECONDS", "90"))
 """Until something that is waited for counts as missing."""
 
+_IS_IN_WINDOW = """element => new Promise((resolve) => {
+    let last = NaN;
+    function look() {
+        const { top, bottom } = element.getBoundingClientRect();
+        if (top === last) resolve(top + bottom > 0 && top + bottom < 2 * innerHeight);
+        last = top;
+        setTimeout(look, 50); // what loads above it moves it
+    }
+    look();
+})"""
+
 
 class Answer(StrEnum):
     """Whether a tool answers a question."""
@@ -65,8 +76,8 @@ class Person:
         self.page.goto(address, wait_until="commit")
 
     def click(self, target: Locator) -> None:
-        """Click on something."""
-        self.actions += 1
+        """Click on something, after a turn of the wheel if it is above or below the window."""
+        self.actions += 1 if target.evaluate(_IS_IN_WINDOW) else 2
         target.click()
 
     def choose(self, target: Locator, value: str) -> None:

@@ -100,6 +100,28 @@ def test_runs_are_added_and_removed_in_place(
     assert page.url.endswith(f"runs={pair[1]}")
 
 
+def test_parts_of_names_with_commas_between_add_several_runs(
+    open_page: Opener, server: Server, pair: tuple[str, str]
+) -> None:
+    page = open_page(f"{server.address}/compare")
+    page.get_by_role("combobox", name="Add a run").fill("first-l, second-l")
+    choice = page.get_by_role("listbox", name="Runs").get_by_role("option")
+    expect(choice).to_have_count(1)
+    expect(choice).to_contain_text("first-lr, second-lr")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(f"runs={pair[0]}(%2C|,){pair[1]}"))
+    expect(page.get_by_role("list", name="Compared runs").get_by_role("listitem")).to_have_count(2)
+
+
+def test_a_name_with_a_comma_is_one_run(open_page: Opener, server: Server, pair: tuple[str, str]) -> None:
+    run = server.post("rate=3,warm=9", healthy(0, 100), config={"seed": 2}, finished=True)
+    page = open_page(f"{server.address}/compare")
+    page.get_by_role("combobox", name="Add a run").fill("rate=3,warm=9")
+    expect(page.get_by_role("listbox", name="Runs").get_by_role("option")).to_have_count(1)
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(f"runs={run}$"))
+
+
 def test_groups_are_a_mean_with_a_band(open_page: Opener, server: Server, pair: tuple[str, str]) -> None:
     page = open_page(f"{server.address}/compare?runs={','.join(pair)}&group=learning_rate")
     plot = drawn(page, "Loss")

@@ -1,7 +1,9 @@
 """Write the runs into a repository. Usage: RUNS FOLDER."""
 
 import json
+import subprocess
 import sys
+from pathlib import Path
 
 from aim import Repo, Run
 
@@ -26,6 +28,9 @@ def main():
         for step, tokens, loss in zip(run["steps"], run["tokens"], run["losses"], strict=True):
             tracked.track({"loss": loss, "tokens": float(tokens)}, step=step)
         tracked.close()
+    # a server indexes runs in the background: until then queries leave some out
+    aim = Path(sys.executable).with_name("aim")
+    subprocess.run([aim, "storage", "--repo", folder, "reindex", "-y"], check=True)
 
 
 main()

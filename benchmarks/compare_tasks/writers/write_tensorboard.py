@@ -20,17 +20,14 @@ def scalar(tag, value):
 
 
 def main():
-    """One folder for each run."""
+    """One folder for each run.
+
+    The settings of the experiment are not declared: TensorBoard then finds their types, ranges and which
+    of them differ in the runs, and shows those first.
+    """
     file, folder = sys.argv[1:]
     with open(file) as opened:
         runs = json.load(opened)
-    names = list(runs[0]["settings"])
-    experiment = hparams.hparams_config_pb(
-        hparams=[hparams.HParam(name) for name in names], metrics=[hparams.Metric("loss")]
-    )
-    writer = EventFileWriter(folder)
-    writer.add_event(event_pb2.Event(wall_time=runs[0]["times"][0], summary=experiment))
-    writer.close()
     for run in runs:
         writer = EventFileWriter(f"{folder}/{run['name']}")
         start = hparams.hparams_pb(run["settings"], trial_id=run["name"], start_time_secs=run["times"][0])

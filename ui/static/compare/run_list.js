@@ -3,15 +3,38 @@
 
 import * as api from "../lib/api.js";
 import { h, link, refill } from "../lib/dom.js";
+import { count } from "../lib/format.js";
 import { icon } from "../lib/icons.js";
 
 /** @typedef {{ id: string, name: string, project: string, colour: string, note: string }} ListedRun */
 
 const DELAY = 200; // ms after the last letter
 const MAX_FOUND = 12;
+const MAX_PARTS = 12;
+
+/** @typedef {{ id: string, name: string, project: string }} FoundRun */
 
 /**
- * @param {{ signal: AbortSignal, onAdd: (id: string) => void, onRemove: (id: string) => void,
+ * What can be added for a text: runs that have all its words, else one choice with a run for each part between commas
+ * (names of runs may have commas themselves).
+ * @param {string} text @param {ReadonlySet<string>} present @param {AbortSignal} signal @returns {Promise<FoundRun[][]>}
+ */
+async function findChoices(text, present, signal) {
+  /** @param {string} part @returns {Promise<FoundRun[]>} */
+  const find = async (part) => (await api.findRuns(part, signal)).filter(({ id }) => !present.has(id));
+  const runs = await find(text);
+  if (runs.length > 0 || !text.includes(",")) return runs.slice(0, MAX_FOUND).map((run) => [run]);
+  const parts = text.split(",").map((part) => part.trim());
+  const found = await Promise.all(parts.filter(Boolean).slice(0, MAX_PARTS).map(async (part) => bestOf(await find(part), part)));
+  const several = [...new Map(found.flat().map((run) => [run.id, run])).values()];
+  return several.length > 0 ? [several] : [];
+}
+
+/** The run with a part in its name, rather than in its id or notes. @param {FoundRun[]} runs @param {string} part */
+const bestOf = (runs, part) => [runs.find(({ name }) => name.toLowerCase().includes(part.toLowerCase())) ?? runs[0]].filter(Boolean);
+
+/**
+ * @param {{ signal: AbortSignal, onAdd: (ids: string[]) => void, onRemove: (id: string) => void,
  *   onBaseline: (id: string) => void }} options
  */
 export function createRunList({ signal, onAdd, onRemove, onBaseline }) {
@@ -25,6 +48,7 @@ export function createRunList({ signal, onAdd, onRemove, onBaseline }) {
       "aria-expanded": "false",
       "aria-controls": "found-runs",
       placeholder: "Add a run: part of its name",
+      title: "Several: parts of their names with commas between",
       autocomplete: "off",
       spellcheck: "false",
     })
@@ -33,7 +57,7 @@ export function createRunList({ signal, onAdd, onRemove, onBaseline }) {
   const element = h("div", { class: "run-list" }, list, h("div", { class: "add-run" }, field, found));
   /** @type {Set<string>} */
   let present = new Set();
-  /** @type {{ id: string, name: string, project: string }[]} */
+  /** @type {FoundRun[][]} */
   let options = [];
   let selected = 0;
   let timer = 0;
@@ -51,9 +75,9 @@ export function createRunList({ signal, onAdd, onRemove, onBaseline }) {
 
   async function search() {
     const number = (searches += 1);
-    const runs = await api.findRuns(field.value, signal).catch(() => []);
+    const choices = await findChoices(field.value, present, signal).catch(() => []);
     if (number !== searches) return;
-    options = runs.filter(({ id }) => !present.has(id)).slice(0, MAX_FOUND);
+    options = choices;
     selected = 0;
     draw();
   }
@@ -66,7 +90,7 @@ export function createRunList({ signal, onAdd, onRemove, onBaseline }) {
       found,
       options.length === 0 &&
         h("div", { role: "option", class: "picker-option quiet", "aria-disabled": "true", "aria-selected": "false" }, "No other runs"),
-      options.map(({ id, name, project }, i) =>
+      options.map((choice, i) =>
         h(
           "div",
           {
@@ -74,10 +98,10 @@ export function createRunList({ signal, onAdd, onRemove, onBaseline }) {
             id: `found-run-${i}`,
             class: "picker-option",
             "aria-selected": String(i === selected),
-            on: { pointerdown: (/** @type {Event} */ event) => (event.preventDefault(), pick(id)) },
+            on: { pointerdown: (/** @type {Event} */ event) => (event.preventDefault(), pick(choice)) },
           },
-          h("span", {}, name),
-          h("span", { class: "quiet" }, project),
+          h("span", {}, choice.map(({ name }) => name).join(", ")),
+          h("span", { class: "quiet" }, choice.length > 1 ? count(choice.length, "run") : choice[0].project),
         ),
       ),
     );
@@ -85,11 +109,12 @@ export function createRunList({ signal, onAdd, onRemove, onBaseline }) {
     else field.removeAttribute("aria-activedescendant");
   }
 
-  /** @param {string} id */
-  function pick(id) {
+  /** @param {FoundRun[]} choice */
+  function pick(choice) {
+    const ids = choice.map(({ id }) => id);
     field.value = "";
-    present.add(id);
-    onAdd(id);
+    present = new Set([...present, ...ids]);
+    onAdd(ids);
     close();
   }
 
@@ -106,7 +131,7 @@ export function createRunList({ signal, onAdd, onRemove, onBaseline }) {
     else if (event.key in moves && options.length) {
       selected = (selected + moves[event.key] + options.length) % options.length;
       draw();
-    } else if (event.key === "Enter" && options[selected]) pick(options[selected].id);
+    } else if (event.key === "Enter" && options[selected]) pick(options[selected]);
     else if (event.key === "Escape") field.blur();
     else return;
     event.preventDefault();

@@ -162,7 +162,7 @@ export async function show(root, context) {
   });
   const runList = createRunList({
     signal,
-    onAdd: (id) => change({ runs: [...options.runs, id].join(",") }),
+    onAdd: (ids) => change({ runs: [...options.runs, ...ids].join(",") }),
     onRemove: (id) => change({ runs: options.runs.filter((each) => each !== id).join(",") || null, from: null, to: null }),
     onBaseline: (id) => change({ baseline: id }),
   });
