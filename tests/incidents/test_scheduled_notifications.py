@@ -7,11 +7,13 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select
+from sqlalchemy.orm import Session
 
 from holter.server.alerting.notification_scheduler import NotificationScheduler
 from holter.server.alerting.routing.policy import Digest
 from holter.server.alerting.scheduled import due_times
+from holter.server.models import NotificationDecisionRow
 from tests.support.alerting import Alerting, Clock, channels_at, headlines, make_candidate
 from tests.support.receivers import SlackServer
 
@@ -67,6 +69,7 @@ def test_an_incident_that_nobody_acknowledges_goes_to_another_receiver_once(
     engine: Engine, clock: Clock, slack: SlackServer, run_id: int
 ) -> None:
     route = {"receiver": "team", "repeat_interval": "0", "escalate_after": "15m", "escalate_to": "lead"}
+    route |= {"group_by": ["project"]}
     alerting = Scheduled(engine, clock, slack, {"route": route})
     alerting.incidents.update_run(run_id, [make_candidate()])
     alerting.send_due()
@@ -80,6 +83,11 @@ def test_an_incident_that_nobody_acknowledges_goes_to_another_receiver_once(
     alerting.incidents.update_run(run_id, [make_candidate(end_step=1600)])
     clock.now += 10
     assert [alerting.send_due("team"), alerting.send_due("lead")] == [1, 1]  # both get its end
+    told = [row for row in alerting.rows() if row.channel == "lead"]
+    assert {(row.receiver, row.group_key) for row in told} == {("lead", None)}
+    with Session(engine) as session:
+        decisions = session.scalars(select(NotificationDecisionRow).filter_by(channel="lead"))
+        assert {decision.receiver for decision in decisions} == {"lead"}
 
 
 def test_an_acknowledged_incident_is_not_escalated(
