@@ -131,3 +131,16 @@ def test_a_channel_to_which_no_route_leads_any_more_gets_the_end_in_the_same_gro
     rows = [row for row in alerting.rows() if row.channel == "lead"]
     assert [row.reason for row in rows] == ["opened", "escalated"]
     assert len({(row.group_key, row.receiver) for row in rows}) == 1
+
+
+def test_what_turns_out_to_be_information_before_it_is_sent_is_not_sent(
+    engine: Engine, clock: Clock, slack: SlackServer, run_id: int
+) -> None:
+    alerting = Alerting(engine, clock, channels_at(slack, settle=5))
+    alerting.incidents.update_run(run_id, [make_candidate()])
+    clock.now += 1
+    alerting.incidents.update_run(run_id, [make_candidate(severity=Severity.INFO)])
+    clock.now += 10
+    assert alerting.send_due() == 0
+    assert {row.state for row in alerting.rows()} == {"suppressed"}
+    assert slack.payloads == []
