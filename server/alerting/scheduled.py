@@ -170,7 +170,7 @@ def _digest_detail(session: Session, digest: Digest, since: float, due: float) -
         for incident in read_incidents(session, rows)
         if all(matcher.matches(labels[incident.id]) for matcher in digest.matchers)
     ]
-    new = sum(incident.opened_at >= since for incident in incidents)
+    new = sum(since <= incident.opened_at < due for incident in incidents)
     still_open = sum(incident.is_open for incident in incidents)
     period = "day" if digest.weekday is None else "week"
     shown = sorted(incidents, key=lambda each: (not each.is_open, -each.finding.severity.rank, -each.id))
@@ -198,7 +198,8 @@ def enqueue_channel_notices(session: Session, policy: NotificationPolicy, *, now
             NotificationRow.state == WAITING,
             NotificationRow.attempts >= _FAILED_ATTEMPTS,
             NotificationRow.error.is_not(None),
-            NotificationRow.created_at <= now - FAILING_SECONDS,
+            func.coalesce(NotificationRow.detail["due_since"].as_float(), NotificationRow.created_at)
+            <= now - FAILING_SECONDS,
         )
         .group_by(NotificationRow.channel)
     )
