@@ -156,6 +156,8 @@ def _earlier_notifications(session: Session, incident_ids: Sequence[int]) -> dic
     ).where(NotificationRow.incident_id.in_(incident_ids))
     earlier: dict[tuple[int, str], _Earlier] = {}
     for number, channel, receiver, group_key in session.execute(query.order_by(NotificationRow.id)):
+        if number is None:
+            continue
         before = earlier.get((number, channel), _NONE_EARLIER)
         earlier[number, channel] = _Earlier(before.count + 1, receiver or "", group_key)
     return earlier
