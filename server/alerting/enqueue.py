@@ -5,7 +5,6 @@ With each change the decision is stored: which channels are notified by which ro
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -43,12 +42,12 @@ def enqueue_notifications(
     if not policy.channels or not incidents:
         return
     labels = read_labels(session, [session.get_one(IncidentRow, incident.id) for incident in incidents])
-    counts = _count_notifications(session, list(labels))
+    earlier = _earlier_notifications(session, list(labels))
     for incident in incidents:
         change = _Change(
             incident, labels[incident.id], events.get(incident.id, frozenset()), live, now, arrived_at
         )
-        _enqueue_change(session, policy, change, counts)
+        _enqueue_change(session, policy, change, earlier)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,25 +62,40 @@ class _Change:
     arrived_at: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Earlier:
+    """The notifications of one incident that a channel has: their number, the last receiver and group."""
+
+    count: int = 0
+    receiver: str = ""
+    group_key: str | None = None
+
+
+_NONE_EARLIER = _Earlier()
+
+
 def _enqueue_change(
-    session: Session, policy: NotificationPolicy, change: _Change, counts: Counter[tuple[int, str]]
+    session: Session, policy: NotificationPolicy, change: _Change, earlier: Mapping[tuple[int, str], _Earlier]
 ) -> None:
     incident = change.incident
     targets = channel_targets(policy, change.labels)
-    before = {channel for number, channel in counts if number == incident.id}
-    for name in (*targets, *sorted(before - targets.keys())):
+    before = {channel: each for (number, channel), each in earlier.items() if number == incident.id}
+    for name in (*targets, *sorted(before.keys() - targets.keys())):
         if name in policy.channels:
-            target = targets.get(name, ChannelTarget(name, policy.root, "no route leads there any more"))
-            _enqueue_for_channel(session, policy, change, target, counts[incident.id, name])
+            known = before.get(name, _NONE_EARLIER)
+            target = targets.get(name) or ChannelTarget(
+                name, policy.root, "no route leads there any more", via=known.receiver
+            )
+            _enqueue_for_channel(session, policy, change, target, known)
     if not targets and not before and change.events & BEGINNINGS:
         text = describe_unrouted(policy, change.labels)
         record_decision(session, incident.id, change.now, outcome=NOT_NOTIFIED, text=text)
 
 
 def _enqueue_for_channel(
-    session: Session, policy: NotificationPolicy, change: _Change, target: ChannelTarget, count: int
+    session: Session, policy: NotificationPolicy, change: _Change, target: ChannelTarget, earlier: _Earlier
 ) -> None:
-    """Add a row for one channel if there is a reason, and record the decision; `count`: earlier rows."""
+    """Add a row for one channel if there is a reason, and record the decision."""
     incident, events, settings = change.incident, change.events, policy.channels[target.channel]
     if change.live and EventType.REOPENED in events and _retract(session, incident, target.channel):
         events -= {EventType.REOPENED}
@@ -91,14 +105,14 @@ def _enqueue_for_channel(
         history=settings.history,
         state=incident.state,
         live=change.live,
-        notified=count > 0,
+        notified=earlier.count > 0,
         acknowledged=incident.acknowledged_at is not None,
         is_information=incident.finding.severity is Severity.INFO,
         updates=settings.updates,
     )
     if reason is None:
         if events & BEGINNINGS:
-            text = target.refusal or _why_not(change, notified=count > 0)
+            text = target.refusal or _why_not(change, notified=earlier.count > 0)
             record_decision(session, incident.id, change.now, target, outcome=NOT_NOTIFIED, text=text)
         return
     if reason not in UPDATES:
@@ -113,8 +127,8 @@ def _enqueue_for_channel(
         incident.id,
         target,
         reason,
-        number=count,
-        group_key=_group_key(session, target, change.labels, incident.id),
+        number=earlier.count,
+        group_key=_group_key(session, target, change, earlier),
         now=change.now,
         delay=settings.recovery_delay if delayed else 0.0,
         arrived_at=change.arrived_at if events & BEGINNINGS else None,
@@ -132,11 +146,21 @@ def _why_not(change: _Change, *, notified: bool) -> str:
     return "it had ended before anybody was notified"
 
 
-def _count_notifications(session: Session, incident_ids: Sequence[int]) -> Counter[tuple[int, str]]:
-    """How many notifications of each incident were enqueued for each channel."""
-    query = select(NotificationRow.incident_id, NotificationRow.channel)
-    rows = session.execute(query.where(NotificationRow.incident_id.in_(incident_ids)))
-    return Counter((incident_id, channel) for incident_id, channel in rows if incident_id is not None)
+def _earlier_notifications(session: Session, incident_ids: Sequence[int]) -> dict[tuple[int, str], _Earlier]:
+    """What was enqueued for each channel of these incidents."""
+    query = select(
+        NotificationRow.incident_id,
+        NotificationRow.channel,
+        NotificationRow.receiver,
+        NotificationRow.group_key,
+    ).where(NotificationRow.incident_id.in_(incident_ids))
+    earlier: dict[tuple[int, str], _Earlier] = {}
+    for number, channel, receiver, group_key in session.execute(query.order_by(NotificationRow.id)):
+        if number is None:
+            continue
+        before = earlier.get((number, channel), _NONE_EARLIER)
+        earlier[number, channel] = _Earlier(before.count + 1, receiver or "", group_key)
+    return earlier
 
 
 def _retract(session: Session, incident: Incident, channel: str) -> bool:
@@ -154,17 +178,22 @@ def _retract(session: Session, incident: Incident, channel: str) -> bool:
     return bool(rows)
 
 
-def _group_key(session: Session, target: ChannelTarget, labels: LabelSet, incident_id: int) -> str | None:
+def _group_key(session: Session, target: ChannelTarget, change: _Change, earlier: _Earlier) -> str | None:
     """The group of a notification: that of open incidents with the same labels, or a new one.
 
-    A group ends with its last incident, so that what comes later begins a new thread of messages. None:
-    the incident is its own group.
+    A group ends with its last incident, so that what comes later begins a new thread of messages. What is
+    told about an incident stays in its group, whatever its kind and severity have become and whichever
+    route leads to the channel now: else receivers that know a group by its key would never learn of its
+    end. None: the incident is its own group.
     """
     route: Route = target.route
+    incident_id = change.incident.id
+    text = f"{target.channel}\0{route.group_key(change.labels)}"
+    digest = blake2b(text.encode(), digest_size=12).hexdigest()
+    if earlier.count and not (earlier.group_key or "").startswith(f"{digest}."):
+        return earlier.group_key
     if route.groups_by_incident:
         return None
-    text = f"{target.channel}\0{route.group_key(labels)}"
-    digest = blake2b(text.encode(), digest_size=12).hexdigest()
     continues = or_(
         IncidentRow.state == IncidentState.OPEN,
         NotificationRow.state == WAITING,
@@ -195,7 +224,7 @@ def record_decision(
             incident_id=incident_id,
             at=now,
             channel="" if target is None else target.channel,
-            receiver="" if target is None else target.route.receiver,
+            receiver="" if target is None else target.receiver,
             outcome=outcome,
             reason=reason,
             text=text,

@@ -146,8 +146,9 @@ def _sentence(incident: Incident, reason: EventType, now: float, zone: tzinfo | 
     if entry is None or (entry.text == summary and entry.by is None):
         return summary
     by = f" by {entry.by}" if entry.by else ""
-    text = f": {entry.text}" if entry.text and entry.text != summary else "."
-    return f"{NEWS[reason]}{by}{text} {summary}"
+    text = f": {entry.text.rstrip()}" if entry.text and entry.text != summary else ""
+    end = "" if text.endswith((".", "!", "?", "…")) else "."
+    return f"{NEWS[reason]}{by}{text}{end} {summary}"
 
 
 def status_sentences(incident: Incident, now: float, zone: tzinfo | None = None) -> tuple[str, ...]:

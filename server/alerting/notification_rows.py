@@ -24,19 +24,17 @@ def add_notification(
     group_key: str | None,
     now: float,
     delay: float = 0.0,
-    receiver: str | None = None,
     arrived_at: float | None = None,
 ) -> NotificationRow:
     """Add a row that waits for `delay` seconds at least.
 
     `number`: how many rows the incident and the channel have. It is part of the key, so that of several
-    servers only one adds the next. `receiver`: by default that of the route. `arrived_at`: when
-    the points arrived that caused it.
+    servers only one adds the next. `arrived_at`: when the points arrived that caused it.
     """
     row = NotificationRow(
         incident_id=incident_id,
         channel=target.channel,
-        receiver=target.route.receiver if receiver is None else receiver,
+        receiver=target.receiver,
         group_key=group_key,
         key=f"{incident_id}.{number}.{target.channel}",
         reason=reason.value,

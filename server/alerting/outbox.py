@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sqlalchemy import func, select, update
+from sqlalchemy import ColumnElement, func, select, update
 from sqlalchemy.orm import Session
 
 from holter.server.alerting.enqueue import MUTED, NOTIFIED, record_decision
@@ -28,7 +28,7 @@ from holter.server.alerting.rate_limit import (
     WaitUntil,
     next_action,
 )
-from holter.server.alerting.reasons import ENDINGS, UPDATES, NoticeType
+from holter.server.alerting.reasons import BEGINNINGS, ENDINGS, UPDATES, NoticeType
 from holter.server.alerting.routing import NO_POLICY, NotificationPolicy, Route
 from holter.server.alerting.routing.targets import ChannelTarget
 from holter.server.channels import Delivered, GiveUp, Retry
@@ -37,6 +37,7 @@ from holter.types import Severity
 
 _MOST_UPDATED = 100
 """Threads whose first message is updated because of one message."""
+_REMINDERS = frozenset({EventType.REMINDER, EventType.NOT_ACKNOWLEDGED})
 SendAction = SendOne | SendGroup | SendSummary | SendNotice
 
 
@@ -182,7 +183,7 @@ def _common_reason(claimed: Sequence[NotificationRow]) -> EventType | None:
 
 def _group(action: SendAction, carrier: NotificationRow) -> str:
     if isinstance(action, SendSummary | SendNotice):
-        return carrier.key
+        return carrier.key.replace("working.", "failing.", 1)  # what works again ends what failed
     return carrier.group_key or f"incident-{carrier.incident_id}"
 
 
@@ -222,6 +223,9 @@ def _without_muted(
             _drop_without_message(session, row)
             continue
         incident = incidents[row.incident_id]
+        if needless := _why_needless(session, row, incident, policy):
+            row.state, row.error = SUPPRESSED, needless
+            continue
         route = policy.route_at(row.detail.get("route", ""))
         reason = muting.reason(incident.id, labels[incident.id], Severity(incident.severity), route)
         _note_muting(session, row, reason, route or policy.root, now)
@@ -230,6 +234,37 @@ def _without_muted(
         elif incident.state != IncidentState.OPEN:
             row.state, row.error = SUPPRESSED, f"the incident ended while it was muted ({reason.text})"
     return result
+
+
+def _why_needless(
+    session: Session, row: NotificationRow, incident: IncidentRow, policy: NotificationPolicy
+) -> str:
+    """Why a message that was never tried tells nobody anything any more; empty where it does."""
+    if row.attempts:
+        return ""
+    is_open, is_acknowledged = incident.state == IncidentState.OPEN, incident.acknowledged_at is not None
+    if row.reason in _REMINDERS and (is_acknowledged or not is_open):
+        return "somebody has acknowledged it" if is_open else "the incident has ended"
+    if row.reason in ENDINGS and not _has_rows(session, row, NotificationRow.state != SUPPRESSED):
+        return "the channel was not notified of its beginning"
+    channel = policy.channels.get(row.channel)
+    least = None if channel is None else channel.minimum
+    is_less = least is not None and Severity(incident.severity).rank < least.rank
+    if is_less and not is_open and row.reason in BEGINNINGS:
+        arrived = _has_rows(session, row, NotificationRow.state.in_(ARRIVED))
+        return "" if arrived else "it turned out to be information before it was sent"
+    return ""
+
+
+def _has_rows(session: Session, row: NotificationRow, condition: ColumnElement[bool]) -> bool:
+    """Whether the channel has other notifications of the incident than ends and updates, which are so."""
+    query = select(NotificationRow.id).where(
+        NotificationRow.incident_id == row.incident_id,
+        NotificationRow.channel == row.channel,
+        NotificationRow.reason.not_in(ENDINGS | UPDATES),
+        condition,
+    )
+    return session.scalar(query.limit(1)) is not None
 
 
 def _drop_without_message(session: Session, row: NotificationRow) -> None:

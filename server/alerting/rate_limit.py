@@ -125,6 +125,12 @@ class _NotificationGroup:
         return all(notification.reason in UPDATES for notification in self.notifications)
 
     @property
+    def without_news(self) -> _NotificationGroup | None:
+        """Its updates alone, None where it has none, or nothing else."""
+        updates = tuple(each for each in self.notifications if each.reason in UPDATES)
+        return replace(self, notifications=updates) if 0 < len(updates) < len(self.notifications) else None
+
+    @property
     def notice(self) -> SendNotice | None:
         """The action for a notice, None for a group of incidents."""
         [*_, last] = self.notifications
@@ -157,6 +163,8 @@ def next_action(
     action = _next_message([group for group in groups if group not in unlimited], sent, limit, now)
     if not isinstance(action, WaitUntil):
         return action  # news before updates
+    # what the limit holds back does not hold back that somebody has acknowledged it
+    unlimited += [updates for group in groups if (updates := group.without_news) is not None]
     if ready := [group for group in unlimited if group.ready_at <= now]:
         return ready[0].send
     times = [group.ready_at for group in unlimited]

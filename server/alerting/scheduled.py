@@ -90,10 +90,8 @@ def enqueue_escalations(
         for channel in policy.channels_of(route.escalate_to):
             earlier = incident.notifications.get(channel, [])
             if all(row.reason != EventType.NOT_ACKNOWLEDGED for row in earlier):
-                further = ChannelTarget(channel, route)
-                _add_row(
-                    session, incident, further, EventType.NOT_ACKNOWLEDGED, now, receiver=route.escalate_to
-                )
+                further = ChannelTarget(channel, route, via=route.escalate_to)
+                _add_row(session, incident, further, EventType.NOT_ACKNOWLEDGED, now)
                 added += 1
     return added
 
@@ -116,13 +114,7 @@ def _unacknowledged_incidents(session: Session) -> Iterator[_OpenIncident]:
 
 
 def _add_row(
-    session: Session,
-    incident: _OpenIncident,
-    target: ChannelTarget,
-    reason: EventType,
-    now: float,
-    *,
-    receiver: str | None = None,
+    session: Session, incident: _OpenIncident, target: ChannelTarget, reason: EventType, now: float
 ) -> None:
     rows = incident.notifications.setdefault(target.channel, [])
     row = add_notification(
@@ -133,7 +125,6 @@ def _add_row(
         number=len(rows),
         group_key=rows[-1].group_key if rows else None,
         now=now,
-        receiver=receiver,
     )
     rows.append(row)
     text = f"it is open and nobody has acknowledged it ({target.route.path})"
@@ -179,7 +170,7 @@ def _digest_detail(session: Session, digest: Digest, since: float, due: float) -
         for incident in read_incidents(session, rows)
         if all(matcher.matches(labels[incident.id]) for matcher in digest.matchers)
     ]
-    new = sum(incident.opened_at >= since for incident in incidents)
+    new = sum(since <= incident.opened_at < due for incident in incidents)
     still_open = sum(incident.is_open for incident in incidents)
     period = "day" if digest.weekday is None else "week"
     shown = sorted(incidents, key=lambda each: (not each.is_open, -each.finding.severity.rank, -each.id))
@@ -207,7 +198,8 @@ def enqueue_channel_notices(session: Session, policy: NotificationPolicy, *, now
             NotificationRow.state == WAITING,
             NotificationRow.attempts >= _FAILED_ATTEMPTS,
             NotificationRow.error.is_not(None),
-            NotificationRow.created_at <= now - FAILING_SECONDS,
+            func.coalesce(NotificationRow.detail["due_since"].as_float(), NotificationRow.created_at)
+            <= now - FAILING_SECONDS,
         )
         .group_by(NotificationRow.channel)
     )

@@ -11,6 +11,8 @@ import json
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,22 +68,22 @@ class AppriseChannel:
 
     def send(self, message: Message, thread: str | None) -> Outcome:
         """Send it by a process, which is killed at the deadline."""
-        request: bytes | None = json.dumps(self._request(message)).encode()
+        request = json.dumps(self._request(message)).encode()
         command = [sys.executable, "-m", "holter.server.channels.apprise_process"]
         pipe = subprocess.PIPE
         with (
             SendDeadline(self.settings.deadline) as deadline,
             subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL) as process,
+            ThreadPoolExecutor(1) as pool,
         ):
-            while True:
-                try:
-                    output, _ = process.communicate(request, timeout=_POLL_SECONDS)
+            # communicate() with a timeout never writes what did not fit into the pipe before the timeout
+            exchange = pool.submit(process.communicate, request)
+            while not deadline.over:
+                with suppress(TimeoutError):
+                    output, _ = exchange.result(timeout=_POLL_SECONDS)
                     return _read_outcome(output)
-                except subprocess.TimeoutExpired:
-                    request = None  # it is being written
-                    if deadline.over:
-                        process.kill()
-                        return Retry(f"Apprise: {deadline.reason}")
+            process.kill()
+            return Retry(f"Apprise: {deadline.reason}")
 
     def _request(self, message: Message) -> dict[str, Any]:
         picture = message.picture if self.settings.picture else None

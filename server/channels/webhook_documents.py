@@ -94,14 +94,16 @@ def _alert(incident: MessageIncident) -> dict[str, Any]:
 
 
 def _alert_without_incident(message: Message) -> dict[str, Any]:
+    # the end of an alert has its name
+    reason = "channel_failing" if message.reason == "channel_working" else message.reason
     return {
         "status": _status(message),
-        "labels": {"alertname": f"holter_{message.reason}", "severity": message.severity.value},
+        "labels": {"alertname": f"holter_{reason}", "severity": message.severity.value},
         "annotations": _annotations(summary=message.headline, description=message.sentence, advice=""),
         "startsAt": _time(message.sent_at),
         "endsAt": _time(message.sent_at) if _status(message) == "resolved" else _NO_END,
         "generatorURL": message.link,
-        "fingerprint": _fingerprint(message.key),
+        "fingerprint": _fingerprint(message.group or message.key),
     }
 
 
@@ -124,7 +126,8 @@ def _fingerprint(text: str) -> str:
 
 
 def _status(message: Message) -> str:
-    return "resolved" if message.resolved and message.reason not in {"digest", "test"} else "firing"
+    ends = bool(message.incidents) or message.reason == "channel_working"
+    return "resolved" if message.resolved and ends else "firing"
 
 
 def _time(seconds: float) -> str:

@@ -33,6 +33,13 @@ def test_the_message_arrives_with_its_picture(endpoint: Endpoint) -> None:
     assert base64.b64decode(attachment["base64"]) == PICTURE
 
 
+def test_a_picture_larger_than_the_pipe_to_the_process_arrives(endpoint: Endpoint) -> None:
+    picture = PICTURE + bytes(200_000)  # a pipe holds 64 KiB, and the process reads after its imports only
+    channel = open_channel("apprise", url=url_of(endpoint), deadline=20)
+    assert channel.send(message_about(picture=picture), None) == Delivered()
+    assert base64.b64decode(endpoint.only.json["attachments"][0]["base64"]) == picture
+
+
 @pytest.mark.parametrize("status", [503, 302])
 def test_a_failure_or_redirect_is_tried_again_and_names_no_secret(
     endpoint: Endpoint, status: int, caplog: pytest.LogCaptureFixture

@@ -100,7 +100,7 @@ def test_what_a_rollback_replaced_is_stated_as_over() -> None:
 def test_it_names_who_closed_it_and_their_comment() -> None:
     closed = HistoryEntry(at=1.0, type=EventType.CLOSED, by="ann", text="rolled back")
     made = message("closed", state="closed", history=(closed,))
-    assert made.sentence.startswith("Closed by ann: rolled back")
+    assert made.sentence.startswith("Closed by ann: rolled back. Loss rose")
 
 
 def test_it_states_what_people_have_done_and_holds() -> None:

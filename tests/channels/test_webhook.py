@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import time
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import given
@@ -78,6 +79,20 @@ def test_alertmanagers_format_names_the_same_alert_when_it_ends(endpoint: Endpoi
     assert alert["endsAt"] == "0001-01-01T00:00:00Z"
     assert ended["endsAt"] == "2023-11-14T22:14:50.000Z"
     assert first["externalURL"] == "https://holter"
+
+
+def test_a_failing_channel_is_an_alert_that_ends_when_it_works_again() -> None:
+    notice = replace(message_about(), incidents=(), resolved=True, group="failing.pager.7.hook")
+    failing, working = (
+        alertmanager_document(replace(notice, key=f"{reason}.pager.7.hook", reason=f"channel_{reason}"))
+        for reason in ("failing", "working")
+    )
+    assert (failing["status"], working["status"]) == ("firing", "resolved")
+    assert failing["groupKey"] == working["groupKey"]
+    [alert], [ended] = failing["alerts"], working["alerts"]
+    assert alert["fingerprint"] == ended["fingerprint"]
+    assert alert["labels"]["alertname"] == ended["labels"]["alertname"] == "holter_channel_failing"
+    assert alert["endsAt"] == "0001-01-01T00:00:00Z" != ended["endsAt"]
 
 
 @given(MESSAGES)

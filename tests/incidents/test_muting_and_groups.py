@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
 from holter.server.alerting.silences import add_silence
 from holter.server.models import NotificationDecisionRow
-from holter.types import Kind
+from holter.types import Kind, Severity
 from tests.support.alerting import STALL, Alerting, Clock, add_run, channels_at, headlines, make_candidate
 from tests.support.receivers import SlackServer
 
@@ -94,3 +95,52 @@ def test_a_hundred_incidents_of_one_fault_are_one_message(
         "100 incidents in 100 runs: Fast loss spike",
         "Recovered: 50 incidents in 50 runs: Fast loss spike",
     ]
+
+
+@pytest.mark.parametrize("group_by", [["severity"], ["kind"], ["..."]])
+def test_what_is_told_about_an_incident_stays_in_its_group(
+    engine: Engine, clock: Clock, slack: SlackServer, run_id: int, group_by: list[str]
+) -> None:
+    alerting = Alerting(
+        engine, clock, channels_at(slack), {"route": {"receiver": "team", "group_by": group_by}}
+    )
+    alerting.incidents.update_run(run_id, [make_candidate()])
+    clock.now += 10
+    alerting.send_due()
+    worse = make_candidate(kind=Kind.DIVERGENCE, severity=Severity.CRITICAL, fingerprint="loss|1514")
+    alerting.incidents.update_run(run_id, [worse])
+    clock.now += 400
+    alerting.send_due()
+    assert [row.reason for row in alerting.rows()] == ["opened", "escalated"]
+    assert len({row.group_key for row in alerting.rows()}) == 1
+
+
+def test_a_channel_to_which_no_route_leads_any_more_gets_the_end_in_the_same_group(
+    engine: Engine, clock: Clock, slack: SlackServer, run_id: int
+) -> None:
+    channel = channels_at(slack)["team"]
+    warnings = {"receiver": "lead", "matchers": ["severity=warning"], "group_by": ["run"]}
+    route = {"receiver": "team", "group_by": ["project"], "routes": [warnings]}
+    alerting = Alerting(engine, clock, {"team": channel, "lead": dict(channel)}, {"route": route})
+    alerting.incidents.update_run(run_id, [make_candidate()])
+    clock.now += 10
+    alerting.send_due("lead")
+    alerting.incidents.update_run(run_id, [make_candidate(severity=Severity.CRITICAL)])
+    clock.now += 400
+    alerting.send_due("lead")
+    rows = [row for row in alerting.rows() if row.channel == "lead"]
+    assert [row.reason for row in rows] == ["opened", "escalated"]
+    assert len({(row.group_key, row.receiver) for row in rows}) == 1
+
+
+def test_what_turns_out_to_be_information_before_it_is_sent_is_not_sent(
+    engine: Engine, clock: Clock, slack: SlackServer, run_id: int
+) -> None:
+    alerting = Alerting(engine, clock, channels_at(slack, settle=5))
+    alerting.incidents.update_run(run_id, [make_candidate()])
+    clock.now += 1
+    alerting.incidents.update_run(run_id, [make_candidate(severity=Severity.INFO)])
+    clock.now += 10
+    assert alerting.send_due() == 0
+    assert {row.state for row in alerting.rows()} == {"suppressed"}
+    assert slack.payloads == []

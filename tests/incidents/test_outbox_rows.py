@@ -339,21 +339,24 @@ def test_without_groups_too_an_incident_is_not_sent_again_within_its_interval(
     assert spaced.send_due() == 1
 
 
-def test_a_group_continues_its_own_thread_and_an_incident_of_no_group_that_of_its_message(
+def test_a_group_continues_its_own_thread_and_an_incident_that_of_its_first_message(
     alerting: Alerting, channel: RecordingChannel
 ) -> None:
     grouped = with_route(alerting, channel, group_by=["kind"], group_wait="0s", group_interval="1s")
-    first, second = (add_run(grouped.engine, name) for name in "ab")
+    first, second, third = (add_run(grouped.engine, name) for name in "abc")
     grouped.incidents.update_run(first, [make_candidate()])
     grouped.send_due()
     grouped.incidents.update_run(second, [make_candidate(kind=Kind.DIVERGENCE)])
     grouped.clock.now += 10
     grouped.send_due()
-    # of a kind now that has a thread already
+    grouped.incidents.update_run(third, [make_candidate(kind=Kind.DIVERGENCE)])
+    grouped.clock.now += 10
+    grouped.send_due()
+    # of a kind now that has another thread: whoever read of it in the first one reads on there
     grouped.incidents.update_run(first, [make_candidate(kind=Kind.DIVERGENCE, severity=Severity.CRITICAL)])
     grouped.clock.now += 10
     grouped.send_due()
-    assert [thread for _, thread in channel.sent] == [None, None, "thread 2"]
+    assert [thread for _, thread in channel.sent] == [None, None, "thread 2", "thread 1"]
 
 
 def test_how_long_nothing_is_due() -> None:

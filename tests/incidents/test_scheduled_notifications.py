@@ -7,11 +7,14 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select
+from sqlalchemy.orm import Session
 
 from holter.server.alerting.notification_scheduler import NotificationScheduler
 from holter.server.alerting.routing.policy import Digest
 from holter.server.alerting.scheduled import due_times
+from holter.server.alerting.silences import add_silence
+from holter.server.models import NotificationDecisionRow
 from tests.support.alerting import Alerting, Clock, channels_at, headlines, make_candidate
 from tests.support.receivers import SlackServer
 
@@ -67,6 +70,7 @@ def test_an_incident_that_nobody_acknowledges_goes_to_another_receiver_once(
     engine: Engine, clock: Clock, slack: SlackServer, run_id: int
 ) -> None:
     route = {"receiver": "team", "repeat_interval": "0", "escalate_after": "15m", "escalate_to": "lead"}
+    route |= {"group_by": ["project"]}
     alerting = Scheduled(engine, clock, slack, {"route": route})
     alerting.incidents.update_run(run_id, [make_candidate()])
     alerting.send_due()
@@ -80,6 +84,11 @@ def test_an_incident_that_nobody_acknowledges_goes_to_another_receiver_once(
     alerting.incidents.update_run(run_id, [make_candidate(end_step=1600)])
     clock.now += 10
     assert [alerting.send_due("team"), alerting.send_due("lead")] == [1, 1]  # both get its end
+    told = [row for row in alerting.rows() if row.channel == "lead"]
+    assert {(row.receiver, row.group_key) for row in told} == {("lead", None)}
+    with Session(engine) as session:
+        decisions = session.scalars(select(NotificationDecisionRow).filter_by(channel="lead"))
+        assert {decision.receiver for decision in decisions} == {"lead"}
 
 
 def test_an_acknowledged_incident_is_not_escalated(
@@ -120,6 +129,20 @@ def test_a_digest_of_other_projects_says_that_nothing_happened(
     assert headlines(slack)[-1] == "Daily: 0 new incidents, 0 open"
 
 
+def test_a_late_digest_leaves_what_began_after_its_time_to_the_next_one(
+    engine: Engine, clock: Clock, slack: SlackServer, run_id: int
+) -> None:
+    clock.now = datetime(2026, 11, 23, 9, 0, tzinfo=UTC).timestamp()
+    digest = {"receiver": "lead", "at": "08:00"}
+    alerting = Scheduled(engine, clock, slack, {"route": {"receiver": "none"}, "digests": {"Daily": digest}})
+    alerting.incidents.update_run(run_id, [make_candidate()])
+    alerting.check()
+    assert headlines(slack)[-1] == "Daily: 0 new incidents, 1 open"
+    clock.now += 23 * HOUR
+    alerting.check()
+    assert headlines(slack)[-1] == "Daily: 1 new incident, 1 open"
+
+
 @pytest.mark.parametrize(
     ("now", "weekday", "due", "before"),
     [
@@ -156,6 +179,28 @@ def test_a_channel_that_fails_is_reported_by_the_other_until_it_works(
     alerting.send_due()
     assert alerting.check() == [("lead", "channel_working")]
     assert alerting.check() == []
+
+
+def test_a_message_that_was_muted_has_not_failed_for_as_long(
+    engine: Engine, clock: Clock, slack: SlackServer, run_id: int
+) -> None:
+    alerting = Scheduled(engine, clock, slack, {"route": {"receiver": "team"}})
+    with Session(engine) as session, session.begin():
+        add_silence(
+            session, ["project=llm"], comment="work", by="ann", now=clock.now, ends_at=clock.now + 2 * HOUR
+        )
+    alerting.incidents.update_run(run_id, [make_candidate()])
+    assert alerting.check() == []
+    clock.now += 2 * HOUR + 1
+    for _ in range(4):
+        slack.answer(503)
+        alerting.send_due("team")
+        clock.now += 40
+    alerting.scheduler.check()
+    assert len(alerting.rows()) == 1
+    clock.now += 300
+    slack.answer(503)
+    assert alerting.check() == [("lead", "channel_failing")]
 
 
 def test_two_servers_add_one_reminder(engine: Engine, clock: Clock, slack: SlackServer, run_id: int) -> None:

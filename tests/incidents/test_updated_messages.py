@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
+from holter.server.alerting.notification_scheduler import NotificationScheduler
 from holter.types import Kind, Severity
 from tests.support.alerting import Alerting, Clock, add_run, channels_at, make_candidate
 from tests.support.receivers import SlackServer
@@ -165,6 +166,27 @@ def test_updates_are_no_part_of_the_rate_limit(
     assert alerting.send_due() == 0
     clock.now += 3601
     assert alerting.send_due() == 1  # the acknowledgement does not count
+
+
+def test_an_acknowledgement_does_not_wait_for_what_the_rate_limit_holds_back(
+    engine: Engine, clock: Clock, slack: SlackServer, run_id: int
+) -> None:
+    route = {"receiver": "team", "repeat_interval": "10m"}
+    alerting = Alerting(engine, clock, bot_at(slack, burst=1), {"route": route})
+    number = opened(alerting, run_id)
+    clock.now += 700
+    NotificationScheduler(engine, alerting.policy, lambda: None, clock=clock).check()
+    assert alerting.send_due() == 0  # the reminder is beyond the burst
+    alerting.incidents.acknowledge(number, by="ada")
+    assert alerting.send_due() == 1
+    assert "cknowledged by ada" in json.dumps(slack.payloads[-1])
+    clock.now += 3700
+    assert alerting.send_due() == 0
+    assert [(row.reason, row.state, row.error) for row in alerting.rows()] == [
+        ("opened", "delivered", None),
+        ("reminder", "suppressed", "somebody has acknowledged it"),
+        ("acknowledged", "delivered", None),
+    ]
 
 
 def test_a_failing_update_is_tried_again_before_its_news(

@@ -15,11 +15,20 @@ _RANKS = {severity.value: severity.rank for severity in Severity}
 
 @dataclass(frozen=True, slots=True)
 class ChannelTarget:
-    """A channel that a route leads to; `refusal` states why it gets nothing all the same."""
+    """A channel that a route leads to; `refusal` states why it gets nothing all the same.
+
+    `via`: the receiver through which it is notified where that is not the route's, as in an escalation.
+    """
 
     channel: str
     route: Route
     refusal: str = ""
+    via: str = ""
+
+    @property
+    def receiver(self) -> str:
+        """The receiver that leads to the channel."""
+        return self.via or self.route.receiver
 
 
 def channel_targets(policy: NotificationPolicy, labels: LabelSet) -> dict[str, ChannelTarget]:
