@@ -224,14 +224,16 @@ class ConsoleReader:
                         for labels in self._series_labels(item, kind, clean)
                     ]
                     in_launch = not (kind.yields_settings or kind.own_steps)
-                    if in_launch:
+                    counts_steps = in_launch and all(name != "steps" for name, _ in rows[0].labels)
+                    if counts_steps:
                         self._note_step(item.step, parsed)
                     if in_launch and not (kind.job_wide or clean.labels or rows[0].labels):
                         end = begin + start + len(line) + 1
                         rows = list(self._writers.add(rows[0], begin + start, end))
                     parsed.rows += rows
                     if in_launch:
-                        self._note_record(parsed)
+                        # reports with a unit of their own, as those of RAS, repeat their headings
+                        self._note_record(parsed, counts_steps=counts_steps)
                         self._opening.skip(start + len(line) + 1)
             if self._pending:
                 size = min(len(block), start + len(line) + 1)
@@ -273,12 +275,12 @@ class ConsoleReader:
         self._restarts = True
         return rows
 
-    def _note_record(self, parsed: ParsedLines) -> None:
+    def _note_record(self, parsed: ParsedLines, *, counts_steps: bool = True) -> None:
         """A record of a launch was read."""
         parsed.in_launch = True
         parsed.restarts |= self._restarts
         self._restarts = False
-        if self._opening.note_record():
+        if counts_steps and self._opening.note_record():
             for state in self._states.values():
                 state["opening"] = True
 
