@@ -14,7 +14,7 @@ from holter.detectors.compare.grid import grid_edges, grid_means
 from holter.detectors.compare.run_diff import RunDiff
 from holter.detectors.compare.words import value_text
 from holter.server.rendering.axis_ticks import axis_ticks
-from holter.server.rendering.plot_frame import page_style, plot_frame
+from holter.server.rendering.plot_frame import grid_lines, page_style, plot_frame
 from holter.types import FloatArray
 
 _WIDTH, _HEIGHT = 960, 200
@@ -89,9 +89,7 @@ def _difference(diff: RunDiff) -> str:
 
 def _picture(shapes: str, low: float, high: float, x: FloatArray) -> str:
     values = axis_ticks(low, high, _TICKS)
-    grid = "".join(
-        f'<path class="grid" d="M0 {_HEIGHT * (1 - tick.place):.1f}H{_WIDTH}"/>' for tick in values
-    )
+    grid = grid_lines(values, _WIDTH, _HEIGHT)
     drawing = f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" preserveAspectRatio="none">{grid}{shapes}</svg>'
     return plot_frame(drawing, values=values, steps=axis_ticks(float(x[0]), float(x[-1]), _TICKS))
 

@@ -31,8 +31,7 @@ _SET_UP = re.compile(
     rb"(?i)seed|devices?\b|cuda|gpus?\b|namespace|config|arg(?:ument)?s\b|hyper|param|data|resum|checkpoint"
     rb"|version|import|tensorflow|torch|tokenizer|model|network|initiali[sz]|load|sav(?:e|ing)|director|folder"
 )
-
-
+"""Words of lines about the set-up of a program."""
 _PROMPT = re.compile(
     rb"(?m)^(?:\([\w.-]{1,40}\) )?[\w.-]{1,40}@[\w.-]{1,60}:[^\n$#]{0,200}[$#] {1,4}"
     rb"(?:[\w./=-]{1,80} ){0,6}?(?:python[\d.]*|torchrun|accelerate|deepspeed|bash|sh|th|srun|mpirun) "
@@ -152,7 +151,7 @@ class LaunchOpening:
 
 
 def _piece_of(line: bytes) -> bytes:
-    """The longest part without digits of a line; nothing of a line that says too little."""
+    """The longest part without digits of a line; nothing of a line with too few letters."""
     if _REPEATED.search(line) is not None:
         return b""
     piece = max(_WITHOUT_DIGITS.findall(line), key=len, default=b"")[:_LONGEST].strip()

@@ -182,7 +182,7 @@ def _group_key(session: Session, target: ChannelTarget, change: _Change, earlier
     """The group of a notification: that of open incidents with the same labels, or a new one.
 
     A group ends with its last incident, so that what comes later begins a new thread of messages. What is
-    told about an incident stays in its group, whatever its kind and severity have become and whichever
+    reported about an incident stays in its group, whatever its kind and severity have become and whichever
     route leads to the channel now: else receivers that know a group by its key would never learn of its
     end. None: the incident is its own group.
     """

@@ -239,7 +239,7 @@ def _without_muted(
 def _why_needless(
     session: Session, row: NotificationRow, incident: IncidentRow, policy: NotificationPolicy
 ) -> str:
-    """Why a message that was never tried tells nobody anything any more; empty where it does."""
+    """Why a message that was never tried is not needed any more; empty where it is."""
     if row.attempts:
         return ""
     is_open, is_acknowledged = incident.state == IncidentState.OPEN, incident.acknowledged_at is not None

@@ -97,7 +97,7 @@ class _RunTrends:
         decay, weights = _step(values.shape[1])
         with np.errstate(over="ignore", invalid="ignore"):  # of the greatest floats
             self.sums[rows] = self.sums[rows] * decay + (self.sign[rows, None] * values) @ weights
-            self.weights[rows] = self.weights[rows] * decay + weights.sum(axis=0)
+            self.weights[rows] = 1 - (1 - self.weights[rows]) * decay
             averages = self.sums[rows] / self.weights[rows]
             return bool((averages[:, :-1] - averages[:, 1:] > self.limits[rows]).any())
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from holter.curve_plot import CurvePlot, PlotBand, PlotLine
 from holter.server.rendering.axis_ticks import axis_ticks
-from holter.server.rendering.plot_frame import plot_frame
+from holter.server.rendering.plot_frame import grid_lines, plot_frame
 
 WIDTH, HEIGHT = 960, 160
 _VALUE_TICKS, _STEP_TICKS = 6, 5
@@ -24,12 +24,10 @@ def curve_svg(plot: CurvePlot, *, title: str) -> str:
     if not plot.points:
         return ""
     values = axis_ticks(plot.low, plot.high, _VALUE_TICKS)
-    steps = axis_ticks(
-        plot.first_step, plot.last_step, _STEP_TICKS, whole=plot.last_step - plot.first_step > 1
-    )
+    steps = axis_ticks(plot.first_step, plot.last_step, _STEP_TICKS, whole=True)
     parts = [
         *(_band(band, plot) for band in plot.bands),
-        *(f'<path class="grid" d="M0 {HEIGHT * (1 - tick.place):.1f}H{WIDTH}"/>' for tick in values),
+        grid_lines(values, WIDTH, HEIGHT),
         *(f'<path class="grid" d="M{WIDTH * tick.place:.1f} {HEIGHT}v4"/>' for tick in steps),
         *(f'<path class="tick" d="M{x} {HEIGHT}v-7"/>' for x in _resume_pixels(plot)),
         *(_line(line, plot) for line in plot.lines),

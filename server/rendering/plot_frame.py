@@ -30,6 +30,11 @@ def plot_frame(
     )
 
 
+def grid_lines(values: Sequence[AxisTick], width: int, height: int) -> str:
+    """A line across the drawing at each value of its axis, as SVG."""
+    return "".join(f'<path class="grid" d="M0 {height * (1 - tick.place):.1f}H{width}"/>' for tick in values)
+
+
 @cache
 def page_style() -> str:
     """Style of `plot_frame`, and the typeface of the dashboard (47 kB), for the style sheet of a page."""

@@ -129,7 +129,7 @@ def _query(
     if len(run_ids) <= _MAX_IDS:
         query = query.where(ConfigRow.run_id.in_(sorted(run_ids)))
     rows = [row for row in connection.execute(query) if row.run_id in run_ids]
-    values = json.loads(f"[{','.join(value for _, _, value in rows)}]")  # at once: a tenth of the time
+    values = json.loads(f"[{','.join(value for _, _, value in rows)}]")  # at once: a sixth of the time
     return [(name, run_id, value) for (name, run_id, _), value in zip(rows, values, strict=True)]
 
 

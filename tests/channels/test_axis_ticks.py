@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holter.curve_plot import plot_curve
+from holter.curves import LineSegment
 from holter.server.rendering.axis_ticks import axis_ticks
+from holter.server.rendering.curve_svg import curve_svg
 
 MOST = 5
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
@@ -30,7 +36,12 @@ def test_values_are_round(low: float, high: float, labels: list[str]) -> None:
 
 @pytest.mark.parametrize(
     ("low", "high", "labels"),
-    [(0, 2_000, ["0", "500", "1,000", "1,500", "2,000"]), (7, 9, ["7", "8", "9"]), (5, 5, ["5"])],
+    [
+        (0, 2_000, ["0", "500", "1,000", "1,500", "2,000"]),
+        (7, 9, ["7", "8", "9"]),
+        (0, 1, ["0", "1"]),
+        (5, 5, ["5"]),
+    ],
 )
 def test_steps_are_whole(low: float, high: float, labels: list[str]) -> None:
     assert [tick.label for tick in axis_ticks(low, high, MOST, whole=True)] == labels
@@ -38,6 +49,13 @@ def test_steps_are_whole(low: float, high: float, labels: list[str]) -> None:
 
 def test_a_tick_is_at_its_place() -> None:
     assert [tick.place for tick in axis_ticks(-10.0, 10.0, MOST)] == [0.0, 0.25, 0.5, 0.75, 1.0]
+
+
+def test_two_points_are_at_their_steps_and_none_is_between() -> None:
+    line = LineSegment(attempt=0, ghost=False, step=np.array([0, 1]), value=np.array([2.0, 1.0]))
+    plot = plot_curve([line], first_step=0.0, last_step=1.0, columns=100, body_widths=2.0)
+    _, steps = curve_svg(plot, title="loss").split('<div class="steps">')
+    assert re.findall(r">([^<]+)</span>", steps) == ["0", "1"]
 
 
 @given(FINITE, FINITE, st.booleans())
