@@ -33,6 +33,7 @@ from holter.detectors.loss.detections import (
     with_rate_mismatches,
     with_unmarked_restarts,
 )
+from holter.detectors.loss.excursions.evidence_factor import EvidenceFactor
 from holter.detectors.loss.excursions.excursion import Excursion
 from holter.detectors.loss.excursions.resume_scan import scan_incrementally
 from holter.detectors.loss.excursions.scan import ExcursionThresholds
@@ -124,7 +125,7 @@ class SpikeDetector:
             run=run,
             context=context,
             thresholds=self.thresholds,
-            mismatches=find_rate_mismatches(run, self.thresholds.rate_mismatches),
+            mismatches=find_rate_mismatches(run, context.state, self.thresholds.rate_mismatches),
             precursors=find_precursors(run, context.state, self.thresholds.precursors),
         )
         of_one_dataset = self.thresholds.of_one_dataset(len(datasets))
@@ -169,13 +170,17 @@ class _LossScan:
         by_attempt = {segment.attempt: segment for segment in segments}
         sensitivity = self.context.tuning.of(series.key.metric).sensitivity
         inputs = [series, *self.precursors.series]
+        factor = EvidenceFactor(
+            lambda segment, first, stop: sensitivity * self.precursors.factor(segment, first, stop),
+            most=sensitivity * self.precursors.most,
+        )
         excursions = scan_incrementally(
             segments,
             inputs,
             state.checkpoints((SpikeDetector.name, series.key), inputs),
             limits,
             mismatched=self.mismatches,
-            factor=lambda segment, first, stop: sensitivity * self.precursors.factor(segment, first, stop),
+            factor=factor,
         )
         detections = without_repetitions(
             self.run,
