@@ -13,10 +13,17 @@ from enum import IntEnum
 from functools import lru_cache
 from zlib import crc32
 
-from holter.ingest.console.line_fields import DATA_SPLIT, NumberField, number_fields, values_of_lists
+from holter.ingest.console.line_fields import (
+    DATA_SPLIT,
+    NumberField,
+    number_fields,
+    values_of_lists,
+    without_calls,
+)
 from holter.ingest.console.line_words import (
     BATCHES,
     CALENDAR,
+    COUNTED_ROWS,
     EPOCHS,
     GLOBAL,
     INDEX_WORDS,
@@ -24,6 +31,7 @@ from holter.ingest.console.line_words import (
     NOT_METRICS,
     OTHERS,
     QUALIFIERS,
+    ROWS,
     STEPS,
 )
 from holter.ingest.metric_names import is_metric_name
@@ -33,7 +41,7 @@ _NUMBER = r"[-+]?(?:\d++(?:,\d{3}(?!\d))*+(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?\d++)?
 # times, durations, versions, addresses and hexadecimal numbers are tokens, too, so that no part of them is
 # taken for a number
 _TOKEN = re.compile(
-    r"(?:(?<![0-9A-Za-z_.@\u00c0-\u1fff])(?<![A-Za-z]-)|(?<=^[eE]poch)|(?<=[\s\[(|,:-][eE]poch))("
+    r"(?:(?<![0-9A-Za-z_.@^\u00c0-\u1fff])(?<![A-Za-z]-)|(?<=^[eE]poch)|(?<=[\s\[(|,:-][eE]poch))("
     r"\d{4}[-/]\d\d[-/]\d\d(?:[ T,]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?+)?+"
     r"|\d\d?[-/]\d\d?(?:[-/]\d{4})? \d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?+)?+"
     r"|\d{1,3} days?, \d\d?:\d\d:\d\d"
@@ -82,6 +90,14 @@ class MetricField:
 
 
 @dataclass(frozen=True, slots=True)
+class RowField:
+    """A number before the metrics of a line that says which of several things they are of, and its name."""
+
+    name: str
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
 class LineShape:
     """The numbers in lines of one shape. `split` is the data they are about, e.g. "val"; "" for training.
 
@@ -102,6 +118,8 @@ class LineShape:
     """The words before `epoch` that name a part of the training: `FT Epoch [1/20]`."""
     kind: str = ""
     """The same for lines with metrics of the same names."""
+    row: RowField | None = None
+    """What the line is about, if it is one of several: `Class 0: acc 0.5`."""
 
 
 _NOTHING = LineShape((), (), "", is_record=False)
@@ -151,11 +169,13 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
         return _NOTHING
     if not all(map(str.isascii, texts)):
         texts = tuple(text.translate(_FULL_WIDTH) for text in texts)
+    texts = without_calls(texts)
     counters: list[CounterField] = []
     metrics: list[MetricField] = []
     axes: list[MetricField] = []
     names: set[str] = set()
-    strong, split, section = False, "", ""
+    strong, split, section, marked = False, "", "", 0
+    row: RowField | None = None
     is_heading = is_amount = False
     stage = ""
     part = ""  # of the line: `[valid]` behind the numbers of the training
@@ -169,6 +189,9 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
             part = data if metrics and found[2] and split != data else ""
         elif not split and _ESTIMATED.search(field.before + field.name):
             split = "eval"
+        if not metrics and (name := _row_name(field)):
+            row = RowField(name, field.index) if row is None else None
+            continue
         counter = _counter(field, counters)
         if counter is Counter.BATCH and unnamed is not None and not field.name and len(counters) == 1:
             counters[0] = unnamed = replace(unnamed, counter=Counter.EPOCH)  # `[0/300][10/1251]`
@@ -215,19 +238,22 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
             names_of_lists[field.index] = name
             metrics.append(MetricField(name, field.index, field.scale))
             strong |= is_metric_name(name)
-    if _is_settings(texts, counters, metrics):
+            marked += field.marked
+    if _is_settings(texts, counters, metrics, is_amount=is_amount):
         return _NOTHING
     if len(counters) > 2 and unnamed is not None:  # `(0/8)`, a rank, before the epoch and the batch
         counters.remove(unnamed)
     split = "" if split == "train" else split
     measures = strong or (bool(split) and not _has_settings(metrics))
-    is_record = bool(counters) and bool(metrics) and (measures or _is_report(counters, metrics))
+    is_report = _is_report(counters, metrics, is_stated=is_heading and marked >= _MANY_METRICS)
+    is_record = bool(counters) and bool(metrics) and (measures or is_report)
     is_summary = not counters and bool(metrics) and (bool(split) or _is_summary(texts[0], metrics[0].name))
     if len(counters) > 1:  # what else counts is an axis that people may want
         metrics = [*axes, *metrics]
     kind = str(crc32("\n".join(field.name for field in metrics).encode()))
     return LineShape(
-        tuple(counters), tuple(metrics), split, is_record, is_summary, is_heading, is_amount, stage, kind
+        *(tuple(counters), tuple(metrics), split, is_record, is_summary, is_heading, is_amount, stage, kind),
+        row=row,
     )
 
 
@@ -236,14 +262,19 @@ def _is_lone_step(counters: list[CounterField]) -> bool:
     return len(counters) == 1 and counters[0].counter is Counter.STEP and counters[0].total_index < 0
 
 
-def _is_settings(texts: tuple[str, ...], counters: list[CounterField], metrics: list[MetricField]) -> bool:
-    """Whether a line states settings: it says so, or has several and at most a learning rate besides."""
+def _is_settings(
+    texts: tuple[str, ...], counters: list[CounterField], metrics: list[MetricField], *, is_amount: bool
+) -> bool:
+    """Whether a line states settings: it says so, or has several and at most a learning rate besides.
+
+    One is enough next to a number of epochs or steps in all, `is_amount`.
+    """
     first = next((fields[0].index for fields in (metrics, counters) if fields), 0)
     if any(_SETTINGS.search(text) is not None for text in texts[: first + 1]):
         return True
     settings = sum(_SETTING.search(field.name) is not None for field in metrics)
     measured = any(is_metric_name(field.name) and not _RATE.search(field.name) for field in metrics)
-    return settings > 1 and not measured
+    return settings > int(not is_amount) and not measured
 
 
 def _stage(field: NumberField) -> str:
@@ -274,13 +305,28 @@ def _is_summary(text: str, name: str) -> bool:
     return _SUMMARY.match(text) is not None or (found is not None and bool(found[2]))
 
 
-def _is_report(counters: list[CounterField], metrics: list[MetricField]) -> bool:
-    """Whether unknown names are of metrics: several at an epoch and its batch, none of a setting."""
+def _is_report(counters: list[CounterField], metrics: list[MetricField], *, is_stated: bool) -> bool:
+    """Whether unknown names are of metrics: several at an epoch and its batch, none of a setting.
+
+    `is_stated`: the line begins with what it counts, and several signs are between names and numbers.
+    """
     return (
-        len({field.counter for field in counters}) > 1
+        (is_stated or len({field.counter for field in counters}) > 1)
         and len(metrics) >= _MANY_METRICS
         and not _has_settings(metrics)
     )
+
+
+def _row_name(field: NumberField) -> str:
+    """The name of what a number tells apart, if it does: `Class 0: acc 0.5`, `[Client 3] loss 0.5`."""
+    if not field.name or field.explains or field.is_duration:
+        return ""
+    words = field.english.lower().replace("_", " ").split()
+    if words[1:] and words[-1].rstrip(".:") in INDEX_WORDS:
+        words.pop()
+    if len(words) != 1 or words[0] not in (COUNTED_ROWS if field.marked else ROWS):
+        return ""  # `Class: 0.5` is a loss
+    return words[0]
 
 
 def _counter(field: NumberField, before: list[CounterField]) -> Counter | None:

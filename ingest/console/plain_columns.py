@@ -71,8 +71,10 @@ class _PlainContent:
 
 
 def describe_line(line: str, parts: list[str]) -> LayoutContent | None:
-    """What the numbers of a line are, None if its time is in several of them."""
+    """What the numbers of a line are, None if its time is in several of them, or the line has labels."""
     shape, numbers = shape_of(tuple(parts[::2])), parts[1::2]
+    if shape.row is not None:
+        return None
     match, time = find_time(line), -1
     if match is not None:
         time = _number_at(match.start(), match.end(), parts)
@@ -201,6 +203,7 @@ class PlainTable:
             axis.pop("heading", None)
             if self._is_global or self._steps_alone:
                 axis.pop("ended", None)
+                axis.pop("begun", None)
             axis["split"] = ""
             axis["names"] = self._names
             return self._direct_rows[first:last]

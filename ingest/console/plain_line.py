@@ -23,6 +23,7 @@ from holter.ingest.console.step_axis import (
     evaluation_step,
     forget_position,
     is_end_of_epoch,
+    last_step,
     note_epoch,
     note_heading,
     training_step,
@@ -31,6 +32,7 @@ from holter.ingest.console.training_sections import enter_section, name_stage, s
 from holter.ingest.console.values import parse_time
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.step_columns import LARGEST_STEP
+from holter.types import Labels, labels_of
 
 _LEAST_OF_ROW = 2
 _ROW_NAME = re.compile(r"(?:^|\s\s|[-|\])] )([A-Za-z][\w-]{0,40}): {0,20}$")
@@ -71,7 +73,16 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | None:
         axis.pop("evaluating", None)
         if not means:
             axis["names"] = [*values]
-    return LineValues(step, values, parse_time(line), section_labels(axis))
+    return LineValues(step, values, parse_time(line), labels_of_line(shape, numbers, axis))
+
+
+def labels_of_line(shape: LineShape, numbers: list[str], axis: dict[str, Any]) -> Labels | None:
+    """The labels of the values of a line: the training of several, and what the line says it is about."""
+    labels = section_labels(axis)
+    if shape.row is None or not numbers[shape.row.index].isdecimal():
+        return labels
+    row = {shape.row.name: str(int(numbers[shape.row.index]))}
+    return labels_of({**dict(labels or ()), **row})
 
 
 def begin_launch(state: DialectState) -> None:
@@ -107,7 +118,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
         *(_is_report(shape), _is_result(parts, shape)),
     )
     if step is None and any(belongs):
-        step = axis.get("step")
+        step = axis.get("step") if shape.split or evaluating else last_step(axis)
     if step is None:
         return None
     split = shape.split or evaluating or (axis.get("split", "") if shape.is_summary else "")
@@ -126,7 +137,8 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
             data = "" if evaluating and "train" in field.name.lower() else split
             name = metric_name(row + field.name, data)
             values[f"epoch/{name}" if name in means else name] = value * field.scale
-    return LineValues(int(step), values, parse_time(line), section_labels(axis)) if values else None
+    labels = labels_of_line(shape, numbers, axis)
+    return LineValues(int(step), values, parse_time(line), labels) if values else None
 
 
 def _row_name(parts: list[str], shape: LineShape) -> str:

@@ -38,6 +38,7 @@ def training_step(counts: Counts, state: DialectState, kind: str = "") -> int | 
         state.pop("heading", None)
         if counts.keys() - _NO_STEPS:
             state.pop("ended", None)
+            state.pop("begun", None)
     return step
 
 
@@ -65,6 +66,7 @@ def training_steps(
         state.pop("heading", None)
         if columns.keys() - _NO_STEPS:
             state.pop("ended", None)
+            state.pop("begun", None)
     return steps
 
 
@@ -89,8 +91,11 @@ def evaluation_step(counts: Counts, state: DialectState) -> int | None:
 def note_epoch(counts: Counts, state: DialectState) -> None:
     """Note the epoch that a line without any metric announces: lines of its batches follow."""
     if Counter.EPOCH in counts:
-        if state.get("announced", [None])[0] != counts[Counter.EPOCH][0]:
+        number, last = counts[Counter.EPOCH][0], state.get("announced", [None])[0]
+        if last != number:
             state.pop("evaluating", None)
+        if last is not None and number < last:
+            state["begun"] = True  # again: steps of the launch before say nothing of this one
         state["announced"] = list(counts[Counter.EPOCH])
 
 
@@ -112,6 +117,8 @@ def has_steps(state: DialectState, kind: str = "") -> bool:
 
     So were lines that are their own steps, for lines of other kinds.
     """
+    if "begun" in state:
+        return False
     if "epoch" in state or "bar" in state or state.get("alone"):
         return True
     return "counted" in state and state["counted"][0] != kind
@@ -131,10 +138,19 @@ def announced_step(state: DialectState) -> int | None:
     return None if step is None else int(step)
 
 
+def last_step(state: DialectState) -> int | None:
+    """The last step of the training, at which metrics that count nothing are; see `_step_of_epoch`."""
+    if "step" in state and "announced" in state:
+        return _step_of_epoch(int(state["announced"][0]), state, "")
+    step = state.get("step")
+    return None if step is None else int(step)
+
+
 def note_bar(step: int, names: Sequence[str], state: DialectState) -> None:
     """Note the step and the names of values of a progress bar: lines of epochs are at its step."""
     state["bar"] = state["step"] = step
     state.pop("ended", None)
+    state.pop("begun", None)
     state["names"] = [*names]
 
 

@@ -208,8 +208,9 @@ def _keras(line: str, state: DialectState) -> LineValues | None:
         return None
     state["total"] = match["total"]
     values = parse_numbers(piece.partition(": ")[::2] for piece in match["values"].strip().split(" - "))
-    new = {name: value for name, value in values.items() if name not in state["told"]}
-    state["told"] += new
+    # with the values of an evaluation come the means of the complete epoch once more
+    new = values if values.keys() - {*state["told"]} else {}
+    state["told"] += [*new]
     axis = axis_state(state)
     axis["step"] = state["epoch"]
     return LineValues(state["epoch"], new, labels=section_labels(axis))
@@ -223,7 +224,7 @@ DIALECT = ConsoleDialect(
         rb"|(?m:(?:^|\r)[^|\n\r]{0,80}?\w[:=] ?-?\d{1,9}\.\d[^|\n\r]{0,200}?:? {1,4}\d{1,3}%\|)"
         rb"|[Ll]oss\w{0,40}[:=] ?\d[^|\n]{0,200}?(?:\|\||: )?: {1,4}\d{1,3}%[| ]"
         rb"|\d/\d{1,9} \d+:\d\d[^\n]{0,80}?it/s [^\n]{0,400}?loss\w{0,40}: ?[\dn]"
-        rb"|\d/\d+ (?:\[=|(?:\x1b\[\d+m)?\xe2\x94\x81|- \d+s )[^\n]{0,400}?loss: [\dn]"
+        rb"|\d/\d+(?:\x1b\[\d+m)? (?:\[=|(?:\x1b\[\d+m)?\xe2\x94\x81|- \d+s )[^\n]{0,400}?loss: [\dn]"
     ),
     kinds=(
         LineKind(pattern=re.compile(rb"\d\|\d+\|Loss: "), parse=_torchtune),

@@ -124,7 +124,8 @@ _POSITION = LinearPattern(
     rb"|\[(?:train(?:ing)?|test|eval|val(?:id)?) {1,4}\d{1,9}/\d{1,9}\]"
     rb"|\d{1,9}/\d{1,9}\] ?\[ {0,8}\d{1,9}/\d|^\d{1,9}(?:/\d{1,9}, [a-z]| \[[a-z]\w{0,20} ?\w{0,20}: )"
     # `[1,  2000] loss: 2.1`, `[10 | 12.3] loss=2`, `[10/500] loss: 2`
-    rb"|\[\d{1,9}(?:, {1,12}\d{1,9}| \| [\d.]{1,12}|/ {0,8}\d{1,9})\][:,]? {1,8}[a-z_]"
+    rb"|\[\d{1,9}(?:, {1,12}\d{1,9}(?:/ {0,8}\d{1,9})?| \| [\d.]{1,12}|/ {0,8}\d{1,9})\][:,]? {1,8}(?:- )?"
+    rb"[a-z_]"
     rb"|^\( {0,8}\d{1,9}/ {0,8}\d{1,9}\)[:,]? {1,8}[a-z_]|^\d{1,5} \[ {0,8}\d{1,9}/"
     rb"|[\]|] {1,4}\d{1,9}/\d{1,9} {1,4}[|,:-] {0,4}[a-z]"
     rb"|^(?:train|test|eval|val(?:id)?) \d{1,9}, [a-z]| - {1,12}\d{1,9} - {1,12}[\d.]{1,12} \w{1,20}/s"
@@ -132,12 +133,16 @@ _POSITION = LinearPattern(
 )
 _METRIC_ALONE = LinearPattern(
     rb"(?i)(?:loss|acc(?:uracy)?|dice|iou|mean_?iu|learning rate|ppl|psnr|ssim|auc|f1|bleu|perplexity"
-    rb"|(?:acc|prec|top|hits?|ndcg)@\d{1,4}|r?mse|mae"
+    rb"|(?:acc|prec|top|hits?|ndcg)[@-]?\d{1,4}|r?mse|mae"
     rb"|reward|return|score|s?mape|r2|mcc|kappa|jaccard|sensitivity|specificity|hd95|rouge|pearson|spearman"
     rb"|cider|meteor|epe|fid|lpips|m?ap"
     rb"|recall(?:@\d{1,4})?|precision(?:@\d{1,4})?|[wc]er|"
     + _alternatives(METRICS)
     + rb")(?:[_@/.-][\w@/.-]{0,40})?[\"']?"
+    # `Loss -> Train: 0.5, Val: 0.6`
+    + rb"(?: {0,2}(?:"
+    + _in_encodings("→")
+    + rb"|[-=]>|[:|-]) {0,2}(?:train(?:ing)?|val(?:id(?:ation)?)?|test)\b)?"
     + _COLOUR
     + _SPACE
     + rb"{0,12}(?:[:= ]|"
@@ -145,7 +150,7 @@ _METRIC_ALONE = LinearPattern(
     + rb")"
     + _COLOUR
     + _SPACE
-    + rb"{0,4}(?:is {1,8})?[\[(]?[-+]?\d"
+    + rb"{0,4}(?:is {1,8})?[\[(]?[-+]?(?:\d|nan|inf|np\.float)"
 )
 _NUMBER_ALONE = LinearPattern(
     rb"(?m)^[ \t|>*-]{0,80}[A-Za-z][\w ./()@-]{0,80}:[ \t]{0,20}[-+]?\d[\d.]{0,20}"

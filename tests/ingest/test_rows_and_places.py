@@ -1,0 +1,122 @@
+"""What a line is about, and where its numbers are: rows of classes, tables, pairs, lists, settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from holter.ingest.offline.read_run import OfflineRun, read_run
+
+N = range(1, 4)
+KERAS = (
+    "\r\x1b[1m{at}/9\x1b[0m \x1b[32m━━━━\x1b[0m\x1b[37m━━\x1b[0m \x1b[1m2s\x1b[0m 9ms/step"
+    " - loss: 0.{loss}{more}"
+)
+
+
+def read(tmp_path: Path, text: str, name: str = "train.log") -> OfflineRun:
+    (tmp_path / name).write_bytes(text.encode())
+    return read_run(tmp_path / name)
+
+
+def steps_of(run: OfflineRun) -> dict[str, list[int]]:
+    """The steps of each series, by its metric and the values of its labels."""
+    return {
+        "/".join((key.metric, *(f"{name}={value}" for name, value in key.labels))): series.step.tolist()
+        for key, series in run.data.series.items()
+    }
+
+
+CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
+    "a table whose first name is that of a metric": (
+        "epoch\tloss\tprec1\tlr\r\n" + "".join(f"{n}\t2.{n}\t35.5\t0.1\r\n" for n in N),
+        {"loss": [1, 2, 3], "prec1": [1, 2, 3], "lr": [1, 2, 3]},
+    ),
+    "a table whose steps have a point": (
+        "NumIters,Seconds,accuracy,total_loss\n" + "".join(f"{n}00.0,2{n}.5,0.5,0.{n}\n" for n in N),
+        {"Seconds": [100, 200, 300], "accuracy": [100, 200, 300], "total_loss": [100, 200, 300]},
+    ),
+    "a coloured bar of Keras": (
+        "".join(
+            f"Epoch {n}/3\n"
+            + "".join(KERAS.format(at=at, loss=at, more="") + "\b" * 40 for at in (1, 5, 9))
+            + KERAS.format(at=9, loss=70 + n, more=" - val_loss: 0.5")
+            + "\n"
+            for n in N
+        ),
+        {"loss": [0, 1, 2], "val_loss": [0, 1, 2]},
+    ),
+    "rows of several data sets at an epoch": (
+        "".join(f"Epoch 00{n} | Dataset 0{row} | NMI 0.1 | AUC 0.5\n" for n in N for row in range(2)),
+        {f"{name}/dataset={row}": [1, 2, 3] for name in ("NMI", "AUC") for row in range(2)},
+    ),
+    "rows of classes below an epoch": (
+        "".join(
+            f"Epoch {n}/9\n  Train Loss: 0.5\n"
+            + "".join(
+                f"  Class {row}: Acc → Train: 0.9, Val: 0.8;  AUC → Train: 0.7, Val: 0.6\n" for row in N
+            )
+            for n in N
+        ),
+        {
+            "Train Loss": [1, 2, 3],
+            **{
+                f"{name}/{data}/class={row}": [1, 2, 3]
+                for name in ("Acc", "AUC")
+                for data in ("Train", "Val")
+                for row in N
+            },
+        },
+    ),
+    "the data behind a metric": (
+        "".join(f"Epoch {n} | Loss: train 0.5, val 0.6 | Accuracy -> Train: 0.9, Val: 0.8\n" for n in N),
+        {name: [1, 2, 3] for name in ("Loss/train", "Loss/val", "Accuracy/Train", "Accuracy/Val")},
+    ),
+    "unknown names behind an epoch": (
+        "".join(f"epoch   {n} | D^2=+0.05 | cross=1.1 rr=0.2 ff=0.3 | 159.6s\n" for n in N),
+        {name: [1, 2, 3] for name in ("D^2", "cross", "rr", "ff")},
+    ),
+    "an epoch and a batch with its total in brackets": (
+        "".join(f"INFO:root:[1,  {n}0/ 256] - train_losses - Class: 6.0 - Loss (total): 4.5\n" for n in N),
+        {name: [10, 20, 30] for name in ("epoch", "Class", "Loss (total)")},
+    ),
+    "a list of numpy's numbers": (
+        "".join(f"Epoch {n}\nval_loss 0.5\nPseudo dice [np.float32(0.5), np.float32(0.{n})]\n" for n in N),
+        {"val_loss": [1, 2, 3], "Pseudo dice": [1, 2, 3], "Pseudo dice 2": [1, 2, 3]},
+    ),
+    "settings next to a number of epochs": (
+        "{'batch_size': 1024, 'epochs': 200, 'learning_rate': 0.005, 'weight_decay': 0.1}\n"
+        + "".join(f"epoch: {n}/200\tbatch: 4/11\tloss: 0.5\n" for n in N),
+        {"epoch": [4, 15, 26], "loss": [4, 15, 26]},
+    ),
+    "a setting with the name of a metric below an epoch": (
+        "".join(f"epoch {n} | FID=20.5\n" for n in N) + "n_epochs: 18\nfid_every: 3\n",
+        {"FID": [1, 2, 3]},
+    ),
+    "means that are not a number": (
+        "".join(f"Training epoch: {n}\n\tmean_loss: nan\nEval epoch: {n}\n\tTop1: 20.00%\n" for n in N),
+        {"mean_loss": [1, 2, 3], "eval/Top1": [1, 2, 3]},
+    ),
+    "steps that are rarer than epochs": (
+        "".join(
+            f"Training epoch: {n}\n" + "\tIter 0 Done. | loss: 0.5\n" * (n == 0) + "\tmean_loss: 0.4\n"
+            for n in range(4)
+        ),
+        {"loss": [0], "mean_loss": [0, 1, 2, 3]},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_values_are_at_their_steps(tmp_path: Path, case: str) -> None:
+    text, expected = CASES[case]
+    run = read(tmp_path, text)
+    assert steps_of(run) == expected
+    assert run.attempts == 1
+
+
+def test_a_bar_of_keras_ends_with_the_means_of_the_epoch(tmp_path: Path) -> None:
+    text, _ = CASES["a coloured bar of Keras"]
+    values = {key.metric: series.value.tolist() for key, series in read(tmp_path, text).data.series.items()}
+    assert values["loss"] == [0.71, 0.72, 0.73]
