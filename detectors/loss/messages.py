@@ -79,7 +79,8 @@ def rollback_for(
 class SpikeFacts:
     """The facts that a summary and an advice state; steps are those of the log, `last_step` the last seen.
 
-    `level` is what the loss has drifted to, and the step by which it did.
+    `level` is what the loss has drifted to, and the step by which it did; `lost_at` the step since which it
+    has been NaN or infinite.
     """
 
     classification: Classification
@@ -91,6 +92,7 @@ class SpikeFacts:
     last_step: int
     labels: Labels
     level: tuple[float, int] | None = None
+    lost_at: int | None = None
     down: bool = False
     rate_mismatch: LearningRateMismatch | None = None
     rollback: SpikeRollback | None = None
@@ -106,6 +108,9 @@ def summarize_spike(facts: SpikeFacts) -> str:
     moved = f"from {figure(facts.baseline)} to {figure(facts.peak)}"
     if classification.kind is Kind.RESUME_ARTIFACT:
         return _summarize_restart(facts)
+    if classification.kind is Kind.DIVERGENCE and facts.lost_at is not None:
+        lost = f"has been NaN or infinite since step {facts.lost_at:,}"
+        return f"{loss} rose {moved} from step {start} on, and {lost}."
     if classification.kind is Kind.DIVERGENCE:
         return f"{loss} has been drifting upwards since about step {start}: {_describe_drift(facts)}."
     if classification.kind is Kind.OUTLIER_BATCH:
