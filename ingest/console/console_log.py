@@ -252,7 +252,7 @@ class ConsoleReader:
         # reports with a unit of their own, as those of RAS, repeat their headings
         counts_steps = all(name != "steps" for name, _ in rows[0].labels)
         if counts_steps:
-            self._note_step(item.step, parsed)
+            self._note_step(item.step, parsed, is_named=bool(item.labels))
         if not (kind.job_wide or line.labels or rows[0].labels):
             rows = list(self._writers.add(rows[0], found.start, found.start + len(found.line) + 1))
         parsed.rows += rows
@@ -270,10 +270,13 @@ class ConsoleReader:
             return bool(parsed.rows)
         return False
 
-    def _note_step(self, step: int, parsed: ParsedLines) -> None:
-        """A record at this step follows: of another launch, if that may be and it is before the last one."""
+    def _note_step(self, step: int, parsed: ParsedLines, *, is_named: bool) -> None:
+        """A record at this step follows: of another launch, if that may be and it is before the last one.
+
+        `is_named`: its training is named, which may be the next one of the same launch.
+        """
         if self._may_restart:
-            if self._last_step is not None and step <= self._last_step:
+            if not is_named and self._last_step is not None and step <= self._last_step:
                 parsed.rows += self._writers.begin_again()
                 self._restarts = True
             self._may_restart = False
@@ -328,7 +331,7 @@ class ConsoleReader:
             if not table.is_labelled:
                 for row in table.rows(begin, end, state):
                     if row is not None and row.values and self._is_storable(row.step, offset + starts[line]):
-                        self._note_step(row.step, parsed)
+                        self._note_step(row.step, parsed, is_named=bool(row.labels))
                         has_records = True
                         if row.labels:
                             self._add_unlabelled(unlabelled, parsed)
@@ -344,7 +347,7 @@ class ConsoleReader:
             for first, last, labels in table.by_process(begin, end):
                 for row in table.rows(first, last, self._state_of(labels)):
                     if row is not None and row.values and self._is_storable(row.step, offset + starts[line]):
-                        self._note_step(row.step, parsed)
+                        self._note_step(row.step, parsed, is_named=bool(row.labels))
                         self._note_record(parsed)
                         has_records = True
                         for each in (row.labels,) if row.labels else self._process_labels(labels):

@@ -16,6 +16,7 @@ from holter.ingest.console.line_layouts import LayoutContent, LineLayout
 from holter.ingest.console.line_shapes import Counter, LineShape, shape_of
 from holter.ingest.console.plain_line import axis_state, metric_name, note_line, value_of
 from holter.ingest.console.step_axis import (
+    evaluated_batch,
     evaluation_step,
     has_steps,
     note_steps_alone,
@@ -141,6 +142,8 @@ class PlainTable:
         self._columns = names
         self._is_of_epoch = not self._shape.split and self._counts.keys() == {Counter.EPOCH}
         self._direct = self._direct_steps()
+        inner = self._counts.get(Counter.STEP) or self._counts.get(Counter.BATCH)
+        self._is_lap = inner is not None and any(total for _, total in inner)
         self._is_global = Counter.GLOBAL_STEP in self._counts
         self._steps_alone = min(self._counts, default=Counter.EPOCH) < Counter.EPOCH not in self._counts
         self._direct_rows: list[LogRow | None] = [
@@ -194,8 +197,10 @@ class PlainTable:
         if not self._shape.is_record:
             self._note(first, last, axis)
             return [None] * (last - first)
-        if not self._shape.split:
-            axis.pop("evaluating", None)
+        if "evaluating" in axis and not self._shape.split:
+            if self._is_lap:
+                return [self._row_of_heading(line, axis) for line in range(first, last)]
+            axis.pop("evaluating")
         if self._direct and (self._is_global or "announced" not in axis):
             axis["step"] = self._direct[last - 1]
             if self._steps_alone:
@@ -227,6 +232,20 @@ class PlainTable:
             LogRow(step, times[line], dict(zip(names, cells[line], strict=True)))
             for line, step in zip(range(first, last), steps, strict=True)
         ]
+
+    def _row_of_heading(self, line: int, axis: dict[str, Any]) -> LogRow | None:
+        """What a line holds below the heading of an evaluation, of which it may be a batch."""
+        counts = {counter: column[line] for counter, column in self._counts.items()}
+        data = evaluated_batch(counts, axis)
+        if not data:
+            axis.pop("evaluating", None)
+            return self._rows(line, line + 1, axis)[0]
+        step = evaluation_step(counts, axis)
+        if step is None:
+            return None
+        axis["split"] = data
+        names = (metric_name(name, data) for name in self._columns)
+        return LogRow(step, self._times[line], dict(zip(names, self._cells[line], strict=True)))
 
     def _steps(self, first: int, last: int, axis: dict[str, Any]) -> list[int] | None:
         """The steps of some lines, None if none of them counts what is a step."""

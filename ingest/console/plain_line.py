@@ -20,6 +20,7 @@ from holter.ingest.console.line_shapes import (
 from holter.ingest.console.line_words import LEVELS
 from holter.ingest.console.step_axis import (
     announced_step,
+    evaluated_batch,
     evaluation_step,
     forget_position,
     is_end_of_epoch,
@@ -56,20 +57,21 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | None:
     if not shape.is_record:
         note_line(shape, counts, axis)
         return None
-    step = evaluation_step(counts, axis) if shape.split else training_step(counts, axis, shape.kind)
+    split = shape.split or evaluated_batch(counts, axis)
+    step = evaluation_step(counts, axis) if split else training_step(counts, axis, shape.kind)
     if step is None and not counts and all(map(_is_of_evaluation, shape.metrics)):
         step = axis.get("step")  # `eval_loss: 0.5, epoch: 0.4`
     if step is None:
         return None
     values = {}
-    means = () if shape.split or not is_end_of_epoch(counts, axis, shape.kind) else axis.get("names", ())
+    means = () if split or not is_end_of_epoch(counts, axis, shape.kind) else axis.get("names", ())
     for field in shape.metrics:
         value = value_of(numbers[field.index])
         if value is not None:
-            name = metric_name(field.name, shape.split)
+            name = metric_name(field.name, split)
             values[f"epoch/{name}" if name in means else name] = value * field.scale
-    axis["split"] = shape.split
-    if not shape.split:
+    axis["split"] = split
+    if not split:
         axis.pop("evaluating", None)
         if not means:
             axis["names"] = [*values]

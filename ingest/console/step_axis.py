@@ -26,7 +26,7 @@ def forget_position(state: DialectState) -> None:
     for name in ("announced", "heading", "evaluating", "ended", "lines", "counted", "bar", "laps"):
         state.pop(name, None)
     if (section := state.get("section")) is not None:
-        named = section.get("next", section["first"])
+        named = {**section["first"], **section.get("next", {})}
         state["section"] = {"first": named, "now": named, "next": named}
 
 
@@ -50,6 +50,8 @@ def training_steps(
     if epochs is None and inner is not None and "announced" in state:
         announced = state["announced"]
         epochs = [(int(announced[0]), int(announced[1]))] * len(inner)
+    if inner is not None and inner[-1][1]:
+        state["total"] = inner[-1][1]
     axis = next((axis for axis in _AXES if axis in columns), None)
     if epochs is not None and inner is not None and axis is not Counter.GLOBAL_STEP:
         steps = _steps_over_epochs(epochs, inner, state)
@@ -68,6 +70,15 @@ def training_steps(
             state.pop("ended", None)
             state.pop("begun", None)
     return steps
+
+
+def evaluated_batch(counts: Counts, state: DialectState) -> str:
+    """The data of an evaluation that a heading announced, if what is counted has another total since then."""
+    inner = counts.get(Counter.STEP) or counts.get(Counter.BATCH)
+    if inner is None or not inner[1] or inner[1] == state.get("total"):
+        return ""
+    data: str = state.get("evaluating", "") if "total" in state else ""
+    return data
 
 
 def evaluation_step(counts: Counts, state: DialectState) -> int | None:
@@ -161,6 +172,8 @@ def _step(counts: Counts, state: DialectState, kind: str = "") -> int | None:
         return counts[Counter.GLOBAL_STEP][0]
     inner = counts.get(Counter.STEP) or counts.get(Counter.BATCH)
     epoch = counts.get(Counter.EPOCH) or state.get("announced")
+    if inner is not None and inner[1]:
+        state["total"] = inner[1]
     if inner is not None and epoch is not None:
         return _step_over_epochs((int(epoch[0]), int(epoch[1])), inner, state)
     if inner is not None:

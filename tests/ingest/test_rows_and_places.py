@@ -28,6 +28,10 @@ def steps_of(run: OfflineRun) -> dict[str, list[int]]:
     }
 
 
+def bar(step: int, total: int, time: str) -> str:
+    return f"\r{100 * step // total:3}%|{'█' * 5}| {step}/{total} [{time}<9:10:11,  9.99s/it]"
+
+
 CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
     "a table whose first name is that of a metric": (
         "epoch\tloss\tprec1\tlr\r\n" + "".join(f"{n}\t2.{n}\t35.5\t0.1\r\n" for n in N),
@@ -46,6 +50,32 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             for n in N
         ),
         {"loss": [0, 1, 2], "val_loss": [0, 1, 2]},
+    ),
+    "a Trainer that evaluates after more than an hour": (
+        "".join(
+            "".join(bar(10 * n + step, 900, f"{n}:06:{step:02}") for step in range(11))
+            + f"\n{{'loss': 1.{n}, 'learning_rate': 1e-05, 'epoch': 0.1}}\n"
+            + "".join(bar(step, 25, f"00:{step:02}") for step in range(26))
+            + "\n\x1b[A{'eval_loss': 3.5, 'eval_runtime': 364.8, 'epoch': 0.1}\n"
+            + bar(10 * n + 10, 900, f"{n}:07:00")
+            + "\n"
+            for n in range(3)
+        ),
+        {
+            name: [10, 20, 30]
+            for name in ("train/loss", "train/learning_rate", "epoch", "eval/loss", "eval/runtime")
+        },
+    ),
+    "batches below the heading of an evaluation": (
+        "".join(
+            f"Epoch {n}/3\nstep 10/20 - loss: 0.5{n}\nstep 20/20 - loss: 0.4{n}\nEval begin...\n"
+            f"step 10/12 - loss: 0.6 - AUC: 0.7\nstep 12/12 - loss: 0.6 - AUC: 0.8\nEval samples: 110\n"
+            for n in N
+        ),
+        {
+            "loss": [10, 20, 30, 40, 50, 60],
+            **{f"eval/{name}": [20, 40, 60] for name in ("loss", "AUC")},
+        },
     ),
     "rows of several data sets at an epoch": (
         "".join(f"Epoch 00{n} | Dataset 0{row} | NMI 0.1 | AUC 0.5\n" for n in N for row in range(2)),
@@ -112,7 +142,7 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
 def test_values_are_at_their_steps(tmp_path: Path, case: str) -> None:
     text, expected = CASES[case]
     run = read(tmp_path, text)
-    assert steps_of(run) == expected
+    assert {name: sorted({*steps}) for name, steps in steps_of(run).items()} == expected
     assert run.attempts == 1
 
 

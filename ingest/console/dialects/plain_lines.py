@@ -25,7 +25,7 @@ from holter.ingest.console.plain_line import (
     parse_plain_line,
 )
 from holter.ingest.console.prefixes import strip_prefixes
-from holter.ingest.console.training_sections import SECTIONS
+from holter.ingest.console.training_sections import FRAMED_SECTIONS, SECTIONS
 from holter.ingest.lines import line_around, with_newlines
 from holter.ingest.text_encoding import GB18030, LATIN_1
 from holter.translated_words import COUNTERS, METRICS
@@ -216,6 +216,10 @@ DIALECT = ConsoleDialect(
     kinds=(SUMMARY, *SPLIT_ROWS, *CLASS_REPORT, SECTIONS, LINES),
 )
 OWN_TEXT = DIALECT.followed_by(
-    ConsoleDialect(name="epochs", signature=_EPOCH, kinds=(EPOCH_LINES, BLOCK_LINES, EVALUATION_HEADINGS))
+    ConsoleDialect(
+        name="epochs",
+        signature=_EPOCH,
+        kinds=(EPOCH_LINES, BLOCK_LINES, EVALUATION_HEADINGS, FRAMED_SECTIONS),
+    )
 )
 """The dialect in texts that no framework prints."""
