@@ -79,8 +79,8 @@ def rollback_for(
 class SpikeFacts:
     """The facts that a summary and an advice state; steps are those of the log, `last_step` the last seen.
 
-    `level` is what the loss has drifted to, and the step by which it did; `lost_at` the step since which it
-    has been NaN or infinite.
+    `level` is what a loss that rose slowly has drifted to, and the step by which it did; `lost_at` the step
+    since which it has been NaN or infinite.
     """
 
     classification: Classification
@@ -108,11 +108,11 @@ def summarize_spike(facts: SpikeFacts) -> str:
     moved = f"from {figure(facts.baseline)} to {figure(facts.peak)}"
     if classification.kind is Kind.RESUME_ARTIFACT:
         return _summarize_restart(facts)
-    if classification.kind is Kind.DIVERGENCE and facts.lost_at is not None:
-        lost = f"has been NaN or infinite since step {facts.lost_at:,}"
-        return f"{loss} rose {moved} from step {start} on, and {lost}."
     if classification.kind is Kind.DIVERGENCE:
-        return f"{loss} has been drifting upwards since about step {start}: {_describe_drift(facts)}."
+        lost = "" if facts.lost_at is None else f", and has been NaN or infinite since step {facts.lost_at:,}"
+        if facts.level is None:
+            return f"{loss} rose {moved} from step {start} on{lost}."
+        return f"{loss} has been drifting upwards since about step {start}: {_describe_drift(facts)}{lost}."
     if classification.kind is Kind.OUTLIER_BATCH:
         peak, baseline = figure(facts.peak), figure(facts.baseline)
         return f"{loss} was {peak} instead of {baseline} for one batch at step {start}."
@@ -127,7 +127,8 @@ def summarize_spike(facts: SpikeFacts) -> str:
 
 def _describe_drift(facts: SpikeFacts) -> str:
     """Where the loss has drifted to; its highest point alone would name one outlier."""
-    level, by = facts.level or (facts.peak, facts.peak_step)
+    assert facts.level is not None, "a drift has a level"
+    level, by = facts.level
     drift = f"from {figure(facts.baseline)} to {figure(level)} by step {by:,}"
     if by == facts.peak_step or figure(level) == figure(facts.peak):
         return drift
