@@ -62,7 +62,9 @@ def classify(
     """
     step = segment.step[excursion.start :]
     recovery = excursion.recovery
-    kind = Kind.DIVERGENCE if is_lost else _kind_while_lasting(excursion, segment, tuning, thresholds)
+    kind = _kind_while_lasting(excursion, segment, tuning, thresholds)
+    if is_lost and kind is not Kind.DIVERGENCE:
+        kind = Kind.SPIKE_UNRECOVERED
     classified_step, duration = None, None
     if recovery.back is not None and recovery.confirmed is not None:
         duration = int(step[recovery.back] - step[0])
@@ -155,8 +157,9 @@ def _is_fast(segment: AttemptSegment, start: int, back: int, tuning: Tuning) -> 
 def _kind_while_lasting(
     excursion: Excursion, segment: AttemptSegment, tuning: Tuning, thresholds: RecoveryThresholds
 ) -> Kind:
-    recovery = excursion.recovery
-    if is_drift(excursion, segment, thresholds):
+    step, recovery = segment.clock_from(excursion.start), excursion.recovery
+    is_slow = is_slow_rise(step, thresholds, half_peak=recovery.half_peak)
+    if excursion.width >= thresholds.drift_points or is_slow:
         return Kind.DIVERGENCE
     # points that are back, though not for long enough to be certain, do not count
     until = recovery.last_seen if recovery.lull is None else recovery.lull
@@ -164,13 +167,6 @@ def _kind_while_lasting(
         return Kind.SPIKE_UNRECOVERED
     is_fast = _is_fast(segment, excursion.start, excursion.start + until, tuning)
     return Kind.SPIKE_FAST if is_fast else Kind.SPIKE_SLOW
-
-
-def is_drift(excursion: Excursion, segment: AttemptSegment, thresholds: RecoveryThresholds) -> bool:
-    """Whether a loss rose slowly, by the points that showed it or by those since."""
-    step = segment.clock_from(excursion.start)
-    is_slow = is_slow_rise(step, thresholds, half_peak=excursion.recovery.half_peak)
-    return excursion.width >= thresholds.drift_points or is_slow
 
 
 def _lasts(excursion: Excursion, segment: AttemptSegment, thresholds: RecoveryThresholds) -> bool:

@@ -79,8 +79,8 @@ def rollback_for(
 class SpikeFacts:
     """The facts that a summary and an advice state; steps are those of the log, `last_step` the last seen.
 
-    `level` is what a loss that rose slowly has drifted to, and the step by which it did; `lost_at` the step
-    since which it has been NaN or infinite.
+    `level` is what the loss has drifted to, and the step by which it did; `lost_at` the step since which it
+    has been NaN or infinite.
     """
 
     classification: Classification
@@ -110,8 +110,6 @@ def summarize_spike(facts: SpikeFacts) -> str:
         return _summarize_restart(facts)
     if classification.kind is Kind.DIVERGENCE:
         lost = "" if facts.lost_at is None else f", and has been NaN or infinite since step {facts.lost_at:,}"
-        if facts.level is None:
-            return f"{loss} rose {moved} from step {start} on{lost}."
         return f"{loss} has been drifting upwards since about step {start}: {_describe_drift(facts)}{lost}."
     if classification.kind is Kind.OUTLIER_BATCH:
         peak, baseline = figure(facts.peak), figure(facts.baseline)
@@ -119,6 +117,9 @@ def summarize_spike(facts: SpikeFacts) -> str:
     if classification.recovery_steps is not None:
         needed = counted(classification.recovery_steps, "step")
         return f"{loss} rose {moved} at step {start} and needed {needed} to come back."
+    if classification.kind is Kind.SPIKE_UNRECOVERED and facts.lost_at is not None:
+        lost = f"it has been NaN or infinite since step {facts.lost_at:,}"
+        return f"{loss} rose {moved} at step {start} and did not come back: {lost}."
     elapsed = counted(facts.last_step - facts.start_step, "step")
     if classification.kind is Kind.SPIKE_UNRECOVERED:
         return f"{loss} rose {moved} at step {start} and settled higher: it is not back after {elapsed}."
@@ -127,8 +128,7 @@ def summarize_spike(facts: SpikeFacts) -> str:
 
 def _describe_drift(facts: SpikeFacts) -> str:
     """Where the loss has drifted to; its highest point alone would name one outlier."""
-    assert facts.level is not None, "a drift has a level"
-    level, by = facts.level
+    level, by = facts.level or (facts.peak, facts.peak_step)
     drift = f"from {figure(facts.baseline)} to {figure(level)} by step {by:,}"
     if by == facts.peak_step or figure(level) == figure(facts.peak):
         return drift

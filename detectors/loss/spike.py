@@ -26,7 +26,7 @@ from holter.detectors.loss.announced_changes import (
     follow_change,
     outgrows_change,
 )
-from holter.detectors.loss.classify import KINDS, classify, is_drift
+from holter.detectors.loss.classify import KINDS, classify
 from holter.detectors.loss.detections import (
     LossDetection,
     merge_excursions,
@@ -346,9 +346,6 @@ class _EventReporter:
             is_expected=is_expected,
             may_last=may_last,
         )
-        is_drifting = classification.kind is Kind.DIVERGENCE and (
-            lost_at is None or is_drift(excursion, development.segment, self.thresholds.excursions.recovery)
-        )
         peak_step = max(development.step(recovery.peak) or 0, detection.start_step)
         is_back = recovery.confirmed is not None
         rollback = rollback_for(
@@ -371,7 +368,7 @@ class _EventReporter:
             end_step=development.step(recovery.back) if is_back else None,
             last_step=development.step(recovery.last_seen) or detection.start_step,
             labels=key.labels,
-            level=_drift_level(development) if is_drifting else None,
+            level=_drift_level(development) if classification.kind is Kind.DIVERGENCE else None,
             lost_at=lost_at,
             down=excursion.down,
             rate_mismatch=self.mismatches.get(excursion.attempt) if has_mismatch else None,
