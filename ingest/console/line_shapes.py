@@ -162,6 +162,30 @@ def split_numbers(line: str) -> list[str]:
     return _TOKEN.split(line, maxsplit=_MAX_NUMBERS)
 
 
+def shape_of_line(parts: list[str]) -> LineShape:
+    """What the numbers of a line are, of which these are the texts and numbers in turn.
+
+    Behind a time at its beginning a line is read as without it: `[2026-02-22 15:43:42] INFO - Epoch 1/3`.
+    """
+    texts = tuple(parts[::2])
+    begins_with_time = len(texts) > 2 and ":" in parts[1] and not texts[0].strip(" [(\t")
+    return _shape_behind_time(texts) if begins_with_time else shape_of(texts)
+
+
+@lru_cache(maxsize=8192)
+def _shape_behind_time(texts: tuple[str, ...]) -> LineShape:
+    """The shape of a line whose first number is a time that nothing is before."""
+    shape = shape_of((texts[1].lstrip("]) \t"), *texts[2:]))
+    return replace(
+        shape,
+        counters=tuple(
+            replace(field, index=field.index + 1, total_index=field.total_index + (field.total_index >= 0))
+            for field in shape.counters
+        ),
+        metrics=tuple(replace(field, index=field.index + 1) for field in shape.metrics),
+    )
+
+
 @lru_cache(maxsize=8192)
 def shape_of(texts: tuple[str, ...]) -> LineShape:
     """What the numbers between these texts are."""

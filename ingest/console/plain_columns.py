@@ -13,7 +13,7 @@ from typing import Any
 from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.layout_slots import MAX_COUNT_DIGITS
 from holter.ingest.console.line_layouts import LayoutContent, LineLayout
-from holter.ingest.console.line_shapes import Counter, LineShape, shape_of
+from holter.ingest.console.line_shapes import Counter, LineShape, shape_of_line
 from holter.ingest.console.plain_line import axis_state, metric_name, note_line, value_of
 from holter.ingest.console.step_axis import (
     evaluated_batch,
@@ -73,7 +73,7 @@ class _PlainContent:
 
 def describe_line(line: str, parts: list[str]) -> LayoutContent | None:
     """What the numbers of a line are, None if its time is in several of them, or the line has labels."""
-    shape, numbers = shape_of(tuple(parts[::2])), parts[1::2]
+    shape, numbers = shape_of_line(parts), parts[1::2]
     if shape.row is not None:
         return None
     match, time = find_time(line), -1

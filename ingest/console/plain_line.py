@@ -14,7 +14,7 @@ from holter.ingest.console.line_shapes import (
     MetricField,
     is_setting,
     names_evaluation,
-    shape_of,
+    shape_of_line,
     split_numbers,
 )
 from holter.ingest.console.line_words import LEVELS
@@ -49,7 +49,7 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | None:
     """The named numbers of a line at its step; those of an evaluation are named after its data."""
     axis = axis_state(state)
     parts = split_numbers(line)
-    shape, numbers = shape_of(tuple(parts[::2])), parts[1::2]
+    shape, numbers = shape_of_line(parts), parts[1::2]
     counts = counts_of(shape, numbers)
     if shape.is_record and not shape.split:
         name_stage(shape.stage, axis)
@@ -110,7 +110,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     """
     axis = axis_state(state)
     parts = split_numbers(line)
-    shape, numbers = shape_of(tuple(parts[::2])), parts[1::2]
+    shape, numbers = shape_of_line(parts), parts[1::2]
     if shape.counters or line.startswith("wandb: "):  # its client prints the last values once more
         return None
     step = announced_step(axis)

@@ -163,7 +163,7 @@ _EPOCH_BLOCK = re.compile(
     rb"[^\n]{0,80}?(?:train(?:ing)?|val|valid|validation)[_ ]loss[ \t]{0,4}[:= ][ \t]{0,4}[-+]?\d"
 )
 _HEADING = LinearPattern(
-    rb"(?im)^(?:[^\n]{0,60}[\]>:] )?[ \t>*-]{0,80}(?:\x1b\[\d{1,3}m)?[ \t]{0,4}(?:learning |training )?"
+    rb"(?im)^(?:[^\n]{0,60}[\]>:|-] )?[ \t>*-]{0,80}(?:\x1b\[\d{1,3}m)?[ \t]{0,4}(?:learning |training )?"
     rb"(?:epoch|iteration|step)[: \t#]{1,12}\d{1,9}(?:/\d{1,9})?(?:[^\w\n]{0,80}$| per-step time)"
 )
 _BLOCK_LINES = 24
