@@ -77,6 +77,33 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             **{f"eval/{name}": [20, 40, 60] for name in ("loss", "AUC")},
         },
     ),
+    "the outputs of the nets of Caffe": (
+        "".join(
+            f"I0101 10:00:0{n}.13  77 solver.cpp:228] Iteration {n}00 (3 iter/s, 31s/100 iters), loss = 2.5\n"
+            f"I0101 10:00:0{n}.14  77 solver.cpp:244]     Train net output #0: top/acc = 0.5\n"
+            f"I0101 10:00:0{n}.15  77 solver.cpp:244]     Train net output #1: aux = 1.4 (* 1 = 1.4 loss)\n"
+            f"I0101 10:00:0{n}.16  77 sgd_solver.cpp:106] Iteration {n}00, lr = 0.01\n"
+            + "".join(
+                f"I0101 10:00:0{n}.17  77 solver.cpp:337] Iteration {n}00, Testing net (#{net})\n"
+                f"I0101 10:00:0{n}.18  77 solver.cpp:404]     Test net output #0: top/acc = 0.{n}\n"
+                for net in range(2)
+            )
+            for n in N
+        ),
+        {
+            name: [100, 200, 300]
+            for name in ("loss", "train/top/acc", "train/aux", "lr", "test/top/acc", "test 1/top/acc")
+        },
+    ),
+    "evaluations alone": (
+        "INFO:root:Model is ready.\n"
+        + "".join(f"INFO:__main__:Eval Metrics — Hits@1: 0.4, MRR: 0.{n}\n" for n in N),
+        {"eval/Hits@1": [0, 1, 2], "eval/MRR": [0, 1, 2]},
+    ),
+    "columns of an epoch, its batches and a value": (
+        "\n" + "".join(f"{epoch}\t\t{batch}\t\t0.7{batch}\n" for epoch in N for batch in range(2)),
+        {"epoch": [0, 1, 2, 3, 4, 5], "column 3": [0, 1, 2, 3, 4, 5]},
+    ),
     "rows of several data sets at an epoch": (
         "".join(f"Epoch 00{n} | Dataset 0{row} | NMI 0.1 | AUC 0.5\n" for n in N for row in range(2)),
         {f"{name}/dataset={row}": [1, 2, 3] for name in ("NMI", "AUC") for row in range(2)},
@@ -144,6 +171,14 @@ def test_values_are_at_their_steps(tmp_path: Path, case: str) -> None:
     run = read(tmp_path, text)
     assert {name: sorted({*steps}) for name, steps in steps_of(run).items()} == expected
     assert run.attempts == 1
+
+
+def test_columns_without_names_are_those_of_a_file_of_losses(tmp_path: Path) -> None:
+    rows = "".join(f"6.3e-0{n} 5.{n}e-01\n" for n in range(4))
+    assert steps_of(read(tmp_path, rows, "val_loss.txt")) == {
+        name: [0, 1, 2, 3] for name in ("val_loss", "val_loss_2")
+    }
+    assert steps_of(read(tmp_path, rows, "points.txt")) == {}
 
 
 def test_a_bar_of_keras_ends_with_the_means_of_the_epoch(tmp_path: Path) -> None:
