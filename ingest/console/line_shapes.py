@@ -132,6 +132,7 @@ _FULL_WIDTH: dict[int, int | str] = {
 _NAME_AHEAD = re.compile(r"(?<![\w.])([A-Za-z][\w -]{0,60}?) (?:at|in|after|for) ")
 """A name before what is counted: `loss at step 5: 2.3`, `Loss at epoch 0 and iteration 5 is 2.3`."""
 _SOURCE_FILE = re.compile(r"\.(?:py|cc|cpp|cu|cuh|c|h|go|rs|java|js|lua|m)$")
+_SOURCE_SUFFIXES = frozenset({"py", "cc", "cpp", "cu", "h"})
 _OF_TRAINING = re.compile(
     r"(?i)\blr\b|learning.?rate|grad|train|/s(?:ec)?\b|best|total|time|(?:tokens?|samples?|images?)/"
 )
@@ -141,9 +142,13 @@ _ESTIMATED = re.compile(r"\bSaving dict for global step")
 _SETTINGS = re.compile(
     r"(?:\bNamespace|[Cc]onfig|[Aa]rg(?:ument)?s|[Hh]param(?:eter)?s|[Hh]yperparameters|[Oo]ptions)\s?[(:={]"
 )
+_PER_STEP = ("/iter", "/step", "/batch")
 _RATE = re.compile(r"(?i)\blr\b|learning.?rate|decay|dropout")
 _SETTING = re.compile(
     r"(?i)size|dim|layer|head|max|min\b|warm|seed|worker|hidden|vocab|param|num|length|interval|version|every|freq"
+)
+_OF_MODEL = re.compile(
+    r"(?i)(?:(?<![a-z])every|_freq(?:uency)?|_interval|_size|_dim|_weight|parameters|params)$"
 )
 _SUMMARY = re.compile(r"\W{0,8}\* ?(?:acc|prec|mean|loss|top)|\W{0,8}\*$", re.I)
 """How the mean of an evaluation begins: `* Acc@1 76.1 Acc@5 92.9`."""
@@ -176,7 +181,7 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
     names: set[str] = set()
     strong, split, section, marked = False, "", "", 0
     row: RowField | None = None
-    is_heading = is_amount = False
+    is_heading = is_stated = is_amount = False
     stage = ""
     part = ""  # of the line: `[valid]` behind the numbers of the training
     unnamed: CounterField | None = None
@@ -216,7 +221,9 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
             if counter is Counter.EPOCH and not counters:
                 stage = _stage(field)
             is_amount = is_amount or _is_amount(field)
-            is_heading |= not counters and field.clean and not _has_settings(metrics) and not is_amount
+            begins = not counters and field.clean and not _has_settings(metrics) and not is_amount
+            is_stated |= begins
+            is_heading |= begins and bool(field.name)  # `[3/5] Loading the model` is no position
             if counter is Counter.STEP and field.total_index < 0 and _COUNTS_DATA.search(field.before):
                 counter = Counter.BATCH  # `Iter(val) [500]`, a number of batches
             counters.append(CounterField(counter, field.index, field.total_index, field.scale))
@@ -237,7 +244,8 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
             names.add(name)
             names_of_lists[field.index] = name
             metrics.append(MetricField(name, field.index, field.scale))
-            strong |= is_metric_name(name)
+            # `Epoch 3, train = 0.5, val = 0.6`
+            strong |= is_metric_name(name) or (is_stated and field.marked and _is_of_data(field))
             marked += field.marked
     if _is_settings(texts, counters, metrics, is_amount=is_amount):
         return _NOTHING
@@ -245,7 +253,7 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
         counters.remove(unnamed)
     split = "" if split == "train" else split
     measures = strong or (bool(split) and not _has_settings(metrics))
-    is_report = _is_report(counters, metrics, is_stated=is_heading and marked >= _MANY_METRICS)
+    is_report = _is_report(counters, metrics, is_stated=is_stated and marked >= _MANY_METRICS)
     is_record = bool(counters) and bool(metrics) and (measures or is_report)
     is_summary = not counters and bool(metrics) and (bool(split) or _is_summary(texts[0], metrics[0].name))
     if len(counters) > 1:  # what else counts is an axis that people may want
@@ -255,6 +263,11 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
         *(tuple(counters), tuple(metrics), split, is_record, is_summary, is_heading, is_amount, stage, kind),
         row=row,
     )
+
+
+def _is_of_data(field: NumberField) -> bool:
+    """Whether nothing but the data is the name of a metric."""
+    return DATA_SPLIT.fullmatch(field.english) is not None
 
 
 def _is_lone_step(counters: list[CounterField]) -> bool:
@@ -273,7 +286,10 @@ def _is_settings(
     if any(_SETTINGS.search(text) is not None for text in texts[: first + 1]):
         return True
     settings = sum(_SETTING.search(field.name) is not None for field in metrics)
-    measured = any(is_metric_name(field.name) and not _RATE.search(field.name) for field in metrics)
+    measured = any(
+        is_metric_name(field.name) and not _RATE.search(field.name) and not field.name.endswith(_PER_STEP)
+        for field in metrics
+    )
     return settings > int(not is_amount) and not measured
 
 
@@ -284,10 +300,15 @@ def _stage(field: NumberField) -> str:
 
 
 def _is_amount(field: NumberField) -> bool:
-    """Whether a number says how many there are: `num_epochs: 50`, `STEPS: (10000, 16000)`."""
-    return field.total_index < 0 and field.english.lower().endswith(
-        ("epochs", "steps", "iters", "iterations")
-    )
+    """Whether a number says how many there are: `num_epochs: 50`, `train tokens = 2,000,000`."""
+    name = field.english.lower()
+    is_of_data = name.startswith(("train", "num")) and name.endswith(("tokens", "samples"))
+    return field.total_index < 0 and (is_of_data or name.endswith(("epochs", "steps", "iters", "iterations")))
+
+
+def is_of_model(name: str) -> bool:
+    """Whether a name is that of a setting or of the size of a model, whatever else is in it."""
+    return _OF_MODEL.search(name) is not None
 
 
 def is_setting(name: str) -> bool:
@@ -392,6 +413,7 @@ def _is_metric(field: NumberField) -> bool:
         or name[-1] in "/-"  # a part of a path
         or lower.rpartition("/")[2] in NOT_METRICS
         or name.rpartition(" ")[2] in CALENDAR
+        or (name in _SOURCE_SUFFIXES and field.index and not field.before.strip("."))  # `123.py:45`
         or field.total_index >= 0
         or _SOURCE_FILE.search(name)
     ):

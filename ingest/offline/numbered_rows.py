@@ -34,6 +34,9 @@ _MOST_BELOW_EPOCH = 4
 _EPOCH = re.compile(r"(?i)\W{0,10}epoch\W{0,4}(\d{1,9})(?: ?/ ?\d{1,9})?\W{0,10}")
 _ABOUT_METRICS = re.compile(r"(?i)\b(?:(?:eval|valid|test)\w{0,10}|val|metrics?|results?|scores?)\b")
 """Words before the first metric of a line: `Eval metrics - AUC: 0.5`."""
+_EPOCH_VALUE = re.compile(
+    r"(?i)\W{0,10}epoch\W{0,4}(\d{1,9})[\s:;,=|>-]{1,10}([-+]?[\d.]{1,40}(?:e[-+]?\d{1,4})?)"
+)
 _Shape = tuple[str, ...]
 
 
@@ -153,12 +156,14 @@ def _named_columns(rows: _Cells, name: str) -> _Cells:
 
 
 def _below_epochs(lines: Sequence[str], name: str) -> bytes:
-    """Bare numbers below lines of an epoch, as many below each: at this epoch; nothing for other texts."""
+    """Bare numbers below or behind epochs, as many of each: at this epoch; nothing for other texts."""
     texts = [line.strip() for line in lines if line.strip()]
     epochs: list[tuple[str, list[str]]] = []
     for text in texts:
         if (heading := _EPOCH.fullmatch(text)) is not None:
             epochs.append((heading[1], []))
+        elif (row := _EPOCH_VALUE.fullmatch(text)) is not None and _is_number(row[2]):
+            epochs.append((row[1], [row[2]]))
         elif not epochs or not _is_number(text):
             return b""
         else:
