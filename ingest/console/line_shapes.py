@@ -20,6 +20,7 @@ from holter.ingest.console.line_fields import (
     values_of_lists,
     without_calls,
 )
+from holter.ingest.console.line_settings import has_settings, is_settings
 from holter.ingest.console.line_words import (
     BATCHES,
     CALENDAR,
@@ -139,17 +140,6 @@ _OF_TRAINING = re.compile(
 _COUNTS_DATA = re.compile(r"\((?:val|test|eval)\)\s*$", re.I)
 _ESTIMATED = re.compile(r"\bSaving dict for global step")
 """What the estimators of TensorFlow print before the metrics of an evaluation."""
-_SETTINGS = re.compile(
-    r"(?:\bNamespace|[Cc]onfig|[Aa]rg(?:ument)?s|[Hh]param(?:eter)?s|[Hh]yperparameters|[Oo]ptions)\s?[(:={]"
-)
-_PER_STEP = ("/iter", "/step", "/batch")
-_RATE = re.compile(r"(?i)\blr\b|learning.?rate|decay|dropout")
-_SETTING = re.compile(
-    r"(?i)size|dim|layer|head|max|min\b|warm|seed|worker|hidden|vocab|param|num|length|interval|version|every|freq"
-)
-_OF_MODEL = re.compile(
-    r"(?i)(?:(?<![a-z])every|_freq(?:uency)?|_interval|_size|_dim|_weight|parameters|params)$"
-)
 _SUMMARY = re.compile(r"\W{0,8}\* ?(?:acc|prec|mean|loss|top)|\W{0,8}\*$", re.I)
 """How the mean of an evaluation begins: `* Acc@1 76.1 Acc@5 92.9`."""
 
@@ -221,7 +211,7 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
             if counter is Counter.EPOCH and not counters:
                 stage = _stage(field)
             is_amount = is_amount or _is_amount(field)
-            begins = not counters and field.clean and not _has_settings(metrics) and not is_amount
+            begins = not counters and not is_amount and field.clean and not has_settings(names)
             is_stated |= begins
             is_heading |= begins and bool(field.name)  # `[3/5] Loading the model` is no position
             if counter is Counter.STEP and field.total_index < 0 and _COUNTS_DATA.search(field.before):
@@ -247,12 +237,13 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
             # `Epoch 3, train = 0.5, val = 0.6`
             strong |= is_metric_name(name) or (is_stated and field.marked and _is_of_data(field))
             marked += field.marked
-    if _is_settings(texts, counters, metrics, is_amount=is_amount):
+    first = next((fields[0].index for fields in (metrics, counters) if fields), 0)
+    if is_settings(texts[: first + 1], [field.name for field in metrics], is_amount=is_amount):
         return _NOTHING
     if len(counters) > 2 and unnamed is not None:  # `(0/8)`, a rank, before the epoch and the batch
         counters.remove(unnamed)
     split = "" if split == "train" else split
-    measures = strong or (bool(split) and not _has_settings(metrics))
+    measures = strong or (bool(split) and not has_settings(field.name for field in metrics))
     is_report = _is_report(counters, metrics, is_stated=is_stated and marked >= _MANY_METRICS)
     is_record = bool(counters) and bool(metrics) and (measures or is_report)
     is_summary = not counters and bool(metrics) and (bool(split) or _is_summary(texts[0], metrics[0].name))
@@ -275,24 +266,6 @@ def _is_lone_step(counters: list[CounterField]) -> bool:
     return len(counters) == 1 and counters[0].counter is Counter.STEP and counters[0].total_index < 0
 
 
-def _is_settings(
-    texts: tuple[str, ...], counters: list[CounterField], metrics: list[MetricField], *, is_amount: bool
-) -> bool:
-    """Whether a line states settings: it says so, or has several and at most a learning rate besides.
-
-    One is enough next to a number of epochs or steps in all, `is_amount`.
-    """
-    first = next((fields[0].index for fields in (metrics, counters) if fields), 0)
-    if any(_SETTINGS.search(text) is not None for text in texts[: first + 1]):
-        return True
-    settings = sum(_SETTING.search(field.name) is not None for field in metrics)
-    measured = any(
-        is_metric_name(field.name) and not _RATE.search(field.name) and not field.name.endswith(_PER_STEP)
-        for field in metrics
-    )
-    return settings > int(not is_amount) and not measured
-
-
 def _stage(field: NumberField) -> str:
     """The words before the one that counts, if they are none that qualify it."""
     words = field.english.split()[:-1]
@@ -304,20 +277,6 @@ def _is_amount(field: NumberField) -> bool:
     name = field.english.lower()
     is_of_data = name.startswith(("train", "num")) and name.endswith(("tokens", "samples"))
     return field.total_index < 0 and (is_of_data or name.endswith(("epochs", "steps", "iters", "iterations")))
-
-
-def is_of_model(name: str) -> bool:
-    """Whether a name is that of a setting or of the size of a model, whatever else is in it."""
-    return _OF_MODEL.search(name) is not None
-
-
-def is_setting(name: str) -> bool:
-    """Whether a name is that of a setting, such as a learning rate."""
-    return _SETTING.search(name) is not None or _RATE.search(name) is not None
-
-
-def _has_settings(metrics: list[MetricField]) -> bool:
-    return any(_SETTING.search(field.name) for field in metrics)
 
 
 def _is_summary(text: str, name: str) -> bool:
@@ -334,7 +293,7 @@ def _is_report(counters: list[CounterField], metrics: list[MetricField], *, is_s
     return (
         (is_stated or len({field.counter for field in counters}) > 1)
         and len(metrics) >= _MANY_METRICS
-        and not _has_settings(metrics)
+        and not has_settings(field.name for field in metrics)
     )
 
 
@@ -373,7 +332,7 @@ def _counter(field: NumberField, before: list[CounterField]) -> Counter | None:
     last = words[-1].rstrip(".")
     if not set(words[:-1]) <= QUALIFIERS:
         announces = last in ("epoch", "epochs") and not before and not field.marked
-        return Counter.EPOCH if announces and not _SETTING.search(field.name) else None
+        return Counter.EPOCH if announces and not has_settings([field.name]) else None
     if field.is_duration:
         return None
     if " ".join(words[-2:]) in GLOBAL or last == "globalstep":

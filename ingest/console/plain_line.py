@@ -8,12 +8,11 @@ from typing import Any
 
 from holter.ingest.console.dialect import DialectState, LineValues
 from holter.ingest.console.line_fields import BEFORE_MESSAGE, DATA_SPLIT, listed_names
+from holter.ingest.console.line_settings import is_of_model, is_setting
 from holter.ingest.console.line_shapes import (
     Counter,
     LineShape,
     MetricField,
-    is_of_model,
-    is_setting,
     names_evaluation,
     shape_of,
     split_numbers,
