@@ -266,6 +266,10 @@ class ConsoleReader:
         if self._opening.may_be_new_launch():
             self._opening.forget()
             self._may_restart = True
+            for state in self._states.values():
+                for kind in self._kinds:
+                    if kind.may_begin is not None:
+                        kind.may_begin(state)
             parsed.rows += self._writers.release()
             return bool(parsed.rows)
         return False

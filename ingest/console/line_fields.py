@@ -73,6 +73,7 @@ _TWO_COUNTERS = re.compile(
     r"(?i:\b(epoch)/(iter(?:ation)?|step|batch)[ \t]?[:=]?[ \t]?)$|\b(?:TRAIN|CV) (Batch) $"
 )
 """Names of an epoch and what is counted in it, before both: `epoch/iter: 2/150`, `TRAIN Batch 2/150`."""
+_AT_EPOCH = re.compile(r"(?i)\s?@ ?epoch")
 _CLOSING = re.compile(r"\) ?[:=]\s*$")
 """What follows a number that is a part of a name."""
 _RATE_BEHIND = re.compile(r" \w{1,20}/s\b")
@@ -152,6 +153,8 @@ def number_fields(texts: tuple[str, ...]) -> Iterator[NumberField]:
             or (after == "," and last + 1 < count and text[-1:] not in ("[", "("))
         ):
             name = ""
+        if name and _AT_EPOCH.match(after) is not None and DATA_SPLIT.fullmatch(name):
+            name, marked = f"{name} step", True  # `train: 12 @ epoch: 3`
         if name and DATA_SPLIT.fullmatch(name):
             if (of := _MEASURED.search(before)) is not None and is_metric_name(of[1]):
                 measured = of[1]
@@ -183,7 +186,9 @@ def number_fields(texts: tuple[str, ...]) -> Iterator[NumberField]:
         bracketed = text.rstrip(" ")[-1:] in ("[", "(")
         adjacent = texts[index].strip() in ("][", "] [") and index > 0
         bare = before.rstrip(" ")
-        clean = bare[-1:] in ("", ",", ";", "|", ")", "]", "}", "\t", "-") or _LABEL.search(bare) is not None
+        clean = (
+            bare[-1:] in ("", ",", ";", "|", "(", ")", "]", "}", "\t", "-") or _LABEL.search(bare) is not None
+        )
         opens = after.strip() in ("[", "][", "] [") and "/" in (
             text.strip() for text in texts[last + 2 : last + 3]
         )

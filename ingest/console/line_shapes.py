@@ -20,6 +20,7 @@ from holter.ingest.console.line_fields import (
     values_of_lists,
     without_calls,
 )
+from holter.ingest.console.line_settings import has_settings, is_settings
 from holter.ingest.console.line_words import (
     BATCHES,
     CALENDAR,
@@ -132,19 +133,13 @@ _FULL_WIDTH: dict[int, int | str] = {
 _NAME_AHEAD = re.compile(r"(?<![\w.])([A-Za-z][\w -]{0,60}?) (?:at|in|after|for) ")
 """A name before what is counted: `loss at step 5: 2.3`, `Loss at epoch 0 and iteration 5 is 2.3`."""
 _SOURCE_FILE = re.compile(r"\.(?:py|cc|cpp|cu|cuh|c|h|go|rs|java|js|lua|m)$")
+_SOURCE_SUFFIXES = frozenset({"py", "cc", "cpp", "cu", "h"})
 _OF_TRAINING = re.compile(
     r"(?i)\blr\b|learning.?rate|grad|train|/s(?:ec)?\b|best|total|time|(?:tokens?|samples?|images?)/"
 )
 _COUNTS_DATA = re.compile(r"\((?:val|test|eval)\)\s*$", re.I)
 _ESTIMATED = re.compile(r"\bSaving dict for global step")
 """What the estimators of TensorFlow print before the metrics of an evaluation."""
-_SETTINGS = re.compile(
-    r"(?:\bNamespace|[Cc]onfig|[Aa]rg(?:ument)?s|[Hh]param(?:eter)?s|[Hh]yperparameters|[Oo]ptions)\s?[(:={]"
-)
-_RATE = re.compile(r"(?i)\blr\b|learning.?rate|decay|dropout")
-_SETTING = re.compile(
-    r"(?i)size|dim|layer|head|max|min\b|warm|seed|worker|hidden|vocab|param|num|length|interval|version|every|freq"
-)
 _SUMMARY = re.compile(r"\W{0,8}\* ?(?:acc|prec|mean|loss|top)|\W{0,8}\*$", re.I)
 """How the mean of an evaluation begins: `* Acc@1 76.1 Acc@5 92.9`."""
 
@@ -200,7 +195,7 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
     names: set[str] = set()
     strong, split, section, marked = False, "", "", 0
     row: RowField | None = None
-    is_heading = is_amount = False
+    is_heading = is_stated = is_amount = False
     stage = ""
     part = ""  # of the line: `[valid]` behind the numbers of the training
     unnamed: CounterField | None = None
@@ -240,7 +235,9 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
             if counter is Counter.EPOCH and not counters:
                 stage = _stage(field)
             is_amount = is_amount or _is_amount(field)
-            is_heading |= not counters and field.clean and not _has_settings(metrics) and not is_amount
+            begins = not counters and not is_amount and field.clean and not has_settings(names)
+            is_stated |= begins
+            is_heading |= begins and bool(field.name)  # `[3/5] Loading the model` is no position
             if counter is Counter.STEP and field.total_index < 0 and _COUNTS_DATA.search(field.before):
                 counter = Counter.BATCH  # `Iter(val) [500]`, a number of batches
             counters.append(CounterField(counter, field.index, field.total_index, field.scale))
@@ -261,15 +258,17 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
             names.add(name)
             names_of_lists[field.index] = name
             metrics.append(MetricField(name, field.index, field.scale))
-            strong |= is_metric_name(name)
+            # `Epoch 3, train = 0.5, val = 0.6`
+            strong |= is_metric_name(name) or (is_stated and field.marked and _is_of_data(field))
             marked += field.marked
-    if _is_settings(texts, counters, metrics, is_amount=is_amount):
+    first = next((fields[0].index for fields in (metrics, counters) if fields), 0)
+    if is_settings(texts[: first + 1], [field.name for field in metrics], is_amount=is_amount):
         return _NOTHING
     if len(counters) > 2 and unnamed is not None:  # `(0/8)`, a rank, before the epoch and the batch
         counters.remove(unnamed)
     split = "" if split == "train" else split
-    measures = strong or (bool(split) and not _has_settings(metrics))
-    is_report = _is_report(counters, metrics, is_stated=is_heading and marked >= _MANY_METRICS)
+    measures = strong or (bool(split) and not has_settings(field.name for field in metrics))
+    is_report = _is_report(counters, metrics, is_stated=is_stated and marked >= _MANY_METRICS)
     is_record = bool(counters) and bool(metrics) and (measures or is_report)
     is_summary = not counters and bool(metrics) and (bool(split) or _is_summary(texts[0], metrics[0].name))
     if len(counters) > 1:  # what else counts is an axis that people may want
@@ -281,24 +280,14 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
     )
 
 
+def _is_of_data(field: NumberField) -> bool:
+    """Whether nothing but the data is the name of a metric."""
+    return DATA_SPLIT.fullmatch(field.english) is not None
+
+
 def _is_lone_step(counters: list[CounterField]) -> bool:
     """Whether nothing but a step without a total was counted: steps with a total are within it."""
     return len(counters) == 1 and counters[0].counter is Counter.STEP and counters[0].total_index < 0
-
-
-def _is_settings(
-    texts: tuple[str, ...], counters: list[CounterField], metrics: list[MetricField], *, is_amount: bool
-) -> bool:
-    """Whether a line states settings: it says so, or has several and at most a learning rate besides.
-
-    One is enough next to a number of epochs or steps in all, `is_amount`.
-    """
-    first = next((fields[0].index for fields in (metrics, counters) if fields), 0)
-    if any(_SETTINGS.search(text) is not None for text in texts[: first + 1]):
-        return True
-    settings = sum(_SETTING.search(field.name) is not None for field in metrics)
-    measured = any(is_metric_name(field.name) and not _RATE.search(field.name) for field in metrics)
-    return settings > int(not is_amount) and not measured
 
 
 def _stage(field: NumberField) -> str:
@@ -308,19 +297,10 @@ def _stage(field: NumberField) -> str:
 
 
 def _is_amount(field: NumberField) -> bool:
-    """Whether a number says how many there are: `num_epochs: 50`, `STEPS: (10000, 16000)`."""
-    return field.total_index < 0 and field.english.lower().endswith(
-        ("epochs", "steps", "iters", "iterations")
-    )
-
-
-def is_setting(name: str) -> bool:
-    """Whether a name is that of a setting, such as a learning rate."""
-    return _SETTING.search(name) is not None or _RATE.search(name) is not None
-
-
-def _has_settings(metrics: list[MetricField]) -> bool:
-    return any(_SETTING.search(field.name) for field in metrics)
+    """Whether a number says how many there are: `num_epochs: 50`, `train tokens = 2,000,000`."""
+    name = field.english.lower()
+    is_of_data = name.startswith(("train", "num")) and name.endswith(("tokens", "samples"))
+    return field.total_index < 0 and (is_of_data or name.endswith(("epochs", "steps", "iters", "iterations")))
 
 
 def _is_summary(text: str, name: str) -> bool:
@@ -337,7 +317,7 @@ def _is_report(counters: list[CounterField], metrics: list[MetricField], *, is_s
     return (
         (is_stated or len({field.counter for field in counters}) > 1)
         and len(metrics) >= _MANY_METRICS
-        and not _has_settings(metrics)
+        and not has_settings(field.name for field in metrics)
     )
 
 
@@ -376,7 +356,7 @@ def _counter(field: NumberField, before: list[CounterField]) -> Counter | None:
     last = words[-1].rstrip(".")
     if not set(words[:-1]) <= QUALIFIERS:
         announces = last in ("epoch", "epochs") and not before and not field.marked
-        return Counter.EPOCH if announces and not _SETTING.search(field.name) else None
+        return Counter.EPOCH if announces and not has_settings([field.name]) else None
     if field.is_duration:
         return None
     if " ".join(words[-2:]) in GLOBAL or last == "globalstep":
@@ -416,6 +396,7 @@ def _is_metric(field: NumberField) -> bool:
         or name[-1] in "/-"  # a part of a path
         or lower.rpartition("/")[2] in NOT_METRICS
         or name.rpartition(" ")[2] in CALENDAR
+        or (name in _SOURCE_SUFFIXES and field.index and not field.before.strip("."))  # `123.py:45`
         or field.total_index >= 0
         or _SOURCE_FILE.search(name)
     ):

@@ -8,11 +8,11 @@ from typing import Any
 
 from holter.ingest.console.dialect import DialectState, LineValues
 from holter.ingest.console.line_fields import BEFORE_MESSAGE, DATA_SPLIT, listed_names
+from holter.ingest.console.line_settings import is_of_model, is_setting
 from holter.ingest.console.line_shapes import (
     Counter,
     LineShape,
     MetricField,
-    is_setting,
     names_evaluation,
     shape_of_line,
     split_numbers,
@@ -27,6 +27,7 @@ from holter.ingest.console.step_axis import (
     last_step,
     note_epoch,
     note_heading,
+    note_opening,
     training_step,
 )
 from holter.ingest.console.training_sections import enter_section, name_stage, section_labels
@@ -93,6 +94,12 @@ def begin_launch(state: DialectState) -> None:
         forget_position(state["plain lines"])
 
 
+def may_begin(state: DialectState) -> None:
+    """Note that another launch may have begun."""
+    if "plain lines" in state:
+        note_opening(state["plain lines"])
+
+
 def note_line(shape: LineShape, counts: dict[Counter, tuple[int, int]], axis: dict[str, Any]) -> None:
     """Note what a line without values announces: an epoch, a step, an evaluation."""
     if shape.split:
@@ -113,8 +120,8 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     shape, numbers = shape_of_line(parts), parts[1::2]
     if shape.counters or line.startswith("wandb: "):  # its client prints the last values once more
         return None
-    step = announced_step(axis)
     evaluating = axis.get("evaluating", "")
+    step = announced_step(axis, "" if shape.split or evaluating else shape.kind)
     belongs = (
         *("announced" in axis, "epoch" in axis, evaluating, shape.is_summary),
         *(_is_report(shape), _is_result(parts, shape)),
@@ -133,6 +140,8 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     for field in shape.metrics:
         value = value_of(numbers[field.index])
         if value is None or _is_one_of_several(parts, field.index):
+            continue
+        if is_of_model(field.name):
             continue
         is_known = is_in_block or is_metric_name(field.name)
         if is_known or (measures and _is_measured(parts, field.index)):

@@ -105,8 +105,11 @@ def note_epoch(counts: Counts, state: DialectState) -> None:
         number, last = counts[Counter.EPOCH][0], state.get("announced", [None])[0]
         if last != number:
             state.pop("evaluating", None)
-        if last is not None and number < last:
+        may_begin = state.pop("may begin", False)
+        if last is not None and (number < last or (may_begin and number == last)):
             state["begun"] = True  # again: steps of the launch before say nothing of this one
+            state.pop("counted", None)
+            state.pop("lines", None)
         state["announced"] = list(counts[Counter.EPOCH])
 
 
@@ -141,11 +144,21 @@ def note_steps_alone(lines: int, state: DialectState) -> None:
         state["alone"] = lines > 1 or "alone" in state
 
 
-def announced_step(state: DialectState) -> int | None:
-    """The step that a heading above states, else the epoch that a line announces, in texts without steps."""
+def note_opening(state: DialectState) -> None:
+    """Note that another launch may have begun: some of its opening lines came again."""
+    state["may begin"] = True
+
+
+def announced_step(state: DialectState, kind: str = "") -> int | None:
+    """The step that a heading above states, else the epoch that a line announces, in texts without steps.
+
+    Many lines of a `kind` of the training below an epoch are counted; see `_count_line`.
+    """
     step = state.get("heading")
-    if step is None and "announced" in state and not has_steps(state):
+    if step is None and "announced" in state and not has_steps(state, kind):
         step = state["announced"][0]
+        if kind and (step := _count_line(int(step), state, kind)) != state["announced"][0]:
+            state["step"] = step
     return None if step is None else int(step)
 
 

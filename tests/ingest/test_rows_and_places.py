@@ -77,6 +77,64 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             **{f"eval/{name}": [20, 40, 60] for name in ("loss", "AUC")},
         },
     ),
+    "the outputs of the nets of Caffe": (
+        "".join(
+            f"I0101 10:00:0{n}.13  77 solver.cpp:228] Iteration {n}00 (3 iter/s, 31s/100 iters), loss = 2.5\n"
+            f"I0101 10:00:0{n}.14  77 solver.cpp:244]     Train net output #0: top/acc = 0.5\n"
+            f"I0101 10:00:0{n}.15  77 solver.cpp:244]     Train net output #1: aux = 1.4 (* 1 = 1.4 loss)\n"
+            f"I0101 10:00:0{n}.16  77 sgd_solver.cpp:106] Iteration {n}00, lr = 0.01\n"
+            + "".join(
+                f"I0101 10:00:0{n}.17  77 solver.cpp:337] Iteration {n}00, Testing net (#{net})\n"
+                f"I0101 10:00:0{n}.18  77 solver.cpp:404]     Test net output #0: top/acc = 0.{n}\n"
+                for net in range(2)
+            )
+            for n in N
+        ),
+        {
+            name: [100, 200, 300]
+            for name in ("loss", "train/top/acc", "train/aux", "lr", "test/top/acc", "test 1/top/acc")
+        },
+    ),
+    "evaluations alone": (
+        "INFO:root:Model is ready.\n"
+        + "".join(f"INFO:__main__:Eval Metrics — Hits@1: 0.4, MRR: 0.{n}\n" for n in N),
+        {"eval/Hits@1": [0, 1, 2], "eval/MRR": [0, 1, 2]},
+    ),
+    "columns of an epoch, its batches and a value": (
+        "\n" + "".join(f"{epoch}\t\t{batch}\t\t0.7{batch}\n" for epoch in N for batch in range(2)),
+        {"epoch": [0, 1, 2, 3, 4, 5], "column 3": [0, 1, 2, 3, 4, 5]},
+    ),
+    "batches within an epoch that name the data": (
+        "".join(f"train: {n} @ epoch:0/160 loss: 3.5 cls_loss: 0.{n}\n" for n in N),
+        {"epoch": [1, 2, 3], "loss": [1, 2, 3], "cls_loss": [1, 2, 3]},
+    ),
+    "losses of batches below an epoch": (
+        "".join(
+            f"Epoch {n}/2\n"
+            + "".join(f"Average Training loss: 0.{batch}\n" for batch in range(50))
+            + "Average Eval loss: 0.5\n"
+            for n in (1, 2)
+        ),
+        {"Average Training loss": [1, *range(25, 101)], "Average Eval loss": [50, 100]},
+    ),
+    "parts of a loss in brackets": (
+        "".join(f"epoch   {n}00 | loss 2.3e-01 (pde 2.2e-01, bc 0.0e+00) | lr 9.50e-05\n" for n in N),
+        {name: [100, 200, 300] for name in ("loss", "pde", "bc", "lr")},
+    ),
+    "amounts before the steps": (
+        "[train] tokens/iter = 393,216 | train tokens = 239,182,819 | vocab = 16384\n"
+        + "".join(f"[eval] iter {n}0: val 9.{n} lr 7.50e-07\n[train] iter {n}1: loss 8.5\n" for n in N),
+        {"val": [10, 20, 30], "eval/lr": [10, 20, 30], "loss": [11, 21, 31]},
+    ),
+    "the stages of a script": (
+        "".join(f"[{n}/5] Building the model...\n  Total parameters: 125,433,088\n" for n in N)
+        + "".join(f"Epoch {n}/3\n  Train loss: 0.5\n" for n in N),
+        {"Train loss": [1, 2, 3]},
+    ),
+    "nothing but the data as names": (
+        "".join(f"[{{3667621017.py:45}} INFO - Epoch    {n}, trlast = 0.3, val = 0.4\n" for n in N),
+        {"trlast": [1, 2, 3], "val": [1, 2, 3]},
+    ),
     "rows of several data sets at an epoch": (
         "".join(f"Epoch 00{n} | Dataset 0{row} | NMI 0.1 | AUC 0.5\n" for n in N for row in range(2)),
         {f"{name}/dataset={row}": [1, 2, 3] for name in ("NMI", "AUC") for row in range(2)},
@@ -144,6 +202,46 @@ def test_values_are_at_their_steps(tmp_path: Path, case: str) -> None:
     run = read(tmp_path, text)
     assert {name: sorted({*steps}) for name, steps in steps_of(run).items()} == expected
     assert run.attempts == 1
+
+
+def test_columns_without_names_are_those_of_a_file_of_losses(tmp_path: Path) -> None:
+    rows = "".join(f"6.3e-0{n} 5.{n}e-01\n" for n in range(4))
+    assert steps_of(read(tmp_path, rows, "val_loss.txt")) == {
+        name: [0, 1, 2, 3] for name in ("val_loss", "val_loss_2")
+    }
+    assert steps_of(read(tmp_path, rows, "points.txt")) == {}
+
+
+def test_values_behind_epochs_are_named_after_the_file(tmp_path: Path) -> None:
+    text = "".join(f"epoch{n}\t0.{n}5491\n" for n in N)
+    assert steps_of(read(tmp_path, text, "train_loss.txt")) == {"train_loss": [1, 2, 3]}
+
+
+OPENING = (
+    "Seed set to 42\nUsing the device cuda:0\nLoaded the encoder from checkpoint\nBuilt the model of 12M\n"
+)
+
+
+def test_two_fits_of_lightning_in_one_launch_are_told_apart(tmp_path: Path) -> None:
+    fits = [
+        "Loading the data\n"
+        + "".join(
+            f"\rEpoch {epoch}: 100%|##| {at}/2 [00:01<00:01, 4.8it/s, v_num={fit}, train_loss=0.{epoch}{at}]"
+            for epoch in range(2)
+            for at in (1, 2)
+        )
+        + "\n"
+        for fit in (28, 29)
+    ]
+    run = read(tmp_path, OPENING + "".join(fits))
+    assert run.attempts == 1
+    assert steps_of(run) == {"train_loss": [1, 2, 3, 4], "train_loss/trainer=2": [1, 2, 3, 4]}
+    assert read(tmp_path, (OPENING + fits[0]) + (OPENING + fits[1])).attempts == 2
+
+
+def test_launches_that_end_in_their_first_epoch_are_attempts(tmp_path: Path) -> None:
+    launch = "Loading the datasets...\nEpoch 1/5\n" + "Training loss: 0.5\n" * 30
+    assert read(tmp_path, launch * 3).attempts == 3
 
 
 def test_a_bar_of_keras_ends_with_the_means_of_the_epoch(tmp_path: Path) -> None:

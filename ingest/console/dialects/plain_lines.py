@@ -20,6 +20,7 @@ from holter.ingest.console.pattern_search import LinearPattern
 from holter.ingest.console.plain_columns import PlainTable, describe_line
 from holter.ingest.console.plain_line import (
     begin_launch,
+    may_begin,
     parse_line_of_block,
     parse_metrics_of_epoch,
     parse_plain_line,
@@ -200,6 +201,7 @@ LINES = LineKind(
     columns=_PlainColumns(),
     any_program=True,
     begin_launch=begin_launch,
+    may_begin=may_begin,
 )
 """Lines with a position and named numbers, in any text."""
 
