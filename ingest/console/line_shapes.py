@@ -34,7 +34,8 @@ _NUMBER = r"[-+]?(?:\d++(?:,\d{3}(?!\d))*+(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?\d++)?
 # taken for a number
 _TOKEN = re.compile(
     r"(?:(?<![0-9A-Za-z_.@\u00c0-\u1fff])(?<![A-Za-z]-)|(?<=^[eE]poch)|(?<=[\s\[(|,:-][eE]poch))("
-    r"\d{4}[-/]\d\d[-/]\d\d(?:[ T,]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?+)?+"
+    r"\d{4}(?:(?:_\d\d){2}[_ -]\d\d(?:_\d\d){2}|(?:-\d\d){2}[_ -]\d\d(?:-\d\d){2})(?![-_\w])"
+    r"|\d{4}[-/]\d\d[-/]\d\d(?:[ T,]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?+)?+"
     r"|\d\d?[-/]\d\d?(?:[-/]\d{4})? \d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?+)?+"
     r"|\d{1,3} days?, \d\d?:\d\d:\d\d"
     r"|\d{1,4}(?::\d\d){1,2}+(?:[.,]\d{1,9})?+(?!\w)"
@@ -150,8 +151,13 @@ def shape_of_line(parts: list[str]) -> LineShape:
     Behind a time at its beginning a line is read as without it: `[2026-02-22 15:43:42] INFO - Epoch 1/3`.
     """
     texts = tuple(parts[::2])
-    begins_with_time = len(texts) > 2 and ":" in parts[1] and not texts[0].strip(" [(\t")
-    return _shape_behind_time(texts) if begins_with_time else shape_of(texts)
+    if len(texts) > 2 and _is_time(parts[1]) and not texts[0].strip(" [(\t"):
+        return _shape_behind_time(texts)
+    return shape_of(texts)
+
+
+def _is_time(number: str) -> bool:
+    return ":" in number or (number[4:5] in ("-", "/", "_") and number[:4].isdecimal())
 
 
 @lru_cache(maxsize=8192)
@@ -193,6 +199,10 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
             part = data if metrics and found[2] and split != data else ""
         elif not split and _ESTIMATED.search(field.before + field.name):
             split = "eval"
+        if texts[field.index + 1].startswith("%|"):  # `Epoch 1 - Valid: 100%|####| [loss=0.5]`, of a bar
+            found = DATA_SPLIT.fullmatch(field.english)
+            split = split or (found[2] or "train" if found is not None else "").lower()
+            continue
         counter = _counter(field, counters)
         if counter is Counter.BATCH and unnamed is not None and not field.name and len(counters) == 1:
             counters[0] = unnamed = replace(unnamed, counter=Counter.EPOCH)  # `[0/300][10/1251]`
