@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from alembic import context
 from sqlalchemy import Connection
 
 from holter.server.database import connect, writing
 from holter.server.models import Base
+
+
+def is_of_dialect(dialect: str, item: Any) -> bool:
+    """Whether a part of a table exists on this kind of database: models mark an index of one kind only."""
+    return item.info.get("dialect", dialect) == dialect
 
 
 def migrate(connection: Connection) -> None:
@@ -19,6 +25,7 @@ def migrate(connection: Connection) -> None:
         render_as_batch=True,  # SQLite alters a table by copying it
         transactional_ddl=True,
         compare_server_default=True,
+        include_object=lambda item, *_: is_of_dialect(connection.dialect.name, item),
     )
     with context.begin_transaction():
         context.run_migrations()

@@ -18,6 +18,7 @@ from typing import Any
 from sqlalchemy import Engine, insert
 
 from holter.server.database import connect, writing
+from holter.server.database.free_space import checkpoint
 from holter.server.migrate import upgrade
 from holter.server.models import Attempt, ConfigRow, IncidentRow, Project, RunDetailRow, RunRecord
 from holter.server.read_models.runs import RunReader
@@ -54,6 +55,7 @@ def fill(engine: Engine, runs: int, settings: int) -> None:
     for batch in _batches(_settings(runs, names, rng)):
         with writing(engine) as connection:
             connection.execute(insert(ConfigRow), batch)
+        checkpoint(engine)  # as a server does, which never reads this much from the write-ahead log
 
 
 def _run(n: int) -> dict[str, Any]:

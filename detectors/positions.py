@@ -36,13 +36,15 @@ class AttemptRows(NamedTuple):
 
 def attempt_rows(series: Series, first: int = 0) -> list[AttemptRows]:
     """The attempts of a series' rows from `first` on."""
-    attempts = []
-    while first < len(series):
-        attempt = int(series.attempt[first])
-        after = int(np.searchsorted(series.attempt, attempt, side="right"))
-        attempts.append(AttemptRows(attempt, first, after))
-        first = after
-    return attempts
+    if first >= len(series):
+        return []
+    numbers = np.arange(series.attempt[first], series.attempt[-1] + 1)
+    afters = np.searchsorted(series.attempt, numbers, side="right").tolist()
+    return [
+        AttemptRows(attempt, begin, after)
+        for attempt, begin, after in zip(numbers.tolist(), [first, *afters], afters, strict=False)
+        if after > begin  # others logged nothing in this series
+    ]
 
 
 def rows_of_attempt(series: Series, attempt: int) -> AttemptRows:

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holter.detectors.positions import attempt_rows
 from holter.detectors.thresholds import Thresholds
-from holter.types import Series
+from holter.types import IntArray, Series
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,14 +39,18 @@ def step_unit(series: Series, thresholds: StepUnitThresholds = _THRESHOLDS) -> i
 
     It rests on the first rows alone, so that it does not change as a run continues.
     """
-    found: list[int] = []
-    for span in attempt_rows(series):
-        missing = thresholds.increments - len(found)
-        if missing <= 0:
-            break
-        found += np.diff(series.step[span.first : min(span.first + missing + 1, span.after)]).tolist()
-    usual = int(np.median(found)) if found else 1
+    rows, increments = 2 * thresholds.increments, _increments(series, 2 * thresholds.increments)
+    while len(increments) < thresholds.increments and rows < len(series):
+        rows *= 4
+        increments = _increments(series, rows)
+    usual = int(np.median(increments[: thresholds.increments])) if len(increments) else 1
     if usual > thresholds.longest_interval:
         return usual
     is_interval = usual < thresholds.smallest_batch or usual % thresholds.round_multiple == 0
     return 1 if is_interval else usual
+
+
+def _increments(series: Series, rows: int) -> IntArray:
+    """The increments from row to row within the attempts of the first `rows` rows."""
+    increments: IntArray = np.diff(series.step[:rows])[np.diff(series.attempt[:rows]) == 0]
+    return increments

@@ -50,17 +50,21 @@ def classify(
     thresholds: RecoveryThresholds,
     *,
     settled_at: int | None,
+    is_lost: bool = False,
     is_expected: bool = False,
     may_last: bool = False,
 ) -> Classification:
     """The classification of an excursion at the last point seen.
 
     It is final from point `settled_at` of the segment on; None: later rises may still belong to the event.
+    `is_lost`: the loss became NaN or infinite while it was high, and has stayed so.
     `is_expected`: a rise is information unless it lasts, or even then if it `may_last`.
     """
     step = segment.step[excursion.start :]
     recovery = excursion.recovery
     kind = _kind_while_lasting(excursion, segment, tuning, thresholds)
+    if is_lost and kind is not Kind.DIVERGENCE:
+        kind = Kind.SPIKE_UNRECOVERED
     classified_step, duration = None, None
     if recovery.back is not None and recovery.confirmed is not None:
         duration = int(step[recovery.back] - step[0])

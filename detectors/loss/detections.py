@@ -13,7 +13,7 @@ from holter.detectors.loss.excursions.recovery import untracked_recovery
 from holter.detectors.loss.excursions.segment import AttemptSegment
 from holter.detectors.loss.lr_mismatch import RateMismatches
 from holter.detectors.loss.unmarked_restarts import UnmarkedRestart, UnmarkedRestarts
-from holter.detectors.positions import values_before
+from holter.detectors.positions import rows_of_attempt, values_before
 from holter.types import Series
 
 
@@ -45,6 +45,15 @@ class LossDetection:
     @property
     def detected_step(self) -> int:
         return int(self.segment.step[self.excursion.detected])
+
+    def lost_at(self, least_rows: int) -> int | None:
+        """The step since which the loss of the attempt has been NaN or infinite, for so many rows at least,
+        if it was still high then."""
+        recovery = self.excursion.recovery
+        is_open = recovery.back is None and recovery.lull is None
+        after = self.segment.row(len(self.segment.step) - 1) + 1
+        rows = rows_of_attempt(self.series, self.excursion.attempt).after - after
+        return int(self.series.step[after]) if is_open and rows >= least_rows else None
 
     def covers(self, start_step: int, known_step: int) -> bool:
         """Whether, as far as was known at `known_step`, an event that began at `start_step` is within this

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
 import numpy as np
 
+from holter.detectors.incremental import Checkpoint, IncrementalState, ScanCheckpoints
 from holter.detectors.positions import AttemptRows, attempt_rows, rows_up_to
 from holter.detectors.thresholds import Thresholds
 from holter.roles import Role, role_of
@@ -40,36 +42,56 @@ RateMismatches = Mapping[int, LearningRateMismatch]
 """Mismatches by attempt."""
 
 
-def find_rate_mismatches(run: RunData, thresholds: RateMismatchThresholds) -> RateMismatches:
+def find_rate_mismatches(
+    run: RunData, state: IncrementalState, thresholds: RateMismatchThresholds
+) -> RateMismatches:
     """The attempts whose learning rate began off the value that earlier attempts had at that step."""
     rates = [run.series[key] for key in sorted(run.series) if role_of(key) is Role.LEARNING_RATE]
-    return {
-        attempt: mismatch
-        for series in reversed(rates)
-        for attempt, mismatch in _mismatches_in(series, thresholds)
-    }
+    mismatches: dict[int, LearningRateMismatch] = {}
+    for series in reversed(rates):
+        mismatches |= _mismatches_in(series, state, thresholds)
+    return mismatches
 
 
 def _mismatches_in(
-    series: Series, thresholds: RateMismatchThresholds
-) -> Iterator[tuple[int, LearningRateMismatch]]:
+    series: Series, state: IncrementalState, thresholds: RateMismatchThresholds
+) -> RateMismatches:
+    """The mismatches in one series; only attempts that began since the last checkpoint are examined."""
+    checkpoints: ScanCheckpoints[RateMismatches] = state.checkpoints(
+        ("rate_mismatches", series.key), [series]
+    )
+    checkpoint = checkpoints.latest([series]) or Checkpoint({}, (0,))
+    found, examined = dict(checkpoint.state), checkpoint.rows[0]
     spans = attempt_rows(series)
     earliest = list(accumulate((int(series.step[span.first]) for span in spans), min))
-    for number, span in enumerate(spans[1:], start=1):
-        # a program that was started anew restores nothing: its settings are its own
-        is_fresh = series.step[span.first] <= earliest[number - 1]
-        if is_fresh or span.after - span.first < thresholds.points:
+    for number in range(bisect_left(spans, examined, key=lambda span: span.first), len(spans)):
+        span = spans[number]
+        if span.after - span.first < thresholds.points:
             continue
-        steps = series.step[span.first : span.first + thresholds.points].tolist()
-        actual = series.value[span.first : span.first + thresholds.points].tolist()
-        expected = [_rate_before(series, spans[:number], step) for step in steps]
-        differs = [
-            rate is not None and abs(now - rate) > thresholds.share * max(abs(now), abs(rate))
-            for now, rate in zip(actual, expected, strict=True)
-        ]
-        if all(differs) and expected[0] is not None:
-            mismatch = LearningRateMismatch(expected=expected[0], actual=actual[0], detected_step=steps[-1])
-            yield span.attempt, mismatch
+        examined = span.first + thresholds.points
+        # a program that was started anew restores nothing: its settings are its own
+        if number and series.step[span.first] > earliest[number - 1]:
+            mismatch = _mismatch(series, spans[:number], span, thresholds)
+            if mismatch is not None:
+                found[span.attempt] = mismatch
+    checkpoints.save(Checkpoint(found, (examined,)))
+    return found
+
+
+def _mismatch(
+    series: Series, earlier: Sequence[AttemptRows], span: AttemptRows, thresholds: RateMismatchThresholds
+) -> LearningRateMismatch | None:
+    """How the first points of an attempt differ from those that the attempts before had at their steps."""
+    steps = series.step[span.first : span.first + thresholds.points].tolist()
+    actual = series.value[span.first : span.first + thresholds.points].tolist()
+    expected = [_rate_before(series, earlier, step) for step in steps]
+    differs = [
+        rate is not None and abs(now - rate) > thresholds.share * max(abs(now), abs(rate))
+        for now, rate in zip(actual, expected, strict=True)
+    ]
+    if not all(differs) or expected[0] is None:
+        return None
+    return LearningRateMismatch(expected=expected[0], actual=actual[0], detected_step=steps[-1])
 
 
 def _rate_before(series: Series, earlier: Sequence[AttemptRows], step: int) -> float | None:

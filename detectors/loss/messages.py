@@ -79,7 +79,8 @@ def rollback_for(
 class SpikeFacts:
     """The facts that a summary and an advice state; steps are those of the log, `last_step` the last seen.
 
-    `level` is what the loss has drifted to, and the step by which it did.
+    `level` is what the loss has drifted to, and the step by which it did; `lost_at` the step since which it
+    has been NaN or infinite.
     """
 
     classification: Classification
@@ -91,6 +92,7 @@ class SpikeFacts:
     last_step: int
     labels: Labels
     level: tuple[float, int] | None = None
+    lost_at: int | None = None
     down: bool = False
     rate_mismatch: LearningRateMismatch | None = None
     rollback: SpikeRollback | None = None
@@ -107,13 +109,17 @@ def summarize_spike(facts: SpikeFacts) -> str:
     if classification.kind is Kind.RESUME_ARTIFACT:
         return _summarize_restart(facts)
     if classification.kind is Kind.DIVERGENCE:
-        return f"{loss} has been drifting upwards since about step {start}: {_describe_drift(facts)}."
+        lost = "" if facts.lost_at is None else f", and has been NaN or infinite since step {facts.lost_at:,}"
+        return f"{loss} has been drifting upwards since about step {start}: {_describe_drift(facts)}{lost}."
     if classification.kind is Kind.OUTLIER_BATCH:
         peak, baseline = figure(facts.peak), figure(facts.baseline)
         return f"{loss} was {peak} instead of {baseline} for one batch at step {start}."
     if classification.recovery_steps is not None:
         needed = counted(classification.recovery_steps, "step")
         return f"{loss} rose {moved} at step {start} and needed {needed} to come back."
+    if classification.kind is Kind.SPIKE_UNRECOVERED and facts.lost_at is not None:
+        lost = f"it has been NaN or infinite since step {facts.lost_at:,}"
+        return f"{loss} rose {moved} at step {start} and did not come back: {lost}."
     elapsed = counted(facts.last_step - facts.start_step, "step")
     if classification.kind is Kind.SPIKE_UNRECOVERED:
         return f"{loss} rose {moved} at step {start} and settled higher: it is not back after {elapsed}."

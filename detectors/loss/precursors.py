@@ -107,6 +107,11 @@ class Precursors:
         """The series that are logged."""
         return [series for series in (self.norm, self.rate) if series is not None]
 
+    @property
+    def most(self) -> float:
+        """The largest factor that there can be."""
+        return (1 + self.thresholds.raised_evidence) ** len(self.series)
+
     def factor(self, segment: AttemptSegment, first: int, stop: int) -> FloatArray:
         """The factor on evidence from the loss at the points of a segment from `first` to `stop` (exclusive),
         from what was logged up to the step of each."""

@@ -33,6 +33,7 @@ from holter.detectors.loss.detections import (
     with_rate_mismatches,
     with_unmarked_restarts,
 )
+from holter.detectors.loss.excursions.evidence_factor import EvidenceFactor
 from holter.detectors.loss.excursions.excursion import Excursion
 from holter.detectors.loss.excursions.resume_scan import scan_incrementally
 from holter.detectors.loss.excursions.scan import ExcursionThresholds
@@ -70,6 +71,9 @@ class SpikeThresholds(Thresholds):
     dataset_lone_evidence: float = 0.5
     """Factor on the evidence of a single point of a single dataset: it rests on few samples, and one of them
     may be far out in healthy data."""
+    lost_rows: int = 3
+    """Rows in sequence of a loss that is NaN or infinite after which a rise before them has not come back: a
+    loss scaler skips one or two."""
     doubt: float = 0.3
     """Confidence lacking at a strength of 1; it falls with the square of the strength."""
     excursions: ExcursionThresholds = ExcursionThresholds()
@@ -124,7 +128,7 @@ class SpikeDetector:
             run=run,
             context=context,
             thresholds=self.thresholds,
-            mismatches=find_rate_mismatches(run, self.thresholds.rate_mismatches),
+            mismatches=find_rate_mismatches(run, context.state, self.thresholds.rate_mismatches),
             precursors=find_precursors(run, context.state, self.thresholds.precursors),
         )
         of_one_dataset = self.thresholds.of_one_dataset(len(datasets))
@@ -169,13 +173,17 @@ class _LossScan:
         by_attempt = {segment.attempt: segment for segment in segments}
         sensitivity = self.context.tuning.of(series.key.metric).sensitivity
         inputs = [series, *self.precursors.series]
+        factor = EvidenceFactor(
+            lambda segment, first, stop: sensitivity * self.precursors.factor(segment, first, stop),
+            most=sensitivity * self.precursors.most,
+        )
         excursions = scan_incrementally(
             segments,
             inputs,
             state.checkpoints((SpikeDetector.name, series.key), inputs),
             limits,
             mismatched=self.mismatches,
-            factor=lambda segment, first, stop: sensitivity * self.precursors.factor(segment, first, stop),
+            factor=factor,
         )
         detections = without_repetitions(
             self.run,
@@ -327,12 +335,14 @@ class _EventReporter:
     ) -> SpikeFacts:
         """The facts of an event, by the detection that shows its development best."""
         excursion, recovery = development.excursion, development.excursion.recovery
+        lost_at = development.lost_at(self.thresholds.lost_rows)
         classification = classify(
             excursion,
             development.segment,
             self.tuning.of(development.series.key.metric),
             self.thresholds.excursions.recovery,
             settled_at=development.settled_at,
+            is_lost=lost_at is not None,
             is_expected=is_expected,
             may_last=may_last,
         )
@@ -359,6 +369,7 @@ class _EventReporter:
             last_step=development.step(recovery.last_seen) or detection.start_step,
             labels=key.labels,
             level=_drift_level(development) if classification.kind is Kind.DIVERGENCE else None,
+            lost_at=lost_at,
             down=excursion.down,
             rate_mismatch=self.mismatches.get(excursion.attempt) if has_mismatch else None,
             unmarked_restart=development.restart,

@@ -324,7 +324,8 @@ def _sliding_products(long: FloatArray, short: FloatArray) -> FloatArray:
     `scipy.signal` has this too, and costs every server 50 MB of memory to import.
     """
     n, positions = len(short), len(long) - len(short) + 1
-    size = next_fast_len(max(8 * n, 1024), real=True)
+    # one block where it need not be long
+    size = next_fast_len(min(max(8 * n, 1024), len(long)), real=True)
     hop = size - n + 1
     spectrum = np.conj(rfft(short, size))
     products = np.empty(positions)

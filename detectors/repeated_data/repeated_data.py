@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import ClassVar
 
 import numpy as np
@@ -110,26 +112,26 @@ class RepeatedDataDetector:
         for position in sorted({last_common_position(channels), position_of(loss, len(loss) - 1)}):
             upto = rows_up_to(loss, position)
             if upto > done:
-                state, done = self._extended(state, channels, upto, sensitivity), upto
+                state, done = self._extended(state, channels, done, upto, sensitivity), upto
                 rows = tuple(rows_up_to(series, position) for series in channels)
                 checkpoints.save(Checkpoint(state, rows, upto=position))
         return state
 
     def _extended(
-        self, state: _SearchState, channels: list[Series], upto: int, sensitivity: float
+        self, state: _SearchState, channels: list[Series], done: int, upto: int, sensitivity: float
     ) -> _SearchState:
-        """The state after the first `upto` rows of the loss."""
+        """The state after the first `upto` rows of the loss, of which the first `done` were searched."""
         spans = [span for span in attempt_rows(channels[0]) if span.first < upto]
         results = dict(state.results)
         state = replace(state, traces=dict(state.traces))  # earlier states keep their own
         step = channels[0].step
-        earliest = int(step[spans[0].first]) if spans else 0
-        for number, span in enumerate(spans[1:], start=1):
+        earliest = list(accumulate((int(step[span.first]) for span in spans), min))
+        for number in range(max(bisect_right(spans, done, key=lambda span: span.after), 1), len(spans)):
+            span = spans[number]
             points = min(span.after, upto) - span.first
             result = results.get(span.attempt)
-            if int(step[span.first]) <= earliest:
+            if int(step[span.first]) <= earliest[number - 1]:
                 # it continues no attempt, so that it can repeat no data that its model rests on
-                earliest = int(step[span.first])
                 results[span.attempt] = _ResumeTest()
             elif self._is_many(number) and points < self.thresholds.fewest_points_of_many:
                 continue

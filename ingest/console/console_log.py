@@ -19,7 +19,7 @@ from holter.ingest.console.dialect import (
 )
 from holter.ingest.console.interleaved_writers import InterleavedWriters
 from holter.ingest.console.launch_opening import LaunchOpening
-from holter.ingest.console.pattern_search import BlockSearch, FoundTable
+from holter.ingest.console.pattern_search import BlockSearch, FoundLine, FoundTable
 from holter.ingest.console.prefixes import CleanLine, strip_prefixes
 from holter.ingest.errors import ProblemBuffer
 from holter.ingest.format import Content, FormatRole
@@ -199,49 +199,64 @@ class ConsoleReader:
                 if self._parse_table(found, parsed):
                     self._opening.skip(found.ends[-1] - begin + found.offset)
                 continue
-            start, line, kind = found.start - begin, found.line, found.kind
-            try:
-                clean = strip_prefixes(line)
-                text = decode_line(line) if kind.with_prefixes else clean.text
-                state = self._state_of((self._main or ()) if kind.job_wide else clean.labels)
-                result = kind.parse(text, state)
-            except Exception as error:
-                self.problems.add_failure(f"byte {begin + start}", "a line as its program prints it", error)
-                continue
-            for item in result if isinstance(result, list) else (result,):
-                if isinstance(item, LineSettings):
-                    if not kind.yields_settings:
-                        raise TypeError(f"{kind} states {item.config}, expected `yields_settings=True`")
-                    held = list(self._writers.release())
-                    parsed.rows += held
-                    parsed.in_launch |= bool(held)
-                    self._take_settings(item, clean, self._pending if parsed.in_launch else parsed.config)
-                elif item is not None and item.values and self._is_storable(item.step, begin + start):
-                    # the clock of the line itself states no time zone, the prefix does
-                    time = item.time if isnan(clean.time) else clean.time
-                    rows = [
-                        LogRow(item.step, time, item.values, labels)
-                        for labels in self._series_labels(item, kind, clean)
-                    ]
-                    in_launch = not (kind.yields_settings or kind.own_steps)
-                    counts_steps = in_launch and all(name != "steps" for name, _ in rows[0].labels)
-                    if counts_steps:
-                        self._note_step(item.step, parsed)
-                    if in_launch and not (kind.job_wide or clean.labels or rows[0].labels):
-                        end = begin + start + len(line) + 1
-                        rows = list(self._writers.add(rows[0], begin + start, end))
-                    parsed.rows += rows
-                    if in_launch:
-                        # reports with a unit of their own, as those of RAS, repeat their headings
-                        self._note_record(parsed, counts_steps=counts_steps)
-                        self._opening.skip(start + len(line) + 1)
+            size = self._parse_line(found, block, parsed, begin)
             if self._pending:
-                size = min(len(block), start + len(line) + 1)
                 self._search.stop(block[size:], begin + size)
                 self._opening.advance(size)
                 return size
         self._opening.advance(len(block))
         return len(block)
+
+    def _parse_line(self, found: FoundLine, block: bytes, parsed: ParsedLines, begin: int) -> int:
+        """Add what one line holds to `parsed`; return where the next line of the block begins."""
+        kind, after = found.kind, min(len(block), found.start - begin + len(found.line) + 1)
+        try:
+            clean = strip_prefixes(found.line)
+            text = decode_line(found.line) if kind.with_prefixes else clean.text
+            state = self._state_of((self._main or ()) if kind.job_wide else clean.labels)
+            result = kind.parse(text, state)
+        except Exception as error:
+            self.problems.add_failure(f"byte {found.start}", "a line as its program prints it", error)
+            return after
+        for item in result if isinstance(result, list) else (result,):
+            if isinstance(item, LineSettings):
+                self._add_settings(item, kind, clean, parsed)
+            elif item is not None and item.values and self._is_storable(item.step, found.start):
+                self._add_values(item, found, clean, parsed)
+                if not _has_own_steps(kind):
+                    self._opening.skip(after)
+        return after
+
+    def _add_settings(
+        self, settings: LineSettings, kind: LineKind, line: CleanLine, parsed: ParsedLines
+    ) -> None:
+        """Add settings to those of the launch, or to those of the next one where rows are before them."""
+        if not kind.yields_settings:
+            raise TypeError(f"{kind} states {settings.config}, expected `yields_settings=True`")
+        held = list(self._writers.release())
+        parsed.rows += held
+        parsed.in_launch |= bool(held)
+        self._take_settings(settings, line, self._pending if parsed.in_launch else parsed.config)
+
+    def _add_values(self, item: LineValues, found: FoundLine, line: CleanLine, parsed: ParsedLines) -> None:
+        """Add the rows of the values of a line, or hold them back until it is known who printed them."""
+        kind = found.kind
+        # the clock of the line itself states no time zone, the prefix does
+        time = item.time if isnan(line.time) else line.time
+        rows = [
+            LogRow(item.step, time, item.values, labels) for labels in self._series_labels(item, kind, line)
+        ]
+        if _has_own_steps(kind):
+            parsed.rows += rows
+            return
+        # reports with a unit of their own, as those of RAS, repeat their headings
+        counts_steps = all(name != "steps" for name, _ in rows[0].labels)
+        if counts_steps:
+            self._note_step(item.step, parsed, is_named=bool(item.labels))
+        if not (kind.job_wide or line.labels or rows[0].labels):
+            rows = list(self._writers.add(rows[0], found.start, found.start + len(found.line) + 1))
+        parsed.rows += rows
+        self._note_record(parsed, counts_steps=counts_steps)
 
     def _stops_before_launch(self, parsed: ParsedLines) -> bool:
         """Whether the next record is, or may be, the first of another launch, and rows are before it."""
@@ -251,14 +266,21 @@ class ConsoleReader:
         if self._opening.may_be_new_launch():
             self._opening.forget()
             self._may_restart = True
+            for state in self._states.values():
+                for kind in self._kinds:
+                    if kind.may_begin is not None:
+                        kind.may_begin(state)
             parsed.rows += self._writers.release()
             return bool(parsed.rows)
         return False
 
-    def _note_step(self, step: int, parsed: ParsedLines) -> None:
-        """A record at this step follows: of another launch, if that may be and it is before the last one."""
+    def _note_step(self, step: int, parsed: ParsedLines, *, is_named: bool) -> None:
+        """A record at this step follows: of another launch, if that may be and it is before the last one.
+
+        `is_named`: its training is named, which may be the next one of the same launch.
+        """
         if self._may_restart:
-            if self._last_step is not None and step <= self._last_step:
+            if not is_named and self._last_step is not None and step <= self._last_step:
                 parsed.rows += self._writers.begin_again()
                 self._restarts = True
             self._may_restart = False
@@ -313,7 +335,7 @@ class ConsoleReader:
             if not table.is_labelled:
                 for row in table.rows(begin, end, state):
                     if row is not None and row.values and self._is_storable(row.step, offset + starts[line]):
-                        self._note_step(row.step, parsed)
+                        self._note_step(row.step, parsed, is_named=bool(row.labels))
                         has_records = True
                         if row.labels:
                             self._add_unlabelled(unlabelled, parsed)
@@ -329,7 +351,7 @@ class ConsoleReader:
             for first, last, labels in table.by_process(begin, end):
                 for row in table.rows(first, last, self._state_of(labels)):
                     if row is not None and row.values and self._is_storable(row.step, offset + starts[line]):
-                        self._note_step(row.step, parsed)
+                        self._note_step(row.step, parsed, is_named=bool(row.labels))
                         self._note_record(parsed)
                         has_records = True
                         for each in (row.labels,) if row.labels else self._process_labels(labels):
@@ -406,6 +428,11 @@ def _is_storable(value: Any) -> bool:
     if isinstance(value, list | tuple):
         return all(map(_is_storable, value))
     return not isinstance(value, int) or abs(value) <= LARGEST_STEP
+
+
+def _has_own_steps(kind: LineKind) -> bool:
+    """Whether values of a line are at steps of their own, or among settings: they begin no launch."""
+    return kind.yields_settings or kind.own_steps
 
 
 def _own_labels(item: LineValues | LineSettings, line: CleanLine) -> Labels:

@@ -119,7 +119,8 @@ class LineKind:
     `columns` parses lines below one another that differ in their numbers alone. `any_program`: its pattern is
     that of many lines, most of which hold nothing.
 
-    `begin_launch` removes from the state what does not hold for another launch of the program. `release`
+    `begin_launch` removes from the state what does not hold for another launch of the program; `may_begin`
+    notes that one may have begun. `release`
     removes records that wait for a line that states their step, and returns them at the most likely one.
     """
 
@@ -132,6 +133,7 @@ class LineKind:
     columns: LineColumns | None = None
     any_program: bool = False
     begin_launch: Callable[[DialectState], None] | None = None
+    may_begin: Callable[[DialectState], None] | None = None
     release: Callable[[DialectState], list[LineValues]] | None = None
 
 

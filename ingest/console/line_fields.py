@@ -13,7 +13,7 @@ from holter.translated_words import COUNTERS, in_english
 
 _MAX_NAME = 120
 _LONGEST_SHORT_FORM = 5
-_MOST_OF_LIST = 16
+_MOST_OF_LIST = 32
 """Numbers of a list that are values of a step; longer ones are a history or weights."""
 _UNITS = re.compile(
     r"\s?(?:%|(?:[A-Za-z]{0,12}/){1,2}[A-Za-z]{1,12}\b(?!\.[a-z])|(?:[kKMGT]i?B?|B|m?s|secs?|seconds?|mins?|minutes?|h|hours?|days?"
@@ -21,7 +21,7 @@ _UNITS = re.compile(
 )
 _NO_UNIT = re.compile(r"[A-Za-z_]++\d")
 _SCALE = re.compile(r"[kKMGBT](?![A-Za-z])")
-_WORD = re.compile(r"[^\W\d][\w./@%+\u2019-]*")
+_WORD = re.compile(r"[^\W\d][\w./@%+^\u2019-]*")
 _DURATION = re.compile(r"\s?(?:ms|us|ns|s|sec|secs|seconds?|min|mins|minutes?|h|hours?)(?![\w/])")
 _NAME_LIST = re.compile(
     r"(?<![\w.])(?:([A-Za-z_][\w.@]{0,40})\()?"
@@ -53,17 +53,27 @@ DATA_SPLIT = re.compile(
     r"(?![\w/-]|\.\w)",
     re.I,
 )
-BEFORE_MESSAGE = re.compile(r"(?:[^A-Za-z]|\b(?:INFO|DEBUG|WARN(?:ING)?|root|(?:__)?main(?:__)?)\b)*")
+BEFORE_MESSAGE = re.compile(
+    r"(?:[^A-Za-z]|\b(?:INFO|DEBUG|WARN(?:ING)?|root|(?:__)?main(?:__)?)\b|(?<=(?:INFO|EBUG|NING):)[\w.]+:)*"
+)
 """What loggers print before a message, without the digits of its time."""
 _DELIMITERS = (*",;|[](){}<>\t\"'=:*│┃•·→", "  ", " - ", " / ")
 _OPENING = " \t[({\"'<"
 
+_CALL = re.compile(r"(?<![\w.])(?:(?:np|numpy|torch)\.)?(?:float|u?int|tensor|array)\d{0,2}\($")
+"""What numpy and torch print around a number of a list: `[np.float32(0.5), np.float32(0.4)]`."""
 _WRAPPER = re.compile(r"(?<![\w.])(?:np\.(?:float64|float32|float16|int64)|float|tensor|array)$")
 """What numpy and torch print around a number: `np.float64(0.02)`."""
+_MEASURED = re.compile(
+    r"(?:^|[^\w./@% -]) {0,4}([A-Za-z][\w./@%-]{0,30}(?: [\w./@%-]{1,20}){0,2})"
+    r" {0,4}(?:→|->|=>|:|\||-) {0,4}$"
+)
+"""A metric before the names of data: `Accuracy -> Train: 0.9, Val: 0.8`."""
 _TWO_COUNTERS = re.compile(
     r"(?i:\b(epoch)/(iter(?:ation)?|step|batch)[ \t]?[:=]?[ \t]?)$|\b(?:TRAIN|CV) (Batch) $"
 )
 """Names of an epoch and what is counted in it, before both: `epoch/iter: 2/150`, `TRAIN Batch 2/150`."""
+_AT_EPOCH = re.compile(r"(?i)\s?@ ?epoch")
 _CLOSING = re.compile(r"(?: ?[A-Za-z]{1,20}){0,3}\) ?[:=]\s*$")
 """What follows a number that is a part of a name: `reward (last 100 episodes): 0.5`."""
 _ENCLOSED = re.compile(r" ?\(((?:[A-Za-z]{1,20} ){0,3})$")
@@ -112,7 +122,8 @@ def number_fields(texts: tuple[str, ...]) -> Iterator[NumberField]:
     index, count, section = 0, len(texts) - 1, ""
     listed = listed_names(texts)
     ordinal: re.Match[str] | None = None
-    last_name = carried = ""
+    last_name = carried = measured = ""
+    opened_pair = False
     while index < count:
         text = texts[index]
         total = index + 1 if index + 1 < count and texts[index + 1].strip() in ("/", "of") else -1
@@ -145,6 +156,14 @@ def number_fields(texts: tuple[str, ...]) -> Iterator[NumberField]:
             or (after == "," and last + 1 < count and text[-1:] not in ("[", "("))
         ):
             name = ""
+        if name and _AT_EPOCH.match(after) is not None and DATA_SPLIT.fullmatch(name):
+            name, marked = f"{name} step", True  # `train: 12 @ epoch: 3`
+        if name and DATA_SPLIT.fullmatch(name):
+            if (of := _MEASURED.search(before)) is not None and is_metric_name(of[1]):
+                measured = of[1]
+            name = f"{measured}/{name}" if measured else name
+        elif name:
+            measured = ""
         if name and section and name != section:
             name = f"{section}/{name}"[:_MAX_NAME]
         if _ORDINAL.search(text) is not None and (ordinal := _ORDINAL_NAME.match(after)) is not None:
@@ -170,19 +189,20 @@ def number_fields(texts: tuple[str, ...]) -> Iterator[NumberField]:
         bracketed = text.rstrip(" ")[-1:] in ("[", "(")
         adjacent = texts[index].strip() in ("][", "] [") and index > 0
         bare = before.rstrip(" ")
-        clean = bare[-1:] in ("", ",", ";", "|", ")", "]", "}", "\t", "-") or _LABEL.search(bare) is not None
+        clean = (
+            bare[-1:] in ("", ",", ";", "|", "(", ")", "]", "}", "\t", "-") or _LABEL.search(bare) is not None
+        )
         opens = after.strip() in ("[", "][", "] [") and "/" in (
             text.strip() for text in texts[last + 2 : last + 3]
         )
         explains = bool(last_name) and texts[index].strip() in ("% (", "%, (")
         last_name = name
         is_duration = _DURATION.match(after) is not None
-        opens_pair = (
-            texts[index] == "["
-            and _PAIR.fullmatch(after) is not None
-            and (texts[last + 2 : last + 3] != () and texts[last + 2].startswith("]"))
-        )
-        closes_pair = index == 1 and texts[0] == "[" and _PAIR.fullmatch(texts[1]) is not None
+        opens_pair = total < 0 and _opens_pair(texts, index)
+        if opens_pair:
+            name = ""
+        closes_pair = opened_pair
+        opened_pair = opens_pair
         ends = total >= 0 and not after.strip() and last + 1 == count
         yield NumberField(
             index,
@@ -202,6 +222,26 @@ def number_fields(texts: tuple[str, ...]) -> Iterator[NumberField]:
             ends,
         )
         index = last + 1
+
+
+def without_calls(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """The texts without what numpy and torch print around each number of a list."""
+    found = list(texts)
+    for index in range(len(found) - 1):
+        if found[index + 1].startswith(")") and (call := _CALL.search(found[index])) is not None:
+            found[index], found[index + 1] = found[index][: call.start()], found[index + 1][1:]
+    return tuple(found)
+
+
+def _opens_pair(texts: tuple[str, ...], index: int) -> bool:
+    """Whether a number is the first of two in brackets that begin a message: `[1,  2000]`, `[1,  50/ 90]`."""
+    if texts[index][-1:] != "[" or _PAIR.fullmatch(texts[index + 1]) is None:
+        return False
+    behind = texts[index + 2 : index + 4]
+    if behind[:1] and behind[0].strip() == "/":
+        behind = behind[1:]
+    is_first = BEFORE_MESSAGE.fullmatch("".join(texts[: index + 1])) is not None
+    return is_first and bool(behind) and behind[0].startswith("]")
 
 
 def listed_names(texts: tuple[str, ...]) -> dict[int, str]:

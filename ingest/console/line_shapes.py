@@ -13,10 +13,18 @@ from enum import IntEnum
 from functools import lru_cache
 from zlib import crc32
 
-from holter.ingest.console.line_fields import DATA_SPLIT, NumberField, number_fields, values_of_lists
+from holter.ingest.console.line_fields import (
+    DATA_SPLIT,
+    NumberField,
+    number_fields,
+    values_of_lists,
+    without_calls,
+)
+from holter.ingest.console.line_settings import has_settings, is_settings
 from holter.ingest.console.line_words import (
     BATCHES,
     CALENDAR,
+    COUNTED_ROWS,
     EPOCHS,
     GLOBAL,
     INDEX_WORDS,
@@ -24,6 +32,7 @@ from holter.ingest.console.line_words import (
     NOT_METRICS,
     OTHERS,
     QUALIFIERS,
+    ROWS,
     STEPS,
 )
 from holter.ingest.metric_names import is_metric_name
@@ -33,7 +42,7 @@ _NUMBER = r"[-+]?(?:\d++(?:,\d{3}(?!\d))*+(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?\d++)?
 # times, durations, versions, addresses and hexadecimal numbers are tokens, too, so that no part of them is
 # taken for a number
 _TOKEN = re.compile(
-    r"(?:(?<![0-9A-Za-z_.@\u00c0-\u1fff])(?<![A-Za-z]-)|(?<=^[eE]poch)|(?<=[\s\[(|,:-][eE]poch))("
+    r"(?:(?<![0-9A-Za-z_.@^\u00c0-\u1fff])(?<![A-Za-z]-)|(?<=^[eE]poch)|(?<=[\s\[(|,:-][eE]poch))("
     r"\d{4}(?:(?:_\d\d){2}[_ -]\d\d(?:_\d\d){2}|(?:-\d\d){2}[_ -]\d\d(?:-\d\d){2})(?![-_\w])"
     r"|\d{4}[-/]\d\d[-/]\d\d(?:[ T,]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?+)?+"
     r"|\d\d?[-/]\d\d?(?:[-/]\d{4})? \d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?+)?+"
@@ -83,6 +92,14 @@ class MetricField:
 
 
 @dataclass(frozen=True, slots=True)
+class RowField:
+    """A number before the metrics of a line that says which of several things they are of, and its name."""
+
+    name: str
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
 class LineShape:
     """The numbers in lines of one shape. `split` is the data they are about, e.g. "val"; "" for training.
 
@@ -103,6 +120,8 @@ class LineShape:
     """The words before `epoch` that name a part of the training: `FT Epoch [1/20]`."""
     kind: str = ""
     """The same for lines with metrics of the same names."""
+    row: RowField | None = None
+    """What the line is about, if it is one of several: `Class 0: acc 0.5`."""
 
 
 _NOTHING = LineShape((), (), "", is_record=False)
@@ -115,19 +134,13 @@ _FULL_WIDTH: dict[int, int | str] = {
 _NAME_AHEAD = re.compile(r"(?<![\w.])([A-Za-z][\w -]{0,60}?) (?:at|in|after|for) ")
 """A name before what is counted: `loss at step 5: 2.3`, `Loss at epoch 0 and iteration 5 is 2.3`."""
 _SOURCE_FILE = re.compile(r"\.(?:py|cc|cpp|cu|cuh|c|h|go|rs|java|js|lua|m)$")
+_SOURCE_SUFFIXES = frozenset({"py", "cc", "cpp", "cu", "h"})
 _OF_TRAINING = re.compile(
     r"(?i)\blr\b|learning.?rate|grad|train|/s(?:ec)?\b|best|total|time|(?:tokens?|samples?|images?)/"
 )
 _COUNTS_DATA = re.compile(r"\((?:val|test|eval)\)\s*$", re.I)
 _ESTIMATED = re.compile(r"\bSaving dict for global step")
 """What the estimators of TensorFlow print before the metrics of an evaluation."""
-_SETTINGS = re.compile(
-    r"(?:\bNamespace|[Cc]onfig|[Aa]rg(?:ument)?s|[Hh]param(?:eter)?s|[Hh]yperparameters|[Oo]ptions)\s?[(:={]"
-)
-_RATE = re.compile(r"(?i)\blr\b|learning.?rate|decay|dropout")
-_SETTING = re.compile(
-    r"(?i)size|dim|layer|head|max|min\b|warm|seed|worker|hidden|vocab|param|num|length|interval|version|every|freq"
-)
 _SUMMARY = re.compile(r"\W{0,8}\* ?(?:acc|prec|mean|loss|top)|\W{0,8}\*$", re.I)
 """How the mean of an evaluation begins: `* Acc@1 76.1 Acc@5 92.9`."""
 
@@ -171,6 +184,7 @@ def _shape_behind_time(texts: tuple[str, ...]) -> LineShape:
             for field in shape.counters
         ),
         metrics=tuple(replace(field, index=field.index + 1) for field in shape.metrics),
+        row=None if shape.row is None else replace(shape.row, index=shape.row.index + 1),
     )
 
 
@@ -181,12 +195,14 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
         return _NOTHING
     if not all(map(str.isascii, texts)):
         texts = tuple(text.translate(_FULL_WIDTH) for text in texts)
+    texts = without_calls(texts)
     counters: list[CounterField] = []
     metrics: list[MetricField] = []
     axes: list[MetricField] = []
     names: set[str] = set()
-    strong, split, section = False, "", ""
-    is_heading = is_amount = False
+    strong, split, section, marked = False, "", "", 0
+    row: RowField | None = None
+    is_heading = is_stated = is_amount = False
     stage = ""
     part = ""  # of the line: `[valid]` behind the numbers of the training
     unnamed: CounterField | None = None
@@ -199,6 +215,9 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
             part = data if metrics and found[2] and split != data else ""
         elif not split and _ESTIMATED.search(field.before + field.name):
             split = "eval"
+        if not metrics and (name := _row_name(field)):
+            row = RowField(name, field.index) if row is None else None
+            continue
         if texts[field.index + 1].startswith("%|"):  # `Epoch 1 - Valid: 100%|####| [loss=0.5]`, of a bar
             found = DATA_SPLIT.fullmatch(field.english)
             split = split or (found[2] or "train" if found is not None else "").lower()
@@ -227,7 +246,9 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
             if counter is Counter.EPOCH and not counters:
                 stage = _stage(field)
             is_amount = is_amount or _is_amount(field)
-            is_heading |= not counters and field.clean and not _has_settings(metrics) and not is_amount
+            begins = not counters and not is_amount and field.clean and not has_settings(names)
+            is_stated |= begins
+            is_heading |= begins and bool(field.name)  # `[3/5] Loading the model` is no position
             if counter is Counter.STEP and field.total_index < 0 and _COUNTS_DATA.search(field.before):
                 counter = Counter.BATCH  # `Iter(val) [500]`, a number of batches
             counters.append(CounterField(counter, field.index, field.total_index, field.scale))
@@ -248,36 +269,36 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
             names.add(name)
             names_of_lists[field.index] = name
             metrics.append(MetricField(name, field.index, field.scale))
-            strong |= is_metric_name(name)
-    if _is_settings(texts, counters, metrics):
+            # `Epoch 3, train = 0.5, val = 0.6`
+            strong |= is_metric_name(name) or (is_stated and field.marked and _is_of_data(field))
+            marked += field.marked
+    first = next((fields[0].index for fields in (metrics, counters) if fields), 0)
+    if is_settings(texts[: first + 1], [field.name for field in metrics], is_amount=is_amount):
         return _NOTHING
     if len(counters) > 2 and unnamed is not None:  # `(0/8)`, a rank, before the epoch and the batch
         counters.remove(unnamed)
     split = "" if split == "train" else split
-    measures = strong or (bool(split) and not _has_settings(metrics))
-    is_record = bool(counters) and bool(metrics) and (measures or _is_report(counters, metrics))
+    measures = strong or (bool(split) and not has_settings(field.name for field in metrics))
+    is_report = _is_report(counters, metrics, is_stated=is_stated and marked >= _MANY_METRICS)
+    is_record = bool(counters) and bool(metrics) and (measures or is_report)
     is_summary = not counters and bool(metrics) and (bool(split) or _is_summary(texts[0], metrics[0].name))
     if len(counters) > 1:  # what else counts is an axis that people may want
         metrics = [*axes, *metrics]
     kind = str(crc32("\n".join(field.name for field in metrics).encode()))
     return LineShape(
-        tuple(counters), tuple(metrics), split, is_record, is_summary, is_heading, is_amount, stage, kind
+        *(tuple(counters), tuple(metrics), split, is_record, is_summary, is_heading, is_amount, stage, kind),
+        row=row,
     )
+
+
+def _is_of_data(field: NumberField) -> bool:
+    """Whether nothing but the data is the name of a metric."""
+    return DATA_SPLIT.fullmatch(field.english) is not None
 
 
 def _is_lone_step(counters: list[CounterField]) -> bool:
     """Whether nothing but a step without a total was counted: steps with a total are within it."""
     return len(counters) == 1 and counters[0].counter is Counter.STEP and counters[0].total_index < 0
-
-
-def _is_settings(texts: tuple[str, ...], counters: list[CounterField], metrics: list[MetricField]) -> bool:
-    """Whether a line states settings: it says so, or has several and at most a learning rate besides."""
-    first = next((fields[0].index for fields in (metrics, counters) if fields), 0)
-    if any(_SETTINGS.search(text) is not None for text in texts[: first + 1]):
-        return True
-    settings = sum(_SETTING.search(field.name) is not None for field in metrics)
-    measured = any(is_metric_name(field.name) and not _RATE.search(field.name) for field in metrics)
-    return settings > 1 and not measured
 
 
 def _stage(field: NumberField) -> str:
@@ -287,19 +308,10 @@ def _stage(field: NumberField) -> str:
 
 
 def _is_amount(field: NumberField) -> bool:
-    """Whether a number says how many there are: `num_epochs: 50`, `STEPS: (10000, 16000)`."""
-    return field.total_index < 0 and field.english.lower().endswith(
-        ("epochs", "steps", "iters", "iterations")
-    )
-
-
-def is_setting(name: str) -> bool:
-    """Whether a name is that of a setting, such as a learning rate."""
-    return _SETTING.search(name) is not None or _RATE.search(name) is not None
-
-
-def _has_settings(metrics: list[MetricField]) -> bool:
-    return any(_SETTING.search(field.name) for field in metrics)
+    """Whether a number says how many there are: `num_epochs: 50`, `train tokens = 2,000,000`."""
+    name = field.english.lower()
+    is_of_data = name.startswith(("train", "num")) and name.endswith(("tokens", "samples"))
+    return field.total_index < 0 and (is_of_data or name.endswith(("epochs", "steps", "iters", "iterations")))
 
 
 def _is_summary(text: str, name: str) -> bool:
@@ -308,13 +320,28 @@ def _is_summary(text: str, name: str) -> bool:
     return _SUMMARY.match(text) is not None or (found is not None and bool(found[2]))
 
 
-def _is_report(counters: list[CounterField], metrics: list[MetricField]) -> bool:
-    """Whether unknown names are of metrics: several at an epoch and its batch, none of a setting."""
+def _is_report(counters: list[CounterField], metrics: list[MetricField], *, is_stated: bool) -> bool:
+    """Whether unknown names are of metrics: several at an epoch and its batch, none of a setting.
+
+    `is_stated`: the line begins with what it counts, and several signs are between names and numbers.
+    """
     return (
-        len({field.counter for field in counters}) > 1
+        (is_stated or len({field.counter for field in counters}) > 1)
         and len(metrics) >= _MANY_METRICS
-        and not _has_settings(metrics)
+        and not has_settings(field.name for field in metrics)
     )
+
+
+def _row_name(field: NumberField) -> str:
+    """The name of what a number tells apart, if it does: `Class 0: acc 0.5`, `[Client 3] loss 0.5`."""
+    if not field.name or field.explains or field.is_duration:
+        return ""
+    words = field.english.lower().replace("_", " ").split()
+    if words[1:] and words[-1].rstrip(".:") in INDEX_WORDS:
+        words.pop()
+    if len(words) != 1 or words[0] not in (COUNTED_ROWS if field.marked else ROWS):
+        return ""  # `Class: 0.5` is a loss
+    return words[0]
 
 
 def _counter(field: NumberField, before: list[CounterField]) -> Counter | None:
@@ -340,7 +367,7 @@ def _counter(field: NumberField, before: list[CounterField]) -> Counter | None:
     last = words[-1].rstrip(".")
     if not set(words[:-1]) <= QUALIFIERS:
         announces = last in ("epoch", "epochs") and not before and not field.marked
-        return Counter.EPOCH if announces and not _SETTING.search(field.name) else None
+        return Counter.EPOCH if announces and not has_settings([field.name]) else None
     if field.is_duration:
         return None
     if " ".join(words[-2:]) in GLOBAL or last == "globalstep":
@@ -380,6 +407,7 @@ def _is_metric(field: NumberField) -> bool:
         or name[-1] in "/-"  # a part of a path
         or lower.rpartition("/")[2] in NOT_METRICS
         or name.rpartition(" ")[2] in CALENDAR
+        or (name in _SOURCE_SUFFIXES and field.index and not field.before.strip("."))  # `123.py:45`
         or field.total_index >= 0
         or _SOURCE_FILE.search(name)
     ):

@@ -18,6 +18,7 @@ from holter.ingest.console.plain_line import axis_state, metric_name, note_line,
 from holter.ingest.console.step_axis import (
     as_epoch,
     counts_on,
+    evaluated_batch,
     evaluation_step,
     has_steps,
     note_last_step,
@@ -74,8 +75,10 @@ class _PlainContent:
 
 
 def describe_line(line: str, parts: list[str]) -> LayoutContent | None:
-    """What the numbers of a line are, None if its time is in several of them."""
+    """What the numbers of a line are, None if its time is in several of them, or the line has labels."""
     shape, numbers = shape_of_line(parts), parts[1::2]
+    if shape.row is not None:
+        return None
     match, time = find_time(line), -1
     if match is not None:
         time = _number_at(match.start(), match.end(), parts)
@@ -142,6 +145,8 @@ class PlainTable:
         self._columns = names
         self._is_of_epoch = not self._shape.split and self._counts.keys() == {Counter.EPOCH}
         self._direct = self._direct_steps()
+        inner = self._counts.get(Counter.STEP) or self._counts.get(Counter.BATCH)
+        self._is_lap = inner is not None and any(total for _, total in inner)
         self._is_global = Counter.GLOBAL_STEP in self._counts
         self._steps_alone = min(self._counts, default=Counter.EPOCH) < Counter.EPOCH not in self._counts
         self._direct_rows: list[LogRow | None] = [
@@ -195,8 +200,10 @@ class PlainTable:
         if not self._shape.is_record:
             self._note(first, last, axis)
             return [None] * (last - first)
-        if not self._shape.split:
-            axis.pop("evaluating", None)
+        if "evaluating" in axis and not self._shape.split:
+            if self._is_lap:
+                return [self._row_of_heading(line, axis) for line in range(first, last)]
+            axis.pop("evaluating")
         if self._direct and (self._is_global or counts_on(axis)):
             self._note_direct(last - first, self._direct[last - 1], axis)
             axis["names"] = self._names
@@ -234,6 +241,7 @@ class PlainTable:
             axis["step"] = step
             axis.pop("heading", None)
             axis.pop("ended", None)
+            axis.pop("begun", None)
         elif self._steps_alone:
             note_last_step(step, axis)
         else:
@@ -244,6 +252,20 @@ class PlainTable:
 
     def _counts_of(self, line: int) -> dict[Counter, tuple[int, int]]:
         return {counter: column[line] for counter, column in self._counts.items()}
+
+    def _row_of_heading(self, line: int, axis: dict[str, Any]) -> LogRow | None:
+        """What a line holds below the heading of an evaluation, of which it may be a batch."""
+        counts = self._counts_of(line)
+        data = evaluated_batch(counts, axis)
+        if not data:
+            axis.pop("evaluating", None)
+            return self._rows(line, line + 1, axis)[0]
+        step = evaluation_step(counts, axis)
+        if step is None:
+            return None
+        axis["split"] = data
+        names = (metric_name(name, data) for name in self._columns)
+        return LogRow(step, self._times[line], dict(zip(names, self._cells[line], strict=True)))
 
     def _steps(self, first: int, last: int, axis: dict[str, Any]) -> list[int] | None:
         """The steps of some lines, None if none of them counts what is a step."""

@@ -8,11 +8,11 @@ from typing import Any
 
 from holter.ingest.console.dialect import DialectState, LineValues
 from holter.ingest.console.line_fields import BEFORE_MESSAGE, DATA_SPLIT, listed_names
+from holter.ingest.console.line_settings import is_of_model, is_setting
 from holter.ingest.console.line_shapes import (
     Counter,
     LineShape,
     MetricField,
-    is_setting,
     names_evaluation,
     shape_of_line,
     split_numbers,
@@ -22,17 +22,21 @@ from holter.ingest.console.step_axis import (
     Counts,
     announced_step,
     as_epoch,
+    evaluated_batch,
     evaluation_step,
     forget_position,
     is_end_of_epoch,
+    last_step,
     note_epoch,
     note_heading,
+    note_opening,
     training_step,
 )
 from holter.ingest.console.training_sections import enter_section, name_stage, section_labels
 from holter.ingest.console.values import parse_time
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.step_columns import LARGEST_STEP
+from holter.types import Labels, labels_of
 
 _LEAST_OF_ROW = 2
 _BEST = re.compile(r"(?i)\bbest\b")
@@ -59,30 +63,46 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | None:
     if not shape.is_record:
         note_line(shape, counts, axis)
         return None
-    step = evaluation_step(counts, axis) if shape.split else training_step(counts, axis, shape.kind)
+    split = shape.split or evaluated_batch(counts, axis)
+    step = evaluation_step(counts, axis) if split else training_step(counts, axis, shape.kind)
     if step is None and not counts and all(map(_is_of_evaluation, shape.metrics)):
         step = axis.get("step")  # `eval_loss: 0.5, epoch: 0.4`
     if step is None:
         return None
     values = {}
-    means = () if shape.split or not is_end_of_epoch(counts, axis, shape.kind) else axis.get("names", ())
+    means = () if split or not is_end_of_epoch(counts, axis, shape.kind) else axis.get("names", ())
     for field in shape.metrics:
         value = value_of(numbers[field.index])
         if value is not None:
-            name = metric_name(field.name, shape.split)
+            name = metric_name(field.name, split)
             values[f"epoch/{name}" if name in means else name] = value * field.scale
-    axis["split"] = shape.split
-    if not shape.split:
+    axis["split"] = split
+    if not split:
         axis.pop("evaluating", None)
         if not means:
             axis["names"] = [*values]
-    return LineValues(step, values, parse_time(line), section_labels(axis))
+    return LineValues(step, values, parse_time(line), labels_of_line(shape, numbers, axis))
+
+
+def labels_of_line(shape: LineShape, numbers: list[str], axis: dict[str, Any]) -> Labels | None:
+    """The labels of the values of a line: the training of several, and what the line says it is about."""
+    labels = section_labels(axis)
+    if shape.row is None or not numbers[shape.row.index].isdecimal():
+        return labels
+    row = {shape.row.name: str(int(numbers[shape.row.index]))}
+    return labels_of({**dict(labels or ()), **row})
 
 
 def begin_launch(state: DialectState) -> None:
     """Forget the position of the launch before."""
     if "plain lines" in state:
         forget_position(state["plain lines"])
+
+
+def may_begin(state: DialectState) -> None:
+    """Note that another launch may have begun."""
+    if "plain lines" in state:
+        note_opening(state["plain lines"])
 
 
 def note_line(shape: LineShape, counts: Counts, axis: dict[str, Any]) -> None:
@@ -105,14 +125,14 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     shape, numbers = shape_of_line(parts), parts[1::2]
     if shape.counters or line.startswith("wandb: "):  # its client prints the last values once more
         return None
-    step = announced_step(axis)
     evaluating = axis.get("evaluating", "")
+    step = announced_step(axis, "" if shape.split or evaluating else shape.kind)
     belongs = (
         *("announced" in axis, "epoch" in axis, evaluating, shape.is_summary),
         *(_is_report(shape), _is_result(parts, shape)),
     )
     if step is None and any(belongs):
-        step = axis.get("step")
+        step = axis.get("step") if shape.split or evaluating else last_step(axis)
     if step is None:
         return None
     split = shape.split or evaluating or (axis.get("split", "") if shape.is_summary else "")
@@ -129,6 +149,8 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
         value = value_of(numbers[field.index])
         if value is None or _is_one_of_several(parts, field.index):
             continue
+        if is_of_model(field.name):
+            continue
         is_known = is_in_block or is_metric_name(field.name)
         if is_known or (measures and _is_measured(parts, field.index)):
             data = "" if evaluating and "train" in field.name.lower() else split
@@ -136,7 +158,8 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
                 data = f"{data}/best".lstrip("/")
             name = metric_name(row + field.name, data)
             values[f"epoch/{name}" if name in means else name] = value * field.scale
-    return LineValues(int(step), values, parse_time(line), section_labels(axis)) if values else None
+    labels = labels_of_line(shape, numbers, axis)
+    return LineValues(int(step), values, parse_time(line), labels) if values else None
 
 
 def _row_name(parts: list[str], shape: LineShape) -> str:

@@ -26,7 +26,7 @@ def forget_position(state: DialectState) -> None:
     for name in ("announced", "heading", "evaluating", "ended", "lines", "counted", "bar", "laps"):
         state.pop(name, None)
     if (section := state.get("section")) is not None:
-        named = section.get("next", section["first"])
+        named = {**section["first"], **section.get("next", {})}
         state["section"] = {"first": named, "now": named, "next": named}
 
 
@@ -49,6 +49,7 @@ def training_step(counts: Counts, state: DialectState, kind: str = "") -> int | 
         state.pop("heading", None)
         if counts.keys() - _NO_STEPS:
             state.pop("ended", None)
+            state.pop("begun", None)
     return step
 
 
@@ -60,6 +61,8 @@ def training_steps(
     if epochs is None and inner is not None and "announced" in state:
         announced = state["announced"]
         epochs = [(int(announced[0]), int(announced[1]))] * len(inner)
+    if inner is not None and inner[-1][1]:
+        state["total"] = inner[-1][1]
     axis = next((axis for axis in _AXES if axis in columns), None)
     if epochs is not None and inner is not None and axis is not Counter.GLOBAL_STEP:
         steps = _steps_over_epochs(epochs, inner, state)
@@ -80,7 +83,17 @@ def training_steps(
         state.pop("heading", None)
         if columns.keys() - _NO_STEPS:
             state.pop("ended", None)
+            state.pop("begun", None)
     return steps
+
+
+def evaluated_batch(counts: Counts, state: DialectState) -> str:
+    """The data of an evaluation that a heading announced, if what is counted has another total since then."""
+    inner = counts.get(Counter.STEP) or counts.get(Counter.BATCH)
+    if inner is None or not inner[1] or inner[1] == state.get("total"):
+        return ""
+    data: str = state.get("evaluating", "") if "total" in state else ""
+    return data
 
 
 def evaluation_step(counts: Counts, state: DialectState) -> int | None:
@@ -104,8 +117,14 @@ def evaluation_step(counts: Counts, state: DialectState) -> int | None:
 def note_epoch(counts: Counts, state: DialectState) -> None:
     """Note the epoch that a line without any metric announces: lines of its batches follow."""
     if Counter.EPOCH in counts:
-        if state.get("announced", [None])[0] != counts[Counter.EPOCH][0]:
+        number, last = counts[Counter.EPOCH][0], state.get("announced", [None])[0]
+        if last != number:
             state.pop("evaluating", None)
+        may_begin = state.pop("may begin", False)
+        if last is not None and (number < last or (may_begin and number == last)):
+            state["begun"] = True  # again: steps of the launch before say nothing of this one
+            state.pop("counted", None)
+            state.pop("lines", None)
         state["announced"] = list(counts[Counter.EPOCH])
 
 
@@ -132,6 +151,7 @@ def note_last_step(step: int, state: DialectState) -> None:
     state["step"] = step
     state["laps"] = [0, step, 0]
     state.pop("heading", None)
+    state.pop("begun", None)
 
 
 def has_steps(state: DialectState, kind: str = "") -> bool:
@@ -139,6 +159,8 @@ def has_steps(state: DialectState, kind: str = "") -> bool:
 
     So were lines that are their own steps, for lines of other kinds.
     """
+    if "begun" in state:
+        return False
     if "epoch" in state or "bar" in state or state.get("alone"):
         return True
     return "counted" in state and state["counted"][0] != kind
@@ -150,11 +172,29 @@ def note_steps_alone(lines: int, state: DialectState) -> None:
         state["alone"] = lines > 1 or "alone" in state
 
 
-def announced_step(state: DialectState) -> int | None:
-    """The step that a heading above states, else the epoch that a line announces, in texts without steps."""
+def note_opening(state: DialectState) -> None:
+    """Note that another launch may have begun: some of its opening lines came again."""
+    state["may begin"] = True
+
+
+def announced_step(state: DialectState, kind: str = "") -> int | None:
+    """The step that a heading above states, else the epoch that a line announces, in texts without steps.
+
+    Many lines of a `kind` of the training below an epoch are counted; see `_count_line`.
+    """
     step = state.get("heading")
-    if step is None and "announced" in state and not has_steps(state):
+    if step is None and "announced" in state and not has_steps(state, kind):
         step = state["announced"][0]
+        if kind and (step := _count_line(int(step), state, kind)) != state["announced"][0]:
+            state["step"] = step
+    return None if step is None else int(step)
+
+
+def last_step(state: DialectState) -> int | None:
+    """The last step of the training, at which metrics that count nothing are; see `_step_of_epoch`."""
+    if "step" in state and "announced" in state:
+        return _step_of_epoch(int(state["announced"][0]), state, "")
+    step = state.get("step")
     return None if step is None else int(step)
 
 
@@ -162,6 +202,7 @@ def note_bar(step: int, names: Sequence[str], state: DialectState) -> None:
     """Note the step and the names of values of a progress bar: lines of epochs are at its step."""
     state["bar"] = state["step"] = step
     state.pop("ended", None)
+    state.pop("begun", None)
     state["names"] = [*names]
 
 
@@ -172,6 +213,8 @@ def _step(counts: Counts, state: DialectState, kind: str = "") -> int | None:
         return counts[Counter.GLOBAL_STEP][0]
     inner = counts.get(Counter.STEP) or counts.get(Counter.BATCH)
     epoch = counts.get(Counter.EPOCH) or state.get("announced")
+    if inner is not None and inner[1]:
+        state["total"] = inner[1]
     if inner is not None and epoch is not None:
         return _step_over_epochs((int(epoch[0]), int(epoch[1])), inner, state)
     if inner is not None:

@@ -1,9 +1,9 @@
 """Trainings of one launch that follow one another: the folds of a cross-validation, several models or seeds.
 
-A line such as `===== fold: 1 =====` or `Training model ResNet18` names the training below it, and words
-before `epoch` name that of their own line (`FT Epoch [1/20]`). Where the steps begin anew there, the rows get
-that name as a label; those of the first training have none. Where they go on, as for the phases of one
-training, the names mean nothing.
+A line such as `===== fold: 1 =====`, `Training model ResNet18` or `### LSTM ###` names the training below
+it, and words before `epoch` name that of their own line (`FT Epoch [1/20]`). Where the steps begin anew
+there, the rows get the names that differ from those of the first training as labels. Where they go on, as
+for the phases of one training, the names mean nothing.
 """
 
 from __future__ import annotations
@@ -27,6 +27,13 @@ _TRAINING = (
     r"['\x22]?(?P<name>[a-z][\w.+-]{1,60})['\x22]?(?: model)?[^\w\n]{0,100}$"
 )
 _NAMED = re.compile(rf"(?i)[^\w\n]{{0,100}}{_TRAINING}")
+_FRAMED = re.compile(
+    r"[^\n=*#~]{0,61}[=*#~+>-]{3,80} {0,8}(?P<text>[A-Za-z][^\n]{0,101}?) {0,8}[=*#~+<-]{3,80}\s{0,8}$"
+)
+_PREFIX = re.compile(r"[-:|\])>] ")
+"""What ends the prefix of a logger."""
+_SIGNS = " \t=*#~+<>-_|:[(,"
+_LONGEST_TEXT = 60
 _NO_NAMES = frozenset(
     {"and", "begin", "beginning", "begins", "complete", "completed", "config", "configuration", "data",
      "dataset", "device", "done", "end", "ended", "epoch", "epochs", "false", "finish", "finished", "for",
@@ -36,22 +43,43 @@ _NO_NAMES = frozenset(
      "summary", "the", "time", "true", "using", "with"}
 )  # fmt: skip
 """Words behind `Training` that name no model."""
+_NO_TRAINING = re.compile(
+    r"(?i)epoch|iter|step|batch|round|episode|updat|eval|valid|\bval\b|test|\bdev\b|loss|acc|result|final|summar"
+    r"|config|setting|argument|param|data|best|report|done|finish|complete|start|begin|end\b|predict|metric"
+    r"|\d[-/]\d\d|\d:\d\d"
+)
+"""Words of headings that name no training, but a part of one or what comes next to it; dates and times."""
 
 
 def _begin(line: str, state: DialectState) -> None:
     """Note the training that a line names."""
     if (match := _NUMBERED.match(line)) is not None:
-        named = [match["word"].lower(), match["number"].lstrip("0") or "0"]
-    elif (match := _NAMED.match(line)) is None:
-        return
-    elif match["name"].lower() in _NO_NAMES:
-        state.get("plain lines", {}).pop("evaluating", None)  # a heading of the training
-        return
+        named = {match["word"].lower(): match["number"].lstrip("0") or "0"}
+        if words := _PREFIX.split(line[: match.start("word")])[-1].strip(_SIGNS):
+            named["training"] = words[:_LONGEST_TEXT]
+    elif (match := _NAMED.match(line)) is not None:
+        if match["name"].lower() in _NO_NAMES:
+            state.get("plain lines", {}).pop("evaluating", None)  # a heading of the training
+            return
+        named = {"model": match["name"]}
     else:
-        named = ["model", match["name"]]
+        return
+    _note(named, state)
+
+
+def _begin_framed(line: str, state: DialectState) -> None:
+    """Note the training that a heading between signs names."""
+    match = _FRAMED.match(line)
+    if match is not None and _NO_TRAINING.search(match["text"]) is None:
+        _note({"training": match["text"][:_LONGEST_TEXT]}, state)
+
+
+def _note(named: dict[str, str], state: DialectState) -> None:
     axis = state.setdefault("plain lines", {})
+    if "section" not in axis:
+        begin_unnamed(axis)
     section = axis.setdefault("section", {"first": named, "now": named})
-    section["next"] = named
+    section["next"] = {**section.get("next", {}), **named}
 
 
 SECTIONS = LineKind(
@@ -65,6 +93,23 @@ SECTIONS = LineKind(
 )
 """Lines that name the training below them."""
 
+FRAMED_SECTIONS = LineKind(
+    pattern=LinearPattern(
+        rb"(?im)^(?:[^\n=*#~]{0,60}[ \]:|-])?[=*#~+>-]{3,80} {0,8}[a-z]"
+        rb"[^\n]{0,100}[^\n=*#~+<-] {0,8}[=*#~+<-]{3,80}[ \t\r]{0,8}$"
+    ),
+    parse=_begin_framed,
+    any_program=True,
+)
+"""Headings between signs, as `===== LSTM with attention =====`, which may name the training below them."""
+
+
+def begin_unnamed(axis: DialectState) -> None:
+    """Note that the records so far are those of a training without a name, if there are any."""
+    if "step" in axis:
+        last = axis.get("epoch", [axis["step"], -1])
+        axis["section"] = {"first": {}, "now": {}, "last": [*last], "begin": [-1, -1]}
+
 
 def name_stage(stage: str, axis: DialectState) -> None:
     """Note the words before `epoch` in a line, such as those of a fine-tuning: `FT Epoch [1/20]`."""
@@ -72,15 +117,14 @@ def name_stage(stage: str, axis: DialectState) -> None:
     if section is None:
         if not stage or "step" not in axis:
             return
-        last = axis.get("epoch", [axis["step"], -1])
-        section = {"first": ["stage", ""], "now": ["stage", ""], "last": [*last], "begin": [-1, -1]}
-        axis["section"] = section
-    if stage or section["now"][0] == "stage":
-        section["next"] = ["stage", stage]
+        begin_unnamed(axis)
+        section = axis["section"]
+    if stage or "stage" in section["now"]:
+        section["next"] = {**section.get("next", {}), "stage": stage}
 
 
 def enter_section(counts: Mapping[Counter, tuple[int, int]], axis: DialectState) -> bool:
-    """Begin the training that a line above named, if what this line counts begins anew; else forget the name.
+    """Begin the training that lines above named, if what this line counts begins anew; else forget the name.
 
     Returns whether it begins. What was learnt of the steps of one training does not hold for the next one.
     """
@@ -90,7 +134,7 @@ def enter_section(counts: Mapping[Counter, tuple[int, int]], axis: DialectState)
     epoch = counts.get(Counter.EPOCH)
     inner = next((counts[counter] for counter in sorted(counts) if counter != Counter.EPOCH), None)
     position = [epoch[0] if epoch else -1, inner[0] if inner else -1]
-    named, begins = section.pop("next", section["now"]), False
+    named, begins = {**section["now"], **section.pop("next", {})}, False
     if "last" not in section:  # names of the first training, such as its seed and its fold
         section["first"] = section["now"] = named
         section["begin"] = position
@@ -113,13 +157,15 @@ def _is_anew(position: list[int], last: list[int], first: list[int]) -> bool:
 def is_named(axis: DialectState) -> bool:
     """Whether a line since the last record names a training, or the last records themselves do."""
     section = axis.get("section")
-    return section is not None and ("next" in section or section["now"][0] == "stage")
+    return section is not None and ("next" in section or "stage" in section["now"])
 
 
 def section_labels(axis: DialectState) -> Labels | None:
-    """The labels of rows of the training that goes on; None for the first one."""
+    """The labels of rows of the training that goes on: its names that are not those of the first one."""
     section = axis.get("section")
     if section is None or section["now"] == section["first"]:
         return None
-    name, value = section["now"]
-    return labels_of({name: value})
+    first = section["first"]
+    return labels_of(
+        {name: value for name, value in section["now"].items() if first.get(name) != value and value}
+    )

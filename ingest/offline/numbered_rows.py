@@ -1,8 +1,10 @@
 """Reads losses that name no step, from a file that was given by hand: its rows are taken as the steps.
 
 Rows are numbered from 0: those of a table with a header (`loss,acc` and numbers), lines that repeat a name
-and a number (`loss: 0.5`), each layout by itself, and bare numbers, one per line, named after the file. In a
-table without a header, whose first column counts up evenly, that column is the step.
+and a number (`loss: 0.5`), each layout by itself, and bare numbers, one per line or, in a file with the name
+of a metric, several, named after the file. In a table without a header, whose first column counts up evenly,
+that column is the step; where the second one counts within the first, an epoch, the step goes on through the
+epochs.
 """
 
 from __future__ import annotations
@@ -30,6 +32,11 @@ _LEAST_ROWS = 3
 _LEAST_COLUMNS = 2
 _MOST_BELOW_EPOCH = 4
 _EPOCH = re.compile(r"(?i)\W{0,10}epoch\W{0,4}(\d{1,9})(?: ?/ ?\d{1,9})?\W{0,10}")
+_ABOUT_METRICS = re.compile(r"(?i)\b(?:(?:eval|valid|test)\w{0,10}|val|metrics?|results?|scores?)\b")
+"""Words before the first metric of a line: `Eval metrics - AUC: 0.5`."""
+_EPOCH_VALUE = re.compile(
+    r"(?i)\W{0,10}epoch\W{0,4}(\d{1,9})[\s:;,=|>-]{1,10}([-+]?[\d.]{1,40}(?:e[-+]?\d{1,4})?)"
+)
 _Shape = tuple[str, ...]
 
 
@@ -63,20 +70,19 @@ class _RowReader:
     def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
         """Yield the rows of the file."""
         lines = decode_lines(stream.read(_MAX_BYTES)).removeprefix("\ufeff").splitlines()
-        if (table := _numbered_table(lines)) is not None:
+        if (table := _numbered_table(lines, self._path.stem)) is not None:
             yield from CsvLog().reader(self._path, {}).read(io.BytesIO(table))
         else:
             text = _below_epochs(lines, self._path.stem) or _numbered_lines(lines, self._path.stem)
             yield from self._lines.reader(self._path, {}).read(io.BytesIO(text))
 
 
-def _numbered_table(lines: Sequence[str]) -> bytes | None:
+def _numbered_table(lines: Sequence[str], name: str) -> bytes | None:
     """The table with a column of steps; None if these lines are no table of numbers with a metric."""
     if len(lines) <= _LEAST_ROWS:
         return None
-    if (cells := _counted_columns(lines)) is not None:
-        header = ["step", *(f"column {number}" for number in range(2, len(cells[0]) + 1))]
-        return "\n".join((*map(",".join, (header, *cells)), "")).encode()
+    if (cells := _columns(lines)) and (table := _counted_columns(cells) or _named_columns(cells, name)):
+        return "\n".join((*map(",".join, table), "")).encode()
     delimiter = max(",\t;", key=lines[0].count)
     names, first = lines[0].split(delimiter), lines[1].split(delimiter)
     numbers = [_is_number(cell) for cell in first]
@@ -92,25 +98,72 @@ def _numbered_table(lines: Sequence[str]) -> bytes | None:
     return "\n".join((f"step{delimiter}{lines[0]}", *rows, "")).encode()
 
 
-def _counted_columns(lines: Sequence[str]) -> list[list[str]] | None:
-    """The cells of lines of numbers without a header, the first of which counts up; None of other lines."""
+_Cells = list[list[str]]
+"""Rows of a table."""
+
+
+def _columns(lines: Sequence[str]) -> _Cells:
+    """The cells of lines of as many numbers each; nothing of other lines."""
     rows = [line.replace(",", " ").replace(";", " ").split() for line in lines if line.strip()]
     width = len(rows[0]) if rows else 0
     if width < _LEAST_COLUMNS or any(len(row) != width for row in rows):
-        return None
-    if not all(row[0].isdecimal() and all(map(_is_number, row)) for row in rows):
-        return None
+        return []
+    return rows if all(all(map(_is_number, row)) for row in rows) else []
+
+
+def _counted_columns(rows: _Cells) -> _Cells:
+    """The table with the names of its columns if the first one counts up; nothing if it does not.
+
+    It counts evenly, or it is an epoch in which the second one counts.
+    """
+    if not all(row[0].isdecimal() for row in rows):
+        return []
+    names = [f"column {number}" for number in range(1, len(rows[0]) + 1)]
     distances = {int(after[0]) - int(before[0]) for before, after in pairwise(rows)}
-    return rows if len(distances) == 1 and min(distances) > 0 else None
+    if len(distances) == 1 and min(distances) > 0:
+        return [["step", *names[1:]], *rows]
+    if len(names) <= _LEAST_COLUMNS or not all(row[1].isdecimal() for row in rows):
+        return []
+    steps = _steps_within([(int(row[0]), int(row[1])) for row in rows])
+    if not steps:
+        return []
+    return [
+        ["step", "epoch", *names[2:]],
+        *([str(step), row[0], *row[2:]] for step, row in zip(steps, rows, strict=True)),
+    ]
+
+
+def _steps_within(counts: Sequence[tuple[int, int]]) -> list[int]:
+    """Steps through all epochs of these epochs and batches; nothing if they do not count like that."""
+    steps, before = [counts[0][1]], 0
+    for (epoch, batch), (next_epoch, next_batch) in pairwise(counts):
+        if next_epoch == epoch and next_batch <= batch:
+            return []
+        if next_epoch != epoch:
+            if next_epoch != epoch + 1 or next_batch > batch:
+                return []
+            before += batch + (counts[0][1] == 0)
+        steps.append(before + next_batch)
+    return steps
+
+
+def _named_columns(rows: _Cells, name: str) -> _Cells:
+    """The table with numbers of its rows, named after a file with the name of a metric."""
+    if not is_metric_name(name):
+        return []
+    names = [name, *(f"{name}_{number}" for number in range(2, len(rows[0]) + 1))]
+    return [["step", *names], *([str(number), *row] for number, row in enumerate(rows))]
 
 
 def _below_epochs(lines: Sequence[str], name: str) -> bytes:
-    """Bare numbers below lines of an epoch, as many below each: at this epoch; nothing for other texts."""
+    """Bare numbers below or behind epochs, as many of each: at this epoch; nothing for other texts."""
     texts = [line.strip() for line in lines if line.strip()]
     epochs: list[tuple[str, list[str]]] = []
     for text in texts:
         if (heading := _EPOCH.fullmatch(text)) is not None:
             epochs.append((heading[1], []))
+        elif (row := _EPOCH_VALUE.fullmatch(text)) is not None and _is_number(row[2]):
+            epochs.append((row[1], [row[2]]))
         elif not epochs or not _is_number(text):
             return b""
         else:
@@ -159,7 +212,7 @@ def _shape_with_metric(line: str) -> _Shape:
     if shape.counters or not shape.metrics or not is_metric_name(shape.metrics[0].name):
         return ()
     first = shape.metrics[0].name
-    before = "".join(texts[: shape.metrics[0].index + 1]).partition(first)[0]
+    before = _ABOUT_METRICS.sub("", "".join(texts[: shape.metrics[0].index + 1]).partition(first)[0])
     is_module = "." in first and bool(before.strip())  # `2026-01-01 10:00:00 INFO web.access 200`
     return texts if BEFORE_MESSAGE.fullmatch(before) is not None and not is_module else ()
 

@@ -81,7 +81,13 @@ class ConfigRow(Base):
     """One setting of one launch. `labels` as in the series table, `value` as JSON text."""
 
     __tablename__ = "config"
-    __table_args__ = (Index("ix_config_name", "name"), {"sqlite_with_rowid": False})
+    # a setting of all runs is read by its name. The index of SQLite has the values as well, since one search
+    # in the table for each run takes longer than all else; PostgreSQL limits the size of what is indexed
+    __table_args__ = (
+        Index("ix_config_name", "name", info={"dialect": "postgresql"}),
+        Index("ix_config_name_value", "name", "value", info={"dialect": "sqlite"}),
+        {"sqlite_with_rowid": False},
+    )
     run_id: Mapped[int] = mapped_column(ForeignKey("run.id"), primary_key=True)
     attempt: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     name: Mapped[str] = mapped_column(String(200), primary_key=True)

@@ -74,13 +74,19 @@ def test_a_table_in_gbk_has_its_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "header", ["epoch,train_loss,val_acc", "epoch, train_loss, val_acc", "epoch\ttrain_loss\tval_acc"]
 )
-@pytest.mark.parametrize("row", ["{0}\t0.{0}\t0.5", "{0}, 0.{0}, 0.5", "{0}  0.{0}  0.5"])
-@pytest.mark.parametrize("name", ["log.txt", "log.csv"])
+@pytest.mark.parametrize(
+    ("row", "name"),
+    [
+        ("{0}\t0.{0}\t0.5", "log.txt"),
+        ("{0}\t0.{0}\t0.5", "log.csv"),
+        ("{0}, 0.{0}, 0.5", "log.txt"),
+        ("{0}, 0.{0}, 0.5", "log.csv"),
+        ("{0}  0.{0}  0.5", "log.txt"),  # spaces separate nothing in a CSV file
+    ],
+)
 def test_names_and_numbers_may_be_separated_otherwise(
     tmp_path: Path, header: str, row: str, name: str
 ) -> None:
-    if name == "log.csv" and "  " in row:
-        pytest.skip("spaces separate nothing in a CSV file")
     run = read(tmp_path, f"{header}\n" + "".join(row.format(n) + "\n" for n in N), name)
     assert {metric: steps for metric, steps in steps_of(run).items() if metric != "epoch"} == {
         "train_loss": [1, 2, 3],

@@ -93,6 +93,42 @@ def test_other_lines_that_begin_with_training_name_nothing(tmp_path: Path, words
     assert not any(key.labels for key in run.data.series)
 
 
+@pytest.mark.parametrize("heading", ["=== {0} ===", "10:20:30 - INFO - ##### {0} #####", "\n***** {0} *****"])
+def test_headings_between_signs_name_trainings(tmp_path: Path, heading: str) -> None:
+    names = ("LSTM, 2 layers", "Ablation: gate=False")
+    text = "".join(
+        f"{heading.format(name)}\n=== Configuration ===\n" + "".join(f"epoch {n}: loss 0.5\n" for n in (1, 2))
+        for name in names
+    )
+    run = read(tmp_path, text)
+    assert run.attempts == 1
+    assert steps_of(run) == {"loss": [1, 2], f"loss/training={names[1]}": [1, 2]}
+    assert read(tmp_path, text * 2).attempts == 2
+
+
+@pytest.mark.parametrize("heading", ["=== Epoch {0} ===", "--- Results ---", "### Run of 2026-01-0{0} ###"])
+def test_other_headings_between_signs_name_none(tmp_path: Path, heading: str) -> None:
+    text = "".join(
+        f"{heading.format(launch)}\n" + "epoch 1: loss 0.5\nepoch 2: loss 0.5\n" for launch in (1, 2)
+    )
+    run = read(tmp_path, text)
+    assert not any(key.labels for key in run.data.series)
+    assert run.attempts == 2
+
+
+def test_models_and_their_seeds_are_told_apart(tmp_path: Path) -> None:
+    text = "".join(
+        f"Running {model} seed={seed}\n" + "".join(f"Epoch {n}/3 | Loss: 0.5\n" for n in (1, 2, 3))
+        for model in ("M1", "M2")
+        for seed in (42, 7)
+    )
+    run = read(tmp_path, text)
+    assert run.attempts == 1
+    assert [*steps_of(run)] == [
+        *("Loss", "Loss/seed=7", "Loss/seed=7/training=Running M2", "Loss/training=Running M2"),
+    ]
+
+
 @settings(max_examples=40, deadline=None)
 @given(
     heading=st.sampled_from(HEADINGS),

@@ -13,7 +13,7 @@ from sqlalchemy import Engine, event, insert
 
 from holter.server.database import connect
 from holter.server.migrate import upgrade
-from holter.server.models import IncidentRow
+from holter.server.models import ConfigRow, IncidentRow
 from holter.server.read_models.runs import RunReader
 from holter.server.run_details import RunDetailStore
 from holter.server.run_search.ordering import UnknownOrderError
@@ -191,6 +191,19 @@ def test_what_runs_comes_first_and_trouble_that_is_over_third(
         "all": 4, "found": 4, "running": 1, "stalled": 1,
         "sections": {"attention": 1, "running": 1, "unresolved": 1, "finished": 1},
     }  # fmt: skip
+
+
+def test_the_setting_of_the_newest_attempt_counts(
+    add: Add, engine: Engine, found: Callable[[str], list[str]]
+) -> None:
+    run_id = add("gpt", lr=2.0, text='a "quoted", text')
+    later = [
+        {"run_id": run_id, "attempt": n, "name": "lr", "value": str(value)} for n, value in ((2, 1), (1, 3))
+    ]
+    with engine.begin() as connection:
+        connection.execute(insert(ConfigRow), later)
+    assert [found(f"lr={value}") for value in (1, 2, 3)] == [["gpt"], [], []]
+    assert found("text:*quoted*") == ["gpt"]
 
 
 def test_columns_have_settings_and_statistics(search: RunSearch, add: Add) -> None:

@@ -162,37 +162,44 @@ def surprise_sums(
     medians: FloatArray,
     noise: LossNoise,
     thresholds: AlarmThresholds,
+    least_strength: float,
 ) -> Iterator[Evidence]:
-    """Evidence of a few points: how surprising they are together."""
+    """Evidence of a few points: how surprising they are together.
+
+    Nothing is yielded where all strengths are below `least_strength`.
+    """
     excess = values - medians
     residual = np.concatenate((history.residual[-thresholds.sum_points[-1] :], excess))
+    total = np.concatenate(([0.0], np.cumsum(residual)))
+    known = len(residual) - len(values)
+    ends = np.arange(known + 1, len(residual) + 1)
+    visible = {
+        points: (total[ends] - total[ends - points]) / points / least_rise(noise, points, thresholds)
+        for points in thresholds.sum_points
+        if points <= known
+    }
+    if all(rise.max() < least_strength for rise in visible.values()):
+        return  # as for most points: none rises visibly
     unrest = _unrest(history, excess, noise, len(residual), thresholds)
     surprise = np.minimum(noise.surprise(residual / unrest), thresholds.strongest)
     within_reach = residual < _reach(history, noise, noise.reach.rare, thresholds)
     limited = within_reach | (thresholds.lone_evidence < 1)
-    total = np.concatenate(([0.0], np.cumsum(residual)))
-    known = len(residual) - len(values)
     single_limit = _surprise_limit(1, thresholds.sum_chance)
-    for points in (points for points in thresholds.sum_points if points <= known):
-        ends = np.arange(known + 1, len(residual) + 1)
-        rise = (total[ends] - total[ends - points]) / points
+    for points, most in visible.items():
         # correlated points repeat the same surprise
         limit = (1 - noise.correlation) * _surprise_limit(
             points, thresholds.sum_chance
         ) + noise.correlation * points * single_limit
         # a single point that noise may produce is not sufficient
-        most = thresholds.lone_point_within_reach * limit
+        reached = np.minimum(surprise, thresholds.lone_point_within_reach * limit)
         if points == 1:
-            counted = thresholds.lone_evidence * np.where(within_reach, np.minimum(surprise, most), surprise)
+            counted = thresholds.lone_evidence * np.where(within_reach, reached, surprise)
+            visible_least = least_rise(noise, points, thresholds)
+            most = excess / _least_of_one(history, excess, medians, noise, visible_least, thresholds)
         else:
-            counted = np.where(limited, np.minimum(surprise, most), surprise)
+            counted = np.where(limited, reached, surprise)
         summed = np.concatenate(([0.0], np.cumsum(counted)))
-        strength = (summed[ends] - summed[ends - points]) / limit
-        visible_least = least_rise(noise, points, thresholds)
-        least = np.full(len(values), visible_least)
-        if points == 1:
-            least = _least_of_one(history, excess, medians, noise, visible_least, thresholds)
-        yield points, strength, rise / least
+        yield points, (summed[ends] - summed[ends - points]) / limit, most
 
 
 def first_points(history: LossHistory, values: FloatArray, thresholds: AlarmThresholds) -> FloatArray:
@@ -215,10 +222,13 @@ def first_jumps(
     points just before it, compared with the `usual` changes [n]."""
     above = thresholds.jump_above
     both = np.concatenate((np.full(above, np.inf), history.value[-above:], values))
-    windows = np.lib.stride_tricks.sliding_window_view(both, above)[-len(values) - 1 : -1]
+    first = len(both) - len(values)
+    highest = both[first - above : -above]
+    for before in range(1, above):  # a view of all windows takes longer to make
+        highest = np.maximum(highest, both[first - before : -before])
     strength = np.zeros(len(values))
     known = np.isfinite(usual)
-    strength[known] = (values - windows.max(axis=1))[known] / (thresholds.jump_ratio * usual[known] + TINY)
+    strength[known] = (values - highest)[known] / (thresholds.jump_ratio * usual[known] + TINY)
     return thresholds.lone_evidence * strength
 
 
@@ -281,10 +291,12 @@ def window_means(
     noise: LossNoise,
     thresholds: AlarmThresholds,
     usual: Callable[[int], UsualRises],
+    least_strength: float,
 ) -> Iterator[Evidence]:
     """Evidence of many points: how far their mean is above the mean before.
 
-    `usual`: the rises that the series had shown up to so many points ago.
+    `usual`: the rises that the series had shown up to so many points ago. Nothing is yielded where all
+    strengths are below `least_strength`.
     """
     least_reference = thresholds.mean_reference_points
     farthest = max(2 * max(least_reference, points) + points + gap for points, gap in thresholds.mean_windows)
@@ -307,15 +319,15 @@ def window_means(
     before = np.maximum(before, 1)
     now = (total[ends] - total[ends - points]) / points
     rise = now - (total[reference_end] - total[np.maximum(reference_end - before, 0)]) / before
-    unrest = _unrest(history, values - medians, noise, len(values), thresholds)
     of_one = np.array([[noise.error(size)] for size, _ in windows])
-    error = (
-        of_one * np.sqrt(1 / points + 1 / before) * np.where(points <= thresholds.unrest_points, unrest, 1.0)
-    )
+    by_noise = thresholds.mean_errors * of_one * np.sqrt(1 / points + 1 / before)
+    if not (enough & (rise >= least_strength * by_noise)).any():
+        return  # as for most points: what follows can only raise the limit
+    unrest = _unrest(history, values - medians, noise, len(values), thresholds)
+    by_noise = by_noise * np.where(points <= thresholds.unrest_points, unrest, 1.0)
     # from the middle of the reference to that of the mean
     horizons = (points / 2 + gap + reference_points / 2)[:, 0].tolist()
     latest = usual(0)
-    by_noise = thresholds.mean_errors * error
     visible = thresholds.visible_sigmas * noise.sigma
     limits = np.array(
         [latest.limit(size, horizon) for (size, _), horizon in zip(windows, horizons, strict=True)]

@@ -30,6 +30,7 @@ from holter.detectors.loss.excursions.baseline import (
     LossNoise,
     MeasuredNoise,
 )
+from holter.detectors.loss.excursions.evidence_factor import NO_FACTOR, EvidenceFactor
 from holter.detectors.loss.excursions.excursion import Excursion, TrainThresholds
 from holter.detectors.loss.excursions.recovery import (
     RecoveryThresholds,
@@ -46,7 +47,7 @@ from holter.detectors.loss.excursions.usual_rises import (
     measure_usual_rises,
 )
 from holter.detectors.thresholds import Thresholds
-from holter.types import FloatArray
+from holter.types import FloatArray, IntArray
 
 _AT_RESTART = 0
 """In place of the width of an alarm: the evidence compares with the level before the restart."""
@@ -118,20 +119,12 @@ class ExcursionThresholds(Thresholds):
     """When rises in sequence belong to one train of spikes."""
 
 
-EvidenceFactor = Callable[[AttemptSegment, int, int], FloatArray]
-"""What evidence is multiplied by at the points of a segment, from one index to another (exclusive)."""
-
-
-def _no_factor(_: AttemptSegment, first: int, stop: int) -> FloatArray:
-    return np.ones(stop - first)
-
-
 def scan_excursions(
     segments: list[AttemptSegment],
     thresholds: ExcursionThresholds,
     *,
     mismatched: Collection[int] = (),
-    factor: EvidenceFactor = _no_factor,
+    factor: EvidenceFactor = NO_FACTOR,
     since: ExcursionScanState | None = None,
     save: Callable[[ExcursionScanState], None] | None = None,
 ) -> list[Excursion]:
@@ -244,8 +237,9 @@ class _SegmentScan:
         """Scan chunk by chunk; yields each index before which nothing can change any more."""
         index, end = self.index, len(self.segment.step)
         while index < end:
-            stop, is_complete = self._chunk_end(index, end)
-            measured = self._measured_noise(self.segment.steps_since_previous(index))
+            spacing, is_complete = self._chunk_spacing(index, end)
+            stop = index + len(spacing)
+            measured = self._measured_noise(int(spacing[0]))
             noise = measured.noise
             values = self.segment.value[index:stop]
             medians = self.history.running_medians(values)
@@ -263,7 +257,6 @@ class _SegmentScan:
                 noise, alarm = jump
             self._snapshot(index, stop if alarm is None else alarm.index, values, medians, measured)
             if alarm is None:
-                spacing = self.segment.spacing(index, stop)
                 extended = self.history.extend(values, medians, spacing, measured.noise)
                 self.history = replace(extended, measured=measured)
                 index = stop
@@ -313,8 +306,9 @@ class _SegmentScan:
         excess = self.segment.value[excursion.start : stop] - excursion.baseline
         return is_slow_rise(step, limits, half_peak=half_peak_index(step, excess, limits))
 
-    def _chunk_end(self, index: int, end: int) -> tuple[int, bool]:
-        """The end of the chunk that begins at `index`, and whether more points would not change it.
+    def _chunk_spacing(self, index: int, end: int) -> tuple[IntArray, bool]:
+        """The spacing of the points of the chunk that begins at `index`, and whether more points would not
+        change which they are.
 
         Within a chunk the noise is constant, and the spacing is constant or grows.
         """
@@ -323,10 +317,10 @@ class _SegmentScan:
         stop = min(grid_end, end)
         spacing = self.segment.spacing(index, stop)
         same = self.thresholds.baseline.same_spacing
-        finer = np.flatnonzero(
-            (spacing[1:] * same < spacing[:-1]) & (spacing[1:] * same < self.history.finest_spacing())
-        )
-        return (index + 1 + int(finer[0]), True) if len(finer) else (stop, stop == grid_end)
+        finer = np.flatnonzero(spacing[1:] * same < spacing[:-1])
+        if len(finer):
+            finer = finer[spacing[1:][finer] * same < self.history.finest_spacing()]
+        return (spacing[: 1 + int(finer[0])], True) if len(finer) else (spacing, stop == grid_end)
 
     def _noise_grid(self) -> tuple[int, int]:
         """The numbers of points after which the noise is measured anew, and examined for growth."""
@@ -364,12 +358,15 @@ class _SegmentScan:
     ) -> ExcursionAlarm | None:
         """The first alarm among the points of a chunk, by the statistic that is strongest there."""
         inputs = (self.history, values, medians, noise, self.thresholds.alarms)
-        means = window_means(*inputs, lambda points: self._usual_rises(index - points))
-        evidence = [*surprise_sums(*inputs), *means, *single_points(*inputs)]
+        least = 1 / self.factor.most  # weaker evidence alarms at no point
+        means = window_means(*inputs, lambda points: self._usual_rises(index - points), least)
+        evidence = [*surprise_sums(*inputs, least), *means, *single_points(*inputs)]
         if above_restart is not None:
             evidence.insert(0, (_AT_RESTART, above_restart, np.full(len(values), np.inf)))
         candidates = np.minimum([each for _, each, _ in evidence], [most for _, _, most in evidence])
-        candidates *= self.factor(self.segment, index, index + len(values))
+        if not self.factor.can_alarm(candidates):
+            return None
+        candidates *= self.factor.at(self.segment, index, index + len(values))
         widths = np.array([points for points, _, _ in evidence])
         # an outlier is what no other statistic explains
         of_others = candidates[widths != OUTLIER].max(axis=0)
@@ -405,7 +402,9 @@ class _SegmentScan:
             return None
         usual = self.history.usual_changes(values)
         strength = first_jumps(self.history, values, usual, self.thresholds.alarms)
-        strength *= self.factor(self.segment, index, index + len(values))
+        if not self.factor.can_alarm(strength):
+            return None
+        strength *= self.factor.at(self.segment, index, index + len(values))
         first = int(np.argmax(strength >= 1))
         if strength[first] < 1:
             return None
@@ -485,7 +484,7 @@ class _SegmentScan:
             baseline=baseline,
             noise=noise,
             strength=alarm.strength,
-            evidence_factor=float(self.factor(self.segment, alarm.index, alarm.index + 1)[0]),
+            evidence_factor=float(self.factor.at(self.segment, alarm.index, alarm.index + 1)[0]),
             at_restart=at_restart,
             explained=alarm.explained,
             progress=max(float(np.nan_to_num(self.history.first_level - baseline)), 0.0),
@@ -538,7 +537,7 @@ class _SegmentScan:
         high &= excess[start:] > limits.onset_point_sigmas * noise.sigma
         onset = first + start + (int(np.argmax(high)) if high.any() else 0)
         # a precursor dates the event: what rose before it was noise, unless it stands out by itself
-        factor = self.factor(self.segment, onset, alarm.index + 1)
+        factor = self.factor.at(self.segment, onset, alarm.index + 1)
         raised = onset + int(np.argmax(factor > factor[0]))
         own = onset - first
         outlier = unclipped[own : raised - first] > self.thresholds.recovery.first_point_sigmas * noise.sigma

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holter.detectors.robust_statistics import mad_sigma
+from holter.detectors.robust_statistics import mad_sigma, quantiles
 from holter.detectors.thresholds import Thresholds
 from holter.types import FloatArray
 
@@ -92,10 +92,11 @@ def measure_usual_rises(values: FloatArray, thresholds: UsualRiseThresholds) -> 
 def spreads_of_rises(noise: float, level: FloatArray, thresholds: UsualRiseThresholds) -> FloatArray:
     """The spread of the rises of levels [n] over 1, 2, 4 ... of them, beyond that of noise [m]."""
     spreads: list[float] = []
+    shares, sigmas = zip(*thresholds.upper_quantiles, strict=True)
     lag = 1
     while lag * thresholds.independent_rises < len(level):
         rise = level[lag:] - level[:-lag]
-        upper = max(float(np.quantile(rise, share)) / sigmas for share, sigmas in thresholds.upper_quantiles)
+        upper = max(value / sigma for value, sigma in zip(quantiles(rise, shares), sigmas, strict=True))
         beyond = max(upper, 0.0) ** 2 - (thresholds.noise_margin * noise) ** 2
         # a level that has moved so far over a shorter horizon may do so over a longer one
         spreads.append(max(float(np.sqrt(max(beyond, 0.0))), *spreads[-1:], 0.0))

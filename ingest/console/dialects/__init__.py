@@ -5,6 +5,7 @@ from __future__ import annotations
 from holter.ingest.console.dialect import ConsoleDialect
 from holter.ingest.console.dialects import (
     bars,
+    caffe,
     cell_tables,
     columns,
     composer,
@@ -51,6 +52,7 @@ FRAMEWORKS: tuple[ConsoleDialect, ...] = (
     llmc.DIALECT,
     modded_nanogpt.DIALECT,
     verl.DIALECT,
+    caffe.DIALECT,
     _DEEPSPEED.followed_by(_MEGATRON, _TRAINER),
 )
 """Dialects of frameworks, in the order in which they are tried."""

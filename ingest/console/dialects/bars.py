@@ -12,6 +12,7 @@ from holter.ingest.console.step_axis import note_bar
 from holter.ingest.console.training_sections import enter_section, section_labels
 from holter.ingest.console.values import parse_numbers
 from holter.ingest.metric_names import is_metric_name
+from holter.types import Labels, labels_of
 
 _BAR = re.compile(
     r"(?:\bepoch\W{0,3}(?P<epoch>\d++)(?P<of>\s*/\s*\d++)?.{0,80}?)?"
@@ -53,6 +54,7 @@ def _bar(line: str, state: DialectState) -> LineValues | None:
         state["evaluated"], state["between"] = [state["bar"], total], True
         values = {metric_name(name, split): value for name, value in parse_numbers(pairs).items()}
         return LineValues(int(state["bar"]), values, labels=section_labels(axis))
+    _note_version(dict(pairs).get("v_num"), state)
     counts = {Counter.EPOCH: (int(match["epoch"]), 0)} if match["epoch"] else {}
     if enter_section({**counts, Counter.BATCH: (at, total)}, axis):
         _begin_again(state)
@@ -66,7 +68,36 @@ def _bar(line: str, state: DialectState) -> LineValues | None:
         state["bar"] = step
         note_bar(step, [*values], axis)
     new = {name: value for name, value in values.items() if _is_new(name, value, state)}
-    return LineValues(step, new, labels=section_labels(axis)) if new else None
+    return LineValues(step, new, labels=_labels(state)) if new else None
+
+
+def _note_version(version: str | None, state: DialectState) -> None:
+    """Begin the next Trainer of the same launch where Lightning's version of the run changes.
+
+    Only where another launch would be recognised by its opening lines.
+    """
+    last = state.setdefault("version", version)
+    if version is None or version == last:
+        return
+    state["version"] = version
+    if last is not None and state.get("opening"):
+        _begin_again(state)
+        state["trainer"] = state.get("trainer", 1) + 1
+
+
+def _labels(state: DialectState) -> Labels | None:
+    """The labels of the values of a bar: of the training that a line above names, and of the Trainer."""
+    labels = section_labels(axis_state(state))
+    if state.get("trainer", 1) == 1:
+        return labels
+    return labels_of({**dict(labels or ()), "trainer": str(state["trainer"])})
+
+
+def _begin_launch(state: DialectState) -> None:
+    """Forget the bars and the Trainers of the launch before."""
+    _begin_again(state)
+    state.pop("version", None)
+    state.pop("trainer", None)
 
 
 def _begin_again(state: DialectState) -> None:
@@ -208,8 +239,9 @@ def _keras(line: str, state: DialectState) -> LineValues | None:
         return None
     state["total"] = match["total"]
     values = parse_numbers(piece.partition(": ")[::2] for piece in match["values"].strip().split(" - "))
-    new = {name: value for name, value in values.items() if name not in state["told"]}
-    state["told"] += new
+    # with the values of an evaluation come the means of the complete epoch once more
+    new = values if values.keys() - {*state["told"]} else {}
+    state["told"] += [*new]
     axis = axis_state(state)
     axis["step"] = state["epoch"]
     return LineValues(state["epoch"], new, labels=section_labels(axis))
@@ -223,14 +255,14 @@ DIALECT = ConsoleDialect(
         rb"|(?m:(?:^|\r)[^|\n\r]{0,80}?\w[:=] ?-?\d{1,9}\.\d[^|\n\r]{0,200}?:? {1,4}\d{1,3}%\|)"
         rb"|[Ll]oss\w{0,40}[:=] ?\d[^|\n]{0,200}?(?:\|\||: )?: {1,4}\d{1,3}%[| ]"
         rb"|\d/\d{1,9} \d+:\d\d[^\n]{0,80}?it/s [^\n]{0,400}?loss\w{0,40}: ?[\dn]"
-        rb"|\d/\d+ (?:\[=|(?:\x1b\[\d+m)?\xe2\x94\x81|- \d+s )[^\n]{0,400}?loss: [\dn]"
+        rb"|\d/\d+(?:\x1b\[\d+m)? (?:\[=|(?:\x1b\[\d+m)?\xe2\x94\x81|- \d+s )[^\n]{0,400}?loss: [\dn]"
     ),
     kinds=(
         LineKind(pattern=re.compile(rb"\d\|\d+\|Loss: "), parse=_torchtune),
         LineKind(
             pattern=re.compile(rb"/\d+ \[\d[^\]\n]{0,200}?" + _NAMED_NUMBER),
             parse=_bar,
-            begin_launch=_begin_again,
+            begin_launch=_begin_launch,
         ),
         LineKind(pattern=re.compile(rb"\d(?: ?\|\||: )?: {1,4}\d{1,3}%[| ]"), parse=_bar),
         LineKind(pattern=re.compile(rb"(?:it/s|s/it) [^\n]{0,400}?loss\w{0,40}: ?[\dn]"), parse=_rich_bar),

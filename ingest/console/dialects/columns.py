@@ -15,7 +15,10 @@ from holter.ingest.metric_names import is_metric_name
 
 _BETWEEN = re.compile(r"\s{0,8}[,;]\s{0,8}|\s{2,}|\t")
 _BETWEEN_NUMBERS = re.compile(r"\s{0,8}[,;]\s{0,8}|\s+")
-_AXES = ("#", "global_step", "step", "iter", "iteration", "epoch", "e")
+_AXES = (
+    *("#", "global_step", "step", "steps", "iter", "iters", "iteration", "iterations", "numiters", "epoch"),
+    *("epochs", "e"),
+)
 """Names of columns that count, the most reliable axis first."""
 _MAX_COLUMNS = 64
 
@@ -40,22 +43,23 @@ def _row(line: str, state: DialectState) -> LineValues | None:
     for name, cell in zip(names, cells, strict=True):
         value = parse_number(cell)
         if name.lower() == axis:
-            step = int(cell) if cell.isdecimal() else None
+            step = int(value) if value is not None and value.is_integer() else None
         elif value is not None and name.lower() not in _AXES:
             values[name] = value
     return None if step is None else LineValues(step, values)
 
 
-_AXIS = rb"[ \t]{0,20}(?:epoch|iter(?:ation)?|(?:global_)?step|E {1,8}#)"
-_METRICS = rb"[^|:=\n]{0,400}(?:loss|acc|score|error|auc|rmse|reward)[^|:=\n]{0,400}"
-_HEADING = re.compile(rb"(?im)^" + _AXIS + rb"(?: {2,40}|\t| {0,8}[,;] {0,8})[^|:=\n\d ]" + _METRICS + rb"$")
+_AXIS = rb"[ \t]{0,20}(?:epochs?|(?:num)?iter(?:ation)?s?|(?:global_)?steps?|E {1,8}#)"
+_METRICS = rb"(?=[^|:=\n\d ])[^|:=\n]{0,400}(?:loss|acc|score|error|auc|rmse|reward)[^|:=\n]{0,400}"
+_HEADING = re.compile(rb"(?im)^" + _AXIS + rb"(?: {2,40}|\t| {0,8}[,;] {0,8})" + _METRICS + rb"$")
 _TABLE = re.compile(
-    rb"(?im)^" + _AXIS + rb"(?: {2,40}|\t)[^|:=\n\d ]" + _METRICS + rb"$"
-    # of names between commas there is a row of numbers right below: else it may be a sentence
-    rb"|^" + _AXIS + rb" {0,8}[,;] {0,8}[^|:=\n\d ]" + _METRICS + rb"\n[ \t]{0,20}\d{1,9}[ \t,;]{1,20}[-+\d.]"
+    rb"(?im)^" + _AXIS + rb"(?: {2,40}|\t)" + _METRICS + rb"$"
+    # of names between commas there are rows of numbers right below: else it may be a sentence
+    rb"|^" + _AXIS + rb" {0,8}[,;] {0,8}" + _METRICS + rb"\n[ \t]{0,20}\d{1,9}(?:\.0)?[ \t,;]{1,20}[-+\d.]"
+    rb"[^\n]{0,400}\n[ \t]{0,20}\d"
 )
 _NUMBERS = re.compile(
-    rb"(?m)^(?:[ \t]|\x1b\[\d{1,2}m){0,40}\d{1,9}(?: {2,40}|\t| {0,8}[,;] {0,8})[^|=\n]{0,400}$"
+    rb"(?m)^(?:[ \t]|\x1b\[\d{1,2}m){0,40}\d{1,9}(?:\.0)?(?: {2,40}|\t| {0,8}[,;] {0,8})[^|=\n]{0,400}$"
 )
 DIALECT = ConsoleDialect(
     name="columns",

@@ -188,7 +188,7 @@ DIALECT = ConsoleDialect(
             begin_launch=_begin_launch,
             release=_release,
         ),
-        LineKind(pattern=re.compile(rb" \[\d\d:\d\d"), parse=_bar),
+        LineKind(pattern=re.compile(rb" \[(?:\d{1,3}:)?\d\d:\d\d"), parse=_bar),
         *hf_setup.KINDS,
     ),
 )

@@ -20,12 +20,13 @@ from holter.ingest.console.pattern_search import LinearPattern
 from holter.ingest.console.plain_columns import PlainTable, describe_line
 from holter.ingest.console.plain_line import (
     begin_launch,
+    may_begin,
     parse_line_of_block,
     parse_metrics_of_epoch,
     parse_plain_line,
 )
 from holter.ingest.console.prefixes import strip_prefixes
-from holter.ingest.console.training_sections import SECTIONS
+from holter.ingest.console.training_sections import FRAMED_SECTIONS, SECTIONS
 from holter.ingest.lines import line_around, with_newlines
 from holter.ingest.text_encoding import GB18030, LATIN_1
 from holter.translated_words import COUNTERS, METRICS
@@ -124,7 +125,8 @@ _POSITION = LinearPattern(
     rb"|\[(?:train(?:ing)?|test|eval|val(?:id)?) {1,4}\d{1,9}/\d{1,9}\]"
     rb"|\d{1,9}/\d{1,9}\] ?\[ {0,8}\d{1,9}/\d|^\d{1,9}(?:/\d{1,9}, [a-z]| \[[a-z]\w{0,20} ?\w{0,20}: )"
     # `[1,  2000] loss: 2.1`, `[10 | 12.3] loss=2`, `[10/500] loss: 2`
-    rb"|\[\d{1,9}(?:, {1,12}\d{1,9}| \| [\d.]{1,12}|/ {0,8}\d{1,9})\][:,]? {1,8}[a-z_]"
+    rb"|\[\d{1,9}(?:, {1,12}\d{1,9}(?:/ {0,8}\d{1,9})?| \| [\d.]{1,12}|/ {0,8}\d{1,9})\][:,]? {1,8}(?:- )?"
+    rb"[a-z_]"
     rb"|^\( {0,8}\d{1,9}/ {0,8}\d{1,9}\)[:,]? {1,8}[a-z_]|^\d{1,5} \[ {0,8}\d{1,9}/"
     rb"|[\]|] {1,4}\d{1,9}/\d{1,9} {1,4}[|,:-] {0,4}[a-z]"
     rb"|^(?:train|test|eval|val(?:id)?) \d{1,9}, [a-z]| - {1,12}\d{1,9} - {1,12}[\d.]{1,12} \w{1,20}/s"
@@ -132,12 +134,16 @@ _POSITION = LinearPattern(
 )
 _METRIC_ALONE = LinearPattern(
     rb"(?i)(?:loss|acc(?:uracy)?|dice|iou|mean_?iu|learning rate|ppl|psnr|ssim|auc|f1|bleu|perplexity"
-    rb"|(?:acc|prec|top|hits?|ndcg)@\d{1,4}|r?mse|mae"
+    rb"|(?:acc|prec|top|hits?|ndcg)[@-]?\d{1,4}|r?mse|mae"
     rb"|reward|return|score|si-?s[dn]ri?|s[dn]ri?|s?mape|r2|mcc|kappa|jaccard|sensitivity|specificity|hd95|rouge|pearson|spearman"
     rb"|cider|meteor|epe|fid|lpips|m?ap|elbo|nll|pesq|e?stoi|mrr|bp[bc]|mpjpe|eer"
     rb"|recall(?:@\d{1,4})?|precision(?:@\d{1,4})?|[wc]er|"
     + _alternatives(METRICS)
     + rb")(?:[_@/.-][\w@/.-]{0,40})?[\"']?"
+    # `Loss -> Train: 0.5, Val: 0.6`
+    + rb"(?: {0,2}(?:"
+    + _in_encodings("→")
+    + rb"|[-=]>|[:|-]) {0,2}(?:train(?:ing)?|val(?:id(?:ation)?)?|test)\b)?"
     + _COLOUR
     + _SPACE
     + rb"{0,12}(?:[:= ]|"
@@ -145,7 +151,7 @@ _METRIC_ALONE = LinearPattern(
     + rb")"
     + _COLOUR
     + _SPACE
-    + rb"{0,4}(?:is {1,8})?[\[(]?[-+]?\d"
+    + rb"{0,4}(?:is {1,8})?[\[(]?[-+]?(?:\d|nan|inf|np\.float)"
 )
 _NUMBER_ALONE = LinearPattern(
     rb"(?m)^[ \t|>*-]{0,80}[A-Za-z][\w ./()@-]{0,80}:[ \t]{0,20}[-+]?\d[\d.]{0,20}"
@@ -195,6 +201,7 @@ LINES = LineKind(
     columns=_PlainColumns(),
     any_program=True,
     begin_launch=begin_launch,
+    may_begin=may_begin,
 )
 """Lines with a position and named numbers, in any text."""
 
@@ -211,6 +218,10 @@ DIALECT = ConsoleDialect(
     kinds=(SUMMARY, *SPLIT_ROWS, *CLASS_REPORT, SECTIONS, LINES),
 )
 OWN_TEXT = DIALECT.followed_by(
-    ConsoleDialect(name="epochs", signature=_EPOCH, kinds=(EPOCH_LINES, BLOCK_LINES, EVALUATION_HEADINGS))
+    ConsoleDialect(
+        name="epochs",
+        signature=_EPOCH,
+        kinds=(EPOCH_LINES, BLOCK_LINES, EVALUATION_HEADINGS, FRAMED_SECTIONS),
+    )
 )
 """The dialect in texts that no framework prints."""

@@ -85,3 +85,16 @@ def test_weak_evidence_on_a_level_that_rises_slowly_is_information(seed: int) ->
     assert (found.kind, found.severity) == (Kind.SPIKE_SLOW, Severity.INFO)
     loss[found.start_step : found.start_step + 1000] += 0.1  # a step of 2.5 sigmas there
     assert findings(run(series("loss", loss)))[0].severity is not Severity.INFO
+
+
+@pytest.mark.parametrize(("skipped", "kind"), [(1, Kind.SPIKE_FAST), (300, Kind.SPIKE_UNRECOVERED)])
+def test_a_rise_that_ends_in_nan_has_not_come_back_unless_a_few_rows_are_skipped(
+    skipped: int, kind: Kind
+) -> None:
+    loss = curve(POINTS, noise=0.02, seed=6)
+    loss[1000:1004] *= (2, 20, 300, 4000)
+    loss[1004 : 1004 + skipped] = np.nan
+    (finding,) = findings(until(run(series("loss", loss)), 0, 1200))
+    assert finding.kind is kind
+    lost = finding.summary.endswith("did not come back: it has been NaN or infinite since step 1,004.")
+    assert lost is (kind is Kind.SPIKE_UNRECOVERED)

@@ -1,0 +1,27 @@
+"""What the evidence that a loss leaves its level is multiplied by, from what else the run logs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from holter.detectors.loss.excursions.segment import AttemptSegment
+from holter.types import FloatArray
+
+
+@dataclass(frozen=True)
+class EvidenceFactor:
+    """A factor on evidence at each point; `most` bounds it, so that most points need not compute it."""
+
+    at: Callable[[AttemptSegment, int, int], FloatArray]
+    """The factor at the points of a segment, from one index to another (exclusive)."""
+    most: float
+
+    def can_alarm(self, strength: FloatArray) -> bool:
+        """Whether evidence of these strengths can be an alarm at any factor."""
+        return bool(strength.max(initial=0.0) * self.most >= 1)
+
+
+NO_FACTOR = EvidenceFactor(lambda _, first, stop: np.ones(stop - first), 1.0)

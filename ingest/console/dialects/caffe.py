@@ -1,0 +1,53 @@
+"""Caffe's solver: the loss and the rate of an iteration, and the outputs of its nets below them."""
+
+from __future__ import annotations
+
+import re
+
+from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
+from holter.ingest.console.values import parse_number
+
+_ITERATION = re.compile(
+    r"Iteration (?P<step>\d{1,15})(?: \([^)]{0,80}\))?, "
+    r"(?:(?P<name>loss|lr) = (?P<value>\S{1,40})|Testing net \(#(?P<net>\d{1,4})\))"
+)
+_OUTPUT = re.compile(r"(?P<data>Train|Test) net output #\d{1,6}: (?P<name>\S{1,120}) = (?P<value>\S{1,40})")
+
+
+def _iteration(line: str, state: DialectState) -> LineValues | None:
+    """`Iteration 500 (3.2 iter/s, 156s/500 iters), loss = 8.9`, `Iteration 500, Testing net (#0)`."""
+    match = _ITERATION.search(line)
+    if match is None:
+        return None
+    state["iteration"], state["net"] = int(match["step"]), match["net"] or "0"
+    value = parse_number(match["value"]) if match["value"] else None
+    return None if value is None else LineValues(state["iteration"], {match["name"]: value})
+
+
+def _output(line: str, state: DialectState) -> LineValues | None:
+    """`Test net output #1: accuracy = 0.91`: of the net that the iteration above trains or tests."""
+    match = _OUTPUT.search(line)
+    value = parse_number(match["value"]) if match else None
+    if match is None or value is None or "iteration" not in state:
+        return None
+    data = match["data"].lower()
+    if data == "test" and state["net"] != "0":
+        data = f"test {state['net']}"
+    return LineValues(int(state["iteration"]), {f"{data}/{match['name']}": value})
+
+
+DIALECT = ConsoleDialect(
+    name="caffe",
+    signature=re.compile(
+        rb"solver\.cpp:\d{1,5}\] {1,4}(?:Iteration \d|Train net output #\d|Test net output #\d)"
+    ),
+    kinds=(
+        LineKind(
+            pattern=re.compile(
+                rb"Iteration \d{1,15}(?: \([^)\n]{0,80}\))?, (?:loss = |lr = |Testing net \(#)"
+            ),
+            parse=_iteration,
+        ),
+        LineKind(pattern=re.compile(rb"(?:Train|Test) net output #\d{1,6}: "), parse=_output),
+    ),
+)

@@ -1,0 +1,50 @@
+"""Recognises lines and names of settings, which are no metrics."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from holter.ingest.metric_names import is_metric_name
+
+_SETTINGS = re.compile(
+    r"(?:\bNamespace|[Cc]onfig|[Aa]rg(?:ument)?s|[Hh]param(?:eter)?s|[Hh]yperparameters|[Oo]ptions)\s?[(:={]"
+)
+_PER_STEP = ("/iter", "/step", "/batch")
+_RATE = re.compile(r"(?i)\blr\b|learning.?rate|decay|dropout")
+_SETTING = re.compile(
+    r"(?i)size|dim|layer|head|max|min\b|warm|seed|worker|hidden|vocab|param|num|length|interval|version|every|freq"
+)
+_OF_MODEL = re.compile(
+    r"(?i)(?:(?<![a-z])every|_freq(?:uency)?|_interval|_size|_dim|_weight|parameters|params)$"
+)
+
+
+def is_settings(texts: Sequence[str], names: Sequence[str], *, is_amount: bool) -> bool:
+    """Whether a line states settings: it says so, or has several and at most a learning rate besides.
+
+    `texts` are those up to its first number, `names` those of its numbers. One setting is enough next to a
+    number of epochs or steps in all, `is_amount`.
+    """
+    if any(_SETTINGS.search(text) is not None for text in texts):
+        return True
+    settings = sum(_SETTING.search(name) is not None for name in names)
+    measured = any(
+        is_metric_name(name) and not _RATE.search(name) and not name.endswith(_PER_STEP) for name in names
+    )
+    return settings > int(not is_amount) and not measured
+
+
+def has_settings(names: Iterable[str]) -> bool:
+    """Whether one of these names is that of a setting, other than a rate."""
+    return any(_SETTING.search(name) for name in names)
+
+
+def is_setting(name: str) -> bool:
+    """Whether a name is that of a setting, such as a learning rate."""
+    return _SETTING.search(name) is not None or _RATE.search(name) is not None
+
+
+def is_of_model(name: str) -> bool:
+    """Whether a name is that of a setting or of the size of a model, whatever else is in it."""
+    return _OF_MODEL.search(name) is not None

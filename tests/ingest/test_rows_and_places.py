@@ -1,0 +1,250 @@
+"""What a line is about, and where its numbers are: rows of classes, tables, pairs, lists, settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from holter.ingest.offline.read_run import OfflineRun, read_run
+
+N = range(1, 4)
+KERAS = (
+    "\r\x1b[1m{at}/9\x1b[0m \x1b[32m━━━━\x1b[0m\x1b[37m━━\x1b[0m \x1b[1m2s\x1b[0m 9ms/step"
+    " - loss: 0.{loss}{more}"
+)
+
+
+def read(tmp_path: Path, text: str, name: str = "train.log") -> OfflineRun:
+    (tmp_path / name).write_bytes(text.encode())
+    return read_run(tmp_path / name)
+
+
+def steps_of(run: OfflineRun) -> dict[str, list[int]]:
+    """The steps of each series, by its metric and the values of its labels."""
+    return {
+        "/".join((key.metric, *(f"{name}={value}" for name, value in key.labels))): series.step.tolist()
+        for key, series in run.data.series.items()
+    }
+
+
+def bar(step: int, total: int, time: str) -> str:
+    return f"\r{100 * step // total:3}%|{'█' * 5}| {step}/{total} [{time}<9:10:11,  9.99s/it]"
+
+
+CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
+    "a table whose first name is that of a metric": (
+        "epoch\tloss\tprec1\tlr\r\n" + "".join(f"{n}\t2.{n}\t35.5\t0.1\r\n" for n in N),
+        {"loss": [1, 2, 3], "prec1": [1, 2, 3], "lr": [1, 2, 3]},
+    ),
+    "a table whose steps have a point": (
+        "NumIters,Seconds,accuracy,total_loss\n" + "".join(f"{n}00.0,2{n}.5,0.5,0.{n}\n" for n in N),
+        {"Seconds": [100, 200, 300], "accuracy": [100, 200, 300], "total_loss": [100, 200, 300]},
+    ),
+    "a coloured bar of Keras": (
+        "".join(
+            f"Epoch {n}/3\n"
+            + "".join(KERAS.format(at=at, loss=at, more="") + "\b" * 40 for at in (1, 5, 9))
+            + KERAS.format(at=9, loss=70 + n, more=" - val_loss: 0.5")
+            + "\n"
+            for n in N
+        ),
+        {"loss": [0, 1, 2], "val_loss": [0, 1, 2]},
+    ),
+    "a Trainer that evaluates after more than an hour": (
+        "".join(
+            "".join(bar(10 * n + step, 900, f"{n}:06:{step:02}") for step in range(11))
+            + f"\n{{'loss': 1.{n}, 'learning_rate': 1e-05, 'epoch': 0.1}}\n"
+            + "".join(bar(step, 25, f"00:{step:02}") for step in range(26))
+            + "\n\x1b[A{'eval_loss': 3.5, 'eval_runtime': 364.8, 'epoch': 0.1}\n"
+            + bar(10 * n + 10, 900, f"{n}:07:00")
+            + "\n"
+            for n in range(3)
+        ),
+        {
+            name: [10, 20, 30]
+            for name in ("train/loss", "train/learning_rate", "epoch", "eval/loss", "eval/runtime")
+        },
+    ),
+    "batches below the heading of an evaluation": (
+        "".join(
+            f"Epoch {n}/3\nstep 10/20 - loss: 0.5{n}\nstep 20/20 - loss: 0.4{n}\nEval begin...\n"
+            f"step 10/12 - loss: 0.6 - AUC: 0.7\nstep 12/12 - loss: 0.6 - AUC: 0.8\nEval samples: 110\n"
+            for n in N
+        ),
+        {
+            "loss": [10, 20, 30, 40, 50, 60],
+            **{f"eval/{name}": [20, 40, 60] for name in ("loss", "AUC")},
+        },
+    ),
+    "the outputs of the nets of Caffe": (
+        "".join(
+            f"I0101 10:00:0{n}.13  77 solver.cpp:228] Iteration {n}00 (3 iter/s, 31s/100 iters), loss = 2.5\n"
+            f"I0101 10:00:0{n}.14  77 solver.cpp:244]     Train net output #0: top/acc = 0.5\n"
+            f"I0101 10:00:0{n}.15  77 solver.cpp:244]     Train net output #1: aux = 1.4 (* 1 = 1.4 loss)\n"
+            f"I0101 10:00:0{n}.16  77 sgd_solver.cpp:106] Iteration {n}00, lr = 0.01\n"
+            + "".join(
+                f"I0101 10:00:0{n}.17  77 solver.cpp:337] Iteration {n}00, Testing net (#{net})\n"
+                f"I0101 10:00:0{n}.18  77 solver.cpp:404]     Test net output #0: top/acc = 0.{n}\n"
+                for net in range(2)
+            )
+            for n in N
+        ),
+        {
+            name: [100, 200, 300]
+            for name in ("loss", "train/top/acc", "train/aux", "lr", "test/top/acc", "test 1/top/acc")
+        },
+    ),
+    "evaluations alone": (
+        "INFO:root:Model is ready.\n"
+        + "".join(f"INFO:__main__:Eval Metrics — Hits@1: 0.4, MRR: 0.{n}\n" for n in N),
+        {"eval/Hits@1": [0, 1, 2], "eval/MRR": [0, 1, 2]},
+    ),
+    "columns of an epoch, its batches and a value": (
+        "\n" + "".join(f"{epoch}\t\t{batch}\t\t0.7{batch}\n" for epoch in N for batch in range(2)),
+        {"epoch": [0, 1, 2, 3, 4, 5], "column 3": [0, 1, 2, 3, 4, 5]},
+    ),
+    "batches within an epoch that name the data": (
+        "".join(f"train: {n} @ epoch:0/160 loss: 3.5 cls_loss: 0.{n}\n" for n in N),
+        {"epoch": [1, 2, 3], "loss": [1, 2, 3], "cls_loss": [1, 2, 3]},
+    ),
+    "losses of batches below an epoch": (
+        "".join(
+            f"Epoch {n}/2\n"
+            + "".join(f"Average Training loss: 0.{batch}\n" for batch in range(50))
+            + "Average Eval loss: 0.5\n"
+            for n in (1, 2)
+        ),
+        {"Average Training loss": [1, *range(25, 101)], "Average Eval loss": [50, 100]},
+    ),
+    "parts of a loss in brackets": (
+        "".join(f"epoch   {n}00 | loss 2.3e-01 (pde 2.2e-01, bc 0.0e+00) | lr 9.50e-05\n" for n in N),
+        {name: [100, 200, 300] for name in ("loss", "pde", "bc", "lr")},
+    ),
+    "amounts before the steps": (
+        "[train] tokens/iter = 393,216 | train tokens = 239,182,819 | vocab = 16384\n"
+        + "".join(f"[eval] iter {n}0: val 9.{n} lr 7.50e-07\n[train] iter {n}1: loss 8.5\n" for n in N),
+        {"val": [10, 20, 30], "eval/lr": [10, 20, 30], "loss": [11, 21, 31]},
+    ),
+    "the stages of a script": (
+        "".join(f"[{n}/5] Building the model...\n  Total parameters: 125,433,088\n" for n in N)
+        + "".join(f"Epoch {n}/3\n  Train loss: 0.5\n" for n in N),
+        {"Train loss": [1, 2, 3]},
+    ),
+    "nothing but the data as names": (
+        "".join(f"[{{3667621017.py:45}} INFO - Epoch    {n}, trlast = 0.3, val = 0.4\n" for n in N),
+        {"trlast": [1, 2, 3], "val": [1, 2, 3]},
+    ),
+    "rows of several data sets at an epoch": (
+        "".join(f"Epoch 00{n} | Dataset 0{row} | NMI 0.1 | AUC 0.5\n" for n in N for row in range(2)),
+        {f"{name}/dataset={row}": [1, 2, 3] for name in ("NMI", "AUC") for row in range(2)},
+    ),
+    "rows of classes below an epoch": (
+        "".join(
+            f"Epoch {n}/9\n  Train Loss: 0.5\n"
+            + "".join(
+                f"  Class {row}: Acc → Train: 0.9, Val: 0.8;  AUC → Train: 0.7, Val: 0.6\n" for row in N
+            )
+            for n in N
+        ),
+        {
+            "Train Loss": [1, 2, 3],
+            **{
+                f"{name}/{data}/class={row}": [1, 2, 3]
+                for name in ("Acc", "AUC")
+                for data in ("Train", "Val")
+                for row in N
+            },
+        },
+    ),
+    "the data behind a metric": (
+        "".join(f"Epoch {n} | Loss: train 0.5, val 0.6 | Accuracy -> Train: 0.9, Val: 0.8\n" for n in N),
+        {name: [1, 2, 3] for name in ("Loss/train", "Loss/val", "Accuracy/Train", "Accuracy/Val")},
+    ),
+    "unknown names behind an epoch": (
+        "".join(f"epoch   {n} | D^2=+0.05 | cross=1.1 rr=0.2 ff=0.3 | 159.6s\n" for n in N),
+        {name: [1, 2, 3] for name in ("D^2", "cross", "rr", "ff")},
+    ),
+    "an epoch and a batch with its total in brackets": (
+        "".join(f"INFO:root:[1,  {n}0/ 256] - train_losses - Class: 6.0 - Loss (total): 4.5\n" for n in N),
+        {name: [10, 20, 30] for name in ("epoch", "Class", "Loss (total)")},
+    ),
+    "a list of numpy's numbers": (
+        "".join(f"Epoch {n}\nval_loss 0.5\nPseudo dice [np.float32(0.5), np.float32(0.{n})]\n" for n in N),
+        {"val_loss": [1, 2, 3], "Pseudo dice": [1, 2, 3], "Pseudo dice 2": [1, 2, 3]},
+    ),
+    "settings next to a number of epochs": (
+        "{'batch_size': 1024, 'epochs': 200, 'learning_rate': 0.005, 'weight_decay': 0.1}\n"
+        + "".join(f"epoch: {n}/200\tbatch: 4/11\tloss: 0.5\n" for n in N),
+        {"epoch": [4, 15, 26], "loss": [4, 15, 26]},
+    ),
+    "a setting with the name of a metric below an epoch": (
+        "".join(f"epoch {n} | FID=20.5\n" for n in N) + "n_epochs: 18\nfid_every: 3\n",
+        {"FID": [1, 2, 3]},
+    ),
+    "means that are not a number": (
+        "".join(f"Training epoch: {n}\n\tmean_loss: nan\nEval epoch: {n}\n\tTop1: 20.00%\n" for n in N),
+        {"mean_loss": [1, 2, 3], "eval/Top1": [1, 2, 3]},
+    ),
+    "steps that are rarer than epochs": (
+        "".join(
+            f"Training epoch: {n}\n" + "\tIter 0 Done. | loss: 0.5\n" * (n == 0) + "\tmean_loss: 0.4\n"
+            for n in range(4)
+        ),
+        {"loss": [0], "mean_loss": [0, 1, 2, 3]},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_values_are_at_their_steps(tmp_path: Path, case: str) -> None:
+    text, expected = CASES[case]
+    run = read(tmp_path, text)
+    assert {name: sorted({*steps}) for name, steps in steps_of(run).items()} == expected
+    assert run.attempts == 1
+
+
+def test_columns_without_names_are_those_of_a_file_of_losses(tmp_path: Path) -> None:
+    rows = "".join(f"6.3e-0{n} 5.{n}e-01\n" for n in range(4))
+    assert steps_of(read(tmp_path, rows, "val_loss.txt")) == {
+        name: [0, 1, 2, 3] for name in ("val_loss", "val_loss_2")
+    }
+    assert steps_of(read(tmp_path, rows, "points.txt")) == {}
+
+
+def test_values_behind_epochs_are_named_after_the_file(tmp_path: Path) -> None:
+    text = "".join(f"epoch{n}\t0.{n}5491\n" for n in N)
+    assert steps_of(read(tmp_path, text, "train_loss.txt")) == {"train_loss": [1, 2, 3]}
+
+
+OPENING = (
+    "Seed set to 42\nUsing the device cuda:0\nLoaded the encoder from checkpoint\nBuilt the model of 12M\n"
+)
+
+
+def test_two_fits_of_lightning_in_one_launch_are_told_apart(tmp_path: Path) -> None:
+    fits = [
+        "Loading the data\n"
+        + "".join(
+            f"\rEpoch {epoch}: 100%|##| {at}/2 [00:01<00:01, 4.8it/s, v_num={fit}, train_loss=0.{epoch}{at}]"
+            for epoch in range(2)
+            for at in (1, 2)
+        )
+        + "\n"
+        for fit in (28, 29)
+    ]
+    run = read(tmp_path, OPENING + "".join(fits))
+    assert run.attempts == 1
+    assert steps_of(run) == {"train_loss": [1, 2, 3, 4], "train_loss/trainer=2": [1, 2, 3, 4]}
+    assert read(tmp_path, (OPENING + fits[0]) + (OPENING + fits[1])).attempts == 2
+
+
+def test_launches_that_end_in_their_first_epoch_are_attempts(tmp_path: Path) -> None:
+    launch = "Loading the datasets...\nEpoch 1/5\n" + "Training loss: 0.5\n" * 30
+    assert read(tmp_path, launch * 3).attempts == 3
+
+
+def test_a_bar_of_keras_ends_with_the_means_of_the_epoch(tmp_path: Path) -> None:
+    text, _ = CASES["a coloured bar of Keras"]
+    values = {key.metric: series.value.tolist() for key, series in read(tmp_path, text).data.series.items()}
+    assert values["loss"] == [0.71, 0.72, 0.73]
