@@ -74,6 +74,7 @@ _TWO_COUNTERS = re.compile(
 )
 """Names of an epoch and what is counted in it, before both: `epoch/iter: 2/150`, `TRAIN Batch 2/150`."""
 _AT_EPOCH = re.compile(r"(?i)\s?@ ?epoch")
+_ARROW = re.compile(r" {0,4}(?:->|=>|→)$")
 _NESTED = re.compile(r"(?<![\w.])([A-Za-z]\w{0,20}\([A-Za-z]\w{0,20}\([\w, ]{1,20}\)\))$")
 """A name such as that of a discriminator's output: `D(G(z))`."""
 _CLOSING = re.compile(r"\) ?[:=]\s*$")
@@ -334,7 +335,7 @@ def _is_first(texts: tuple[str, ...], index: int) -> bool:
 def _name(text: str) -> tuple[str, bool, str]:
     """The name at the end of a text, whether a sign follows it, and the text before it."""
     text = text.rstrip(_OPENING).replace("'s ", "\u2019s ")
-    bare = text.rstrip(" :=#|\"'").removesuffix(" is").removesuffix("为")
+    bare = _ARROW.sub("", text.rstrip(" :=#|\"'")).removesuffix(" is").removesuffix("为")
     marked = len(bare) < len(text)
     if (nested := _NESTED.search(bare)) is not None:
         return nested[1], marked, bare[: nested.start(1)]

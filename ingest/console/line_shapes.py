@@ -32,6 +32,7 @@ from holter.ingest.console.line_words import (
     NOT_METRICS,
     OTHERS,
     QUALIFIERS,
+    ROUNDS,
     ROWS,
     STEPS,
 )
@@ -119,6 +120,8 @@ class LineShape:
     """The words before `epoch` that name a part of the training: `FT Epoch [1/20]`."""
     kind: str = ""
     """The same for lines with metrics of the same names."""
+    is_round: bool = False
+    """It announces a round or an episode, and nothing else."""
     row: RowField | None = None
     """What the line is about, if it is one of several: `Class 0: acc 0.5`."""
 
@@ -171,7 +174,7 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
     names: set[str] = set()
     strong, split, section, marked = False, "", "", 0
     row: RowField | None = None
-    is_heading = is_stated = is_amount = False
+    is_heading = is_stated = is_amount = is_round = False
     stage = ""
     part = ""  # of the line: `[valid]` behind the numbers of the training
     unnamed: CounterField | None = None
@@ -197,6 +200,8 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
             and counters[0] is unnamed
         ):
             counters[0] = unnamed = replace(unnamed, counter=Counter.EPOCH)  # `[1/60] iter 10/445`
+        if counter is Counter.STEP and _is_length(field, counters):
+            counter = None
         if counter is Counter.BATCH and field.total_index < 0 and metrics and unnamed in counters:
             continue  # `[500/9000] loss 0.5 | batch 16`, the size
         if counter is Counter.STEP and field.total_index >= 0 and _is_lone_step(counters):
@@ -208,6 +213,7 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
                 axes.append(MetricField(name, field.index, field.scale))
             if not split and (found := DATA_SPLIT.search(field.english)) is not None and found[2]:
                 split = found[2].lower()
+            is_round = not counters and field.english.lower() in ROUNDS
             if counter is Counter.EPOCH and not counters:
                 stage = _stage(field)
             is_amount = is_amount or _is_amount(field)
@@ -252,6 +258,7 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
     kind = str(crc32("\n".join(field.name for field in metrics).encode()))
     return LineShape(
         *(tuple(counters), tuple(metrics), split, is_record, is_summary, is_heading, is_amount, stage, kind),
+        is_round=is_round and is_heading,
         row=row,
     )
 
@@ -259,6 +266,12 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
 def _is_of_data(field: NumberField) -> bool:
     """Whether nothing but the data is the name of a metric."""
     return DATA_SPLIT.fullmatch(field.english) is not None
+
+
+def _is_length(field: NumberField, counters: list[CounterField]) -> bool:
+    """Whether a number of steps is the length of an episode: `Episode: 3, reward: 1.5, steps: 120`."""
+    is_other = bool(counters) and counters[0].counter is Counter.OTHER
+    return is_other and field.english.lower() == "steps" and field.total_index < 0
 
 
 def _is_lone_step(counters: list[CounterField]) -> bool:
@@ -330,6 +343,8 @@ def _counter(field: NumberField, before: list[CounterField]) -> Counter | None:
     if not words:
         return None
     last = words[-1].rstrip(".")
+    if " ".join(words) in GLOBAL:
+        return Counter.GLOBAL_STEP
     if not set(words[:-1]) <= QUALIFIERS:
         announces = last in ("epoch", "epochs") and not before and not field.marked
         return Counter.EPOCH if announces and not has_settings([field.name]) else None
@@ -378,7 +393,7 @@ def _is_metric(field: NumberField) -> bool:
     ):
         return False
     last = lower.split()[-1]
-    if last in STEPS or last in EPOCHS or last in BATCHES:  # a setting: `warm-up steps: 100`
+    if (last in STEPS and lower != "steps") or last in EPOCHS or last in BATCHES:  # `warm-up steps: 100`
         return False
     return field.marked or field.clean or is_metric_name(name) or name[:1].isupper()
 

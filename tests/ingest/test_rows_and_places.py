@@ -171,6 +171,41 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         ),
         {"Loss/total": [100, 200, 300], "learning_rate": [100, 200, 300]},
     ),
+    "folds in lines of epochs": (
+        "".join(f"Fold {fold}, Epoch {n}: train_loss 0.5 val_auc 0.{n}\n" for fold in (1, 2) for n in N),
+        {f"{name}/fold={fold}": [1, 2, 3] for name in ("train_loss", "val_auc") for fold in (1, 2)},
+    ),
+    "clients below a round": (
+        "".join(
+            f"------ Round {n} ------\nClient 0: loss 0.{n}\nClient 1: loss 0.5\nGlobal accuracy: 0.{n}\n"
+            for n in N
+        ),
+        {name: [1, 2, 3] for name in ("loss/client=0", "loss/client=1", "Global accuracy")},
+    ),
+    "the length of an episode": (
+        "".join(f"Episode: {n}, total reward: 1{n}.0, steps: 120, epsilon: 0.9\n" for n in N),
+        {name: [1, 2, 3] for name in ("total reward", "steps", "epsilon")},
+    ),
+    "steps of an environment above their metrics": (
+        "".join(
+            f"[INFO 10:00:0{n}] main Recent Stats | t_env:   {n}0050 | Episode:     {n}00\n"
+            f"ep_length_mean:   50.{n}000\tloss:    0.5000\n"
+            for n in N
+        ),
+        {name: [10050, 20050, 30050] for name in ("ep_length_mean", "loss")},
+    ),
+    "results whose step is among them": (
+        "".join(
+            f"INFO - main -   ***** Eval results *****\nINFO - main -     acc = 0.{n}\n"
+            f"INFO - main -     global_step = {n}00\nINFO - main -     loss = 0.5\n"
+            for n in N
+        ),
+        {"eval/acc": [100, 200, 300], "eval/loss": [100, 200, 300]},
+    ),
+    "arrows behind names": (
+        "".join(f"[Epoch {n}] train loss -> 0.{n} | val loss -> 0.5\n" for n in N),
+        {"train loss": [1, 2, 3], "val loss": [1, 2, 3]},
+    ),
     "rows of several data sets at an epoch": (
         "".join(f"Epoch 00{n} | Dataset 0{row} | NMI 0.1 | AUC 0.5\n" for n in N for row in range(2)),
         {f"{name}/dataset={row}": [1, 2, 3] for name in ("NMI", "AUC") for row in range(2)},
