@@ -75,10 +75,13 @@ _TWO_COUNTERS = re.compile(
 """Names of an epoch and what is counted in it, before both: `epoch/iter: 2/150`, `TRAIN Batch 2/150`."""
 _AT_EPOCH = re.compile(r"(?i)\s?@ ?epoch")
 _ARROW = re.compile(r" {0,4}(?:->|=>|→)$")
+_CLOSING = re.compile(r"(?: ?[A-Za-z]{1,20}){0,3}\) ?[:=]\s*$")
+"""What follows a number that is a part of a name: `reward (last 100 episodes): 0.5`."""
+_ENCLOSED = re.compile(r" ?\(((?:[A-Za-z]{1,20} ){0,3})$")
+"""What is before such a number."""
+_BRACKETED_NAME = re.compile(r"\[([A-Za-z]\w{0,30})\]$")
 _NESTED = re.compile(r"(?<![\w.])([A-Za-z]\w{0,20}\([A-Za-z]\w{0,20}\([\w, ]{1,20}\)\))$")
 """A name such as that of a discriminator's output: `D(G(z))`."""
-_CLOSING = re.compile(r"\) ?[:=]\s*$")
-"""What follows a number that is a part of a name."""
 _RATE_BEHIND = re.compile(r" \w{1,20}/s\b")
 
 
@@ -185,8 +188,8 @@ def number_fields(texts: tuple[str, ...]) -> Iterator[NumberField]:
         if carried and _CLOSING.match(text) is not None:
             name, marked, before = carried, True, ""
         carried = ""
-        if name and text.endswith("(") and _CLOSING.match(after) is not None and not _counts(name):
-            carried, name = name, ""  # `Avg (10): 0.5`
+        if (named := _named_around(text, after)) is not None:
+            carried, name = named, ""  # `Avg (10): 0.5`
         scale = SCALES[after[0]] if _SCALE.match(after) else 1.0
         bracketed = text.rstrip(" ")[-1:] in ("[", "(")
         adjacent = texts[index].strip() in ("][", "] [") and index > 0
@@ -262,6 +265,15 @@ def listed_names(texts: tuple[str, ...]) -> dict[int, str]:
         if is_run and behind is not None and (is_last or behind not in between):
             listed |= {index + offset: name for offset, name in enumerate(names)}
     return listed
+
+
+def _named_around(text: str, after: str) -> str | None:
+    """The name that a number between these texts is a part of, None if it is in no brackets or counts."""
+    enclosed = _ENCLOSED.search(text) if _CLOSING.match(after) is not None else None
+    if enclosed is None or (enclosed[1] and _counts(enclosed[1])):
+        return None
+    name, _, _ = _name(text[: enclosed.start()])
+    return None if not name or _counts(name) else name
 
 
 def _counts(name: str) -> bool:
@@ -359,6 +371,9 @@ def _name(text: str) -> tuple[str, bool, str]:
             break
         words.insert(0, word)
         begin = match.start()
+    bracketed = None if words else _BRACKETED_NAME.search(bare)
+    if bracketed is not None and (_counts(bracketed[1]) or is_metric_name(bracketed[1])):
+        return bracketed[1], marked, bare[: bracketed.start()]  # `[Epoch] 3 [Loss] 0.5`
     if bare[begin:].strip() and not words:
         return "", marked, bare
     name = " ".join(words).replace("\u2019", "'")

@@ -44,7 +44,8 @@ _NUMBER = r"[-+]?(?:\d++(?:,\d{3}(?!\d))*+(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?\d++)?
 # taken for a number
 _TOKEN = re.compile(
     r"(?:(?<![0-9A-Za-z_.@^\u00c0-\u1fff])(?<![A-Za-z]-)|(?<=^[eE]poch)|(?<=[\s\[(|,:-][eE]poch)|(?<=\s[lL]oss)(?=\d\.))("
-    r"\d{4}[-/]\d\d[-/]\d\d(?:[ T,]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?+)?+"
+    r"\d{4}(?:(?:_\d\d){2}[_ -]\d\d(?:_\d\d){2}|(?:-\d\d){2}[_ -]\d\d(?:-\d\d){2})(?![-_\w])"
+    r"|\d{4}[-/]\d\d[-/]\d\d(?:[ T,]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?+)?+"
     r"|\d\d?[-/]\d\d?(?:[-/]\d{4})? \d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?+)?+"
     r"|\d{1,3} days?, \d\d?:\d\d:\d\d"
     r"|\d{1,4}(?::\d\d){1,2}+(?:[.,]\d{1,9})?+(?!\w)"
@@ -160,6 +161,36 @@ def split_numbers(line: str) -> list[str]:
     return _TOKEN.split(line, maxsplit=_MAX_NUMBERS)
 
 
+def shape_of_line(parts: list[str]) -> LineShape:
+    """What the numbers of a line are, of which these are the texts and numbers in turn.
+
+    Behind a time at its beginning a line is read as without it: `[2026-02-22 15:43:42] INFO - Epoch 1/3`.
+    """
+    texts = tuple(parts[::2])
+    if len(texts) > 2 and _is_time(parts[1]) and not texts[0].strip(" [(\t"):
+        return _shape_behind_time(texts)
+    return shape_of(texts)
+
+
+def _is_time(number: str) -> bool:
+    return ":" in number or (number[4:5] in ("-", "/", "_") and number[:4].isdecimal())
+
+
+@lru_cache(maxsize=8192)
+def _shape_behind_time(texts: tuple[str, ...]) -> LineShape:
+    """The shape of a line whose first number is a time that nothing is before."""
+    shape = shape_of((texts[1].lstrip("]) \t"), *texts[2:]))
+    return replace(
+        shape,
+        counters=tuple(
+            replace(field, index=field.index + 1, total_index=field.total_index + (field.total_index >= 0))
+            for field in shape.counters
+        ),
+        metrics=tuple(replace(field, index=field.index + 1) for field in shape.metrics),
+        row=None if shape.row is None else replace(shape.row, index=shape.row.index + 1),
+    )
+
+
 @lru_cache(maxsize=8192)
 def shape_of(texts: tuple[str, ...]) -> LineShape:
     """What the numbers between these texts are."""
@@ -189,6 +220,10 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
             split = "eval"
         if not metrics and (name := _row_name(field)):
             row = RowField(name, field.index) if row is None else None
+            continue
+        if texts[field.index + 1].startswith("%|"):  # `Epoch 1 - Valid: 100%|####| [loss=0.5]`, of a bar
+            found = DATA_SPLIT.fullmatch(field.english)
+            split = split or (found[2] or "train" if found is not None else "").lower()
             continue
         counter = _counter(field, counters)
         if counter is Counter.BATCH and unnamed is not None and not field.name and len(counters) == 1:

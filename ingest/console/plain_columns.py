@@ -13,12 +13,15 @@ from typing import Any
 from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.layout_slots import MAX_COUNT_DIGITS
 from holter.ingest.console.line_layouts import LayoutContent, LineLayout
-from holter.ingest.console.line_shapes import Counter, LineShape, shape_of
+from holter.ingest.console.line_shapes import Counter, LineShape, shape_of_line
 from holter.ingest.console.plain_line import axis_state, metric_name, note_line, value_of
 from holter.ingest.console.step_axis import (
+    as_epoch,
+    counts_on,
     evaluated_batch,
     evaluation_step,
     has_steps,
+    note_last_step,
     note_steps_alone,
     training_step,
     training_steps,
@@ -75,7 +78,7 @@ class _PlainContent:
 
 def describe_line(line: str, parts: list[str]) -> LayoutContent | None:
     """What the numbers of a line are, None if its time is in several of them, or the line has labels."""
-    shape, numbers = shape_of(tuple(parts[::2])), parts[1::2]
+    shape, numbers = shape_of_line(parts), parts[1::2]
     if shape.row is not None:
         return None
     match, time = find_time(line), -1
@@ -203,23 +206,21 @@ class PlainTable:
             if self._is_lap:
                 return [self._row_of_heading(line, axis) for line in range(first, last)]
             axis.pop("evaluating")
-        if self._direct and (self._is_global or "announced" not in axis):
-            axis["step"] = self._direct[last - 1]
-            if self._steps_alone:
-                note_steps_alone(last - first, axis)
-            axis.pop("heading", None)
-            if self._is_global or self._steps_alone:
-                axis.pop("ended", None)
-                axis.pop("begun", None)
-            axis["split"] = ""
+        if self._direct and (self._is_global or counts_on(axis)):
+            self._note_direct(last - first, self._direct[last - 1], axis)
             axis["names"] = self._names
             return self._direct_rows[first:last]
+        if last - first > 1 and "bar" in axis and self._counts.keys() == {Counter.STEP}:
+            return [row for line in range(first, last) for row in self._rows(line, line + 1, axis)]
+        is_of_epoch = self._is_of_epoch or (
+            not self._shape.split and as_epoch(self._counts_of(first), axis).keys() == {Counter.EPOCH}
+        )
         steps = self._steps(first, last, axis)
         if steps is None:
             return [None] * (last - first)
         axis["split"] = self._shape.split
         times, cells = self._times, self._cells
-        if self._is_of_epoch and has_steps(axis, self._shape.kind):
+        if is_of_epoch and has_steps(axis, self._shape.kind):
             names_of_rows = (self._names_at_end_of_epoch(axis) for _ in steps)
             return [
                 LogRow(step, times[line], dict(zip(names, cells[line], strict=True)))
@@ -235,9 +236,28 @@ class PlainTable:
             for line, step in zip(range(first, last), steps, strict=True)
         ]
 
+    def _note_direct(self, lines: int, step: int, axis: dict[str, Any]) -> None:
+        """Note lines whose steps are what they count, of which this is the last step."""
+        axis["split"] = ""
+        if self._is_global:
+            axis["step"] = step
+            axis.pop("heading", None)
+            axis.pop("ended", None)
+            axis.pop("begun", None)
+        elif self._steps_alone:
+            note_last_step(step, axis)
+        else:
+            axis["step"] = step
+            axis.pop("heading", None)
+        if self._steps_alone:
+            note_steps_alone(lines, axis)
+
+    def _counts_of(self, line: int) -> dict[Counter, tuple[int, int]]:
+        return {counter: column[line] for counter, column in self._counts.items()}
+
     def _row_of_heading(self, line: int, axis: dict[str, Any]) -> LogRow | None:
         """What a line holds below the heading of an evaluation, of which it may be a batch."""
-        counts = {counter: column[line] for counter, column in self._counts.items()}
+        counts = self._counts_of(line)
         data = evaluated_batch(counts, axis)
         if not data:
             axis.pop("evaluating", None)
@@ -255,8 +275,7 @@ class PlainTable:
             found = [evaluation_step(counts, axis) for counts in self._counts_by_row(first, last)]
             return None if None in found else [step for step in found if step is not None]
         if last - first == 1:
-            counts = {counter: column[first] for counter, column in self._counts.items()}
-            step = training_step(counts, axis, self._shape.kind)
+            step = training_step(as_epoch(self._counts_of(first), axis), axis, self._shape.kind)
             return None if step is None else [step]
         counts_by_row = {counter: column[first:last] for counter, column in self._counts.items()}
         return training_steps(counts_by_row, axis, self._shape.kind) or None
@@ -274,9 +293,7 @@ class PlainTable:
             note_line(self._shape, counts, axis)
 
     def _counts_by_row(self, first: int, last: int) -> list[dict[Counter, tuple[int, int]]]:
-        return [
-            {counter: column[line] for counter, column in self._counts.items()} for line in range(first, last)
-        ]
+        return [self._counts_of(line) for line in range(first, last)]
 
 
 def _counts(count: _CountColumn, columns: list[tuple[bytes, ...]]) -> list[tuple[int, int]]:

@@ -14,12 +14,14 @@ from holter.ingest.console.line_shapes import (
     LineShape,
     MetricField,
     names_evaluation,
-    shape_of,
+    shape_of_line,
     split_numbers,
 )
 from holter.ingest.console.line_words import LEVELS
 from holter.ingest.console.step_axis import (
+    Counts,
     announced_step,
+    as_epoch,
     evaluated_batch,
     evaluation_step,
     forget_position,
@@ -37,6 +39,8 @@ from holter.ingest.step_columns import LARGEST_STEP
 from holter.types import Labels, labels_of
 
 _LEAST_OF_ROW = 2
+_BEST = re.compile(r"(?i)\bbest\b")
+"""What a line says before it repeats a metric of the best step so far: `Saved the best model (acc=0.9)`."""
 _ROW_NAME = re.compile(r"(?:^|\s\s|[-|\])] )([A-Za-z][\w-]{0,40}): {0,20}$")
 
 
@@ -50,9 +54,10 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | None:
     """The named numbers of a line at its step; those of an evaluation are named after its data."""
     axis = axis_state(state)
     parts = split_numbers(line)
-    shape, numbers = shape_of(tuple(parts[::2])), parts[1::2]
-    counts = counts_of(shape, numbers)
+    shape, numbers = shape_of_line(parts), parts[1::2]
+    counts: Counts = counts_of(shape, numbers)
     if shape.is_record and not shape.split:
+        counts = as_epoch(counts, axis)
         name_stage(shape.stage, axis)
         enter_section(counts, axis)
     if not shape.is_record:
@@ -100,7 +105,7 @@ def may_begin(state: DialectState) -> None:
         note_opening(state["plain lines"])
 
 
-def note_line(shape: LineShape, counts: dict[Counter, tuple[int, int]], axis: dict[str, Any]) -> None:
+def note_line(shape: LineShape, counts: Counts, axis: dict[str, Any]) -> None:
     """Note what a line without values announces: an epoch, a step, an evaluation."""
     if shape.split:
         axis["evaluating"] = shape.split
@@ -119,7 +124,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     """
     axis = axis_state(state)
     parts = split_numbers(line)
-    shape, numbers = shape_of(tuple(parts[::2])), parts[1::2]
+    shape, numbers = shape_of_line(parts), parts[1::2]
     if shape.counters or line.startswith("wandb: "):  # its client prints the last values once more
         return None
     evaluating = axis.get("evaluating", "")
@@ -138,6 +143,9 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     is_in_block = "heading" in axis and len(shape.metrics) == 1 and len(numbers) == 1
     measures = split or "heading" in axis or any(is_metric_name(field.name) for field in shape.metrics)
     row = _row_name(parts, shape)
+    is_best = (
+        bool(shape.metrics) and _BEST.search("".join(parts[: 2 * shape.metrics[0].index + 1])) is not None
+    )
     values = {}
     for field in shape.metrics:
         value = value_of(numbers[field.index])
@@ -148,6 +156,8 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
         is_known = is_in_block or is_metric_name(field.name)
         if is_known or (measures and _is_measured(parts, field.index)):
             data = "" if evaluating and "train" in field.name.lower() else split
+            if is_best and "best" not in field.name.lower():
+                data = f"{data}/best".lstrip("/")
             name = metric_name(row + field.name, data)
             values[f"epoch/{name}" if name in means else name] = value * field.scale
     labels = labels_of_line(shape, numbers, axis)

@@ -30,6 +30,17 @@ def forget_position(state: DialectState) -> None:
         state["section"] = {"first": named, "now": named, "next": named}
 
 
+def as_epoch(counts: Counts, state: DialectState) -> Counts:
+    """The counts of a line, where a step that the bars of the batches have passed is an epoch.
+
+    `[2] loss: 131.7` behind a bar of 60,000 samples is of the second epoch.
+    """
+    if "bar" not in state or counts.keys() != {Counter.STEP}:
+        return counts
+    step, total = counts[Counter.STEP]
+    return {Counter.EPOCH: (step, total)} if step < state["bar"] else counts
+
+
 def training_step(counts: Counts, state: DialectState, kind: str = "") -> int | None:
     """The step of a line of the training; None if it counts nothing. `kind` is that of its metrics."""
     step = _step(counts, state, kind)
@@ -59,8 +70,12 @@ def training_steps(
         steps = [_step_of_epoch(number, state, kind) for number, _ in columns[axis]]
     else:
         counts = () if axis is None else columns[axis]
-        is_lap = axis in (Counter.STEP, Counter.BATCH)
-        steps = [_step_alone(step, total, state) if is_lap else step for step, total in counts]
+        if axis in (Counter.STEP, Counter.BATCH):
+            steps = [_step_alone(step, total, state) for step, total in counts[:1]]
+            state.pop("ended", None)  # what follows within these lines begins no epoch
+            steps += [_step_alone(step, total, state) for step, total in counts[1:]]
+        else:
+            steps = [step for step, _ in counts]
         if axis is not None and axis < Counter.EPOCH and epochs is None:
             note_steps_alone(len(steps), state)
     if steps:
@@ -124,6 +139,19 @@ def note_heading(counts: Counts, state: DialectState) -> None:
 def is_end_of_epoch(counts: Counts, state: DialectState, kind: str = "") -> bool:
     """Whether a line counts nothing but the epoch whose batches or steps were printed before."""
     return not counts.keys() - {Counter.EPOCH} and has_steps(state, kind)
+
+
+def counts_on(state: DialectState) -> bool:
+    """Whether lines that count steps and no epoch are at these: no line above says more."""
+    return not ({"announced", "bar", "ended"} & state.keys() or state.get("laps", (0,))[0])
+
+
+def note_last_step(step: int, state: DialectState) -> None:
+    """Note the last of some steps that lines counted without an epoch."""
+    state["step"] = step
+    state["laps"] = [0, step, 0]
+    state.pop("heading", None)
+    state.pop("begun", None)
 
 
 def has_steps(state: DialectState, kind: str = "") -> bool:
@@ -200,13 +228,11 @@ def _step(counts: Counts, state: DialectState, kind: str = "") -> int | None:
 def _step_alone(step: int, total: int, state: DialectState) -> int:
     """The step of a line that names no epoch.
 
-    One with a total that begins anew after its end, behind a line of an epoch, is of the next epoch.
+    One that begins anew behind a line of an epoch, after the end where a total says it, is of the next epoch.
     """
-    if not total:
-        return step
     before, last, last_total = state.get("laps", (0, 0, total))
     if step < last and last_total == total and "ended" in state and last + max(1, total // 10) >= total:
-        before += total
+        before += total or last
     state["laps"] = [before, step, total]
     return int(before) + step
 

@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from holter.ingest.console import line_shapes
 from holter.ingest.console.console_log import ConsoleLog, ConsoleReader, ParsedLines
-from holter.ingest.console.line_shapes import LineShape, shape_of, split_numbers
+from holter.ingest.console.line_shapes import LineShape, shape_of_line, split_numbers
 from holter.ingest.console.prefixes import strip_prefixes
 from holter.ingest.discovery.scanner import Source
 from holter.ingest.lines import read_text_block
@@ -112,7 +112,7 @@ def _explain(reader: ConsoleReader, number: int, line: bytes, begin: int) -> Exp
 
 
 def _shape(text: str) -> LineShape:
-    return shape_of(tuple(split_numbers(text)[::2]))
+    return shape_of_line(split_numbers(text))
 
 
 def _has_metrics(text: str) -> bool:

@@ -111,7 +111,7 @@ _COUNTED = (
 _POSITION = LinearPattern(
     rb"(?im)"
     + _COUNTED
-    + rb"s?(?:[ _](?:number|num|no\.?|idx|index))?(?:\(\w{1,12}\))?[\"']?"
+    + rb"s?(?:[ _](?:number|num|no\.?|idx|index))?(?:\(\w{1,12}\))?[\"'\]]?"
     + rb"%s%s{0,8}(?:%s%s{0,8})?%s%s%s{0,8}\d" % (_COLOUR, _SPACE, _SIGN, _SPACE, _OPENING, _COLOUR, _SPACE)
     + rb"|(?:"
     + _in_encodings("\u7b2c", "\uc81c")
@@ -136,8 +136,8 @@ _POSITION = LinearPattern(
 _METRIC_ALONE = LinearPattern(
     rb"(?i)(?:loss|acc(?:uracy)?|dice|iou|mean_?iu|learning rate|ppl|psnr|ssim|auc|f1|bleu|perplexity"
     rb"|(?:acc|prec|top|hits?|ndcg)[@-]?\d{1,4}|r?mse|mae"
-    rb"|reward|return|score|s?mape|r2|mcc|kappa|jaccard|sensitivity|specificity|hd95|rouge|pearson|spearman"
-    rb"|cider|meteor|epe|fid|lpips|m?ap"
+    rb"|reward|return|score|si-?s[dn]ri?|s[dn]ri?|s?mape|r2|mcc|kappa|jaccard|sensitivity|specificity|hd95|rouge|pearson|spearman"
+    rb"|cider|meteor|epe|fid|lpips|m?ap|elbo|nll|pesq|e?stoi|mrr|bp[bc]|mpjpe|eer"
     rb"|recall(?:@\d{1,4})?|precision(?:@\d{1,4})?|[wc]er|"
     + _alternatives(METRICS)
     + rb")(?:[_@/.-][\w@/.-]{0,40})?[\"']?"
@@ -165,7 +165,7 @@ _EPOCH_BLOCK = re.compile(
     rb"[^\n]{0,80}?(?:train(?:ing)?|val|valid|validation)[_ ]loss[ \t]{0,4}[:= ][ \t]{0,4}[-+]?\d"
 )
 _HEADING = LinearPattern(
-    rb"(?im)^(?:[^\n]{0,60}[\]>:] )?[ \t>*-]{0,80}(?:\x1b\[\d{1,3}m)?[ \t]{0,4}(?:learning |training )?"
+    rb"(?im)^(?:[^\n]{0,60}[\]>:|-] )?[ \t>*-]{0,80}(?:\x1b\[\d{1,3}m)?[ \t]{0,4}(?:learning |training )?"
     rb"(?:epoch|iteration|step)[: \t#]{1,12}\d{1,9}(?:/\d{1,9})?(?:[^\w\n]{0,80}$| per-step time)"
 )
 _BLOCK_LINES = 24
