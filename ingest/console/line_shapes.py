@@ -205,6 +205,7 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
     names: set[str] = set()
     strong, split, section, marked = False, "", "", 0
     row: RowField | None = None
+    rows = 0
     is_heading = is_stated = is_amount = is_round = False
     stage = ""
     part = ""  # of the line: `[valid]` behind the numbers of the training
@@ -219,7 +220,8 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
         elif not split and _ESTIMATED.search(field.before + field.name):
             split = "eval"
         if not metrics and (name := _row_name(field)):
-            row = RowField(name, field.index) if row is None else None
+            row = None if rows else RowField(name, field.index)
+            rows += 1
             continue
         if texts[field.index + 1].startswith("%|"):  # `Epoch 1 - Valid: 100%|####| [loss=0.5]`, of a bar
             found = DATA_SPLIT.fullmatch(field.english)
@@ -239,6 +241,8 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
             counter = None
         if counter is Counter.BATCH and field.total_index < 0 and metrics and unnamed in counters:
             continue  # `[500/9000] loss 0.5 | batch 16`, the size
+        if counter is Counter.STEP and field.total_index >= 0 and _is_lone_batch(counters):
+            counters[0] = replace(counters[0], counter=Counter.EPOCH)  # `Train: [1/5] Step 50/335`
         if counter is Counter.STEP and field.total_index >= 0 and _is_lone_step(counters):
             counters[0] = replace(counters[0], counter=Counter.EPOCH)  # `iteration:3 step:20/150`
         if counter is not None:
@@ -307,6 +311,11 @@ def _is_length(field: NumberField, counters: list[CounterField]) -> bool:
     """Whether a number of steps is the length of an episode: `Episode: 3, reward: 1.5, steps: 120`."""
     is_other = bool(counters) and counters[0].counter is Counter.OTHER
     return is_other and field.english.lower() == "steps" and field.total_index < 0
+
+
+def _is_lone_batch(counters: list[CounterField]) -> bool:
+    """Whether nothing but a batch with a total was counted: steps with a total are within it, an epoch."""
+    return len(counters) == 1 and counters[0].counter is Counter.BATCH and counters[0].total_index >= 0
 
 
 def _is_lone_step(counters: list[CounterField]) -> bool:
@@ -435,6 +444,8 @@ def _is_metric(field: NumberField) -> bool:
 
 def _is_evaluated(section: str, name: str) -> bool:
     """Whether a metric behind those of an evaluation is one of them: `val Loss: 0.4 Acc: 0.8`."""
+    if not is_metric_name(name):
+        return False
     found = DATA_SPLIT.fullmatch(in_english(section).strip())
     return found is not None and bool(found[2]) and not _OF_TRAINING.search(name)
 
@@ -442,9 +453,9 @@ def _is_evaluated(section: str, name: str) -> bool:
 def _unique(name: str, section: str, names: set[str]) -> tuple[str, str]:
     """A name that no earlier number of the line has, and the part of the line that begins with it."""
     words = name.split(" ")
-    if len(words) > 1 and DATA_SPLIT.fullmatch(in_english(words[0]).strip()):
-        section = words[0]
-    elif section and is_metric_name(name) and (name in names or _is_evaluated(section, name)):
+    if DATA_SPLIT.fullmatch(in_english(words[0]).strip()):
+        section = name if len(words) == 1 else words[0]
+    elif section and (name in names or (section not in names and _is_evaluated(section, name))):
         name = f"{section} {name}"
     number = 2
     unique = name
