@@ -38,6 +38,8 @@ _PROMPT = re.compile(
 )
 """`user@host:~/project$ python3 train.py`."""
 _PROMPTED = -1
+_ARGUMENTS = b"Namespace("
+"""How a program prints its arguments, whatever words are among them."""
 
 
 class LaunchOpening:
@@ -152,6 +154,8 @@ class LaunchOpening:
 
 def _piece_of(line: bytes) -> bytes:
     """The longest part without digits of a line; nothing of a line with too few letters."""
+    if _ARGUMENTS in line:
+        return _ARGUMENTS
     if _REPEATED.search(line) is not None:
         return b""
     piece = max(_WITHOUT_DIGITS.findall(line), key=len, default=b"")[:_LONGEST].strip()

@@ -74,11 +74,15 @@ _TWO_COUNTERS = re.compile(
 )
 """Names of an epoch and what is counted in it, before both: `epoch/iter: 2/150`, `TRAIN Batch 2/150`."""
 _AT_EPOCH = re.compile(r"(?i)\s?@ ?epoch")
+_ARROW = re.compile(r" {0,4}(?:->|=>|→)$")
 _CLOSING = re.compile(r"(?: ?[A-Za-z]{1,20}){0,3}\) ?[:=]\s*$")
 """What follows a number that is a part of a name: `reward (last 100 episodes): 0.5`."""
 _ENCLOSED = re.compile(r" ?\(((?:[A-Za-z]{1,20} ){0,3})$")
 """What is before such a number."""
 _BRACKETED_NAME = re.compile(r"\[([A-Za-z]\w{0,30})\]$")
+_END_OF_KEY = re.compile(r"['\"] ?: ")
+"""The end of a key of a dictionary with a number in its name: `{'Dice, class 1': 0.5}`."""
+_BEGIN_OF_KEY = re.compile(r"[{,] ?['\"]")
 _NESTED = re.compile(r"(?<![\w.])([A-Za-z]\w{0,20}\([A-Za-z]\w{0,20}\([\w, ]{1,20}\)\))$")
 """A name such as that of a discriminator's output: `D(G(z))`."""
 _RATE_BEHIND = re.compile(r" \w{1,20}/s\b")
@@ -184,10 +188,10 @@ def number_fields(texts: tuple[str, ...]) -> Iterator[NumberField]:
             name, marked = f"{name} epoch", True  # `Train 3, loss: 2.31`
         elif index == 0 and not text.strip() and after == " [" and texts[2:3] == ("/",):
             name, marked = "epoch", True  # `01 [100/445] loss 2.31`
-        if carried and _CLOSING.match(text) is not None:
+        if carried and (_CLOSING.match(text) is not None or _END_OF_KEY.match(text) is not None):
             name, marked, before = carried, True, ""
         carried = ""
-        if (named := _named_around(text, after)) is not None:
+        if (named := _named_around(text, after) or _key_around(text, after)) is not None:
             carried, name = named, ""  # `Avg (10): 0.5`
         scale = SCALES[after[0]] if _SCALE.match(after) else 1.0
         bracketed = text.rstrip(" ")[-1:] in ("[", "(")
@@ -246,6 +250,14 @@ def _opens_pair(texts: tuple[str, ...], index: int) -> bool:
         behind = behind[1:]
     is_first = BEFORE_MESSAGE.fullmatch("".join(texts[: index + 1])) is not None
     return is_first and bool(behind) and behind[0].startswith("]")
+
+
+def _key_around(text: str, after: str) -> str | None:
+    """The name of a key of a dictionary that ends in a number; None of other numbers."""
+    if _END_OF_KEY.match(after) is None:
+        return None
+    key = re.split(r"[{,] ?['\"]", text)[-1].strip(" ,:=_-") if _BEGIN_OF_KEY.search(text) else ""
+    return key[:_MAX_NAME] if key and "'" not in key and '"' not in key else None
 
 
 def listed_names(texts: tuple[str, ...]) -> dict[int, str]:
@@ -346,7 +358,7 @@ def _is_first(texts: tuple[str, ...], index: int) -> bool:
 def _name(text: str) -> tuple[str, bool, str]:
     """The name at the end of a text, whether a sign follows it, and the text before it."""
     text = text.rstrip(_OPENING).replace("'s ", "\u2019s ")
-    bare = text.rstrip(" :=#|\"'").removesuffix(" is").removesuffix("为")
+    bare = _ARROW.sub("", text.rstrip(" :=#|\"'")).removesuffix(" is").removesuffix("为")
     marked = len(bare) < len(text)
     if (nested := _NESTED.search(bare)) is not None:
         return nested[1], marked, bare[: nested.start(1)]

@@ -32,6 +32,7 @@ from holter.ingest.console.line_words import (
     NOT_METRICS,
     OTHERS,
     QUALIFIERS,
+    ROUNDS,
     ROWS,
     STEPS,
 )
@@ -120,6 +121,8 @@ class LineShape:
     """The words before `epoch` that name a part of the training: `FT Epoch [1/20]`."""
     kind: str = ""
     """The same for lines with metrics of the same names."""
+    is_round: bool = False
+    """It announces a round or an episode, and nothing else."""
     row: RowField | None = None
     """What the line is about, if it is one of several: `Class 0: acc 0.5`."""
 
@@ -202,7 +205,8 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
     names: set[str] = set()
     strong, split, section, marked = False, "", "", 0
     row: RowField | None = None
-    is_heading = is_stated = is_amount = False
+    rows = 0
+    is_heading = is_stated = is_amount = is_round = False
     stage = ""
     part = ""  # of the line: `[valid]` behind the numbers of the training
     unnamed: CounterField | None = None
@@ -216,7 +220,8 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
         elif not split and _ESTIMATED.search(field.before + field.name):
             split = "eval"
         if not metrics and (name := _row_name(field)):
-            row = RowField(name, field.index) if row is None else None
+            row = None if rows else RowField(name, field.index)
+            rows += 1
             continue
         if texts[field.index + 1].startswith("%|"):  # `Epoch 1 - Valid: 100%|####| [loss=0.5]`, of a bar
             found = DATA_SPLIT.fullmatch(field.english)
@@ -232,8 +237,12 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
             and counters[0] is unnamed
         ):
             counters[0] = unnamed = replace(unnamed, counter=Counter.EPOCH)  # `[1/60] iter 10/445`
+        if counter is Counter.STEP and _is_length(field, counters):
+            counter = None
         if counter is Counter.BATCH and field.total_index < 0 and metrics and unnamed in counters:
             continue  # `[500/9000] loss 0.5 | batch 16`, the size
+        if counter is Counter.STEP and field.total_index >= 0 and _is_lone_batch(counters):
+            counters[0] = replace(counters[0], counter=Counter.EPOCH)  # `Train: [1/5] Step 50/335`
         if counter is Counter.STEP and field.total_index >= 0 and _is_lone_step(counters):
             counters[0] = replace(counters[0], counter=Counter.EPOCH)  # `iteration:3 step:20/150`
         if counter is not None:
@@ -243,6 +252,7 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
                 axes.append(MetricField(name, field.index, field.scale))
             if not split and (found := DATA_SPLIT.search(field.english)) is not None and found[2]:
                 split = found[2].lower()
+            is_round = not counters and field.english.lower() in ROUNDS
             if counter is Counter.EPOCH and not counters:
                 stage = _stage(field)
             is_amount = is_amount or _is_amount(field)
@@ -287,6 +297,7 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
     kind = str(crc32("\n".join(field.name for field in metrics).encode()))
     return LineShape(
         *(tuple(counters), tuple(metrics), split, is_record, is_summary, is_heading, is_amount, stage, kind),
+        is_round=is_round and is_heading,
         row=row,
     )
 
@@ -294,6 +305,17 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
 def _is_of_data(field: NumberField) -> bool:
     """Whether nothing but the data is the name of a metric."""
     return DATA_SPLIT.fullmatch(field.english) is not None
+
+
+def _is_length(field: NumberField, counters: list[CounterField]) -> bool:
+    """Whether a number of steps is the length of an episode: `Episode: 3, reward: 1.5, steps: 120`."""
+    is_other = bool(counters) and counters[0].counter is Counter.OTHER
+    return is_other and field.english.lower() == "steps" and field.total_index < 0
+
+
+def _is_lone_batch(counters: list[CounterField]) -> bool:
+    """Whether nothing but a batch with a total was counted: steps with a total are within it, an epoch."""
+    return len(counters) == 1 and counters[0].counter is Counter.BATCH and counters[0].total_index >= 0
 
 
 def _is_lone_step(counters: list[CounterField]) -> bool:
@@ -365,6 +387,8 @@ def _counter(field: NumberField, before: list[CounterField]) -> Counter | None:
     if not words:
         return None
     last = words[-1].rstrip(".")
+    if " ".join(words) in GLOBAL:
+        return Counter.GLOBAL_STEP
     if not set(words[:-1]) <= QUALIFIERS:
         announces = last in ("epoch", "epochs") and not before and not field.marked
         return Counter.EPOCH if announces and not has_settings([field.name]) else None
@@ -413,13 +437,15 @@ def _is_metric(field: NumberField) -> bool:
     ):
         return False
     last = lower.split()[-1]
-    if last in STEPS or last in EPOCHS or last in BATCHES:  # a setting: `warm-up steps: 100`
+    if (last in STEPS and lower != "steps") or last in EPOCHS or last in BATCHES:  # `warm-up steps: 100`
         return False
     return field.marked or field.clean or is_metric_name(name) or name[:1].isupper()
 
 
 def _is_evaluated(section: str, name: str) -> bool:
     """Whether a metric behind those of an evaluation is one of them: `val Loss: 0.4 Acc: 0.8`."""
+    if not is_metric_name(name):
+        return False
     found = DATA_SPLIT.fullmatch(in_english(section).strip())
     return found is not None and bool(found[2]) and not _OF_TRAINING.search(name)
 
@@ -427,9 +453,9 @@ def _is_evaluated(section: str, name: str) -> bool:
 def _unique(name: str, section: str, names: set[str]) -> tuple[str, str]:
     """A name that no earlier number of the line has, and the part of the line that begins with it."""
     words = name.split(" ")
-    if len(words) > 1 and DATA_SPLIT.fullmatch(in_english(words[0]).strip()):
-        section = words[0]
-    elif section and is_metric_name(name) and (name in names or _is_evaluated(section, name)):
+    if DATA_SPLIT.fullmatch(in_english(words[0]).strip()):
+        section = name if len(words) == 1 else words[0]
+    elif section and (name in names or (section not in names and _is_evaluated(section, name))):
         name = f"{section} {name}"
     number = 2
     unique = name

@@ -1,7 +1,7 @@
 """Words around the numbers of a line: what counts, what qualifies a counter, and what is no metric."""
 
 LEVELS = frozenset({"INFO", "DEBUG", "WARNING", "WARN", "ERROR", "NOTICE"})
-GLOBAL = frozenset({"global step", "global steps", "global iter", "global iteration", "globalstep"})
+GLOBAL = frozenset({"global step", "global steps", "global iter", "global iteration", "globalstep", "t env"})
 STEPS = frozenset(
     {"step", "steps", "iter", "iters", "iteration", "iterations", "it", "itr", "update", "updates", "up"}
 )
@@ -22,6 +22,8 @@ OTHERS = frozenset(
         "sen",
     }
 )
+ROUNDS = frozenset({"episode", "round"})
+"""What may be announced by a line, as an epoch is."""
 QUALIFIERS = frozenset(
     {"global", "train", "training", "current", "cur", "optimizer", "optim", "opt", "gradient", "grad", "num",
      "data", "number", "total", "trainer", "eval", "evaluation", "val", "valid", "validation", "test", "env",

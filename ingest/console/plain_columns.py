@@ -69,8 +69,10 @@ class _PlainContent:
         counters = [count.counter for count in self.counts]
         if self.shape.is_heading and {Counter.GLOBAL_STEP, Counter.STEP}.intersection(counters):
             return True
-        return bool(self.shape.split and counters) or (
-            counters == [Counter.EPOCH] and not self.shape.is_amount
+        return (
+            bool(self.shape.split and counters)
+            or self.shape.is_round
+            or (counters == [Counter.EPOCH] and not self.shape.is_amount)
         )
 
 

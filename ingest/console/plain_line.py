@@ -109,6 +109,8 @@ def note_line(shape: LineShape, counts: Counts, axis: dict[str, Any]) -> None:
     """Note what a line without values announces: an epoch, a step, an evaluation."""
     if shape.split:
         axis["evaluating"] = shape.split
+    elif shape.is_round and "epoch" not in axis and Counter.OTHER in counts:
+        note_epoch({Counter.EPOCH: counts[Counter.OTHER]}, axis)
     elif len(shape.counters) == 1 and not shape.is_amount:
         note_epoch(counts, axis)
     if shape.is_heading:
@@ -139,7 +141,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     means = () if split or "heading" in axis else axis.get("names", ())
     # below the heading of a block, a line with nothing but a name and a number has whatever is measured
     is_in_block = "heading" in axis and len(shape.metrics) == 1 and len(numbers) == 1
-    measures = split or any(is_metric_name(field.name) for field in shape.metrics)
+    measures = split or "heading" in axis or any(is_metric_name(field.name) for field in shape.metrics)
     row = _row_name(parts, shape)
     is_best = (
         bool(shape.metrics) and _BEST.search("".join(parts[: 2 * shape.metrics[0].index + 1])) is not None

@@ -51,8 +51,8 @@ _NO_TRAINING = re.compile(
 """Words of headings that name no training, but a part of one or what comes next to it; dates and times."""
 
 
-def _begin(line: str, state: DialectState) -> None:
-    """Note the training that a line names."""
+def begin_section(line: str, state: DialectState) -> bool:
+    """Note the training that a line names; whether it is a heading."""
     if (match := _NUMBERED.match(line)) is not None:
         named = {match["word"].lower(): match["number"].lstrip("0") or "0"}
         if words := _PREFIX.split(line[: match.start("word")])[-1].strip(_SIGNS):
@@ -60,11 +60,12 @@ def _begin(line: str, state: DialectState) -> None:
     elif (match := _NAMED.match(line)) is not None:
         if match["name"].lower() in _NO_NAMES:
             state.get("plain lines", {}).pop("evaluating", None)  # a heading of the training
-            return
+            return True
         named = {"model": match["name"]}
     else:
-        return
+        return False
     _note(named, state)
+    return True
 
 
 def _begin_framed(line: str, state: DialectState) -> None:
@@ -82,16 +83,12 @@ def _note(named: dict[str, str], state: DialectState) -> None:
     section["next"] = {**section.get("next", {}), **named}
 
 
-SECTIONS = LineKind(
-    pattern=LinearPattern(
-        rb"(?im)^(?:[^\n]{0,80}[^\w\n])?(?:k-?|cv )?(?:" + _WORDS.encode() + rb")s?(?: no\.?| number|_idx)?"
-        rb"[ \t]?[:=#_-]?[ \t]?#?\d{1,4}(?:[^\d.\w\n][^\n]{0,160})?$"
-        rb"|^[^\w\n]{0,100}" + _TRAINING.replace("(?P<name>", "(?:").encode()
-    ),
-    parse=_begin,
-    any_program=True,
+SECTION_LINES = LinearPattern(
+    rb"(?im)^(?:[^\n]{0,80}[^\w\n])?(?:k-?|cv )?(?:" + _WORDS.encode() + rb")s?(?: no\.?| number|_idx)?"
+    rb"[ \t]?[:=#_-]?[ \t]?#?\d{1,4}(?:[^\d.\w\n][^\n]{0,160})?$"
+    rb"|^[^\w\n]{0,100}" + _TRAINING.replace("(?P<name>", "(?:").encode()
 )
-"""Lines that name the training below them."""
+"""Lines that may name the training below them."""
 
 FRAMED_SECTIONS = LineKind(
     pattern=LinearPattern(

@@ -171,6 +171,67 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         ),
         {"Loss/total": [100, 200, 300], "learning_rate": [100, 200, 300]},
     ),
+    "folds in lines of epochs": (
+        "".join(f"Fold {fold}, Epoch {n}: train_loss 0.5 val_auc 0.{n}\n" for fold in (1, 2) for n in N),
+        {f"{name}/fold={fold}": [1, 2, 3] for name in ("train_loss", "val_auc") for fold in (1, 2)},
+    ),
+    "clients below a round": (
+        "".join(
+            f"------ Round {n} ------\nClient 0: loss 0.{n}\nClient 1: loss 0.5\nGlobal accuracy: 0.{n}\n"
+            for n in N
+        ),
+        {name: [1, 2, 3] for name in ("loss/client=0", "loss/client=1", "Global accuracy")},
+    ),
+    "the length of an episode": (
+        "".join(f"Episode: {n}, total reward: 1{n}.0, steps: 120, epsilon: 0.9\n" for n in N),
+        {name: [1, 2, 3] for name in ("total reward", "steps", "epsilon")},
+    ),
+    "steps of an environment above their metrics": (
+        "".join(
+            f"[INFO 10:00:0{n}] main Recent Stats | t_env:   {n}0050 | Episode:     {n}00\n"
+            f"ep_length_mean:   50.{n}000\tloss:    0.5000\n"
+            for n in N
+        ),
+        {name: [10050, 20050, 30050] for name in ("ep_length_mean", "loss")},
+    ),
+    "results whose step is among them": (
+        "".join(
+            f"INFO - main -   ***** Eval results *****\nINFO - main -     acc = 0.{n}\n"
+            f"INFO - main -     global_step = {n}00\nINFO - main -     loss = 0.5\n"
+            for n in N
+        ),
+        {"eval/acc": [100, 200, 300], "eval/loss": [100, 200, 300]},
+    ),
+    "arrows behind names": (
+        "".join(f"[Epoch {n}] train loss -> 0.{n} | val loss -> 0.5\n" for n in N),
+        {"train loss": [1, 2, 3], "val loss": [1, 2, 3]},
+    ),
+    "an epoch in brackets before its steps": (
+        "".join(
+            f"10:00:0{n} Train: [ {n}/3] Step {step:03}/335 Loss 7.9\n" for n in N for step in (50, 100, 335)
+        ),
+        {"Loss": [50, 100, 335, 385, 435, 670, 720, 770, 1005]},
+    ),
+    "keys of a dictionary with numbers": (
+        "".join(
+            f"iter: {n}00, total_loss: 0.5\nEvaluating...\n"
+            f"Evaluation result: {{'Dice - all, class 1': 0.{n}, 'Dice - all, class 2': 0.5, 'loss': 0.4}}\n"
+            for n in N
+        ),
+        {
+            "total_loss": [100, 200, 300],
+            "evaluation/Dice - all, class": [100, 200, 300],
+            "evaluation/Dice - all, class 2": [100, 200, 300],
+            "evaluation/loss": [100, 200, 300],
+        },
+    ),
+    "parts of the losses of the data": (
+        "".join(
+            f"epoch {n} | train 1.1 (seg 0.7, thick 1.0) | val 1.3 (seg 0.8, thick 1.2) | lr 1e-5\n"
+            for n in N
+        ),
+        {name: [1, 2, 3] for name in ("train", "seg", "thick", "val", "val seg", "val thick", "lr")},
+    ),
     "rows of several data sets at an epoch": (
         "".join(f"Epoch 00{n} | Dataset 0{row} | NMI 0.1 | AUC 0.5\n" for n in N for row in range(2)),
         {f"{name}/dataset={row}": [1, 2, 3] for name in ("NMI", "AUC") for row in range(2)},
@@ -282,6 +343,13 @@ def test_two_fits_of_lightning_in_one_launch_are_told_apart(tmp_path: Path) -> N
     assert run.attempts == 1
     assert steps_of(run) == {"train_loss": [1, 2, 3, 4], "train_loss/trainer=2": [1, 2, 3, 4]}
     assert read(tmp_path, (OPENING + fits[0]) + (OPENING + fits[1])).attempts == 2
+
+
+def test_the_arguments_of_a_program_show_its_launches(tmp_path: Path) -> None:
+    launch = (
+        "Namespace(lr=0.1, epochs=5, batch_size=8)\n" + '{"epoch": 0, "train_loss": 2.5, "test_acc": 0.5}\n'
+    )
+    assert read(tmp_path, launch * 3).attempts == 3
 
 
 def test_launches_that_end_in_their_first_epoch_are_attempts(tmp_path: Path) -> None:

@@ -10,10 +10,11 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from holter.ingest.console.dialect import ConsoleDialect, LineKind
+from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineResult
 from holter.ingest.console.dialects.cell_tables import SPLIT_ROWS
 from holter.ingest.console.dialects.class_report import CLASS_REPORT
 from holter.ingest.console.dialects.coco_summary import SUMMARY
+from holter.ingest.console.dialects.evaluation_results import EVALUATION_RESULTS
 from holter.ingest.console.evaluation_headings import EVALUATION_HEADINGS
 from holter.ingest.console.line_layouts import LineLayout, layout_of
 from holter.ingest.console.pattern_search import LinearPattern
@@ -26,7 +27,7 @@ from holter.ingest.console.plain_line import (
     parse_plain_line,
 )
 from holter.ingest.console.prefixes import strip_prefixes
-from holter.ingest.console.training_sections import FRAMED_SECTIONS, SECTIONS
+from holter.ingest.console.training_sections import FRAMED_SECTIONS, SECTION_LINES, begin_section
 from holter.ingest.lines import line_around, with_newlines
 from holter.ingest.text_encoding import GB18030, LATIN_1
 from holter.translated_words import COUNTERS, METRICS
@@ -104,7 +105,7 @@ _SIGN = rb"(?:[=:#|]|" + _WIDE_SIGN + rb")"
 """A sign between a name and its number, or that sign as wide as a letter."""
 _OPENING = rb"(?:[\[({\"']|" + _in_encodings("\uff08", "\u3010") + rb"){0,2}"
 _COUNTED = (
-    rb"(?:epoch|iter(?:ation)?|step|batch|update|timestep|episode|tick|round|progress|\bit|\bep\.?|\bup\.|epoche|epoca"
+    rb"(?:epoch|iter(?:ation)?|step|batch|update|timestep|t_env|episode|tick|round|progress|\bit|\bep\.?|\bup\.|epoche|epoca"
     rb"|schritt|paso|passo|" + _alternatives(COUNTERS) + rb")"
 )
 _POSITION = LinearPattern(
@@ -211,6 +212,18 @@ EPOCH_LINES = LineKind(pattern=_METRIC_ALONE, parse=parse_metrics_of_epoch, any_
 BLOCK_LINES = LineKind(pattern=_NUMBER_ALONE, parse=parse_line_of_block, any_program=True)
 """Lines of a name and a number below a heading."""
 
+
+def _section(line: str, state: DialectState) -> LineResult:
+    """Note the training that a heading names; read other lines that begin like one: `Fold 1, epoch 2: `."""
+    if begin_section(line, state):
+        return None
+    found = parse_plain_line(line, state)
+    return found if found is not None else parse_metrics_of_epoch(line, state)
+
+
+SECTIONS = LineKind(pattern=SECTION_LINES, parse=_section, any_program=True)
+"""Lines that name the training below them."""
+
 DIALECT = ConsoleDialect(
     name="key-value",
     signature=_RecordLines(),
@@ -221,7 +234,7 @@ OWN_TEXT = DIALECT.followed_by(
     ConsoleDialect(
         name="epochs",
         signature=_EPOCH,
-        kinds=(EPOCH_LINES, BLOCK_LINES, EVALUATION_HEADINGS, FRAMED_SECTIONS),
+        kinds=(*EVALUATION_RESULTS, EPOCH_LINES, BLOCK_LINES, EVALUATION_HEADINGS, FRAMED_SECTIONS),
     )
 )
 """The dialect in texts that no framework prints."""

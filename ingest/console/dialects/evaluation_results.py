@@ -1,0 +1,89 @@
+"""Results of an evaluation below `***** Eval results *****`, in the order of their names.
+
+The step is among them (`global_step = 500`): results before it wait for it, those behind it follow.
+"""
+
+from __future__ import annotations
+
+import re
+
+from holter.ingest.console.dialect import DialectState, LineKind, LineResult, LineValues
+from holter.ingest.console.line_fields import DATA_SPLIT
+from holter.ingest.console.line_settings import is_setting
+from holter.ingest.console.pattern_search import LinearPattern
+from holter.ingest.console.plain_line import axis_state, metric_name, parse_metrics_of_epoch
+from holter.ingest.console.values import parse_number, parse_time
+from holter.ingest.metric_names import is_metric_name
+
+_HEADING = re.compile(r"\*{5} ?(?P<data>[A-Za-z]+) results ?(?P<step>\d{1,15})? ?\*{5}")
+_RESULT = re.compile(r"(?:^|[\s>-])(?P<name>[A-Za-z][\w@/.-]{0,60}) = (?P<value>[-+]?[\w.+-]{1,40})\s*$")
+_MOST_RESULTS = 100
+
+
+def _begin(line: str, state: DialectState) -> LineResult:
+    """Note the data of the results below; yield those above that found no step."""
+    match = _HEADING.search(line)
+    if match is None:
+        return None
+    left = _release(state)
+    found = DATA_SPLIT.fullmatch(match["data"])
+    state["results"] = {
+        "data": match["data"].lower() if found is not None and found[2] else "",
+        "step": int(match["step"]) if match["step"] else None,
+        "values": {},
+        "names": [],
+    }
+    return left
+
+
+def _add(line: str, state: DialectState) -> LineResult:
+    """A result at the step of its evaluation, for which it may wait; elsewhere a metric of an epoch."""
+    match, results = _RESULT.search(line), state.get("results")
+    if match is None:
+        return None
+    name, value = match["name"], parse_number(match["value"])
+    if results is None or name in results["names"] or len(results["names"]) >= _MOST_RESULTS:
+        left = _release(state)
+        is_metric = is_metric_name(name) and not is_setting(name)
+        found = parse_metrics_of_epoch(line, state) if is_metric else None
+        return [*left, *([found] if found is not None else [])]
+    if value is None:
+        return None
+    results["names"].append(name)
+    if name in ("global_step", "step") and value.is_integer():
+        results["step"] = int(value)
+    else:
+        results["values"][metric_name(name, results["data"])] = value
+    return None if results["step"] is None else _results(results, results["step"], line)
+
+
+def _results(results: dict[str, object], step: int, line: str = "") -> LineValues | None:
+    values, results["values"] = results["values"], {}
+    return LineValues(step, values, parse_time(line)) if isinstance(values, dict) and values else None
+
+
+def _release(state: DialectState) -> list[LineValues]:
+    """The results whose step nothing states: at the last one of the training."""
+    results, step = state.pop("results", None), axis_state(state).get("step")
+    if results is None or step is None:
+        return []
+    found = _results(results, int(step))
+    return [found] if found is not None else []
+
+
+EVALUATION_RESULTS = (
+    LineKind(
+        pattern=LinearPattern(
+            rb"\*{5} ?(?:[Ee]val|[Dd]ev|[Tt]est|[Vv]alid)\w{0,10} results ?\d{0,15} ?\*{5}"
+        ),
+        parse=_begin,
+        any_program=True,
+        release=_release,
+    ),
+    LineKind(
+        pattern=LinearPattern(rb"(?m)(?:^|[ \t>-])[A-Za-z][\w@/.-]{0,60} = [-+]?[\d.][\w.+-]{0,40}[ \t\r]*$"),
+        parse=_add,
+        any_program=True,
+    ),
+)
+"""Headings of results, and the lines below them."""
