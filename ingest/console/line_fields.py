@@ -358,7 +358,7 @@ def _name(text: str) -> tuple[str, bool, str]:
         word = match.group()
         if match.end() != begin and bare[match.end() : begin].strip(" "):
             break  # something else is between the words
-        if word in LEVELS or (words and word.endswith(".") and len(word) > _LONGEST_SHORT_FORM):
+        if word in LEVELS or (words and _is_end_of_sentence(word)):
             break  # the end of a sentence, and no short form such as `Val.`
         if len(words) == (5 if marked else 3) or (not marked and word.lower() in STOP_WORDS):
             break
@@ -373,6 +373,11 @@ def _name(text: str) -> tuple[str, bool, str]:
     if suffix and DATA_SPLIT.fullmatch(suffix[2:-1]):  # Epoch(val) names the data
         return name, marked, bare[:begin] + suffix
     return (name + suffix)[:_MAX_NAME] if name else "", marked, bare[:begin]
+
+
+def _is_end_of_sentence(word: str) -> bool:
+    """Whether a word ends with a full stop, and is no short form such as `Val.` or `Event@Avg.`."""
+    return word.endswith(".") and len(word) - word.rfind("@") - 1 > _LONGEST_SHORT_FORM
 
 
 def _end_of_last(text: str, sign: str) -> int:

@@ -141,8 +141,9 @@ _OF_TRAINING = re.compile(
 _COUNTS_DATA = re.compile(r"\((?:val|test|eval)\)\s*$", re.I)
 _ESTIMATED = re.compile(r"\bSaving dict for global step")
 """What the estimators of TensorFlow print before the metrics of an evaluation."""
-_SUMMARY = re.compile(r"\W{0,8}\* ?(?:acc|prec|mean|loss|top)|\W{0,8}\*$", re.I)
-"""How the mean of an evaluation begins: `* Acc@1 76.1 Acc@5 92.9`."""
+_SUMMARY = re.compile(r"\W{0,8}\* ?(?:acc|prec|mean|loss|top)|\W{0,8}\*$|\W{0,8}averaged stats:", re.I)
+"""How the mean of an evaluation begins: `* Acc@1 76.1 Acc@5 92.9`, `Averaged stats: loss: 0.5`."""
+_SEPARATORS = str.maketrans("_/-.", "    ")
 
 
 def names_evaluation(name: str, split: str) -> bool:
@@ -359,7 +360,7 @@ def _counter(field: NumberField, before: list[CounterField]) -> Counter | None:
         found = DATA_SPLIT.fullmatch(field.english)  # `[Train 10/1882] {'loss': 0.5}`
         if found is not None:
             return Counter.BATCH if found[2] else Counter.STEP
-    words = field.english.lower().replace("_", " ").replace("/", " ").replace("-", " ").split()
+    words = field.english.lower().translate(_SEPARATORS).split()
     if len(words) > 1 and words[-1].rstrip(".:") in INDEX_WORDS:  # `epoch number`, `batch_idx`
         words.pop()
     if not words:
