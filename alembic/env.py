@@ -14,7 +14,7 @@ from holter.server.models import Base
 
 def is_of_dialect(dialect: str, item: Any) -> bool:
     """Whether a part of a table exists on this kind of database: models mark an index of one kind only."""
-    return item.info.get("dialect", dialect) == dialect
+    return bool(item.info.get("dialect", dialect) == dialect)
 
 
 def migrate(connection: Connection) -> None:

@@ -15,7 +15,7 @@ from holter.cli.commands.db import add_database_flags, on_database
 from holter.server.alerting.dry_run import DryRun, route_incident
 from holter.server.alerting.example import send_example
 from holter.server.alerting.incident_labels import make_labels
-from holter.server.alerting.routing import RoutingError, build_policy
+from holter.server.alerting.routing import NotificationPolicy, RoutingError, build_policy
 from holter.server.channels import ChannelError, ConfiguredChannel, Delivered, open_channels
 from holter.server.database import is_missing
 from holter.server.models import Base
@@ -56,8 +56,9 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         settings = load()
         channels = open_channels(settings.all_channels())
+        policy = build_policy(channels, settings.alerting)  # what `serve` refuses is refused here, too
         if arguments.action == "route":
-            return _route(arguments, settings, channels)
+            return _route(arguments, policy)
     except (SettingsError, ChannelError, RoutingError) as error:
         return fail(str(error), 2)
     if arguments.action == "list":
@@ -82,7 +83,7 @@ def _test(opened: ConfiguredChannel, settings: Settings) -> int:
     return fail(f"{opened.name}: not delivered. {printable(outcome.reason)}")
 
 
-def _route(arguments: argparse.Namespace, settings: Settings, channels: dict[str, ConfiguredChannel]) -> int:
+def _route(arguments: argparse.Namespace, policy: NotificationPolicy) -> int:
     """Print where an incident would go, with the silences and open incidents of the database."""
     series = dict(label.partition("=")[::2] for label in arguments.label)
     labels = make_labels(
@@ -96,7 +97,6 @@ def _route(arguments: argparse.Namespace, settings: Settings, channels: dict[str
         attempt=0,
         series_labels=series,
     )
-    policy = build_policy(channels, settings.alerting)
     with _database(arguments) as engine, Session(engine) as session:
         result = route_incident(session, policy, labels, now=time.time())
     _print(result)

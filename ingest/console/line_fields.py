@@ -79,6 +79,8 @@ _CLOSING = re.compile(r"(?: ?[A-Za-z]{1,20}){0,3}\) ?[:=]\s*$")
 _ENCLOSED = re.compile(r" ?\(((?:[A-Za-z]{1,20} ){0,3})$")
 """What is before such a number."""
 _BRACKETED_NAME = re.compile(r"\[([A-Za-z]\w{0,30})\]$")
+_NESTED = re.compile(r"(?<![\w.])([A-Za-z]\w{0,20}\([A-Za-z]\w{0,20}\([\w, ]{1,20}\)\))$")
+"""A name such as that of a discriminator's output: `D(G(z))`."""
 _RATE_BEHIND = re.compile(r" \w{1,20}/s\b")
 
 
@@ -139,6 +141,8 @@ def number_fields(texts: tuple[str, ...]) -> Iterator[NumberField]:
         if text.endswith("["):  # it encloses this number, not names
             section = ""
         name, marked, before = _name(text)
+        if total >= 0 and name.endswith("))"):
+            total = -1  # `D(G(z)): 0.5 / 0.4`, before and after
         if index in listed:
             name, marked, before, total = listed[index], True, "", -1
         two = _TWO_COUNTERS.search(text) if total >= 0 else None
@@ -344,8 +348,10 @@ def _name(text: str) -> tuple[str, bool, str]:
     text = text.rstrip(_OPENING).replace("'s ", "\u2019s ")
     bare = text.rstrip(" :=#|\"'").removesuffix(" is").removesuffix("为")
     marked = len(bare) < len(text)
+    if (nested := _NESTED.search(bare)) is not None:
+        return nested[1], marked, bare[: nested.start(1)]
     if (wrapper := _WRAPPER.search(bare)) is not None:
-        bare = bare[: wrapper.start()].rstrip(" :=(")
+        bare = bare[: wrapper.start()].rstrip(" :=(\"'")
     suffix = ""
     if bare.endswith(")") and 0 <= (opening := bare.rfind("(")) < len(bare) - 2:
         inner = bare[opening + 1 : -1]

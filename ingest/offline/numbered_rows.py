@@ -84,6 +84,7 @@ def _numbered_table(lines: Sequence[str], name: str) -> bytes | None:
     if (cells := _columns(lines)) and (table := _counted_columns(cells) or _named_columns(cells, name)):
         return "\n".join((*map(",".join, table), "")).encode()
     delimiter = max(",\t;", key=lines[0].count)
+    lines = [line.rstrip(delimiter) for line in lines]
     names, first = lines[0].split(delimiter), lines[1].split(delimiter)
     numbers = [_is_number(cell) for cell in first]
     if (

@@ -117,3 +117,16 @@ def test_a_wrong_name_or_setting_is_a_usage_error(holter: Holter, tmp_path: Path
     assert wrong.returncode == 2
     assert "[channels.night]" in wrong.stderr
     assert "very-secret" not in wrong.stderr
+
+
+def test_routing_that_the_server_refuses_is_refused_by_every_action(holter: Holter, tmp_path: Path) -> None:
+    (tmp_path / "holter.toml").write_text(
+        """
+        [alerting.route]
+        receiver = "nobody"
+        """
+    )
+    for words in (["list"], ["test", "slack"], ["route", "--kind", "divergence"]):
+        refused = holter(*words, HOLTER_SLACK_WEBHOOK_URL="https://hooks.example/very-secret")
+        assert refused.returncode == 2
+        assert "nobody" in refused.stderr

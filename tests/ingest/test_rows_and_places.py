@@ -135,6 +135,42 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"[{{3667621017.py:45}} INFO - Epoch    {n}, trlast = 0.3, val = 0.4\n" for n in N),
         {"trlast": [1, 2, 3], "val": [1, 2, 3]},
     ),
+    "bars of an epoch between signs": (
+        "".join(
+            f"\nEpoch: [{n} | 9] LR: 0.1\n"
+            + "".join(
+                f"\rProcessing |{'#' * at}| ({at}/{total}) Data: 0.011s | Loss: 1.{n} | top1:  44.5"
+                for total in (3, 2)
+                for at in range(1, total + 1)
+            )
+            + "\n"
+            for n in N
+        ),
+        {name: [1, 2, 3] for name in ("LR", "Loss", "top1", "eval/Loss", "eval/top1")},
+    ),
+    "runs of one script": (
+        "".join(f"Run: 0{run}, Epoch: 0{n}, Loss: 1.5, Test: 69.1%\n" for run in (1, 2) for n in N),
+        {f"{name}/run={run}": [1, 2, 3] for name in ("Loss", "Test") for run in (1, 2)},
+    ),
+    "names with brackets in brackets": (
+        "".join(f"[{n}/9][0/40]\tLoss_D: 1.5\tD(G(z)): 0.5 / 0.0{n}\n" for n in N),
+        {name: [0, 40, 80] for name in ("Loss_D", "D(G(z))", "D(G(z)) 2")},
+    ),
+    "a number right behind the name of a loss": (
+        "".join(f"EPOCH[{n}/90] loss0.{n}53-|Sample:1.2|\n" for n in N),
+        {"loss": [1, 2, 3], "Sample": [1, 2, 3]},
+    ),
+    "arrays of one number": (
+        "".join(f"Epoch {n}\ntrain loss: 0.5\n[TEST]\n{{'precision': array([0.0{n}])}}\n" for n in N),
+        {"train loss": [1, 2, 3], "test/precision": [1, 2, 3]},
+    ),
+    "a dictionary over several lines": (
+        "".join(
+            f"Step {n}00 per-step time 0.5s\nI01 lib.py:7] {{'Loss/total': 0.{n},\n 'learning_rate': 0.1}}\n"
+            for n in N
+        ),
+        {"Loss/total": [100, 200, 300], "learning_rate": [100, 200, 300]},
+    ),
     "rows of several data sets at an epoch": (
         "".join(f"Epoch 00{n} | Dataset 0{row} | NMI 0.1 | AUC 0.5\n" for n in N for row in range(2)),
         {f"{name}/dataset={row}": [1, 2, 3] for name in ("NMI", "AUC") for row in range(2)},
@@ -210,6 +246,15 @@ def test_columns_without_names_are_those_of_a_file_of_losses(tmp_path: Path) -> 
         name: [0, 1, 2, 3] for name in ("val_loss", "val_loss_2")
     }
     assert steps_of(read(tmp_path, rows, "points.txt")) == {}
+
+
+def test_a_table_may_have_a_separator_behind_its_names(tmp_path: Path) -> None:
+    for end in ("", "\t"):
+        text = "Learning Rate\tTrain Loss\t\n" + "".join(f"0.1\t1.{n}{end}\n" for n in N)
+        assert steps_of(read(tmp_path, text, "log.txt")) == {
+            "Learning Rate": [0, 1, 2],
+            "Train Loss": [0, 1, 2],
+        }
 
 
 def test_values_behind_epochs_are_named_after_the_file(tmp_path: Path) -> None:

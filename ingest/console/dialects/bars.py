@@ -25,6 +25,9 @@ _PERCENT = re.compile(r"[:| ]{0,8}\s\d{1,3}%")
 _PAIR = re.compile(r"([A-Za-z_][\w./ @()-]{0,100}+)\s*+[=:]\s*+([-+\w.%]+)")
 _TORCHTUNE = re.compile(r"\b\d+\|(\d+)\|Loss: ([-+\w.]+):")
 _NOT_METRICS = frozenset({"v_num", "step", "global_step", "epoch"})
+_PROGRESS = re.compile(
+    r"\|[#\u2588 -]{2,80}\|? {0,4}\((?P<at>\d{1,9})/(?P<total>\d{1,9})\) (?P<values>[^\r]*)$"
+)
 _KERAS_EPOCH = re.compile(r"^\s*Epoch (\d+)/\d+\s*$")
 _KERAS = re.compile(
     r"(?<!\d)(?P<at>\d++)/(?P<total>\d++) (?:\[=++\]|━++)?\s{0,20}-? .{0,60}?- (?P<values>\w+: .*)$"
@@ -210,6 +213,25 @@ def _is_new(name: str, value: float, state: DialectState) -> bool:
     return not repeated
 
 
+def _progress(line: str, state: DialectState) -> LineValues | None:
+    """`Processing |####| (391/391) Data: 0.01s | Loss: 1.2 | top1: 44.5`: the end of an epoch.
+
+    The second bar of an epoch is that of its evaluation.
+    """
+    match = _PROGRESS.search(line.rpartition("\r")[2])
+    axis = axis_state(state)
+    step = axis.get("step", axis.get("announced", [None])[0])
+    if match is None or match["at"] != match["total"] or step is None:
+        return None
+    values = parse_numbers(pair for pair in _PAIR.findall(match["values"]) if is_metric_name(pair[0]))
+    is_second = state.get("progress", [None])[0] == step and state["progress"][1] != match["total"]
+    if not is_second:
+        state["progress"] = [step, match["total"]]
+    split = "eval" if is_second else ""
+    measured = {metric_name(name.strip(), split): value for name, value in values.items()}
+    return LineValues(int(step), measured, labels=_labels(state))
+
+
 def _torchtune(line: str, state: DialectState) -> LineValues | None:
     """`1|2|Loss: 2.764:   2%|▏| 2/101 [00:38<31:17, 18.96s/it]`: epoch, step, loss."""
     match = _TORCHTUNE.search(line)
@@ -252,6 +274,7 @@ DIALECT = ConsoleDialect(
     name="progress-bars",
     signature=re.compile(
         rb"\| *\d+/\d+ \[\d[^\]\n]{0,200}?" + _NAMED_NUMBER + rb"|\d\|\d+\|Loss: [\d.]+:"
+        rb"|[#\x88 ]\| {0,4}\(\d{1,9}/\d{1,9}\) [^\n]{0,200}?[Ll]oss: \d"
         rb"|(?m:(?:^|\r)[^|\n\r]{0,80}?\w[:=] ?-?\d{1,9}\.\d[^|\n\r]{0,200}?:? {1,4}\d{1,3}%\|)"
         rb"|[Ll]oss\w{0,40}[:=] ?\d[^|\n]{0,200}?(?:\|\||: )?: {1,4}\d{1,3}%[| ]"
         rb"|\d/\d{1,9} \d+:\d\d[^\n]{0,80}?it/s [^\n]{0,400}?loss\w{0,40}: ?[\dn]"
@@ -259,6 +282,7 @@ DIALECT = ConsoleDialect(
     ),
     kinds=(
         LineKind(pattern=re.compile(rb"\d\|\d+\|Loss: "), parse=_torchtune),
+        LineKind(pattern=re.compile(rb"\| {0,4}\(\d{1,9}/\d{1,9}\) [^\n]{0,200}?[Ll]oss: "), parse=_progress),
         LineKind(
             pattern=re.compile(rb"/\d+ \[\d[^\]\n]{0,200}?" + _NAMED_NUMBER),
             parse=_bar,
