@@ -40,8 +40,9 @@ _ORDINAL_NAME = re.compile(
 """What a number counts where the name follows: `第 3 轮`."""
 _COUNTED = re.compile(
     r"(epoch|batch|iter|step)(?=s?:| results:)| (batch|iteration|step|epoch)(?:e?s)?(?= \|)"
+    r"|(?:st|nd|rd|th) (?:mini-?)?(epoch|batch|iteration|step)\b"
 )
-"""What a number counts, right after it: `1epoch:train:1-100batch: loss=5.1`, `| 200/2983 batches |`."""
+"""What a number counts, right after it: `1epoch:train:1-100batch:`, `| 200/2983 batches |`, `5th epoch`."""
 _NAME_BEHIND = re.compile(r"\] (?!(?i:epoch|step|iter(?:ation)?|round|episode)\b)[A-Za-z_]\w{0,60}[=: ]")
 _BRACKET_BEHIND = re.compile(r" \[[A-Za-z]\w{0,20} ?\w{0,20}: $")
 _BRACKETS = re.compile(r"(\w{1,60})\[(?=[A-Za-z]|$)|\]")
@@ -173,7 +174,7 @@ def number_fields(texts: tuple[str, ...]) -> Iterator[NumberField]:
         if _ORDINAL.search(text) is not None and (ordinal := _ORDINAL_NAME.match(after)) is not None:
             name, marked, before = ordinal[1], True, _ORDINAL.sub("", text)
         elif (counted := _COUNTED.match(after)) is not None and after[counted.end() :].strip(" :="):
-            name, marked = counted[1] or counted[2], True
+            name, marked = counted[1] or counted[2] or counted[3], True
         elif two is not None:
             name, marked, before = "epoch", True, text
         elif text == "/" and index and (two := _TWO_COUNTERS.search(texts[index - 1])) is not None:

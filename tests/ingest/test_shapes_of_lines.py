@@ -147,3 +147,24 @@ def test_losses_behind_times_a_step_and_its_per_cent(
 ) -> None:
     text = "".join(f"{prefix}0m 2{n}s {left.format(n)}({n}000 {n}0%) {name}3.{n}\n" for n in N)
     assert steps_of(read(tmp_path, text)) == {"loss": [1000, 2000, 3000]}
+
+
+def test_a_line_of_names_and_numbers_alone_belongs_to_the_step_above(tmp_path: Path) -> None:
+    text = "".join(
+        f"iter {n}0 || BOX_L: 0.{n} BOX_C: 1.1 SEG_L: 0.5 loss: 3.0 || \nall:269.5{n}  small:133.5 lr:0.003\n"
+        for n in N
+    )
+    steps = steps_of(read(tmp_path, text))
+    assert steps["BOX_L"] == steps["all"] == steps["small"] == steps["lr"] == [10, 20, 30]
+
+
+def test_ordinals_count_what_follows_them(tmp_path: Path) -> None:
+    text = "".join(
+        f"{epoch}th epoch, {batch}th mini-batch, loss is 9.{batch}, lreg is 5.9, outputs are\n"
+        for epoch in range(3)
+        for batch in (9, 19, 29)
+    )
+    steps = steps_of(read(tmp_path, text))
+    assert steps["loss"] == steps["lreg"]
+    assert steps["loss"] == sorted(set(steps["loss"]))
+    assert len(steps["loss"]) == 9
