@@ -15,8 +15,8 @@ from holter.ingest.console.line_shapes import (
     MetricField,
     names_evaluation,
     shape_of_line,
-    split_numbers,
 )
+from holter.ingest.console.line_tokens import split_numbers
 from holter.ingest.console.line_words import LEVELS
 from holter.ingest.console.step_axis import (
     Counts,
