@@ -40,8 +40,9 @@ _ORDINAL_NAME = re.compile(
 """What a number counts where the name follows: `第 3 轮`."""
 _COUNTED = re.compile(
     r"(epoch|batch|iter|step)(?=s?:| results:)| (batch|iteration|step|epoch)(?:e?s)?(?= \|)"
+    r"|(?:st|nd|rd|th) (?:mini-?)?(epoch|batch|iteration|step)\b"
 )
-"""What a number counts, right after it: `1epoch:train:1-100batch: loss=5.1`, `| 200/2983 batches |`."""
+"""What a number counts, right after it: `1epoch:train:1-100batch:`, `| 200/2983 batches |`, `5th epoch`."""
 _NAME_BEHIND = re.compile(r"\] (?!(?i:epoch|step|iter(?:ation)?|round|episode)\b)[A-Za-z_]\w{0,60}[=: ]")
 _BRACKET_BEHIND = re.compile(r" \[[A-Za-z]\w{0,20} ?\w{0,20}: $")
 _BRACKETS = re.compile(r"(\w{1,60})\[(?=[A-Za-z]|$)|\]")
@@ -177,7 +178,7 @@ def number_fields(texts: tuple[str, ...]) -> Iterator[NumberField]:
         if _ORDINAL.search(text) is not None and (ordinal := _ORDINAL_NAME.match(after)) is not None:
             name, marked, before = ordinal[1], True, _ORDINAL.sub("", text)
         elif (counted := _COUNTED.match(after)) is not None and after[counted.end() :].strip(" :="):
-            name, marked = counted[1] or counted[2], True
+            name, marked = counted[1] or counted[2] or counted[3], True
         elif two is not None:
             name, marked, before = "epoch", True, text
         elif text == "/" and index and (two := _TWO_COUNTERS.search(texts[index - 1])) is not None:
@@ -376,7 +377,7 @@ def _name(text: str) -> tuple[str, bool, str]:
         word = match.group()
         if match.end() != begin and bare[match.end() : begin].strip(" "):
             break  # something else is between the words
-        if word in LEVELS or (words and word.endswith(".") and len(word) > _LONGEST_SHORT_FORM):
+        if word in LEVELS or (words and _is_end_of_sentence(word)):
             break  # the end of a sentence, and no short form such as `Val.`
         if len(words) == (5 if marked else 3) or (not marked and word.lower() in STOP_WORDS):
             break
@@ -391,6 +392,11 @@ def _name(text: str) -> tuple[str, bool, str]:
     if suffix and DATA_SPLIT.fullmatch(suffix[2:-1]):  # Epoch(val) names the data
         return name, marked, bare[:begin] + suffix
     return (name + suffix)[:_MAX_NAME] if name else "", marked, bare[:begin]
+
+
+def _is_end_of_sentence(word: str) -> bool:
+    """Whether a word ends with a full stop, and is no short form such as `Val.` or `Event@Avg.`."""
+    return word.endswith(".") and len(word) - word.rfind("@") - 1 > _LONGEST_SHORT_FORM
 
 
 def _end_of_last(text: str, sign: str) -> int:

@@ -24,7 +24,7 @@ from holter.ingest.console.layout_slots import (
     piece_source,
     with_digits_of_names,
 )
-from holter.ingest.console.line_shapes import split_numbers
+from holter.ingest.console.line_tokens import split_numbers
 from holter.ingest.console.prefixes import CleanLine, strip_prefixes
 
 _LONGEST_LINE = 4096

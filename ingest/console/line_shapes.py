@@ -21,6 +21,7 @@ from holter.ingest.console.line_fields import (
     without_calls,
 )
 from holter.ingest.console.line_settings import has_settings, is_settings
+from holter.ingest.console.line_tokens import is_time
 from holter.ingest.console.line_words import (
     BATCHES,
     CALENDAR,
@@ -39,23 +40,6 @@ from holter.ingest.console.line_words import (
 from holter.ingest.metric_names import is_metric_name
 from holter.translated_words import in_english
 
-_NUMBER = r"[-+]?(?:\d++(?:,\d{3}(?!\d))*+(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?\d++)?+"
-# times, durations, versions, addresses and hexadecimal numbers are tokens, too, so that no part of them is
-# taken for a number
-_TOKEN = re.compile(
-    r"(?:(?<![0-9A-Za-z_.@^\u00c0-\u1fff])(?<![A-Za-z]-)|(?<=^[eE]poch)|(?<=[\s\[(|,:-][eE]poch)|(?<=\s[lL]oss)(?=\d\.))("
-    r"\d{4}(?:(?:_\d\d){2}[_ -]\d\d(?:_\d\d){2}|(?:-\d\d){2}[_ -]\d\d(?:-\d\d){2})(?![-_\w])"
-    r"|\d{4}[-/]\d\d[-/]\d\d(?:[ T,]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?+)?+"
-    r"|\d\d?[-/]\d\d?(?:[-/]\d{4})? \d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?+)?+"
-    r"|\d{1,3} days?, \d\d?:\d\d:\d\d"
-    r"|\d{1,4}(?::\d\d){1,2}+(?:[.,]\d{1,9})?+(?!\w)"
-    r"|\d++(?:\.\d++){2,}+"
-    r"|0[xX][0-9a-fA-F]++"
-    rf"|{_NUMBER}"
-    r"|[-+]?(?:nan|NaN|NAN|inf(?:inity)?|Inf(?:inity)?|INF)(?!\w)"
-    r")"
-)
-_MAX_NUMBERS = 400
 _MANY_METRICS = 3
 
 
@@ -144,8 +128,9 @@ _OF_TRAINING = re.compile(
 _COUNTS_DATA = re.compile(r"\((?:val|test|eval)\)\s*$", re.I)
 _ESTIMATED = re.compile(r"\bSaving dict for global step")
 """What the estimators of TensorFlow print before the metrics of an evaluation."""
-_SUMMARY = re.compile(r"\W{0,8}\* ?(?:acc|prec|mean|loss|top)|\W{0,8}\*$", re.I)
-"""How the mean of an evaluation begins: `* Acc@1 76.1 Acc@5 92.9`."""
+_SUMMARY = re.compile(r"\W{0,8}\* ?(?:acc|prec|mean|loss|top)|\W{0,8}\*$|\W{0,8}averaged stats:", re.I)
+"""How the mean of an evaluation begins: `* Acc@1 76.1 Acc@5 92.9`, `Averaged stats: loss: 0.5`."""
+_SEPARATORS = str.maketrans("_/-.", "    ")
 
 
 def names_evaluation(name: str, split: str) -> bool:
@@ -156,24 +141,15 @@ def names_evaluation(name: str, split: str) -> bool:
     return found is not None and bool(found[2])
 
 
-def split_numbers(line: str) -> list[str]:
-    """The texts and numbers of a line in turn: texts at even, numbers at odd indices."""
-    return _TOKEN.split(line, maxsplit=_MAX_NUMBERS)
-
-
 def shape_of_line(parts: list[str]) -> LineShape:
     """What the numbers of a line are, of which these are the texts and numbers in turn.
 
     Behind a time at its beginning a line is read as without it: `[2026-02-22 15:43:42] INFO - Epoch 1/3`.
     """
     texts = tuple(parts[::2])
-    if len(texts) > 2 and _is_time(parts[1]) and not texts[0].strip(" [(\t"):
+    if len(texts) > 2 and is_time(parts[1]) and not texts[0].strip(" [(\t"):
         return _shape_behind_time(texts)
     return shape_of(texts)
-
-
-def _is_time(number: str) -> bool:
-    return ":" in number or (number[4:5] in ("-", "/", "_") and number[:4].isdecimal())
 
 
 @lru_cache(maxsize=8192)
@@ -381,7 +357,7 @@ def _counter(field: NumberField, before: list[CounterField]) -> Counter | None:
         found = DATA_SPLIT.fullmatch(field.english)  # `[Train 10/1882] {'loss': 0.5}`
         if found is not None:
             return Counter.BATCH if found[2] else Counter.STEP
-    words = field.english.lower().replace("_", " ").replace("/", " ").replace("-", " ").split()
+    words = field.english.lower().translate(_SEPARATORS).split()
     if len(words) > 1 and words[-1].rstrip(".:") in INDEX_WORDS:  # `epoch number`, `batch_idx`
         words.pop()
     if not words:

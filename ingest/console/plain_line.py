@@ -15,8 +15,8 @@ from holter.ingest.console.line_shapes import (
     MetricField,
     names_evaluation,
     shape_of_line,
-    split_numbers,
 )
+from holter.ingest.console.line_tokens import split_numbers
 from holter.ingest.console.line_words import LEVELS
 from holter.ingest.console.step_axis import (
     Counts,
@@ -41,6 +41,8 @@ from holter.types import Labels, labels_of
 _LEAST_OF_ROW = 2
 _BEST = re.compile(r"(?i)\bbest\b")
 """What a line says before it repeats a metric of the best step so far: `Saved the best model (acc=0.9)`."""
+_PAIR = re.compile(r"[\s,;|]*[A-Za-z_][\w./@-]*\s?[:=]\s?")
+"""What is before a number in a line of nothing but names and numbers."""
 _ROW_NAME = re.compile(r"(?:^|\s\s|[-|\])] )([A-Za-z][\w-]{0,40}): {0,20}$")
 
 
@@ -131,7 +133,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     step = announced_step(axis, "" if shape.split or evaluating else shape.kind)
     belongs = (
         *("announced" in axis, "epoch" in axis, evaluating, shape.is_summary),
-        *(_is_report(shape), _is_result(parts, shape)),
+        *(_is_report(shape), _is_result(parts, shape), _has_pairs_alone(parts)),
     )
     if step is None and any(belongs):
         step = axis.get("step") if shape.split or evaluating else last_step(axis)
@@ -182,6 +184,13 @@ def parse_line_of_block(line: str, state: DialectState) -> LineValues | None:
 def _is_report(shape: LineShape) -> bool:
     """Whether a line that counts nothing has several metrics: `recall@5 : 0.04    recall@10 : 0.07`."""
     return sum(is_metric_name(field.name) for field in shape.metrics) > 1
+
+
+def _has_pairs_alone(parts: list[str]) -> bool:
+    """Whether a line is nothing but several names with a number each: `all:269.5  small:133.5 lr:0.003`."""
+    return (
+        len(parts) > 2 * _LEAST_OF_ROW and not parts[-1].strip() and all(map(_PAIR.fullmatch, parts[:-1:2]))
+    )
 
 
 def _is_result(parts: list[str], shape: LineShape) -> bool:

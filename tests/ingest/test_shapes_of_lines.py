@@ -106,3 +106,65 @@ def test_weights_of_losses_are_settings(tmp_path: Path) -> None:
     text = '{\n  "qa_loss_factor": 1.0,\n  "CENTER_LOSS_WEIGHT": 0.5,\n  "reward coef": 0.1\n}\n'
     lines = "".join(f"Epoch {n}, loss: 0.{n}\n" for n in N)
     assert steps_of(read(tmp_path, lines + text)) == {"loss": [*N]}
+
+
+def test_averaged_statistics_are_of_the_evaluation_whose_batches_are_above(tmp_path: Path) -> None:
+    text = "".join(
+        f"Epoch: [{n}]  [ 0/20]  eta: 0:00:03  lr: 0.1  loss: 2.{n} (2.1)\n"
+        f"Epoch: [{n}]  [19/20]  eta: 0:00:00  lr: 0.1  loss: 2.{n} (2.1)\n"
+        f"Averaged stats: lr: 0.1  loss: 2.{n} (2.1)\n"
+        f"Test:  [0/5]  eta: 0:00:00  loss: 9.{n} (9.1)  myo: 0.5 (0.5)\n"
+        f"Test: Total time: 0:00:00 (0.01 s / it)\n"
+        f"Averaged stats: loss: 9.{n} (9.1)  myo: 0.5 (0.5)\n"
+        for n in range(3)
+    )
+    run = read(tmp_path, text)
+    ends = [19, 39, 59]
+    assert steps_of(run)["epoch/loss"] == steps_of(run)["test/loss"] == steps_of(run)["test/myo"] == ends
+    values = {key.metric: series.value.tolist() for key, series in run.data.series.items()}
+    assert values["epoch/loss"] == [2.0, 2.1, 2.2]
+    assert values["test/loss"] == [9.0, 9.1, 9.2]
+
+
+def test_names_may_have_parts_with_dots(tmp_path: Path) -> None:
+    lines = "".join(f"runtime.step={n}0, runtime.steptime=2.1, loss.cls_loss=0.{n}\n" for n in N)
+    steps = steps_of(read(tmp_path, lines))
+    assert steps["loss.cls_loss"] == [10, 20, 30]
+    lines = "".join(f"Epoch {n}\nSegment Type@Avg. F1: 40.{n}\nEvent Type@Avg. F1: 39.{n}\n" for n in N)
+    assert steps_of(read(tmp_path, lines)) == {f"{x} Type@Avg. F1": [*N] for x in ("Segment", "Event")}
+
+
+def test_losses_may_be_named_by_a_letter_and_what_they_are_of(tmp_path: Path) -> None:
+    text = "".join(f"[Epoch {n}] A | t_pos:0.10{n} L_cons:0.0{n} L_sup:0.006\n" for n in N)
+    assert steps_of(read(tmp_path, text)) == {name: [*N] for name in ("t_pos", "L_cons", "L_sup")}
+
+
+@pytest.mark.parametrize("left", ["", "(- 7m {0}s) "])
+@pytest.mark.parametrize("name", ["", "training loss = "])
+@pytest.mark.parametrize("prefix", ["", "INFO-->2026-01-02 10:00:00,123-->"])
+def test_losses_behind_times_a_step_and_its_per_cent(
+    tmp_path: Path, left: str, name: str, prefix: str
+) -> None:
+    text = "".join(f"{prefix}0m 2{n}s {left.format(n)}({n}000 {n}0%) {name}3.{n}\n" for n in N)
+    assert steps_of(read(tmp_path, text)) == {"loss": [1000, 2000, 3000]}
+
+
+def test_a_line_of_names_and_numbers_alone_belongs_to_the_step_above(tmp_path: Path) -> None:
+    text = "".join(
+        f"iter {n}0 || BOX_L: 0.{n} BOX_C: 1.1 SEG_L: 0.5 loss: 3.0 || \nall:269.5{n}  small:133.5 lr:0.003\n"
+        for n in N
+    )
+    steps = steps_of(read(tmp_path, text))
+    assert steps["BOX_L"] == steps["all"] == steps["small"] == steps["lr"] == [10, 20, 30]
+
+
+def test_ordinals_count_what_follows_them(tmp_path: Path) -> None:
+    text = "".join(
+        f"{epoch}th epoch, {batch}th mini-batch, loss is 9.{batch}, lreg is 5.9, outputs are\n"
+        for epoch in range(3)
+        for batch in (9, 19, 29)
+    )
+    steps = steps_of(read(tmp_path, text))
+    assert steps["loss"] == steps["lreg"]
+    assert steps["loss"] == sorted(set(steps["loss"]))
+    assert len(steps["loss"]) == 9

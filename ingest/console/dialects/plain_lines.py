@@ -119,6 +119,7 @@ _POSITION = LinearPattern(
     + rb"(?:"  # what an ordinal number counts, in Chinese, Japanese or Korean
     + _alternatives(COUNTERS)
     + rb")"
+    rb"|\d(?:st|nd|rd|th) (?:epoch|iteration|step|(?:mini-?)?batch)"
     rb"|\d(?:epoch|batch)(?:es)?(?::| results)|\[\d{1,9}\]\t|\d:\tlearn: |/[ \t]{0,8}\d{1,9} batches \|"
     rb"|(?:^|\] )\[\d{1,9}\] [a-z_]\w{0,60}[=: ]"
     rb"|(?:train|test|eval|val(?:id)?): {1,4}(?:\d{1,9} )?\[ {0,8}\d{1,9}(?:/|\]\[ {0,8}\d{1,9}/)"
@@ -134,7 +135,7 @@ _POSITION = LinearPattern(
     rb"|\) \d{1,9}/\d{1,9} {0,4}$|\[ {0,8}\d{1,9}/ {0,8}\d{1,9}\] {0,4}$"
 )
 _METRIC_ALONE = LinearPattern(
-    rb"(?i)(?:loss|acc(?:uracy)?|dice|iou|mean_?iu|learning rate|ppl|psnr|ssim|auc|f1|bleu|perplexity"
+    rb"(?i)(?:loss|acc(?:uracy)?|\blr|dice|iou|mean_?iu|learning rate|ppl|psnr|ssim|auc|f1|bleu|perplexity"
     rb"|(?:acc|prec|top|hits?|ndcg)[@-]?\d{1,4}|r?mse|mae"
     rb"|reward|return|score|si-?s[dn]ri?|s[dn]ri?|s?mape|r2|mcc|kappa|jaccard|sensitivity|specificity|hd95|rouge|pearson|spearman"
     rb"|cider|meteor|epe|fid|lpips|m?ap|elbo|nll|pesq|e?stoi|mrr|bp[bc]|mpjpe|eer"

@@ -1,4 +1,4 @@
-"""Lines whose numbers are known by their places: those of darknet, Tacotron 2, Kaldi, fastText and VITS.
+"""Lines whose numbers are known by their places, as those of darknet, Tacotron 2, Kaldi, fastText and VITS.
 
 The numbers stand before their names, without any, or the step is a per cent.
 """
@@ -27,6 +27,10 @@ _KALDI = re.compile(
     r"(?P<overall>Overall a|A)verage (?P<name>[a-z][a-z -]{0,60}) for '(?P<output>[\w.-]{1,60})'"
     r"(?: for minibatches \d{1,12}-(?P<step>\d{1,12}))? is (?P<value>[-+.\w]{1,30}) "
 )
+_TUTORIAL = re.compile(
+    r"\b\d{1,5}m \d{1,2}s (?:\(- \d{1,5}m \d{1,2}s\) )?\((\d{1,12}) \d{1,3}%\) "
+    r"(?:[a-z ]{0,30}= )?(?P<loss>[-+.\w]{1,30})(?![^\s/])"
+)
 
 
 def _darknet(line: str, state: DialectState) -> LineValues | None:
@@ -42,6 +46,11 @@ def _tacotron(line: str, state: DialectState) -> LineValues | None:
 def _validation(line: str, state: DialectState) -> LineValues | None:
     """`Validation loss 500: 0.45`."""
     return _values(_VALIDATION, line)
+
+
+def _tutorial(line: str, state: DialectState) -> LineValues | None:
+    """`0m 24s (- 7m 38s) (5000 6%) 3.5270` of PyTorch's tutorials: times, step, loss."""
+    return _values(_TUTORIAL, line)
 
 
 def _values(pattern: re.Pattern[str], line: str) -> LineValues | None:
@@ -92,6 +101,7 @@ _LIST_BYTES = re.compile(rb"\[(?:-?\d{1,12}\.[\de+-]{1,24}, ){1,40}\d{1,12}, \d{
 _DARKNET_BYTES = re.compile(rb" avg(?: loss)?, [-+.\w]{1,30} rate, [\d.]{1,30} seconds, \d{1,15} images")
 _TACOTRON_BYTES = re.compile(rb"Train loss \d{1,12} [-+.\w]{1,30} Grad Norm ")
 _VALIDATION_BYTES = re.compile(rb"Validation loss \d{1,12}: ")
+_TUTORIAL_BYTES = re.compile(rb"\dm \d{1,2}s (?:\(- \d{1,5}m \d{1,2}s\) )?\(\d{1,12} \d{1,3}%\) [-\d.a-z]")
 _FASTTEXT_BYTES = re.compile(rb"Progress: {1,4}[\d.]{1,8}% {1,4}words/sec/thread: ")
 _KALDI_BYTES = re.compile(
     rb"verage [a-z -]{1,60} for '[\w.-]{1,60}'(?: for minibatches [\d-]{1,30})? is [-\d]"
@@ -106,6 +116,7 @@ DIALECT = ConsoleDialect(
                 _DARKNET_BYTES,
                 _TACOTRON_BYTES,
                 _VALIDATION_BYTES,
+                _TUTORIAL_BYTES,
                 _FASTTEXT_BYTES,
                 _KALDI_BYTES,
                 _LIST_BYTES,
@@ -118,6 +129,7 @@ DIALECT = ConsoleDialect(
         LineKind(pattern=_DARKNET_BYTES, parse=_darknet, with_prefixes=True, job_wide=True),
         LineKind(pattern=_TACOTRON_BYTES, parse=_tacotron),
         LineKind(pattern=_VALIDATION_BYTES, parse=_validation),
+        LineKind(pattern=_TUTORIAL_BYTES, parse=_tutorial),
         LineKind(pattern=_FASTTEXT_BYTES, parse=_fasttext),
         LineKind(pattern=_KALDI_BYTES, parse=_kaldi),
         LineKind(pattern=_LIST_BYTES, parse=_list),

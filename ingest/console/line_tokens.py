@@ -1,0 +1,33 @@
+"""Splits a line into its texts and numbers; times, versions and the like are one token each."""
+
+from __future__ import annotations
+
+import re
+
+_NUMBER = r"[-+]?(?:\d++(?:,\d{3}(?!\d))*+(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?\d++)?+"
+# times, durations, versions, addresses and hexadecimal numbers are tokens, too, so that no part of them is
+# taken for a number
+_TOKEN = re.compile(
+    r"(?:(?<![0-9A-Za-z_.@^\u00c0-\u1fff])(?<![A-Za-z]-)|(?<=^[eE]poch)|(?<=[\s\[(|,:-][eE]poch)|(?<=\s[lL]oss)(?=\d\.))("
+    r"\d{4}(?:(?:_\d\d){2}[_ -]\d\d(?:_\d\d){2}|(?:-\d\d){2}[_ -]\d\d(?:-\d\d){2})(?![-_\w])"
+    r"|\d{4}[-/]\d\d[-/]\d\d(?:[ T,]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?+)?+"
+    r"|\d\d?[-/]\d\d?(?:[-/]\d{4})? \d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?+)?+"
+    r"|\d{1,3} days?, \d\d?:\d\d:\d\d"
+    r"|\d{1,4}(?::\d\d){1,2}+(?:[.,]\d{1,9})?+(?!\w)"
+    r"|\d++(?:\.\d++){2,}+"
+    r"|0[xX][0-9a-fA-F]++"
+    rf"|{_NUMBER}"
+    r"|[-+]?(?:nan|NaN|NAN|inf(?:inity)?|Inf(?:inity)?|INF)(?!\w)"
+    r")"
+)
+_MAX_NUMBERS = 400
+
+
+def split_numbers(line: str) -> list[str]:
+    """The texts and numbers of a line in turn: texts at even, numbers at odd indices."""
+    return _TOKEN.split(line, maxsplit=_MAX_NUMBERS)
+
+
+def is_time(number: str) -> bool:
+    """Whether a number of a line is a time, or a date with it."""
+    return ":" in number or (number[4:5] in ("-", "/", "_") and number[:4].isdecimal())
