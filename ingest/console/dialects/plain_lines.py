@@ -223,16 +223,16 @@ def _section(line: str, state: DialectState) -> LineResult:
     if begin_section(line, state):
         return None
     found = parse_plain_line(line, state)
-    if found is None and _begins_with_metric(line):
+    if found is None and _has_metric(line):
         found = parse_metrics_of_epoch(line, state)
     return found
 
 
-def _begins_with_metric(line: str) -> bool:
-    """Whether the first name of a line is that of a metric and no setting, or a row has metrics."""
+def _has_metric(line: str) -> bool:
+    """Whether a line has a metric that is no setting, or is one of several rows."""
     shape = shape_of(tuple(split_numbers(line)[::2]))
-    first = shape.metrics[0].name if shape.metrics else ""
-    return shape.row is not None or (is_metric_name(first) and not is_setting(first))
+    names = [field.name for field in shape.metrics]
+    return shape.row is not None or any(is_metric_name(name) and not is_setting(name) for name in names)
 
 
 SECTIONS = LineKind(pattern=SECTION_LINES, parse=_section, any_program=True)
