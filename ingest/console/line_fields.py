@@ -161,7 +161,7 @@ def number_fields(texts: tuple[str, ...]) -> Iterator[NumberField]:
             _NO_UNIT.match(after) is not None
             or after == "-"
             or _is_reference(text, after)
-            or text.endswith("[[")
+            or text.rstrip(" ").endswith("[[")
             or (after == "," and last + 1 < count and text[-1:] not in ("[", "("))
         ):
             name = ""

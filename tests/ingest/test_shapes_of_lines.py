@@ -168,3 +168,8 @@ def test_ordinals_count_what_follows_them(tmp_path: Path) -> None:
     assert steps["loss"] == steps["lreg"]
     assert steps["loss"] == sorted(set(steps["loss"]))
     assert len(steps["loss"]) == 9
+
+
+def test_numbers_of_nested_lists_are_no_metrics(tmp_path: Path) -> None:
+    text = "".join(f"Epoch {n}, loss is 9.{n}, outputs are tensor([[[ 0.46,  0.{n}, 0.7],\n" for n in N)
+    assert steps_of(read(tmp_path, text)) == {"loss": [*N]}
