@@ -30,8 +30,8 @@ QUALIFIERS = frozenset(
      "mini", "batch", "learning", "at", "after", "end", "of", "consumed", "seen", "update", "learner",
      "policy", "runtime"}
 )  # fmt: skip
-COUNTED_ROWS = frozenset({"client", "fold", "trial", "subject", "run"})
-ROWS = COUNTED_ROWS | {"class", "dataset", "task", "agent", "domain", "player", "speaker"}
+COUNTED_ROWS = frozenset({"client", "fold", "trial", "subject", "run", "task"})
+ROWS = COUNTED_ROWS | {"class", "dataset", "agent", "domain", "player", "speaker"}
 """Words before a number that tells one of several apart, each with lines of its own."""
 INDEX_WORDS = frozenset({"number", "no", "num", "idx", "index", "id", "nr"})
 NOT_METRICS = frozenset(

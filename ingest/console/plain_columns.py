@@ -67,6 +67,8 @@ class _PlainContent:
     def is_noted(self) -> bool:
         """Whether lines without any value are the epoch or the step of those below them."""
         counters = [count.counter for count in self.counts]
+        if set(counters) == {Counter.EPOCH, Counter.BATCH}:
+            return True
         if self.shape.is_heading and {Counter.GLOBAL_STEP, Counter.STEP}.intersection(counters):
             return True
         return (

@@ -26,6 +26,7 @@ from holter.ingest.console.step_axis import (
     evaluation_step,
     forget_position,
     is_end_of_epoch,
+    is_epoch_of_all,
     last_step,
     note_epoch,
     note_heading,
@@ -113,7 +114,7 @@ def note_line(shape: LineShape, counts: Counts, axis: dict[str, Any]) -> None:
         axis["evaluating"] = shape.split
     elif shape.is_round and "epoch" not in axis and Counter.OTHER in counts:
         note_epoch({Counter.EPOCH: counts[Counter.OTHER]}, axis)
-    elif len(shape.counters) == 1 and not shape.is_amount:
+    elif is_epoch_of_all(counts) or (len(shape.counters) == 1 and not shape.is_amount):
         note_epoch(counts, axis)
     if shape.is_heading:
         note_heading(counts, axis)

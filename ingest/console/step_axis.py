@@ -114,6 +114,13 @@ def evaluation_step(counts: Counts, state: DialectState) -> int | None:
     return epoch[0] if epoch else step
 
 
+def is_epoch_of_all(counts: Counts) -> bool:
+    """Whether an epoch is stated twice, of a launch and of all: `Epoch 1 (1/200):`."""
+    if counts.keys() != {Counter.EPOCH, Counter.BATCH}:
+        return False
+    return counts[Counter.BATCH][1] > 0 and counts[Counter.BATCH][0] - counts[Counter.EPOCH][0] in (0, 1)
+
+
 def note_epoch(counts: Counts, state: DialectState) -> None:
     """Note the epoch that a line without any metric announces: lines of its batches follow."""
     if Counter.EPOCH in counts:

@@ -16,11 +16,13 @@ from holter.ingest.console.line_shapes import Counter
 from holter.ingest.console.pattern_search import LinearPattern
 from holter.types import Labels, labels_of
 
-_WORDS = "fold|seed|trial|subject|client|model|experiment|repetition|repeat|replicate|split"
+_WORDS = "fold|seed|trial|subject|client|model|experiment|repetition|repeat|replicate|split|phase|stage|task"
+_KEYS = {"stage": "phase"}
+"""Labels that are named otherwise: `stage` is that of words before `epoch`."""
 _NUMBERED = re.compile(
     rf"(?i)(?:[^\n]{{0,80}}\W)?(?:k-?|cv )?(?P<word>{_WORDS})s?(?: no\.?| number|_idx)?"
     r"[ \t]?[:=#_-]?[ \t]?#?(?P<number>\d{1,4})(?![\d.\w])(?: ?(?:/|of) ?\d{1,4})?"
-    r"[^\w\n]{0,100}(?:[a-z][a-z ]{0,30})?[^\w\n]{0,100}$"
+    r"[^\w\n]{0,100}(?:[a-z][a-z -]{0,30})?[^\w\n]{0,100}$"
 )
 _TRAINING = (
     r"(?:now )?(?:training|train|fitting|model)(?: the)?(?: model| network| name)? ?[: ] ?"
@@ -54,14 +56,15 @@ _NO_TRAINING = re.compile(
 def begin_section(line: str, state: DialectState) -> bool:
     """Note the training that a line names; whether it is a heading."""
     if (match := _NUMBERED.match(line)) is not None:
-        named = {match["word"].lower(): match["number"].lstrip("0") or "0"}
+        word = match["word"].lower()
+        named = {_KEYS.get(word, word): match["number"].lstrip("0") or "0"}
         if words := _PREFIX.split(line[: match.start("word")])[-1].strip(_SIGNS):
             named["training"] = words[:_LONGEST_TEXT]
     elif (match := _NAMED.match(line)) is not None:
         if match["name"].lower() in _NO_NAMES:
             state.get("plain lines", {}).pop("evaluating", None)  # a heading of the training
             return True
-        named = {"model": match["name"]}
+        named = {"model": match["name"].rstrip(".")}
     else:
         return False
     _note(named, state)

@@ -232,6 +232,30 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         ),
         {name: [1, 2, 3] for name in ("train", "seg", "thick", "val", "val seg", "val thick", "lr")},
     ),
+    "an epoch that is stated twice": (
+        "".join(
+            f"INFO - Epoch {n} ({n}/9):\nINFO - Train Instance Accuracy: 0.5\n"
+            f"INFO - Test Instance Accuracy: 0.6{n}\n"
+            for n in range(1, 7)
+        ),
+        {f"{name} Instance Accuracy": [1, 2, 3, 4, 5, 6] for name in ("Train", "Test")},
+    ),
+    "tasks in turn": (
+        "".join(f"Task: {task} Epoch: {n} loss 0.5\n" for task in (1, 2) for n in N),
+        {"loss/task=1": [1, 2, 3], "loss/task=2": [1, 2, 3]},
+    ),
+    "stages in turn": (
+        "".join(
+            f"Stage {stage}: fine-tuning\n" + "".join(f"Epoch {n}/3: loss=0.5\n" for n in N)
+            for stage in (1, 2)
+        ),
+        {"loss": [1, 2, 3], "loss/phase=2": [1, 2, 3]},
+    ),
+    "settings behind the name of a stage": (
+        "".join(f"Epoch {n}/3: loss=0.5\n" for n in N)
+        + "Evaluate\nPhase 2: tune (LR=0.0005, enc_scale=0.1)\n",
+        {"loss": [1, 2, 3]},
+    ),
     "rows of several data sets at an epoch": (
         "".join(f"Epoch 00{n} | Dataset 0{row} | NMI 0.1 | AUC 0.5\n" for n in N for row in range(2)),
         {f"{name}/dataset={row}": [1, 2, 3] for name in ("NMI", "AUC") for row in range(2)},

@@ -17,6 +17,9 @@ from holter.ingest.console.dialects.coco_summary import SUMMARY
 from holter.ingest.console.dialects.evaluation_results import EVALUATION_RESULTS
 from holter.ingest.console.evaluation_headings import EVALUATION_HEADINGS
 from holter.ingest.console.line_layouts import LineLayout, layout_of
+from holter.ingest.console.line_settings import is_setting
+from holter.ingest.console.line_shapes import shape_of
+from holter.ingest.console.line_tokens import split_numbers
 from holter.ingest.console.pattern_search import LinearPattern
 from holter.ingest.console.plain_columns import PlainTable, describe_line
 from holter.ingest.console.plain_line import (
@@ -29,6 +32,7 @@ from holter.ingest.console.plain_line import (
 from holter.ingest.console.prefixes import strip_prefixes
 from holter.ingest.console.training_sections import FRAMED_SECTIONS, SECTION_LINES, begin_section
 from holter.ingest.lines import line_around, with_newlines
+from holter.ingest.metric_names import is_metric_name
 from holter.ingest.text_encoding import GB18030, LATIN_1
 from holter.translated_words import COUNTERS, METRICS
 
@@ -219,7 +223,16 @@ def _section(line: str, state: DialectState) -> LineResult:
     if begin_section(line, state):
         return None
     found = parse_plain_line(line, state)
-    return found if found is not None else parse_metrics_of_epoch(line, state)
+    if found is None and _begins_with_metric(line):
+        found = parse_metrics_of_epoch(line, state)
+    return found
+
+
+def _begins_with_metric(line: str) -> bool:
+    """Whether the first name of a line is that of a metric and no setting, or a row has metrics."""
+    shape = shape_of(tuple(split_numbers(line)[::2]))
+    first = shape.metrics[0].name if shape.metrics else ""
+    return shape.row is not None or (is_metric_name(first) and not is_setting(first))
 
 
 SECTIONS = LineKind(pattern=SECTION_LINES, parse=_section, any_program=True)
