@@ -38,7 +38,9 @@ def attempt_rows(series: Series, first: int = 0) -> list[AttemptRows]:
     """The attempts of a series' rows from `first` on."""
     if first >= len(series):
         return []
-    numbers = np.arange(series.attempt[first], series.attempt[-1] + 1)
+    lowest, highest = int(series.attempt[first]), int(series.attempt[-1])
+    is_dense = highest - lowest < len(series)  # as Holter numbers them; others may have numbers of their own
+    numbers = np.arange(lowest, highest + 1) if is_dense else np.unique(series.attempt[first:])
     afters = np.searchsorted(series.attempt, numbers, side="right").tolist()
     return [
         AttemptRows(attempt, begin, after)
