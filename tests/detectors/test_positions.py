@@ -7,19 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holter.detectors.positions import attempt_rows
-from holter.types import Series, SeriesKey
-
-
-def series_of(attempts: list[int]) -> Series:
-    """A series whose rows are of these attempts."""
-    rows = np.arange(len(attempts))
-    return Series(
-        key=SeriesKey("loss"),
-        attempt=np.array(attempts, dtype=np.int64),
-        step=rows,
-        time=1.0 * rows,
-        value=1.0 * rows,
-    )
+from tests.support.curves import series
 
 
 @given(
@@ -27,7 +15,7 @@ def series_of(attempts: list[int]) -> Series:
     st.integers(0, 30),
 )
 def test_attempts_follow_one_another_whatever_their_numbers(attempts: list[int], first: int) -> None:
-    found = attempt_rows(series_of(attempts), first)
+    found = attempt_rows(series("loss", np.zeros(len(attempts)), attempt=attempts), first)
     rows = [(span.attempt, row) for span in found for row in range(span.first, span.after)]
     assert rows == [(attempt, row) for row, attempt in enumerate(attempts) if row >= first]
     assert len({span.attempt for span in found}) == len(found)
