@@ -120,8 +120,8 @@ class LineKind:
     that of many lines, most of which hold nothing.
 
     `begin_launch` removes from the state what does not hold for another launch of the program; `may_begin`
-    notes that one may have begun. `release`
-    removes records that wait for a line that states their step, and returns them at the most likely one.
+    notes that one may have begun. `release` removes records that wait for a line that states their step, and
+    returns them at the most likely one.
     """
 
     pattern: TextPattern

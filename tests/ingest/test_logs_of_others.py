@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from holter.ingest.offline.explain import explain_files
-from holter.ingest.offline.read_run import OfflineRun, read_run
 from holter.types import SeriesKey
+from tests.support.log_runs import read_log, steps_of
 
 N = range(1, 4)
 BAR = "{percent:3}%|{bar:10}| {step}/{total} [00:01<00:10,  1.00it/s]"
@@ -17,20 +17,6 @@ BAR = "{percent:3}%|{bar:10}| {step}/{total} [00:01<00:10,  1.00it/s]"
 
 def bar(step: int, total: int) -> str:
     return "\r" + BAR.format(percent=100 * step // total, bar="#", step=step, total=total)
-
-
-def read(tmp_path: Path, text: str | bytes, name: str = "train.log") -> OfflineRun:
-    file = tmp_path / name
-    file.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return read_run(file)
-
-
-def steps_of(run: OfflineRun) -> dict[str, list[int]]:
-    """The steps of each series, by its metric and the values of its labels."""
-    return {
-        "/".join((key.metric, *(f"{name}={value}" for name, value in key.labels))): series.step.tolist()
-        for key, series in run.data.series.items()
-    }
 
 
 CHINESE = "".join(f"轮次：{n}，步数: {n}00, 损失: 2.{n}, 准确率：0.5\n" for n in N)
@@ -51,7 +37,7 @@ def test_lines_that_are_not_utf_8_are_read_and_doctor_says_it(
     tmp_path: Path, reading: Any, text: str, encoding: str, name: str, read_as: str | None
 ) -> None:
     content = text.encode(encoding)
-    run = read(tmp_path, content)
+    run = read_log(tmp_path, content)
     assert steps_of(run)[name] == [100, 200, 300]
     (report,) = explain_files(tmp_path / "train.log")
     assert report.encoding == read_as
@@ -68,7 +54,7 @@ def test_a_bar_that_is_cut_is_damage_and_no_other_encoding(tmp_path: Path) -> No
 
 def test_a_table_in_gbk_has_its_names(tmp_path: Path) -> None:
     table = "step,损失\n" + "".join(f"{n},0.{n}\n" for n in N)
-    assert steps_of(read(tmp_path, table.encode("gbk"), "log.csv")) == {"损失": [1, 2, 3]}
+    assert steps_of(read_log(tmp_path, table.encode("gbk"), "log.csv")) == {"损失": [1, 2, 3]}
 
 
 @pytest.mark.parametrize(
@@ -87,7 +73,7 @@ def test_a_table_in_gbk_has_its_names(tmp_path: Path) -> None:
 def test_names_and_numbers_may_be_separated_otherwise(
     tmp_path: Path, header: str, row: str, name: str
 ) -> None:
-    run = read(tmp_path, f"{header}\n" + "".join(row.format(n) + "\n" for n in N), name)
+    run = read_log(tmp_path, f"{header}\n" + "".join(row.format(n) + "\n" for n in N), name)
     assert {metric: steps for metric, steps in steps_of(run).items() if metric != "epoch"} == {
         "train_loss": [1, 2, 3],
         "val_acc": [1, 2, 3],
@@ -113,7 +99,7 @@ def trainer(records: int, every: int) -> str:
 
 @pytest.mark.parametrize("records", [(3, 3), (3, 5), (4, 2)])
 def test_trainers_of_one_launch_are_told_apart(tmp_path: Path, records: tuple[int, int]) -> None:
-    run = read(tmp_path, OPENING.format(1) + trainer(records[0], 10) + trainer(records[1], 10))
+    run = read_log(tmp_path, OPENING.format(1) + trainer(records[0], 10) + trainer(records[1], 10))
     assert run.attempts == 1
     steps = steps_of(run)
     assert steps["train/loss"] == [10 * n for n in range(1, records[0] + 1)]
@@ -122,7 +108,7 @@ def test_trainers_of_one_launch_are_told_apart(tmp_path: Path, records: tuple[in
 
 
 def test_a_trainer_that_is_started_again_is_another_attempt(tmp_path: Path) -> None:
-    run = read(tmp_path, "".join(OPENING.format(n) + trainer(3, 10) for n in (1, 2)))
+    run = read_log(tmp_path, "".join(OPENING.format(n) + trainer(3, 10) for n in (1, 2)))
     assert run.attempts == 2
     assert steps_of(run)["train/loss"] == [10, 20, 30] * 2
 
@@ -137,7 +123,7 @@ def test_records_of_a_trainer_with_rare_bars_are_at_their_steps(
             lines.append(f"{{'loss': 2.5, 'learning_rate': 1e-05, 'epoch': {step / total:.2f}}}\n")
         if step % rare == 0:
             lines.append(bar(step, total) + "\n")
-    run = read(tmp_path, OPENING.format(1) + "".join(lines))
+    run = read_log(tmp_path, OPENING.format(1) + "".join(lines))
     assert steps_of(run)["train/loss"] == list(range(every, total + 1, every))
     assert run.attempts == 1
 
@@ -173,7 +159,7 @@ def test_the_opening_lines_show_launches(
     tmp_path: Path, reading: Any, steps: tuple[range, ...], line: str
 ) -> None:
     text = launches(*steps, line=line)
-    run = read(tmp_path, text)
+    run = read_log(tmp_path, text)
     assert run.attempts == len(steps)
     (found,) = [series for key, series in run.data.series.items() if key.metric.endswith("loss")]
     for number, of_launch in enumerate(steps):
@@ -206,7 +192,7 @@ def test_short_openings_show_launches(tmp_path: Path, opening: str, steps: tuple
         opening + "".join(f"step {step}: loss_{number % 2} 0.5\n" for step in of_launch)
         for number, of_launch in enumerate(steps)
     )
-    assert read(tmp_path, "starting\n" + text).attempts == len(steps)
+    assert read_log(tmp_path, "starting\n" + text).attempts == len(steps)
 
 
 def test_lines_that_come_with_each_epoch_begin_no_launch(tmp_path: Path) -> None:
@@ -214,13 +200,13 @@ def test_lines_that_come_with_each_epoch_begin_no_launch(tmp_path: Path) -> None
         f"Loading the data of epoch {n}\nTraining the network now\nsaving model\nEpoch {n}, loss: 0.5\n"
         for n in N
     )
-    assert read(tmp_path, text).attempts == 1
+    assert read_log(tmp_path, text).attempts == 1
     going_on = "".join(f"Loading the training data\nstep {n}: loss 0.5\n" for n in range(1, 9))
-    assert read(tmp_path, going_on).attempts == 1
+    assert read_log(tmp_path, going_on).attempts == 1
     no_set_up = "".join(
         f"here we go again\nand once more\nuntil the very end\nEpoch {n}, loss: 0.5\n" for n in N
     )
-    assert read(tmp_path, no_set_up).attempts == 1
+    assert read_log(tmp_path, no_set_up).attempts == 1
 
 
 CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
@@ -322,7 +308,7 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_values_are_at_their_steps(tmp_path: Path, case: str) -> None:
     text, expected = CASES[case]
-    run = read(tmp_path, text)
+    run = read_log(tmp_path, text)
     assert {name: sorted({*steps}) for name, steps in steps_of(run).items()} == expected
     assert run.attempts == 1
 
@@ -333,7 +319,7 @@ def test_a_launch_that_resumes_in_a_later_epoch_is_at_its_steps(tmp_path: Path) 
         + "".join(f"\tIteration:{n} | Loss:0.5\n" for n in (0, 10, 20))
         for epoch in range(4)
     }
-    run = read(tmp_path, "".join(lines[epoch] for epoch in (0, 1, 2, 1, 2, 3)))
+    run = read_log(tmp_path, "".join(lines[epoch] for epoch in (0, 1, 2, 1, 2, 3)))
     (series,) = run.data.series.values()
     assert run.attempts == 2
     assert series.step[series.attempt == 1].tolist() == [21, 31, 41, 42, 52, 62, 63, 73, 83]
@@ -349,11 +335,11 @@ def test_a_launch_that_resumes_in_a_later_epoch_is_at_its_steps(tmp_path: Path) 
     ids=["bare numbers below epochs", "two numbers below each", "an evaluation alone"],
 )
 def test_texts_without_records_are_guessed(tmp_path: Path, text: str, expected: dict[str, list[int]]) -> None:
-    assert steps_of(read(tmp_path, text, "loss.txt")) == expected
+    assert steps_of(read_log(tmp_path, text, "loss.txt")) == expected
     (report,) = explain_files(tmp_path / "loss.txt")
     assert report.is_guessed
 
 
 def test_the_last_record_before_the_end_is_not_lost(tmp_path: Path) -> None:
-    run = read(tmp_path, f"{bar(10, 20)}\n{{'loss': 2.5, 'learning_rate': 1e-05, 'epoch': 0.5}}\n")
+    run = read_log(tmp_path, f"{bar(10, 20)}\n{{'loss': 2.5, 'learning_rate': 1e-05, 'epoch': 0.5}}\n")
     assert len(run.data.series[SeriesKey("train/loss")]) == 1

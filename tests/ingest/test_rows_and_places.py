@@ -6,26 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from holter.ingest.offline.read_run import OfflineRun, read_run
+from tests.support.log_runs import read_log, steps_of
 
 N = range(1, 4)
 KERAS = (
     "\r\x1b[1m{at}/9\x1b[0m \x1b[32m━━━━\x1b[0m\x1b[37m━━\x1b[0m \x1b[1m2s\x1b[0m 9ms/step"
     " - loss: 0.{loss}{more}"
 )
-
-
-def read(tmp_path: Path, text: str, name: str = "train.log") -> OfflineRun:
-    (tmp_path / name).write_bytes(text.encode())
-    return read_run(tmp_path / name)
-
-
-def steps_of(run: OfflineRun) -> dict[str, list[int]]:
-    """The steps of each series, by its metric and the values of its labels."""
-    return {
-        "/".join((key.metric, *(f"{name}={value}" for name, value in key.labels))): series.step.tolist()
-        for key, series in run.data.series.items()
-    }
 
 
 def bar(step: int, total: int, time: str) -> str:
@@ -320,23 +307,23 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_values_are_at_their_steps(tmp_path: Path, case: str) -> None:
     text, expected = CASES[case]
-    run = read(tmp_path, text)
+    run = read_log(tmp_path, text)
     assert {name: sorted({*steps}) for name, steps in steps_of(run).items()} == expected
     assert run.attempts == 1
 
 
 def test_columns_without_names_are_those_of_a_file_of_losses(tmp_path: Path) -> None:
     rows = "".join(f"6.3e-0{n} 5.{n}e-01\n" for n in range(4))
-    assert steps_of(read(tmp_path, rows, "val_loss.txt")) == {
+    assert steps_of(read_log(tmp_path, rows, "val_loss.txt")) == {
         name: [0, 1, 2, 3] for name in ("val_loss", "val_loss_2")
     }
-    assert steps_of(read(tmp_path, rows, "points.txt")) == {}
+    assert steps_of(read_log(tmp_path, rows, "points.txt")) == {}
 
 
 def test_a_table_may_have_a_separator_behind_its_names(tmp_path: Path) -> None:
     for end in ("", "\t"):
         text = "Learning Rate\tTrain Loss\t\n" + "".join(f"0.1\t1.{n}{end}\n" for n in N)
-        assert steps_of(read(tmp_path, text, "log.txt")) == {
+        assert steps_of(read_log(tmp_path, text, "log.txt")) == {
             "Learning Rate": [0, 1, 2],
             "Train Loss": [0, 1, 2],
         }
@@ -344,7 +331,7 @@ def test_a_table_may_have_a_separator_behind_its_names(tmp_path: Path) -> None:
 
 def test_values_behind_epochs_are_named_after_the_file(tmp_path: Path) -> None:
     text = "".join(f"epoch{n}\t0.{n}5491\n" for n in N)
-    assert steps_of(read(tmp_path, text, "train_loss.txt")) == {"train_loss": [1, 2, 3]}
+    assert steps_of(read_log(tmp_path, text, "train_loss.txt")) == {"train_loss": [1, 2, 3]}
 
 
 OPENING = (
@@ -363,25 +350,27 @@ def test_two_fits_of_lightning_in_one_launch_are_told_apart(tmp_path: Path) -> N
         + "\n"
         for fit in (28, 29)
     ]
-    run = read(tmp_path, OPENING + "".join(fits))
+    run = read_log(tmp_path, OPENING + "".join(fits))
     assert run.attempts == 1
     assert steps_of(run) == {"train_loss": [1, 2, 3, 4], "train_loss/trainer=2": [1, 2, 3, 4]}
-    assert read(tmp_path, (OPENING + fits[0]) + (OPENING + fits[1])).attempts == 2
+    assert read_log(tmp_path, (OPENING + fits[0]) + (OPENING + fits[1])).attempts == 2
 
 
 def test_the_arguments_of_a_program_show_its_launches(tmp_path: Path) -> None:
     launch = (
         "Namespace(lr=0.1, epochs=5, batch_size=8)\n" + '{"epoch": 0, "train_loss": 2.5, "test_acc": 0.5}\n'
     )
-    assert read(tmp_path, launch * 3).attempts == 3
+    assert read_log(tmp_path, launch * 3).attempts == 3
 
 
 def test_launches_that_end_in_their_first_epoch_are_attempts(tmp_path: Path) -> None:
     launch = "Loading the datasets...\nEpoch 1/5\n" + "Training loss: 0.5\n" * 30
-    assert read(tmp_path, launch * 3).attempts == 3
+    assert read_log(tmp_path, launch * 3).attempts == 3
 
 
 def test_a_bar_of_keras_ends_with_the_means_of_the_epoch(tmp_path: Path) -> None:
     text, _ = CASES["a coloured bar of Keras"]
-    values = {key.metric: series.value.tolist() for key, series in read(tmp_path, text).data.series.items()}
+    values = {
+        key.metric: series.value.tolist() for key, series in read_log(tmp_path, text).data.series.items()
+    }
     assert values["loss"] == [0.71, 0.72, 0.73]

@@ -6,20 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from holter.ingest.offline.read_run import OfflineRun, read_run
+from tests.support.log_runs import read_log, steps_of
 
 N = range(1, 4)
-
-
-def read(tmp_path: Path, text: str) -> OfflineRun:
-    file = tmp_path / "train.log"
-    file.write_text(text)
-    return read_run(file)
-
-
-def steps_of(run: OfflineRun) -> dict[str, list[int]]:
-    """The steps of each series."""
-    return {key.metric: series.step.tolist() for key, series in run.data.series.items()}
 
 
 @pytest.mark.parametrize(
@@ -39,7 +28,7 @@ def test_metrics_behind_a_time_belong_to_the_epoch_above(tmp_path: Path, prefix:
         for line in (f"Epoch {n}/3", f"  Train loss: 0.{n}  acc: 0.5", f"  Eval  acc: 0.{n}  loss: 0.7")
     ]
     text = "".join(f"{prefix.format(second)}{line}\n" for second, line in enumerate(lines))
-    steps = steps_of(read(tmp_path, text))
+    steps = steps_of(read_log(tmp_path, text))
     assert steps == {name: [*N] for name in ("Train loss", "acc", "eval/acc", "eval/loss")}
 
 
@@ -47,13 +36,13 @@ def test_metrics_behind_a_time_belong_to_the_epoch_above(tmp_path: Path, prefix:
 @pytest.mark.parametrize("time", ["", "2026_01_02_10_00_0{0} ", "2026-01-02-10-00-0{0} ", "10:00:0{0} "])
 def test_names_in_brackets_are_those_of_the_numbers_behind_them(tmp_path: Path, name: str, time: str) -> None:
     text = "".join(f"{time.format(n)}[{name}] 00{n} [Loss] total_loss 0.{n} box_loss 1.0\n" for n in N)
-    assert steps_of(read(tmp_path, text)) == {"total_loss": [*N], "box_loss": [*N]}
+    assert steps_of(read_log(tmp_path, text)) == {"total_loss": [*N], "box_loss": [*N]}
 
 
 @pytest.mark.parametrize("part", ["last 100", "last 100 episodes", "100 ep avg", "over last 5"])
 def test_a_number_may_be_a_part_of_a_name_with_words_around_it(tmp_path: Path, part: str) -> None:
     text = "".join(f"Episode {n}\tMean reward ({part}): 0.{n}\n" for n in N)
-    assert steps_of(read(tmp_path, text)) == {"Mean reward": [*N]}
+    assert steps_of(read_log(tmp_path, text)) == {"Mean reward": [*N]}
 
 
 def test_a_bar_without_counts_names_its_data(tmp_path: Path) -> None:
@@ -63,7 +52,7 @@ def test_a_bar_without_counts_names_its_data(tmp_path: Path) -> None:
         f"Save the best model (SI-SDRi=10.{n})\n"
         for n in N
     )
-    run = read(tmp_path, text)
+    run = read_log(tmp_path, text)
     names = {"sisdr", "sdr", "SI-SDRi", "valid/sisdr", "valid/sdr", "valid/SI-SDRi", "best/SI-SDRi"}
     assert steps_of(run) == {name: [*N] for name in names}
     values = {key.metric: series.value.tolist() for key, series in run.data.series.items()}
@@ -79,7 +68,7 @@ def test_lines_between_bars_that_count_less_than_these_are_of_epochs(tmp_path: P
         for epoch in range(1, 7)
     ]
     text = "".join(f"{bar}\n[{n}] loss: 2.{n}\ntest average ELBO= -3.{n}\n" for n, bar in enumerate(bars, 1))
-    run = read(tmp_path, text)
+    run = read_log(tmp_path, text)
     ends = [300 * n for n in range(1, 7)]
     assert run.attempts == 1
     assert steps_of(run) == {
@@ -96,7 +85,7 @@ def test_steps_without_a_total_begin_anew_behind_a_line_of_an_epoch(tmp_path: Pa
         f"Epoch {n} [BEST] valid_loss = 0.{n}\nTraining loss: 0.4, Valid loss: 0.5\n"
         for n in range(1, 10)
     )
-    run = read(tmp_path, text)
+    run = read_log(tmp_path, text)
     assert run.attempts == 1
     assert steps_of(run)["loss"] == [*range(1000, 18001, 1000)]
     assert steps_of(run)["valid_loss"] == steps_of(run)["Training loss"] == [*range(2000, 18001, 2000)]
@@ -105,7 +94,7 @@ def test_steps_without_a_total_begin_anew_behind_a_line_of_an_epoch(tmp_path: Pa
 def test_weights_of_losses_are_settings(tmp_path: Path) -> None:
     text = '{\n  "qa_loss_factor": 1.0,\n  "CENTER_LOSS_WEIGHT": 0.5,\n  "reward coef": 0.1\n}\n'
     lines = "".join(f"Epoch {n}, loss: 0.{n}\n" for n in N)
-    assert steps_of(read(tmp_path, lines + text)) == {"loss": [*N]}
+    assert steps_of(read_log(tmp_path, lines + text)) == {"loss": [*N]}
 
 
 def test_averaged_statistics_are_of_the_evaluation_whose_batches_are_above(tmp_path: Path) -> None:
@@ -118,7 +107,7 @@ def test_averaged_statistics_are_of_the_evaluation_whose_batches_are_above(tmp_p
         f"Averaged stats: loss: 9.{n} (9.1)  myo: 0.5 (0.5)\n"
         for n in range(3)
     )
-    run = read(tmp_path, text)
+    run = read_log(tmp_path, text)
     ends = [19, 39, 59]
     assert steps_of(run)["epoch/loss"] == steps_of(run)["test/loss"] == steps_of(run)["test/myo"] == ends
     values = {key.metric: series.value.tolist() for key, series in run.data.series.items()}
@@ -128,15 +117,15 @@ def test_averaged_statistics_are_of_the_evaluation_whose_batches_are_above(tmp_p
 
 def test_names_may_have_parts_with_dots(tmp_path: Path) -> None:
     lines = "".join(f"runtime.step={n}0, runtime.steptime=2.1, loss.cls_loss=0.{n}\n" for n in N)
-    steps = steps_of(read(tmp_path, lines))
+    steps = steps_of(read_log(tmp_path, lines))
     assert steps["loss.cls_loss"] == [10, 20, 30]
     lines = "".join(f"Epoch {n}\nSegment Type@Avg. F1: 40.{n}\nEvent Type@Avg. F1: 39.{n}\n" for n in N)
-    assert steps_of(read(tmp_path, lines)) == {f"{x} Type@Avg. F1": [*N] for x in ("Segment", "Event")}
+    assert steps_of(read_log(tmp_path, lines)) == {f"{x} Type@Avg. F1": [*N] for x in ("Segment", "Event")}
 
 
 def test_losses_may_be_named_by_a_letter_and_what_they_are_of(tmp_path: Path) -> None:
     text = "".join(f"[Epoch {n}] A | t_pos:0.10{n} L_cons:0.0{n} L_sup:0.006\n" for n in N)
-    assert steps_of(read(tmp_path, text)) == {name: [*N] for name in ("t_pos", "L_cons", "L_sup")}
+    assert steps_of(read_log(tmp_path, text)) == {name: [*N] for name in ("t_pos", "L_cons", "L_sup")}
 
 
 @pytest.mark.parametrize("left", ["", "(- 7m {0}s) "])
@@ -146,7 +135,7 @@ def test_losses_behind_times_a_step_and_its_per_cent(
     tmp_path: Path, left: str, name: str, prefix: str
 ) -> None:
     text = "".join(f"{prefix}0m 2{n}s {left.format(n)}({n}000 {n}0%) {name}3.{n}\n" for n in N)
-    assert steps_of(read(tmp_path, text)) == {"loss": [1000, 2000, 3000]}
+    assert steps_of(read_log(tmp_path, text)) == {"loss": [1000, 2000, 3000]}
 
 
 def test_a_line_of_names_and_numbers_alone_belongs_to_the_step_above(tmp_path: Path) -> None:
@@ -154,7 +143,7 @@ def test_a_line_of_names_and_numbers_alone_belongs_to_the_step_above(tmp_path: P
         f"iter {n}0 || BOX_L: 0.{n} BOX_C: 1.1 SEG_L: 0.5 loss: 3.0 || \nall:269.5{n}  small:133.5 lr:0.003\n"
         for n in N
     )
-    steps = steps_of(read(tmp_path, text))
+    steps = steps_of(read_log(tmp_path, text))
     assert steps["BOX_L"] == steps["all"] == steps["small"] == steps["lr"] == [10, 20, 30]
 
 
@@ -164,7 +153,7 @@ def test_ordinals_count_what_follows_them(tmp_path: Path) -> None:
         for epoch in range(3)
         for batch in (9, 19, 29)
     )
-    steps = steps_of(read(tmp_path, text))
+    steps = steps_of(read_log(tmp_path, text))
     assert steps["loss"] == steps["lreg"]
     assert steps["loss"] == sorted(set(steps["loss"]))
     assert len(steps["loss"]) == 9
@@ -172,4 +161,4 @@ def test_ordinals_count_what_follows_them(tmp_path: Path) -> None:
 
 def test_numbers_of_nested_lists_are_no_metrics(tmp_path: Path) -> None:
     text = "".join(f"Epoch {n}, loss is 9.{n}, outputs are tensor([[[ 0.46,  0.{n}, 0.7],\n" for n in N)
-    assert steps_of(read(tmp_path, text)) == {"loss": [*N]}
+    assert steps_of(read_log(tmp_path, text)) == {"loss": [*N]}

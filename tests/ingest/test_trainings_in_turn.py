@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holter.ingest.offline.read_run import OfflineRun, read_run
+from tests.support.log_runs import read_log, steps_of
 
 HEADINGS = [
     "========== fold: {0} training ==========",
@@ -26,20 +26,6 @@ LINES = [
 ]
 
 
-def steps_of(run: OfflineRun) -> dict[str, list[int]]:
-    """The steps of each series, by its metric and the values of its labels."""
-    return {
-        "/".join((key.metric, *(f"{name}={value}" for name, value in key.labels))): series.step.tolist()
-        for key, series in run.data.series.items()
-    }
-
-
-def read(tmp_path: Path, text: str) -> OfflineRun:
-    file = tmp_path / "train.log"
-    file.write_text(text)
-    return read_run(file)
-
-
 @pytest.mark.parametrize("heading", HEADINGS)
 def test_folds_get_labels_and_the_first_has_none(tmp_path: Path, heading: str) -> None:
     lines = [
@@ -47,7 +33,7 @@ def test_folds_get_labels_and_the_first_has_none(tmp_path: Path, heading: str) -
         for fold in range(3)
         for line in (heading.format(fold), *(LINES[1].format(epoch=e, loss=1 / e) for e in (1, 2, 3)))
     ]
-    run = read(tmp_path, "\n".join(lines) + "\n")
+    run = read_log(tmp_path, "\n".join(lines) + "\n")
     assert run.attempts == 1
     assert [steps for name, steps in steps_of(run).items() if name.startswith("loss")] == [[1, 2, 3]] * 3
 
@@ -56,7 +42,7 @@ def test_a_second_launch_with_the_same_folds_is_an_attempt(tmp_path: Path) -> No
     launch = "".join(
         f"fold {fold}\n" + "".join(f"epoch {n}: loss 0.{n}\n" for n in (1, 2)) for fold in (0, 1)
     )
-    run = read(tmp_path, launch + launch)
+    run = read_log(tmp_path, launch + launch)
     assert run.attempts == 2
     assert steps_of(run) == {"loss": [1, 2, 1, 2], "loss/fold=1": [1, 2, 1, 2]}
 
@@ -66,7 +52,7 @@ def test_models_are_named(tmp_path: Path) -> None:
         f"=== Training model {name} ===\n" + "".join(f"Epoch {n}/3, loss: 0.{n}\n" for n in (1, 2, 3))
         for name in ("ResNet18", "VGG16")
     )
-    run = read(tmp_path, text)
+    run = read_log(tmp_path, text)
     assert run.attempts == 1
     assert steps_of(run) == {"loss": [1, 2, 3], "loss/model=VGG16": [1, 2, 3]}
 
@@ -74,21 +60,21 @@ def test_models_are_named(tmp_path: Path) -> None:
 def test_a_fine_tuning_that_counts_anew_is_no_attempt(tmp_path: Path) -> None:
     epochs = "".join(f"Epoch[ {n}/3] loss=0.{n}\n" for n in (1, 2, 3))
     tuned = "".join(f"FT Epoch[ {n}/2] loss=0.{n}\n" for n in (1, 2))
-    run = read(tmp_path, epochs + tuned)
+    run = read_log(tmp_path, epochs + tuned)
     assert run.attempts == 1
     assert steps_of(run) == {"loss": [1, 2, 3], "loss/stage=FT": [1, 2]}
-    assert read(tmp_path, (epochs + tuned) * 2).attempts == 2
+    assert read_log(tmp_path, (epochs + tuned) * 2).attempts == 2
 
 
 def test_the_phases_of_one_training_are_not_split(tmp_path: Path) -> None:
     text = "Training model A\nstep 1: loss 0.5\nstep 2: loss 0.4\nTraining model B\nstep 3: loss 0.3\n"
-    assert steps_of(read(tmp_path, text)) == {"loss": [1, 2, 3]}
+    assert steps_of(read_log(tmp_path, text)) == {"loss": [1, 2, 3]}
 
 
 @pytest.mark.parametrize("words", ["started", "complete", "set: 100", "loss: 0.5"])
 def test_other_lines_that_begin_with_training_name_nothing(tmp_path: Path, words: str) -> None:
     text = "".join(f"Training {words}\nepoch 1: loss 0.5\nepoch 2: loss 0.4\n" for _ in range(2))
-    run = read(tmp_path, text)
+    run = read_log(tmp_path, text)
     assert run.attempts == 2
     assert not any(key.labels for key in run.data.series)
 
@@ -100,10 +86,10 @@ def test_headings_between_signs_name_trainings(tmp_path: Path, heading: str) -> 
         f"{heading.format(name)}\n=== Configuration ===\n" + "".join(f"epoch {n}: loss 0.5\n" for n in (1, 2))
         for name in names
     )
-    run = read(tmp_path, text)
+    run = read_log(tmp_path, text)
     assert run.attempts == 1
     assert steps_of(run) == {"loss": [1, 2], f"loss/training={names[1]}": [1, 2]}
-    assert read(tmp_path, text * 2).attempts == 2
+    assert read_log(tmp_path, text * 2).attempts == 2
 
 
 @pytest.mark.parametrize("heading", ["=== Epoch {0} ===", "--- Results ---", "### Run of 2026-01-0{0} ###"])
@@ -111,7 +97,7 @@ def test_other_headings_between_signs_name_none(tmp_path: Path, heading: str) ->
     text = "".join(
         f"{heading.format(launch)}\n" + "epoch 1: loss 0.5\nepoch 2: loss 0.5\n" for launch in (1, 2)
     )
-    run = read(tmp_path, text)
+    run = read_log(tmp_path, text)
     assert not any(key.labels for key in run.data.series)
     assert run.attempts == 2
 
@@ -122,7 +108,7 @@ def test_models_and_their_seeds_are_told_apart(tmp_path: Path) -> None:
         for model in ("M1", "M2")
         for seed in (42, 7)
     )
-    run = read(tmp_path, text)
+    run = read_log(tmp_path, text)
     assert run.attempts == 1
     assert [*steps_of(run)] == [
         *("Loss", "Loss/seed=7", "Loss/seed=7/training=Running M2", "Loss/training=Running M2"),
@@ -144,7 +130,7 @@ def test_every_fold_has_its_own_steps(
         lines.append(heading.format(fold) + "\n")
         for epoch in range(1, epochs + 1):
             lines += [line.format(epoch=epoch, loss=fold + 1 / epoch) + "\n", noise]
-    run = read(tmp_path_factory.mktemp("folds"), "".join(lines))
+    run = read_log(tmp_path_factory.mktemp("folds"), "".join(lines))
     assert run.attempts == 1
     losses = [series for key, series in run.data.series.items() if key.metric in ("loss", "avg_train_loss")]
     found = {tuple(series.step.tolist()): round(series.value[0].item()) for series in losses}
@@ -155,6 +141,6 @@ def test_every_fold_has_its_own_steps(
 def test_the_folds_of_keras_are_told_apart(tmp_path: Path) -> None:
     epoch = "Epoch {0}/2\n5/5 [==============================] - 1s 20ms/step - loss: 1.{0} - val_loss: 1.5\n"
     text = "".join(f"Fold {fold}\n{epoch.format(1)}{epoch.format(2)}" for fold in (1, 2, 3))
-    run = read(tmp_path, text)
+    run = read_log(tmp_path, text)
     assert run.attempts == 1
     assert steps_of(run)["loss"] == steps_of(run)["loss/fold=2"] == steps_of(run)["loss/fold=3"] == [0, 1]
