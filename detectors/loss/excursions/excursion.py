@@ -128,6 +128,7 @@ class Excursion:
             noise=self.noise,
             thresholds=thresholds if self.known is None else thresholds.after(max(self.known, self.start)),
             progress=self.progress,
+            known=self.known,
         )
         known = self.recovery if self.recovery.last_seen >= 0 else None
         return replace(self, recovery=track_recovery(excursion_points, known=known))

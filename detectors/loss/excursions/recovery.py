@@ -78,11 +78,18 @@ class RecoveryThresholds(Thresholds):
     which will come back by itself."""
     flat_share_of_half: float = 0.75
     """The same for the second quarter: a slow decay hardly shows from one quarter to the next."""
+    flat_share_of_eighth: float = 0.5
+    """Share of its excess in the first half of the last quarter that the second half must have."""
     lasting_progress: float = 0.25
     """Share of the fall of the level since the run began that a lasting step must undo to be critical: less
     is as often another stage of the data, which not all runs log."""
     lasting_progress_of_drift: float = 0.1
     """The same for a rise that takes long to reach its height: a stage begins at once."""
+    unlearned_points: int = 64
+    """Points before an excursion up to which a run whose level has not fallen since it began is too young to
+    tell what lasts: its first rise is as often a warm-up, and falls slowly."""
+    unlearned_wait: float = 4.0
+    """Times the points before it that an excursion must have lasted for in such a run to be critical."""
     at_once_share: float = 0.8
     """Share of the lasting height that the first point has of a step, as of a stage."""
     overshoot: float = 1.5
@@ -178,7 +185,8 @@ class ExcursionPoints:
 
     It was detected at point `detected` by `width` points: at least as many must be back. `step` is in
     optimizer steps. `baseline` was the level before, and `fall` the trend from there; `progress` is how far
-    the level had fallen since the run began.
+    the level had fallen since the run began, and `known` the number of points before (None if not in the
+    same attempt).
     """
 
     step: IntArray
@@ -190,6 +198,12 @@ class ExcursionPoints:
     noise: LossNoise
     thresholds: RecoveryThresholds
     progress: float = 0.0
+    known: int | None = None
+
+    @property
+    def has_learned(self) -> bool:
+        """Whether the level had fallen since the run began."""
+        return self.progress > self.noise.sigma
 
     @property
     def fewest_back(self) -> int:
@@ -351,6 +365,8 @@ def _lasting_at(points: ExcursionPoints, first: int) -> int | None:
     limits = points.thresholds
     settled = int(np.searchsorted(points.step, points.step[0] + limits.settled_steps))
     at = max(settled, limits.settled_points, points.detected)
+    if not points.has_learned and points.known is not None and points.known < limits.unlearned_points:
+        at = max(at, round(limits.unlearned_wait * points.known))
     while at < len(points.step):
         if at >= first and _lasts(points.head(at + 1), limits):
             return at
@@ -365,13 +381,18 @@ def _lasts(points: ExcursionPoints, limits: RecoveryThresholds) -> bool:
     quarter = (len(excess) - half) // 2
     second = float(excess[half - quarter : half].mean())
     third, fourth = float(excess[half : half + quarter].mean()), float(excess[half + quarter :].mean())
-    if fourth <= 0 or fourth < max(limits.flat_share * third, limits.flat_share_of_half * second):
+    # another rise within the last quarter makes only a part of it high, or decays within it
+    earlier, later = (float(part.mean()) for part in np.array_split(excess[half + quarter :], 2))
+    lowest = min(earlier, later)
+    if lowest <= 0 or lowest < max(limits.flat_share * third, limits.flat_share_of_half * second):
+        return False
+    if later < limits.flat_share_of_eighth * earlier:
         return False
     first = excess[: limits.near_points]
     rises_slowly = is_slow_rise(points.step, limits, half_peak=half_peak_index(points.step, excess, limits))
     share = limits.lasting_progress_of_drift if rises_slowly else limits.lasting_progress
-    undoes_progress = fourth > share * points.progress
-    if points.progress <= points.noise.sigma:
+    undoes_progress = lowest > share * points.progress
+    if not points.has_learned:
         # nothing is known that it could undo: damage builds up over some points, a stage begins at once
         undoes_progress = bool(excess[0] < limits.at_once_share * np.median(excess[half:]))
     return (

@@ -42,6 +42,20 @@ def test_a_loss_that_decays_is_never_critical(lasting: int) -> None:
         assert all(each.severity is not Severity.CRITICAL for each in findings(until(data, 0, step)))
 
 
+@pytest.mark.parametrize(("returns", "critical"), [(True, False), (False, True)])
+def test_a_young_run_that_has_not_learned_yet_is_critical_only_after_long(
+    returns: bool, critical: bool
+) -> None:
+    rows = np.arange(800)
+    rise = 0.04 * np.clip(rows - 20, 0, 20) / 20  # as while the learning rate of a fine-tuning rises
+    fall = np.exp(-np.maximum(rows - 60, 0) / 120) if returns else 1.0
+    loss = 0.145 + rise * fall + 0.003 * np.random.default_rng(0).standard_normal(len(rows))
+    data = run(series("loss", loss, step=20 * rows))
+    seen = [findings(until(data, 0, 20 * row)) for row in range(40, len(rows), 20)]
+    assert any(seen)
+    assert critical == any(each.severity is Severity.CRITICAL for found in seen for each in found)
+
+
 def test_a_lasting_rise_begins_as_a_warning_and_stays_critical() -> None:
     loss = curve(POINTS, noise=0.02, seed=4) + 2.0 * (PLACES >= 800)
     data = run(series("loss", loss))

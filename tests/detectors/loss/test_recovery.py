@@ -50,6 +50,9 @@ LIMITS = RecoveryThresholds(
     lull_points=20,
     flat_share=0.8,
     flat_share_of_half=0.75,
+    flat_share_of_eighth=0.5,
+    unlearned_points=64,
+    unlearned_wait=4.0,
     lasting_progress=0.25,
     lasting_progress_of_drift=0.1,
     at_once_share=0.8,
@@ -347,6 +350,10 @@ def quarters(second: float, third: float, fourth: float) -> list[Part]:
         ("it has 0.75 times the height of the second", quarters(20, 17, 15.1), 40, True),
         ("or just so", quarters(20, 17, 15), 40, True),
         ("it has less", quarters(20, 17, 14.9), 40, False),
+        ("its last eighth is half as high as the one before", [(20, 150), (36, 26), (18, 25)], 40, True),
+        ("it is lower", [(20, 150), (38, 26), (18, 25)], 40, False),
+        ("another rise is not as old as an eighth", [(20, 50), (4, 130), (90, 21)], 40, False),
+        ("another rise is older", [(20, 50), (4, 100), (90, 51)], 40, True),
         ("its first points were 1.5 times as high", [(30, 1), (20, LONG - 1)], 1000, True),
         ("they were not so high", [(29.9, 1), (20, LONG - 1)], 1000, False),
         ("the fourth of them was", [(20, 3), (30, 1), (20, LONG - 4)], 1000, True),
@@ -373,6 +380,15 @@ def test_an_excursion_lasts_if_it_neither_decays_nor_is_a_mere_step(
 def test_of_18_points_the_last_five_are_compared_with_the_five_before(last: float, at: int | None) -> None:
     parts = [(20, 8), (30, 1), (20, 4), (last, 5)]
     assert recovery(*parts, progress=40, spacing=100, detected=17).lasting_at == at
+
+
+@pytest.mark.parametrize(
+    ("known", "progress", "at"), [(63, 1, 252), (63, 1.01, 200), (64, 1, 200), (None, 1, 200), (10, 1, 200)]
+)
+def test_a_young_run_that_has_learned_nothing_waits_for_four_times_the_points_before(
+    known: int | None, progress: float, at: int
+) -> None:
+    assert recovery((10, 1), (20, 300), progress=progress, known=known).lasting_at == at
 
 
 def test_growth_by_exactly_a_quarter_lasts() -> None:
