@@ -9,6 +9,7 @@ order against likelihood).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -179,9 +180,10 @@ class _LagScores:
 
 def refine_lag(new: ResidualTrace, old: ResidualTrace, lag: int, thresholds: MatchThresholds) -> int:
     """The best lag in steps around a known one, from more points than that was detected with."""
-    scores = _score_lags(new, old, thresholds)
-    if scores is None:
+    compared = _score_lags(new, [old], thresholds)
+    if not compared:
         return lag
+    (scores,) = compared
     near = np.flatnonzero(np.abs(scores.lag - lag) <= new.interval)
     if not len(near):
         return lag
@@ -204,10 +206,7 @@ def find_match(
     the first attempt, where loaders start that lose their position.
     """
     all_scores = [
-        scores
-        for old in past
-        for part in _parts(new, thresholds)
-        if old.interval == new.interval and (scores := _score_lags(part, old, thresholds))
+        scores for part in _parts(new, thresholds) for scores in _score_lags(part, past, thresholds)
     ]
     tried = tests * sum(len(scores.lag) for scores in all_scores)
     candidates = []
@@ -247,39 +246,59 @@ def _score_limit(chance: float) -> float:
     return float(-ndtri(max(chance, 1e-300)))
 
 
-def _score_lags(new: ResidualTrace, old: ResidualTrace, thresholds: MatchThresholds) -> _LagScores | None:
-    """The scores of all lags; None where the old trace is too short."""
-    n, m = new.residual.shape[1], min(old.residual.shape[1], thresholds.longest_past)
+def _score_lags(
+    new: ResidualTrace, past: Sequence[ResidualTrace], thresholds: MatchThresholds
+) -> list[_LagScores]:
+    """The scores of all lags against each past trace that has the same interval and is long enough.
+
+    The past traces are laid end to end, with zeros in between, and the new one slides along all of them at
+    once: there may be many short ones.
+    """
+    n, fractions = new.residual.shape[1], _interval_fractions(new.interval, thresholds.lags_per_interval)
     fewest = max(thresholds.fewest_points, n // 2)
-    if m < fewest:
-        return None
-    fractions = _interval_fractions(new.interval, thresholds.lags_per_interval)
-    overlap = np.minimum(n, m - np.arange(m - fewest + 1))
-    scores, correlations = [], []
+    past = [old for old in past if old.interval == new.interval and old.residual.shape[1] >= fewest]
+    if not past:
+        return []
+    histories = [old.residual[:, -thresholds.longest_past :] for old in past]
+    lengths = np.array([history.shape[1] for history in histories])
+    counts = lengths - fewest + 1
+    ends = np.cumsum(counts)
+    place = np.arange(ends[-1]) - np.repeat(ends - counts, counts)
+    overlap = np.minimum(n, np.repeat(lengths, counts) - place)
+    padding = np.zeros((len(new.residual), n + 1))
+    joined = np.concatenate([part for history in histories for part in (history, padding)], axis=1)
+    position = place + np.repeat(np.cumsum(lengths + n + 1) - (lengths + n + 1), counts)
     # both are correlated with their own past: fewer points are independent (Bartlett)
-    product = np.maximum(new.persistence, 0.0) * np.maximum(old.persistence, 0.0)
-    independent = (1 - product) / (1 + product)
-    for query, history, share in zip(new.residual, old.residual[:, -m:], independent, strict=True):
-        correlation = _correlations(query, history, overlap, fractions)
-        count = (
-            overlap * np.mean(query != 0) * share - 3
-        )  # Fisher's z of n points has the variance 1 / (n - 3)
+    persistence = np.stack([np.maximum(old.persistence, 0.0) for old in past], axis=1)
+    product = np.maximum(new.persistence, 0.0)[:, None] * persistence
+    independent = np.repeat((1 - product) / (1 + product), counts, axis=1)
+    scores, correlations = [], []
+    for query, history, share in zip(new.residual, joined, independent, strict=True):
+        correlation = _correlations(query, history, position, overlap, fractions)
+        # Fisher's z of n points has the variance 1 / (n - 3)
+        count = overlap * np.mean(query != 0) * share - 3
         correlations.append(correlation)
         fisher_z = np.arctanh(np.clip(correlation, -0.999999, 0.999999))
         scores.append(fisher_z * np.sqrt(np.maximum(count, 1e-9)))
     weights = np.array([1.0, thresholds.second_weight])[: len(scores)]
     weighted = sum(weight * score for weight, score in zip(weights, scores, strict=True))
     score = weighted / np.sqrt(weights @ weights)
-    begin = old.last - old.interval * (m - 1)
-    position = np.arange(len(overlap))[None, :] + fractions[:, None]
-    lag = np.rint(new.first - begin - new.interval * position).astype(np.int64)
-    return _LagScores(
-        old=old,
-        positions=len(overlap),
-        lag=lag.ravel(),
-        score=score.ravel(),
-        correlation=correlations[0].ravel(),
-    )
+    found = []
+    for old, length, count, end in zip(past, lengths, counts, ends, strict=True):
+        begin = old.last - old.interval * (int(length) - 1)
+        places = np.arange(count)[None, :] + fractions[:, None]
+        lag = np.rint(new.first - begin - new.interval * places).astype(np.int64)
+        own = slice(end - count, end)
+        found.append(
+            _LagScores(
+                old=old,
+                positions=int(count),
+                lag=lag.ravel(),
+                score=score[:, own].ravel(),
+                correlation=correlations[0][:, own].ravel(),
+            )
+        )
+    return found
 
 
 def _interval_fractions(interval: int, most: int) -> FloatArray:
@@ -294,20 +313,21 @@ def _autocorrelation(values: FloatArray) -> float:
 
 
 def _correlations(
-    query: FloatArray, history: FloatArray, overlap: IntArray, fractions: FloatArray
+    query: FloatArray, history: FloatArray, position: IntArray, overlap: IntArray, fractions: FloatArray
 ) -> FloatArray:
-    """The correlation of `query` with `history` from each position on [fractions, positions]; between two
-    points of `history`, with their weighted mean."""
-    n, positions = len(query), len(overlap)
-    padded = np.concatenate([history, np.zeros(n + 1)])
-    cross = _sliding_products(padded, query)[: positions + 1]
-    energy = _sliding_sum(padded[: positions + n] ** 2, n)
-    neighbors = _sliding_sum(padded[: positions + n - 1] * padded[1 : positions + n], n)
+    """The correlation of `query` [n] with `history` from each position on [fractions, positions]; between two
+    points of `history`, with their weighted mean. Behind the last `overlap` points are n + 1 zeros."""
+    n = len(query)
+    cross = _sliding_products(history, query)
+    energy = _sliding_sum(history**2, n)
+    neighbors = _sliding_sum(history[:-1] * history[1:], n)[position]
     query_energy = np.cumsum(query**2)[overlap - 1]
     share = fractions[:, None]
-    product = (1 - share) * cross[:-1] + share * cross[1:]
+    product = (1 - share) * cross[position] + share * cross[position + 1]
     history_energy = (
-        (1 - share) ** 2 * energy[:-1] + 2 * share * (1 - share) * neighbors + share**2 * energy[1:]
+        (1 - share) ** 2 * energy[position]
+        + 2 * share * (1 - share) * neighbors
+        + share**2 * energy[position + 1]
     )
     correlation: FloatArray = product / np.sqrt(np.maximum(history_energy * query_energy, 1e-12))
     return correlation
