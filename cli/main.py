@@ -55,7 +55,8 @@ def _main(argv: Sequence[str] | None) -> int:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     requested = next((argument for argument in arguments if not argument.startswith("-")), None)
     for name, description in COMMANDS.items():
-        command = commands.add_parser(name, help=description, description=description.capitalize() + ".")
+        text = description.replace("%", "%%")  # argparse formats the help, not the description
+        command = commands.add_parser(name, help=text, description=description.capitalize() + ".")
         if name == requested:  # only this command is imported, so that start-up is fast
             if find_spec("numpy") is None or find_spec("fastapi") is None:
                 advice = "the command line needs the server's packages: pip install 'holter[server]'"
