@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from holter.detectors.loss.excursions.excursion import Excursion
-from holter.detectors.loss.excursions.recovery import RecoveryThresholds, is_slow_rise
+from holter.detectors.loss.excursions.excursion_points import RecoveryThresholds
+from holter.detectors.loss.excursions.rise_speed import is_slow_rise
 from holter.detectors.loss.excursions.segment import AttemptSegment
 from holter.detectors.robust_statistics import mad_sigma, median
 from holter.tuning import Tuning

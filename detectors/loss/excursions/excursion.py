@@ -7,13 +7,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from holter.detectors.loss.excursions.baseline import DampedFall, LossNoise
-from holter.detectors.loss.excursions.recovery import (
-    ExcursionPoints,
-    Recovery,
-    RecoveryThresholds,
-    track_recovery,
-    untracked_recovery,
-)
+from holter.detectors.loss.excursions.excursion_points import ExcursionPoints, RecoveryThresholds
+from holter.detectors.loss.excursions.recovery import Recovery, track_recovery, untracked_recovery
 from holter.detectors.loss.excursions.segment import AttemptSegment
 from holter.detectors.thresholds import Thresholds
 

@@ -32,13 +32,10 @@ from holter.detectors.loss.excursions.baseline import (
 )
 from holter.detectors.loss.excursions.evidence_factor import NO_FACTOR, EvidenceFactor
 from holter.detectors.loss.excursions.excursion import Excursion, TrainThresholds
-from holter.detectors.loss.excursions.recovery import (
-    RecoveryThresholds,
-    half_peak_index,
-    is_slow_rise,
-    untracked_recovery,
-)
+from holter.detectors.loss.excursions.excursion_points import RecoveryThresholds
+from holter.detectors.loss.excursions.recovery import untracked_recovery
 from holter.detectors.loss.excursions.restart_level import RestartLevel, RestartThresholds
+from holter.detectors.loss.excursions.rise_speed import half_peak_index, is_slow_rise
 from holter.detectors.loss.excursions.scan_state import ExcursionScanState, mismatched_so_far
 from holter.detectors.loss.excursions.segment import AttemptSegment
 from holter.detectors.loss.excursions.usual_rises import (

@@ -13,16 +13,10 @@ import numpy as np
 import pytest
 
 from holter.detectors.loss.excursions.baseline import BaselineThresholds, DampedFall, LossNoise
+from holter.detectors.loss.excursions.excursion_points import ExcursionPoints, RecoveryThresholds
 from holter.detectors.loss.excursions.noise_tails import NoiseReach
-from holter.detectors.loss.excursions.recovery import (
-    ExcursionPoints,
-    Recovery,
-    RecoveryThresholds,
-    half_peak_index,
-    is_slow_rise,
-    track_recovery,
-    untracked_recovery,
-)
+from holter.detectors.loss.excursions.recovery import Recovery, track_recovery, untracked_recovery
+from holter.detectors.loss.excursions.rise_speed import half_peak_index, is_slow_rise
 from tests.support.loss_curves import Floats
 
 LIMITS = RecoveryThresholds(

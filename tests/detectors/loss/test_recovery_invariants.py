@@ -11,13 +11,9 @@ import numpy as np
 import pytest
 
 from holter.detectors.loss.excursions.baseline import BaselineThresholds, DampedFall, LossNoise
+from holter.detectors.loss.excursions.excursion_points import ExcursionPoints, RecoveryThresholds
 from holter.detectors.loss.excursions.noise_tails import NoiseReach
-from holter.detectors.loss.excursions.recovery import (
-    ExcursionPoints,
-    Recovery,
-    RecoveryThresholds,
-    track_recovery,
-)
+from holter.detectors.loss.excursions.recovery import Recovery, track_recovery
 
 LIMITS = RecoveryThresholds(
     near_points=4,

@@ -89,7 +89,14 @@ MUTATION_TARGETS = {
         ("core/client/spool.py",), ("tests/client/test_spool*.py", "tests/client/test_sending.py")
     ),
     "recovery": MutationTarget(
-        ("detectors/loss/excursions/recovery.py", "server/alerting/finding_time.py"),
+        (
+            "detectors/loss/excursions/excursion_points.py",
+            "detectors/loss/excursions/lasting.py",
+            "detectors/loss/excursions/new_rises.py",
+            "detectors/loss/excursions/recovery.py",
+            "detectors/loss/excursions/rise_speed.py",
+            "server/alerting/finding_time.py",
+        ),
         (
             "tests/incidents/test_finding_time.py",
             "tests/detectors/loss/test_recovery.py",

@@ -1,0 +1,62 @@
+"""Whether an excursion lasts: it has been high for long, does not decay, and is no mere step to a level."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from holter.detectors.loss.excursions.excursion_points import ExcursionPoints, RecoveryThresholds
+from holter.detectors.loss.excursions.rise_speed import half_peak_index, is_slow_rise
+from holter.types import FloatArray
+
+
+def lasting_at(points: ExcursionPoints, first: int) -> int | None:
+    """The first point from `first` on, of those that are examined, at which the excursion has lasted for long
+    and does not decay: its last quarter is about as high as the one before, or higher."""
+    limits = points.thresholds
+    settled = int(np.searchsorted(points.step, points.step[0] + limits.settled_steps))
+    at = max(settled, limits.settled_points, points.detected)
+    if not points.has_learned and points.known is not None and points.known < limits.unlearned_points:
+        at = max(at, round(limits.unlearned_wait * points.known))
+    while at < len(points.step):
+        if at >= first and _lasts(points.head(at + 1), limits):
+            return at
+        at = int(at * limits.flat_growth) + 1
+    return None
+
+
+def _lasts(points: ExcursionPoints, limits: RecoveryThresholds) -> bool:
+    """Whether an excursion that has lasted for long is no mere step to another level, as of a stage."""
+    excess = points.excess()[0]
+    half = (len(excess) - 1) // 2
+    quarter = (len(excess) - half) // 2
+    second = float(excess[half - quarter : half].mean())
+    third, fourth = float(excess[half : half + quarter].mean()), float(excess[half + quarter :].mean())
+    # another rise within the last quarter makes only a part of it high, or decays within it
+    earlier, later = (float(part.mean()) for part in np.array_split(excess[half + quarter :], 2))
+    lowest = min(earlier, later)
+    if lowest <= 0 or lowest < max(limits.flat_share * third, limits.flat_share_of_half * second):
+        return False
+    if later < limits.flat_share_of_eighth * earlier:
+        return False
+    first = excess[: limits.near_points]
+    rises_slowly = is_slow_rise(points.step, limits, half_peak=half_peak_index(points.step, excess, limits))
+    share = limits.lasting_progress_of_drift if rises_slowly else limits.lasting_progress
+    undoes_progress = lowest > share * points.progress
+    if not points.has_learned:
+        # nothing is known that it could undo: damage builds up over some points, a stage begins at once
+        undoes_progress = bool(excess[0] < limits.at_once_share * np.median(excess[half:]))
+    return (
+        undoes_progress
+        or float(first.max()) >= limits.overshoot * float(excess[half:].max())
+        or (
+            fourth >= limits.lasting_growth * third
+            and fourth >= limits.visible_progress * points.progress
+            and _grows_steadily(excess[half:], limits)
+        )
+    )
+
+
+def _grows_steadily(excess: FloatArray, limits: RecoveryThresholds) -> bool:
+    """Whether an excess [n] grew by no single step, as another stage would make it."""
+    levels = np.array([np.median(part) for part in np.array_split(excess, limits.growth_parts)])
+    return bool(np.diff(levels).max() < limits.growth_in_one_part * (levels[-1] - levels[0]))

@@ -1,0 +1,39 @@
+"""How fast an excursion reached its height: a spike reaches half of it sooner than a drift."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from holter.detectors.loss.excursions.excursion_points import RecoveryThresholds
+from holter.types import FloatArray, IntArray
+
+
+def is_slow_rise(step: IntArray, thresholds: RecoveryThresholds, *, half_peak: int) -> bool:
+    """Whether a rise that reached half of its height at point `half_peak` took as long as a drift does."""
+    elapsed = int(step[half_peak] - step[0])
+    return half_peak >= thresholds.slow_rise_points and elapsed >= thresholds.slow_rise_steps
+
+
+def half_peak_index(step: IntArray, excess: FloatArray, thresholds: RecoveryThresholds) -> int:
+    """The point at which the rise first reached half of its peak, both as means over some steps."""
+    smooth = moving_mean(excess, smoothing_points(step, thresholds))
+    return int(np.argmax(smooth >= thresholds.half_height * smooth.max()))
+
+
+def smoothing_points(step: IntArray, thresholds: RecoveryThresholds) -> int:
+    """The number of points in `smoothing_steps`."""
+    spacing = 1.0
+    if len(step) > 1:
+        spacing = max(float(np.median(np.diff(step[: thresholds.spacing_points]))), 1.0)
+    return int(np.clip(round(thresholds.smoothing_steps / spacing), 1, len(step)))
+
+
+def moving_mean(excess: FloatArray, size: int) -> FloatArray:
+    """The mean of `size` points from each point on [n - size + 1]."""
+    count = max(len(excess) - size + 1, 0)
+    total = np.zeros(count)
+    # point by point: a mean never depends on where the array begins
+    for offset in range(size):
+        total += excess[offset : offset + count]
+    mean: FloatArray = total / size
+    return mean
