@@ -6,6 +6,9 @@ digits, are looked for behind its records; if most of them are there before the 
 another launch. Some of them must be about the set-up of a program: others may come with each epoch. Where
 there are only one or two such lines, the next record must also be before the last one. A prompt of the shell
 with a command shows a launch by itself.
+
+Where few of these lines come again, the launch is still the same: steps that begin anew are then those of its
+next training.
 """
 
 from __future__ import annotations
@@ -18,6 +21,8 @@ _MAX_BYTES = 32 * 1024
 _MAX_PIECES = 12
 _LEAST_PIECES = 3
 _LEAST_SHARE = 0.75
+_SHARE_OF_PART = 0.5
+"""Each training of a launch may print a part of the opening lines, such as the size of its model."""
 _SHORTEST, _LONGEST = 12, 80
 _LEAST_LETTERS = 8
 _LINE = re.compile(rb"[^\r\n]+")
@@ -124,6 +129,14 @@ class LaunchOpening:
     def may_be_new_launch(self) -> bool:
         """Whether the next record is one of another launch if it is before the last one."""
         return bool(self._found and self._pieces) and self._is_opening()
+
+    def is_same_launch(self) -> bool:
+        """Whether the next record is one of the same launch, even if its step begins anew."""
+        if not self._pieces or self._is_repeated:
+            return False
+        if len(self._found) >= _SHARE_OF_PART * len(self._pieces) or _PROMPTED in self._found:
+            return False
+        return any(_SET_UP.search(piece) is not None for piece in self._pieces)
 
     def _is_opening(self) -> bool:
         """Whether most of the opening lines came again, one about the set-up among them."""

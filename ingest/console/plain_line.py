@@ -50,6 +50,8 @@ _ROW_NAME = re.compile(r"(?:^|\s\s|[-|\])] )([A-Za-z][\w-]{0,40}): {0,20}$")
 def axis_state(state: DialectState) -> dict[str, Any]:
     """What is known of the steps of plain lines; frameworks use the state for lines of their own."""
     axis: dict[str, Any] = state.setdefault("plain lines", {})
+    if "opening" in state:
+        axis["opening"] = True
     return axis
 
 

@@ -238,9 +238,11 @@ def _step_alone(step: int, total: int, state: DialectState) -> int:
     """The step of a line that names no epoch.
 
     One that begins anew behind a line of an epoch, after the end where a total says it, is of the next epoch.
+    So is one after the end by itself where another launch would show itself by its opening lines.
     """
     before, last, last_total = state.get("laps", (0, 0, total))
-    if step < last and last_total == total and "ended" in state and last + max(1, total // 10) >= total:
+    is_next = "ended" in state or ("opening" in state and total)
+    if step < last and last_total == total and is_next and last + max(1, total // 10) >= total:
         before += total or last
     state["laps"] = [before, step, total]
     return int(before) + step
