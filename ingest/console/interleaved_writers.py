@@ -8,8 +8,8 @@ nor a pause leave a doubt: these are restarts.
 The writers are numbered by their order at first. Where two are at the same step, it is unknown which of them
 prints the next line: the lower number is taken.
 
-Where the text shows that it is still of the same launch (see `LaunchOpening`), steps that begin anew are those
-of another training, such as the next model of a comparison: its rows get the label `training`.
+Where the text shows that it is still of the same launch (see `LaunchOpening`), steps that begin anew are
+those of another training, such as the next model of a comparison: its rows get the label `training`.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ def _kind_of(names: tuple[str, ...]) -> str:
 
 @dataclass(slots=True)
 class _RowKind:
-    """Rows with values of the same names. `first` is their first step, `steps` those at which its writers are.
+    """Rows with values of the same names: `first` is their first step, `steps` are those of its writers.
 
     `recent` are the last steps of the only writer so far, `interval` the least number of steps between two
     of its rows, 0 while unknown.

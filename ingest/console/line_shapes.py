@@ -14,12 +14,14 @@ from functools import lru_cache
 from zlib import crc32
 
 from holter.ingest.console.line_fields import (
+    BEFORE_MESSAGE,
     DATA_SPLIT,
     NumberField,
     number_fields,
     values_of_lists,
     without_calls,
 )
+from holter.ingest.console.line_names import unique_name
 from holter.ingest.console.line_settings import has_settings, is_settings
 from holter.ingest.console.line_tokens import is_time
 from holter.ingest.console.line_words import (
@@ -109,6 +111,10 @@ class LineShape:
     """It announces a round or an episode, and nothing else."""
     row: RowField | None = None
     """What the line is about, if it is one of several: `Class 0: acc 0.5`."""
+    may_recur: bool = False
+    """It is no record by itself, but begins with what it counts and has signs between names and numbers."""
+    is_best: bool = False
+    """It repeats the metrics of the best step: `Best performance in epoch 3: auc: 0.9`."""
 
 
 _NOTHING = LineShape((), (), "", is_record=False)
@@ -122,14 +128,13 @@ _NAME_AHEAD = re.compile(r"(?<![\w.])([A-Za-z][\w -]{0,60}?) (?:at|in|after|for)
 """A name before what is counted: `loss at step 5: 2.3`, `Loss at epoch 0 and iteration 5 is 2.3`."""
 _SOURCE_FILE = re.compile(r"\.(?:py|cc|cpp|cu|cuh|c|h|go|rs|java|js|lua|m)$")
 _SOURCE_SUFFIXES = frozenset({"py", "cc", "cpp", "cu", "h"})
-_OF_TRAINING = re.compile(
-    r"(?i)\blr\b|learning.?rate|grad|train|/s(?:ec)?\b|best|total|time|(?:tokens?|samples?|images?)/"
-)
 _COUNTS_DATA = re.compile(r"\((?:val|test|eval)\)\s*$", re.I)
 _ESTIMATED = re.compile(r"\bSaving dict for global step")
 """What the estimators of TensorFlow print before the metrics of an evaluation."""
+_BEST = re.compile(r"(?i)\bbest\b(?![_\w-]*[=:])")
 _SUMMARY = re.compile(r"\W{0,8}\* ?(?:acc|prec|mean|loss|top)|\W{0,8}\*$|\W{0,8}averaged stats:", re.I)
 """How the mean of an evaluation begins: `* Acc@1 76.1 Acc@5 92.9`, `Averaged stats: loss: 0.5`."""
+_WRITER = re.compile(r"(?:rank|gpu|worker|node|proc(?:ess)?)\d+")
 _SEPARATORS = str.maketrans("_/-.", "    ")
 
 
@@ -178,14 +183,16 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
     counters: list[CounterField] = []
     metrics: list[MetricField] = []
     axes: list[MetricField] = []
-    names: set[str] = set()
+    names: dict[str, None] = {}  # in their order
     strong, split, section, marked = False, "", "", 0
     row: RowField | None = None
     rows = 0
     is_heading = is_stated = is_amount = is_round = False
+    amounts = 0
     stage = ""
     part = ""  # of the line: `[valid]` behind the numbers of the training
     unnamed: CounterField | None = None
+    ratio: NumberField | None = None
     lists, names_of_lists = values_of_lists(texts), dict[int, str]()
     for field in number_fields(texts):
         if (found := DATA_SPLIT.search(in_english(field.before))) is not None:
@@ -224,14 +231,15 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
         if counter is not None:
             if counter in (Counter.EPOCH, Counter.OTHER) and field.name not in names:
                 name = "epoch" if not field.name or DATA_SPLIT.fullmatch(field.name) else field.name
-                names.add(name)
+                names[name] = None
                 axes.append(MetricField(name, field.index, field.scale))
             if not split and (found := DATA_SPLIT.search(field.english)) is not None and found[2]:
                 split = found[2].lower()
             is_round = not counters and field.english.lower() in ROUNDS
             if counter is Counter.EPOCH and not counters:
                 stage = _stage(field)
-            is_amount = is_amount or _is_amount(field)
+            amounts += _is_amount(field)
+            is_amount = amounts > 0
             begins = not counters and not is_amount and field.clean and not has_settings(names)
             is_stated |= begins
             is_heading |= begins and bool(field.name)  # `[3/5] Loading the model` is no position
@@ -245,22 +253,28 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
             if ahead is not None and is_metric_name(ahead[1]):
                 metrics.append(MetricField(ahead[1], field.index, field.scale))
                 strong = True
+        elif ratio is not None and _is_of_ratio(field, ratio, texts):
+            metrics[-1] = replace(metrics[-1], index=field.index, scale=field.scale)
         elif not field.name and lists.get(field.index) in names_of_lists:
-            name, _ = _unique(names_of_lists[lists[field.index]], "", names)
-            names.add(name)
+            name, _ = unique_name(names_of_lists[lists[field.index]], "", names)
+            names[name] = None
             metrics.append(MetricField(name, field.index, field.scale))
         elif _is_metric(field):
             stated = field.name if not part or DATA_SPLIT.search(field.english) else f"{part}/{field.name}"
-            name, section = _unique(stated, section, names)
-            names.add(name)
+            name, section = unique_name(stated, section, names)
+            names[name] = None
             names_of_lists[field.index] = name
             metrics.append(MetricField(name, field.index, field.scale))
             # `Epoch 3, train = 0.5, val = 0.6`
             strong |= is_metric_name(name) or (is_stated and field.marked and _is_of_data(field))
             marked += field.marked
+        ratio = (
+            field if field.total_index >= 0 and metrics[-1:] and metrics[-1].index == field.index else None
+        )
     first = next((fields[0].index for fields in (metrics, counters) if fields), 0)
-    if is_settings(texts[: first + 1], [field.name for field in metrics], is_amount=is_amount):
-        return _NOTHING
+    names_of_metrics = [field.name for field in metrics]
+    if amounts > 1 or is_settings(texts[: first + 1], names_of_metrics, is_amount=is_amount):
+        return _NOTHING  # `Epochs: 25, Iters: 4675` are settings, too
     if len(counters) > 2 and unnamed is not None:  # `(0/8)`, a rank, before the epoch and the batch
         counters.remove(unnamed)
     split = "" if split == "train" else split
@@ -275,7 +289,15 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
         *(tuple(counters), tuple(metrics), split, is_record, is_summary, is_heading, is_amount, stage, kind),
         is_round=is_round and is_heading,
         row=row,
+        may_recur=is_stated and marked > 0 and not (is_record or split or has_settings(names_of_metrics)),
+        is_best=bool(counters) and _BEST.search("".join(texts[: counters[0].index + 1])) is not None,
     )
+
+
+def _is_of_ratio(field: NumberField, ratio: NumberField, texts: tuple[str, ...]) -> bool:
+    """Whether a number is the quotient of the two before it: `Accuracy: 9821/10000 (98.2%)`, `= 0.982`."""
+    is_next = not field.name and field.index == ratio.total_index + 1
+    return is_next and texts[field.index].strip() in ("=", "(", ": (", "->", "→")
 
 
 def _is_of_data(field: NumberField) -> bool:
@@ -362,6 +384,8 @@ def _counter(field: NumberField, before: list[CounterField]) -> Counter | None:
         words.pop()
     if not words:
         return None
+    # who prints is not what is counted: `@rank0 Epoch: 3`
+    words = [word for word in words[:-1] if not _WRITER.fullmatch(word)] + words[-1:]
     last = words[-1].rstrip(".")
     if " ".join(words) in GLOBAL:
         return Counter.GLOBAL_STEP
@@ -392,7 +416,8 @@ def _unnamed_counter(field: NumberField, before: list[CounterField]) -> Counter 
     if not before:
         if field.opens_pair:
             return Counter.EPOCH
-        begins = field.total_index >= 0 and field.index == 0 and field.before.strip()[-1:] in ("", "]", "|")
+        is_first = BEFORE_MESSAGE.fullmatch(field.before) is not None
+        begins = field.total_index >= 0 and field.index == 0 and is_first
         return Counter.STEP if counted or begins or field.ends_line else None
     # `[0/300][10/1251]`
     return Counter.BATCH if counted and field.adjacent and len(before) == 1 else None
@@ -408,7 +433,7 @@ def _is_metric(field: NumberField) -> bool:
         or lower.rpartition("/")[2] in NOT_METRICS
         or name.rpartition(" ")[2] in CALENDAR
         or (name in _SOURCE_SUFFIXES and field.index and not field.before.strip("."))  # `123.py:45`
-        or field.total_index >= 0
+        or (field.total_index >= 0 and not (field.marked and is_metric_name(name)))
         or _SOURCE_FILE.search(name)
     ):
         return False
@@ -416,25 +441,3 @@ def _is_metric(field: NumberField) -> bool:
     if (last in STEPS and lower != "steps") or last in EPOCHS or last in BATCHES:  # `warm-up steps: 100`
         return False
     return field.marked or field.clean or is_metric_name(name) or name[:1].isupper()
-
-
-def _is_evaluated(section: str, name: str) -> bool:
-    """Whether a metric behind those of an evaluation is one of them: `val Loss: 0.4 Acc: 0.8`."""
-    if not is_metric_name(name):
-        return False
-    found = DATA_SPLIT.fullmatch(in_english(section).strip())
-    return found is not None and bool(found[2]) and not _OF_TRAINING.search(name)
-
-
-def _unique(name: str, section: str, names: set[str]) -> tuple[str, str]:
-    """A name that no earlier number of the line has, and the part of the line that begins with it."""
-    words = name.split(" ")
-    if DATA_SPLIT.fullmatch(in_english(words[0]).strip()):
-        section = name if len(words) == 1 else words[0]
-    elif section and (name in names or (section not in names and _is_evaluated(section, name))):
-        name = f"{section} {name}"
-    number = 2
-    unique = name
-    while unique in names:
-        unique, number = f"{name} {number}", number + 1
-    return unique, section

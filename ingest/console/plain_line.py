@@ -18,6 +18,7 @@ from holter.ingest.console.line_shapes import (
 )
 from holter.ingest.console.line_tokens import split_numbers
 from holter.ingest.console.line_words import LEVELS
+from holter.ingest.console.recurrence import recurring_values
 from holter.ingest.console.step_axis import (
     Counts,
     announced_step,
@@ -25,12 +26,14 @@ from holter.ingest.console.step_axis import (
     evaluated_batch,
     evaluation_step,
     forget_position,
+    is_behind,
     is_end_of_epoch,
     is_epoch_of_all,
     last_step,
     note_epoch,
     note_heading,
     note_opening,
+    position,
     training_step,
 )
 from holter.ingest.console.training_sections import enter_section, name_stage, section_labels
@@ -55,19 +58,21 @@ def axis_state(state: DialectState) -> dict[str, Any]:
     return axis
 
 
-def parse_plain_line(line: str, state: DialectState) -> LineValues | None:
+def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineValues] | None:
     """The named numbers of a line at its step; those of an evaluation are named after its data."""
     axis = axis_state(state)
     parts = split_numbers(line)
     shape, numbers = shape_of_line(parts), parts[1::2]
     counts: Counts = counts_of(shape, numbers)
+    if shape.is_best and is_behind(counts, axis):
+        return _of_best(line, shape, numbers, axis)
     if shape.is_record and not shape.split:
         counts = as_epoch(counts, axis)
         name_stage(shape.stage, axis)
         enter_section(counts, axis)
     if not shape.is_record:
         note_line(shape, counts, axis)
-        return None
+        return _recurring(line, shape, numbers, axis) if shape.may_recur else None
     split = shape.split or evaluated_batch(counts, axis)
     step = evaluation_step(counts, axis) if split else training_step(counts, axis, shape.kind)
     if step is None and not counts and all(map(_is_of_evaluation, shape.metrics)):
@@ -87,6 +92,35 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | None:
         if not means:
             axis["names"] = [*values]
     return LineValues(step, values, parse_time(line), labels_of_line(shape, numbers, axis))
+
+
+def _recurring(
+    line: str, shape: LineShape, numbers: list[str], axis: dict[str, Any]
+) -> list[LineValues] | None:
+    """The numbers with unknown names of a line with a position, if such lines recur between records."""
+    step = position(axis)
+    if step is None:
+        return None
+    counted = {field.index for field in shape.counters}
+    values = {
+        field.name: value * field.scale
+        for field in shape.metrics
+        if field.index not in counted and (value := value_of(numbers[field.index])) is not None
+    }
+    return recurring_values(values, step, axis, parse_time(line), section_labels(axis))
+
+
+def _of_best(line: str, shape: LineShape, numbers: list[str], axis: dict[str, Any]) -> LineValues | None:
+    """The metrics of the best step so far, which a line repeats at the last step."""
+    split = f"{shape.split}/best".lstrip("/")
+    counted = {field.index for field in shape.counters}
+    values = {}
+    for field in shape.metrics if shape.is_record else ():
+        value = None if field.index in counted else value_of(numbers[field.index])
+        if value is not None:
+            is_named = "best" in field.name.lower()
+            values[field.name if is_named else metric_name(field.name, split)] = value * field.scale
+    return LineValues(int(axis["step"]), values, parse_time(line), section_labels(axis)) if values else None
 
 
 def labels_of_line(shape: LineShape, numbers: list[str], axis: dict[str, Any]) -> Labels | None:
