@@ -323,7 +323,7 @@ def _is_lone_step(counters: list[CounterField]) -> bool:
 
 def _stage(field: NumberField) -> str:
     """The words before the one that counts, if they are none that qualify it."""
-    words = field.english.split()[:-1]
+    words = [word for word in field.english.split()[:-1] if not _WRITER.fullmatch(word.lower())]
     return "" if {word.lower() for word in words} <= QUALIFIERS else " ".join(words)
 
 
