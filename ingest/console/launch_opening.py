@@ -34,9 +34,14 @@ _REPEATED = re.compile(
 """Words of lines that may come again within a launch, or that the shell prints."""
 _SET_UP = re.compile(
     rb"(?i)seed|devices?\b|cuda|gpus?\b|namespace|config|arg(?:ument)?s\b|hyper|param|data|resum|checkpoint"
-    rb"|version|import|tensorflow|torch|tokenizer|model|network|initiali[sz]|load|sav(?:e|ing)|director|folder"
+    rb"|version|import|rate\b|tensorflow|torch|tokenizer|model|network|initiali[sz]|load|sav(?:e|ing)|director|folder"
 )
 """Words of lines about the set-up of a program."""
+_SETTING = re.compile(
+    rb"(?i)(?:batch|lr|rate|decay|epochs?|size|dim|layers|dropout|workers)['\"]? {0,3}[:=] {0,3}\d"
+)
+_LEAST_SETTINGS = 3
+"""Settings of a line that states those of a launch, a number of epochs among them."""
 _PROMPT = re.compile(
     rb"(?m)^(?:\([\w.-]{1,40}\) )?[\w.-]{1,40}@[\w.-]{1,60}:[^\n$#]{0,200}[$#] {1,4}"
     rb"(?:[\w./=-]{1,80} ){0,6}?(?:python[\d.]*|torchrun|accelerate|deepspeed|bash|sh|th|srun|mpirun) "
@@ -169,8 +174,9 @@ def _piece_of(line: bytes) -> bytes:
     """The longest part without digits of a line; nothing of a line with too few letters."""
     if _ARGUMENTS in line:
         return _ARGUMENTS
-    if _REPEATED.search(line) is not None:
-        return b""
     piece = max(_WITHOUT_DIGITS.findall(line), key=len, default=b"")[:_LONGEST].strip()
+    is_settings = len(_SETTING.findall(line)) >= _LEAST_SETTINGS and _REPEATED.search(piece) is None
+    if not is_settings and _REPEATED.search(line) is not None:
+        return b""
     has_words = len(piece) >= _SHORTEST and len(_LETTER.findall(piece)) >= _LEAST_LETTERS
     return piece if has_words else b""

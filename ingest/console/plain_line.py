@@ -7,10 +7,10 @@ from math import isfinite
 from typing import Any
 
 from holter.ingest.console.dialect import DialectState, LineValues
+from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_fields import BEFORE_MESSAGE, DATA_SPLIT, listed_names
 from holter.ingest.console.line_settings import is_of_model, is_setting
 from holter.ingest.console.line_shapes import (
-    Counter,
     LineShape,
     MetricField,
     names_evaluation,
@@ -125,11 +125,12 @@ def _of_best(line: str, shape: LineShape, numbers: list[str], axis: dict[str, An
 
 def labels_of_line(shape: LineShape, numbers: list[str], axis: dict[str, Any]) -> Labels | None:
     """The labels of the values of a line: the training of several, and what the line says it is about."""
-    labels = section_labels(axis)
-    if shape.row is None or not numbers[shape.row.index].isdecimal():
-        return labels
-    row = {shape.row.name: str(int(numbers[shape.row.index]))}
-    return labels_of({**dict(labels or ()), **row})
+    labels = dict(section_labels(axis) or ())
+    if shape.about is not None:
+        labels[shape.about[0]] = shape.about[1]
+    if shape.row is not None and numbers[shape.row.index].isdecimal():
+        labels[shape.row.name] = str(int(numbers[shape.row.index]))
+    return labels_of(labels) if labels else None
 
 
 def begin_launch(state: DialectState) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from holter.ingest.console.dialect import DialectState
-from holter.ingest.console.line_shapes import Counter
+from holter.ingest.console.line_counters import Counter
 
 _AXES = (Counter.GLOBAL_STEP, Counter.STEP, Counter.BATCH, Counter.EPOCH, Counter.OTHER)
 """What the step of a line is taken from, the most reliable first."""

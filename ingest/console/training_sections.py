@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 
 from holter.ingest.console.dialect import DialectState, LineKind
-from holter.ingest.console.line_shapes import Counter
+from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.pattern_search import LinearPattern
 from holter.types import Labels, labels_of
 

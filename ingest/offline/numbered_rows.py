@@ -18,8 +18,8 @@ from pathlib import PurePath
 from typing import Any, BinaryIO, ClassVar
 
 from holter.ingest import step_columns
+from holter.ingest.console.line_counters import Counter as Counts
 from holter.ingest.console.line_fields import BEFORE_MESSAGE
-from holter.ingest.console.line_shapes import Counter as Counts
 from holter.ingest.console.line_shapes import LineShape, shape_of
 from holter.ingest.console.line_tokens import split_numbers
 from holter.ingest.csv.csv_log import CsvLog

@@ -28,8 +28,14 @@ def test_a_line_with_a_position_and_unknown_names_is_read_if_it_recurs(tmp_path:
 
 @pytest.mark.parametrize(
     "line",
-    ["zeta: 0.5", "batch size: {0}", "Saved checkpoint to model_{0}.pt", "found {0} files in 3 folders"],
-    ids=["a constant", "a setting", "a file", "a sentence"],
+    [
+        "zeta: 0.5",
+        "batch size: {0}",
+        "DONE (t=0.0{0}s)",
+        "Saved checkpoint to model_{0}.pt",
+        "found {0} files in 3 folders",
+    ],
+    ids=["a constant", "a setting", "a letter", "a file", "a sentence"],
 )
 def test_other_lines_between_records_are_none(tmp_path: Path, line: str) -> None:
     text = "".join(f"Epoch {n}/9 | Loss: 0.{n}\n{line.format(n)}\n" for n in N)

@@ -223,3 +223,42 @@ def test_metrics_of_the_best_model_are_no_points_of_the_training(tmp_path: Path)
     text += "===== Best-Model Metrics (validation set) =====\nSDR   : 15.9 dB\nPESQ  : 2.3\n"
     steps = steps_of(read_log(tmp_path, text))
     assert steps == {"Train SDR": [*N], "validation/best/SDR": [3], "validation/best/PESQ": [3]}
+
+
+def test_rows_of_data_sets_have_series_of_their_own(tmp_path: Path) -> None:
+    text = "".join(
+        f"[2026-01-02 10:00:00 Train.py-INFO:epoch: {n}, dataset: {name}, dice: 0.{n}]\n"
+        for n in N
+        for name in ("CVC-300", "Kvasir", "ETIS-Larib")
+    )
+    steps = steps_of(read_log(tmp_path, text))
+    assert steps == {f"dice/dataset={name}": [*N] for name in ("CVC-300", "Kvasir", "ETIS-Larib")}
+
+
+def test_data_without_a_sign_are_names_between_bars(tmp_path: Path) -> None:
+    text = "".join(f"step   {n}50 | train 4.{n} | val 4.5 |     {n}s\n" for n in N)
+    assert steps_of(read_log(tmp_path, text)) == {name: [150, 250, 350] for name in ("train", "val")}
+
+
+def test_a_rate_names_the_number_before_it(tmp_path: Path) -> None:
+    text = "".join(f"Step {n}00/900; acc: 95.{n}; 44580/39616 tok/s;   {n} sec;\n" for n in N)
+    assert steps_of(read_log(tmp_path, text)).keys() == {"acc", "tok/s", "tok/s 2"}
+
+
+@pytest.mark.parametrize("between", ["][", "] [", "]  ["])
+def test_batches_of_a_test_may_be_far_from_its_epoch(tmp_path: Path, between: str) -> None:
+    text = "".join(
+        "".join(f"Epoch: [{n}]  [{at:3d}/30]  eta: 0:49:12  loss: 0.5 (0.3)\n" for at in (0, 20))
+        + "".join(f"Test: [{n}{between}{at:3d}/9]  eta: 0:00:02  f1: 0.6 (0.7)\n" for at in (0, 8))
+        for n in range(3)
+    )
+    run = read_log(tmp_path, text)
+    assert run.attempts == 1
+    steps = steps_of(run)
+    assert steps["loss"] == [0, 20, 30, 50, 60, 80]
+    assert steps["test/f1"] == [20, 50, 80]
+
+
+def test_the_data_in_the_name_of_a_metric_are_of_it_alone(tmp_path: Path) -> None:
+    text = "".join(f"step: {n}000, Loss(train): 6.{n}, Loss(val): 6.4, alpha:0.03\n" for n in N)
+    assert steps_of(read_log(tmp_path, text)).keys() == {"Loss", "val/Loss", "alpha"}

@@ -46,7 +46,8 @@ def _values(line: str, split: str) -> dict[str, float]:
         if not (is_marked or (alone is not None and alone[1] == field.name)):
             continue
         value = value_of(parts[2 * field.index + 1])
-        if value is not None and not is_setting(field.name) and not is_of_model(field.name):
+        is_named = len(field.name) > 1 or len(shape.metrics) > 1  # `DONE (t=0.04s)`
+        if value is not None and is_named and not is_setting(field.name) and not is_of_model(field.name):
             values[metric_name(field.name, split or shape.split)] = value * field.scale
     return values
 
