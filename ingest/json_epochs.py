@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from holter.ingest.console.line_shapes import Counter
+from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.step_axis import training_step
 from holter.ingest.rows import LogRow
 

@@ -17,6 +17,9 @@ _NO_HEADING = re.compile(
 )
 _OF_TRAINING = re.compile(r"(?i)\W{0,20}train(?:ing)?(?: \w{1,20}){0,2}\W{1,20}")
 _LONGEST = 60
+_FRAMED = re.compile(r"^[-=*#~]{3}.*[-=*#~]{3}$")
+_BEST = re.compile(r"(?i)\bbest\b")
+"""What a heading between signs says of an evaluation of the best model: `=== Best model (validation) ===`."""
 _PREFIX = re.compile(r"^.{0,120}? (?:-|:|\|) (?=\S)")
 
 
@@ -29,8 +32,11 @@ def _announce(line: str, state: DialectState) -> None:
     while (prefix := _PREFIX.match(text)) is not None and DATA_SPLIT.search(text, prefix.end()) is not None:
         text = text[prefix.end() :]
     found = [match for match in DATA_SPLIT.finditer(text) if match[2]]
-    if found and len(text) <= _LONGEST and _NO_HEADING.search(text) is None and "plain lines" in state:
-        state["plain lines"]["evaluating"] = found[-1][2].lower()
+    best = _BEST.search(text) if _FRAMED.search(text) is not None else None
+    other = text if best is None else text[: best.start()] + text[best.end() :]
+    if found and len(text) <= _LONGEST and _NO_HEADING.search(other) is None and "plain lines" in state:
+        data = found[-1][2].lower()
+        state["plain lines"]["evaluating"] = data if best is None else f"{data}/best"
 
 
 EVALUATION_HEADINGS = LineKind(

@@ -7,11 +7,14 @@ nor a pause leave a doubt: these are restarts.
 
 The writers are numbered by their order at first. Where two are at the same step, it is unknown which of them
 prints the next line: the lower number is taken.
+
+Where the text shows that it is still of the same launch (see `LaunchOpening`), steps that begin anew are
+those of another training, such as the next model of a comparison: its rows get the label `training`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from heapq import merge
@@ -21,6 +24,7 @@ from typing import Any
 from zlib import crc32
 
 from holter.ingest.rows import LogRow
+from holter.types import labels_of
 
 MAX_HELD = 8
 """Rows after which it is a restart; more where steps go back again among them, as those of many writers."""
@@ -36,7 +40,10 @@ _USUAL_PAUSES = 4.0
 
 
 class InterleavedWriters:
-    """Labels the rows of writers other than the first with `process`; holds rows while that is unclear."""
+    """Labels the rows of writers other than the first with `process`; holds rows while that is unclear.
+
+    `in_one_launch`: what was printed since the last row says that the program was not started again.
+    """
 
     def __init__(self, state: Mapping[str, Any]) -> None:
         self._kinds = {name: _RowKind.from_json(kind) for name, kind in state.get("kinds", {}).items()}
@@ -44,16 +51,43 @@ class InterleavedWriters:
         self._gap: int = state.get("gap", 2)
         self._time: float | None = state.get("time")
         self._pause: float = state.get("pause", 5.0)
+        self._training: int = state.get("training", 1)
+        self.in_one_launch = False
 
     def state(self) -> dict[str, Any]:
         """What later rows are compared with, as JSON-able values."""
         if not self._kinds:
             return {}
         kinds = {name: kind.to_json() for name, kind in self._kinds.items()}
-        return {"kinds": kinds, "end": self._end, "gap": self._gap, "time": self._time, "pause": self._pause}
+        training = {"training": self._training} if self._training > 1 else {}
+        return {
+            **{"kinds": kinds, "end": self._end, "gap": self._gap, "time": self._time, "pause": self._pause},
+            **training,
+        }
 
     def add(self, row: LogRow, start: int, end: int) -> Iterator[LogRow]:
         """The rows that are clear now; `start` and `end` are where its line begins and ends."""
+        kind = self._kinds.get(_kind_of(tuple(row.values)))
+        if kind is not None and kind.begins_anew(row.step):
+            yield from self._begin_training()
+        yield from self._labelled(self._add(row, start, end))
+
+    def _begin_training(self) -> list[LogRow]:
+        """The rows held back; the next one is the first of another training, or of another launch."""
+        rows = list(self.release()) if self.in_one_launch else []
+        self._training = self._training + 1 if self.in_one_launch else 1
+        for kind in self._kinds.values() if self.in_one_launch else ():
+            kind.forget()
+        return rows
+
+    def _labelled(self, rows: Iterable[LogRow]) -> Iterable[LogRow]:
+        """The rows with the number of their training, where that is not the first one."""
+        if self._training == 1:
+            return rows
+        number = str(self._training)
+        return [row._replace(labels=labels_of({**dict(row.labels), "training": number})) for row in rows]
+
+    def _add(self, row: LogRow, start: int, end: int) -> Iterator[LogRow]:
         name = _kind_of(tuple(row.values))
         kind = self._kinds.get(name)
         if kind is None:
@@ -86,7 +120,10 @@ class InterleavedWriters:
             if row.time == row.time:
                 self._time = row.time
             kind.advance(row.step)
-            clear.append(row)
+            if self._training > 1:
+                clear += self._labelled((row,))
+            else:
+                clear.append(row)
         return clear
 
     @property
@@ -97,13 +134,14 @@ class InterleavedWriters:
     def release(self) -> Iterator[LogRow]:
         """The rows held back, as those of a restart: nothing comes after them, or what proves it."""
         for kind in self._kinds.values():
-            yield from kind.restart()
+            yield from self._labelled(kind.restart())
 
     def begin_again(self) -> list[LogRow]:
         """The rows held back; what comes next is printed by another launch."""
         rows = list(self.release())
+        self._training = 1
         for kind in self._kinds.values():
-            kind.steps, kind.recent = [], []
+            kind.forget()
         return rows
 
     def _is_near(self, row: LogRow, start: int, *, learn: bool) -> bool:
@@ -126,7 +164,7 @@ def _kind_of(names: tuple[str, ...]) -> str:
 
 @dataclass(slots=True)
 class _RowKind:
-    """Rows with values of the same names. `steps` are those at which its writers are.
+    """Rows with values of the same names: `first` is their first step, `steps` are those of its writers.
 
     `recent` are the last steps of the only writer so far, `interval` the least number of steps between two
     of its rows, 0 while unknown.
@@ -136,18 +174,19 @@ class _RowKind:
     recent: list[int] = field(default_factory=list)
     interval: int = 0
     held: list[LogRow] = field(default_factory=list)
+    first: int = 0
 
     def to_json(self) -> list[Any]:
         """The state as JSON-able values."""
         held = [[row.step, None if isnan(row.time) else row.time, dict(row.values)] for row in self.held]
-        return [self.steps, self.recent[-_MAX_LAG:], self.interval, held]
+        return [self.steps, self.recent[-_MAX_LAG:], self.interval, held, self.first]
 
     @classmethod
     def from_json(cls, stored: list[Any]) -> _RowKind:
         """The state from what `to_json` returned."""
-        steps, recent, interval, held = stored
+        steps, recent, interval, held, *first = stored
         rows = [LogRow(step, float("nan") if time is None else time, values) for step, time, values in held]
-        return cls(list(steps), list(recent), interval, rows)
+        return cls(list(steps), list(recent), interval, rows, *first)
 
     def add(self, row: LogRow, *, is_near: bool) -> Iterator[LogRow]:
         """The rows that are clear now."""
@@ -162,6 +201,14 @@ class _RowKind:
             self.held.append(row)
         else:
             yield from self._begin_again([row])
+
+    def begins_anew(self, step: int) -> bool:
+        """Whether a step is that of the first row again, and the only writer had gone on since then."""
+        return len(self.steps) == 1 and step <= self.first < self.steps[0]
+
+    def forget(self) -> None:
+        """Forget the steps: what comes next is of another training or another launch."""
+        self.steps, self.recent = [], []
 
     def restart(self) -> Iterator[LogRow]:
         """The rows held back, as those of the first writer."""
@@ -184,7 +231,7 @@ class _RowKind:
     def advance(self, step: int) -> None:
         """Note a step at which the only writer went on, which does not go back."""
         if not self.steps:
-            self.steps = [step]
+            self.steps, self.first = [step], step
             self.recent.append(step)
             return
         difference = step - self.steps[0]
@@ -197,7 +244,7 @@ class _RowKind:
         self.steps[0] = step
 
     def _begin_again(self, rows: list[LogRow]) -> Iterator[LogRow]:
-        self.steps, self.recent = [], []
+        self.forget()
         for row in rows:
             self.advance(row.step)
             yield row
@@ -205,7 +252,8 @@ class _RowKind:
     def _decide(self, row: LogRow, *, is_near: bool) -> Iterator[LogRow]:
         """Whether the first writer goes on; if it does not, the rows held back are those of a restart."""
         first, others = self.steps[0], sorted(held.step for held in self.held)
-        follows = row.step == self.held[-1].step  # several rows of a step prove nothing
+        # several rows of a step prove nothing, nor does the next step
+        follows = row.step in (self.held[-1].step, self.held[-1].step + self.interval)
         is_known = row.step in others and not follows
         goes_on = row.step > first and (is_known or row.step - others[-1] > 1.5 * self.interval)
         if is_near and goes_on and row.step - first <= 2 * self.interval * (1 + len(self.held)):

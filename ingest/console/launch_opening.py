@@ -6,6 +6,9 @@ digits, are looked for behind its records; if most of them are there before the 
 another launch. Some of them must be about the set-up of a program: others may come with each epoch. Where
 there are only one or two such lines, the next record must also be before the last one. A prompt of the shell
 with a command shows a launch by itself.
+
+Where few of these lines come again, the launch is still the same: steps that begin anew are then those of its
+next training.
 """
 
 from __future__ import annotations
@@ -18,6 +21,8 @@ _MAX_BYTES = 32 * 1024
 _MAX_PIECES = 12
 _LEAST_PIECES = 3
 _LEAST_SHARE = 0.75
+_SHARE_OF_PART = 0.5
+"""Each training of a launch may print a part of the opening lines, such as the size of its model."""
 _SHORTEST, _LONGEST = 12, 80
 _LEAST_LETTERS = 8
 _LINE = re.compile(rb"[^\r\n]+")
@@ -29,9 +34,14 @@ _REPEATED = re.compile(
 """Words of lines that may come again within a launch, or that the shell prints."""
 _SET_UP = re.compile(
     rb"(?i)seed|devices?\b|cuda|gpus?\b|namespace|config|arg(?:ument)?s\b|hyper|param|data|resum|checkpoint"
-    rb"|version|import|tensorflow|torch|tokenizer|model|network|initiali[sz]|load|sav(?:e|ing)|director|folder"
+    rb"|version|import|rate\b|tensorflow|torch|tokenizer|model|network|initiali[sz]|load|sav(?:e|ing)|director|folder"
 )
 """Words of lines about the set-up of a program."""
+_SETTING = re.compile(
+    rb"(?i)(?:batch|lr|rate|decay|epochs?|size|dim|layers|dropout|workers)['\"]? {0,3}[:=] {0,3}\d"
+)
+_LEAST_SETTINGS = 3
+"""Settings of a line that states those of a launch, a number of epochs among them."""
 _PROMPT = re.compile(
     rb"(?m)^(?:\([\w.-]{1,40}\) )?[\w.-]{1,40}@[\w.-]{1,60}:[^\n$#]{0,200}[$#] {1,4}"
     rb"(?:[\w./=-]{1,80} ){0,6}?(?:python[\d.]*|torchrun|accelerate|deepspeed|bash|sh|th|srun|mpirun) "
@@ -125,6 +135,14 @@ class LaunchOpening:
         """Whether the next record is one of another launch if it is before the last one."""
         return bool(self._found and self._pieces) and self._is_opening()
 
+    def is_same_launch(self) -> bool:
+        """Whether the next record is one of the same launch, even if its step begins anew."""
+        if not self._pieces or self._is_repeated:
+            return False
+        if len(self._found) >= _SHARE_OF_PART * len(self._pieces) or _PROMPTED in self._found:
+            return False
+        return any(_SET_UP.search(piece) is not None for piece in self._pieces)
+
     def _is_opening(self) -> bool:
         """Whether most of the opening lines came again, one about the set-up among them."""
         pieces = self._pieces or []
@@ -156,8 +174,9 @@ def _piece_of(line: bytes) -> bytes:
     """The longest part without digits of a line; nothing of a line with too few letters."""
     if _ARGUMENTS in line:
         return _ARGUMENTS
-    if _REPEATED.search(line) is not None:
-        return b""
     piece = max(_WITHOUT_DIGITS.findall(line), key=len, default=b"")[:_LONGEST].strip()
+    is_settings = len(_SETTING.findall(line)) >= _LEAST_SETTINGS and _REPEATED.search(piece) is None
+    if not is_settings and _REPEATED.search(line) is not None:
+        return b""
     has_words = len(piece) >= _SHORTEST and len(_LETTER.findall(piece)) >= _LEAST_LETTERS
     return piece if has_words else b""

@@ -86,6 +86,8 @@ _END_OF_KEY = re.compile(r"['\"] ?: ")
 _BEGIN_OF_KEY = re.compile(r"[{,] ?['\"]")
 _NESTED = re.compile(r"(?<![\w.])([A-Za-z]\w{0,20}\([A-Za-z]\w{0,20}\([\w, ]{1,20}\)\))$")
 """A name such as that of a discriminator's output: `D(G(z))`."""
+_RATE = re.compile(r" ?([A-Za-z]{2,12}/(?:s|sec|second|step|it|iter))\b(?!/)")
+"""A unit behind a number that says what it is: `39616 tok/s`."""
 _RATE_BEHIND = re.compile(r" \w{1,20}/s\b")
 
 
@@ -155,6 +157,8 @@ def number_fields(texts: tuple[str, ...]) -> Iterator[NumberField]:
             total = -1
         last = index if total < 0 else total
         after = texts[last + 1]
+        if not name and (rate := _RATE.match(after)) is not None:
+            name, marked, before, total, last = rate[1], True, text, -1, index
         # an identifier that begins with digits, the first number of a range or of nested lists, a line of a
         # source file
         if (
@@ -196,12 +200,12 @@ def number_fields(texts: tuple[str, ...]) -> Iterator[NumberField]:
             carried, name = named, ""  # `Avg (10): 0.5`
         scale = SCALES[after[0]] if _SCALE.match(after) else 1.0
         bracketed = text.rstrip(" ")[-1:] in ("[", "(")
-        adjacent = texts[index].strip() in ("][", "] [") and index > 0
+        adjacent = "".join(texts[index].split()) == "][" and index > 0
         bare = before.rstrip(" ")
         clean = (
             bare[-1:] in ("", ",", ";", "|", "(", ")", "]", "}", "\t", "-") or _LABEL.search(bare) is not None
         )
-        opens = after.strip() in ("[", "][", "] [") and "/" in (
+        opens = "".join(after.split()) in ("[", "][") and "/" in (
             text.strip() for text in texts[last + 2 : last + 3]
         )
         explains = bool(last_name) and texts[index].strip() in ("% (", "%, (")

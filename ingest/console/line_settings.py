@@ -32,7 +32,8 @@ def is_settings(texts: Sequence[str], names: Sequence[str], *, is_amount: bool) 
     measured = any(
         is_metric_name(name) and not _RATE.search(name) and not name.endswith(_PER_STEP) for name in names
     )
-    return settings > int(not is_amount) and not measured
+    is_nothing_else = settings > 0 and len(names) > settings and all(map(is_setting, names))
+    return (settings > int(not is_amount) or is_nothing_else) and not measured
 
 
 def has_settings(names: Iterable[str]) -> bool:

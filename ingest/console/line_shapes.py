@@ -9,10 +9,20 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from enum import IntEnum
 from functools import lru_cache
 from zlib import crc32
 
+from holter.ingest.console.line_counters import (
+    COUNTS_DATA,
+    Counter,
+    CounterField,
+    counter_of,
+    is_length,
+    is_lone_batch,
+    is_lone_step,
+    stage_of,
+    states_amount,
+)
 from holter.ingest.console.line_fields import (
     DATA_SPLIT,
     NumberField,
@@ -20,6 +30,7 @@ from holter.ingest.console.line_fields import (
     values_of_lists,
     without_calls,
 )
+from holter.ingest.console.line_names import unique_name
 from holter.ingest.console.line_settings import has_settings, is_settings
 from holter.ingest.console.line_tokens import is_time
 from holter.ingest.console.line_words import (
@@ -27,12 +38,9 @@ from holter.ingest.console.line_words import (
     CALENDAR,
     COUNTED_ROWS,
     EPOCHS,
-    GLOBAL,
     INDEX_WORDS,
     LONE_UNITS,
     NOT_METRICS,
-    OTHERS,
-    QUALIFIERS,
     ROUNDS,
     ROWS,
     STEPS,
@@ -41,30 +49,6 @@ from holter.ingest.metric_names import is_metric_name
 from holter.translated_words import in_english
 
 _MANY_METRICS = 3
-
-
-class Counter(IntEnum):
-    """What a number counts, the most reliable axis first."""
-
-    GLOBAL_STEP = 0
-    STEP = 1
-    BATCH = 2
-    """Batches within an epoch."""
-    EPOCH = 3
-    OTHER = 4
-    """Time steps of an environment, samples, images, rounds: the axis of lines without any other."""
-
-    __hash__ = int.__hash__  # that of enumerations is slow, and counts are looked up for every line
-
-
-@dataclass(frozen=True, slots=True)
-class CounterField:
-    """A number that counts: its index among the numbers of a line, and that of its total, -1 without one."""
-
-    counter: Counter
-    index: int
-    total_index: int
-    scale: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +93,12 @@ class LineShape:
     """It announces a round or an episode, and nothing else."""
     row: RowField | None = None
     """What the line is about, if it is one of several: `Class 0: acc 0.5`."""
+    about: tuple[str, str] | None = None
+    """The same in words: `dataset: CIFAR, dice: 0.8`."""
+    may_recur: bool = False
+    """It is no record by itself, but begins with what it counts and has signs between names and numbers."""
+    is_best: bool = False
+    """It repeats the metrics of the best step: `Best performance in epoch 3: auc: 0.9`."""
 
 
 _NOTHING = LineShape((), (), "", is_record=False)
@@ -122,15 +112,16 @@ _NAME_AHEAD = re.compile(r"(?<![\w.])([A-Za-z][\w -]{0,60}?) (?:at|in|after|for)
 """A name before what is counted: `loss at step 5: 2.3`, `Loss at epoch 0 and iteration 5 is 2.3`."""
 _SOURCE_FILE = re.compile(r"\.(?:py|cc|cpp|cu|cuh|c|h|go|rs|java|js|lua|m)$")
 _SOURCE_SUFFIXES = frozenset({"py", "cc", "cpp", "cu", "h"})
-_OF_TRAINING = re.compile(
-    r"(?i)\blr\b|learning.?rate|grad|train|/s(?:ec)?\b|best|total|time|(?:tokens?|samples?|images?)/"
-)
-_COUNTS_DATA = re.compile(r"\((?:val|test|eval)\)\s*$", re.I)
 _ESTIMATED = re.compile(r"\bSaving dict for global step")
 """What the estimators of TensorFlow print before the metrics of an evaluation."""
+_ABOUT = re.compile(
+    r"(?i)(?:^|[\s,;|({\[])['\"]?(dataset|subset|task|domain|category|corpus|lang(?:uage)?|speaker|class)['\"]?"
+    r"\s?[:=]\s?['\"]?([a-z][\w.+-]{0,60})(?=['\"]?(?:[\s,;|)}\]]|$))"
+)
+"""A word before a name that tells one of several things apart, each with lines of its own."""
+_BEST = re.compile(r"(?i)\bbest\b(?![_\w-]*[=:])")
 _SUMMARY = re.compile(r"\W{0,8}\* ?(?:acc|prec|mean|loss|top)|\W{0,8}\*$|\W{0,8}averaged stats:", re.I)
 """How the mean of an evaluation begins: `* Acc@1 76.1 Acc@5 92.9`, `Averaged stats: loss: 0.5`."""
-_SEPARATORS = str.maketrans("_/-.", "    ")
 
 
 def names_evaluation(name: str, split: str) -> bool:
@@ -178,14 +169,16 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
     counters: list[CounterField] = []
     metrics: list[MetricField] = []
     axes: list[MetricField] = []
-    names: set[str] = set()
+    names: dict[str, None] = {}  # in their order
     strong, split, section, marked = False, "", "", 0
     row: RowField | None = None
     rows = 0
     is_heading = is_stated = is_amount = is_round = False
+    amounts = 0
     stage = ""
     part = ""  # of the line: `[valid]` behind the numbers of the training
     unnamed: CounterField | None = None
+    ratio: NumberField | None = None
     lists, names_of_lists = values_of_lists(texts), dict[int, str]()
     for field in number_fields(texts):
         if (found := DATA_SPLIT.search(in_english(field.before))) is not None:
@@ -203,7 +196,7 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
             found = DATA_SPLIT.fullmatch(field.english)
             split = split or (found[2] or "train" if found is not None else "").lower()
             continue
-        counter = _counter(field, counters)
+        counter = counter_of(field, counters)
         if counter is Counter.BATCH and unnamed is not None and not field.name and len(counters) == 1:
             counters[0] = unnamed = replace(unnamed, counter=Counter.EPOCH)  # `[0/300][10/1251]`
         if (
@@ -213,29 +206,30 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
             and counters[0] is unnamed
         ):
             counters[0] = unnamed = replace(unnamed, counter=Counter.EPOCH)  # `[1/60] iter 10/445`
-        if counter is Counter.STEP and _is_length(field, counters):
+        if counter is Counter.STEP and is_length(field, counters):
             counter = None
         if counter is Counter.BATCH and field.total_index < 0 and metrics and unnamed in counters:
             continue  # `[500/9000] loss 0.5 | batch 16`, the size
-        if counter is Counter.STEP and field.total_index >= 0 and _is_lone_batch(counters):
+        if counter is Counter.STEP and field.total_index >= 0 and is_lone_batch(counters):
             counters[0] = replace(counters[0], counter=Counter.EPOCH)  # `Train: [1/5] Step 50/335`
-        if counter is Counter.STEP and field.total_index >= 0 and _is_lone_step(counters):
+        if counter is Counter.STEP and field.total_index >= 0 and is_lone_step(counters):
             counters[0] = replace(counters[0], counter=Counter.EPOCH)  # `iteration:3 step:20/150`
         if counter is not None:
             if counter in (Counter.EPOCH, Counter.OTHER) and field.name not in names:
                 name = "epoch" if not field.name or DATA_SPLIT.fullmatch(field.name) else field.name
-                names.add(name)
+                names[name] = None
                 axes.append(MetricField(name, field.index, field.scale))
             if not split and (found := DATA_SPLIT.search(field.english)) is not None and found[2]:
                 split = found[2].lower()
             is_round = not counters and field.english.lower() in ROUNDS
             if counter is Counter.EPOCH and not counters:
-                stage = _stage(field)
-            is_amount = is_amount or _is_amount(field)
+                stage = stage_of(field)
+            amounts += states_amount(field)
+            is_amount = amounts > 0
             begins = not counters and not is_amount and field.clean and not has_settings(names)
             is_stated |= begins
             is_heading |= begins and bool(field.name)  # `[3/5] Loading the model` is no position
-            if counter is Counter.STEP and field.total_index < 0 and _COUNTS_DATA.search(field.before):
+            if counter is Counter.STEP and field.total_index < 0 and COUNTS_DATA.search(field.before):
                 counter = Counter.BATCH  # `Iter(val) [500]`, a number of batches
             counters.append(CounterField(counter, field.index, field.total_index, field.scale))
             if not field.name and len(counters) == 1:
@@ -245,22 +239,31 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
             if ahead is not None and is_metric_name(ahead[1]):
                 metrics.append(MetricField(ahead[1], field.index, field.scale))
                 strong = True
+        elif ratio is not None and _is_of_ratio(field, ratio, texts):
+            metrics[-1] = replace(metrics[-1], index=field.index, scale=field.scale)
         elif not field.name and lists.get(field.index) in names_of_lists:
-            name, _ = _unique(names_of_lists[lists[field.index]], "", names)
-            names.add(name)
+            name, _ = unique_name(names_of_lists[lists[field.index]], "", names)
+            names[name] = None
             metrics.append(MetricField(name, field.index, field.scale))
         elif _is_metric(field):
             stated = field.name if not part or DATA_SPLIT.search(field.english) else f"{part}/{field.name}"
-            name, section = _unique(stated, section, names)
-            names.add(name)
+            name, section = unique_name(stated, section, names)
+            names[name] = None
             names_of_lists[field.index] = name
+            if part and field.before.endswith(f"({part})"):
+                part = ""  # it was that of one name: `Loss(train): 0.5, Loss(val): 0.4, alpha: 0.1`
             metrics.append(MetricField(name, field.index, field.scale))
             # `Epoch 3, train = 0.5, val = 0.6`
-            strong |= is_metric_name(name) or (is_stated and field.marked and _is_of_data(field))
+            is_data = is_stated and (field.marked or field.clean) and _is_of_data(field)
+            strong |= is_metric_name(name) or is_data
             marked += field.marked
+        ratio = (
+            field if field.total_index >= 0 and metrics[-1:] and metrics[-1].index == field.index else None
+        )
     first = next((fields[0].index for fields in (metrics, counters) if fields), 0)
-    if is_settings(texts[: first + 1], [field.name for field in metrics], is_amount=is_amount):
-        return _NOTHING
+    names_of_metrics = [field.name for field in metrics]
+    if amounts > 1 or is_settings(texts[: first + 1], names_of_metrics, is_amount=is_amount):
+        return _NOTHING  # `Epochs: 25, Iters: 4675` are settings, too
     if len(counters) > 2 and unnamed is not None:  # `(0/8)`, a rank, before the epoch and the batch
         counters.remove(unnamed)
     split = "" if split == "train" else split
@@ -275,41 +278,27 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
         *(tuple(counters), tuple(metrics), split, is_record, is_summary, is_heading, is_amount, stage, kind),
         is_round=is_round and is_heading,
         row=row,
+        about=_about(texts) if is_record or is_summary else None,
+        may_recur=is_stated and marked > 0 and not (is_record or split or has_settings(names_of_metrics)),
+        is_best=bool(counters) and _BEST.search("".join(texts[: counters[0].index + 1])) is not None,
     )
+
+
+def _about(texts: tuple[str, ...]) -> tuple[str, str] | None:
+    """What a line says that it is about, if it is one of several things with names."""
+    match = next(filter(None, map(_ABOUT.search, texts)), None)
+    return None if match is None or DATA_SPLIT.fullmatch(match[2]) else (match[1].lower(), match[2])
+
+
+def _is_of_ratio(field: NumberField, ratio: NumberField, texts: tuple[str, ...]) -> bool:
+    """Whether a number is the quotient of the two before it: `Accuracy: 9821/10000 (98.2%)`, `= 0.982`."""
+    is_next = not field.name and field.index == ratio.total_index + 1
+    return is_next and texts[field.index].strip() in ("=", "(", ": (", "->", "→")
 
 
 def _is_of_data(field: NumberField) -> bool:
     """Whether nothing but the data is the name of a metric."""
     return DATA_SPLIT.fullmatch(field.english) is not None
-
-
-def _is_length(field: NumberField, counters: list[CounterField]) -> bool:
-    """Whether a number of steps is the length of an episode: `Episode: 3, reward: 1.5, steps: 120`."""
-    is_other = bool(counters) and counters[0].counter is Counter.OTHER
-    return is_other and field.english.lower() == "steps" and field.total_index < 0
-
-
-def _is_lone_batch(counters: list[CounterField]) -> bool:
-    """Whether nothing but a batch with a total was counted: steps with a total are within it, an epoch."""
-    return len(counters) == 1 and counters[0].counter is Counter.BATCH and counters[0].total_index >= 0
-
-
-def _is_lone_step(counters: list[CounterField]) -> bool:
-    """Whether nothing but a step without a total was counted: steps with a total are within it."""
-    return len(counters) == 1 and counters[0].counter is Counter.STEP and counters[0].total_index < 0
-
-
-def _stage(field: NumberField) -> str:
-    """The words before the one that counts, if they are none that qualify it."""
-    words = field.english.split()[:-1]
-    return "" if {word.lower() for word in words} <= QUALIFIERS else " ".join(words)
-
-
-def _is_amount(field: NumberField) -> bool:
-    """Whether a number says how many there are: `num_epochs: 50`, `train tokens = 2,000,000`."""
-    name = field.english.lower()
-    is_of_data = name.startswith(("train", "num")) and name.endswith(("tokens", "samples"))
-    return field.total_index < 0 and (is_of_data or name.endswith(("epochs", "steps", "iters", "iterations")))
 
 
 def _is_summary(text: str, name: str) -> bool:
@@ -342,62 +331,6 @@ def _row_name(field: NumberField) -> str:
     return words[0]
 
 
-def _counter(field: NumberField, before: list[CounterField]) -> Counter | None:
-    if not field.name:
-        return _unnamed_counter(field, before)
-    if field.marked and not before and DATA_SPLIT.fullmatch(field.english):
-        if field.opens_batches:
-            return Counter.EPOCH  # `Train: 0 [50/125`, `Train: [0/300][50/125]`
-        return Counter.BATCH if field.total_index >= 0 and field.bracketed else None  # `Test: [0/24]`
-    if not before and field.total_index >= 0 and not field.marked and field.before.strip() in ("", "]", "|"):
-        found = DATA_SPLIT.fullmatch(field.english)  # `Evaluated 10/287 with loss 0.5`
-        if found is not None and found[2]:
-            return Counter.BATCH
-    if not before and field.total_index >= 0 and field.before.endswith("["):
-        found = DATA_SPLIT.fullmatch(field.english)  # `[Train 10/1882] {'loss': 0.5}`
-        if found is not None:
-            return Counter.BATCH if found[2] else Counter.STEP
-    words = field.english.lower().translate(_SEPARATORS).split()
-    if len(words) > 1 and words[-1].rstrip(".:") in INDEX_WORDS:  # `epoch number`, `batch_idx`
-        words.pop()
-    if not words:
-        return None
-    last = words[-1].rstrip(".")
-    if " ".join(words) in GLOBAL:
-        return Counter.GLOBAL_STEP
-    if not set(words[:-1]) <= QUALIFIERS:
-        announces = last in ("epoch", "epochs") and not before and not field.marked
-        return Counter.EPOCH if announces and not has_settings([field.name]) else None
-    if field.is_duration:
-        return None
-    if " ".join(words[-2:]) in GLOBAL or last == "globalstep":
-        return Counter.GLOBAL_STEP
-    if (last in STEPS and "total" not in words) or (last == "progress" and field.total_index >= 0):
-        return Counter.STEP
-    for members, counter in ((BATCHES, Counter.BATCH), (EPOCHS, Counter.EPOCH), (OTHERS, Counter.OTHER)):
-        if last in members:
-            return counter
-    return None
-
-
-def _unnamed_counter(field: NumberField, before: list[CounterField]) -> Counter | None:
-    """What a number without a name counts: `[10/445]`, `Epoch 2, 50/725;`, `12/31, train_loss: 0.6`."""
-    in_epoch = any(counter.counter is Counter.EPOCH for counter in before)
-    if in_epoch and field.closes_pair:
-        return Counter.BATCH
-    counted = field.total_index >= 0 and field.bracketed and not field.explains
-    if in_epoch:
-        follows = field.total_index >= 0 and len(before) == 1 and not field.before.strip(" \t,:;|-(")
-        return Counter.BATCH if counted or field.adjacent or follows else None
-    if not before:
-        if field.opens_pair:
-            return Counter.EPOCH
-        begins = field.total_index >= 0 and field.index == 0 and field.before.strip()[-1:] in ("", "]", "|")
-        return Counter.STEP if counted or begins or field.ends_line else None
-    # `[0/300][10/1251]`
-    return Counter.BATCH if counted and field.adjacent and len(before) == 1 else None
-
-
 def _is_metric(field: NumberField) -> bool:
     name = field.name
     lower = field.english.lower().replace("_", " ")
@@ -408,7 +341,7 @@ def _is_metric(field: NumberField) -> bool:
         or lower.rpartition("/")[2] in NOT_METRICS
         or name.rpartition(" ")[2] in CALENDAR
         or (name in _SOURCE_SUFFIXES and field.index and not field.before.strip("."))  # `123.py:45`
-        or field.total_index >= 0
+        or (field.total_index >= 0 and not (field.marked and is_metric_name(name)))
         or _SOURCE_FILE.search(name)
     ):
         return False
@@ -416,25 +349,3 @@ def _is_metric(field: NumberField) -> bool:
     if (last in STEPS and lower != "steps") or last in EPOCHS or last in BATCHES:  # `warm-up steps: 100`
         return False
     return field.marked or field.clean or is_metric_name(name) or name[:1].isupper()
-
-
-def _is_evaluated(section: str, name: str) -> bool:
-    """Whether a metric behind those of an evaluation is one of them: `val Loss: 0.4 Acc: 0.8`."""
-    if not is_metric_name(name):
-        return False
-    found = DATA_SPLIT.fullmatch(in_english(section).strip())
-    return found is not None and bool(found[2]) and not _OF_TRAINING.search(name)
-
-
-def _unique(name: str, section: str, names: set[str]) -> tuple[str, str]:
-    """A name that no earlier number of the line has, and the part of the line that begins with it."""
-    words = name.split(" ")
-    if DATA_SPLIT.fullmatch(in_english(words[0]).strip()):
-        section = name if len(words) == 1 else words[0]
-    elif section and (name in names or (section not in names and _is_evaluated(section, name))):
-        name = f"{section} {name}"
-    number = 2
-    unique = name
-    while unique in names:
-        unique, number = f"{name} {number}", number + 1
-    return unique, section

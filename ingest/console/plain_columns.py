@@ -12,8 +12,9 @@ from typing import Any
 
 from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.layout_slots import MAX_COUNT_DIGITS
+from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_layouts import LayoutContent, LineLayout
-from holter.ingest.console.line_shapes import Counter, LineShape, shape_of_line
+from holter.ingest.console.line_shapes import LineShape, shape_of_line
 from holter.ingest.console.plain_line import axis_state, metric_name, note_line, value_of
 from holter.ingest.console.step_axis import (
     as_epoch,
@@ -79,9 +80,12 @@ class _PlainContent:
 
 
 def describe_line(line: str, parts: list[str]) -> LayoutContent | None:
-    """What the numbers of a line are, None if its time is in several of them, or the line has labels."""
+    """What the numbers of a line are, None if its time is in several of them.
+
+    Lines with labels, those that repeat the best step, and those with unknown names are read one by one.
+    """
     shape, numbers = shape_of_line(parts), parts[1::2]
-    if shape.row is not None:
+    if shape.row is not None or shape.about is not None or shape.is_best or shape.may_recur:
         return None
     match, time = find_time(line), -1
     if match is not None:

@@ -7,10 +7,10 @@ from math import isfinite
 from typing import Any
 
 from holter.ingest.console.dialect import DialectState, LineValues
+from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_fields import BEFORE_MESSAGE, DATA_SPLIT, listed_names
 from holter.ingest.console.line_settings import is_of_model, is_setting
 from holter.ingest.console.line_shapes import (
-    Counter,
     LineShape,
     MetricField,
     names_evaluation,
@@ -18,6 +18,7 @@ from holter.ingest.console.line_shapes import (
 )
 from holter.ingest.console.line_tokens import split_numbers
 from holter.ingest.console.line_words import LEVELS
+from holter.ingest.console.recurrence import recurring_values
 from holter.ingest.console.step_axis import (
     Counts,
     announced_step,
@@ -25,12 +26,14 @@ from holter.ingest.console.step_axis import (
     evaluated_batch,
     evaluation_step,
     forget_position,
+    is_behind,
     is_end_of_epoch,
     is_epoch_of_all,
     last_step,
     note_epoch,
     note_heading,
     note_opening,
+    position,
     training_step,
 )
 from holter.ingest.console.training_sections import enter_section, name_stage, section_labels
@@ -50,22 +53,26 @@ _ROW_NAME = re.compile(r"(?:^|\s\s|[-|\])] )([A-Za-z][\w-]{0,40}): {0,20}$")
 def axis_state(state: DialectState) -> dict[str, Any]:
     """What is known of the steps of plain lines; frameworks use the state for lines of their own."""
     axis: dict[str, Any] = state.setdefault("plain lines", {})
+    if "opening" in state:
+        axis["opening"] = True
     return axis
 
 
-def parse_plain_line(line: str, state: DialectState) -> LineValues | None:
+def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineValues] | None:
     """The named numbers of a line at its step; those of an evaluation are named after its data."""
     axis = axis_state(state)
     parts = split_numbers(line)
     shape, numbers = shape_of_line(parts), parts[1::2]
     counts: Counts = counts_of(shape, numbers)
+    if shape.is_best and is_behind(counts, axis):
+        return _of_best(line, shape, numbers, axis)
     if shape.is_record and not shape.split:
         counts = as_epoch(counts, axis)
         name_stage(shape.stage, axis)
         enter_section(counts, axis)
     if not shape.is_record:
         note_line(shape, counts, axis)
-        return None
+        return _recurring(line, shape, numbers, axis) if shape.may_recur else None
     split = shape.split or evaluated_batch(counts, axis)
     step = evaluation_step(counts, axis) if split else training_step(counts, axis, shape.kind)
     if step is None and not counts and all(map(_is_of_evaluation, shape.metrics)):
@@ -87,13 +94,43 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | None:
     return LineValues(step, values, parse_time(line), labels_of_line(shape, numbers, axis))
 
 
+def _recurring(
+    line: str, shape: LineShape, numbers: list[str], axis: dict[str, Any]
+) -> list[LineValues] | None:
+    """The numbers with unknown names of a line with a position, if such lines recur between records."""
+    step = position(axis)
+    if step is None:
+        return None
+    counted = {field.index for field in shape.counters}
+    values = {
+        field.name: value * field.scale
+        for field in shape.metrics
+        if field.index not in counted and (value := value_of(numbers[field.index])) is not None
+    }
+    return recurring_values(values, step, axis, parse_time(line), section_labels(axis))
+
+
+def _of_best(line: str, shape: LineShape, numbers: list[str], axis: dict[str, Any]) -> LineValues | None:
+    """The metrics of the best step so far, which a line repeats at the last step."""
+    split = f"{shape.split}/best".lstrip("/")
+    counted = {field.index for field in shape.counters}
+    values = {}
+    for field in shape.metrics if shape.is_record else ():
+        value = None if field.index in counted else value_of(numbers[field.index])
+        if value is not None:
+            is_named = "best" in field.name.lower()
+            values[field.name if is_named else metric_name(field.name, split)] = value * field.scale
+    return LineValues(int(axis["step"]), values, parse_time(line), section_labels(axis)) if values else None
+
+
 def labels_of_line(shape: LineShape, numbers: list[str], axis: dict[str, Any]) -> Labels | None:
     """The labels of the values of a line: the training of several, and what the line says it is about."""
-    labels = section_labels(axis)
-    if shape.row is None or not numbers[shape.row.index].isdecimal():
-        return labels
-    row = {shape.row.name: str(int(numbers[shape.row.index]))}
-    return labels_of({**dict(labels or ()), **row})
+    labels = dict(section_labels(axis) or ())
+    if shape.about is not None:
+        labels[shape.about[0]] = shape.about[1]
+    if shape.row is not None and numbers[shape.row.index].isdecimal():
+        labels[shape.row.name] = str(int(numbers[shape.row.index]))
+    return labels_of(labels) if labels else None
 
 
 def begin_launch(state: DialectState) -> None:

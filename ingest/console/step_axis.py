@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from holter.ingest.console.dialect import DialectState
-from holter.ingest.console.line_shapes import Counter
+from holter.ingest.console.line_counters import Counter
 
 _AXES = (Counter.GLOBAL_STEP, Counter.STEP, Counter.BATCH, Counter.EPOCH, Counter.OTHER)
 """What the step of a line is taken from, the most reliable first."""
@@ -121,6 +121,17 @@ def is_epoch_of_all(counts: Counts) -> bool:
     return counts[Counter.BATCH][1] > 0 and counts[Counter.BATCH][0] - counts[Counter.EPOCH][0] in (0, 1)
 
 
+def is_behind(counts: Counts, state: DialectState) -> bool:
+    """Whether what a line counts is not beyond what lines before it counted."""
+    if "step" not in state or not counts:
+        return False
+    epoch = state.get("epoch") or state.get("announced")
+    if Counter.EPOCH in counts and epoch is not None:
+        return counts[Counter.EPOCH][0] <= int(epoch[0])
+    axis = min(counts)
+    return counts[axis][0] <= int(state["step"])
+
+
 def note_epoch(counts: Counts, state: DialectState) -> None:
     """Note the epoch that a line without any metric announces: lines of its batches follow."""
     if Counter.EPOCH in counts:
@@ -207,6 +218,15 @@ def last_step(state: DialectState) -> int | None:
     return None if step is None else int(step)
 
 
+def position(state: DialectState) -> int | None:
+    """Where lines are that count nothing: at the heading above, the last step, or the announced epoch."""
+    if "heading" in state:
+        return int(state["heading"])
+    if "announced" in state and not has_steps(state):
+        return int(state["announced"][0])
+    return last_step(state)
+
+
 def note_bar(step: int, names: Sequence[str], state: DialectState) -> None:
     """Note the step and the names of values of a progress bar: lines of epochs are at its step."""
     state["bar"] = state["step"] = step
@@ -238,10 +258,14 @@ def _step_alone(step: int, total: int, state: DialectState) -> int:
     """The step of a line that names no epoch.
 
     One that begins anew behind a line of an epoch, after the end where a total says it, is of the next epoch.
+    So is one after the end by itself where another launch would show itself by its opening lines.
     """
     before, last, last_total = state.get("laps", (0, 0, total))
-    if step < last and last_total == total and "ended" in state and last + max(1, total // 10) >= total:
-        before += total or last
+    is_next = "ended" in state or ("opening" in state and total)
+    if step < last and last_total == total and is_next and last + max(1, total // 10) >= total:
+        before += (
+            (total + (step == 0 and last == total)) if total else last
+        )  # from 0 to the total has one more
     state["laps"] = [before, step, total]
     return int(before) + step
 

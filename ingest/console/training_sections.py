@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 
 from holter.ingest.console.dialect import DialectState, LineKind
-from holter.ingest.console.line_shapes import Counter
+from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.pattern_search import LinearPattern
 from holter.types import Labels, labels_of
 
@@ -45,6 +45,7 @@ _NO_NAMES = frozenset(
      "summary", "the", "time", "true", "using", "with"}
 )  # fmt: skip
 """Words behind `Training` that name no model."""
+_NAME_FOLLOWS = re.compile(r"(?i)(?:model|network|name|:)\W{0,4}$")
 _NO_TRAINING = re.compile(
     r"(?i)epoch|iter|step|batch|round|episode|updat|eval|valid|\bval\b|test|\bdev\b|loss|acc|result|final|summar"
     r"|config|setting|argument|param|data|best|report|done|finish|complete|start|begin|end\b|predict|metric"
@@ -61,7 +62,7 @@ def begin_section(line: str, state: DialectState) -> bool:
         if words := _PREFIX.split(line[: match.start("word")])[-1].strip(_SIGNS):
             named["training"] = words[:_LONGEST_TEXT]
     elif (match := _NAMED.match(line)) is not None:
-        if match["name"].lower() in _NO_NAMES:
+        if match["name"].lower() in _NO_NAMES or not _is_name_of_model(line, match):
             state.get("plain lines", {}).pop("evaluating", None)  # a heading of the training
             return True
         named = {"model": match["name"].rstrip(".")}
@@ -69,6 +70,13 @@ def begin_section(line: str, state: DialectState) -> bool:
         return False
     _note(named, state)
     return True
+
+
+def _is_name_of_model(line: str, match: re.Match[str]) -> bool:
+    """Whether a word behind `Training` is a name, no verb: it is no plain word, or `model` is before it."""
+    name = match["name"]
+    is_plain = name.isalpha() and name.islower()
+    return not is_plain or _NAME_FOLLOWS.search(line[: match.start("name")]) is not None
 
 
 def _begin_framed(line: str, state: DialectState) -> None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from holter.ingest import step_columns
-from holter.ingest.console.line_shapes import Counter
+from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.step_axis import training_steps
 from holter.ingest.names import storable_label
 from holter.ingest.text_encoding import decode_lines

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from holter.ingest.console import line_shapes
+from holter.ingest.console import line_counters
 from holter.ingest.console.console_log import ConsoleLog, ConsoleReader, ParsedLines
 from holter.ingest.console.line_shapes import LineShape, shape_of_line
 from holter.ingest.console.line_tokens import split_numbers
@@ -120,14 +120,14 @@ def _has_metrics(text: str) -> bool:
     return any(is_metric_name(metric.name) for metric in _shape(text).metrics)
 
 
-_EPOCH = line_shapes.Counter.EPOCH
+_EPOCH = line_counters.Counter.EPOCH
 _COUNT = "a count of lines that name their epoch alone, which is a guess"
 _AXIS_NAMES = {
-    line_shapes.Counter.GLOBAL_STEP: "a global step",
-    line_shapes.Counter.STEP: "a step",
-    line_shapes.Counter.BATCH: "a batch",
-    line_shapes.Counter.EPOCH: "an epoch",
-    line_shapes.Counter.OTHER: "another counter",
+    line_counters.Counter.GLOBAL_STEP: "a global step",
+    line_counters.Counter.STEP: "a step",
+    line_counters.Counter.BATCH: "a batch",
+    line_counters.Counter.EPOCH: "an epoch",
+    line_counters.Counter.OTHER: "another counter",
 }
 
 
@@ -137,5 +137,5 @@ def _axis(text: str) -> str:
     if not counters:
         return "the program's own position"
     name = _AXIS_NAMES[min(counters)]
-    inner = min(counters) in (line_shapes.Counter.STEP, line_shapes.Counter.BATCH)
-    return f"{name} within an epoch" if inner and line_shapes.Counter.EPOCH in counters else name
+    inner = min(counters) in (line_counters.Counter.STEP, line_counters.Counter.BATCH)
+    return f"{name} within an epoch" if inner and line_counters.Counter.EPOCH in counters else name

@@ -4,7 +4,7 @@ Rows are numbered from 0: those of a table with a header (`loss,acc` and numbers
 and a number (`loss: 0.5`), each layout by itself, and bare numbers, one per line or, in a file with the name
 of a metric, several, named after the file. In a table without a header, whose first column counts up evenly,
 that column is the step; where the second one counts within the first, an epoch, the step goes on through the
-epochs.
+epochs. Lines that are the same but for their numbers are such a table, too (`counted_lines`).
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from pathlib import PurePath
 from typing import Any, BinaryIO, ClassVar
 
 from holter.ingest import step_columns
+from holter.ingest.console.line_counters import Counter as Counts
 from holter.ingest.console.line_fields import BEFORE_MESSAGE
-from holter.ingest.console.line_shapes import Counter as Counts
 from holter.ingest.console.line_shapes import LineShape, shape_of
 from holter.ingest.console.line_tokens import split_numbers
 from holter.ingest.csv.csv_log import CsvLog
 from holter.ingest.format import Format, FormatRole
 from holter.ingest.metric_names import is_metric_name
+from holter.ingest.offline.counted_lines import counted_table
 from holter.ingest.text_encoding import decode_lines
 from holter.types import Batch, Unreadable
 
@@ -39,6 +40,8 @@ _EPOCH_VALUE = re.compile(
     r"(?i)\W{0,10}epoch\W{0,4}(\d{1,9})[\s:;,=|>-]{1,10}([-+]?[\d.]{1,40}(?:e[-+]?\d{1,4})?)"
 )
 _Shape = tuple[str, ...]
+_Cells = list[list[str]]
+"""Rows of a table."""
 
 
 class NumberedRows:
@@ -71,11 +74,19 @@ class _RowReader:
     def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
         """Yield the rows of the file."""
         lines = decode_lines(stream.read(_MAX_BYTES)).removeprefix("\ufeff").splitlines()
-        if (table := _numbered_table(lines, self._path.stem)) is not None:
+        table = _numbered_table(lines, self._path.stem)
+        text = b"" if table else _below_epochs(lines, self._path.stem)
+        if not (table or text):
+            table = _encoded(counted_table(lines))
+        if table:
             yield from CsvLog().reader(self._path, {}).read(io.BytesIO(table))
         else:
-            text = _below_epochs(lines, self._path.stem) or _numbered_lines(lines, self._path.stem)
+            text = text or _numbered_lines(lines, self._path.stem)
             yield from self._lines.reader(self._path, {}).read(io.BytesIO(text))
+
+
+def _encoded(table: _Cells) -> bytes:
+    return "\n".join((*map(",".join, table), "")).encode() if table else b""
 
 
 def _numbered_table(lines: Sequence[str], name: str) -> bytes | None:
@@ -83,7 +94,7 @@ def _numbered_table(lines: Sequence[str], name: str) -> bytes | None:
     if len(lines) <= _LEAST_ROWS:
         return None
     if (cells := _columns(lines)) and (table := _counted_columns(cells) or _named_columns(cells, name)):
-        return "\n".join((*map(",".join, table), "")).encode()
+        return _encoded(table)
     delimiter = max(",\t;", key=lines[0].count)
     lines = [line.rstrip(delimiter) for line in lines]
     names, first = lines[0].split(delimiter), lines[1].split(delimiter)
@@ -98,10 +109,6 @@ def _numbered_table(lines: Sequence[str], name: str) -> bytes | None:
         return None
     rows = (f"{number}{delimiter}{line}" if line else line for number, line in enumerate(lines[1:]))
     return "\n".join((f"step{delimiter}{lines[0]}", *rows, "")).encode()
-
-
-_Cells = list[list[str]]
-"""Rows of a table."""
 
 
 def _columns(lines: Sequence[str]) -> _Cells:

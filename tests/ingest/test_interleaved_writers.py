@@ -82,6 +82,11 @@ def test_a_short_run_that_is_repeated_is_so_many_attempts(tmp_path: Path) -> Non
     assert (run.attempts, len(run.data.series)) == (3, 1)
 
 
+def test_trainings_of_a_few_epochs_in_turn_are_not_written_by_several_processes(tmp_path: Path) -> None:
+    run = read(tmp_path, [f"Epoch {epoch} loss: 0.5\n" for last in (3, 5, 5) for epoch in range(1, last + 1)])
+    assert (run.attempts, [key.labels for key in run.data.series]) == (3, [()])
+
+
 def test_rows_are_the_same_however_the_file_is_read(reading: Any) -> None:
     content = "".join(line(step, writer) for writer, step in mixed(3, 5, 40, 1)).encode()
     complete = reading.read_complete("train.log", content)

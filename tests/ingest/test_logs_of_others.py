@@ -195,6 +195,16 @@ def test_short_openings_show_launches(tmp_path: Path, opening: str, steps: tuple
     assert read_log(tmp_path, "starting\n" + text).attempts == len(steps)
 
 
+def test_settings_with_a_number_of_epochs_show_launches(tmp_path: Path) -> None:
+    line = "2026-01-02 10:00:00,123 - INFO - learning_rate:1e-05,epoch:3,batch_size:32,weight_decay:0.1\n"
+    launch = line * 2 + "".join(
+        f"INFO - Epoch {n}/3, Train Loss: 0.5\nINFO - Epoch {n}/3, Val Loss: 0.4\n" for n in (1, 2)
+    )
+    assert read_log(tmp_path, launch * 3).attempts == 3
+    one = line * 2 + "INFO - Epoch 1/1, Train Loss: 0.5\n"
+    assert read_log(tmp_path, one * 3).attempts == 3
+
+
 def test_lines_that_come_with_each_epoch_begin_no_launch(tmp_path: Path) -> None:
     text = OPENING.format(1) + "".join(
         f"Loading the data of epoch {n}\nTraining the network now\nsaving model\nEpoch {n}, loss: 0.5\n"

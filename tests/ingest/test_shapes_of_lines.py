@@ -162,3 +162,103 @@ def test_ordinals_count_what_follows_them(tmp_path: Path) -> None:
 def test_numbers_of_nested_lists_are_no_metrics(tmp_path: Path) -> None:
     text = "".join(f"Epoch {n}, loss is 9.{n}, outputs are tensor([[[ 0.46,  0.{n}, 0.7],\n" for n in N)
     assert steps_of(read_log(tmp_path, text)) == {"loss": [*N]}
+
+
+@pytest.mark.parametrize(
+    "ratio", ["Accuracy: 982{0}/10000 (9{0}%)", "Accuracy: 982{0}/10000=9{0}.0", "Accuracy: 9{0}/100"]
+)
+def test_of_a_ratio_the_quotient_is_the_metric_else_what_it_counts(tmp_path: Path, ratio: str) -> None:
+    text = "".join(f"step {n} loss: 0.{n}\nTest set: {ratio.format(n)}\n" for n in N)
+    run = read_log(tmp_path, text)
+    assert steps_of(run) == {"loss": [*N], "test/Accuracy": [*N]}
+    values = {key.metric: series.value.tolist() for key, series in run.data.series.items()}
+    assert values["test/Accuracy"] == [91, 92, 93]
+
+
+def test_a_pair_before_a_name_counts_the_batches_of_an_epoch(tmp_path: Path) -> None:
+    text = "".join(
+        "".join(f"2026-01-02 10:00:00,123 INFO {at}/2 MIL Loss: 0.{at}\n" for at in range(3))
+        + f"2026-01-02 10:00:00,456 INFO Epoch {n}/9: auc:0.{n} | m=0.5\n"
+        for n in range(2)
+    )
+    steps = steps_of(read_log(tmp_path, text))
+    assert steps == {"MIL Loss": [0, 1, 2, 3, 4, 5], "auc": [2, 5], "m": [2, 5]}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Best Performance in Epoch 2: auc: 0.7{0}, acc: 0.5",
+        "Best so far (epoch 2): auc: 0.7{0}, acc: 0.5",
+        "INFO best model at epoch 2 | auc: 0.7{0} | acc: 0.5",
+    ],
+)
+def test_the_best_step_is_repeated_at_the_last_one_and_begins_no_launch(tmp_path: Path, line: str) -> None:
+    text = "".join(f"Epoch {n}/9: auc: 0.{n}\n" for n in N)
+    run = read_log(tmp_path, text + line.format(2) + "\nEpoch 4/9: auc: 0.4\n")
+    assert run.attempts == 1
+    assert steps_of(run) == {"auc": [1, 2, 3, 4], "best/auc": [3], "best/acc": [3]}
+
+
+@pytest.mark.parametrize("writer", ["DEBUG:root:@rank0 ", "(worker3) ", "GPU1 "])
+def test_who_prints_may_be_before_the_epoch(tmp_path: Path, writer: str) -> None:
+    text = "".join(f"{writer}Epoch: {n}\t<2026-01-14 15:08:4{n}> loss: 0.{n}\n" for n in N)
+    (steps,) = steps_of(read_log(tmp_path, text)).values()
+    assert steps == [*N]
+
+
+def test_a_metric_that_is_repeated_is_of_the_data_in_the_name_before_it(tmp_path: Path) -> None:
+    text = "".join(f"[Epoch {n}] Train-acc: 0.2, loss: 1.{n} | Val-acc: 0.3, loss: 1.5\n" for n in N)
+    assert steps_of(read_log(tmp_path, text)).keys() == {"Train-acc", "loss", "Val-acc", "Val loss"}
+
+
+def test_epochs_and_iterations_in_all_are_settings(tmp_path: Path) -> None:
+    text = "Optimizer: AdamW, LR: 0.001, Batch: 256, Epochs: 25, Iters: 4675, L2: 0.1\n"
+    text += "".join(f"Epoch {n}/25 | Loss: 0.{n}\n" for n in N)
+    assert steps_of(read_log(tmp_path, text)) == {"Loss": [*N]}
+
+
+def test_metrics_of_the_best_model_are_no_points_of_the_training(tmp_path: Path) -> None:
+    text = "".join(f"Epoch {n}/60\nTrain SDR: 8.{n}\n" for n in N)
+    text += "===== Best-Model Metrics (validation set) =====\nSDR   : 15.9 dB\nPESQ  : 2.3\n"
+    steps = steps_of(read_log(tmp_path, text))
+    assert steps == {"Train SDR": [*N], "validation/best/SDR": [3], "validation/best/PESQ": [3]}
+
+
+def test_rows_of_data_sets_have_series_of_their_own(tmp_path: Path) -> None:
+    text = "".join(
+        f"[2026-01-02 10:00:00 Train.py-INFO:epoch: {n}, dataset: {name}, dice: 0.{n}]\n"
+        for n in N
+        for name in ("CVC-300", "Kvasir", "ETIS-Larib")
+    )
+    steps = steps_of(read_log(tmp_path, text))
+    assert steps == {f"dice/dataset={name}": [*N] for name in ("CVC-300", "Kvasir", "ETIS-Larib")}
+
+
+def test_data_without_a_sign_are_names_between_bars(tmp_path: Path) -> None:
+    text = "".join(f"step   {n}50 | train 4.{n} | val 4.5 |     {n}s\n" for n in N)
+    assert steps_of(read_log(tmp_path, text)) == {name: [150, 250, 350] for name in ("train", "val")}
+
+
+def test_a_rate_names_the_number_before_it(tmp_path: Path) -> None:
+    text = "".join(f"Step {n}00/900; acc: 95.{n}; 44580/39616 tok/s;   {n} sec;\n" for n in N)
+    assert steps_of(read_log(tmp_path, text)).keys() == {"acc", "tok/s", "tok/s 2"}
+
+
+@pytest.mark.parametrize("between", ["][", "] [", "]  ["])
+def test_batches_of_a_test_may_be_far_from_its_epoch(tmp_path: Path, between: str) -> None:
+    text = "".join(
+        "".join(f"Epoch: [{n}]  [{at:3d}/30]  eta: 0:49:12  loss: 0.5 (0.3)\n" for at in (0, 20))
+        + "".join(f"Test: [{n}{between}{at:3d}/9]  eta: 0:00:02  f1: 0.6 (0.7)\n" for at in (0, 8))
+        for n in range(3)
+    )
+    run = read_log(tmp_path, text)
+    assert run.attempts == 1
+    steps = steps_of(run)
+    assert steps["loss"] == [0, 20, 30, 50, 60, 80]
+    assert steps["test/f1"] == [20, 50, 80]
+
+
+def test_the_data_in_the_name_of_a_metric_are_of_it_alone(tmp_path: Path) -> None:
+    text = "".join(f"step: {n}000, Loss(train): 6.{n}, Loss(val): 6.4, alpha:0.03\n" for n in N)
+    assert steps_of(read_log(tmp_path, text)).keys() == {"Loss", "val/Loss", "alpha"}

@@ -144,3 +144,48 @@ def test_the_folds_of_keras_are_told_apart(tmp_path: Path) -> None:
     run = read_log(tmp_path, text)
     assert run.attempts == 1
     assert steps_of(run)["loss"] == steps_of(run)["loss/fold=2"] == steps_of(run)["loss/fold=3"] == [0, 1]
+
+
+OPENING = "Using the device cuda:0\nLoading the data from disk\nModel with 12M parameters\nSeed set to 7\n"
+
+
+def epochs(last: int, line: str = "Epoch {0}/9 loss: 0.5\n") -> str:
+    return "".join(line.format(number) for number in range(1, last + 1))
+
+
+@pytest.mark.parametrize("between", ["", "Model with 25M parameters\n", "Now the large one\nReady\n" * 9])
+@pytest.mark.parametrize("line", ["Epoch {0}/9 loss: 0.5\n", "Epoch {0}/9 loss: 0.5\nval_acc: 0.9\n"])
+def test_steps_that_begin_anew_in_the_same_launch_are_those_of_its_next_training(
+    tmp_path: Path, between: str, line: str
+) -> None:
+    text = OPENING + epochs(5, line) + between + epochs(9, line) + between + epochs(4, line)
+    run = read_log(tmp_path, text)
+    assert run.attempts == 1
+    steps = steps_of(run)
+    assert steps["loss"] == [*range(1, 6)]
+    assert steps["loss/training=2"] == [*range(1, 10)]
+    assert steps["loss/training=3"] == [*range(1, 5)]
+    if "val_acc" in line:
+        assert steps["val_acc/training=2"] == [*range(1, 10)]
+
+
+def test_opening_lines_or_a_step_back_into_the_middle_show_another_launch(tmp_path: Path) -> None:
+    assert read_log(tmp_path, (OPENING + epochs(5)) * 2).attempts == 2
+    back = "".join(f"Epoch {number}/9 loss: 0.5\n" for number in range(3, 9))
+    assert read_log(tmp_path, OPENING + epochs(5) + back).attempts == 2
+    trainings = OPENING + epochs(5) + epochs(9)
+    run = read_log(tmp_path, trainings + trainings)
+    assert run.attempts == 2
+    assert steps_of(run) == {
+        "loss": [*range(1, 6)] * 2,
+        "loss/training=2": [*range(1, 10)] * 2,
+    }
+
+
+def test_steps_with_a_total_that_begin_anew_after_their_end_are_those_of_the_next_epoch(
+    tmp_path: Path,
+) -> None:
+    lap = "".join(f"[{step}/40] loss: 0.5\n" for step in (10, 20, 30, 40))
+    assert steps_of(read_log(tmp_path, OPENING + lap * 3)) == {"loss": [*range(10, 130, 10)]}
+    run = read_log(tmp_path, (OPENING + lap) * 2)
+    assert (run.attempts, steps_of(run)["loss"]) == (2, [10, 20, 30, 40] * 2)

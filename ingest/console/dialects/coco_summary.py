@@ -13,7 +13,7 @@ from holter.ingest.console.plain_line import axis_state
 from holter.ingest.console.values import parse_number
 
 _SUMMARY = re.compile(
-    r"Average (?:Precision|Recall) {1,4}\((?P<short>A[PR])\) @\[ {0,4}IoU=(?P<iou>[\d.:]{1,12}) {0,4}\|"
+    r"Average (?:Precision|Recall) {1,8}\((?P<short>A[PR])\) @\[ {0,4}IoU=(?P<iou>[\d.:]{1,12}) {0,12}\|"
     r" {0,4}area= {0,8}(?P<area>\w{1,12}) {0,4}\| {0,4}maxDets= {0,4}(?P<most>\d{1,6}) {0,4}\] = "
     r"(?P<value>-?[\d.]{1,20}|nan)"
 )
@@ -28,4 +28,4 @@ def _summary(line: str, state: DialectState) -> LineValues | None:
     return LineValues(int(step), {name: value})
 
 
-SUMMARY = LineKind(pattern=re.compile(rb"Average (?:Precision|Recall) {1,4}\(A[PR]\) @\["), parse=_summary)
+SUMMARY = LineKind(pattern=re.compile(rb"Average (?:Precision|Recall) {1,8}\(A[PR]\) @\["), parse=_summary)

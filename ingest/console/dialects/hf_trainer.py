@@ -48,7 +48,7 @@ def _logged(line: str, state: DialectState) -> list[LineValues] | LineValues | N
             state["last"] = [int(bar[1]), int(bar[2])]
         if state.get("last", [0, state.get("total")])[1] != state.get("total"):
             state["bar"], state["total"] = state["last"]  # earlier bars were those of loading or evaluating
-    if "train_runtime" in texts:
+    if "train_runtime" in texts and _LOSS not in values:  # which TRL prints with each record
         state["ended"] = True
     if own is not None:
         return [*left, _record(int(own), values, state)]

@@ -15,6 +15,7 @@ from holter.ingest.console.dialects.cell_tables import SPLIT_ROWS
 from holter.ingest.console.dialects.class_report import CLASS_REPORT
 from holter.ingest.console.dialects.coco_summary import SUMMARY
 from holter.ingest.console.dialects.evaluation_results import EVALUATION_RESULTS
+from holter.ingest.console.dialects.recurring_lines import RECURRING_LINES, or_recurring
 from holter.ingest.console.evaluation_headings import EVALUATION_HEADINGS
 from holter.ingest.console.line_layouts import LineLayout, layout_of
 from holter.ingest.console.line_settings import is_setting
@@ -126,10 +127,12 @@ _POSITION = LinearPattern(
     rb"|\d(?:st|nd|rd|th) (?:epoch|iteration|step|(?:mini-?)?batch)"
     rb"|\d(?:epoch|batch)(?:es)?(?::| results)|\[\d{1,9}\]\t|\d:\tlearn: |/[ \t]{0,8}\d{1,9} batches \|"
     rb"|(?:^|\] )\[\d{1,9}\] [a-z_]\w{0,60}[=: ]"
-    rb"|(?:train|test|eval|val(?:id)?): {1,4}(?:\d{1,9} )?\[ {0,8}\d{1,9}(?:/|\]\[ {0,8}\d{1,9}/)"
+    rb"|(?:train|test|eval|val(?:id)?): {1,4}(?:\d{1,9} )?\[ {0,8}\d{1,9}(?:/|\] {0,4}\[ {0,8}\d{1,9}/)"
     rb"|(?:test|eval(?:uated)?|val(?:id)?) {1,4}\d{1,9}/\d"
     rb"|\[(?:train(?:ing)?|test|eval|val(?:id)?) {1,4}\d{1,9}/\d{1,9}\]"
-    rb"|\d{1,9}/\d{1,9}\] ?\[ {0,8}\d{1,9}/\d|^\d{1,9}(?:/\d{1,9}, [a-z]| \[[a-z]\w{0,20} ?\w{0,20}: )"
+    rb"|\d{1,9}/\d{1,9}\] ?\[ {0,8}\d{1,9}/\d|^\d{1,9} \[[a-z]\w{0,20} ?\w{0,20}: "
+    # `10/445, loss: 0.5`, `INFO 0/2 MIL Loss: 0.7`
+    rb"|(?:^|(?:info|debug|[\])|:-]) )[ \t]{0,8}\d{1,9}/ {0,8}\d{1,9}[,:]? {1,8}[a-z]"
     # `[1,  2000] loss: 2.1`, `[10 | 12.3] loss=2`, `[10/500] loss: 2`
     rb"|\[\d{1,9}(?:, {1,12}\d{1,9}(?:/ {0,8}\d{1,9})?| \| [\d.]{1,12}|/ {0,8}\d{1,9})\][:,]? {1,8}(?:- )?"
     rb"[a-z_]"
@@ -248,7 +251,12 @@ OWN_TEXT = DIALECT.followed_by(
     ConsoleDialect(
         name="epochs",
         signature=_EPOCH,
-        kinds=(*EVALUATION_RESULTS, EPOCH_LINES, BLOCK_LINES, EVALUATION_HEADINGS, FRAMED_SECTIONS),
+        kinds=(
+            *map(or_recurring, (*EVALUATION_RESULTS, EPOCH_LINES, BLOCK_LINES)),
+            EVALUATION_HEADINGS,
+            FRAMED_SECTIONS,
+            RECURRING_LINES,
+        ),
     )
 )
 """The dialect in texts that no framework prints."""

@@ -1,0 +1,135 @@
+"""What a number in a line counts, if it counts anything: epochs, batches, steps, or something else."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import IntEnum
+
+from holter.ingest.console.line_fields import BEFORE_MESSAGE, DATA_SPLIT, NumberField
+from holter.ingest.console.line_settings import has_settings
+from holter.ingest.console.line_words import (
+    BATCHES,
+    EPOCHS,
+    GLOBAL,
+    INDEX_WORDS,
+    OTHERS,
+    QUALIFIERS,
+    STEPS,
+)
+
+COUNTS_DATA = re.compile(r"\((?:val|test|eval)\)\s*$", re.I)
+_WRITER = re.compile(r"(?:rank|gpu|worker|node|proc(?:ess)?)\d+")
+_SEPARATORS = str.maketrans("_/-.", "    ")
+
+
+class Counter(IntEnum):
+    """What a number counts, the most reliable axis first."""
+
+    GLOBAL_STEP = 0
+    STEP = 1
+    BATCH = 2
+    """Batches within an epoch."""
+    EPOCH = 3
+    OTHER = 4
+    """Time steps of an environment, samples, images, rounds: the axis of lines without any other."""
+
+    __hash__ = int.__hash__  # that of enumerations is slow, and counts are looked up for every line
+
+
+@dataclass(frozen=True, slots=True)
+class CounterField:
+    """A number that counts: its index among the numbers of a line, and that of its total, -1 without one."""
+
+    counter: Counter
+    index: int
+    total_index: int
+    scale: float
+
+
+def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None:
+    if not field.name:
+        return _unnamed_counter(field, before)
+    if field.marked and not before and DATA_SPLIT.fullmatch(field.english):
+        if field.opens_batches:
+            return Counter.EPOCH  # `Train: 0 [50/125`, `Train: [0/300][50/125]`
+        return Counter.BATCH if field.total_index >= 0 and field.bracketed else None  # `Test: [0/24]`
+    if not before and field.total_index >= 0 and not field.marked and field.before.strip() in ("", "]", "|"):
+        found = DATA_SPLIT.fullmatch(field.english)  # `Evaluated 10/287 with loss 0.5`
+        if found is not None and found[2]:
+            return Counter.BATCH
+    if not before and field.total_index >= 0 and field.before.endswith("["):
+        found = DATA_SPLIT.fullmatch(field.english)  # `[Train 10/1882] {'loss': 0.5}`
+        if found is not None:
+            return Counter.BATCH if found[2] else Counter.STEP
+    words = field.english.lower().translate(_SEPARATORS).split()
+    if len(words) > 1 and words[-1].rstrip(".:") in INDEX_WORDS:  # `epoch number`, `batch_idx`
+        words.pop()
+    if not words:
+        return None
+    # who prints is not what is counted: `@rank0 Epoch: 3`
+    words = [word for word in words[:-1] if not _WRITER.fullmatch(word)] + words[-1:]
+    last = words[-1].rstrip(".")
+    if " ".join(words) in GLOBAL:
+        return Counter.GLOBAL_STEP
+    if not set(words[:-1]) <= QUALIFIERS:
+        announces = last in ("epoch", "epochs") and not before and not field.marked
+        return Counter.EPOCH if announces and not has_settings([field.name]) else None
+    if field.is_duration:
+        return None
+    if " ".join(words[-2:]) in GLOBAL or last == "globalstep":
+        return Counter.GLOBAL_STEP
+    if (last in STEPS and "total" not in words) or (last == "progress" and field.total_index >= 0):
+        return Counter.STEP
+    for members, counter in ((BATCHES, Counter.BATCH), (EPOCHS, Counter.EPOCH), (OTHERS, Counter.OTHER)):
+        if last in members:
+            return counter
+    return None
+
+
+def _unnamed_counter(field: NumberField, before: list[CounterField]) -> Counter | None:
+    """What a number without a name counts: `[10/445]`, `Epoch 2, 50/725;`, `12/31, train_loss: 0.6`."""
+    in_epoch = any(counter.counter is Counter.EPOCH for counter in before)
+    if in_epoch and field.closes_pair:
+        return Counter.BATCH
+    counted = field.total_index >= 0 and field.bracketed and not field.explains
+    if in_epoch:
+        follows = field.total_index >= 0 and len(before) == 1 and not field.before.strip(" \t,:;|-(")
+        return Counter.BATCH if counted or field.adjacent or follows else None
+    if not before:
+        if field.opens_pair:
+            return Counter.EPOCH
+        is_first = BEFORE_MESSAGE.fullmatch(field.before) is not None
+        begins = field.total_index >= 0 and field.index == 0 and is_first
+        return Counter.STEP if counted or begins or field.ends_line else None
+    # `[0/300][10/1251]`
+    return Counter.BATCH if counted and field.adjacent and len(before) == 1 else None
+
+
+def is_length(field: NumberField, counters: list[CounterField]) -> bool:
+    """Whether a number of steps is the length of an episode: `Episode: 3, reward: 1.5, steps: 120`."""
+    is_other = bool(counters) and counters[0].counter is Counter.OTHER
+    return is_other and field.english.lower() == "steps" and field.total_index < 0
+
+
+def is_lone_batch(counters: list[CounterField]) -> bool:
+    """Whether nothing but a batch with a total was counted: steps with a total are within it, an epoch."""
+    return len(counters) == 1 and counters[0].counter is Counter.BATCH and counters[0].total_index >= 0
+
+
+def is_lone_step(counters: list[CounterField]) -> bool:
+    """Whether nothing but a step without a total was counted: steps with a total are within it."""
+    return len(counters) == 1 and counters[0].counter is Counter.STEP and counters[0].total_index < 0
+
+
+def stage_of(field: NumberField) -> str:
+    """The words before the one that counts, if they are none that qualify it."""
+    words = [word for word in field.english.split()[:-1] if not _WRITER.fullmatch(word.lower())]
+    return "" if {word.lower() for word in words} <= QUALIFIERS else " ".join(words)
+
+
+def states_amount(field: NumberField) -> bool:
+    """Whether a number says how many there are: `num_epochs: 50`, `train tokens = 2,000,000`."""
+    name = field.english.lower()
+    is_of_data = name.startswith(("train", "num")) and name.endswith(("tokens", "samples"))
+    return field.total_index < 0 and (is_of_data or name.endswith(("epochs", "steps", "iters", "iterations")))

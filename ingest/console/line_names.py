@@ -1,0 +1,51 @@
+"""Unique names of the metrics of a line, with the data that they are of where these tell them apart."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from holter.ingest.console.line_fields import DATA_SPLIT
+from holter.ingest.metric_names import is_metric_name
+from holter.translated_words import in_english
+
+_OF_TRAINING = re.compile(
+    r"(?i)\blr\b|learning.?rate|grad|train|/s(?:ec)?\b|best|total|time|(?:tokens?|samples?|images?)/"
+)
+
+
+def unique_name(name: str, section: str, names: Collection[str]) -> tuple[str, str]:
+    """A name that no earlier number of the line has, and the part of the line that begins with it.
+
+    `names` are the earlier ones, in their order. Of `Train-acc: 0.9, loss: 0.3 | Val-acc: 0.8, loss: 0.4` the
+    last one is `Val loss`.
+    """
+    words = name.split(" ")
+    if DATA_SPLIT.fullmatch(in_english(words[0]).strip()):
+        section = name if len(words) == 1 else words[0]
+    elif name in names and not section and (data := _data_of_last(names)):
+        name = f"{data} {name}"
+    elif section and (name in names or (section not in names and _is_evaluated(section, name))):
+        name = f"{section} {name}"
+    number = 2
+    unique = name
+    while unique in names:
+        unique, number = f"{name} {number}", number + 1
+    return unique, section
+
+
+def _data_of_last(names: Collection[str]) -> str:
+    """The data in the last of some names that begins with any: `Val` of `Val-acc`."""
+    for name in reversed([*names]):
+        first = re.split(r"[-_]", name, maxsplit=1)[0]
+        if first != name and DATA_SPLIT.fullmatch(in_english(first).strip()):
+            return first
+    return ""
+
+
+def _is_evaluated(section: str, name: str) -> bool:
+    """Whether a metric behind those of an evaluation is one of them: `val Loss: 0.4 Acc: 0.8`."""
+    if not is_metric_name(name):
+        return False
+    found = DATA_SPLIT.fullmatch(in_english(section).strip())
+    return found is not None and bool(found[2]) and not _OF_TRAINING.search(name)

@@ -1,0 +1,43 @@
+"""Notes lines that come again and again with other numbers: those are records, whatever their names are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from holter.ingest.console.dialect import DialectState, LineValues
+from holter.types import Labels
+
+_LEAST_STEPS = 3
+_MAX_KINDS = 64
+_MAX_LINES = 8
+"""Lines of one kind that wait for the step that shows that they recur."""
+
+
+def recurring_values(
+    values: Mapping[str, float], step: int, state: DialectState, time: float, labels: Labels | None
+) -> list[LineValues] | None:
+    """The values of a line, if such lines recur, and those of the first ones when it is seen.
+
+    That is at the third step that has one, if the numbers vary: settings may be printed as often.
+    """
+    kinds: dict[str, list[Any]] = state.setdefault("recurring", {})
+    kind = "\n".join(values)
+    if not values or (kind not in kinds and len(kinds) >= _MAX_KINDS):
+        return None
+    known = kinds.setdefault(kind, [0, step - 1, []])
+    steps, last, waiting = known
+    if steps >= _LEAST_STEPS:
+        return [LineValues(step, values, time, labels)]
+    known[:] = [steps + (step != last), step, [*waiting, [step, dict(values)]][-_MAX_LINES:]]
+    if known[0] < _LEAST_STEPS:
+        return None
+    if all(earlier == values for _, earlier in waiting):
+        known[0] -= 1
+        return None
+    waiting, known[2] = known[2], []
+    *first, (_, present) = waiting
+    return [
+        *(LineValues(at, found, labels=labels) for at, found in first),
+        LineValues(step, present, time, labels),
+    ]

@@ -1,0 +1,70 @@
+"""Lines whose names say nothing to a reader, but which come again and again with other numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.log_runs import read_log, steps_of
+
+N = range(1, 7)
+
+
+@pytest.mark.parametrize(
+    "line", ["Current zeta: 0.{0}, Current eta_b: 0.5{0}", "INFO zeta = 0.{0}", "EM 0.{0}"]
+)
+def test_lines_that_recur_between_records_are_read_from_the_first_one_on(tmp_path: Path, line: str) -> None:
+    text = "".join(f"Epoch {n}/9 | Loss: 0.{n}\n{line.format(n)}\n" for n in N)
+    steps = steps_of(read_log(tmp_path, text))
+    assert len(steps) > 1
+    assert set(map(tuple, steps.values())) == {tuple(N)}
+
+
+def test_a_line_with_a_position_and_unknown_names_is_read_if_it_recurs(tmp_path: Path) -> None:
+    text = "".join(f"Epoch {n} loss: 0.{n}\nEpoch {n} zeta: 1.{n}\n" for n in N)
+    assert steps_of(read_log(tmp_path, text)) == {"loss": [*N], "zeta": [*N]}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "zeta: 0.5",
+        "batch size: {0}",
+        "DONE (t=0.0{0}s)",
+        "Saved checkpoint to model_{0}.pt",
+        "found {0} files in 3 folders",
+    ],
+    ids=["a constant", "a setting", "a letter", "a file", "a sentence"],
+)
+def test_other_lines_between_records_are_none(tmp_path: Path, line: str) -> None:
+    text = "".join(f"Epoch {n}/9 | Loss: 0.{n}\n{line.format(n)}\n" for n in N)
+    assert steps_of(read_log(tmp_path, text)) == {"Loss": [*N]}
+
+
+def test_a_line_that_comes_twice_is_no_record(tmp_path: Path) -> None:
+    text = "".join(f"Epoch {n}/9 | Loss: 0.{n}\n" + f"zeta: 0.{n}\n" * (n < 3) for n in N)
+    assert steps_of(read_log(tmp_path, text)) == {"Loss": [*N]}
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("E: {0} | A: 0.1{0} | R: -0.7{0}\n", ["A", "R"]),
+        ("INFO:root:(datetime.datetime(2017, 7, 19, 15, 49), {0}, 0.01, 43.{0})\n", ["column 8"]),
+        ("2026-01-01 10:00:0{0} worker {0} 43.{0} of 0.{0}7\n", ["column 3", "column 4"]),
+    ],
+)
+def test_of_lines_that_differ_in_numbers_one_that_counts_up_is_the_step(
+    tmp_path: Path, line: str, names: list[str]
+) -> None:
+    text = "".join(line.format(n) for n in N)
+    run = read_log(tmp_path, text)
+    assert steps_of(run).keys() == set(names)
+    assert steps_of(run)[names[0]] == [*N]
+    assert read_log(tmp_path, text * 2).attempts == 2
+
+
+def test_lines_in_which_nothing_counts_are_no_table(tmp_path: Path) -> None:
+    text = "".join(f"request {n * n % 7} took 0.{n} seconds\n" for n in N)
+    assert steps_of(read_log(tmp_path, text)) == {}
