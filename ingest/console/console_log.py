@@ -254,6 +254,7 @@ class ConsoleReader:
         if counts_steps:
             self._note_step(item.step, parsed, is_named=bool(item.labels))
         if not (kind.job_wide or line.labels or rows[0].labels):
+            self._writers.is_same_launch = self._opening.is_same_launch
             rows = list(self._writers.add(rows[0], found.start, found.start + len(found.line) + 1))
         parsed.rows += rows
         self._note_record(parsed, counts_steps=counts_steps)
@@ -363,6 +364,7 @@ class ConsoleReader:
     def _add_unlabelled(self, lines: Sequence[tuple[LogRow, int, int]], parsed: ParsedLines) -> None:
         """Add rows of lines without a prefix that states who printed them, and where these lines are."""
         if lines:
+            self._writers.is_same_launch = self._opening.is_same_launch
             self._note_record(parsed)
             self._process_labels(())
             parsed.rows += self._writers.add_lines(lines)

@@ -7,6 +7,9 @@ nor a pause leave a doubt: these are restarts.
 
 The writers are numbered by their order at first. Where two are at the same step, it is unknown which of them
 prints the next line: the lower number is taken.
+
+A program that trains several models in turn begins anew, too, but prints its opening lines once. Rows of such
+a training, from the second on, have the label `training`.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from typing import Any
 from zlib import crc32
 
 from holter.ingest.rows import LogRow
+from holter.types import labels_of
 
 MAX_HELD = 8
 """Rows after which it is a restart; more where steps go back again among them, as those of many writers."""
@@ -44,13 +48,17 @@ class InterleavedWriters:
         self._gap: int = state.get("gap", 2)
         self._time: float | None = state.get("time")
         self._pause: float = state.get("pause", 5.0)
+        self._training: int = state.get("training", 1)
+        self.is_same_launch = False
+        """Whether a training that begins anew belongs to the launch so far."""
 
     def state(self) -> dict[str, Any]:
         """What later rows are compared with, as JSON-able values."""
         if not self._kinds:
             return {}
         kinds = {name: kind.to_json() for name, kind in self._kinds.items()}
-        return {"kinds": kinds, "end": self._end, "gap": self._gap, "time": self._time, "pause": self._pause}
+        state = {"kinds": kinds, "end": self._end, "gap": self._gap, "time": self._time, "pause": self._pause}
+        return state if self._training == 1 else {**state, "training": self._training}
 
     def add(self, row: LogRow, start: int, end: int) -> Iterator[LogRow]:
         """The rows that are clear now; `start` and `end` are where its line begins and ends."""
@@ -60,7 +68,7 @@ class InterleavedWriters:
             if len(self._kinds) >= _MAX_KINDS:
                 yield row
                 return
-            kind = self._kinds[name] = _RowKind()
+            kind = self._kinds[name] = _RowKind(training=self._training)
         is_near = self._is_near(row, start, learn=not kind.steps or row.step >= kind.steps[0])
         self._end = end
         if not isnan(row.time):
@@ -69,9 +77,15 @@ class InterleavedWriters:
         rows = list(kind.add(row, is_near=is_near))
         if len(kind.steps) == 1 and not kind.held and (was_holding or last > kind.steps):
             # the program was started again: rows of other kinds belong to it, too, ordered by their steps
-            others = [list(other.follow()) for other in self._kinds.values() if other is not kind]
-            rows = list(merge(rows, *others, key=lambda each: each.step))
-        yield from rows
+            others = [self._released(other) for other in self._kinds.values() if other is not kind]
+            rows = list(merge(self._begin_trainings(kind, rows), *others, key=lambda each: each.step))
+            self._training = max(self._training, kind.training)
+            for other in self._kinds.values():
+                if other.training < kind.training:
+                    other.begin_training(kind.training)
+            yield from rows
+        else:
+            yield from map(kind.of_training, rows)
 
     def add_lines(self, lines: Sequence[tuple[LogRow, int, int]]) -> list[LogRow]:
         """The rows that are clear now; each has where its line begins and ends. See `add`."""
@@ -86,8 +100,26 @@ class InterleavedWriters:
             if row.time == row.time:
                 self._time = row.time
             kind.advance(row.step)
-            clear.append(row)
+            clear.append(kind.of_training(row))
         return clear
+
+    def _begin_trainings(self, kind: _RowKind, rows: Sequence[LogRow]) -> list[LogRow]:
+        """Rows that begin anew: each time they do is the next training, where no other launch began."""
+        if not self.is_same_launch or kind.first is None or rows[0].step > kind.first:
+            return [*map(kind.of_training, rows)]
+        named, last = [], rows[0].step
+        kind.training += 1
+        for row in rows:
+            kind.training += row.step < last and row.step <= kind.first
+            named.append(kind.of_training(row))
+            last = row.step
+        kind.first = rows[0].step
+        return named
+
+    def _released(self, kind: _RowKind) -> list[LogRow]:
+        """The rows of a kind that were held back, as those of a restart that others show."""
+        rows = list(kind.follow())
+        return self._begin_trainings(kind, rows) if rows else []
 
     @property
     def is_holding(self) -> bool:
@@ -97,13 +129,16 @@ class InterleavedWriters:
     def release(self) -> Iterator[LogRow]:
         """The rows held back, as those of a restart: nothing comes after them, or what proves it."""
         for kind in self._kinds.values():
-            yield from kind.restart()
+            if rows := list(kind.restart()):
+                yield from self._begin_trainings(kind, rows)
+        self._training = max((kind.training for kind in self._kinds.values()), default=1)
 
     def begin_again(self) -> list[LogRow]:
         """The rows held back; what comes next is printed by another launch."""
         rows = list(self.release())
         for kind in self._kinds.values():
-            kind.steps, kind.recent = [], []
+            kind.begin_training(1)
+        self._training = 1
         return rows
 
     def _is_near(self, row: LogRow, start: int, *, learn: bool) -> bool:
@@ -129,25 +164,28 @@ class _RowKind:
     """Rows with values of the same names. `steps` are those at which its writers are.
 
     `recent` are the last steps of the only writer so far, `interval` the least number of steps between two
-    of its rows, 0 while unknown.
+    of its rows, 0 while unknown. `first` is the step at which the training began,
+    `training` its number within the launch.
     """
 
     steps: list[int] = field(default_factory=list)
     recent: list[int] = field(default_factory=list)
     interval: int = 0
     held: list[LogRow] = field(default_factory=list)
+    first: int | None = None
+    training: int = 1
 
     def to_json(self) -> list[Any]:
         """The state as JSON-able values."""
         held = [[row.step, None if isnan(row.time) else row.time, dict(row.values)] for row in self.held]
-        return [self.steps, self.recent[-_MAX_LAG:], self.interval, held]
+        return [self.steps, self.recent[-_MAX_LAG:], self.interval, held, self.first, self.training]
 
     @classmethod
     def from_json(cls, stored: list[Any]) -> _RowKind:
         """The state from what `to_json` returned."""
-        steps, recent, interval, held = stored
+        steps, recent, interval, held, *training = stored  # earlier versions stored nothing of it
         rows = [LogRow(step, float("nan") if time is None else time, values) for step, time, values in held]
-        return cls(list(steps), list(recent), interval, rows)
+        return cls(list(steps), list(recent), interval, rows, *training)
 
     def add(self, row: LogRow, *, is_near: bool) -> Iterator[LogRow]:
         """The rows that are clear now."""
@@ -162,6 +200,16 @@ class _RowKind:
             self.held.append(row)
         else:
             yield from self._begin_again([row])
+
+    def begin_training(self, number: int) -> None:
+        """Forget its steps: what comes next is of the training with this number."""
+        self.steps, self.recent, self.first, self.training = [], [], None, number
+
+    def of_training(self, row: LogRow) -> LogRow:
+        """The row with the label of its training, if that is not the first one of its launch."""
+        if self.training == 1:
+            return row
+        return row._replace(labels=labels_of({**dict(row.labels), "training": str(self.training)}))
 
     def restart(self) -> Iterator[LogRow]:
         """The rows held back, as those of the first writer."""
@@ -186,6 +234,8 @@ class _RowKind:
         if not self.steps:
             self.steps = [step]
             self.recent.append(step)
+            if self.first is None:
+                self.first = step
             return
         difference = step - self.steps[0]
         if difference > 0 or not self.recent:
