@@ -21,6 +21,7 @@ from holter.ingest.console.interleaved_writers import InterleavedWriters
 from holter.ingest.console.launch_opening import LaunchOpening
 from holter.ingest.console.pattern_search import BlockSearch, FoundLine, FoundTable
 from holter.ingest.console.prefixes import CleanLine, strip_prefixes
+from holter.ingest.console.result_blocks import LARGEST_GAP
 from holter.ingest.errors import ProblemBuffer
 from holter.ingest.format import Content, FormatRole
 from holter.ingest.lines import read_text_block
@@ -214,6 +215,9 @@ class ConsoleReader:
             clean = strip_prefixes(found.line)
             text = decode_line(found.line) if kind.with_prefixes else clean.text
             state = self._state_of((self._main or ()) if kind.job_wide else clean.labels)
+            if kind.in_blocks:
+                state["is near"] = found.start - state.get("end", found.start) <= LARGEST_GAP
+                state["end"] = found.start + len(found.line)
             result = kind.parse(text, state)
         except Exception as error:
             self.problems.add_failure(f"byte {found.start}", "a line as its program prints it", error)

@@ -17,12 +17,17 @@ _NO_HEADING = re.compile(
 )
 _OF_TRAINING = re.compile(r"(?i)\W{0,20}train(?:ing)?(?: \w{1,20}){0,2}\W{1,20}")
 _LONGEST = 60
+_LOGGER = re.compile(
+    r"(?:\[[^\]\n]{0,60}?(?:\d|INFO|DEBUG|WARN)[^\]\n]{0,60}\]|\b(?:INFO|DEBUG|WARN(?:ING)?)\b|\d[\d:.,T/-]*|[\s:|>-]+)*"
+)
+"""What loggers print before a message: levels, times, and in brackets lines of a source file."""
 _PREFIX = re.compile(r"^.{0,120}? (?:-|:|\|) (?=\S)")
 
 
 def _announce(line: str, state: DialectState) -> None:
     """Note the data of an evaluation that begins."""
     text = line.strip()
+    text = text[_LOGGER.match(text).end() :] or text  # type: ignore[union-attr] # it matches anything
     if _OF_TRAINING.fullmatch(text) is not None and "plain lines" in state:
         state["plain lines"].pop("evaluating", None)
         return

@@ -117,6 +117,8 @@ class NumberField:
     """It is the second of them."""
     ends_line: bool
     """Its total ends the line."""
+    follows_percent: bool
+    """Nothing but spaces is between it and the per cent before it: `8.5% 5000/58874`."""
 
     @property
     def english(self) -> str:
@@ -229,6 +231,7 @@ def number_fields(texts: tuple[str, ...]) -> Iterator[NumberField]:
             opens_pair,
             closes_pair,
             ends,
+            index > 0 and texts[index].strip(" |") == "%",
         )
         index = last + 1
 

@@ -259,7 +259,7 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
             strong |= is_metric_name(name) or (is_stated and field.marked and _is_of_data(field))
             marked += field.marked
     first = next((fields[0].index for fields in (metrics, counters) if fields), 0)
-    if is_settings(texts[: first + 1], [field.name for field in metrics], is_amount=is_amount):
+    if is_settings(texts, first + 1, [field.name for field in metrics], is_amount=is_amount):
         return _NOTHING
     if len(counters) > 2 and unnamed is not None:  # `(0/8)`, a rank, before the epoch and the batch
         counters.remove(unnamed)
@@ -382,6 +382,8 @@ def _counter(field: NumberField, before: list[CounterField]) -> Counter | None:
 
 def _unnamed_counter(field: NumberField, before: list[CounterField]) -> Counter | None:
     """What a number without a name counts: `[10/445]`, `Epoch 2, 50/725;`, `12/31, train_loss: 0.6`."""
+    if field.total_index >= 0 and field.follows_percent and len(before) <= 1:
+        return Counter.BATCH if before else Counter.STEP  # `Training [===>  ] 8.5% 5000/58874 | loss=3.9`
     in_epoch = any(counter.counter is Counter.EPOCH for counter in before)
     if in_epoch and field.closes_pair:
         return Counter.BATCH

@@ -14,7 +14,8 @@ from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.layout_slots import MAX_COUNT_DIGITS
 from holter.ingest.console.line_layouts import LayoutContent, LineLayout
 from holter.ingest.console.line_shapes import Counter, LineShape, shape_of_line
-from holter.ingest.console.plain_line import axis_state, metric_name, note_line, value_of
+from holter.ingest.console.line_tokens import value_of
+from holter.ingest.console.plain_line import axis_state, metric_name, note_line
 from holter.ingest.console.step_axis import (
     as_epoch,
     counts_on,
@@ -323,8 +324,8 @@ def _values(content: _PlainContent, columns: list[tuple[bytes, ...]]) -> list[li
         column = columns[metric.column]
         try:
             numbers = list(map(float, column))
-        except ValueError:  # with thousands separators
-            numbers = [float(text.replace(b",", b"")) for text in column]
+        except ValueError:  # with thousands separators, or durations
+            numbers = [value_of(text.decode()) or 0.0 for text in column]
         if metric.scale != 1:
             numbers = [number * metric.scale for number in numbers]
         values.append(numbers)

@@ -23,7 +23,7 @@ Counts = Mapping[Counter, tuple[int, int]]
 
 def forget_position(state: DialectState) -> None:
     """Forget what lines above announced: another launch of the program begins."""
-    for name in ("announced", "heading", "evaluating", "ended", "lines", "counted", "bar", "laps"):
+    for name in ("announced", "heading", "evaluating", "ended", "lines", "counted", "bar", "laps", "given"):
         state.pop(name, None)
     if (section := state.get("section")) is not None:
         named = {**section["first"], **section.get("next", {})}
