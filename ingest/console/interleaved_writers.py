@@ -1,9 +1,9 @@
 """Tells several writers of one text apart where no prefix does, by the steps of their lines.
 
 Where a step goes back, either the program was started again, or another process prints into the same text and
-is a few lines behind. Of the latter there is a sign soon: the first process goes on from its own step. Until
-then a few rows are held back. Neither large steps back, nor other text than usual before the line,
-nor a pause leave a doubt: these are restarts.
+is behind. Of the latter there is a sign soon: the first process goes on from its own step. Until then a few
+rows are held back. Neither other text than usual before the line nor a pause leave a doubt: these are
+restarts.
 
 The writers are numbered by their order at first. Where two are at the same step, it is unknown which of them
 prints the next line: the lower number is taken.
@@ -196,7 +196,7 @@ class _RowKind:
         elif not self.steps or row.step >= self.steps[0]:
             self.advance(row.step)
             yield row
-        elif is_near and self.interval and row.step >= self.recent[-_MAX_LAG:][0] and self._is_regular():
+        elif is_near and self.interval and self._is_regular():
             self.held.append(row)
         else:
             yield from self._begin_again([row])

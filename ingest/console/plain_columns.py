@@ -151,7 +151,8 @@ class PlainTable:
         self._is_of_epoch = not self._shape.split and self._counts.keys() == {Counter.EPOCH}
         self._direct = self._direct_steps()
         inner = self._counts.get(Counter.STEP) or self._counts.get(Counter.BATCH)
-        self._is_lap = inner is not None and any(total for _, total in inner)
+        self._totals = {total for _, total in inner or ()}
+        self._is_lap = bool(self._totals - {0})
         self._is_global = Counter.GLOBAL_STEP in self._counts
         self._steps_alone = min(self._counts, default=Counter.EPOCH) < Counter.EPOCH not in self._counts
         self._direct_rows: list[LogRow | None] = [
@@ -205,16 +206,23 @@ class PlainTable:
         if not self._shape.is_record:
             self._note(first, last, axis)
             return [None] * (last - first)
-        if "evaluating" in axis and not self._shape.split:
-            if self._is_lap:
-                return [self._row_of_heading(line, axis) for line in range(first, last)]
-            axis.pop("evaluating")
+        if not self._shape.split:
+            if self._is_lap and ("evaluating" in axis or self._has_other_total(axis)):
+                return [self._row_of_batch(line, axis) for line in range(first, last)]
+            axis.pop("evaluating", None)
+        return self._rows_at_steps(first, last, axis)
+
+    def _has_other_total(self, axis: dict[str, Any]) -> bool:
+        """Whether the batches of these lines have another total than those of the training so far."""
+        return "total" in axis and self._totals != {axis["total"]}
+
+    def _rows_at_steps(self, first: int, last: int, axis: dict[str, Any]) -> list[LogRow | None]:
         if self._direct and (self._is_global or counts_on(axis)):
             self._note_direct(last - first, self._direct[last - 1], axis)
             axis["names"] = self._names
             return self._direct_rows[first:last]
         if last - first > 1 and "bar" in axis and self._counts.keys() == {Counter.STEP}:
-            return [row for line in range(first, last) for row in self._rows(line, line + 1, axis)]
+            return [row for line in range(first, last) for row in self._rows_at_steps(line, line + 1, axis)]
         is_of_epoch = self._is_of_epoch or (
             not self._shape.split and as_epoch(self._counts_of(first), axis).keys() == {Counter.EPOCH}
         )
@@ -258,13 +266,13 @@ class PlainTable:
     def _counts_of(self, line: int) -> dict[Counter, tuple[int, int]]:
         return {counter: column[line] for counter, column in self._counts.items()}
 
-    def _row_of_heading(self, line: int, axis: dict[str, Any]) -> LogRow | None:
-        """What a line holds below the heading of an evaluation, of which it may be a batch."""
+    def _row_of_batch(self, line: int, axis: dict[str, Any]) -> LogRow | None:
+        """What a line holds that may be a batch of an evaluation."""
         counts = self._counts_of(line)
         data = evaluated_batch(counts, axis)
         if not data:
             axis.pop("evaluating", None)
-            return self._rows(line, line + 1, axis)[0]
+            return self._rows_at_steps(line, line + 1, axis)[0]
         step = evaluation_step(counts, axis)
         if step is None:
             return None

@@ -47,6 +47,7 @@ _BEST = re.compile(r"(?i)\bbest\b")
 """What a line says before it repeats a metric of the best step so far: `Saved the best model (acc=0.9)`."""
 _PAIR = re.compile(r"[\s,;|]*[A-Za-z_][\w./@-]*\s?[:=]\s?")
 """What is before a number in a line of nothing but names and numbers."""
+_ROW_BEFORE_ARROW = re.compile(r"(?:^|\s\s|[-|\])] )([A-Za-z][\w-]{0,40}) {0,4}-{1,3}> {0,20}$")
 _ROW_NAME = re.compile(r"(?:^|\s\s|[-|\])] )([A-Za-z][\w-]{0,40}): {0,20}$")
 
 
@@ -200,16 +201,16 @@ def _words_before(parts: list[str], shape: LineShape) -> str:
     first = shape.metrics[0]
     before = "".join(parts[: 2 * first.index + 1]).rpartition(first.name)[0]
     match = _WORDS_BEFORE.search(before)
-    return "" if match is None or match[1] in LEVELS else match[1]
+    return "" if match is None or match[1] in LEVELS or DATA_SPLIT.fullmatch(match[1]) else match[1]
 
 
 def _row_name(parts: list[str], shape: LineShape) -> str:
-    """The name of a row before its metrics, as that of a class: `ORG: precision: 67.98%; recall: 50.91%`."""
-    if len(shape.metrics) < _LEAST_OF_ROW:
+    """The name of a row before its metrics: `ORG: precision: 67.98%; recall: 50.91%`, `bus --> mAP : 0.5`."""
+    if not shape.metrics:
         return ""
     first = shape.metrics[0]
     before = "".join(parts[: 2 * first.index + 1]).rpartition(first.name)[0]
-    match = _ROW_NAME.search(before)
+    match = (_ROW_NAME if len(shape.metrics) >= _LEAST_OF_ROW else _ROW_BEFORE_ARROW).search(before)
     return "" if match is None or DATA_SPLIT.fullmatch(match[1]) or match[1] in LEVELS else f"{match[1]}/"
 
 

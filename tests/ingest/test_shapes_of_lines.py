@@ -204,3 +204,27 @@ def test_the_first_epoch_of_keras_may_lack_its_heading(tmp_path: Path) -> None:
     text = epoch.format(1) + "".join(f"Epoch {n}/3\n{epoch.format(n)}" for n in (2, 3))
     assert steps_of(read_log(tmp_path, text)) == {"loss": [0, 1, 2], "val_loss": [0, 1, 2]}
     assert steps_of(read_log(tmp_path, "".join(map(epoch.format, N))))["loss"] == [0, 1, 2]
+
+
+def test_words_before_an_epoch_are_no_list_of_names(tmp_path: Path) -> None:
+    text = "".join(f"Training.., epoch: {n}, 5/10, acc: 6.25, loss: 2.3\n" for n in N)
+    assert steps_of(read_log(tmp_path, text)) == {name: [5, 15, 25] for name in ("epoch", "acc", "loss")}
+
+
+def test_exponents_of_mangled_numbers_are_no_metrics(tmp_path: Path) -> None:
+    text = "".join(f"<epoch: 0, iter: {n}> PSNR_A: 38.1, PSNR_B: _3.77e+01, PSNR_C: 36.0\n" for n in N)
+    assert steps_of(read_log(tmp_path, text)).keys() == {"epoch", "PSNR_A", "PSNR_C"}
+
+
+def test_rows_before_arrows_keep_their_names(tmp_path: Path) -> None:
+    text = "".join(f"Epoch {n}\nbird --> mAP : 0.{n}\nboat --> mAP : 0.{n}\nmAP:0.{n}\n" for n in N)
+    assert steps_of(read_log(tmp_path, text)) == {name: [*N] for name in ("bird/mAP", "boat/mAP", "mAP")}
+
+
+def test_reports_on_classes_may_end_in_another_column(tmp_path: Path) -> None:
+    text = (
+        "Epoch 1 loss: 0.5\nEpoch 2 loss: 0.4\n\n              precision    recall   f1-score   tests\n\n"
+        "           A       0.98      0.97      0.96      2774\n"
+        "           0       0.59      0.86      0.70      1381\n"
+    )
+    assert steps_of(read_log(tmp_path, text))["eval/A/precision"] == [2]
