@@ -46,7 +46,7 @@ def _row(line: str, state: DialectState) -> LineValues | None:
     values, step = {}, None
     for name, cell in zip(names, cells, strict=True):
         value = parse_number(cell)
-        if name.lower() == axis:
+        if axis is not None and name.lower() == axis:
             step = _step(axis, value, state)
         elif value is not None and name.lower() not in _AXES:
             values[name] = value

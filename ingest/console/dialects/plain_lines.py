@@ -153,7 +153,7 @@ _METRIC_ALONE = LinearPattern(
     + rb"|[-=]>|[:|-]) {0,2}(?:train(?:ing)?|val(?:id(?:ation)?)?|test)\b)?"
     + _COLOUR
     + _SPACE
-    + rb"{0,12}(?:[:= ,]|"
+    + rb"{0,12}(?:[:= ,|]|"
     + _WIDE_SIGN
     + rb")"
     + _COLOUR
