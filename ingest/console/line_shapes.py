@@ -41,6 +41,8 @@ from holter.ingest.metric_names import is_metric_name
 from holter.translated_words import in_english
 
 _MANY_METRICS = 3
+_TIME = re.compile(r"(?i)time|elapsed|duration|\bsec|\bmin")
+"""Names of durations and times, which next to a position are no record."""
 
 
 class Counter(IntEnum):
@@ -257,7 +259,7 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
             metrics.append(MetricField(name, field.index, field.scale))
             # `Epoch 3, train = 0.5, val = 0.6`
             strong |= is_metric_name(name) or (is_stated and field.marked and _is_of_data(field))
-            marked += field.marked
+            marked += field.marked and _TIME.search(name) is None
     first = next((fields[0].index for fields in (metrics, counters) if fields), 0)
     if is_settings(texts, first + 1, [field.name for field in metrics], is_amount=is_amount):
         return _NOTHING
@@ -265,7 +267,7 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
         counters.remove(unnamed)
     split = "" if split == "train" else split
     measures = strong or (bool(split) and not has_settings(field.name for field in metrics))
-    is_report = _is_report(counters, metrics, is_stated=is_stated and marked >= _MANY_METRICS)
+    is_report = _is_report(counters, metrics, marked=marked if is_stated else 0)
     is_record = bool(counters) and bool(metrics) and (measures or is_report)
     is_summary = not counters and bool(metrics) and (bool(split) or _is_summary(texts[0], metrics[0].name))
     if len(counters) > 1:  # what else counts is an axis that people may want
@@ -318,16 +320,14 @@ def _is_summary(text: str, name: str) -> bool:
     return _SUMMARY.match(text) is not None or (found is not None and bool(found[2]))
 
 
-def _is_report(counters: list[CounterField], metrics: list[MetricField], *, is_stated: bool) -> bool:
-    """Whether unknown names are of metrics: several at an epoch and its batch, none of a setting.
+def _is_report(counters: list[CounterField], metrics: list[MetricField], *, marked: int) -> bool:
+    """Whether unknown names are of metrics: none is that of a setting.
 
-    `is_stated`: the line begins with what it counts, and several signs are between names and numbers.
+    One with a sign is enough in a line that begins with what it counts, `marked` says how many there are
+    there; three without in a line with an epoch and its batch.
     """
-    return (
-        (is_stated or len({field.counter for field in counters}) > 1)
-        and len(metrics) >= _MANY_METRICS
-        and not has_settings(field.name for field in metrics)
-    )
+    several = len(metrics) >= _MANY_METRICS and len({field.counter for field in counters}) > 1
+    return (marked > 0 or several) and not has_settings(field.name for field in metrics)
 
 
 def _row_name(field: NumberField) -> str:

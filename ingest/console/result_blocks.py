@@ -11,7 +11,7 @@ from typing import Any
 from holter.ingest.console.dialect import DialectState, LineResult, LineValues
 from holter.ingest.console.line_settings import is_of_model, is_setting
 from holter.ingest.console.line_shapes import shape_of_line
-from holter.ingest.console.line_tokens import split_numbers, value_of
+from holter.ingest.console.line_tokens import is_time, split_numbers, value_of
 from holter.ingest.console.plain_line import axis_state, metric_name, parse_metrics_of_epoch
 from holter.ingest.console.step_axis import last_step
 from holter.ingest.console.training_sections import section_labels
@@ -61,9 +61,11 @@ def _block(state: DialectState) -> dict[str, Any]:
 def _result(line: str) -> tuple[str, float] | None:
     """The name and the number of a line that has nothing else; None if it may be an amount or a setting."""
     parts = split_numbers(line)
-    if len(parts) != 3 or not ("." in parts[1] or parts[2].strip() == "%"):
+    if len(parts) < 3 or not ("." in parts[-2] or parts[-1].strip() == "%"):
         return None
-    shape, value = shape_of_line(parts), value_of(parts[1])
+    if not all(map(is_time, parts[1:-2:2])):  # of a logger
+        return None
+    shape, value = shape_of_line(parts), value_of(parts[-2])
     if shape.counters or len(shape.metrics) != 1 or value is None:
         return None
     name = shape.metrics[0].name

@@ -52,3 +52,23 @@ def test_a_heading_of_an_evaluation_may_be_behind_a_logger(tmp_path: Path, logge
         for n in (1, 2, 3)
     )
     assert steps_of(read_log(tmp_path, text)) == {"Loss": [1, 2, 3], "valid/accuracy": [1, 2, 3]}
+
+
+def test_results_behind_a_logger(tmp_path: Path) -> None:
+    logger = "2026-01-02 10:00:00,123 train INFO: "
+    text = "".join(f"{logger}Epoch[{n}] Iteration[5/9] Loss: 0.{n}\n" for n in (1, 2, 3))
+    text += f"{logger}Validation Results\n{logger}mAP: 40.8%\n{logger}CMC curve, Rank-1  :54.2%\n"
+    steps = steps_of(read_log(tmp_path, text))
+    assert {name for name in steps if name.startswith("validation")} == {
+        "validation/mAP",
+        "validation/Rank-1",
+    }
+
+
+@pytest.mark.parametrize(
+    "line", ["Epoch {0} done. Speed: 11{0}.6[samples/s]", "Epoch: {0} | perplex = 0.{0}"]
+)
+def test_whatever_is_measured_at_an_epoch_is_a_metric(tmp_path: Path, line: str) -> None:
+    text = "".join(f"Epoch {n} loss: 0.5\n{line.format(n)}\n" for n in range(1, 8))
+    [name] = steps_of(read_log(tmp_path, text)).keys() - {"loss"}
+    assert steps_of(read_log(tmp_path, text))[name] == [*range(1, 8)]

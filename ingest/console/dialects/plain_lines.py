@@ -161,7 +161,8 @@ _METRIC_ALONE = LinearPattern(
     + rb"{0,4}(?:is {1,8})?(?:array|tensor)?[\[(]{0,2}[-+]?(?:\d|nan|inf|np\.float)"
 )
 _NUMBER_ALONE = LinearPattern(
-    rb"(?m)^[ \t|>*{'\"-]{0,80}[A-Za-z][\w ./()@-]{0,80}['\"]?:[ \t]{0,20}[-+]?\d[\d.]{0,20}"
+    rb"(?m)^(?:[\[(]?(?:\d\d|INFO|DEBUG)[^\n]{0,100}[\]:|>,-] {1,8})?"  # of a logger
+    rb"[ \t|>*{'\"-]{0,80}[A-Za-z][\w ./()@-]{0,80}['\"]?:[ \t]{0,20}[-+]?\d[\d.]{0,20}"
     rb"(?:[eE][-+]?\d{1,3})?[^\n:=]{0,20}$"
 )
 _LOSS_ALONE = LinearPattern(rb"(?i)(?:loss|reward|return|accuracy)[\"']?[ \t]{0,12}[:=][ \t]{0,20}[-+]?\d")
