@@ -21,6 +21,7 @@ from holter.ingest.console.interleaved_writers import InterleavedWriters
 from holter.ingest.console.launch_opening import LaunchOpening
 from holter.ingest.console.pattern_search import BlockSearch, FoundLine, FoundTable
 from holter.ingest.console.prefixes import CleanLine, strip_prefixes
+from holter.ingest.console.result_blocks import LARGEST_GAP
 from holter.ingest.errors import ProblemBuffer
 from holter.ingest.format import Content, FormatRole
 from holter.ingest.lines import read_text_block
@@ -214,6 +215,9 @@ class ConsoleReader:
             clean = strip_prefixes(found.line)
             text = decode_line(found.line) if kind.with_prefixes else clean.text
             state = self._state_of((self._main or ()) if kind.job_wide else clean.labels)
+            if kind.in_blocks:
+                state["is near"] = found.start - state.get("end", found.start) <= LARGEST_GAP
+                state["end"] = found.start + len(found.line)
             result = kind.parse(text, state)
         except Exception as error:
             self.problems.add_failure(f"byte {found.start}", "a line as its program prints it", error)
@@ -254,7 +258,7 @@ class ConsoleReader:
         if counts_steps:
             self._note_step(item.step, parsed, is_named=bool(item.labels))
         if not (kind.job_wide or line.labels or rows[0].labels):
-            self._writers.in_one_launch = self._opening.is_same_launch()
+            self._writers.is_same_launch = self._opening.is_same_launch
             rows = list(self._writers.add(rows[0], found.start, found.start + len(found.line) + 1))
         parsed.rows += rows
         self._note_record(parsed, counts_steps=counts_steps)
@@ -364,7 +368,7 @@ class ConsoleReader:
     def _add_unlabelled(self, lines: Sequence[tuple[LogRow, int, int]], parsed: ParsedLines) -> None:
         """Add rows of lines without a prefix that states who printed them, and where these lines are."""
         if lines:
-            self._writers.in_one_launch = self._opening.is_same_launch()
+            self._writers.is_same_launch = self._opening.is_same_launch
             self._note_record(parsed)
             self._process_labels(())
             parsed.rows += self._writers.add_lines(lines)

@@ -116,6 +116,9 @@ class LineKind:
     `job_wide`: the line speaks for all processes, whoever prints it. It is parsed with the state of the
     process whose series are unlabelled, and its labels are complete.
 
+    `in_blocks`: lines of such kinds below one another belong together; `parse` finds in the state whether the
+    line `is near` the one before.
+
     `columns` parses lines below one another that differ in their numbers alone. `any_program`: its pattern is
     that of many lines, most of which hold nothing.
 
@@ -132,6 +135,7 @@ class LineKind:
     with_prefixes: bool = False
     columns: LineColumns | None = None
     any_program: bool = False
+    in_blocks: bool = False
     begin_launch: Callable[[DialectState], None] | None = None
     may_begin: Callable[[DialectState], None] | None = None
     release: Callable[[DialectState], list[LineValues]] | None = None

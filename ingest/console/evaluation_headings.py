@@ -20,12 +20,17 @@ _LONGEST = 60
 _FRAMED = re.compile(r"^[-=*#~]{3}.*[-=*#~]{3}$")
 _BEST = re.compile(r"(?i)\bbest\b")
 """What a heading between signs says of an evaluation of the best model: `=== Best model (validation) ===`."""
+_LOGGER = re.compile(
+    r"(?:\[[^\]\n]{0,60}?(?:\d|INFO|DEBUG|WARN)[^\]\n]{0,60}\]|\b(?:INFO|DEBUG|WARN(?:ING)?)\b|\d[\d:.,T/-]*|[\s:|>-]+)*"
+)
+"""What loggers print before a message: levels, times, and in brackets lines of a source file."""
 _PREFIX = re.compile(r"^.{0,120}? (?:-|:|\|) (?=\S)")
 
 
 def _announce(line: str, state: DialectState) -> None:
     """Note the data of an evaluation that begins."""
     text = line.strip()
+    text = text[_LOGGER.match(text).end() :] or text  # type: ignore[union-attr] # it matches anything
     if _OF_TRAINING.fullmatch(text) is not None and "plain lines" in state:
         state["plain lines"].pop("evaluating", None)
         return
@@ -41,7 +46,7 @@ def _announce(line: str, state: DialectState) -> None:
 
 EVALUATION_HEADINGS = LineKind(
     pattern=LinearPattern(
-        rb"(?im)(?:^|[^\w/.])(?:eval(?:uat(?:e|ion|ing))?|valid(?:ation|ating)?|val|test(?:ing)?|dev)"
+        rb"(?im)(?:^|[^\w/.])(?:eval(?:uat(?:e|ion|ing))?|valid(?:ation|at(?:e|ing))?|val|test(?:ing)?|dev)"
         rb"(?:[^\w\d\n./-][^\d\n]{0,40})?[-=*#:.\])>a-z][ \t\r]{0,8}$"
         rb"|^[^\w\n]{0,20}train(?:ing)?(?: \w{1,20}){0,2}[^\w\n]{1,20}$"
     ),

@@ -1,20 +1,20 @@
 """Tells several writers of one text apart where no prefix does, by the steps of their lines.
 
 Where a step goes back, either the program was started again, or another process prints into the same text and
-is a few lines behind. Of the latter there is a sign soon: the first process goes on from its own step. Until
-then a few rows are held back. Neither large steps back, nor other text than usual before the line,
-nor a pause leave a doubt: these are restarts.
+is behind. Of the latter there is a sign soon: the first process goes on from its own step. Until then a few
+rows are held back. Neither other text than usual before the line nor a pause leave a doubt: these are
+restarts.
 
 The writers are numbered by their order at first. Where two are at the same step, it is unknown which of them
 prints the next line: the lower number is taken.
 
-Where the text shows that it is still of the same launch (see `LaunchOpening`), steps that begin anew are
-those of another training, such as the next model of a comparison: its rows get the label `training`.
+A program that trains several models in turn begins anew, too, but prints its opening lines once. Rows of such
+a training, from the second on, have the label `training`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from heapq import merge
@@ -40,10 +40,7 @@ _USUAL_PAUSES = 4.0
 
 
 class InterleavedWriters:
-    """Labels the rows of writers other than the first with `process`; holds rows while that is unclear.
-
-    `in_one_launch`: what was printed since the last row says that the program was not started again.
-    """
+    """Labels the rows of writers other than the first with `process`; holds rows while that is unclear."""
 
     def __init__(self, state: Mapping[str, Any]) -> None:
         self._kinds = {name: _RowKind.from_json(kind) for name, kind in state.get("kinds", {}).items()}
@@ -52,49 +49,26 @@ class InterleavedWriters:
         self._time: float | None = state.get("time")
         self._pause: float = state.get("pause", 5.0)
         self._training: int = state.get("training", 1)
-        self.in_one_launch = False
+        self.is_same_launch = False
+        """Whether a training that begins anew belongs to the launch so far."""
 
     def state(self) -> dict[str, Any]:
         """What later rows are compared with, as JSON-able values."""
         if not self._kinds:
             return {}
         kinds = {name: kind.to_json() for name, kind in self._kinds.items()}
-        training = {"training": self._training} if self._training > 1 else {}
-        return {
-            **{"kinds": kinds, "end": self._end, "gap": self._gap, "time": self._time, "pause": self._pause},
-            **training,
-        }
+        state = {"kinds": kinds, "end": self._end, "gap": self._gap, "time": self._time, "pause": self._pause}
+        return state if self._training == 1 else {**state, "training": self._training}
 
     def add(self, row: LogRow, start: int, end: int) -> Iterator[LogRow]:
         """The rows that are clear now; `start` and `end` are where its line begins and ends."""
-        kind = self._kinds.get(_kind_of(tuple(row.values)))
-        if kind is not None and kind.begins_anew(row.step):
-            yield from self._begin_training()
-        yield from self._labelled(self._add(row, start, end))
-
-    def _begin_training(self) -> list[LogRow]:
-        """The rows held back; the next one is the first of another training, or of another launch."""
-        rows = list(self.release()) if self.in_one_launch else []
-        self._training = self._training + 1 if self.in_one_launch else 1
-        for kind in self._kinds.values() if self.in_one_launch else ():
-            kind.forget()
-        return rows
-
-    def _labelled(self, rows: Iterable[LogRow]) -> Iterable[LogRow]:
-        """The rows with the number of their training, where that is not the first one."""
-        if self._training == 1:
-            return rows
-        number = str(self._training)
-        return [row._replace(labels=labels_of({**dict(row.labels), "training": number})) for row in rows]
-
-    def _add(self, row: LogRow, start: int, end: int) -> Iterator[LogRow]:
         name = _kind_of(tuple(row.values))
         kind = self._kinds.get(name)
         if kind is None:
             if len(self._kinds) >= _MAX_KINDS:
                 yield row
                 return
-            kind = self._kinds[name] = _RowKind()
+            kind = self._kinds[name] = _RowKind(training=self._training)
         is_near = self._is_near(row, start, learn=not kind.steps or row.step >= kind.steps[0])
         self._end = end
         if not isnan(row.time):
@@ -103,9 +77,15 @@ class InterleavedWriters:
         rows = list(kind.add(row, is_near=is_near))
         if len(kind.steps) == 1 and not kind.held and (was_holding or last > kind.steps):
             # the program was started again: rows of other kinds belong to it, too, ordered by their steps
-            others = [list(other.follow()) for other in self._kinds.values() if other is not kind]
-            rows = list(merge(rows, *others, key=lambda each: each.step))
-        yield from rows
+            others = [self._released(other) for other in self._kinds.values() if other is not kind]
+            rows = list(merge(self._begin_trainings(kind, rows), *others, key=lambda each: each.step))
+            self._training = max(self._training, kind.training)
+            for other in self._kinds.values():
+                if other.training < kind.training:
+                    other.begin_training(kind.training)
+            yield from rows
+        else:
+            yield from map(kind.of_training, rows)
 
     def add_lines(self, lines: Sequence[tuple[LogRow, int, int]]) -> list[LogRow]:
         """The rows that are clear now; each has where its line begins and ends. See `add`."""
@@ -120,11 +100,26 @@ class InterleavedWriters:
             if row.time == row.time:
                 self._time = row.time
             kind.advance(row.step)
-            if self._training > 1:
-                clear += self._labelled((row,))
-            else:
-                clear.append(row)
+            clear.append(kind.of_training(row))
         return clear
+
+    def _begin_trainings(self, kind: _RowKind, rows: Sequence[LogRow]) -> list[LogRow]:
+        """Rows that begin anew: each time they do is the next training, where no other launch began."""
+        if not self.is_same_launch or kind.first is None or rows[0].step > kind.first:
+            return [*map(kind.of_training, rows)]
+        named, last = [], rows[0].step
+        kind.training += 1
+        for row in rows:
+            kind.training += row.step < last and row.step <= kind.first
+            named.append(kind.of_training(row))
+            last = row.step
+        kind.first = rows[0].step
+        return named
+
+    def _released(self, kind: _RowKind) -> list[LogRow]:
+        """The rows of a kind that were held back, as those of a restart that others show."""
+        rows = list(kind.follow())
+        return self._begin_trainings(kind, rows) if rows else []
 
     @property
     def is_holding(self) -> bool:
@@ -134,14 +129,16 @@ class InterleavedWriters:
     def release(self) -> Iterator[LogRow]:
         """The rows held back, as those of a restart: nothing comes after them, or what proves it."""
         for kind in self._kinds.values():
-            yield from self._labelled(kind.restart())
+            if rows := list(kind.restart()):
+                yield from self._begin_trainings(kind, rows)
+        self._training = max((kind.training for kind in self._kinds.values()), default=1)
 
     def begin_again(self) -> list[LogRow]:
         """The rows held back; what comes next is printed by another launch."""
         rows = list(self.release())
-        self._training = 1
         for kind in self._kinds.values():
-            kind.forget()
+            kind.begin_training(1)
+        self._training = 1
         return rows
 
     def _is_near(self, row: LogRow, start: int, *, learn: bool) -> bool:
@@ -164,29 +161,31 @@ def _kind_of(names: tuple[str, ...]) -> str:
 
 @dataclass(slots=True)
 class _RowKind:
-    """Rows with values of the same names: `first` is their first step, `steps` are those of its writers.
+    """Rows with values of the same names. `steps` are those at which its writers are.
 
     `recent` are the last steps of the only writer so far, `interval` the least number of steps between two
-    of its rows, 0 while unknown.
+    of its rows, 0 while unknown. `first` is the step at which the training began,
+    `training` its number within the launch.
     """
 
     steps: list[int] = field(default_factory=list)
     recent: list[int] = field(default_factory=list)
     interval: int = 0
     held: list[LogRow] = field(default_factory=list)
-    first: int = 0
+    first: int | None = None
+    training: int = 1
 
     def to_json(self) -> list[Any]:
         """The state as JSON-able values."""
         held = [[row.step, None if isnan(row.time) else row.time, dict(row.values)] for row in self.held]
-        return [self.steps, self.recent[-_MAX_LAG:], self.interval, held, self.first]
+        return [self.steps, self.recent[-_MAX_LAG:], self.interval, held, self.first, self.training]
 
     @classmethod
     def from_json(cls, stored: list[Any]) -> _RowKind:
         """The state from what `to_json` returned."""
-        steps, recent, interval, held, *first = stored
+        steps, recent, interval, held, *training = stored  # earlier versions stored nothing of it
         rows = [LogRow(step, float("nan") if time is None else time, values) for step, time, values in held]
-        return cls(list(steps), list(recent), interval, rows, *first)
+        return cls(list(steps), list(recent), interval, rows, *training)
 
     def add(self, row: LogRow, *, is_near: bool) -> Iterator[LogRow]:
         """The rows that are clear now."""
@@ -197,18 +196,20 @@ class _RowKind:
         elif not self.steps or row.step >= self.steps[0]:
             self.advance(row.step)
             yield row
-        elif is_near and self.interval and row.step >= self.recent[-_MAX_LAG:][0] and self._is_regular():
+        elif is_near and self.interval and self._is_regular():
             self.held.append(row)
         else:
             yield from self._begin_again([row])
 
-    def begins_anew(self, step: int) -> bool:
-        """Whether a step is that of the first row again, and the only writer had gone on since then."""
-        return len(self.steps) == 1 and step <= self.first < self.steps[0]
+    def begin_training(self, number: int) -> None:
+        """Forget its steps: what comes next is of the training with this number."""
+        self.steps, self.recent, self.first, self.training = [], [], None, number
 
-    def forget(self) -> None:
-        """Forget the steps: what comes next is of another training or another launch."""
-        self.steps, self.recent = [], []
+    def of_training(self, row: LogRow) -> LogRow:
+        """The row with the label of its training, if that is not the first one of its launch."""
+        if self.training == 1:
+            return row
+        return row._replace(labels=labels_of({**dict(row.labels), "training": str(self.training)}))
 
     def restart(self) -> Iterator[LogRow]:
         """The rows held back, as those of the first writer."""
@@ -231,8 +232,10 @@ class _RowKind:
     def advance(self, step: int) -> None:
         """Note a step at which the only writer went on, which does not go back."""
         if not self.steps:
-            self.steps, self.first = [step], step
+            self.steps = [step]
             self.recent.append(step)
+            if self.first is None:
+                self.first = step
             return
         difference = step - self.steps[0]
         if difference > 0 or not self.recent:
@@ -244,7 +247,7 @@ class _RowKind:
         self.steps[0] = step
 
     def _begin_again(self, rows: list[LogRow]) -> Iterator[LogRow]:
-        self.forget()
+        self.steps, self.recent = [], []
         for row in rows:
             self.advance(row.step)
             yield row

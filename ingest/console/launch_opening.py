@@ -21,10 +21,9 @@ _MAX_BYTES = 32 * 1024
 _MAX_PIECES = 12
 _LEAST_PIECES = 3
 _LEAST_SHARE = 0.75
-_SHARE_OF_PART = 0.5
-"""Each training of a launch may print a part of the opening lines, such as the size of its model."""
 _SHORTEST, _LONGEST = 12, 80
 _LEAST_LETTERS = 8
+_LEAST_OF_SHORT = 3
 _LINE = re.compile(rb"[^\r\n]+")
 _WITHOUT_DIGITS = re.compile(rb"[^0-9\x1b]+")
 _LETTER = re.compile(rb"[A-Za-z\x80-\xff]")
@@ -57,11 +56,13 @@ class LaunchOpening:
 
     `_counts` has the parts of these lines until the first record, with how often each was printed; then
     `_pieces` has those that were printed once. Where each was printed several times, `_is_repeated`: by
-    launches that printed no record, or by workers that print what their parent does.
+    launches that printed no record, or by workers that print what their parent does. Texts with nothing but
+    short lines before their records, as `cuda`, are recognised by these.
     """
 
     def __init__(self, state: Mapping[str, Any]) -> None:
         self._counts = {piece.encode("latin-1"): count for piece, count in state.get("head", ())}
+        self._short = [piece.encode("latin-1") for piece in state.get("short", ())]
         self._size: int = state.get("size", 0)
         self._pieces: list[bytes] | None = None
         if "pieces" in state:
@@ -74,7 +75,10 @@ class LaunchOpening:
         """What later lines are compared with, as JSON-able values."""
         if self._pieces is None:
             head = [[piece.decode("latin-1"), count] for piece, count in self._counts.items()]
-            return {"size": self._size, **({"head": head} if head else {})} if self._size else {}
+            known: dict[str, Any] = {"head": head} if head else {}
+            if self._short:
+                known["short"] = [piece.decode("latin-1") for piece in self._short]
+            return {"size": self._size, **known} if self._size else {}
         more: dict[str, Any] = {"found": sorted(self._found)} if self._found else {}
         if self._is_repeated:
             more["repeated"] = True
@@ -108,6 +112,8 @@ class LaunchOpening:
             self._counts[piece] += 1
         if not known and len(self._counts) < _MAX_PIECES and (piece := _piece_of(line)):
             self._counts[piece] = 1
+        elif not known and len(self._short) < _LEAST_PIECES - 1 and _is_short_line(line):
+            self._short.append(line.strip())
 
     def _search(self, begin: int, end: int) -> None:
         """Note the opening lines, and prompts, in a part of the block."""
@@ -131,17 +137,18 @@ class LaunchOpening:
         """Whether the opening lines show another launch by themselves."""
         return len(self._pieces or ()) >= _LEAST_PIECES and not self._is_repeated
 
+    @property
+    def is_same_launch(self) -> bool:
+        """Whether the next record is one of the launch so far, even if its steps begin anew.
+
+        A launch prints the opening lines, if there are any, and less than half of them came again: each
+        training of a launch may print a part of them, such as the size of its model.
+        """
+        return _PROMPTED not in self._found and 2 * len(self._found) < len(self._pieces or ())
+
     def may_be_new_launch(self) -> bool:
         """Whether the next record is one of another launch if it is before the last one."""
         return bool(self._found and self._pieces) and self._is_opening()
-
-    def is_same_launch(self) -> bool:
-        """Whether the next record is one of the same launch, even if its step begins anew."""
-        if not self._pieces or self._is_repeated:
-            return False
-        if len(self._found) >= _SHARE_OF_PART * len(self._pieces) or _PROMPTED in self._found:
-            return False
-        return any(_SET_UP.search(piece) is not None for piece in self._pieces)
 
     def _is_opening(self) -> bool:
         """Whether most of the opening lines came again, one about the set-up among them."""
@@ -165,8 +172,8 @@ class LaunchOpening:
             return False
         self._pieces = [piece for piece, count in self._counts.items() if count == 1]
         if not self._pieces:
-            self._pieces, self._is_repeated = [*self._counts], True
-        self._counts = {}
+            self._pieces, self._is_repeated = [*self._counts] or self._short, True
+        self._counts, self._short = {}, []
         return self._is_sufficient
 
 
@@ -180,3 +187,8 @@ def _piece_of(line: bytes) -> bytes:
         return b""
     has_words = len(piece) >= _SHORTEST and len(_LETTER.findall(piece)) >= _LEAST_LETTERS
     return piece if has_words else b""
+
+
+def _is_short_line(line: bytes) -> bool:
+    """Whether a line is a word or two, as `cuda`."""
+    return len(_LETTER.findall(line)) >= _LEAST_OF_SHORT and _REPEATED.search(line) is None

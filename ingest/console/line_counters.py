@@ -89,6 +89,8 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
 
 def _unnamed_counter(field: NumberField, before: list[CounterField]) -> Counter | None:
     """What a number without a name counts: `[10/445]`, `Epoch 2, 50/725;`, `12/31, train_loss: 0.6`."""
+    if field.total_index >= 0 and field.follows_percent and len(before) <= 1:
+        return Counter.BATCH if before else Counter.STEP  # `Training [===>  ] 8.5% 5000/58874 | loss=3.9`
     in_epoch = any(counter.counter is Counter.EPOCH for counter in before)
     if in_epoch and field.closes_pair:
         return Counter.BATCH

@@ -30,6 +30,7 @@ _NAME_LIST = re.compile(
 _LABEL = re.compile(r"(?:^|[^\d\s]|\s):$")
 """A colon that is not within a time: `Losses: x 0.27`."""
 _PAIR = re.compile(r",\s{1,12}")
+_NAME_AND_COMMA = re.compile(r"\s*([A-Za-z]\w{0,40}(?: \w{1,20}){0,2}), ?")
 _ORDINAL = re.compile(r"(?:第|제)\s?$")
 _ORDINAL_NAME = re.compile(
     r"\s?(?:个|個)?\s?(epoch|step|iteration|iter|batch|"
@@ -50,7 +51,7 @@ _MODULE = re.compile(r"(?:^|[\s|])(?:(?:[A-Za-z_]\w*\.)+\w+:(?:[\w<>]+:)?|[A-Za-
 """What loggers print before the number of a line: `yolox.core.trainer:after_iter:249 - `."""
 DATA_SPLIT = re.compile(
     r"(?<![\w./])(?:(train(?:ing)?)"
-    r"|(eval(?:uation|uated?|uating)?|valid(?:ation|ating)?|val|test(?:ing)?|dev|cv(?= batch)))"
+    r"|(eval(?:uation|uated?|uating)?|valid(?:ation|at(?:e|ing))?|val|test(?:ing)?|dev|cv(?= batch)))"
     r"(?![\w/-]|\.\w)",
     re.I,
 )
@@ -119,6 +120,8 @@ class NumberField:
     """It is the second of them."""
     ends_line: bool
     """Its total ends the line."""
+    follows_percent: bool
+    """Nothing but spaces is between it and the per cent before it: `8.5% 5000/58874`."""
 
     @property
     def english(self) -> str:
@@ -147,6 +150,8 @@ def number_fields(texts: tuple[str, ...]) -> Iterator[NumberField]:
             section = bracket[1] or ""
         if text.endswith("["):  # it encloses this number, not names
             section = ""
+        if count == 1 and (alone := _NAME_AND_COMMA.fullmatch(text)) is not None:
+            text = f"{alone[1]}: "  # `lr, 0.001`
         name, marked, before = _name(text)
         if total >= 0 and name.endswith("))"):
             total = -1  # `D(G(z)): 0.5 / 0.4`, before and after
@@ -233,6 +238,7 @@ def number_fields(texts: tuple[str, ...]) -> Iterator[NumberField]:
             opens_pair,
             closes_pair,
             ends,
+            index > 0 and texts[index].strip(" |") == "%",
         )
         index = last + 1
 
@@ -274,6 +280,10 @@ def listed_names(texts: tuple[str, ...]) -> dict[int, str]:
         names, signs = re.split(r"[,/|] ?", match[2]), set(re.findall(r"[,/|]", match[2]))
         if match[1]:  # `Loss(text/kernel): 0.4/0.1`
             names = [f"{match[1]}/{name}" for name in names]
+        if any(name.endswith(".") for name in names) or (
+            DATA_SPLIT.fullmatch(names[0]) and _counts(names[1])
+        ):
+            continue  # `Training.., epoch: 0, 0/1875`
         between = {separator.strip() for separator in texts[index + 1 : index + len(names)]}
         behind = texts[index + len(names)].strip() if len(texts) > index + len(names) else None
         is_last = behind == "" and len(texts) == index + len(names) + 1

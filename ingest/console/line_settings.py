@@ -10,6 +10,11 @@ from holter.ingest.metric_names import is_metric_name
 _SETTINGS = re.compile(
     r"(?:\bNamespace|[Cc]onfig|[Aa]rg(?:ument)?s|[Hh]param(?:eter)?s|[Hh]yperparameters|[Oo]ptions)\s?[(:={]"
 )
+_WORD_VALUE = re.compile(
+    r"\w['\"]?\s?[=:]\s?(?:True|False|None|true|false|null|'[A-Za-z][^']{0,80}'|\"[A-Za-z][^\"]{0,80}\")(?![\w'\"])"
+)
+_MANY_WORDS = 3
+"""Settings whose values are words, as many as no record has."""
 _PER_STEP = ("/iter", "/step", "/batch")
 _RATE = re.compile(r"(?i)\blr\b|learning.?rate|decay|dropout")
 _SETTING = re.compile(
@@ -20,14 +25,16 @@ _OF_MODEL = re.compile(
 )
 
 
-def is_settings(texts: Sequence[str], names: Sequence[str], *, is_amount: bool) -> bool:
+def is_settings(texts: Sequence[str], before: int, names: Sequence[str], *, is_amount: bool) -> bool:
     """Whether a line states settings: it says so, or has several and at most a learning rate besides.
 
-    `texts` are those up to its first number, `names` those of its numbers. One setting is enough next to a
-    number of epochs or steps in all, `is_amount`.
+    `texts` are those around its numbers, the first `before` of them up to its first field; `names` are those
+    of its numbers. One setting is enough next to a number of epochs or steps in all, `is_amount`.
     """
-    if any(_SETTINGS.search(text) is not None for text in texts):
+    if any(_SETTINGS.search(text) is not None for text in texts[:before]):
         return True
+    if sum(len(_WORD_VALUE.findall(text)) for text in texts) >= _MANY_WORDS:
+        return True  # `amp=True, cache=False, cfg=None, box=7.5`
     settings = sum(_SETTING.search(name) is not None for name in names)
     measured = any(
         is_metric_name(name) and not _RATE.search(name) and not name.endswith(_PER_STEP) for name in names

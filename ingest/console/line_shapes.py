@@ -49,6 +49,8 @@ from holter.ingest.metric_names import is_metric_name
 from holter.translated_words import in_english
 
 _MANY_METRICS = 3
+_TIME = re.compile(r"(?i)time|elapsed|duration|\bsec|\bmin")
+"""Names of durations and times, which next to a position are no record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,19 +258,19 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
             # `Epoch 3, train = 0.5, val = 0.6`
             is_data = is_stated and (field.marked or field.clean) and _is_of_data(field)
             strong |= is_metric_name(name) or is_data
-            marked += field.marked
+            marked += field.marked and _TIME.search(name) is None
         ratio = (
             field if field.total_index >= 0 and metrics[-1:] and metrics[-1].index == field.index else None
         )
     first = next((fields[0].index for fields in (metrics, counters) if fields), 0)
     names_of_metrics = [field.name for field in metrics]
-    if amounts > 1 or is_settings(texts[: first + 1], names_of_metrics, is_amount=is_amount):
+    if amounts > 1 or is_settings(texts, first + 1, names_of_metrics, is_amount=is_amount):
         return _NOTHING  # `Epochs: 25, Iters: 4675` are settings, too
     if len(counters) > 2 and unnamed is not None:  # `(0/8)`, a rank, before the epoch and the batch
         counters.remove(unnamed)
     split = "" if split == "train" else split
     measures = strong or (bool(split) and not has_settings(field.name for field in metrics))
-    is_report = _is_report(counters, metrics, is_stated=is_stated and marked >= _MANY_METRICS)
+    is_report = _is_report(counters, metrics, marked=marked if is_stated else 0)
     is_record = bool(counters) and bool(metrics) and (measures or is_report)
     is_summary = not counters and bool(metrics) and (bool(split) or _is_summary(texts[0], metrics[0].name))
     if len(counters) > 1:  # what else counts is an axis that people may want
@@ -307,16 +309,14 @@ def _is_summary(text: str, name: str) -> bool:
     return _SUMMARY.match(text) is not None or (found is not None and bool(found[2]))
 
 
-def _is_report(counters: list[CounterField], metrics: list[MetricField], *, is_stated: bool) -> bool:
-    """Whether unknown names are of metrics: several at an epoch and its batch, none of a setting.
+def _is_report(counters: list[CounterField], metrics: list[MetricField], *, marked: int) -> bool:
+    """Whether unknown names are of metrics: none is that of a setting.
 
-    `is_stated`: the line begins with what it counts, and several signs are between names and numbers.
+    One with a sign is enough in a line that begins with what it counts, `marked` says how many there are
+    there; three without in a line with an epoch and its batch.
     """
-    return (
-        (is_stated or len({field.counter for field in counters}) > 1)
-        and len(metrics) >= _MANY_METRICS
-        and not has_settings(field.name for field in metrics)
-    )
+    several = len(metrics) >= _MANY_METRICS and len({field.counter for field in counters}) > 1
+    return (marked > 0 or several) and not has_settings(field.name for field in metrics)
 
 
 def _row_name(field: NumberField) -> str:

@@ -8,11 +8,14 @@ _NUMBER = r"[-+]?(?:\d++(?:,\d{3}(?!\d))*+(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?\d++)?
 # times, durations, versions, addresses and hexadecimal numbers are tokens, too, so that no part of them is
 # taken for a number
 _TOKEN = re.compile(
-    r"(?:(?<![0-9A-Za-z_.@^\u00c0-\u1fff])(?<![A-Za-z]-)|(?<=^[eE]poch)|(?<=[\s\[(|,:-][eE]poch)|(?<=\s[lL]oss)(?=\d\.))("
+    r"(?:(?<![0-9A-Za-z_.@^\u00c0-\u1fff])(?<![A-Za-z]-)(?<![0-9]e\+)|(?<=^[eE]poch)|(?<=[\s\[(|,:-][eE]poch)|(?<=\s[lL]oss)(?=\d\.))("
     r"\d{4}(?:(?:_\d\d){2}[_ -]\d\d(?:_\d\d){2}|(?:-\d\d){2}[_ -]\d\d(?:-\d\d){2})(?![-_\w])"
     r"|\d{4}[-/]\d\d[-/]\d\d(?:[ T,]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?+)?+"
     r"|\d\d?[-/]\d\d?(?:[-/]\d{4})? \d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?+)?+"
+    r"|\d\d?/\d\d?/\d{4}(?:-{1,2}\d\d:\d\d(?::\d\d)?)?(?![\d/])"
     r"|\d{1,3} days?, \d\d?:\d\d:\d\d"
+    r"|(?:\d{1,4} ?h(?:ours?)? ?)?\d{1,4} ?m(?:in(?:ute)?s?)? ?"
+    r"\d{1,2}(?:\.\d{1,9})? ?s(?:ec(?:ond)?s?)?(?![\w/])"
     r"|\d{1,4}(?::\d\d){1,2}+(?:[.,]\d{1,9})?+(?!\w)"
     r"|\d++(?:\.\d++){2,}+"
     r"|0[xX][0-9a-fA-F]++"
@@ -21,6 +24,7 @@ _TOKEN = re.compile(
     r")"
 )
 _MAX_NUMBERS = 400
+_DURATION = re.compile(r"(?:(\d+) ?h[a-z]* ?)?(\d+) ?m[a-z]* ?([\d.]+) ?s[a-z]*")
 
 
 def split_numbers(line: str) -> list[str]:
@@ -31,3 +35,15 @@ def split_numbers(line: str) -> list[str]:
 def is_time(number: str) -> bool:
     """Whether a number of a line is a time, or a date with it."""
     return ":" in number or (number[4:5] in ("-", "/", "_") and number[:4].isdecimal())
+
+
+def value_of(text: str) -> float | None:
+    """The number in a token, a duration in seconds; None if it is a time, a version or the like."""
+    try:
+        return float(text.replace(",", ""))
+    except ValueError:
+        duration = _DURATION.fullmatch(text)
+    if duration is None:
+        return None
+    hours, minutes, seconds = duration.groups()
+    return 3600 * int(hours or 0) + 60 * int(minutes) + float(seconds)

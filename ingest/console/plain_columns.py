@@ -15,7 +15,8 @@ from holter.ingest.console.layout_slots import MAX_COUNT_DIGITS
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_layouts import LayoutContent, LineLayout
 from holter.ingest.console.line_shapes import LineShape, shape_of_line
-from holter.ingest.console.plain_line import axis_state, metric_name, note_line, value_of
+from holter.ingest.console.line_tokens import value_of
+from holter.ingest.console.plain_line import axis_state, metric_name, note_line
 from holter.ingest.console.step_axis import (
     as_epoch,
     counts_on,
@@ -154,7 +155,8 @@ class PlainTable:
         self._is_of_epoch = not self._shape.split and self._counts.keys() == {Counter.EPOCH}
         self._direct = self._direct_steps()
         inner = self._counts.get(Counter.STEP) or self._counts.get(Counter.BATCH)
-        self._is_lap = inner is not None and any(total for _, total in inner)
+        self._totals = {total for _, total in inner or ()}
+        self._is_lap = bool(self._totals - {0})
         self._is_global = Counter.GLOBAL_STEP in self._counts
         self._steps_alone = min(self._counts, default=Counter.EPOCH) < Counter.EPOCH not in self._counts
         self._direct_rows: list[LogRow | None] = [
@@ -208,16 +210,23 @@ class PlainTable:
         if not self._shape.is_record:
             self._note(first, last, axis)
             return [None] * (last - first)
-        if "evaluating" in axis and not self._shape.split:
-            if self._is_lap:
-                return [self._row_of_heading(line, axis) for line in range(first, last)]
-            axis.pop("evaluating")
+        if not self._shape.split:
+            if self._is_lap and ("evaluating" in axis or self._has_other_total(axis)):
+                return [self._row_of_batch(line, axis) for line in range(first, last)]
+            axis.pop("evaluating", None)
+        return self._rows_at_steps(first, last, axis)
+
+    def _has_other_total(self, axis: dict[str, Any]) -> bool:
+        """Whether the batches of these lines have another total than those of the training so far."""
+        return "total" in axis and self._totals != {axis["total"]}
+
+    def _rows_at_steps(self, first: int, last: int, axis: dict[str, Any]) -> list[LogRow | None]:
         if self._direct and (self._is_global or counts_on(axis)):
             self._note_direct(last - first, self._direct[last - 1], axis)
             axis["names"] = self._names
             return self._direct_rows[first:last]
         if last - first > 1 and "bar" in axis and self._counts.keys() == {Counter.STEP}:
-            return [row for line in range(first, last) for row in self._rows(line, line + 1, axis)]
+            return [row for line in range(first, last) for row in self._rows_at_steps(line, line + 1, axis)]
         is_of_epoch = self._is_of_epoch or (
             not self._shape.split and as_epoch(self._counts_of(first), axis).keys() == {Counter.EPOCH}
         )
@@ -261,13 +270,13 @@ class PlainTable:
     def _counts_of(self, line: int) -> dict[Counter, tuple[int, int]]:
         return {counter: column[line] for counter, column in self._counts.items()}
 
-    def _row_of_heading(self, line: int, axis: dict[str, Any]) -> LogRow | None:
-        """What a line holds below the heading of an evaluation, of which it may be a batch."""
+    def _row_of_batch(self, line: int, axis: dict[str, Any]) -> LogRow | None:
+        """What a line holds that may be a batch of an evaluation."""
         counts = self._counts_of(line)
         data = evaluated_batch(counts, axis)
         if not data:
             axis.pop("evaluating", None)
-            return self._rows(line, line + 1, axis)[0]
+            return self._rows_at_steps(line, line + 1, axis)[0]
         step = evaluation_step(counts, axis)
         if step is None:
             return None
@@ -327,8 +336,8 @@ def _values(content: _PlainContent, columns: list[tuple[bytes, ...]]) -> list[li
         column = columns[metric.column]
         try:
             numbers = list(map(float, column))
-        except ValueError:  # with thousands separators
-            numbers = [float(text.replace(b",", b"")) for text in column]
+        except ValueError:  # with thousands separators, or durations
+            numbers = [value_of(text.decode()) or 0.0 for text in column]
         if metric.scale != 1:
             numbers = [number * metric.scale for number in numbers]
         values.append(numbers)

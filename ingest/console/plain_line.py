@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from math import isfinite
 from typing import Any
+from zlib import crc32
 
 from holter.ingest.console.dialect import DialectState, LineValues
 from holter.ingest.console.line_counters import Counter
@@ -16,7 +17,7 @@ from holter.ingest.console.line_shapes import (
     names_evaluation,
     shape_of_line,
 )
-from holter.ingest.console.line_tokens import split_numbers
+from holter.ingest.console.line_tokens import split_numbers, value_of
 from holter.ingest.console.line_words import LEVELS
 from holter.ingest.console.recurrence import recurring_values
 from holter.ingest.console.step_axis import (
@@ -43,10 +44,13 @@ from holter.ingest.step_columns import LARGEST_STEP
 from holter.types import Labels, labels_of
 
 _LEAST_OF_ROW = 2
+_MOST_QUALIFIED = 64
+_WORDS_BEFORE = re.compile(r"([A-Za-z][\w -]{1,40}?)[^\w]{1,8}$")
 _BEST = re.compile(r"(?i)\bbest\b")
 """What a line says before it repeats a metric of the best step so far: `Saved the best model (acc=0.9)`."""
 _PAIR = re.compile(r"[\s,;|]*[A-Za-z_][\w./@-]*\s?[:=]\s?")
 """What is before a number in a line of nothing but names and numbers."""
+_ROW_BEFORE_ARROW = re.compile(r"(?:^|\s\s|[-|\])] )([A-Za-z][\w-]{0,40}) {0,4}-{1,3}> {0,20}$")
 _ROW_NAME = re.compile(r"(?:^|\s\s|[-|\])] )([A-Za-z][\w-]{0,40}): {0,20}$")
 
 
@@ -200,23 +204,51 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
                 data = f"{data}/best".lstrip("/")
             name = metric_name(row + field.name, data)
             values[f"epoch/{name}" if name in means else name] = value * field.scale
-    labels = labels_of_line(shape, numbers, axis)
-    return LineValues(int(step), values, parse_time(line), labels) if values else None
+    if not values:
+        return None
+    values = _qualified(values, parts, shape, step, axis)
+    return LineValues(int(step), values, parse_time(line), labels_of_line(shape, numbers, axis))
+
+
+def _qualified(
+    values: dict[str, float], parts: list[str], shape: LineShape, step: float, axis: dict[str, Any]
+) -> dict[str, float]:
+    """The values, after the words before them where another line of the step has these names.
+
+    `training set : loss 0.3` and `evl set : loss 0.2` are two losses.
+    """
+    template = str(crc32("".join(parts[::2]).encode()))
+    lines: dict[str, str] = axis.setdefault("qualified", {})
+    if template not in lines:
+        given = axis.get("given", {"step": step, "names": {}})
+        if given["step"] != step:
+            given = {"step": step, "names": {}}
+        axis["given"] = given
+        if all(given["names"].setdefault(name, template) == template for name in values):
+            return values
+        words = _words_before(parts, shape)
+        if not words or len(lines) >= _MOST_QUALIFIED:
+            return values
+        lines[template] = words
+    return {f"{lines[template]}/{name}": value for name, value in values.items()}
+
+
+def _words_before(parts: list[str], shape: LineShape) -> str:
+    """The words before the first metric of a line: `evl set : loss 0.2`."""
+    first = shape.metrics[0]
+    before = "".join(parts[: 2 * first.index + 1]).rpartition(first.name)[0]
+    match = _WORDS_BEFORE.search(before)
+    return "" if match is None or match[1] in LEVELS or DATA_SPLIT.fullmatch(match[1]) else match[1]
 
 
 def _row_name(parts: list[str], shape: LineShape) -> str:
-    """The name of a row before its metrics, as that of a class: `ORG: precision: 67.98%; recall: 50.91%`."""
-    if len(shape.metrics) < _LEAST_OF_ROW:
+    """The name of a row before its metrics: `ORG: precision: 67.98%; recall: 50.91%`, `bus --> mAP : 0.5`."""
+    if not shape.metrics:
         return ""
     first = shape.metrics[0]
     before = "".join(parts[: 2 * first.index + 1]).rpartition(first.name)[0]
-    match = _ROW_NAME.search(before)
+    match = (_ROW_NAME if len(shape.metrics) >= _LEAST_OF_ROW else _ROW_BEFORE_ARROW).search(before)
     return "" if match is None or DATA_SPLIT.fullmatch(match[1]) or match[1] in LEVELS else f"{match[1]}/"
-
-
-def parse_line_of_block(line: str, state: DialectState) -> LineValues | None:
-    """The number of a line below a heading, at the heading's step; nothing elsewhere."""
-    return parse_metrics_of_epoch(line, state) if "heading" in axis_state(state) else None
 
 
 def _is_report(shape: LineShape) -> bool:
@@ -281,14 +313,6 @@ def _count(text: str, scale: float) -> int | None:
     if abs(value) > LARGEST_STEP:
         raise ValueError(f"expected a step or an epoch, found a larger number of {len(text)} characters")
     return int(value) if value == int(value) else None
-
-
-def value_of(text: str) -> float | None:
-    """The number in a text, None if it is a time, a version or the like."""
-    try:
-        return float(text.replace(",", ""))
-    except ValueError:
-        return None
 
 
 def metric_name(name: str, split: str) -> str:

@@ -14,6 +14,8 @@ from holter.ingest.console.line_counters import Counter
 _AXES = (Counter.GLOBAL_STEP, Counter.STEP, Counter.BATCH, Counter.EPOCH, Counter.OTHER)
 """What the step of a line is taken from, the most reliable first."""
 _NO_STEPS = {Counter.EPOCH, Counter.OTHER}
+_NEARLY_ALL = 5
+"""The last line of an epoch may be a fifth of its batches before its end, as lines are rarer than batches."""
 _MOST_LINES_OF_EPOCH = 24
 """Lines of one kind that processes print in one epoch."""
 
@@ -23,7 +25,18 @@ Counts = Mapping[Counter, tuple[int, int]]
 
 def forget_position(state: DialectState) -> None:
     """Forget what lines above announced: another launch of the program begins."""
-    for name in ("announced", "heading", "evaluating", "ended", "lines", "counted", "bar", "laps"):
+    for name in (
+        "announced",
+        "heading",
+        "evaluating",
+        "ended",
+        "lines",
+        "counted",
+        "bar",
+        "laps",
+        "given",
+        "evaluated",
+    ):
         state.pop(name, None)
     if (section := state.get("section")) is not None:
         named = {**section["first"], **section.get("next", {})}
@@ -88,12 +101,26 @@ def training_steps(
 
 
 def evaluated_batch(counts: Counts, state: DialectState) -> str:
-    """The data of an evaluation that a heading announced, if what is counted has another total since then."""
+    """The data of an evaluation whose batches are counted: their total is not that of the training.
+
+    A heading announced it, or they begin anew within an epoch behind its end.
+    """
     inner = counts.get(Counter.STEP) or counts.get(Counter.BATCH)
-    if inner is None or not inner[1] or inner[1] == state.get("total"):
+    if inner is None or not inner[1] or inner[1] == state.get("total") or "total" not in state:
         return ""
-    data: str = state.get("evaluating", "") if "total" in state else ""
+    data: str = state.get("evaluating", "")
+    if not data and Counter.EPOCH in counts and _is_behind_epoch(counts[Counter.EPOCH][0], inner, state):
+        state["evaluated"] = inner[1]
+        return "eval"
     return data
+
+
+def _is_behind_epoch(number: int, inner: tuple[int, int], state: DialectState) -> bool:
+    """Whether batches follow the end of this epoch: they begin anew, or such were seen before."""
+    last, step = state.get("epoch", (None, 0))
+    is_known = inner[1] == state.get("evaluated")
+    ended = step + max(1, state["total"] // _NEARLY_ALL) >= state["total"]
+    return bool(number == last and (is_known or (ended and inner[0] < step)))
 
 
 def evaluation_step(counts: Counts, state: DialectState) -> int | None:
@@ -353,6 +380,9 @@ def _step_over_epochs(epoch: tuple[int, int], inner: tuple[int, int], state: Dia
             state["length"] = max(length, int(state.get("length", 0)))
             state["before"] = int(state.get("before", 0)) + (number - last_number) * length
     elif number < last_number:  # the program was started again, maybe in a later epoch
+        if total and state.get("before"):  # the log began in a later epoch whose steps began anew
+            state.setdefault("restarts", True)
+            state.setdefault("length", total)
         state["before"] = max(number - state["first epoch"], 0) * int(state.get("length", 0))
     if step == 0:
         state["from zero"] = True

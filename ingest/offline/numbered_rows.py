@@ -42,6 +42,8 @@ _EPOCH_VALUE = re.compile(
 _Shape = tuple[str, ...]
 _Cells = list[list[str]]
 """Rows of a table."""
+_BARE: _Shape = ("", "")
+"""The shape of a number alone."""
 
 
 class NumberedRows:
@@ -195,6 +197,8 @@ def _numbered_lines(lines: Sequence[str], name: str) -> bytes:
     """The lines that repeat named numbers, or nothing but a number, each with the count of its layout."""
     shapes = [_shape_with_metric(line) for line in lines]
     frequent = {shape for shape, count in Counter(shapes).items() if shape and count >= _LEAST_ROWS}
+    if not is_metric_name(name):
+        frequent.discard(_BARE)  # numbers of anything
     if 2 * sum(shape in frequent for shape in shapes) < sum(map(bool, lines)):
         return b""  # the text is about something else
     seen: Counter[_Shape] = Counter()
@@ -214,7 +218,7 @@ def _shape_with_metric(line: str) -> _Shape:
     parts = split_numbers(line)
     texts = tuple(parts[::2])
     if len(parts) == 3 and not "".join(texts).strip():
-        return ("", "")
+        return _BARE
     shape = shape_of(texts)
     if _is_batch_of_evaluation(shape) and shape.metrics:
         return texts

@@ -143,3 +143,16 @@ def test_lines_of_two_kinds_restart_together(tmp_path: Path) -> None:
     assert run.attempts == 4
     series = run.data.series[SeriesKey("loss_b")]
     assert [int((series.attempt == number).sum()) for number in range(4)] == [12, 14, 11, 13]
+
+
+def test_a_writer_far_behind_is_another_process(tmp_path: Path) -> None:
+    ahead = [f"Epoch: {79 + n // 20}/99 - Iter: {n % 20 + 1}/20 - loss: 0.5\n" for n in range(40)]
+    behind = [f"Epoch: {1 + n // 20}/99 - Iter: {n % 20 + 1}/20 - loss: 0.9\n" for n in range(30)]
+    run = read(
+        tmp_path, ahead[:10] + [each for pair in zip(ahead[10:], behind, strict=True) for each in pair]
+    )
+    steps = {
+        key.labels: series.step.tolist() for key, series in run.data.series.items() if key.metric == "loss"
+    }
+    assert run.attempts == 1
+    assert steps == {(): [*range(1561, 1601)], (("process", "1"),): [*range(1, 31)]}

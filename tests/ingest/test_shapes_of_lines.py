@@ -262,3 +262,69 @@ def test_batches_of_a_test_may_be_far_from_its_epoch(tmp_path: Path, between: st
 def test_the_data_in_the_name_of_a_metric_are_of_it_alone(tmp_path: Path) -> None:
     text = "".join(f"step: {n}000, Loss(train): 6.{n}, Loss(val): 6.4, alpha:0.03\n" for n in N)
     assert steps_of(read_log(tmp_path, text)).keys() == {"Loss", "val/Loss", "alpha"}
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("1m 2s", 62), ("12m 44.5s", 764.5), ("1h 2m 3s", 3723), ("2 min 5 sec", 125), ("01h02m03s", 3723)],
+)
+def test_durations_in_several_units_are_in_seconds(tmp_path: Path, text: str, seconds: float) -> None:
+    run = read_log(tmp_path, "".join(f"Epoch {n}, loss: 0.5, epoch time {text}\n" for n in range(8)))
+    [series] = [series for key, series in run.data.series.items() if key.metric == "epoch time"]
+    assert series.value.tolist() == [seconds] * 8
+
+
+def test_dates_are_no_metrics(tmp_path: Path) -> None:
+    text = "".join(f"Episode {n} reward: 1.0 Time: 02/05/2018--11:4{n} Frame: {n}\n" for n in range(8))
+    assert steps_of(read_log(tmp_path, text)).keys() == {"reward", "Frame"}
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        "trainer: amp=True, cache=False, cfg=None, epochs=5, lr0=0.01, iou=0.7",
+        "regime: [{'epoch': 0, 'optimizer': 'SGD', 'lr': 0.1, 'name': 'WeightDecay', 'log': False}]",
+    ],
+)
+def test_lists_with_many_words_as_values_are_settings(tmp_path: Path, settings: str) -> None:
+    text = settings + "\n" + "".join(f"Epoch: [{n}] Loss 0.{n}\n" for n in N)
+    assert steps_of(read_log(tmp_path, text)) == {"Loss": [*N]}
+
+
+def test_a_ratio_behind_a_per_cent_is_a_position(tmp_path: Path) -> None:
+    text = "".join(
+        f"Training [==   ] {n}0.0% {n}00/1000 | 4.6 it/s | ETA: 9.5 s | loss=0.{n} | val_loss=1.{n}\n"
+        for n in N
+    )
+    assert steps_of(read_log(tmp_path, text)) == {"loss": [100, 200, 300], "val_loss": [100, 200, 300]}
+
+
+def test_the_first_epoch_of_keras_may_lack_its_heading(tmp_path: Path) -> None:
+    epoch = "9/9 ━━━━━━━━━━ 3s 49ms/step - loss: 1.{0} - val_loss: 1.5\n"
+    text = epoch.format(1) + "".join(f"Epoch {n}/3\n{epoch.format(n)}" for n in (2, 3))
+    assert steps_of(read_log(tmp_path, text)) == {"loss": [0, 1, 2], "val_loss": [0, 1, 2]}
+    assert steps_of(read_log(tmp_path, "".join(map(epoch.format, N))))["loss"] == [0, 1, 2]
+
+
+def test_words_before_an_epoch_are_no_list_of_names(tmp_path: Path) -> None:
+    text = "".join(f"Training.., epoch: {n}, 5/10, acc: 6.25, loss: 2.3\n" for n in N)
+    assert steps_of(read_log(tmp_path, text)) == {name: [5, 15, 25] for name in ("epoch", "acc", "loss")}
+
+
+def test_exponents_of_mangled_numbers_are_no_metrics(tmp_path: Path) -> None:
+    text = "".join(f"<epoch: 0, iter: {n}> PSNR_A: 38.1, PSNR_B: _3.77e+01, PSNR_C: 36.0\n" for n in N)
+    assert steps_of(read_log(tmp_path, text)).keys() == {"epoch", "PSNR_A", "PSNR_C"}
+
+
+def test_rows_before_arrows_keep_their_names(tmp_path: Path) -> None:
+    text = "".join(f"Epoch {n}\nbird --> mAP : 0.{n}\nboat --> mAP : 0.{n}\nmAP:0.{n}\n" for n in N)
+    assert steps_of(read_log(tmp_path, text)) == {name: [*N] for name in ("bird/mAP", "boat/mAP", "mAP")}
+
+
+def test_reports_on_classes_may_end_in_another_column(tmp_path: Path) -> None:
+    text = (
+        "Epoch 1 loss: 0.5\nEpoch 2 loss: 0.4\n\n              precision    recall   f1-score   tests\n\n"
+        "           A       0.98      0.97      0.96      2774\n"
+        "           0       0.59      0.86      0.70      1381\n"
+    )
+    assert steps_of(read_log(tmp_path, text))["eval/A/precision"] == [2]

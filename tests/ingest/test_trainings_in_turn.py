@@ -189,3 +189,38 @@ def test_steps_with_a_total_that_begin_anew_after_their_end_are_those_of_the_nex
     assert steps_of(read_log(tmp_path, OPENING + lap * 3)) == {"loss": [*range(10, 130, 10)]}
     run = read_log(tmp_path, (OPENING + lap) * 2)
     assert (run.attempts, steps_of(run)["loss"]) == (2, [10, 20, 30, 40] * 2)
+
+
+def _trainings(count: int, between: str = "") -> str:
+    """So many trainings of three epochs, each with a loss and an evaluation."""
+    epochs = "".join(f"Epoch {n}/3 loss: 0.{n}\nval accuracy: 0.{n}\n" for n in (1, 2, 3))
+    return between.join([epochs] * count)
+
+
+@pytest.mark.parametrize(
+    "opening", ["Using device: cuda\n", "cuda\n3300\n", "Loading data from /data\nBuilt the model\n"]
+)
+@pytest.mark.parametrize("between", ["", "3300\n", "Finish Training\n", "lr is now 0.1\n"])
+def test_trainings_without_a_heading_are_of_one_launch_that_printed_its_opening_once(
+    tmp_path: Path, opening: str, between: str
+) -> None:
+    run = read_log(tmp_path, opening + _trainings(3, between))
+    assert run.attempts == 1
+    names = ["", "/training=2", "/training=3"]
+    assert steps_of(run) == {
+        f"{metric}{name}": [1, 2, 3] for metric in ("loss", "val accuracy") for name in names
+    }
+
+
+def test_a_launch_that_prints_its_opening_again_is_an_attempt_and_its_trainings_are_counted_anew(
+    tmp_path: Path,
+) -> None:
+    opening = "Using device: cuda\nLoading data from /data\nBuilt the model with 10 layers\n"
+    run = read_log(tmp_path, (opening + _trainings(2)) * 2)
+    assert run.attempts == 2
+    assert steps_of(run)["loss/training=2"] == [1, 2, 3] * 2
+
+
+def test_steps_that_go_back_to_the_middle_are_an_attempt(tmp_path: Path) -> None:
+    lines = "".join(f"Step {n} loss: 0.5\n" for n in (*range(10), *range(4, 20)))
+    assert read_log(tmp_path, "Using device: cuda\n" + lines).attempts == 2

@@ -245,8 +245,13 @@ def _keras_epoch(line: str, state: DialectState) -> LineValues | None:
     match = _KERAS_EPOCH.match(line)
     if match is not None:
         enter_section({Counter.EPOCH: (int(match[1]), 0)}, axis_state(state))
-        state["epoch"], state["told"], state["total"] = int(match[1]) - 1, [], None
+        _begin_keras_epoch(int(match[1]) - 1, state)
+        state.pop("unheaded", None)
     return None
+
+
+def _begin_keras_epoch(number: int, state: DialectState) -> None:
+    state["epoch"], state["told"], state["total"] = number, [], None
 
 
 def _keras(line: str, state: DialectState) -> LineValues | None:
@@ -255,7 +260,13 @@ def _keras(line: str, state: DialectState) -> LineValues | None:
     Epochs count from 0, as in CSVLogger. Running means are skipped, and evaluations between epochs.
     """
     match = _KERAS.search(line.rpartition("\b")[2])
-    if match is None or match["at"] != match["total"] or "epoch" not in state:
+    if match is None or match["at"] != match["total"]:
+        return None
+    if ("epoch" not in state or "unheaded" in state) and " - val_" in match["values"]:
+        # the text begins below the heading of an epoch, or has none
+        _begin_keras_epoch(state.get("epoch", -1) + 1, state)
+        state["unheaded"] = True
+    if "epoch" not in state:
         return None
     if state["total"] not in (None, match["total"]):
         return None

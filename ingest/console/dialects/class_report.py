@@ -43,7 +43,7 @@ def _row(line: str, state: DialectState) -> LineValues | None:
 
 CLASS_REPORT = (
     LineKind(
-        pattern=LinearPattern(rb"recall[ \t]{1,20}f1-score[ \t]{1,20}support"),
+        pattern=LinearPattern(rb"recall[ \t]{1,20}f1-score[ \t]{1,20}[a-z]{3,20}[ \t\r]{0,20}\n"),
         parse=_begin,
         any_program=True,
     ),

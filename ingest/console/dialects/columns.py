@@ -10,6 +10,9 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
+from holter.ingest.console.line_counters import Counter
+from holter.ingest.console.plain_line import axis_state
+from holter.ingest.console.step_axis import training_step
 from holter.ingest.console.values import parse_number
 from holter.ingest.metric_names import is_metric_name
 
@@ -20,6 +23,7 @@ _AXES = (
     *("epochs", "e"),
 )
 """Names of columns that count, the most reliable axis first."""
+_EPOCHS = frozenset({"epoch", "epochs", "e"})
 _MAX_COLUMNS = 64
 
 
@@ -42,11 +46,21 @@ def _row(line: str, state: DialectState) -> LineValues | None:
     values, step = {}, None
     for name, cell in zip(names, cells, strict=True):
         value = parse_number(cell)
-        if name.lower() == axis:
-            step = int(value) if value is not None and value.is_integer() else None
+        if axis is not None and name.lower() == axis:
+            step = _step(axis, value, state)
         elif value is not None and name.lower() not in _AXES:
             values[name] = value
     return None if step is None else LineValues(step, values)
+
+
+def _step(name: str, value: float | None, state: DialectState) -> int | None:
+    """The step of a row: below the line of an epoch, rows that count steps begin anew with each epoch."""
+    if value is None or not value.is_integer():
+        return None
+    axis = axis_state(state)
+    if name in _EPOCHS or "announced" not in axis:
+        return int(value)
+    return training_step({Counter.STEP: (int(value), 0)}, axis)
 
 
 _AXIS = rb"[ \t]{0,20}(?:epochs?|(?:num)?iter(?:ation)?s?|(?:global_)?steps?|E {1,8}#)"

@@ -26,11 +26,11 @@ from holter.ingest.console.plain_columns import PlainTable, describe_line
 from holter.ingest.console.plain_line import (
     begin_launch,
     may_begin,
-    parse_line_of_block,
     parse_metrics_of_epoch,
     parse_plain_line,
 )
 from holter.ingest.console.prefixes import strip_prefixes
+from holter.ingest.console.result_blocks import parse_metric, parse_result
 from holter.ingest.console.training_sections import FRAMED_SECTIONS, SECTION_LINES, begin_section
 from holter.ingest.lines import line_around, with_newlines
 from holter.ingest.metric_names import is_metric_name
@@ -139,6 +139,7 @@ _POSITION = LinearPattern(
     rb"|^\( {0,8}\d{1,9}/ {0,8}\d{1,9}\)[:,]? {1,8}[a-z_]|^\d{1,5} \[ {0,8}\d{1,9}/"
     rb"|[\]|] {1,4}\d{1,9}/\d{1,9} {1,4}[|,:-] {0,4}[a-z]"
     rb"|^(?:train|test|eval|val(?:id)?) \d{1,9}, [a-z]| - {1,12}\d{1,9} - {1,12}[\d.]{1,12} \w{1,20}/s"
+    rb"|\d% {1,4}\d{1,9}/\d{1,9} {1,4}[|\[(,-]"
     rb"|\) \d{1,9}/\d{1,9} {0,4}$|\[ {0,8}\d{1,9}/ {0,8}\d{1,9}\] {0,4}$"
 )
 _METRIC_ALONE = LinearPattern(
@@ -155,7 +156,7 @@ _METRIC_ALONE = LinearPattern(
     + rb"|[-=]>|[:|-]) {0,2}(?:train(?:ing)?|val(?:id(?:ation)?)?|test)\b)?"
     + _COLOUR
     + _SPACE
-    + rb"{0,12}(?:[:= ]|"
+    + rb"{0,12}(?:[:= ,|]|"
     + _WIDE_SIGN
     + rb")"
     + _COLOUR
@@ -163,7 +164,8 @@ _METRIC_ALONE = LinearPattern(
     + rb"{0,4}(?:is {1,8})?(?:array|tensor)?[\[(]{0,2}[-+]?(?:\d|nan|inf|np\.float)"
 )
 _NUMBER_ALONE = LinearPattern(
-    rb"(?m)^[ \t|>*{'\"-]{0,80}[A-Za-z][\w ./()@-]{0,80}['\"]?:[ \t]{0,20}[-+]?\d[\d.]{0,20}"
+    rb"(?m)^(?:[\[(]?(?:\d\d|INFO|DEBUG)[^\n]{0,100}[\]:|>,-] {1,8})?"  # of a logger
+    rb"[ \t|>*{'\"-]{0,80}[A-Za-z][\w ./()@-]{0,80}['\"]?:[ \t]{0,20}[-+]?\d[\d.]{0,20}"
     rb"(?:[eE][-+]?\d{1,3})?[^\n:=]{0,20}$"
 )
 _LOSS_ALONE = LinearPattern(rb"(?i)(?:loss|reward|return|accuracy)[\"']?[ \t]{0,12}[:=][ \t]{0,20}[-+]?\d")
@@ -214,11 +216,11 @@ LINES = LineKind(
 )
 """Lines with a position and named numbers, in any text."""
 
-EPOCH_LINES = LineKind(pattern=_METRIC_ALONE, parse=parse_metrics_of_epoch, any_program=True)
+EPOCH_LINES = LineKind(pattern=_METRIC_ALONE, parse=parse_metric, any_program=True, in_blocks=True)
 """Lines of metrics below the line of their epoch; beside a framework's lines they would be anybody's."""
 
-BLOCK_LINES = LineKind(pattern=_NUMBER_ALONE, parse=parse_line_of_block, any_program=True)
-"""Lines of a name and a number below a heading."""
+BLOCK_LINES = LineKind(pattern=_NUMBER_ALONE, parse=parse_result, any_program=True, in_blocks=True)
+"""Lines of a name and a number below a heading, or next to a known metric."""
 
 
 def _section(line: str, state: DialectState) -> LineResult:

@@ -1,0 +1,72 @@
+"""Blocks of results: a name and a number per line, with a known metric among them, at the last step.
+
+`Detection Rate: 0.88` next to `Accuracy: 0.23` is a result, whatever it measures. Lines before the first
+known metric wait for it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from holter.ingest.console.dialect import DialectState, LineResult, LineValues
+from holter.ingest.console.line_settings import is_of_model, is_setting
+from holter.ingest.console.line_shapes import shape_of_line
+from holter.ingest.console.line_tokens import is_time, split_numbers, value_of
+from holter.ingest.console.plain_line import axis_state, metric_name, parse_metrics_of_epoch
+from holter.ingest.console.step_axis import last_step
+from holter.ingest.console.training_sections import section_labels
+
+LARGEST_GAP = 100
+"""Bytes between lines of a block: an empty line, and the heading of a part of it."""
+_MOST_WAITING = 32
+
+
+def parse_metric(line: str, state: DialectState) -> LineResult:
+    """The metrics of a line that counts nothing, and the results above it that waited for a known one."""
+    found = parse_metrics_of_epoch(line, state)
+    if found is None or _result(line) is None:
+        return found
+    block = _block(state)
+    block["is known"] = True
+    waiting, block["waiting"] = block["waiting"], {}
+    return [LineValues(found.step, waiting, labels=found.labels), found] if waiting else found
+
+
+def parse_result(line: str, state: DialectState) -> LineResult:
+    """The number of a line below a heading, at the heading's step, or of a line of a block of results."""
+    axis = axis_state(state)
+    if "heading" in axis:
+        return parse_metrics_of_epoch(line, state)
+    step, result = last_step(axis), _result(line)
+    if step is None or result is None:
+        return None
+    block = _block(state)
+    values = {metric_name(result[0], axis.get("evaluating", "")): result[1]}
+    if block["is known"]:
+        return LineValues(step, values, labels=section_labels(axis))
+    if len(block["waiting"]) < _MOST_WAITING:
+        block["waiting"] |= values
+    return None
+
+
+def _block(state: DialectState) -> dict[str, Any]:
+    """The block that a line belongs to: the last one if nothing else is between."""
+    axis = axis_state(state)
+    if not state.get("is near") or "block" not in axis:
+        axis["block"] = {"is known": False, "waiting": {}}
+    block: dict[str, Any] = axis["block"]
+    return block
+
+
+def _result(line: str) -> tuple[str, float] | None:
+    """The name and the number of a line that has nothing else; None if it may be an amount or a setting."""
+    parts = split_numbers(line)
+    if len(parts) < 3 or not ("." in parts[-2] or parts[-1].strip() == "%"):
+        return None
+    if not all(map(is_time, parts[1:-2:2])):  # of a logger
+        return None
+    shape, value = shape_of_line(parts), value_of(parts[-2])
+    if shape.counters or len(shape.metrics) != 1 or value is None:
+        return None
+    name = shape.metrics[0].name
+    return None if is_setting(name) or is_of_model(name) else (name, value)

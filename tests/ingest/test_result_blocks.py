@@ -1,0 +1,74 @@
+"""Lines of a name and a number: results next to known metrics, names of their own for lines of one step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.log_runs import read_log, steps_of
+
+EPOCHS = "".join(f"Epoch {n}/3, loss: 0.{n}\n" for n in (1, 2, 3))
+
+
+@pytest.mark.parametrize("heading", ["", "Report:\n", "\nPattern metrics:\n"])
+def test_whatever_is_measured_next_to_a_known_metric_is_a_result(tmp_path: Path, heading: str) -> None:
+    text = f"{EPOCHS}{heading}  Polygon area: 0.84\n  Accuracy: 0.9\n{heading}  Detection Rate (all): 88.1%\n"
+    steps = steps_of(read_log(tmp_path, text))
+    assert steps == {
+        "loss": [1, 2, 3],
+        "Polygon area": [3],
+        "Accuracy": [3],
+        "Detection Rate (all)": [3],
+    }
+
+
+@pytest.mark.parametrize("line", ["Hidden size: 0.5", "Samples: 900", "weight_decay: 0.1", "lr: 0.1"])
+def test_settings_and_amounts_next_to_results_are_none(tmp_path: Path, line: str) -> None:
+    steps = steps_of(read_log(tmp_path, f"{EPOCHS}Accuracy: 0.9\n{line}\n"))
+    assert steps.keys() - {"lr"} == {"loss", "Accuracy"}
+
+
+def test_a_number_far_from_results_is_none(tmp_path: Path) -> None:
+    text = f"{EPOCHS}Accuracy: 0.9\n{'Saving all that was learnt.' * 10}\nFree space: 17.5\n"
+    assert steps_of(read_log(tmp_path, text)).keys() == {"loss", "Accuracy"}
+
+
+def test_two_lines_of_a_step_with_the_same_names_are_told_apart_by_their_words(tmp_path: Path) -> None:
+    text = "".join(
+        f"epoch {n} >>>>>>\ntraining set : loss 0.{n}, acc 0.8\nheld-out : loss 1.{n}, acc 0.7\n"
+        for n in (1, 2, 3)
+    )
+    run = read_log(tmp_path, text)
+    assert steps_of(run) == {name: [1, 2, 3] for name in ("loss", "acc", "held-out/loss", "held-out/acc")}
+    values = {key.metric: series.value.tolist() for key, series in run.data.series.items()}
+    assert values["loss"] == [0.1, 0.2, 0.3]
+
+
+@pytest.mark.parametrize("logger", ["", "[LINE:32] INFO  [2026-01-02 10:00:00,123]  ", "10:00:01 | INFO | "])
+def test_a_heading_of_an_evaluation_may_be_behind_a_logger(tmp_path: Path, logger: str) -> None:
+    text = "".join(
+        f"{logger}Step {n}: Loss = 0.{n}\n{logger}valid: metrics for gesture\n{logger}{{'accuracy': 0.{n}}}\n"
+        for n in (1, 2, 3)
+    )
+    assert steps_of(read_log(tmp_path, text)) == {"Loss": [1, 2, 3], "valid/accuracy": [1, 2, 3]}
+
+
+def test_results_behind_a_logger(tmp_path: Path) -> None:
+    logger = "2026-01-02 10:00:00,123 train INFO: "
+    text = "".join(f"{logger}Epoch[{n}] Iteration[5/9] Loss: 0.{n}\n" for n in (1, 2, 3))
+    text += f"{logger}Validation Results\n{logger}mAP: 40.8%\n{logger}CMC curve, Rank-1  :54.2%\n"
+    steps = steps_of(read_log(tmp_path, text))
+    assert {name for name in steps if name.startswith("validation")} == {
+        "validation/mAP",
+        "validation/Rank-1",
+    }
+
+
+@pytest.mark.parametrize(
+    "line", ["Epoch {0} done. Speed: 11{0}.6[samples/s]", "Epoch: {0} | perplex = 0.{0}"]
+)
+def test_whatever_is_measured_at_an_epoch_is_a_metric(tmp_path: Path, line: str) -> None:
+    text = "".join(f"Epoch {n} loss: 0.5\n{line.format(n)}\n" for n in range(1, 8))
+    [name] = steps_of(read_log(tmp_path, text)).keys() - {"loss"}
+    assert steps_of(read_log(tmp_path, text))[name] == [*range(1, 8)]
