@@ -17,6 +17,8 @@ _NO_HEADING = re.compile(
 )
 _OF_TRAINING = re.compile(r"(?i)\W{0,20}train(?:ing)?(?: \w{1,20}){0,2}\W{1,20}")
 _LONGEST = 60
+_LOGGER = re.compile(r"\[[^\]]{0,60}\]|\d[\d:.,/T-]{0,30}|(?:INFO|DEBUG)\b:?|[|\s-]{1,10}")
+"""What loggers print before a message: a line of the program in brackets, a level, a time."""
 _FRAMED = re.compile(r"^[-=*#~]{3}.*[-=*#~]{3}$")
 _BEST = re.compile(r"(?i)\bbest\b")
 """What a heading between signs says of an evaluation of the best model: `=== Best model (validation) ===`."""
@@ -25,7 +27,7 @@ _PREFIX = re.compile(r"^.{0,120}? (?:-|:|\|) (?=\S)")
 
 def _announce(line: str, state: DialectState) -> None:
     """Note the data of an evaluation that begins."""
-    text = line.strip()
+    text = _message(line.strip())
     if _OF_TRAINING.fullmatch(text) is not None and "plain lines" in state:
         state["plain lines"].pop("evaluating", None)
         return
@@ -37,6 +39,14 @@ def _announce(line: str, state: DialectState) -> None:
     if found and len(text) <= _LONGEST and _NO_HEADING.search(other) is None and "plain lines" in state:
         data = found[-1][2].lower()
         state["plain lines"]["evaluating"] = data if best is None else f"{data}/best"
+
+
+def _message(text: str) -> str:
+    """A line without what loggers print before a message; a frame of dashes belongs to the message."""
+    position = 0
+    while (part := _LOGGER.match(text, position)) is not None:
+        position = part.end()
+    return text[position:] if position and text[0] in "[0123456789ID" else text
 
 
 EVALUATION_HEADINGS = LineKind(

@@ -23,6 +23,8 @@ _LEAST_PIECES = 3
 _LEAST_SHARE = 0.75
 _SHARE_OF_PART = 0.5
 """Each training of a launch may print a part of the opening lines, such as the size of its model."""
+_FIRST_PIECES = 2
+"""Lines with which a program begins: no later part of it prints them."""
 _SHORTEST, _LONGEST = 12, 80
 _LEAST_LETTERS = 8
 _LINE = re.compile(rb"[^\r\n]+")
@@ -139,7 +141,8 @@ class LaunchOpening:
         """Whether the next record is one of the same launch, even if its step begins anew."""
         if not self._pieces or self._is_repeated:
             return False
-        if len(self._found) >= _SHARE_OF_PART * len(self._pieces) or _PROMPTED in self._found:
+        is_beginning = not self._found.isdisjoint((_PROMPTED, *range(_FIRST_PIECES)))
+        if is_beginning or len(self._found) >= _SHARE_OF_PART * len(self._pieces):
             return False
         return any(_SET_UP.search(piece) is not None for piece in self._pieces)
 

@@ -81,8 +81,9 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
         return Counter.GLOBAL_STEP
     if (last in STEPS and "total" not in words) or (last == "progress" and field.total_index >= 0):
         return Counter.STEP
+    forms = {last, last.removesuffix("s")} if field.total_index >= 0 else {last}  # `Episodes 20/50`
     for members, counter in ((BATCHES, Counter.BATCH), (EPOCHS, Counter.EPOCH), (OTHERS, Counter.OTHER)):
-        if last in members:
+        if not forms.isdisjoint(members):
             return counter
     return None
 
@@ -92,7 +93,7 @@ def _unnamed_counter(field: NumberField, before: list[CounterField]) -> Counter 
     in_epoch = any(counter.counter is Counter.EPOCH for counter in before)
     if in_epoch and field.closes_pair:
         return Counter.BATCH
-    counted = field.total_index >= 0 and field.bracketed and not field.explains
+    counted = field.total_index >= 0 and (field.bracketed or field.behind_percent) and not field.explains
     if in_epoch:
         follows = field.total_index >= 0 and len(before) == 1 and not field.before.strip(" \t,:;|-(")
         return Counter.BATCH if counted or field.adjacent or follows else None
@@ -107,9 +108,13 @@ def _unnamed_counter(field: NumberField, before: list[CounterField]) -> Counter 
 
 
 def is_length(field: NumberField, counters: list[CounterField]) -> bool:
-    """Whether a number of steps is the length of an episode: `Episode: 3, reward: 1.5, steps: 120`."""
+    """Whether a number of steps is the length of an episode.
+
+    `Episode: 3, reward: 1.5, steps: 120`, `Episode 3 - truncated at step 1000. Reward: 5`.
+    """
     is_other = bool(counters) and counters[0].counter is Counter.OTHER
-    return is_other and field.english.lower() == "steps" and field.total_index < 0
+    is_length = field.english.lower() == "steps" or field.before.endswith((" at ", " in ", " after "))
+    return is_other and is_length and field.total_index < 0
 
 
 def is_lone_batch(counters: list[CounterField]) -> bool:

@@ -86,7 +86,7 @@ _END_OF_KEY = re.compile(r"['\"] ?: ")
 _BEGIN_OF_KEY = re.compile(r"[{,] ?['\"]")
 _NESTED = re.compile(r"(?<![\w.])([A-Za-z]\w{0,20}\([A-Za-z]\w{0,20}\([\w, ]{1,20}\)\))$")
 """A name such as that of a discriminator's output: `D(G(z))`."""
-_RATE = re.compile(r" ?([A-Za-z]{2,12}/(?:s|sec|second|step|it|iter))\b(?!/)")
+_RATE = re.compile(r" ?((?!its?/)[A-Za-z]{2,12}/(?:s|sec|second|step|it|iter))\b(?!/)")
 """A unit behind a number that says what it is: `39616 tok/s`."""
 _RATE_BEHIND = re.compile(r" \w{1,20}/s\b")
 
@@ -119,6 +119,8 @@ class NumberField:
     """It is the second of them."""
     ends_line: bool
     """Its total ends the line."""
+    behind_percent: bool
+    """It says what the per cent before it are of, and nothing is between them: `34.0% 20000/58874`."""
 
     @property
     def english(self) -> str:
@@ -233,6 +235,7 @@ def number_fields(texts: tuple[str, ...]) -> Iterator[NumberField]:
             opens_pair,
             closes_pair,
             ends,
+            index > 0 and texts[index].strip() == "%" and texts[index].endswith(" "),
         )
         index = last + 1
 

@@ -262,7 +262,7 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
         )
     first = next((fields[0].index for fields in (metrics, counters) if fields), 0)
     names_of_metrics = [field.name for field in metrics]
-    if amounts > 1 or is_settings(texts[: first + 1], names_of_metrics, is_amount=is_amount):
+    if amounts > 1 or is_settings(texts, names_of_metrics, first=first, is_amount=is_amount):
         return _NOTHING  # `Epochs: 25, Iters: 4675` are settings, too
     if len(counters) > 2 and unnamed is not None:  # `(0/8)`, a rank, before the epoch and the batch
         counters.remove(unnamed)

@@ -189,3 +189,8 @@ def test_steps_with_a_total_that_begin_anew_after_their_end_are_those_of_the_nex
     assert steps_of(read_log(tmp_path, OPENING + lap * 3)) == {"loss": [*range(10, 130, 10)]}
     run = read_log(tmp_path, (OPENING + lap) * 2)
     assert (run.attempts, steps_of(run)["loss"]) == (2, [10, 20, 30, 40] * 2)
+
+
+def test_the_first_lines_of_the_program_show_another_launch_though_others_changed(tmp_path: Path) -> None:
+    changed = OPENING.splitlines(keepends=True)[0] + "Building another model with 25M parameters\n"
+    assert read_log(tmp_path, OPENING + epochs(5) + changed + epochs(9)).attempts == 2

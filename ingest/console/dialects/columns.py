@@ -10,6 +10,9 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
+from holter.ingest.console.line_counters import Counter
+from holter.ingest.console.plain_line import axis_state
+from holter.ingest.console.step_axis import training_step
 from holter.ingest.console.values import parse_number
 from holter.ingest.metric_names import is_metric_name
 
@@ -20,6 +23,8 @@ _AXES = (
     *("epochs", "e"),
 )
 """Names of columns that count, the most reliable axis first."""
+_WITHIN_EPOCHS = frozenset({"#", "step", "steps", "iter", "iters", "iteration", "iterations"})
+"""Names of columns that may count within the epoch that a line above the table announces."""
 _MAX_COLUMNS = 64
 
 
@@ -39,13 +44,15 @@ def _row(line: str, state: DialectState) -> LineValues | None:
     if not names or len(cells) != len(names):
         return None
     axis = next((axis for axis in _AXES for name in names if name.lower() == axis), None)
-    values, step = {}, None
+    values, step, position = {}, None, axis_state(state)
     for name, cell in zip(names, cells, strict=True):
         value = parse_number(cell)
         if name.lower() == axis:
             step = int(value) if value is not None and value.is_integer() else None
         elif value is not None and name.lower() not in _AXES:
             values[name] = value
+    if step is not None and axis in _WITHIN_EPOCHS and "announced" in position:
+        step = training_step({Counter.STEP: (step, 0)}, position)
     return None if step is None else LineValues(step, values)
 
 
