@@ -46,7 +46,7 @@ def _message(text: str) -> str:
     position = 0
     while (part := _LOGGER.match(text, position)) is not None:
         position = part.end()
-    return text[position:] if position and text[0] in "[0123456789ID" else text
+    return text[position:] if text[position:] and text[0] in "[0123456789ID" else text
 
 
 EVALUATION_HEADINGS = LineKind(

@@ -67,8 +67,8 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
         words.pop()
     if not words:
         return None
-    # who prints is not what is counted: `@rank0 Epoch: 3`
-    words = [word for word in words[:-1] if not _WRITER.fullmatch(word)] + words[-1:]
+    # who prints, and of which data, is not what is counted: `@rank0 Epoch: 3`, `Validating Epoch: 3`
+    words = [word for word in words[:-1] if not _is_of_writer_or_data(word)] + words[-1:]
     last = words[-1].rstrip(".")
     if " ".join(words) in GLOBAL:
         return Counter.GLOBAL_STEP
@@ -86,6 +86,10 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
         if not forms.isdisjoint(members):
             return counter
     return None
+
+
+def _is_of_writer_or_data(word: str) -> bool:
+    return _WRITER.fullmatch(word) is not None or DATA_SPLIT.fullmatch(word) is not None
 
 
 def _unnamed_counter(field: NumberField, before: list[CounterField]) -> Counter | None:

@@ -304,3 +304,13 @@ def test_a_heading_of_an_evaluation_may_be_behind_what_a_logger_prints(tmp_path:
     text += "[LINE:32] INFO     [2026-01-02 10:00:09,123]  valid: metrics for gestures\n"
     text += "[LINE:33] INFO     [2026-01-02 10:00:09,123]  {'accuracy': 0.85, 'f1_score': 0.86}\n"
     assert steps_of(read_log(tmp_path, text)).keys() == {"Loss", "valid/accuracy", "valid/f1_score"}
+
+
+def test_data_before_the_epoch_are_those_of_its_metrics(tmp_path: Path) -> None:
+    text = "".join(
+        f"DEBUG - Training Epoch: {n}, Loss: 0.{n}.\nINFO - Validating Epoch: {n}, accuracy: 0.9, Pk: 0.3 .\n"
+        f"INFO - Testing Epoch: {n}, accuracy: 0.9, Pk: 0.3 .\n"
+        for n in N
+    )
+    names = ["Loss", *(f"{data}/{name}" for data in ("validating", "testing") for name in ("accuracy", "Pk"))]
+    assert steps_of(read_log(tmp_path, text)) == {name: [*N] for name in names}
