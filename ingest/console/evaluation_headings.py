@@ -17,20 +17,20 @@ _NO_HEADING = re.compile(
 )
 _OF_TRAINING = re.compile(r"(?i)\W{0,20}train(?:ing)?(?: \w{1,20}){0,2}\W{1,20}")
 _LONGEST = 60
+_LOGGER = re.compile(
+    r"\[[^\]]{0,60}\]|\d[\d:.,/T-]{0,30}|(?:INFO|DEBUG|WARN(?:ING)?)\b:?"
+    r"|[\w.]{1,60}(?= (?:INFO|DEBUG|WARN))|[|\s-]{1,10}"
+)
+"""What loggers print before a message: a line of the program in brackets, a level, a time."""
 _FRAMED = re.compile(r"^[-=*#~]{3}.*[-=*#~]{3}$")
 _BEST = re.compile(r"(?i)\bbest\b")
 """What a heading between signs says of an evaluation of the best model: `=== Best model (validation) ===`."""
-_LOGGER = re.compile(
-    r"(?:\[[^\]\n]{0,60}?(?:\d|INFO|DEBUG|WARN)[^\]\n]{0,60}\]|\b(?:INFO|DEBUG|WARN(?:ING)?)\b|\d[\d:.,T/-]*|[\s:|>-]+)*"
-)
-"""What loggers print before a message: levels, times, and in brackets lines of a source file."""
 _PREFIX = re.compile(r"^.{0,120}? (?:-|:|\|) (?=\S)")
 
 
 def _announce(line: str, state: DialectState) -> None:
     """Note the data of an evaluation that begins."""
-    text = line.strip()
-    text = text[_LOGGER.match(text).end() :] or text  # type: ignore[union-attr] # it matches anything
+    text = _message(line.strip())
     if _OF_TRAINING.fullmatch(text) is not None and "plain lines" in state:
         state["plain lines"].pop("evaluating", None)
         return
@@ -44,9 +44,17 @@ def _announce(line: str, state: DialectState) -> None:
         state["plain lines"]["evaluating"] = data if best is None else f"{data}/best"
 
 
+def _message(text: str) -> str:
+    """A line without what loggers print before a message; a frame of dashes belongs to the message."""
+    position = 0
+    while (part := _LOGGER.match(text, position)) is not None:
+        position = part.end()
+    return text[position:] if text[position:] and text[0] in "[0123456789ID" else text
+
+
 EVALUATION_HEADINGS = LineKind(
     pattern=LinearPattern(
-        rb"(?im)(?:^|[^\w/.])(?:eval(?:uat(?:e|ion|ing))?|valid(?:ation|at(?:e|ing))?|val|test(?:ing)?|dev)"
+        rb"(?im)(?:^|[^\w/.])(?:eval(?:uat(?:e|ion|ing))?|valid(?:ation|ating)?|val|test(?:ing)?|dev)"
         rb"(?:[^\w\d\n./-][^\d\n]{0,40})?[-=*#:.\])>a-z][ \t\r]{0,8}$"
         rb"|^[^\w\n]{0,20}train(?:ing)?(?: \w{1,20}){0,2}[^\w\n]{1,20}$"
     ),

@@ -21,9 +21,14 @@ _MAX_BYTES = 32 * 1024
 _MAX_PIECES = 12
 _LEAST_PIECES = 3
 _LEAST_SHARE = 0.75
+_SHARE_OF_PART = 0.5
+"""Each training of a launch may print a part of the opening lines, such as the size of its model."""
+_FIRST_PIECES = 2
+"""Lines with which a program begins: no later part of it prints them."""
 _SHORTEST, _LONGEST = 12, 80
 _LEAST_LETTERS = 8
-_LEAST_OF_SHORT = 3
+_SHORT = re.compile(rb"[ \t]*[A-Za-z][\w./:-]{2,39}[ \t]*")
+"""A line of one word."""
 _LINE = re.compile(rb"[^\r\n]+")
 _WITHOUT_DIGITS = re.compile(rb"[^0-9\x1b]+")
 _LETTER = re.compile(rb"[A-Za-z\x80-\xff]")
@@ -47,6 +52,10 @@ _PROMPT = re.compile(
 )
 """`user@host:~/project$ python3 train.py`."""
 _PROMPTED = -1
+_STATED = re.compile(
+    rb"(?i)(?<![a-z])(?:config(?:uration)?|arg(?:ument)?s|hyper-?param(?:eter)?s|settings)[ =:]{0,3}\{"
+)
+"""How a dictionary of settings begins."""
 _ARGUMENTS = b"Namespace("
 """How a program prints its arguments, whatever words are among them."""
 
@@ -56,18 +65,19 @@ class LaunchOpening:
 
     `_counts` has the parts of these lines until the first record, with how often each was printed; then
     `_pieces` has those that were printed once. Where each was printed several times, `_is_repeated`: by
-    launches that printed no record, or by workers that print what their parent does. Texts with nothing but
-    short lines before their records, as `cuda`, are recognised by these.
+    launches that printed no record, or by workers that print what their parent does. Where all lines are
+    short, such as the name of a model, `_is_short`: they show that the launch is the same without them.
     """
 
     def __init__(self, state: Mapping[str, Any]) -> None:
         self._counts = {piece.encode("latin-1"): count for piece, count in state.get("head", ())}
-        self._short = [piece.encode("latin-1") for piece in state.get("short", ())]
         self._size: int = state.get("size", 0)
         self._pieces: list[bytes] | None = None
         if "pieces" in state:
             self._pieces = [piece.encode("latin-1") for piece in state["pieces"]]
         self._is_repeated: bool = state.get("repeated", False)
+        self._is_short: bool = state.get("short", False)
+        self._short = [piece.encode("latin-1") for piece in state.get("short head", ())]
         self._found: set[int] = set(state.get("found", ()))
         self._block, self._position = b"", 0
 
@@ -75,13 +85,14 @@ class LaunchOpening:
         """What later lines are compared with, as JSON-able values."""
         if self._pieces is None:
             head = [[piece.decode("latin-1"), count] for piece, count in self._counts.items()]
-            known: dict[str, Any] = {"head": head} if head else {}
-            if self._short:
-                known["short"] = [piece.decode("latin-1") for piece in self._short]
+            short = [piece.decode("latin-1") for piece in self._short]
+            known = {**({"head": head} if head else {}), **({"short head": short} if short else {})}
             return {"size": self._size, **known} if self._size else {}
         more: dict[str, Any] = {"found": sorted(self._found)} if self._found else {}
         if self._is_repeated:
             more["repeated"] = True
+        if self._is_short:
+            more["short"] = True
         return {"pieces": [piece.decode("latin-1") for piece in self._pieces], **more}
 
     def begin_block(self, block: bytes) -> None:
@@ -112,8 +123,8 @@ class LaunchOpening:
             self._counts[piece] += 1
         if not known and len(self._counts) < _MAX_PIECES and (piece := _piece_of(line)):
             self._counts[piece] = 1
-        elif not known and len(self._short) < _LEAST_PIECES - 1 and _is_short_line(line):
-            self._short.append(line.strip())
+        elif not known and len(self._short) < _LEAST_PIECES and _SHORT.fullmatch(line) is not None:
+            self._short.append(line)
 
     def _search(self, begin: int, end: int) -> None:
         """Note the opening lines, and prompts, in a part of the block."""
@@ -135,24 +146,29 @@ class LaunchOpening:
     @property
     def _is_sufficient(self) -> bool:
         """Whether the opening lines show another launch by themselves."""
-        return len(self._pieces or ()) >= _LEAST_PIECES and not self._is_repeated
-
-    @property
-    def is_same_launch(self) -> bool:
-        """Whether the next record is one of the launch so far, even if its steps begin anew.
-
-        A launch prints the opening lines, if there are any, and less than half of them came again: each
-        training of a launch may print a part of them, such as the size of its model.
-        """
-        return _PROMPTED not in self._found and 2 * len(self._found) < len(self._pieces or ())
+        return len(self._pieces or ()) >= _LEAST_PIECES and not (self._is_repeated or self._is_short)
 
     def may_be_new_launch(self) -> bool:
         """Whether the next record is one of another launch if it is before the last one."""
         return bool(self._found and self._pieces) and self._is_opening()
 
+    @property
+    def is_same_launch(self) -> bool:
+        """Whether the next record is one of the same launch, even if its step begins anew."""
+        if not self._pieces or self._is_repeated:
+            return False
+        if self._is_short:
+            return not self._found
+        is_beginning = not self._found.isdisjoint((_PROMPTED, *range(_FIRST_PIECES)))
+        if is_beginning or len(self._found) >= _SHARE_OF_PART * len(self._pieces):
+            return False
+        return any(_SET_UP.search(piece) is not None for piece in self._pieces)
+
     def _is_opening(self) -> bool:
         """Whether most of the opening lines came again, one about the set-up among them."""
         pieces = self._pieces or []
+        if self._is_short:
+            return False
         if len(self._found) < _LEAST_SHARE * len(pieces):
             return False
         return any(_SET_UP.search(pieces[number]) is not None for number in self._found if number >= 0)
@@ -172,23 +188,27 @@ class LaunchOpening:
             return False
         self._pieces = [piece for piece, count in self._counts.items() if count == 1]
         if not self._pieces:
-            self._pieces, self._is_repeated = [*self._counts] or self._short, True
+            self._pieces, self._is_repeated = [*self._counts], True
+        if not self._pieces and self._short:
+            self._pieces, self._is_repeated, self._is_short = self._short, False, True
         self._counts, self._short = {}, []
         return self._is_sufficient
 
 
 def _piece_of(line: bytes) -> bytes:
-    """The longest part without digits of a line; nothing of a line with too few letters."""
+    """The longest part without digits of a line; nothing of a line with too few letters.
+
+    Of a line that states settings it is the beginning of these: the number of epochs may be among them.
+    """
     if _ARGUMENTS in line:
         return _ARGUMENTS
-    piece = max(_WITHOUT_DIGITS.findall(line), key=len, default=b"")[:_LONGEST].strip()
+    parts = _WITHOUT_DIGITS.findall(line)
+    if (stated := _STATED.search(line)) is not None:
+        last: bytes = _WITHOUT_DIGITS.findall(line[: stated.end()])[-1]
+        return last[-_LONGEST:].lstrip()
+    piece = max(parts, key=len, default=b"")[:_LONGEST].strip()
     is_settings = len(_SETTING.findall(line)) >= _LEAST_SETTINGS and _REPEATED.search(piece) is None
     if not is_settings and _REPEATED.search(line) is not None:
         return b""
     has_words = len(piece) >= _SHORTEST and len(_LETTER.findall(piece)) >= _LEAST_LETTERS
     return piece if has_words else b""
-
-
-def _is_short_line(line: bytes) -> bool:
-    """Whether a line is a word or two, as `cuda`."""
-    return len(_LETTER.findall(line)) >= _LEAST_OF_SHORT and _REPEATED.search(line) is None

@@ -67,8 +67,8 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
         words.pop()
     if not words:
         return None
-    # who prints is not what is counted: `@rank0 Epoch: 3`
-    words = [word for word in words[:-1] if not _WRITER.fullmatch(word)] + words[-1:]
+    # who prints, and of which data, is not what is counted: `@rank0 Epoch: 3`, `Validating Epoch: 3`
+    words = [word for word in words[:-1] if not _is_of_writer_or_data(word)] + words[-1:]
     last = words[-1].rstrip(".")
     if " ".join(words) in GLOBAL:
         return Counter.GLOBAL_STEP
@@ -81,10 +81,15 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
         return Counter.GLOBAL_STEP
     if (last in STEPS and "total" not in words) or (last == "progress" and field.total_index >= 0):
         return Counter.STEP
+    forms = {last, last.removesuffix("s")} if field.total_index >= 0 else {last}  # `Episodes 20/50`
     for members, counter in ((BATCHES, Counter.BATCH), (EPOCHS, Counter.EPOCH), (OTHERS, Counter.OTHER)):
-        if last in members:
+        if not forms.isdisjoint(members):
             return counter
     return None
+
+
+def _is_of_writer_or_data(word: str) -> bool:
+    return _WRITER.fullmatch(word) is not None or DATA_SPLIT.fullmatch(word) is not None
 
 
 def _unnamed_counter(field: NumberField, before: list[CounterField]) -> Counter | None:
@@ -94,7 +99,7 @@ def _unnamed_counter(field: NumberField, before: list[CounterField]) -> Counter 
     in_epoch = any(counter.counter is Counter.EPOCH for counter in before)
     if in_epoch and field.closes_pair:
         return Counter.BATCH
-    counted = field.total_index >= 0 and field.bracketed and not field.explains
+    counted = field.total_index >= 0 and (field.bracketed or field.follows_percent) and not field.explains
     if in_epoch:
         follows = field.total_index >= 0 and len(before) == 1 and not field.before.strip(" \t,:;|-(")
         return Counter.BATCH if counted or field.adjacent or follows else None
@@ -109,9 +114,13 @@ def _unnamed_counter(field: NumberField, before: list[CounterField]) -> Counter 
 
 
 def is_length(field: NumberField, counters: list[CounterField]) -> bool:
-    """Whether a number of steps is the length of an episode: `Episode: 3, reward: 1.5, steps: 120`."""
+    """Whether a number of steps is the length of an episode.
+
+    `Episode: 3, reward: 1.5, steps: 120`, `Episode 3 - truncated at step 1000. Reward: 5`.
+    """
     is_other = bool(counters) and counters[0].counter is Counter.OTHER
-    return is_other and field.english.lower() == "steps" and field.total_index < 0
+    is_length = field.english.lower() == "steps" or field.before.endswith((" at ", " in ", " after "))
+    return is_other and is_length and field.total_index < 0
 
 
 def is_lone_batch(counters: list[CounterField]) -> bool:

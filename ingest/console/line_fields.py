@@ -87,7 +87,7 @@ _END_OF_KEY = re.compile(r"['\"] ?: ")
 _BEGIN_OF_KEY = re.compile(r"[{,] ?['\"]")
 _NESTED = re.compile(r"(?<![\w.])([A-Za-z]\w{0,20}\([A-Za-z]\w{0,20}\([\w, ]{1,20}\)\))$")
 """A name such as that of a discriminator's output: `D(G(z))`."""
-_RATE = re.compile(r" ?([A-Za-z]{2,12}/(?:s|sec|second|step|it|iter))\b(?!/)")
+_RATE = re.compile(r" ?((?!its?/)[A-Za-z]{2,12}/(?:s|sec|second|step|it|iter))\b(?!/)")
 """A unit behind a number that says what it is: `39616 tok/s`."""
 _RATE_BEHIND = re.compile(r" \w{1,20}/s\b")
 

@@ -25,7 +25,7 @@ def unique_name(name: str, section: str, names: Collection[str]) -> tuple[str, s
         section = name if len(words) == 1 else words[0]
     elif name in names and not section and (data := _data_of_last(names)):
         name = f"{data} {name}"
-    elif section and (name in names or (section not in names and _is_evaluated(section, name))):
+    elif section and (name in names or _continues(section, name, names)):
         name = f"{section} {name}"
     number = 2
     unique = name
@@ -41,6 +41,11 @@ def _data_of_last(names: Collection[str]) -> str:
         if first != name and DATA_SPLIT.fullmatch(in_english(first).strip()):
             return first
     return ""
+
+
+def _continues(section: str, name: str, names: Collection[str]) -> bool:
+    """Whether a metric is of the data of those before it, which it does not repeat."""
+    return section not in names and f"{section} {name}" not in names and _is_evaluated(section, name)
 
 
 def _is_evaluated(section: str, name: str) -> bool:

@@ -15,7 +15,10 @@ _WORD_VALUE = re.compile(
 )
 _MANY_WORDS = 3
 """Settings whose values are words, as many as no record has."""
-_PER_STEP = ("/iter", "/step", "/batch")
+_PER_STEP = ("/iter", "/step", "/batch", "/epoch")
+_FLAG = re.compile(r"[=:] ?(?:True|False|None)\b")
+_FLAGS_OF_SETTINGS = 2
+_MANY_SETTINGS = 4
 _RATE = re.compile(r"(?i)\blr\b|learning.?rate|decay|dropout")
 _SETTING = re.compile(
     r"(?i)size|dim|layer|head|max|min\b|warm|seed|worker|hidden|vocab|param|num|length|interval|version|every|freq"
@@ -26,21 +29,27 @@ _OF_MODEL = re.compile(
 
 
 def is_settings(texts: Sequence[str], before: int, names: Sequence[str], *, is_amount: bool) -> bool:
-    """Whether a line states settings: it says so, or has several and at most a learning rate besides.
+    """Whether a line states settings: it says so, has flags, or several and at most a learning rate besides.
 
     `texts` are those around its numbers, the first `before` of them up to its first field; `names` are those
     of its numbers. One setting is enough next to a number of epochs or steps in all, `is_amount`.
     """
     if any(_SETTINGS.search(text) is not None for text in texts[:before]):
         return True
+    if sum(len(_FLAG.findall(text)) for text in texts) >= _FLAGS_OF_SETTINGS:
+        return True
     if sum(len(_WORD_VALUE.findall(text)) for text in texts) >= _MANY_WORDS:
         return True  # `amp=True, cache=False, cfg=None, box=7.5`
     settings = sum(_SETTING.search(name) is not None for name in names)
-    measured = any(
-        is_metric_name(name) and not _RATE.search(name) and not name.endswith(_PER_STEP) for name in names
+    measured = sum(
+        is_metric_name(name) and not _RATE.search(name) and not name.lower().endswith(_PER_STEP)
+        for name in names
     )
+    if settings >= _MANY_SETTINGS and measured * _MANY_SETTINGS < len(names):
+        return True  # `iou=0.7` among dozens
     is_nothing_else = settings > 0 and len(names) > settings and all(map(is_setting, names))
-    return (settings > int(not is_amount) or is_nothing_else) and not measured
+    is_amount_and_rates = is_amount and any(map(_RATE.search, names))
+    return (settings > int(not is_amount) or is_nothing_else or is_amount_and_rates) and not measured
 
 
 def has_settings(names: Iterable[str]) -> bool:

@@ -99,11 +99,14 @@ class LineShape:
     """The same in words: `dataset: CIFAR, dice: 0.8`."""
     may_recur: bool = False
     """It is no record by itself, but begins with what it counts and has signs between names and numbers."""
+    is_settings: bool = False
+    """It states settings, as the opening lines of a program do."""
     is_best: bool = False
     """It repeats the metrics of the best step: `Best performance in epoch 3: auc: 0.9`."""
 
 
 _NOTHING = LineShape((), (), "", is_record=False)
+_SETTINGS = LineShape((), (), "", is_record=False, is_settings=True)
 
 _FULL_WIDTH: dict[int, int | str] = {
     **{code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)},
@@ -265,7 +268,7 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
     first = next((fields[0].index for fields in (metrics, counters) if fields), 0)
     names_of_metrics = [field.name for field in metrics]
     if amounts > 1 or is_settings(texts, first + 1, names_of_metrics, is_amount=is_amount):
-        return _NOTHING  # `Epochs: 25, Iters: 4675` are settings, too
+        return _SETTINGS  # `Epochs: 25, Iters: 4675` are some, too
     if len(counters) > 2 and unnamed is not None:  # `(0/8)`, a rank, before the epoch and the batch
         counters.remove(unnamed)
     split = "" if split == "train" else split

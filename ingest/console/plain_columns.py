@@ -83,10 +83,12 @@ class _PlainContent:
 def describe_line(line: str, parts: list[str]) -> LayoutContent | None:
     """What the numbers of a line are, None if its time is in several of them.
 
-    Lines with labels, those that repeat the best step, and those with unknown names are read one by one.
+    Lines with labels, of settings, of the best step, and with unknown names are read one by one.
     """
     shape, numbers = shape_of_line(parts), parts[1::2]
     if shape.row is not None or shape.about is not None or shape.is_best or shape.may_recur:
+        return None
+    if shape.is_settings:  # which may open a launch
         return None
     match, time = find_time(line), -1
     if match is not None:

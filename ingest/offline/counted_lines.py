@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from holter.ingest.console.line_fields import number_fields
 from holter.ingest.console.line_tokens import split_numbers
+from holter.ingest.console.line_words import CALENDAR
 
 _LEAST_LINES = 5
 _LEAST_SHARE = 0.25
@@ -34,7 +35,10 @@ def counted_table(lines: Sequence[str]) -> list[list[str]]:
     if len(rows) < max(_LEAST_LINES, _LEAST_SHARE * sum(map(bool, lines))):
         return []
     columns = list(zip(*rows, strict=True))
-    step = next((index for index, column in enumerate(columns) if _counts(column)), None)
+    is_date = [text.strip(" ([").rpartition(" ")[2] in CALENDAR for text in texts]
+    step = next(
+        (index for index, column in enumerate(columns) if not is_date[index] and _counts(column)), None
+    )
     if step is None:
         return []
     names = _names(texts, len(columns))

@@ -91,7 +91,7 @@ def test_lines_that_no_format_knows_suggest_what_a_user_can_add(tmp_path: Path) 
 
 @pytest.mark.parametrize("clock", ["08/3{} 23:00:36", "Aug 2{} 23:00:36", "23:0{}:36", "2024-08-2{}"])
 def test_a_suggested_pattern_does_not_take_a_date_for_the_step(tmp_path: Path, clock: str) -> None:
-    lines = "".join(f"[{clock.format(at)}] acme 1{at}00 > qx 2.{at}\n" for at in range(9))
+    lines = "".join(f"[{clock.format(at)}] acme 1{at * at:02}0 > qx 2.{at}\n" for at in range(9))
     (tmp_path / "job.out").write_text(lines)
     (found,) = explain_files(tmp_path / "job.out")
     assert found.suggestion is not None

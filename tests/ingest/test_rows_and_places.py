@@ -374,3 +374,20 @@ def test_a_bar_of_keras_ends_with_the_means_of_the_epoch(tmp_path: Path) -> None
         key.metric: series.value.tolist() for key, series in read_log(tmp_path, text).data.series.items()
     }
     assert values["loss"] == [0.71, 0.72, 0.73]
+
+
+def test_a_table_of_steps_below_each_epoch_goes_on(tmp_path: Path) -> None:
+    table = "Step  Action    Reward\n----------------------\n"
+    text = "".join(
+        f"Epoch {epoch}/3 Running...\n{table}" + "".join(f"{step}     Up        -{step}.5\n" for step in N)
+        for epoch in (1, 2, 3)
+    )
+    run = read_log(tmp_path, text)
+    assert run.attempts == 1
+    assert steps_of(run) == {"Reward": [*range(1, 10)]}
+
+
+def test_lines_beside_a_table_are_read_too(tmp_path: Path) -> None:
+    rows = "".join(f"Episodes {n}0/50, Avg Reward: 1{n}.5\n" for n in N)
+    table = "epoch  train_loss  valid_loss\n" + "".join(f"{n}      0.{n}         0.5\n" for n in N)
+    assert steps_of(read_log(tmp_path, rows + table)).keys() == {"Avg Reward", "train_loss", "valid_loss"}

@@ -279,6 +279,23 @@ def test_dates_are_no_metrics(tmp_path: Path) -> None:
     assert steps_of(read_log(tmp_path, text)).keys() == {"reward", "Frame"}
 
 
+def test_a_bar_of_any_program_may_have_its_counts_behind_a_per_cent(tmp_path: Path) -> None:
+    text = "".join(f"Training [==   ] {n}.5% {n}00/9000 | 4.6 it/s | ETA: 84.2 s | loss=3.{n}\n" for n in N)
+    assert steps_of(read_log(tmp_path, text)) == {"loss": [100, 200, 300]}
+
+
+def test_the_step_at_which_an_episode_ended_is_its_length(tmp_path: Path) -> None:
+    text = "".join(f"[DQN] Episode {n} - Truncated at step 1000. Reward: 101{n}.5\n" for n in N)
+    assert steps_of(read_log(tmp_path, text)) == {"Reward": [*N]}
+
+
+def test_a_loss_behind_that_of_the_evaluation_is_of_the_training(tmp_path: Path) -> None:
+    text = "".join(
+        f"Epoch: [{n}][900]\tVal Loss 6.0 (6.1)\tBatch Time 1.2 (3.8)\tLoss 6.{n} (8.9)\n" for n in N
+    )
+    assert steps_of(read_log(tmp_path, text)).keys() == {"Epoch", "Val Loss", "Batch Time", "Loss"}
+
+
 @pytest.mark.parametrize(
     "settings",
     [
@@ -328,3 +345,38 @@ def test_reports_on_classes_may_end_in_another_column(tmp_path: Path) -> None:
         "           0       0.59      0.86      0.70      1381\n"
     )
     assert steps_of(read_log(tmp_path, text))["eval/A/precision"] == [2]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        "Epochs: 3, Learning Rate: 0.005, Samples/Epoch: 1000",
+        "learning_rate:1e-05,epoch:3,batch_size:32,weight_decay:0.1",
+        "amp=True, batch=8, box=7.5, cfg=None, epochs=9, imgsz=640, iou=0.7, lr0=0.01, layers=8",
+    ],
+)
+def test_lines_of_settings_have_no_step(tmp_path: Path, settings: str) -> None:
+    text = f"{settings}\n" * 2 + "".join(f"Epoch {n}/3 | Loss: 0.{n}\n" for n in N)
+    assert steps_of(read_log(tmp_path, text)) == {"Loss": [*N]}
+
+
+def test_a_date_may_have_two_dashes_before_its_time(tmp_path: Path) -> None:
+    text = "".join(f"Episode {n} reward: 1.{n} Time: 02/05/2026--11:4{n} Frame: {n}78\n" for n in N)
+    assert steps_of(read_log(tmp_path, text)).keys() == {"reward", "Frame"}
+
+
+def test_a_heading_of_an_evaluation_may_be_behind_what_a_logger_prints(tmp_path: Path) -> None:
+    text = "".join(f"[LINE:148] INFO     [2026-01-02 10:00:0{n},123]  Step 34{n}: Loss = 0.{n}\n" for n in N)
+    text += "[LINE:32] INFO     [2026-01-02 10:00:09,123]  valid: metrics for gestures\n"
+    text += "[LINE:33] INFO     [2026-01-02 10:00:09,123]  {'accuracy': 0.85, 'f1_score': 0.86}\n"
+    assert steps_of(read_log(tmp_path, text)).keys() == {"Loss", "valid/accuracy", "valid/f1_score"}
+
+
+def test_data_before_the_epoch_are_those_of_its_metrics(tmp_path: Path) -> None:
+    text = "".join(
+        f"DEBUG - Training Epoch: {n}, Loss: 0.{n}.\nINFO - Validating Epoch: {n}, accuracy: 0.9, Pk: 0.3 .\n"
+        f"INFO - Testing Epoch: {n}, accuracy: 0.9, Pk: 0.3 .\n"
+        for n in N
+    )
+    names = ["Loss", *(f"{data}/{name}" for data in ("validating", "testing") for name in ("accuracy", "Pk"))]
+    assert steps_of(read_log(tmp_path, text)) == {name: [*N] for name in names}

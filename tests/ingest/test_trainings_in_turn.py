@@ -224,3 +224,27 @@ def test_a_launch_that_prints_its_opening_again_is_an_attempt_and_its_trainings_
 def test_steps_that_go_back_to_the_middle_are_an_attempt(tmp_path: Path) -> None:
     lines = "".join(f"Step {n} loss: 0.5\n" for n in (*range(10), *range(4, 20)))
     assert read_log(tmp_path, "Using device: cuda\n" + lines).attempts == 2
+
+
+def test_the_first_lines_of_the_program_show_another_launch_though_others_changed(tmp_path: Path) -> None:
+    changed = OPENING.splitlines(keepends=True)[0] + "Building another model with 25M parameters\n"
+    assert read_log(tmp_path, OPENING + epochs(5) + changed + epochs(9)).attempts == 2
+
+
+def test_models_below_bare_names_are_trained_in_turn(tmp_path: Path) -> None:
+    text = "".join(
+        f"{name}\n" + epochs(3, "Epoch {0}/3\n------\ntrain Loss: 0.5 Acc: 0.9\n")
+        for name in ("vgg", "vit_b")
+    )
+    run = read_log(tmp_path, text)
+    assert run.attempts == 1
+    assert steps_of(run)["train Loss/training=2"] == [1, 2, 3]
+    assert read_log(tmp_path, text * 2).attempts == 2
+
+
+def test_settings_show_launches_that_end_after_one_record(tmp_path: Path) -> None:
+    settings = (
+        "2026-01-02 10:00:00,123 - DEBUG - Running with config {'file': 'a.bin', 'epochs': 10, 'batch': 8}\n"
+    )
+    launch = settings + "2026-01-02 10:00:01,123 - INFO - Testing Epoch: 1, accuracy: 0.94, Pk: 0.33\n"
+    assert read_log(tmp_path, settings + launch * 9).attempts == 9

@@ -62,10 +62,10 @@ PLAIN_LINES = plain_lines.DIALECT
 
 GENERIC: tuple[ConsoleDialect, ...] = (
     bars.DIALECT.followed_by(plain_lines.OWN_TEXT),
-    tables.DIALECT.followed_by(plain_lines.OWN_TEXT),
-    columns.DIALECT.followed_by(plain_lines.OWN_TEXT),
-    cell_tables.DIALECT.followed_by(plain_lines.OWN_TEXT),
-    positional.DIALECT.followed_by(plain_lines.OWN_TEXT),
+    *(
+        dialect.followed_by(plain_lines.OWN_TEXT)
+        for dialect in (tables.DIALECT, columns.DIALECT, cell_tables.DIALECT, positional.DIALECT)
+    ),
     plain_lines.OWN_TEXT,
 )
 """Dialects for any program, tried last."""

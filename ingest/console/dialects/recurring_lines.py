@@ -21,34 +21,51 @@ from holter.ingest.console.training_sections import section_labels
 from holter.ingest.console.values import parse_time
 
 _NAME_AND_NUMBER = re.compile(r"(?:^|[\]>|:-] )[ \t]{0,20}([A-Za-z][\w@/.-]{0,30})[ \t]{1,20}[-+]?[\d.]+\s*$")
+_NO_RECORDS = ("wandb: ", '{"', '"')
+"""How lines of its client begin, and those of JSON, which has formats of its own."""
+_BEST = re.compile(r"(?i)\bbest\b")
+_CONTINUES = re.compile(r" [a-z][a-z ]*[:=]")
+"""How a sentence goes on behind a number, up to a sign."""
 
 
 def _recurring(line: str, state: DialectState) -> list[LineValues] | None:
     """The named numbers of a line that recurs, and those of the first such lines."""
     axis = axis_state(state)
     step = position(axis)
-    if step is None or line.startswith("wandb: "):
+    if step is None or line.lstrip().startswith(_NO_RECORDS):
         return None
     values = _values(line, axis.get("evaluating", ""))
     return recurring_values(values, step, axis, parse_time(line), section_labels(axis))
 
 
-def _values(line: str, split: str) -> dict[str, float]:
-    """The numbers behind names and signs, or behind the only name of a line; none of settings and counts."""
+def _values(line: str, evaluating: str) -> dict[str, float]:
+    """The numbers behind names and signs, or in an evaluation behind the only name of a line.
+
+    None of settings, of counts, and of sentences and tuples in which a sign happens to be.
+    """
     parts = split_numbers(line)
     shape: LineShape = shape_of_line(parts)
-    if shape.counters:
+    if shape.counters or not shape.metrics:
         return {}
-    alone = _NAME_AND_NUMBER.search(line)
+    alone = _NAME_AND_NUMBER.search(line) if evaluating else None
+    split = evaluating or shape.split
+    if _BEST.search("".join(parts[: 2 * shape.metrics[0].index + 1])) is not None:
+        split = f"{split}/best".lstrip("/")
     values = {}
     for field in shape.metrics:
-        is_marked = parts[2 * field.index].rstrip(" \t[({'\"")[-1:] in (":", "=")
+        before, number, behind = parts[2 * field.index : 2 * field.index + 3]
+        is_marked = before.rstrip(" \t[({'\"")[-1:] in (":", "=")
         if not (is_marked or (alone is not None and alone[1] == field.name)):
             continue
-        value = value_of(parts[2 * field.index + 1])
+        # `the 500 test images: 0.1` is no name, `train_label:(371, 100)` no value
+        is_part = _CONTINUES.match(before) is not None if field.index else False
+        is_part |= before.endswith("(") and behind.startswith(",")
         is_named = len(field.name) > 1 or len(shape.metrics) > 1  # `DONE (t=0.04s)`
-        if value is not None and is_named and not is_setting(field.name) and not is_of_model(field.name):
-            values[metric_name(field.name, split or shape.split)] = value * field.scale
+        value = value_of(number)
+        if value is None or is_part or not is_named or is_setting(field.name) or is_of_model(field.name):
+            continue
+        name = field.name if "best" in field.name.lower() else metric_name(field.name, split)
+        values[name] = value * field.scale
     return values
 
 

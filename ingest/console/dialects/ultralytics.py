@@ -38,7 +38,7 @@ def _row(line: str, state: DialectState) -> LineValues | None:
 
 def _classes(line: str, state: DialectState) -> LineValues | None:
     if (match := _CLASSES.search(line)) is not None:
-        names = match[1].partition(":")[0]
+        names = re.split(r":(?=\s|$)", match[1], maxsplit=1)[0]
         state["classes"] = names.replace("Box(P", "P").replace("Mask(P", "P").replace(")", "").split()
     return None
 
