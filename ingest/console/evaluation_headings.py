@@ -18,7 +18,8 @@ _NO_HEADING = re.compile(
 _OF_TRAINING = re.compile(r"(?i)\W{0,20}train(?:ing)?(?: \w{1,20}){0,2}\W{1,20}")
 _LONGEST = 60
 _LOGGER = re.compile(
-    r"(?:\[[^\]\n]{0,60}?(?:\d|INFO|DEBUG|WARN)[^\]\n]{0,60}\]|\b(?:INFO|DEBUG|WARN(?:ING)?)\b|\d[\d:.,T/-]*|[\s:|>-]+)*"
+    r"(?:\[[^\]\n]{0,60}?(?:\d|INFO|DEBUG|WARN)[^\]\n]{0,60}\]|\b(?:INFO|DEBUG|WARN(?:ING)?)\b"
+    r"|[\w.]{1,60}(?= (?:INFO|DEBUG|WARN))|\d[\d:.,T/-]*|[\s:|>-]+)*"
 )
 """What loggers print before a message: levels, times, and in brackets lines of a source file."""
 _PREFIX = re.compile(r"^.{0,120}? (?:-|:|\|) (?=\S)")

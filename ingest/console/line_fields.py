@@ -132,7 +132,7 @@ def number_fields(texts: tuple[str, ...]) -> Iterator[NumberField]:
     index, count, section = 0, len(texts) - 1, ""
     listed = listed_names(texts)
     ordinal: re.Match[str] | None = None
-    last_name = carried = measured = ""
+    last_name = carried = measured = ratio_name = ""
     opened_pair = False
     while index < count:
         text = texts[index]
@@ -209,6 +209,9 @@ def number_fields(texts: tuple[str, ...]) -> Iterator[NumberField]:
         opens = after.strip() in ("[", "][", "] [") and "/" in (
             text.strip() for text in texts[last + 2 : last + 3]
         )
+        if ratio_name and text == "=":
+            name, marked = ratio_name, True  # `accuracy: 2486/10042=0.2476`
+        ratio_name = name if total >= 0 and texts[total + 1] == "=" else ""
         explains = bool(last_name) and texts[index].strip() in ("% (", "%, (")
         last_name = name
         is_duration = _DURATION.match(after) is not None

@@ -109,6 +109,8 @@ class LineShape:
     """The same for lines with metrics of the same names."""
     is_round: bool = False
     """It announces a round or an episode, and nothing else."""
+    is_report: bool = False
+    """None of its metrics is a known one: lines with these may be below it."""
     row: RowField | None = None
     """What the line is about, if it is one of several: `Class 0: acc 0.5`."""
 
@@ -127,6 +129,9 @@ _SOURCE_SUFFIXES = frozenset({"py", "cc", "cpp", "cu", "h"})
 _OF_TRAINING = re.compile(
     r"(?i)\blr\b|learning.?rate|grad|train|/s(?:ec)?\b|best|total|time|(?:tokens?|samples?|images?)/"
 )
+_DATA_BEFORE_SIGN = re.compile(r"(?i)(train(?:ing)?|valid(?:ation)?|val|test|eval|dev)[-_./]")
+_WRITER = re.compile(r"@?(?:rank|gpu|worker|process|proc|node)\d*")
+"""A word for whoever prints a line: `@rank1 Epoch: 1`."""
 _COUNTS_DATA = re.compile(r"\((?:val|test|eval)\)\s*$", re.I)
 _ESTIMATED = re.compile(r"\bSaving dict for global step")
 """What the estimators of TensorFlow print before the metrics of an evaluation."""
@@ -137,7 +142,7 @@ _SEPARATORS = str.maketrans("_/-.", "    ")
 
 def names_evaluation(name: str, split: str) -> bool:
     """Whether the name of a metric says that it is of an evaluation, of these data or of others."""
-    if name.lower().startswith(split[:3]):
+    if name.lower().startswith((split[:3], "train")):
         return True
     found = DATA_SPLIT.match(re.split(r"[/_ ]", in_english(name).strip(), maxsplit=1)[0])
     return found is not None and bool(found[2])
@@ -180,7 +185,7 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
     counters: list[CounterField] = []
     metrics: list[MetricField] = []
     axes: list[MetricField] = []
-    names: set[str] = set()
+    names: dict[str, None] = {}  # in their order
     strong, split, section, marked = False, "", "", 0
     row: RowField | None = None
     rows = 0
@@ -226,7 +231,7 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
         if counter is not None:
             if counter in (Counter.EPOCH, Counter.OTHER) and field.name not in names:
                 name = "epoch" if not field.name or DATA_SPLIT.fullmatch(field.name) else field.name
-                names.add(name)
+                names[name] = None
                 axes.append(MetricField(name, field.index, field.scale))
             if not split and (found := DATA_SPLIT.search(field.english)) is not None and found[2]:
                 split = found[2].lower()
@@ -249,16 +254,17 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
                 strong = True
         elif not field.name and lists.get(field.index) in names_of_lists:
             name, _ = _unique(names_of_lists[lists[field.index]], "", names)
-            names.add(name)
+            names[name] = None
             metrics.append(MetricField(name, field.index, field.scale))
         elif _is_metric(field):
             stated = field.name if not part or DATA_SPLIT.search(field.english) else f"{part}/{field.name}"
             name, section = _unique(stated, section, names)
-            names.add(name)
+            names[name] = None
             names_of_lists[field.index] = name
             metrics.append(MetricField(name, field.index, field.scale))
             # `Epoch 3, train = 0.5, val = 0.6`
-            strong |= is_metric_name(name) or (is_stated and field.marked and _is_of_data(field))
+            is_clear = (is_stated and field.marked) or (bool(counters) and field.clean)
+            strong |= is_metric_name(name) or (is_clear and _is_of_data(field))
             marked += field.marked and _TIME.search(name) is None
     first = next((fields[0].index for fields in (metrics, counters) if fields), 0)
     if is_settings(texts, first + 1, [field.name for field in metrics], is_amount=is_amount):
@@ -276,6 +282,7 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
     return LineShape(
         *(tuple(counters), tuple(metrics), split, is_record, is_summary, is_heading, is_amount, stage, kind),
         is_round=is_round and is_heading,
+        is_report=is_record and not measures,
         row=row,
     )
 
@@ -365,7 +372,7 @@ def _counter(field: NumberField, before: list[CounterField]) -> Counter | None:
     last = words[-1].rstrip(".")
     if " ".join(words) in GLOBAL:
         return Counter.GLOBAL_STEP
-    if not set(words[:-1]) <= QUALIFIERS:
+    if not {word for word in words[:-1] if _WRITER.fullmatch(word) is None} <= QUALIFIERS:
         announces = last in ("epoch", "epochs") and not before and not field.marked
         return Counter.EPOCH if announces and not has_settings([field.name]) else None
     if field.is_duration:
@@ -420,23 +427,37 @@ def _is_metric(field: NumberField) -> bool:
     return field.marked or field.clean or is_metric_name(name) or name[:1].isupper()
 
 
-def _is_evaluated(section: str, name: str) -> bool:
-    """Whether a metric behind those of an evaluation is one of them: `val Loss: 0.4 Acc: 0.8`."""
-    if not is_metric_name(name):
-        return False
+def _is_evaluated(section: str, name: str, names: dict[str, None]) -> bool:
+    """Whether a metric behind those of an evaluation is one of them: `val Loss: 0.4 Acc: 0.8`.
+
+    A name that nobody knows is, where the line has nothing but those of this evaluation.
+    """
     found = DATA_SPLIT.fullmatch(in_english(section).strip())
-    return found is not None and bool(found[2]) and not _OF_TRAINING.search(name)
+    if found is None or not found[2] or _OF_TRAINING.search(name):
+        return False
+    others = [other.lower() for other in names if other.lower().split()[-1] not in EPOCHS | OTHERS]
+    return is_metric_name(name) or all(other.startswith(section.lower()) for other in others)
 
 
-def _unique(name: str, section: str, names: set[str]) -> tuple[str, str]:
+def _unique(name: str, section: str, names: dict[str, None]) -> tuple[str, str]:
     """A name that no earlier number of the line has, and the part of the line that begins with it."""
     words = name.split(" ")
     if DATA_SPLIT.fullmatch(in_english(words[0]).strip()):
         section = name if len(words) == 1 else words[0]
-    elif section and (name in names or (section not in names and _is_evaluated(section, name))):
+    elif section and (name in names or (section not in names and _is_evaluated(section, name, names))):
         name = f"{section} {name}"
+    elif name in names and (data := _data_of_last(names)):
+        name = f"{data} {name}"
     number = 2
     unique = name
     while unique in names:
         unique, number = f"{name} {number}", number + 1
     return unique, section
+
+
+def _data_of_last(names: dict[str, None]) -> str:
+    """The data of the last name that begins with any: `Val` of `Train-acc: 1, loss: 2 | Val-acc: 1, ...`."""
+    for name in reversed(names):
+        if (found := _DATA_BEFORE_SIGN.match(name)) is not None:
+            return found[1]
+    return ""

@@ -179,3 +179,11 @@ def test_a_launch_that_prints_its_opening_again_is_an_attempt_and_its_trainings_
 def test_steps_that_go_back_to_the_middle_are_an_attempt(tmp_path: Path) -> None:
     lines = "".join(f"Step {n} loss: 0.5\n" for n in (*range(10), *range(4, 20)))
     assert read_log(tmp_path, "Using device: cuda\n" + lines).attempts == 2
+
+
+def test_sentences_about_a_client_name_no_training(tmp_path: Path) -> None:
+    text = "".join(
+        f"[gossip] ignored returned own message from client_{n}\nRound {n}: accuracy: 0.{n}\n"
+        for n in (3, 2, 4)
+    )
+    assert not any("training=" in name for name in steps_of(read_log(tmp_path, text)))
