@@ -18,6 +18,7 @@ from holter.ingest.console.dialect import (
     LineValues,
 )
 from holter.ingest.console.interleaved_writers import InterleavedWriters
+from holter.ingest.console.labelled_trainings import LabelledTrainings
 from holter.ingest.console.launch_opening import LaunchOpening
 from holter.ingest.console.pattern_search import BlockSearch, FoundLine, FoundTable
 from holter.ingest.console.prefixes import CleanLine, strip_prefixes
@@ -114,6 +115,7 @@ class ConsoleReader:
         self._settings_from = _labels(state.get("herald"))
         self._several: bool = state.get("several", False)
         self._writers = InterleavedWriters(state.get("writers", {}))
+        self._trainings = LabelledTrainings(state.get("trainings", {}))
         self._opening = LaunchOpening(state.get("opening", {}))
         self._restarts: bool = state.get("restarts", False)
         self._may_restart: bool = state.get("may restart", False)
@@ -128,6 +130,8 @@ class ConsoleReader:
         pending: dict[str, Any] = {"announced": config_to_json(self._pending)} if self._pending else {}
         if writers := self._writers.state():
             pending["writers"] = writers
+        if trainings := self._trainings.state():
+            pending["trainings"] = trainings
         if opening := self._opening.state():
             pending["opening"] = opening
         if self._restarts:
@@ -260,8 +264,14 @@ class ConsoleReader:
         if not (kind.job_wide or line.labels or rows[0].labels):
             self._writers.is_same_launch = self._opening.is_same_launch
             rows = list(self._writers.add(rows[0], found.start, found.start + len(found.line) + 1))
+        elif item.labels and counts_steps and not kind.job_wide:
+            rows = [self._of_training(row) for row in rows]
         parsed.rows += rows
         self._note_record(parsed, counts_steps=counts_steps)
+
+    def _of_training(self, row: LogRow) -> LogRow:
+        """A row with labels of its own, with that of its training."""
+        return self._trainings.of_training(row, is_same_launch=self._opening.is_same_launch)
 
     def _stops_before_launch(self, parsed: ParsedLines) -> bool:
         """Whether the next record is, or may be, the first of another launch, and rows are before it."""
@@ -287,6 +297,7 @@ class ConsoleReader:
         if self._may_restart:
             if not is_named and self._last_step is not None and step <= self._last_step:
                 parsed.rows += self._writers.begin_again()
+                self._trainings.begin_launch()
                 self._restarts = True
             self._may_restart = False
         self._last_step = step
@@ -294,6 +305,7 @@ class ConsoleReader:
     def _begin_launch(self) -> list[LogRow]:
         """The rows of the launch before that were held back; the next record is one of another launch."""
         rows = [*self._writers.begin_again(), *self._release_waiting()]
+        self._trainings.begin_launch()
         for state in self._states.values():
             for kind in self._kinds:
                 if kind.begin_launch is not None:
@@ -345,6 +357,7 @@ class ConsoleReader:
                         if row.labels:
                             self._add_unlabelled(unlabelled, parsed)
                             unlabelled = []
+                            row = self._of_training(row)
                             self._note_record(parsed)
                             parsed.rows.append(row)
                         else:
@@ -357,6 +370,7 @@ class ConsoleReader:
                 for row in table.rows(first, last, self._state_of(labels)):
                     if row is not None and row.values and self._is_storable(row.step, offset + starts[line]):
                         self._note_step(row.step, parsed, is_named=bool(row.labels))
+                        row = self._of_training(row) if row.labels else row
                         self._note_record(parsed)
                         has_records = True
                         for each in (row.labels,) if row.labels else self._process_labels(labels):

@@ -32,6 +32,8 @@ _MOST_HELD = 40
 MAX_WRITERS = 16
 _MAX_LAG = 48
 """Rows by which another writer may be behind."""
+MOST_TRAININGS = 64
+"""Trainings of a launch that are told apart."""
 _MAX_KINDS = 32
 """Kinds of rows, by the names of their values, that are looked at."""
 _LONGEST_GAP = 4096
@@ -81,8 +83,8 @@ class InterleavedWriters:
             rows = list(merge(self._begin_trainings(kind, rows), *others, key=lambda each: each.step))
             self._training = max(self._training, kind.training)
             for other in self._kinds.values():
-                if other.training < kind.training:
-                    other.begin_training(kind.training)
+                if (other.training, other.before) < (kind.training, kind.before):
+                    other.begin_training(kind.training, kind.before)
             yield from rows
         else:
             yield from map(kind.of_training, rows)
@@ -108,9 +110,10 @@ class InterleavedWriters:
         if not self.is_same_launch or kind.first is None or rows[0].step > kind.first:
             return [*map(kind.of_training, rows)]
         named, last = [], rows[0].step
-        kind.training += 1
+        kind.next_training()
         for row in rows:
-            kind.training += row.step < last and row.step <= kind.first
+            if row.step < last and row.step <= kind.first:
+                kind.next_training()
             named.append(kind.of_training(row))
             last = row.step
         kind.first = rows[0].step
@@ -165,7 +168,8 @@ class _RowKind:
 
     `recent` are the last steps of the only writer so far, `interval` the least number of steps between two
     of its rows, 0 while unknown. `first` is the step at which the training began,
-    `training` its number within the launch.
+    `training` its number within the launch. Of many trainings the later ones are laps of one: their steps go
+    on by those `before`. `end` is the last step before that is added.
     """
 
     steps: list[int] = field(default_factory=list)
@@ -174,11 +178,22 @@ class _RowKind:
     held: list[LogRow] = field(default_factory=list)
     first: int | None = None
     training: int = 1
+    before: int = 0
+    end: int = 0
 
     def to_json(self) -> list[Any]:
         """The state as JSON-able values."""
         held = [[row.step, None if isnan(row.time) else row.time, dict(row.values)] for row in self.held]
-        return [self.steps, self.recent[-_MAX_LAG:], self.interval, held, self.first, self.training]
+        return [
+            self.steps,
+            self.recent[-_MAX_LAG:],
+            self.interval,
+            held,
+            self.first,
+            self.training,
+            self.before,
+            self.end,
+        ]
 
     @classmethod
     def from_json(cls, stored: list[Any]) -> _RowKind:
@@ -201,15 +216,25 @@ class _RowKind:
         else:
             yield from self._begin_again([row])
 
-    def begin_training(self, number: int) -> None:
+    def begin_training(self, number: int, before: int = 0) -> None:
         """Forget its steps: what comes next is of the training with this number."""
-        self.steps, self.recent, self.first, self.training = [], [], None, number
+        self.steps, self.recent, self.first = [], [], None
+        self.training, self.before = number, before
+
+    def next_training(self) -> None:
+        """Count a training that begins anew."""
+        if self.training < MOST_TRAININGS:
+            self.training += 1
+        else:
+            self.before += self.end - (self.first or 0) + 1
 
     def of_training(self, row: LogRow) -> LogRow:
         """The row with the label of its training, if that is not the first one of its launch."""
+        self.end = row.step
         if self.training == 1:
             return row
-        return row._replace(labels=labels_of({**dict(row.labels), "training": str(self.training)}))
+        labels = labels_of({**dict(row.labels), "training": str(self.training)})
+        return row._replace(step=row.step + self.before, labels=labels)
 
     def restart(self) -> Iterator[LogRow]:
         """The rows held back, as those of the first writer."""

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection
 
 from holter.ingest.console.line_fields import DATA_SPLIT
+from holter.ingest.console.line_words import EPOCHS, OTHERS
 from holter.ingest.metric_names import is_metric_name
 from holter.translated_words import in_english
 
@@ -45,12 +46,17 @@ def _data_of_last(names: Collection[str]) -> str:
 
 def _continues(section: str, name: str, names: Collection[str]) -> bool:
     """Whether a metric is of the data of those before it, which it does not repeat."""
-    return section not in names and f"{section} {name}" not in names and _is_evaluated(section, name)
+    is_new = section not in names and f"{section} {name}" not in names
+    return is_new and _is_evaluated(section, name, names)
 
 
-def _is_evaluated(section: str, name: str) -> bool:
-    """Whether a metric behind those of an evaluation is one of them: `val Loss: 0.4 Acc: 0.8`."""
-    if not is_metric_name(name):
-        return False
+def _is_evaluated(section: str, name: str, names: Collection[str]) -> bool:
+    """Whether a metric behind those of an evaluation is one of them: `val Loss: 0.4 Acc: 0.8`.
+
+    A name that nobody knows is, where the line has nothing but those of this evaluation.
+    """
     found = DATA_SPLIT.fullmatch(in_english(section).strip())
-    return found is not None and bool(found[2]) and not _OF_TRAINING.search(name)
+    if found is None or not found[2] or _OF_TRAINING.search(name):
+        return False
+    others = [other.lower() for other in names if other.lower().split()[-1] not in EPOCHS | OTHERS]
+    return is_metric_name(name) or all(other.startswith(section.lower()) for other in others)

@@ -93,6 +93,8 @@ class LineShape:
     """The same for lines with metrics of the same names."""
     is_round: bool = False
     """It announces a round or an episode, and nothing else."""
+    is_report: bool = False
+    """None of its metrics is a known one: lines with these may be below it."""
     row: RowField | None = None
     """What the line is about, if it is one of several: `Class 0: acc 0.5`."""
     about: tuple[str, str] | None = None
@@ -131,7 +133,7 @@ _SUMMARY = re.compile(r"\W{0,8}\* ?(?:acc|prec|mean|loss|top)|\W{0,8}\*$|\W{0,8}
 
 def names_evaluation(name: str, split: str) -> bool:
     """Whether the name of a metric says that it is of an evaluation, of these data or of others."""
-    if name.lower().startswith(split[:3]):
+    if name.lower().startswith((split[:3], "train")):
         return True
     found = DATA_SPLIT.match(re.split(r"[/_ ]", in_english(name).strip(), maxsplit=1)[0])
     return found is not None and bool(found[2])
@@ -259,8 +261,8 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
                 part = ""  # it was that of one name: `Loss(train): 0.5, Loss(val): 0.4, alpha: 0.1`
             metrics.append(MetricField(name, field.index, field.scale))
             # `Epoch 3, train = 0.5, val = 0.6`
-            is_data = is_stated and (field.marked or field.clean) and _is_of_data(field)
-            strong |= is_metric_name(name) or is_data
+            is_clear = (is_stated and field.marked) or (bool(counters) and field.clean)
+            strong |= is_metric_name(name) or (is_clear and _is_of_data(field))
             marked += field.marked and _TIME.search(name) is None
         ratio = (
             field if field.total_index >= 0 and metrics[-1:] and metrics[-1].index == field.index else None
@@ -282,6 +284,7 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
     return LineShape(
         *(tuple(counters), tuple(metrics), split, is_record, is_summary, is_heading, is_amount, stage, kind),
         is_round=is_round and is_heading,
+        is_report=is_record and not measures,
         row=row,
         about=_about(texts) if is_record or is_summary else None,
         may_recur=is_stated and marked > 0 and not (is_record or split or has_settings(names_of_metrics)),

@@ -16,7 +16,7 @@ from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_layouts import LayoutContent, LineLayout
 from holter.ingest.console.line_shapes import LineShape, shape_of_line
 from holter.ingest.console.line_tokens import value_of
-from holter.ingest.console.plain_line import axis_state, metric_name, note_line
+from holter.ingest.console.plain_line import announce_epoch, axis_state, metric_name, note_line
 from holter.ingest.console.step_axis import (
     as_epoch,
     counts_on,
@@ -232,6 +232,8 @@ class PlainTable:
         is_of_epoch = self._is_of_epoch or (
             not self._shape.split and as_epoch(self._counts_of(first), axis).keys() == {Counter.EPOCH}
         )
+        if self._shape.is_report:
+            announce_epoch(self._counts_of(last - 1), axis)
         steps = self._steps(first, last, axis)
         if steps is None:
             return [None] * (last - first)

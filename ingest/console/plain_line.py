@@ -77,6 +77,8 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
     if not shape.is_record:
         note_line(shape, counts, axis)
         return _recurring(line, shape, numbers, axis) if shape.may_recur else None
+    if shape.is_report:
+        announce_epoch(counts, axis)
     split = shape.split or evaluated_batch(counts, axis)
     step = evaluation_step(counts, axis) if split else training_step(counts, axis, shape.kind)
     if step is None and not counts and all(map(_is_of_evaluation, shape.metrics)):
@@ -159,6 +161,12 @@ def note_line(shape: LineShape, counts: Counts, axis: dict[str, Any]) -> None:
         note_epoch(counts, axis)
     if shape.is_heading:
         note_heading(counts, axis)
+
+
+def announce_epoch(counts: Counts, axis: dict[str, Any]) -> None:
+    """Note the epoch of a line that names nothing else, and no known metric: these may be below it."""
+    if counts.keys() == {Counter.EPOCH}:
+        note_epoch(counts, axis)
 
 
 def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:

@@ -36,6 +36,8 @@ _PREFIX = re.compile(r"[-:|\])>] ")
 """What ends the prefix of a logger."""
 _SIGNS = " \t=*#~+<>-_|:[(,"
 _LONGEST_TEXT = 60
+_MOST_WORDS = 4
+"""Words before the one that is numbered, in a heading that is no sentence."""
 _NO_NAMES = frozenset(
     {"and", "begin", "beginning", "begins", "complete", "completed", "config", "configuration", "data",
      "dataset", "device", "done", "end", "ended", "epoch", "epochs", "false", "finish", "finished", "for",
@@ -59,7 +61,10 @@ def begin_section(line: str, state: DialectState) -> bool:
     if (match := _NUMBERED.match(line)) is not None:
         word = match["word"].lower()
         named = {_KEYS.get(word, word): match["number"].lstrip("0") or "0"}
-        if words := _PREFIX.split(line[: match.start("word")])[-1].strip(_SIGNS):
+        words = _PREFIX.split(line[: match.start("word")])[-1].strip(_SIGNS)
+        if len(words.split()) > _MOST_WORDS:
+            return False  # `ignored returned own gossip from client_0`
+        if words:
             named["training"] = words[:_LONGEST_TEXT]
     elif (match := _NAMED.match(line)) is not None:
         if match["name"].lower() in _NO_NAMES or not _is_name_of_model(line, match):

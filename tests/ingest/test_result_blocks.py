@@ -72,3 +72,10 @@ def test_whatever_is_measured_at_an_epoch_is_a_metric(tmp_path: Path, line: str)
     text = "".join(f"Epoch {n} loss: 0.5\n{line.format(n)}\n" for n in range(1, 8))
     [name] = steps_of(read_log(tmp_path, text)).keys() - {"loss"}
     assert steps_of(read_log(tmp_path, text))[name] == [*range(1, 8)]
+
+
+def test_an_epoch_with_a_rate_announces_the_losses_below_it(tmp_path: Path) -> None:
+    text = "".join(
+        f"epoch : {n} learning speed : [1.0]\nCheckpoint {n} saved !\nepoch_loss: 4.{n}\n" for n in (1, 2, 3)
+    )
+    assert steps_of(read_log(tmp_path, text)) == {"learning speed": [1, 2, 3], "epoch_loss": [1, 2, 3]}

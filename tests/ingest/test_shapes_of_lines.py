@@ -380,3 +380,29 @@ def test_data_before_the_epoch_are_those_of_its_metrics(tmp_path: Path) -> None:
     )
     names = ["Loss", *(f"{data}/{name}" for data in ("validating", "testing") for name in ("accuracy", "Pk"))]
     assert steps_of(read_log(tmp_path, text)) == {name: [*N] for name in names}
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("Epoch: {0}/9 val loss: 2.5 HR@1: 0.1, HR@5: 0.2", {"val loss", "val HR@1", "val HR@5"}),
+        (
+            "[Epoch {0}] Train-acc: 0.2, loss: 1.7 | Val-acc: 0.3, loss: 1.5 | lr 0.1",
+            {"Train-acc", "loss", "Val-acc", "Val loss", "lr"},
+        ),
+        ("[Step {0}/99] Train 9.68 | Val 9.69", {"Train", "Val"}),
+        ("DEBUG:root:@rank1 Epoch: {0}\t<2021-11-26 13:39:23> loss: 0.5", {"loss"}),
+        ("Epoch {0}, HellaSwag accuracy: 2486/10042=0.2476", {"HellaSwag accuracy"}),
+    ],
+)
+def test_names_say_of_which_data_they_are(tmp_path: Path, line: str, names: set[str]) -> None:
+    text = "".join(line.format(n) + "\n" for n in N)
+    assert steps_of(read_log(tmp_path, text)) == {name: [*N] for name in names}
+
+
+def test_names_nobody_knows_in_a_dictionary_of_metrics(tmp_path: Path) -> None:
+    text = (
+        "".join(f"Epoch {n}, loss: 0.{n}\n" for n in N)
+        + "==> Unet Test metrics: {'unet_dc': 0.6, 'hd': 4.3}\n"
+    )
+    assert steps_of(read_log(tmp_path, text)) == {"loss": [*N], "test/unet_dc": [3], "test/hd": [3]}

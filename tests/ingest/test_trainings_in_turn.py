@@ -248,3 +248,33 @@ def test_settings_show_launches_that_end_after_one_record(tmp_path: Path) -> Non
     )
     launch = settings + "2026-01-02 10:00:01,123 - INFO - Testing Epoch: 1, accuracy: 0.94, Pk: 0.33\n"
     assert read_log(tmp_path, settings + launch * 9).attempts == 9
+
+
+def test_sentences_about_a_client_name_no_training(tmp_path: Path) -> None:
+    text = "".join(
+        f"[gossip] ignored returned own message from client_{n}\nRound {n}: accuracy: 0.{n}\n"
+        for n in (3, 2, 4)
+    )
+    assert not any("training=" in name for name in steps_of(read_log(tmp_path, text)))
+
+
+SHORT_OPENING = "Using device: cuda\nLoading data from /data\n"
+
+
+def test_clients_that_begin_anew_in_the_same_launch_are_of_its_next_training(tmp_path: Path) -> None:
+    rounds = "".join(f"Client {client} - Round {n} - Loss: 0.{n}\n" for n in range(3) for client in (0, 1))
+    run = read_log(tmp_path, SHORT_OPENING + rounds * 2)
+    assert run.attempts == 1
+    names = [f"Loss/client={client}{more}" for client in (0, 1) for more in ("", "/training=2")]
+    assert steps_of(run) == {name: [0, 1, 2] for name in names}
+
+
+def test_epochs_that_begin_anew_in_each_of_many_rounds_go_on(tmp_path: Path) -> None:
+    text = SHORT_OPENING + "".join(
+        f"Round {n}\nTrain discriminator\nEpoch 0, train loss: 0.5\nEpoch 1, train loss: 0.4\n"
+        for n in range(200)
+    )
+    run = read_log(tmp_path, text)
+    assert run.attempts == 1
+    assert len(run.data.series) < 100
+    assert run.points == 400

@@ -162,6 +162,7 @@ _METRIC_ALONE = LinearPattern(
     + _COLOUR
     + _SPACE
     + rb"{0,4}(?:is {1,8})?(?:array|tensor)?[\[(]{0,2}[-+]?(?:\d|nan|inf|np\.float)"
+    rb"|(?:metrics|results?|scores?)[ )\]]{0,4}[:=] {0,4}\{['\"][\w @./-]{1,40}['\"]: {0,4}[-+]?\d"
 )
 _NUMBER_ALONE = LinearPattern(
     rb"(?m)^(?:[\[(]?(?:\d\d|INFO|DEBUG)[^\n]{0,100}[\]:|>,-] {1,8})?"  # of a logger
