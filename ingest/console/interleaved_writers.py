@@ -14,7 +14,7 @@ those of another training, such as the next model of a comparison: its rows get 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import lru_cache
 from heapq import merge
@@ -68,9 +68,14 @@ class InterleavedWriters:
     def add(self, row: LogRow, start: int, end: int) -> Iterator[LogRow]:
         """The rows that are clear now; `start` and `end` are where its line begins and ends."""
         kind = self._kinds.get(_kind_of(tuple(row.values)))
-        if kind is not None and kind.begins_anew(row.step):
+        alike = self._kinds_with(row.values.keys()) if kind is None else (kind,)
+        if any(known.begins_anew(row.step) for known in alike):
             yield from self._begin_training()
         yield from self._labelled(self._add(row, start, end))
+
+    def _kinds_with(self, names: Set[str]) -> list[_RowKind]:
+        """The kinds of rows that have some of these values: the next training may print others besides."""
+        return [kind for kind in self._kinds.values() if not names.isdisjoint(kind.names)]
 
     def _begin_training(self) -> list[LogRow]:
         """The rows held back; the next one is the first of another training, or of another launch."""
@@ -94,7 +99,7 @@ class InterleavedWriters:
             if len(self._kinds) >= _MAX_KINDS:
                 yield row
                 return
-            kind = self._kinds[name] = _RowKind()
+            kind = self._kinds[name] = _RowKind(names=tuple(row.values))
         is_near = self._is_near(row, start, learn=not kind.steps or row.step >= kind.steps[0])
         self._end = end
         if not isnan(row.time):
@@ -175,18 +180,20 @@ class _RowKind:
     interval: int = 0
     held: list[LogRow] = field(default_factory=list)
     first: int = 0
+    names: tuple[str, ...] = ()
 
     def to_json(self) -> list[Any]:
         """The state as JSON-able values."""
         held = [[row.step, None if isnan(row.time) else row.time, dict(row.values)] for row in self.held]
-        return [self.steps, self.recent[-_MAX_LAG:], self.interval, held, self.first]
+        return [self.steps, self.recent[-_MAX_LAG:], self.interval, held, self.first, self.names]
 
     @classmethod
     def from_json(cls, stored: list[Any]) -> _RowKind:
         """The state from what `to_json` returned."""
-        steps, recent, interval, held, *first = stored
+        steps, recent, interval, held, *rest = stored
         rows = [LogRow(step, float("nan") if time is None else time, values) for step, time, values in held]
-        return cls(list(steps), list(recent), interval, rows, *first)
+        first, names = rest or (0, ())
+        return cls(list(steps), list(recent), interval, rows, first, tuple(names))
 
     def add(self, row: LogRow, *, is_near: bool) -> Iterator[LogRow]:
         """The rows that are clear now."""

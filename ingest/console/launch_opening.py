@@ -203,7 +203,8 @@ def _piece_of(line: bytes) -> bytes:
         return _ARGUMENTS
     parts = _WITHOUT_DIGITS.findall(line)
     if (stated := _STATED.search(line)) is not None:
-        return _WITHOUT_DIGITS.findall(line[: stated.end()])[-1][-_LONGEST:].lstrip()
+        *_, beginning = _WITHOUT_DIGITS.finditer(line, 0, stated.end())
+        return beginning[0][-_LONGEST:].lstrip()
     piece = max(parts, key=len, default=b"")[:_LONGEST].strip()
     is_settings = len(_SETTING.findall(line)) >= _LEAST_SETTINGS and _REPEATED.search(piece) is None
     if not is_settings and _REPEATED.search(line) is not None:

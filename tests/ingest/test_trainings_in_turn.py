@@ -213,3 +213,15 @@ def test_settings_show_launches_that_end_after_one_record(tmp_path: Path) -> Non
     )
     launch = settings + "2026-01-02 10:00:01,123 - INFO - Testing Epoch: 1, accuracy: 0.94, Pk: 0.33\n"
     assert read_log(tmp_path, settings + launch * 9).attempts == 9
+
+
+def test_the_next_training_may_print_other_metrics_besides(tmp_path: Path) -> None:
+    other = "[A2C] Completed Episode {0}/5, Reward: 98{0}.5, Length: 1000\n"
+    text = OPENING + epochs(5, "[DQN] Episode {0} - Reward: 101{0}.5\n") + epochs(5, other)
+    run = read_log(tmp_path, text)
+    assert run.attempts == 1
+    assert steps_of(run) == {
+        "Reward": [*range(1, 6)],
+        "Reward/training=2": [*range(1, 6)],
+        "Length/training=2": [*range(1, 6)],
+    }
