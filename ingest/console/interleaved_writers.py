@@ -70,7 +70,9 @@ class InterleavedWriters:
             if len(self._kinds) >= _MAX_KINDS:
                 yield row
                 return
-            kind = self._kinds[name] = _RowKind(training=self._training)
+            if self._is_of_next_training(row):
+                yield from self._begin_next_training()
+            kind = self._kinds[name] = _RowKind(training=self._training, names=tuple(row.values))
         is_near = self._is_near(row, start, learn=not kind.steps or row.step >= kind.steps[0])
         self._end = end
         if not isnan(row.time):
@@ -104,6 +106,25 @@ class InterleavedWriters:
             kind.advance(row.step)
             clear.append(kind.of_training(row))
         return clear
+
+    def _is_of_next_training(self, row: LogRow) -> bool:
+        """Whether a row with values of new names begins the next training, which prints others besides."""
+        return (
+            self.is_same_launch
+            and self._training < MOST_TRAININGS
+            and any(
+                kind.begins_anew(row.step) and not row.values.keys().isdisjoint(kind.names)
+                for kind in self._kinds.values()
+            )
+        )
+
+    def _begin_next_training(self) -> list[LogRow]:
+        """The rows held back; what comes next is of the next training."""
+        rows = list(self.release())
+        self._training += 1
+        for kind in self._kinds.values():
+            kind.begin_training(self._training)
+        return rows
 
     def _begin_trainings(self, kind: _RowKind, rows: Sequence[LogRow]) -> list[LogRow]:
         """Rows that begin anew: each time they do is the next training, where no other launch began."""
@@ -180,6 +201,7 @@ class _RowKind:
     training: int = 1
     before: int = 0
     end: int = 0
+    names: tuple[str, ...] = ()
 
     def to_json(self) -> list[Any]:
         """The state as JSON-able values."""
@@ -193,14 +215,15 @@ class _RowKind:
             self.training,
             self.before,
             self.end,
+            self.names,
         ]
 
     @classmethod
     def from_json(cls, stored: list[Any]) -> _RowKind:
         """The state from what `to_json` returned."""
-        steps, recent, interval, held, *training = stored  # earlier versions stored nothing of it
+        steps, recent, interval, held, *more = stored  # earlier versions stored less
         rows = [LogRow(step, float("nan") if time is None else time, values) for step, time, values in held]
-        return cls(list(steps), list(recent), interval, rows, *training)
+        return cls(list(steps), list(recent), interval, rows, *more[:4], *map(tuple, more[4:]))
 
     def add(self, row: LogRow, *, is_near: bool) -> Iterator[LogRow]:
         """The rows that are clear now."""
@@ -215,6 +238,10 @@ class _RowKind:
             self.held.append(row)
         else:
             yield from self._begin_again([row])
+
+    def begins_anew(self, step: int) -> bool:
+        """Whether a step is that of the first row again, and the only writer had gone on since then."""
+        return len(self.steps) == 1 and self.first is not None and step <= self.first < self.steps[0]
 
     def begin_training(self, number: int, before: int = 0) -> None:
         """Forget its steps: what comes next is of the training with this number."""

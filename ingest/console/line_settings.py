@@ -21,7 +21,7 @@ _FLAGS_OF_SETTINGS = 2
 _MANY_SETTINGS = 4
 _RATE = re.compile(r"(?i)\blr\b|learning.?rate|decay|dropout")
 _SETTING = re.compile(
-    r"(?i)size|dim|layer|head|max|min\b|warm|seed|worker|hidden|vocab|param|num|length|interval|version|every|freq"
+    r"(?i)size|dim|layer|head|max(?!.?mem)|min\b|warm|seed|worker|hidden|vocab|param|num|length|interval|version|every|freq"
 )
 _OF_MODEL = re.compile(
     r"(?i)(?:(?<![a-z])every|_freq(?:uency)?|_interval|_size|_dim|_weight|parameters|params)$"

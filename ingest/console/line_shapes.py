@@ -318,11 +318,13 @@ def _is_summary(text: str, name: str) -> bool:
 def _is_report(counters: list[CounterField], metrics: list[MetricField], *, marked: int) -> bool:
     """Whether unknown names are of metrics: none is that of a setting.
 
-    One with a sign is enough in a line that begins with what it counts, `marked` says how many there are
-    there; three without in a line with an epoch and its batch.
+    One with a sign is enough in a line that begins with an epoch, else three; `marked` says how many there
+    are in a line that begins with what it counts. Three without are enough with an epoch and its batch.
     """
-    several = len(metrics) >= _MANY_METRICS and len({field.counter for field in counters}) > 1
-    return (marked > 0 or several) and not has_settings(field.name for field in metrics)
+    counted = {field.counter for field in counters}
+    several = len(metrics) >= _MANY_METRICS and len(counted) > 1
+    is_stated = marked >= (1 if Counter.EPOCH in counted else _MANY_METRICS)
+    return (is_stated or several) and not has_settings(field.name for field in metrics)
 
 
 def _row_name(field: NumberField) -> str:

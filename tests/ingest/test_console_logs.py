@@ -212,10 +212,10 @@ def test_without_bars_the_trainers_records_are_counted(read_sample: Any) -> None
     assert result.values("train/grad_norm") == [(1, 82.9), (2, 2.5)]
 
 
-def test_records_that_come_after_all_bars_are_counted(read_sample: Any) -> None:
+def test_records_that_come_after_all_bars_are_at_their_epochs(read_sample: Any) -> None:
     result = read_sample("hf-trainer-in-bulk.log")
-    assert result.values("train/loss") == [(1, 2.5), (2, 2.25), (3, 2.0), (4, 1.75)]
-    assert result.values("train/train_loss") == [(4, 2.125)]
+    assert result.values("train/loss") == [(10, 2.5), (20, 2.25), (30, 2.0), (40, 1.75)]
+    assert result.values("train/train_loss") == [(40, 2.125)]
     assert result.values("train/block_size") == []
 
 

@@ -71,3 +71,15 @@ def test_of_lines_that_differ_in_numbers_one_that_counts_up_is_the_step(
 def test_lines_in_which_nothing_counts_are_no_table(tmp_path: Path) -> None:
     text = "".join(f"request {n * n % 7} took 0.{n} seconds\n" for n in N)
     assert steps_of(read_log(tmp_path, text)) == {}
+
+
+def test_lines_with_steps_and_values_of_their_own_are_no_headings(tmp_path: Path) -> None:
+    text = "".join(
+        "".join(f"Epoch: [{n}]  [{at}/40]  loss: 0.5\n" for at in (0, 20))
+        + "".join(
+            f"Step {at}: logits = [0.{at}]\nTest: [{n}]  [{at}/3]  f1: 0.5  max mem: 27\n" for at in (0, 1, 2)
+        )
+        for n in range(3)
+    )
+    steps = steps_of(read_log(tmp_path, text))
+    assert steps["test/f1"] == [20, 60, 100]

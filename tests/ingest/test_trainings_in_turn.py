@@ -278,3 +278,15 @@ def test_epochs_that_begin_anew_in_each_of_many_rounds_go_on(tmp_path: Path) -> 
     assert run.attempts == 1
     assert len(run.data.series) < 100
     assert run.points == 400
+
+
+def test_the_next_training_may_print_other_metrics_besides(tmp_path: Path) -> None:
+    other = "[A2C] Completed Episode {0}/5, Reward: 98{0}.5, Length: 1000\n"
+    text = OPENING + epochs(5, "[DQN] Episode {0} - Reward: 101{0}.5\n") + epochs(5, other)
+    run = read_log(tmp_path, text)
+    assert run.attempts == 1
+    assert steps_of(run) == {
+        "Reward": [*range(1, 6)],
+        "Reward/training=2": [*range(1, 6)],
+        "Length/training=2": [*range(1, 6)],
+    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from math import ceil
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
 from holter.ingest.console.dialects import hf_setup
@@ -19,6 +20,8 @@ _LOSS = "train/loss"
 _OF_A_TRAINER = ("count", "last", "bar", "total", "held", "in bulk", "waiting", "interval", "ended")
 """What the state has of one Trainer."""
 _MAX_WAITING = 1000
+_EPOCH_ERROR = 0.01
+"""By which an epoch may be rounded or cut off."""
 
 
 def _logged(line: str, state: DialectState) -> list[LineValues] | LineValues | None:
@@ -50,6 +53,7 @@ def _logged(line: str, state: DialectState) -> list[LineValues] | LineValues | N
             state["bar"], state["total"] = state["last"]  # earlier bars were those of loading or evaluating
     if "train_runtime" in texts and _LOSS not in values:  # which TRL prints with each record
         state["ended"] = True
+        left += _release_by_epochs(values.get("epoch", 0.0), state)
     if own is not None:
         return [*left, _record(int(own), values, state)]
     if "total" not in state:
@@ -116,7 +120,7 @@ def _wait(records: list[dict[str, float]], state: DialectState) -> list[LineValu
     for values in records:
         count += _LOSS in values
         numbered.append((count, values))
-    if state.get("interval") is None and state.get("bar", 0) < state["total"]:
+    if state.get("interval") is None and not state.get("ended"):
         state.setdefault("waiting", []).extend([number, values] for number, values in numbered)
         return _release(state) if len(state["waiting"]) > _MAX_WAITING else []
     interval = state.get("interval") or 1
@@ -136,9 +140,26 @@ def _release(state: DialectState) -> list[LineValues]:
     return [*records, _record(step, held, state)]
 
 
+def _release_by_epochs(epochs: float, state: DialectState) -> list[LineValues]:
+    """The records that came in bulk, by their epochs and those of the complete training."""
+    waiting, total = state.get("waiting", ()), state.get("total")
+    if not waiting:
+        return []
+    number, values = waiting[-1]
+    epoch = values.get("epoch", 0.0)
+    if total and number and 0 < epoch <= epochs and state.get("interval") is None:
+        low, high = ((epoch + error) / epochs * total / number for error in (-_EPOCH_ERROR, _EPOCH_ERROR))
+        state["interval"] = _roundest(ceil(low), int(high))
+    return _release(state)
+
+
 def _interval(step: int, records: int) -> int | None:
     """The steps between two of so many records that were printed up to a step: the roundest that fits."""
-    low, high = step // (records + 1) + 1, step // records
+    return _roundest(step // (records + 1) + 1, step // records)
+
+
+def _roundest(low: int, high: int) -> int | None:
+    """The roundest number between two, None if there is none."""
     for unit in (1000, 500, 100, 50, 25, 20, 10, 5, 1):
         if low <= high // unit * unit:
             return high // unit * unit

@@ -10,6 +10,7 @@ import re
 from dataclasses import replace
 
 from holter.ingest.console.dialect import DialectState, LineKind, LineResult, LineValues
+from holter.ingest.console.line_fields import DATA_SPLIT
 from holter.ingest.console.line_settings import is_of_model, is_setting
 from holter.ingest.console.line_shapes import LineShape, shape_of_line
 from holter.ingest.console.line_tokens import split_numbers, value_of
@@ -60,7 +61,9 @@ def _values(line: str, evaluating: str) -> dict[str, float]:
         # `the 500 test images: 0.1` is no name, `train_label:(371, 100)` no value
         is_part = _CONTINUES.match(before) is not None if field.index else False
         is_part |= before.endswith("(") and behind.startswith(",")
-        is_named = len(field.name) > 1 or len(shape.metrics) > 1  # `DONE (t=0.04s)`
+        # `DONE (t=0.04s)`, `Test: [0] Total time: 0:00:17`
+        is_named = len(field.name) > 1 or len(shape.metrics) > 1
+        is_named &= DATA_SPLIT.fullmatch(field.name) is None
         value = value_of(number)
         if value is None or is_part or not is_named or is_setting(field.name) or is_of_model(field.name):
             continue
