@@ -20,6 +20,7 @@ from holter.ingest.console.line_fields import (
     values_of_lists,
     without_calls,
 )
+from holter.ingest.console.line_names import numbered, unique_name
 from holter.ingest.console.line_settings import has_settings, is_settings
 from holter.ingest.console.line_tokens import is_time
 from holter.ingest.console.line_words import (
@@ -126,10 +127,6 @@ _NAME_AHEAD = re.compile(r"(?<![\w.])([A-Za-z][\w -]{0,60}?) (?:at|in|after|for)
 """A name before what is counted: `loss at step 5: 2.3`, `Loss at epoch 0 and iteration 5 is 2.3`."""
 _SOURCE_FILE = re.compile(r"\.(?:py|cc|cpp|cu|cuh|c|h|go|rs|java|js|lua|m)$")
 _SOURCE_SUFFIXES = frozenset({"py", "cc", "cpp", "cu", "h"})
-_OF_TRAINING = re.compile(
-    r"(?i)\blr\b|learning.?rate|grad|train|/s(?:ec)?\b|best|total|time|(?:tokens?|samples?|images?)/"
-)
-_DATA_BEFORE_SIGN = re.compile(r"(?i)(train(?:ing)?|valid(?:ation)?|val|test|eval|dev)[-_./]")
 _WRITER = re.compile(r"@?(?:rank|gpu|worker|process|proc|node)\d*")
 """A word for whoever prints a line: `@rank1 Epoch: 1`."""
 _COUNTS_DATA = re.compile(r"\((?:val|test|eval)\)\s*$", re.I)
@@ -253,12 +250,12 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
                 metrics.append(MetricField(ahead[1], field.index, field.scale))
                 strong = True
         elif not field.name and lists.get(field.index) in names_of_lists:
-            name, _ = _unique(names_of_lists[lists[field.index]], "", names)
+            name = numbered(names_of_lists[lists[field.index]], names)
             names[name] = None
             metrics.append(MetricField(name, field.index, field.scale))
         elif _is_metric(field):
             stated = field.name if not part or DATA_SPLIT.search(field.english) else f"{part}/{field.name}"
-            name, section = _unique(stated, section, names)
+            name, section = unique_name(stated, section, names)
             names[name] = None
             names_of_lists[field.index] = name
             metrics.append(MetricField(name, field.index, field.scale))
@@ -425,39 +422,3 @@ def _is_metric(field: NumberField) -> bool:
     if (last in STEPS and lower != "steps") or last in EPOCHS or last in BATCHES:  # `warm-up steps: 100`
         return False
     return field.marked or field.clean or is_metric_name(name) or name[:1].isupper()
-
-
-def _is_evaluated(section: str, name: str, names: dict[str, None]) -> bool:
-    """Whether a metric behind those of an evaluation is one of them: `val Loss: 0.4 Acc: 0.8`.
-
-    A name that nobody knows is, where the line has nothing but those of this evaluation.
-    """
-    found = DATA_SPLIT.fullmatch(in_english(section).strip())
-    if found is None or not found[2] or _OF_TRAINING.search(name):
-        return False
-    others = [other.lower() for other in names if other.lower().split()[-1] not in EPOCHS | OTHERS]
-    return is_metric_name(name) or all(other.startswith(section.lower()) for other in others)
-
-
-def _unique(name: str, section: str, names: dict[str, None]) -> tuple[str, str]:
-    """A name that no earlier number of the line has, and the part of the line that begins with it."""
-    words = name.split(" ")
-    if DATA_SPLIT.fullmatch(in_english(words[0]).strip()):
-        section = name if len(words) == 1 else words[0]
-    elif section and (name in names or (section not in names and _is_evaluated(section, name, names))):
-        name = f"{section} {name}"
-    elif name in names and (data := _data_of_last(names)):
-        name = f"{data} {name}"
-    number = 2
-    unique = name
-    while unique in names:
-        unique, number = f"{name} {number}", number + 1
-    return unique, section
-
-
-def _data_of_last(names: dict[str, None]) -> str:
-    """The data of the last name that begins with any: `Val` of `Train-acc: 1, loss: 2 | Val-acc: 1, ...`."""
-    for name in reversed(names):
-        if (found := _DATA_BEFORE_SIGN.match(name)) is not None:
-            return found[1]
-    return ""
