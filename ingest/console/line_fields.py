@@ -56,7 +56,8 @@ DATA_SPLIT = re.compile(
     re.I,
 )
 BEFORE_MESSAGE = re.compile(
-    r"(?:[^A-Za-z]|\b(?:INFO|DEBUG|WARN(?:ING)?|root|(?:__)?main(?:__)?)\b|(?<=(?:INFO|EBUG|NING):)[\w.]+:)*"
+    r"(?:[^A-Za-z]|\b(?:INFO|DEBUG|WARN(?:ING)?|root|(?:__)?main(?:__)?)\b|(?<=(?:INFO|EBUG|NING):)[\w.]+:"
+    r"|\b[\w.]{1,60}(?= (?:- )?(?:INFO|DEBUG|WARN)))*"
 )
 """What loggers print before a message, without the digits of its time."""
 _DELIMITERS = (*",;|[](){}<>\t\"'=:*│┃•·→", "  ", " - ", " / ")
@@ -84,6 +85,8 @@ _ENCLOSED = re.compile(r" ?\(((?:[A-Za-z]{1,20} ){0,3})$")
 _BRACKETED_NAME = re.compile(r"\[([A-Za-z]\w{0,30})\]$")
 _END_OF_KEY = re.compile(r"['\"] ?: ")
 """The end of a key of a dictionary with a number in its name: `{'Dice, class 1': 0.5}`."""
+_KEY = re.compile(r"[{,] ?['\"]([A-Za-z][^'\"{},:]{0,60}(?:, [^'\"{},:]{1,60}){0,3})['\"] ?: ?[\[(]?$")
+"""A key of a dictionary, which is a name as it is: `{'Dice, class 1': 0.5}`."""
 _BEGIN_OF_KEY = re.compile(r"[{,] ?['\"]")
 _NESTED = re.compile(r"(?<![\w.])([A-Za-z]\w{0,20}\([A-Za-z]\w{0,20}\([\w, ]{1,20}\)\))$")
 """A name such as that of a discriminator's output: `D(G(z))`."""
@@ -372,6 +375,8 @@ def _is_first(texts: tuple[str, ...], index: int) -> bool:
 
 def _name(text: str) -> tuple[str, bool, str]:
     """The name at the end of a text, whether a sign follows it, and the text before it."""
+    if (key := _KEY.search(text)) is not None:
+        return key[1].strip(), True, text[: key.start()]
     text = text.rstrip(_OPENING).replace("'s ", "\u2019s ")
     bare = _ARROW.sub("", text.rstrip(" :=#|\"'")).removesuffix(" is").removesuffix("为")
     marked = len(bare) < len(text)

@@ -28,11 +28,16 @@ def unique_name(name: str, section: str, names: Collection[str]) -> tuple[str, s
         name = f"{data} {name}"
     elif section and (name in names or _continues(section, name, names)):
         name = f"{section} {name}"
+    return numbered(name, names), section
+
+
+def numbered(name: str, names: Collection[str]) -> str:
+    """A name that is none of `names`, with a number where it would be."""
     number = 2
     unique = name
     while unique in names:
         unique, number = f"{name} {number}", number + 1
-    return unique, section
+    return unique
 
 
 def _data_of_last(names: Collection[str]) -> str:

@@ -30,7 +30,7 @@ from holter.ingest.console.line_fields import (
     values_of_lists,
     without_calls,
 )
-from holter.ingest.console.line_names import unique_name
+from holter.ingest.console.line_names import numbered, unique_name
 from holter.ingest.console.line_settings import has_settings, is_settings
 from holter.ingest.console.line_tokens import is_time
 from holter.ingest.console.line_words import (
@@ -249,7 +249,7 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
         elif ratio is not None and _is_of_ratio(field, ratio, texts):
             metrics[-1] = replace(metrics[-1], index=field.index, scale=field.scale)
         elif not field.name and lists.get(field.index) in names_of_lists:
-            name, _ = unique_name(names_of_lists[lists[field.index]], "", names)
+            name = numbered(names_of_lists[lists[field.index]], names)
             names[name] = None
             metrics.append(MetricField(name, field.index, field.scale))
         elif _is_metric(field):

@@ -8,7 +8,8 @@ _NUMBER = r"[-+]?(?:\d++(?:,\d{3}(?!\d))*+(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?\d++)?
 # times, durations, versions, addresses and hexadecimal numbers are tokens, too, so that no part of them is
 # taken for a number
 _TOKEN = re.compile(
-    r"(?:(?<![0-9A-Za-z_.@^\u00c0-\u1fff])(?<![A-Za-z]-)(?<![0-9]e\+)|(?<=^[eE]poch)|(?<=[\s\[(|,:-][eE]poch)|(?<=\s[lL]oss)(?=\d\.))("
+    r"(?:(?<![0-9A-Za-z_.@^\u00c0-\u1fff])(?<![A-Za-z]-)(?<![0-9]e\+)(?!(?<=[A-Za-z] )\d{1,4}['\"] ?:)"
+    r"|(?<=^[eE]poch)|(?<=[\s\[(|,:-][eE]poch)|(?<=\s[lL]oss)(?=\d\.))("
     r"\d{4}(?:(?:_\d\d){2}[_ -]\d\d(?:_\d\d){2}|(?:-\d\d){2}[_ -]\d\d(?:-\d\d){2})(?![-_\w])"
     r"|\d{4}[-/]\d\d[-/]\d\d(?:[ T,]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?+)?+"
     r"|\d\d?[-/]\d\d?(?:[-/]\d{4})? \d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?+)?+"

@@ -34,6 +34,12 @@ _FRAMED = re.compile(
 )
 _PREFIX = re.compile(r"[-:|\])>] ")
 """What ends the prefix of a logger."""
+_SETTING = (
+    r"[^\w\n]{0,20}"
+    r"(?P<name>lr|learning[ _]rate|batch[ _]?size|dropout|hidden[ _](?:size|dim)|optimizer|alpha)"
+    r"[ \t]{0,4}[:=][ \t]{0,4}['\x22]?(?P<value>[\w.+-]{1,30})['\x22]?[^\w\n]{0,20}$"
+)
+_SETTING_ALONE = re.compile(rf"(?i){_SETTING}")
 _SIGNS = " \t=*#~+<>-_|:[(,"
 _LONGEST_TEXT = 60
 _MOST_WORDS = 4
@@ -84,6 +90,12 @@ def _is_name_of_model(line: str, match: re.Match[str]) -> bool:
     return not is_plain or _NAME_FOLLOWS.search(line[: match.start("name")]) is not None
 
 
+def note_setting(line: str, state: DialectState) -> None:
+    """Note a setting alone in its line, by which the trainings of a search may differ: `lr = 0.01`."""
+    if (match := _SETTING_ALONE.match(line)) is not None:
+        _note({match["name"].lower().replace(" ", "_"): match["value"]}, state)
+
+
 def _begin_framed(line: str, state: DialectState) -> None:
     """Note the training that a heading between signs names."""
     match = _FRAMED.match(line)
@@ -105,6 +117,11 @@ SECTION_LINES = LinearPattern(
     rb"|^[^\w\n]{0,100}" + _TRAINING.replace("(?P<name>", "(?:").encode()
 )
 """Lines that may name the training below them."""
+
+SETTING_LINES = LinearPattern(
+    rb"(?im)^" + _SETTING.replace("(?P<name>", "(?:").replace("(?P<value>", "(?:").encode()
+)
+"""Lines of nothing but a setting."""
 
 FRAMED_SECTIONS = LineKind(
     pattern=LinearPattern(

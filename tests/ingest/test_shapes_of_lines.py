@@ -406,3 +406,11 @@ def test_names_nobody_knows_in_a_dictionary_of_metrics(tmp_path: Path) -> None:
         + "==> Unet Test metrics: {'unet_dc': 0.6, 'hd': 4.3}\n"
     )
     assert steps_of(read_log(tmp_path, text)) == {"loss": [*N], "test/unet_dc": [3], "test/hd": [3]}
+
+
+def test_keys_of_dictionaries_are_names_as_they_are(tmp_path: Path) -> None:
+    text = "".join(
+        f"Epoch {n} | {{'Dice, class 1': 0.{n}, 'Dice, class 2': 0.6, 'lr': [0.1, 0.2]}}\n" for n in N
+    )
+    names = ("Dice, class 1", "Dice, class 2", "lr", "lr 2")
+    assert steps_of(read_log(tmp_path, text)) == {name: [*N] for name in names}

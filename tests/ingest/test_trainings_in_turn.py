@@ -290,3 +290,20 @@ def test_the_next_training_may_print_other_metrics_besides(tmp_path: Path) -> No
         "Reward/training=2": [*range(1, 6)],
         "Length/training=2": [*range(1, 6)],
     }
+
+
+@pytest.mark.parametrize("setting", ["lr = {0}", "--- Learning rate: {0} ---", "batch_size={0}"])
+def test_a_setting_above_each_training_names_it(tmp_path: Path, setting: str) -> None:
+    text = "".join(
+        f"{setting.format(value)}\n" + "".join(f"Epoch {n}/3, loss: 0.{n}\n" for n in (1, 2, 3))
+        for value in ("16", "32")
+    )
+    run = read_log(tmp_path, text)
+    assert run.attempts == 1
+    [name] = steps_of(run).keys() - {"loss", "lr", "Learning rate"}
+    assert name.endswith("=32")
+
+
+def test_a_rate_below_each_epoch_is_a_metric(tmp_path: Path) -> None:
+    text = "".join(f"Epoch {n}/3\nloss: 0.{n}\nlr: 0.0{n}\n" for n in (1, 2, 3))
+    assert steps_of(read_log(tmp_path, text)) == {"loss": [1, 2, 3], "lr": [1, 2, 3]}

@@ -36,7 +36,7 @@ def _begin(line: str, state: DialectState) -> LineResult:
     return left
 
 
-def _add(line: str, state: DialectState) -> LineResult:
+def add_result(line: str, state: DialectState) -> LineResult:
     """A result at the step of its evaluation, for which it may wait; elsewhere a metric of an epoch."""
     match, results = _RESULT.search(line), state.get("results")
     if match is None:
@@ -82,7 +82,7 @@ EVALUATION_RESULTS = (
     ),
     LineKind(
         pattern=LinearPattern(rb"(?m)(?:^|[ \t>-])[A-Za-z][\w@/.-]{0,60} = [-+]?[\d.][\w.+-]{0,40}[ \t\r]*$"),
-        parse=_add,
+        parse=add_result,
         any_program=True,
     ),
 )

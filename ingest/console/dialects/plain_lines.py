@@ -14,7 +14,7 @@ from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind
 from holter.ingest.console.dialects.cell_tables import SPLIT_ROWS
 from holter.ingest.console.dialects.class_report import CLASS_REPORT
 from holter.ingest.console.dialects.coco_summary import SUMMARY
-from holter.ingest.console.dialects.evaluation_results import EVALUATION_RESULTS
+from holter.ingest.console.dialects.evaluation_results import EVALUATION_RESULTS, add_result
 from holter.ingest.console.dialects.recurring_lines import RECURRING_LINES, or_recurring
 from holter.ingest.console.evaluation_headings import EVALUATION_HEADINGS
 from holter.ingest.console.line_layouts import LineLayout, layout_of
@@ -31,7 +31,13 @@ from holter.ingest.console.plain_line import (
 )
 from holter.ingest.console.prefixes import strip_prefixes
 from holter.ingest.console.result_blocks import parse_metric, parse_result
-from holter.ingest.console.training_sections import FRAMED_SECTIONS, SECTION_LINES, begin_section
+from holter.ingest.console.training_sections import (
+    FRAMED_SECTIONS,
+    SECTION_LINES,
+    SETTING_LINES,
+    begin_section,
+    note_setting,
+)
 from holter.ingest.lines import line_around, with_newlines
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.text_encoding import GB18030, LATIN_1
@@ -217,6 +223,18 @@ LINES = LineKind(
 )
 """Lines with a position and named numbers, in any text."""
 
+
+def _setting(line: str, state: DialectState) -> LineResult:
+    """Note a setting that may tell the next training apart; a rate is a metric, too."""
+    if "results" in state:  # a list of results with settings among them
+        return add_result(line, state)
+    note_setting(line, state)
+    return parse_metric(line, state)
+
+
+SETTINGS_ALONE = LineKind(pattern=SETTING_LINES, parse=_setting, any_program=True, in_blocks=True)
+"""Lines of nothing but a setting."""
+
 EPOCH_LINES = LineKind(pattern=_METRIC_ALONE, parse=parse_metric, any_program=True, in_blocks=True)
 """Lines of metrics below the line of their epoch; beside a framework's lines they would be anybody's."""
 
@@ -255,6 +273,7 @@ OWN_TEXT = DIALECT.followed_by(
         name="epochs",
         signature=_EPOCH,
         kinds=(
+            SETTINGS_ALONE,
             *map(or_recurring, (*EVALUATION_RESULTS, EPOCH_LINES, BLOCK_LINES)),
             EVALUATION_HEADINGS,
             FRAMED_SECTIONS,
