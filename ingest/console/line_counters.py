@@ -80,7 +80,8 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
     if " ".join(words[-2:]) in GLOBAL or last == "globalstep":
         return Counter.GLOBAL_STEP
     if (last in STEPS and "total" not in words) or (last == "progress" and field.total_index >= 0):
-        return Counter.STEP
+        is_epoch = field.bracketed and field.opens_batches and field.total_index < 0 and not before
+        return Counter.EPOCH if is_epoch else Counter.STEP  # `Iter: [0][50/391]`
     forms = {last, last.removesuffix("s")} if field.total_index >= 0 else {last}  # `Episodes 20/50`
     for members, counter in ((BATCHES, Counter.BATCH), (EPOCHS, Counter.EPOCH), (OTHERS, Counter.OTHER)):
         if not forms.isdisjoint(members):

@@ -159,8 +159,8 @@ def note_line(shape: LineShape, counts: Counts, axis: dict[str, Any]) -> None:
         note_epoch({Counter.EPOCH: counts[Counter.OTHER]}, axis)
     elif is_epoch_of_all(counts) or (len(shape.counters) == 1 and not shape.is_amount):
         note_epoch(counts, axis)
-    has_values = shape.may_recur and len(shape.counters) == 1  # of its own
-    if shape.is_heading and not has_values:
+    has_values = shape.may_recur and len(shape.counters) == 1  # of its own, next to records
+    if shape.is_heading and not (has_values and "names" in axis):
         note_heading(counts, axis)
 
 

@@ -83,3 +83,12 @@ def test_lines_with_steps_and_values_of_their_own_are_no_headings(tmp_path: Path
     )
     steps = steps_of(read_log(tmp_path, text))
     assert steps["test/f1"] == [20, 60, 100]
+
+
+def test_steps_with_unknown_values_are_those_of_the_epoch_above(tmp_path: Path) -> None:
+    text = "".join(
+        f"=== epoch {n} ===\nsearch\n"
+        + "".join(f"iteration: {at}/4 ( amplitude: {n}.{at} )\n[[1.0], [1.{at}]]\n" for at in range(1, 5))
+        for n in range(1, 4)
+    )
+    assert steps_of(read_log(tmp_path, text)) == {"amplitude": [*range(1, 13)]}

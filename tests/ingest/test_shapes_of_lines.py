@@ -414,3 +414,19 @@ def test_keys_of_dictionaries_are_names_as_they_are(tmp_path: Path) -> None:
     )
     names = ("Dice, class 1", "Dice, class 2", "lr", "lr 2")
     assert steps_of(read_log(tmp_path, text)) == {name: [*N] for name in names}
+
+
+def test_an_iteration_in_brackets_before_batches_is_an_epoch(tmp_path: Path) -> None:
+    text = "".join(
+        f"[10:00:0{n}] - Iter: [{n}][{at}/4]\tLoss 0.{n}{at} (0.5)\n" for n in range(3) for at in (0, 2)
+    )
+    assert steps_of(read_log(tmp_path, text))["Loss"] == [0, 2, 4, 6, 8, 10]
+
+
+@pytest.mark.parametrize("between", ["\t", "  ", ","])
+def test_the_first_column_of_a_table_may_name_the_data(tmp_path: Path, between: str) -> None:
+    rows = [("Split", "Epoch", "F1", "Accuracy")]
+    rows += [(split, str(n), "0.8", f"0.{n}") for n in N for split in ("train", "val")]
+    text = "".join(f"{between.join(row)}\n" for row in rows)
+    names = [f"{split}/{name}" for split in ("train", "val") for name in ("F1", "Accuracy")]
+    assert steps_of(read_log(tmp_path, text)) == {name: [*N] for name in names}

@@ -2,7 +2,8 @@
 
 `epoch  train_loss  valid_loss  accuracy  time` of fastai and skorch, `Iter  Train Loss  Remaining Time` of
 scikit-learn, `E  #  LOSS NER  SCORE` of spaCy. Their names are separated by two spaces or more, tabs, commas
-or semicolons, their numbers by any of these, which may be others than those between the names.
+or semicolons, their numbers by any of these, which may be others than those between the names. A column
+before that which counts may name the data of each row: `Dataset  Epoch  Accuracy` above `eval  3  0.9`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import re
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
 from holter.ingest.console.line_counters import Counter
+from holter.ingest.console.line_fields import DATA_SPLIT
 from holter.ingest.console.plain_line import axis_state
 from holter.ingest.console.step_axis import training_step
 from holter.ingest.console.values import parse_number
@@ -25,6 +27,8 @@ _AXES = (
 """Names of columns that count, the most reliable axis first."""
 _EPOCHS = frozenset({"epoch", "epochs", "e"})
 _MAX_COLUMNS = 64
+_DATA = frozenset({"data", "dataset", "split", "subset", "set", "phase", "mode"})
+"""Names of a first column that says of which data a row is."""
 
 
 def _names(line: str, state: DialectState) -> None:
@@ -43,13 +47,18 @@ def _row(line: str, state: DialectState) -> LineValues | None:
     if not names or len(cells) != len(names):
         return None
     axis = next((axis for axis in _AXES for name in names if name.lower() == axis), None)
+    about = ""
+    if names[0].lower() in _DATA:
+        if DATA_SPLIT.fullmatch(cells[0]) is None:
+            return None
+        about = f"{cells[0]}/"
     values, step = {}, None
     for name, cell in zip(names, cells, strict=True):
         value = parse_number(cell)
         if axis is not None and name.lower() == axis:
             step = _step(axis, value, state)
         elif value is not None and name.lower() not in _AXES:
-            values[name] = value
+            values[about + name] = value
     return None if step is None else LineValues(step, values)
 
 
@@ -63,18 +72,22 @@ def _step(name: str, value: float | None, state: DialectState) -> int | None:
     return training_step({Counter.STEP: (int(value), 0)}, axis)
 
 
-_AXIS = rb"[ \t]{0,20}(?:epochs?|(?:num)?iter(?:ation)?s?|(?:global_)?steps?|E {1,8}#)"
+_BETWEEN_CELLS = rb"(?: {2,40}|\t| {0,8}[,;] {0,8})"
+_AXIS = (
+    rb"[ \t]{0,20}(?:(?:data(?:set)?|split|subset|set|phase|mode)" + _BETWEEN_CELLS + rb")?"
+    rb"(?:epochs?|(?:num)?iter(?:ation)?s?|(?:global_)?steps?|E {1,8}#)"
+)
 _METRICS = rb"(?=[^|:=\n\d ])[^|:=\n]{0,400}(?:loss|acc|score|error|auc|rmse|reward)[^|:=\n]{0,400}"
-_HEADING = re.compile(rb"(?im)^" + _AXIS + rb"(?: {2,40}|\t| {0,8}[,;] {0,8})" + _METRICS + rb"$")
+_HEADING = re.compile(rb"(?im)^" + _AXIS + _BETWEEN_CELLS + _METRICS + rb"$")
+_COUNT = rb"(?:[A-Za-z]{2,12}" + _BETWEEN_CELLS + rb")?\d{1,9}(?:\.0)?"
+"""What a row counts, behind its data."""
 _TABLE = re.compile(
     rb"(?im)^" + _AXIS + rb"(?: {2,40}|\t)" + _METRICS + rb"$"
     # of names between commas there are rows of numbers right below: else it may be a sentence
-    rb"|^" + _AXIS + rb" {0,8}[,;] {0,8}" + _METRICS + rb"\n[ \t]{0,20}\d{1,9}(?:\.0)?[ \t,;]{1,20}[-+\d.]"
-    rb"[^\n]{0,400}\n[ \t]{0,20}\d"
+    rb"|^" + _AXIS + rb" {0,8}[,;] {0,8}" + _METRICS + rb"\n[ \t]{0,20}" + _COUNT + rb"[ \t,;]{1,20}[-+\d.]"
+    rb"[^\n]{0,400}\n[ \t]{0,20}" + _COUNT
 )
-_NUMBERS = re.compile(
-    rb"(?m)^(?:[ \t]|\x1b\[\d{1,2}m){0,40}\d{1,9}(?:\.0)?(?: {2,40}|\t| {0,8}[,;] {0,8})[^|=\n]{0,400}$"
-)
+_NUMBERS = re.compile(rb"(?m)^(?:[ \t]|\x1b\[\d{1,2}m){0,40}" + _COUNT + _BETWEEN_CELLS + rb"[^|=\n]{0,400}$")
 DIALECT = ConsoleDialect(
     name="columns",
     signature=_TABLE,
