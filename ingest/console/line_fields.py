@@ -204,12 +204,12 @@ def number_fields(texts: tuple[str, ...]) -> Iterator[NumberField]:
             carried, name = named, ""  # `Avg (10): 0.5`
         scale = SCALES[after[0]] if _SCALE.match(after) else 1.0
         bracketed = text.rstrip(" ")[-1:] in ("[", "(")
-        adjacent = texts[index].strip() in ("][", "] [") and index > 0
+        adjacent = index > 0 and "".join(texts[index].split()) == "]["
         bare = before.rstrip(" ")
         clean = (
             bare[-1:] in ("", ",", ";", "|", "(", ")", "]", "}", "\t", "-") or _LABEL.search(bare) is not None
         )
-        opens = after.strip() in ("[", "][", "] [") and "/" in (
+        opens = "".join(after.split()) in ("[", "][") and "/" in (
             text.strip() for text in texts[last + 2 : last + 3]
         )
         if ratio_name and text == "=":

@@ -112,6 +112,8 @@ class LineShape:
     """It announces a round or an episode, and nothing else."""
     is_report: bool = False
     """None of its metrics is a known one: lines with these may be below it."""
+    about: tuple[str, str] | None = None
+    """What the line is about, and its name: `dataset: Kvasir`."""
     row: RowField | None = None
     """What the line is about, if it is one of several: `Class 0: acc 0.5`."""
 
@@ -127,6 +129,11 @@ _NAME_AHEAD = re.compile(r"(?<![\w.])([A-Za-z][\w -]{0,60}?) (?:at|in|after|for)
 """A name before what is counted: `loss at step 5: 2.3`, `Loss at epoch 0 and iteration 5 is 2.3`."""
 _SOURCE_FILE = re.compile(r"\.(?:py|cc|cpp|cu|cuh|c|h|go|rs|java|js|lua|m)$")
 _SOURCE_SUFFIXES = frozenset({"py", "cc", "cpp", "cu", "h"})
+_ABOUT = re.compile(
+    r"(?i)\b(dataset|data set|subset|domain|category|class|task) ?[:=] ?"
+    r"['\"]?([A-Za-z][\w.+-]{0,40})['\"]?(?:[,;|\t]| -)"
+)
+"""What a line is about, by its name: `epoch: 1, dataset: Kvasir, dice: 0.8`."""
 _WRITER = re.compile(r"@?(?:rank|gpu|worker|process|proc|node)\d*")
 """A word for whoever prints a line: `@rank1 Epoch: 1`."""
 _COUNTS_DATA = re.compile(r"\((?:val|test|eval)\)\s*$", re.I)
@@ -280,8 +287,15 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
         *(tuple(counters), tuple(metrics), split, is_record, is_summary, is_heading, is_amount, stage, kind),
         is_round=is_round and is_heading,
         is_report=is_record and not measures,
+        about=_about(texts) if is_record else None,
         row=row,
     )
+
+
+def _about(texts: tuple[str, ...]) -> tuple[str, str] | None:
+    """What a line is about, if it says so by a name."""
+    found = next(filter(None, map(_ABOUT.search, texts)), None)
+    return None if found is None else (found[1].lower(), found[2])
 
 
 def _is_of_data(field: NumberField) -> bool:

@@ -24,6 +24,7 @@ from holter.ingest.console.step_axis import (
     has_steps,
     note_last_step,
     note_steps_alone,
+    repeats_step,
     training_step,
     training_steps,
 )
@@ -82,7 +83,7 @@ class _PlainContent:
 def describe_line(line: str, parts: list[str]) -> LayoutContent | None:
     """What the numbers of a line are, None if its time is in several of them, or the line has labels."""
     shape, numbers = shape_of_line(parts), parts[1::2]
-    if shape.row is not None:
+    if shape.row is not None or shape.about is not None:
         return None
     match, time = find_time(line), -1
     if match is not None:
@@ -207,7 +208,10 @@ class PlainTable:
             self._note(first, last, axis)
             return [None] * (last - first)
         if not self._shape.split:
-            if self._is_lap and ("evaluating" in axis or self._has_other_total(axis)):
+            is_announced = "evaluating" in axis and (
+                self._is_lap or repeats_step(self._counts_of(first), axis)
+            )
+            if is_announced or (self._is_lap and self._has_other_total(axis)):
                 return [self._row_of_batch(line, axis) for line in range(first, last)]
             axis.pop("evaluating", None)
         return self._rows_at_steps(first, last, axis)

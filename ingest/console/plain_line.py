@@ -96,6 +96,11 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | None:
 def labels_of_line(shape: LineShape, numbers: list[str], axis: dict[str, Any]) -> Labels | None:
     """The labels of the values of a line: the training of several, and what the line says it is about."""
     labels = section_labels(axis)
+    if shape.about is not None:
+        word, name = shape.about
+        # the first one has no label: it may be the only one
+        if name != axis.setdefault("about", {}).setdefault(word, name):
+            labels = labels_of({**dict(labels or ()), word: name})
     if shape.row is None or not numbers[shape.row.index].isdecimal():
         return labels
     row = {shape.row.name: str(int(numbers[shape.row.index]))}

@@ -207,7 +207,7 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         ),
         {
             "total_loss": [100, 200, 300],
-            "evaluation/Dice - all, class": [100, 200, 300],
+            "evaluation/Dice - all, class 1": [100, 200, 300],
             "evaluation/Dice - all, class 2": [100, 200, 300],
             "evaluation/loss": [100, 200, 300],
         },
