@@ -102,7 +102,8 @@ class InterleavedWriters:
             if row.time == row.time:
                 self._time = row.time
             kind.advance(row.step)
-            clear.append(kind.of_training(row))
+            kind.end = row.step
+            clear.append(row if kind.training == 1 else kind.of_training(row))
         return clear
 
     def _begin_trainings(self, kind: _RowKind, rows: Sequence[LogRow]) -> list[LogRow]:
