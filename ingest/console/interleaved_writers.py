@@ -104,7 +104,8 @@ class InterleavedWriters:
             if row.time == row.time:
                 self._time = row.time
             kind.advance(row.step)
-            clear.append(kind.of_training(row))
+            kind.end = row.step
+            clear.append(row if kind.training == 1 else kind.of_training(row))
         return clear
 
     def _is_of_next_training(self, row: LogRow) -> bool:

@@ -25,6 +25,7 @@ from holter.ingest.console.step_axis import (
     has_steps,
     note_last_step,
     note_steps_alone,
+    repeats_step,
     training_step,
     training_steps,
 )
@@ -213,7 +214,10 @@ class PlainTable:
             self._note(first, last, axis)
             return [None] * (last - first)
         if not self._shape.split:
-            if self._is_lap and ("evaluating" in axis or self._has_other_total(axis)):
+            is_announced = "evaluating" in axis and (
+                self._is_lap or repeats_step(self._counts_of(first), axis)
+            )
+            if is_announced or (self._is_lap and self._has_other_total(axis)):
                 return [self._row_of_batch(line, axis) for line in range(first, last)]
             axis.pop("evaluating", None)
         return self._rows_at_steps(first, last, axis)

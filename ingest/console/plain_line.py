@@ -133,7 +133,10 @@ def labels_of_line(shape: LineShape, numbers: list[str], axis: dict[str, Any]) -
     """The labels of the values of a line: the training of several, and what the line says it is about."""
     labels = dict(section_labels(axis) or ())
     if shape.about is not None:
-        labels[shape.about[0]] = shape.about[1]
+        word, name = shape.about
+        # the first one has no label: it may be the only one
+        if name != axis.setdefault("about", {}).setdefault(word, name):
+            labels[word] = name
     if shape.row is not None and numbers[shape.row.index].isdecimal():
         labels[shape.row.name] = str(int(numbers[shape.row.index]))
     return labels_of(labels) if labels else None

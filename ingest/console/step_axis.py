@@ -103,16 +103,27 @@ def training_steps(
 def evaluated_batch(counts: Counts, state: DialectState) -> str:
     """The data of an evaluation whose batches are counted: their total is not that of the training.
 
-    A heading announced it, or they begin anew within an epoch behind its end.
+    A heading announced it, or they begin anew within an epoch behind its end. Below a heading, the step of
+    the training again is of the evaluation as well.
     """
     inner = counts.get(Counter.STEP) or counts.get(Counter.BATCH)
+    data: str = state.get("evaluating", "")
+    if data and repeats_step(counts, state):
+        return data
     if inner is None or not inner[1] or inner[1] == state.get("total") or "total" not in state:
         return ""
-    data: str = state.get("evaluating", "")
     if not data and Counter.EPOCH in counts and _is_behind_epoch(counts[Counter.EPOCH][0], inner, state):
         state["evaluated"] = inner[1]
         return "eval"
     return data
+
+
+def repeats_step(counts: Counts, state: DialectState) -> bool:
+    """Whether a line counts nothing but the last step of the training again."""
+    if len(counts) != 1 or "step" not in state:
+        return False
+    [(counter, (number, total))] = counts.items()
+    return counter in (Counter.GLOBAL_STEP, Counter.STEP) and not total and number == state["step"]
 
 
 def _is_behind_epoch(number: int, inner: tuple[int, int], state: DialectState) -> bool:

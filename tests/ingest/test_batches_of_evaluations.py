@@ -48,3 +48,44 @@ def test_rows_of_a_table_below_each_epoch_go_on_through_the_epochs(tmp_path: Pat
     run = read_log(tmp_path, text)
     assert run.attempts == 1
     assert steps_of(run) == {"Reward": [*range(1, 13)]}
+
+
+def test_the_epoch_and_the_batch_of_a_test_are_in_brackets_that_stand_apart(tmp_path: Path) -> None:
+    text = "".join(
+        "".join(
+            f"[10:00:0{n}.1] Epoch: [{n}]  [{batch:4}/100]  eta: 0:01:00  loss: 0.5\n"
+            for batch in (0, 50, 99)
+        )
+        + "".join(f"[10:00:0{n}.2] Test: [{n}]  [{batch:4}/20]  eta: 0:00:09  f1: 0.1\n" for batch in (0, 19))
+        for n in range(6)
+    )
+    run = read_log(tmp_path, text)
+    assert run.attempts == 1
+    assert steps_of(run)["test/f1"] == [*range(99, 600, 100)]
+    assert len(steps_of(run)["loss"]) == 18
+
+
+@pytest.mark.parametrize("count", ["step {0}, ", "global_step: {0} "])
+def test_the_same_step_below_the_heading_of_an_evaluation_is_of_it(tmp_path: Path, count: str) -> None:
+    text = "".join(
+        f"{count.format(n)}loss 2.{n}, acc 0.5\n"
+        + (f"\nEvaluation:\n{count.format(n)}loss 1.0, acc 0.9\n\n" if n % 5 == 0 else "")
+        for n in range(1, 21)
+    )
+    steps = steps_of(read_log(tmp_path, text))
+    assert steps["loss"] == [*range(1, 21)]
+    assert steps["evaluation/loss"] == [5, 10, 15, 20]
+
+
+def test_lines_about_data_sets_by_name_have_labels_but_the_first(tmp_path: Path) -> None:
+    text = "".join(
+        f"[2026-01-02 10:00:00 Train.py-INFO:epoch: {n}, dataset: {name}, dice: 0.{n}]\n"
+        for n in range(1, 7)
+        for name in ("CVC-300", "Kvasir", "CVC-ColonDB")
+    )
+    run = read_log(tmp_path, text)
+    assert run.attempts == 1
+    names = ("dice", "dice/dataset=Kvasir", "dice/dataset=CVC-ColonDB")
+    assert steps_of(run) == {name: [*range(1, 7)] for name in names}
+    alone = "".join(f"epoch: {n}, dataset: cifar10, loss: 0.{n}\n" for n in range(1, 7))
+    assert steps_of(read_log(tmp_path, alone)) == {"loss": [*range(1, 7)]}

@@ -225,16 +225,6 @@ def test_metrics_of_the_best_model_are_no_points_of_the_training(tmp_path: Path)
     assert steps == {"Train SDR": [*N], "validation/best/SDR": [3], "validation/best/PESQ": [3]}
 
 
-def test_rows_of_data_sets_have_series_of_their_own(tmp_path: Path) -> None:
-    text = "".join(
-        f"[2026-01-02 10:00:00 Train.py-INFO:epoch: {n}, dataset: {name}, dice: 0.{n}]\n"
-        for n in N
-        for name in ("CVC-300", "Kvasir", "ETIS-Larib")
-    )
-    steps = steps_of(read_log(tmp_path, text))
-    assert steps == {f"dice/dataset={name}": [*N] for name in ("CVC-300", "Kvasir", "ETIS-Larib")}
-
-
 def test_data_without_a_sign_are_names_between_bars(tmp_path: Path) -> None:
     text = "".join(f"step   {n}50 | train 4.{n} | val 4.5 |     {n}s\n" for n in N)
     assert steps_of(read_log(tmp_path, text)) == {name: [150, 250, 350] for name in ("train", "val")}

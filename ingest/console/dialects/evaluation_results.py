@@ -11,7 +11,7 @@ from holter.ingest.console.dialect import DialectState, LineKind, LineResult, Li
 from holter.ingest.console.line_fields import DATA_SPLIT
 from holter.ingest.console.line_settings import is_setting
 from holter.ingest.console.pattern_search import LinearPattern
-from holter.ingest.console.plain_line import axis_state, metric_name, parse_metrics_of_epoch
+from holter.ingest.console.plain_line import metric_name, parse_metrics_of_epoch
 from holter.ingest.console.values import parse_number, parse_time
 from holter.ingest.metric_names import is_metric_name
 
@@ -64,7 +64,7 @@ def _results(results: dict[str, object], step: int, line: str = "") -> LineValue
 
 def _release(state: DialectState) -> list[LineValues]:
     """The results whose step nothing states: at the last one of the training."""
-    results, step = state.pop("results", None), axis_state(state).get("step")
+    results, step = state.pop("results", None), state.get("plain lines", {}).get("step")
     if results is None or step is None:
         return []
     found = _results(results, int(step))
