@@ -249,12 +249,14 @@ class ConsoleReader:
     def _add_values(self, item: LineValues, found: FoundLine, line: CleanLine, parsed: ParsedLines) -> None:
         """Add the rows of the values of a line, or hold them back until it is known who printed them."""
         kind = found.kind
+        if item.is_late and self._writers.has_any(item.values):
+            return  # a series that has later points already would go back
         # the clock of the line itself states no time zone, the prefix does
         time = item.time if isnan(line.time) else line.time
         rows = [
             LogRow(item.step, time, item.values, labels) for labels in self._series_labels(item, kind, line)
         ]
-        if _has_own_steps(kind):
+        if _has_own_steps(kind) or item.is_late:
             parsed.rows += rows
             return
         # reports with a unit of their own, as those of RAS, repeat their headings

@@ -19,13 +19,15 @@ class LineValues(NamedTuple):
     """Values at a step, from one line. `time` is in Unix seconds, NaN where the line has no clock.
 
     `labels` are those that the line itself gives its values, in addition to the rank of the process that
-    printed it; None where it gives none.
+    printed it; None where it gives none. `is_late`: an earlier line had them, so that their step, which goes
+    back, shows no restart.
     """
 
     step: int
     values: Mapping[str, float]
     time: float = float("nan")
     labels: Labels | None = None
+    is_late: bool = False
 
 
 class LineSettings(NamedTuple):

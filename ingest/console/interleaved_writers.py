@@ -62,6 +62,10 @@ class InterleavedWriters:
         state = {"kinds": kinds, "end": self._end, "gap": self._gap, "time": self._time, "pause": self._pause}
         return state if self._training == 1 else {**state, "training": self._training}
 
+    def has_any(self, values: Mapping[str, float]) -> bool:
+        """Whether a row had a value of one of these names."""
+        return any(not values.keys().isdisjoint(kind.names) for kind in self._kinds.values())
+
     def add(self, row: LogRow, start: int, end: int) -> Iterator[LogRow]:
         """The rows that are clear now; `start` and `end` are where its line begins and ends."""
         name = _kind_of(tuple(row.values))

@@ -38,6 +38,6 @@ def recurring_values(
     waiting, known[2] = known[2], []
     *first, (_, present) = waiting
     return [
-        *(LineValues(at, found, labels=labels) for at, found in first),
+        *(LineValues(at, found, labels=labels, is_late=True) for at, found in first),
         LineValues(step, present, time, labels),
     ]

@@ -92,3 +92,15 @@ def test_steps_with_unknown_values_are_those_of_the_epoch_above(tmp_path: Path) 
         for n in range(1, 4)
     )
     assert steps_of(read_log(tmp_path, text)) == {"amplitude": [*range(1, 13)]}
+
+
+def test_the_first_lines_that_recur_are_no_step_back(tmp_path: Path) -> None:
+    text = "Using device: cuda:0\nLoading data from /data\n" + "".join(
+        f" Iteration:   {n}  Time: {100 + n}.5\n  MAE:    1.6{n}  over  11236  points\n"
+        f" RMSE:   1.7{n}   over  11236  points\n LM step start   Time: {100 + n}.6\n"
+        f" LM step has NOT been accepted!   Time: {100 + n}.7\n\n"
+        for n in range(30)
+    )
+    run = read_log(tmp_path, text)
+    assert run.attempts == 1
+    assert not any("training=" in name or "process=" in name for name in steps_of(run))
