@@ -18,7 +18,9 @@ _MANY_WORDS = 3
 _PER_STEP = ("/iter", "/step", "/batch", "/epoch")
 _FLAG = re.compile(r"[=:] ?(?:True|False|None)\b")
 _FLAGS_OF_SETTINGS = 2
+"""Flags, as many as no record has; it may have a word or two as values: `{'mode': 'train', 'loss': 0.5}`."""
 _MANY_SETTINGS = 4
+"""Names of settings from which on a metric among four names is one, too: `iou=0.7`."""
 _RATE = re.compile(r"(?i)\blr\b|learning.?rate|decay|dropout")
 _SETTING = re.compile(
     r"(?i)size|dim|layer|head|max(?!.?mem)|min\b|warm|seed|worker|hidden|vocab|param|num|length|interval|version|every|freq"

@@ -20,6 +20,8 @@ _LEAST_SHARE = 0.25
 """Of the lines of a text that are of the layout."""
 _LEAST_EVEN = 0.8
 """Of the distances between lines that are the usual one: trainings in turn begin anew."""
+_MOST_BEGINNINGS = 8
+"""Times that the numbers begin anew: a table that comes more often is one of results."""
 _MOST_NUMBERS = 100
 
 
@@ -64,7 +66,8 @@ def _counts(column: Sequence[str]) -> bool:
     back = sum(
         distance < 0 and after == numbers[0] for distance, after in zip(distances, numbers[1:], strict=True)
     )
-    return usual > 0 and even + back == len(distances) and even >= _LEAST_EVEN * len(distances)
+    is_even = even + back == len(distances) and even >= _LEAST_EVEN * len(distances)
+    return usual > 0 and is_even and back <= _MOST_BEGINNINGS
 
 
 def _names(texts: tuple[str, ...], count: int) -> list[str]:

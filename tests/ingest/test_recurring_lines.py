@@ -73,6 +73,12 @@ def test_lines_in_which_nothing_counts_are_no_table(tmp_path: Path) -> None:
     assert steps_of(read_log(tmp_path, text)) == {}
 
 
+def test_a_table_that_comes_again_and_again_is_no_table_of_steps(tmp_path: Path) -> None:
+    rows = "".join(f"Top  {n}: 0.{n} cum 0.{n + 1}\n" for n in range(1, 9))
+    assert read_log(tmp_path, rows * 3).points > 0
+    assert read_log(tmp_path, rows * 30).points == 0
+
+
 def test_lines_with_steps_and_values_of_their_own_are_no_headings(tmp_path: Path) -> None:
     text = "".join(
         "".join(f"Epoch: [{n}]  [{at}/40]  loss: 0.5\n" for at in (0, 20))
