@@ -185,7 +185,7 @@ class InterleavedWriters:
 
 @lru_cache(maxsize=1024)
 def _kind_of(names: tuple[str, ...]) -> str:
-    return str(crc32("\n".join(names).encode()))
+    return str(crc32("\n".join(names).encode(errors="surrogatepass")))  # JSON may have half a pair
 
 
 @dataclass(slots=True)

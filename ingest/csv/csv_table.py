@@ -227,7 +227,11 @@ def _over_epochs(rows: Sequence[Sequence[str]], steps: IntArray, layout: CsvLayo
         Counter.EPOCH: [(epoch, 0) for epoch in epochs],
         Counter.STEP: [(step, 0) for step in steps.tolist()],
     }
-    return np.array(training_steps(counts, layout.epochs), dtype=np.int64)
+    continued = training_steps(counts, layout.epochs)
+    if max(map(abs, continued)) > step_columns.LARGEST_STEP:  # an epoch of any size is no count of epochs
+        layout.epochs["restarts"] = False
+        return steps
+    return np.array(continued, dtype=np.int64)
 
 
 def _times(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from holter.ingest.offline.read_run import read_run
 from tests.support.log_runs import read_log, steps_of
 
 N = range(1, 7)
@@ -110,3 +111,11 @@ def test_the_first_lines_that_recur_are_no_step_back(tmp_path: Path) -> None:
     run = read_log(tmp_path, text)
     assert run.attempts == 1
     assert not any("training=" in name or "process=" in name for name in steps_of(run))
+
+
+def test_an_epoch_beyond_all_steps_and_half_a_pair_in_a_name_stop_nothing(tmp_path: Path) -> None:
+    table = tmp_path / "run.csv"
+    table.write_text("epoch,step,loss\n0,49,0.5\n1e18,1,0.4\n")
+    assert read_run(table).points > 0
+    line = ':::MLLOG {"key": "tracked_stats", "value": {"\\ud800": 6}, "metadata": {"step": 2}}\n'
+    assert read_log(tmp_path, line).attempts == 1
