@@ -118,15 +118,29 @@ def _recurring(
 
 def _of_best(line: str, shape: LineShape, numbers: list[str], axis: dict[str, Any]) -> LineValues | None:
     """The metrics of the best step so far, which a line repeats at the last step."""
-    split = f"{shape.split}/best".lstrip("/")
+    split = best_of(shape.split)
     counted = {field.index for field in shape.counters}
     values = {}
     for field in shape.metrics if shape.is_record else ():
         value = None if field.index in counted else value_of(numbers[field.index])
         if value is not None:
-            is_named = "best" in field.name.lower()
-            values[field.name if is_named else metric_name(field.name, split)] = value * field.scale
+            values[name_of_best(field.name, split)] = value * field.scale
     return LineValues(int(axis["step"]), values, parse_time(line), section_labels(axis)) if values else None
+
+
+def is_of_best(parts: list[str], shape: LineShape) -> bool:
+    """Whether a line repeats metrics of the best step, as the words up to its first metric say."""
+    return bool(shape.metrics) and _BEST.search("".join(parts[: 2 * shape.metrics[0].index + 1])) is not None
+
+
+def best_of(data: str) -> str:
+    """What the metrics of the best step are named after: `best`, or `val/best` of an evaluation."""
+    return f"{data}/best".lstrip("/")
+
+
+def name_of_best(name: str, split: str) -> str:
+    """The name of a metric of an evaluation, unless it says itself that it is of the best step."""
+    return name if "best" in name.lower() else metric_name(name, split)
 
 
 def labels_of_line(shape: LineShape, numbers: list[str], axis: dict[str, Any]) -> Labels | None:
@@ -199,9 +213,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     is_in_block = "heading" in axis and len(shape.metrics) == 1 and len(numbers) == 1
     measures = split or "heading" in axis or any(is_metric_name(field.name) for field in shape.metrics)
     row = _row_name(parts, shape)
-    is_best = (
-        bool(shape.metrics) and _BEST.search("".join(parts[: 2 * shape.metrics[0].index + 1])) is not None
-    )
+    is_best = is_of_best(parts, shape)
     values = {}
     for field in shape.metrics:
         value = value_of(numbers[field.index])
@@ -213,7 +225,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
         if is_known or (measures and _is_measured(parts, field.index)):
             data = "" if evaluating and "train" in field.name.lower() else split
             if is_best and "best" not in field.name.lower():
-                data = f"{data}/best".lstrip("/")
+                data = best_of(data)
             name = metric_name(row + field.name, data)
             values[f"epoch/{name}" if name in means else name] = value * field.scale
     if not values:

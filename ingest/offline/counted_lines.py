@@ -47,7 +47,7 @@ def counted_table(lines: Sequence[str]) -> list[list[str]]:
     chosen = [
         index
         for index, column in enumerate(columns)
-        if index > step and len(set(column)) > 1 and all(map(_is_number, column))
+        if index > step and len(set(column)) > 1 and all(is_number(text.replace(",", "")) for text in column)
     ]
     if not any("." in number for index in chosen for number in columns[index]):
         return []  # counts of other things
@@ -80,9 +80,10 @@ def _names(texts: tuple[str, ...], count: int) -> list[str]:
     return names
 
 
-def _is_number(text: str) -> bool:
+def is_number(cell: str) -> bool:
+    """Whether a cell of a table is a number."""
     try:
-        float(text.replace(",", ""))
+        float(cell)
     except ValueError:
         return False
     return True

@@ -25,7 +25,7 @@ from holter.ingest.console.line_tokens import split_numbers
 from holter.ingest.csv.csv_log import CsvLog
 from holter.ingest.format import Format, FormatRole
 from holter.ingest.metric_names import is_metric_name
-from holter.ingest.offline.counted_lines import counted_table
+from holter.ingest.offline.counted_lines import counted_table, is_number
 from holter.ingest.text_encoding import decode_lines
 from holter.types import Batch, Unreadable
 
@@ -100,11 +100,11 @@ def _numbered_table(lines: Sequence[str], name: str) -> bytes | None:
     delimiter = max(",\t;", key=lines[0].count)
     lines = [line.rstrip(delimiter) for line in lines]
     names, first = lines[0].split(delimiter), lines[1].split(delimiter)
-    numbers = [_is_number(cell) for cell in first]
+    numbers = [is_number(cell) for cell in first]
     if (
         len(names) != len(first)
         or not numbers[0]  # each row names what it is about, which is no step
-        or any(map(_is_number, names))
+        or any(map(is_number, names))
         or not any(is_metric_name(name) and number for name, number in zip(names, numbers, strict=True))
         or step_columns.find_step(names) is not None
     ):
@@ -119,7 +119,7 @@ def _columns(lines: Sequence[str]) -> _Cells:
     width = len(rows[0]) if rows else 0
     if width < _LEAST_COLUMNS or any(len(row) != width for row in rows):
         return []
-    return rows if all(all(map(_is_number, row)) for row in rows) else []
+    return rows if all(all(map(is_number, row)) for row in rows) else []
 
 
 def _counted_columns(rows: _Cells) -> _Cells:
@@ -173,9 +173,9 @@ def _below_epochs(lines: Sequence[str], name: str) -> bytes:
     for text in texts:
         if (heading := _EPOCH.fullmatch(text)) is not None:
             epochs.append((heading[1], []))
-        elif (row := _EPOCH_VALUE.fullmatch(text)) is not None and _is_number(row[2]):
+        elif (row := _EPOCH_VALUE.fullmatch(text)) is not None and is_number(row[2]):
             epochs.append((row[1], [row[2]]))
-        elif not epochs or not _is_number(text):
+        elif not epochs or not is_number(text):
             return b""
         else:
             epochs[-1][1].append(text)
@@ -233,11 +233,3 @@ def _shape_with_metric(line: str) -> _Shape:
 def _is_batch_of_evaluation(shape: LineShape) -> bool:
     """Whether a line counts nothing but the batches of an evaluation: `Evaluated 10/287 with loss 0.5`."""
     return bool(shape.split) and {field.counter for field in shape.counters} == {Counts.BATCH}
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True

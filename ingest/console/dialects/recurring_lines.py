@@ -15,7 +15,7 @@ from holter.ingest.console.line_settings import is_of_model, is_setting
 from holter.ingest.console.line_shapes import LineShape, shape_of_line
 from holter.ingest.console.line_tokens import split_numbers, value_of
 from holter.ingest.console.pattern_search import LinearPattern
-from holter.ingest.console.plain_line import axis_state, metric_name
+from holter.ingest.console.plain_line import axis_state, best_of, is_of_best, name_of_best
 from holter.ingest.console.recurrence import recurring_values
 from holter.ingest.console.step_axis import position
 from holter.ingest.console.training_sections import section_labels
@@ -24,7 +24,6 @@ from holter.ingest.console.values import parse_time
 _NAME_AND_NUMBER = re.compile(r"(?:^|[\]>|:-] )[ \t]{0,20}([A-Za-z][\w@/.-]{0,30})[ \t]{1,20}[-+]?[\d.]+\s*$")
 _NO_RECORDS = ("wandb: ", '{"', '"')
 """How lines of its client begin, and those of JSON, which has formats of its own."""
-_BEST = re.compile(r"(?i)\bbest\b")
 _CONTINUES = re.compile(r" [a-z][a-z ]*[:=]")
 """How a sentence goes on behind a number, up to a sign."""
 
@@ -50,8 +49,8 @@ def _values(line: str, evaluating: str) -> dict[str, float]:
         return {}
     alone = _NAME_AND_NUMBER.search(line) if evaluating else None
     split = evaluating or shape.split
-    if _BEST.search("".join(parts[: 2 * shape.metrics[0].index + 1])) is not None:
-        split = f"{split}/best".lstrip("/")
+    if is_of_best(parts, shape):
+        split = best_of(split)
     values = {}
     for field in shape.metrics:
         before, number, behind = parts[2 * field.index : 2 * field.index + 3]
@@ -67,8 +66,7 @@ def _values(line: str, evaluating: str) -> dict[str, float]:
         value = value_of(number)
         if value is None or is_part or not is_named or is_setting(field.name) or is_of_model(field.name):
             continue
-        name = field.name if "best" in field.name.lower() else metric_name(field.name, split)
-        values[name] = value * field.scale
+        values[name_of_best(field.name, split)] = value * field.scale
     return values
 
 
