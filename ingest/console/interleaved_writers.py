@@ -51,7 +51,7 @@ class InterleavedWriters:
         self._time: float | None = state.get("time")
         self._pause: float = state.get("pause", 5.0)
         self._training: int = state.get("training", 1)
-        self.is_same_launch = False
+        self.is_same_launch: bool = state.get("same launch", False)
         """Whether a training that begins anew belongs to the launch so far."""
 
     def state(self) -> dict[str, Any]:
@@ -60,6 +60,8 @@ class InterleavedWriters:
             return {}
         kinds = {name: kind.to_json() for name, kind in self._kinds.items()}
         state = {"kinds": kinds, "end": self._end, "gap": self._gap, "time": self._time, "pause": self._pause}
+        if self.is_same_launch:  # rows that are held back may be the last ones
+            state["same launch"] = True
         return state if self._training == 1 else {**state, "training": self._training}
 
     def has_any(self, values: Mapping[str, float]) -> bool:
