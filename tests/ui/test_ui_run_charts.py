@@ -101,6 +101,20 @@ def test_the_x_axis_is_a_metric_or_relative_time(open_page: Opener, server: Serv
     theirs.wait_for_function("() => document.querySelector('.plot').figure?.layout.meta.xKind === 'duration'")
 
 
+def test_the_points_at_hand_are_drawn_on_a_new_axis_until_others_arrive(
+    open_page: Opener, server: Server, ranks: str
+) -> None:
+    page = open_page(f"{server.address}/runs/{ranks}")
+    plot = drawn(page, "Loss")
+    page.get_by_label("X axis").select_option("metric:tokens_seen")
+    page.wait_for_function("() => document.querySelector('.plot').figure?.layout.meta.xKind === 'value'")
+    page.route(re.compile(rf"/runs/{ranks}/data"), lambda _: None)  # never answered
+    page.get_by_label("X axis").select_option("relative")
+    page.wait_for_function("() => document.querySelector('.plot').figure?.layout.meta.xKind === 'duration'")
+    assert plot.evaluate("node => node.figure.layout.xaxis.range[1]") == pytest.approx(299, rel=0.05)
+    assert plot.evaluate("node => Math.max(...node.figure.data[0].x)") == pytest.approx(299, rel=0.05)
+
+
 def test_the_crosshair_moves_with_the_keyboard_and_is_announced(
     open_page: Opener, server: Server, runs: Runs
 ) -> None:

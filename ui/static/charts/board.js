@@ -330,7 +330,9 @@ export function createBoard(options) {
       loadedAt = performance.now();
       panels.forEach(outdate);
       currentGeneration++;
-      for (const panel of panels.values()) if (panel.visible) panel.draw();
+      const shown = [...panels.values()].filter((panel) => panel.visible);
+      options.place?.(shown.flatMap((panel) => panel.series())); // they have positions on the axis before
+      for (const panel of shown) panel.draw();
       await load();
     },
     /** @param {ChartPlan[]} plans in the order they are shown */
