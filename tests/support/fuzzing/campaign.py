@@ -194,7 +194,7 @@ def _read_chunk(name: str, seed: int, first: int, number: int) -> Summary:
         summary.refused += measured.refused
         summary.seconds += measured.seconds
         summary.slowest = max(
-            summary.slowest, Cost(measured.seconds / _allowed(content), index, len(content))
+            summary.slowest, Cost(measured.seconds / _allowed(measured.size), index, len(content))
         )
         summary.hungriest = max(summary.hungriest, Cost(measured.memory, index, len(content)))
         if measured.kind:
@@ -211,17 +211,18 @@ def _is_known(name: str, measured: Measured) -> bool:
 
 
 class Measured(NamedTuple):
-    """The outcome of reading one input; `kind` is the limit that it exceeds, "" if none."""
+    """The outcome of reading one input of `size` bytes; `kind` is the limit that it exceeds, "" if none."""
 
     seconds: float
     memory: int
+    size: int
     refused: bool = False
     kind: str = ""
     detail: str = ""
 
 
-def _allowed(content: bytes) -> float:
-    return max(SHORTEST, SECONDS_PER_MB * len(content) / 1e6)
+def _allowed(size: int) -> float:
+    return max(SHORTEST, SECONDS_PER_MB * size / 1e6)
 
 
 def measure(target: FuzzTarget, sample: str, content: bytes, index: int) -> Measured:
@@ -236,12 +237,12 @@ def measure(target: FuzzTarget, sample: str, content: bytes, index: int) -> Meas
 
 def _measure_once(target: FuzzTarget, sample: str, content: bytes, index: int) -> Measured:
     kind = detail = ""
-    refused = False
+    refused, size = False, len(content)
     _forget_peak()
     began = time.process_time()
     try:
         signal.setitimer(signal.ITIMER_PROF, _ENDLESS)
-        target.read(sample, content, index)
+        size = max(size, target.read(sample, content, index) or 0)
     except target.refuses:
         refused = True
     except TooSlowError:
@@ -252,11 +253,11 @@ def _measure_once(target: FuzzTarget, sample: str, content: bytes, index: int) -
         signal.setitimer(signal.ITIMER_PROF, 0)
     seconds = time.process_time() - began
     memory = _memory("VmHWM") - _worker.get("memory", 0)
-    if not kind and seconds > _allowed(content):
-        kind, detail = "slow", f"{seconds:.2f} s for {len(content)} bytes"
+    if not kind and seconds > _allowed(size):
+        kind, detail = "slow", f"{seconds:.2f} s for {size} bytes"
     if not kind and memory > MAX_MEMORY:
         kind, detail = "hungry", f"{memory / 2**20:.0f} MiB for {len(content)} bytes"
-    return Measured(seconds, memory, refused, kind, detail)
+    return Measured(seconds, memory, size, refused, kind, detail)
 
 
 def _forget_peak() -> None:

@@ -44,13 +44,14 @@ class FuzzTarget:
     """One kind of input.
 
     `share` is how many inputs it gets in relation to the others. `make` makes an input from a seed, `read`
-    reads it; `read` may raise only what `refuses` names.
+    reads it and returns how many bytes it had when uncompressed, if it was compressed; `read` may raise only
+    what `refuses` names.
     """
 
     name: str
     seeds: Sequence[Seed]
     make: Callable[[Seed, random.Random, Sequence[bytes]], bytes]
-    read: Callable[[str, bytes, int], None]
+    read: Callable[[str, bytes, int], int | None]
     share: float = 10
     refuses: tuple[type[Exception], ...] = ()
 
@@ -139,8 +140,11 @@ def _written(name: str, content: bytes) -> Path:
     return path
 
 
-def _read_file(name: str, content: bytes, index: int) -> None:
-    """Detect the format of a file, and read it as that, without the guard around formats."""
+def _read_file(name: str, content: bytes, index: int) -> int | None:
+    """Detect the format of a file, and read it as that, without the guard around formats.
+
+    Damage of a compressed file can repeat a part of it many times: the bytes in it are returned.
+    """
     path = _written(f"{name}.gz" if index % 4 == 0 else name, content)
     try:
         if index % 4 == 0 and index % 16:
@@ -151,6 +155,8 @@ def _read_file(name: str, content: bytes, index: int) -> None:
         if detected.format is not None:
             with open_log(path).stream as stream:
                 _exhaust(detected.format.reader(uncompressed_name(path), {}).read(stream))
+                return stream.tell()
+        return None
     finally:
         path.unlink()
 
