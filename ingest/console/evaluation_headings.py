@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import DialectState, LineKind
-from holter.ingest.console.line_fields import DATA_SPLIT
+from holter.ingest.console.line_words import DATA_SPLIT
 from holter.ingest.console.pattern_search import LinearPattern
 
 _NO_HEADING = re.compile(

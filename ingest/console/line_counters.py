@@ -6,10 +6,12 @@ import re
 from dataclasses import dataclass
 from enum import IntEnum
 
-from holter.ingest.console.line_fields import BEFORE_MESSAGE, DATA_SPLIT, NumberField
+from holter.ingest.console.line_fields import NumberField
 from holter.ingest.console.line_settings import has_settings
 from holter.ingest.console.line_words import (
     BATCHES,
+    BEFORE_MESSAGE,
+    DATA_SPLIT,
     EPOCHS,
     GLOBAL,
     INDEX_WORDS,

@@ -6,27 +6,20 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from holter.ingest.console.line_words import BATCHES, EPOCHS, LEVELS, OTHERS, STEPS, STOP_WORDS
+from holter.ingest.console.line_words import BEFORE_MESSAGE, DATA_SPLIT
+from holter.ingest.console.number_lists import listed_names
+from holter.ingest.console.number_names import MAX_NAME, Named, counts, name_before
 from holter.ingest.console.values import SCALES
 from holter.ingest.metric_names import is_metric_name
 from holter.translated_words import COUNTERS, in_english
 
-_MAX_NAME = 120
-_LONGEST_SHORT_FORM = 5
-_MOST_OF_LIST = 32
-"""Numbers of a list that are values of a step; longer ones are a history or weights."""
 _UNITS = re.compile(
     r"\s?(?:%|(?:[A-Za-z]{0,12}/){1,2}[A-Za-z]{1,12}\b(?!\.[a-z])|(?:[kKMGT]i?B?|B|m?s|secs?|seconds?|mins?|minutes?|h|hours?|days?"
     r"|its?|samples?|tokens?|images?|x|W|C)(?![\w(=:./]| ?[=:])|毫秒|秒|分钟|小时|分|初|초|сек|мс)"
 )
 _NO_UNIT = re.compile(r"[A-Za-z_]++\d")
 _SCALE = re.compile(r"[kKMGBT](?![A-Za-z])")
-_WORD = re.compile(r"[^\W\d][\w./@%+^\u2019-]*")
 _DURATION = re.compile(r"\s?(?:ms|us|ns|s|sec|secs|seconds?|min|mins|minutes?|h|hours?)(?![\w/])")
-_NAME_LIST = re.compile(
-    r"(?<![\w.])(?:([A-Za-z_][\w.@]{0,40})\()?"
-    r"((?:[A-Za-z_][\w.@]{0,40}[,/|] ?){1,15}[A-Za-z_][\w.@]{0,40})\)?\s?[:=]?\s{0,8}[\[(]?$"
-)
 _LABEL = re.compile(r"(?:^|[^\d\s]|\s):$")
 """A colon that is not within a time: `Losses: x 0.27`."""
 _PAIR = re.compile(r",\s{1,12}")
@@ -49,24 +42,6 @@ _BRACKET_BEHIND = re.compile(r" \[[A-Za-z]\w{0,20} ?\w{0,20}: $")
 _BRACKETS = re.compile(r"(\w{1,60})\[(?=[A-Za-z]|$)|\]")
 _MODULE = re.compile(r"(?:^|[\s|])(?:(?:[A-Za-z_]\w*\.)+\w+:(?:[\w<>]+:)?|[A-Za-z_]\w*:[\w<>]+:)$")
 """What loggers print before the number of a line: `yolox.core.trainer:after_iter:249 - `."""
-DATA_SPLIT = re.compile(
-    r"(?<![\w./])(?:(train(?:ing)?)"
-    r"|(eval(?:uation|uated?|uating)?|valid(?:ation|at(?:e|ing))?|val|test(?:ing)?|dev|cv(?= batch)))"
-    r"(?![\w/-]|\.\w)",
-    re.I,
-)
-BEFORE_MESSAGE = re.compile(
-    r"(?:[^A-Za-z]|\b(?:INFO|DEBUG|WARN(?:ING)?|root|(?:__)?main(?:__)?)\b|(?<=(?:INFO|EBUG|NING):)[\w.]+:"
-    r"|\b[\w.]{1,60}(?= (?:- )?(?:INFO|DEBUG|WARN)))*"
-)
-"""What loggers print before a message, without the digits of its time."""
-_DELIMITERS = (*",;|[](){}<>\t\"'=:*│┃•·→", "  ", " - ", " / ")
-_OPENING = " \t[({\"'<"
-
-_CALL = re.compile(r"(?<![\w.])(?:(?:np|numpy|torch)\.)?(?:float|u?int|tensor|array)\d{0,2}\($")
-"""What numpy and torch print around a number of a list: `[np.float32(0.5), np.float32(0.4)]`."""
-_WRAPPER = re.compile(r"(?<![\w.])(?:np\.(?:float64|float32|float16|int64)|float|tensor|array)$")
-"""What numpy and torch print around a number: `np.float64(0.02)`."""
 _MEASURED = re.compile(
     r"(?:^|[^\w./@% -]) {0,4}([A-Za-z][\w./@%-]{0,30}(?: [\w./@%-]{1,20}){0,2})"
     r" {0,4}(?:→|->|=>|:|\||-) {0,4}$"
@@ -77,19 +52,13 @@ _TWO_COUNTERS = re.compile(
 )
 """Names of an epoch and what is counted in it, before both: `epoch/iter: 2/150`, `TRAIN Batch 2/150`."""
 _AT_EPOCH = re.compile(r"(?i)\s?@ ?epoch")
-_ARROW = re.compile(r" {0,4}(?:->|=>|→)$")
 _CLOSING = re.compile(r"(?: ?[A-Za-z]{1,20}){0,3}\) ?[:=]\s*$")
 """What follows a number that is a part of a name: `reward (last 100 episodes): 0.5`."""
 _ENCLOSED = re.compile(r" ?\(((?:[A-Za-z]{1,20} ){0,3})$")
 """What is before such a number."""
-_BRACKETED_NAME = re.compile(r"\[([A-Za-z]\w{0,30})\]$")
 _END_OF_KEY = re.compile(r"['\"] ?: ")
 """The end of a key of a dictionary with a number in its name: `{'Dice, class 1': 0.5}`."""
-_KEY = re.compile(r"[{,] ?['\"]([A-Za-z][^'\"{},:]{0,60}(?:, [^'\"{},:]{1,60}){0,3})['\"] ?: ?[\[(]?$")
-"""A key of a dictionary, which is a name as it is: `{'Dice, class 1': 0.5}`."""
 _BEGIN_OF_KEY = re.compile(r"[{,] ?['\"]")
-_NESTED = re.compile(r"(?<![\w.])([A-Za-z]\w{0,20}\([A-Za-z]\w{0,20}\([\w, ]{1,20}\)\))$")
-"""A name such as that of a discriminator's output: `D(G(z))`."""
 _RATE = re.compile(r" ?((?!its?/)[A-Za-z]{2,12}/(?:s|sec|second|step|it|iter))\b(?!/)")
 """A unit behind a number that says what it is: `39616 tok/s`."""
 _RATE_BEHIND = re.compile(r" \w{1,20}/s\b")
@@ -134,125 +103,166 @@ class NumberField:
 
 def number_fields(texts: tuple[str, ...]) -> Iterator[NumberField]:
     """The numbers between these texts, one after another; a number and its total are one field."""
-    index, count, section = 0, len(texts) - 1, ""
-    listed = listed_names(texts)
-    ordinal: re.Match[str] | None = None
-    last_name = carried = measured = ""
-    opened_pair = False
-    while index < count:
-        text = texts[index]
-        total = index + 1 if index + 1 < count and texts[index + 1].strip() in ("/", "of") else -1
-        if total > 0 and (text == "/" or (texts[total + 1] == "/" and total + 1 < count)):
-            total = -1  # `means: 0.5/0.4/0.3`
-        if ordinal is not None:
-            text = text[ordinal.end() :]
+    return _FieldReader(texts).fields()
+
+
+class _FieldReader:
+    """Reads the fields of one line from left to right; what earlier ones say of later ones is kept."""
+
+    def __init__(self, texts: tuple[str, ...]) -> None:
+        self._texts = texts
+        self._count = len(texts) - 1
+        self._listed = listed_names(texts)
+        self._section = ""
+        """The name before the bracket that a number is in: `train[loss: 0.5`."""
+        self._measured = ""
+        """The metric that the names of data follow: `Accuracy -> Train: 0.9, Val: 0.8`."""
+        self._around = ""
+        """The name around the number before, which is that of this one: `reward (last 100 episodes): 0.5`."""
+        self._last_name = ""
+        self._ordinal_end = 0
+        """Where the name ends that follows the number before: `第 3 轮`."""
+        self._in_pair = False
+
+    def fields(self) -> Iterator[NumberField]:
+        """The fields in their order."""
+        index = 0
+        while index < self._count:
+            field = self._field(index)
+            yield field
+            index = max(field.index, field.total_index) + 1
+
+    def _field(self, index: int) -> NumberField:
+        text = self._text_before(index)
+        named = name_before(text)
+        total, two = self._total(index, text, named.name)
+        if index in self._listed:
+            named = Named(self._listed[index], True, "")
+        after = self._texts[max(index, total) + 1]
+        if not named.name and (rate := _RATE.match(after)) is not None:
+            named, total = Named(rate[1], True, text), -1
+        last = max(index, total)
+        if self._is_no_value(last, text, after):
+            named = named._replace(name="")
+        named = self._counted(index, text, after, two, self._qualified(named, after))
+        named = self._named_around(text, after, named)
+        last_name, self._last_name = self._last_name, named.name
+        opens_pair = total < 0 and _opens_pair(self._texts, index)
+        closes_pair, self._in_pair = self._in_pair, opens_pair
+        between = self._texts[index].strip()
+        return NumberField(
+            index=index,
+            total_index=total,
+            name="" if opens_pair else named.name,
+            marked=named.marked,
+            bracketed=text.rstrip(" ")[-1:] in ("[", "("),
+            adjacent="".join(between.split()) == "][" and index > 0,
+            opens_batches=self._opens_batches(last, after),
+            clean=_is_clean(named.before.rstrip(" ")),
+            before=named.before,
+            scale=SCALES[after[0]] if _SCALE.match(after) else 1.0,
+            explains=bool(last_name) and between in ("% (", "%, ("),
+            is_duration=_DURATION.match(after) is not None,
+            opens_pair=opens_pair,
+            closes_pair=closes_pair,
+            ends_line=total >= 0 and not after.strip() and last + 1 == self._count,
+            follows_percent=index > 0 and between.strip(" |") == "%",
+        )
+
+    def _text_before(self, index: int) -> str:
+        """The text before a number, without the unit or ordinal of the number before."""
+        text = self._texts[index]
+        if self._ordinal_end:
+            text = text[self._ordinal_end :]
         elif index and (unit := _UNITS.match(text)) is not None:
             text = text[unit.end() :]
-        ordinal = None
         for bracket in _BRACKETS.finditer(text):
-            section = bracket[1] or ""
+            self._section = bracket[1] or ""
         if text.endswith("["):  # it encloses this number, not names
-            section = ""
-        if count == 1 and (alone := _NAME_AND_COMMA.fullmatch(text)) is not None:
+            self._section = ""
+        if self._count == 1 and (alone := _NAME_AND_COMMA.fullmatch(text)) is not None:
             text = f"{alone[1]}: "  # `lr, 0.001`
-        name, marked, before = _name(text)
-        if total >= 0 and name.endswith("))"):
-            total = -1  # `D(G(z)): 0.5 / 0.4`, before and after
-        if index in listed:
-            name, marked, before, total = listed[index], True, "", -1
-        two = _TWO_COUNTERS.search(text) if total >= 0 else None
-        if two is not None:
-            total = -1
-        last = index if total < 0 else total
-        after = texts[last + 1]
-        if not name and (rate := _RATE.match(after)) is not None:
-            name, marked, before, total, last = rate[1], True, text, -1, index
-        # an identifier that begins with digits, the first number of a range or of nested lists, a line of a
-        # source file
-        if (
+        return text
+
+    def _total(self, index: int, text: str, name: str) -> tuple[int, re.Match[str] | None]:
+        """Where the total of a number is, -1 without one; or the names of two counters before both."""
+        texts, total = self._texts, index + 1
+        if total >= self._count or texts[total].strip() not in ("/", "of"):
+            return -1, None
+        if texts[index] == "/" or (texts[total + 1] == "/" and total + 1 < self._count):
+            return -1, None  # `means: 0.5/0.4/0.3`
+        if name.endswith("))") or index in self._listed:
+            return -1, None  # `D(G(z)): 0.5 / 0.4`, before and after
+        two = _TWO_COUNTERS.search(text)
+        return (total, None) if two is None else (-1, two)
+
+    def _is_no_value(self, last: int, text: str, after: str) -> bool:
+        """Whether a number is part of an identifier, a range or nested lists, or is that of a source line."""
+        return (
             _NO_UNIT.match(after) is not None
             or after == "-"
             or _is_reference(text, after)
             or text.rstrip(" ").endswith("[[")
-            or (after == "," and last + 1 < count and text[-1:] not in ("[", "("))
-        ):
-            name = ""
-        if name and _AT_EPOCH.match(after) is not None and DATA_SPLIT.fullmatch(name):
+            or (after == "," and last + 1 < self._count and text[-1:] not in ("[", "("))
+        )
+
+    def _qualified(self, named: Named, after: str) -> Named:
+        """A name with the metric or section that it belongs to."""
+        name, marked, before = named
+        if not name:
+            return named
+        if _AT_EPOCH.match(after) is not None and DATA_SPLIT.fullmatch(name):
             name, marked = f"{name} step", True  # `train: 12 @ epoch: 3`
-        if name and DATA_SPLIT.fullmatch(name):
+        if DATA_SPLIT.fullmatch(name):
             if (of := _MEASURED.search(before)) is not None and is_metric_name(of[1]):
-                measured = of[1]
-            name = f"{measured}/{name}" if measured else name
-        elif name:
-            measured = ""
-        if name and section and name != section:
-            name = f"{section}/{name}"[:_MAX_NAME]
+                self._measured = of[1]
+            name = f"{self._measured}/{name}" if self._measured else name
+        else:
+            self._measured = ""
+        if self._section and name != self._section:
+            name = f"{self._section}/{name}"[:MAX_NAME]
+        return Named(name, marked, before)
+
+    def _counted(self, index: int, text: str, after: str, two: re.Match[str] | None, named: Named) -> Named:
+        """The name of a number with what it counts, where other signs than a name before it say that."""
+        texts, before = self._texts, named.before
+        self._ordinal_end = 0
         if _ORDINAL.search(text) is not None and (ordinal := _ORDINAL_NAME.match(after)) is not None:
-            name, marked, before = ordinal[1], True, _ORDINAL.sub("", text)
-        elif (counted := _COUNTED.match(after)) is not None and after[counted.end() :].strip(" :="):
-            name, marked = counted[1] or counted[2] or counted[3], True
-        elif two is not None:
-            name, marked, before = "epoch", True, text
-        elif text == "/" and index and (two := _TWO_COUNTERS.search(texts[index - 1])) is not None:
-            name, marked = two[2] or two[3], True
-        elif not name and (_is_first(texts, index) or _is_before_rate(texts, index)):
-            name, marked = "iteration", True
-        elif index == 0 and after.startswith(", ") and name and not marked and DATA_SPLIT.fullmatch(name):
-            name, marked = f"{name} epoch", True  # `Train 3, loss: 2.31`
-        elif index == 0 and not text.strip() and after == " [" and texts[2:3] == ("/",):
-            name, marked = "epoch", True  # `01 [100/445] loss 2.31`
-        if carried and (_CLOSING.match(text) is not None or _END_OF_KEY.match(text) is not None):
-            name, marked, before = carried, True, ""
-        carried = ""
-        if (named := _named_around(text, after) or _key_around(text, after)) is not None:
-            carried, name = named, ""  # `Avg (10): 0.5`
-        scale = SCALES[after[0]] if _SCALE.match(after) else 1.0
-        bracketed = text.rstrip(" ")[-1:] in ("[", "(")
-        adjacent = "".join(texts[index].split()) == "][" and index > 0
-        bare = before.rstrip(" ")
-        clean = (
-            bare[-1:] in ("", ",", ";", "|", "(", ")", "]", "}", "\t", "-") or _LABEL.search(bare) is not None
-        )
-        opens = "".join(after.split()) in ("[", "][") and "/" in (
-            text.strip() for text in texts[last + 2 : last + 3]
-        )
-        explains = bool(last_name) and texts[index].strip() in ("% (", "%, (")
-        last_name = name
-        is_duration = _DURATION.match(after) is not None
-        opens_pair = total < 0 and _opens_pair(texts, index)
-        if opens_pair:
-            name = ""
-        closes_pair = opened_pair
-        opened_pair = opens_pair
-        ends = total >= 0 and not after.strip() and last + 1 == count
-        yield NumberField(
-            index,
-            total,
-            name,
-            marked,
-            bracketed,
-            adjacent,
-            opens,
-            clean,
-            before,
-            scale,
-            explains,
-            is_duration,
-            opens_pair,
-            closes_pair,
-            ends,
-            index > 0 and texts[index].strip(" |") == "%",
-        )
-        index = last + 1
+            self._ordinal_end = ordinal.end()
+            return Named(ordinal[1], True, _ORDINAL.sub("", text))
+        if (counted := _COUNTED.match(after)) is not None and after[counted.end() :].strip(" :="):
+            return Named(counted[1] or counted[2] or counted[3], True, before)
+        if two is not None:
+            return Named("epoch", True, text)
+        if text == "/" and index and (two := _TWO_COUNTERS.search(texts[index - 1])) is not None:
+            return Named(two[2] or two[3], True, before)
+        if not named.name and (_is_first(texts, index) or _is_before_rate(texts, index)):
+            return Named("iteration", True, before)
+        if index:
+            return named
+        if after.startswith(", ") and not named.marked and DATA_SPLIT.fullmatch(named.name):
+            return Named(f"{named.name} epoch", True, before)  # `Train 3, loss: 2.31`
+        if not text.strip() and after == " [" and texts[2:3] == ("/",):
+            return Named("epoch", True, before)  # `01 [100/445] loss 2.31`
+        return named
+
+    def _named_around(self, text: str, after: str, named: Named) -> Named:
+        """The name of a number whose name has another number in it, before this one."""
+        if self._around and (_CLOSING.match(text) is not None or _END_OF_KEY.match(text) is not None):
+            named = Named(self._around, True, "")
+        self._around = _name_around(text, after) or _key_around(text, after) or ""
+        return named._replace(name="") if self._around else named
+
+    def _opens_batches(self, last: int, after: str) -> bool:
+        behind = self._texts[last + 2 : last + 3]
+        return "".join(after.split()) in ("[", "][") and [text.strip() for text in behind] == ["/"]
 
 
-def without_calls(texts: tuple[str, ...]) -> tuple[str, ...]:
-    """The texts without what numpy and torch print around each number of a list."""
-    found = list(texts)
-    for index in range(len(found) - 1):
-        if found[index + 1].startswith(")") and (call := _CALL.search(found[index])) is not None:
-            found[index], found[index + 1] = found[index][: call.start()], found[index + 1][1:]
-    return tuple(found)
+def _is_clean(before: str) -> bool:
+    """Whether a text before a name ends with a delimiter."""
+    return (
+        before[-1:] in ("", ",", ";", "|", "(", ")", "]", "}", "\t", "-") or _LABEL.search(before) is not None
+    )
 
 
 def _opens_pair(texts: tuple[str, ...], index: int) -> bool:
@@ -271,68 +281,16 @@ def _key_around(text: str, after: str) -> str | None:
     if _END_OF_KEY.match(after) is None:
         return None
     key = re.split(r"[{,] ?['\"]", text)[-1].strip(" ,:=_-") if _BEGIN_OF_KEY.search(text) else ""
-    return key[:_MAX_NAME] if key and "'" not in key and '"' not in key else None
+    return key[:MAX_NAME] if key and "'" not in key and '"' not in key else None
 
 
-def listed_names(texts: tuple[str, ...]) -> dict[int, str]:
-    """The names of numbers whose names are listed before: `loss_a,loss_b 7.1 5.5`, `loss/acc: 0.5/0.8`."""
-    listed: dict[int, str] = {}
-    for index, text in enumerate(texts[:-1]):
-        if (match := _NAME_LIST.search(text)) is None:
-            continue
-        names, signs = re.split(r"[,/|] ?", match[2]), set(re.findall(r"[,/|]", match[2]))
-        if match[1]:  # `Loss(text/kernel): 0.4/0.1`
-            names = [f"{match[1]}/{name}" for name in names]
-        if any(name.endswith(".") for name in names) or (
-            DATA_SPLIT.fullmatch(names[0]) and _counts(names[1])
-        ):
-            continue  # `Training.., epoch: 0, 0/1875`
-        between = {separator.strip() for separator in texts[index + 1 : index + len(names)]}
-        behind = texts[index + len(names)].strip() if len(texts) > index + len(names) else None
-        is_last = behind == "" and len(texts) == index + len(names) + 1
-        is_run = between in (signs, {""})
-        if is_run and behind is not None and (is_last or behind not in between):
-            listed |= {index + offset: name for offset, name in enumerate(names)}
-    return listed
-
-
-def _named_around(text: str, after: str) -> str | None:
+def _name_around(text: str, after: str) -> str | None:
     """The name that a number between these texts is a part of, None if it is in no brackets or counts."""
     enclosed = _ENCLOSED.search(text) if _CLOSING.match(after) is not None else None
-    if enclosed is None or (enclosed[1] and _counts(enclosed[1])):
+    if enclosed is None or (enclosed[1] and counts(enclosed[1])):
         return None
-    name, _, _ = _name(text[: enclosed.start()])
-    return None if not name or _counts(name) else name
-
-
-def _counts(name: str) -> bool:
-    """Whether the last word of a name counts something."""
-    word = name.lower().split()[-1]
-    return any(word in words for words in (STEPS, BATCHES, EPOCHS, OTHERS))
-
-
-def _last_of_run(texts: tuple[str, ...], index: int, between: tuple[str, ...]) -> int:
-    """The last of some numbers with nothing but such texts between them."""
-    while index + 2 < len(texts) and texts[index + 1].strip() in between:
-        index += 1
-    return index
-
-
-def values_of_lists(texts: tuple[str, ...]) -> dict[int, int]:
-    """The first number of the list that a number is in: `acc: [0.5, 0.4]`; `IoU: 0.9 0.8` ends its line."""
-    firsts: dict[int, int] = {}
-    index, count = 0, len(texts) - 1
-    while index < count:
-        last = max(_last_of_run(texts, index, ("", ",")), _last_of_run(texts, index, ("/",)))
-        if texts[last] == "/" and last - index == 1:  # a total
-            last = index
-        before, behind = texts[index].rstrip(" "), texts[last + 1].lstrip(" ")
-        is_closed = before.endswith(("[", "(")) and behind.startswith(("]", ")"))
-        is_end = before.endswith((":", "=")) and not behind.strip() and last + 1 == count
-        if last - index < _MOST_OF_LIST and (is_closed or is_end):
-            firsts |= dict.fromkeys(range(index + 1, last + 1), index)
-        index = last + 1
-    return firsts
+    name = name_before(text[: enclosed.start()]).name
+    return None if not name or counts(name) else name
 
 
 def _is_reference(text: str, after: str) -> bool:
@@ -371,54 +329,3 @@ def _is_first(texts: tuple[str, ...], index: int) -> bool:
     return after.startswith("]\t") or (
         begins and _NAME_BEHIND.match(after) is not None and len(texts) > index + 2
     )
-
-
-def _name(text: str) -> tuple[str, bool, str]:
-    """The name at the end of a text, whether a sign follows it, and the text before it."""
-    if (key := _KEY.search(text)) is not None:
-        return key[1].strip(), True, text[: key.start()]
-    text = text.rstrip(_OPENING).replace("'s ", "\u2019s ")
-    bare = _ARROW.sub("", text.rstrip(" :=#|\"'")).removesuffix(" is").removesuffix("为")
-    marked = len(bare) < len(text)
-    if (nested := _NESTED.search(bare)) is not None:
-        return nested[1], marked, bare[: nested.start(1)]
-    if (wrapper := _WRAPPER.search(bare)) is not None:
-        bare = bare[: wrapper.start()].rstrip(" :=(\"'")
-    suffix = ""
-    if bare.endswith(")") and 0 <= (opening := bare.rfind("(")) < len(bare) - 2:
-        inner = bare[opening + 1 : -1]
-        if len(inner) <= 24 and inner.replace("/", "").replace(" ", "").isalpha():
-            suffix, bare = f" ({inner})", bare[:opening].rstrip()
-    cut = max(_end_of_last(bare, sign) for sign in _DELIMITERS)
-    words: list[str] = []
-    begin = len(bare)
-    for match in reversed(list(_WORD.finditer(bare, cut))[-12:]):
-        word = match.group()
-        if match.end() != begin and bare[match.end() : begin].strip(" "):
-            break  # something else is between the words
-        if word in LEVELS or (words and _is_end_of_sentence(word)):
-            break  # the end of a sentence, and no short form such as `Val.`
-        if len(words) == (5 if marked else 3) or (not marked and word.lower() in STOP_WORDS):
-            break
-        words.insert(0, word)
-        begin = match.start()
-    bracketed = None if words else _BRACKETED_NAME.search(bare)
-    if bracketed is not None and (_counts(bracketed[1]) or is_metric_name(bracketed[1])):
-        return bracketed[1], marked, bare[: bracketed.start()]  # `[Epoch] 3 [Loss] 0.5`
-    if bare[begin:].strip() and not words:
-        return "", marked, bare
-    name = " ".join(words).replace("\u2019", "'")
-    if suffix and DATA_SPLIT.fullmatch(suffix[2:-1]):  # Epoch(val) names the data
-        return name, marked, bare[:begin] + suffix
-    return (name + suffix)[:_MAX_NAME] if name else "", marked, bare[:begin]
-
-
-def _is_end_of_sentence(word: str) -> bool:
-    """Whether a word ends with a full stop, and is no short form such as `Val.` or `Event@Avg.`."""
-    return word.endswith(".") and len(word) - word.rfind("@") - 1 > _LONGEST_SHORT_FORM
-
-
-def _end_of_last(text: str, sign: str) -> int:
-    """Where the last occurrence of a sign ends, 0 without any."""
-    position = text.rfind(sign)
-    return position + len(sign) if position >= 0 else 0

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from holter.ingest.console.line_fields import DATA_SPLIT
-from holter.ingest.console.line_words import EPOCHS, OTHERS
+from holter.ingest.console.line_words import DATA_SPLIT, EPOCHS, OTHERS
 from holter.ingest.metric_names import is_metric_name
 from holter.translated_words import in_english
 

@@ -23,13 +23,7 @@ from holter.ingest.console.line_counters import (
     stage_of,
     states_amount,
 )
-from holter.ingest.console.line_fields import (
-    DATA_SPLIT,
-    NumberField,
-    number_fields,
-    values_of_lists,
-    without_calls,
-)
+from holter.ingest.console.line_fields import NumberField, number_fields
 from holter.ingest.console.line_names import numbered, unique_name
 from holter.ingest.console.line_settings import has_settings, is_settings
 from holter.ingest.console.line_tokens import is_time
@@ -37,6 +31,7 @@ from holter.ingest.console.line_words import (
     BATCHES,
     CALENDAR,
     COUNTED_ROWS,
+    DATA_SPLIT,
     EPOCHS,
     INDEX_WORDS,
     LONE_UNITS,
@@ -45,6 +40,7 @@ from holter.ingest.console.line_words import (
     ROWS,
     STEPS,
 )
+from holter.ingest.console.number_lists import values_of_lists, without_calls
 from holter.ingest.metric_names import is_metric_name
 from holter.translated_words import in_english
 

@@ -1,5 +1,7 @@
 """Words around the numbers of a line: what counts, what qualifies a counter, and what is no metric."""
 
+import re
+
 LEVELS = frozenset({"INFO", "DEBUG", "WARNING", "WARN", "ERROR", "NOTICE"})
 GLOBAL = frozenset({"global step", "global steps", "global iter", "global iteration", "globalstep", "t env"})
 STEPS = frozenset(
@@ -49,3 +51,14 @@ STOP_WORDS = frozenset(
     {"to", "at", "in", "of", "for", "from", "with", "after", "on", "the", "and", "took", "by", "than", "over",
      "is", "was", "be", "last", "every", "per"}
 )  # fmt: skip
+DATA_SPLIT = re.compile(
+    r"(?<![\w./])(?:(train(?:ing)?)"
+    r"|(eval(?:uation|uated?|uating)?|valid(?:ation|at(?:e|ing))?|val|test(?:ing)?|dev|cv(?= batch)))"
+    r"(?![\w/-]|\.\w)",
+    re.I,
+)
+BEFORE_MESSAGE = re.compile(
+    r"(?:[^A-Za-z]|\b(?:INFO|DEBUG|WARN(?:ING)?|root|(?:__)?main(?:__)?)\b|(?<=(?:INFO|EBUG|NING):)[\w.]+:"
+    r"|\b[\w.]{1,60}(?= (?:- )?(?:INFO|DEBUG|WARN)))*"
+)
+"""What loggers print before a message, without the digits of its time."""

@@ -9,7 +9,6 @@ from zlib import crc32
 
 from holter.ingest.console.dialect import DialectState, LineValues
 from holter.ingest.console.line_counters import Counter
-from holter.ingest.console.line_fields import BEFORE_MESSAGE, DATA_SPLIT, listed_names
 from holter.ingest.console.line_settings import is_of_model, is_setting
 from holter.ingest.console.line_shapes import (
     LineShape,
@@ -18,7 +17,8 @@ from holter.ingest.console.line_shapes import (
     shape_of_line,
 )
 from holter.ingest.console.line_tokens import split_numbers, value_of
-from holter.ingest.console.line_words import LEVELS
+from holter.ingest.console.line_words import BEFORE_MESSAGE, DATA_SPLIT, LEVELS
+from holter.ingest.console.number_lists import listed_names
 from holter.ingest.console.recurrence import recurring_values
 from holter.ingest.console.step_axis import (
     Counts,

@@ -6,7 +6,7 @@ import re
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
 from holter.ingest.console.line_counters import Counter
-from holter.ingest.console.line_fields import DATA_SPLIT
+from holter.ingest.console.line_words import DATA_SPLIT
 from holter.ingest.console.plain_line import axis_state, metric_name
 from holter.ingest.console.step_axis import note_bar
 from holter.ingest.console.training_sections import enter_section, section_labels

@@ -12,7 +12,7 @@ import re
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
 from holter.ingest.console.line_counters import Counter
-from holter.ingest.console.line_fields import DATA_SPLIT
+from holter.ingest.console.line_words import DATA_SPLIT
 from holter.ingest.console.plain_line import axis_state
 from holter.ingest.console.step_axis import training_step
 from holter.ingest.console.values import parse_number

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import DialectState, LineKind, LineResult, LineValues
-from holter.ingest.console.line_fields import DATA_SPLIT
 from holter.ingest.console.line_settings import is_setting
+from holter.ingest.console.line_words import DATA_SPLIT
 from holter.ingest.console.pattern_search import LinearPattern
 from holter.ingest.console.plain_line import metric_name, parse_metrics_of_epoch
 from holter.ingest.console.values import parse_number, parse_time

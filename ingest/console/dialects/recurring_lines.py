@@ -10,10 +10,10 @@ import re
 from dataclasses import replace
 
 from holter.ingest.console.dialect import DialectState, LineKind, LineResult, LineValues
-from holter.ingest.console.line_fields import DATA_SPLIT
 from holter.ingest.console.line_settings import is_of_model, is_setting
 from holter.ingest.console.line_shapes import LineShape, shape_of_line
 from holter.ingest.console.line_tokens import split_numbers, value_of
+from holter.ingest.console.line_words import DATA_SPLIT
 from holter.ingest.console.pattern_search import LinearPattern
 from holter.ingest.console.plain_line import axis_state, best_of, is_of_best, name_of_best
 from holter.ingest.console.recurrence import recurring_values

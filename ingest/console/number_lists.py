@@ -1,0 +1,70 @@
+"""Numbers of which several belong together: lists of values, and lists of their names."""
+
+from __future__ import annotations
+
+import re
+
+from holter.ingest.console.line_words import DATA_SPLIT
+from holter.ingest.console.number_names import counts
+
+_MOST_OF_LIST = 32
+"""Numbers of a list that are values of a step; longer ones are a history or weights."""
+_NAME_LIST = re.compile(
+    r"(?<![\w.])(?:([A-Za-z_][\w.@]{0,40})\()?"
+    r"((?:[A-Za-z_][\w.@]{0,40}[,/|] ?){1,15}[A-Za-z_][\w.@]{0,40})\)?\s?[:=]?\s{0,8}[\[(]?$"
+)
+_CALL = re.compile(r"(?<![\w.])(?:(?:np|numpy|torch)\.)?(?:float|u?int|tensor|array)\d{0,2}\($")
+"""What numpy and torch print around a number of a list: `[np.float32(0.5), np.float32(0.4)]`."""
+
+
+def listed_names(texts: tuple[str, ...]) -> dict[int, str]:
+    """The names of numbers whose names are listed before: `loss_a,loss_b 7.1 5.5`, `loss/acc: 0.5/0.8`."""
+    listed: dict[int, str] = {}
+    for index, text in enumerate(texts[:-1]):
+        if (match := _NAME_LIST.search(text)) is None:
+            continue
+        names, signs = re.split(r"[,/|] ?", match[2]), set(re.findall(r"[,/|]", match[2]))
+        if match[1]:  # `Loss(text/kernel): 0.4/0.1`
+            names = [f"{match[1]}/{name}" for name in names]
+        if any(name.endswith(".") for name in names) or (DATA_SPLIT.fullmatch(names[0]) and counts(names[1])):
+            continue  # `Training.., epoch: 0, 0/1875`
+        between = {separator.strip() for separator in texts[index + 1 : index + len(names)]}
+        behind = texts[index + len(names)].strip() if len(texts) > index + len(names) else None
+        is_last = behind == "" and len(texts) == index + len(names) + 1
+        is_run = between in (signs, {""})
+        if is_run and behind is not None and (is_last or behind not in between):
+            listed |= {index + offset: name for offset, name in enumerate(names)}
+    return listed
+
+
+def without_calls(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """The texts without what numpy and torch print around each number of a list."""
+    found = list(texts)
+    for index in range(len(found) - 1):
+        if found[index + 1].startswith(")") and (call := _CALL.search(found[index])) is not None:
+            found[index], found[index + 1] = found[index][: call.start()], found[index + 1][1:]
+    return tuple(found)
+
+
+def _last_of_run(texts: tuple[str, ...], index: int, between: tuple[str, ...]) -> int:
+    """The last of some numbers with nothing but such texts between them."""
+    while index + 2 < len(texts) and texts[index + 1].strip() in between:
+        index += 1
+    return index
+
+
+def values_of_lists(texts: tuple[str, ...]) -> dict[int, int]:
+    """The first number of the list that a number is in: `acc: [0.5, 0.4]`; `IoU: 0.9 0.8` ends its line."""
+    firsts: dict[int, int] = {}
+    index, count = 0, len(texts) - 1
+    while index < count:
+        last = max(_last_of_run(texts, index, ("", ",")), _last_of_run(texts, index, ("/",)))
+        if texts[last] == "/" and last - index == 1:  # a total
+            last = index
+        before, behind = texts[index].rstrip(" "), texts[last + 1].lstrip(" ")
+        is_closed = before.endswith(("[", "(")) and behind.startswith(("]", ")"))
+        is_end = before.endswith((":", "=")) and not behind.strip() and last + 1 == count
+        if last - index < _MOST_OF_LIST and (is_closed or is_end):
+            firsts |= dict.fromkeys(range(index + 1, last + 1), index)
+        index = last + 1
+    return firsts

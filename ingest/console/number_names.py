@@ -1,0 +1,89 @@
+"""The name of a number: what the text before it ends with."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from holter.ingest.console.line_words import BATCHES, DATA_SPLIT, EPOCHS, LEVELS, OTHERS, STEPS, STOP_WORDS
+from holter.ingest.metric_names import is_metric_name
+
+MAX_NAME = 120
+_LONGEST_SHORT_FORM = 5
+_WORD = re.compile(r"[^\W\d][\w./@%+^\u2019-]*")
+_DELIMITERS = (*",;|[](){}<>\t\"'=:*│┃•·→", "  ", " - ", " / ")
+_OPENING = " \t[({\"'<"
+
+_WRAPPER = re.compile(r"(?<![\w.])(?:np\.(?:float64|float32|float16|int64)|float|tensor|array)$")
+"""What numpy and torch print around a number: `np.float64(0.02)`."""
+_ARROW = re.compile(r" {0,4}(?:->|=>|→)$")
+_BRACKETED_NAME = re.compile(r"\[([A-Za-z]\w{0,30})\]$")
+_KEY = re.compile(r"[{,] ?['\"]([A-Za-z][^'\"{},:]{0,60}(?:, [^'\"{},:]{1,60}){0,3})['\"] ?: ?[\[(]?$")
+"""A key of a dictionary, which is a name as it is: `{'Dice, class 1': 0.5}`."""
+_NESTED = re.compile(r"(?<![\w.])([A-Za-z]\w{0,20}\([A-Za-z]\w{0,20}\([\w, ]{1,20}\)\))$")
+"""A name such as that of a discriminator's output: `D(G(z))`."""
+
+
+class Named(NamedTuple):
+    """The name of a number: whether a sign has `marked` it, and the text `before` it."""
+
+    name: str
+    marked: bool
+    before: str
+
+
+def name_before(text: str) -> Named:
+    """The name at the end of a text, whether a sign follows it, and the text before it."""
+    if (key := _KEY.search(text)) is not None:
+        return Named(key[1].strip(), True, text[: key.start()])
+    text = text.rstrip(_OPENING).replace("'s ", "\u2019s ")
+    bare = _ARROW.sub("", text.rstrip(" :=#|\"'")).removesuffix(" is").removesuffix("为")
+    marked = len(bare) < len(text)
+    if (nested := _NESTED.search(bare)) is not None:
+        return Named(nested[1], marked, bare[: nested.start(1)])
+    if (wrapper := _WRAPPER.search(bare)) is not None:
+        bare = bare[: wrapper.start()].rstrip(" :=(\"'")
+    suffix = ""
+    if bare.endswith(")") and 0 <= (opening := bare.rfind("(")) < len(bare) - 2:
+        inner = bare[opening + 1 : -1]
+        if len(inner) <= 24 and inner.replace("/", "").replace(" ", "").isalpha():
+            suffix, bare = f" ({inner})", bare[:opening].rstrip()
+    cut = max(_end_of_last(bare, sign) for sign in _DELIMITERS)
+    words: list[str] = []
+    begin = len(bare)
+    for match in reversed(list(_WORD.finditer(bare, cut))[-12:]):
+        word = match.group()
+        if match.end() != begin and bare[match.end() : begin].strip(" "):
+            break  # something else is between the words
+        if word in LEVELS or (words and _is_end_of_sentence(word)):
+            break  # the end of a sentence, and no short form such as `Val.`
+        if len(words) == (5 if marked else 3) or (not marked and word.lower() in STOP_WORDS):
+            break
+        words.insert(0, word)
+        begin = match.start()
+    bracketed = None if words else _BRACKETED_NAME.search(bare)
+    if bracketed is not None and (counts(bracketed[1]) or is_metric_name(bracketed[1])):
+        return Named(bracketed[1], marked, bare[: bracketed.start()])  # `[Epoch] 3 [Loss] 0.5`
+    if bare[begin:].strip() and not words:
+        return Named("", marked, bare)
+    name = " ".join(words).replace("\u2019", "'")
+    if suffix and DATA_SPLIT.fullmatch(suffix[2:-1]):  # Epoch(val) names the data
+        return Named(name, marked, bare[:begin] + suffix)
+    return Named((name + suffix)[:MAX_NAME] if name else "", marked, bare[:begin])
+
+
+def counts(name: str) -> bool:
+    """Whether the last word of a name counts something."""
+    word = name.lower().split()[-1]
+    return any(word in words for words in (STEPS, BATCHES, EPOCHS, OTHERS))
+
+
+def _is_end_of_sentence(word: str) -> bool:
+    """Whether a word ends with a full stop, and is no short form such as `Val.` or `Event@Avg.`."""
+    return word.endswith(".") and len(word) - word.rfind("@") - 1 > _LONGEST_SHORT_FORM
+
+
+def _end_of_last(text: str, sign: str) -> int:
+    """Where the last occurrence of a sign ends, 0 without any."""
+    position = text.rfind(sign)
+    return position + len(sign) if position >= 0 else 0
