@@ -265,7 +265,8 @@ class ConsoleReader:
             self._note_step(item.step, parsed, is_named=bool(item.labels))
         if not (kind.job_wide or line.labels or rows[0].labels):
             self._writers.is_same_launch = self._opening.is_same_launch
-            rows = list(self._writers.add(rows[0], found.start, found.start + len(found.line) + 1))
+            end = found.start + len(found.line) + 1
+            rows = list(self._writers.add(rows[0], found.start, end, in_block=kind.in_blocks))
         elif item.labels and counts_steps and not kind.job_wide:
             rows = [self._of_training(row) for row in rows]
         parsed.rows += rows

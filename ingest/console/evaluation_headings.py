@@ -23,6 +23,8 @@ _LOGGER = re.compile(
 )
 """What loggers print before a message: a line of the program in brackets, a level, a time."""
 _FRAMED = re.compile(r"^[-=*#~]{3}.*[-=*#~]{3}$")
+_SETTING_OF_YAML = re.compile(r"[ \t]+[A-Z_]+: ?(?:\(.*\)|\[.*\])?\s*")
+"""A key of nested settings, as those of yacs: `  TEST:`, `  TEST: ("coco_2014_val",)`."""
 _BEST = re.compile(r"(?i)\bbest\b")
 """What a heading between signs says of an evaluation of the best model: `=== Best model (validation) ===`."""
 _PREFIX = re.compile(r"^.{0,120}? (?:-|:|\|) (?=\S)")
@@ -30,6 +32,8 @@ _PREFIX = re.compile(r"^.{0,120}? (?:-|:|\|) (?=\S)")
 
 def _announce(line: str, state: DialectState) -> None:
     """Note the data of an evaluation that begins."""
+    if _SETTING_OF_YAML.fullmatch(line) is not None:
+        return
     text = _message(line.strip())
     if _OF_TRAINING.fullmatch(text) is not None and "plain lines" in state:
         state["plain lines"].pop("evaluating", None)

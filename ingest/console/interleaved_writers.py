@@ -68,8 +68,11 @@ class InterleavedWriters:
         """Whether a row had a value of one of these names."""
         return any(not values.keys().isdisjoint(kind.names) for kind in self._kinds.values())
 
-    def add(self, row: LogRow, start: int, end: int) -> Iterator[LogRow]:
-        """The rows that are clear now; `start` and `end` are where its line begins and ends."""
+    def add(self, row: LogRow, start: int, end: int, *, in_block: bool = False) -> Iterator[LogRow]:
+        """The rows that are clear now; `start` and `end` are where its line begins and ends.
+
+        Nothing tells lines of two processes apart whose steps are in a heading above, `in_block`.
+        """
         name = _kind_of(tuple(row.values))
         kind = self._kinds.get(name)
         if kind is None:
@@ -79,7 +82,7 @@ class InterleavedWriters:
             if self._is_of_next_training(row):
                 yield from self._begin_next_training()
             kind = self._kinds[name] = _RowKind(training=self._training, names=tuple(row.values))
-        is_near = self._is_near(row, start, learn=not kind.steps or row.step >= kind.steps[0])
+        is_near = self._is_near(row, start, learn=not kind.steps or row.step >= kind.steps[0]) and not in_block
         self._end = end
         if not isnan(row.time):
             self._time = row.time

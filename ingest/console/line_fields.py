@@ -34,12 +34,14 @@ _ORDINAL_NAME = re.compile(
 """What a number counts where the name follows: `第 3 轮`."""
 _COUNTED = re.compile(
     r"(epoch|batch|iter|step)(?=s?:| results:)| (batch|iteration|step|epoch)(?:e?s)?(?= \|)"
-    r"|(?:st|nd|rd|th) (?:mini-?)?(epoch|batch|iteration|step)\b"
+    r"|(?:st|nd|rd|th) (?:mini-?)?(epoch|batch|iteration|step)\b| (update)s(?=, \w)"
 )
 """What a number counts, right after it: `1epoch:train:1-100batch:`, `| 200/2983 batches |`, `5th epoch`."""
 _NAME_BEHIND = re.compile(r"\] (?!(?i:epoch|step|iter(?:ation)?|round|episode)\b)[A-Za-z_]\w{0,60}[=: ]")
 _BRACKET_BEHIND = re.compile(r" \[[A-Za-z]\w{0,20} ?\w{0,20}: $")
 _BRACKETS = re.compile(r"(\w{1,60})\[(?=[A-Za-z]|$)|\]")
+_NESTED_KEY = re.compile(r"['\"]([\w. -]{1,60})['\"] ?: ?\{|\}")
+"""A dictionary within one begins or ends: `{'daily': {'loss': 0.5}}`."""
 _MODULE = re.compile(r"(?:^|[\s|])(?:(?:[A-Za-z_]\w*\.)+\w+:(?:[\w<>]+:)?|[A-Za-z_]\w*:[\w<>]+:)$")
 """What loggers print before the number of a line: `yolox.core.trainer:after_iter:249 - `."""
 _MEASURED = re.compile(
@@ -115,6 +117,8 @@ class _FieldReader:
         self._listed = listed_names(texts)
         self._section = ""
         """The name before the bracket that a number is in: `train[loss: 0.5`."""
+        self._keys: list[str] = []
+        """The keys of the dictionaries around a number."""
         self._measured = ""
         """The metric that the names of data follow: `Accuracy -> Train: 0.9, Val: 0.8`."""
         self._around = ""
@@ -180,6 +184,8 @@ class _FieldReader:
             self._section = bracket[1] or ""
         if text.endswith("["):  # it encloses this number, not names
             self._section = ""
+        for key in _NESTED_KEY.finditer(text):
+            self._keys = [*self._keys, key[1]] if key[1] else self._keys[:-1]
         if self._count == 1 and (alone := _NAME_AND_COMMA.fullmatch(text)) is not None:
             text = f"{alone[1]}: "  # `lr, 0.001`
         return text
@@ -220,8 +226,10 @@ class _FieldReader:
         else:
             self._measured = ""
         if self._section and name != self._section:
-            name = f"{self._section}/{name}"[:MAX_NAME]
-        return Named(name, marked, before)
+            name = f"{self._section}/{name}"
+        if self._keys:
+            name = "/".join((*self._keys, name))
+        return Named(name[:MAX_NAME], marked, before)
 
     def _counted(self, index: int, text: str, after: str, two: re.Match[str] | None, named: Named) -> Named:
         """The name of a number with what it counts, where other signs than a name before it say that."""
@@ -231,7 +239,7 @@ class _FieldReader:
             self._ordinal_end = ordinal.end()
             return Named(ordinal[1], True, _ORDINAL.sub("", text))
         if (counted := _COUNTED.match(after)) is not None and after[counted.end() :].strip(" :="):
-            return Named(counted[1] or counted[2] or counted[3], True, before)
+            return Named(next(filter(None, counted.groups())), True, before)
         if two is not None:
             return Named("epoch", True, text)
         if text == "/" and index and (two := _TWO_COUNTERS.search(texts[index - 1])) is not None:

@@ -26,8 +26,10 @@ _SETTING = re.compile(
     r"(?i)size|dim|layer|head|max(?!.?mem)|min\b|warm|seed|worker|hidden|vocab|param|num|length|interval|version|every|freq"
 )
 _OF_MODEL = re.compile(
-    r"(?i)(?:(?<![a-z])every|_freq(?:uency)?|_interval|_size|_dim|_weight|parameters|params)$"
+    r"(?i:(?:(?<![a-z])every|_freq(?:uency)?|_interval|_size|_dim|_weight|parameters|params|_thresh(?:old)?|resolution)$)"
+    r"|^(?!.*(?:LOSS|ACC|REWARD))[A-Z][A-Z\d]*(?:_[A-Z\d]+)+$"
 )
+"""Names that end like settings or are written like constants: `BASE_LR`."""
 
 
 def is_settings(texts: Sequence[str], before: int, names: Sequence[str], *, is_amount: bool) -> bool:

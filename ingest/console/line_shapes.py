@@ -99,6 +99,8 @@ class LineShape:
     """It is no record by itself, but begins with what it counts and has signs between names and numbers."""
     is_settings: bool = False
     """It states settings, as the opening lines of a program do."""
+    is_of_training: bool = False
+    """It says that it is of the training."""
     is_best: bool = False
     """It repeats the metrics of the best step: `Best performance in epoch 3: auc: 0.9`."""
 
@@ -269,20 +271,26 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
         return _SETTINGS  # `Epochs: 25, Iters: 4675` are some, too
     if len(counters) > 2 and unnamed is not None:  # `(0/8)`, a rank, before the epoch and the batch
         counters.remove(unnamed)
-    split = "" if split == "train" else split
+    is_of_training = split == "train"
+    split = "" if is_of_training else split
     measures = strong or (bool(split) and not has_settings(field.name for field in metrics))
     is_report = _is_report(counters, metrics, marked=marked if is_stated else 0)
     is_record = bool(counters) and bool(metrics) and (measures or is_report)
     is_summary = not counters and bool(metrics) and (bool(split) or _is_summary(texts[0], metrics[0].name))
     if len(counters) > 1:  # what else counts is an axis that people may want
         metrics = [*axes, *metrics]
+    about = _about(texts) if metrics else None
+    if about is not None:  # `Category: person Accuracy 0.2`
+        words = f"{about[1]} "
+        metrics = [replace(field, name=field.name.removeprefix(words)) for field in metrics]
     kind = str(crc32("\n".join(field.name for field in metrics).encode()))
     return LineShape(
         *(tuple(counters), tuple(metrics), split, is_record, is_summary, is_heading, is_amount, stage, kind),
         is_round=is_round and is_heading,
         is_report=is_record and not measures,
+        is_of_training=is_of_training,
         row=row,
-        about=_about(texts) if is_record or is_summary else None,
+        about=about,
         may_recur=is_stated and marked > 0 and not (is_record or split or has_settings(names_of_metrics)),
         is_best=bool(counters) and _BEST.search("".join(texts[: counters[0].index + 1])) is not None,
     )

@@ -13,6 +13,11 @@ _NAME_LIST = re.compile(
     r"(?<![\w.])(?:([A-Za-z_][\w.@]{0,40})\()?"
     r"((?:[A-Za-z_][\w.@]{0,40}[,/|] ?){1,15}[A-Za-z_][\w.@]{0,40})\)?\s?[:=]?\s{0,8}[\[(]?$"
 )
+_NAMES_IN_BRACKETS = re.compile(
+    r"()\[((?:[A-Za-z_][\w.@ -]{0,40}, ?){1,15}[A-Za-z_][\w.@ -]{0,40})\]\s?[:=]\s{0,8}[\[(]$"
+)
+"""The same with words in brackets: `[Avg. Loss, Loss]: [0.5, 0.4]`."""
+ORDERED = "OrderedDict([("
 _CALL = re.compile(r"(?<![\w.])(?:(?:np|numpy|torch)\.)?(?:float|u?int|tensor|array)\d{0,2}\($")
 """What numpy and torch print around a number of a list: `[np.float32(0.5), np.float32(0.4)]`."""
 
@@ -21,7 +26,7 @@ def listed_names(texts: tuple[str, ...]) -> dict[int, str]:
     """The names of numbers whose names are listed before: `loss_a,loss_b 7.1 5.5`, `loss/acc: 0.5/0.8`."""
     listed: dict[int, str] = {}
     for index, text in enumerate(texts[:-1]):
-        if (match := _NAME_LIST.search(text)) is None:
+        if (match := _NAME_LIST.search(text) or _NAMES_IN_BRACKETS.search(text)) is None:
             continue
         names, signs = re.split(r"[,/|] ?", match[2]), set(re.findall(r"[,/|]", match[2]))
         if match[1]:  # `Loss(text/kernel): 0.4/0.1`
@@ -44,6 +49,14 @@ def without_calls(texts: tuple[str, ...]) -> tuple[str, ...]:
         if found[index + 1].startswith(")") and (call := _CALL.search(found[index])) is not None:
             found[index], found[index + 1] = found[index][: call.start()], found[index + 1][1:]
     return tuple(found)
+
+
+def without_ordered(line: str) -> str:
+    """The line with ordered dictionaries as dictionaries: `OrderedDict([('AP', 0.4), ('AP50', 0.7)])`."""
+    if ORDERED not in line:
+        return line
+    line = re.sub(r"(\w['\"]), ", r"\1: ", line.replace(ORDERED, "{").replace(")])", "}"))
+    return line.replace("), (", ", ")
 
 
 def _last_of_run(texts: tuple[str, ...], index: int, between: tuple[str, ...]) -> int:

@@ -12,6 +12,8 @@ MAX_NAME = 120
 _LONGEST_SHORT_FORM = 5
 _WORD = re.compile(r"[^\W\d][\w./@%+^\u2019-]*")
 _DELIMITERS = (*",;|[](){}<>\t\"'=:*│┃•·→", "  ", " - ", " / ")
+_NO_BEGINNING = frozenset({"with", "of", "and", "the", "has"})
+"""Words with which no name begins: `saved a checkpoint with mean score: 0.5`."""
 _OPENING = " \t[({\"'<"
 
 _WRAPPER = re.compile(r"(?<![\w.])(?:np\.(?:float64|float32|float16|int64)|float|tensor|array)$")
@@ -66,6 +68,8 @@ def name_before(text: str) -> Named:
         return Named(bracketed[1], marked, bare[: bracketed.start()])  # `[Epoch] 3 [Loss] 0.5`
     if bare[begin:].strip() and not words:
         return Named("", marked, bare)
+    while len(words) > 1 and words[0] in _NO_BEGINNING:
+        words.pop(0)
     name = " ".join(words).replace("\u2019", "'")
     if suffix and DATA_SPLIT.fullmatch(suffix[2:-1]):  # Epoch(val) names the data
         return Named(name, marked, bare[:begin] + suffix)

@@ -16,6 +16,7 @@ from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_layouts import LayoutContent, LineLayout
 from holter.ingest.console.line_shapes import LineShape, shape_of_line
 from holter.ingest.console.line_tokens import value_of
+from holter.ingest.console.number_lists import ORDERED
 from holter.ingest.console.plain_line import announce_epoch, axis_state, metric_name, note_line
 from holter.ingest.console.step_axis import (
     as_epoch,
@@ -89,7 +90,7 @@ def describe_line(line: str, parts: list[str]) -> LayoutContent | None:
     shape, numbers = shape_of_line(parts), parts[1::2]
     if shape.row is not None or shape.about is not None or shape.is_best or shape.may_recur:
         return None
-    if shape.is_settings:  # which may open a launch
+    if shape.is_settings or ORDERED in line:  # settings may open a launch
         return None
     match, time = find_time(line), -1
     if match is not None:
@@ -214,8 +215,10 @@ class PlainTable:
             self._note(first, last, axis)
             return [None] * (last - first)
         if not self._shape.split:
-            is_announced = "evaluating" in axis and (
-                self._is_lap or repeats_step(self._counts_of(first), axis)
+            is_announced = (
+                "evaluating" in axis
+                and not self._shape.is_of_training
+                and (self._is_lap or repeats_step(self._counts_of(first), axis))
             )
             if is_announced or (self._is_lap and self._has_other_total(axis)):
                 return [self._row_of_batch(line, axis) for line in range(first, last)]
@@ -280,8 +283,8 @@ class PlainTable:
 
     def _row_of_batch(self, line: int, axis: dict[str, Any]) -> LogRow | None:
         """What a line holds that may be a batch of an evaluation."""
-        counts = self._counts_of(line)
-        data = evaluated_batch(counts, axis)
+        counts = as_epoch(self._counts_of(line), axis)
+        data = "" if self._shape.is_of_training else evaluated_batch(counts, axis)
         if not data:
             axis.pop("evaluating", None)
             return self._rows_at_steps(line, line + 1, axis)[0]

@@ -18,7 +18,7 @@ from holter.ingest.console.line_shapes import (
 )
 from holter.ingest.console.line_tokens import split_numbers, value_of
 from holter.ingest.console.line_words import BEFORE_MESSAGE, DATA_SPLIT, LEVELS
-from holter.ingest.console.number_lists import listed_names
+from holter.ingest.console.number_lists import listed_names, without_ordered
 from holter.ingest.console.recurrence import recurring_values
 from holter.ingest.console.step_axis import (
     Counts,
@@ -51,6 +51,8 @@ _BEST = re.compile(r"(?i)\bbest\b")
 _PAIR = re.compile(r"[\s,;|]*[A-Za-z_][\w./@-]*\s?[:=]\s?")
 """What is before a number in a line of nothing but names and numbers."""
 _ROW_BEFORE_ARROW = re.compile(r"(?:^|\s\s|[-|\])] )([A-Za-z][\w-]{0,40}) {0,4}-{1,3}> {0,20}$")
+_PARTS = frozenset({"category", "class"})
+"""What is always one of several."""
 _ROW_NAME = re.compile(r"(?:^|\s\s|[-|\])] )([A-Za-z][\w-]{0,40}): {0,20}$")
 
 
@@ -65,7 +67,7 @@ def axis_state(state: DialectState) -> dict[str, Any]:
 def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineValues] | None:
     """The named numbers of a line at its step; those of an evaluation are named after its data."""
     axis = axis_state(state)
-    parts = split_numbers(line)
+    parts = split_numbers(without_ordered(line))
     shape, numbers = shape_of_line(parts), parts[1::2]
     counts: Counts = counts_of(shape, numbers)
     if shape.is_best and is_behind(counts, axis):
@@ -79,7 +81,7 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
         return _recurring(line, shape, numbers, axis) if shape.may_recur else None
     if shape.is_report:
         announce_epoch(counts, axis)
-    split = shape.split or evaluated_batch(counts, axis)
+    split = shape.split or ("" if shape.is_of_training else evaluated_batch(counts, axis))
     step = evaluation_step(counts, axis) if split else training_step(counts, axis, shape.kind)
     if step is None and not counts and all(map(_is_of_evaluation, shape.metrics)):
         step = axis.get("step")  # `eval_loss: 0.5, epoch: 0.4`
@@ -149,7 +151,7 @@ def labels_of_line(shape: LineShape, numbers: list[str], axis: dict[str, Any]) -
     if shape.about is not None:
         word, name = shape.about
         # the first one has no label: it may be the only one
-        if name != axis.setdefault("about", {}).setdefault(word, name):
+        if name != axis.setdefault("about", {}).setdefault(word, name) or word in _PARTS:
             labels[word] = name
     if shape.row is not None and numbers[shape.row.index].isdecimal():
         labels[shape.row.name] = str(int(numbers[shape.row.index]))
@@ -193,7 +195,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     Without a heading above them these are the means of an epoch, or those of an evaluation.
     """
     axis = axis_state(state)
-    parts = split_numbers(line)
+    parts = split_numbers(without_ordered(line))
     shape, numbers = shape_of_line(parts), parts[1::2]
     if shape.counters or line.startswith("wandb: "):  # its client prints the last values once more
         return None
@@ -212,7 +214,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     # below the heading of a block, a line with nothing but a name and a number has whatever is measured
     is_in_block = "heading" in axis and len(shape.metrics) == 1 and len(numbers) == 1
     measures = split or "heading" in axis or any(is_metric_name(field.name) for field in shape.metrics)
-    row = _row_name(parts, shape)
+    row = "" if shape.about is not None else _row_name(parts, shape)
     is_best = is_of_best(parts, shape)
     values = {}
     for field in shape.metrics:
@@ -230,8 +232,10 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
             values[f"epoch/{name}" if name in means else name] = value * field.scale
     if not values:
         return None
-    values = _qualified(values, parts, shape, step, axis)
-    return LineValues(int(step), values, parse_time(line), labels_of_line(shape, numbers, axis))
+    labels = labels_of_line(shape, numbers, axis)
+    if shape.about is None:
+        values = _qualified(values, parts, shape, step, axis)
+    return LineValues(int(step), values, parse_time(line), labels)
 
 
 def _qualified(

@@ -44,14 +44,25 @@ def forget_position(state: DialectState) -> None:
 
 
 def as_epoch(counts: Counts, state: DialectState) -> Counts:
-    """The counts of a line, where a step that the bars of the batches have passed is an epoch.
+    """The counts of a line, where what looks like a step is an epoch.
 
-    `[2] loss: 131.7` behind a bar of 60,000 samples is of the second epoch.
+    `[2] loss: 131.7` behind a bar of 60,000 samples is of the second epoch, as is `[2/5] loss: 131.7` in the
+    second of five epochs.
     """
-    if "bar" not in state or counts.keys() != {Counter.STEP}:
+    if len(counts) != 1:
         return counts
-    step, total = counts[Counter.STEP]
-    return {Counter.EPOCH: (step, total)} if step < state["bar"] else counts
+    [(counter, (number, total))] = counts.items()
+    if counter is Counter.STEP and "bar" in state:
+        is_epoch = number < state["bar"]
+    else:
+        is_epoch = counter in (Counter.STEP, Counter.BATCH) and total > 0 and _is_epoch(number, total, state)
+    return {Counter.EPOCH: (number, total)} if is_epoch else counts
+
+
+def _is_epoch(number: int, total: int, state: DialectState) -> bool:
+    """Whether a number is that of the epoch, and its total is that of the epochs and not of the steps."""
+    is_current = "epoch" in state and number == state["epoch"][0]
+    return is_current and total == state.get("epochs") != state.get("total")
 
 
 def training_step(counts: Counts, state: DialectState, kind: str = "") -> int | None:
@@ -376,6 +387,8 @@ def _step_over_epochs(epoch: tuple[int, int], inner: tuple[int, int], state: Dia
     total in an epoch without one may count through all epochs.
     """
     (number, epochs), (step, total) = epoch, inner
+    if epochs:
+        state["epochs"] = epochs
     last_number, last_step = state.get("epoch", (number, 0))
     state["first epoch"] = min(number, state.get("first epoch", number))
     if "epoch" not in state and epochs and total:
