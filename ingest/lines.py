@@ -98,7 +98,8 @@ def read_text_block(stream: BinaryIO) -> bytes | None:
 
     A block has about `BLOCK` bytes; lines in records of log collectors are unwrapped, see `unwrap_lines`. The
     stream is left right after it, or where it was. A line beyond `LONGEST_LINE` comes in pieces: no line that
-    is worth parsing is that long. Progress bars end their lines with carriage returns.
+    is worth parsing is that long. Progress bars end their lines with carriage returns. A zero is a newline:
+    runs of them are where a log was emptied while a program wrote to it.
     """
     start = stream.tell()
     data = stream.read(BLOCK)
@@ -111,7 +112,7 @@ def read_text_block(stream: BinaryIO) -> bytes | None:
     if end == 0 or _last_line_end(data[:LONGEST_LINE]) == 0:
         end = LONGEST_LINE
     stream.seek(start + end)
-    return unwrap_lines(data[:end])
+    return unwrap_lines(data[:end].replace(b"\0", b"\n") if b"\0" in data else data[:end])
 
 
 def with_newlines(text: bytes) -> bytes:

@@ -13,7 +13,7 @@ _METRIC = re.compile(
     r"|likelihood|mlm|mape|\br2\b|\bmcc\b|kappa|jaccard|sensitivity|specificity|hausdorff|\bhd95\b|lpips|rouge"
     r"|cider|meteor|pesq|stoi|\bsi-?s[dn]ri?\b|\bs[dn]ri?\b|mpjpe|pearson|spearman|\beer\b|\bl[12]\b|ndcg|\blearn\b|\b(?:sec|samples?|tokens?|images?)/\w"
 )
-_WEIGHT = re.compile(r"(?i)[ _.-](?:weights?|factor|coef(?:f|ficient)?|lambda)$")
+_WEIGHT = re.compile(r"(?i)[ _.-](?:weights?|factor|coef(?:f|ficient)?|lambda)(?: \d+)?$")
 """How names of settings end that weight a metric: `qa_loss_factor`."""
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import codecs
 import io
 import os
+import re
 import zlib
 from collections.abc import Generator
 from contextlib import closing, suppress
@@ -23,6 +24,7 @@ HEAD_BYTES = 64 * 1024
 MAX_UNPACKED_BYTES = 8 * 1024**3
 _IN_MEMORY = 64 * 1024 * 1024
 _CHUNK = 1024 * 1024
+_HOLE = re.compile(rb"\0{64,}+")
 _GZIP = 31  # zlib: the largest window, with gzip's header and trailer
 
 
@@ -203,8 +205,20 @@ def _unpack(path: Path) -> Generator[bytes, None, None]:
         raise EOFError("it ends in the middle")
 
 
+def without_holes(head: bytes) -> bytes:
+    """A part of a file in which long runs of zeros are empty lines; positions stay.
+
+    Where a log is emptied while a program writes to it, what it writes next is where it was, behind zeros.
+    """
+    return _HOLE.sub(lambda hole: b"\n" * len(hole[0]), head) if b"\0" in head else head
+
+
 def read_head(path: Path) -> bytes:
-    """The first 64 KiB of a log, decompressed, as far as they are intact."""
+    """The first 64 KiB of a log, decompressed, as far as they are intact, `without_holes`."""
+    return without_holes(_read_head(path))
+
+
+def _read_head(path: Path) -> bytes:
     if path.suffix != ".gz":
         with path.open("rb") as file:
             codec = _codec(file)

@@ -20,6 +20,7 @@ from holter.ingest.console.dialect import (
 from holter.ingest.console.interleaved_writers import InterleavedWriters
 from holter.ingest.console.labelled_trainings import LabelledTrainings
 from holter.ingest.console.launch_opening import LaunchOpening
+from holter.ingest.console.line_settings import is_setting
 from holter.ingest.console.pattern_search import BlockSearch, FoundLine, FoundTable
 from holter.ingest.console.prefixes import CleanLine, strip_prefixes
 from holter.ingest.console.result_blocks import LARGEST_GAP
@@ -270,7 +271,7 @@ class ConsoleReader:
         elif item.labels and counts_steps and not kind.job_wide:
             rows = [self._of_training(row) for row in rows]
         parsed.rows += rows
-        self._note_record(parsed, counts_steps=counts_steps)
+        self._note_record(parsed, counts_steps=counts_steps, is_setting=all(map(is_setting, item.values)))
 
     def _of_training(self, row: LogRow) -> LogRow:
         """A row with labels of its own, with that of its training."""
@@ -317,12 +318,14 @@ class ConsoleReader:
         self._restarts = True
         return rows
 
-    def _note_record(self, parsed: ParsedLines, *, counts_steps: bool = True) -> None:
-        """A record of a launch was read."""
+    def _note_record(
+        self, parsed: ParsedLines, *, counts_steps: bool = True, is_setting: bool = False
+    ) -> None:
+        """A record of a launch was read; one of rates alone may be among the settings of the next launch."""
         parsed.in_launch = True
         parsed.restarts |= self._restarts
         self._restarts = False
-        if counts_steps and self._opening.note_record():
+        if counts_steps and self._opening.note_record(is_setting=is_setting):
             for state in self._states.values():
                 state["opening"] = True
 

@@ -82,7 +82,8 @@ class InterleavedWriters:
             if self._is_of_next_training(row):
                 yield from self._begin_next_training()
             kind = self._kinds[name] = _RowKind(training=self._training, names=tuple(row.values))
-        is_near = self._is_near(row, start, learn=not kind.steps or row.step >= kind.steps[0]) and not in_block
+        is_near = self._is_near(row, start, learn=not kind.steps or row.step >= kind.steps[0])
+        is_near &= not in_block
         self._end = end
         if not isnan(row.time):
             self._time = row.time

@@ -177,12 +177,13 @@ class LaunchOpening:
         """Forget which opening lines came again."""
         self._found.clear()
 
-    def note_record(self) -> bool:
+    def note_record(self, *, is_setting: bool = False) -> bool:
         """A record was read: what comes next is compared with the lines before the first one.
 
-        Whether it is the first record, and another launch will be recognised.
+        Whether it is the first record, and another launch will be recognised. What was found so far is kept
+        behind a record that `is_setting`.
         """
-        if self._found:
+        if self._found and not is_setting:
             self._found.clear()
         if self._pieces is not None:
             return False

@@ -58,6 +58,7 @@ _CLOSING = re.compile(r"(?: ?[A-Za-z]{1,20}){0,3}\) ?[:=]\s*$")
 """What follows a number that is a part of a name: `reward (last 100 episodes): 0.5`."""
 _ENCLOSED = re.compile(r" ?\(((?:[A-Za-z]{1,20} ){0,3})$")
 """What is before such a number."""
+_EQUALS = re.compile(r" {0,2}= {0,2}")
 _END_OF_KEY = re.compile(r"['\"] ?: ")
 """The end of a key of a dictionary with a number in its name: `{'Dice, class 1': 0.5}`."""
 _BEGIN_OF_KEY = re.compile(r"[{,] ?['\"]")
@@ -256,10 +257,11 @@ class _FieldReader:
 
     def _named_around(self, text: str, after: str, named: Named) -> Named:
         """The name of a number whose name has another number in it, before this one."""
-        if self._around and (_CLOSING.match(text) is not None or _END_OF_KEY.match(text) is not None):
+        if self._around and any(sign.match(text) is not None for sign in (_CLOSING, _END_OF_KEY, _EQUALS)):
             named = Named(self._around, True, "")
-        self._around = _name_around(text, after) or _key_around(text, after) or ""
-        return named._replace(name="") if self._around else named
+        self._around = _name_around(text, after) or _key_around(text, after) or _indexed(named, after)
+        is_counter = bool(named.name) and counts(named.name)  # `Loss (epoch 3): 0.5`
+        return named._replace(name="") if self._around and not is_counter else named
 
     def _opens_batches(self, last: int, after: str) -> bool:
         behind = self._texts[last + 2 : last + 3]
@@ -292,10 +294,16 @@ def _key_around(text: str, after: str) -> str | None:
     return key[:MAX_NAME] if key and "'" not in key and '"' not in key else None
 
 
+def _indexed(named: Named, after: str) -> str:
+    """The name of the next number, if this one is an index in it: `Stage 0 = 39.1`."""
+    is_index = _EQUALS.fullmatch(after) is not None and named.name and not named.marked
+    return named.name if is_index and not counts(named.name) else ""
+
+
 def _name_around(text: str, after: str) -> str | None:
-    """The name that a number between these texts is a part of, None if it is in no brackets or counts."""
+    """The name before the brackets that a number between these texts is in, None if there are none."""
     enclosed = _ENCLOSED.search(text) if _CLOSING.match(after) is not None else None
-    if enclosed is None or (enclosed[1] and counts(enclosed[1])):
+    if enclosed is None:
         return None
     name = name_before(text[: enclosed.start()]).name
     return None if not name or counts(name) else name

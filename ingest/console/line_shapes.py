@@ -226,12 +226,12 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
                 axes.append(MetricField(name, field.index, field.scale))
             if not split and (found := DATA_SPLIT.search(field.english)) is not None and found[2]:
                 split = found[2].lower()
-            is_round = not counters and field.english.lower() in ROUNDS
+            is_round = not counters and _without_index_word(field.english).lower() in ROUNDS
             if counter is Counter.EPOCH and not counters:
                 stage = stage_of(field)
             amounts += states_amount(field)
             is_amount = amounts > 0
-            begins = not counters and not is_amount and field.clean and not has_settings(names)
+            begins = not counters and not is_amount and field.clean and not has_settings(_names(metrics))
             is_stated |= begins
             is_heading |= begins and bool(field.name)  # `[3/5] Loading the model` is no position
             if counter is Counter.STEP and field.total_index < 0 and COUNTS_DATA.search(field.before):
@@ -266,14 +266,14 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
             field if field.total_index >= 0 and metrics[-1:] and metrics[-1].index == field.index else None
         )
     first = next((fields[0].index for fields in (metrics, counters) if fields), 0)
-    names_of_metrics = [field.name for field in metrics]
+    names_of_metrics = _names(metrics)
     if amounts > 1 or is_settings(texts, first + 1, names_of_metrics, is_amount=is_amount):
         return _SETTINGS  # `Epochs: 25, Iters: 4675` are some, too
     if len(counters) > 2 and unnamed is not None:  # `(0/8)`, a rank, before the epoch and the batch
         counters.remove(unnamed)
     is_of_training = split == "train"
     split = "" if is_of_training else split
-    measures = strong or (bool(split) and not has_settings(field.name for field in metrics))
+    measures = strong or (bool(split) and not has_settings(names_of_metrics))
     is_report = _is_report(counters, metrics, marked=marked if is_stated else 0)
     is_record = bool(counters) and bool(metrics) and (measures or is_report)
     is_summary = not counters and bool(metrics) and (bool(split) or _is_summary(texts[0], metrics[0].name))
@@ -341,6 +341,16 @@ def _row_name(field: NumberField) -> str:
     if len(words) != 1 or words[0] not in (COUNTED_ROWS if field.marked else ROWS):
         return ""  # `Class: 0.5` is a loss
     return words[0]
+
+
+def _names(metrics: list[MetricField]) -> list[str]:
+    return [field.name for field in metrics]
+
+
+def _without_index_word(name: str) -> str:
+    """A name without `number` or the like at its end: `Round number`."""
+    words = name.split()
+    return " ".join(words[:-1]) if words[1:] and words[-1].lower().rstrip(".:") in INDEX_WORDS else name
 
 
 def _is_metric(field: NumberField) -> bool:

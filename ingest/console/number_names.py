@@ -84,6 +84,8 @@ def counts(name: str) -> bool:
 
 def _is_end_of_sentence(word: str) -> bool:
     """Whether a word ends with a full stop, and is no short form such as `Val.` or `Event@Avg.`."""
+    if word.lower() == "done.":
+        return True
     return word.endswith(".") and len(word) - word.rfind("@") - 1 > _LONGEST_SHORT_FORM
 
 

@@ -314,8 +314,9 @@ def _is_one_of_several(parts: list[str], index: int) -> bool:
 
 
 def _is_measured(parts: list[str], index: int) -> bool:
-    """Whether a number next to those of known metrics is one, too: `acc=0.81 prec=0.79`, a fraction."""
-    return "." in parts[2 * index + 1] and parts[2 * index].rstrip(" ")[-1:] in (":", "=")
+    """Whether a number next to known metrics is one, too: `acc=0.81 prec=0.79`, `WER 9.1% del 3.4%`."""
+    is_marked = parts[2 * index].rstrip(" ")[-1:] in (":", "=")
+    return "." in parts[2 * index + 1] and (is_marked or parts[2 * index + 2].startswith("%"))
 
 
 def _is_of_evaluation(field: MetricField) -> bool:

@@ -27,6 +27,8 @@ def recurring_values(
         return None
     known = kinds.setdefault(kind, [0, step - 1, []])
     steps, last, waiting = known
+    if step < last and steps < _LEAST_STEPS:  # another launch began: those of the one before are few
+        steps, last, waiting = 0, step - 1, []
     if steps >= _LEAST_STEPS:
         return [LineValues(step, values, time, labels)]
     known[:] = [steps + (step != last), step, [*waiting, [step, dict(values)]][-_MAX_LINES:]]

@@ -15,6 +15,7 @@ from holter.ingest.console.line_tokens import is_time, split_numbers, value_of
 from holter.ingest.console.plain_line import axis_state, metric_name, parse_metrics_of_epoch
 from holter.ingest.console.step_axis import last_step
 from holter.ingest.console.training_sections import section_labels
+from holter.ingest.metric_names import is_metric_name
 
 LARGEST_GAP = 100
 """Bytes between lines of a block: an empty line, and the heading of a part of it."""
@@ -40,6 +41,8 @@ def parse_result(line: str, state: DialectState) -> LineResult:
     step, result = last_step(axis), _result(line)
     if step is None or result is None:
         return None
+    if is_metric_name(result[0]) and "loss" not in result[0].lower():
+        return parse_metric(line, state)
     block = _block(state)
     values = {metric_name(result[0], axis.get("evaluating", "")): result[1]}
     if block["is known"]:

@@ -400,7 +400,8 @@ def _step_over_epochs(epoch: tuple[int, int], inner: tuple[int, int], state: Dia
             state["restarts"] = True
             state["before"] = max((number - 1) * total, last_step)
         elif restarts:
-            length = total or last_step + ("from zero" in state)
+            # lines may be rarer than the last step of an epoch: all epochs are as long
+            length = total or max(last_step + ("from zero" in state), int(state.get("length", 0)))
             state["length"] = max(length, int(state.get("length", 0)))
             state["before"] = int(state.get("before", 0)) + (number - last_number) * length
     elif number < last_number:  # the program was started again, maybe in a later epoch

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from holter.ingest.errors import describe_error
 from holter.ingest.file_tasks import file_task
 from holter.ingest.format import Format
-from holter.ingest.open_log import HEAD_BYTES, open_beginning, read_head, uncompressed_name
+from holter.ingest.open_log import HEAD_BYTES, open_beginning, read_head, uncompressed_name, without_holes
 from holter.ingest.telemetry import kernel_lines
 
 _log = logging.getLogger(__name__)
@@ -135,7 +135,7 @@ def _search_text(
         began = time.thread_time()
         stream.seek(searched - _OVERLAP_BYTES)
         while candidates and searched < _MAX_SEARCHED_BYTES:
-            part = stream.read(HEAD_BYTES)
+            part = without_holes(stream.read(HEAD_BYTES))
             if len(part) <= _OVERLAP_BYTES:
                 return DetectedFormat(None, searched)
             for format_ in candidates:

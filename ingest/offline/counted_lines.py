@@ -39,7 +39,7 @@ def counted_table(lines: Sequence[str]) -> list[list[str]]:
     columns = list(zip(*rows, strict=True))
     is_date = [text.strip(" ([").rpartition(" ")[2] in CALENDAR for text in texts]
     step = next(
-        (index for index, column in enumerate(columns) if not is_date[index] and _counts(column)), None
+        (index for index, column in enumerate(columns) if not is_date[index] and counts_evenly(column)), None
     )
     if step is None:
         return []
@@ -55,8 +55,8 @@ def counted_table(lines: Sequence[str]) -> list[list[str]]:
     return [header, *([row[step], *(row[index].replace(",", "") for index in chosen)] for row in rows)]
 
 
-def _counts(column: Sequence[str]) -> bool:
-    """Whether these numbers go up evenly, but for trainings that begin anew."""
+def counts_evenly(column: Sequence[str]) -> bool:
+    """Whether these numbers, of several lines, go up evenly, but for trainings that begin anew."""
     if not all(number.isdecimal() and len(number) < 16 for number in column):
         return False
     numbers = [*map(int, column)]

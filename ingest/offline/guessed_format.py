@@ -10,7 +10,7 @@ from holter.ingest.discovery.run_layout import assign_tree
 from holter.ingest.discovery.scanner import Source
 from holter.ingest.format import Format
 from holter.ingest.offline.numbered_rows import NumberedRows
-from holter.ingest.open_log import HEAD_BYTES, open_beginning, uncompressed_name
+from holter.ingest.open_log import HEAD_BYTES, open_beginning, uncompressed_name, without_holes
 from holter.types import Batch
 
 _TRIED_BYTES = 16 * 2**20
@@ -36,7 +36,7 @@ def guessed_source(file: Path, known: Mapping[str, Format]) -> Source | None:
 
 def _has_points(file: Path, guess: Format) -> bool:
     with open_beginning(file, _TRIED_BYTES)[0].stream as stream:
-        if b"\0" in stream.read(HEAD_BYTES):
+        if b"\0" in without_holes(stream.read(HEAD_BYTES)):
             return False
         stream.seek(0)
         records = guess.reader(uncompressed_name(file), {}).read(stream)

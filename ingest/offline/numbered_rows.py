@@ -25,7 +25,7 @@ from holter.ingest.console.line_words import BEFORE_MESSAGE
 from holter.ingest.csv.csv_log import CsvLog
 from holter.ingest.format import Format, FormatRole
 from holter.ingest.metric_names import is_metric_name
-from holter.ingest.offline.counted_lines import counted_table, is_number
+from holter.ingest.offline.counted_lines import counted_table, counts_evenly, is_number
 from holter.ingest.text_encoding import decode_lines
 from holter.types import Batch, Unreadable
 
@@ -95,7 +95,7 @@ def _numbered_table(lines: Sequence[str], name: str) -> bytes | None:
     """The table with a column of steps; None if these lines are no table of numbers with a metric."""
     if len(lines) <= _LEAST_ROWS:
         return None
-    if (cells := _columns(lines)) and (table := _counted_columns(cells) or _named_columns(cells, name)):
+    if (cells := _columns(lines)) and (table := _counted_columns(cells, name) or _named_columns(cells, name)):
         return _encoded(table)
     delimiter = max(",\t;", key=lines[0].count)
     lines = [line.rstrip(delimiter) for line in lines]
@@ -122,17 +122,18 @@ def _columns(lines: Sequence[str]) -> _Cells:
     return rows if all(all(map(is_number, row)) for row in rows) else []
 
 
-def _counted_columns(rows: _Cells) -> _Cells:
+def _counted_columns(rows: _Cells, name: str) -> _Cells:
     """The table with the names of its columns if the first one counts up; nothing if it does not.
 
-    It counts evenly, or it is an epoch in which the second one counts.
+    It counts evenly, from its first number again with each launch, or it is an epoch in which the second one
+    counts. A single other column is named after a file with the name of a metric.
     """
     if not all(row[0].isdecimal() for row in rows):
         return []
     names = [f"column {number}" for number in range(1, len(rows[0]) + 1)]
-    distances = {int(after[0]) - int(before[0]) for before, after in pairwise(rows)}
-    if len(distances) == 1 and min(distances) > 0:
-        return [["step", *names[1:]], *rows]
+    if counts_evenly([row[0] for row in rows]):
+        is_named = len(names) == _LEAST_COLUMNS and is_metric_name(name)
+        return [["step", *([name] if is_named else names[1:])], *rows]
     if len(names) <= _LEAST_COLUMNS or not all(row[1].isdecimal() for row in rows):
         return []
     steps = _steps_within([(int(row[0]), int(row[1])) for row in rows])
@@ -210,6 +211,8 @@ def _numbered_lines(lines: Sequence[str], name: str) -> bytes:
             is_evaluation = bool(shape_of(shape).counters)
             numbered.append(f"{named} {step}\n" if is_evaluation else f"{step}, {named.lstrip()}\n")
             seen[shape] += 1
+        elif shape and shape != _BARE and seen:  # results behind the rows
+            numbered.append(f"step: {max(seen.values()) - 1}, {line.lstrip(' *=#-')}\n")
     return "".join(numbered).encode()
 
 
@@ -222,7 +225,10 @@ def _shape_with_metric(line: str) -> _Shape:
     shape = shape_of(texts)
     if _is_batch_of_evaluation(shape) and shape.metrics:
         return texts
-    if shape.counters or not shape.metrics or not is_metric_name(shape.metrics[0].name):
+    names = [field.name for field in shape.metrics]
+    if names[1:] and names[0].lower() == "progress":  # a part of the training, without a step
+        del names[0]
+    if shape.counters or not names or not is_metric_name(names[0]):
         return ()
     first = shape.metrics[0].name
     before = _ABOUT_METRICS.sub("", "".join(texts[: shape.metrics[0].index + 1]).partition(first)[0])
