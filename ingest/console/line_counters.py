@@ -75,7 +75,8 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
     if " ".join(words) in GLOBAL:
         return Counter.GLOBAL_STEP
     if not set(words[:-1]) <= QUALIFIERS:
-        announces = last in ("epoch", "epochs") and not before and not field.marked
+        is_stated = not field.marked or field.total_index >= 0
+        announces = last in ("epoch", "epochs") and not before and is_stated
         return Counter.EPOCH if announces and not has_settings([field.name]) else None
     if field.is_duration:
         return None
@@ -104,7 +105,8 @@ def _unnamed_counter(field: NumberField, before: list[CounterField]) -> Counter 
         return Counter.BATCH
     counted = field.total_index >= 0 and (field.bracketed or field.follows_percent) and not field.explains
     if in_epoch:
-        follows = field.total_index >= 0 and len(before) == 1 and not field.before.strip(" \t,:;|-(")
+        is_next = field.total_index >= 0 and len(before) == 1 and not field.explains
+        follows = is_next and not field.before.strip(" \t,:;|-(")
         return Counter.BATCH if counted or field.adjacent or follows else None
     if not before:
         if field.opens_pair:

@@ -58,6 +58,8 @@ _CLOSING = re.compile(r"(?: ?[A-Za-z]{1,20}){0,3}\) ?[:=]\s*$")
 """What follows a number that is a part of a name: `reward (last 100 episodes): 0.5`."""
 _ENCLOSED = re.compile(r" ?\(((?:[A-Za-z]{1,20} ){0,3})$")
 """What is before such a number."""
+_SHARE = re.compile(r"(?i)acc|correct|prec|recall|hit|top")
+"""Names of what is a share of something."""
 _EQUALS = re.compile(r" {0,2}= {0,2}")
 _END_OF_KEY = re.compile(r"['\"] ?: ")
 """The end of a key of a dictionary with a number in its name: `{'Dice, class 1': 0.5}`."""
@@ -86,7 +88,7 @@ class NumberField:
     """The text before the name, without what belongs to the number before."""
     scale: float
     explains: bool
-    """It says what the per cent before it are of: `Acc: 20.000% (2000/10000)`."""
+    """It says what the share before it is of: `Acc: 20.000% (2000/10000)`."""
     is_duration: bool
     """A unit of time follows."""
     opens_pair: bool
@@ -166,7 +168,7 @@ class _FieldReader:
             clean=_is_clean(named.before.rstrip(" ")),
             before=named.before,
             scale=SCALES[after[0]] if _SCALE.match(after) else 1.0,
-            explains=bool(last_name) and between in ("% (", "%, ("),
+            explains=_explains(last_name, between),
             is_duration=_DURATION.match(after) is not None,
             opens_pair=opens_pair,
             closes_pair=closes_pair,
@@ -266,6 +268,13 @@ class _FieldReader:
     def _opens_batches(self, last: int, after: str) -> bool:
         behind = self._texts[last + 2 : last + 3]
         return "".join(after.split()) in ("[", "][") and [text.strip() for text in behind] == ["/"]
+
+
+def _explains(name: str, between: str) -> bool:
+    """Whether a number in brackets says what that of this name is a share of: `acc: 0.76 (323 / 423)`."""
+    if between == "(":
+        return _SHARE.search(name) is not None
+    return bool(name) and between in ("% (", "%, (")
 
 
 def _is_clean(before: str) -> bool:

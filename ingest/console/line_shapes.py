@@ -25,7 +25,7 @@ from holter.ingest.console.line_counters import (
 )
 from holter.ingest.console.line_fields import NumberField, number_fields
 from holter.ingest.console.line_names import numbered, unique_name
-from holter.ingest.console.line_settings import has_settings, is_settings
+from holter.ingest.console.line_settings import has_settings, is_setting, is_settings
 from holter.ingest.console.line_tokens import is_time
 from holter.ingest.console.line_words import (
     BATCHES,
@@ -91,6 +91,8 @@ class LineShape:
     """It announces a round or an episode, and nothing else."""
     is_report: bool = False
     """None of its metrics is a known one: lines with these may be below it."""
+    has_rates_alone: bool = False
+    """The same where its metrics are known, but nothing else than rates: `Epoch 3/100, lr: 0.01`."""
     row: RowField | None = None
     """What the line is about, if it is one of several: `Class 0: acc 0.5`."""
     about: tuple[str, str] | None = None
@@ -288,6 +290,7 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
         *(tuple(counters), tuple(metrics), split, is_record, is_summary, is_heading, is_amount, stage, kind),
         is_round=is_round and is_heading,
         is_report=is_record and not measures,
+        has_rates_alone=is_record and measures and all(map(is_setting, names_of_metrics)),
         is_of_training=is_of_training,
         row=row,
         about=about,

@@ -3,7 +3,9 @@
 import re
 
 LEVELS = frozenset({"INFO", "DEBUG", "WARNING", "WARN", "ERROR", "NOTICE"})
-GLOBAL = frozenset({"global step", "global steps", "global iter", "global iteration", "globalstep", "t env"})
+GLOBAL = frozenset(
+    {"global step", "global steps", "global iter", "global iteration", "globalstep", "t env", "num updates"}
+)
 STEPS = frozenset(
     {"step", "steps", "iter", "iters", "iteration", "iterations", "it", "itr", "update", "updates", "up"}
 )
@@ -39,7 +41,7 @@ INDEX_WORDS = frozenset({"number", "no", "num", "idx", "index", "id", "nr"})
 NOT_METRICS = frozenset(
     {"cuda", "npu", "xpu", "mps",
      "eta", "required", "remaining", "elapsed", "left", "day", "days", "rank", "pid", "seed", "gpu", "worker",
-     "node", "port", "line", "exp", "v num", "local rank", "world size"}
+     "node", "port", "line", "exp", "epoch loaded", "v num", "local rank", "world size"}
 )  # fmt: skip
 LONE_UNITS = frozenset({"s", "m", "h", "ms", "K", "M", "G", "B", "GB", "MB"})
 CALENDAR = frozenset(

@@ -12,7 +12,7 @@ MAX_NAME = 120
 _LONGEST_SHORT_FORM = 5
 _WORD = re.compile(r"[^\W\d][\w./@%+^\u2019-]*")
 _DELIMITERS = (*",;|[](){}<>\t\"'=:*│┃•·→", "  ", " - ", " / ")
-_NO_BEGINNING = frozenset({"with", "of", "and", "the", "has"})
+_NO_BEGINNING = frozenset({"with", "of", "and", "the", "has", "setting"})
 """Words with which no name begins: `saved a checkpoint with mean score: 0.5`."""
 _OPENING = " \t[({\"'<"
 
@@ -39,7 +39,7 @@ def name_before(text: str) -> Named:
     if (key := _KEY.search(text)) is not None:
         return Named(key[1].strip(), True, text[: key.start()])
     text = text.rstrip(_OPENING).replace("'s ", "\u2019s ")
-    bare = _ARROW.sub("", text.rstrip(" :=#|\"'")).removesuffix(" is").removesuffix("为")
+    bare = _ARROW.sub("", text.rstrip(" :=#|\"'")).removesuffix(" is").removesuffix(" to").removesuffix("为")
     marked = len(bare) < len(text)
     if (nested := _NESTED.search(bare)) is not None:
         return Named(nested[1], marked, bare[: nested.start(1)])

@@ -239,8 +239,7 @@ class PlainTable:
         is_of_epoch = self._is_of_epoch or (
             not self._shape.split and as_epoch(self._counts_of(first), axis).keys() == {Counter.EPOCH}
         )
-        if self._shape.is_report:
-            announce_epoch(self._counts_of(last - 1), axis)
+        announce_epoch(self._shape, self._counts_of(last - 1), axis)
         steps = self._steps(first, last, axis)
         if steps is None:
             return [None] * (last - first)

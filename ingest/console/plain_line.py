@@ -27,6 +27,7 @@ from holter.ingest.console.step_axis import (
     evaluated_batch,
     evaluation_step,
     forget_position,
+    has_steps,
     is_behind,
     is_end_of_epoch,
     is_epoch_of_all,
@@ -79,8 +80,7 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
     if not shape.is_record:
         note_line(shape, counts, axis)
         return _recurring(line, shape, numbers, axis) if shape.may_recur else None
-    if shape.is_report:
-        announce_epoch(counts, axis)
+    announce_epoch(shape, counts, axis)
     split = shape.split or ("" if shape.is_of_training else evaluated_batch(counts, axis))
     step = evaluation_step(counts, axis) if split else training_step(counts, axis, shape.kind)
     if step is None and not counts and all(map(_is_of_evaluation, shape.metrics)):
@@ -177,15 +177,21 @@ def note_line(shape: LineShape, counts: Counts, axis: dict[str, Any]) -> None:
     elif shape.is_round and "epoch" not in axis and Counter.OTHER in counts:
         note_epoch({Counter.EPOCH: counts[Counter.OTHER]}, axis)
     elif is_epoch_of_all(counts) or (len(shape.counters) == 1 and not shape.is_amount):
+        if shape.is_heading and counts.keys() == {Counter.EPOCH}:
+            enter_section(counts, axis)
         note_epoch(counts, axis)
     has_values = shape.may_recur and len(shape.counters) == 1  # of its own, next to records
     if shape.is_heading and not (has_values and "names" in axis):
         note_heading(counts, axis)
 
 
-def announce_epoch(counts: Counts, axis: dict[str, Any]) -> None:
-    """Note the epoch of a line that names nothing else, and no known metric: these may be below it."""
-    if counts.keys() == {Counter.EPOCH}:
+def announce_epoch(shape: LineShape, counts: Counts, axis: dict[str, Any]) -> None:
+    """Note the epoch of a line that names nothing else, and no known metric: these may be below it.
+
+    A line of rates may be behind the steps of its epoch as well.
+    """
+    is_first = shape.has_rates_alone and ("announced" in axis or not has_steps(axis))
+    if counts.keys() == {Counter.EPOCH} and (shape.is_report or is_first):
         note_epoch(counts, axis)
 
 

@@ -106,9 +106,10 @@ def _numbered_table(lines: Sequence[str], name: str) -> bytes | None:
         or not numbers[0]  # each row names what it is about, which is no step
         or any(map(is_number, names))
         or not any(is_metric_name(name) and number for name, number in zip(names, numbers, strict=True))
-        or step_columns.find_step(names) is not None
     ):
         return None
+    if step_columns.find_step(names) is not None:  # with another separator than a format has
+        return "\n".join((*(line.replace(delimiter, ",") for line in lines), "")).encode()
     rows = (f"{number}{delimiter}{line}" if line else line for number, line in enumerate(lines[1:]))
     return "\n".join((f"step{delimiter}{lines[0]}", *rows, "")).encode()
 

@@ -1,4 +1,7 @@
-"""fairseq and metaseq: `| INFO | train_inner | {"epoch": 1, "loss": "16.446", "num_updates": "2", …}`."""
+"""fairseq and metaseq: `| INFO | train_inner | {"epoch": 1, "loss": "16.446", "num_updates": "2", …}`.
+
+With hydra the lines begin `[2021-03-19 19:41:00,127][train_inner][INFO] - {`.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,9 @@ import msgspec
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
 from holter.ingest.console.values import parse_numbers, parse_time
 
-_LINE = re.compile(r"\| (train|train_inner|valid\w*|test) \| (\{.{0,8000}\})")
+_PART = r"(?:train|train_inner|valid\w*|test)"
+_BEFORE_STATS = rf"(?:\| {_PART} \| |\]\[{_PART}\]\[INFO\] - )"
+_LINE = re.compile(_BEFORE_STATS + r"(\{.{0,8000}\})")
 # until 2020 without the words `train_inner`, `train`, `valid`
 _INNER = re.compile(r"\| epoch \d+: +\d+ / \d+ (.+)")
 _SUMMED = re.compile(r"(?:\| (?P<split>train|valid\w*|test) )?\| epoch \d+ \| (?P<pieces>.+)")
@@ -24,7 +29,7 @@ def _stats(line: str, state: DialectState) -> LineValues | None:
     """`--log-format json`; values of a full epoch have names of their own: `train_loss`."""
     match = _LINE.search(line)
     try:
-        stats = _decode(match[2]) if match else None
+        stats = _decode(match[1]) if match else None
     except msgspec.DecodeError:
         return None
     if match is None or not isinstance(stats, dict):
@@ -85,9 +90,10 @@ DIALECT = ConsoleDialect(
     name="fairseq",
     signature=re.compile(
         rb"\| (?:train_inner|train|valid) \| (?:\{\"|epoch \d)|\| epoch \d+: +\d+ / \d+ loss="
+        rb"|\]\[train(?:_inner)?\]\[INFO\] - \{\"epoch\""
     ),
     kinds=(
-        LineKind(pattern=re.compile(rb"\| (?:train|train_inner|valid\w*|test) \| \{"), parse=_stats),
+        LineKind(pattern=re.compile(_BEFORE_STATS.encode() + rb"\{"), parse=_stats),
         LineKind(pattern=re.compile(rb"\| epoch \d+: "), parse=_inner),
         LineKind(pattern=re.compile(rb"\| epoch \d+ \| "), parse=_summed),
         LineKind(pattern=re.compile(rb"setting loss scale to: "), parse=_overflow),

@@ -1,0 +1,211 @@
+"""Lines of programs that nobody here has seen: names, dictionaries, headings, settings, epochs, launches."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.support.log_runs import read_log, steps_of
+
+N = range(1, 5)
+
+CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
+    "a line of the training below the heading of an evaluation": (
+        "".join(
+            f"Train: [ {n}/4] Step {step:03}/100 Loss 0.5\n" for n in N for step in (50, 100)
+        ).replace("Step 100/100 Loss 0.5\n", "Step 100/100 Loss 0.5\nValid Scores By Category: \n"),
+        {"Loss": [50, 100, 150, 200, 250, 300, 350, 400]},
+    ),
+    "an epoch with its total behind batches with theirs": (
+        "".join(
+            f"Train: [ {n}/4] Step 100/100 Loss 0.5\nTrain: [ {n}/4] Final Loss 0.4\n"
+            f"Valid: [ {n}/4] Final Accuracy 0.3\n"
+            for n in N
+        ),
+        {name: [100, 200, 300, 400] for name in ("Loss", "Final Loss", "valid/Final Accuracy")},
+    ),
+    "rows by category": (
+        "".join(
+            f"Epoch {n}, loss: 0.5\nCategory: person Accuracy 0.2 F1 0.{n}\n"
+            "Category: street Accuracy 0.3 F1 0.4\n"
+            for n in N
+        ),
+        {
+            "loss": [1, 2, 3, 4],
+            **{
+                f"{name}/category={of}": [1, 2, 3, 4]
+                for name in ("Accuracy", "F1")
+                for of in ("person", "street")
+            },
+        },
+    ),
+    "names in brackets before the numbers": (
+        "".join(f"INFO - Epoch {n}0    [Avg. Loss, Loss]: [10.4{n}, 7.1], 0\n" for n in N),
+        {"Avg. Loss": [10, 20, 30, 40], "Loss": [10, 20, 30, 40]},
+    ),
+    "a dictionary of dictionaries": (
+        "".join(f"Epoch {n}, loss: 0.5\n" for n in N)
+        + "INFO - {'daily': {'MASE': 3.12, 'SMAPE': 2.93}, 'hourly': {'MASE': 4.1, 'SMAPE': 1.5}}\n",
+        {
+            "loss": [1, 2, 3, 4],
+            **{f"{of}/{name}": [4] for of in ("daily", "hourly") for name in ("MASE", "SMAPE")},
+        },
+    ),
+    "an ordered dictionary": (
+        "".join(f"Epoch {n}, loss: 0.5\n" for n in N)
+        + "INFO: OrderedDict([('bbox', OrderedDict([('AP', 0.43), ('AP50', 0.7)])), "
+        "('segm', OrderedDict([('AP', 0.4)]))])\n",
+        {"loss": [1, 2, 3, 4], "bbox/AP": [4], "bbox/AP50": [4], "segm/AP": [4]},
+    ),
+    "the step of a checkpoint": (
+        "".join(
+            f"saved checkpoint best.pt (epoch {n} @ {n}00 updates, score 2.{n}) (writing took 1.2 seconds)\n"
+            for n in N
+        ),
+        {"epoch": [100, 200, 300, 400], "score": [100, 200, 300, 400]},
+    ),
+    "words before a name": (
+        "".join(f"Saved a checkpoint in epoch {n} with mean score: 0.00{n}\n" for n in N),
+        {"mean score": [1, 2, 3, 4]},
+    ),
+    "the epoch in brackets behind the name": (
+        "".join(f"Training Loss (epoch {n}): 0.{n}\n" for n in N),
+        {"Training Loss": [1, 2, 3, 4]},
+    ),
+    "a batch before a bar": (
+        "".join(f"Epoch: {n}/4 | lr: 2e-4\n[0050/0100]| Loss pose:9.6{n} force:1.0\n" for n in N),
+        {"lr": [1, 50, 150, 250], "Loss pose": [50, 150, 250, 350], "force": [50, 150, 250, 350]},
+    ),
+    "rounds between dashes": (
+        "".join(f"-----Round number: {n}-----\nAveraged Train Loss: 0.{n}\nAveraged Train AUC: 0.5\n" for n in N),
+        {"Averaged Train Loss": [1, 2, 3, 4], "Averaged Train AUC": [1, 2, 3, 4]},
+    ),
+    "names with an index": (
+        "".join(f"Epoch{n} [50/100] Stage 0 = 39.1{n}(39.1)\tStage 1 = 38.8(38.9)\n" for n in N),
+        {"Epoch": [50, 150, 250, 350], "Stage": [50, 150, 250, 350], "Stage 2": [50, 150, 250, 350]},
+    ),
+    "epochs of which other batches are printed last": (
+        "".join(f"(epoch: {n}, iters: {1000 - 50 * n}, time: 0.2) G_GAN: 0.8 D: 0.{n}\n" for n in N),
+        {name: [950, 1850, 2750, 3650] for name in ("epoch", "time", "G_GAN", "D")},
+    ),
+    "per cent next to a known metric": (
+        "".join(f"Epoch {n}, loss: 0.5\nDev WER: 62.{n}%   Dev del 48.78%  Dev ins 00.60%\n" for n in N),
+        {name: [1, 2, 3, 4] for name in ("loss", "Dev WER", "Dev del", "Dev ins")},
+    ),
+    "results behind the training": (
+        "".join(f"Epoch {n}, loss: 0.5\n" for n in N)
+        + "12:00:00 - Error u: 1.2e+00\n12:00:00 - Error v: 1.3\n",
+        {"loss": [1, 2, 3, 4], "Error u": [4], "Error v": [4]},
+    ),
+    "a share and what it is of": (
+        "".join(f"[Seq 1, Epoch {n}] val accuracy: 0.7{n} (323 / 423), avg loss: 0.13 .\n" for n in N),
+        {name: [1, 2, 3, 4] for name in ("Seq", "val accuracy", "val avg loss")},
+    ),
+    "an epoch of a stage with a total": (
+        "".join(f"INFO:  Fully_supervised-Train Epoch: [{n}/15], lr: 0.001, Loss: 1.5{n}\n" for n in N),
+        {"lr": [1, 2, 3, 4], "Loss": [1, 2, 3, 4]},
+    ),
+    "the epoch of a checkpoint that was loaded": (
+        "".join(f"epoch: {n} - train loss: 0.{n} - valid loss: 0.5, valid PER: 11.5\n" for n in N)
+        + "Epoch loaded: 3 - test loss: 4.13e-01, test PER: 11.59\n",
+        {
+            **{name: [1, 2, 3, 4] for name in ("train loss", "valid loss", "valid PER")},
+            "test loss": [4],
+            "test PER": [4],
+        },
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_values_are_at_their_steps(tmp_path: Path, case: str) -> None:
+    text, expected = CASES[case]
+    run = read_log(tmp_path, text)
+    assert {name: sorted({*steps}) for name, steps in steps_of(run).items()} == expected
+    assert run.attempts == 1
+
+
+YAML = """\
+  DATASETS:
+    TEST: ("city_val",)
+  SOLVER:
+    BASE_LR: 0.004
+    GAMMA: 0.1
+  TEST:
+    SCORE_THRESH: 0.05
+    NMS_TH: 0.5
+"""
+
+
+def test_nested_settings_are_neither_results_nor_headings_of_an_evaluation(tmp_path: Path) -> None:
+    launch = YAML + "Start training\n" + "".join(f"eta: 1:00:00  iter: {n}0  loss: 0.{n}\n" for n in N)
+    run = read_log(tmp_path, launch + launch)
+    assert {*steps_of(run)} == {"loss"}
+    assert run.attempts == 2
+
+
+def test_blocks_of_launches_appended_to_one_another_are_not_torn(tmp_path: Path) -> None:
+    def block(epoch: int) -> str:
+        losses = f"train loss: 29.{epoch}\nvalid loss: 28.1\nbest val: 28.{epoch}\n"
+        return f"epoch: {epoch}\n{losses}time spent: 1{epoch}.5\n"
+
+    epochs = [*range(1, 9), 1, *range(1, 4), 1, 2, *range(1, 10)]
+    run = read_log(tmp_path, "".join(map(block, epochs)))
+    # an epoch that comes twice is the same one
+    starts = {name: series.attempt.tolist() for (name, _), series in run.data.series.items()}
+    assert starts["train loss"] == starts["valid loss"] == starts["best val"]
+    assert run.attempts == 4
+
+
+def test_settings_with_a_rate_among_them_show_the_next_launch(tmp_path: Path) -> None:
+    settings = ("datapath:data/train", "epoch:20", "gamma:0.7", "loss_weights:[1.0, 2.0]", "lr:0.01")
+    opening = "".join(f"[main.py:48] INFO {setting}\n" for setting in (*settings, "save_path:results"))
+    opening += "[main.py:57] INFO Number of model parameters: 61610\n"
+    records = "".join(f"[main.py:110] INFO Epoch: {n}/20   Training Loss: 0.{n}\n" for n in N)
+    run = read_log(tmp_path, 2 * (opening + records))
+    assert steps_of(run)["Training Loss"] == 2 * [*N]
+    assert run.attempts == 2
+
+
+def test_rows_that_wait_are_not_those_of_the_next_launch(tmp_path: Path) -> None:
+    interrupted = "Epoch 5/50\n" + "Details - Var: 0.1, Dist: 0.2\n" * 2
+    launch = "".join(f"Epoch {n}/50\nTraining loss: 0.{n}\nDetails - Var: 0.{n}, Dist: 0.2\n" for n in N)
+    steps = steps_of(read_log(tmp_path, f"Epoch 4/50\nTraining loss: 0.5\n{interrupted}{launch}"))
+    assert steps["Var"] == [*N]
+
+
+@pytest.mark.parametrize("hole", [100, 100_000])
+def test_a_log_that_was_emptied_while_a_program_wrote_to_it_is_read(tmp_path: Path, hole: int) -> None:
+    before = "".join(f"step: {n}, loss: 0.{n}\n" for n in N)
+    after = "".join(f"step: {n}, loss: 0.5\n" for n in range(5, 9))
+    assert steps_of(read_log(tmp_path, b"\0" * hole + before.encode())) == {"loss": [*N]}
+    run = read_log(tmp_path, before.encode() + b"\0" * hole + after.encode())
+    assert steps_of(run) == {"loss": [*range(1, 9)]}
+
+
+def test_columns_that_count_again_are_of_another_launch(tmp_path: Path) -> None:
+    columns = "".join(f"{n},{10.5 / n}\n" for n in N)
+    run = read_log(tmp_path, columns + columns, "train_loss.txt")
+    assert (steps_of(run), run.attempts) == ({"train_loss": 2 * [*N]}, 2)
+
+
+def test_a_table_with_semicolons_has_its_names(tmp_path: Path) -> None:
+    table = "episode;steps;reward\n" + "".join(f"{n};7{n};-1.{n}\n" for n in N)
+    assert steps_of(read_log(tmp_path, table)) == {"steps": [*N], "reward": [*N]}
+
+
+def test_guessed_rows_may_have_results_below_them(tmp_path: Path) -> None:
+    rows = "".join(f"INFO: progress: 0.0{n}  loss: 3.{n} (4.1)\n" for n in N)
+    steps = steps_of(read_log(tmp_path, rows + "**** Final test accuracy: 65.57. ****\n"))
+    assert steps == {"progress": [0, 1, 2, 3], "loss": [0, 1, 2, 3], "Final test accuracy": [3]}
+
+
+def test_a_heading_names_the_training_of_epochs_below_it(tmp_path: Path) -> None:
+    def training(name: str) -> str:
+        return f"Training {name}...\n" + "".join(f"Epoch: {n}\nLoss: 0.{n}\nAcc: 44.5%\n" for n in N)
+
+    run = read_log(tmp_path, "Reading the embedding\n" + training("RNN") + training("CNN"))
+    assert run.attempts == 1
+    assert {name for name in steps_of(run) if re.match("Loss", name)} == {"Loss", "Loss/model=CNN"}
