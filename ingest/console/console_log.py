@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import isnan
@@ -263,7 +263,8 @@ class ConsoleReader:
         # reports with a unit of their own, as those of RAS, repeat their headings
         counts_steps = all(name != "steps" for name, _ in rows[0].labels)
         if counts_steps:
-            self._note_step(item.step, parsed, is_named=bool(item.labels))
+            is_of_end = _is_of_evaluation(item.values) and not self._writers.has_at(item.step, item.values)
+            self._note_step(item.step, parsed, is_named=bool(item.labels), is_of_end=is_of_end)
         if not (kind.job_wide or line.labels or rows[0].labels):
             self._writers.is_same_launch = self._opening.is_same_launch
             end = found.start + len(found.line) + 1
@@ -293,13 +294,17 @@ class ConsoleReader:
             return bool(parsed.rows)
         return False
 
-    def _note_step(self, step: int, parsed: ParsedLines, *, is_named: bool) -> None:
-        """A record at this step follows: of another launch, if that may be and it is before the last one.
+    def _note_step(
+        self, step: int, parsed: ParsedLines, *, is_named: bool, is_of_end: bool = False
+    ) -> None:
+        """A record at this step follows: of another launch, if that may be and it is not after the last one.
 
-        `is_named`: its training is named, which may be the next one of the same launch.
+        `is_named`: its training is named, which may be the next one of the same launch. `is_of_end`: it is
+        the first of an evaluation, which may be at the last step.
         """
         if self._may_restart:
-            if not is_named and self._last_step is not None and step <= self._last_step:
+            last = self._last_step
+            if not is_named and last is not None and step <= last - is_of_end:
                 parsed.rows += self._writers.begin_again()
                 self._trainings.begin_launch()
                 self._restarts = True
@@ -454,6 +459,11 @@ def _is_storable(value: Any) -> bool:
     if isinstance(value, list | tuple):
         return all(map(_is_storable, value))
     return not isinstance(value, int) or abs(value) <= LARGEST_STEP
+
+
+def _is_of_evaluation(names: Iterable[str]) -> bool:
+    """Whether metrics have the names of an evaluation."""
+    return all(name.lower().startswith(("eval", "val", "test")) for name in names)
 
 
 def _has_own_steps(kind: LineKind) -> bool:

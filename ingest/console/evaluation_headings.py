@@ -27,6 +27,7 @@ _SETTING_OF_YAML = re.compile(r"[ \t]+[A-Z_]+: ?(?:\(.*\)|\[.*\])?\s*")
 """A key of nested settings, as those of yacs: `  TEST:`, `  TEST: ("coco_2014_val",)`."""
 _BEST = re.compile(r"(?i)\bbest\b")
 """What a heading between signs says of an evaluation of the best model: `=== Best model (validation) ===`."""
+_NO_DATA = re.compile(r"(?i)eval")
 _PREFIX = re.compile(r"^.{0,120}? (?:-|:|\|) (?=\S)")
 
 
@@ -44,7 +45,9 @@ def _announce(line: str, state: DialectState) -> None:
     best = _BEST.search(text) if _FRAMED.search(text) is not None else None
     other = text if best is None else text[: best.start()] + text[best.end() :]
     if found and len(text) <= _LONGEST and _NO_HEADING.search(other) is None and "plain lines" in state:
-        data = found[-1][2].lower()
+        # `Running test evaluation`
+        of_data = [match[2] for match in found if not _NO_DATA.match(match[2])] or [found[-1][2]]
+        data = of_data[-1].lower()
         state["plain lines"]["evaluating"] = data if best is None else f"{data}/best"
 
 

@@ -68,6 +68,13 @@ class InterleavedWriters:
         """Whether a row had a value of one of these names."""
         return any(not values.keys().isdisjoint(kind.names) for kind in self._kinds.values())
 
+    def has_at(self, step: int, values: Mapping[str, float]) -> bool:
+        """Whether a row of this launch had a value of one of these names at a step or behind it."""
+        return any(
+            kind.steps and max(kind.steps) >= step and not values.keys().isdisjoint(kind.names)
+            for kind in self._kinds.values()
+        )
+
     def add(self, row: LogRow, start: int, end: int, *, in_block: bool = False) -> Iterator[LogRow]:
         """The rows that are clear now; `start` and `end` are where its line begins and ends.
 

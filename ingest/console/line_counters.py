@@ -64,6 +64,9 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
         found = DATA_SPLIT.fullmatch(field.english)  # `[Train 10/1882] {'loss': 0.5}`
         if found is not None:
             return Counter.BATCH if found[2] else Counter.STEP
+    is_in_epoch = [each.counter for each in before] == [Counter.EPOCH] and not field.marked
+    if is_in_epoch and field.total_index >= 0 and DATA_SPLIT.fullmatch(field.english):
+        return Counter.BATCH  # `epoch 1, train 20/100`
     words = field.english.lower().translate(_SEPARATORS).split()
     if len(words) > 1 and words[-1].rstrip(".:") in INDEX_WORDS:  # `epoch number`, `batch_idx`
         words.pop()

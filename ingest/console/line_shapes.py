@@ -190,8 +190,8 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
     for field in number_fields(texts):
         if (found := DATA_SPLIT.search(in_english(field.before))) is not None:
             data = (found[2] or "train").lower()
-            if not split:
-                split = data
+            if not split or (found[2] and not metrics and field.before.rstrip().endswith("]")):
+                split = data  # `main.py - train - [eval] loss: 0.5`
             part = data if metrics and found[2] and split != data else ""
         elif not split and _ESTIMATED.search(field.before + field.name):
             split = "eval"

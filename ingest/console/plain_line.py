@@ -272,7 +272,8 @@ def _words_before(parts: list[str], shape: LineShape) -> str:
     first = shape.metrics[0]
     before = "".join(parts[: 2 * first.index + 1]).rpartition(first.name)[0]
     match = _WORDS_BEFORE.search(before)
-    return "" if match is None or match[1] in LEVELS or DATA_SPLIT.fullmatch(match[1]) else match[1]
+    words = "" if match is None else match[1].rpartition(" - ")[2]
+    return "" if words in LEVELS or DATA_SPLIT.fullmatch(words) else words
 
 
 def _row_name(parts: list[str], shape: LineShape) -> str:

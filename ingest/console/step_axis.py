@@ -313,7 +313,7 @@ def _step_alone(step: int, total: int, state: DialectState) -> int:
     is_next = "ended" in state or ("opening" in state and total)
     if step < last and last_total == total and is_next and last + max(1, total // 10) >= total:
         before += (
-            (total + (step == 0 and last == total)) if total else last
+            total + (step == 0 and last == total) if total else last + (step == 0)
         )  # from 0 to the total has one more
     state["laps"] = [before, step, total]
     return int(before) + step

@@ -110,6 +110,8 @@ def _numbered_table(lines: Sequence[str], name: str) -> bytes | None:
         return None
     if step_columns.find_step(names) is not None:  # with another separator than a format has
         return "\n".join((*(line.replace(delimiter, ",") for line in lines), "")).encode()
+    if counts_evenly([line.split(delimiter)[0] for line in lines[1:] if line]):
+        return _encoded([["step", *names[1:]], *(line.split(delimiter) for line in lines[1:] if line)])
     rows = (f"{number}{delimiter}{line}" if line else line for number, line in enumerate(lines[1:]))
     return "\n".join((f"step{delimiter}{lines[0]}", *rows, "")).encode()
 

@@ -17,7 +17,7 @@ from holter.ingest.console.values import parse_numbers
 _MAX_CLASSES = 50
 _ROW = re.compile(
     r"\s*(?P<name>\S.{0,60}?)\s{2,40}(?:(?P<precision>[\d.]+)\s{2,40}(?P<recall>[\d.]+)\s{2,40})?"
-    r"(?P<f1>[\d.]+)\s{2,40}\d{1,12}\s*"
+    r"(?P<f1>[\d.]+)(?:\s{2,40}\d{1,12})?\s*"
 )
 
 
@@ -43,12 +43,14 @@ def _row(line: str, state: DialectState) -> LineValues | None:
 
 CLASS_REPORT = (
     LineKind(
-        pattern=LinearPattern(rb"recall[ \t]{1,20}f1-score[ \t]{1,20}[a-z]{3,20}[ \t\r]{0,20}\n"),
+        pattern=LinearPattern(rb"(?i)recall[ \t]{1,20}f1?-?score(?:[ \t]{1,20}[a-z]{3,20})?[ \t\r]{0,20}\n"),
         parse=_begin,
         any_program=True,
     ),
     LineKind(
-        pattern=LinearPattern(rb"(?m)[01]\.\d\d\d?\d? {2,40}\d{1,12}[ \t\r]{0,20}$"),
+        pattern=LinearPattern(
+            rb"(?m)[01]\.\d\d\d?\d?(?: {2,40}\d{1,12}|\d{1,4} {2,40}[01]\.\d{2,8})[ \t\r]{0,20}$"
+        ),
         parse=_row,
         any_program=True,
     ),
