@@ -17,6 +17,7 @@ COUNTERS: dict[str, str] = {
             *("스텝", "단계", "반복", "이터레이션"),
             *("итерация", "итерации", "шаг", "шагов"),
             *("iteración", "iteração", "itération", "paso", "passo", "étape", "schritt"),
+            *("krok", "adım", "stap", "bước", "langkah"),
         ),
         "step",
     ),
@@ -25,6 +26,7 @@ COUNTERS: dict[str, str] = {
         (
             *("轮次", "轮数", "轮", "輪", "世代", "周期", "エポック", "回", "에포크", "에폭"),
             *("эпоха", "эпохи", "época", "époque", "epoca", "epoche"),
+            *("epoka", "epoki", "dönem", "epok", "kỷ nguyên"),
         ),
         "epoch",
     ),
@@ -52,7 +54,7 @@ METRICS: dict[str, str] = {
     **dict.fromkeys(
         (
             *("损失值", "损失", "損失", "ロス", "誤差", "손실", "потери", "потеря", "лосс", "ошибка"),
-            *("pérdida", "perda", "perte", "verlust"),
+            *("pérdida", "perda", "perte", "verlust", "perdita", "strata", "kayıp", "verlies", "mất mát"),
         ),
         "loss",
     ),
@@ -60,6 +62,7 @@ METRICS: dict[str, str] = {
         (
             *("准确率", "準確率", "准确度", "正确率", "精度", "正解率", "정확도", "точность"),
             *("precisión", "exactitud", "précision", "exactitude", "genauigkeit", "acurácia"),
+            *("accuratezza", "dokładność", "doğruluk", "nauwkeurigheid", "độ chính xác", "akurasi"),
         ),
         "accuracy",
     ),

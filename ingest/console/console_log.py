@@ -294,9 +294,7 @@ class ConsoleReader:
             return bool(parsed.rows)
         return False
 
-    def _note_step(
-        self, step: int, parsed: ParsedLines, *, is_named: bool, is_of_end: bool = False
-    ) -> None:
+    def _note_step(self, step: int, parsed: ParsedLines, *, is_named: bool, is_of_end: bool = False) -> None:
         """A record at this step follows: of another launch, if that may be and it is not after the last one.
 
         `is_named`: its training is named, which may be the next one of the same launch. `is_of_end`: it is

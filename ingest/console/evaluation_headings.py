@@ -25,6 +25,8 @@ _LOGGER = re.compile(
 _FRAMED = re.compile(r"^[-=*#~]{3}.*[-=*#~]{3}$")
 _SETTING_OF_YAML = re.compile(r"[ \t]+[A-Z_]+: ?(?:\(.*\)|\[.*\])?\s*")
 """A key of nested settings, as those of yacs: `  TEST:`, `  TEST: ("coco_2014_val",)`."""
+_KEY = re.compile(r"\w+:\s*")
+"""A line that may be a key of settings, where it comes before any record: `eval:`."""
 _BEST = re.compile(r"(?i)\bbest\b")
 """What a heading between signs says of an evaluation of the best model: `=== Best model (validation) ===`."""
 _NO_DATA = re.compile(r"(?i)eval")
@@ -34,6 +36,9 @@ _PREFIX = re.compile(r"^.{0,120}? (?:-|:|\|) (?=\S)")
 def _announce(line: str, state: DialectState) -> None:
     """Note the data of an evaluation that begins."""
     if _SETTING_OF_YAML.fullmatch(line) is not None:
+        return
+    axis = state.get("plain lines", {})
+    if _KEY.fullmatch(line) is not None and "names" not in axis and "announced" not in axis:
         return
     text = _message(line.strip())
     if _OF_TRAINING.fullmatch(text) is not None and "plain lines" in state:

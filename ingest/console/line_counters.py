@@ -75,7 +75,7 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
     # who prints, and of which data, is not what is counted: `@rank0 Epoch: 3`, `Validating Epoch: 3`
     words = [word for word in words[:-1] if not _is_of_writer_or_data(word)] + words[-1:]
     last = words[-1].rstrip(".")
-    if " ".join(words) in GLOBAL:
+    if " ".join(words) in GLOBAL or (words == ["update"] and field.bracketed and not before):
         return Counter.GLOBAL_STEP
     if not set(words[:-1]) <= QUALIFIERS:
         is_stated = not field.marked or field.total_index >= 0

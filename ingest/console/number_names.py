@@ -12,7 +12,7 @@ MAX_NAME = 120
 _LONGEST_SHORT_FORM = 5
 _WORD = re.compile(r"[^\W\d][\w./@%+^\u2019-]*")
 _DELIMITERS = (*",;|[](){}<>\t\"'=:*│┃•·→", "  ", " - ", " / ")
-_NO_BEGINNING = frozenset({"with", "of", "and", "the", "has", "setting"})
+_NO_BEGINNING = frozenset({"of", "and", "the", "has", "setting"})
 """Words with which no name begins: `saved a checkpoint with mean score: 0.5`."""
 _OPENING = " \t[({\"'<"
 
@@ -68,6 +68,8 @@ def name_before(text: str) -> Named:
         return Named(bracketed[1], marked, bare[: bracketed.start()])  # `[Epoch] 3 [Loss] 0.5`
     if bare[begin:].strip() and not words:
         return Named("", marked, bare)
+    if "with" in words[:-1]:  # `saved the best model with loss: 0.5`
+        words = words[words.index("with") + 1 :]
     while len(words) > 1 and words[0] in _NO_BEGINNING:
         words.pop(0)
     name = " ".join(words).replace("\u2019", "'")

@@ -18,6 +18,7 @@ from holter.ingest.console.line_shapes import (
 )
 from holter.ingest.console.line_tokens import split_numbers, value_of
 from holter.ingest.console.line_words import BEFORE_MESSAGE, DATA_SPLIT, LEVELS
+from holter.ingest.console.nested_keys import nested_name
 from holter.ingest.console.number_lists import listed_names, without_ordered
 from holter.ingest.console.recurrence import recurring_values
 from holter.ingest.console.step_axis import (
@@ -234,7 +235,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
             data = "" if evaluating and "train" in field.name.lower() else split
             if is_best and "best" not in field.name.lower():
                 data = best_of(data)
-            name = metric_name(row + field.name, data)
+            name = metric_name(nested_name(row + field.name, axis), data)
             values[f"epoch/{name}" if name in means else name] = value * field.scale
     if not values:
         return None

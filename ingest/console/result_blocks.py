@@ -12,6 +12,7 @@ from holter.ingest.console.dialect import DialectState, LineResult, LineValues
 from holter.ingest.console.line_settings import is_of_model, is_setting
 from holter.ingest.console.line_shapes import shape_of_line
 from holter.ingest.console.line_tokens import is_time, split_numbers, value_of
+from holter.ingest.console.nested_keys import nested_name
 from holter.ingest.console.plain_line import axis_state, metric_name, parse_metrics_of_epoch
 from holter.ingest.console.step_axis import last_step
 from holter.ingest.console.training_sections import section_labels
@@ -44,7 +45,7 @@ def parse_result(line: str, state: DialectState) -> LineResult:
     if is_metric_name(result[0]) and "loss" not in result[0].lower():
         return parse_metric(line, state)
     block = _block(state)
-    values = {metric_name(result[0], axis.get("evaluating", "")): result[1]}
+    values = {metric_name(nested_name(result[0], axis), axis.get("evaluating", "")): result[1]}
     if block["is known"]:
         return LineValues(step, values, labels=section_labels(axis))
     if len(block["waiting"]) < _MOST_WAITING:

@@ -123,7 +123,8 @@ def evaluated_batch(counts: Counts, state: DialectState) -> str:
         return data
     if inner is None or not inner[1] or inner[1] == state.get("total") or "total" not in state:
         return ""
-    if not data and Counter.EPOCH in counts and _is_behind_epoch(counts[Counter.EPOCH][0], inner, state):
+    epoch = counts.get(Counter.EPOCH) or state.get("announced")
+    if not data and epoch is not None and _is_behind_epoch(int(epoch[0]), inner, state):
         state["evaluated"] = inner[1]
         return "eval"
     return data
@@ -197,7 +198,8 @@ def note_epoch(counts: Counts, state: DialectState) -> None:
 
 def note_heading(counts: Counts, state: DialectState) -> None:
     """Note the step of a line without any metric: lines of metrics follow."""
-    if Counter.GLOBAL_STEP in counts or Counter.STEP in counts:
+    is_batch = Counter.EPOCH in counts and Counter.BATCH in counts
+    if Counter.GLOBAL_STEP in counts or Counter.STEP in counts or is_batch:
         step = _step(counts, state)
         if step is not None:
             state["heading"] = state["step"] = step

@@ -79,7 +79,7 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         {"lr": [1, 50, 150, 250], "Loss pose": [50, 150, 250, 350], "force": [50, 150, 250, 350]},
     ),
     "rounds between dashes": (
-        "".join(f"-----Round number: {n}-----\nAveraged Train Loss: 0.{n}\nAveraged Train AUC: 0.5\n" for n in N),
+        "".join(f"---Round number: {n}---\nAveraged Train Loss: 0.{n}\nAveraged Train AUC: 0.5\n" for n in N),
         {"Averaged Train Loss": [1, 2, 3, 4], "Averaged Train AUC": [1, 2, 3, 4]},
     ),
     "names with an index": (
@@ -115,6 +115,85 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             "test loss": [4],
             "test PER": [4],
         },
+    ),
+    "data behind the words of a logger": (
+        "".join(
+            f"INFO - main.py - train - 99 - [train] epoch:0 {n}/9 loss:2.5\n"
+            f"INFO - main.py - train - 105 - [eval] loss:0.3 f1_score=0.{n}\n"
+            for n in N
+        ),
+        {name: [1, 2, 3, 4] for name in ("epoch", "loss", "eval/loss", "eval/f1_score")},
+    ),
+    "batches from 0 without a total": (
+        "".join(
+            "".join(f"Train Batch {batch:04} || Loss: 0.4{batch}\n" for batch in range(3))
+            + f"Epoch {n:03} || Loss: 0.5 | Test Dice: 0.{n}\n"
+            for n in N
+        ),
+        {"Loss": [*range(12)], "epoch/Loss": [2, 5, 8, 11], "Test Dice": [2, 5, 8, 11]},
+    ),
+    "batches of the training by the name of the data": (
+        "".join(f"epoch {n}, train {batch}/20, loss=36.{batch}\n" for n in N for batch in (10, 20)),
+        {"epoch": [10, 20, 30, 40, 50, 60, 70, 80], "loss": [10, 20, 30, 40, 50, 60, 70, 80]},
+    ),
+    "bars of which the last state is left": (
+        "".join(
+            f"Epoch: {n}\n [==== 391/391 ====>]  Step: 1s194ms | Tot: 45s8ms | Loss: 2.7 | Acc: 15.3% (76/500)\n"
+            f" [==== 100/100 ====>]  Step: 34ms | Tot: 3s829ms | Loss: 1.9{n} | Acc: 26.1% (26/100)\nSaving..\n"
+            for n in N
+        ),
+        {name: [391, 782, 1173, 1564] for name in ("Loss", "Acc", "eval/Loss", "eval/Acc")},
+    ),
+    "updates of all epochs next to batches": (
+        "".join(
+            f"Epoch[{n}] Batch [20]\tSpeed: 69.2 samples/sec\tTrain-Acc=0.5\n"
+            f"Update[{40 * n + 30}]: Change learning rate to 9.0e-04\n"
+            f"Epoch[{n}] Batch [40]\tSpeed: 69.2 samples/sec\tTrain-Acc=0.{n}\n"
+            for n in range(4)
+        ),
+        {
+            **{name: [20, 40, 60, 80, 100, 120, 140, 160] for name in ("Epoch", "Speed", "Train-Acc")},
+            "Change learning rate": [30, 70, 110, 150],
+        },
+    ),
+    "the best model": (
+        "".join(f"Epoch {n}, loss: 0.{n}\nSaved new best model with accuracy: 7.2{n}%\n" for n in N),
+        {"loss": [1, 2, 3, 4], "best/accuracy": [1, 2, 3, 4]},
+    ),
+    "tables without outer bars": (
+        "".join(f"{'-' * 40}\n  timestep     |  {n}00\n  reward       |  0.{n}\n{'-' * 40}\n" for n in N),
+        {"reward": [100, 200, 300, 400]},
+    ),
+    "a table of groups": (
+        "            |----- VALID -----|----- TRAIN -----|----------|\n"
+        "lr   epoch  | loss   top-1    | loss   top-1    | time     |\n"
+        + "".join(f"0.1   {n}.0  | 0.5{n}   80.3   | 0.65   66.6    | 0 hr 0{n} min\n" for n in N),
+        {name: [1, 2, 3, 4] for name in ("lr", "valid/loss", "valid/top-1", "train/loss", "train/top-1")},
+    ),
+    "a position above its metrics": (
+        "".join(
+            f"[TRAIN] Epoch 000 | batch 00{n}0/9565 (0.1%) | 0.5s/batch\n[TRAIN] mean loss: 25.{n}\n" for n in N
+        ),
+        {"mean loss": [10, 20, 30, 40]},
+    ),
+    "dictionaries over several lines": (
+        "".join(
+            f'Epoch {n}, loss: 0.5\nTest Metrics:\n{{\n    "Ulcer": {{\n        "precision": 0.77{n},\n'
+            '        "specificity": 0.97\n    },\n    "Polyp": {\n        "precision": 0.8\n    },\n'
+            '    "accuracy": 0.7\n}\n'
+            for n in N
+        ),
+        {
+            "loss": [1, 2, 3, 4],
+            **{
+                f"test/{name}": [1, 2, 3, 4]
+                for name in ("Ulcer/precision", "Ulcer/specificity", "Polyp/precision", "accuracy")
+            },
+        },
+    ),
+    "Polish": (
+        "".join(f"Epoka {n} | Krok {krok}/100 | Strata: 0.6{n}\n" for n in N for krok in (50, 100)),
+        {"Epoka": [50, 100, 150, 200, 250, 300, 350, 400], "Strata": [50, 100, 150, 200, 250, 300, 350, 400]},
     ),
 }  # fmt: skip
 
@@ -209,3 +288,32 @@ def test_a_heading_names_the_training_of_epochs_below_it(tmp_path: Path) -> None
     run = read_log(tmp_path, "Reading the embedding\n" + training("RNN") + training("CNN"))
     assert run.attempts == 1
     assert {name for name in steps_of(run) if re.match("Loss", name)} == {"Loss", "Loss/model=CNN"}
+
+
+def test_reports_on_classes_are_named_after_their_data(tmp_path: Path) -> None:
+    report = (
+        "         precision    recall  f1-score   support\n\n   0      1.000     0.143     0.250        14\n"
+    )
+    text = "".join(f"Epoch {n}, loss: 0.{n}\n" for n in N)
+    text += f"INFO - Running validation evaluation...\n{report}INFO - Running test evaluation...\n{report}"
+    names = {*steps_of(read_log(tmp_path, text))}
+    assert names == {
+        "loss",
+        *(f"{of}/0/{name}" for of in ("validation", "test") for name in ("precision", "recall", "f1")),
+    }
+
+
+def test_a_report_behind_a_line_of_the_opening_begins_no_launch(tmp_path: Path) -> None:
+    opening = "INFO - utils.py - load_model_and_parallel - 108 - Use single gpu in: ['0']\n"
+    report = (
+        "         precision    recall  f1-score   support\n\nplant      0.90     0.14     0.25        14\n"
+    )
+    text = opening + "".join(f"epoch:0 {n}/4 loss:2.{n}\n" for n in N) + opening + report
+    assert read_log(tmp_path, text + text).attempts == 2
+
+
+def test_a_first_column_that_counts_evenly_is_the_step(tmp_path: Path) -> None:
+    table = "Frame,Reward,Loss\n" + "".join(f"{n}000,20{n}.5,0.1\n" for n in N)
+    assert steps_of(read_log(tmp_path, table)) == {
+        name: [1000, 2000, 3000, 4000] for name in ("Reward", "Loss")
+    }

@@ -11,6 +11,7 @@ from holter.ingest.console.dialects import (
     composer,
     deepspeed,
     fairseq,
+    grouped_tables,
     hf_trainer,
     litgpt,
     llmc,
@@ -64,7 +65,13 @@ GENERIC: tuple[ConsoleDialect, ...] = (
     bars.DIALECT.followed_by(plain_lines.OWN_TEXT),
     *(
         dialect.followed_by(plain_lines.OWN_TEXT)
-        for dialect in (tables.DIALECT, columns.DIALECT, cell_tables.DIALECT, positional.DIALECT)
+        for dialect in (
+            tables.DIALECT,
+            columns.DIALECT,
+            cell_tables.DIALECT,
+            grouped_tables.DIALECT,
+            positional.DIALECT,
+        )
     ),
     plain_lines.OWN_TEXT,
 )

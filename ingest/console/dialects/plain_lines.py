@@ -21,6 +21,7 @@ from holter.ingest.console.line_layouts import LineLayout, layout_of
 from holter.ingest.console.line_settings import is_setting
 from holter.ingest.console.line_shapes import shape_of
 from holter.ingest.console.line_tokens import split_numbers
+from holter.ingest.console.nested_keys import NESTED_KEYS
 from holter.ingest.console.pattern_search import LinearPattern
 from holter.ingest.console.plain_columns import PlainTable, describe_line
 from holter.ingest.console.plain_line import (
@@ -116,7 +117,7 @@ _SIGN = rb"(?:[=:#|]|" + _WIDE_SIGN + rb")"
 """A sign between a name and its number, or that sign as wide as a letter."""
 _OPENING = rb"(?:[\[({\"']|" + _in_encodings("\uff08", "\u3010") + rb"){0,2}"
 _COUNTED = (
-    rb"(?:epoch|iter(?:ation)?|step|batch|update|timestep|t_env|episode|tick|round|progress|\bit|\bep\.?|\bup\.|epoche|epoca"
+    rb"(?:epoch|iter(?:ation)?|step|batch|update|timestep|t_env|episode|tick|round|progress|\bit|\bep\.?|\bup\.|epoche|epoca|epoka|epok|krok|stap"
     rb"|schritt|paso|passo|" + _alternatives(COUNTERS) + rb")"
 )
 _POSITION = LinearPattern(
@@ -274,6 +275,7 @@ OWN_TEXT = DIALECT.followed_by(
         name="epochs",
         signature=_EPOCH,
         kinds=(
+            NESTED_KEYS,
             SETTINGS_ALONE,
             *map(or_recurring, (*EVALUATION_RESULTS, EPOCH_LINES, BLOCK_LINES)),
             EVALUATION_HEADINGS,

@@ -1,6 +1,7 @@
 """Tables of two columns, as Stable-Baselines3 prints them: `|    total_timesteps | 4096 |`.
 
-A line of dashes ends a table. Names of sections, which end in "/", are prefixes, as in its TensorBoard files.
+RLCard's tables have no outer bars. A line of dashes ends a table. Names of sections, which end in "/", are
+prefixes, as in its TensorBoard files.
 """
 
 from __future__ import annotations
@@ -10,16 +11,18 @@ import re
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
 from holter.ingest.console.values import parse_number
 
-_ROW = re.compile(r"^\|\s{1,60}(?P<name>[^|]{1,80})\|(?P<value>[^|]{1,80})\|\s*$")
+_ROW = re.compile(r"^(?:\|\s{1,60}|\s{0,60})(?P<name>[^|]{1,80})\|(?P<value>[^|]{1,80})\|?\s*$")
 _STEPS = (
     "total_timesteps",
     "timesteps",
+    "timestep",
     "total_steps",
     "global_step",
     "step",
     "steps",
     "iterations",
     "epoch",
+    "episode",
 )
 _MAX_ROWS = 500
 
@@ -56,9 +59,11 @@ DIALECT = ConsoleDialect(
     signature=re.compile(
         rb"(?i)\| {1,20}(?:[a-z]{1,20}/)?"
         rb"(?:(?:total_)?timesteps|(?:global_)?step|epoch) {1,60}\| {0,60}\d+ {0,60}\|"
+        rb"|-{20}\r?\n  (?:timestep|step|episode|epoch) {1,60}\|  \d+ {0,60}\r?\n"
     ),
     kinds=(
         LineKind(pattern=re.compile(rb"\| {1,40}[A-Za-z][^|\n]{0,80}\|[^|\n]{0,80}\|"), parse=_row),
+        LineKind(pattern=re.compile(rb"(?m)^  \w{1,30} {1,40}\|  -?\d[^|\n]{0,80}$"), parse=_row),
         LineKind(pattern=re.compile(rb"-{20}"), parse=_end),
     ),
 )

@@ -1,0 +1,43 @@
+"""Keys of dictionaries that are printed over several lines, as those of JSON: they name the values in them.
+
+`"Angioectasia": {` above `"precision": 0.77,` is `Angioectasia/precision`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from holter.ingest.console.dialect import DialectState, LineKind
+from holter.ingest.console.pattern_search import LinearPattern
+
+_KEY = re.compile(r"\s*['\"](?P<key>[\w .@/-]{1,60})['\"]\s?:\s?\{\s*")
+_MOST_KEYS = 4
+
+
+def _note(line: str, state: DialectState) -> None:
+    """Note a key whose dictionary begins, or that one ends."""
+    axis: dict[str, Any] = state.setdefault("plain lines", {})
+    keys: list[str] = axis.get("keys", [])
+    if (match := _KEY.fullmatch(line)) is not None:
+        axis["keys"] = [*keys, match["key"]][-_MOST_KEYS:]
+    elif "}" in line and keys:
+        axis["keys"] = keys[:-1]
+    else:
+        axis.pop("keys", None)
+
+
+NESTED_KEYS = LineKind(
+    pattern=LinearPattern(
+        rb"(?m)^[ \t]{0,40}['\x22][\w .@/-]{1,60}['\x22] ?: ?\{[ \t\r]{0,8}$|^[ \t]{0,40}\}[,)]?[ \t\r]{0,8}$"
+        rb"|^[^\n]{0,120}[^'\x22\n]\{[ \t\r]{0,8}$|^\{[ \t\r]{0,8}$"
+    ),
+    parse=_note,
+    any_program=True,
+)
+"""Lines at which a dictionary within a dictionary begins or ends."""
+
+
+def nested_name(name: str, state: DialectState) -> str:
+    """The name of a value with the keys of the dictionaries that it is in."""
+    return "/".join((*state.get("keys", ()), name))
