@@ -17,7 +17,7 @@ COUNTERS: dict[str, str] = {
             *("스텝", "단계", "반복", "이터레이션"),
             *("итерация", "итерации", "шаг", "шагов"),
             *("iteración", "iteração", "itération", "paso", "passo", "étape", "schritt"),
-            *("krok", "adım", "stap", "bước", "langkah"),
+            *("krok", "ad\u0131m", "stap", "bước", "langkah"),
         ),
         "step",
     ),
@@ -54,7 +54,7 @@ METRICS: dict[str, str] = {
     **dict.fromkeys(
         (
             *("损失值", "损失", "損失", "ロス", "誤差", "손실", "потери", "потеря", "лосс", "ошибка"),
-            *("pérdida", "perda", "perte", "verlust", "perdita", "strata", "kayıp", "verlies", "mất mát"),
+            *("pérdida", "perda", "perte", "verlust", "perdita", "strata", "kay\u0131p", "verlies"),
         ),
         "loss",
     ),

@@ -138,8 +138,8 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
     ),
     "bars of which the last state is left": (
         "".join(
-            f"Epoch: {n}\n [==== 391/391 ====>]  Step: 1s194ms | Tot: 45s8ms | Loss: 2.7 | Acc: 15.3% (76/500)\n"
-            f" [==== 100/100 ====>]  Step: 34ms | Tot: 3s829ms | Loss: 1.9{n} | Acc: 26.1% (26/100)\nSaving..\n"
+            f"Epoch: {n}\n [==== 391/391 ====>]  Step: 1s194ms | Tot: 4s8ms | Loss: 2.7 | Acc: 15.3% (7/50)\n"
+            f" [==== 100/100 ====>]  Step: 34ms | Tot: 3s829ms | Loss: 1.9{n} | Acc: 26.1% (2/10)\nSaving..\n"
             for n in N
         ),
         {name: [391, 782, 1173, 1564] for name in ("Loss", "Acc", "eval/Loss", "eval/Acc")},
@@ -172,7 +172,7 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
     ),
     "a position above its metrics": (
         "".join(
-            f"[TRAIN] Epoch 000 | batch 00{n}0/9565 (0.1%) | 0.5s/batch\n[TRAIN] mean loss: 25.{n}\n" for n in N
+            f"[TRAIN] Epoch 000 | batch 00{n}0/95 (0.1%) | 0.5s/batch\n[TRAIN] mean loss: 25.{n}\n" for n in N
         ),
         {"mean loss": [10, 20, 30, 40]},
     ),

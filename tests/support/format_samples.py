@@ -54,6 +54,13 @@ TABLE = "".join(
 CELLS = b"| Epoch | Train Loss | Val Loss |\n|-------|------------|----------|\n" + b"".join(
     b"| %d | 1.%d | 1.6 |\n" % (epoch, epoch) for epoch in range(8)
 )
+GROUPS = (
+    b"            |----- VALID -----|----- TRAIN -----|----------|\n"
+    b"lr   epoch  | loss   top-1    | loss   top-1    | time     |\n"
+) + b"".join(
+    b"0.1   %d.0  | 0.5%d   80.3   | 0.65   66.6    | 0 hr 0%d min\n" % (epoch, epoch, epoch)
+    for epoch in range(8)
+)
 TRIALS = "".join(
     "Trial status: 2 RUNNING\n"
     "│ Trial name            status       iter     total time (s)      loss │\n"
@@ -79,6 +86,7 @@ SAMPLES: dict[str, tuple[str, bytes]] = {
     "table": ("train.log", TABLE),
     "columns": ("train.log", COLUMNS),
     "cells": ("train.log", CELLS),
+    "grouped-table": ("train.log", GROUPS),
     "wrapped/docker": ("5f3a-json.log", DOCKER),
     "wrapped/runtime": ("0.log", RUNTIME),
     "trials": ("train.log", TRIALS),
