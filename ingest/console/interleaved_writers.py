@@ -34,6 +34,8 @@ _MAX_LAG = 48
 """Rows by which another writer may be behind."""
 MOST_TRAININGS = 64
 """Trainings of a launch that are told apart."""
+_LEAST_USUAL = 4
+"""Distances of rows of which the median is the usual one."""
 _MAX_KINDS = 32
 """Kinds of rows, by the names of their values, that are looked at."""
 _LONGEST_GAP = 4096
@@ -113,7 +115,7 @@ class InterleavedWriters:
         clear: list[LogRow] = []
         for row, start, end in lines:
             kind = self._kinds.get(_kind_of(tuple(row.values)))
-            if kind is None or kind.held or len(kind.steps) != 1 or row.step < kind.steps[0]:
+            if kind is None or not kind.is_alone or row.step < kind.steps[0]:
                 clear += self.add(row, start, end)
                 continue
             self._is_near(row, start, learn=True)
@@ -206,9 +208,11 @@ class _RowKind:
     """Rows with values of the same names. `steps` are those at which its writers are.
 
     `recent` are the last steps of the only writer so far, `interval` the least number of steps between two
-    of its rows, 0 while unknown. `first` is the step at which the training began,
-    `training` its number within the launch. Of many trainings the later ones are laps of one: their steps go
-    on by those `before`. `end` is the last step before that is added.
+    of its rows, 0 while unknown. `first` is the step at which the training began, `training` its number
+    within the launch. Of many trainings the later ones are laps of one: their steps go on by those `before`.
+    `end` is the last step before that is added. `left` is the step that was left where the steps began again,
+    and `usual` the number of steps between two rows then; `returns` counts how often a row soon went on from
+    there.
     """
 
     steps: list[int] = field(default_factory=list)
@@ -220,6 +224,9 @@ class _RowKind:
     before: int = 0
     end: int = 0
     names: tuple[str, ...] = ()
+    left: int | None = None
+    usual: int = 0
+    returns: int = 0
 
     def to_json(self) -> list[Any]:
         """The state as JSON-able values."""
@@ -234,6 +241,7 @@ class _RowKind:
             self.before,
             self.end,
             self.names,
+            [self.left, self.usual, self.returns],
         ]
 
     @classmethod
@@ -241,7 +249,8 @@ class _RowKind:
         """The state from what `to_json` returned."""
         steps, recent, interval, held, *more = stored  # earlier versions stored less
         rows = [LogRow(step, float("nan") if time is None else time, values) for step, time, values in held]
-        return cls(list(steps), list(recent), interval, rows, *more[:4], *map(tuple, more[4:]))
+        names, left = more[4] if more[4:] else (), more[5] if more[5:] else ()
+        return cls(list(steps), list(recent), interval, rows, *more[:4], tuple(names), *left)
 
     def add(self, row: LogRow, *, is_near: bool) -> Iterator[LogRow]:
         """The rows that are clear now."""
@@ -249,6 +258,9 @@ class _RowKind:
             yield from self._decide(row, is_near=is_near)
         elif len(self.steps) > 1:
             yield from self._assign(row, is_near=is_near)
+        elif is_near and self._returns(row.step):
+            self.steps.append(row.step)
+            yield row._replace(labels=(("process", "1"),))
         elif not self.steps or row.step >= self.steps[0]:
             self.advance(row.step)
             yield row
@@ -256,6 +268,24 @@ class _RowKind:
             self.held.append(row)
         else:
             yield from self._begin_again([row])
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether rows that go on are of the only writer."""
+        return len(self.steps) == 1 and not (self.held or self._may_return)
+
+    @property
+    def _may_return(self) -> bool:
+        return self.left is not None and bool(self.steps) and len(self.recent) <= MAX_HELD
+
+    def _returns(self, step: int) -> bool:
+        """Whether a row goes on where the steps were left, for the second time: these are two writers."""
+        if not self._may_return:
+            return False
+        assert self.left is not None, "the step that was left"
+        goes_on = 0 < step - self.left <= 2 * self.usual < step - self.steps[0]
+        self.returns += goes_on
+        return goes_on and self.returns > 1
 
     def begins_anew(self, step: int) -> bool:
         """Whether a step is that of the first row again, and the only writer had gone on since then."""
@@ -317,6 +347,10 @@ class _RowKind:
         self.steps[0] = step
 
     def _begin_again(self, rows: list[LogRow]) -> Iterator[LogRow]:
+        self.left = self.steps[0] if len(self.steps) == 1 else None
+        if len(self.recent) > _LEAST_USUAL:
+            distances = sorted(after - before for before, after in pairwise(self.recent[-_MAX_LAG:]))
+            self.usual = distances[len(distances) // 2]
         self.steps, self.recent = [], []
         for row in rows:
             self.advance(row.step)

@@ -156,3 +156,22 @@ def test_a_writer_far_behind_is_another_process(tmp_path: Path) -> None:
     }
     assert run.attempts == 1
     assert steps == {(): [*range(1561, 1601)], (("process", "1"),): [*range(1, 31)]}
+
+
+def test_a_process_that_is_soon_seen_to_go_on_was_no_launch(tmp_path: Path, reading: Any) -> None:
+    """The epochs of the first process end at odd batches, and other text is before the second one."""
+    first = [(epoch, batch) for epoch in range(1, 9) for batch in (*range(400, 3600, 400), 3632)]
+    second = [(1, batch) for batch in range(400, 3600, 400)]
+    lines = [f"(epoch: {epoch}, iters: {batch}, time: 0.2) G_GAN: 0.5\n" for epoch, batch in first[:-7]]
+    lines.append("================ Training Loss (Sat Apr  7 04:02:38 2018) ================\n")
+    lines += [
+        f"(epoch: {epoch}, iters: {batch}, time: 0.2) G_GAN: 0.5\n"
+        for pair in zip(first[-7:], second, strict=False)
+        for epoch, batch in pair
+    ]
+    run = read(tmp_path, lines)
+    assert run.attempts <= 3
+    assert SeriesKey("G_GAN", (("process", "1"),)) in run.data.series
+    content = "".join(lines).encode()
+    complete = reading.read_complete("train.log", content)
+    assert reading.read_growing("train.log", content, [*range(0, len(content), 97), len(content)]) == complete
