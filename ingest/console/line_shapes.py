@@ -235,7 +235,8 @@ def shape_of(texts: tuple[str, ...]) -> LineShape:
             is_amount = amounts > 0
             begins = not counters and not is_amount and field.clean and not has_settings(_names(metrics))
             is_stated |= begins
-            is_heading |= begins and bool(field.name)  # `[3/5] Loading the model` is no position
+            # neither `[3/5] Loading the model` nor `num_updates: 50` is a position
+            is_heading |= begins and bool(field.name) and not field.name.startswith(("num_", "max_", "n_"))
             if counter is Counter.STEP and field.total_index < 0 and COUNTS_DATA.search(field.before):
                 counter = Counter.BATCH  # `Iter(val) [500]`, a number of batches
             counters.append(CounterField(counter, field.index, field.total_index, field.scale))
