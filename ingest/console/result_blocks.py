@@ -42,12 +42,12 @@ def parse_result(line: str, state: DialectState) -> LineResult:
     step, result = last_step(axis), _result(line)
     if step is None or result is None:
         return None
-    if is_metric_name(result[0]) and "loss" not in result[0].lower():
-        return parse_metric(line, state)
     block = _block(state)
     values = {metric_name(nested_name(result[0], axis), axis.get("evaluating", "")): result[1]}
+    block["is known"] |= is_metric_name(result[0]) and "loss" not in result[0].lower()
     if block["is known"]:
-        return LineValues(step, values, labels=section_labels(axis))
+        waiting, block["waiting"] = block["waiting"], {}
+        return LineValues(step, {**waiting, **values}, labels=section_labels(axis))
     if len(block["waiting"]) < _MOST_WAITING:
         block["waiting"] |= values
     return None
