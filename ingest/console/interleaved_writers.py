@@ -249,8 +249,11 @@ class _RowKind:
         """The state from what `to_json` returned."""
         steps, recent, interval, held, *more = stored  # earlier versions stored less
         rows = [LogRow(step, float("nan") if time is None else time, values) for step, time, values in held]
-        names, left = more[4] if more[4:] else (), more[5] if more[5:] else ()
-        return cls(list(steps), list(recent), interval, rows, *more[:4], tuple(names), *left)
+        kind = cls(list(steps), list(recent), interval, rows, *more[:4])
+        kind.names = tuple(more[4]) if more[4:] else ()
+        if more[5:]:
+            kind.left, kind.usual, kind.returns = more[5]
+        return kind
 
     def add(self, row: LogRow, *, is_near: bool) -> Iterator[LogRow]:
         """The rows that are clear now."""

@@ -14,10 +14,11 @@ from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.layout_slots import MAX_COUNT_DIGITS
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_layouts import LayoutContent, LineLayout
-from holter.ingest.console.line_shapes import LineShape, shape_of_line
+from holter.ingest.console.line_shapes import LineShape
 from holter.ingest.console.line_tokens import value_of
 from holter.ingest.console.number_lists import ORDERED
 from holter.ingest.console.plain_line import announce_epoch, axis_state, metric_name, note_line
+from holter.ingest.console.shape_reader import shape_of_line
 from holter.ingest.console.step_axis import (
     as_epoch,
     counts_on,

@@ -10,17 +10,13 @@ from zlib import crc32
 from holter.ingest.console.dialect import DialectState, LineValues
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_settings import is_of_model, is_setting
-from holter.ingest.console.line_shapes import (
-    LineShape,
-    MetricField,
-    names_evaluation,
-    shape_of_line,
-)
+from holter.ingest.console.line_shapes import LineShape, MetricField, names_evaluation
 from holter.ingest.console.line_tokens import split_numbers, value_of
 from holter.ingest.console.line_words import BEFORE_MESSAGE, DATA_SPLIT, LEVELS
 from holter.ingest.console.nested_keys import nested_name
 from holter.ingest.console.number_lists import listed_names, without_ordered
 from holter.ingest.console.recurrence import recurring_values
+from holter.ingest.console.shape_reader import shape_of_line
 from holter.ingest.console.step_axis import (
     Counts,
     announced_step,

@@ -10,10 +10,10 @@ from typing import Any
 
 from holter.ingest.console.dialect import DialectState, LineResult, LineValues
 from holter.ingest.console.line_settings import is_of_model, is_setting
-from holter.ingest.console.line_shapes import shape_of_line
 from holter.ingest.console.line_tokens import is_time, split_numbers, value_of
 from holter.ingest.console.nested_keys import nested_name
 from holter.ingest.console.plain_line import axis_state, metric_name, parse_metrics_of_epoch
+from holter.ingest.console.shape_reader import shape_of_line
 from holter.ingest.console.step_axis import last_step
 from holter.ingest.console.training_sections import section_labels
 from holter.ingest.metric_names import is_metric_name

@@ -10,9 +10,10 @@ from typing import BinaryIO
 
 from holter.ingest.console import line_counters
 from holter.ingest.console.console_log import ConsoleLog, ConsoleReader, ParsedLines
-from holter.ingest.console.line_shapes import LineShape, shape_of_line
+from holter.ingest.console.line_shapes import LineShape
 from holter.ingest.console.line_tokens import split_numbers
 from holter.ingest.console.prefixes import strip_prefixes
+from holter.ingest.console.shape_reader import shape_of_line
 from holter.ingest.discovery.scanner import Source
 from holter.ingest.lines import read_text_block
 from holter.ingest.metric_names import is_metric_name

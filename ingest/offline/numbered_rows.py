@@ -19,9 +19,10 @@ from typing import Any, BinaryIO, ClassVar
 
 from holter.ingest import step_columns
 from holter.ingest.console.line_counters import Counter as Counts
-from holter.ingest.console.line_shapes import LineShape, shape_of
+from holter.ingest.console.line_shapes import LineShape
 from holter.ingest.console.line_tokens import split_numbers
 from holter.ingest.console.line_words import BEFORE_MESSAGE
+from holter.ingest.console.shape_reader import shape_of
 from holter.ingest.csv.csv_log import CsvLog
 from holter.ingest.format import Format, FormatRole
 from holter.ingest.metric_names import is_metric_name

@@ -19,7 +19,6 @@ from holter.ingest.console.dialects.recurring_lines import RECURRING_LINES, or_r
 from holter.ingest.console.evaluation_headings import EVALUATION_HEADINGS
 from holter.ingest.console.line_layouts import LineLayout, layout_of
 from holter.ingest.console.line_settings import is_setting
-from holter.ingest.console.line_shapes import shape_of
 from holter.ingest.console.line_tokens import split_numbers
 from holter.ingest.console.nested_keys import NESTED_KEYS
 from holter.ingest.console.pattern_search import LinearPattern
@@ -32,6 +31,7 @@ from holter.ingest.console.plain_line import (
 )
 from holter.ingest.console.prefixes import strip_prefixes
 from holter.ingest.console.result_blocks import parse_metric, parse_result
+from holter.ingest.console.shape_reader import shape_of
 from holter.ingest.console.training_sections import (
     FRAMED_SECTIONS,
     SECTION_LINES,

@@ -11,12 +11,13 @@ from dataclasses import replace
 
 from holter.ingest.console.dialect import DialectState, LineKind, LineResult, LineValues
 from holter.ingest.console.line_settings import is_of_model, is_setting
-from holter.ingest.console.line_shapes import LineShape, shape_of_line
+from holter.ingest.console.line_shapes import LineShape
 from holter.ingest.console.line_tokens import split_numbers, value_of
 from holter.ingest.console.line_words import DATA_SPLIT
 from holter.ingest.console.pattern_search import LinearPattern
 from holter.ingest.console.plain_line import axis_state, best_of, is_of_best, name_of_best
 from holter.ingest.console.recurrence import recurring_values
+from holter.ingest.console.shape_reader import shape_of_line
 from holter.ingest.console.step_axis import position
 from holter.ingest.console.training_sections import section_labels
 from holter.ingest.console.values import parse_time

@@ -1,0 +1,375 @@
+"""Reads what the numbers of a line are from the text around them: its shape.
+
+Programs print the same few shapes over and over. A shape is analysed once: which numbers count (epochs,
+batches, steps), which are totals of these, which are metrics and by what names. A line then costs one split
+and one look-up.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import lru_cache
+from zlib import crc32
+
+from holter.ingest.console.line_counters import (
+    COUNTS_DATA,
+    Counter,
+    CounterField,
+    counter_of,
+    is_length,
+    is_lone_batch,
+    is_lone_step,
+    stage_of,
+    states_amount,
+)
+from holter.ingest.console.line_fields import NumberField, number_fields
+from holter.ingest.console.line_names import numbered, unique_name
+from holter.ingest.console.line_settings import has_settings, is_setting, is_settings
+from holter.ingest.console.line_shapes import LineShape, MetricField, RowField
+from holter.ingest.console.line_tokens import is_time
+from holter.ingest.console.line_words import (
+    BATCHES,
+    CALENDAR,
+    COUNTED_ROWS,
+    DATA_SPLIT,
+    EPOCHS,
+    INDEX_WORDS,
+    LONE_UNITS,
+    NOT_METRICS,
+    ROUNDS,
+    ROWS,
+    STEPS,
+)
+from holter.ingest.console.number_lists import values_of_lists, without_calls
+from holter.ingest.metric_names import is_metric_name
+from holter.translated_words import in_english
+
+_MANY_METRICS = 3
+_TIME = re.compile(r"(?i)time|elapsed|duration|\bsec|\bmin")
+"""Names of durations and times, which next to a position are no record."""
+
+
+_NOTHING = LineShape((), (), "", is_record=False)
+_SETTINGS = LineShape((), (), "", is_record=False, is_settings=True)
+
+_FULL_WIDTH: dict[int, int | str] = {
+    **{code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)},
+    **dict(zip(map(ord, "\u3000、。【】「」《》"), " ,;[][][]", strict=True)),
+}
+"""Punctuation of Chinese and Japanese, which is as wide as a letter, and that of ASCII."""
+_NAME_AHEAD = re.compile(r"(?<![\w.])([A-Za-z][\w -]{0,60}?) (?:at|in|after|for) ")
+"""A name before what is counted: `loss at step 5: 2.3`, `Loss at epoch 0 and iteration 5 is 2.3`."""
+_SOURCE_FILE = re.compile(r"\.(?:py|cc|cpp|cu|cuh|c|h|go|rs|java|js|lua|m)$")
+_SOURCE_SUFFIXES = frozenset({"py", "cc", "cpp", "cu", "h"})
+_ESTIMATED = re.compile(r"\bSaving dict for global step")
+"""What the estimators of TensorFlow print before the metrics of an evaluation."""
+_ABOUT = re.compile(
+    r"(?i)(?:^|[\s,;|({\[])['\"]?(dataset|subset|task|domain|category|corpus|lang(?:uage)?|speaker|class)['\"]?"
+    r"\s?[:=]\s?['\"]?([a-z][\w.+-]{0,60})(?=['\"]?(?:[\s,;|)}\]]|$))"
+)
+"""A word before a name that tells one of several things apart, each with lines of its own."""
+_BEST = re.compile(r"(?i)\bbest\b(?![_\w-]*[=:])")
+_SUMMARY = re.compile(r"\W{0,8}\* ?(?:acc|prec|mean|loss|top)|\W{0,8}\*$|\W{0,8}averaged stats:", re.I)
+"""How the mean of an evaluation begins: `* Acc@1 76.1 Acc@5 92.9`, `Averaged stats: loss: 0.5`."""
+
+
+def shape_of_line(parts: list[str]) -> LineShape:
+    """What the numbers of a line are, of which these are the texts and numbers in turn.
+
+    Behind a time at its beginning a line is read as without it: `[2026-02-22 15:43:42] INFO - Epoch 1/3`.
+    """
+    texts = tuple(parts[::2])
+    if len(texts) > 2 and is_time(parts[1]) and not texts[0].strip(" [(\t"):
+        return _shape_behind_time(texts)
+    return shape_of(texts)
+
+
+@lru_cache(maxsize=8192)
+def _shape_behind_time(texts: tuple[str, ...]) -> LineShape:
+    """The shape of a line whose first number is a time that nothing is before."""
+    shape = shape_of((texts[1].lstrip("]) \t"), *texts[2:]))
+    return replace(
+        shape,
+        counters=tuple(
+            replace(field, index=field.index + 1, total_index=field.total_index + (field.total_index >= 0))
+            for field in shape.counters
+        ),
+        metrics=tuple(replace(field, index=field.index + 1) for field in shape.metrics),
+        row=None if shape.row is None else replace(shape.row, index=shape.row.index + 1),
+    )
+
+
+@lru_cache(maxsize=8192)
+def shape_of(texts: tuple[str, ...]) -> LineShape:
+    """What the numbers between these texts are."""
+    if len(texts) < 2:
+        return _NOTHING
+    if not all(map(str.isascii, texts)):
+        texts = tuple(text.translate(_FULL_WIDTH) for text in texts)
+    return _ShapeReader(without_calls(texts)).read()
+
+
+class _ShapeReader:
+    """Reads the fields of a line from left to right, and what the line is by them."""
+
+    def __init__(self, texts: tuple[str, ...]) -> None:
+        self._texts = texts
+        self._counters: list[CounterField] = []
+        self._metrics: list[MetricField] = []
+        self._axes: list[MetricField] = []
+        """What is counted, as metrics."""
+        self._names: dict[str, None] = {}  # in their order
+        self._section = ""
+        """What the names of metrics are prefixed with, since an earlier one had the same."""
+        self._split = ""
+        self._part = ""
+        """The data of a part of the line: `[valid]` behind the numbers of the training."""
+        self._row: RowField | None = None
+        self._rows = 0
+        self._stage = ""
+        self._unnamed: CounterField | None = None
+        """The first counter, if it has no name."""
+        self._ratio: NumberField | None = None
+        """The metric before, if it has a total."""
+        self._lists = values_of_lists(texts)
+        self._names_of_lists: dict[int, str] = {}
+        self._is_known = False
+        """A metric is known, or the line says clearly that it is one."""
+        self._marked = 0
+        """Metrics with a sign between name and number."""
+        self._amounts = 0
+        self._is_heading = self._is_stated = self._is_round = False
+
+    def read(self) -> LineShape:
+        """The shape of the line."""
+        for field in number_fields(self._texts):
+            if not self._skip(field):
+                self._add(field)
+                self._ratio = field if field.total_index >= 0 and self._is_last_metric(field) else None
+        first = next((fields[0].index for fields in (self._metrics, self._counters) if fields), 0)
+        is_amount = self._amounts > 0
+        if self._amounts > 1 or is_settings(
+            self._texts, first + 1, _names(self._metrics), is_amount=is_amount
+        ):
+            return _SETTINGS  # `Epochs: 25, Iters: 4675` are some, too
+        return self._shape()
+
+    def _skip(self, field: NumberField) -> bool:
+        """Note the data that the text before a number is about; whether the number itself is nothing."""
+        if (found := DATA_SPLIT.search(in_english(field.before))) is not None:
+            data = (found[2] or "train").lower()
+            if not self._split or (found[2] and not self._metrics and field.before.rstrip().endswith("]")):
+                self._split = data  # `main.py - train - [eval] loss: 0.5`
+            self._part = data if self._metrics and found[2] and self._split != data else ""
+        elif not self._split and _ESTIMATED.search(field.before + field.name):
+            self._split = "eval"
+        if not self._metrics and (name := _row_name(field)):
+            self._row = None if self._rows else RowField(name, field.index)
+            self._rows += 1
+            return True
+        if self._texts[field.index + 1].startswith(
+            "%|"
+        ):  # `Epoch 1 - Valid: 100%|####| [loss=0.5]`, of a bar
+            found = DATA_SPLIT.fullmatch(field.english)
+            self._split = self._split or (found[2] or "train" if found is not None else "").lower()
+            return True
+        return False
+
+    def _add(self, field: NumberField) -> None:
+        """Add a number to what it is: a counter, a metric, or nothing."""
+        counter = self._counter(field)
+        if counter is not None:
+            is_size = counter is Counter.BATCH and field.total_index < 0 and self._unnamed in self._counters
+            if not (is_size and self._metrics):  # `[500/9000] loss 0.5 | batch 16`
+                self._add_counter(field, counter)
+        elif not field.name and field.marked and self._counters and not self._metrics:
+            self._add_named_ahead(field)
+        elif self._ratio is not None and _is_of_ratio(field, self._ratio, self._texts):
+            self._metrics[-1] = replace(self._metrics[-1], index=field.index, scale=field.scale)
+        elif not field.name and self._lists.get(field.index) in self._names_of_lists:
+            name = numbered(self._names_of_lists[self._lists[field.index]], self._names)
+            self._names[name] = None
+            self._metrics.append(MetricField(name, field.index, field.scale))
+        elif _is_metric(field):
+            self._add_metric(field)
+
+    def _counter(self, field: NumberField) -> Counter | None:
+        """What a number counts; the counter before it may turn out to be an epoch."""
+        counter = counter_of(field, self._counters)
+        if len(self._counters) == 1 and self._counters[0] is self._unnamed:
+            is_batch = counter is Counter.BATCH or (counter is Counter.STEP and field.name)
+            if is_batch:  # `[0/300][10/1251]`, `[1/60] iter 10/445`
+                self._counters[0] = self._unnamed = replace(self._counters[0], counter=Counter.EPOCH)
+        if counter is Counter.STEP and is_length(field, self._counters):
+            return None
+        if (
+            counter is Counter.STEP
+            and field.total_index >= 0
+            and (is_lone_batch(self._counters) or is_lone_step(self._counters))
+        ):  # `Train: [1/5] Step 50/335`, `iteration:3 step:20/150`
+            self._counters[0] = replace(self._counters[0], counter=Counter.EPOCH)
+        return counter
+
+    def _add_counter(self, field: NumberField, counter: Counter) -> None:
+        if counter in (Counter.EPOCH, Counter.OTHER) and field.name not in self._names:
+            name = "epoch" if not field.name or DATA_SPLIT.fullmatch(field.name) else field.name
+            self._names[name] = None
+            self._axes.append(MetricField(name, field.index, field.scale))
+        if not self._split and (found := DATA_SPLIT.search(field.english)) is not None and found[2]:
+            self._split = found[2].lower()
+        is_first = not self._counters
+        self._is_round = is_first and _without_index_word(field.english).lower() in ROUNDS
+        if counter is Counter.EPOCH and is_first:
+            self._stage = stage_of(field)
+        self._amounts += states_amount(field)
+        begins = is_first and not self._amounts and field.clean and not has_settings(_names(self._metrics))
+        self._is_stated |= begins
+        # neither `[3/5] Loading the model` nor `num_updates: 50` is a position
+        is_named = bool(field.name) and not field.name.startswith(("num_", "max_", "n_"))
+        self._is_heading |= begins and is_named
+        if counter is Counter.STEP and field.total_index < 0 and COUNTS_DATA.search(field.before):
+            counter = Counter.BATCH  # `Iter(val) [500]`, a number of batches
+        self._counters.append(CounterField(counter, field.index, field.total_index, field.scale))
+        if is_first and not field.name:
+            self._unnamed = self._counters[0]
+
+    def _add_named_ahead(self, field: NumberField) -> None:
+        """Add a number whose name is before what is counted: `loss at step 5: 2.3`."""
+        before = self._texts[: self._counters[0].index + 1]
+        ahead = next(filter(None, map(_NAME_AHEAD.search, before)), None)
+        if ahead is not None and is_metric_name(ahead[1]):
+            self._metrics.append(MetricField(ahead[1], field.index, field.scale))
+            self._is_known = True
+
+    def _add_metric(self, field: NumberField) -> None:
+        is_of_part = self._part and not DATA_SPLIT.search(field.english)
+        stated = f"{self._part}/{field.name}" if is_of_part else field.name
+        name, self._section = unique_name(stated, self._section, self._names)
+        self._names[name] = None
+        self._names_of_lists[field.index] = name
+        if self._part and field.before.endswith(f"({self._part})"):
+            self._part = ""  # it was that of one name: `Loss(train): 0.5, Loss(val): 0.4, alpha: 0.1`
+        self._metrics.append(MetricField(name, field.index, field.scale))
+        # `Epoch 3, train = 0.5, val = 0.6`
+        is_clear = (self._is_stated and field.marked) or (bool(self._counters) and field.clean)
+        self._is_known |= is_metric_name(name) or (is_clear and _is_of_data(field))
+        self._marked += field.marked and _TIME.search(name) is None
+
+    def _is_last_metric(self, field: NumberField) -> bool:
+        return bool(self._metrics) and self._metrics[-1].index == field.index
+
+    def _shape(self) -> LineShape:
+        texts, counters, metrics = self._texts, self._counters, self._metrics
+        names = _names(metrics)
+        if len(counters) > 2 and self._unnamed is not None:  # `(0/8)`, a rank, before the epoch and the batch
+            counters.remove(self._unnamed)
+        split = "" if self._split == "train" else self._split
+        measures = self._is_known or (bool(split) and not has_settings(names))
+        is_report = _is_report(counters, metrics, marked=self._marked if self._is_stated else 0)
+        is_record = bool(counters) and bool(metrics) and (measures or is_report)
+        is_summary = (
+            not counters and bool(metrics) and (bool(split) or _is_summary(texts[0], metrics[0].name))
+        )
+        may_recur = self._is_stated and self._marked > 0 and not (is_record or split or has_settings(names))
+        if len(counters) > 1:  # what else counts is an axis that people may want
+            metrics = [*self._axes, *metrics]
+        about = _about(texts) if metrics else None
+        if about is not None:  # `Category: person Accuracy 0.2`
+            metrics = [replace(field, name=field.name.removeprefix(f"{about[1]} ")) for field in metrics]
+        return LineShape(
+            counters=tuple(counters),
+            metrics=tuple(metrics),
+            split=split,
+            is_record=is_record,
+            is_summary=is_summary,
+            is_heading=self._is_heading,
+            is_amount=self._amounts > 0,
+            stage=self._stage,
+            kind=str(crc32("\n".join(_names(metrics)).encode())),
+            is_round=self._is_round and self._is_heading,
+            is_report=is_record and not measures,
+            has_rates_alone=is_record and measures and all(map(is_setting, names)),
+            is_of_training=self._split == "train",
+            row=self._row,
+            about=about,
+            may_recur=may_recur,
+            is_best=bool(counters) and _BEST.search("".join(texts[: counters[0].index + 1])) is not None,
+        )
+
+
+def _about(texts: tuple[str, ...]) -> tuple[str, str] | None:
+    """What a line says that it is about, if it is one of several things with names."""
+    match = next(filter(None, map(_ABOUT.search, texts)), None)
+    return None if match is None or DATA_SPLIT.fullmatch(match[2]) else (match[1].lower(), match[2])
+
+
+def _is_of_ratio(field: NumberField, ratio: NumberField, texts: tuple[str, ...]) -> bool:
+    """Whether a number is the quotient of the two before it: `Accuracy: 9821/10000 (98.2%)`, `= 0.982`."""
+    is_next = not field.name and field.index == ratio.total_index + 1
+    return is_next and texts[field.index].strip() in ("=", "(", ": (", "->", "→")
+
+
+def _is_of_data(field: NumberField) -> bool:
+    """Whether nothing but the data is the name of a metric."""
+    return DATA_SPLIT.fullmatch(field.english) is not None
+
+
+def _is_summary(text: str, name: str) -> bool:
+    """Whether a line whose first text and name are these has the means of an evaluation."""
+    found = DATA_SPLIT.match(name)
+    return _SUMMARY.match(text) is not None or (found is not None and bool(found[2]))
+
+
+def _is_report(counters: list[CounterField], metrics: list[MetricField], *, marked: int) -> bool:
+    """Whether unknown names are of metrics: none is that of a setting.
+
+    One with a sign is enough in a line that begins with an epoch, else three; `marked` says how many there
+    are in a line that begins with what it counts. Three without are enough with an epoch and its batch.
+    """
+    counted = {field.counter for field in counters}
+    several = len(metrics) >= _MANY_METRICS and len(counted) > 1
+    is_stated = marked >= (1 if Counter.EPOCH in counted else _MANY_METRICS)
+    return (is_stated or several) and not has_settings(field.name for field in metrics)
+
+
+def _row_name(field: NumberField) -> str:
+    """The name of what a number tells apart, if it does: `Class 0: acc 0.5`, `[Client 3] loss 0.5`."""
+    if not field.name or field.explains or field.is_duration:
+        return ""
+    words = field.english.lower().replace("_", " ").split()
+    if words[1:] and words[-1].rstrip(".:") in INDEX_WORDS:
+        words.pop()
+    if len(words) != 1 or words[0] not in (COUNTED_ROWS if field.marked else ROWS):
+        return ""  # `Class: 0.5` is a loss
+    return words[0]
+
+
+def _names(metrics: list[MetricField]) -> list[str]:
+    return [field.name for field in metrics]
+
+
+def _without_index_word(name: str) -> str:
+    """A name without `number` or the like at its end: `Round number`."""
+    words = name.split()
+    return " ".join(words[:-1]) if words[1:] and words[-1].lower().rstrip(".:") in INDEX_WORDS else name
+
+
+def _is_metric(field: NumberField) -> bool:
+    name = field.name
+    lower = field.english.lower().replace("_", " ")
+    if (
+        not lower.strip()
+        or (name in LONE_UNITS and not (field.clean and field.before.strip()))
+        or name[-1] in "/-"  # a part of a path
+        or lower.rpartition("/")[2] in NOT_METRICS
+        or name.rpartition(" ")[2] in CALENDAR
+        or (name in _SOURCE_SUFFIXES and field.index and not field.before.strip("."))  # `123.py:45`
+        or (field.total_index >= 0 and not (field.marked and is_metric_name(name)))
+        or _SOURCE_FILE.search(name)
+    ):
+        return False
+    last = lower.split()[-1]
+    if (last in STEPS and lower != "steps") or last in EPOCHS or last in BATCHES:  # `warm-up steps: 100`
+        return False
+    return field.marked or field.clean or is_metric_name(name) or name[:1].isupper()
