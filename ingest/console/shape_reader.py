@@ -168,9 +168,8 @@ class _ShapeReader:
             self._row = None if self._rows else RowField(name, field.index)
             self._rows += 1
             return True
-        if self._texts[field.index + 1].startswith(
-            "%|"
-        ):  # `Epoch 1 - Valid: 100%|####| [loss=0.5]`, of a bar
+        # `Epoch 1 - Valid: 100%|####| [loss=0.5]`, of a bar
+        if self._texts[field.index + 1].startswith("%|"):
             found = DATA_SPLIT.fullmatch(field.english)
             self._split = self._split or (found[2] or "train" if found is not None else "").lower()
             return True
