@@ -23,8 +23,8 @@ from math import isnan
 from typing import Any
 from zlib import crc32
 
+from holter.ingest.console.training_count import MOST_TRAININGS, TrainingCount
 from holter.ingest.rows import LogRow
-from holter.types import labels_of
 
 MAX_HELD = 8
 """Rows after which it is a restart; more where steps go back again among them, as those of many writers."""
@@ -32,8 +32,6 @@ _MOST_HELD = 40
 MAX_WRITERS = 16
 _MAX_LAG = 48
 """Rows by which another writer may be behind."""
-MOST_TRAININGS = 64
-"""Trainings of a launch that are told apart."""
 _LEAST_USUAL = 4
 """Distances of rows of which the median is the usual one."""
 _MAX_KINDS = 32
@@ -90,7 +88,9 @@ class InterleavedWriters:
                 return
             if self._is_of_next_training(row):
                 yield from self._begin_next_training()
-            kind = self._kinds[name] = _RowKind(training=self._training, names=tuple(row.values))
+            kind = self._kinds[name] = _RowKind(
+                trainings=TrainingCount(number=self._training), names=tuple(row.values)
+            )
         is_near = self._is_near(row, start, learn=not kind.steps or row.step >= kind.steps[0])
         is_near &= not in_block
         self._end = end
@@ -102,13 +102,13 @@ class InterleavedWriters:
             # the program was started again: rows of other kinds belong to it, too, ordered by their steps
             others = [self._released(other) for other in self._kinds.values() if other is not kind]
             rows = list(merge(self._begin_trainings(kind, rows), *others, key=lambda each: each.step))
-            self._training = max(self._training, kind.training)
+            self._training = max(self._training, kind.trainings.number)
             for other in self._kinds.values():
-                if (other.training, other.before) < (kind.training, kind.before):
-                    other.begin_training(kind.training, kind.before)
+                if other.trainings.is_before(kind.trainings):
+                    other.begin_training(kind.trainings.number, kind.trainings.before)
             yield from rows
         else:
-            yield from map(kind.of_training, rows)
+            yield from map(kind.trainings.of_training, rows)
 
     def add_lines(self, lines: Sequence[tuple[LogRow, int, int]]) -> list[LogRow]:
         """The rows that are clear now; each has where its line begins and ends. See `add`."""
@@ -123,8 +123,8 @@ class InterleavedWriters:
             if row.time == row.time:
                 self._time = row.time
             kind.advance(row.step)
-            kind.end = row.step
-            clear.append(row if kind.training == 1 else kind.of_training(row))
+            kind.trainings.end = row.step
+            clear.append(row if kind.trainings.number == 1 else kind.trainings.of_training(row))
         return clear
 
     def _is_of_next_training(self, row: LogRow) -> bool:
@@ -148,16 +148,16 @@ class InterleavedWriters:
 
     def _begin_trainings(self, kind: _RowKind, rows: Sequence[LogRow]) -> list[LogRow]:
         """Rows that begin anew: each time they do is the next training, where no other launch began."""
-        if not self.is_same_launch or kind.first is None or rows[0].step > kind.first:
-            return [*map(kind.of_training, rows)]
+        if not self.is_same_launch or kind.trainings.first is None or rows[0].step > kind.trainings.first:
+            return [*map(kind.trainings.of_training, rows)]
         named, last = [], rows[0].step
-        kind.next_training()
+        kind.trainings.advance()
         for row in rows:
-            if row.step < last and row.step <= kind.first:
-                kind.next_training()
-            named.append(kind.of_training(row))
+            if row.step < last and row.step <= kind.trainings.first:
+                kind.trainings.advance()
+            named.append(kind.trainings.of_training(row))
             last = row.step
-        kind.first = rows[0].step
+        kind.trainings.first = rows[0].step
         return named
 
     def _released(self, kind: _RowKind) -> list[LogRow]:
@@ -175,7 +175,7 @@ class InterleavedWriters:
         for kind in self._kinds.values():
             if rows := list(kind.restart()):
                 yield from self._begin_trainings(kind, rows)
-        self._training = max((kind.training for kind in self._kinds.values()), default=1)
+        self._training = max((kind.trainings.number for kind in self._kinds.values()), default=1)
 
     def begin_again(self) -> list[LogRow]:
         """The rows held back; what comes next is printed by another launch."""
@@ -208,21 +208,15 @@ class _RowKind:
     """Rows with values of the same names. `steps` are those at which its writers are.
 
     `recent` are the last steps of the only writer so far, `interval` the least number of steps between two
-    of its rows, 0 while unknown. `first` is the step at which the training began, `training` its number
-    within the launch. Of many trainings the later ones are laps of one: their steps go on by those `before`.
-    `end` is the last step before that is added. `left` is the step that was left where the steps began again,
-    and `usual` the number of steps between two rows then; `returns` counts how often a row soon went on from
-    there.
+    of its rows, 0 while unknown. `left` is the step that was left where the steps began again, and `usual` the
+    number of steps between two rows then; `returns` counts how often a row soon went on from there.
     """
 
     steps: list[int] = field(default_factory=list)
     recent: list[int] = field(default_factory=list)
     interval: int = 0
     held: list[LogRow] = field(default_factory=list)
-    first: int | None = None
-    training: int = 1
-    before: int = 0
-    end: int = 0
+    trainings: TrainingCount = field(default_factory=TrainingCount)
     names: tuple[str, ...] = ()
     left: int | None = None
     usual: int = 0
@@ -236,10 +230,10 @@ class _RowKind:
             self.recent[-_MAX_LAG:],
             self.interval,
             held,
-            self.first,
-            self.training,
-            self.before,
-            self.end,
+            self.trainings.first,
+            self.trainings.number,
+            self.trainings.before,
+            self.trainings.end,
             self.names,
             [self.left, self.usual, self.returns],
         ]
@@ -249,7 +243,7 @@ class _RowKind:
         """The state from what `to_json` returned."""
         steps, recent, interval, held, *more = stored  # earlier versions stored less
         rows = [LogRow(step, float("nan") if time is None else time, values) for step, time, values in held]
-        kind = cls(list(steps), list(recent), interval, rows, *more[:4])
+        kind = cls(list(steps), list(recent), interval, rows, TrainingCount(*more[:4]))
         kind.names = tuple(more[4]) if more[4:] else ()
         if more[5:]:
             kind.left, kind.usual, kind.returns = more[5]
@@ -292,27 +286,13 @@ class _RowKind:
 
     def begins_anew(self, step: int) -> bool:
         """Whether a step is that of the first row again, and the only writer had gone on since then."""
-        return len(self.steps) == 1 and self.first is not None and step <= self.first < self.steps[0]
+        first = self.trainings.first
+        return len(self.steps) == 1 and first is not None and step <= first < self.steps[0]
 
     def begin_training(self, number: int, before: int = 0) -> None:
         """Forget its steps: what comes next is of the training with this number."""
-        self.steps, self.recent, self.first = [], [], None
-        self.training, self.before = number, before
-
-    def next_training(self) -> None:
-        """Count a training that begins anew."""
-        if self.training < MOST_TRAININGS:
-            self.training += 1
-        else:
-            self.before += self.end - (self.first or 0) + 1
-
-    def of_training(self, row: LogRow) -> LogRow:
-        """The row with the label of its training, if that is not the first one of its launch."""
-        self.end = row.step
-        if self.training == 1:
-            return row
-        labels = labels_of({**dict(row.labels), "training": str(self.training)})
-        return row._replace(step=row.step + self.before, labels=labels)
+        self.steps, self.recent = [], []
+        self.trainings.begin(number, before)
 
     def restart(self) -> Iterator[LogRow]:
         """The rows held back, as those of the first writer."""
@@ -337,8 +317,8 @@ class _RowKind:
         if not self.steps:
             self.steps = [step]
             self.recent.append(step)
-            if self.first is None:
-                self.first = step
+            if self.trainings.first is None:
+                self.trainings.first = step
             return
         difference = step - self.steps[0]
         if difference > 0 or not self.recent:
