@@ -208,8 +208,8 @@ class _RowKind:
     """Rows with values of the same names. `steps` are those at which its writers are.
 
     `recent` are the last steps of the only writer so far, `interval` the least number of steps between two
-    of its rows, 0 while unknown. `left` is the step that was left where the steps began again, and `usual` the
-    number of steps between two rows then; `returns` counts how often a row soon went on from there.
+    of its rows, 0 while unknown. `left` is the step that was left where the steps began again, and `usual`
+    the number of steps between two rows then; `returns` counts how often a row soon went on from there.
     """
 
     steps: list[int] = field(default_factory=list)

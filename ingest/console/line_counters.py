@@ -80,6 +80,8 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
     if not set(words[:-1]) <= QUALIFIERS:
         is_stated = not field.marked or field.total_index >= 0
         announces = last in ("epoch", "epochs") and not before and is_stated
+        if last in ("iteration", "step") and not (before or field.before.strip() or field.is_duration):
+            return None if has_settings([field.name]) else Counter.STEP  # `Optimization Iteration: 101`
         return Counter.EPOCH if announces and not has_settings([field.name]) else None
     if field.is_duration:
         return None

@@ -126,6 +126,8 @@ class _FieldReader:
         """The metric that the names of data follow: `Accuracy -> Train: 0.9, Val: 0.8`."""
         self._around = ""
         """The name around the number before, which is that of this one: `reward (last 100 episodes): 0.5`."""
+        self._of_range = Named("", False, "")
+        """What the number before counts, if it is the first one of a range: `Batch [0-20]`."""
         self._last_name = ""
         self._ordinal_end = 0
         """Where the name ends that follows the number before: `第 3 轮`."""
@@ -148,6 +150,9 @@ class _FieldReader:
         after = self._texts[max(index, total) + 1]
         if not named.name and (rate := _RATE.match(after)) is not None:
             named, total = Named(rate[1], True, text), -1
+        if text == "-":
+            named = self._of_range
+        self._of_range = named if named.name and counts(named.name) else Named("", False, "")
         last = max(index, total)
         if self._is_no_value(last, text, after):
             named = named._replace(name="")

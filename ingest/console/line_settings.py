@@ -16,6 +16,9 @@ _WORD_VALUE = re.compile(
 _MANY_WORDS = 3
 """Settings whose values are words, as many as no record has."""
 _PER_STEP = ("/iter", "/step", "/batch", "/epoch")
+_OPTION = re.compile(r"(?:^|\s)--[a-z][\w-]*")
+_MANY_OPTIONS = 2
+"""Options of a command line."""
 _FLAG = re.compile(r"[=:] ?(?:True|False|None)\b")
 _FLAGS_OF_SETTINGS = 2
 """Flags, as many as no record has; it may have a word or two as values: `{'mode': 'train', 'loss': 0.5}`."""
@@ -39,6 +42,8 @@ def is_settings(texts: Sequence[str], before: int, names: Sequence[str], *, is_a
     of its numbers. One setting is enough next to a number of epochs or steps in all, `is_amount`.
     """
     if any(_SETTINGS.search(text) is not None for text in texts[:before]):
+        return True
+    if sum(len(_OPTION.findall(text)) for text in texts) >= _MANY_OPTIONS:
         return True
     if sum(len(_FLAG.findall(text)) for text in texts) >= _FLAGS_OF_SETTINGS:
         return True

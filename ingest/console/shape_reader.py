@@ -348,6 +348,11 @@ def _names(metrics: list[MetricField]) -> list[str]:
     return [field.name for field in metrics]
 
 
+def _names_itself(field: NumberField) -> bool:
+    """Whether a letter that is a unit is a name: `(R:116.3 M:0.80)`."""
+    return (field.marked and field.name.isupper()) or (field.clean and bool(field.before.strip()))
+
+
 def _without_index_word(name: str) -> str:
     """A name without `number` or the like at its end: `Round number`."""
     words = name.split()
@@ -359,7 +364,7 @@ def _is_metric(field: NumberField) -> bool:
     lower = field.english.lower().replace("_", " ")
     if (
         not lower.strip()
-        or (name in LONE_UNITS and not (field.clean and field.before.strip()))
+        or (name in LONE_UNITS and not _names_itself(field))
         or name[-1] in "/-"  # a part of a path
         or lower.rpartition("/")[2] in NOT_METRICS
         or name.rpartition(" ")[2] in CALENDAR

@@ -385,17 +385,18 @@ def _steps_over_epochs(
 def _step_over_epochs(epoch: tuple[int, int], inner: tuple[int, int], state: DialectState) -> int:
     """The steps of earlier epochs and those of this one; just the latter where they count on through epochs.
 
-    Where the log begins in a later epoch, earlier ones are counted if both totals are printed: a step with a
-    total in an epoch without one may count through all epochs.
+    Where the log begins in a later epoch, earlier ones are counted if both totals are printed, or the step is
+    too small to count through all epochs.
     """
     (number, epochs), (step, total) = epoch, inner
     if epochs:
         state["epochs"] = epochs
     last_number, last_step = state.get("epoch", (number, 0))
     state["first epoch"] = min(number, state.get("first epoch", number))
-    if "epoch" not in state and epochs and total:
-        state["before"] = max(number - 1, 0) * total
-        state["first epoch"] = min(number, 1)
+    if "epoch" not in state and total and (epochs or (number > 1 and step * number < total)):
+        base = 1 if epochs or step else 0  # who counts batches from 0 counts epochs so
+        state["before"] = max(number - base, 0) * total
+        state["first epoch"] = min(number, base)
     elif number > last_number:
         restarts = state.setdefault("restarts", step <= last_step)
         if not restarts and step <= last_step:  # too few lines had been seen to decide

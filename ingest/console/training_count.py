@@ -19,8 +19,8 @@ MOST_TRAININGS = 64
 class TrainingCount:
     """The training that rows of one kind are of: its number in the launch.
 
-    `first` is the step at which it began, None while there is none. The steps of rows go on by those `before`;
-    `end` is the last step before that is added.
+    `first` is the step at which it began, None while there is none. The steps of rows go on by those
+    `before`; `end` is the last step before that is added.
     """
 
     first: int | None = None

@@ -195,6 +195,31 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"Epoka {n} | Krok {krok}/100 | Strata: 0.6{n}\n" for n in N for krok in (50, 100)),
         {"Epoka": [50, 100, 150, 200, 250, 300, 350, 400], "Strata": [50, 100, 150, 200, 250, 300, 350, 400]},
     ),
+    "a word before what is counted": (
+        "".join(f"Optimization Iteration:  {n}01, Training Accuracy:  15.{n}%\n" for n in N),
+        {"Training Accuracy": [101, 201, 301, 401]},
+    ),
+    "batches of a range": (
+        "".join(
+            f"INFO:root:Epoch[{n}] Batch [{batch}-{batch + 20}]\tSpeed: 23.1 samples/sec\tacc=0.{batch + 1}\n"
+            for n in range(2)
+            for batch in (0, 20, 40)
+        ),
+        {name: [20, 40, 60, 80, 100, 120] for name in ("Epoch", "Speed", "acc")},
+    ),
+    "parts of a loss in brackets": (
+        "".join(f"[FT] Ep 00{n} | Loss 1.6{n} (R:116.3 M:0.80) | AUC 0.6\n" for n in N),
+        {name: [1, 2, 3, 4] for name in ("Loss", "R", "M", "AUC")},
+    ),
+    "a log that begins in a later epoch": (
+        "".join(f"Epoch: [{n}]  [{batch:2}/48]  loss: 0.3{n} (0.4)\n" for n in (2, 3) for batch in (0, 47)),
+        {name: [96, 143, 144, 191] for name in ("Epoch", "loss")},
+    ),
+    "a command line": (
+        "INFO:train.py --gpus 1,2 --batch_size 16 --load_epoch 26 --lr 0.001 --prefix test\n"
+        + "".join(f"Epoch {n}: loss 0.{n}\n" for n in N),
+        {"loss": [1, 2, 3, 4]},
+    ),
 }  # fmt: skip
 
 
