@@ -7,7 +7,7 @@ import re
 from holter.translated_words import in_english
 
 _METRIC = re.compile(
-    r"(?i)loss|\bl_[a-z]|ppl|perplex|rewards?(?![a-z])|return|acc|\blr\b|learning.?rate|g(?:rad)?.?norm|\brms\b|error"
+    r"(?i)loss|\bl_[a-z]|ppl|perplex|rewards?(?![a-z])|(?<![a-z])rew(?![a-z])|return|acc|\blr\b|learning.?rate|g(?:rad)?.?norm|\brms\b|error"
     r"|\berr\b|cost|objective|nll|\bkl\b|entropy|\b[mr]?mse\b|\bmae\b|auc|(?<![a-z\d])f1(?![a-z\d])|\bm?ap\b|iou|mean.?iu\b|\bprec@|dice|bleu|\bepe\b"
     r"|psnr|ssim|fid|bp[bc]\b|elbo|logloss|score|rmse|recall|precision|\bhits?@|\bmrr\b|\bcer\b|\bwer\b|top.?[15]"
     r"|likelihood|mlm|mape|\br2\b|\bmcc\b|kappa|jaccard|sensitivity|specificity|hausdorff|\bhd95\b|lpips|rouge"

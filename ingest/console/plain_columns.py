@@ -33,6 +33,7 @@ from holter.ingest.console.step_axis import (
 )
 from holter.ingest.console.training_sections import enter_section, is_named, name_stage, section_labels
 from holter.ingest.console.values import begins_with_year, find_time, parse_time, parse_year_first
+from holter.ingest.metric_names import is_metric_name
 from holter.ingest.rows import LogRow
 from holter.types import Labels
 
@@ -91,6 +92,8 @@ def describe_line(line: str, parts: list[str]) -> LayoutContent | None:
     shape, numbers = shape_of_line(parts), parts[1::2]
     if shape.row is not None or shape.about is not None or shape.is_best or shape.may_recur:
         return None
+    if not shape.counters and any(is_metric_name(field.name) for field in shape.metrics):
+        return None  # nothing in it is a position
     if shape.is_settings or ORDERED in line:  # settings may open a launch
         return None
     match, time = find_time(line), -1

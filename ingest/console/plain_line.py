@@ -42,6 +42,7 @@ from holter.ingest.step_columns import LARGEST_STEP
 from holter.types import Labels, labels_of
 
 _LEAST_OF_ROW = 2
+_LEAST_OF_CELLS = 3
 _MOST_QUALIFIED = 64
 _WORDS_BEFORE = re.compile(r"([A-Za-z][\w -]{1,40}?)[^\w]{1,8}$")
 _BEST = re.compile(r"(?i)\bbest\b")
@@ -204,9 +205,10 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
         return None
     evaluating = axis.get("evaluating", "")
     step = announced_step(axis, "" if shape.split or evaluating else shape.kind)
+    is_row = _is_row(parts, shape)
     belongs = (
         *("announced" in axis, "epoch" in axis, evaluating, shape.is_summary),
-        *(_is_report(shape), _is_result(parts, shape), _has_pairs_alone(parts)),
+        *(_is_report(shape), _is_result(parts, shape), _has_pairs_alone(parts), is_row),
     )
     if step is None and any(belongs):
         step = axis.get("step") if shape.split or evaluating else last_step(axis)
@@ -227,7 +229,8 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
         if is_of_model(field.name):
             continue
         is_known = is_in_block or is_metric_name(field.name)
-        if is_known or (measures and _is_measured(parts, field.index)):
+        is_measured = _is_measured(parts, field.index) or (is_row and "." in numbers[field.index])
+        if is_known or (measures and is_measured):
             data = "" if evaluating and "train" in field.name.lower() else split
             if is_best and "best" not in field.name.lower():
                 data = best_of(data)
@@ -281,6 +284,16 @@ def _row_name(parts: list[str], shape: LineShape) -> str:
     before = "".join(parts[: 2 * first.index + 1]).rpartition(first.name)[0]
     match = (_ROW_NAME if len(shape.metrics) >= _LEAST_OF_ROW else _ROW_BEFORE_ARROW).search(before)
     return "" if match is None or DATA_SPLIT.fullmatch(match[1]) or match[1] in LEVELS else f"{match[1]}/"
+
+
+def _is_row(parts: list[str], shape: LineShape) -> bool:
+    """Whether a line is a row of named cells, with a known metric in it: `episodes 57 | rew 7.6 | len 9`."""
+    is_divided = all("|" in text for text in parts[2:-1:2])
+    return (
+        len(parts) > 2 * _LEAST_OF_CELLS
+        and is_divided
+        and any(is_metric_name(field.name) for field in shape.metrics)
+    )
 
 
 def _is_report(shape: LineShape) -> bool:

@@ -123,7 +123,9 @@ def evaluated_batch(counts: Counts, state: DialectState) -> str:
         return data
     if inner is None or not inner[1] or inner[1] == state.get("total") or "total" not in state:
         return ""
-    epoch = counts.get(Counter.EPOCH) or state.get("announced")
+    epoch = counts.get(Counter.EPOCH)
+    if epoch is None and inner[1] < state["total"]:  # more batches are those of another launch
+        epoch = state.get("announced")
     if not data and epoch is not None and _is_behind_epoch(int(epoch[0]), inner, state):
         state["evaluated"] = inner[1]
         return "eval"
@@ -302,7 +304,10 @@ def _step(counts: Counts, state: DialectState, kind: str = "") -> int | None:
         return _step_alone(*inner, state)
     if Counter.EPOCH in counts:
         return _step_of_epoch(counts[Counter.EPOCH][0], state, kind)
-    return counts[Counter.OTHER][0] if Counter.OTHER in counts else None
+    if Counter.OTHER in counts:
+        # `episodes 57` below `iter 10` counts what was done until there
+        return int(state["step"]) if state.get("alone") is True else counts[Counter.OTHER][0]
+    return None
 
 
 def _step_alone(step: int, total: int, state: DialectState) -> int:

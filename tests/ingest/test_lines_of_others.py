@@ -220,6 +220,25 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         + "".join(f"Epoch {n}: loss 0.{n}\n" for n in N),
         {"loss": [1, 2, 3, 4]},
     ),
+    "rows of cells below their record": (
+        "".join(
+            f"  iter  {n}0 | frames  1310 | actor_loss  -0.00{n} | critic_loss  0.1\n"
+            f"        episodes   57 | mean_ep_rew  70{n}.6 | mean_ep_len  191.{n} | collision 0.000\n"
+            f"  [Eval] mean_reward=172{n}.3 | episodes=570\n"
+            for n in N
+        ),
+        {
+            name: [10, 20, 30, 40]
+            for name in (
+                *("frames", "actor_loss", "critic_loss", "mean_ep_rew", "mean_ep_len", "collision"),
+                "eval/mean_reward",
+            )
+        },
+    ),
+    "stages with epochs of one letter": (
+        "".join(f"Head E{n}/4: train_loss=405.{n} val_MSE=39.1\n" for n in N),
+        {"train_loss": [1, 2, 3, 4], "val_MSE": [1, 2, 3, 4]},
+    ),
 }  # fmt: skip
 
 
@@ -342,3 +361,16 @@ def test_a_first_column_that_counts_evenly_is_the_step(tmp_path: Path) -> None:
     assert steps_of(read_log(tmp_path, table)) == {
         name: [1000, 2000, 3000, 4000] for name in ("Reward", "Loss")
     }
+
+
+def test_more_batches_than_those_of_the_training_are_no_evaluation(tmp_path: Path) -> None:
+    def launch(total: int) -> str:
+        return "".join(
+            f"[INFO] step={step}/{total} loss=0.5\n[INFO] val results: Top-1: 0.6\n"
+            if step == total
+            else f"[INFO] Epoch {epoch}/30 started\n[INFO] step={step}/{total} loss=0.5\n"
+            for epoch in (1, 2)
+            for step in (total // 2, total)
+        )
+
+    assert {*steps_of(read_log(tmp_path, launch(144) + "\n" + launch(288)))} == {"loss", "val/Top-1"}

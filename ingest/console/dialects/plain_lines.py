@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineResult
@@ -31,7 +32,7 @@ from holter.ingest.console.plain_line import (
 )
 from holter.ingest.console.prefixes import strip_prefixes
 from holter.ingest.console.result_blocks import parse_metric, parse_result
-from holter.ingest.console.shape_reader import shape_of
+from holter.ingest.console.shape_reader import shape_of, shape_of_line
 from holter.ingest.console.training_sections import (
     FRAMED_SECTIONS,
     SECTION_LINES,
@@ -227,6 +228,18 @@ LINES = LineKind(
 """Lines with a position and named numbers, in any text."""
 
 
+def _line_of_own_text(line: str, state: DialectState) -> LineResult:
+    """The numbers of a line with a position; those at the step above if nothing in it is one after all."""
+    found = parse_plain_line(line, state)
+    if found is None and not shape_of_line(split_numbers(line)).counters and _has_metric(line):
+        return parse_metrics_of_epoch(line, state)
+    return found
+
+
+OWN_LINES = replace(LINES, parse=_line_of_own_text)
+"""The same in texts that no framework prints: other lines with metrics belong to the program, too."""
+
+
 def _setting(line: str, state: DialectState) -> LineResult:
     """Note a setting that may tell the next training apart; a rate is a metric, too."""
     if "results" in state:  # a list of results with settings among them
@@ -271,7 +284,7 @@ DIALECT = ConsoleDialect(
     min_matches=2,
     kinds=(SUMMARY, *SPLIT_ROWS, *CLASS_REPORT, SECTIONS, LINES),
 )
-OWN_TEXT = DIALECT.followed_by(
+OWN_TEXT = replace(DIALECT, kinds=(*DIALECT.kinds[:-1], OWN_LINES)).followed_by(
     ConsoleDialect(
         name="epochs",
         signature=_EPOCH,
