@@ -46,6 +46,7 @@ from holter.ingest.metric_names import is_metric_name
 from holter.translated_words import in_english
 
 _MANY_METRICS = 3
+_REWARD = re.compile(r"(?i)reward|return|score")
 _TIME = re.compile(r"(?i)time|elapsed|duration|\bsec|\bmin")
 """Names of durations and times, which next to a position are no record."""
 
@@ -200,7 +201,7 @@ class _ShapeReader:
             is_batch = counter is Counter.BATCH or (counter is Counter.STEP and field.name)
             if is_batch:  # `[0/300][10/1251]`, `[1/60] iter 10/445`
                 self._counters[0] = self._unnamed = replace(self._counters[0], counter=Counter.EPOCH)
-        if counter is Counter.STEP and is_length(field, self._counters):
+        if counter is Counter.STEP and (is_length(field, self._counters) or self._is_length_behind(field)):
             return None
         if (
             counter is Counter.STEP
@@ -209,6 +210,12 @@ class _ShapeReader:
         ):  # `Train: [1/5] Step 50/335`, `iteration:3 step:20/150`
             self._counters[0] = replace(self._counters[0], counter=Counter.EPOCH)
         return counter
+
+    def _is_length_behind(self, field: NumberField) -> bool:
+        """Whether steps behind a reward are the length of an episode: `Ep 200: Reward=0.8 | Steps=14`."""
+        is_episode = bool(self._counters) and self._counters[0].counter is Counter.EPOCH
+        is_length = field.english.lower() == "steps" and field.total_index < 0
+        return is_episode and is_length and any(map(_REWARD.search, _names(self._metrics)))
 
     def _add_counter(self, field: NumberField, counter: Counter) -> None:
         if counter in (Counter.EPOCH, Counter.OTHER) and field.name not in self._names:
