@@ -48,14 +48,14 @@ def _without_records(text: bytes) -> bytes:
     lines = text.split(b"\n")
     found: list[bytes] = []
     continues = False
-    for number, line in enumerate(lines):
-        unwrapped = _unwrapped(line) if line.startswith(b"{") else None
+    records = [_unwrapped(line) if line.startswith(b"{") else None for line in lines]
+    for number, (line, unwrapped) in enumerate(zip(lines, records, strict=True)):
         if unwrapped is None:
             content, ends, size = line, True, len(line)
         else:
             stamp, content, ends = unwrapped
             size = len(line)
-            if number >= len(lines) - 2:  # the rest of it is not in this text
+            if number >= len(lines) - 2 or records[number + 1] is None:  # the rest is not in this text
                 ends = True
             size += not ends
             if not continues and len(stamp) + len(content) + _SHORTEST_PADDING <= size:

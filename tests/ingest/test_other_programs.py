@@ -8,6 +8,7 @@ import pytest
 
 from holter.ingest.console.prefixes import strip_prefixes
 from holter.ingest.offline.read_run import read_run
+from tests.support.log_runs import read_log, steps_of
 
 STEPS_BY_FORM: dict[str, tuple[str, dict[str, list[int]]]] = {
     "batches behind an epoch without a name": (
@@ -122,3 +123,8 @@ def test_the_place_in_the_source_is_no_metric(tmp_path: Path, line: str) -> None
     path = tmp_path / "out.log"
     path.write_text(line + line.replace("20/57", "30/57"))
     assert {key.metric for key in read_run(path).data.series} == {"epoch", "total_loss"}
+
+
+def test_a_line_of_a_framework_is_one_line(tmp_path: Path) -> None:
+    text = "".join(f" iteration {n}/ 100 | lm loss: 1.8{n} |\n" for n in range(1, 4))
+    assert steps_of(read_log(tmp_path, f"{text}iteration\n4/ 100 | lm loss: 1.9 |\n"))["lm loss"] == [1, 2, 3]

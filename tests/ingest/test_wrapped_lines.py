@@ -52,3 +52,9 @@ def test_records_with_a_step_are_json_lines() -> None:
     text = b'{"message":"checkpoint 5 saved"}\n{"message":"train","step":10,"loss":2.5}\n'
     assert not is_wrapped(text)
     assert unwrap_lines(text).endswith(b'{"message":"train","step":10,"loss":2.5}\n')
+
+
+def test_a_part_without_another_record_behind_it_ends_its_line() -> None:
+    text = b'{"log":"step 1 loss 2.5","stream":"stdout"}\n{broken\n{"log":"step 2 loss 2.4\\n"}\n'
+    lines = [strip_prefixes(line).text for line in unwrap_lines(text).splitlines()]
+    assert lines == ["step 1 loss 2.5", "{broken", "step 2 loss 2.4"]

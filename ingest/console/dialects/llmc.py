@@ -65,11 +65,11 @@ def _row(line: str, state: DialectState) -> LineSettings | None:
 DIALECT = ConsoleDialect(
     name="llm.c",
     signature=re.compile(
-        rb"(?m)^s:\d+ (?:tel|trl):[\d.]|step\s+\d+/\d+ \| loss \S{1,40} \([^)\n]{0,100}\)\| norm "
+        rb"(?m)^s:\d+ (?:tel|trl):[\d.]|step[ \t]+\d+/\d+ \| loss \S{1,40} \([^)\n]{0,100}\)\| norm "
     ),
     kinds=(
         LineKind(pattern=re.compile(rb"(?m)^s:\d+ "), parse=_main),
-        LineKind(pattern=re.compile(rb"step\s+\d+/\d+ \| loss "), parse=_console),
+        LineKind(pattern=re.compile(rb"step[ \t]+\d+/\d+ \| loss "), parse=_console),
         LineKind(pattern=re.compile(rb"(?m)^val loss "), parse=_validation),
         LineKind(pattern=re.compile(rb"\| [\w ]{21} \| "), parse=_row, yields_settings=True),
     ),

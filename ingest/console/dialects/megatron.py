@@ -84,9 +84,9 @@ def _name(text: str) -> str:
 DIALECT = ConsoleDialect(
     name="megatron",
     # also its arguments: a launch that hangs has printed nothing else
-    signature=re.compile(rb"iteration\s+\d+\s*/\s*\d+ \|[^\n:]{0,400}:|-{12} arguments -{12}"),
+    signature=re.compile(rb"iteration[ \t]+\d+[ \t]*/[ \t]*\d+ \|[^\n:]{0,400}:|-{12} arguments -{12}"),
     kinds=(
-        LineKind(pattern=re.compile(rb"iteration\s+\d+\s*/\s*\d+ \|"), parse=_training),
+        LineKind(pattern=re.compile(rb"iteration[ \t]+\d+[ \t]*/[ \t]*\d+ \|"), parse=_training),
         LineKind(pattern=re.compile(rb"(?:loss|results) at (?:iteration \d|the end of)"), parse=_validation),
         LineKind(pattern=re.compile(rb"successfully (?:saved|loaded) checkpoint from"), parse=_checkpoint),
         *megatron_times.KINDS,

@@ -41,9 +41,9 @@ def _memory(text: str, share: str) -> dict[str, float]:
 
 DIALECT = ConsoleDialect(
     name="torchtitan",
-    signature=re.compile(rb"\[titan\][^\n]{0,400}?step:\s*(?:\x1b\[[0-9;]{0,16}m\s*)?\d+"),
+    signature=re.compile(rb"\[titan\][^\n]{0,400}?step:[ \t]*(?:\x1b\[[0-9;]{0,16}m[ \t]*)?\d+"),
     kinds=(
-        LineKind(pattern=re.compile(rb"step:\s*(?:\x1b\[[0-9;]{0,16}m\s*)?\d+\s"), parse=_step),
+        LineKind(pattern=re.compile(rb"step:[ \t]*(?:\x1b\[[0-9;]{0,16}m[ \t]*)?\d+\s"), parse=_step),
         *torchtitan_setup.KINDS,
     ),
 )
