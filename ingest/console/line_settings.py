@@ -10,18 +10,19 @@ from holter.ingest.metric_names import is_metric_name
 _SETTINGS = re.compile(
     r"(?:\bNamespace|[Cc]onfig|[Aa]rg(?:ument)?s|[Hh]param(?:eter)?s|[Hh]yperparameters|[Oo]ptions)\s?[(:={]"
 )
-_WORD_VALUE = re.compile(
-    r"\w['\"]?\s?[=:]\s?(?:True|False|None|true|false|null|'[A-Za-z][^']{0,80}'|\"[A-Za-z][^\"]{0,80}\")(?![\w'\"])"
+_SIGNS = (
+    (re.compile(r"(?:^|\s)--[a-z][\w-]*"), 2),  # options of a command line
+    (re.compile(r"[=:] ?(?:True|False|None)\b"), 2),  # flags
+    (
+        re.compile(
+            r"\w['\"]?\s?[=:]\s?(?:True|False|None|true|false|null|'[A-Za-z][^']{0,80}'|\"[A-Za-z][^\"]{0,80}\")"
+            r"(?![\w'\"])"
+        ),
+        3,  # words as values: `{'mode': 'train', 'loss': 0.5}` is a record
+    ),
 )
-_MANY_WORDS = 3
-"""Settings whose values are words, as many as no record has."""
+"""What settings have in them, and how often no record has it."""
 _PER_STEP = ("/iter", "/step", "/batch", "/epoch")
-_OPTION = re.compile(r"(?:^|\s)--[a-z][\w-]*")
-_MANY_OPTIONS = 2
-"""Options of a command line."""
-_FLAG = re.compile(r"[=:] ?(?:True|False|None)\b")
-_FLAGS_OF_SETTINGS = 2
-"""Flags, as many as no record has; it may have a word or two as values: `{'mode': 'train', 'loss': 0.5}`."""
 _MANY_SETTINGS = 4
 """Names of settings from which on a metric among four names is one, too: `iou=0.7`."""
 _RATE = re.compile(r"(?i)\blr\b|learning.?rate|decay|dropout")
@@ -43,12 +44,13 @@ def is_settings(texts: Sequence[str], before: int, names: Sequence[str], *, is_a
     """
     if any(_SETTINGS.search(text) is not None for text in texts[:before]):
         return True
-    if sum(len(_OPTION.findall(text)) for text in texts) >= _MANY_OPTIONS:
+    if any(sum(len(sign.findall(text)) for text in texts) >= least for sign, least in _SIGNS):
         return True
-    if sum(len(_FLAG.findall(text)) for text in texts) >= _FLAGS_OF_SETTINGS:
-        return True
-    if sum(len(_WORD_VALUE.findall(text)) for text in texts) >= _MANY_WORDS:
-        return True  # `amp=True, cache=False, cfg=None, box=7.5`
+    return _are_settings(names, is_amount=is_amount)
+
+
+def _are_settings(names: Sequence[str], *, is_amount: bool) -> bool:
+    """Whether names are those of settings; see `is_settings`."""
     settings = sum(_SETTING.search(name) is not None for name in names)
     measured = sum(
         is_metric_name(name) and not _RATE.search(name) and not name.lower().endswith(_PER_STEP)
