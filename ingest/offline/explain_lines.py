@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import BinaryIO
 
 from holter.ingest.console import line_counters
-from holter.ingest.console.console_log import ConsoleLog, ConsoleReader, ParsedLines
+from holter.ingest.console.console_log import ConsoleLog
+from holter.ingest.console.console_reader import ConsoleReader, ParsedLines
 from holter.ingest.console.line_shapes import LineShape
 from holter.ingest.console.line_tokens import split_numbers
 from holter.ingest.console.prefixes import strip_prefixes

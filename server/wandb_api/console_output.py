@@ -36,7 +36,7 @@ def read_output(
     if not texts:
         return OutputRecords(offset)
     # loads 10 MB of formats
-    from holter.ingest.console.console_log import ConsoleReader  # noqa: PLC0415
+    from holter.ingest.console.console_reader import ConsoleReader  # noqa: PLC0415
     from holter.ingest.stdout.system_text import SYSTEM_DIALECTS  # noqa: PLC0415
 
     before = attributes.get(OUTPUT_ATTRIBUTE, "{}")

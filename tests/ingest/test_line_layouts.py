@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holter.ingest.console import layout_index
-from holter.ingest.console.console_log import ConsoleReader
+from holter.ingest.console.console_reader import ConsoleReader
 from holter.ingest.console.dialect import ConsoleDialect
 from holter.ingest.console.dialects import plain_lines
 from holter.ingest.stdout.system_text import SYSTEM_DIALECTS

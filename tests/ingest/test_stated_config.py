@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from holter.attempts import Attempts
-from holter.ingest.console.console_log import ConsoleReader
+from holter.ingest.console.console_reader import ConsoleReader
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineSettings, LineValues
 from holter.ingest.discovery.run_layout import RunAssignment
 from holter.ingest.offline.read_run import read_run

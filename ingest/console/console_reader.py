@@ -1,0 +1,431 @@
+"""Reads the printed lines of a program, in one framework's dialect, from a text that is being written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isnan
+from typing import Any, BinaryIO
+
+from holter.attempts.config_values import config_from_json, config_to_json
+from holter.ingest.console.dialect import (
+    ConsoleDialect,
+    DialectState,
+    LineKind,
+    LineSettings,
+    LineValues,
+)
+from holter.ingest.console.interleaved_writers import InterleavedWriters
+from holter.ingest.console.labelled_trainings import LabelledTrainings
+from holter.ingest.console.launch_opening import LaunchOpening
+from holter.ingest.console.line_settings import is_setting
+from holter.ingest.console.pattern_search import BlockSearch, FoundLine, FoundTable
+from holter.ingest.console.prefixes import CleanLine, strip_prefixes
+from holter.ingest.console.result_blocks import LARGEST_GAP
+from holter.ingest.errors import ProblemBuffer
+from holter.ingest.lines import read_text_block
+from holter.ingest.redaction import without_secrets
+from holter.ingest.rows import LogRow, batch_from_rows
+from holter.ingest.step_columns import LARGEST_STEP
+from holter.ingest.text_encoding import decode_line
+from holter.types import Batch, ConfigKey, ConfigValue, Labels, Unreadable, labels_of
+
+_MAX_PROCESSES = 4096
+"""Processes, told apart by the prefixes of their lines, that have a state of their own; more share one."""
+
+
+@dataclass(slots=True)
+class ParsedLines:
+    """Rows of some lines, and the settings of their launch that were stated before them.
+
+    `in_launch`: some of the rows belong to a launch, so that settings stated after them belong to the next.
+    `restarts`: this launch begins with them.
+    """
+
+    rows: list[LogRow] = field(default_factory=list)
+    config: dict[ConfigKey, ConfigValue] = field(default_factory=dict)
+    in_launch: bool = False
+    restarts: bool = False
+
+    def batches(self) -> Iterator[Batch]:
+        """The rows and settings as one batch; no batch if there are none."""
+        if self.rows or self.config:
+            yield batch_from_rows(self.rows, config=self.config, restarts=self.restarts)
+
+
+class ConsoleReader:
+    """Reads one text that is being written.
+
+    Where several ranks print, each gives its series a rank. The first process that prints values is the main
+    one: its series have no label, and once others print values it appears among the ranks as well. Settings
+    of the whole job are taken from the first process that states any.
+    """
+
+    def __init__(self, dialect: ConsoleDialect, state: Mapping[str, Any]) -> None:
+        self._search, self._kinds = BlockSearch(dialect.kinds), dialect.kinds
+        self._states: dict[str, DialectState] = {
+            process: dict(lines_state) for process, lines_state in state.get("memories", {}).items()
+        }
+        self._state_by_labels: dict[Labels, DialectState] = {}
+        self._main = _labels(state.get("voice"))
+        self._settings_from = _labels(state.get("herald"))
+        self._several: bool = state.get("several", False)
+        self._writers = InterleavedWriters(state.get("writers", {}))
+        self._trainings = LabelledTrainings(state.get("trainings", {}))
+        self._opening = LaunchOpening(state.get("opening", {}))
+        self._restarts: bool = state.get("restarts", False)
+        self._may_restart: bool = state.get("may restart", False)
+        self._last_step: int | None = state.get("last step")
+        self.problems = ProblemBuffer(state)
+        self._pending = config_from_json(
+            state.get("announced", ())
+        )  # settings of the next launch, not yielded yet
+
+    def state(self) -> Mapping[str, Any]:
+        """What later lines depend on, which process is the main one, and problems not reported yet."""
+        pending: dict[str, Any] = {"announced": config_to_json(self._pending)} if self._pending else {}
+        if writers := self._writers.state():
+            pending["writers"] = writers
+        if trainings := self._trainings.state():
+            pending["trainings"] = trainings
+        if opening := self._opening.state():
+            pending["opening"] = opening
+        if self._restarts:
+            pending["restarts"] = True
+        if self._may_restart:
+            pending["may restart"] = True
+        if self._last_step is not None:
+            pending["last step"] = self._last_step
+        return {
+            "memories": {process: _storable(state) for process, state in self._states.items() if state},
+            "voice": self._main,
+            "herald": self._settings_from,
+            "several": self._several,
+            **pending,
+            **self.problems.state(),
+        }
+
+    def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
+        """Yield what the complete lines hold; see `Reader`."""
+        yield from self.problems.drain()
+        while (block := read_text_block(stream)) is not None:
+            parsed, begin = ParsedLines(), stream.tell() - len(block)
+            size = self.parse(block, parsed, begin)
+            if size < len(block):
+                stream.seek(begin + size)
+            yield from parsed.batches()
+            yield from self.problems.drain()
+        yield from self.flush().batches()
+
+    def flush(self) -> ParsedLines:
+        """The settings of a launch of which nothing else is known yet."""
+        parsed, self._pending = ParsedLines(config=self._pending), {}
+        return parsed
+
+    def knows(self, line: bytes) -> bool:
+        """Whether a framework's dialect knows the line: its values may come with those of another line."""
+        return self._search.is_of_framework(line)
+
+    @property
+    def is_holding(self) -> bool:
+        """Whether rows are held back until more lines say which process printed them, or at which step."""
+        return self._writers.is_holding or any("waiting" in state for state in self._states.values())
+
+    @property
+    def counts_lines(self) -> bool:
+        """Whether steps are a count of lines that name their epoch alone, which is a guess."""
+        return any("counted" in state.get("plain lines", {}) for state in self._states.values())
+
+    def finish(self) -> Iterator[Batch]:
+        """Yield the rows that more lines of the text would have decided on; there are none."""
+        yield from ParsedLines(rows=[*self._writers.release(), *self._release_waiting()]).batches()
+
+    def parse(self, block: bytes, parsed: ParsedLines, begin: int = 0) -> int:
+        """Add what some complete lines hold to `parsed`; return how many bytes were parsed.
+
+        It stops early at a line that states settings after rows of a launch, or before the first record of
+        another launch: they belong to the next launch and come with what follows. A line that cannot be
+        parsed is added to `problems` and skipped; `begin` is the position of the block in the stream.
+        """
+        parsed.config |= self._pending
+        self._pending = {}
+        self._opening.begin_block(block)
+        for found in self._search.lines(block, begin):
+            self._opening.advance(found.start - begin)
+            if self._stops_before_launch(parsed):
+                self._search.put_back(found)
+                self._search.stop(block[found.start - begin :], found.start)
+                return found.start - begin
+            if isinstance(found, FoundTable):
+                if self._parse_table(found, parsed):
+                    self._opening.skip(found.ends[-1] - begin + found.offset)
+                continue
+            size = self._parse_line(found, block, parsed, begin)
+            if self._pending:
+                self._search.stop(block[size:], begin + size)
+                self._opening.advance(size)
+                return size
+        self._opening.advance(len(block))
+        return len(block)
+
+    def _parse_line(self, found: FoundLine, block: bytes, parsed: ParsedLines, begin: int) -> int:
+        """Add what one line holds to `parsed`; return where the next line of the block begins."""
+        kind, after = found.kind, min(len(block), found.start - begin + len(found.line) + 1)
+        try:
+            clean = strip_prefixes(found.line)
+            text = decode_line(found.line) if kind.with_prefixes else clean.text
+            state = self._state_of((self._main or ()) if kind.job_wide else clean.labels)
+            if kind.in_blocks:
+                state["is near"] = found.start - state.get("end", found.start) <= LARGEST_GAP
+                state["end"] = found.start + len(found.line)
+            result = kind.parse(text, state)
+        except Exception as error:
+            self.problems.add_failure(f"byte {found.start}", "a line as its program prints it", error)
+            return after
+        for item in result if isinstance(result, list) else (result,):
+            if isinstance(item, LineSettings):
+                self._add_settings(item, kind, clean, parsed)
+            elif item is not None and item.values and self._is_storable(item.step, found.start):
+                self._add_values(item, found, clean, parsed)
+                if not _has_own_steps(kind):
+                    self._opening.skip(after)
+        return after
+
+    def _add_settings(
+        self, settings: LineSettings, kind: LineKind, line: CleanLine, parsed: ParsedLines
+    ) -> None:
+        """Add settings to those of the launch, or to those of the next one where rows are before them."""
+        if not kind.yields_settings:
+            raise TypeError(f"{kind} states {settings.config}, expected `yields_settings=True`")
+        held = list(self._writers.release())
+        parsed.rows += held
+        parsed.in_launch |= bool(held)
+        self._take_settings(settings, line, self._pending if parsed.in_launch else parsed.config)
+
+    def _add_values(self, item: LineValues, found: FoundLine, line: CleanLine, parsed: ParsedLines) -> None:
+        """Add the rows of the values of a line, or hold them back until it is known who printed them."""
+        kind = found.kind
+        if item.is_late and self._writers.has_any(item.values):
+            return  # a series that has later points already would go back
+        # the clock of the line itself states no time zone, the prefix does
+        time = item.time if isnan(line.time) else line.time
+        rows = [
+            LogRow(item.step, time, item.values, labels) for labels in self._series_labels(item, kind, line)
+        ]
+        if _has_own_steps(kind) or item.is_late:
+            parsed.rows += rows
+            return
+        # reports with a unit of their own, as those of RAS, repeat their headings
+        counts_steps = all(name != "steps" for name, _ in rows[0].labels)
+        if counts_steps:
+            is_of_end = _is_of_evaluation(item.values) and not self._writers.has_at(item.step, item.values)
+            self._note_step(item.step, parsed, is_named=bool(item.labels), is_of_end=is_of_end)
+        if not (kind.job_wide or line.labels or rows[0].labels):
+            self._writers.is_same_launch = self._opening.is_same_launch
+            end = found.start + len(found.line) + 1
+            rows = list(self._writers.add(rows[0], found.start, end, in_block=kind.in_blocks))
+        elif item.labels and counts_steps and not kind.job_wide:
+            rows = [self._of_training(row) for row in rows]
+        parsed.rows += rows
+        self._note_record(parsed, counts_steps=counts_steps, is_setting=all(map(is_setting, item.values)))
+
+    def _of_training(self, row: LogRow) -> LogRow:
+        """A row with labels of its own, with that of its training."""
+        return self._trainings.of_training(row, is_same_launch=self._opening.is_same_launch)
+
+    def _stops_before_launch(self, parsed: ParsedLines) -> bool:
+        """Whether the next record is, or may be, the first of another launch, and rows are before it."""
+        if self._opening.is_new_launch():
+            parsed.rows += self._begin_launch()
+            return bool(parsed.rows)
+        if self._opening.may_be_new_launch():
+            self._opening.forget()
+            self._may_restart = True
+            for state in self._states.values():
+                for kind in self._kinds:
+                    if kind.may_begin is not None:
+                        kind.may_begin(state)
+            parsed.rows += self._writers.release()
+            return bool(parsed.rows)
+        return False
+
+    def _note_step(self, step: int, parsed: ParsedLines, *, is_named: bool, is_of_end: bool = False) -> None:
+        """A record at this step follows: of another launch, if that may be and it is not after the last one.
+
+        `is_named`: its training is named, which may be the next one of the same launch. `is_of_end`: it is
+        the first of an evaluation, which may be at the last step.
+        """
+        if self._may_restart:
+            last = self._last_step
+            if not is_named and last is not None and step <= last - is_of_end:
+                parsed.rows += self._writers.begin_again()
+                self._trainings.begin_launch()
+                self._restarts = True
+            self._may_restart = False
+        self._last_step = step
+
+    def _begin_launch(self) -> list[LogRow]:
+        """The rows of the launch before that were held back; the next record is one of another launch."""
+        rows = [*self._writers.begin_again(), *self._release_waiting()]
+        self._trainings.begin_launch()
+        for state in self._states.values():
+            for kind in self._kinds:
+                if kind.begin_launch is not None:
+                    kind.begin_launch(state)
+        self._opening.forget()
+        self._restarts = True
+        return rows
+
+    def _note_record(
+        self, parsed: ParsedLines, *, counts_steps: bool = True, is_setting: bool = False
+    ) -> None:
+        """A record of a launch was read; one of rates alone may be among the settings of the next launch."""
+        parsed.in_launch = True
+        parsed.restarts |= self._restarts
+        self._restarts = False
+        if counts_steps and self._opening.note_record(is_setting=is_setting):
+            for state in self._states.values():
+                state["opening"] = True
+
+    def _release_waiting(self) -> list[LogRow]:
+        """Records that wait for a line that states their step, at the most likely one."""
+        rows: list[LogRow] = []
+        by_state = {id(state): labels for labels, state in self._state_by_labels.items()}
+        for process, state in self._states.items():
+            labels = by_state.get(id(state), None if process else ())
+            if labels is None:
+                continue
+            for kind in self._kinds:
+                for item in kind.release(state) if kind.release is not None else ():
+                    rows += [
+                        LogRow(item.step, item.time, item.values, series)
+                        for series in self._series_labels(item, kind, CleanLine("", labels))
+                    ]
+        return rows
+
+    def _parse_table(self, found: FoundTable, parsed: ParsedLines) -> bool:
+        """Add what lines of known layouts hold to `parsed`, as if each were parsed by itself.
+
+        Whether there are records among them.
+        """
+        line, offset, has_records = 0, found.offset, False
+        starts, ends = found.starts, found.ends
+        unlabelled: list[tuple[LogRow, int, int]] = []
+        state = self._state_of(())
+        for table, begin, end in found.parts:
+            if not table.is_labelled:
+                for row in table.rows(begin, end, state):
+                    if row is not None and row.values and self._is_storable(row.step, offset + starts[line]):
+                        self._note_step(row.step, parsed, is_named=bool(row.labels))
+                        has_records = True
+                        if row.labels:
+                            self._add_unlabelled(unlabelled, parsed)
+                            unlabelled = []
+                            row = self._of_training(row)
+                            self._note_record(parsed)
+                            parsed.rows.append(row)
+                        else:
+                            unlabelled.append((row, offset + starts[line], offset + ends[line]))
+                    line += 1
+                continue
+            self._add_unlabelled(unlabelled, parsed)
+            unlabelled = []
+            for first, last, labels in table.by_process(begin, end):
+                for row in table.rows(first, last, self._state_of(labels)):
+                    if row is not None and row.values and self._is_storable(row.step, offset + starts[line]):
+                        self._note_step(row.step, parsed, is_named=bool(row.labels))
+                        row = self._of_training(row) if row.labels else row
+                        self._note_record(parsed)
+                        has_records = True
+                        for each in (row.labels,) if row.labels else self._process_labels(labels):
+                            parsed.rows.append(LogRow(row.step, row.time, row.values, each))
+                    line += 1
+        self._add_unlabelled(unlabelled, parsed)
+        return has_records
+
+    def _add_unlabelled(self, lines: Sequence[tuple[LogRow, int, int]], parsed: ParsedLines) -> None:
+        """Add rows of lines without a prefix that states who printed them, and where these lines are."""
+        if lines:
+            self._writers.is_same_launch = self._opening.is_same_launch
+            self._note_record(parsed)
+            self._process_labels(())
+            parsed.rows += self._writers.add_lines(lines)
+
+    def _is_storable(self, step: int, position: int) -> bool:
+        """Whether a step can be stored; if not, it is a problem of the line there."""
+        if abs(step) > LARGEST_STEP:
+            self.problems.add(f"byte {position}", "expected a step, found a larger number")
+            return False
+        return True
+
+    def _take_settings(
+        self, settings: LineSettings, line: CleanLine, config: dict[ConfigKey, ConfigValue]
+    ) -> None:
+        if settings.labels is not None:
+            labels = _own_labels(settings, line)
+        else:
+            labels = ()
+            if self._settings_from is None:
+                self._settings_from = line.labels
+            if line.labels != self._settings_from:
+                return
+        for name, value in without_secrets(settings.config).items():
+            config[ConfigKey(name, labels)] = value
+
+    def _series_labels(self, values: LineValues, kind: LineKind, line: CleanLine) -> tuple[Labels, ...]:
+        if kind.job_wide:
+            return (values.labels or (),)
+        return self._process_labels(line.labels) if values.labels is None else (_own_labels(values, line),)
+
+    def _state_of(self, process_labels: Labels) -> DialectState:
+        state = self._state_by_labels.get(process_labels)
+        if state is not None:
+            return state
+        process = "/".join(value for _, value in process_labels)
+        if process not in self._states and len(self._states) >= _MAX_PROCESSES:
+            return self._states.setdefault("", {})
+        state = self._state_by_labels[process_labels] = self._states.setdefault(process, {})
+        return state
+
+    def _process_labels(self, labels: Labels) -> tuple[Labels, ...]:
+        """The labels of the series that get the values of the process with these labels."""
+        if self._main is None:
+            self._main = labels
+        if labels != self._main:
+            self._several = True
+            return (labels,)
+        return ((), labels) if self._several and labels else ((),)
+
+
+def _labels(stored: Sequence[Sequence[str]] | None) -> Labels | None:
+    return None if stored is None else tuple((name, value) for name, value in stored)
+
+
+def _storable(value: Any) -> Any:
+    """A state without the numbers that no database stores as a number, which only mangled lines give."""
+    if isinstance(value, dict):
+        return {name: _storable(item) for name, item in value.items() if _is_storable(item)}
+    return [_storable(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _is_storable(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return all(map(_is_storable, value))
+    return not isinstance(value, int) or abs(value) <= LARGEST_STEP
+
+
+def _is_of_evaluation(names: Iterable[str]) -> bool:
+    """Whether metrics have the names of an evaluation."""
+    return all(name.lower().startswith(("eval", "val", "test")) for name in names)
+
+
+def _has_own_steps(kind: LineKind) -> bool:
+    """Whether values of a line are at steps of their own, or among settings: they begin no launch."""
+    return kind.yields_settings or kind.own_steps
+
+
+def _own_labels(item: LineValues | LineSettings, line: CleanLine) -> Labels:
+    """The labels in the line itself; a rank in the launcher's prefix is that of the job and wins."""
+    labels = item.labels or ()
+    rank = next((label for label in line.labels if label[0] == "rank"), None)
+    return labels if rank is None or rank in labels else labels_of({**dict(labels), rank[0]: rank[1]})
