@@ -52,6 +52,11 @@ _PROMPT = re.compile(
 )
 """`user@host:~/project$ python3 train.py`."""
 _PROMPTED = -1
+_DATED = re.compile(
+    rb"(?m)^[=*#~-]{4,80} [^\n\r=*#~]{0,60}\d\d:\d\d:\d\d[^\n\r=*#~]{0,20} ?[=*#~-]{4,80}[ \t\r]*$"
+)
+"""A heading with a time: `=== Training Loss (Sat Apr  7 04:02:38 2018) ===`."""
+_DATED_AGAIN = -2
 _STATED = re.compile(
     rb"(?i)(?<![a-z])(?:config(?:uration)?|arg(?:ument)?s|hyper-?param(?:eter)?s|settings)[ =:]{0,3}\{"
 )
@@ -78,6 +83,7 @@ class LaunchOpening:
         self._is_repeated: bool = state.get("repeated", False)
         self._is_short: bool = state.get("short", False)
         self._short = [piece.encode("latin-1") for piece in state.get("short head", ())]
+        self._has_dated: bool = state.get("dated", False)
         self._found: set[int] = set(state.get("found", ()))
         self._block, self._position = b"", 0
 
@@ -87,12 +93,16 @@ class LaunchOpening:
             head = [[piece.decode("latin-1"), count] for piece, count in self._counts.items()]
             short = [piece.decode("latin-1") for piece in self._short]
             known = {**({"head": head} if head else {}), **({"short head": short} if short else {})}
+            if self._has_dated:
+                known["dated"] = True
             return {"size": self._size, **known} if self._size else {}
         more: dict[str, Any] = {"found": sorted(self._found)} if self._found else {}
         if self._is_repeated:
             more["repeated"] = True
         if self._is_short:
             more["short"] = True
+        if self._has_dated:
+            more["dated"] = True
         return {"pieces": [piece.decode("latin-1") for piece in self._pieces], **more}
 
     def begin_block(self, block: bytes) -> None:
@@ -118,6 +128,8 @@ class LaunchOpening:
     def _count(self, line: bytes) -> None:
         """Note a line before the first record."""
         self._size += len(line)
+        if _DATED.fullmatch(line) is not None and _REPEATED.search(line) is None:
+            self._has_dated = True
         known = [piece for piece in self._counts if piece in line]
         for piece in known:
             self._counts[piece] += 1
@@ -131,6 +143,8 @@ class LaunchOpening:
         block, pieces = self._block, self._pieces or ()
         if block.find(b"@", begin, end) >= 0 and _PROMPT.search(block, begin, end) is not None:
             self._found.add(_PROMPTED)
+        if self._has_dated and _DATED.search(block, begin, end) is not None:
+            self._found.add(_DATED_AGAIN)
         if not pieces or (not self._found and block.find(pieces[0], begin, end) < 0):
             return
         for number, piece in enumerate(pieces):
@@ -150,7 +164,7 @@ class LaunchOpening:
 
     def may_be_new_launch(self) -> bool:
         """Whether the next record is one of another launch if it is before the last one."""
-        return bool(self._found and self._pieces) and self._is_opening()
+        return _DATED_AGAIN in self._found or (bool(self._found and self._pieces) and self._is_opening())
 
     @property
     def is_same_launch(self) -> bool:
@@ -159,7 +173,7 @@ class LaunchOpening:
             return False
         if self._is_short:
             return not self._found
-        is_beginning = not self._found.isdisjoint((_PROMPTED, *range(_FIRST_PIECES)))
+        is_beginning = not self._found.isdisjoint((_PROMPTED, _DATED_AGAIN, *range(_FIRST_PIECES)))
         if is_beginning or len(self._found) >= _SHARE_OF_PART * len(self._pieces):
             return False
         return any(_SET_UP.search(piece) is not None for piece in self._pieces)

@@ -374,3 +374,18 @@ def test_more_batches_than_those_of_the_training_are_no_evaluation(tmp_path: Pat
         )
 
     assert {*steps_of(read_log(tmp_path, launch(144) + "\n" + launch(288)))} == {"loss", "val/Top-1"}
+
+
+def test_a_table_with_an_epoch_and_a_batch_goes_on_through_the_epochs(tmp_path: Path) -> None:
+    rows = [f"{epoch},{batch},0.6{batch},0.5\n" for epoch in (1, 2) for batch in N]
+    rows.insert(4, "Epoch 1 Summary,train_loss=0.72,val_loss=1.86\n")
+    steps = steps_of(read_log(tmp_path, "epoch,batch,loss,accuracy\n" + "".join(rows)))
+    assert (steps["loss"], steps["val_loss"]) == ([*range(1, 9)], [4])
+
+
+def test_a_heading_with_a_time_that_comes_again_shows_another_launch(tmp_path: Path) -> None:
+    heading = "================ Training Loss (Thu Oct 31 2{}:57:18 2024) ================\n"
+    record = "(epoch: 60, iters: {}, time: 2.0) D_A: 0.0{}\n"
+    text = heading.format(1) + record.format(100, 1) + record.format(200, 2)
+    text += heading.format(2) + record.format(100, 3) + heading.format(3) + heading.format(4)
+    assert read_log(tmp_path, text + record.format(100, 4) + record.format(200, 5)).attempts == 3

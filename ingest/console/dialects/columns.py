@@ -26,6 +26,8 @@ _AXES = (
 )
 """Names of columns that count, the most reliable axis first."""
 _EPOCHS = frozenset({"epoch", "epochs", "e"})
+_BATCHES = frozenset({"batch", "batches", "batch_idx", "batch_id", "batch_index", "minibatch"})
+"""Names of columns that count within an epoch."""
 _MAX_COLUMNS = 64
 _DATA = frozenset({"data", "dataset", "split", "subset", "set", "phase", "mode"})
 """Names of a first column that says of which data a row is."""
@@ -52,21 +54,29 @@ def _row(line: str, state: DialectState) -> LineValues | None:
         if DATA_SPLIT.fullmatch(cells[0]) is None:
             return None
         about = f"{cells[0]}/"
-    values, step = {}, None
+    values, count, batch = {}, None, None
     for name, cell in zip(names, cells, strict=True):
         value = parse_number(cell)
         if axis is not None and name.lower() == axis:
-            step = _step(axis, value, state)
+            count = value
+        elif name.lower() in _BATCHES and axis in _EPOCHS:
+            batch = value
         elif value is not None and name.lower() not in _AXES:
             values[about + name] = value
+    step = None if axis is None else _step(axis, count, batch, state)
     return None if step is None else LineValues(step, values)
 
 
-def _step(name: str, value: float | None, state: DialectState) -> int | None:
-    """The step of a row: below the line of an epoch, rows that count steps begin anew with each epoch."""
+def _step(name: str, value: float | None, batch: float | None, state: DialectState) -> int | None:
+    """The step of a row: below the line of an epoch, rows that count steps begin anew with each epoch.
+
+    So do the batches of a row with an epoch and a batch.
+    """
     if value is None or not value.is_integer():
         return None
     axis = axis_state(state)
+    if batch is not None and batch.is_integer():
+        return training_step({Counter.EPOCH: (int(value), 0), Counter.BATCH: (int(batch), 0)}, axis)
     if name in _EPOCHS or "announced" not in axis:
         return int(value)
     return training_step({Counter.STEP: (int(value), 0)}, axis)
