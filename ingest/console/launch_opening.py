@@ -92,7 +92,10 @@ class LaunchOpening:
         if self._pieces is None:
             head = [[piece.decode("latin-1"), count] for piece, count in self._counts.items()]
             short = [piece.decode("latin-1") for piece in self._short]
-            known = {**({"head": head} if head else {}), **({"short head": short} if short else {})}
+            known: dict[str, Any] = {
+                **({"head": head} if head else {}),
+                **({"short head": short} if short else {}),
+            }
             if self._has_dated:
                 known["dated"] = True
             return {"size": self._size, **known} if self._size else {}
