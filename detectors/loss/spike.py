@@ -33,7 +33,7 @@ from holter.detectors.loss.detections import (
     with_rate_mismatches,
     with_unmarked_restarts,
 )
-from holter.detectors.loss.excursions.evidence_factor import EvidenceFactor
+from holter.detectors.loss.excursions.evidence_factor import EvidenceFactor, remember_latest
 from holter.detectors.loss.excursions.excursion import Excursion
 from holter.detectors.loss.excursions.resume_scan import scan_incrementally
 from holter.detectors.loss.excursions.scan import ExcursionThresholds
@@ -174,7 +174,9 @@ class _LossScan:
         sensitivity = self.context.tuning.of(series.key.metric).sensitivity
         inputs = [series, *self.precursors.series]
         factor = EvidenceFactor(
-            lambda segment, first, stop: sensitivity * self.precursors.factor(segment, first, stop),
+            remember_latest(
+                lambda segment, first, stop: sensitivity * self.precursors.factor(segment, first, stop)
+            ),
             most=sensitivity * self.precursors.most,
         )
         excursions = scan_incrementally(

@@ -17,7 +17,7 @@ from scipy.special import gammainccinv
 from holter.detectors.loss.excursions.baseline import TINY, LossHistory, LossNoise
 from holter.detectors.loss.excursions.usual_rises import UsualRises
 from holter.detectors.thresholds import Thresholds
-from holter.types import FloatArray
+from holter.types import FloatArray, IntArray
 
 Evidence = tuple[int, FloatArray, FloatArray]
 """A number of points, the strength of evidence they give, and the most it may be since the rise is small, at
@@ -171,10 +171,11 @@ def surprise_sums(
     excess = values - medians
     residual = np.concatenate((history.residual[-thresholds.sum_points[-1] :], excess))
     total = np.concatenate(([0.0], np.cumsum(residual)))
-    known = len(residual) - len(values)
-    ends = np.arange(known + 1, len(residual) + 1)
+    known, last = len(residual) - len(values), len(residual)
     visible = {
-        points: (total[ends] - total[ends - points]) / points / least_rise(noise, points, thresholds)
+        points: (total[known + 1 :] - total[known + 1 - points : last + 1 - points])
+        / points
+        / least_rise(noise, points, thresholds)
         for points in thresholds.sum_points
         if points <= known
     }
@@ -199,7 +200,7 @@ def surprise_sums(
         else:
             counted = np.where(limited, reached, surprise)
         summed = np.concatenate(([0.0], np.cumsum(counted)))
-        yield points, (summed[ends] - summed[ends - points]) / limit, most
+        yield points, (summed[known + 1 :] - summed[known + 1 - points : last + 1 - points]) / limit, most
 
 
 def first_points(history: LossHistory, values: FloatArray, thresholds: AlarmThresholds) -> FloatArray:
@@ -298,23 +299,25 @@ def window_means(
     `usual`: the rises that the series had shown up to so many points ago. Nothing is yielded where all
     strengths are below `least_strength`.
     """
-    least_reference = thresholds.mean_reference_points
-    farthest = max(2 * max(least_reference, points) + points + gap for points, gap in thresholds.mean_windows)
+    layout = _window_layout(thresholds.mean_windows, thresholds.mean_reference_points)
+    farthest = layout.farthest
     limit = thresholds.clip_sigmas * noise.sigma
     clipped = medians + np.clip(values - medians, -limit, limit)
     both = np.concatenate((history.clipped[-farthest:], clipped))
     total = np.concatenate(([0.0], np.cumsum(both)))
-    windows = list(
-        takewhile(lambda window: _is_known(len(both), window, history, thresholds), thresholds.mean_windows)
-    )
+    if len(both) < farthest:
+        known = takewhile(
+            lambda window: _is_known(len(both), window, history, thresholds), thresholds.mean_windows
+        )
+        layout = _window_layout(tuple(known), thresholds.mean_reference_points)
+    windows, points = layout.windows, layout.points
     if not windows:
         return
-    # a row for each window: many short calls would cost more than the computation
-    points, gap = np.array(windows).T[:, :, None]
-    reference_points = np.maximum(least_reference, 2 * points)
     ends = np.arange(len(both) - len(values) + 1, len(both) + 1)
-    reference_end = ends - points - gap
-    before = np.minimum(reference_points, reference_end)
+    reference_end = ends - layout.back
+    before = layout.reference_points
+    if len(both) - len(values) < farthest:
+        before = np.minimum(before, reference_end)
     enough = before >= np.maximum(history.thresholds.fewest_points, points)
     before = np.maximum(before, 1)
     now = (total[ends] - total[ends - points]) / points
@@ -325,8 +328,7 @@ def window_means(
         return  # as for most points: what follows can only raise the limit
     unrest = _unrest(history, values - medians, noise, len(values), thresholds)
     by_noise = by_noise * np.where(points <= thresholds.unrest_points, unrest, 1.0)
-    # from the middle of the reference to that of the mean
-    horizons = (points / 2 + gap + reference_points / 2)[:, 0].tolist()
+    horizons = layout.horizons
     latest = usual(0)
     visible = thresholds.visible_sigmas * noise.sigma
     limits = np.array(
@@ -347,6 +349,36 @@ def window_means(
     most = rise / np.array(least)[:, None]
     for row, (size, _) in enumerate(windows):
         yield size, strength[row], most[row]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _WindowLayout:
+    """Windows of means with their `points`, `reference_points` and how far `back` the reference ends: a row
+    for each [windows, 1], since many short calls would cost more than the computation.
+
+    `horizons` are from the middle of the reference to that of the mean, `farthest` the points of all.
+    """
+
+    windows: tuple[tuple[int, int], ...]
+    points: IntArray
+    reference_points: IntArray
+    back: IntArray
+    horizons: list[float]
+    farthest: int
+
+
+@lru_cache(maxsize=64)
+def _window_layout(windows: tuple[tuple[int, int], ...], least_reference: int) -> _WindowLayout:
+    points, gap = np.array(windows, dtype=np.int64).reshape(-1, 2).T[:, :, None]
+    reference_points = np.maximum(least_reference, 2 * points)
+    return _WindowLayout(
+        windows=windows,
+        points=points,
+        reference_points=reference_points,
+        back=points + gap,
+        horizons=(points / 2 + gap + reference_points / 2)[:, 0].tolist(),
+        farthest=int((reference_points + points + gap).max(initial=0)),
+    )
 
 
 def _is_known(count: int, window: tuple[int, int], history: LossHistory, thresholds: AlarmThresholds) -> bool:

@@ -363,7 +363,9 @@ class _SegmentScan:
         candidates = np.minimum([each for _, each, _ in evidence], [most for _, _, most in evidence])
         if not self.factor.can_alarm(candidates):
             return None
-        candidates *= self.factor.at(self.segment, index, index + len(values))
+        possible = np.flatnonzero(candidates.max(axis=0) * self.factor.most >= 1)
+        first, stop = int(possible[0]), int(possible[-1]) + 1
+        candidates[:, first:stop] *= self.factor.at(self.segment, index + first, index + stop)
         widths = np.array([points for points, _, _ in evidence])
         # an outlier is what no other statistic explains
         of_others = candidates[widths != OUTLIER].max(axis=0)
