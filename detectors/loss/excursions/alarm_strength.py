@@ -6,10 +6,11 @@ Each yields the number of points it rests on and the strength at every new value
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import takewhile
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import gammainccinv
@@ -22,6 +23,22 @@ from holter.types import FloatArray, IntArray
 Evidence = tuple[int, FloatArray, FloatArray]
 """A number of points, the strength of evidence they give, and the most it may be since the rise is small, at
 every new value [n]."""
+
+
+class MeanRise(NamedTuple):
+    """How far the mean of `points` is above that of the points before, `gap` left out between the two, at
+    every new value [n]: the `strength` of this evidence, the `rise`, and the `least` rise worth reporting."""
+
+    points: int
+    gap: int
+    strength: FloatArray
+    rise: FloatArray
+    least: float
+
+    def part(self, first: int, stop: int) -> MeanRise:
+        """The same at some of the values."""
+        return self._replace(strength=self.strength[first:stop], rise=self.rise[first:stop])
+
 
 OUTLIER = -1
 """In place of a number of points: a single point that the shape of the noise explains."""
@@ -52,6 +69,14 @@ class AlarmThresholds(Thresholds):
     rise would raise its own reference."""
     mean_errors: float = 5.5
     """Standard errors by which a mean must rise: a chance of 1 in 5e7 where the noise is normal."""
+    both_mean_errors: float = 4.75
+    """Standard errors by which the loss and the gradient norm must rise on average, over the same points: as
+    rare as `mean_errors` of one where the noise of the two is correlated by a half (in labelled runs by 0.39,
+    median, and 0.7 in one of ten)."""
+    both_least_errors: float = 3.0
+    """Standard errors by which the loss must then rise, 1 in 700."""
+    both_most_errors: float = 8.0
+    """Standard errors that the rise of the gradient norm counts for at most."""
     mean_reference_points: int = 64
     """Points of the reference of a mean, at least; otherwise twice as many as in the mean."""
     lone_point_sigmas: float = 10.0
@@ -103,6 +128,11 @@ class AlarmThresholds(Thresholds):
     two or three sigmas for a dozen points before a spike, and the spike is the event."""
     strongest: float = 1e6
     """Strength and surprise are limited to this, so that they stay finite."""
+
+    @property
+    def least_with_gradient(self) -> float:
+        """The strength of a mean from which on it counts together with the gradient norm."""
+        return self.both_least_errors / self.mean_errors
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -293,11 +323,11 @@ def window_means(
     thresholds: AlarmThresholds,
     usual: Callable[[int], UsualRises],
     least_strength: float,
-) -> Iterator[Evidence]:
+) -> list[MeanRise]:
     """Evidence of many points: how far their mean is above the mean before.
 
-    `usual`: the rises that the series had shown up to so many points ago. Nothing is yielded where all
-    strengths are below `least_strength`.
+    `usual`: the rises that the series had shown up to so many points ago. There is none where all strengths
+    are below `least_strength`.
     """
     layout = _window_layout(thresholds.mean_windows, thresholds.mean_reference_points)
     farthest = layout.farthest
@@ -312,7 +342,7 @@ def window_means(
         layout = _window_layout(tuple(known), thresholds.mean_reference_points)
     windows, points = layout.windows, layout.points
     if not windows:
-        return
+        return []
     ends = np.arange(len(both) - len(values) + 1, len(both) + 1)
     reference_end = ends - layout.back
     before = layout.reference_points
@@ -325,7 +355,7 @@ def window_means(
     of_one = np.array([[noise.error(size)] for size, _ in windows])
     by_noise = thresholds.mean_errors * of_one * np.sqrt(1 / points + 1 / before)
     if not (enough & (rise >= least_strength * by_noise)).any():
-        return  # as for most points: what follows can only raise the limit
+        return []  # as for most points: what follows can only raise the limit
     unrest = _unrest(history, values - medians, noise, len(values), thresholds)
     by_noise = by_noise * np.where(points <= thresholds.unrest_points, unrest, 1.0)
     horizons = layout.horizons
@@ -346,9 +376,33 @@ def window_means(
         + thresholds.least_sigmas_unknown * noise.sigma * (not latest.knows(size, horizon))
         for (size, _), horizon in zip(windows, horizons, strict=True)
     ]
-    most = rise / np.array(least)[:, None]
-    for row, (size, _) in enumerate(windows):
-        yield size, strength[row], most[row]
+    return [
+        MeanRise(size, left_out, strength[row], rise[row], least[row])
+        for row, (size, left_out) in enumerate(windows)
+    ]
+
+
+def of_means(rises: Iterable[MeanRise]) -> Iterator[Evidence]:
+    """The evidence of means by themselves."""
+    for each in rises:
+        yield each.points, each.strength, each.rise / each.least
+
+
+def with_gradient(
+    rises: Iterable[MeanRise],
+    errors: Mapping[int, FloatArray],
+    noise: LossNoise,
+    thresholds: AlarmThresholds,
+) -> Iterator[Evidence]:
+    """The evidence of means together with the standard errors [n] by which the gradient norm's means over as
+    many points rose, by their number of points."""
+    for each in rises:
+        of_gradient = np.minimum(errors[each.points], thresholds.both_most_errors)
+        both = (thresholds.mean_errors * each.strength + of_gradient) / (2 * thresholds.both_mean_errors)
+        strength = np.where(each.strength >= thresholds.least_with_gradient, both, 0.0)
+        # what both show is no calm rise before a spike
+        least = each.least - noise.sigma * thresholds.least_sigmas_mean / each.points
+        yield each.points, strength, each.rise / least
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -15,12 +15,24 @@ FactorAt = Callable[[AttemptSegment, int, int], FloatArray]
 
 
 @dataclass(frozen=True)
+class GradientEvidence:
+    """The evidence of the gradient norm beside that of the loss, for means of `points`."""
+
+    points: tuple[int, ...]
+    errors: FactorAt
+    """How many standard errors such means of it are above those before [points, n]."""
+    factor: FactorAt
+    """What evidence to which it contributes is multiplied by."""
+
+
+@dataclass(frozen=True)
 class EvidenceFactor:
     """A factor on evidence at each point; `most` bounds it, so that most points need not compute it."""
 
     at: FactorAt
     """The factor at the points of a segment, from one index to another (exclusive)."""
     most: float
+    gradient: GradientEvidence | None = None
 
     def can_alarm(self, strength: FloatArray) -> bool:
         """Whether evidence of these strengths can be an alarm at any factor."""

@@ -17,12 +17,16 @@ import numpy as np
 from holter.detectors.loss.excursions.alarm_strength import (
     OUTLIER,
     AlarmThresholds,
+    Evidence,
     ExcursionAlarm,
+    MeanRise,
     first_jumps,
     first_points,
+    of_means,
     single_points,
     surprise_sums,
     window_means,
+    with_gradient,
 )
 from holter.detectors.loss.excursions.baseline import (
     BaselineThresholds,
@@ -356,16 +360,25 @@ class _SegmentScan:
         """The first alarm among the points of a chunk, by the statistic that is strongest there."""
         inputs = (self.history, values, medians, noise, self.thresholds.alarms)
         least = 1 / self.factor.most  # weaker evidence alarms at no point
-        means = window_means(*inputs, lambda points: self._usual_rises(index - points), least)
-        evidence = [*surprise_sums(*inputs, least), *means, *single_points(*inputs)]
+        least_of_mean = (
+            least if self.factor.gradient is None else min(least, self.thresholds.alarms.least_with_gradient)
+        )
+        rises = window_means(*inputs, lambda points: self._usual_rises(index - points), least_of_mean)
+        evidence = [*surprise_sums(*inputs, least), *of_means(rises), *single_points(*inputs)]
         if above_restart is not None:
             evidence.insert(0, (_AT_RESTART, above_restart, np.full(len(values), np.inf)))
         candidates = np.minimum([each for _, each, _ in evidence], [most for _, _, most in evidence])
-        if not self.factor.can_alarm(candidates):
+        with_both = self._with_gradient(index, rises, noise)
+        if not with_both and not self.factor.can_alarm(candidates):
             return None
         possible = np.flatnonzero(candidates.max(axis=0) * self.factor.most >= 1)
-        first, stop = int(possible[0]), int(possible[-1]) + 1
-        candidates[:, first:stop] *= self.factor.at(self.segment, index + first, index + stop)
+        if len(possible):
+            first, stop = int(possible[0]), int(possible[-1]) + 1
+            candidates[:, first:stop] *= self.factor.at(self.segment, index + first, index + stop)
+        if with_both:
+            evidence += with_both
+            both = np.minimum([each for _, each, _ in with_both], [most for _, _, most in with_both])
+            candidates = np.concatenate((candidates, both))
         widths = np.array([points for points, _, _ in evidence])
         # an outlier is what no other statistic explains
         of_others = candidates[widths != OUTLIER].max(axis=0)
@@ -382,6 +395,28 @@ class _SegmentScan:
             strength=min(float(candidates[strongest, first]), self.thresholds.scan.strongest),
             explained=explained,
         )
+
+    def _with_gradient(self, index: int, rises: list[MeanRise], noise: LossNoise) -> list[Evidence]:
+        """The evidence of means together with the gradient norm, at the points of a chunk; none where no mean
+        is high enough."""
+        gradient, limits = self.factor.gradient, self.thresholds.alarms
+        if gradient is None:
+            return []
+        compared = [each for each in rises if not each.gap and each.points in gradient.points]
+        highest = np.max([each.strength for each in compared], axis=0, initial=0.0)
+        possible = np.flatnonzero(highest >= limits.least_with_gradient)
+        if not len(possible):
+            return []
+        first, stop = int(possible[0]), int(possible[-1]) + 1
+        at = (self.segment, index + first, index + stop)
+        errors = dict(zip(gradient.points, gradient.errors(*at), strict=True))
+        factor, evidence = gradient.factor(*at), []
+        parts = (each.part(first, stop) for each in compared)
+        for points, strength, most in with_gradient(parts, errors, noise, limits):
+            both = np.zeros((2, len(highest)))
+            both[:, first:stop] = factor * strength, factor * most
+            evidence.append((points, *both))
+        return evidence
 
     def _first_alarm(self, index: int, values: FloatArray) -> tuple[LossNoise | None, ExcursionAlarm | None]:
         """The first alarm among the points of a chunk before whose noise too few are known to measure it."""
