@@ -368,13 +368,15 @@ class _SegmentScan:
         if above_restart is not None:
             evidence.insert(0, (_AT_RESTART, above_restart, np.full(len(values), np.inf)))
         candidates = np.minimum([each for _, each, _ in evidence], [most for _, _, most in evidence])
-        with_both = self._with_gradient(index, rises, noise)
-        if not with_both and not self.factor.can_alarm(candidates):
-            return None
         possible = np.flatnonzero(candidates.max(axis=0) * self.factor.most >= 1)
         if len(possible):
             first, stop = int(possible[0]), int(possible[-1]) + 1
             candidates[:, first:stop] *= self.factor.at(self.segment, index + first, index + stop)
+        certain = np.flatnonzero(candidates.max(axis=0) >= 1)
+        upto = int(certain[0]) + 1 if len(certain) else len(values)
+        with_both = self._with_gradient(index, upto, rises, noise)
+        if not with_both and not len(certain):
+            return None
         if with_both:
             evidence += with_both
             both = np.minimum([each for _, each, _ in with_both], [most for _, _, most in with_both])
@@ -396,15 +398,21 @@ class _SegmentScan:
             explained=explained,
         )
 
-    def _with_gradient(self, index: int, rises: list[MeanRise], noise: LossNoise) -> list[Evidence]:
-        """The evidence of means together with the gradient norm, at the points of a chunk; none where no mean
-        is high enough."""
+    def _with_gradient(
+        self, index: int, upto: int, rises: list[MeanRise], noise: LossNoise
+    ) -> list[Evidence]:
+        """The evidence of means together with the gradient norm, at the first `upto` points of a chunk; none
+        where no mean is high enough."""
         gradient, limits = self.factor.gradient, self.thresholds.alarms
         if gradient is None:
             return []
         compared = [each for each in rises if not each.gap and each.points in gradient.points]
-        highest = np.max([each.strength for each in compared], axis=0, initial=0.0)
-        possible = np.flatnonzero(highest >= limits.least_with_gradient)
+        if not compared:
+            return []
+        highest = np.max([each.strength for each in compared], axis=0)
+        # within an event both move, and a weak rise is a part of it
+        highest[: max(self._open_until() - index, 0)] = 0.0
+        possible = np.flatnonzero(highest[:upto] >= limits.least_with_gradient)
         if not len(possible):
             return []
         first, stop = int(possible[0]), int(possible[-1]) + 1
@@ -417,6 +425,14 @@ class _SegmentScan:
             both[:, first:stop] = factor * strength, factor * most
             evidence.append((points, *both))
         return evidence
+
+    def _open_until(self) -> int:
+        """The point at which the current event is certainly over."""
+        if self.current is None:
+            return 0
+        current = self.excursions[self.current]
+        confirmed = current.recovery.confirmed
+        return len(self.segment.step) if confirmed is None else current.start + confirmed
 
     def _first_alarm(self, index: int, values: FloatArray) -> tuple[LossNoise | None, ExcursionAlarm | None]:
         """The first alarm among the points of a chunk before whose noise too few are known to measure it."""
