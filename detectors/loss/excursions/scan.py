@@ -17,16 +17,13 @@ import numpy as np
 from holter.detectors.loss.excursions.alarm_strength import (
     OUTLIER,
     AlarmThresholds,
-    Evidence,
     ExcursionAlarm,
-    MeanRise,
     first_jumps,
     first_points,
     of_means,
     single_points,
     surprise_sums,
     window_means,
-    with_gradient,
 )
 from holter.detectors.loss.excursions.baseline import (
     BaselineThresholds,
@@ -37,6 +34,7 @@ from holter.detectors.loss.excursions.baseline import (
 from holter.detectors.loss.excursions.evidence_factor import NO_FACTOR, EvidenceFactor
 from holter.detectors.loss.excursions.excursion import Excursion, TrainThresholds
 from holter.detectors.loss.excursions.excursion_points import RecoveryThresholds
+from holter.detectors.loss.excursions.gradient_evidence import evidence_with_gradient
 from holter.detectors.loss.excursions.recovery import untracked_recovery
 from holter.detectors.loss.excursions.restart_level import RestartLevel, RestartThresholds
 from holter.detectors.loss.excursions.rise_speed import half_peak_index, is_slow_rise
@@ -358,11 +356,10 @@ class _SegmentScan:
         above_restart: FloatArray | None,
     ) -> ExcursionAlarm | None:
         """The first alarm among the points of a chunk, by the statistic that is strongest there."""
-        inputs = (self.history, values, medians, noise, self.thresholds.alarms)
+        limits, gradient = self.thresholds.alarms, self.factor.gradient
+        inputs = (self.history, values, medians, noise, limits)
         least = 1 / self.factor.most  # weaker evidence alarms at no point
-        least_of_mean = (
-            least if self.factor.gradient is None else min(least, self.thresholds.alarms.least_with_gradient)
-        )
+        least_of_mean = least if gradient is None else min(least, limits.least_with_gradient)
         rises = window_means(*inputs, lambda points: self._usual_rises(index - points), least_of_mean)
         evidence = [*surprise_sums(*inputs, least), *of_means(rises), *single_points(*inputs)]
         if above_restart is not None:
@@ -374,13 +371,14 @@ class _SegmentScan:
             candidates[:, first:stop] *= self.factor.at(self.segment, index + first, index + stop)
         certain = np.flatnonzero(candidates.max(axis=0) >= 1)
         upto = int(certain[0]) + 1 if len(certain) else len(values)
-        with_both = self._with_gradient(index, upto, rises, noise)
-        if not with_both and not len(certain):
+        # within an event both move, and a weak rise is a part of it
+        over = 0 if self.current is None else self.excursions[self.current].over_from(self.segment)
+        places = slice(min(max(over - index, 0), upto), upto)
+        both = evidence_with_gradient(gradient, self.segment, index, places, rises, noise, limits)
+        if not both and not len(certain):
             return None
-        if with_both:
-            evidence += with_both
-            both = np.minimum([each for _, each, _ in with_both], [most for _, _, most in with_both])
-            candidates = np.concatenate((candidates, both))
+        evidence += both
+        candidates = np.vstack((candidates, *(np.minimum(each, most) for _, each, most in both)))
         widths = np.array([points for points, _, _ in evidence])
         # an outlier is what no other statistic explains
         of_others = candidates[widths != OUTLIER].max(axis=0)
@@ -397,42 +395,6 @@ class _SegmentScan:
             strength=min(float(candidates[strongest, first]), self.thresholds.scan.strongest),
             explained=explained,
         )
-
-    def _with_gradient(
-        self, index: int, upto: int, rises: list[MeanRise], noise: LossNoise
-    ) -> list[Evidence]:
-        """The evidence of means together with the gradient norm, at the first `upto` points of a chunk; none
-        where no mean is high enough."""
-        gradient, limits = self.factor.gradient, self.thresholds.alarms
-        if gradient is None:
-            return []
-        compared = [each for each in rises if not each.gap and each.points in gradient.points]
-        if not compared:
-            return []
-        highest = np.max([each.strength for each in compared], axis=0)
-        # within an event both move, and a weak rise is a part of it
-        highest[: max(self._open_until() - index, 0)] = 0.0
-        possible = np.flatnonzero(highest[:upto] >= limits.least_with_gradient)
-        if not len(possible):
-            return []
-        first, stop = int(possible[0]), int(possible[-1]) + 1
-        at = (self.segment, index + first, index + stop)
-        errors = dict(zip(gradient.points, gradient.errors(*at), strict=True))
-        factor, evidence = gradient.factor(*at), []
-        parts = (each.part(first, stop) for each in compared)
-        for points, strength, most in with_gradient(parts, errors, noise, limits):
-            both = np.zeros((2, len(highest)))
-            both[:, first:stop] = factor * strength, factor * most
-            evidence.append((points, *both))
-        return evidence
-
-    def _open_until(self) -> int:
-        """The point at which the current event is certainly over."""
-        if self.current is None:
-            return 0
-        current = self.excursions[self.current]
-        confirmed = current.recovery.confirmed
-        return len(self.segment.step) if confirmed is None else current.start + confirmed
 
     def _first_alarm(self, index: int, values: FloatArray) -> tuple[LossNoise | None, ExcursionAlarm | None]:
         """The first alarm among the points of a chunk before whose noise too few are known to measure it."""
