@@ -16,6 +16,7 @@ from scipy.ndimage import maximum_filter1d, median_filter
 
 from holter.detectors.incremental import Checkpoint, IncrementalState, ScanCheckpoints
 from holter.detectors.loss.excursions.segment import AttemptSegment
+from holter.detectors.loss.gradient_rises import GradientRiseThresholds, mean_rises
 from holter.detectors.positions import rows_of_attempt
 from holter.detectors.robust_statistics import MAD_TO_SIGMA
 from holter.detectors.thresholds import Thresholds
@@ -46,6 +47,8 @@ class GradientThresholds(Thresholds):
     """Standard errors at which a jump begins to count, and at which it counts fully."""
     sum_points: tuple[int, ...] = (2, 3, 5, 8)
     """Points whose scores are added up."""
+    rises: GradientRiseThresholds = GradientRiseThresholds()
+    """How the rises of its means are measured, which are evidence of their own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,12 +118,29 @@ class Precursors:
     def factor(self, segment: AttemptSegment, first: int, stop: int) -> FloatArray:
         """The factor on evidence from the loss at the points of a segment from `first` to `stop` (exclusive),
         from what was logged up to the step of each."""
+        factor = self.planned_factor(segment, first, stop)
         steps = segment.step[first:stop]
-        factor = np.ones(len(steps))
-        for series, rows_factor in ((self.norm, self._gradient_factor), (self.rate, self._rate_factor)):
-            if series is not None and len(steps):
-                factor *= _factor_at_steps(series, segment.attempt, steps, rows_factor)
+        if self.norm is not None and len(steps):
+            factor *= _values_at_steps(
+                self.norm, segment.attempt, steps, self._gradient_factor, np.ones(len(steps))
+            )
         return factor
+
+    def planned_factor(self, segment: AttemptSegment, first: int, stop: int) -> FloatArray:
+        """The same without what the gradient norm contributes."""
+        steps = segment.step[first:stop]
+        if self.rate is None or not len(steps):
+            return np.ones(len(steps))
+        return _values_at_steps(self.rate, segment.attempt, steps, self._rate_factor, np.ones(len(steps)))
+
+    def gradient_errors(self, segment: AttemptSegment, first: int, stop: int) -> FloatArray:
+        """How many standard errors the gradient norm's latest means are above those before, at the points of
+        a segment from `first` to `stop` (exclusive) [sizes of means, n]; 0 where that is unknown."""
+        steps = segment.step[first:stop]
+        unknown = np.zeros((len(self.thresholds.gradient.rises.means), len(steps)))
+        if self.norm is None or not len(steps):
+            return unknown
+        return _values_at_steps(self.norm, segment.attempt, steps, self._gradient_rises, unknown)
 
     def _gradient_factor(self, series: Series, attempt_row: int, first: int, stop: int) -> FloatArray:
         """The factor by jumps of the gradient norm, at rows from `first` to `stop` (exclusive)."""
@@ -129,12 +149,8 @@ class Precursors:
             return np.ones(stop - first)
         begin, full = limits.jump_errors
         back = max(attempt_row, first - limits.look_back_points)
-        values = series.value[back:stop]
-        with np.errstate(invalid="ignore"):
-            logs = np.log(np.clip(np.where(np.isfinite(values), values, 1e6), 1e-12, 1e12))
-        above = logs - _trailing_median(logs, limits.median_points)
-        spread = MAD_TO_SIGMA * _trailing_median(np.abs(above), limits.spread_points)
-        score = np.clip(above / np.maximum(spread, limits.least_spread), -full, full)
+        _, above, spread = self._gradient_logs(series, back, stop)
+        score = np.clip(above / spread, -full, full)
         score[: max(attempt_row + limits.settled_points - back, 0)] = 0.0
         jump = np.zeros(len(score))
         for points in (points for points in limits.sum_points if points <= len(score)):
@@ -145,6 +161,28 @@ class Precursors:
         recent = maximum_filter1d(jump, size, origin=(size - 1) // 2, mode="nearest")
         share = np.clip((recent[first - back :] - begin) / (full - begin), 0.0, 1.0)
         return 1 + self.thresholds.raised_evidence * share
+
+    def _gradient_rises(self, series: Series, attempt_row: int, first: int, stop: int) -> FloatArray:
+        """The rises of the gradient norm's means in standard errors, at rows from `first` to `stop`
+        (exclusive) [sizes of means, n]."""
+        limits = self.thresholds.gradient
+        back = max(attempt_row, first - limits.look_back_points - limits.rises.look_back_rows)
+        errors = mean_rises(*self._gradient_logs(series, back, stop), back - attempt_row, limits.rises)
+        return errors[:, first - back :]
+
+    def _gradient_logs(
+        self, series: Series, back: int, stop: int
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The running median of the gradient norm's logarithm, how far each row is above it, and the noise of
+        the rows before, at rows from `back` to `stop` (exclusive)."""
+        limits = self.thresholds.gradient
+        values = series.value[back:stop]
+        with np.errstate(invalid="ignore"):
+            logs = np.log(np.clip(np.where(np.isfinite(values), values, 1e6), 1e-12, 1e12))
+        level = _trailing_median(logs, limits.median_points)
+        above = logs - level
+        spread = MAD_TO_SIGMA * _trailing_median(np.abs(above), limits.spread_points)
+        return level, above, np.maximum(spread, limits.least_spread)
 
     def _rate_factor(self, series: Series, attempt_row: int, first: int, stop: int) -> FloatArray:
         """The factor by jumps, warm restarts and climbs of the learning rate, at rows from `first` to
@@ -214,20 +252,23 @@ def _highest_finite(rate: FloatArray) -> float:
     return float(np.max(rate, initial=0.0, where=np.isfinite(rate)))
 
 
-_RowsFactor = Callable[[Series, int, int, int], FloatArray]
-"""The factor at some rows of a series: (series, first row of the attempt, first, stop)."""
+_OfRows = Callable[[Series, int, int, int], FloatArray]
+"""Values [..., n] at some rows of a series: (series, first row of the attempt, first, stop)."""
 
 
-def _factor_at_steps(series: Series, attempt: int, steps: IntArray, rows_factor: _RowsFactor) -> FloatArray:
-    """The factor of a series at steps [n] of an attempt, by its last row up to each; 1 before the first."""
+def _values_at_steps(
+    series: Series, attempt: int, steps: IntArray, of_rows: _OfRows, unknown: FloatArray
+) -> FloatArray:
+    """Values at steps [n] of an attempt, by the last row of a series up to each; those of `unknown` [..., n]
+    before the first."""
     span = rows_of_attempt(series, attempt)
     row = span.first + np.searchsorted(series.step[span.rows], steps, side="right") - 1
-    factor = np.ones(len(steps))
+    values = unknown.copy()
     known = row >= span.first
     if known.any():
         first, stop = int(row[known][0]), int(row[known][-1]) + 1
-        factor[known] = rows_factor(series, span.first, first, stop)[row[known] - first]
-    return factor
+        values[..., known] = of_rows(series, span.first, first, stop)[..., row[known] - first]
+    return values
 
 
 def find_precursors(run: RunData, state: IncrementalState, thresholds: PrecursorThresholds) -> Precursors:

@@ -33,7 +33,11 @@ from holter.detectors.loss.detections import (
     with_rate_mismatches,
     with_unmarked_restarts,
 )
-from holter.detectors.loss.excursions.evidence_factor import EvidenceFactor
+from holter.detectors.loss.excursions.evidence_factor import (
+    EvidenceFactor,
+    GradientEvidence,
+    remember_latest,
+)
 from holter.detectors.loss.excursions.excursion import Excursion
 from holter.detectors.loss.excursions.resume_scan import scan_incrementally
 from holter.detectors.loss.excursions.scan import ExcursionThresholds
@@ -99,10 +103,12 @@ class SpikeThresholds(Thresholds):
         """How excursions are detected in the loss of one of so many datasets: each has its share of the
         chance of a false alarm, and single points count less."""
         alarms = self.excursions.alarms
+        errors = float(-ndtri(ndtr(-alarms.mean_errors) / max(datasets, 1)))
         share = replace(
             alarms,
             sum_chance=alarms.sum_chance / max(datasets, 1),
-            mean_errors=float(-ndtri(ndtr(-alarms.mean_errors) / max(datasets, 1))),
+            mean_errors=errors,
+            both_mean_errors=alarms.both_mean_errors * errors / alarms.mean_errors,
             lone_evidence=self.dataset_lone_evidence,
         )
         return replace(self.excursions, alarms=share)
@@ -173,9 +179,18 @@ class _LossScan:
         by_attempt = {segment.attempt: segment for segment in segments}
         sensitivity = self.context.tuning.of(series.key.metric).sensitivity
         inputs = [series, *self.precursors.series]
+        precursors = self.precursors
+        gradient = GradientEvidence(
+            points=tuple(points for points, _ in self.thresholds.precursors.gradient.rises.means),
+            errors=precursors.gradient_errors,
+            factor=lambda segment, first, stop: sensitivity * precursors.planned_factor(segment, first, stop),
+        )
         factor = EvidenceFactor(
-            lambda segment, first, stop: sensitivity * self.precursors.factor(segment, first, stop),
-            most=sensitivity * self.precursors.most,
+            remember_latest(
+                lambda segment, first, stop: sensitivity * precursors.factor(segment, first, stop)
+            ),
+            most=sensitivity * precursors.most,
+            gradient=None if precursors.norm is None else gradient,
         )
         excursions = scan_incrementally(
             segments,

@@ -19,6 +19,7 @@ from holter.detectors.findings.loss import SUDDEN_DROP
 from holter.detectors.formatting import figure
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.positions import attempt_rows
+from holter.detectors.robust_statistics import row_medians
 from holter.detectors.step_unit import step_unit
 from holter.detectors.thresholds import Thresholds
 from holter.plurals import counted
@@ -187,7 +188,7 @@ class DropScan:
         self.step = np.concatenate((self.step, step[finite]))
         complete = len(self.value) // self.block
         new_values = self.value[len(self.blocks) * self.block : complete * self.block]
-        self.blocks = np.concatenate((self.blocks, np.median(new_values.reshape(-1, self.block), axis=1)))
+        self.blocks = np.concatenate((self.blocks, row_medians(new_values.reshape(-1, self.block))))
         drops = [
             drop
             for scale, lowest in zip(self.thresholds.scales, self.lowest, strict=True)

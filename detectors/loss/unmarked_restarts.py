@@ -172,7 +172,7 @@ def _restarts_in(
     first = max(span.first - thresholds.median_rows - 1, attempt_row)
     distance = np.diff(column[max(first - 1, attempt_row) : span.after].astype(np.float64))
     distance = np.concatenate(([0.0], distance)) if first == attempt_row else distance
-    distance = np.nan_to_num(distance, nan=0.0, posinf=0.0, neginf=0.0)
+    distance[~np.isfinite(distance)] = 0.0
     rows, longest = _unusual_rows(distance, span.after - span.first, longest, thresholds)
     restarts = []
     for row, usual in rows:

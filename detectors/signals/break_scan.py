@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import cached_property
 from math import isfinite, log
 
 import numpy as np
 
-from holter.detectors.robust_statistics import median, quantiles
+from holter.detectors.robust_statistics import median, quantiles, row_medians
 from holter.detectors.thresholds import Thresholds
 from holter.types import FloatArray, IntArray
 
@@ -91,12 +92,12 @@ class BreakScan:
     def after(self, values: FloatArray, rows: IntArray) -> tuple[BreakScan, tuple[SignalBreak, ...]]:
         """The state after the whole chunks of these points [n], and all breaks up to the last whole block."""
         blocks, known = len(values) // BLOCK_POINTS, len(self.medians)
-        new = np.median(values[: blocks * BLOCK_POINTS].reshape(blocks, BLOCK_POINTS), axis=1)
+        new = row_medians(values[: blocks * BLOCK_POINTS].reshape(blocks, BLOCK_POINTS))
         medians = np.concatenate((self.medians, new))
         first_rows = np.concatenate((self.first_rows, rows[: blocks * BLOCK_POINTS : BLOCK_POINTS]))
         last_rows = rows[BLOCK_POINTS - 1 : blocks * BLOCK_POINTS : BLOCK_POINTS]
         scan, whole = self, blocks // CHUNK_BLOCKS
-        chunks = np.median(new[: whole * CHUNK_BLOCKS].reshape(whole, CHUNK_BLOCKS), axis=1).tolist()
+        chunks = row_medians(new[: whole * CHUNK_BLOCKS].reshape(whole, CHUNK_BLOCKS)).tolist()
         breaks = self.breaks
         latest, high, low = deque(self.latest), self.high, self.low
         for chunk in range(-(-blocks // CHUNK_BLOCKS)):
@@ -104,7 +105,16 @@ class BreakScan:
             inside = new[first : first + CHUNK_BLOCKS]
             if (breaks and breaks[-1].end is None) or self._may_break(inside, high, low):
                 begin = known + first
-                blocks_before = _BlocksBefore(medians[: begin + len(inside)], first_rows, begin, high, low)
+                window = self.limits.window_chunks * CHUNK_BLOCKS
+                stop = max(begin - CHUNK_BLOCKS, 0)
+                blocks_before = _BlocksBefore(
+                    medians[: begin + len(inside)],
+                    first_rows,
+                    begin,
+                    high,
+                    low,
+                    usual=medians[max(stop - window, 0) : stop],
+                )
                 breaks = self._examine(breaks, blocks_before, last_rows[first : first + CHUNK_BLOCKS])
             if chunk < whole:
                 latest.append(chunks[chunk])
@@ -150,15 +160,13 @@ class BreakScan:
 
     def _detected(self, before: _BlocksBefore, block: int, last_row: int) -> SignalBreak | None:
         limits, recent = self.limits, before.medians[max(block + 1 - CHUNK_BLOCKS, 0) : block + 1]
-        stop = before.begin - CHUNK_BLOCKS
-        usual = before.medians[max(stop - limits.window_chunks * CHUNK_BLOCKS, 0) : max(stop, 0)]
-        if len(usual) < limits.known_chunks * CHUNK_BLOCKS:
+        if len(before.usual) < limits.known_chunks * CHUNK_BLOCKS:
             return None
         lowest, highest = float(recent.min()), float(recent.max())
         margin = log(limits.beyond_factor)
         if self.is_log and not (lowest > before.high + margin or highest < before.low - margin):
             return None
-        reference, noise = median(usual), _noise(usual)
+        reference, noise = before.reference, before.noise
         up, down = lowest - reference, reference - highest
         least = limits.noises * noise
         if self.is_log:
@@ -193,13 +201,26 @@ class BreakScan:
 
 @dataclass(frozen=True, eq=False)
 class _BlocksBefore:
-    """The medians of blocks up to those of one chunk, which begins at block `begin`."""
+    """The medians of blocks up to those of one chunk, which begins at block `begin`; `usual` are those that
+    the blocks of the chunk are compared with."""
 
     medians: FloatArray
     first_rows: IntArray
     begin: int
     high: float
     low: float
+    usual: FloatArray
+
+    @cached_property
+    def reference(self) -> float:
+        """The usual level."""
+        return median(self.usual)
+
+    @cached_property
+    def noise(self) -> float:
+        """The robust standard deviation of blocks, and of the levels among which they vary."""
+        low, high = quantiles(self.usual, (0.1, 0.9))
+        return (high - low) / 2.563
 
     def onset(self, block: int, reference: float, begun: float, chunks: int) -> int:
         """The first row of the blocks up to this one that have moved by `begun` or more."""
@@ -207,9 +228,3 @@ class _BlocksBefore:
         moved = (self.medians[first : block + 1] - reference) * np.sign(begun) >= abs(begun)
         still = np.flatnonzero(~moved)
         return int(self.first_rows[first + int(still[-1]) + 1 if len(still) else first])
-
-
-def _noise(usual: FloatArray) -> float:
-    """The robust standard deviation of blocks, and of the levels among which they vary."""
-    low, high = quantiles(usual, (0.1, 0.9))
-    return (high - low) / 2.563

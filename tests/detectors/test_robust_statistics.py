@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holter.detectors.robust_statistics import median, quantiles
+from holter.detectors.robust_statistics import median, quantiles, row_medians
 
 FINITE = st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=60).map(np.array)
 
@@ -26,3 +27,10 @@ def test_quantiles_equal_those_of_numpy(values: np.ndarray, share: float) -> Non
 def test_a_median_with_nan_is_nan() -> None:
     assert np.isnan(median(np.array([1.0, np.nan, 2.0])))
     assert np.isnan(median(np.array([1.0, np.nan])))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 8, 32, 127])
+def test_medians_of_rows_are_those_of_numpy(size: int) -> None:
+    values = np.random.default_rng(size).standard_t(2, (17, size))
+    assert np.array_equal(row_medians(values), np.median(values, axis=1))
+    assert len(row_medians(np.empty((0, size)))) == 0

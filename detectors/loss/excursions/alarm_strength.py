@@ -6,10 +6,11 @@ Each yields the number of points it rests on and the strength at every new value
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import takewhile
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import gammainccinv
@@ -17,11 +18,27 @@ from scipy.special import gammainccinv
 from holter.detectors.loss.excursions.baseline import TINY, LossHistory, LossNoise
 from holter.detectors.loss.excursions.usual_rises import UsualRises
 from holter.detectors.thresholds import Thresholds
-from holter.types import FloatArray
+from holter.types import FloatArray, IntArray
 
 Evidence = tuple[int, FloatArray, FloatArray]
 """A number of points, the strength of evidence they give, and the most it may be since the rise is small, at
 every new value [n]."""
+
+
+class MeanRise(NamedTuple):
+    """How far the mean of `points` is above that of the points before, `gap` left out between the two, at
+    every new value [n]: the `strength` of this evidence, the `rise`, and the `least` rise worth reporting."""
+
+    points: int
+    gap: int
+    strength: FloatArray
+    rise: FloatArray
+    least: float
+
+    def part(self, first: int, stop: int) -> MeanRise:
+        """The same at some of the values."""
+        return self._replace(strength=self.strength[first:stop], rise=self.rise[first:stop])
+
 
 OUTLIER = -1
 """In place of a number of points: a single point that the shape of the noise explains."""
@@ -52,6 +69,14 @@ class AlarmThresholds(Thresholds):
     rise would raise its own reference."""
     mean_errors: float = 5.5
     """Standard errors by which a mean must rise: a chance of 1 in 5e7 where the noise is normal."""
+    both_mean_errors: float = 4.75
+    """Standard errors by which the loss and the gradient norm must rise on average, over the same points: as
+    rare as `mean_errors` of one where the noise of the two is correlated by a half (in labelled runs by 0.39,
+    median, and 0.7 in one of ten)."""
+    both_least_errors: float = 3.0
+    """Standard errors by which the loss must then rise, 1 in 700."""
+    both_most_errors: float = 8.0
+    """Standard errors that the rise of the gradient norm counts for at most."""
     mean_reference_points: int = 64
     """Points of the reference of a mean, at least; otherwise twice as many as in the mean."""
     lone_point_sigmas: float = 10.0
@@ -103,6 +128,11 @@ class AlarmThresholds(Thresholds):
     two or three sigmas for a dozen points before a spike, and the spike is the event."""
     strongest: float = 1e6
     """Strength and surprise are limited to this, so that they stay finite."""
+
+    @property
+    def least_with_gradient(self) -> float:
+        """The strength of a mean from which on it counts together with the gradient norm."""
+        return self.both_least_errors / self.mean_errors
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,10 +201,11 @@ def surprise_sums(
     excess = values - medians
     residual = np.concatenate((history.residual[-thresholds.sum_points[-1] :], excess))
     total = np.concatenate(([0.0], np.cumsum(residual)))
-    known = len(residual) - len(values)
-    ends = np.arange(known + 1, len(residual) + 1)
+    known, last = len(residual) - len(values), len(residual)
     visible = {
-        points: (total[ends] - total[ends - points]) / points / least_rise(noise, points, thresholds)
+        points: (total[known + 1 :] - total[known + 1 - points : last + 1 - points])
+        / points
+        / least_rise(noise, points, thresholds)
         for points in thresholds.sum_points
         if points <= known
     }
@@ -199,7 +230,7 @@ def surprise_sums(
         else:
             counted = np.where(limited, reached, surprise)
         summed = np.concatenate(([0.0], np.cumsum(counted)))
-        yield points, (summed[ends] - summed[ends - points]) / limit, most
+        yield points, (summed[known + 1 :] - summed[known + 1 - points : last + 1 - points]) / limit, most
 
 
 def first_points(history: LossHistory, values: FloatArray, thresholds: AlarmThresholds) -> FloatArray:
@@ -292,29 +323,31 @@ def window_means(
     thresholds: AlarmThresholds,
     usual: Callable[[int], UsualRises],
     least_strength: float,
-) -> Iterator[Evidence]:
+) -> list[MeanRise]:
     """Evidence of many points: how far their mean is above the mean before.
 
-    `usual`: the rises that the series had shown up to so many points ago. Nothing is yielded where all
-    strengths are below `least_strength`.
+    `usual`: the rises that the series had shown up to so many points ago. There is none where all strengths
+    are below `least_strength`.
     """
-    least_reference = thresholds.mean_reference_points
-    farthest = max(2 * max(least_reference, points) + points + gap for points, gap in thresholds.mean_windows)
+    layout = _window_layout(thresholds.mean_windows, thresholds.mean_reference_points)
+    farthest = layout.farthest
     limit = thresholds.clip_sigmas * noise.sigma
     clipped = medians + np.clip(values - medians, -limit, limit)
     both = np.concatenate((history.clipped[-farthest:], clipped))
     total = np.concatenate(([0.0], np.cumsum(both)))
-    windows = list(
-        takewhile(lambda window: _is_known(len(both), window, history, thresholds), thresholds.mean_windows)
-    )
+    if len(both) < farthest:
+        known = takewhile(
+            lambda window: _is_known(len(both), window, history, thresholds), thresholds.mean_windows
+        )
+        layout = _window_layout(tuple(known), thresholds.mean_reference_points)
+    windows, points = layout.windows, layout.points
     if not windows:
-        return
-    # a row for each window: many short calls would cost more than the computation
-    points, gap = np.array(windows).T[:, :, None]
-    reference_points = np.maximum(least_reference, 2 * points)
+        return []
     ends = np.arange(len(both) - len(values) + 1, len(both) + 1)
-    reference_end = ends - points - gap
-    before = np.minimum(reference_points, reference_end)
+    reference_end = ends - layout.back
+    before = layout.reference_points
+    if len(both) - len(values) < farthest:
+        before = np.minimum(before, reference_end)
     enough = before >= np.maximum(history.thresholds.fewest_points, points)
     before = np.maximum(before, 1)
     now = (total[ends] - total[ends - points]) / points
@@ -322,11 +355,10 @@ def window_means(
     of_one = np.array([[noise.error(size)] for size, _ in windows])
     by_noise = thresholds.mean_errors * of_one * np.sqrt(1 / points + 1 / before)
     if not (enough & (rise >= least_strength * by_noise)).any():
-        return  # as for most points: what follows can only raise the limit
+        return []  # as for most points: what follows can only raise the limit
     unrest = _unrest(history, values - medians, noise, len(values), thresholds)
     by_noise = by_noise * np.where(points <= thresholds.unrest_points, unrest, 1.0)
-    # from the middle of the reference to that of the mean
-    horizons = (points / 2 + gap + reference_points / 2)[:, 0].tolist()
+    horizons = layout.horizons
     latest = usual(0)
     visible = thresholds.visible_sigmas * noise.sigma
     limits = np.array(
@@ -344,9 +376,63 @@ def window_means(
         + thresholds.least_sigmas_unknown * noise.sigma * (not latest.knows(size, horizon))
         for (size, _), horizon in zip(windows, horizons, strict=True)
     ]
-    most = rise / np.array(least)[:, None]
-    for row, (size, _) in enumerate(windows):
-        yield size, strength[row], most[row]
+    return [
+        MeanRise(size, left_out, strength[row], rise[row], least[row])
+        for row, (size, left_out) in enumerate(windows)
+    ]
+
+
+def of_means(rises: Iterable[MeanRise]) -> Iterator[Evidence]:
+    """The evidence of means by themselves."""
+    for each in rises:
+        yield each.points, each.strength, each.rise / each.least
+
+
+def with_gradient(
+    rises: Iterable[MeanRise],
+    errors: Mapping[int, FloatArray],
+    noise: LossNoise,
+    thresholds: AlarmThresholds,
+) -> Iterator[Evidence]:
+    """The evidence of means together with the standard errors [n] by which the gradient norm's means over as
+    many points rose, by their number of points."""
+    for each in rises:
+        of_gradient = np.minimum(errors[each.points], thresholds.both_most_errors)
+        both = (thresholds.mean_errors * each.strength + of_gradient) / (2 * thresholds.both_mean_errors)
+        strength = np.where(each.strength >= thresholds.least_with_gradient, both, 0.0)
+        # what both show is no calm rise before a spike
+        least = each.least - noise.sigma * thresholds.least_sigmas_mean / each.points
+        yield each.points, strength, each.rise / least
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _WindowLayout:
+    """Windows of means with their `points`, `reference_points` and how far `back` the reference ends: a row
+    for each [windows, 1], since many short calls would cost more than the computation.
+
+    `horizons` are from the middle of the reference to that of the mean, `farthest` the points of all.
+    """
+
+    windows: tuple[tuple[int, int], ...]
+    points: IntArray
+    reference_points: IntArray
+    back: IntArray
+    horizons: list[float]
+    farthest: int
+
+
+@lru_cache(maxsize=64)
+def _window_layout(windows: tuple[tuple[int, int], ...], least_reference: int) -> _WindowLayout:
+    points, gap = np.array(windows, dtype=np.int64).reshape(-1, 2).T[:, :, None]
+    reference_points = np.maximum(least_reference, 2 * points)
+    return _WindowLayout(
+        windows=windows,
+        points=points,
+        reference_points=reference_points,
+        back=points + gap,
+        horizons=(points / 2 + gap + reference_points / 2)[:, 0].tolist(),
+        farthest=int((reference_points + points + gap).max(initial=0)),
+    )
 
 
 def _is_known(count: int, window: tuple[int, int], history: LossHistory, thresholds: AlarmThresholds) -> bool:

@@ -129,9 +129,11 @@ class LossNoise:
 
     def error(self, points: int) -> float:
         """The standard error of a mean of clipped points, times the root of their number."""
-        return self.sigma * max(
-            self.spread, *(factor for least, factor in self.wander if points >= least), 1.0
-        )
+        widest = max(self.spread, 1.0)
+        for least, factor in self.wander:
+            if points >= least:
+                widest = max(widest, factor)
+        return self.sigma * widest
 
     def surprise(self, excess: FloatArray) -> FloatArray:
         """-ln P(a point is this far above the running median), for excesses [n].

@@ -10,18 +10,47 @@ import numpy as np
 from holter.detectors.loss.excursions.segment import AttemptSegment
 from holter.types import FloatArray
 
+FactorAt = Callable[[AttemptSegment, int, int], FloatArray]
+"""The factor at the points of a segment, from one index to another (exclusive)."""
+
+
+@dataclass(frozen=True)
+class GradientEvidence:
+    """The evidence of the gradient norm beside that of the loss, for means of `points`."""
+
+    points: tuple[int, ...]
+    errors: FactorAt
+    """How many standard errors such means of it are above those before [points, n]."""
+    factor: FactorAt
+    """What evidence to which it contributes is multiplied by."""
+
 
 @dataclass(frozen=True)
 class EvidenceFactor:
     """A factor on evidence at each point; `most` bounds it, so that most points need not compute it."""
 
-    at: Callable[[AttemptSegment, int, int], FloatArray]
+    at: FactorAt
     """The factor at the points of a segment, from one index to another (exclusive)."""
     most: float
+    gradient: GradientEvidence | None = None
 
     def can_alarm(self, strength: FloatArray) -> bool:
         """Whether evidence of these strengths can be an alarm at any factor."""
         return bool(strength.max(initial=0.0) * self.most >= 1)
+
+
+def remember_latest(compute: FactorAt) -> FactorAt:
+    """The same factor; points within those asked for last are not computed again."""
+    segment_of: AttemptSegment | None = None
+    begin, known = 0, np.empty(0)
+
+    def at(segment: AttemptSegment, first: int, stop: int) -> FloatArray:
+        nonlocal segment_of, begin, known
+        if segment is not segment_of or first < begin or stop > begin + len(known):
+            segment_of, begin, known = segment, first, compute(segment, first, stop)
+        return known[first - begin : stop - begin]
+
+    return at
 
 
 NO_FACTOR = EvidenceFactor(lambda _, first, stop: np.ones(stop - first), 1.0)

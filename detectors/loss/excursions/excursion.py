@@ -59,6 +59,11 @@ class Excursion:
         first_back = self.recovery.last_seen if self.recovery.back is None else self.recovery.back
         return self.explained and first_back <= 1
 
+    def over_from(self, segment: AttemptSegment) -> int:
+        """The point of its segment from which on it is certainly over."""
+        confirmed = self.recovery.confirmed
+        return len(segment.step) if confirmed is None else self.start + confirmed
+
     def is_soon_followed_by(
         self, later: Excursion, segment: AttemptSegment, thresholds: TrainThresholds
     ) -> bool:

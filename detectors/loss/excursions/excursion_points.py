@@ -101,6 +101,8 @@ class RecoveryThresholds(Thresholds):
     """Parts of the last half of an excursion whose medians show how it grew."""
     growth_in_one_part: float = 0.6
     """Share of the growth that one of these parts may bring: more is a step, as of another stage."""
+    step_parts: int = 32
+    """Parts of an excursion over two of which a step to another level is measured."""
     flat_growth: float = 1.25
     """Ratio of the numbers of points after which it is examined again whether an excursion decays."""
     level_points: int = 64

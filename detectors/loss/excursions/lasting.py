@@ -39,21 +39,37 @@ def _lasts(points: ExcursionPoints, limits: RecoveryThresholds) -> bool:
     if later < limits.flat_share_of_eighth * earlier:
         return False
     first = excess[: limits.near_points]
-    rises_slowly = is_slow_rise(points.step, limits, half_peak=half_peak_index(points.step, excess, limits))
+    is_step = _is_step(excess, limits)
+    rises_slowly = not is_step and is_slow_rise(
+        points.step, limits, half_peak=half_peak_index(points.step, excess, limits)
+    )
     share = limits.lasting_progress_of_drift if rises_slowly else limits.lasting_progress
     undoes_progress = lowest > share * points.progress
     if not points.has_learned:
         # nothing is known that it could undo: damage builds up over some points, a stage begins at once
-        undoes_progress = bool(excess[0] < limits.at_once_share * np.median(excess[half:]))
+        begins_low = bool(excess[0] < limits.at_once_share * np.median(excess[half:]))
+        undoes_progress = begins_low and not is_step
     return (
         undoes_progress
         or float(first.max()) >= limits.overshoot * float(excess[half:].max())
         or (
             fourth >= limits.lasting_growth * third
             and fourth >= limits.visible_progress * points.progress
+            and not is_step
             and _grows_steadily(excess[half:], limits)
         )
     )
+
+
+def _is_step(excess: FloatArray, limits: RecoveryThresholds) -> bool:
+    """Whether an excess [n] became higher than it began from one short stretch to the next, as two stages in
+    sequence make it."""
+    size = max(limits.near_points, len(excess) // limits.step_parts)
+    levels = np.median(excess[: len(excess) // size * size].reshape(-1, size), axis=1)
+    rise = levels[2:] - levels[:-2]
+    grown = levels.max() - levels[0]
+    is_higher = levels.max() >= limits.lasting_growth * levels[0]
+    return bool(is_higher and len(rise) and rise.max() >= limits.growth_in_one_part * grown)
 
 
 def _grows_steadily(excess: FloatArray, limits: RecoveryThresholds) -> bool:

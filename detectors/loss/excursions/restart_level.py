@@ -21,6 +21,8 @@ class RestartThresholds(Thresholds):
     """Points after a restart whose mean is compared with the level before it."""
     reference_points: int = 128
     """Points before a restart that form the level; the trend is measured on twice as many."""
+    reference_share: float = 1 / 3
+    """Share of all points known that these are at most: the level of a young run falls too fast for more."""
     rise_errors: float = 4.5
     """Standard errors of a rise: each restart is tested a few times, so fewer are needed than for a full
     run."""
@@ -47,11 +49,17 @@ class RestartLevel:
     history: LossHistory
     rate_mismatch: bool
 
+    @property
+    def _reference_points(self) -> int:
+        """The points before the restart that form the level."""
+        known = round(self.thresholds.reference_share * self.history.count)
+        return min(self.thresholds.reference_points, max(known, self.history.thresholds.fewest_points))
+
     def strengths(self, values: FloatArray, noise: LossNoise) -> tuple[FloatArray, FloatArray]:
         """The strength of evidence that the first points [n] up to each are above the level before the
         restart, and that they are below it."""
         limits = self.thresholds
-        before = self.history.clipped[-limits.reference_points :]
+        before = self.history.clipped[-self._reference_points :]
         if len(before) < self.history.thresholds.fewest_points:
             return np.zeros(len(values)), np.zeros(len(values))
         count = np.arange(1, len(values) + 1)
@@ -79,7 +87,7 @@ class RestartLevel:
 
     def _trend(self, noise: LossNoise) -> tuple[float, float]:
         """The slope (<= 0) of the level per point, and the standard error of the slope."""
-        last = self.history.clipped[-2 * self.thresholds.reference_points :]
+        last = self.history.clipped[-2 * self._reference_points :]
         half = len(last) // 2
         means = float(last[half:].sum()) / (len(last) - half) - float(last[:half].sum()) / max(half, 1)
         slope = means / max(half, 1)

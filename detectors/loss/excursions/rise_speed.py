@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from holter.detectors.loss.excursions.excursion_points import RecoveryThresholds
+from holter.detectors.robust_statistics import median
 from holter.types import FloatArray, IntArray
 
 
@@ -24,7 +25,7 @@ def smoothing_points(step: IntArray, thresholds: RecoveryThresholds) -> int:
     """The number of points in `smoothing_steps`."""
     spacing = 1.0
     if len(step) > 1:
-        spacing = max(float(np.median(np.diff(step[: thresholds.spacing_points]))), 1.0)
+        spacing = max(median(np.diff(step[: thresholds.spacing_points])), 1.0)
     return int(np.clip(round(thresholds.smoothing_steps / spacing), 1, len(step)))
 
 

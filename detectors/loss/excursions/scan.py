@@ -20,6 +20,7 @@ from holter.detectors.loss.excursions.alarm_strength import (
     ExcursionAlarm,
     first_jumps,
     first_points,
+    of_means,
     single_points,
     surprise_sums,
     window_means,
@@ -33,6 +34,7 @@ from holter.detectors.loss.excursions.baseline import (
 from holter.detectors.loss.excursions.evidence_factor import NO_FACTOR, EvidenceFactor
 from holter.detectors.loss.excursions.excursion import Excursion, TrainThresholds
 from holter.detectors.loss.excursions.excursion_points import RecoveryThresholds
+from holter.detectors.loss.excursions.gradient_evidence import evidence_with_gradient
 from holter.detectors.loss.excursions.recovery import untracked_recovery
 from holter.detectors.loss.excursions.restart_level import RestartLevel, RestartThresholds
 from holter.detectors.loss.excursions.rise_speed import half_peak_index, is_slow_rise
@@ -354,16 +356,29 @@ class _SegmentScan:
         above_restart: FloatArray | None,
     ) -> ExcursionAlarm | None:
         """The first alarm among the points of a chunk, by the statistic that is strongest there."""
-        inputs = (self.history, values, medians, noise, self.thresholds.alarms)
+        limits, gradient = self.thresholds.alarms, self.factor.gradient
+        inputs = (self.history, values, medians, noise, limits)
         least = 1 / self.factor.most  # weaker evidence alarms at no point
-        means = window_means(*inputs, lambda points: self._usual_rises(index - points), least)
-        evidence = [*surprise_sums(*inputs, least), *means, *single_points(*inputs)]
+        least_of_mean = least if gradient is None else min(least, limits.least_with_gradient)
+        rises = window_means(*inputs, lambda points: self._usual_rises(index - points), least_of_mean)
+        evidence = [*surprise_sums(*inputs, least), *of_means(rises), *single_points(*inputs)]
         if above_restart is not None:
             evidence.insert(0, (_AT_RESTART, above_restart, np.full(len(values), np.inf)))
         candidates = np.minimum([each for _, each, _ in evidence], [most for _, _, most in evidence])
-        if not self.factor.can_alarm(candidates):
+        possible = np.flatnonzero(candidates.max(axis=0) * self.factor.most >= 1)
+        if len(possible):
+            first, stop = int(possible[0]), int(possible[-1]) + 1
+            candidates[:, first:stop] *= self.factor.at(self.segment, index + first, index + stop)
+        certain = np.flatnonzero(candidates.max(axis=0) >= 1)
+        upto = int(certain[0]) + 1 if len(certain) else len(values)
+        # within an event both move, and a weak rise is a part of it
+        over = 0 if self.current is None else self.excursions[self.current].over_from(self.segment)
+        places = slice(min(max(over - index, 0), upto), upto)
+        both = evidence_with_gradient(gradient, self.segment, index, places, rises, noise, limits)
+        if not both and not len(certain):
             return None
-        candidates *= self.factor.at(self.segment, index, index + len(values))
+        evidence += both
+        candidates = np.vstack((candidates, *(np.minimum(each, most) for _, each, most in both)))
         widths = np.array([points for points, _, _ in evidence])
         # an outlier is what no other statistic explains
         of_others = candidates[widths != OUTLIER].max(axis=0)

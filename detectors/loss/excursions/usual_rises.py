@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holter.detectors.robust_statistics import mad_sigma, quantiles
+from holter.detectors.robust_statistics import mad_sigma, quantiles, row_medians
 from holter.detectors.thresholds import Thresholds
 from holter.types import FloatArray
 
@@ -80,7 +80,7 @@ def measure_usual_rises(values: FloatArray, thresholds: UsualRiseThresholds) -> 
     for size, most in zip(thresholds.block_points, thresholds.known_points, strict=True):
         blocks = len(values) // size
         first = max(blocks - most // size, 0)
-        level = np.median(values[first * size : blocks * size].reshape(-1, size), axis=1)
+        level = row_medians(values[first * size : blocks * size].reshape(-1, size))
         # neighboring levels of the size before show what noise leaves of these; what is more is wander
         noise *= float(np.sqrt(size_before / size))
         spreads.append(spreads_of_rises(noise, level, thresholds))

@@ -52,5 +52,12 @@ def test_a_step_without_an_overshoot_is_critical_only_if_it_undoes_progress() ->
     assert {each.severity for each in large} == {Severity.CRITICAL}
 
 
+def test_two_stages_in_sequence_are_judged_as_steps_and_not_as_a_slow_rise() -> None:
+    stages = 0.45 * (PLACES >= 2000) + 0.75 * (PLACES >= 2300)
+    assert {each.severity for each in rises(curve(POINTS, seed=4) + stages)} == {Severity.WARNING}
+    slow = 1.2 * np.clip((PLACES - 2000) / 600, 0, 1)
+    assert {each.severity for each in rises(curve(POINTS, seed=4) + slow)} == {Severity.CRITICAL}
+
+
 def rises(loss: np.ndarray, **others: np.ndarray) -> list[Finding]:
     return detect_all(run_of(loss, **others))

@@ -249,6 +249,16 @@ class TestResumes:
         assert (finding.kind, finding.start_step) == (Kind.RESUME_ARTIFACT, 1900)
         assert "lower" in finding.summary
 
+    @pytest.mark.parametrize("seed", range(4))
+    def test_a_rise_with_a_resume_of_a_young_run_belongs_to_it(self, seed: int) -> None:
+        first, second = curve(150, seed=seed), curve(300, seed=seed + 50)[140:]
+        step = np.concatenate((np.arange(150), np.arange(140, 300)))
+        attempt = np.repeat([0, 1], [150, 160])
+        rise = decay(160, 0, 0.6, 10)
+        finding = single_finding(run_of(np.concatenate((first, second + rise)), step=step, attempt=attempt))
+        assert (finding.kind, finding.start_step) == (Kind.RESUME_ARTIFACT, 140)
+        assert detect_all(run_of(np.concatenate((first, second)), step=step, attempt=attempt)) == []
+
     def test_a_spike_long_after_the_resume_is_a_spike(self) -> None:
         finding = single_finding(self.run(self.healthy() + decay(1100, 400, 1.5, 5)))
         assert (finding.kind, finding.start_step) == (Kind.SPIKE_FAST, 2300)

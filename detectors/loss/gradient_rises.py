@@ -1,0 +1,93 @@
+"""How far the gradient norm has risen, in standard errors: evidence beside that of the loss.
+
+A loss that rises by three or four standard errors does so once in some thousand points by chance, and so
+does a gradient norm; both at the same points do not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from holter.detectors.robust_statistics import quantiles
+from holter.detectors.thresholds import Thresholds
+from holter.types import FloatArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class GradientRiseThresholds(Thresholds):
+    """How the rise of the mean of a gradient norm's logarithm is measured."""
+
+    means: tuple[tuple[int, int], ...] = ((8, 64), (16, 64), (32, 64), (64, 128))
+    """Rows of a mean, and of the reference before it; powers of two."""
+    clip_sigmas: float = 4.0
+    """Sigmas. A row counts at most this much in a mean."""
+    usual_rows: int = 512
+    """Rows before a mean whose rises show how far the norm moves by itself."""
+    fewest_usual_rows: int = 128
+    """Rows of them before which that is not known."""
+    measured_every: int = 64
+    """Rows after which it is measured again."""
+    usual_quantile: tuple[float, float] = (0.95, 1.96)
+    """Quantile of the sizes of these rises, and of how many standard deviations of normal ones it is."""
+
+    @property
+    def look_back_rows(self) -> int:
+        """Rows before the evaluated ones that the rises rest on."""
+        longest = max(points + reference for points, reference in self.means)
+        return self.usual_rows + self.measured_every + 2 * longest
+
+
+def mean_rises(
+    level: FloatArray, above: FloatArray, spread: FloatArray, begin: int, thresholds: GradientRiseThresholds
+) -> FloatArray:
+    """For each size of a mean, its rise in standard errors at each of some rows [sizes, n]; 0 where unknown.
+
+    `level` [n] are the running medians of the rows, `above` [n] how far the rows are above them, `spread` [n]
+    their noise. `begin` is the number of rows of the attempt before these.
+    """
+    limit = thresholds.clip_sigmas * spread
+    clipped = level + np.clip(above, -limit, limit)
+    sums = _doubled_sums(clipped, max(max(each) for each in thresholds.means))
+    errors = np.zeros((len(thresholds.means), len(level)))
+    for row, (points, reference) in enumerate(thresholds.means):
+        first = points + reference
+        if first >= len(level):
+            continue
+        rise = np.zeros(len(level))
+        rise[first:] = sums[points][first:] / points - sums[reference][first - points : -points] / reference
+        noise = np.zeros(len(level))
+        noise[points:] = spread[:-points] * np.sqrt(1 / points + 1 / reference)
+        usual = _usual_sizes(np.abs(rise), first, begin, points, thresholds)
+        known = usual < np.inf
+        errors[row, known] = rise[known] / np.maximum(noise, usual)[known]
+    return errors
+
+
+def _doubled_sums(values: FloatArray, most: int) -> dict[int, FloatArray]:
+    """Sums of the latest 1, 2, 4 ... values up to each [n]: they never depend on where the array begins, once
+    so many are known."""
+    sums = {1: values}
+    size = 1
+    while size < most:
+        longer = sums[size].copy()
+        longer[size:] += sums[size][:-size]
+        sums[2 * size] = longer
+        size *= 2
+    return sums
+
+
+def _usual_sizes(
+    size: FloatArray, first: int, begin: int, points: int, thresholds: GradientRiseThresholds
+) -> FloatArray:
+    """The standard deviation of the rises before each row's mean [n], by their sizes [n] from row `first` on;
+    infinite while too few are known."""
+    every, (share, sigmas) = thresholds.measured_every, thresholds.usual_quantile
+    usual = np.full(len(size), np.inf)
+    # on a grid of the attempt's rows, so that it does not depend on where the array begins
+    for measured in range(-begin % every, len(size), every):
+        before = size[max(measured - thresholds.usual_rows, first) : measured]
+        if measured > first and len(before) >= thresholds.fewest_usual_rows:
+            usual[measured + points : measured + points + every] = quantiles(before, (share,))[0] / sigmas
+    return usual

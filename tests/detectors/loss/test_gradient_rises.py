@@ -1,0 +1,85 @@
+"""Rises of the loss that count because the gradient norm rises at the same points."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from holter.detectors import IncrementalState
+from holter.detectors.loss.excursions.segment import split_attempts
+from holter.detectors.loss.gradient_rises import GradientRiseThresholds, mean_rises
+from holter.detectors.loss.precursors import Precursors, PrecursorThresholds, find_precursors
+from holter.types import FloatArray, Kind, RunData, SeriesKey
+from tests.support.curves import until
+from tests.support.loss_curves import curve, detect_all, run_of
+
+POINTS, AT, LENGTH, SIGMA = 3000, 2000, 16, 0.02
+
+
+def rising(sigmas: float, *, points: int = POINTS) -> FloatArray:
+    """So many sigmas for some points, none elsewhere."""
+    excess = np.zeros(points)
+    excess[AT : AT + LENGTH] = sigmas
+    return excess
+
+
+def gradient(sigmas: float, *, seed: int = 1) -> FloatArray:
+    noise = np.random.default_rng(seed).normal(0, 1, POINTS)
+    return 0.5 * np.exp(0.1 * (noise + rising(sigmas)))
+
+
+def loss(sigmas: float, *, seed: int = 1) -> FloatArray:
+    """A constant loss whose points rise by so many sigmas on average."""
+    value = curve(POINTS, noise=SIGMA, level=np.full(POINTS, 2.0), seed=seed)
+    window = slice(AT, AT + LENGTH)
+    value[window] += 2.0 * (1 + SIGMA * sigmas) - value[window].mean()
+    return value
+
+
+class TestTogether:
+    @pytest.mark.parametrize("seed", range(6))
+    def test_a_weak_rise_of_both_is_an_event(self, seed: int) -> None:
+        (finding,) = detect_all(run_of(loss(1.1, seed=seed), grad_norm=gradient(3, seed=seed + 50)))
+        assert finding.kind is Kind.SPIKE_FAST
+        assert AT - 2 <= finding.start_step <= AT + LENGTH
+
+    @pytest.mark.parametrize("seed", range(6))
+    def test_neither_is_one_alone(self, seed: int) -> None:
+        assert not detect_all(run_of(loss(1.1, seed=seed), grad_norm=gradient(0, seed=seed + 50)))
+        assert not detect_all(run_of(loss(0, seed=seed), grad_norm=gradient(30, seed=seed + 50)))
+
+    def test_what_is_usual_of_the_gradient_is_no_evidence(self) -> None:
+        bursts = np.zeros(POINTS)
+        for start in range(300, POINTS, 100):
+            bursts[start : start + LENGTH] = 3.0
+        norm = gradient(0) * np.exp(0.1 * bursts)
+        assert not detect_all(run_of(loss(1.1), grad_norm=norm))
+
+
+def precursors_of(run: RunData) -> Precursors:
+    return find_precursors(run, IncrementalState(), PrecursorThresholds())
+
+
+class TestErrors:
+    @pytest.mark.parametrize("first", [0, 63, 900, 1999])
+    def test_they_do_not_depend_on_which_points_are_asked_for(self, first: int) -> None:
+        run = run_of(loss(1.1), grad_norm=gradient(3))
+        (segment,) = split_attempts(run.series[SeriesKey("loss")], IncrementalState())
+        whole = precursors_of(run).gradient_errors(segment, 0, POINTS)
+        part = precursors_of(run).gradient_errors(segment, first, first + 70)
+        assert np.array_equal(part, whole[:, first : first + 70])
+
+    def test_they_rest_on_earlier_rows_only(self) -> None:
+        run = run_of(loss(1.1), grad_norm=gradient(3))
+        (segment,) = split_attempts(run.series[SeriesKey("loss")], IncrementalState())
+        whole = precursors_of(run).gradient_errors(segment, 1900, 2010)
+        seen = until(run, 0, 2009)
+        (segment,) = split_attempts(seen.series[SeriesKey("loss")], IncrementalState())
+        assert np.array_equal(precursors_of(seen).gradient_errors(segment, 1900, 2010), whole)
+
+    def test_of_noise_they_are_standard_normal(self) -> None:
+        noise = np.random.default_rng(3).normal(0, 1, 20_000)
+        errors = mean_rises(np.zeros(20_000), noise, np.ones(20_000), 0, GradientRiseThresholds())
+        assert not errors[:, :200].any()
+        assert np.std(errors[:, 1000:], axis=1) == pytest.approx(1.0, abs=0.25)
+        assert np.abs(errors).max() < 6
