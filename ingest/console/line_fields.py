@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from holter.ingest.console.line_words import BEFORE_MESSAGE, DATA_SPLIT
 from holter.ingest.console.number_lists import listed_names
-from holter.ingest.console.number_names import MAX_NAME, Named, counts, name_before
+from holter.ingest.console.number_names import MAX_NAME, NumberName, counts, name_before
 from holter.ingest.console.values import SCALES
 from holter.ingest.metric_names import is_metric_name
 from holter.translated_words import COUNTERS, in_english
@@ -126,7 +126,7 @@ class _FieldReader:
         """The metric that the names of data follow: `Accuracy -> Train: 0.9, Val: 0.8`."""
         self._around = ""
         """The name around the number before, which is that of this one: `reward (last 100 episodes): 0.5`."""
-        self._of_range = Named("", False, "")
+        self._of_range = NumberName("", False, "")
         """What the number before counts, if it is the first one of a range: `Batch [0-20]`."""
         self._last_name = ""
         self._ordinal_end = 0
@@ -146,13 +146,13 @@ class _FieldReader:
         named = name_before(text)
         total, two = self._total(index, text, named.name)
         if index in self._listed:
-            named = Named(self._listed[index], True, "")
+            named = NumberName(self._listed[index], True, "")
         after = self._texts[max(index, total) + 1]
         if not named.name and (rate := _RATE.match(after)) is not None:
-            named, total = Named(rate[1], True, text), -1
+            named, total = NumberName(rate[1], True, text), -1
         if text == "-":
             named = self._of_range
-        self._of_range = named if named.name and counts(named.name) else Named("", False, "")
+        self._of_range = named if named.name and counts(named.name) else NumberName("", False, "")
         last = max(index, total)
         if self._is_no_value(last, text, after):
             named = named._replace(name="")
@@ -220,7 +220,7 @@ class _FieldReader:
             or (after == "," and last + 1 < self._count and text[-1:] not in ("[", "("))
         )
 
-    def _qualified(self, named: Named, after: str) -> Named:
+    def _qualified(self, named: NumberName, after: str) -> NumberName:
         """A name with the metric or section that it belongs to."""
         name, marked, before = named
         if not name:
@@ -237,35 +237,37 @@ class _FieldReader:
             name = f"{self._section}/{name}"
         if self._keys:
             name = "/".join((*self._keys, name))
-        return Named(name[:MAX_NAME], marked, before)
+        return NumberName(name[:MAX_NAME], marked, before)
 
-    def _counted(self, index: int, text: str, after: str, two: re.Match[str] | None, named: Named) -> Named:
+    def _counted(
+        self, index: int, text: str, after: str, two: re.Match[str] | None, named: NumberName
+    ) -> NumberName:
         """The name of a number with what it counts, where other signs than a name before it say that."""
         texts, before = self._texts, named.before
         self._ordinal_end = 0
         if _ORDINAL.search(text) is not None and (ordinal := _ORDINAL_NAME.match(after)) is not None:
             self._ordinal_end = ordinal.end()
-            return Named(ordinal[1], True, _ORDINAL.sub("", text))
+            return NumberName(ordinal[1], True, _ORDINAL.sub("", text))
         if (counted := _COUNTED.match(after)) is not None and after[counted.end() :].strip(" :="):
-            return Named(next(filter(None, counted.groups())), True, before)
+            return NumberName(next(filter(None, counted.groups())), True, before)
         if two is not None:
-            return Named("epoch", True, text)
+            return NumberName("epoch", True, text)
         if text == "/" and index and (two := _TWO_COUNTERS.search(texts[index - 1])) is not None:
-            return Named(two[2] or two[3], True, before)
+            return NumberName(two[2] or two[3], True, before)
         if not named.name and (_is_first(texts, index) or _is_before_rate(texts, index)):
-            return Named("iteration", True, before)
+            return NumberName("iteration", True, before)
         if index:
             return named
         if after.startswith(", ") and not named.marked and DATA_SPLIT.fullmatch(named.name):
-            return Named(f"{named.name} epoch", True, before)  # `Train 3, loss: 2.31`
+            return NumberName(f"{named.name} epoch", True, before)  # `Train 3, loss: 2.31`
         if not text.strip() and after == " [" and texts[2:3] == ("/",):
-            return Named("epoch", True, before)  # `01 [100/445] loss 2.31`
+            return NumberName("epoch", True, before)  # `01 [100/445] loss 2.31`
         return named
 
-    def _named_around(self, text: str, after: str, named: Named) -> Named:
+    def _named_around(self, text: str, after: str, named: NumberName) -> NumberName:
         """The name of a number whose name has another number in it, before this one."""
         if self._around and any(sign.match(text) is not None for sign in (_CLOSING, _END_OF_KEY, _EQUALS)):
-            named = Named(self._around, True, "")
+            named = NumberName(self._around, True, "")
         self._around = _name_around(text, after) or _key_around(text, after) or _indexed(named, after)
         is_counter = bool(named.name) and counts(named.name)  # `Loss (epoch 3): 0.5`
         return named._replace(name="") if self._around and not is_counter else named
@@ -308,7 +310,7 @@ def _key_around(text: str, after: str) -> str | None:
     return key[:MAX_NAME] if key and "'" not in key and '"' not in key else None
 
 
-def _indexed(named: Named, after: str) -> str:
+def _indexed(named: NumberName, after: str) -> str:
     """The name of the next number, if this one is an index in it: `Stage 0 = 39.1`."""
     is_index = _EQUALS.fullmatch(after) is not None and named.name and not named.marked
     return named.name if is_index and not counts(named.name) else ""

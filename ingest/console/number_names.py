@@ -26,7 +26,7 @@ _NESTED = re.compile(r"(?<![\w.])([A-Za-z]\w{0,20}\([A-Za-z]\w{0,20}\([\w, ]{1,2
 """A name such as that of a discriminator's output: `D(G(z))`."""
 
 
-class Named(NamedTuple):
+class NumberName(NamedTuple):
     """The name of a number: whether a sign has `marked` it, and the text `before` it."""
 
     name: str
@@ -34,15 +34,15 @@ class Named(NamedTuple):
     before: str
 
 
-def name_before(text: str) -> Named:
+def name_before(text: str) -> NumberName:
     """The name at the end of a text, whether a sign follows it, and the text before it."""
     if (key := _KEY.search(text)) is not None:
-        return Named(key[1].strip(), True, text[: key.start()])
+        return NumberName(key[1].strip(), True, text[: key.start()])
     text = text.rstrip(_OPENING).replace("'s ", "\u2019s ")
     bare = _ARROW.sub("", text.rstrip(" :=#|\"'")).removesuffix(" is").removesuffix(" to").removesuffix("为")
     marked = len(bare) < len(text)
     if (nested := _NESTED.search(bare)) is not None:
-        return Named(nested[1], marked, bare[: nested.start(1)])
+        return NumberName(nested[1], marked, bare[: nested.start(1)])
     if (wrapper := _WRAPPER.search(bare)) is not None:
         bare = bare[: wrapper.start()].rstrip(" :=(\"'")
     suffix = ""
@@ -65,17 +65,17 @@ def name_before(text: str) -> Named:
         begin = match.start()
     bracketed = None if words else _BRACKETED_NAME.search(bare)
     if bracketed is not None and (counts(bracketed[1]) or is_metric_name(bracketed[1])):
-        return Named(bracketed[1], marked, bare[: bracketed.start()])  # `[Epoch] 3 [Loss] 0.5`
+        return NumberName(bracketed[1], marked, bare[: bracketed.start()])  # `[Epoch] 3 [Loss] 0.5`
     if bare[begin:].strip() and not words:
-        return Named("", marked, bare)
+        return NumberName("", marked, bare)
     if "with" in words[:-1]:  # `saved the best model with loss: 0.5`
         words = words[words.index("with") + 1 :]
     while len(words) > 1 and words[0] in _NO_BEGINNING:
         words.pop(0)
     name = " ".join(words).replace("\u2019", "'")
     if suffix and DATA_SPLIT.fullmatch(suffix[2:-1]):  # Epoch(val) names the data
-        return Named(name, marked, bare[:begin] + suffix)
-    return Named((name + suffix)[:MAX_NAME] if name else "", marked, bare[:begin])
+        return NumberName(name, marked, bare[:begin] + suffix)
+    return NumberName((name + suffix)[:MAX_NAME] if name else "", marked, bare[:begin])
 
 
 def counts(name: str) -> bool:
