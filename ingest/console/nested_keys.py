@@ -41,3 +41,8 @@ NESTED_KEYS = LineKind(
 def nested_name(name: str, state: DialectState) -> str:
     """The name of a value with the keys of the dictionaries that it is in."""
     return "/".join((*state.get("keys", ()), name))
+
+
+def forget_keys(state: DialectState) -> None:
+    """Forget dictionaries that did not end: the training goes on."""
+    state.pop("keys", None)

@@ -16,6 +16,7 @@ from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_layouts import LayoutContent, LineLayout
 from holter.ingest.console.line_shapes import LineShape
 from holter.ingest.console.line_tokens import value_of
+from holter.ingest.console.nested_keys import forget_keys
 from holter.ingest.console.number_lists import ORDERED
 from holter.ingest.console.plain_line import announce_epoch, axis_state, metric_name, note_line
 from holter.ingest.console.shape_reader import shape_of_line
@@ -227,6 +228,7 @@ class PlainTable:
             if is_announced or (self._is_lap and self._has_other_total(axis)):
                 return [self._row_of_batch(line, axis) for line in range(first, last)]
             axis.pop("evaluating", None)
+            forget_keys(axis)
         return self._rows_at_steps(first, last, axis)
 
     def _has_other_total(self, axis: dict[str, Any]) -> bool:

@@ -13,7 +13,7 @@ from holter.ingest.console.line_settings import is_of_model, is_setting
 from holter.ingest.console.line_shapes import LineShape, MetricField, names_evaluation
 from holter.ingest.console.line_tokens import split_numbers, value_of
 from holter.ingest.console.line_words import BEFORE_MESSAGE, DATA_SPLIT, LEVELS
-from holter.ingest.console.nested_keys import nested_name
+from holter.ingest.console.nested_keys import forget_keys, nested_name
 from holter.ingest.console.number_lists import listed_names, without_ordered
 from holter.ingest.console.recurrence import recurring_values
 from holter.ingest.console.shape_reader import shape_of_line
@@ -95,6 +95,7 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
     axis["split"] = split
     if not split:
         axis.pop("evaluating", None)
+        forget_keys(axis)
         if not means:
             axis["names"] = [*values]
     return LineValues(step, values, parse_time(line), labels_of_line(shape, numbers, axis))

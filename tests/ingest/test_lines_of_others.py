@@ -389,3 +389,11 @@ def test_a_heading_with_a_time_that_comes_again_shows_another_launch(tmp_path: P
     text = heading.format(1) + record.format(100, 1) + record.format(200, 2)
     text += heading.format(2) + record.format(100, 3) + heading.format(3) + heading.format(4)
     assert read_log(tmp_path, text + record.format(100, 4) + record.format(200, 5)).attempts == 3
+
+
+def test_a_dictionary_that_does_not_end_names_nothing_behind_the_next_record(tmp_path: Path) -> None:
+    text = (
+        "".join(f'Epoch {n}, loss: 0.5\n"scores": {{\n    "precision": 0.77{n},\n' for n in N)
+        + "Epoch 5, loss: 0.4\nTest accuracy: 0.9\n"
+    )
+    assert {*steps_of(read_log(tmp_path, text))} == {"loss", "scores/precision", "Test accuracy"}
