@@ -46,6 +46,7 @@ from holter.ingest.metric_names import is_metric_name
 from holter.translated_words import in_english
 
 _MANY_METRICS = 3
+_SLASHES_OF_PATH = 5
 _REWARD = re.compile(r"(?i)reward|return|score")
 _TIME = re.compile(r"(?i)time|elapsed|duration|\bsec|\bmin")
 """Names of durations and times, which next to a position are no record."""
@@ -373,6 +374,7 @@ def _is_metric(field: NumberField) -> bool:
         not lower.strip()
         or (name in LONE_UNITS and not _names_itself(field))
         or name[-1] in "/-"  # a part of a path
+        or name.count("/") >= _SLASHES_OF_PATH
         or lower.rpartition("/")[2] in NOT_METRICS
         or name.rpartition(" ")[2] in CALENDAR
         or (name in _SOURCE_SUFFIXES and field.index and not field.before.strip("."))  # `123.py:45`

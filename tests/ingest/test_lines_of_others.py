@@ -239,6 +239,10 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"Head E{n}/4: train_loss=405.{n} val_MSE=39.1\n" for n in N),
         {"train_loss": [1, 2, 3, 4], "val_MSE": [1, 2, 3, 4]},
     ),
+    "short names of metrics behind others": (
+        "".join(f"  [epoch {n}.00] eval_wer=8.6{n}%  eval_cer=2.9{n}%  (n=12033)\n" for n in N),
+        {name: [1, 2, 3, 4] for name in ("eval_wer", "eval_cer", "n")},
+    ),
 }  # fmt: skip
 
 
