@@ -61,7 +61,7 @@ def test_the_slow_spike_of_the_demo_recovers_once_for_those_who_are_notified(
         "Learning rate rise, then loss spike",
         "Recovered: learning rate rise, then slow loss spike",
     ]
-    assert "needed 225 steps" in str(slack.payloads[-1])
+    assert "needed 226 steps" in str(slack.payloads[-1])
 
 
 def test_reopening_after_a_sent_recovery_is_sent(
