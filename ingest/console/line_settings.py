@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from holter.ingest.metric_names import is_metric_name
 
@@ -68,6 +69,7 @@ def has_settings(names: Iterable[str]) -> bool:
     return any(_SETTING.search(name) for name in names)
 
 
+@lru_cache(maxsize=4096)  # asked for each record
 def is_setting(name: str) -> bool:
     """Whether a name is that of a setting, such as a learning rate."""
     return _SETTING.search(name) is not None or _RATE.search(name) is not None
