@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isnan
 from typing import Any, BinaryIO
@@ -18,6 +18,7 @@ from holter.ingest.console.dialect import (
 from holter.ingest.console.interleaved_writers import InterleavedWriters
 from holter.ingest.console.labelled_trainings import LabelledTrainings
 from holter.ingest.console.launch_opening import LaunchOpening
+from holter.ingest.console.line_names import is_of_evaluation
 from holter.ingest.console.line_settings import is_setting
 from holter.ingest.console.pattern_search import BlockSearch, FoundLine, FoundTable
 from holter.ingest.console.prefixes import CleanLine, strip_prefixes
@@ -218,7 +219,9 @@ class ConsoleReader:
         # reports with a unit of their own, as those of RAS, repeat their headings
         counts_steps = all(name != "steps" for name, _ in rows[0].labels)
         if counts_steps:
-            is_of_end = _is_of_evaluation(item.values) and not self._writers.has_at(item.step, item.values)
+            is_of_end = all(map(is_of_evaluation, item.values)) and not self._writers.has_at(
+                item.step, item.values
+            )
             self._note_step(item.step, parsed, is_named=bool(item.labels), is_of_end=is_of_end)
         if not (kind.job_wide or line.labels or rows[0].labels):
             self._writers.is_same_launch = self._opening.is_same_launch
@@ -412,11 +415,6 @@ def _is_storable(value: Any) -> bool:
     if isinstance(value, list | tuple):
         return all(map(_is_storable, value))
     return not isinstance(value, int) or abs(value) <= LARGEST_STEP
-
-
-def _is_of_evaluation(names: Iterable[str]) -> bool:
-    """Whether metrics have the names of an evaluation."""
-    return all(name.lower().startswith(("eval", "val", "test")) for name in names)
 
 
 def _has_own_steps(kind: LineKind) -> bool:

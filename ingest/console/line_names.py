@@ -14,6 +14,11 @@ _OF_TRAINING = re.compile(
 )
 
 
+def is_of_evaluation(name: str) -> bool:
+    """Whether the name of a metric begins with data of an evaluation."""
+    return name.lower().startswith(("eval", "val", "test"))
+
+
 def unique_name(name: str, section: str, names: Collection[str]) -> tuple[str, str]:
     """A name that no earlier number of the line has, and the part of the line that begins with it.
 

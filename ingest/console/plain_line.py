@@ -9,8 +9,9 @@ from zlib import crc32
 
 from holter.ingest.console.dialect import DialectState, LineValues
 from holter.ingest.console.line_counters import Counter
+from holter.ingest.console.line_names import is_of_evaluation
 from holter.ingest.console.line_settings import is_of_model, is_setting
-from holter.ingest.console.line_shapes import LineShape, MetricField, names_evaluation
+from holter.ingest.console.line_shapes import LineShape, names_evaluation
 from holter.ingest.console.line_tokens import split_numbers, value_of
 from holter.ingest.console.line_words import BEFORE_MESSAGE, DATA_SPLIT, LEVELS
 from holter.ingest.console.nested_keys import forget_keys, nested_name
@@ -81,7 +82,7 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
     announce_epoch(shape, counts, axis)
     split = shape.split or ("" if shape.is_of_training else evaluated_batch(counts, axis))
     step = evaluation_step(counts, axis) if split else training_step(counts, axis, shape.kind)
-    if step is None and not counts and all(map(_is_of_evaluation, shape.metrics)):
+    if step is None and not counts and all(is_of_evaluation(field.name) for field in shape.metrics):
         step = axis.get("step")  # `eval_loss: 0.5, epoch: 0.4`
     if step is None:
         return None
@@ -335,10 +336,6 @@ def _is_measured(parts: list[str], index: int) -> bool:
     """Whether a number next to known metrics is one, too: `acc=0.81 prec=0.79`, `WER 9.1% del 3.4%`."""
     is_marked = parts[2 * index].rstrip(" ")[-1:] in (":", "=")
     return "." in parts[2 * index + 1] and (is_marked or parts[2 * index + 2].startswith("%"))
-
-
-def _is_of_evaluation(field: MetricField) -> bool:
-    return field.name.lower().startswith(("eval", "val", "test"))
 
 
 def counts_of(shape: LineShape, numbers: list[str]) -> dict[Counter, tuple[int, int]]:

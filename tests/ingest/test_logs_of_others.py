@@ -9,7 +9,7 @@ import pytest
 
 from holter.ingest.offline.explain import explain_files
 from holter.types import SeriesKey
-from tests.support.log_runs import read_log, steps_of
+from tests.support.log_runs import assert_steps, read_log, steps_of
 
 N = range(1, 4)
 BAR = "{percent:3}%|{bar:10}| {step}/{total} [00:01<00:10,  1.00it/s]"
@@ -317,10 +317,7 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_values_are_at_their_steps(tmp_path: Path, case: str) -> None:
-    text, expected = CASES[case]
-    run = read_log(tmp_path, text)
-    assert {name: sorted({*steps}) for name, steps in steps_of(run).items()} == expected
-    assert run.attempts == 1
+    assert_steps(tmp_path, *CASES[case])
 
 
 def test_a_launch_that_resumes_in_a_later_epoch_is_at_its_steps(tmp_path: Path) -> None:

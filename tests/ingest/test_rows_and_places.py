@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.log_runs import read_log, steps_of
+from tests.support.log_runs import assert_steps, read_log, steps_of
 
 N = range(1, 4)
 KERAS = (
@@ -306,10 +306,7 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_values_are_at_their_steps(tmp_path: Path, case: str) -> None:
-    text, expected = CASES[case]
-    run = read_log(tmp_path, text)
-    assert {name: sorted({*steps}) for name, steps in steps_of(run).items()} == expected
-    assert run.attempts == 1
+    assert_steps(tmp_path, *CASES[case])
 
 
 def test_columns_without_names_are_those_of_a_file_of_losses(tmp_path: Path) -> None:

@@ -14,6 +14,13 @@ def read_log(tmp_path: Path, text: str | bytes, name: str = "train.log") -> Offl
     return read_run(file)
 
 
+def assert_steps(tmp_path: Path, text: str | bytes, expected: dict[str, list[int]]) -> None:
+    """A text is read as one attempt with exactly these series, each at these steps."""
+    run = read_log(tmp_path, text)
+    assert {name: sorted({*steps}) for name, steps in steps_of(run).items()} == expected
+    assert run.attempts == 1
+
+
 def steps_of(run: OfflineRun) -> dict[str, list[int]]:
     """The steps of each series, by its metric and the values of its labels."""
     return {

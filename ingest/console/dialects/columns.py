@@ -17,6 +17,7 @@ from holter.ingest.console.plain_line import axis_state
 from holter.ingest.console.step_axis import training_step
 from holter.ingest.console.values import parse_number
 from holter.ingest.metric_names import is_metric_name
+from holter.ingest.step_columns import BATCH_NAMES
 
 _BETWEEN = re.compile(r"\s{0,8}[,;]\s{0,8}|\s{2,}|\t")
 _BETWEEN_NUMBERS = re.compile(r"\s{0,8}[,;]\s{0,8}|\s+")
@@ -26,7 +27,7 @@ _AXES = (
 )
 """Names of columns that count, the most reliable axis first."""
 _EPOCHS = frozenset({"epoch", "epochs", "e"})
-_BATCHES = frozenset({"batch", "batches", "batch_idx", "batch_id", "batch_index", "minibatch"})
+_BATCHES = frozenset({*BATCH_NAMES, "batches", "batch_index"})
 """Names of columns that count within an epoch."""
 _MAX_COLUMNS = 64
 _DATA = frozenset({"data", "dataset", "split", "subset", "set", "phase", "mode"})

@@ -20,6 +20,7 @@ from holter.ingest.console.dialects.recurring_lines import RECURRING_LINES, or_r
 from holter.ingest.console.evaluation_headings import EVALUATION_HEADINGS
 from holter.ingest.console.line_layouts import LineLayout, layout_of
 from holter.ingest.console.line_settings import is_setting
+from holter.ingest.console.line_shapes import LineShape
 from holter.ingest.console.line_tokens import split_numbers
 from holter.ingest.console.nested_keys import NESTED_KEYS
 from holter.ingest.console.pattern_search import LinearPattern
@@ -231,9 +232,10 @@ LINES = LineKind(
 def _line_of_own_text(line: str, state: DialectState) -> LineResult:
     """The numbers of a line with a position; those at the step above if nothing in it is one after all."""
     found = parse_plain_line(line, state)
-    if found is None and not shape_of_line(split_numbers(line)).counters and _has_metric(line):
-        return parse_metrics_of_epoch(line, state)
-    return found
+    if found is not None:
+        return found
+    shape = shape_of_line(split_numbers(line))
+    return parse_metrics_of_epoch(line, state) if not shape.counters and _has_metric(shape) else None
 
 
 OWN_LINES = replace(LINES, parse=_line_of_own_text)
@@ -263,14 +265,13 @@ def _section(line: str, state: DialectState) -> LineResult:
     if begin_section(line, state):
         return None
     found = parse_plain_line(line, state)
-    if found is None and _has_metric(line):
+    if found is None and _has_metric(shape_of(tuple(split_numbers(line)[::2]))):
         found = parse_metrics_of_epoch(line, state)
     return found
 
 
-def _has_metric(line: str) -> bool:
+def _has_metric(shape: LineShape) -> bool:
     """Whether a line has a metric that is no setting, or is one of several rows."""
-    shape = shape_of(tuple(split_numbers(line)[::2]))
     names = [field.name for field in shape.metrics]
     return shape.row is not None or any(is_metric_name(name) and not is_setting(name) for name in names)
 
@@ -278,13 +279,15 @@ def _has_metric(line: str) -> bool:
 SECTIONS = LineKind(pattern=SECTION_LINES, parse=_section, any_program=True)
 """Lines that name the training below them."""
 
+_MORE_SPECIAL = (SUMMARY, *SPLIT_ROWS, *CLASS_REPORT, SECTIONS)
+"""Kinds of lines that are tried before those with a position."""
 DIALECT = ConsoleDialect(
     name="key-value",
     signature=_RecordLines(),
     min_matches=2,
-    kinds=(SUMMARY, *SPLIT_ROWS, *CLASS_REPORT, SECTIONS, LINES),
+    kinds=(*_MORE_SPECIAL, LINES),
 )
-OWN_TEXT = replace(DIALECT, kinds=(*DIALECT.kinds[:-1], OWN_LINES)).followed_by(
+OWN_TEXT = replace(DIALECT, kinds=(*_MORE_SPECIAL, OWN_LINES)).followed_by(
     ConsoleDialect(
         name="epochs",
         signature=_EPOCH,
