@@ -79,12 +79,15 @@ def _answers(port: int) -> bool:
 
 
 def _stored_losses(port: int) -> dict[str, list[float]]:
-    """The losses that a server has, by run."""
+    """The losses that a server has, by run; a run that was just created has none."""
     address = f"http://127.0.0.1:{port}/api/v1/runs"
     stored = {}
     for run in httpx.get(address).json()["runs"]:
-        (series,) = httpx.get(f"{address}/{run['id']}/data", params={"metric": "loss"}).json()["series"]
-        stored[run["id"]] = [value for segment in series["segments"] for value in segment["value"]]
+        losses = httpx.get(f"{address}/{run['id']}/data", params={"metric": "loss"}).json()["series"]
+        assert len(losses) <= 1
+        stored[run["id"]] = [
+            value for series in losses for segment in series["segments"] for value in segment["value"]
+        ]
     return stored
 
 
