@@ -17,6 +17,7 @@ from holter.ingest.wandb.wandb_log import WandbLog
 from holter.types import Batch
 from tests.support import wandb_program
 from tests.support.tracker_host import TrackerHost, has_exactly
+from tests.support.waiting import wait_for
 
 METRICS = 10
 _RUN_SECONDS = 300
@@ -111,6 +112,16 @@ class WandbTraining:
                 stderr=errors,
                 text=True,
             )
+
+    def has_processes(self) -> bool:
+        """Whether another process that runs in the folder of the run is left; only Linux tells."""
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                if (process / "cwd").readlink() == self.folder and process.name != str(os.getpid()):
+                    return True
+            except OSError:  # it has ended, or is somebody else's
+                continue
+        return False
 
     def steps_in_files(self) -> list[int]:
         """The steps of all rows that the client has written into its own files."""
@@ -218,6 +229,8 @@ def unavailable(training: WandbTraining) -> FaultOutcome:
 def client_killed(training: WandbTraining) -> FaultOutcome:
     """The client is killed, and its folder is synced: what it had written or sent is stored, once."""
     code = training.log(training.launch_of(0, kill_after=training.client.rows * 3 // 4))
+    # the client's own process outlives that of the training, and writes and sends for a moment
+    wait_for(lambda: not training.has_processes())
     arrived = training.host.rows(training.run)
     synced = training.sync()
     stored = training.host.rows(training.run)
