@@ -22,6 +22,8 @@ from holter.ingest.console.line_words import (
 
 COUNTS_DATA = re.compile(r"\((?:val|test|eval)\)\s*$", re.I)
 _WRITER = re.compile(r"(?:rank|gpu|worker|node|proc(?:ess)?)\d+")
+_RATES = frozenset({"fps", "sps", "time", "per", "rate", "speed", "latency", "seconds", "sec"})
+"""Words before `step` or `iteration` in the names of what is measured in one: `fps step: 12000`."""
 _SEPARATORS = str.maketrans("_/-.", "    ")
 
 
@@ -82,7 +84,10 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
     if not set(words[:-1]) <= QUALIFIERS:
         is_stated = not field.marked or field.total_index >= 0
         announces = last in ("epoch", "epochs") and not before and is_stated
-        if last in ("iteration", "step") and not (before or field.before.strip() or field.is_duration):
+        is_rate = not _RATES.isdisjoint(words)
+        if last in ("iteration", "step") and not (
+            before or field.before.strip() or field.is_duration or is_rate
+        ):
             return None if has_settings([field.name]) else Counter.STEP  # `Optimization Iteration: 101`
         return Counter.EPOCH if announces and not has_settings([field.name]) else None
     if field.is_duration:
@@ -154,5 +159,7 @@ def stage_of(field: NumberField) -> str:
 def states_amount(field: NumberField) -> bool:
     """Whether a number says how many there are: `num_epochs: 50`, `train tokens = 2,000,000`."""
     name = field.english.lower()
+    if name.startswith("global"):
+        return False  # `Global Steps: 100`
     is_of_data = name.startswith(("train", "num")) and name.endswith(("tokens", "samples"))
     return field.total_index < 0 and (is_of_data or name.endswith(("epochs", "steps", "iters", "iterations")))

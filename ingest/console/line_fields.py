@@ -14,7 +14,7 @@ from holter.ingest.metric_names import is_metric_name
 from holter.translated_words import COUNTERS, in_english
 
 _UNITS = re.compile(
-    r"\s?(?:%|(?:[A-Za-z]{0,12}/){1,2}[A-Za-z]{1,12}\b(?!\.[a-z])|(?:[kKMGT]i?B?|B|m?s|secs?|seconds?|mins?|minutes?|h|hours?|days?"
+    r"\s?(?:%|(?:[A-Za-z]{0,12}/){1,2}[A-Za-z]{1,12}\b(?!\.[a-z]|\s?[:=]\s*$)|(?:[kKMGT]i?B?|B|m?s|secs?|seconds?|mins?|minutes?|h|hours?|days?"
     r"|its?|samples?|tokens?|images?|x|W|C)(?![\w(=:./]| ?[=:])|毫秒|秒|分钟|小时|分|初|초|сек|мс)"
 )
 _NO_UNIT = re.compile(r"[A-Za-z_]++\d")
@@ -22,7 +22,8 @@ _SCALE = re.compile(r"[kKMGBT](?![A-Za-z])")
 _DURATION = re.compile(r"\s?(?:ms|us|ns|s|sec|secs|seconds?|min|mins|minutes?|h|hours?)(?![\w/])")
 _LABEL = re.compile(r"(?:^|[^\d\s]|\s):$")
 """A colon that is not within a time: `Losses: x 0.27`."""
-_PAIR = re.compile(r",\s{1,12}")
+_PAIR = re.compile(r"(?:,\s{1,12}|: )")
+"""Between an epoch and a batch in brackets: `[1,  2000] loss: 2.1`, `[1: 20/100] loss: 2.1`."""
 _NAME_AND_COMMA = re.compile(r"\s*([A-Za-z]\w{0,40}(?: \w{1,20}){0,2}), ?")
 _ORDINAL = re.compile(r"(?:第|제)\s?$")
 _ORDINAL_NAME = re.compile(
@@ -39,7 +40,8 @@ _COUNTED = re.compile(
 """What a number counts, right after it: `1epoch:train:1-100batch:`, `| 200/2983 batches |`, `5th epoch`."""
 _NAME_BEHIND = re.compile(r"\] (?!(?i:epoch|step|iter(?:ation)?|round|episode)\b)[A-Za-z_]\w{0,60}[=: ]")
 _BRACKET_BEHIND = re.compile(r" \[[A-Za-z]\w{0,20} ?\w{0,20}: $")
-_BRACKETS = re.compile(r"(\w{1,60})\[(?=[A-Za-z]|$)|\]")
+_BRACKETS = re.compile(r"(\w{1,60})(?:\[(?=[A-Za-z]|$)|\((?=[A-Za-z_]\w{0,30}=))|[\])]")
+"""A bracket with named numbers in it begins or ends: `train[loss: 0.5`, `Adv(mean=0.1`."""
 _NESTED_KEY = re.compile(r"['\"]([\w. -]{1,60})['\"] ?: ?\{|\}")
 """A dictionary within one begins or ends: `{'daily': {'loss': 0.5}}`."""
 _MODULE = re.compile(r"(?:^|[\s|])(?:(?:[A-Za-z_]\w*\.)+\w+:(?:[\w<>]+:)?|[A-Za-z_]\w*:[\w<>]+:)$")
@@ -58,6 +60,9 @@ _CLOSING = re.compile(r"(?: ?[A-Za-z]{1,20}){0,3}\) ?[:=]\s*$")
 """What follows a number that is a part of a name: `reward (last 100 episodes): 0.5`."""
 _ENCLOSED = re.compile(r" ?\(((?:[A-Za-z]{1,20} ){0,3})$")
 """What is before such a number."""
+_OVER = re.compile(r"([A-Za-z][A-Za-z ]{1,40}?) (?:over|of|in|for|across)(?: the)?(?: last| past)? $")
+_COUNTED_EPISODES = re.compile(r" (?:[a-z]+ )?(?:episodes|games|runs|trials|rollouts)\)?\s?[:=]\s*$")
+"""What is around a number that says over how many a mean is: `Average reward over 100 episodes: 12.3`."""
 _SHARE = re.compile(r"(?i)acc|correct|prec|recall|hit|top")
 """Names of what is a share of something."""
 _EQUALS = re.compile(r" {0,2}= {0,2}")
@@ -67,6 +72,8 @@ _BEGIN_OF_KEY = re.compile(r"[{,] ?['\"]")
 _RATE = re.compile(r" ?((?!its?/)[A-Za-z]{2,12}/(?:s|sec|second|step|it|iter))\b(?!/)")
 """A unit behind a number that says what it is: `39616 tok/s`."""
 _RATE_BEHIND = re.compile(r" \w{1,20}/s\b")
+
+_BEHIND_NUMBERS_OF_NAMES = (_CLOSING, _COUNTED_EPISODES, _END_OF_KEY, _EQUALS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +151,8 @@ class _FieldReader:
     def _field(self, index: int) -> NumberField:
         text = self._text_before(index)
         named = name_before(text)
+        if not index and text[-1:] == "[" and BEFORE_MESSAGE.fullmatch(text) is not None:
+            named = NumberName("", False, text)  # of a logger: `INFO:model:[20, 0.0001]`
         total, two = self._total(index, text, named.name)
         if index in self._listed:
             named = NumberName(self._listed[index], True, "")
@@ -266,15 +275,17 @@ class _FieldReader:
 
     def _named_around(self, text: str, after: str, named: NumberName) -> NumberName:
         """The name of a number whose name has another number in it, before this one."""
-        if self._around and any(sign.match(text) is not None for sign in (_CLOSING, _END_OF_KEY, _EQUALS)):
+        if self._around and any(sign.match(text) is not None for sign in _BEHIND_NUMBERS_OF_NAMES):
             named = NumberName(self._around, True, "")
         self._around = _name_around(text, after) or _key_around(text, after) or _indexed(named, after)
         is_counter = bool(named.name) and counts(named.name)  # `Loss (epoch 3): 0.5`
         return named._replace(name="") if self._around and not is_counter else named
 
     def _opens_batches(self, last: int, after: str) -> bool:
-        behind = self._texts[last + 2 : last + 3]
-        return "".join(after.split()) in ("[", "][") and [text.strip() for text in behind] == ["/"]
+        behind = ["".join(text.split()) for text in self._texts[last + 2 : last + 4]]
+        if after.strip() == "(" and behind[:1] == ["%)["]:  # `Train: 3/80 ( 4%) [ 50/928`
+            return behind[1:] == ["/"]
+        return "".join(after.split()) in ("[", "][") and behind[:1] == ["/"]
 
 
 def _explains(name: str, between: str) -> bool:
@@ -292,10 +303,12 @@ def _is_clean(before: str) -> bool:
 
 
 def _opens_pair(texts: tuple[str, ...], index: int) -> bool:
-    """Whether a number is the first of two in brackets that begin a message: `[1,  2000]`, `[1,  50/ 90]`."""
+    """Whether a number is the first of two in brackets that begin a message: `[1,  2000]`, `[1: 50/ 90]`."""
     if texts[index][-1:] != "[" or _PAIR.fullmatch(texts[index + 1]) is None:
         return False
     behind = texts[index + 2 : index + 4]
+    if texts[index + 1] == ": " and "".join(behind[:1]).strip() != "/":
+        return False
     if behind[:1] and behind[0].strip() == "/":
         behind = behind[1:]
     is_first = BEFORE_MESSAGE.fullmatch("".join(texts[: index + 1])) is not None
@@ -318,6 +331,8 @@ def _indexed(named: NumberName, after: str) -> str:
 
 def _name_around(text: str, after: str) -> str | None:
     """The name before the brackets that a number between these texts is in, None if there are none."""
+    if _COUNTED_EPISODES.fullmatch(after) is not None and (over := _OVER.search(text)) is not None:
+        return f"{over[1]} over episodes"
     enclosed = _ENCLOSED.search(text) if _CLOSING.match(after) is not None else None
     if enclosed is None:
         return None

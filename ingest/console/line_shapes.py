@@ -64,6 +64,12 @@ class LineShape:
     """It states settings, as the opening lines of a program do."""
     is_of_training: bool = False
     """It says that it is of the training."""
+    names_count: bool = True
+    """What it counts first has a name: `[Iter 100]`, unlike `[2] loss: 0.5`."""
+    is_bar: bool = False
+    """It is a progress bar without a total: `Epoch 1: : 0it [04:20, ?it/s, loss=1.33]`."""
+    is_note: bool = False
+    """It notes what was done at an epoch, and announces none: `Checkpoint saved at epoch 10`."""
     is_best: bool = False
     """It repeats the metrics of the best step: `Best performance in epoch 3: auc: 0.9`."""
 

@@ -4,7 +4,16 @@ import re
 
 LEVELS = frozenset({"INFO", "DEBUG", "WARNING", "WARN", "ERROR", "NOTICE"})
 GLOBAL = frozenset(
-    {"global step", "global steps", "global iter", "global iteration", "globalstep", "t env", "num updates"}
+    {
+        "global step",
+        "global steps",
+        "total step",
+        "global iter",
+        "global iteration",
+        "globalstep",
+        "t env",
+        "num updates",
+    }
 )
 STEPS = frozenset(
     {"step", "steps", "iter", "iters", "iteration", "iterations", "it", "itr", "update", "updates", "up"}
@@ -54,13 +63,13 @@ STOP_WORDS = frozenset(
      "is", "was", "be", "last", "every", "per"}
 )  # fmt: skip
 DATA_SPLIT = re.compile(
-    r"(?<![\w./])(?:(train(?:ing)?)"
+    r"(?<![\w./])(?<!\w-)(?:(train(?:ing)?)"
     r"|(eval(?:uation|uated?|uating)?|valid(?:ation|at(?:e|ing))?|val|test(?:ing)?|dev|cv(?= batch)))"
     r"(?![\w/-]|\.\w)",
     re.I,
 )
 BEFORE_MESSAGE = re.compile(
-    r"(?:[^A-Za-z]|\b(?:INFO|DEBUG|WARN(?:ING)?|root|(?:__)?main(?:__)?)\b|(?<=(?:INFO|EBUG|NING):)[\w.]+:"
-    r"|\b[\w.]{1,60}(?= (?:- )?(?:INFO|DEBUG|WARN)))*"
+    r"(?:[^A-Za-z]|\b(?:INFO|DEBUG|WARN(?:ING)?|root|(?:__)?main(?:__)?)\b|(?<=(?:INFO|EBUG|NING):)[\w.-]+:"
+    r"|\b[\w.]{1,60}(?= (?:- )?(?:INFO|DEBUG|WARN))|\b[\w./-]{1,80}\.py:(?:[\w<>.]{1,60}:)?)*"
 )
 """What loggers print before a message, without the digits of its time."""

@@ -17,6 +17,10 @@ _NAMES_IN_BRACKETS = re.compile(
     r"()\[((?:[A-Za-z_][\w.@ -]{0,40}, ?){1,15}[A-Za-z_][\w.@ -]{0,40})\]\s?[:=]\s{0,8}[\[(]$"
 )
 """The same with words in brackets: `[Avg. Loss, Loss]: [0.5, 0.4]`."""
+_NAMES_OF_ONE = re.compile(
+    r"(?<![\w./])((?:[A-Za-z]{2,20} ?/ ?){1,3}[A-Za-z]{2,20}) ([A-Za-z][\w-]{1,20})\s?[:=]?\s{0,4}$"
+)
+"""The same before a word that all have in common: `mean/median reward 12.5/11.0`."""
 ORDERED = "OrderedDict([("
 _CALL = re.compile(r"(?<![\w.])(?:(?:np|numpy|torch)\.)?(?:float|u?int|tensor|array)\d{0,2}\($")
 """What numpy and torch print around a number of a list: `[np.float32(0.5), np.float32(0.4)]`."""
@@ -26,11 +30,14 @@ def listed_names(texts: tuple[str, ...]) -> dict[int, str]:
     """The names of numbers whose names are listed before: `loss_a,loss_b 7.1 5.5`, `loss/acc: 0.5/0.8`."""
     listed: dict[int, str] = {}
     for index, text in enumerate(texts[:-1]):
-        if (match := _NAME_LIST.search(text) or _NAMES_IN_BRACKETS.search(text)) is None:
+        if (match := _NAMES_OF_ONE.search(text)) is not None:
+            names, signs = [f"{name} {match[2]}" for name in re.split(" ?/ ?", match[1])], {"/"}
+        elif (match := _NAME_LIST.search(text) or _NAMES_IN_BRACKETS.search(text)) is not None:
+            names, signs = re.split(r"[,/|] ?", match[2]), set(re.findall(r"[,/|]", match[2]))
+            if match[1]:  # `Loss(text/kernel): 0.4/0.1`
+                names = [f"{match[1]}/{name}" for name in names]
+        else:
             continue
-        names, signs = re.split(r"[,/|] ?", match[2]), set(re.findall(r"[,/|]", match[2]))
-        if match[1]:  # `Loss(text/kernel): 0.4/0.1`
-            names = [f"{match[1]}/{name}" for name in names]
         if any(name.endswith(".") for name in names) or (DATA_SPLIT.fullmatch(names[0]) and counts(names[1])):
             continue  # `Training.., epoch: 0, 0/1875`
         between = {separator.strip() for separator in texts[index + 1 : index + len(names)]}

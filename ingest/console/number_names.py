@@ -14,6 +14,8 @@ _WORD = re.compile(r"[^\W\d][\w./@%+^\u2019-]*")
 _DELIMITERS = (*",;|[](){}<>\t\"'=:*│┃•·→", "  ", " - ", " / ")
 _NO_BEGINNING = frozenset({"of", "and", "the", "has", "setting"})
 """Words with which no name begins: `saved a checkpoint with mean score: 0.5`."""
+_UNITS_AT_END = frozenset({"s.", "ms.", "sec.", "secs.", "SPS.", "FPS."})
+"""Units at the end of a sentence: `Time Elapsed: 12.3 s. Mean Reward: 1.2`."""
 _OPENING = " \t[({\"'<"
 
 _WRAPPER = re.compile(r"(?<![\w.])(?:np\.(?:float64|float32|float16|int64)|float|tensor|array)$")
@@ -22,8 +24,13 @@ _ARROW = re.compile(r" {0,4}(?:->|=>|→)$")
 _BRACKETED_NAME = re.compile(r"\[([A-Za-z]\w{0,30})\]$")
 _KEY = re.compile(r"[{,] ?['\"]([A-Za-z][^'\"{},:]{0,60}(?:, [^'\"{},:]{1,60}){0,3})['\"] ?: ?[\[(]?$")
 """A key of a dictionary, which is a name as it is: `{'Dice, class 1': 0.5}`."""
+_TUPLE = re.compile(r"\(['\"]([A-Za-z][^'\"(){},]{0,60})['\"], ?$")
+"""A name in a tuple with its number: `[('loss_att', 1.2), ('acc', 0.1)]`."""
 _NESTED = re.compile(r"(?<![\w.])([A-Za-z]\w{0,20}\([A-Za-z]\w{0,20}\([\w, ]{1,20}\)\))$")
 """A name such as that of a discriminator's output: `D(G(z))`."""
+
+_RANKED = re.compile(r"(?<![\w.])([Tt]op \d{1,2}-[A-Za-z]{2,10})$")
+"""A name with a number in it: `Top 1-err 60.1`."""
 
 
 class NumberName(NamedTuple):
@@ -36,13 +43,15 @@ class NumberName(NamedTuple):
 
 def name_before(text: str) -> NumberName:
     """The name at the end of a text, whether a sign follows it, and the text before it."""
-    if (key := _KEY.search(text)) is not None:
+    if (key := _KEY.search(text) or _TUPLE.search(text)) is not None:
         return NumberName(key[1].strip(), True, text[: key.start()])
     text = text.rstrip(_OPENING).replace("'s ", "\u2019s ")
     bare = _ARROW.sub("", text.rstrip(" :=#|\"'")).removesuffix(" is").removesuffix(" to").removesuffix("为")
     marked = len(bare) < len(text)
     if (nested := _NESTED.search(bare)) is not None:
         return NumberName(nested[1], marked, bare[: nested.start(1)])
+    if (ranked := _RANKED.search(bare)) is not None:
+        return NumberName(ranked[1], marked, bare[: ranked.start(1)])
     if (wrapper := _WRAPPER.search(bare)) is not None:
         bare = bare[: wrapper.start()].rstrip(" :=(\"'")
     suffix = ""
@@ -73,9 +82,14 @@ def name_before(text: str) -> NumberName:
     while len(words) > 1 and words[0] in _NO_BEGINNING:
         words.pop(0)
     name = " ".join(words).replace("\u2019", "'")
-    if suffix and DATA_SPLIT.fullmatch(suffix[2:-1]):  # Epoch(val) names the data
+    if suffix and (DATA_SPLIT.fullmatch(suffix[2:-1]) or _says_data_twice(name, suffix)):
+        # Epoch(val) names the data, and so does `Test (on val set)`
         return NumberName(name, marked, bare[:begin] + suffix)
     return NumberName((name + suffix)[:MAX_NAME] if name else "", marked, bare[:begin])
+
+
+def _says_data_twice(name: str, suffix: str) -> bool:
+    return DATA_SPLIT.fullmatch(name) is not None and DATA_SPLIT.search(suffix) is not None
 
 
 def counts(name: str) -> bool:
@@ -86,9 +100,9 @@ def counts(name: str) -> bool:
 
 def _is_end_of_sentence(word: str) -> bool:
     """Whether a word ends with a full stop, and is no short form such as `Val.` or `Event@Avg.`."""
-    if word.lower() == "done.":
+    if word.lower() == "done." or word in _UNITS_AT_END:
         return True
-    return word.endswith(".") and len(word) - word.rfind("@") - 1 > _LONGEST_SHORT_FORM
+    return word.endswith(".") and len(re.split("[@-]", word)[-1]) > _LONGEST_SHORT_FORM
 
 
 def _end_of_last(text: str, sign: str) -> int:

@@ -18,14 +18,24 @@ from holter.ingest.console.line_shapes import LineShape
 from holter.ingest.console.line_tokens import value_of
 from holter.ingest.console.nested_keys import forget_keys
 from holter.ingest.console.number_lists import ORDERED
-from holter.ingest.console.plain_line import announce_epoch, axis_state, metric_name, note_line
+from holter.ingest.console.plain_line import (
+    announce_epoch,
+    axis_state,
+    best_of,
+    metric_name,
+    name_of_best,
+    note_line,
+)
 from holter.ingest.console.shape_reader import shape_of_line
 from holter.ingest.console.step_axis import (
+    Counts,
     as_epoch,
     counts_on,
     evaluated_batch,
     evaluation_step,
     has_steps,
+    is_behind,
+    note_global_steps,
     note_last_step,
     note_steps_alone,
     repeats_step,
@@ -88,10 +98,12 @@ class _PlainContent:
 def describe_line(line: str, parts: list[str]) -> LayoutContent | None:
     """What the numbers of a line are, None if its time is in several of them.
 
-    Lines with labels, of settings, of the best step, and with unknown names are read one by one.
+    Lines with labels, of settings, of the best step, bars, and lines with unknown names are read one by one.
     """
     shape, numbers = shape_of_line(parts), parts[1::2]
-    if shape.row is not None or shape.about is not None or shape.is_best or shape.may_recur:
+    if shape.row is not None or shape.about is not None:
+        return None
+    if shape.is_best or shape.may_recur or shape.is_bar:
         return None
     if not shape.counters and any(is_metric_name(field.name) for field in shape.metrics):
         return None  # nothing in it is a position
@@ -122,6 +134,8 @@ def describe_line(line: str, parts: list[str]) -> LayoutContent | None:
         column[time],
         time >= 0 and begins_with_year(numbers[time]),
     )
+    if shape.is_note and content.is_noted:  # whether it announces anything depends on the lines above
+        return None
     is_empty = not shape.is_record and not content.is_noted
     return LayoutContent(() if is_empty else tuple(groups), counts, content, is_empty)
 
@@ -158,6 +172,7 @@ class PlainTable:
                 own if isnan(stamp) else stamp for stamp, own in zip(stamps, self._times, strict=True)
             ]
         names = [metric_name(metric.name, self._shape.split) for metric in content.metrics]
+        self._stated = [metric.name for metric in content.metrics]
         self._names = list(dict.fromkeys(names))
         self._cells = list(zip(*_values(content, columns), strict=True)) or [()] * len(rows)
         self._columns = names
@@ -196,6 +211,9 @@ class PlainTable:
     def rows(self, first: int, last: int, state: DialectState) -> list[LogRow | None]:
         """What some of the lines hold, in the order of their lines."""
         axis = axis_state(state)
+        if axis.pop("best", False) and is_behind(self._counts_of(first), axis):
+            rest = self.rows(first + 1, last, state) if last > first + 1 else []
+            return [self._row_of_best(first, axis), *rest]
         if "section" not in axis and not self._shape.stage:
             return self._rows(first, last, axis)
         if not self._shape.is_record or self._shape.stage or is_named(axis):  # the first of the lines decides
@@ -204,6 +222,13 @@ class PlainTable:
             ]
             return lines
         return self._rows_of_section(first, last, axis)
+
+    def _row_of_best(self, line: int, axis: dict[str, Any]) -> LogRow:
+        """The row of a line that repeats the best step, at the last one."""
+        best = best_of(self._shape.split)
+        names = (name_of_best(name, best) for name in self._stated)
+        values = dict(zip(names, self._cells[line], strict=True))
+        return LogRow(int(axis["step"]), self._times[line], values, section_labels(axis) or ())
 
     def _rows_of_section(self, first: int, last: int, axis: dict[str, Any]) -> list[LogRow | None]:
         """The same where lines above name trainings: the first line may begin one of them."""
@@ -243,7 +268,7 @@ class PlainTable:
         if last - first > 1 and "bar" in axis and self._counts.keys() == {Counter.STEP}:
             return [row for line in range(first, last) for row in self._rows_at_steps(line, line + 1, axis)]
         is_of_epoch = self._is_of_epoch or (
-            not self._shape.split and as_epoch(self._counts_of(first), axis).keys() == {Counter.EPOCH}
+            not self._shape.split and self._counts_at(first, axis).keys() == {Counter.EPOCH}
         )
         announce_epoch(self._shape, self._counts_of(last - 1), axis)
         steps = self._steps(first, last, axis)
@@ -271,6 +296,7 @@ class PlainTable:
         """Note lines whose steps are what they count, of which this is the last step."""
         axis["split"] = ""
         if self._is_global:
+            note_global_steps(axis)
             axis["step"] = step
             axis.pop("heading", None)
             axis.pop("ended", None)
@@ -286,9 +312,12 @@ class PlainTable:
     def _counts_of(self, line: int) -> dict[Counter, tuple[int, int]]:
         return {counter: column[line] for counter, column in self._counts.items()}
 
+    def _counts_at(self, line: int, axis: dict[str, Any]) -> Counts:
+        return as_epoch(self._counts_of(line), axis, is_named=self._shape.names_count)
+
     def _row_of_batch(self, line: int, axis: dict[str, Any]) -> LogRow | None:
         """What a line holds that may be a batch of an evaluation."""
-        counts = as_epoch(self._counts_of(line), axis)
+        counts = self._counts_at(line, axis)
         data = "" if self._shape.is_of_training else evaluated_batch(counts, axis)
         if not data:
             axis.pop("evaluating", None)
@@ -306,7 +335,7 @@ class PlainTable:
             found = [evaluation_step(counts, axis) for counts in self._counts_by_row(first, last)]
             return None if None in found else [step for step in found if step is not None]
         if last - first == 1:
-            step = training_step(as_epoch(self._counts_of(first), axis), axis, self._shape.kind)
+            step = training_step(self._counts_at(first, axis), axis, self._shape.kind)
             return None if step is None else [step]
         counts_by_row = {counter: column[first:last] for counter, column in self._counts.items()}
         return training_steps(counts_by_row, axis, self._shape.kind) or None

@@ -15,7 +15,7 @@ from holter.ingest.console.line_shapes import LineShape, names_evaluation
 from holter.ingest.console.line_tokens import split_numbers, value_of
 from holter.ingest.console.line_words import BEFORE_MESSAGE, DATA_SPLIT, LEVELS
 from holter.ingest.console.nested_keys import forget_keys, nested_name
-from holter.ingest.console.number_lists import listed_names, without_ordered
+from holter.ingest.console.number_lists import listed_names, values_of_lists, without_ordered
 from holter.ingest.console.recurrence import recurring_values
 from holter.ingest.console.shape_reader import shape_of_line
 from holter.ingest.console.step_axis import (
@@ -25,6 +25,7 @@ from holter.ingest.console.step_axis import (
     evaluated_batch,
     evaluation_step,
     forget_position,
+    has_global_steps,
     has_steps,
     is_behind,
     is_end_of_epoch,
@@ -70,10 +71,12 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
     parts = split_numbers(without_ordered(line))
     shape, numbers = shape_of_line(parts), parts[1::2]
     counts: Counts = counts_of(shape, numbers)
-    if shape.is_best and is_behind(counts, axis):
+    if shape.is_bar and counts.keys() == {Counter.EPOCH} and has_global_steps(axis):
+        return None  # it repeats what was at the end of the epoch before
+    if (axis.pop("best", False) or shape.is_best) and is_behind(counts, axis):
         return _of_best(line, shape, numbers, axis)
     if shape.is_record and not shape.split:
-        counts = as_epoch(counts, axis)
+        counts = as_epoch(counts, axis, is_named=shape.names_count)
         name_stage(shape.stage, axis)
         enter_section(counts, axis)
     if not shape.is_record:
@@ -130,6 +133,11 @@ def _of_best(line: str, shape: LineShape, numbers: list[str], axis: dict[str, An
     return LineValues(int(axis["step"]), values, parse_time(line), section_labels(axis)) if values else None
 
 
+def note_best(line: str, state: DialectState) -> None:
+    """Note that the next line repeats the best step so far: `Early stopping, best iteration is:`."""
+    axis_state(state)["best"] = True
+
+
 def is_of_best(parts: list[str], shape: LineShape) -> bool:
     """Whether a line repeats metrics of the best step, as the words up to its first metric say."""
     return bool(shape.metrics) and _BEST.search("".join(parts[: 2 * shape.metrics[0].index + 1])) is not None
@@ -142,7 +150,10 @@ def best_of(data: str) -> str:
 
 def name_of_best(name: str, split: str) -> str:
     """The name of a metric of an evaluation, unless it says itself that it is of the best step."""
-    return name if "best" in name.lower() else metric_name(name, split)
+    if "best" in name.lower():
+        return name
+    # `val_acc` of the best step is not that of the last one
+    return f"{split}/{name}" if split == best_of("") else metric_name(name, split)
 
 
 def labels_of_line(shape: LineShape, numbers: list[str], axis: dict[str, Any]) -> Labels | None:
@@ -172,6 +183,8 @@ def may_begin(state: DialectState) -> None:
 
 def note_line(shape: LineShape, counts: Counts, axis: dict[str, Any]) -> None:
     """Note what a line without values announces: an epoch, a step, an evaluation."""
+    if shape.is_note and "step" in axis:
+        return
     if shape.split:
         axis["evaluating"] = shape.split
     elif shape.is_round and "epoch" not in axis and Counter.OTHER in counts:
@@ -273,7 +286,7 @@ def _words_before(parts: list[str], shape: LineShape) -> str:
     """The words before the first metric of a line: `evl set : loss 0.2`."""
     first = shape.metrics[0]
     before = "".join(parts[: 2 * first.index + 1]).rpartition(first.name)[0]
-    match = _WORDS_BEFORE.search(before)
+    match = None if BEFORE_MESSAGE.fullmatch(before) is not None else _WORDS_BEFORE.search(before)
     words = "" if match is None else match[1].rpartition(" - ")[2]
     return "" if words in LEVELS or DATA_SPLIT.fullmatch(words) else words
 
@@ -329,7 +342,8 @@ def _is_one_of_several(parts: list[str], index: int) -> bool:
     before, behind = parts[2 * index : 2 * index + 3 : 2]
     if behind.strip(" ") or 2 * index + 3 >= len(parts) or before.rstrip(" ")[-1:] in (":", "="):
         return False
-    return index not in listed_names(tuple(parts[::2]))
+    texts = tuple(parts[::2])
+    return index not in listed_names(texts) and index + 1 not in values_of_lists(texts)
 
 
 def _is_measured(parts: list[str], index: int) -> bool:

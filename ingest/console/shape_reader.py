@@ -47,6 +47,16 @@ from holter.translated_words import in_english
 
 _MANY_METRICS = 3
 _SLASHES_OF_PATH = 5
+_GLOG = re.compile(r"[IWE]\d{4} $")
+"""How lines of glog and absl begin, before a time, a process and a source: `I1125 12:00:00 14 a.py:9] `."""
+_BAR_WITHOUT_TOTAL = "it ["
+"""What is behind the count of a progress bar that knows no total."""
+_NAMED = re.compile(r"[^\W\d_]\W{0,8}$")
+"""How a text ends before a number that has a name."""
+_FRAMES = ("===", "---", "***", "###")
+_FRAME = re.compile(r"\s{0,20}(?:={3}|-{3}|\*{3}|#{3})")
+_NOTE = re.compile(r"(?i)\bsav(?:ed|ing)\b|\bcheckpoint\b|\bstopp(?:ed|ing)\b")
+"""Words of lines that note what a program did at an epoch, and announce none."""
 _REWARD = re.compile(r"(?i)reward|return|score")
 _TIME = re.compile(r"(?i)time|elapsed|duration|\bsec|\bmin")
 """Names of durations and times, which next to a position are no record."""
@@ -60,7 +70,10 @@ _FULL_WIDTH: dict[int, int | str] = {
     **dict(zip(map(ord, "\u3000、。【】「」《》"), " ,;[][][]", strict=True)),
 }
 """Punctuation of Chinese and Japanese, which is as wide as a letter, and that of ASCII."""
-_NAME_AHEAD = re.compile(r"(?<![\w.])([A-Za-z][\w -]{0,60}?) (?:at|in|after|for) ")
+_NAME_AHEAD = re.compile(
+    r"(?<![\w.@])(?!(?:INFO|DEBUG|WARNING)\b)([A-Za-z][\w@-]{0,40}(?: [\w@-]{1,40}){0,5}?)"
+    r" (?:at|in|after|for) "
+)
 """A name before what is counted: `loss at step 5: 2.3`, `Loss at epoch 0 and iteration 5 is 2.3`."""
 _SOURCE_FILE = re.compile(r"\.(?:py|cc|cpp|cu|cuh|c|h|go|rs|java|js|lua|m)$")
 _SOURCE_SUFFIXES = frozenset({"py", "cc", "cpp", "cu", "h"})
@@ -83,22 +96,28 @@ def shape_of_line(parts: list[str]) -> LineShape:
     """
     texts = tuple(parts[::2])
     if len(texts) > 2 and is_time(parts[1]) and not texts[0].strip(" [(\t"):
-        return _shape_behind_time(texts)
+        return _shape_behind(1, texts)
+    if len(texts) > 4 and _GLOG.match(texts[0]) is not None and is_time(parts[1]):
+        return _shape_behind(3, texts)
     return shape_of(texts)
 
 
 @lru_cache(maxsize=8192)
-def _shape_behind_time(texts: tuple[str, ...]) -> LineShape:
-    """The shape of a line whose first number is a time that nothing is before."""
-    shape = shape_of((texts[1].lstrip("]) \t"), *texts[2:]))
+def _shape_behind(numbers: int, texts: tuple[str, ...]) -> LineShape:
+    """The shape of a line whose first numbers are a time that nothing is before, or a logger's."""
+    shape = shape_of((texts[numbers].lstrip("]) \t"), *texts[numbers + 1 :]))
     return replace(
         shape,
         counters=tuple(
-            replace(field, index=field.index + 1, total_index=field.total_index + (field.total_index >= 0))
+            replace(
+                field,
+                index=field.index + numbers,
+                total_index=field.total_index + numbers * (field.total_index >= 0),
+            )
             for field in shape.counters
         ),
-        metrics=tuple(replace(field, index=field.index + 1) for field in shape.metrics),
-        row=None if shape.row is None else replace(shape.row, index=shape.row.index + 1),
+        metrics=tuple(replace(field, index=field.index + numbers) for field in shape.metrics),
+        row=None if shape.row is None else replace(shape.row, index=shape.row.index + numbers),
     )
 
 
@@ -117,6 +136,8 @@ class _ShapeReader:
 
     def __init__(self, texts: tuple[str, ...]) -> None:
         self._texts = texts
+        self._is_framed = _FRAME.match(texts[0]) is not None and texts[-1].rstrip().endswith(_FRAMES)
+        """Signs are around it: `=== RUN first STEP 500 @ 2026-01-02 ===`."""
         self._counters: list[CounterField] = []
         self._metrics: list[MetricField] = []
         self._axes: list[MetricField] = []
@@ -160,7 +181,7 @@ class _ShapeReader:
     def _skip(self, field: NumberField) -> bool:
         """Note the data that the text before a number is about; whether the number itself is nothing."""
         if (found := DATA_SPLIT.search(in_english(field.before))) is not None:
-            data = (found[2] or "train").lower()
+            data = _data_of(found)
             if not self._split or (found[2] and not self._metrics and field.before.rstrip().endswith("]")):
                 self._split = data  # `main.py - train - [eval] loss: 0.5`
             self._part = data if self._metrics and found[2] and self._split != data else ""
@@ -198,7 +219,16 @@ class _ShapeReader:
     def _counter(self, field: NumberField) -> Counter | None:
         """What a number counts; the counter before it may turn out to be an epoch."""
         counter = counter_of(field, self._counters)
+        if counter is None and self._is_framed and not self._counters and field.name:
+            counter = counter_of(replace(field, name=field.name.split()[-1]), [])
+        if counter is None and _is_batch_of_any_name(field, self._counters, self._metrics):
+            counter = Counter.BATCH
+        if counter is not None and self._metrics and _is_of_best(self._metrics[-1], field):
+            return None
         if len(self._counters) == 1 and self._counters[0] is self._unnamed:
+            if counter is Counter.EPOCH and field.before.strip() == "*":  # `1/10 * Epoch 1 (train): `
+                self._counters.clear()
+                return counter
             is_batch = counter is Counter.BATCH or (counter is Counter.STEP and field.name)
             if is_batch:  # `[0/300][10/1251]`, `[1/60] iter 10/445`
                 self._counters[0] = self._unnamed = replace(self._counters[0], counter=Counter.EPOCH)
@@ -230,7 +260,8 @@ class _ShapeReader:
         if counter is Counter.EPOCH and is_first:
             self._stage = stage_of(field)
         self._amounts += states_amount(field)
-        begins = is_first and not self._amounts and field.clean and not has_settings(_names(self._metrics))
+        is_clean = field.clean or self._is_framed  # `---- [Epoch 0/100, Batch 2/3] ----`
+        begins = is_first and not self._amounts and is_clean and not has_settings(_names(self._metrics))
         self._is_stated |= begins
         # neither `[3/5] Loading the model` nor `num_updates: 50` is a position
         is_named = bool(field.name) and not field.name.startswith(("num_", "max_", "n_"))
@@ -245,7 +276,7 @@ class _ShapeReader:
         """Add a number whose name is before what is counted: `loss at step 5: 2.3`."""
         before = self._texts[: self._counters[0].index + 1]
         ahead = next(filter(None, map(_NAME_AHEAD.search, before)), None)
-        if ahead is not None and is_metric_name(ahead[1]):
+        if ahead is not None and (is_metric_name(ahead[1]) or self._split not in ("", "train")):
             self._metrics.append(MetricField(ahead[1], field.index, field.scale))
             self._is_known = True
 
@@ -275,6 +306,9 @@ class _ShapeReader:
         measures = self._is_known or (bool(split) and not has_settings(names))
         is_report = _is_report(counters, metrics, marked=self._marked if self._is_stated else 0)
         is_record = bool(counters) and bool(metrics) and (measures or is_report)
+        if [(each.counter, each.total_index) for each in counters] == [(Counter.BATCH, -1)]:
+            # `15000 iters, batch 64, lr 0.0002` are settings
+            is_record &= any(is_metric_name(name) and not is_setting(name) for name in names)
         is_summary = (
             not counters and bool(metrics) and (bool(split) or _is_summary(texts[0], metrics[0].name))
         )
@@ -301,6 +335,10 @@ class _ShapeReader:
             row=self._row,
             about=about,
             may_recur=may_recur,
+            names_count=bool(counters) and _NAMED.search(texts[counters[0].index]) is not None,
+            is_bar=_BAR_WITHOUT_TOTAL in texts,
+            is_note=[field.counter for field in counters] == [Counter.EPOCH]
+            and _NOTE.search("".join(texts[: counters[0].index + 1])) is not None,
             is_best=bool(counters) and _BEST.search("".join(texts[: counters[0].index + 1])) is not None,
         )
 
@@ -340,6 +378,14 @@ def _is_report(counters: list[CounterField], metrics: list[MetricField], *, mark
     return (is_stated or several) and not has_settings(field.name for field in metrics)
 
 
+def _data_of(found: re.Match[str]) -> str:
+    """The data that words name: `Evaluating test: L1 0.03` are those of the test."""
+    word = (found[2] or "train").lower()
+    if word.startswith("evaluat") and (of := DATA_SPLIT.match(found.string, found.end() + 1)) is not None:
+        return of[2].lower() if of[2] else "eval/train"
+    return word
+
+
 def _row_name(field: NumberField) -> str:
     """The name of what a number tells apart, if it does: `Class 0: acc 0.5`, `[Client 3] loss 0.5`."""
     if not field.name or field.explains or field.is_duration:
@@ -365,6 +411,20 @@ def _without_index_word(name: str) -> str:
     """A name without `number` or the like at its end: `Round number`."""
     words = name.split()
     return " ".join(words[:-1]) if words[1:] and words[-1].lower().rstrip(".:") in INDEX_WORDS else name
+
+
+def _is_batch_of_any_name(
+    field: NumberField, counters: list[CounterField], metrics: list[MetricField]
+) -> bool:
+    """Whether a number with a total right behind the epoch is its batch: `Epoch: 1 dl: 20/302 Loss: 5.6`."""
+    is_in_epoch = [each.counter for each in counters] == [Counter.EPOCH] and not metrics
+    is_counted = field.total_index >= 0 and field.marked and bool(field.name)
+    return is_in_epoch and is_counted and not is_metric_name(field.name)
+
+
+def _is_of_best(metric: MetricField, field: NumberField) -> bool:
+    """Whether what is counted is where the best value was reached: `PSNR: 34.0 (Best: 34.1 @epoch 5)`."""
+    return metric.name.lower().startswith("best") and field.before.rstrip(" ")[-1:] == "@"
 
 
 def _is_metric(field: NumberField) -> bool:

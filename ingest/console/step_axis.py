@@ -43,8 +43,8 @@ def forget_position(state: DialectState) -> None:
         state["section"] = {"first": named, "now": named, "next": named}
 
 
-def as_epoch(counts: Counts, state: DialectState) -> Counts:
-    """The counts of a line, where what looks like a step is an epoch.
+def as_epoch(counts: Counts, state: DialectState, *, is_named: bool) -> Counts:
+    """The counts of a line, where what looks like a step is an epoch; `is_named`: the line calls it a step.
 
     `[2] loss: 131.7` behind a bar of 60,000 samples is of the second epoch, as is `[2/5] loss: 131.7` in the
     second of five epochs.
@@ -53,7 +53,7 @@ def as_epoch(counts: Counts, state: DialectState) -> Counts:
         return counts
     [(counter, (number, total))] = counts.items()
     if counter is Counter.STEP and "bar" in state:
-        is_epoch = number < state["bar"]
+        is_epoch = not is_named and number < state["bar"]
     else:
         is_epoch = counter in (Counter.STEP, Counter.BATCH) and total > 0 and _is_epoch(number, total, state)
     return {Counter.EPOCH: (number, total)} if is_epoch else counts
@@ -88,6 +88,8 @@ def training_steps(
     if inner is not None and inner[-1][1]:
         state["total"] = inner[-1][1]
     axis = next((axis for axis in _AXES if axis in columns), None)
+    if axis is Counter.GLOBAL_STEP:
+        note_global_steps(state)
     if epochs is not None and inner is not None and axis is not Counter.GLOBAL_STEP:
         steps = _steps_over_epochs(epochs, inner, state)
     elif axis is Counter.EPOCH:
@@ -239,6 +241,16 @@ def has_steps(state: DialectState, kind: str = "") -> bool:
     return "counted" in state and state["counted"][0] != kind
 
 
+def note_global_steps(state: DialectState) -> None:
+    """Note that a line has stated the step of all."""
+    state["global"] = True
+
+
+def has_global_steps(state: DialectState) -> bool:
+    """Whether a line has stated the step of all."""
+    return "global" in state
+
+
 def note_steps_alone(lines: int, state: DialectState) -> None:
     """Note lines that count steps and no epoch; one such line at the beginning shows nothing yet."""
     if lines and state.get("alone") is not True:
@@ -290,6 +302,7 @@ def note_bar(step: int, names: Sequence[str], state: DialectState) -> None:
 
 def _step(counts: Counts, state: DialectState, kind: str = "") -> int | None:
     if Counter.GLOBAL_STEP in counts:
+        note_global_steps(state)
         if Counter.EPOCH not in counts:
             note_steps_alone(1, state)
         return counts[Counter.GLOBAL_STEP][0]
@@ -372,18 +385,22 @@ def _steps_over_epochs(
 ) -> list[int]:
     """`_step_over_epochs` of several lines, which need no more than an addition within an epoch."""
     steps: list[int] = []
-    number, last, before = None, 0, 0
+    number, last, before, stride = None, 0, 0, 0
     for epoch, count in zip(epochs, inner, strict=True):
         if epoch[0] == number and count[0]:
-            last = count[0]
+            stride, last = count[0] - last, count[0]
             steps.append(before + last)
             continue
         if number is not None:
             state["epoch"] = [number, last]
+            if stride:
+                state["stride"] = stride
         steps.append(_step_over_epochs(epoch, count, state))
-        number, last = epoch[0], count[0]
+        number, last, stride = epoch[0], count[0], 0
         before = 0 if state.get("restarts") is False else int(state.get("before", 0))
     state["epoch"] = [number, last]
+    if stride:
+        state["stride"] = stride
     return steps
 
 
@@ -408,8 +425,10 @@ def _step_over_epochs(epoch: tuple[int, int], inner: tuple[int, int], state: Dia
             state["restarts"] = True
             state["before"] = max((number - 1) * total, last_step)
         elif restarts:
-            # lines may be rarer than the last step of an epoch: all epochs are as long
-            length = total or max(last_step + ("from zero" in state), int(state.get("length", 0)))
+            length = total or last_step + ("from zero" in state)
+            if state.get("stride") != 1:
+                # lines may be rarer than the last step of an epoch: all epochs are as long
+                length = max(length, int(state.get("length", 0)))
             state["length"] = max(length, int(state.get("length", 0)))
             state["before"] = int(state.get("before", 0)) + (number - last_number) * length
     elif number < last_number:  # the program was started again, maybe in a later epoch
@@ -419,5 +438,7 @@ def _step_over_epochs(epoch: tuple[int, int], inner: tuple[int, int], state: Dia
         state["before"] = max(number - state["first epoch"], 0) * int(state.get("length", 0))
     if step == 0:
         state["from zero"] = True
+    if number == last_number and step != last_step:
+        state["stride"] = step - last_step
     state["epoch"] = [number, step]
     return step if state.get("restarts") is False else int(state.get("before", 0)) + step

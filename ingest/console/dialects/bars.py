@@ -15,7 +15,7 @@ from holter.ingest.metric_names import is_metric_name
 from holter.types import Labels, labels_of
 
 _BAR = re.compile(
-    r"(?:\bepoch\W{0,3}(?P<epoch>\d++)(?P<of>\s*/\s*\d++)?.{0,80}?)?"
+    r"(?:\bepoch\W{0,3}(?P<epoch>\d++)(?P<of>\s*/\s*\d++)?[^\r]{0,400}?)?"
     r"(?:\||\d%)\s*+(?P<at>\d++)(?:\.\d{1,2})?/(?P<total>\d++)(?:\.\d{1,2})? "
     r"\[[^,\]]{0,60}+(?:,\s*+[\d.?]++\s*+(?P<rate>\w++/s|s/\w++))?(?:,\s*+(?P<behind>[^\]]{0,2000}+))?\]",
     re.IGNORECASE,
@@ -23,6 +23,10 @@ _BAR = re.compile(
 _EPOCHS = re.compile(r"(?i)\bepochs?\W{0,4}$")
 _PERCENT = re.compile(r"[:| ]{0,8}\s\d{1,3}%")
 _PAIR = re.compile(r"([A-Za-z_][\w./ @()-]{0,100}+)\s*+[=:]\s*+([-+\w.%]+)")
+_DASHED_PAIR = re.compile(r"(?:^|, )([A-Za-z_][\w./@]{0,60}) - (-?\d[\d.e+-]{0,20})(?=,|$)")
+"""A pair with a dash for a sign: `dice_loss - 0.5, iou_score - 0.4`."""
+_STEPS_BEFORE = re.compile(r"\((\d{1,12}) / \d{1,12} Steps\)")
+"""The step of all before a bar of the batches of an epoch: `Training (10 / 900 Steps) (loss=0.7)`."""
 _TORCHTUNE = re.compile(r"\b\d+\|(\d+)\|Loss: ([-+\w.]+):")
 _NOT_METRICS = frozenset({"v_num", "step", "global_step", "epoch"})
 _PROGRESS = re.compile(
@@ -131,9 +135,16 @@ def _end_of_epoch(epoch: int, values: dict[str, float], state: DialectState) -> 
 
 def _measured(text: str) -> list[tuple[str, str]]:
     """The named numbers of a text, if a known metric or two fractions are among them."""
-    pairs = [(name.strip(), number) for name, number in _PAIR.findall(text)]
+    found = (*_PAIR.findall(text), *_DASHED_PAIR.findall(text))
+    pairs = [(_without_opened(name).strip(), number) for name, number in found]
+    pairs = [pair for pair in pairs if not pair[0].lower().startswith("epoch ")]
     fractions = sum("." in number and number[-1:].isdigit() for _, number in pairs)
     return pairs if fractions > 1 or any(is_metric_name(name) for name, _ in pairs) else []
+
+
+def _without_opened(name: str) -> str:
+    """A name without what is before the bracket that it is in: `Training (10 / 900 Steps) (loss=0.7)`."""
+    return name.rpartition("(")[2] if name.count("(") > name.count(")") else name
 
 
 def _split_of(line: str, bar: re.Match[str], state: DialectState) -> str:
@@ -151,6 +162,9 @@ def _split_of(line: str, bar: re.Match[str], state: DialectState) -> str:
 
 
 def _step_of_bar(bar: re.Match[str], *, is_lightning: bool, state: DialectState) -> int:
+    before = bar.string[: bar.start("at")].rpartition("\r")[2]
+    if (stated := _STEPS_BEFORE.search(before)) is not None:
+        return int(stated[1])
     if not bar["epoch"]:
         return _continued(int(bar["at"]), int(bar["total"]), state)
     epoch = int(bar["epoch"])
@@ -280,14 +294,14 @@ def _keras(line: str, state: DialectState) -> LineValues | None:
     return LineValues(state["epoch"], new, labels=section_labels(axis))
 
 
-_NAMED_NUMBER = rb", {0,4}[A-Za-z_][\w ./@()-]{0,60}[=:] {0,4}[-+]?[\dn]"
+_NAMED_NUMBER = rb", {0,4}[A-Za-z_][\w ./@()-]{0,60}(?:[=:] {0,4}| - )[-+]?[\dn]"
 DIALECT = ConsoleDialect(
     name="progress-bars",
     signature=re.compile(
         rb"\| *\d+/\d+ \[\d[^\]\n]{0,200}?" + _NAMED_NUMBER + rb"|\d\|\d+\|Loss: [\d.]+:"
         rb"|[#\x88 ]\| {0,4}\(\d{1,9}/\d{1,9}\) [^\n]{0,200}?[Ll]oss: \d"
         rb"|(?m:(?:^|\r)[^|\n\r]{0,80}?\w[:=] ?-?\d{1,9}\.\d[^|\n\r]{0,200}?:? {1,4}\d{1,3}%\|)"
-        rb"|[Ll]oss\w{0,40}[:=] ?\d[^|\n]{0,200}?(?:\|\||: )?: {1,4}\d{1,3}%[| ]"
+        rb"|[Ll]oss\w{0,40}[:=] ?\d[^|\n]{0,200}?(?:\|\||: |\))?: {1,4}\d{1,3}%[| ]"
         rb"|\d/\d{1,9} \d+:\d\d[^\n]{0,80}?it/s [^\n]{0,400}?loss\w{0,40}: ?[\dn]"
         rb"|\d/\d+(?:\x1b\[\d+m)? (?:\[=|(?:\x1b\[\d+m)?\xe2\x94\x81|- \d+s )[^\n]{0,400}?loss: [\dn]"
     ),
@@ -299,7 +313,7 @@ DIALECT = ConsoleDialect(
             parse=_bar,
             begin_launch=_begin_launch,
         ),
-        LineKind(pattern=re.compile(rb"\d(?: ?\|\||: )?: {1,4}\d{1,3}%[| ]"), parse=_bar),
+        LineKind(pattern=re.compile(rb"\d(?: ?\|\||: |\))?: {1,4}\d{1,3}%[| ]"), parse=_bar),
         LineKind(pattern=re.compile(rb"(?:it/s|s/it) [^\n]{0,400}?loss\w{0,40}: ?[\dn]"), parse=_rich_bar),
         LineKind(
             pattern=re.compile(

@@ -19,6 +19,7 @@ _LINE = re.compile(_BEFORE_STATS + r"(\{.{0,8000}\})")
 # until 2020 without the words `train_inner`, `train`, `valid`
 _INNER = re.compile(r"\| epoch \d+: +\d+ / \d+ (.+)")
 _SUMMED = re.compile(r"(?:\| (?P<split>train|valid\w*|test) )?\| epoch \d+ \| (?P<pieces>.+)")
+_SUBSET = re.compile(r"(?:^|\| )(valid\w*|test) on '")
 _PAIR = re.compile(r"(?<![\w.])([\w.]++)=([^,\s]+)")
 _OVERFLOW = re.compile(r"setting loss scale to: ([\d.]+)")
 _STEP = "num_updates"
@@ -54,7 +55,8 @@ def _summed(line: str, state: DialectState) -> LineValues | None:
     if match is None:
         return None
     words = (piece.rpartition(" ") for piece in match["pieces"].split(" | "))
-    split = match["split"] or ("" if " valid_" in match["pieces"] else "train")
+    subset = _SUBSET.search(match["pieces"])
+    split = match["split"] or ("" if " valid_" in match["pieces"] else subset[1] if subset else "train")
     numbers = parse_numbers((f"{split}_{name.strip()}".lstrip("_"), text) for name, _, text in words if name)
     return _line_values(numbers, line[: match.start()], state)
 

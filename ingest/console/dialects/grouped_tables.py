@@ -13,20 +13,21 @@ from holter.ingest.console.line_words import DATA_SPLIT
 from holter.ingest.console.values import parse_number
 from holter.ingest.metric_names import is_metric_name
 
-_AXES = ("global_step", "step", "iter", "iteration", "epoch")
+_AXES = ("global_step", "step", "iter", "iteration", "epoch", "ep")
 """Names of columns that count, the most reliable axis first."""
 _MAX_COLUMNS = 64
+_LINES = re.compile("[|│]")
 
 
 def _groups(line: str, state: DialectState) -> None:
     """Note the names of the groups of the table below."""
-    state["groups"] = [cell.strip(" -=") for cell in line.split("|")[1:]][:_MAX_COLUMNS]
+    state["groups"] = [cell.strip(" -=") for cell in _LINES.split(line)[1:]][:_MAX_COLUMNS]
 
 
 def _names(line: str, state: DialectState) -> None:
     """Note the names of the columns of each group."""
     groups = ["", *state.pop("groups", [])]
-    cells = [_tokens(cell) for cell in line.rstrip(" |").split("|")]
+    cells = [_tokens(cell) for cell in _LINES.split(line.rstrip(" |│"))]
     names = [
         [_in_group(name, groups[index] if index < len(groups) else "") for name in cell]
         for index, cell in enumerate(cells)
@@ -47,7 +48,7 @@ def _tokens(cell: str) -> list[str]:
 def _row(line: str, state: DialectState) -> LineValues | None:
     """The numbers of a row at its step; a group with as many numbers as names is read."""
     names: list[list[str]] = state.get("columns of groups", [])
-    cells = [cell.split() for cell in line.rstrip(" |").split("|")]
+    cells = [cell.split() for cell in _LINES.split(line.rstrip(" |│"))]
     if not names or len(cells) != len(names):
         return None
     values = {
@@ -63,19 +64,22 @@ def _row(line: str, state: DialectState) -> LineValues | None:
     return None if step is None or not values else LineValues(int(step), values)
 
 
+_LINE = rb"(?:\||\xe2\x94\x82)"
 _HEADING = (
-    rb"(?im)^[ \t]{0,8}(?:[a-z][\w-]{0,20}[ \t]{2,20}){0,3}(?:global_step|step|iter(?:ation)?|epoch)"
-    rb"[ \t]{1,20}\|"
+    rb"(?im)^[ \t]{0,8}(?:[a-z][\w-]{0,20}[ \t]{2,20}){0,3}(?:global_step|step|iter(?:ation)?|epoch|ep)"
+    rb"[ \t]{1,20}" + _LINE
 )
 DIALECT = ConsoleDialect(
     name="grouped-table",
-    signature=re.compile(_HEADING + rb"[^\n|]{0,80}(?:loss|acc|error|score|auc)[^\n]{0,200}\|"),
+    signature=re.compile(_HEADING + rb"[^\n|]{0,80}(?:loss|acc|error|score|auc)[^\n]{0,200}" + _LINE),
     kinds=(
         LineKind(
             pattern=re.compile(rb"(?m)^[ \t]{0,80}\|-{2,80} [A-Za-z][^\n]{0,200}-\|[^\n]{0,80}$"),
             parse=_groups,
         ),
         LineKind(pattern=re.compile(_HEADING + rb"[^\n]{0,300}$"), parse=_names),
-        LineKind(pattern=re.compile(rb"(?m)^[ \t]{0,8}\d[-+\d.e \t]{0,80}\|[^\n]{0,300}$"), parse=_row),
+        LineKind(
+            pattern=re.compile(rb"(?m)^[ \t]{0,8}\d[-+\d.e \t]{0,80}" + _LINE + rb"[^\n]{0,300}$"), parse=_row
+        ),
     ),
 )

@@ -17,6 +17,7 @@ from holter.ingest.console.dialects.class_report import CLASS_REPORT
 from holter.ingest.console.dialects.coco_summary import SUMMARY
 from holter.ingest.console.dialects.evaluation_results import EVALUATION_RESULTS, add_result
 from holter.ingest.console.dialects.recurring_lines import RECURRING_LINES, or_recurring
+from holter.ingest.console.dialects.score_tables import SCORE_TABLES
 from holter.ingest.console.evaluation_headings import EVALUATION_HEADINGS
 from holter.ingest.console.line_layouts import LineLayout, layout_of
 from holter.ingest.console.line_settings import is_setting
@@ -28,6 +29,7 @@ from holter.ingest.console.plain_columns import PlainTable, describe_line
 from holter.ingest.console.plain_line import (
     begin_launch,
     may_begin,
+    note_best,
     parse_metrics_of_epoch,
     parse_plain_line,
 )
@@ -130,21 +132,24 @@ _POSITION = LinearPattern(
     + rb"|(?:"
     + _in_encodings("\u7b2c", "\uc81c")
     + rb") ?\d{1,9} ?"
-    + rb"(?:"  # what an ordinal number counts, in Chinese, Japanese or Korean
+    + rb"(?:"
+    + _in_encodings("\u4e2a", "\u500b")
+    + rb")? ?(?:epoch|step|batch|"  # what an ordinal number counts, in Chinese, Japanese or Korean
     + _alternatives(COUNTERS)
     + rb")"
     rb"|\d(?:st|nd|rd|th) (?:epoch|iteration|step|(?:mini-?)?batch)"
     rb"|\d(?:epoch|batch)(?:es)?(?::| results)|\[\d{1,9}\]\t|\d:\tlearn: |/[ \t]{0,8}\d{1,9} batches \|"
     rb"|(?:^|\] )\[\d{1,9}\] [a-z_]\w{0,60}[=: ]"
-    rb"|(?:train|test|eval|val(?:id)?): {1,4}(?:\d{1,9} )?\[ {0,8}\d{1,9}(?:/|\] {0,4}\[ {0,8}\d{1,9}/)"
+    rb"|(?:train|test|eval|val(?:id)?): {1,4}(?:\d{1,9}(?:/\d{1,9} {0,4}\( {0,4}\d{1,3}%\))? )?"
+    rb"\[ {0,8}\d{1,9}(?:/|\] {0,4}\[ {0,8}\d{1,9}/)"
     rb"|(?:test|eval(?:uated)?|val(?:id)?) {1,4}\d{1,9}/\d"
     rb"|\[(?:train(?:ing)?|test|eval|val(?:id)?) {1,4}\d{1,9}/\d{1,9}\]"
     rb"|\d{1,9}/\d{1,9}\] ?\[ {0,8}\d{1,9}/\d|^\d{1,9} \[[a-z]\w{0,20} ?\w{0,20}: "
     # `10/445, loss: 0.5`, `INFO 0/2 MIL Loss: 0.7`
     rb"|(?:^|(?:info|debug|[\])|:-]) )[ \t]{0,8}\d{1,9}/ {0,8}\d{1,9}[,:]? {1,8}[a-z]"
-    # `[1,  2000] loss: 2.1`, `[10 | 12.3] loss=2`, `[10/500] loss: 2`
-    rb"|\[\d{1,9}(?:, {1,12}\d{1,9}(?:/ {0,8}\d{1,9})?| \| [\d.]{1,12}|/ {0,8}\d{1,9})\][:,|]? {1,8}(?:- )?"
-    rb"[a-z_]"
+    # `[1,  2000] loss: 2.1`, `[1: 20/100] loss: 2`, `[10 | 12.3] loss=2`, `[10/500] [L1: 2`
+    rb"|\[\d{1,9}(?:, {1,12}\d{1,9}(?:/ {0,8}\d{1,9})?| \| [\d.]{1,12}|(?:: {1,4}\d{1,9})?/ {0,8}\d{1,9})\]"
+    rb"[:,|]?[ \t]{1,8}(?:- |\x1b\[\d{1,3}m)?\[?[a-z_]"
     rb"|^\( {0,8}\d{1,9}/ {0,8}\d{1,9}\)[:,]? {1,8}[a-z_]|^\d{1,5} \[ {0,8}\d{1,9}/"
     rb"|[\]|] {1,4}\d{1,9}/\d{1,9} {1,4}[|,:-] {0,4}[a-z]|\d% {1,4}\d{1,9}/\d{1,9} {1,4}[|,:-]"
     rb"|^(?:train|test|eval|val(?:id)?) \d{1,9}, [a-z]| - {1,12}\d{1,9} - {1,12}[\d.]{1,12} \w{1,20}/s"
@@ -159,7 +164,9 @@ _METRIC_ALONE = LinearPattern(
     rb"|cider|meteor|epe|fid|lpips|m?ap|elbo|nll|pesq|e?stoi|mrr|bp[bc]|mpjpe|eer"
     rb"|recall(?:@\d{1,4})?|precision(?:@\d{1,4})?|[wc]er|"
     + _alternatives(METRICS)
-    + rb")(?:[_@/.-][\w@/.-]{0,40})?[\"']?"
+    + rb")(?:"
+    + _in_encodings("\u4e3a")
+    + rb")?(?:\([^()\d\n]{1,40}\))?(?:[_@/.-][\w@/.-]{0,40})?[\"']?"
     # `Loss -> Train: 0.5, Val: 0.6`
     + rb"(?: {0,2}(?:"
     + _in_encodings("→")
@@ -189,6 +196,8 @@ _HEADING = LinearPattern(
     rb"(?im)^(?:[^\n]{0,60}[\]>:|-] )?[ \t>*-]{0,80}(?:\x1b\[\d{1,3}m)?[ \t]{0,4}(?:learning |training )?"
     rb"(?:epoch|iteration|step|round(?: number)?)[: \t#]{1,12}\d{1,9}(?:/\d{1,9})?"
     rb"(?:[^\w\n]{0,80}$| per-step time)"
+    rb"|^[=*#~-]{3,80} [^\n]{0,60}?\b(?:epoch|iteration|step)[: #]{1,12}\d{1,9}\b[^\n]{0,60}?[=*#~-]{3,80}"
+    rb"[ \r]{0,8}$"
 )
 _BLOCK_LINES = 24
 """Lines below a heading of which one has a metric."""
@@ -279,7 +288,12 @@ def _has_metric(shape: LineShape) -> bool:
 SECTIONS = LineKind(pattern=SECTION_LINES, parse=_section, any_program=True)
 """Lines that name the training below them."""
 
-_MORE_SPECIAL = (SUMMARY, *SPLIT_ROWS, *CLASS_REPORT, SECTIONS)
+BEST_BELOW = LineKind(
+    pattern=LinearPattern(rb"(?im)\bbest iteration is:[ \t\r]{0,8}$"), parse=note_best, any_program=True
+)
+"""Lines of LightGBM above one that repeats the best iteration."""
+
+_MORE_SPECIAL = (BEST_BELOW, SUMMARY, *SPLIT_ROWS, *CLASS_REPORT, *SCORE_TABLES, SECTIONS)
 """Kinds of lines that are tried before those with a position."""
 DIALECT = ConsoleDialect(
     name="key-value",

@@ -1,6 +1,6 @@
-"""Lines whose numbers are known by their places, as those of darknet, Tacotron 2, Kaldi, fastText and VITS.
+"""Lines whose numbers are known by their places or by letters, as those of darknet, Kaldi, VITS and DrQ.
 
-The numbers stand before their names, without any, or the step is a per cent.
+The numbers stand before their names, without any or with one letter each, or the step is a per cent.
 """
 
 from __future__ import annotations
@@ -8,6 +8,9 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
+from holter.ingest.console.line_counters import Counter
+from holter.ingest.console.plain_line import axis_state
+from holter.ingest.console.step_axis import evaluation_step, training_step
 from holter.ingest.console.values import parse_number, parse_numbers, parse_time
 
 _DARKNET = re.compile(
@@ -31,6 +34,65 @@ _TUTORIAL = re.compile(
     r"\b\d{1,5}m \d{1,2}s (?:\(- \d{1,5}m \d{1,2}s\) )?\((\d{1,12}) \d{1,3}%\) "
     r"(?:[a-z ]{0,30}= )?(?P<loss>[-+.\w]{1,30})(?![^\s/])"
 )
+
+
+_LETTERS = re.compile(r"\| (?P<data>train|eval) {1,4}\| (?P<pairs>[A-Z][\w]{0,20}: .{1,1000})")
+_LETTER_PAIR = re.compile(r"(?:^|\| )([A-Z]\w{0,20}): (-?[\d.]{1,20}(?:e[+-]?\d{1,3})?)(?= |$)")
+_SEARCH = re.compile(
+    r"\b(?P<data>train|valid) (?P<batch>\d{3,9}) (?P<loss>\d\.\d{1,9}e[+-]\d\d) (?P<top1>[\d.]{1,12})"
+    r" (?P<top5>[\d.]{1,12})"
+)
+_ROUND = re.compile(r"fit progress: \((\d{1,9}), (?P<loss>[-+.\w]{1,30}), \{(?P<pairs>[^{}]{0,1000})\}")
+_ROUND_PAIR = re.compile(r"'([^']{1,60})': (?:np\.float\d\d\()?([-+.\w]{1,30})")
+_FACES = re.compile(
+    r"\[(?P<data>[\w.-]{1,40})\]\[(?P<step>\d{1,12})\](?P<name>XNorm|Accuracy(?:-\w{1,20})?): "
+    r"(?P<value>[-+.\d]{1,20}?)(?=\+-|\s|$)"
+)
+
+
+def _letters(line: str, state: DialectState) -> LineValues | None:
+    """`| train | F: 1000 | S: 500 | E: 1 | R: 12.3 | T: 0:00:12` of DrQ, CURL and others, at the step S."""
+    match = _LETTERS.search(line)
+    if match is None:
+        return None
+    values = parse_numbers(_LETTER_PAIR.findall(match["pairs"]))
+    step = values.pop("S", values.get("E"))
+    if step is None or not step.is_integer():
+        return None
+    prefix = "eval/" if match["data"] == "eval" else ""
+    return LineValues(int(step), {prefix + name: value for name, value in values.items()}, parse_time(line))
+
+
+def _search(line: str, state: DialectState) -> LineValues | None:
+    """`train 050 1.2e+00 53.1 92.1` of DARTS and others: a batch, its loss and the accuracies so far."""
+    match = _SEARCH.search(line)
+    if match is None:
+        return None
+    axis = axis_state(state)
+    counts = {Counter.BATCH: (int(match["batch"]), 0)}
+    is_training = match["data"] == "train"
+    step = training_step(counts, axis) if is_training else evaluation_step({}, axis)
+    values = parse_numbers((name, match[name]) for name in ("loss", "top1", "top5"))
+    data = "" if is_training else "valid/"
+    return None if step is None else LineValues(step, {data + name: value for name, value in values.items()})
+
+
+def _round(line: str, state: DialectState) -> LineValues | None:
+    """`fit progress: (3, 0.512, {'accuracy': 0.7}, 36.1)` of Flower: the round, its loss and metrics."""
+    match = _ROUND.search(line)
+    if match is None:
+        return None
+    pairs = [("loss", match["loss"]), *_ROUND_PAIR.findall(match["pairs"])]
+    return LineValues(int(match[1]), parse_numbers(pairs), parse_time(line))
+
+
+def _faces(line: str, state: DialectState) -> LineValues | None:
+    """`[lfw][2000]Accuracy-Flip: 0.99+-0.004` of InsightFace: a data set and the step of the training."""
+    match = _FACES.search(line)
+    if match is None:
+        return None
+    values = parse_numbers([(f"{match['data']}/{match['name']}", match["value"])])
+    return LineValues(int(match["step"]), values, parse_time(line))
 
 
 def _darknet(line: str, state: DialectState) -> LineValues | None:
@@ -96,6 +158,10 @@ def _list(line: str, state: DialectState) -> LineValues | None:
     return LineValues(int(step), parse_numbers([*pairs, ("lr", rate)]), parse_time(line))
 
 
+_LETTERS_BYTES = re.compile(rb"\| (?:train|eval) {1,4}\| [A-Z]\w{0,20}: ")
+_SEARCH_BYTES = re.compile(rb"\b(?:train|valid) \d{3,9} \d\.\d{1,9}e[+-]\d\d [\d.]{1,12} \d")
+_ROUND_BYTES = re.compile(rb"fit progress: \(\d{1,9}, [-\d]")
+_FACES_BYTES = re.compile(rb"\]\[\d{1,12}\](?:XNorm|Accuracy(?:-\w{1,20})?): ")
 _LIST = re.compile(r"\[((?:[-+.\w]{1,30}, ){2,40}[-+.\w]{1,30})\]\s*$")
 _LIST_BYTES = re.compile(rb"\[(?:-?\d{1,12}\.[\de+-]{1,24}, ){1,40}\d{1,12}, \d{1,4}\.?[\de-]{1,24}\]")
 _DARKNET_BYTES = re.compile(rb" avg(?: loss)?, [-+.\w]{1,30} rate, [\d.]{1,30} seconds, \d{1,15} images")
@@ -120,6 +186,10 @@ DIALECT = ConsoleDialect(
                 _FASTTEXT_BYTES,
                 _KALDI_BYTES,
                 _LIST_BYTES,
+                _LETTERS_BYTES,
+                _SEARCH_BYTES,
+                _ROUND_BYTES,
+                _FACES_BYTES,
             )
         )
     ),
@@ -133,5 +203,9 @@ DIALECT = ConsoleDialect(
         LineKind(pattern=_FASTTEXT_BYTES, parse=_fasttext),
         LineKind(pattern=_KALDI_BYTES, parse=_kaldi),
         LineKind(pattern=_LIST_BYTES, parse=_list),
+        LineKind(pattern=_LETTERS_BYTES, parse=_letters),
+        LineKind(pattern=_SEARCH_BYTES, parse=_search),
+        LineKind(pattern=_ROUND_BYTES, parse=_round),
+        LineKind(pattern=_FACES_BYTES, parse=_faces),
     ),
 )

@@ -1,0 +1,340 @@
+"""Lines as widespread libraries and repositories print them: every number at its step, in one attempt."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.log_runs import assert_steps, read_log, steps_of
+
+N = range(1, 5)
+
+CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
+    "per cents of epochs before those of batches": (
+        "".join(
+            f"INFO  Train:    {n}/80 (  {n}%) [{batch:3}/928 ( {batch // 93:2}%)]  Loss: 5.1 (5.2)\n"
+            for n in N
+            for batch in (0, 500)
+        ),
+        {
+            "epoch": [0, 500, 928, 1428, 1856, 2356, 2784, 3284],
+            "Loss": [0, 500, 928, 1428, 1856, 2356, 2784, 3284],
+        },
+    ),
+    "names with a rank in them": (
+        "".join(f"Epoch: [{n}/300]\t Top 1-err 60.1  Top 5-err 10.1\t Train Loss 2.3\n" for n in N),
+        {name: [*N] for name in ("Top 1-err", "Top 5-err", "Train Loss")},
+    ),
+    "an epoch and a batch in brackets": (
+        "".join(
+            f"[{n}: {batch}/100] train loss: 2.{n} accuracy: 0.06\n" for n in range(3) for batch in (0, 50)
+        ),
+        {name: [0, 50, 100, 150, 200, 250] for name in ("epoch", "train loss", "accuracy")},
+    ),
+    "two names of one word": (
+        "".join(
+            f"Updates {n}0, num timesteps {n}2800, FPS 900 \n"
+            " Last 10 training episodes: mean/median reward 12.3/11.0, min/max reward 5.0/20.0\n\n"
+            for n in N
+        ),
+        {f"{name} reward": [10, 20, 30, 40] for name in ("mean", "median", "min", "max")},
+    ),
+    "training and test of one word": (
+        "".join(f"[Step {n}00] Train / Test accuracy: 0.91{n} / 0.90\n" for n in N),
+        {name: [100, 200, 300, 400] for name in ("Train accuracy", "Test accuracy")},
+    ),
+    "a rate whose name ends in step": (
+        "".join(f"fps step: 12{n}00 fps total: 9000 epoch: {n}/500 frames: {n}6384\n" for n in N),
+        {name: [*N] for name in ("epoch", "frames", "fps total")},
+    ),
+    "blocks below an epoch and a batch between dashes": (
+        "".join(
+            f"---- [Epoch {n}/100, Batch {batch}/2] ----\nTotal loss 36.{n}\n"
+            for n in N
+            for batch in range(2)
+        ),
+        {"Total loss": [*range(8)]},
+    ),
+    "a heading with a name and a date around the step": (
+        "".join(
+            f"=== RUN first STEP {n}00 @ 2025-12-05 22:16:09 ===\ntrain loss: 1.5{n}\nval   loss: 1.4\n"
+            for n in N
+        ),
+        {"train loss": [100, 200, 300, 400], "val/loss": [100, 200, 300, 400]},
+    ),
+    "where the best value was reached": (
+        "".join(
+            f"[Epoch {n}]\tLearning rate: 1e-4\n[1600/16000]\t[L1: 12.{n}]\t1.2+0.3s\n"
+            "[16000/16000]\t[L1: 12.1]\t1.2+0.3s\n\n"
+            "Evaluation:\n[DIV2K x2]\tPSNR: 34.1 (Best: 34.2 @epoch 1)\n"
+            for n in N
+        ),
+        {
+            "Learning rate": [1, 16000, 32000, 48000],
+            "L1": [1600, 16000, 17600, 32000, 33600, 48000, 49600, 64000],
+            "evaluation/PSNR": [16000, 32000, 48000, 64000],
+            "evaluation/Best": [16000, 32000, 48000, 64000],
+        },
+    ),
+    "a clock of twelve hours": (
+        "".join(
+            f"11/25 12:00:00 PM epoch {n} lr 2.5e-02\n11/25 12:10:00 PM train_acc 12.{n}\n"
+            "11/25 12:11:00 PM valid_acc 11.1\n"
+            for n in N
+        ),
+        {name: [*N] for name in ("lr", "train_acc", "valid_acc")},
+    ),
+    "tuples of a name and a number": (
+        "".join(
+            f"epoch: 0/50, data_slice: 0/1, step_in_epoch: {n}0, total step: {n}0, (lr: 1.0e-05), "
+            f"[('loss_att', 1.{n}), ('acc', 0.7)]\n"
+            for n in N
+        ),
+        {name: [10, 20, 30, 40] for name in ("epoch", "lr", "loss_att", "acc")},
+    ),
+    "a unit at the end of a sentence": (
+        "".join(f"Step: {n}2000. Time Elapsed: 12.{n} s. Mean Reward: 1.2. Training.\n" for n in N),
+        {name: [12000, 22000, 32000, 42000] for name in ("Time Elapsed", "Mean Reward")},
+    ),
+    "a name with a stroke, like a unit": (
+        "".join(f"Epoch: 0 Update: {n}000 Loss/word: 6.{n} Words/sec: 3000.1\n" for n in N),
+        {name: [1000, 2000, 3000, 4000] for name in ("Epoch", "Loss/word", "Words/sec")},
+    ),
+    "the prefix of absl": (
+        "".join(
+            f"I1125 12:00:00.123 140 run_experiment.py:400] Starting iteration {n}\n"
+            f"I1125 12:00:01.123 140 run_experiment.py:331] Average return per training episode: 12.{n}\n"
+            for n in N
+        ),
+        {"Average return per training episode": [*N]},
+    ),
+    "a function between the file and the line": (
+        "".join(f"root | INFO | train.py:<module>:213 | [1, {n}000] loss: 2.{n}\n" for n in N),
+        {"epoch": [1000, 2000, 3000, 4000], "loss": [1000, 2000, 3000, 4000]},
+    ),
+    "global steps as a heading": (
+        "".join(
+            f"INFO - Validation Results\nINFO - Global Steps: {n}00\nINFO - Valid Loss: 0.{n}\n" for n in N
+        ),
+        {"Valid Loss": [100, 200, 300, 400]},
+    ),
+    "the data that are evaluated": (
+        "".join(
+            f"[ITER {n}000] Evaluating test: L1 0.0{n} PSNR 24.1\n"
+            f"[ITER {n}000] Evaluating train: L1 0.02 PSNR 28.1\n"
+            for n in N
+        ),
+        {
+            f"{data}/{name}": [1000, 2000, 3000, 4000]
+            for data in ("test", "eval/train")
+            for name in ("L1", "PSNR")
+        },
+    ),
+    "lists of several evaluations": (
+        "".join(f"step: {n}0 \ttraining acc: [0.1 0.2]\nTest acc: [0.{n} 0.4]\n" for n in N),
+        {name: [10, 20, 30, 40] for name in ("training acc", "training acc 2", "Test acc", "Test acc 2")},
+    ),
+    "any name before the step of an evaluation": (
+        "".join(
+            f"2025-12-03 19:02:01,701 INFO     Training average loss at step {n}00: 2.3\n"
+            f"2025-12-03 19:02:02,701 INFO     Valid MR at step {n}00: 70{n}.9\n"
+            f"2025-12-03 19:02:02,702 INFO     Valid HITS@10 at step {n}00: 0.00{n}\n"
+            for n in N
+        ),
+        {name: [100, 200, 300, 400] for name in ("Training average loss", "Valid MR", "Valid HITS@10")},
+    ),
+    "numbers in brackets behind a name": (
+        "".join(
+            f"[Update {n}/4] PolicyLoss=0.8 Adv(mean=0.{n}, std=1.0) GradNorm(P=23.9, V=76.6)\n" for n in N
+        ),
+        {name: [*N] for name in ("PolicyLoss", "Adv/mean", "Adv/std", "GradNorm/P", "GradNorm/V")},
+    ),
+    "what was saved announces no epoch": (
+        "".join(
+            f"Epoch {n} completed | Time: 18.7s | Avg Loss: 5.6\n"
+            + (f"Validation | EPE: 10.{n}\n" if n % 2 else f"Checkpoint saved at epoch {n}\n")
+            for n in range(1, 8)
+        ),
+        {"Time": [*range(1, 8)], "Avg Loss": [*range(1, 8)], "validation/EPE": [1, 3, 5, 7]},
+    ),
+    "epochs of other lengths, each step of which is printed": (
+        "".join(
+            f"Ep: {epoch}, steps: {step}, D loss: 0.2\n"
+            for epoch, steps in enumerate((3, 3, 6, 3, 3))
+            for step in range(1, steps + 1)
+        ),
+        {"Ep": [*range(1, 19)], "D loss": [*range(1, 19)]},
+    ),
+    "an ordinal number of an epoch in Chinese": (
+        "".join(
+            f"--------第{n}个epoch--------\n0/100 batch Loss: 0.{n}\n50/100 batch Loss: 0.3\n"
+            for n in range(3)
+        ),
+        {"batch Loss": [0, 50, 100, 150, 200, 250]},
+    ),
+    "a sentence in Chinese": (
+        "".join(f"Epoch [{n}/30], Loss: 0.9\n当前模型在验证集上的准确率为： 0.6{n}\n" for n in N),
+        {"Loss": [*N], "当前模型在验证集上的准确率": [*N]},
+    ),
+    "scores between vertical lines": (
+        "".join(
+            f"iter: {n}9  total_loss: 2.{n}\n|   AP   |  AP50  |  APs   |\n|:------:|:------:|:------:|\n"
+            f"| 37.91{n} | 58.112 | 21.100 |\n"
+            for n in N
+        ),
+        {
+            "total_loss": [19, 29, 39, 49],
+            **{f"eval/{name}": [19, 29, 39, 49] for name in ("AP", "AP50", "APs")},
+        },
+    ),
+    "scores of a model between vertical lines": (
+        "".join(
+            f"Epoch: {n}, loss 0.5\n2019-11-25 12:00:00,123 | Arch | AP | AP (M) |\n"
+            f"2019-11-25 12:00:00,123 |---|---|---|\n2019-11-25 12:00:00,123 | pose | 0.{n} | 0.7 |\n"
+            for n in N
+        ),
+        {"loss": [*N], "eval/pose/AP": [*N], "eval/pose/AP (M)": [*N]},
+    ),
+    "rows with a letter for each name": (
+        "".join(
+            f"| train | F: {n}000 | S: {n}00 | E: {n} | R: 12.{n} | FPS: 50.1 | T: 0:00:12\n"
+            f"| eval  | F: {n}000 | S: {n}00 | E: {n} | R: 13.1 | T: 0:00:14\n"
+            for n in N
+        ),
+        {name: [100, 200, 300, 400] for name in ("F", "E", "R", "FPS", "eval/F", "eval/E", "eval/R")},
+    ),
+    "batches of a search without names": (
+        "".join(
+            f"11/25 12:00:00 PM epoch {n} lr 2.5e-02\n"
+            "11/25 12:00:01 PM train 000 2.3e+00 12.500000 50.000000\n"
+            "11/25 12:00:02 PM train 050 2.1e+00 14.500000 52.000000\n"
+            "11/25 12:00:03 PM valid 000 2.2e+00 13.500000 51.000000\n"
+            "11/25 12:00:04 PM valid_acc 13.5\n"
+            for n in range(2)
+        ),
+        {
+            "lr": [0],
+            "epoch/lr": [50],
+            **{name: [0, 50, 51, 101] for name in ("loss", "top1", "top5")},
+            **{name: [50, 101] for name in ("valid/loss", "valid/top1", "valid/top5", "valid_acc")},
+        },
+    ),
+    "rounds of Flower": (
+        "".join(
+            f"INFO flwr 2021-11-25 12:00:00,123 | server.py:125 | fit progress: ({n}, 0.5, "
+            f"{{'accuracy': 0.7{n}}}, 36.1)\n"
+            for n in N
+        ),
+        {"loss": [*N], "accuracy": [*N]},
+    ),
+    "data sets of faces": (
+        "".join(
+            f"Training: 2021-11-25 12:00:00,123-[lfw][{n}000]XNorm: 12.{n}\n"
+            f"Training: 2021-11-25 12:00:00,123-[lfw][{n}000]Accuracy-Flip: 0.98{n}+-0.006\n"
+            for n in N
+        ),
+        {f"lfw/{name}": [1000, 2000, 3000, 4000] for name in ("XNorm", "Accuracy-Flip")},
+    ),
+    "fairseq before it had names of its parts": (
+        "".join(
+            f"| epoch 00{n}:   500 / 1000 loss=9.{n}, num_updates={n}500, lr=1e-5\n"
+            f"| epoch 00{n} | loss 9.1 | num_updates {n}999\n"
+            f"| epoch 00{n} | valid on 'valid' subset | loss 8.{n} | num_updates {n}999\n"
+            for n in N
+        ),
+        {
+            "loss": [1500, 2500, 3500, 4500],
+            "lr": [1500, 2500, 3500, 4500],
+            "train_loss": [1999, 2999, 3999, 4999],
+            "valid_loss": [1999, 2999, 3999, 4999],
+        },
+    ),
+    "wide bars of epochs": (
+        "".join(
+            f"Epoch: {n}: 100%|{'█' * 240}| 383/383 [05:12<00:00,  1.23it/s, train_loss=67{n}]\n" for n in N
+        ),
+        {"train_loss": [383, 766, 1149, 1532]},
+    ),
+    "bars with dashes for signs": (
+        "".join(
+            f"\nEpoch: {n}\ntrain: 100%|███| 100/100 [00:10<00:00,  9.1it/s, dice_loss - 0.{n}, iou - 0.5]\n"
+            "valid: 100%|███| 20/20 [00:02<00:00,  9.1it/s, dice_loss - 0.4, iou - 0.6]\n"
+            for n in N
+        ),
+        {name: [100, 200, 300, 400] for name in ("dice_loss", "iou", "valid/dice_loss", "valid/iou")},
+    ),
+    "steps of all before a bar": (
+        "".join(
+            f"Training ({n}0 / 900 Steps) (loss=0.7{n}): 100%|███| 98/98 [00:10<00:00,  9.1it/s]\n" for n in N
+        ),
+        {"loss": [10, 20, 30, 40]},
+    ),
+    "bars without a total repeat the last epoch": (
+        "".join(
+            f"Epoch {n}: : 0it [04:20, ?it/s, loss=1.3{n}, avg_reward=0.5]"
+            f"Epoch {n}, global step {n}8: saving\n"
+            f"Epoch {n + 1}: : 0it [04:20, ?it/s, loss=1.3{n}, avg_reward=0.5]\n"
+            for n in range(1, 6)
+        ),
+        {name: [18, 28, 38, 48, 58] for name in ("Epoch", "loss", "avg_reward")},
+    ),
+}
+CASES |= {
+    "the best iteration of LightGBM": (
+        "".join(f"[{n}0]\tvalid_0's l2: 0.2{n}\n" for n in N)
+        + "Early stopping, best iteration is:\n[31]\tvalid_0's l2: 0.219\n",
+        {"valid_0's l2": [10, 20, 30, 40], "best/valid_0's l2": [40]},
+    ),
+    "the step that a line calls so, beside a bar": (
+        "".join(
+            f"Training progress:   {n}%|#   | {n}51/10000 [00:09<26:52,  9.68s/it, loss=0.5]\n"
+            f"[Iter {n}00] L1: 0.02{n}  ssim: 0.9\n"
+            for n in N
+        ),
+        {
+            "loss": [151, 251, 351, 451],
+            "L1": [100, 200, 300, 400],
+            "ssim": [100, 200, 300, 400],
+        },
+    ),
+    "settings with a size of batches": (
+        "training : 15000 iters, batch 64, crop 64->128, lr 0.0002\n"
+        + "".join(f"  step  {n:5}/15000  loss 0.0{n}  lr 4.0e-07  0.01 it/s\n" for n in N),
+        {"loss": [*N], "lr": [*N]},
+    ),
+    "a batch with any name": (
+        "".join(f"Train Epoch: {n} dl: {batch}/40 Loss: 5.{n}\n" for n in N for batch in (0, 20)),
+        {name: [0, 20, 40, 60, 80, 100, 120, 140] for name in ("Train Epoch", "Loss")},
+    ),
+    "a note behind the name of a metric": (
+        "".join(f"[Train] epoch:{n}, lr:0.1, total:0.4\n[Test] t2m RMSE(标准化): 0.5{n}\n" for n in N),
+        {"lr": [*N], "total": [*N], "test/t2m RMSE (标准化)": [*N]},
+    ),
+    "groups of columns between thin lines": (
+        "  Ep │  TrainLoss   Tr_MSE │   ValLoss   Va_MSE │      LR   Time       ETA\n"
+        + "".join(f"   {n} │   0.39846{n} 0.040 │  0.315 0.035 │ 1.0e-05   289s      1.5h\n" for n in N),
+        {name: [*N] for name in ("TrainLoss", "Tr_MSE", "ValLoss", "Va_MSE", "LR")},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_number_is_read_at_its_step(case: str, tmp_path: Path) -> None:
+    text, expected = CASES[case]
+    assert_steps(tmp_path, text, expected)
+
+
+def test_a_mean_over_episodes_has_them_in_its_name(tmp_path: Path) -> None:
+    text = "".join(f"Episode {n}0, Average Reward over last 100 episodes: 12.{n}\n" for n in N)
+    run = read_log(tmp_path, text)
+    assert steps_of(run) == {"Average Reward over episodes": [10, 20, 30, 40]}
+
+
+def test_the_name_of_a_logger_is_no_series(tmp_path: Path) -> None:
+    text = "".join(
+        f"INFO:mi-test:Train Epoch: {n} [0%]\nINFO:mi-test:[{n}0, 0.0001]\n"
+        f"INFO:mi-test:loss_disc=4.{n}, loss_gen=3.2\n"
+        for n in N
+    )
+    assert steps_of(read_log(tmp_path, text)) == {"loss_disc": [*N], "loss_gen": [*N]}
