@@ -111,6 +111,11 @@ class Precursors:
         return [series for series in (self.norm, self.rate) if series is not None]
 
     @property
+    def least(self) -> float:
+        """The smallest factor that there can be."""
+        return 1.0 if self.rate is None else min(self.thresholds.learning_rate.warm_restart_factor, 1.0)
+
+    @property
     def most(self) -> float:
         """The largest factor that there can be."""
         return (1 + self.thresholds.raised_evidence) ** len(self.series)

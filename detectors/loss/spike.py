@@ -189,6 +189,7 @@ class _LossScan:
             remember_latest(
                 lambda segment, first, stop: sensitivity * precursors.factor(segment, first, stop)
             ),
+            least=sensitivity * precursors.least,
             most=sensitivity * precursors.most,
             gradient=None if precursors.norm is None else gradient,
         )

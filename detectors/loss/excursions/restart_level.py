@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -50,34 +51,38 @@ class RestartLevel:
     rate_mismatch: bool
 
     @property
-    def _reference_points(self) -> int:
-        """The points before the restart that form the level."""
-        known = round(self.thresholds.reference_share * self.history.count)
-        return min(self.thresholds.reference_points, max(known, self.history.thresholds.fewest_points))
+    def points_examined(self) -> int:
+        """The points after the restart that may show what it did: beyond the first ones only a slow cause,
+        such as another learning rate, is considered."""
+        return self.thresholds.mismatch_points if self.rate_mismatch else self.thresholds.compared_points
 
-    def strengths(self, values: FloatArray, noise: LossNoise) -> tuple[FloatArray, FloatArray]:
+    def strengths(
+        self, values: FloatArray, noise: LossNoise, least_strength: float
+    ) -> tuple[FloatArray, FloatArray] | None:
         """The strength of evidence that the first points [n] up to each are above the level before the
-        restart, and that they are below it."""
+        restart, and that they are below it; None where all strengths are below the least one."""
         limits = self.thresholds
-        before = self.history.clipped[-self._reference_points :]
-        if len(before) < self.history.thresholds.fewest_points:
-            return np.zeros(len(values)), np.zeros(len(values))
+        known = min(self._reference_points, len(self.history.clipped))
+        if known < self.history.thresholds.fewest_points:
+            return None
+        level, slope = self._level_and_slope
         count = np.arange(1, len(values) + 1)
-        level = float(before.sum()) / len(before)
         clip = limits.clip_sigmas * noise.sigma
         above = np.cumsum(np.clip(values - level, -clip, clip)) / count
-        error = self._errors(noise, count) * np.sqrt(1 / count + 1 / len(before))
-        worthwhile = limits.least_sigmas * noise.sigma
-        slope, slope_error = self._trend(noise)
-        ahead = (len(before) + count) / 2
+        ahead = (known + count) / 2
         off_trend = above - slope * ahead
-        against_trend = off_trend / np.hypot(error, slope_error * ahead)
         required = limits.rise_errors * (limits.mismatch_share if self.rate_mismatch else 1.0)
+        # no standard error is smaller than that of independent points, and the trend only falls
+        largest = off_trend * np.sqrt(count) / noise.sigma
+        if largest.max() < least_strength * required and -largest.min() < least_strength * limits.fall_errors:
+            return None  # as after most restarts
+        error = self._errors(noise, count) * np.sqrt(1 / count + 1 / known)
+        worthwhile = limits.least_sigmas * noise.sigma
+        against_trend = off_trend / np.hypot(error, self._slope_error(noise) * ahead)
         up = np.minimum(np.maximum(above / error, against_trend) / required, above / worthwhile)
         down = np.minimum(-against_trend / limits.fall_errors, -off_trend / worthwhile)
-        # beyond the first points only a slow cause, such as another learning rate, is considered
-        horizon = limits.mismatch_points if self.rate_mismatch else limits.compared_points
-        return np.where(count <= horizon, up, 0.0), np.where(count <= horizon, down, 0.0)
+        up[self.points_examined :] = down[self.points_examined :] = 0.0
+        return up, down
 
     def _errors(self, noise: LossNoise, count: np.ndarray) -> FloatArray:
         """The standard error of a point in means of these numbers of points [n]."""
@@ -85,11 +90,22 @@ class RestartLevel:
         long_error = np.where(count < medium, noise.error(short), noise.error(medium))
         return np.where(count < short, noise.error(1), long_error)
 
-    def _trend(self, noise: LossNoise) -> tuple[float, float]:
-        """The slope (<= 0) of the level per point, and the standard error of the slope."""
+    @cached_property
+    def _reference_points(self) -> int:
+        """The points before the restart that form the level."""
+        known = round(self.thresholds.reference_share * self.history.count)
+        return min(self.thresholds.reference_points, max(known, self.history.thresholds.fewest_points))
+
+    @cached_property
+    def _level_and_slope(self) -> tuple[float, float]:
+        """The level before the restart, and its slope (<= 0) per point."""
+        before = self.history.clipped[-self._reference_points :]
         last = self.history.clipped[-2 * self._reference_points :]
         half = len(last) // 2
         means = float(last[half:].sum()) / (len(last) - half) - float(last[:half].sum()) / max(half, 1)
-        slope = means / max(half, 1)
-        error = noise.error(self.history.thresholds.fewest_points) * np.sqrt(2 / max(half, 1)) / max(half, 1)
-        return min(slope, 0.0), float(error)
+        return float(before.sum()) / len(before), min(means / max(half, 1), 0.0)
+
+    def _slope_error(self, noise: LossNoise) -> float:
+        """The standard error of the slope."""
+        half = max(min(2 * self._reference_points, len(self.history.clipped)) // 2, 1)
+        return float(noise.error(self.history.thresholds.fewest_points) * np.sqrt(2 / half) / half)
