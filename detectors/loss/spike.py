@@ -183,6 +183,7 @@ class _LossScan:
         gradient = GradientEvidence(
             points=tuple(points for points, _ in self.thresholds.precursors.gradient.rises.means),
             errors=precursors.gradient_errors,
+            since_restart=precursors.restart_errors,
             factor=lambda segment, first, stop: sensitivity * precursors.planned_factor(segment, first, stop),
         )
         factor = EvidenceFactor(

@@ -21,6 +21,9 @@ class GradientEvidence:
     points: tuple[int, ...]
     errors: FactorAt
     """How many standard errors such means of it are above those before [points, n]."""
+    since_restart: Callable[[AttemptSegment, int], FloatArray]
+    """How many standard errors its mean since the segment began is above that before, at the points up to an
+    index (exclusive)."""
     factor: FactorAt
     """What evidence to which it contributes is multiplied by."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -29,6 +29,13 @@ class RestartThresholds(Thresholds):
     run."""
     fall_errors: float = 4.5
     """Standard errors of a fall against the extrapolated trend: most lower losses are welcome."""
+    both_errors: float = 3.9
+    """Standard errors by which the loss and the gradient norm must rise on average: as rare as `rise_errors`
+    of the loss alone where the noise of the two is correlated by a half."""
+    both_least_errors: float = 3.0
+    """Standard errors by which the loss must then rise, 1 in 700."""
+    both_most_errors: float = 8.0
+    """Standard errors that the rise of the gradient norm counts for at most."""
     mismatch_share: float = 0.7
     """Share of `rise_errors` that suffices when the learning rate did not continue as it was."""
     mismatch_points: int = 1000
@@ -37,6 +44,35 @@ class RestartThresholds(Thresholds):
     """Sigmas of a point by which the loss must move to be worth reporting."""
     clip_sigmas: float = 4.0
     """Sigmas. A point counts at most this much in the mean."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RestartEvidence:
+    """How many standard errors the first points [n] after a restart up to each are above the level before it,
+    of which so many are `required`; the `most` that evidence may be since the rise is small; and the strength
+    of evidence that they are below (`down`)."""
+
+    errors: FloatArray
+    most: FloatArray
+    required: float
+    down: FloatArray
+    thresholds: RestartThresholds
+
+    @property
+    def up(self) -> FloatArray:
+        """The strength of evidence that they are above."""
+        return np.minimum(self.errors / self.required, self.most)
+
+    def with_gradient(self, of_gradient: FloatArray) -> FloatArray:
+        """The strength of evidence that they are above, together with the standard errors [n] by which the
+        gradient norm is."""
+        limits = self.thresholds
+        both = (self.errors + np.minimum(of_gradient, limits.both_most_errors)) / (2 * limits.both_errors)
+        return np.where(self.errors >= limits.both_least_errors, both, 0.0)
+
+    def since(self, index: int) -> RestartEvidence:
+        """The same at the points from `index` on."""
+        return replace(self, errors=self.errors[index:], most=self.most[index:], down=self.down[index:])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -56,11 +92,9 @@ class RestartLevel:
         such as another learning rate, is considered."""
         return self.thresholds.mismatch_points if self.rate_mismatch else self.thresholds.compared_points
 
-    def strengths(
-        self, values: FloatArray, noise: LossNoise, least_strength: float
-    ) -> tuple[FloatArray, FloatArray] | None:
-        """The strength of evidence that the first points [n] up to each are above the level before the
-        restart, and that they are below it; None where all strengths are below the least one."""
+    def evidence(self, values: FloatArray, noise: LossNoise, least_strength: float) -> RestartEvidence | None:
+        """The evidence at each of the first points [n] after the restart; None where all strengths are below
+        the least one."""
         limits = self.thresholds
         known = min(self._reference_points, len(self.history.clipped))
         if known < self.history.thresholds.fewest_points:
@@ -74,15 +108,17 @@ class RestartLevel:
         required = limits.rise_errors * (limits.mismatch_share if self.rate_mismatch else 1.0)
         # no standard error is smaller than that of independent points, and the trend only falls
         largest = off_trend * np.sqrt(count) / noise.sigma
-        if largest.max() < least_strength * required and -largest.min() < least_strength * limits.fall_errors:
+        least_up = min(least_strength * required, limits.both_least_errors)
+        if largest.max() < least_up and -largest.min() < least_strength * limits.fall_errors:
             return None  # as after most restarts
         error = self._errors(noise, count) * np.sqrt(1 / count + 1 / known)
         worthwhile = limits.least_sigmas * noise.sigma
         against_trend = off_trend / np.hypot(error, self._slope_error(noise) * ahead)
-        up = np.minimum(np.maximum(above / error, against_trend) / required, above / worthwhile)
+        errors = np.maximum(above / error, against_trend)
+        most = above / worthwhile
         down = np.minimum(-against_trend / limits.fall_errors, -off_trend / worthwhile)
-        up[self.points_examined :] = down[self.points_examined :] = 0.0
-        return up, down
+        errors[self.points_examined :] = down[self.points_examined :] = 0.0
+        return RestartEvidence(errors=errors, most=most, required=required, down=down, thresholds=limits)
 
     def _errors(self, noise: LossNoise, count: np.ndarray) -> FloatArray:
         """The standard error of a point in means of these numbers of points [n]."""

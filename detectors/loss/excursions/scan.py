@@ -35,9 +35,12 @@ from holter.detectors.loss.excursions.baseline import (
 from holter.detectors.loss.excursions.evidence_factor import NO_FACTOR, EvidenceFactor
 from holter.detectors.loss.excursions.excursion import Excursion, TrainThresholds
 from holter.detectors.loss.excursions.excursion_points import RecoveryThresholds
-from holter.detectors.loss.excursions.gradient_evidence import evidence_with_gradient
+from holter.detectors.loss.excursions.gradient_evidence import (
+    evidence_with_gradient,
+    since_restart_with_gradient,
+)
 from holter.detectors.loss.excursions.recovery import untracked_recovery
-from holter.detectors.loss.excursions.restart_level import RestartLevel, RestartThresholds
+from holter.detectors.loss.excursions.restart_level import RestartEvidence, RestartLevel, RestartThresholds
 from holter.detectors.loss.excursions.rise_speed import half_peak_index, is_slow_rise
 from holter.detectors.loss.excursions.scan_state import ExcursionScanState, mismatched_so_far
 from holter.detectors.loss.excursions.segment import AttemptSegment
@@ -239,15 +242,15 @@ class _SegmentScan:
             noise = measured.noise
             values = self.segment.value[index:stop]
             medians = self.history.running_medians(values)
-            higher = None
+            since_restart = None
             if noise is not None:
-                higher, lower = self._restart_strengths(index, stop, noise)
-                if lower is not None and not self.is_low:
-                    self._detect_low_restart(index, lower, noise)
+                since_restart = self._restart_evidence(index, stop, noise)
+                if since_restart is not None and not self.is_low:
+                    self._detect_low_restart(index, since_restart.down, noise)
             if noise is None:
                 noise, alarm = self._first_alarm(index, values)
             else:
-                alarm = self._alarm(index, values, medians, noise, higher)
+                alarm = self._alarm(index, values, medians, noise, since_restart)
             jump = self._first_jump(index, values)
             if jump is not None and (alarm is None or jump[1].index <= alarm.index):
                 noise, alarm = jump
@@ -350,7 +353,7 @@ class _SegmentScan:
         values: FloatArray,
         medians: FloatArray,
         noise: LossNoise,
-        above_restart: FloatArray | None,
+        since_restart: RestartEvidence | None,
     ) -> ExcursionAlarm | None:
         """The first alarm among the points of a chunk, by the statistic that is strongest there."""
         limits, gradient = self.thresholds.alarms, self.factor.gradient
@@ -359,8 +362,14 @@ class _SegmentScan:
         least_of_mean = least if gradient is None else min(least, limits.least_with_gradient)
         rises = window_means(*inputs, lambda points: self.usual.before(index - points), least_of_mean)
         evidence = [*surprise_sums(*inputs, least), *of_means(rises), *single_points(*inputs, least)]
-        if above_restart is not None and above_restart.max() >= least:
-            evidence.insert(0, (_AT_RESTART, above_restart, np.full(len(values), np.inf)))
+        no_limit = np.full(len(values), np.inf)
+        restart_with_gradient = None
+        if since_restart is not None and gradient is not None:
+            restart_with_gradient = since_restart_with_gradient(gradient, self.segment, index, since_restart)
+        if since_restart is not None and (
+            restart_with_gradient is not None or since_restart.up.max() >= least
+        ):
+            evidence.insert(0, (_AT_RESTART, since_restart.up, no_limit))
         if not evidence:
             return None
         candidates = np.minimum([each for _, each, _ in evidence], [most for _, _, most in evidence])
@@ -371,6 +380,8 @@ class _SegmentScan:
         over = 0 if self.current is None else self.excursions[self.current].over_from(self.segment)
         places = slice(min(max(over - index, 0), upto), upto)
         both = evidence_with_gradient(gradient, self.segment, index, places, rises, noise, limits)
+        if restart_with_gradient is not None:
+            both.append((_AT_RESTART, restart_with_gradient, no_limit))
         if not both and not len(certain):
             return None
         evidence += both
@@ -424,15 +435,13 @@ class _SegmentScan:
         noise = self.history.noise_of_changes(float(usual[first]))
         return noise, ExcursionAlarm(index=index + first, width=1, strength=strongest)
 
-    def _restart_strengths(
-        self, index: int, stop: int, noise: LossNoise
-    ) -> tuple[FloatArray | None, FloatArray | None]:
-        """The evidence at the points of a chunk that the restart raised the loss, and that it lowered it."""
+    def _restart_evidence(self, index: int, stop: int, noise: LossNoise) -> RestartEvidence | None:
+        """The evidence at the points of a chunk that the restart moved the loss; None where there is none."""
         if self.restart is None or index >= self.restart.points_examined:
-            return None, None
+            return None
         least = min(1 / self.factor.most, 1.0)
-        both = self.restart.strengths(self.segment.value[:stop], noise, least)
-        return (None, None) if both is None else (both[0][index:], both[1][index:])
+        evidence = self.restart.evidence(self.segment.value[:stop], noise, least)
+        return None if evidence is None else evidence.since(index)
 
     def _detect_low_restart(self, index: int, strength: FloatArray, noise: LossNoise) -> None:
         """Append an excursion for a restart after which the loss is lower than it should be.
