@@ -7,16 +7,22 @@ values: numpy spends most of it on handling axes and weights.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
+from scipy.ndimage import median_filter
 
-from holter.types import FloatArray
+from holter.types import FloatArray, IntArray
 
 MAD_TO_SIGMA = 1.4826
 """The standard deviation of normal noise over its median absolute deviation (MAD)."""
 
 
-def median(values: FloatArray) -> float:
+_FEW_VALUES = 128
+"""Values up to which the median of each window by itself takes less time than a filter's call."""
+
+
+def median(values: FloatArray | IntArray) -> float:
     """The median of values [n >= 1]; NaN where one of them is NaN. Equal to `np.median` bit by bit."""
     half = len(values) // 2
     last = len(values) - 1
@@ -40,6 +46,39 @@ def row_medians(values: FloatArray) -> FloatArray:
     ordered = np.partition(values, (half - 1, half), axis=1)
     between: FloatArray = (ordered[:, half - 1] + ordered[:, half]) / 2
     return between
+
+
+def windows(values: FloatArray, size: int) -> FloatArray:
+    """A copy of every window of `size` values in sequence [n - size + 1, size]: for some dozen windows faster
+    than a view of them."""
+    return values[_window_rows(len(values) - size + 1, size)]
+
+
+@lru_cache(maxsize=256)
+def _window_rows(count: int, size: int) -> IntArray:
+    return np.arange(count)[:, None] + np.arange(size)
+
+
+def centered_medians(values: FloatArray, size: int) -> FloatArray:
+    """The median of the `size` values around each [n >= 1]; an odd number. Beyond the ends, the values there
+    are repeated."""
+    if len(values) > _FEW_VALUES:
+        return np.asarray(median_filter(values, size=size, mode="nearest"))
+    half = size // 2
+    return row_medians(windows(np.concatenate(([values[0]] * half, values, [values[-1]] * half)), size))
+
+
+def trailing_medians(before: FloatArray, values: FloatArray, size: int) -> FloatArray:
+    """For each of some values [n] the median of the `size` values before it; `before` [m >= 1] are those
+    before the first, which is repeated where they are too few."""
+    before = before[-size:]
+    if 0 < len(values) <= _FEW_VALUES:
+        missing = np.full(size - len(before), before[0])
+        return row_medians(windows(np.concatenate((missing, before, values[:-1])), size))
+    both = np.concatenate((before, values))
+    # origin shifts the window to end at its own point; one further back excludes that point
+    medians = median_filter(both, size=size, origin=size // 2, mode="nearest")
+    return np.asarray(medians[len(before) - 1 : len(both) - 1])
 
 
 def quantiles(values: FloatArray, shares: Sequence[float]) -> list[float]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holter.detectors.robust_statistics import quantiles
+from holter.detectors.robust_statistics import mad_sigma, median, quantiles
 from holter.detectors.thresholds import Thresholds
 from holter.types import FloatArray
 
@@ -31,6 +31,8 @@ class GradientRiseThresholds(Thresholds):
     """Rows after which it is measured again."""
     usual_quantile: tuple[float, float] = (0.95, 1.96)
     """Quantile of the sizes of these rises, and of how many standard deviations of normal ones it is."""
+    restart_reference_rows: int = 64
+    """Rows before a restart whose mean those after it are compared with."""
 
     @property
     def look_back_rows(self) -> int:
@@ -62,6 +64,39 @@ def mean_rises(
         usual = _usual_sizes(np.abs(rise), first, begin, points, thresholds)
         known = usual < np.inf
         errors[row, known] = rise[known] / np.maximum(noise, usual)[known]
+    return errors
+
+
+def rises_after_restart(
+    before: FloatArray, after: FloatArray, least_spread: float, thresholds: GradientRiseThresholds
+) -> FloatArray:
+    """For each of the first rows after a restart the rise of the mean up to it over that of the rows before,
+    in standard errors [n]; 0 where too few rows before are known.
+
+    `before` [m] and `after` [n] are logarithms of the norm, whose spread counts as `least_spread` at least.
+    """
+    reference = thresholds.restart_reference_rows
+    if len(before) < reference + thresholds.fewest_usual_rows:
+        return np.zeros(len(after))
+    level = median(before[-reference:])
+    sigma = max(mad_sigma(before, median(before)), least_spread)
+    limit = thresholds.clip_sigmas * sigma
+    known = np.clip(before - level, -limit, limit)
+    count = np.arange(1, len(after) + 1)
+    rise = np.cumsum(np.clip(after - level, -limit, limit)) / count - float(known[-reference:].mean())
+    # how far such means move by themselves, those of sizes between and beyond as a random walk would
+    usual = np.zeros(len(after))
+    total = np.concatenate(([0.0], np.cumsum(known)))
+    share, sigmas = thresholds.usual_quantile
+    for number, (points, _) in enumerate(thresholds.means):
+        latest = (total[reference + points :] - total[reference:-points]) / points
+        earlier = (total[reference:-points] - total[: -reference - points]) / reference
+        spread = quantiles(np.abs(latest - earlier), (share,))[0] / sigmas
+        # the first of them stands for means of fewer points, too
+        since = points - 1 if number else 0
+        farther = np.sqrt(np.maximum((count[since:] + reference) / (points + reference), 1.0))
+        usual[since:] = np.maximum(usual[since:], spread * farther)
+    errors: FloatArray = rise / np.maximum(sigma * np.sqrt(1 / count + 1 / reference), usual)
     return errors
 
 

@@ -84,14 +84,17 @@ def _mismatch(
     """How the first points of an attempt differ from those that the attempts before had at their steps."""
     steps = series.step[span.first : span.first + thresholds.points].tolist()
     actual = series.value[span.first : span.first + thresholds.points].tolist()
-    expected = [_rate_before(series, earlier, step) for step in steps]
-    differs = [
-        rate is not None and abs(now - rate) > thresholds.share * max(abs(now), abs(rate))
-        for now, rate in zip(actual, expected, strict=True)
-    ]
-    if not all(differs) or expected[0] is None:
-        return None
-    return LearningRateMismatch(expected=expected[0], actual=actual[0], detected_step=steps[-1])
+    first: float | None = None
+    for step, now in zip(steps, actual, strict=True):
+        rate = _rate_before(series, earlier, step)
+        if rate is None or not abs(now - rate) > thresholds.share * max(abs(now), abs(rate)):
+            return None  # as at most restarts, at the first step
+        first = rate if first is None else first
+    return (
+        None
+        if first is None
+        else LearningRateMismatch(expected=first, actual=actual[0], detected_step=steps[-1])
+    )
 
 
 def _rate_before(series: Series, earlier: Sequence[AttemptRows], step: int) -> float | None:

@@ -170,7 +170,10 @@ def find_missing_losses(
     scan, done = (checkpoint.state, checkpoint.rows[0]) if checkpoint else (_MissingScanState(), 0)
     for position in sorted({last_common_position(inputs), position_of(reference, len(reference) - 1)}):
         upto = rows_up_to(reference, position)
-        for span in attempt_rows(reference, done):
+        spans = [span for span in attempt_rows(reference, done) if span.first < upto]
+        if any(_has_same_rows(reference, series, slice(done, upto)) for series in losses):
+            spans = spans[-1:]  # of attempts in which none is missing, only the last is continued
+        for span in spans:
             steps = reference.step[span.first : min(span.after, upto)]
             if len(steps):
                 begins = span.first == 0 or reference.attempt[span.first - 1] != span.attempt
@@ -186,6 +189,13 @@ def find_missing_losses(
             rows = tuple(rows_up_to(series, position) for series in inputs)
             checkpoints.save(Checkpoint(scan, rows, upto=position))
     return MissingLosses(reference, scan.groups)
+
+
+def _has_same_rows(left: Series, right: Series, rows: slice) -> bool:
+    """Whether two series were logged at the same steps of the same attempts in these rows."""
+    return np.array_equal(left.step[rows], right.step[rows]) and np.array_equal(
+        left.attempt[rows], right.attempt[rows]
+    )
 
 
 def _reference_series(run: RunData) -> Series | None:

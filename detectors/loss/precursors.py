@@ -16,8 +16,8 @@ from scipy.ndimage import maximum_filter1d, median_filter
 
 from holter.detectors.incremental import Checkpoint, IncrementalState, ScanCheckpoints
 from holter.detectors.loss.excursions.segment import AttemptSegment
-from holter.detectors.loss.gradient_rises import GradientRiseThresholds, mean_rises
-from holter.detectors.positions import rows_of_attempt
+from holter.detectors.loss.gradient_rises import GradientRiseThresholds, mean_rises, rises_after_restart
+from holter.detectors.positions import rows_of_attempt, values_before
 from holter.detectors.robust_statistics import MAD_TO_SIGMA
 from holter.detectors.thresholds import Thresholds
 from holter.roles import Role, role_of
@@ -111,6 +111,11 @@ class Precursors:
         return [series for series in (self.norm, self.rate) if series is not None]
 
     @property
+    def least(self) -> float:
+        """The smallest factor that there can be."""
+        return 1.0 if self.rate is None else min(self.thresholds.learning_rate.warm_restart_factor, 1.0)
+
+    @property
     def most(self) -> float:
         """The largest factor that there can be."""
         return (1 + self.thresholds.raised_evidence) ** len(self.series)
@@ -141,6 +146,24 @@ class Precursors:
         if self.norm is None or not len(steps):
             return unknown
         return _values_at_steps(self.norm, segment.attempt, steps, self._gradient_rises, unknown)
+
+    def restart_errors(self, segment: AttemptSegment, stop: int) -> FloatArray:
+        """How many standard errors the mean of the gradient norm since a segment began is above that before,
+        at the segment's points up to `stop` (exclusive) [stop]; 0 where that is unknown."""
+        steps, unknown = segment.step[:stop], np.zeros(stop)
+        if self.norm is None or not stop:
+            return unknown
+        limits, rises = self.thresholds.gradient, self.thresholds.gradient.rises
+        before = _logs(values_before(self.norm, segment.attempt - 1, int(steps[0]), rises.usual_rows))
+        return _values_at_steps(
+            self.norm,
+            segment.attempt,
+            steps,
+            lambda series, attempt_row, first, stop: rises_after_restart(
+                before, _logs(series.value[attempt_row:stop]), limits.least_spread, rises
+            )[first - attempt_row :],
+            unknown,
+        )
 
     def _gradient_factor(self, series: Series, attempt_row: int, first: int, stop: int) -> FloatArray:
         """The factor by jumps of the gradient norm, at rows from `first` to `stop` (exclusive)."""
@@ -176,9 +199,7 @@ class Precursors:
         """The running median of the gradient norm's logarithm, how far each row is above it, and the noise of
         the rows before, at rows from `back` to `stop` (exclusive)."""
         limits = self.thresholds.gradient
-        values = series.value[back:stop]
-        with np.errstate(invalid="ignore"):
-            logs = np.log(np.clip(np.where(np.isfinite(values), values, 1e6), 1e-12, 1e12))
+        logs = _logs(series.value[back:stop])
         level = _trailing_median(logs, limits.median_points)
         above = logs - level
         spread = MAD_TO_SIGMA * _trailing_median(np.abs(above), limits.spread_points)
@@ -246,6 +267,13 @@ class Precursors:
             float(self.highest[blocks - 1]) if blocks else 0.0,
             _highest_finite(series.value[blocks * _BLOCK_ROWS : row]),
         )
+
+
+def _logs(norm: FloatArray) -> FloatArray:
+    """The logarithms of gradient norms [n]; those that are not finite count as large."""
+    with np.errstate(invalid="ignore"):
+        logs: FloatArray = np.log(np.clip(np.where(np.isfinite(norm), norm, 1e6), 1e-12, 1e12))
+    return logs
 
 
 def _highest_finite(rate: FloatArray) -> float:

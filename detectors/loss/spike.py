@@ -183,12 +183,14 @@ class _LossScan:
         gradient = GradientEvidence(
             points=tuple(points for points, _ in self.thresholds.precursors.gradient.rises.means),
             errors=precursors.gradient_errors,
+            since_restart=precursors.restart_errors,
             factor=lambda segment, first, stop: sensitivity * precursors.planned_factor(segment, first, stop),
         )
         factor = EvidenceFactor(
             remember_latest(
                 lambda segment, first, stop: sensitivity * precursors.factor(segment, first, stop)
             ),
+            least=sensitivity * precursors.least,
             most=sensitivity * precursors.most,
             gradient=None if precursors.norm is None else gradient,
         )

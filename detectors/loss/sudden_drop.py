@@ -19,13 +19,15 @@ from holter.detectors.findings.loss import SUDDEN_DROP
 from holter.detectors.formatting import figure
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.positions import attempt_rows
-from holter.detectors.robust_statistics import row_medians
+from holter.detectors.robust_statistics import row_medians, windows
 from holter.detectors.step_unit import step_unit
 from holter.detectors.thresholds import Thresholds
 from holter.plurals import counted
 from holter.roles import Role, role_of
 from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series
 
+_FEW_BLOCKS = 128
+"""Blocks up to which a copy of all windows takes less time than a view of them."""
 _WINDOWS = 5
 """Windows of equal length that are compared: long before, a gap, before, the fall, after."""
 _QUARTILE_DISTANCE = 1.349
@@ -239,7 +241,8 @@ def _window_means(blocks: FloatArray, scale: int) -> FloatArray:
     if len(blocks) < scale:
         return np.empty(0)
     # not by differences of cumulative sums: one huge value would cancel all others
-    means: FloatArray = sliding_window_view(blocks, scale).mean(axis=1)
+    view = windows if len(blocks) <= _FEW_BLOCKS else sliding_window_view
+    means: FloatArray = np.add.reduce(view(blocks, scale), axis=1) / scale
     return means
 
 

@@ -114,7 +114,7 @@ def _scan_rows(
     none = (0.0,) * thresholds.routine_pauses
     checkpoint = checkpoints.latest([series]) or Checkpoint(_RestartScanState({}, none, none), (0,))
     scan, (row,) = checkpoint.state, checkpoint.rows
-    for span in attempt_rows(series, row):
+    for span in _spans_to_scan(series, attempt_rows(series, row), thresholds):
         first = rows_of_attempt(series, span.attempt).first
         scan = scan if first < span.first else _RestartScanState(scan.restarts, none, none)
         pauses, longest_pauses = _restarts_in(series, first, span, scan.longest_pauses, "silence", thresholds)
@@ -125,6 +125,31 @@ def _scan_rows(
         scan = _RestartScanState(restarts, longest_pauses, longest_gaps)
     checkpoints.save(Checkpoint(scan, (len(series),)))
     return scan.restarts
+
+
+def _spans_to_scan(
+    series: Series, spans: list[AttemptRows], thresholds: UnmarkedRestartThresholds
+) -> list[AttemptRows]:
+    """Those attempts in which there may be a restart, and the last one, which may continue.
+
+    The usual distance of the first rows is zero, so that they all count as pauses. In most attempts no later
+    one is twice as long as the shortest of the last few of them: then there is no restart.
+    """
+    complete = [*(rows_of_attempt(series, span.attempt) for span in spans[:1]), *spans[1:]][:-1]
+    known = [span for span in complete if span.after - span.first > thresholds.fewest_rows]
+    if not known:
+        return spans[-1:]
+    begin, after = known[0].first, np.array([span.after for span in known]) - known[0].first
+    late = np.array([span.first for span in known]) - begin + thresholds.fewest_rows
+    may_restart = np.zeros(len(known), dtype=bool)
+    for column in (series.time, series.step):
+        distance = np.diff(column[begin : known[-1].after].astype(np.float64), prepend=np.nan, append=np.nan)
+        distance[~np.isfinite(distance)] = 0.0
+        longest = np.maximum.reduceat(distance, np.stack((late, after), axis=1).ravel())[::2]
+        early = distance[late[:, None] - 1 - np.arange(thresholds.routine_pauses)].min(axis=1)
+        may_restart |= longest > 2 * early
+    attempts = {span.attempt for span, may in zip(known, may_restart.tolist(), strict=True) if may}
+    return [*(span for span in spans[:-1] if span.attempt in attempts), spans[-1]]
 
 
 def _unusual_rows(
@@ -146,7 +171,8 @@ def _unusual_rows(
         usual = median_filter(distance, size=window, origin=window // 2, mode="nearest")
         usual = np.concatenate((distance[:1], usual[:-1]))
     rows, first = [], len(distance) - new_rows
-    unusual = first + np.flatnonzero(distance[first:] > thresholds.times_usual * usual[first:])
+    is_unusual = distance[first:] > thresholds.times_usual * usual[first:]
+    unusual = first + np.flatnonzero(is_unusual & (distance[first:] > longest[0]))
     for row in unusual.tolist():
         if distance[row] <= longest[0]:
             continue

@@ -11,14 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft
-from scipy.ndimage import median_filter
 from scipy.special import ndtri
 
 from holter.detectors.positions import rows_of_attempt, rows_up_to
-from holter.detectors.robust_statistics import MAD_TO_SIGMA
+from holter.detectors.robust_statistics import centered_medians, mad_sigma, median
 from holter.detectors.thresholds import Thresholds
 from holter.types import FloatArray, IntArray, Series
 
@@ -81,14 +82,13 @@ class ResidualTrace:
 class DataMatch:
     """A match: the new attempt's step s saw the batch of step `s - lag` of `attempt`.
 
-    `correlation` is that of the residuals, `score` its Fisher z; `sure`: it is beyond chance.
+    `correlation` is that of the residuals, `score` its Fisher z, which is beyond chance.
     """
 
     attempt: int
     lag: int
     correlation: float
     score: float
-    sure: bool
 
 
 def read_residual_trace(
@@ -99,9 +99,9 @@ def read_residual_trace(
     step = main.step[rows_of_attempt(main, attempt).rows][:points]
     if len(step) < thresholds.fewest_points:
         return None
-    interval = int(np.median(np.diff(step)))
+    interval = int(median(np.diff(step)))
     # the first and the last point of an attempt are often off the grid
-    phase = int(np.median(step % interval))
+    phase = int(median(step % interval))
     on_grid = step % interval == phase
     is_sparse = step[-1] - step[0] > thresholds.grid_sparsity * interval * len(step)
     if np.mean(on_grid) < thresholds.on_grid_share or is_sparse:
@@ -140,9 +140,9 @@ def normalized_residuals(values: FloatArray, thresholds: MatchThresholds) -> Flo
     level = values[known]
     level = np.log(level) if (level > 0).all() else level
     window = min(thresholds.trend_points, len(level) // 2 * 2 - 1)
-    rest = level - median_filter(level, size=window, mode="nearest")
+    rest = level - centered_medians(level, window)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        rest = rest / (MAD_TO_SIGMA * np.median(np.abs(rest)))
+        rest = rest / mad_sigma(rest, 0.0)
     limit = thresholds.clip_sigmas
     residuals[known] = np.clip(np.nan_to_num(rest, nan=0.0), -limit, limit)
     return residuals
@@ -150,22 +150,31 @@ def normalized_residuals(values: FloatArray, thresholds: MatchThresholds) -> Flo
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _LagScores:
-    """The result of sliding a new trace along an old one: a lag in steps, a score and a correlation for each
-    position. The first `positions` of them are on a point of the old trace."""
+    """The result of sliding a new trace along the last `length` points of an old one: a score and a
+    correlation for each position. The first `positions` of them are on a point of the old trace, the others
+    at `fractions` of the distance to the next."""
 
+    new: ResidualTrace
     old: ResidualTrace
+    length: int
     positions: int
-    lag: IntArray
+    fractions: FloatArray
     score: FloatArray
     correlation: FloatArray
 
-    def match(self, index: int, *, sure: bool) -> DataMatch:
+    @cached_property
+    def lag(self) -> IntArray:
+        """The lag in steps of each position."""
+        begin = self.old.last - self.old.interval * (self.length - 1)
+        places = np.arange(self.positions)[None, :] + self.fractions[:, None]
+        return np.rint(self.new.first - begin - self.new.interval * places).astype(np.int64).ravel()
+
+    def match(self, index: int) -> DataMatch:
         return DataMatch(
             attempt=self.old.attempt,
             lag=int(self.lag[index]),
             correlation=float(self.correlation[index]),
             score=float(self.score[index]),
-            sure=sure,
         )
 
     def prefer_on_point(self, best: int, thresholds: MatchThresholds) -> int:
@@ -199,7 +208,7 @@ def find_match(
     tests: int,
     sensitivity: float = 1.0,
 ) -> DataMatch | None:
-    """The likeliest match of `new` in the past; None where no past is comparable.
+    """The likeliest sure match of `new` in the past; None where there is none.
 
     `tests` is how often this is tested after one resume; they share the chance of a false alarm. Two
     positions require less evidence: a lag of zero (a correct resume after a rollback), and the beginning of
@@ -208,22 +217,28 @@ def find_match(
     all_scores = [
         scores for part in _parts(new, thresholds) for scores in _score_lags(part, past, thresholds)
     ]
-    tried = tests * sum(len(scores.lag) for scores in all_scores)
+    if not all_scores:
+        return None
+    limit = _score_limit(thresholds.chance / (tests * sum(len(scores.score) for scores in all_scores)))
+    least = min(limit, _score_limit(thresholds.chance_at_likely / tests)) / sensitivity
     candidates = []
     for scores in all_scores:
+        if not scores.score.max() > least:
+            continue
         best = scores.prefer_on_point(int(np.argmax(scores.score)), thresholds)
         distant = np.abs(scores.lag - scores.lag[best]) > thresholds.rival_intervals * new.interval
         rival = float(scores.score[distant].max()) if distant.any() else 0.0
         is_clear = rival < thresholds.rival_share * scores.score[best]
         is_clear = is_clear and scores.correlation[best] > thresholds.least_correlation
-        sure = is_clear and scores.score[best] > _score_limit(thresholds.chance / tried) / sensitivity
-        candidates.append(scores.match(best, sure=bool(sure)))
+        if is_clear and scores.score[best] > limit / sensitivity:
+            candidates.append(scores.match(best))
         likely = _likely_positions(new, scores, is_first=scores.old is past[0])
         if len(likely):
             best = scores.prefer_on_point(int(likely[np.argmax(scores.score[likely])]), thresholds)
-            limit = _score_limit(thresholds.chance_at_likely / (tests * len(likely))) / sensitivity
-            candidates.append(scores.match(best, sure=bool(scores.score[best] > max(limit, rival))))
-    return max(candidates, key=lambda candidate: (candidate.sure, candidate.score), default=None)
+            limit_at_likely = _score_limit(thresholds.chance_at_likely / (tests * len(likely))) / sensitivity
+            if scores.score[best] > max(limit_at_likely, rival):
+                candidates.append(scores.match(best))
+    return max(candidates, key=lambda candidate: candidate.score, default=None)
 
 
 def _likely_positions(new: ResidualTrace, scores: _LagScores, *, is_first: bool) -> IntArray:
@@ -260,45 +275,62 @@ def _score_lags(
     if not past:
         return []
     histories = [old.residual[:, -thresholds.longest_past :] for old in past]
-    lengths = np.array([history.shape[1] for history in histories])
-    counts = lengths - fewest + 1
-    ends = np.cumsum(counts)
-    place = np.arange(ends[-1]) - np.repeat(ends - counts, counts)
-    overlap = np.minimum(n, np.repeat(lengths, counts) - place)
+    slides = _slides(tuple(history.shape[1] for history in histories), n, fewest)
     padding = np.zeros((len(new.residual), n + 1))
     joined = np.concatenate([part for history in histories for part in (history, padding)], axis=1)
-    position = place + np.repeat(np.cumsum(lengths + n + 1) - (lengths + n + 1), counts)
     # both are correlated with their own past: fewer points are independent (Bartlett)
     persistence = np.stack([np.maximum(old.persistence, 0.0) for old in past], axis=1)
     product = np.maximum(new.persistence, 0.0)[:, None] * persistence
-    independent = np.repeat((1 - product) / (1 + product), counts, axis=1)
-    scores, correlations = [], []
-    for query, history, share in zip(new.residual, joined, independent, strict=True):
-        correlation = _correlations(query, history, position, overlap, fractions)
-        # Fisher's z of n points has the variance 1 / (n - 3)
-        count = overlap * np.mean(query != 0) * share - 3
-        correlations.append(correlation)
-        fisher_z = np.arctanh(np.clip(correlation, -0.999999, 0.999999))
-        scores.append(fisher_z * np.sqrt(np.maximum(count, 1e-9)))
+    independent = ((1 - product) / (1 + product))[:, slides.trace]
+    correlations = _correlations(new.residual, joined, slides, fractions)
+    # Fisher's z of n points has the variance 1 / (n - 3)
+    known = np.mean(new.residual != 0, axis=1)[:, None]
+    deviations = np.sqrt(np.maximum(slides.overlap * known * independent - 3, 1e-9))[:, None, :]
+    scores = np.arctanh(np.clip(correlations, -0.999999, 0.999999)) * deviations
     weights = np.array([1.0, thresholds.second_weight])[: len(scores)]
     weighted = sum(weight * score for weight, score in zip(weights, scores, strict=True))
     score = weighted / np.sqrt(weights @ weights)
-    found = []
-    for old, length, count, end in zip(past, lengths, counts, ends, strict=True):
-        begin = old.last - old.interval * (int(length) - 1)
-        places = np.arange(count)[None, :] + fractions[:, None]
-        lag = np.rint(new.first - begin - new.interval * places).astype(np.int64)
-        own = slice(end - count, end)
-        found.append(
-            _LagScores(
-                old=old,
-                positions=int(count),
-                lag=lag.ravel(),
-                score=score[:, own].ravel(),
-                correlation=correlations[0][:, own].ravel(),
-            )
+    return [
+        _LagScores(
+            new=new,
+            old=old,
+            length=history.shape[1],
+            positions=own.stop - own.start,
+            fractions=fractions,
+            score=score[:, own].ravel(),
+            correlation=correlations[0, :, own].ravel(),
         )
-    return found
+        for old, history, own in zip(past, histories, slides.own, strict=True)
+    ]
+
+
+class _Slides(NamedTuple):
+    """The positions [m] along past traces that are laid end to end: the number of the `trace` of each, the
+    `position` in all, and with how many points a new trace would `overlap` there; `own` are those of each
+    trace."""
+
+    trace: IntArray
+    position: IntArray
+    overlap: IntArray
+    own: list[slice]
+
+
+@lru_cache(maxsize=16)
+def _slides(lengths: tuple[int, ...], points: int, fewest: int) -> _Slides:
+    """The positions of a new trace of some points along traces of these lengths, which it must overlap with
+    so many points at least. The attempts of a run are often of the same lengths."""
+    length = np.array(lengths)
+    counts = length - fewest + 1
+    ends = np.cumsum(counts)
+    trace = np.repeat(np.arange(len(lengths)), counts)
+    place = np.arange(ends[-1]) - (ends - counts)[trace]
+    begins = np.cumsum(length + points + 1) - (length + points + 1)
+    return _Slides(
+        trace=trace,
+        position=place + begins[trace],
+        overlap=np.minimum(points, length[trace] - place),
+        own=[slice(end - count, end) for end, count in zip(ends.tolist(), counts.tolist(), strict=True)],
+    )
 
 
 def _interval_fractions(interval: int, most: int) -> FloatArray:
@@ -313,43 +345,48 @@ def _autocorrelation(values: FloatArray) -> float:
 
 
 def _correlations(
-    query: FloatArray, history: FloatArray, position: IntArray, overlap: IntArray, fractions: FloatArray
+    query: FloatArray, history: FloatArray, slides: _Slides, fractions: FloatArray
 ) -> FloatArray:
-    """The correlation of `query` [n] with `history` from each position on [fractions, positions]; between two
-    points of `history`, with their weighted mean. Behind the last `overlap` points are n + 1 zeros."""
-    n = len(query)
-    cross = _sliding_products(history, query)
-    energy = _sliding_sum(history**2, n)
-    neighbors = _sliding_sum(history[:-1] * history[1:], n)[position]
-    query_energy = np.cumsum(query**2)[overlap - 1]
-    share = fractions[:, None]
-    product = (1 - share) * cross[position] + share * cross[position + 1]
-    history_energy = (
-        (1 - share) ** 2 * energy[position]
-        + 2 * share * (1 - share) * neighbors
-        + share**2 * energy[position + 1]
-    )
+    """The correlation of `query` [channels, n] with `history` [channels, m] from each position on [channels,
+    fractions, positions]; between two points of `history`, with their weighted mean. Behind the last points
+    that overlap are n + 1 zeros."""
+    position = slides.position
+    n = query.shape[1]
+    cross, energy = _sliding_products(history, query), _sliding_sum(history**2, n)
+    query_energy = np.cumsum(query**2, axis=1)[:, None, slides.overlap - 1]
+    product, history_energy = cross[:, None, position], energy[:, None, position]
+    if len(fractions) > 1:
+        neighbors = _sliding_sum(history[:, :-1] * history[:, 1:], n)[:, None, position]
+        share = fractions[:, None]
+        product = (1 - share) * product + share * cross[:, None, position + 1]
+        history_energy = (
+            (1 - share) ** 2 * history_energy
+            + 2 * share * (1 - share) * neighbors
+            + share**2 * energy[:, None, position + 1]
+        )
     correlation: FloatArray = product / np.sqrt(np.maximum(history_energy * query_energy, 1e-12))
     return correlation
 
 
 def _sliding_sum(values: FloatArray, length: int) -> FloatArray:
-    total = np.concatenate([[0.0], np.cumsum(values)])
-    return np.asarray(total[length:] - total[:-length])
+    total = np.cumsum(np.concatenate((np.zeros((len(values), 1)), values), axis=1), axis=1)
+    return np.asarray(total[:, length:] - total[:, :-length])
 
 
 def _sliding_products(long: FloatArray, short: FloatArray) -> FloatArray:
-    """`long[k : k + n] @ short` for every position k, by Fourier transforms of overlapping blocks.
+    """`long[c, k : k + n] @ short[c]` for every channel and position k, by Fourier transforms of overlapping
+    blocks.
 
     `scipy.signal` has this too, and costs every server 50 MB of memory to import.
     """
-    n, positions = len(short), len(long) - len(short) + 1
+    (channels, n), length = short.shape, long.shape[1]
+    positions = length - n + 1
     # one block where it need not be long
-    size = next_fast_len(min(max(8 * n, 1024), len(long)), real=True)
+    size = next_fast_len(min(max(8 * n, 1024), length), real=True)
     hop = size - n + 1
-    spectrum = np.conj(rfft(short, size))
-    products = np.empty(positions)
-    for start in range(0, positions, hop):
-        block = irfft(rfft(long[start : start + size], size) * spectrum, size)
-        products[start : start + hop] = block[: min(hop, positions - start)]
-    return products
+    starts = np.arange(0, positions, hop)
+    padded = np.concatenate((long, np.zeros((channels, max(int(starts[-1]) + size - length, 0)))), axis=1)
+    blocks = padded[:, starts[:, None] + np.arange(size)]
+    spectrum = np.conj(rfft(short, size))[:, None, :]
+    products: FloatArray = irfft(rfft(blocks) * spectrum, size)[:, :, :hop].reshape(channels, -1)
+    return products[:, :positions]

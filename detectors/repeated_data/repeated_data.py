@@ -174,9 +174,9 @@ class RepeatedDataDetector:
         while remaining and remaining[0] <= points:
             new = read_residual_trace(channels, attempt, self.thresholds.matching, points=remaining[0])
             if new is not None and past:
-                best = find_match(new, past, self.thresholds.matching, tests=tests, sensitivity=sensitivity)
-                if best is not None and best.sure:
-                    return _ResumeTest(best, remaining[0])
+                match = find_match(new, past, self.thresholds.matching, tests=tests, sensitivity=sensitivity)
+                if match is not None:
+                    return _ResumeTest(match, remaining[0])
             remaining = remaining[1:]
         return _ResumeTest(remaining=remaining)
 

@@ -13,6 +13,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import gammainccinv
 
 from holter.detectors.loss.excursions.baseline import TINY, LossHistory, LossNoise
@@ -40,6 +41,8 @@ class MeanRise(NamedTuple):
         return self._replace(strength=self.strength[first:stop], rise=self.rise[first:stop])
 
 
+_FEW_VALUES = 64
+"""Values up to which places of windows are cached: chunks of so many are many, of a few sizes."""
 OUTLIER = -1
 """In place of a number of points: a single point that the shape of the noise explains."""
 
@@ -246,21 +249,23 @@ def first_points(history: LossHistory, values: FloatArray, thresholds: AlarmThre
     return strength
 
 
-def first_jumps(
-    history: LossHistory, values: FloatArray, usual: FloatArray, thresholds: AlarmThresholds
-) -> FloatArray:
-    """The evidence of single points of a young series: how far each of the next values [n] is above the
-    points just before it, compared with the `usual` changes [n]."""
-    above = thresholds.jump_above
-    both = np.concatenate((np.full(above, np.inf), history.value[-above:], values))
+def above_latest(history: LossHistory, values: FloatArray, thresholds: AlarmThresholds) -> FloatArray:
+    """How far each of the next values [n] is above the points just before it."""
+    latest = thresholds.jump_above
+    both = np.concatenate((np.full(latest, np.inf), history.value[-latest:], values))
     first = len(both) - len(values)
-    highest = both[first - above : -above]
-    for before in range(1, above):  # a view of all windows takes longer to make
+    highest = both[first - latest : -latest]
+    for before in range(1, latest):  # a view of all windows takes longer to make
         highest = np.maximum(highest, both[first - before : -before])
-    strength = np.zeros(len(values))
-    known = np.isfinite(usual)
-    strength[known] = (values - highest)[known] / (thresholds.jump_ratio * usual[known] + TINY)
-    return thresholds.lone_evidence * strength
+    above: FloatArray = values - highest
+    return above
+
+
+def first_jumps(above: FloatArray, usual: FloatArray | float, thresholds: AlarmThresholds) -> FloatArray:
+    """The evidence of single points of a young series: how far each is above the points just before it [n],
+    compared with the usual changes there [n], of which infinite ones are unknown."""
+    strength: FloatArray = above / (thresholds.jump_ratio * usual + TINY)
+    return thresholds.lone_evidence * np.where(np.isfinite(usual), strength, 0.0)
 
 
 def single_points(
@@ -269,16 +274,21 @@ def single_points(
     medians: FloatArray,
     noise: LossNoise,
     thresholds: AlarmThresholds,
+    least_strength: float,
 ) -> Iterator[Evidence]:
     """Evidence of one point.
 
     A batch many sigmas out is an event whatever the tail above the level predicts, which earlier bad batches
-    have formed, unless the shape of the noise itself explains it.
+    have formed, unless the shape of the noise itself explains it. Nothing is yielded where all strengths are
+    below `least_strength`.
     """
     excess = values - medians
     # more sigmas while few points are known
     young = 1 + thresholds.lone_point_young_points / max(history.count, 1)
     visible_least = noise.sigma * thresholds.lone_point_visible_sigmas
+    least_of_any = min(visible_least, noise.sigma * thresholds.lone_point_sigmas)
+    if thresholds.lone_evidence * float(excess.max()) / (least_of_any * young) < least_strength:
+        return  # as for most points
     least = _least_of_one(history, excess, medians, noise, visible_least, thresholds)
     strength = thresholds.lone_evidence * excess / (least * young)
     typical, rare = (_reach(history, noise, reach, thresholds) for reach in noise.reach)
@@ -329,36 +339,27 @@ def window_means(
     `usual`: the rises that the series had shown up to so many points ago. There is none where all strengths
     are below `least_strength`.
     """
-    layout = _window_layout(thresholds.mean_windows, thresholds.mean_reference_points)
-    farthest = layout.farthest
+    longest = _window_layout(thresholds.mean_windows, thresholds.mean_reference_points)
     limit = thresholds.clip_sigmas * noise.sigma
     clipped = medians + np.clip(values - medians, -limit, limit)
-    both = np.concatenate((history.clipped[-farthest:], clipped))
-    total = np.concatenate(([0.0], np.cumsum(both)))
-    if len(both) < farthest:
-        known = takewhile(
-            lambda window: _is_known(len(both), window, history, thresholds), thresholds.mean_windows
-        )
-        layout = _window_layout(tuple(known), thresholds.mean_reference_points)
-    windows, points = layout.windows, layout.points
+    both = np.concatenate((history.clipped[-longest.farthest :], clipped))
+    places = _window_places if len(values) <= _FEW_VALUES else _window_places.__wrapped__
+    layout = (thresholds.mean_windows, thresholds.mean_reference_points)
+    place = places(len(both) - len(values), len(values), history.thresholds.fewest_points, *layout)
+    windows, points = place.layout.windows, place.layout.points
     if not windows:
         return []
-    ends = np.arange(len(both) - len(values) + 1, len(both) + 1)
-    reference_end = ends - layout.back
-    before = layout.reference_points
-    if len(both) - len(values) < farthest:
-        before = np.minimum(before, reference_end)
-    enough = before >= np.maximum(history.thresholds.fewest_points, points)
-    before = np.maximum(before, 1)
-    now = (total[ends] - total[ends - points]) / points
-    rise = now - (total[reference_end] - total[np.maximum(reference_end - before, 0)]) / before
+    total = np.concatenate(([0.0], np.cumsum(both)))
+    now = (total[place.end] - total[place.first]) / points
+    rise = now - (total[place.reference_end] - total[place.reference_first]) / place.before
     of_one = np.array([[noise.error(size)] for size, _ in windows])
-    by_noise = thresholds.mean_errors * of_one * np.sqrt(1 / points + 1 / before)
+    by_noise = thresholds.mean_errors * of_one * place.error
+    enough = place.is_enough
     if not (enough & (rise >= least_strength * by_noise)).any():
         return []  # as for most points: what follows can only raise the limit
     unrest = _unrest(history, values - medians, noise, len(values), thresholds)
     by_noise = by_noise * np.where(points <= thresholds.unrest_points, unrest, 1.0)
-    horizons = layout.horizons
+    horizons = place.layout.horizons
     latest = usual(0)
     visible = thresholds.visible_sigmas * noise.sigma
     limits = np.array(
@@ -435,8 +436,53 @@ def _window_layout(windows: tuple[tuple[int, int], ...], least_reference: int) -
     )
 
 
-def _is_known(count: int, window: tuple[int, int], history: LossHistory, thresholds: AlarmThresholds) -> bool:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _WindowPlaces:
+    """Where the windows of a layout, and the references before them, begin and end among the points up to
+    each value [windows, n]; `before` are the points of a reference, `error` the standard error of the
+    difference of both means in that of a point. Where a reference is too short, it is not `is_enough`."""
+
+    layout: _WindowLayout
+    first: IntArray
+    end: IntArray
+    reference_first: IntArray
+    reference_end: IntArray
+    before: IntArray
+    error: FloatArray
+    is_enough: NDArray[np.bool_]
+
+
+@lru_cache(maxsize=128)
+def _window_places(
+    known: int, values: int, fewest: int, windows: tuple[tuple[int, int], ...], reference: int
+) -> _WindowPlaces:
+    """The windows before each of some values, of those that reach back no farther than the points known."""
+    layout = _window_layout(windows, reference)
+    is_short = known < layout.farthest
+    if known + values < layout.farthest:
+        complete = takewhile(lambda window: _is_known(known + values, window, fewest, reference), windows)
+        layout = _window_layout(tuple(complete), reference)
+    end = np.arange(known + 1, known + values + 1)
+    reference_end = end - layout.back
+    before = layout.reference_points
+    if is_short:
+        before = np.minimum(before, reference_end)
+    is_enough = before >= np.maximum(fewest, layout.points)
+    before = np.maximum(before, 1)
+    return _WindowPlaces(
+        layout=layout,
+        first=end - layout.points,
+        end=end,
+        reference_first=np.maximum(reference_end - before, 0),
+        reference_end=reference_end,
+        before=before,
+        error=np.sqrt(1 / layout.points + 1 / before),
+        is_enough=is_enough,
+    )
+
+
+def _is_known(count: int, window: tuple[int, int], fewest: int, reference_points: int) -> bool:
     """Whether enough of the last `count` points are before a window for a reference."""
     points, gap = window
-    before = min(max(thresholds.mean_reference_points, 2 * points), count - points - gap)
-    return before >= max(history.thresholds.fewest_points, points)
+    before = min(max(reference_points, 2 * points), count - points - gap)
+    return before >= max(fewest, points)

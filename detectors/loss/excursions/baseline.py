@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy.ndimage import median_filter
 
 from holter.detectors.loss.excursions.noise_tails import (
     NO_REACH,
@@ -18,7 +17,7 @@ from holter.detectors.loss.excursions.noise_tails import (
     NoiseTailThresholds,
     measure_reach,
 )
-from holter.detectors.robust_statistics import mad_sigma, median, quantiles
+from holter.detectors.robust_statistics import mad_sigma, median, quantiles, trailing_medians, windows
 from holter.detectors.thresholds import Thresholds
 from holter.types import FloatArray, IntArray
 
@@ -162,9 +161,7 @@ def measure_noise(
     `residual` [n >= 1] are distances from the running median, `score` [m] residuals in units of the sigma of
     their time (NaN where unknown), `clipped` [m] the clipped values; `floor` is the least sigma.
     """
-    half = max(len(residual) // 2, thresholds.fewest_points // 2)
-    recent = residual[-min(half, thresholds.size_points) :]
-    sigma = max(mad_sigma(recent, median(recent)), _upper_mode(recent, thresholds), floor)
+    sigma = max(_size(residual, thresholds), floor)
     all_known = score[~np.isnan(score)]
     if len(all_known) < thresholds.shape_known_after:
         return _young_noise(sigma, all_known, thresholds)
@@ -180,6 +177,13 @@ def measure_noise(
         correlation=correlation,
         reach=measure_reach(all_known, thresholds.tails),
     )
+
+
+def _size(residual: FloatArray, thresholds: BaselineThresholds) -> float:
+    """The standard deviation of the latest half of residuals [n >= 1]."""
+    half = max(len(residual) // 2, thresholds.fewest_points // 2)
+    recent = residual[-min(half, thresholds.size_points) :]
+    return max(mad_sigma(recent, median(recent)), _upper_mode(recent, thresholds))
 
 
 def _young_noise(sigma: float, score: FloatArray, thresholds: BaselineThresholds) -> LossNoise:
@@ -347,26 +351,37 @@ class LossHistory:
         return MeasuredNoise(self.noise(spacing), spacing, self.count)
 
     def noise(self, spacing: int) -> LossNoise | None:
-        """The noise to expect of points `spacing` steps apart; None before enough points are known.
+        """The noise to expect of points `spacing` steps apart; None before enough points are known."""
+        if len(self.residual) < self.thresholds.fewest_points:
+            return None
+        residual = self._residual_at(spacing)
+        return measure_noise(residual, self.score, self.clipped, self._floor(), self.thresholds)
+
+    def has_noise_above(self, sigma: float, spacing: int) -> bool:
+        """Whether `noise(spacing)` is larger than this: its shape takes longer to measure than its size."""
+        if len(self.residual) < self.thresholds.fewest_points:
+            return False
+        return max(_size(self._residual_at(spacing), self.thresholds), self._floor()) > sigma
+
+    def _residual_at(self, spacing: int) -> FloatArray:
+        """The latest residuals, as if of points `spacing` steps apart.
 
         Interval means get noisier when the interval shrinks: until enough points of the new interval are
         known, the noise of the old one is scaled as if points were means of independent steps.
         """
         limits = self.thresholds
-        if len(self.residual) < limits.fewest_points:
-            return None
         finest = self.finest_spacing()
         if spacing * limits.same_spacing >= finest:
             spacing = max(spacing, finest)
         latest_spacing = self.spacing[-limits.shape_points :]
         same = latest_spacing <= limits.same_spacing * spacing
         residual = self.residual[-limits.shape_points :]
-        scale = 1.0
+        if same.all():
+            return residual
         if np.count_nonzero(same) >= 2 * limits.fewest_points:
-            residual = residual[same]
-        elif not same.all():
-            scale = float(np.sqrt(np.median(latest_spacing) / max(spacing, 1)))
-        return measure_noise(residual * max(scale, 1.0), self.score, self.clipped, self._floor(), limits)
+            return residual[same]
+        scale = float(np.sqrt(np.median(latest_spacing) / max(spacing, 1)))
+        return residual * max(scale, 1.0)
 
     def noise_of_few(self) -> LossNoise | None:
         """What noise to assume of the first points, of which too few are known to measure it: a quarter of
@@ -394,8 +409,19 @@ class LossHistory:
         both = np.concatenate((self.value[-limits.changes - 1 :], values))
         missing = limits.changes + 1 - (len(both) - len(values))
         changes = np.concatenate((np.full(missing, np.inf), np.abs(np.diff(both))))
-        before = np.lib.stride_tricks.sliding_window_view(changes, limits.changes)[: len(values)]
-        return self._larger_change(before)
+        return self._larger_change(windows(changes[:-1], limits.changes))
+
+    def knows_changes(self, values: int) -> bool:
+        """Whether the usual larger change is finite before the last of the next so many values."""
+        changes = len(self.value) + values - 2
+        return self.is_young and changes > self.thresholds.changes - self.thresholds.change_rank
+
+    def least_usual_change(self, values: int) -> float:
+        """What no usual larger change before one of the next so many values is below: that of the changes
+        which all of them share."""
+        limits = self.thresholds
+        shared = np.abs(np.diff(self.value[-max(limits.changes + 2 - values, 1) :]))
+        return float(self._larger_change(shared)) if len(shared) >= limits.change_rank else 0.0
 
     def finest_spacing(self) -> int:
         """The spacing that is usual among the finest of the latest ones: rows may come at irregular steps."""
@@ -455,14 +481,8 @@ class LossHistory:
 
     def running_medians(self, values: FloatArray) -> FloatArray:
         """For each of the next values [n] the median of the points before it."""
-        size = self.thresholds.median_points
-        both = np.concatenate((self.value[-size:], values))
-        if not len(self.value):
-            both = np.concatenate((values[:1], values))
-        # origin shifts the window to end at its own point; one further back excludes that point
-        median = median_filter(both, size=size, origin=size // 2, mode="nearest")
-        known = len(both) - len(values)
-        return np.asarray(median[known - 1 : len(both) - 1])
+        before = self.value if len(self.value) else values[:1]
+        return trailing_medians(before, values, self.thresholds.median_points)
 
     def extend(
         self, values: FloatArray, medians: FloatArray, spacing: IntArray, noise: LossNoise | None

@@ -21,18 +21,34 @@ class GradientEvidence:
     points: tuple[int, ...]
     errors: FactorAt
     """How many standard errors such means of it are above those before [points, n]."""
+    since_restart: Callable[[AttemptSegment, int], FloatArray]
+    """How many standard errors its mean since the segment began is above that before, at the points up to an
+    index (exclusive)."""
     factor: FactorAt
     """What evidence to which it contributes is multiplied by."""
 
 
 @dataclass(frozen=True)
 class EvidenceFactor:
-    """A factor on evidence at each point; `most` bounds it, so that most points need not compute it."""
+    """A factor on evidence at each point, from `least` to `most`, so that most points need not compute it."""
 
     at: FactorAt
     """The factor at the points of a segment, from one index to another (exclusive)."""
+    least: float
     most: float
     gradient: GradientEvidence | None = None
+
+    def deciding(self, segment: AttemptSegment, index: int, strength: FloatArray) -> FloatArray:
+        """The factor at each point from `index` of a segment on, of evidence with these strengths [n], where
+        it decides which is the first alarm: between the first point that may be one and the first that is one
+        for certain. Elsewhere `most`."""
+        factor = np.full(len(strength), self.most)
+        possible = np.flatnonzero(strength * self.most >= 1)
+        if len(possible):
+            certain = np.flatnonzero(strength * self.least >= 1)
+            first, stop = int(possible[0]), int(certain[0] if len(certain) else possible[-1]) + 1
+            factor[first:stop] = self.at(segment, index + first, index + stop)
+        return factor
 
     def can_alarm(self, strength: FloatArray) -> bool:
         """Whether evidence of these strengths can be an alarm at any factor."""
@@ -53,4 +69,4 @@ def remember_latest(compute: FactorAt) -> FactorAt:
     return at
 
 
-NO_FACTOR = EvidenceFactor(lambda _, first, stop: np.ones(stop - first), 1.0)
+NO_FACTOR = EvidenceFactor(lambda _, first, stop: np.ones(stop - first), 1.0, 1.0)

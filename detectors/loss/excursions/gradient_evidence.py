@@ -14,7 +14,9 @@ from holter.detectors.loss.excursions.alarm_strength import (
 )
 from holter.detectors.loss.excursions.baseline import LossNoise
 from holter.detectors.loss.excursions.evidence_factor import GradientEvidence
+from holter.detectors.loss.excursions.restart_level import RestartEvidence
 from holter.detectors.loss.excursions.segment import AttemptSegment
+from holter.types import FloatArray
 
 
 def evidence_with_gradient(
@@ -47,3 +49,15 @@ def evidence_with_gradient(
         both[:, first:stop] = factor * strength, factor * most
         evidence.append((size, *both))
     return evidence
+
+
+def since_restart_with_gradient(
+    gradient: GradientEvidence, segment: AttemptSegment, index: int, evidence: RestartEvidence
+) -> FloatArray | None:
+    """The strength of evidence, at the points of a chunk that begins at `index` of the segment, that the
+    restart raised both the loss and the gradient norm; None where the loss is not high enough."""
+    if evidence.errors.max() < evidence.thresholds.both_least_errors:
+        return None
+    stop = index + len(evidence.errors)
+    strength = evidence.with_gradient(gradient.since_restart(segment, stop)[index:])
+    return np.minimum(strength * gradient.factor(segment, index, stop), evidence.most)

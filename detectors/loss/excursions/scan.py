@@ -18,6 +18,7 @@ from holter.detectors.loss.excursions.alarm_strength import (
     OUTLIER,
     AlarmThresholds,
     ExcursionAlarm,
+    above_latest,
     first_jumps,
     first_points,
     of_means,
@@ -34,17 +35,16 @@ from holter.detectors.loss.excursions.baseline import (
 from holter.detectors.loss.excursions.evidence_factor import NO_FACTOR, EvidenceFactor
 from holter.detectors.loss.excursions.excursion import Excursion, TrainThresholds
 from holter.detectors.loss.excursions.excursion_points import RecoveryThresholds
-from holter.detectors.loss.excursions.gradient_evidence import evidence_with_gradient
+from holter.detectors.loss.excursions.gradient_evidence import (
+    evidence_with_gradient,
+    since_restart_with_gradient,
+)
 from holter.detectors.loss.excursions.recovery import untracked_recovery
-from holter.detectors.loss.excursions.restart_level import RestartLevel, RestartThresholds
+from holter.detectors.loss.excursions.restart_level import RestartEvidence, RestartLevel, RestartThresholds
 from holter.detectors.loss.excursions.rise_speed import half_peak_index, is_slow_rise
 from holter.detectors.loss.excursions.scan_state import ExcursionScanState, mismatched_so_far
 from holter.detectors.loss.excursions.segment import AttemptSegment
-from holter.detectors.loss.excursions.usual_rises import (
-    UsualRises,
-    UsualRiseThresholds,
-    measure_usual_rises,
-)
+from holter.detectors.loss.excursions.usual_rises import UsualRiseMeter, UsualRiseThresholds
 from holter.detectors.thresholds import Thresholds
 from holter.types import FloatArray, IntArray
 
@@ -198,7 +198,7 @@ class _SegmentScan:
         self.thresholds = thresholds
         self.snapshot_steps = {int(np.searchsorted(segment.step, step)): step for step in later_steps}
         self.snapshots: dict[int, LossHistory] = {}
-        self.usual: dict[int, UsualRises] = {}
+        self.usual = UsualRiseMeter(segment.value, thresholds.usual_rises)
 
     def begin(self, history: LossHistory, restart: RestartLevel | None) -> None:
         """Start at the first point, with what is known there."""
@@ -242,15 +242,15 @@ class _SegmentScan:
             noise = measured.noise
             values = self.segment.value[index:stop]
             medians = self.history.running_medians(values)
-            higher = None
+            since_restart = None
             if noise is not None:
-                higher, lower = self._restart_strengths(index, stop, noise)
-                if lower is not None and not self.is_low:
-                    self._detect_low_restart(index, lower, noise)
+                since_restart = self._restart_evidence(index, stop, noise)
+                if since_restart is not None and not self.is_low:
+                    self._detect_low_restart(index, since_restart.down, noise)
             if noise is None:
                 noise, alarm = self._first_alarm(index, values)
             else:
-                alarm = self._alarm(index, values, medians, noise, higher)
+                alarm = self._alarm(index, values, medians, noise, since_restart)
             jump = self._first_jump(index, values)
             if jump is not None and (alarm is None or jump[1].index <= alarm.index):
                 noise, alarm = jump
@@ -332,9 +332,9 @@ class _SegmentScan:
         known = self.history.recent_noise(spacing, count - count % points)
         if known.noise is None or known.count >= count - count % growth:
             return known
-        latest = self.history.noise(spacing)
-        has_grown = latest and latest.sigma > self.thresholds.scan.noise_growth * known.noise.sigma
-        return MeasuredNoise(latest, spacing, known.count) if has_grown else known
+        if not self.history.has_noise_above(self.thresholds.scan.noise_growth * known.noise.sigma, spacing):
+            return known
+        return MeasuredNoise(self.history.noise(spacing), spacing, known.count)
 
     def _snapshot(
         self, index: int, stop: int, values: FloatArray, medians: FloatArray, measured: MeasuredNoise
@@ -353,28 +353,35 @@ class _SegmentScan:
         values: FloatArray,
         medians: FloatArray,
         noise: LossNoise,
-        above_restart: FloatArray | None,
+        since_restart: RestartEvidence | None,
     ) -> ExcursionAlarm | None:
         """The first alarm among the points of a chunk, by the statistic that is strongest there."""
         limits, gradient = self.thresholds.alarms, self.factor.gradient
         inputs = (self.history, values, medians, noise, limits)
         least = 1 / self.factor.most  # weaker evidence alarms at no point
         least_of_mean = least if gradient is None else min(least, limits.least_with_gradient)
-        rises = window_means(*inputs, lambda points: self._usual_rises(index - points), least_of_mean)
-        evidence = [*surprise_sums(*inputs, least), *of_means(rises), *single_points(*inputs)]
-        if above_restart is not None:
-            evidence.insert(0, (_AT_RESTART, above_restart, np.full(len(values), np.inf)))
+        rises = window_means(*inputs, lambda points: self.usual.before(index - points), least_of_mean)
+        evidence = [*surprise_sums(*inputs, least), *of_means(rises), *single_points(*inputs, least)]
+        no_limit = np.full(len(values), np.inf)
+        restart_with_gradient = None
+        if since_restart is not None and gradient is not None:
+            restart_with_gradient = since_restart_with_gradient(gradient, self.segment, index, since_restart)
+        if since_restart is not None and (
+            restart_with_gradient is not None or since_restart.up.max() >= least
+        ):
+            evidence.insert(0, (_AT_RESTART, since_restart.up, no_limit))
+        if not evidence:
+            return None
         candidates = np.minimum([each for _, each, _ in evidence], [most for _, _, most in evidence])
-        possible = np.flatnonzero(candidates.max(axis=0) * self.factor.most >= 1)
-        if len(possible):
-            first, stop = int(possible[0]), int(possible[-1]) + 1
-            candidates[:, first:stop] *= self.factor.at(self.segment, index + first, index + stop)
+        candidates *= self.factor.deciding(self.segment, index, candidates.max(axis=0))
         certain = np.flatnonzero(candidates.max(axis=0) >= 1)
         upto = int(certain[0]) + 1 if len(certain) else len(values)
         # within an event both move, and a weak rise is a part of it
         over = 0 if self.current is None else self.excursions[self.current].over_from(self.segment)
         places = slice(min(max(over - index, 0), upto), upto)
         both = evidence_with_gradient(gradient, self.segment, index, places, rises, noise, limits)
+        if restart_with_gradient is not None:
+            both.append((_AT_RESTART, restart_with_gradient, no_limit))
         if not both and not len(certain):
             return None
         evidence += both
@@ -410,10 +417,14 @@ class _SegmentScan:
 
     def _first_jump(self, index: int, values: FloatArray) -> tuple[LossNoise, ExcursionAlarm] | None:
         """The first jump among the points of a chunk of a young series, and the noise to compare it with."""
-        if not self.history.is_young:
+        history, limits = self.history, self.thresholds.alarms
+        if not history.knows_changes(len(values)):
             return None
-        usual = self.history.usual_changes(values)
-        strength = first_jumps(self.history, values, usual, self.thresholds.alarms)
+        above = above_latest(history, values, limits)
+        if not self.factor.can_alarm(first_jumps(above, history.least_usual_change(len(values)), limits)):
+            return None
+        usual = history.usual_changes(values)
+        strength = first_jumps(above, usual, limits)
         if not self.factor.can_alarm(strength):
             return None
         strength *= self.factor.at(self.segment, index, index + len(values))
@@ -424,23 +435,13 @@ class _SegmentScan:
         noise = self.history.noise_of_changes(float(usual[first]))
         return noise, ExcursionAlarm(index=index + first, width=1, strength=strongest)
 
-    def _usual_rises(self, index: int) -> UsualRises:
-        """The rises that this attempt has shown before a point, measured now and then."""
-        limits = self.thresholds.usual_rises
-        upto = max(index - index % limits.measured_every, 0)
-        if upto not in self.usual:
-            first = max(upto - max(limits.known_points), 0)
-            self.usual[upto] = measure_usual_rises(self.segment.value[first:upto], limits)
-        return self.usual[upto]
-
-    def _restart_strengths(
-        self, index: int, stop: int, noise: LossNoise
-    ) -> tuple[FloatArray | None, FloatArray | None]:
-        """The evidence at the points of a chunk that the restart raised the loss, and that it lowered it."""
-        if self.restart is None or index >= self.thresholds.restart.mismatch_points:
-            return None, None
-        both = self.restart.strengths(self.segment.value[:stop], noise)
-        return both[0][index:], both[1][index:]
+    def _restart_evidence(self, index: int, stop: int, noise: LossNoise) -> RestartEvidence | None:
+        """The evidence at the points of a chunk that the restart moved the loss; None where there is none."""
+        if self.restart is None or index >= self.restart.points_examined:
+            return None
+        least = min(1 / self.factor.most, 1.0)
+        evidence = self.restart.evidence(self.segment.value[:stop], noise, least)
+        return None if evidence is None else evidence.since(index)
 
     def _detect_low_restart(self, index: int, strength: FloatArray, noise: LossNoise) -> None:
         """Append an excursion for a restart after which the loss is lower than it should be.

@@ -71,22 +71,63 @@ class UsualRises:
         return [(size, spread) for size, spread in sizes if size <= points and len(spread)]
 
 
-def measure_usual_rises(values: FloatArray, thresholds: UsualRiseThresholds) -> UsualRises:
-    """The usual rises of an attempt by its values [n] so far."""
-    if len(values) < thresholds.measured_every:
-        return UsualRises(spreads=tuple(np.empty(0) for _ in thresholds.block_points), thresholds=thresholds)
-    spreads = []
-    size_before, noise = 1, mad_sigma(np.diff(values[-thresholds.known_points[0] :]), 0.0) * MEDIAN_ERROR
-    for size, most in zip(thresholds.block_points, thresholds.known_points, strict=True):
-        blocks = len(values) // size
-        first = max(blocks - most // size, 0)
-        level = row_medians(values[first * size : blocks * size].reshape(-1, size))
-        # neighboring levels of the size before show what noise leaves of these; what is more is wander
-        noise *= float(np.sqrt(size_before / size))
-        spreads.append(spreads_of_rises(noise, level, thresholds))
-        noise = mad_sigma(np.diff(level), 0.0) if len(level) > 1 else 0.0
-        size_before = size
-    return UsualRises(spreads=tuple(spreads), thresholds=thresholds)
+class UsualRiseMeter:
+    """Measures the usual rises of an attempt by its values [n]; those known at a later point are measured
+    from most of the levels known at an earlier one."""
+
+    def __init__(self, values: FloatArray, thresholds: UsualRiseThresholds) -> None:
+        self._values = values
+        self._thresholds = thresholds
+        self._measured: dict[int, UsualRises] = {}
+        self._levels: dict[tuple[int, int], _BlockLevels] = {}
+
+    def before(self, index: int) -> UsualRises:
+        """The rises before a point, measured now and then."""
+        upto = max(index - index % self._thresholds.measured_every, 0)
+        if upto not in self._measured:
+            self._measured[upto] = self._measure(upto)
+        return self._measured[upto]
+
+    def _measure(self, upto: int) -> UsualRises:
+        limits = self._thresholds
+        if upto < limits.measured_every:
+            return UsualRises(spreads=tuple(np.empty(0) for _ in limits.block_points), thresholds=limits)
+        spreads = []
+        latest = self._values[max(upto - limits.known_points[0], 0) : upto]
+        size_before, noise = 1, mad_sigma(np.diff(latest), 0.0) * MEDIAN_ERROR
+        for size, most in zip(limits.block_points, limits.known_points, strict=True):
+            offset = max(upto - max(limits.known_points), 0) % size
+            levels = self._levels.setdefault((size, offset), _BlockLevels(self._values[offset:], size))
+            level = levels.before(upto - offset, most)
+            # neighboring levels of the size before show what noise leaves of these; what is more is wander
+            noise *= float(np.sqrt(size_before / size))
+            spreads.append(spreads_of_rises(noise, level, limits))
+            noise = mad_sigma(np.diff(level), 0.0) if len(level) > 1 else 0.0
+            size_before = size
+        return UsualRises(spreads=tuple(spreads), thresholds=limits)
+
+
+class _BlockLevels:
+    """The medians of blocks of some values [n], each computed once: of those asked for and those between."""
+
+    def __init__(self, values: FloatArray, size: int) -> None:
+        self._size = size
+        self._values = values
+        self._first = 0
+        self._known = np.empty(0)
+
+    def before(self, upto: int, most: int) -> FloatArray:
+        """The medians of the whole blocks among the last values before `upto`, at most so many values."""
+        last = upto // self._size
+        first = max(last - most // self._size, 0)
+        if first < self._first or first > self._first + len(self._known):
+            self._first, self._known = first, np.empty(0)
+        done = self._first + len(self._known)
+        if last > done:
+            new = row_medians(self._values[done * self._size : last * self._size].reshape(-1, self._size))
+            self._known = np.concatenate((self._known[first - self._first :], new))
+            self._first = first
+        return self._known[first - self._first : last - self._first]
 
 
 def spreads_of_rises(noise: float, level: FloatArray, thresholds: UsualRiseThresholds) -> FloatArray:

@@ -83,3 +83,39 @@ class TestErrors:
         assert not errors[:, :200].any()
         assert np.std(errors[:, 1000:], axis=1) == pytest.approx(1.0, abs=0.25)
         assert np.abs(errors).max() < 6
+
+
+class TestRestarts:
+    RESTART = 600
+
+    def run(self, sigmas: float, of_gradient: float, *, seed: int, wander: float = 0.0) -> RunData:
+        """A run that is restarted, with a rise of the loss that decays and one of the gradient norm."""
+        random, points = np.random.default_rng(seed), self.RESTART + 300
+        since = np.arange(points) - self.RESTART
+        shape = np.where(since >= 0, np.exp(-np.maximum(since, 0) / 40), 0.0)
+        loss = 2.0 * (1 + 0.05 * (random.normal(0, 1, points) + sigmas * shape))
+        walk = wander * np.cumsum(random.normal(0, 1, points))
+        norm = 0.5 * np.exp(0.2 * (random.normal(0, 1, points) + of_gradient * shape + walk))
+        return run_of(loss, grad_norm=norm, attempt=(since >= 0).astype(np.int64))
+
+    def found(self, *, sigmas: float, of_gradient: float, wander: float = 0.0) -> int:
+        runs = (self.run(sigmas, of_gradient, seed=seed, wander=wander) for seed in range(20))
+        return sum(any(each.kind is Kind.RESUME_ARTIFACT for each in detect_all(run)) for run in runs)
+
+    def test_a_weak_rise_of_both_is_found_more_often(self) -> None:
+        together = self.found(sigmas=1.2, of_gradient=2.0)
+        assert together >= 12
+        assert together >= self.found(sigmas=1.2, of_gradient=0.0) + 4
+
+    def test_neither_a_gradient_that_rises_nor_one_that_wanders_is_an_event(self) -> None:
+        assert not self.found(sigmas=0.0, of_gradient=3.0)
+        assert not self.found(sigmas=0.0, of_gradient=0.0, wander=0.3)
+
+    def test_errors_rest_on_earlier_rows_only(self) -> None:
+        run = self.run(1.2, 2.0, seed=0)
+        segment = split_attempts(run.series[SeriesKey("loss")], IncrementalState())[1]
+        whole = precursors_of(run).restart_errors(segment, 300)
+        for points in (1, 5, 40, 250):
+            seen = until(run, 1, self.RESTART + points - 1)
+            segment = split_attempts(seen.series[SeriesKey("loss")], IncrementalState())[1]
+            assert np.array_equal(precursors_of(seen).restart_errors(segment, points), whole[:points])

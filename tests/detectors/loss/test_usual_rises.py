@@ -5,11 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from holter.detectors.loss.excursions.usual_rises import (
-    UsualRises,
-    UsualRiseThresholds,
-    measure_usual_rises,
-)
+from holter.detectors.loss.excursions.usual_rises import UsualRiseMeter, UsualRises, UsualRiseThresholds
 from holter.types import Kind, Severity
 from tests.support.loss_curves import detect_all, run_of
 
@@ -59,4 +55,13 @@ def test_a_loss_that_walks_has_no_events_and_a_drift_of_a_calm_one_has() -> None
 
 
 def usual(values: np.ndarray) -> UsualRises:
-    return measure_usual_rises(values, UsualRiseThresholds())
+    return UsualRiseMeter(values, UsualRiseThresholds()).before(len(values))
+
+
+def test_rises_are_the_same_when_others_were_measured_before() -> None:
+    values = np.cumsum(np.random.default_rng(3).standard_normal(40_000))
+    meter = UsualRiseMeter(values, UsualRiseThresholds())
+    for index in (64, 1024, 17_000, 16_000, 20_480, 20_544, 39_999):
+        fresh = UsualRiseMeter(values, UsualRiseThresholds()).before(index)
+        for known, alone in zip(meter.before(index).spreads, fresh.spreads, strict=True):
+            assert np.array_equal(known, alone)
