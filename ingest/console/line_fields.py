@@ -61,7 +61,9 @@ _CLOSING = re.compile(r"(?: ?[A-Za-z]{1,20}){0,3}\) ?[:=]\s*$")
 _ENCLOSED = re.compile(r" ?\(((?:[A-Za-z]{1,20} ){0,3})$")
 """What is before such a number."""
 _OVER = re.compile(r"([A-Za-z][A-Za-z ]{1,40}?) (?:over|of|in|for|across)(?: the)?(?: last| past)? $")
-_COUNTED_EPISODES = re.compile(r" (?:[a-z]+ )?(?:episodes|games|runs|trials|rollouts)\)?\s?[:=]\s*$")
+_COUNTED_EPISODES = re.compile(
+    r" (?:[a-z]+ )?(?:episodes|games|runs|trials|rollouts|batches|iterations|steps)\)?\s?[:=]\s*$"
+)
 """What is around a number that says over how many a mean is: `Average reward over 100 episodes: 12.3`."""
 _SHARE = re.compile(r"(?i)acc|correct|prec|recall|hit|top")
 """Names of what is a share of something."""
@@ -332,7 +334,7 @@ def _indexed(named: NumberName, after: str) -> str:
 def _name_around(text: str, after: str) -> str | None:
     """The name before the brackets that a number between these texts is in, None if there are none."""
     if _COUNTED_EPISODES.fullmatch(after) is not None and (over := _OVER.search(text)) is not None:
-        return f"{over[1]} over episodes"
+        return over[1] if is_metric_name(over[1]) else f"{over[1]} over episodes"
     enclosed = _ENCLOSED.search(text) if _CLOSING.match(after) is not None else None
     if enclosed is None:
         return None

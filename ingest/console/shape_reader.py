@@ -46,6 +46,7 @@ from holter.ingest.metric_names import is_metric_name
 from holter.translated_words import in_english
 
 _MANY_METRICS = 3
+_VALUE_AND_BEST = 2
 _SLASHES_OF_PATH = 5
 _GLOG = re.compile(r"[IWE]\d{4} $")
 """How lines of glog and absl begin, before a time, a process and a source: `I1125 12:00:00 14 a.py:9] `."""
@@ -223,7 +224,7 @@ class _ShapeReader:
             counter = counter_of(replace(field, name=field.name.split()[-1]), [])
         if counter is None and _is_batch_of_any_name(field, self._counters, self._metrics):
             counter = Counter.BATCH
-        if counter is not None and self._metrics and _is_of_best(self._metrics[-1], field):
+        if counter is not None and _is_of_best(self._metrics, field):
             return None
         if len(self._counters) == 1 and self._counters[0] is self._unnamed:
             if counter is Counter.EPOCH and field.before.strip() == "*":  # `1/10 * Epoch 1 (train): `
@@ -422,9 +423,11 @@ def _is_batch_of_any_name(
     return is_in_epoch and is_counted and not is_metric_name(field.name)
 
 
-def _is_of_best(metric: MetricField, field: NumberField) -> bool:
-    """Whether what is counted is where the best value was reached: `PSNR: 34.0 (Best: 34.1 @epoch 5)`."""
-    return metric.name.lower().startswith("best") and field.before.rstrip(" ")[-1:] == "@"
+def _is_of_best(metrics: list[MetricField], field: NumberField) -> bool:
+    """Whether what is counted is where the best of two values was: `PSNR: 34.0 (Best: 34.1 @epoch 5)`."""
+    if len(metrics) < _VALUE_AND_BEST or not metrics[-1].name.lower().startswith("best"):
+        return False
+    return field.before.strip(" (,@") in ("", "at", "in")
 
 
 def _is_metric(field: NumberField) -> bool:

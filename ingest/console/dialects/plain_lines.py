@@ -166,7 +166,8 @@ _METRIC_ALONE = LinearPattern(
     + _alternatives(METRICS)
     + rb")(?:"
     + _in_encodings("\u4e3a")
-    + rb")?(?:\([^()\d\n]{1,40}\))?(?:[_@/.-][\w@/.-]{0,40})?[\"']?"
+    + rb")?(?:\([^()\d\n]{1,40}\)| (?:over|of)(?: the)?(?: last)? \d{1,9}(?: [a-z]{1,12}){1,2})?"
+    + rb"(?:[_@/.-][\w@/.-]{0,40})?[\"']?"
     # `Loss -> Train: 0.5, Val: 0.6`
     + rb"(?: {0,2}(?:"
     + _in_encodings("→")
