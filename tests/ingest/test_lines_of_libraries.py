@@ -320,6 +320,11 @@ CASES |= {
         ),
         {name: [*N] for name in ("Mean training loss", "eval/Accuracy", "test/Mean test loss", "eval/Top1")},
     ),
+    "a header behind a sign for comments": (
+        "#  step      rmse_val    rmse_trn         lr\n"
+        + "".join(f"    {n}00      2.0{n}e+01    2.1e+01    1.0e-03\n" for n in N),
+        {name: [100, 200, 300, 400] for name in ("rmse_val", "rmse_trn", "lr")},
+    ),
     "groups of columns between thin lines": (
         "  Ep │  TrainLoss   Tr_MSE │   ValLoss   Va_MSE │      LR   Time       ETA\n"
         + "".join(f"   {n} │   0.39846{n} 0.040 │  0.315 0.035 │ 1.0e-05   289s      1.5h\n" for n in N),

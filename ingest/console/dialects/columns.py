@@ -36,7 +36,7 @@ _DATA = frozenset({"data", "dataset", "split", "subset", "set", "phase", "mode"}
 
 def _names(line: str, state: DialectState) -> None:
     """Note the names of the columns of the lines below."""
-    names = _BETWEEN.split(line.strip())[:_MAX_COLUMNS]
+    names = _BETWEEN.split(line.strip().removeprefix("# ").lstrip())[:_MAX_COLUMNS]
     if any(map(is_metric_name, names)):
         state["columns"] = names
     else:
@@ -85,7 +85,7 @@ def _step(name: str, value: float | None, batch: float | None, state: DialectSta
 
 _BETWEEN_CELLS = rb"(?: {2,40}|\t| {0,8}[,;] {0,8})"
 _AXIS = (
-    rb"[ \t]{0,20}(?:(?:data(?:set)?|split|subset|set|phase|mode)" + _BETWEEN_CELLS + rb")?"
+    rb"[ \t]{0,20}(?:#[ \t]{1,20})?(?:(?:data(?:set)?|split|subset|set|phase|mode)" + _BETWEEN_CELLS + rb")?"
     rb"(?:epochs?|(?:num)?iter(?:ation)?s?|(?:global_)?steps?|E {1,8}#)"
 )
 _METRICS = rb"(?=[^|:=\n\d ])[^|:=\n]{0,400}(?:loss|acc|score|error|auc|rmse|reward)[^|:=\n]{0,400}"
