@@ -11,6 +11,7 @@ from math import isnan
 from typing import Any
 
 from holter.ingest.console.dialect import DialectState
+from holter.ingest.console.evaluation_steps import evaluated_batch, evaluation_step, repeats_step
 from holter.ingest.console.layout_slots import MAX_COUNT_DIGITS
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_layouts import LayoutContent, LineLayout
@@ -31,14 +32,11 @@ from holter.ingest.console.step_axis import (
     Counts,
     as_epoch,
     counts_on,
-    evaluated_batch,
-    evaluation_step,
     has_steps,
     is_behind,
     note_global_steps,
     note_last_step,
     note_steps_alone,
-    repeats_step,
     training_step,
     training_steps,
 )

@@ -8,6 +8,7 @@ from typing import Any
 from zlib import crc32
 
 from holter.ingest.console.dialect import DialectState, LineValues
+from holter.ingest.console.evaluation_steps import evaluated_batch, evaluation_step
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_names import is_of_evaluation
 from holter.ingest.console.line_settings import is_of_model, is_setting
@@ -22,8 +23,6 @@ from holter.ingest.console.step_axis import (
     Counts,
     announced_step,
     as_epoch,
-    evaluated_batch,
-    evaluation_step,
     forget_position,
     has_global_steps,
     has_steps,

@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
+from holter.ingest.console.evaluation_steps import evaluation_step
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.plain_line import axis_state
-from holter.ingest.console.step_axis import evaluation_step, training_step
+from holter.ingest.console.step_axis import training_step
 from holter.ingest.console.values import parse_number, parse_numbers, parse_time
 
 _DARKNET = re.compile(

@@ -1,0 +1,68 @@
+"""The step of a line of an evaluation, whose batches are not those of the training.
+
+A heading announces it, or its batches have another total and begin anew behind the end of an epoch.
+"""
+
+from __future__ import annotations
+
+from holter.ingest.console.dialect import DialectState
+from holter.ingest.console.line_counters import Counter
+from holter.ingest.console.step_axis import Counts
+
+_NEARLY_ALL = 5
+"""The last line of an epoch may be a fifth of its batches before its end, as lines are rarer than batches."""
+
+
+def evaluated_batch(counts: Counts, state: DialectState) -> str:
+    """The data of an evaluation whose batches are counted: their total is not that of the training.
+
+    A heading announced it, or they begin anew within an epoch behind its end. Below a heading, the step of
+    the training again is of the evaluation as well.
+    """
+    inner = counts.get(Counter.STEP) or counts.get(Counter.BATCH)
+    data: str = state.get("evaluating", "")
+    if data and repeats_step(counts, state):
+        return data
+    if inner is None or not inner[1] or inner[1] == state.get("total") or "total" not in state:
+        return ""
+    epoch = counts.get(Counter.EPOCH)
+    if epoch is None and inner[1] < state["total"]:  # more batches are those of another launch
+        epoch = state.get("announced")
+    if not data and epoch is not None and _is_behind_epoch(int(epoch[0]), inner, state):
+        state["evaluated"] = inner[1]
+        return "eval"
+    return data
+
+
+def repeats_step(counts: Counts, state: DialectState) -> bool:
+    """Whether a line counts nothing but the last step of the training again."""
+    if len(counts) != 1 or "step" not in state:
+        return False
+    [(counter, (number, total))] = counts.items()
+    return counter in (Counter.GLOBAL_STEP, Counter.STEP) and not total and number == state["step"]
+
+
+def _is_behind_epoch(number: int, inner: tuple[int, int], state: DialectState) -> bool:
+    """Whether batches follow the end of this epoch: they begin anew, or such were seen before."""
+    last, step = state.get("epoch", (None, 0))
+    is_known = inner[1] == state.get("evaluated")
+    ended = step + max(1, state["total"] // _NEARLY_ALL) >= state["total"]
+    return bool(number == last and (is_known or (ended and inner[0] < step)))
+
+
+def evaluation_step(counts: Counts, state: DialectState) -> int | None:
+    """The step of a line of an evaluation, whose batches are not those of the training.
+
+    It is the global step if the line has it, or a step without a total that is not before the last one of the
+    training; else the last step of the training.
+    """
+    if Counter.GLOBAL_STEP in counts:
+        return counts[Counter.GLOBAL_STEP][0]
+    last = state.get("step")
+    step, total = counts.get(Counter.STEP, (None, 0))
+    if step is not None and not total and Counter.EPOCH not in counts and (last is None or step >= last):
+        return step
+    if last is not None:
+        return int(last)
+    epoch = counts.get(Counter.EPOCH)
+    return epoch[0] if epoch else step
