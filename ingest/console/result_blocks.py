@@ -1,7 +1,8 @@
 """Blocks of results: a name and a number per line, with a known metric among them, at the last step.
 
 `Detection Rate: 0.88` next to `Accuracy: 0.23` is a result, whatever it measures. Lines before the first
-known metric wait for it.
+known metric wait for it. In a block with a setting that is no rate, such as `batch_size: 64`, the unknown
+names are settings, too.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from holter.ingest.console.dialect import DialectState, LineResult, LineValues
-from holter.ingest.console.line_settings import is_of_model, is_setting
+from holter.ingest.console.line_settings import has_settings, is_of_model, is_setting
 from holter.ingest.console.line_tokens import is_time, split_numbers, value_of
 from holter.ingest.console.nested_keys import nested_name
 from holter.ingest.console.plain_line import axis_state, metric_name, parse_metrics_of_epoch
@@ -40,9 +41,13 @@ def parse_result(line: str, state: DialectState) -> LineResult:
     if "heading" in axis:
         return parse_metrics_of_epoch(line, state)
     step, result = last_step(axis), _result(line)
+    if result is None and _states_setting(line):
+        _block(state)["is settings"] = True
     if step is None or result is None:
         return None
     block = _block(state)
+    if block.get("is settings") and not is_metric_name(result[0]):
+        return None
     values = {metric_name(nested_name(result[0], axis), axis.get("evaluating", "")): result[1]}
     block["is known"] |= is_metric_name(result[0]) and "loss" not in result[0].lower()
     if block["is known"]:
@@ -60,6 +65,13 @@ def _block(state: DialectState) -> dict[str, Any]:
         axis["block"] = {"is known": False, "waiting": {}}
     block: dict[str, Any] = axis["block"]
     return block
+
+
+def _states_setting(line: str) -> bool:
+    """Whether a line is nothing but a setting other than a rate: `batch_size: 64`."""
+    shape = shape_of_line(split_numbers(line))
+    names = [field.name for field in shape.metrics]
+    return len(names) == 1 and has_settings(names) and not is_metric_name(names[0])
 
 
 def _result(line: str) -> tuple[str, float] | None:

@@ -344,6 +344,16 @@ def test_a_mean_over_episodes_is_not_their_number(tmp_path: Path) -> None:
     assert steps_of(read_log(tmp_path, text)) == {"Average Reward": [10, 20, 30, 40]}
 
 
+def test_settings_behind_a_training_are_no_results(tmp_path: Path) -> None:
+    records = "".join(f"[Train] epoch:{n}, lr:0.1, total:0.4\n" for n in N)
+    settings = "".join(
+        f"INFO - \t{setting}\n"
+        for setting in ("hidden_dim: 64", "dropout: 0.1", "lr: 0.001", "alpha: 0.5", "beta: 0.3")
+    )
+    series = steps_of(read_log(tmp_path, f"{records}INFO - Args:\n{settings}"))
+    assert {*series} == {"lr", "total"}
+
+
 def test_the_name_of_a_logger_is_no_series(tmp_path: Path) -> None:
     text = "".join(
         f"INFO:mi-test:Train Epoch: {n} [0%]\nINFO:mi-test:[{n}0, 0.0001]\n"
