@@ -38,6 +38,7 @@ _REPEATED = re.compile(
 """Words of lines that may come again within a launch, or that the shell prints."""
 _SET_UP = re.compile(
     rb"(?i)seed|devices?\b|cuda|gpus?\b|namespace|config|arg(?:ument)?s\b|hyper|param|data|resum|checkpoint"
+    rb"|(?:program|script|process|experiment) (?:start|begin)"
     rb"|version|import|rate\b|tensorflow|torch|tokenizer|model|network|initiali[sz]|load|sav(?:e|ing)|director|folder"
 )
 """Words of lines about the set-up of a program."""
@@ -58,7 +59,8 @@ _DATED = re.compile(
 """A heading with a time: `=== Training Loss (Sat Apr  7 04:02:38 2018) ===`."""
 _DATED_AGAIN = -2
 _STATED = re.compile(
-    rb"(?i)(?<![a-z])(?:config(?:uration)?|arg(?:ument)?s|hyper-?param(?:eter)?s|settings)[ =:]{0,3}\{"
+    rb"(?i)(?<![a-z])(?:config(?:uration)?|arg(?:ument)?s?(?: used)?|hyper-?param(?:eter)?s|settings)"
+    rb"[ =:\[\]]{0,5}\{"
 )
 """How a dictionary of settings begins."""
 _ARGUMENTS = b"Namespace("

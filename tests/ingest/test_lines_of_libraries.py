@@ -344,6 +344,16 @@ def test_a_mean_over_episodes_is_not_their_number(tmp_path: Path) -> None:
     assert steps_of(read_log(tmp_path, text)) == {"Average Reward": [10, 20, 30, 40]}
 
 
+def test_a_line_that_the_program_starts_and_its_arguments_show_a_launch(tmp_path: Path) -> None:
+    arguments = ("{'epoch_number': 1}, {'log_root': '/logs'}", "{'log_root': '/logs'}, {'epoch_number': 1}")
+    text = "".join(
+        f"05/15/2018 09:0{n}:56 [Program starts.]\n05/15/2018 09:0{n}:56 [Arg used:][{arguments[n % 2]}]\n"
+        f"05/15/2018 09:0{n}:57 Average Training loss 0.25{n} - epoch 1/1\n"
+        for n in N
+    )
+    assert read_log(tmp_path, text).attempts == len(N)
+
+
 def test_settings_behind_a_training_are_no_results(tmp_path: Path) -> None:
     records = "".join(f"[Train] epoch:{n}, lr:0.1, total:0.4\n" for n in N)
     settings = "".join(
