@@ -36,7 +36,12 @@ from holter.ingest.console.step_axis import (
     position,
     training_step,
 )
-from holter.ingest.console.training_sections import enter_section, name_stage, section_labels
+from holter.ingest.console.training_sections import (
+    enter_section,
+    forget_settings,
+    name_stage,
+    section_labels,
+)
 from holter.ingest.console.values import parse_time
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.step_columns import LARGEST_STEP
@@ -252,6 +257,8 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
             values[f"epoch/{name}" if name in means else name] = value * field.scale
     if not values:
         return None
+    if not all(map(is_setting, values)):
+        forget_settings(axis)
     labels = labels_of_line(shape, numbers, axis)
     if shape.about is None:
         values = _qualified(values, parts, shape, step, axis)

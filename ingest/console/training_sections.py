@@ -40,6 +40,19 @@ _SETTING = (
     r"[ \t]{0,4}[:=][ \t]{0,4}['\x22]?(?P<value>[\w.+-]{1,30})['\x22]?[^\w\n]{0,20}$"
 )
 _SETTING_ALONE = re.compile(rf"(?i){_SETTING}")
+_SETTING_NAMES = frozenset(
+    {
+        "lr",
+        "learning_rate",
+        "batch_size",
+        "batchsize",
+        "dropout",
+        "hidden_size",
+        "hidden_dim",
+        "optimizer",
+        "alpha",
+    }
+)
 _SIGNS = " \t=*#~+<>-_|:[(,"
 _LONGEST_TEXT = 60
 _MOST_WORDS = 4
@@ -94,6 +107,17 @@ def note_setting(line: str, state: DialectState) -> None:
     """Note a setting alone in its line, by which the trainings of a search may differ: `lr = 0.01`."""
     if (match := _SETTING_ALONE.match(line)) is not None:
         _note({match["name"].lower().replace(" ", "_"): match["value"]}, state)
+
+
+def forget_settings(axis: DialectState) -> None:
+    """Forget the settings above: a record below them is of the training that goes on, whose rate they were."""
+    section = axis.get("section")
+    if section is not None and "next" in section:
+        names = {name: value for name, value in section["next"].items() if name not in _SETTING_NAMES}
+        if names:
+            section["next"] = names
+        else:
+            del section["next"]
 
 
 def _begin_framed(line: str, state: DialectState) -> None:

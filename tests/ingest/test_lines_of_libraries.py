@@ -354,6 +354,12 @@ def test_a_line_that_the_program_starts_and_its_arguments_show_a_launch(tmp_path
     assert read_log(tmp_path, text).attempts == len(N)
 
 
+def test_the_rate_of_each_epoch_names_no_training(tmp_path: Path) -> None:
+    training = "".join(f"Epoch {n}/4\nLR: {0.1 / n}\nTrain Loss: 2.{n}, Val Loss: 2.4\n" for n in N)
+    run = read_log(tmp_path, f"{training}\nTraining finished\n{training}")
+    assert {*steps_of(run)} == {"LR", "Train Loss", "Val Loss"}
+
+
 def test_settings_behind_a_training_are_no_results(tmp_path: Path) -> None:
     records = "".join(f"[Train] epoch:{n}, lr:0.1, total:0.4\n" for n in N)
     settings = "".join(
