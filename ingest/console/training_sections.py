@@ -110,7 +110,7 @@ def note_setting(line: str, state: DialectState) -> None:
 
 
 def forget_settings(axis: DialectState) -> None:
-    """Forget the settings above: a record below them is of the training that goes on, whose rate they were."""
+    """Forget the settings above: a record below them is of the training that goes on."""
     section = axis.get("section")
     if section is not None and "next" in section:
         names = {name: value for name, value in section["next"].items() if name not in _SETTING_NAMES}
