@@ -64,8 +64,6 @@ class LineShape:
     """It states settings, as the opening lines of a program do."""
     is_of_training: bool = False
     """It says that it is of the training."""
-    names_count: bool = True
-    """What it counts first has a name: `[Iter 100]`, unlike `[2] loss: 0.5`."""
     is_bar: bool = False
     """It is a progress bar without a total: `Epoch 1: : 0it [04:20, ?it/s, loss=1.33]`."""
     is_note: bool = False

@@ -311,7 +311,7 @@ class PlainTable:
         return {counter: column[line] for counter, column in self._counts.items()}
 
     def _counts_at(self, line: int, axis: dict[str, Any]) -> Counts:
-        return as_epoch(self._counts_of(line), axis, is_named=self._shape.names_count)
+        return as_epoch(self._counts_of(line), axis)
 
     def _row_of_batch(self, line: int, axis: dict[str, Any]) -> LogRow | None:
         """What a line holds that may be a batch of an evaluation."""

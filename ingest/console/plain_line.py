@@ -80,7 +80,7 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
     if (axis.pop("best", False) or shape.is_best) and is_behind(counts, axis):
         return _of_best(line, shape, numbers, axis)
     if shape.is_record and not shape.split:
-        counts = as_epoch(counts, axis, is_named=shape.names_count)
+        counts = as_epoch(counts, axis)
         name_stage(shape.stage, axis)
         enter_section(counts, axis)
     if not shape.is_record:

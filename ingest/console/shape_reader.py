@@ -52,8 +52,6 @@ _GLOG = re.compile(r"[IWE]\d{4} $")
 """How lines of glog and absl begin, before a time, a process and a source: `I1125 12:00:00 14 a.py:9] `."""
 _BAR_WITHOUT_TOTAL = "it ["
 """What is behind the count of a progress bar that knows no total."""
-_NAMED = re.compile(r"[^\W\d_]\W{0,8}$")
-"""How a text ends before a number that has a name."""
 _FRAMES = ("===", "---", "***", "###")
 _FRAME = re.compile(r"\s{0,20}(?:={3}|-{3}|\*{3}|#{3})")
 _NOTE = re.compile(r"(?i)\bsav(?:ed|ing)\b|\bcheckpoint\b|\bstopp(?:ed|ing)\b")
@@ -336,7 +334,6 @@ class _ShapeReader:
             row=self._row,
             about=about,
             may_recur=may_recur,
-            names_count=bool(counters) and _NAMED.search(texts[counters[0].index]) is not None,
             is_bar=_BAR_WITHOUT_TOTAL in texts,
             is_note=[field.counter for field in counters] == [Counter.EPOCH]
             and _NOTE.search("".join(texts[: counters[0].index + 1])) is not None,

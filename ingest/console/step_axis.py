@@ -41,8 +41,8 @@ def forget_position(state: DialectState) -> None:
         state["section"] = {"first": named, "now": named, "next": named}
 
 
-def as_epoch(counts: Counts, state: DialectState, *, is_named: bool) -> Counts:
-    """The counts of a line, where what looks like a step is an epoch; `is_named`: the line calls it a step.
+def as_epoch(counts: Counts, state: DialectState) -> Counts:
+    """The counts of a line, where what looks like a step is an epoch.
 
     `[2] loss: 131.7` behind a bar of 60,000 samples is of the second epoch, as is `[2/5] loss: 131.7` in the
     second of five epochs.
@@ -51,7 +51,7 @@ def as_epoch(counts: Counts, state: DialectState, *, is_named: bool) -> Counts:
         return counts
     [(counter, (number, total))] = counts.items()
     if counter is Counter.STEP and "bar" in state:
-        is_epoch = not is_named and number < state["bar"]
+        is_epoch = number < state["bar"]
     else:
         is_epoch = counter in (Counter.STEP, Counter.BATCH) and total > 0 and _is_epoch(number, total, state)
     return {Counter.EPOCH: (number, total)} if is_epoch else counts

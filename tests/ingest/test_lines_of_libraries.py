@@ -286,18 +286,6 @@ CASES |= {
         + "Early stopping, best iteration is:\n[31]\tvalid_0's l2: 0.219\n",
         {"valid_0's l2": [10, 20, 30, 40], "best/valid_0's l2": [40]},
     ),
-    "the step that a line calls so, beside a bar": (
-        "".join(
-            f"Training progress:   {n}%|#   | {n}51/10000 [00:09<26:52,  9.68s/it, loss=0.5]\n"
-            f"[Iter {n}00] L1: 0.02{n}  ssim: 0.9\n"
-            for n in N
-        ),
-        {
-            "loss": [151, 251, 351, 451],
-            "L1": [100, 200, 300, 400],
-            "ssim": [100, 200, 300, 400],
-        },
-    ),
     "settings with a size of batches": (
         "training : 15000 iters, batch 64, crop 64->128, lr 0.0002\n"
         + "".join(f"  step  {n:5}/15000  loss 0.0{n}  lr 4.0e-07  0.01 it/s\n" for n in N),
