@@ -34,25 +34,14 @@ _FRAMED = re.compile(
 )
 _PREFIX = re.compile(r"[-:|\])>] ")
 """What ends the prefix of a logger."""
+_SETTING_NAMES = "lr|learning[ _]rate|batch[ _]?size|dropout|hidden[ _](?:size|dim)|optimizer|alpha"
 _SETTING = (
     r"[^\w\n]{0,20}"
-    r"(?P<name>lr|learning[ _]rate|batch[ _]?size|dropout|hidden[ _](?:size|dim)|optimizer|alpha)"
+    rf"(?P<name>{_SETTING_NAMES})"
     r"[ \t]{0,4}[:=][ \t]{0,4}['\x22]?(?P<value>[\w.+-]{1,30})['\x22]?[^\w\n]{0,20}$"
 )
 _SETTING_ALONE = re.compile(rf"(?i){_SETTING}")
-_SETTING_NAMES = frozenset(
-    {
-        "lr",
-        "learning_rate",
-        "batch_size",
-        "batchsize",
-        "dropout",
-        "hidden_size",
-        "hidden_dim",
-        "optimizer",
-        "alpha",
-    }
-)
+_SETTING_NAME = re.compile(_SETTING_NAMES)
 _SIGNS = " \t=*#~+<>-_|:[(,"
 _LONGEST_TEXT = 60
 _MOST_WORDS = 4
@@ -113,7 +102,7 @@ def forget_settings(axis: DialectState) -> None:
     """Forget the settings above: a record below them is of the training that goes on."""
     section = axis.get("section")
     if section is not None and "next" in section:
-        names = {name: value for name, value in section["next"].items() if name not in _SETTING_NAMES}
+        names = {name: value for name, value in section["next"].items() if not _SETTING_NAME.fullmatch(name)}
         if names:
             section["next"] = names
         else:

@@ -48,13 +48,13 @@ def _bar(line: str, state: DialectState) -> LineValues | None:
     if match is None:
         return None
     # `loss: 1.5 ||:  1%|1  | 1/100 [00:01<02:00]`
-    pairs = _measured(match["behind"] or "") or _measured(_text_before(line, match))
+    pairs = _measured(match["behind"] or "") or _measured(_text_before(match))
     if not pairs:
         return None
     at, total, axis = int(match["at"]), int(match["total"]), axis_state(state)
-    if _counts_epochs(line, match):
+    if _counts_epochs(match):
         return _end_of_epoch(at, parse_numbers(pairs), state)
-    split = _split_of(line, match, state)
+    split = _split_of(match, state)
     if split:
         if at != total or "bar" not in state or state.get("evaluated") == [state["bar"], total]:
             return None
@@ -113,10 +113,9 @@ def _begin_again(state: DialectState) -> None:
         state.pop(name, None)
 
 
-def _counts_epochs(line: str, bar: re.Match[str]) -> bool:
+def _counts_epochs(bar: re.Match[str]) -> bool:
     """Whether a bar counts epochs: `12.3s/epoch`, `Epochs:  10%|`; bars of their batches are within it."""
-    before = _PERCENT.split(line[: bar.start("at")].rpartition("\r")[2], maxsplit=1)[0]
-    return "epoch" in (bar["rate"] or "").lower() or _EPOCHS.search(before) is not None
+    return "epoch" in (bar["rate"] or "").lower() or _EPOCHS.search(_text_before(bar)) is not None
 
 
 def _end_of_epoch(epoch: int, values: dict[str, float], state: DialectState) -> LineValues | None:
@@ -147,14 +146,13 @@ def _without_opened(name: str) -> str:
     return name.rpartition("(")[2] if name.count("(") > name.count(")") else name
 
 
-def _split_of(line: str, bar: re.Match[str], state: DialectState) -> str:
+def _split_of(bar: re.Match[str], state: DialectState) -> str:
     """The data of a bar's evaluation; "" for the training.
 
     Where bars of the training name their epoch, others are of an evaluation, and so is a shorter bar behind
     the end of a training's.
     """
-    before = line[: bar.start("at")].rpartition("\r")[2]
-    if (found := DATA_SPLIT.search(_PERCENT.split(before, maxsplit=1)[0])) is not None:
+    if (found := DATA_SPLIT.search(_text_before(bar))) is not None:
         return (found[2] or "").lower()
     _, last, last_total, _ = state.get("bars", (0, 0, 0, None))
     is_shorter = int(bar["total"]) < last_total == last
@@ -162,8 +160,7 @@ def _split_of(line: str, bar: re.Match[str], state: DialectState) -> str:
 
 
 def _step_of_bar(bar: re.Match[str], *, is_lightning: bool, state: DialectState) -> int:
-    before = bar.string[: bar.start("at")].rpartition("\r")[2]
-    if (stated := _STEPS_BEFORE.search(before)) is not None:
+    if (stated := _STEPS_BEFORE.search(_text_before(bar))) is not None:
         return int(stated[1])
     if not bar["epoch"]:
         return _continued(int(bar["at"]), int(bar["total"]), state)
@@ -192,9 +189,9 @@ def _rich_bar(line: str, state: DialectState) -> LineValues | None:
     return LineValues(step, {name: value for name, value in values.items() if _is_new(name, value, state)})
 
 
-def _text_before(line: str, bar: re.Match[str]) -> str:
-    """The numbers before a bar, without its per cent."""
-    text = line[: bar.start("at")].rpartition("\r")[2]
+def _text_before(bar: re.Match[str]) -> str:
+    """What a line has before a bar, without its per cent."""
+    text = bar.string[: bar.start("at")].rpartition("\r")[2]
     return _PERCENT.split(text, maxsplit=1)[0]
 
 

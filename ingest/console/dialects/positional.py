@@ -174,39 +174,25 @@ _KALDI_BYTES = re.compile(
     rb"verage [a-z -]{1,60} for '[\w.-]{1,60}'(?: for minibatches [\d-]{1,30})? is [-\d]"
 )
 
+_PARSERS = {
+    _TACOTRON_BYTES: _tacotron,
+    _VALIDATION_BYTES: _validation,
+    _TUTORIAL_BYTES: _tutorial,
+    _FASTTEXT_BYTES: _fasttext,
+    _KALDI_BYTES: _kaldi,
+    _LIST_BYTES: _list,
+    _LETTERS_BYTES: _letters,
+    _SEARCH_BYTES: _search,
+    _ROUND_BYTES: _round,
+    _FACES_BYTES: _faces,
+}
 DIALECT = ConsoleDialect(
     name="positional",
-    signature=re.compile(
-        b"|".join(
-            pattern.pattern
-            for pattern in (
-                _DARKNET_BYTES,
-                _TACOTRON_BYTES,
-                _VALIDATION_BYTES,
-                _TUTORIAL_BYTES,
-                _FASTTEXT_BYTES,
-                _KALDI_BYTES,
-                _LIST_BYTES,
-                _LETTERS_BYTES,
-                _SEARCH_BYTES,
-                _ROUND_BYTES,
-                _FACES_BYTES,
-            )
-        )
-    ),
+    signature=re.compile(b"|".join(pattern.pattern for pattern in (_DARKNET_BYTES, *_PARSERS))),
     min_matches=2,
     kinds=(
         # its step looks like the prefix of a task
         LineKind(pattern=_DARKNET_BYTES, parse=_darknet, with_prefixes=True, job_wide=True),
-        LineKind(pattern=_TACOTRON_BYTES, parse=_tacotron),
-        LineKind(pattern=_VALIDATION_BYTES, parse=_validation),
-        LineKind(pattern=_TUTORIAL_BYTES, parse=_tutorial),
-        LineKind(pattern=_FASTTEXT_BYTES, parse=_fasttext),
-        LineKind(pattern=_KALDI_BYTES, parse=_kaldi),
-        LineKind(pattern=_LIST_BYTES, parse=_list),
-        LineKind(pattern=_LETTERS_BYTES, parse=_letters),
-        LineKind(pattern=_SEARCH_BYTES, parse=_search),
-        LineKind(pattern=_ROUND_BYTES, parse=_round),
-        LineKind(pattern=_FACES_BYTES, parse=_faces),
+        *(LineKind(pattern=pattern, parse=parse) for pattern, parse in _PARSERS.items()),
     ),
 )
