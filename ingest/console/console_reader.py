@@ -183,6 +183,8 @@ class ConsoleReader:
         except Exception as error:
             self.problems.add_failure(f"byte {found.start}", "a line as its program prints it", error)
             return after
+        if kind.collects:
+            self._opening.skip(after)
         for item in result if isinstance(result, list) else (result,):
             if isinstance(item, LineSettings):
                 self._add_settings(item, kind, clean, parsed)

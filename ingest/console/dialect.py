@@ -121,6 +121,8 @@ class LineKind:
     `in_blocks`: lines of such kinds below one another belong together; `parse` finds in the state whether the
     line `is near` the one before.
 
+    `collects`: the lines are parts of a record that a later line completes, so that none opens a launch.
+
     `columns` parses lines below one another that differ in their numbers alone. `any_program`: its pattern is
     that of many lines, most of which hold nothing.
 
@@ -138,6 +140,7 @@ class LineKind:
     columns: LineColumns | None = None
     any_program: bool = False
     in_blocks: bool = False
+    collects: bool = False
     begin_launch: Callable[[DialectState], None] | None = None
     may_begin: Callable[[DialectState], None] | None = None
     release: Callable[[DialectState], list[LineValues]] | None = None

@@ -62,8 +62,10 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
         found = DATA_SPLIT.fullmatch(field.english)  # `Evaluated 10/287 with loss 0.5`
         if found is not None and found[2]:
             return Counter.BATCH
-    if not before and field.total_index >= 0 and field.before.endswith("["):
-        found = DATA_SPLIT.fullmatch(field.english)  # `[Train 10/1882] {'loss': 0.5}`
+    is_in_brackets = field.bracketed and not field.before.strip()
+    if not before and field.total_index >= 0 and (is_in_brackets or field.before.endswith("[")):
+        # `[Train 10/1882] {'loss': 0.5}`, `train (1/5) loss: 0.5`
+        found = DATA_SPLIT.fullmatch(field.english)
         if found is not None:
             return Counter.BATCH if found[2] else Counter.STEP
     is_in_epoch = [each.counter for each in before] == [Counter.EPOCH] and not field.marked
@@ -126,8 +128,8 @@ def _unnamed_counter(field: NumberField, before: list[CounterField]) -> Counter 
         is_first = BEFORE_MESSAGE.fullmatch(field.before) is not None
         begins = field.total_index >= 0 and field.index == 0 and is_first
         return Counter.STEP if counted or begins or field.ends_line else None
-    # `[0/300][10/1251]`
-    return Counter.BATCH if counted and field.adjacent and len(before) == 1 else None
+    # `[0/300][10/1251]`, `[1/50] #10`
+    return Counter.BATCH if (counted or not field.bracketed) and field.adjacent and len(before) == 1 else None
 
 
 def is_length(field: NumberField, counters: list[CounterField]) -> bool:

@@ -18,6 +18,10 @@ _UNITS = re.compile(
     r"|its?|samples?|tokens?|images?|x|W|C)(?![\w(=:./]| ?[=:])|毫秒|秒|分钟|小时|分|初|초|сек|мс)"
 )
 _NO_UNIT = re.compile(r"[A-Za-z_]++\d")
+_FILE = re.compile(
+    r"-?[\w=.]{0,40}?\.?(?<![A-Za-z])(?:ckpt|pth?|pt|h5|hdf5|keras|bin|safetensors|onnx|pkl|npy|npz|tar|json|params|pdparams)\b"
+)
+"""What is behind a number in the name of a file: `epoch=3.ckpt`."""
 _SCALE = re.compile(r"[kKMGBT](?![A-Za-z])")
 _DURATION = re.compile(r"\s?(?:ms|us|ns|s|sec|secs|seconds?|min|mins|minutes?|h|hours?)(?![\w/])")
 _LABEL = re.compile(r"(?:^|[^\d\s]|\s):$")
@@ -34,7 +38,7 @@ _ORDINAL_NAME = re.compile(
 )
 """What a number counts where the name follows: `第 3 轮`."""
 _COUNTED = re.compile(
-    r"(epoch|batch|iter|step)(?=s?:| results:)| (batch|iteration|step|epoch)(?:e?s)?(?= \|)"
+    r"(epoch|batch|iter|step)(?=s?:| results:)| (batch|iteration|step|epoch)(?:e?s)?(?= ?\|)"
     r"|(?:st|nd|rd|th) (?:mini-?)?(epoch|batch|iteration|step)\b| (update)s(?=, \w)"
 )
 """What a number counts, right after it: `1epoch:train:1-100batch:`, `| 200/2983 batches |`, `5th epoch`."""
@@ -88,7 +92,7 @@ class NumberField:
     marked: bool
     bracketed: bool
     adjacent: bool
-    """In brackets right after those of the number before, as the batch in `Epoch: [0][50]`."""
+    """Right after the brackets of the number before, as the batch in `Epoch: [0][50]` and `[1/5] #50`."""
     opens_batches: bool
     """A bracket with two numbers, such as a batch and the number of batches, comes next."""
     clean: bool
@@ -157,7 +161,7 @@ class _FieldReader:
             named = NumberName("", False, text)  # of a logger: `INFO:model:[20, 0.0001]`
         total, two = self._total(index, text, named.name)
         if index in self._listed:
-            named = NumberName(self._listed[index], True, "")
+            named = NumberName(self._listed[index], bool(self._listed[index]), "")
         after = self._texts[max(index, total) + 1]
         if not named.name and (rate := _RATE.match(after)) is not None:
             named, total = NumberName(rate[1], True, text), -1
@@ -179,7 +183,7 @@ class _FieldReader:
             name="" if opens_pair else named.name,
             marked=named.marked,
             bracketed=text.rstrip(" ")[-1:] in ("[", "("),
-            adjacent="".join(between.split()) == "][" and index > 0,
+            adjacent="".join(between.split()) in ("][", "]#") and index > 0,
             opens_batches=self._opens_batches(last, after),
             clean=_is_clean(named.before.rstrip(" ")),
             before=named.before,
@@ -225,6 +229,7 @@ class _FieldReader:
         """Whether a number is part of an identifier, a range or nested lists, or is that of a source line."""
         return (
             _NO_UNIT.match(after) is not None
+            or _FILE.match(after) is not None
             or after == "-"
             or _is_reference(text, after)
             or text.rstrip(" ").endswith("[[")
@@ -260,6 +265,8 @@ class _FieldReader:
             self._ordinal_end = ordinal.end()
             return NumberName(ordinal[1], True, _ORDINAL.sub("", text))
         if (counted := _COUNTED.match(after)) is not None and after[counted.end() :].strip(" :="):
+            if counted[2]:  # `50000/  100000 steps| 14017 tokens/s`
+                self._ordinal_end = counted.end()
             return NumberName(next(filter(None, counted.groups())), True, before)
         if two is not None:
             return NumberName("epoch", True, text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.line_words import DATA_SPLIT
-from holter.ingest.console.number_names import counts
+from holter.ingest.console.number_names import counts, name_before
 
 _MOST_OF_LIST = 32
 """Numbers of a list that are values of a step; longer ones are a history or weights."""
@@ -21,6 +21,7 @@ _NAMES_OF_ONE = re.compile(
     r"(?<![\w./])((?:[A-Za-z]{2,20} ?/ ?){1,3}[A-Za-z]{2,20}) ([A-Za-z][\w-]{1,20})\s?[:=]?\s{0,4}$"
 )
 """The same before a word that all have in common: `mean/median reward 12.5/11.0`."""
+_HISTORY = re.compile(r"['\"](?:val_)?loss['\"] ?: ?\[[-+.\w]{1,30},")
 ORDERED = "OrderedDict([("
 _CALL = re.compile(r"(?<![\w.])(?:(?:np|numpy|torch)\.)?(?:float|u?int|tensor|array)\d{0,2}\($")
 """What numpy and torch print around a number of a list: `[np.float32(0.5), np.float32(0.4)]`."""
@@ -46,7 +47,31 @@ def listed_names(texts: tuple[str, ...]) -> dict[int, str]:
         is_run = between in (signs, {""})
         if is_run and behind is not None and (is_last or behind not in between):
             listed |= {index + offset: name for offset, name in enumerate(names)}
-    return listed
+    return listed | _keyed_by_numbers(texts)
+
+
+def _keyed_by_numbers(texts: tuple[str, ...]) -> dict[int, str]:
+    """The names of the numbers of a dictionary whose keys are numbers: `iou: {0: 0.7, 1: 0.8}`.
+
+    The keys have no names.
+    """
+    keyed: dict[int, str] = {}
+    index = 0
+    while index < len(texts) - 2:
+        name = name_before(texts[index][:-1]).name if texts[index].endswith("{") else ""
+        position, number = index, 1
+        while name and position < len(texts) - 2 and texts[position + 1].strip() == ":":
+            keyed |= {position: "", position + 1: name if number == 1 else f"{name} {number}"}
+            position, number = position + 2, number + 1
+            if texts[position].strip() != ",":
+                break
+        index = max(position, index + 1)
+    return keyed
+
+
+def is_history(line: str) -> bool:
+    """Whether a dictionary has the losses of all epochs, as Keras' history: `{'loss': [1.2, 1.1]}`."""
+    return _HISTORY.search(line) is not None
 
 
 def without_calls(texts: tuple[str, ...]) -> tuple[str, ...]:

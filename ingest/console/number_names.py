@@ -47,6 +47,8 @@ def name_before(text: str) -> NumberName:
         return NumberName(key[1].strip(), True, text[: key.start()])
     text = text.rstrip(_OPENING).replace("'s ", "\u2019s ")
     bare = _ARROW.sub("", text.rstrip(" :=#|\"'")).removesuffix(" is").removesuffix(" to").removesuffix("为")
+    if bare.endswith(" reached"):  # `'val_loss' reached 0.51`
+        bare = bare.removesuffix(" reached").rstrip("'\"")
     marked = len(bare) < len(text)
     if (nested := _NESTED.search(bare)) is not None:
         return NumberName(nested[1], marked, bare[: nested.start(1)])
@@ -57,7 +59,7 @@ def name_before(text: str) -> NumberName:
     suffix = ""
     if bare.endswith(")") and 0 <= (opening := bare.rfind("(")) < len(bare) - 2:
         inner = bare[opening + 1 : -1]
-        if len(inner) <= 24 and inner.replace("/", "").replace(" ", "").isalpha():
+        if len(inner) <= 24 and re.sub("[/ _]", "", inner).isalpha():
             suffix, bare = f" ({inner})", bare[:opening].rstrip()
     cut = max(_end_of_last(bare, sign) for sign in _DELIMITERS)
     words: list[str] = []

@@ -12,11 +12,11 @@ from holter.ingest.console.evaluation_steps import evaluated_batch, evaluation_s
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_names import is_of_evaluation
 from holter.ingest.console.line_settings import is_of_model, is_setting
-from holter.ingest.console.line_shapes import LineShape, names_evaluation
+from holter.ingest.console.line_shapes import LineShape, MetricField, names_evaluation
 from holter.ingest.console.line_tokens import split_numbers, value_of
 from holter.ingest.console.line_words import BEFORE_MESSAGE, DATA_SPLIT, LEVELS
 from holter.ingest.console.nested_keys import forget_keys, nested_name
-from holter.ingest.console.number_lists import listed_names, values_of_lists, without_ordered
+from holter.ingest.console.number_lists import is_history, listed_names, values_of_lists, without_ordered
 from holter.ingest.console.recurrence import recurring_values
 from holter.ingest.console.shape_reader import shape_of_line
 from holter.ingest.console.step_axis import (
@@ -55,6 +55,8 @@ _BEST = re.compile(r"(?i)\bbest\b")
 """What a line says before it repeats a metric of the best step so far: `Saved the best model (acc=0.9)`."""
 _PAIR = re.compile(r"[\s,;|]*[A-Za-z_][\w./@-]*\s?[:=]\s?")
 """What is before a number in a line of nothing but names and numbers."""
+_NEXT_NAME = re.compile(r"%?[\s,;|]{1,4}[A-Za-z][\w@.-]{0,20}\s{1,4}")
+"""What is between two numbers of such a line of names and numbers without signs."""
 _ROW_BEFORE_ARROW = re.compile(r"(?:^|\s\s|[-|\])] )([A-Za-z][\w-]{0,40}) {0,4}-{1,3}> {0,20}$")
 _PARTS = frozenset({"category", "class"})
 """What is always one of several."""
@@ -220,11 +222,13 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     axis = axis_state(state)
     parts = split_numbers(without_ordered(line))
     shape, numbers = shape_of_line(parts), parts[1::2]
-    if shape.counters or line.startswith("wandb: "):  # its client prints the last values once more
+    # the client of wandb prints the last values once more
+    if shape.counters or line.startswith("wandb: ") or is_history(line):
         return None
     evaluating = axis.get("evaluating", "")
     step = announced_step(axis, "" if shape.split or evaluating else shape.kind)
     is_row = _is_row(parts, shape)
+    is_run = is_row or _is_run(parts)
     belongs = (
         *("announced" in axis, "epoch" in axis, evaluating, shape.is_summary),
         *(_is_report(shape), _is_result(parts, shape), _has_pairs_alone(parts), is_row),
@@ -237,7 +241,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     means = () if split or "heading" in axis else axis.get("names", ())
     # below the heading of a block, a line with nothing but a name and a number has whatever is measured
     is_in_block = "heading" in axis and len(shape.metrics) == 1 and len(numbers) == 1
-    measures = split or "heading" in axis or any(is_metric_name(field.name) for field in shape.metrics)
+    measures = split or "heading" in axis or any(map(_says_measured, shape.metrics))
     row = "" if shape.about is not None else _row_name(parts, shape)
     is_best = is_of_best(parts, shape)
     values = {}
@@ -248,7 +252,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
         if is_of_model(field.name):
             continue
         is_known = is_in_block or is_metric_name(field.name)
-        is_measured = _is_measured(parts, field.index) or (is_row and "." in numbers[field.index])
+        is_measured = _is_measured(parts, field.index) or (is_run and "." in numbers[field.index])
         if is_known or (measures and is_measured):
             data = "" if evaluating and "train" in field.name.lower() else split
             if is_best and "best" not in field.name.lower():
@@ -317,6 +321,20 @@ def _is_row(parts: list[str], shape: LineShape) -> bool:
     )
 
 
+def _says_measured(field: MetricField) -> bool:
+    """Whether the name of a number is that of a metric, or of nothing but the data: `Train: 0.98`, a loss."""
+    return is_metric_name(field.name) or DATA_SPLIT.fullmatch(field.name) is not None
+
+
+def _is_run(parts: list[str]) -> bool:
+    """Whether nothing but names of a word is between the numbers of a line: `Dev: P 0.81 R 0.71 F1 0.76`."""
+    return (
+        len(parts) > 2 * _LEAST_OF_ROW
+        and parts[-1].strip() in ("", "%")
+        and all(_NEXT_NAME.fullmatch(text) is not None for text in parts[2:-1:2])
+    )
+
+
 def _is_report(shape: LineShape) -> bool:
     """Whether a line that counts nothing has several metrics: `recall@5 : 0.04    recall@10 : 0.07`."""
     return sum(is_metric_name(field.name) for field in shape.metrics) > 1
@@ -354,7 +372,8 @@ def _is_one_of_several(parts: list[str], index: int) -> bool:
 
 def _is_measured(parts: list[str], index: int) -> bool:
     """Whether a number next to known metrics is one, too: `acc=0.81 prec=0.79`, `WER 9.1% del 3.4%`."""
-    is_marked = parts[2 * index].rstrip(" ")[-1:] in (":", "=")
+    before = parts[2 * index]
+    is_marked = before.rstrip(" ")[-1:] in (":", "=") or before.endswith(("', ", '", '))  # `('acc', 0.7)`
     return "." in parts[2 * index + 1] and (is_marked or parts[2 * index + 2].startswith("%"))
 
 

@@ -40,6 +40,7 @@ from holter.ingest.console.line_words import (
     ROUNDS,
     ROWS,
     STEPS,
+    STOP_WORDS,
 )
 from holter.ingest.console.number_lists import values_of_lists, without_calls
 from holter.ingest.metric_names import is_metric_name
@@ -52,8 +53,8 @@ _GLOG = re.compile(r"[IWE]\d{4} $")
 """How lines of glog and absl begin, before a time, a process and a source: `I1125 12:00:00 14 a.py:9] `."""
 _BAR_WITHOUT_TOTAL = "it ["
 """What is behind the count of a progress bar that knows no total."""
-_FRAMES = ("===", "---", "***", "###")
-_FRAME = re.compile(r"\s{0,20}(?:={3}|-{3}|\*{3}|#{3})")
+_FRAMES = ("===", "---", "***", "###", "───", "═══", "━━━")
+_FRAME = re.compile(r"\s{0,20}(?:={3}|-{3}|\*{3}|#{3}|─{3}|═{3}|━{3})")
 _NOTE = re.compile(r"(?i)\bsav(?:ed|ing)\b|\bcheckpoint\b|\bstopp(?:ed|ing)\b")
 """Words of lines that note what a program did at an epoch, and announce none."""
 _REWARD = re.compile(r"(?i)reward|return|score")
@@ -282,6 +283,8 @@ class _ShapeReader:
     def _add_metric(self, field: NumberField) -> None:
         is_of_part = self._part and not DATA_SPLIT.search(field.english)
         stated = f"{self._part}/{field.name}" if is_of_part else field.name
+        if stated.lower() == "best" and self._metrics:  # `acc 0.81 (best 0.84)`
+            stated = f"best/{self._metrics[-1].name}"
         name, self._section = unique_name(stated, self._section, self._names)
         self._names[name] = None
         self._names_of_lists[field.index] = name
@@ -432,6 +435,7 @@ def _is_metric(field: NumberField) -> bool:
     lower = field.english.lower().replace("_", " ")
     if (
         not lower.strip()
+        or lower in STOP_WORDS  # `best reward 200 in #3`
         or (name in LONE_UNITS and not _names_itself(field))
         or name[-1] in "/-"  # a part of a path
         or name.count("/") >= _SLASHES_OF_PATH

@@ -16,6 +16,8 @@ _AXES = (Counter.GLOBAL_STEP, Counter.STEP, Counter.BATCH, Counter.EPOCH, Counte
 _NO_STEPS = {Counter.EPOCH, Counter.OTHER}
 _MOST_LINES_OF_EPOCH = 24
 """Lines of one kind that processes print in one epoch."""
+_MOST_LINES_OF_ONE_WRITER = 2
+"""The same where the program printed its opening lines once: it may print and log each line."""
 
 Counts = Mapping[Counter, tuple[int, int]]
 """The numbers that a line counts, each with its total, 0 without one."""
@@ -149,6 +151,8 @@ def note_heading(counts: Counts, state: DialectState) -> None:
     if Counter.GLOBAL_STEP in counts or Counter.STEP in counts or is_batch:
         step = _step(counts, state)
         if step is not None:
+            if Counter.GLOBAL_STEP in counts and step > state.get("step", step):
+                state.pop("evaluating", None)  # the training goes on
             state["heading"] = state["step"] = step
 
 
@@ -302,13 +306,15 @@ def _step_of_epoch(number: int, state: DialectState, kind: str) -> int:
 def _count_line(number: int, state: DialectState, kind: str) -> int:
     """The step of a line in a log whose lines name their epoch alone: the epoch, or a count of such lines.
 
-    Several lines of an epoch may be those of several processes. More than any launch has without a prefix are
-    losses of batches that name their epoch alone: these lines are counted from there on.
+    Several lines of an epoch may be those of several processes, which print their opening lines as often.
+    More than any launch has without a prefix are losses of batches that name their epoch alone: these lines
+    are counted from there on.
     """
     if "counted" in state:
         _, last, step = state["counted"]
-        step = number if number < last else step + 1
-        state["counted"] = [kind, number, step]
+        is_late = "opening" in state and number == last - 1  # of a slower process
+        step = step + 1 if is_late or number >= last else number
+        state["counted"] = [kind, last if is_late else number, step]
         state.pop("ended", None)
         return int(step)
     first, epoch, before = state.get("lines", (kind, number, 0))
@@ -317,7 +323,7 @@ def _count_line(number: int, state: DialectState, kind: str) -> int:
         first, lines = kind, 0
     lines += int(first == kind)
     state["lines"] = [first, number, lines]
-    if lines > _MOST_LINES_OF_EPOCH:
+    if lines > (_MOST_LINES_OF_ONE_WRITER if "opening" in state else _MOST_LINES_OF_EPOCH):
         state["counted"] = [kind, number, number + lines - 1]
         return number + lines - 1
     return number

@@ -10,7 +10,95 @@ from tests.support.log_runs import assert_steps, read_log, steps_of
 
 N = range(1, 5)
 
+OPENING = (
+    "Namespace(lr=0.1, batch_size=64)\nLoading data from disk ...\nBuilding the model\nUsing device cuda\n"
+)
+KERAS = "100/100 [==============================] - 2s 12ms/step - loss: 1.2 - val_loss: 1.3\n"
+
 CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
+    "an epoch before a bar": (
+        "".join(
+            f"{n}/4 * Epoch (train): 100% 391/391 [00:1{n}<00:00, 29.9it/s, acc=92.500, loss=0.{n}]\n"
+            f"{n}/4 * Epoch {n} (train): acc=91.2{n} | loss=0.4{n}\n"
+            f"{n}/4 * Epoch {n} (valid): acc=90.1{n} | loss=0.5{n}\n"
+            for n in N
+        ),
+        {
+            name: [391, 782, 1173, 1564]
+            for name in ("acc", "loss", "epoch/acc", "epoch/loss", "valid/acc", "valid/loss")
+        },
+    ),
+    "the data before what is counted in parentheses": (
+        "".join(
+            f"train ({n}/4) loss: 1.9{n} | lr: 0.001\nvalid ({n}/4) accuracy: 0.2{n} | loss: 2.1{n}\n"
+            f"* Epoch ({n}/4) \n"
+            for n in N
+        ),
+        {name: [*N] for name in ("loss", "lr", "valid/accuracy", "valid/loss")},
+    ),
+    "what a callback says of a checkpoint": (
+        "".join(
+            f"Epoch {n}, global step {n}00: 'val_wer' reached 0.5{n} (best 0.4{n}), saving model to "
+            f"'/x/y-epoch={n}.ckpt' as top 5\n"
+            for n in N
+        ),
+        {name: [100, 200, 300, 400] for name in ("Epoch", "val_wer", "best/val_wer")},
+    ),
+    "the history of all epochs behind them": (
+        "".join(f"Epoch {n}/4\n{KERAS}" for n in N)
+        + "{'loss': [1.2, 1.1, 1.0, 0.9], 'val_loss': [1.3, 1.2, 1.1, 1]}\n",
+        {name: [0, 1, 2, 3] for name in ("loss", "val_loss")},
+    ),
+    "a program that trains an epoch at a time": (
+        "".join(f"Iteration {n}\nEpoch 1/1\n{KERAS}" for n in N),
+        {name: [0, 1, 2, 3] for name in ("loss", "val_loss")},
+    ),
+    "a dictionary whose keys are numbers": (
+        "".join(
+            f"epoch {n}, loss 1.{n}\nper class iou: {{0: 0.6{n}, 1: 0.{n}, 2: 0.3}} mean iou 0.33\n"
+            for n in N
+        ),
+        {name: [*N] for name in ("loss", "per class iou", "per class iou 2", "per class iou 3", "mean iou")},
+    ),
+    "names of a letter without signs": (
+        "".join(f"=== Epoch {n} ===\nTraining loss: 2.{n}\nDev: P 0.81 R 0.7{n} F1 0.76\n" for n in N),
+        {name: [*N] for name in ("Training loss", "dev/P", "dev/R", "dev/F1")},
+    ),
+    "nothing but the data and a loss": (
+        "".join(f"Epoch #{n}\nTrain: 0.98{n}\nValidation: 51.7{n}\n" for n in N),
+        {name: [*N] for name in ("Train", "Validation")},
+    ),
+    "a batch behind a sign for numbers": (
+        "".join(
+            f"2024-04-25 15:1{batch}:57 [INFO ] [{n}/50] #{batch}0 clf_loss: 0.86, total_loss:1.8{batch}\n"
+            for n in range(1, 3)
+            for batch in range(1, 4)
+        ),
+        {name: [10, 20, 30, 40, 50, 60] for name in ("clf_loss", "total_loss")},
+    ),
+    "steps behind their total before a rate that is a whole number": (
+        "".join(f"|    5{n}000/  100000 steps| 140{n}7.00 tokens/s| loss    2.1{n}\n" for n in N),
+        {name: [51000, 52000, 53000, 54000] for name in ("tokens/s", "loss")},
+    ),
+    "a score of two words behind the training": (
+        "".join(f"Epoch {n}/4\n{KERAS}" for n in N)
+        + "Predicting masks on test data...\nMean Dice Coeff :  0.0551\n",
+        {"loss": [0, 1, 2, 3], "val_loss": [0, 1, 2, 3], "test/Mean Dice Coeff": [3]},
+    ),
+    "an evaluation below a heading in colour": (
+        "".join(
+            f"\x1b[1m   --> TIME: 2023-01-01 12:0{n}:11 -- STEP: {n}/406 -- GLOBAL_STEP: {n}\x1b[0m\n"
+            f"     | > loss_disc: 2.{n}  (1.3)\n\n\x1b[1m > EVALUATION \x1b[0m\n\n"
+            "  \x1b[1m--> EVAL PERFORMANCE\x1b[0m\n"
+            f"     | > avg_loss_disc:\x1b[91m 0.6{n} \x1b[0m(+0.01)\n"
+            for n in N
+        ),
+        {name: [*N] for name in ("loss_disc", "eval/avg_loss_disc")},
+    ),
+    "several lines of an epoch that name it alone, where the program opens once": (
+        OPENING + "".join(f"Epoch {n} loss {n}.{line}\n" for n in N for line in range(10)),
+        {"loss": [1, *range(3, 41)]},
+    ),
     "per cents of epochs before those of batches": (
         "".join(
             f"INFO  Train:    {n}/80 (  {n}%) [{batch:3}/928 ( {batch // 93:2}%)]  Loss: 5.1 (5.2)\n"
@@ -74,7 +162,7 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             "Learning rate": [1, 16000, 32000, 48000],
             "L1": [1600, 16000, 17600, 32000, 33600, 48000, 49600, 64000],
             "evaluation/PSNR": [16000, 32000, 48000, 64000],
-            "evaluation/Best": [16000, 32000, 48000, 64000],
+            "evaluation/best/PSNR": [16000, 32000, 48000, 64000],
         },
     ),
     "a clock of twelve hours": (
@@ -306,7 +394,13 @@ CASES |= {
             f"\tMean test loss of 63 batches: 4.{n}\n\tTop1: 3.7{n}%\n"
             for n in N
         ),
-        {name: [*N] for name in ("Mean training loss", "eval/Accuracy", "test/Mean test loss", "eval/Top1")},
+        {
+            name: [*N]
+            for name in (
+                *("Mean training loss", "eval/Accuracy", "eval/best/Accuracy", "test/Mean test loss"),
+                "eval/Top1",
+            )
+        },
     ),
     "a header behind a sign for comments": (
         "#  step      rmse_val    rmse_trn         lr\n"
@@ -364,4 +458,5 @@ def test_the_name_of_a_logger_is_no_series(tmp_path: Path) -> None:
         f"INFO:mi-test:loss_disc=4.{n}, loss_gen=3.2\n"
         for n in N
     )
-    assert steps_of(read_log(tmp_path, text)) == {"loss_disc": [*N], "loss_gen": [*N]}
+    steps = [10, 20, 30, 40]
+    assert steps_of(read_log(tmp_path, text)) == {"lr": steps, "loss_disc": steps, "loss_gen": steps}

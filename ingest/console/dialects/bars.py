@@ -21,6 +21,8 @@ _BAR = re.compile(
     re.IGNORECASE,
 )
 _EPOCHS = re.compile(r"(?i)\bepochs?\W{0,4}$")
+_EPOCH_AHEAD = re.compile(r"^\s*(\d{1,9})/\d{1,9} \* Epoch \(")
+"""The epoch before a bar of Catalyst: `3/10 * Epoch (train): 100% 391/391`."""
 _PERCENT = re.compile(r"[:| ]{0,8}\s\d{1,3}%")
 _PAIR = re.compile(r"([A-Za-z_][\w./ @()-]{0,100}+)\s*+[=:]\s*+([-+\w.%]+)")
 _DASHED_PAIR = re.compile(r"(?:^|, )([A-Za-z_][\w./@]{0,60}) - (-?\d[\d.e+-]{0,20})(?=,|$)")
@@ -32,7 +34,7 @@ _NOT_METRICS = frozenset({"v_num", "step", "global_step", "epoch"})
 _PROGRESS = re.compile(
     r"\|[#\u2588 -]{2,80}\|? {0,4}\((?P<at>\d{1,9})/(?P<total>\d{1,9})\) (?P<values>[^\r]*)$"
 )
-_KERAS_EPOCH = re.compile(r"^\s*Epoch (\d+)/\d+\s*$")
+_KERAS_EPOCH = re.compile(r"^\s*Epoch (\d+)/(\d+)\s*$")
 _KERAS = re.compile(
     r"(?<!\d)(?P<at>\d++)/(?P<total>\d++) (?:\[=++\]|━++)?\s{0,20}-? .{0,60}?- (?P<values>\w+: .*)$"
 )
@@ -62,7 +64,8 @@ def _bar(line: str, state: DialectState) -> LineValues | None:
         values = {metric_name(name, split): value for name, value in parse_numbers(pairs).items()}
         return LineValues(int(state["bar"]), values, labels=section_labels(axis))
     _note_version(dict(pairs).get("v_num"), state)
-    counts = {Counter.EPOCH: (int(match["epoch"]), 0)} if match["epoch"] else {}
+    epoch = _epoch_of(match)
+    counts = {Counter.EPOCH: (epoch, 0)} if epoch is not None else {}
     if enter_section({**counts, Counter.BATCH: (at, total)}, axis):
         _begin_again(state)
     step = _step_of_bar(match, is_lightning="v_num" in dict(pairs), state=state)
@@ -107,10 +110,23 @@ def _begin_launch(state: DialectState) -> None:
     state.pop("trainer", None)
 
 
+def _begin_keras(state: DialectState) -> None:
+    """Forget the epoch of the launch before."""
+    state.pop("epoch", None)
+
+
 def _begin_again(state: DialectState) -> None:
     """Forget the position of the bars of a training."""
     for name in ("from one", "bar", "bars", "between", "epochs", "evaluated"):
         state.pop(name, None)
+
+
+def _epoch_of(bar: re.Match[str]) -> int | None:
+    """The epoch that stands before a bar."""
+    if bar["epoch"]:
+        return int(bar["epoch"])
+    ahead = _EPOCH_AHEAD.match(_text_before(bar))
+    return None if ahead is None else int(ahead[1])
 
 
 def _counts_epochs(bar: re.Match[str]) -> bool:
@@ -137,7 +153,7 @@ def _measured(text: str) -> list[tuple[str, str]]:
     found = (*_PAIR.findall(text), *_DASHED_PAIR.findall(text))
     pairs = [(_without_opened(name).strip(), number) for name, number in found]
     pairs = [pair for pair in pairs if not pair[0].lower().startswith("epoch ")]
-    fractions = sum("." in number and number[-1:].isdigit() for _, number in pairs)
+    fractions = sum("." in number and number.rstrip("%")[-1:].isdigit() for _, number in pairs)
     return pairs if fractions > 1 or any(is_metric_name(name) for name, _ in pairs) else []
 
 
@@ -156,15 +172,15 @@ def _split_of(bar: re.Match[str], state: DialectState) -> str:
         return (found[2] or "").lower()
     _, last, last_total, _ = state.get("bars", (0, 0, 0, None))
     is_shorter = int(bar["total"]) < last_total == last
-    return "eval" if not bar["epoch"] and ("from one" in state or is_shorter) else ""
+    return "eval" if _epoch_of(bar) is None and ("from one" in state or is_shorter) else ""
 
 
 def _step_of_bar(bar: re.Match[str], *, is_lightning: bool, state: DialectState) -> int:
     if (stated := _STEPS_BEFORE.search(_text_before(bar))) is not None:
         return int(stated[1])
-    if not bar["epoch"]:
+    epoch = _epoch_of(bar)
+    if epoch is None:
         return _continued(int(bar["at"]), int(bar["total"]), state)
-    epoch = int(bar["epoch"])
     is_first = epoch == 1 and not is_lightning  # Lightning counts from 0
     from_one: bool = state.setdefault("from one", epoch > 0 and (bar["of"] is not None or is_first))
     return int(bar["at"]) + (epoch - from_one) * int(bar["total"])
@@ -255,8 +271,10 @@ def _torchtune(line: str, state: DialectState) -> LineValues | None:
 def _keras_epoch(line: str, state: DialectState) -> LineValues | None:
     match = _KERAS_EPOCH.match(line)
     if match is not None:
-        enter_section({Counter.EPOCH: (int(match[1]), 0)}, axis_state(state))
-        _begin_keras_epoch(int(match[1]) - 1, state)
+        number, epochs = int(match[1]), int(match[2])
+        enter_section({Counter.EPOCH: (number, 0)}, axis_state(state))
+        # a script that trains an epoch at a time counts none
+        _begin_keras_epoch(state.get("epoch", -1) + 1 if epochs == 1 else number - 1, state)
         state.pop("unheaded", None)
     return None
 
@@ -295,7 +313,7 @@ _NAMED_NUMBER = rb", {0,4}[A-Za-z_][\w ./@()-]{0,60}(?:[=:] {0,4}| - )[-+]?[\dn]
 DIALECT = ConsoleDialect(
     name="progress-bars",
     signature=re.compile(
-        rb"\| *\d+/\d+ \[\d[^\]\n]{0,200}?" + _NAMED_NUMBER + rb"|\d\|\d+\|Loss: [\d.]+:"
+        rb"(?:\||\d%) *\d+/\d+ \[\d[^\]\n]{0,200}?" + _NAMED_NUMBER + rb"|\d\|\d+\|Loss: [\d.]+:"
         rb"|[#\x88 ]\| {0,4}\(\d{1,9}/\d{1,9}\) [^\n]{0,200}?[Ll]oss: \d"
         rb"|(?m:(?:^|\r)[^|\n\r]{0,80}?\w[:=] ?-?\d{1,9}\.\d[^|\n\r]{0,200}?:? {1,4}\d{1,3}%\|)"
         rb"|[Ll]oss\w{0,40}[:=] ?\d[^|\n]{0,200}?(?:\|\||: |\))?: {1,4}\d{1,3}%[| ]"
@@ -318,6 +336,8 @@ DIALECT = ConsoleDialect(
             ),
             parse=_keras,
         ),
-        LineKind(pattern=re.compile(rb"(?m)Epoch \d+/\d+[ \t]*\r?$"), parse=_keras_epoch),
+        LineKind(
+            pattern=re.compile(rb"(?m)Epoch \d+/\d+[ \t]*\r?$"), parse=_keras_epoch, begin_launch=_begin_keras
+        ),
     ),
 )

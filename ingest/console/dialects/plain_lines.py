@@ -143,13 +143,14 @@ _POSITION = LinearPattern(
     rb"|(?:train|test|eval|val(?:id)?): {1,4}(?:\d{1,9}(?:/\d{1,9} {0,4}\( {0,4}\d{1,3}%\))? )?"
     rb"\[ {0,8}\d{1,9}(?:/|\] {0,4}\[ {0,8}\d{1,9}/)"
     rb"|(?:test|eval(?:uated)?|val(?:id)?) {1,4}\d{1,9}/\d"
+    rb"|(?:train|test|eval|val(?:id)?) \(\d{1,9}/\d{1,9}\) "
     rb"|\[(?:train(?:ing)?|test|eval|val(?:id)?) {1,4}\d{1,9}/\d{1,9}\]"
     rb"|\d{1,9}/\d{1,9}\] ?\[ {0,8}\d{1,9}/\d|^\d{1,9} \[[a-z]\w{0,20} ?\w{0,20}: "
     # `10/445, loss: 0.5`, `INFO 0/2 MIL Loss: 0.7`
     rb"|(?:^|(?:info|debug|[\])|:-]) )[ \t]{0,8}\d{1,9}/ {0,8}\d{1,9}[,:]? {1,8}[a-z]"
     # `[1,  2000] loss: 2.1`, `[1: 20/100] loss: 2`, `[10 | 12.3] loss=2`, `[10/500] [L1: 2`
     rb"|\[\d{1,9}(?:, {1,12}\d{1,9}(?:/ {0,8}\d{1,9})?| \| [\d.]{1,12}|(?:: {1,4}\d{1,9})?/ {0,8}\d{1,9})\]"
-    rb"[:,|]?[ \t]{1,8}(?:- |\x1b\[\d{1,3}m)?\[?[a-z_]"
+    rb"[:,|]?[ \t]{1,8}(?:- |\x1b\[\d{1,3}m|#\d{1,9} )?\[?[a-z_]"
     rb"|^\( {0,8}\d{1,9}/ {0,8}\d{1,9}\)[:,]? {1,8}[a-z_]|^\d{1,5} \[ {0,8}\d{1,9}/"
     rb"|[\]|] {1,4}\d{1,9}/\d{1,9} {1,4}[|,:-] {0,4}[a-z]|\d% {1,4}\d{1,9}/\d{1,9} {1,4}[|,:-]"
     rb"|^(?:train|test|eval|val(?:id)?) \d{1,9}, [a-z]| - {1,12}\d{1,9} - {1,12}[\d.]{1,12} \w{1,20}/s"
@@ -157,8 +158,15 @@ _POSITION = LinearPattern(
     rb"|(?:^|[ \[(|])ep?\d{1,6}/\d{1,6}[ :,\])|]"
     rb"|\) \d{1,9}/\d{1,9} {0,4}$|\[ {0,8}\d{1,9}/ {0,8}\d{1,9}\] {0,4}$"
 )
+_DATA_ALONE = (
+    rb"^(?:train(?:ing)?|val(?:id(?:ation)?)?|test|dev)[ \t]{0,4}[:=][ \t]{0,4}"
+    rb"-?\d{1,9}\.\d[\de+-]{0,20}[ \t\r]{0,4}$"
+)
+"""A line of nothing but the data and a number, a loss: `Validation: 1.77`."""
 _METRIC_ALONE = LinearPattern(
-    rb"(?i)(?:loss|acc(?:uracy)?|\blr|dice|iou|mean_?iu|learning rate|ppl|psnr|ssim|auc|f1|bleu|perplexity"
+    rb"(?im)"
+    + _DATA_ALONE
+    + rb"|(?:loss|acc(?:uracy)?|\blr|dice|iou|mean_?iu|learning rate|ppl|psnr|ssim|auc|f1|bleu|perplexity"
     rb"|(?:acc|prec|top|hits?|ndcg)[@-]?\d{1,4}|r?mse|mae"
     rb"|reward|return|score|si-?s[dn]ri?|s[dn]ri?|s?mape|r2|mcc|kappa|jaccard|sensitivity|specificity|hd95|rouge|pearson|spearman"
     rb"|cider|meteor|epe|fid|lpips|m?ap|elbo|nll|pesq|e?stoi|mrr|bp[bc]|mpjpe|eer"
@@ -167,7 +175,7 @@ _METRIC_ALONE = LinearPattern(
     + rb")(?:"
     + _in_encodings("\u4e3a")
     + rb")?(?:\([^()\d\n]{1,40}\)| (?:over|of)(?: the)?(?: last)? \d{1,9}(?: [a-z]{1,12}){1,2})?"
-    + rb"(?:[_@/.-][\w@/.-]{0,40})?[\"']?"
+    + rb"(?:[_@/.-][\w@/.-]{0,40}| (?:coeff?(?:icient)?|score|index|similarity))?[\"']?"
     # `Loss -> Train: 0.5, Val: 0.6`
     + rb"(?: {0,2}(?:"
     + _in_encodings("→")
@@ -187,17 +195,21 @@ _NUMBER_ALONE = LinearPattern(
     rb"[ \t|>*{'\"-]{0,80}[A-Za-z][\w ./()@-]{0,80}['\"]?:[ \t]{0,20}[-+]?\d[\d.]{0,20}"
     rb"(?:[eE][-+]?\d{1,3})?[^\n:=]{0,20}$"
 )
-_LOSS_ALONE = LinearPattern(rb"(?i)(?:loss|reward|return|accuracy)[\"']?[ \t]{0,12}[:=][ \t]{0,20}[-+]?\d")
+_LOSS_ALONE = LinearPattern(
+    rb"(?im)" + _DATA_ALONE + rb"|(?:loss|reward|return|accuracy)[\"']?[ \t]{0,12}[:=][ \t]{0,20}[-+]?\d"
+)
 _EPOCH = re.compile(rb"(?i)\bepoch:? ?\[?\d{1,9}")
 _EPOCH_BLOCK = re.compile(
     rb"(?i)\bepoch:? ?\[?\d{1,9}(?: ?/ ?\d{1,9})?\]?:?[ \t.=-]{0,80}\r?\n(?:[^\n]{0,300}\n){0,4}?"
     rb"[^\n]{0,80}?(?:train(?:ing)?|val|valid|validation)[_ ]loss[ \t]{0,4}[:= ][ \t]{0,4}[-+]?\d"
 )
+_LINE_DRAWN = _in_encodings("─", "═", "━")
 _HEADING = LinearPattern(
     rb"(?im)^(?:[^\n]{0,60}[\]>:|-] )?[ \t>*-]{0,80}(?:\x1b\[\d{1,3}m)?[ \t]{0,4}(?:learning |training )?"
     rb"(?:epoch|iteration|step|round(?: number)?)[: \t#]{1,12}\d{1,9}(?:/\d{1,9})?"
     rb"(?:[^\w\n]{0,80}$| per-step time)"
-    rb"|^[=*#~-]{3,80} [^\n]{0,60}?\b(?:epoch|iteration|step)[: #]{1,12}\d{1,9}\b[^\n]{0,60}?[=*#~-]{3,80}"
+    rb"|^(?:[=*#~-]{3,80}|(?:" + _LINE_DRAWN + rb"){3,80}) [^\n]{0,60}?\b(?:epoch|iteration|step)[: #]{1,12}"
+    rb"\d{1,9}\b[^\n]{0,60}?(?:[=*#~-]{3,80}|(?:" + _LINE_DRAWN + rb"){3,80})"
     rb"[ \r]{0,8}$"
 )
 _BLOCK_LINES = 24

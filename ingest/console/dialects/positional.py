@@ -11,7 +11,7 @@ from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind
 from holter.ingest.console.evaluation_steps import evaluation_step
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.plain_line import axis_state
-from holter.ingest.console.step_axis import training_step
+from holter.ingest.console.step_axis import note_heading, training_step
 from holter.ingest.console.values import parse_number, parse_numbers, parse_time
 
 _DARKNET = re.compile(
@@ -159,11 +159,22 @@ def _list(line: str, state: DialectState) -> LineValues | None:
     return LineValues(int(step), parse_numbers([*pairs, ("lr", rate)]), parse_time(line))
 
 
+def _step_and_rate(line: str, state: DialectState) -> LineValues | None:
+    """`INFO:model:[400, 0.0001]` of RVC: the global step of the losses below, and the rate."""
+    match = _STEP_AND_RATE.search(line)
+    if match is None:
+        return None
+    note_heading({Counter.GLOBAL_STEP: (int(match[1]), 0)}, axis_state(state))
+    return LineValues(int(match[1]), parse_numbers({"lr": match[2]}.items()), parse_time(line))
+
+
 _LETTERS_BYTES = re.compile(rb"\| (?:train|eval) {1,4}\| [A-Z]\w{0,20}: ")
 _SEARCH_BYTES = re.compile(rb"\b(?:train|valid) \d{3,9} \d\.\d{1,9}e[+-]\d\d [\d.]{1,12} \d")
 _ROUND_BYTES = re.compile(rb"fit progress: \(\d{1,9}, [-\d]")
 _FACES_BYTES = re.compile(rb"\]\[\d{1,12}\](?:XNorm|Accuracy(?:-\w{1,20})?): ")
 _LIST = re.compile(r"\[((?:[-+.\w]{1,30}, ){2,40}[-+.\w]{1,30})\]\s*$")
+_STEP_AND_RATE = re.compile(r":\[(\d{1,12}), (\d{1,4}\.?\d{0,20}(?:e-\d{1,3})?)\]\s*$")
+_STEP_AND_RATE_BYTES = re.compile(rb"[a-z]:\[\d{1,12}, (?:0\.0|\d\.\d{1,20}e-|\de-)[\de-]{1,20}\]")
 _LIST_BYTES = re.compile(rb"\[(?:-?\d{1,12}\.[\de+-]{1,24}, ){1,40}\d{1,12}, \d{1,4}\.?[\de-]{1,24}\]")
 _DARKNET_BYTES = re.compile(rb" avg(?: loss)?, [-+.\w]{1,30} rate, [\d.]{1,30} seconds, \d{1,15} images")
 _TACOTRON_BYTES = re.compile(rb"Train loss \d{1,12} [-+.\w]{1,30} Grad Norm ")
@@ -181,6 +192,7 @@ _PARSERS = {
     _FASTTEXT_BYTES: _fasttext,
     _KALDI_BYTES: _kaldi,
     _LIST_BYTES: _list,
+    _STEP_AND_RATE_BYTES: _step_and_rate,
     _LETTERS_BYTES: _letters,
     _SEARCH_BYTES: _search,
     _ROUND_BYTES: _round,

@@ -1,0 +1,87 @@
+"""Lines as libraries of reinforcement learning print them: every number at its step, in one attempt."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.log_runs import assert_steps
+
+N = range(1, 5)
+BAR = "-" * 40 + "\n"
+GROUPS = f"{'-' * 36}  {'-' * 14}\n"
+
+CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
+    "rows without bars below lines of two groups of dashes": (
+        "".join(
+            f"2021-05-11 12:1{n}:22.123 UTC | [sac] Epoch {n} finished\n{GROUPS}"
+            f"replay_buffer/size                    {n}000\ntrainer/QF1 Loss                      0.9{n}210\n"
+            f"trainer/Policy Loss                  -1.2{n}\nEpoch                             {n}\n{GROUPS}"
+            for n in N
+        ),
+        {name: [*N] for name in ("replay_buffer/size", "trainer/QF1 Loss", "trainer/Policy Loss")},
+    ),
+    "such a table whose rows have a logger's prefix": (
+        "".join(
+            f"2017-06-2{n} 12:11:11.123 PDT | [trpo] {line}\n"
+            for n in N
+            for line in (
+                *(GROUPS.strip(), f"Iteration                               {n}"),
+                *(f"AverageReturn                          {n}2.5", GROUPS.strip()),
+            )
+        ),
+        {"AverageReturn": [*N]},
+    ),
+    "notes of an iteration above its table are no opening": (
+        "".join(
+            f"2019-11-19 05:3{n}:26.384291  | dqn_0 itr #{n}99 saving snapshot...\n{GROUPS}"
+            f"Diagnostics/NewCompletedTrajs         {n}\nDiagnostics/CumSteps                  {n}6400\n"
+            f"ReturnAverage                         1{n}.3\ngradNormAverage                   0.{n}\n{GROUPS}"
+            for n in N
+        ),
+        {
+            name: [16400, 26400, 36400, 46400]
+            for name in ("Diagnostics/NewCompletedTrajs", "ReturnAverage", "gradNormAverage")
+        },
+    ),
+    "a table whose steps are in the plural": (
+        "".join(
+            f"{BAR}| % time spent exploring  | {98 - n}       |\n| episodes                | {n}00      |\n"
+            f"| mean 100 episode reward | {n}1.1     |\n| steps                   | {n}980     |\n{BAR}"
+            for n in N
+        ),
+        {name: [1980, 2980, 3980, 4980] for name in ("episodes", "mean 100 episode reward")},
+    ),
+    "headings between drawn lines": (
+        "".join(
+            f"──────────── Step {n}000 ────────────\nepisode/score 1.{n} / train/loss/image 1.99\n" for n in N
+        ),
+        {name: [1000, 2000, 3000, 4000] for name in ("episode/score", "train/loss/image")},
+    ),
+    "the epoch in which the best one was": (
+        "".join(f"Epoch #{n}: test_reward: 146.8 ± 1.2, best_reward: 20{n}.0 ± 0.0 in #{n}\n" for n in N),
+        {name: [*N] for name in ("test_reward", "best_reward")},
+    ),
+    "pairs of names and numbers with unknown names": (
+        "".join(
+            f"INFO:train_agent:outdir:results step:{n}00 episode:{n} R:13.{n}\n"
+            f"INFO:train_agent:statistics:[('average_q', 1.4{n}), ('average_loss', 0.9{n})]\n"
+            for n in N
+        ),
+        {name: [*N] for name in ("R", "average_q", "average_loss")},
+    ),
+    "bars with names of a letter and a per cent": (
+        "".join(
+            f"RL Training:   {n}%|          | {n}000/100000 [00:01<09:11,  7.91it/s, R=0.0{n}, U=1{n}.0%]\r"
+            for n in N
+        )
+        + "\n",
+        {name: [1000, 2000, 3000, 4000] for name in ("R", "U")},
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), CASES.values(), ids=CASES)
+def test_numbers_are_at_their_steps(text: str, expected: dict[str, list[int]], tmp_path: Path) -> None:
+    assert_steps(tmp_path, text, expected)
