@@ -50,6 +50,12 @@ def _is_behind_epoch(number: int, inner: tuple[int, int], state: DialectState) -
     return bool(number == last and (is_known or (ended and inner[0] < step)))
 
 
+def is_passed(counts: Counts, state: DialectState) -> bool:
+    """Whether a line counts nothing but a step that the progress bars of the training have passed."""
+    step, total = counts.get(Counter.STEP, (0, 0))
+    return len(counts) == 1 and "bar" in state and not total and 0 < step < int(state["step"])
+
+
 def evaluation_step(counts: Counts, state: DialectState) -> int | None:
     """The step of a line of an evaluation, whose batches are not those of the training.
 

@@ -223,6 +223,8 @@ class _FieldReader:
         if name.endswith("))") or index in self._listed:
             return -1, None  # `D(G(z)): 0.5 / 0.4`, before and after
         two = _TWO_COUNTERS.search(text)
+        if two is not None and two[3] and texts[total + 1].startswith(","):
+            two = None  # `TRAIN Batch 0100/1314, Loss 6.2`, a batch and its total
         return (total, None) if two is None else (-1, two)
 
     def _is_no_value(self, last: int, text: str, after: str) -> bool:

@@ -16,7 +16,7 @@ _NO_BEGINNING = frozenset({"of", "and", "the", "has", "setting"})
 """Words with which no name begins: `saved a checkpoint with mean score: 0.5`."""
 _UNITS_AT_END = frozenset({"s.", "ms.", "sec.", "secs.", "SPS.", "FPS."})
 """Units at the end of a sentence: `Time Elapsed: 12.3 s. Mean Reward: 1.2`."""
-_OPENING = " \t[({\"'<"
+_OPENING = " \t[({\"'<$€£"
 
 _WRAPPER = re.compile(r"(?<![\w.])(?:np\.(?:float64|float32|float16|int64)|float|tensor|array)$")
 """What numpy and torch print around a number: `np.float64(0.02)`."""
@@ -29,8 +29,8 @@ _TUPLE = re.compile(r"\(['\"]([A-Za-z][^'\"(){},]{0,60})['\"], ?$")
 _NESTED = re.compile(r"(?<![\w.])([A-Za-z]\w{0,20}\([A-Za-z]\w{0,20}\([\w, ]{1,20}\)\))$")
 """A name such as that of a discriminator's output: `D(G(z))`."""
 
-_RANKED = re.compile(r"(?<![\w.])([Tt]op \d{1,2}-[A-Za-z]{2,10})$")
-"""A name with a number in it: `Top 1-err 60.1`."""
+_RANKED = re.compile(r"(?<![\w.])([Tt]op \d{1,2}-[A-Za-z]{2,10}|[A-Za-z]\w{0,20} \d{1,2})$")
+"""A name with a number in it: `Top 1-err 60.1`, `Stage 0 = 39.1`."""
 
 
 class NumberName(NamedTuple):
@@ -59,7 +59,7 @@ def name_before(text: str) -> NumberName:
     suffix = ""
     if bare.endswith(")") and 0 <= (opening := bare.rfind("(")) < len(bare) - 2:
         inner = bare[opening + 1 : -1]
-        if len(inner) <= 24 and re.sub("[/ _]", "", inner).isalpha():
+        if len(inner) <= 24 and re.sub("[/ _-]", "", inner).isalpha():
             suffix, bare = f" ({inner})", bare[:opening].rstrip()
     cut = max(_end_of_last(bare, sign) for sign in _DELIMITERS)
     words: list[str] = []

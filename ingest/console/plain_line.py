@@ -8,7 +8,7 @@ from typing import Any
 from zlib import crc32
 
 from holter.ingest.console.dialect import DialectState, LineValues
-from holter.ingest.console.evaluation_steps import evaluated_batch, evaluation_step
+from holter.ingest.console.evaluation_steps import evaluated_batch, evaluation_step, is_passed
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_names import is_of_evaluation
 from holter.ingest.console.line_settings import is_of_model, is_setting
@@ -58,6 +58,8 @@ _PAIR = re.compile(r"[\s,;|]*[A-Za-z_][\w./@-]*\s?[:=]\s?")
 _NEXT_NAME = re.compile(r"%?[\s,;|]{1,4}[A-Za-z][\w@.-]{0,20}\s{1,4}")
 """What is between two numbers of such a line of names and numbers without signs."""
 _ROW_BEFORE_ARROW = re.compile(r"(?:^|\s\s|[-|\])] )([A-Za-z][\w-]{0,40}) {0,4}-{1,3}> {0,20}$")
+_PART_OF_MODEL = re.compile(r"\s{0,8}\d{1,3}\s+\|\s+[\w.]+\s+\|\s+[A-Za-z_]\w*\s+\|")
+"""A row of Lightning's summary of a model: `0  | train_acc | BinaryAccuracy | 0 `, a number of parameters."""
 _PARTS = frozenset({"category", "class"})
 """What is always one of several."""
 _ROW_NAME = re.compile(r"(?:^|\s\s|[-|\])] )([A-Za-z][\w-]{0,40}): {0,20}$")
@@ -90,7 +92,12 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
         return _recurring(line, shape, numbers, axis) if shape.may_recur else None
     announce_epoch(shape, counts, axis)
     split = shape.split or ("" if shape.is_of_training else evaluated_batch(counts, axis))
-    step = evaluation_step(counts, axis) if split else training_step(counts, axis, shape.kind)
+    # `[ITER 7000] Evaluating test: L1 0.07`, printed with a delay
+    is_late = bool(split) and is_passed(counts, axis) and line.lstrip().startswith("[")
+    if is_late:
+        step = counts[Counter.STEP][0]
+    else:
+        step = evaluation_step(counts, axis) if split else training_step(counts, axis, shape.kind)
     if step is None and not counts and all(is_of_evaluation(field.name) for field in shape.metrics):
         step = axis.get("step")  # `eval_loss: 0.5, epoch: 0.4`
     if step is None:
@@ -108,7 +115,8 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
         forget_keys(axis)
         if not means:
             axis["names"] = [*values]
-    return LineValues(step, values, parse_time(line), labels_of_line(shape, numbers, axis))
+    labels = labels_of_line(shape, numbers, axis)
+    return LineValues(step, values, parse_time(line), labels, is_late=is_late)
 
 
 def _recurring(
@@ -222,8 +230,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     axis = axis_state(state)
     parts = split_numbers(without_ordered(line))
     shape, numbers = shape_of_line(parts), parts[1::2]
-    # the client of wandb prints the last values once more
-    if shape.counters or line.startswith("wandb: ") or is_history(line):
+    if shape.counters or _is_repeated(line) or _PART_OF_MODEL.match(line) is not None:
         return None
     evaluating = axis.get("evaluating", "")
     step = announced_step(axis, "" if shape.split or evaluating else shape.kind)
@@ -267,6 +274,11 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     if shape.about is None:
         values = _qualified(values, parts, shape, step, axis)
     return LineValues(int(step), values, parse_time(line), labels)
+
+
+def _is_repeated(line: str) -> bool:
+    """Whether a line prints values once more: the client of wandb the last ones, or all of a history."""
+    return line.startswith("wandb: ") or is_history(line)
 
 
 def _qualified(

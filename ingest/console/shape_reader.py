@@ -260,7 +260,9 @@ class _ShapeReader:
         if counter is Counter.EPOCH and is_first:
             self._stage = stage_of(field)
         self._amounts += states_amount(field)
-        is_clean = field.clean or self._is_framed  # `---- [Epoch 0/100, Batch 2/3] ----`
+        # `---- [Epoch 0/100, Batch 2/3] ----`, `[001/100] D: 0.6`
+        begins_in_brackets = field.total_index >= 0 and field.bracketed and not field.before.strip(" [(")
+        is_clean = field.clean or self._is_framed or begins_in_brackets
         begins = is_first and not self._amounts and is_clean and not has_settings(_names(self._metrics))
         self._is_stated |= begins
         # neither `[3/5] Loading the model` nor `num_updates: 50` is a position

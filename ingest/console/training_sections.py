@@ -24,6 +24,14 @@ _NUMBERED = re.compile(
     r"[ \t]?[:=#_-]?[ \t]?#?(?P<number>\d{1,4})(?![\d.\w])(?: ?(?:/|of) ?\d{1,4})?"
     r"[^\w\n]{0,100}(?:[a-z][a-z -]{0,30})?[^\w\n]{0,100}$"
 )
+_MANY = "job|run|combination|config(?:uration)?|setting|trial|experiment"
+_ONE_OF_MANY = re.compile(
+    rf"(?i)[^\w\n]{{0,40}}(?:\[[^\]\n]{{1,20}}\] )?(?P<word>{_MANY})"
+    r" \[?(?P<number>\d{1,4})/\d{1,4}\b(?![^\n]*(?:epoch|step|iter|loss|acc))"
+)
+"""One of some trainings, with what it is of: `[1D] job 2/45 | layers=2 | seed=53002`."""
+_CHINESE_FOLD = re.compile(r"[^\n]{0,80}第 ?(?P<number>\d{1,3}) ?(?:/ ?\d{1,3} ?)?折")
+"""A fold of a cross-validation: `开始训练第 1/5 折...`."""
 _TRAINING = (
     r"(?:now )?(?:training|train|fitting|model)(?: the)?(?: model| network| name)? ?[: ] ?"
     r"['\x22]?(?P<name>[a-z][\w.+-]{1,60})['\x22]?(?: model)?[^\w\n]{0,100}$"
@@ -74,6 +82,10 @@ def begin_section(line: str, state: DialectState) -> bool:
             return False  # `ignored returned own gossip from client_0`
         if words:
             named["training"] = words[:_LONGEST_TEXT]
+    elif (match := _CHINESE_FOLD.match(line)) is not None:
+        named = {"fold": match["number"]}
+    elif (match := _ONE_OF_MANY.match(line)) is not None:
+        named = {match["word"].lower(): match["number"]}
     elif (match := _NAMED.match(line)) is not None:
         if match["name"].lower() in _NO_NAMES or not _is_name_of_model(line, match):
             state.get("plain lines", {}).pop("evaluating", None)  # a heading of the training
@@ -127,7 +139,12 @@ def _note(named: dict[str, str], state: DialectState) -> None:
 SECTION_LINES = LinearPattern(
     rb"(?im)^(?:[^\n]{0,80}[^\w\n])?(?:k-?|cv )?(?:" + _WORDS.encode() + rb")s?(?: no\.?| number|_idx)?"
     rb"[ \t]?[:=#_-]?[ \t]?#?\d{1,4}(?:[^\d.\w\n][^\n]{0,160})?$"
-    rb"|^[^\w\n]{0,100}" + _TRAINING.replace("(?P<name>", "(?:").encode()
+    rb"|^[^\w\n]{0,100}"
+    + _TRAINING.replace("(?P<name>", "(?:").encode()
+    + rb"|^[^\w\n]{0,40}(?:\[[^\]\n]{1,20}\] )?(?:%s)" % _MANY.encode()
+    + rb" \[?\d{1,4}/\d{1,4}\b[^\n]{0,200}$"
+    rb"|^[^\n]{0,80}(?:%s) ?\d{1,3} ?(?:/ ?\d{1,3} ?)?(?:%s)[^\n]{0,80}$"
+    % tuple(b"|".join(word.encode(encoding) for encoding in ("utf-8", "gb18030")) for word in "第折")
 )
 """Lines that may name the training below them."""
 

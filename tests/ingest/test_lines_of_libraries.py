@@ -95,6 +95,81 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         ),
         {name: [*N] for name in ("loss_disc", "eval/avg_loss_disc")},
     ),
+    "a table of classes without lines between the cells": (
+        "".join(
+            f"Epoch {n} loss 0.{n}\nClass     IoU    Acc\nroad      0.42{n}  0.47\n"
+            f"traffic light  0.77{n}  0.02\n"
+            for n in N
+        ),
+        {
+            name: [*N]
+            for name in (
+                *("loss", "eval/road/IoU", "eval/road/Acc", "eval/traffic light/IoU"),
+                "eval/traffic light/Acc",
+            )
+        },
+    ),
+    "such tables whose names are indented": (
+        "".join(
+            f"Epoch {n} loss 0.{n}\nEvaluation on subtest dataset: 13128\nregression: \n"
+            f"         MJE PA_MJE\nright  21.38   7.9{n}\nMean Pose: \n"
+            f"                       MCE    ADD01d\n002_chef_can    115.{n}  0.82%\n"
+            for n in N
+        ),
+        {
+            name: [*N]
+            for name in (
+                *("loss", "eval/right/MJE", "eval/right/PA_MJE", "eval/002_chef_can/MCE"),
+                "eval/002_chef_can/ADD01d",
+            )
+        },
+    ),
+    "a batch with its total, whose name is that of an epoch elsewhere": (
+        "".join(
+            f"   TRAIN Batch {batch:04d}/1000, Loss    9.{batch}, KL-Loss    0.0517\n"
+            + (f"   TRAIN Epoch {n:02d}/8, Mean Negative ELBO    5.8\n" if batch == 1000 else "")
+            for n in range(2)
+            for batch in (500, 1000)
+        ),
+        {
+            "Loss": [500, 1000, 1500, 2000],
+            "KL-Loss": [500, 1000, 1500, 2000],
+            "Mean Negative ELBO": [1000, 2000],
+        },
+    ),
+    "amounts of money": (
+        "".join(f"step=   {n}000 | capital=$ 1286.2{n} | loss=0.0057{n}\n" for n in N),
+        {name: [1000, 2000, 3000, 4000] for name in ("capital", "loss")},
+    ),
+    "short forms in parentheses": (
+        "".join(
+            f"Epoch {n} Dev Evaluation Results\n  Micro-F1 (Mi-F): 0.44{n}\n  Macro-F1 (Ma-F): 0.2302\n"
+            for n in N
+        ),
+        {name: [*N] for name in ("Micro-F1 (Mi-F)", "Macro-F1 (Ma-F)")},
+    ),
+    "an index before an equals sign": (
+        "".join(
+            f"Epoch{n} [0/78] Stage 0 = 39.{n}(39)\tStage 1 = 38.{n}(38)\tStage 2 = 1.{n}(1)\n" for n in N
+        ),
+        {name: [0, 78, 156, 234] for name in ("Epoch", "Stage 0", "Stage 1", "Stage 2")},
+    ),
+    "an epoch and its total in brackets before unknown names": (
+        "epoch | d_loss | g_loss | g_lr | d_lr \n"
+        + "".join(f"[{n:03d}/100] D: 0.64{n} | G: 0.8379 | g_lr=0.000200 | d_lr=0.000025 \n" for n in N),
+        {name: [*N] for name in ("D", "G", "g_lr", "d_lr")},
+    ),
+    "evaluations that are printed behind the bars of later steps": (
+        "".join(f"Training: {n}0%|#| {n}000/4000 [14:43<00:00, 33.97it/s, Loss=0.037{n}]\r" for n in N)
+        + "\n"
+        + "".join(f"\n[ITER {n}000] Evaluating test: L1 0.0{n} PSNR 19.92 [22/06 10:48:10]\n" for n in N),
+        {name: [1000, 2000, 3000, 4000] for name in ("Loss", "test/L1", "test/PSNR")},
+    ),
+    "the parts of a model and their sizes": (
+        "".join(f"Epoch {n}: loss 0.{n}\n" for n in N)
+        + "   | Name      | Type           | Params | Mode\n2  | train_acc | BinaryAccuracy | 0      | train\n",
+        {"loss": [*N]},
+    ),
     "several lines of an epoch that name it alone, where the program opens once": (
         OPENING + "".join(f"Epoch {n} loss {n}.{line}\n" for n in N for line in range(10)),
         {"loss": [1, *range(3, 41)]},
@@ -460,3 +535,19 @@ def test_the_name_of_a_logger_is_no_series(tmp_path: Path) -> None:
     )
     steps = [10, 20, 30, 40]
     assert steps_of(read_log(tmp_path, text)) == {"lr": steps, "loss_disc": steps, "loss_gen": steps}
+
+
+@pytest.mark.parametrize(
+    "heading",
+    ["[1D] job {}/45 | layers=2 | fold=2/5 | seed=53002", "开始训练第 {}/5 折..."],
+    ids=["job", "折"],
+)
+def test_trainings_of_a_study_are_one_launch(heading: str, tmp_path: Path) -> None:
+    text = "".join(
+        heading.format(n) + "\n" + "".join(f"epoch={epoch}/3 loss=7.{epoch}\n" for epoch in range(1, 4))
+        for n in range(1, 4)
+    )
+    run = read_log(tmp_path, text)
+    assert run.attempts == 1
+    label = "job" if "job" in heading else "fold"
+    assert steps_of(run) == {name: [1, 2, 3] for name in ("loss", f"loss/{label}=2", f"loss/{label}=3")}

@@ -84,7 +84,7 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
     ),
     "names with an index": (
         "".join(f"Epoch{n} [50/100] Stage 0 = 39.1{n}(39.1)\tStage 1 = 38.8(38.9)\n" for n in N),
-        {"Epoch": [50, 150, 250, 350], "Stage": [50, 150, 250, 350], "Stage 2": [50, 150, 250, 350]},
+        {"Epoch": [50, 150, 250, 350], "Stage 0": [50, 150, 250, 350], "Stage 1": [50, 150, 250, 350]},
     ),
     "epochs of which other batches are printed last": (
         "".join(f"(epoch: {n}, iters: {1000 - 50 * n}, time: 0.2) G_GAN: 0.8 D: 0.{n}\n" for n in N),

@@ -24,9 +24,10 @@ _ROW = re.compile(
 def _begin(line: str, state: DialectState) -> None:
     """Note that rows of classes follow."""
     state["classes"] = 0
+    state.pop("class columns", None)
 
 
-def _row(line: str, state: DialectState) -> LineValues | None:
+def parse_row(line: str, state: DialectState) -> LineValues | None:
     """The numbers of a class, of the mean of all, or the accuracy."""
     match, axis = _ROW.fullmatch(line), axis_state(state)
     step = announced_step(axis)
@@ -41,17 +42,15 @@ def _row(line: str, state: DialectState) -> LineValues | None:
     return LineValues(int(step), numbers, labels=section_labels(axis))
 
 
-CLASS_REPORT = (
-    LineKind(
-        pattern=LinearPattern(rb"(?i)recall[ \t]{1,20}f1?-?score(?:[ \t]{1,20}[a-z]{3,20})?[ \t\r]{0,20}\n"),
-        parse=_begin,
-        any_program=True,
+HEADING = LineKind(
+    pattern=LinearPattern(rb"(?i)recall[ \t]{1,20}f1?-?score(?:[ \t]{1,20}[a-z]{3,20})?[ \t\r]{0,20}\n"),
+    parse=_begin,
+    any_program=True,
+)
+ROW = LineKind(
+    pattern=LinearPattern(
+        rb"(?m)[01]\.\d\d\d?\d?(?: {2,40}\d{1,12}|\d{1,4} {2,40}[01]\.\d{2,8})[ \t\r]{0,20}$"
     ),
-    LineKind(
-        pattern=LinearPattern(
-            rb"(?m)[01]\.\d\d\d?\d?(?: {2,40}\d{1,12}|\d{1,4} {2,40}[01]\.\d{2,8})[ \t\r]{0,20}$"
-        ),
-        parse=_row,
-        any_program=True,
-    ),
+    parse=parse_row,
+    any_program=True,
 )

@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineResult
+from holter.ingest.console.dialects import class_report, class_tables
 from holter.ingest.console.dialects.cell_tables import SPLIT_ROWS
-from holter.ingest.console.dialects.class_report import CLASS_REPORT
 from holter.ingest.console.dialects.coco_summary import SUMMARY
 from holter.ingest.console.dialects.evaluation_results import EVALUATION_RESULTS, add_result
 from holter.ingest.console.dialects.recurring_lines import RECURRING_LINES, or_recurring
@@ -174,7 +174,7 @@ _METRIC_ALONE = LinearPattern(
     + _alternatives(METRICS)
     + rb")(?:"
     + _in_encodings("\u4e3a")
-    + rb")?(?:\([^()\d\n]{1,40}\)| (?:over|of)(?: the)?(?: last)? \d{1,9}(?: [a-z]{1,12}){1,2})?"
+    + rb")?(?: ?\([^()\d\n]{1,40}\)| (?:over|of)(?: the)?(?: last)? \d{1,9}(?: [a-z]{1,12}){1,2})?"
     + rb"(?:[_@/.-][\w@/.-]{0,40}| (?:coeff?(?:icient)?|score|index|similarity))?[\"']?"
     # `Loss -> Train: 0.5, Val: 0.6`
     + rb"(?: {0,2}(?:"
@@ -301,20 +301,43 @@ def _has_metric(shape: LineShape) -> bool:
 SECTIONS = LineKind(pattern=SECTION_LINES, parse=_section, any_program=True)
 """Lines that name the training below them."""
 
+
+def _row_of_class(line: str, state: DialectState) -> LineResult:
+    """The scores of a row of a table or a report of classes; the numbers of any other line."""
+    return (
+        class_tables.parse_row(line, state)
+        or class_report.parse_row(line, state)
+        or _line_of_own_text(line, state)
+    )
+
+
+CLASS_ROWS = LineKind(pattern=class_tables.ROW, parse=_row_of_class, any_program=True, in_blocks=True)
+"""Lines of a name and several numbers, in texts that no framework prints."""
+
 BEST_BELOW = LineKind(
     pattern=LinearPattern(rb"(?im)\bbest iteration is:[ \t\r]{0,8}$"), parse=note_best, any_program=True
 )
 """Lines of LightGBM above one that repeats the best iteration."""
 
-_MORE_SPECIAL = (BEST_BELOW, SUMMARY, *SPLIT_ROWS, *CLASS_REPORT, *SCORE_TABLES, SECTIONS)
+_MORE_SPECIAL = (
+    BEST_BELOW,
+    SUMMARY,
+    *SPLIT_ROWS,
+    class_report.HEADING,
+    class_report.ROW,
+    *SCORE_TABLES,
+    SECTIONS,
+)
 """Kinds of lines that are tried before those with a position."""
 DIALECT = ConsoleDialect(
     name="key-value",
     signature=_RecordLines(),
     min_matches=2,
-    kinds=(*_MORE_SPECIAL, LINES),
+    kinds=(class_report.HEADING, *_MORE_SPECIAL, LINES),
 )
-OWN_TEXT = replace(DIALECT, kinds=(*_MORE_SPECIAL, OWN_LINES)).followed_by(
+OWN_TEXT = replace(
+    DIALECT, kinds=(class_report.HEADING, class_tables.BEGIN, CLASS_ROWS, *_MORE_SPECIAL, OWN_LINES)
+).followed_by(
     ConsoleDialect(
         name="epochs",
         signature=_EPOCH,

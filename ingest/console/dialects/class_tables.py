@@ -1,0 +1,89 @@
+"""Tables of an evaluation without lines between their cells: a name and its scores per row.
+
+`Class  IoU  Acc` above `road  0.42  0.47`; the names of the scores may be without one for the first column.
+They are at the last step of the training, as `eval/road/IoU`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from holter.ingest.console.dialect import DialectState, LineKind, LineValues
+from holter.ingest.console.pattern_search import LinearPattern
+from holter.ingest.console.plain_line import axis_state, metric_name
+from holter.ingest.console.step_axis import position
+from holter.ingest.console.training_sections import section_labels
+from holter.ingest.console.values import parse_number
+from holter.ingest.metric_names import is_metric_name
+
+_FIRST = frozenset(
+    {
+        "class",
+        "classes",
+        "category",
+        "label",
+        "name",
+        "dataset",
+        "domain",
+        "object",
+        "subject",
+        "part",
+        "group",
+    }
+)
+"""Names of the column that says what a row is about."""
+_SHORT = re.compile(r"[A-Z]{2}[\w@.]{0,12}")
+"""Short names of scores, as `MJE` and `ADD`."""
+_MOST_ROWS = 50
+
+
+def _begin(line: str, state: DialectState) -> None:
+    """Note the names of the columns of the rows below."""
+    names = line.split()
+    if names[0].lower() in _FIRST:
+        names = names[1:]
+    measures = any(map(is_metric_name, names)) or all(map(_SHORT.fullmatch, names))
+    is_unique = len({*names}) == len(names)
+    state["class columns"] = {"names": names if measures and is_unique else [], "rows": 0}
+
+
+def parse_row(line: str, state: DialectState) -> LineValues | None:
+    """The scores of a row right below the names of the columns, or below such a row."""
+    table = state.get("class columns", {"names": [], "rows": 0})
+    names, axis = table["names"], axis_state(state)
+    step = position(axis)
+    if not (names and state.get("is near")) or table["rows"] >= _MOST_ROWS or step is None:
+        state.pop("class columns", None)
+        return None
+    parts = line.split()
+    cells = parts[-len(names) :]
+    name = " ".join(parts[: -len(names)])
+    split = axis.get("evaluating") or "eval"
+    values = {
+        metric_name(f"{name}/{column}", split): value
+        for column, cell in zip(names, cells, strict=False)
+        if (value := parse_number(cell)) is not None
+    }
+    if not name or len(values) < len(names) or parse_number(name.split()[-1]) is not None:
+        del state["class columns"]
+        return None
+    table["rows"] += 1
+    return LineValues(int(step), values, labels=section_labels(axis))
+
+
+_WORD = rb"[A-Za-z][\w@.%-]*"
+BEGIN = LineKind(
+    pattern=LinearPattern(
+        rb"(?im)^(?:[ \t]{4,80}|(?:%s)(?:[ ]{2,80}|\t[ \t]{0,20}))(?:%s[ \t]+)+%s[ \t\r]{0,40}$"
+        % ("|".join(sorted(_FIRST)).encode(), _WORD, _WORD)
+    ),
+    parse=_begin,
+    any_program=True,
+    in_blocks=True,
+)
+"""A line of nothing but names, which are indented or below which things are named."""
+ROW = LinearPattern(
+    rb"(?m)^[ \t]{0,40}\w[\w.()/&+-]{0,60}(?: [\w.()/&+-]{1,40}){0,3}[ \t]+"
+    rb"(?:-?\d+(?:\.\d+)?%?[ \t]+)+-?\d+(?:\.\d+)?%?[ \t\r]{0,40}$"
+)
+"""A line of a name and several numbers."""
