@@ -111,5 +111,7 @@ def values_of_lists(texts: tuple[str, ...]) -> dict[int, int]:
         is_end = before.endswith((":", "=")) and not behind.strip() and last + 1 == count
         if last - index < _MOST_OF_LIST and (is_closed or is_end):
             firsts |= dict.fromkeys(range(index + 1, last + 1), index)
+        elif last == index and before.endswith((":", "=")) and texts[index + 1].strip() in ("->", "→"):
+            firsts |= {index + 1: index}  # `test loss: 6.3 -> 5.7`, before and after
         index = last + 1
     return firsts

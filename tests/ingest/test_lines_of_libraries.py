@@ -165,9 +165,17 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         + "".join(f"\n[ITER {n}000] Evaluating test: L1 0.0{n} PSNR 19.92 [22/06 10:48:10]\n" for n in N),
         {name: [1000, 2000, 3000, 4000] for name in ("Loss", "test/L1", "test/PSNR")},
     ),
+    "the number before a change and that after it": (
+        "".join(
+            f"[{n}00/9000] batch loss : 6.3{n} | time : 0.16s\n"
+            f"[{n}00/9000] mean test loss : 6.3{n} -> 5.7{n} by 1 grad steps\n"
+            for n in N
+        ),
+        {name: [100, 200, 300, 400] for name in ("batch loss", "time", "mean test loss", "mean test loss 2")},
+    ),
     "the parts of a model and their sizes": (
         "".join(f"Epoch {n}: loss 0.{n}\n" for n in N)
-        + "   | Name      | Type           | Params | Mode\n2  | train_acc | BinaryAccuracy | 0      | train\n",
+        + "   | Name | Type           | Params | Mode\n2  | acc  | BinaryAccuracy | 0      | train\n",
         {"loss": [*N]},
     ),
     "several lines of an epoch that name it alone, where the program opens once": (
