@@ -81,8 +81,9 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
     last = words[-1].rstrip(".")
     if " ".join(words) in GLOBAL or (words == ["update"] and field.bracketed and not before):
         return Counter.GLOBAL_STEP
-    if last == "e" and field.total_index >= 0 and not (field.marked or before):
-        return Counter.EPOCH  # `E1/6: loss=0.5`
+    is_stated = field.total_index >= 0 or field.before.strip() == "["
+    if last == "e" and is_stated and not (field.marked or before):
+        return Counter.EPOCH  # `E1/6: loss=0.5`, `[E01] loss=0.5`
     if not set(words[:-1]) <= QUALIFIERS:
         is_stated = not field.marked or field.total_index >= 0
         announces = last in ("epoch", "epochs") and not before and is_stated

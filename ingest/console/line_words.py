@@ -41,7 +41,7 @@ QUALIFIERS = frozenset(
     {"global", "train", "training", "current", "cur", "optimizer", "optim", "opt", "gradient", "grad", "num",
      "data", "number", "total", "trainer", "eval", "evaluation", "val", "valid", "validation", "test", "env",
      "mini", "batch", "learning", "at", "after", "end", "of", "consumed", "seen", "update", "learner",
-     "policy", "runtime", "completed", "finished"}
+     "policy", "runtime", "completed", "finished", "start", "started", "starting", "begin", "beginning"}
 )  # fmt: skip
 COUNTED_ROWS = frozenset({"client", "fold", "trial", "subject", "run", "task"})
 ROWS = COUNTED_ROWS | {"class", "dataset", "agent", "domain", "player", "speaker"}

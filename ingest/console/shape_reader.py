@@ -202,8 +202,10 @@ class _ShapeReader:
         """Add a number to what it is: a counter, a metric, or nothing."""
         counter = self._counter(field)
         if counter is not None:
-            is_size = counter is Counter.BATCH and field.total_index < 0 and self._unnamed in self._counters
-            if not (is_size and self._metrics):  # `[500/9000] loss 0.5 | batch 16`
+            is_size = counter is Counter.BATCH and field.total_index < 0 and self._counts_no_epoch()
+            if not (
+                is_size and self._metrics
+            ):  # `[500/9000] loss 0.5 | batch 16`, `tick 3  lod 0.0  batch 16`
                 self._add_counter(field, counter)
         elif not field.name and field.marked and self._counters and not self._metrics:
             self._add_named_ahead(field)
@@ -229,6 +231,9 @@ class _ShapeReader:
             if counter is Counter.EPOCH and field.before.strip() == "*":  # `1/10 * Epoch 1 (train): `
                 self._counters.clear()
                 return counter
+            if counter is Counter.STEP and _is_share(self._counters[0], self._texts):
+                self._counters.clear()
+                return Counter.GLOBAL_STEP  # `1/3000 (  0.03%) itr: 5001`
             is_batch = counter is Counter.BATCH or (counter is Counter.STEP and field.name)
             if is_batch:  # `[0/300][10/1251]`, `[1/60] iter 10/445`
                 self._counters[0] = self._unnamed = replace(self._counters[0], counter=Counter.EPOCH)
@@ -241,6 +246,11 @@ class _ShapeReader:
         ):  # `Train: [1/5] Step 50/335`, `iteration:3 step:20/150`
             self._counters[0] = replace(self._counters[0], counter=Counter.EPOCH)
         return counter
+
+    def _counts_no_epoch(self) -> bool:
+        """Whether what the line counts first has no name, or is nothing that has batches."""
+        first = next(iter(self._counters), None)
+        return first is not None and (first is self._unnamed or first.counter is Counter.OTHER)
 
     def _is_length_behind(self, field: NumberField) -> bool:
         """Whether steps behind a reward are the length of an episode: `Ep 200: Reward=0.8 | Steps=14`."""
@@ -261,7 +271,7 @@ class _ShapeReader:
             self._stage = stage_of(field)
         self._amounts += states_amount(field)
         # `---- [Epoch 0/100, Batch 2/3] ----`, `[001/100] D: 0.6`
-        begins_in_brackets = field.total_index >= 0 and field.bracketed and not field.before.strip(" [(")
+        begins_in_brackets = bool(field.name or field.total_index >= 0) and field.before.strip() in ("[", "(")
         is_clean = field.clean or self._is_framed or begins_in_brackets
         begins = is_first and not self._amounts and is_clean and not has_settings(_names(self._metrics))
         self._is_stated |= begins
@@ -399,6 +409,12 @@ def _row_name(field: NumberField) -> str:
     if len(words) != 1 or words[0] not in (COUNTED_ROWS if field.marked else ROWS):
         return ""  # `Class: 0.5` is a loss
     return words[0]
+
+
+def _is_share(counted: CounterField, texts: tuple[str, ...]) -> bool:
+    """Whether a per cent in parentheses follows what is counted and its total."""
+    behind = texts[counted.total_index + 1 : counted.total_index + 3] if counted.total_index >= 0 else ()
+    return len(behind) > 1 and behind[0].strip() == "(" and behind[1].startswith("%)")
 
 
 def _names(metrics: list[MetricField]) -> list[str]:

@@ -24,13 +24,13 @@ _EPOCHS = re.compile(r"(?i)\bepochs?\W{0,4}$")
 _EPOCH_AHEAD = re.compile(r"^\s*(\d{1,9})/\d{1,9} \* Epoch \(")
 """The epoch before a bar of Catalyst: `3/10 * Epoch (train): 100% 391/391`."""
 _PERCENT = re.compile(r"[:| ]{0,8}\s\d{1,3}%")
-_PAIR = re.compile(r"([A-Za-z_][\w./ @()-]{0,100}+)\s*+[=:]\s*+([-+\w.%]+)")
+_PAIR = re.compile(r"([A-Za-z_][\w./ @()-]{0,100}+)\s*+[=:]\s*+([-+\w.%]*[\w%])")
 _DASHED_PAIR = re.compile(r"(?:^|, )([A-Za-z_][\w./@]{0,60}) - (-?\d[\d.e+-]{0,20})(?=,|$)")
 """A pair with a dash for a sign: `dice_loss - 0.5, iou_score - 0.4`."""
 _STEPS_BEFORE = re.compile(r"\((\d{1,12}) / \d{1,12} Steps\)")
 """The step of all before a bar of the batches of an epoch: `Training (10 / 900 Steps) (loss=0.7)`."""
 _TORCHTUNE = re.compile(r"\b\d+\|(\d+)\|Loss: ([-+\w.]+):")
-_NOT_METRICS = frozenset({"v_num", "step", "global_step", "epoch"})
+_NOT_METRICS = frozenset({"v_num", "step", "global_step", "epoch", "iteration"})
 _PROGRESS = re.compile(
     r"\|[#\u2588 -]{2,80}\|? {0,4}\((?P<at>\d{1,9})/(?P<total>\d{1,9})\) (?P<values>[^\r]*)$"
 )
@@ -71,7 +71,7 @@ def _bar(line: str, state: DialectState) -> LineValues | None:
     step = _step_of_bar(match, is_lightning="v_num" in dict(pairs), state=state)
     if at == 0 and step + total == state.get("bar"):  # Lightning resets the bar of a complete epoch
         step += total
-    values = parse_numbers(pair for pair in pairs if pair[0] not in _NOT_METRICS)
+    values = parse_numbers(pair for pair in pairs if pair[0].lower() not in _NOT_METRICS)
     if state.get("bar") == step:  # drawn again, maybe with the values of an evaluation
         values = {name: value for name, value in values.items() if _is_evaluated(name, axis)}
     else:
@@ -201,7 +201,9 @@ def _rich_bar(line: str, state: DialectState) -> LineValues | None:
     if state.get("bar") == step:
         return None
     state["bar"] = step
-    values = parse_numbers(pair for pair in _PAIR.findall(match["values"]) if pair[0] not in _NOT_METRICS)
+    values = parse_numbers(
+        pair for pair in _PAIR.findall(match["values"]) if pair[0].lower() not in _NOT_METRICS
+    )
     return LineValues(step, {name: value for name, value in values.items() if _is_new(name, value, state)})
 
 

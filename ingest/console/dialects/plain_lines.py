@@ -145,6 +145,7 @@ _POSITION = LinearPattern(
     rb"|(?:test|eval(?:uated)?|val(?:id)?) {1,4}\d{1,9}/\d"
     rb"|(?:train|test|eval|val(?:id)?) \(\d{1,9}/\d{1,9}\) "
     rb"|\[(?:train(?:ing)?|test|eval|val(?:id)?) {1,4}\d{1,9}/\d{1,9}\]"
+    rb"|^\d{1,9}/\d{1,9} \( {0,8}[\d.]{1,8}%\) [a-z]"
     rb"|\d{1,9}/\d{1,9}\] ?\[ {0,8}\d{1,9}/\d|^\d{1,9} \[[a-z]\w{0,20} ?\w{0,20}: "
     # `10/445, loss: 0.5`, `INFO 0/2 MIL Loss: 0.7`
     rb"|(?:^|(?:info|debug|[\])|:-]) )[ \t]{0,8}\d{1,9}/ {0,8}\d{1,9}[,:]? {1,8}[a-z]"
@@ -155,7 +156,7 @@ _POSITION = LinearPattern(
     rb"|[\]|] {1,4}\d{1,9}/\d{1,9} {1,4}[|,:-] {0,4}[a-z]|\d% {1,4}\d{1,9}/\d{1,9} {1,4}[|,:-]"
     rb"|^(?:train|test|eval|val(?:id)?) \d{1,9}, [a-z]| - {1,12}\d{1,9} - {1,12}[\d.]{1,12} \w{1,20}/s"
     rb"|\d% {1,4}\d{1,9}/\d{1,9} {1,4}[|\[(,-]"
-    rb"|(?:^|[ \[(|])ep?\d{1,6}/\d{1,6}[ :,\])|]"
+    rb"|(?:^|[ \[(|])ep?\d{1,6}/\d{1,6}[ :,\])|]|\[ep?\d{1,6}\] "
     rb"|\) \d{1,9}/\d{1,9} {0,4}$|\[ {0,8}\d{1,9}/ {0,8}\d{1,9}\] {0,4}$"
 )
 _DATA_ALONE = (
@@ -169,7 +170,7 @@ _METRIC_ALONE = LinearPattern(
     + rb"|(?:loss|acc(?:uracy)?|\blr|dice|iou|mean_?iu|learning rate|ppl|psnr|ssim|auc|f1|bleu|perplexity"
     rb"|(?:acc|prec|top|hits?|ndcg)[@-]?\d{1,4}|r?mse|mae"
     rb"|reward|return|score|si-?s[dn]ri?|s[dn]ri?|s?mape|r2|mcc|kappa|jaccard|sensitivity|specificity|hd95|rouge|pearson|spearman"
-    rb"|cider|meteor|epe|fid|lpips|m?ap|elbo|nll|pesq|e?stoi|mrr|bp[bc]|mpjpe|eer"
+    rb"|cider|meteor|epe|fid(?:\d{1,3}k)?|lpips|m?ap|elbo|nll|pesq|e?stoi|mrr|bp[bc]|mpjpe|eer"
     rb"|recall(?:@\d{1,4})?|precision(?:@\d{1,4})?|[wc]er|"
     + _alternatives(METRICS)
     + rb")(?:"

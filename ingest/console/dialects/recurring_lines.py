@@ -55,7 +55,7 @@ def _values(line: str, evaluating: str) -> dict[str, float]:
     values = {}
     for field in shape.metrics:
         before, number, behind = parts[2 * field.index : 2 * field.index + 3]
-        is_marked = before.rstrip(" \t[({'\"")[-1:] in (":", "=")
+        is_marked = before.rstrip(" \t[({'\"")[-1:] in (":", "=") or (field.index > 0 and "_" in field.name)
         if not (is_marked or (alone is not None and alone[1] == field.name)):
             continue
         # `the 500 test images: 0.1` is no name, `train_label:(371, 100)` no value
