@@ -36,6 +36,11 @@ _REPEATED = re.compile(
     rb"(?i)epoch|step|iter|batch|updat|episode|round|progress|tick|warn|nohup|%\||fold\b|trial|[$#] "
 )
 """Words of lines that may come again within a launch, or that the shell prints."""
+_EPOCH = re.compile(
+    rb"(?i)(?:[^\n]{0,80}[\]:|> -])?(?:test |train(?:ing)? )?epoch"
+    rb"(?:[ #\[(]{0,4}\d{1,6}(?: ?/ ?\d{1,6})?|[: \[(]{1,4}\d{1,6} ?/ ?\d{1,6})[^\w\n]{0,100}"
+)
+"""The heading of an epoch, no setting as `epoch: 100`: lines below it may come with each epoch."""
 _SET_UP = re.compile(
     rb"(?i)seed|devices?\b|cuda|gpus?\b|namespace|config|arg(?:ument)?s\b|hyper|param|data|resum|checkpoint"
     rb"|(?:program|script|process|experiment) (?:start|begin)"
@@ -132,7 +137,7 @@ class LaunchOpening:
 
     def _count(self, line: bytes) -> None:
         """Note a line before the first record."""
-        self._size += len(line)
+        self._size = _MAX_BYTES if _EPOCH.fullmatch(line) is not None else self._size + len(line)
         if _DATED.fullmatch(line) is not None and _REPEATED.search(line) is None:
             self._has_dated = True
         known = [piece for piece in self._counts if piece in line]

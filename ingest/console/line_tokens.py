@@ -8,7 +8,7 @@ _NUMBER = r"[-+]?(?:\d++(?:,\d{3}(?!\d))*+(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?\d++)?
 # times, durations, versions, addresses and hexadecimal numbers are tokens, too, so that no part of them is
 # taken for a number
 _TOKEN = re.compile(
-    r"(?:(?<![0-9A-Za-z_.@^\u00c0-\u1fff])(?<![A-Za-z]-)(?<![0-9]e\+)(?!(?<=[A-Za-z] )\d{1,4}['\"] ?:)"
+    r"(?:(?<![0-9A-Za-z_.@^\u00c0-\u1fff])(?<![A-Za-z][-+])(?<![0-9]e\+)(?!(?<=[A-Za-z] )\d{1,4}['\"] ?:)"
     r"(?!(?<=[Tt]op )\d{1,2}-[A-Za-z])"
     # an index is part of the name before: `Stage 0 = 39.1`
     r"(?!(?<=[a-z] )(?<!poch )(?<!tep )(?<!atch )(?<!iter )(?<!tion )(?<!ound )(?<!sode )\d{1,2} = [-\d])"

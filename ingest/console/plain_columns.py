@@ -96,12 +96,13 @@ class _PlainContent:
 def describe_line(line: str, parts: list[str]) -> LayoutContent | None:
     """What the numbers of a line are, None if its time is in several of them.
 
-    Lines with labels, of settings, of the best step, bars, and lines with unknown names are read one by one.
+    Lines with labels, of settings, of the best step, bars, those with unknown names, and evaluations whose
+    step may be late are read one by one.
     """
     shape, numbers = shape_of_line(parts), parts[1::2]
     if shape.row is not None or shape.about is not None:
         return None
-    if shape.is_best or shape.may_recur or shape.is_bar:
+    if shape.is_best or shape.may_recur or shape.is_bar or (shape.split and line.lstrip().startswith("[")):
         return None
     if not shape.counters and any(is_metric_name(field.name) for field in shape.metrics):
         return None  # nothing in it is a position

@@ -145,7 +145,10 @@ def _of_best(line: str, shape: LineShape, numbers: list[str], axis: dict[str, An
         value = None if field.index in counted else value_of(numbers[field.index])
         if value is not None:
             values[name_of_best(field.name, split)] = value * field.scale
-    return LineValues(int(axis["step"]), values, parse_time(line), section_labels(axis)) if values else None
+    step = axis["announced"][0] if "announced" in axis and not has_steps(axis) else axis.get("step")
+    if not values or step is None:
+        return None
+    return LineValues(int(step), values, parse_time(line), section_labels(axis))
 
 
 def note_best(line: str, state: DialectState) -> None:
@@ -201,6 +204,8 @@ def note_line(shape: LineShape, counts: Counts, axis: dict[str, Any]) -> None:
     if shape.is_note and "step" in axis:
         return
     if shape.split:
+        if counts.keys() == {Counter.EPOCH} and not has_steps(axis) and not is_behind(counts, axis):
+            note_epoch(counts, axis)  # `Test Epoch 3`
         axis["evaluating"] = shape.split
     elif shape.is_round and "epoch" not in axis and Counter.OTHER in counts:
         note_epoch({Counter.EPOCH: counts[Counter.OTHER]}, axis)

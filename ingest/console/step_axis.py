@@ -122,13 +122,13 @@ def is_epoch_of_all(counts: Counts) -> bool:
 
 def is_behind(counts: Counts, state: DialectState) -> bool:
     """Whether what a line counts is not beyond what lines before it counted."""
-    if "step" not in state or not counts:
+    if not counts:
         return False
     epoch = state.get("epoch") or state.get("announced")
     if Counter.EPOCH in counts and epoch is not None:
         return counts[Counter.EPOCH][0] <= int(epoch[0])
     axis = min(counts)
-    return counts[axis][0] <= int(state["step"])
+    return "step" in state and counts[axis][0] <= int(state["step"])
 
 
 def note_epoch(counts: Counts, state: DialectState) -> None:
@@ -374,7 +374,12 @@ def _step_over_epochs(epoch: tuple[int, int], inner: tuple[int, int], state: Dia
             state["restarts"] = True
             state["before"] = max((number - 1) * total, last_step)
         elif restarts:
-            length = total or last_step + ("from zero" in state)
+            # from 0 to the total has one more
+            length = (
+                total + (last_step == total and "from zero" in state)
+                if total
+                else last_step + ("from zero" in state)
+            )
             if state.get("stride") != 1:
                 # lines may be rarer than the last step of an epoch: all epochs are as long
                 length = max(length, int(state.get("length", 0)))

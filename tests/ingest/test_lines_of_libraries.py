@@ -173,6 +173,83 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         ),
         {name: [100, 200, 300, 400] for name in ("batch loss", "time", "mean test loss", "mean test loss 2")},
     ),
+    "a heading of an evaluation right below a record": (
+        "".join(
+            f"[Epoch: {n}, numImages:  1464]\nLoss: 16.{n}\nValidation:\n[Epoch: {n}, numImages:  1449]\n"
+            f"Acc:0.9{n}, mIoU:0.7{n}\nLoss: 2.{n}\n"
+            for n in N
+        ),
+        {name: [*N] for name in ("Loss", "validation/Acc", "validation/mIoU", "validation/Loss")},
+    ),
+    "the size of a batch behind a tick": (
+        "".join(f"tick {n}     kimg {n}.1      lod 0.00  minibatch 32   sec/tick 12.1\n" for n in N),
+        {name: [*N] for name in ("tick", "kimg", "lod", "sec/tick")},
+    ),
+    "a bar of an epoch before the step of all": (
+        "".join(f"{n}/3000 (  0.0{n}%) itr: {500 + n}, G_loss : +2.1{n}, D_loss_real : +0.8\n" for n in N),
+        {name: [501, 502, 503, 504] for name in ("G_loss", "D_loss_real")},
+    ),
+    "words that say that an epoch begins": (
+        "".join(
+            f"==> Start Training Epoch {n}, lr=0.010000 ...\n"
+            f"loss=0.00{n}1 (0.0021), lr=0.009: : 100% 100/100 [00:05<00:00, 18.2it/s]\n"
+            f"==> Finished Epoch {n}.\n++> Evaluate at epoch {n} ...\nPSNR = 2{n}.12\n"
+            for n in N
+        ),
+        {
+            "loss": [100, 200, 300, 400],
+            "lr": [1, 100, 200, 300, 400],
+            "epoch/lr": [100, 200, 300],
+            "evaluate/PSNR": [100, 200, 300, 400],
+        },
+    ),
+    "steps in brackets before unknown names": (
+        "".join(
+            f"[step{n * 3200:8d}] pg=-0.05{n}  vf=27.5{n}  ent=3.42\n"
+            f"  [eval] return=12{n}.3±168.1  win_rate=0.1{n}\n"
+            for n in N
+        ),
+        {name: [3200, 6400, 9600, 12800] for name in ("pg", "vf", "ent", "eval/return", "eval/win_rate")},
+    ),
+    "an epoch in brackets with a letter": (
+        "".join(f"[E{n:02d}] train_mse=0.6{n}  val: MAE=2.9{n} R2=0.3898  (34.8s)\n" for n in N),
+        {name: [*N] for name in ("train_mse", "val/MAE", "val/R2")},
+    ),
+    "a record glued to the bar of its epoch": (
+        "".join(
+            f"  {n}%|          | {n}/100 [31:27<51:54:28, 1887.57s/it]Epoch {n + 1}, Training loss: 3.9{n}\n"
+            for n in N
+        ),
+        {"Training loss": [2, 3, 4, 5]},
+    ),
+    "settings below the heading of each epoch": (
+        "".join(
+            f"Epoch {n}/4\n----------Current Parameters----------\nis use GPU: True\nmodel_type: resnet50\n"
+            f"name of the data set: cifar\n[12:13:0{n}]\tTraining Batch[5/5]\t Class Loss: 7.0{n}\t\n"
+            for n in N
+        ),
+        {"Class Loss": [5, 10, 15, 20]},
+    ),
+    "an evaluation of Keras behind the training": (
+        "".join(f"Epoch {n}/4\n{KERAS}" for n in N)
+        + "84/84 [==============================] - 23s 27ms/step - loss: 41.9264\n",
+        {"loss": [0, 1, 2, 3], "val_loss": [0, 1, 2, 3], "eval/loss": [3]},
+    ),
+    "results of KITTI": (
+        "".join(
+            f"2026-03-25 17:51:57,243   INFO  Test Epoch {n}\n2026-03-25 17:53:24   INFO  ==> Saving\n"
+            f"2026-03-25 17:53:52,875   INFO  Car AP_R40@0.70, 0.50, 0.50:\nbev  AP:1.78, 2.35, 2.3{n}\n"
+            "2026-03-25 17:53:54,881   INFO  Best Result:0.0006, epoch:1\n"
+            for n in N
+        ),
+        {
+            "Best Result": [*N],
+            **{
+                f"val/Car AP_R40@0.70,0.50,0.50/bev {difficulty}": [*N]
+                for difficulty in ("easy", "moderate", "hard")
+            },
+        },
+    ),
     "the parts of a model and their sizes": (
         "".join(f"Epoch {n}: loss 0.{n}\n" for n in N)
         + "   | Name | Type           | Params | Mode\n2  | acc  | BinaryAccuracy | 0      | train\n",

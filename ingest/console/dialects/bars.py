@@ -299,10 +299,12 @@ def _keras(line: str, state: DialectState) -> LineValues | None:
         state["unheaded"] = True
     if "epoch" not in state:
         return None
-    if state["total"] not in (None, match["total"]):
-        return None
-    state["total"] = match["total"]
     values = parse_numbers(piece.partition(": ")[::2] for piece in match["values"].strip().split(" - "))
+    if state["total"] not in (None, match["total"]):  # of an evaluation
+        return LineValues(
+            state["epoch"], {metric_name(name, "eval"): value for name, value in values.items()}
+        )
+    state["total"] = match["total"]
     # with the values of an evaluation come the means of the complete epoch once more
     new = values if values.keys() - {*state["told"]} else {}
     state["told"] += [*new]

@@ -16,6 +16,7 @@ from holter.ingest.console.dialects import class_report, class_tables
 from holter.ingest.console.dialects.cell_tables import SPLIT_ROWS
 from holter.ingest.console.dialects.coco_summary import SUMMARY
 from holter.ingest.console.dialects.evaluation_results import EVALUATION_RESULTS, add_result
+from holter.ingest.console.dialects.kitti_results import KITTI_RESULTS
 from holter.ingest.console.dialects.recurring_lines import RECURRING_LINES, or_recurring
 from holter.ingest.console.dialects.score_tables import SCORE_TABLES
 from holter.ingest.console.evaluation_headings import EVALUATION_HEADINGS
@@ -323,8 +324,8 @@ BEST_BELOW = LineKind(
 _MORE_SPECIAL = (
     BEST_BELOW,
     SUMMARY,
+    *KITTI_RESULTS,
     *SPLIT_ROWS,
-    class_report.HEADING,
     class_report.ROW,
     *SCORE_TABLES,
     SECTIONS,
@@ -336,9 +337,8 @@ DIALECT = ConsoleDialect(
     min_matches=2,
     kinds=(class_report.HEADING, *_MORE_SPECIAL, LINES),
 )
-OWN_TEXT = replace(
-    DIALECT, kinds=(class_report.HEADING, class_tables.BEGIN, CLASS_ROWS, *_MORE_SPECIAL, OWN_LINES)
-).followed_by(
+_OWN_KINDS = (class_report.HEADING, class_tables.BEGIN, CLASS_ROWS, *_MORE_SPECIAL, OWN_LINES)
+OWN_TEXT = replace(DIALECT, kinds=_OWN_KINDS).followed_by(
     ConsoleDialect(
         name="epochs",
         signature=_EPOCH,
