@@ -9,7 +9,7 @@ _NUMBER = r"[-+]?(?:\d++(?:,\d{3}(?!\d))*+(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?\d++)?
 # taken for a number
 _TOKEN = re.compile(
     r"(?:(?<![0-9A-Za-z_.@^\u00c0-\u1fff])(?<![A-Za-z][-+])(?<![0-9]e\+)(?!(?<=[A-Za-z] )\d{1,4}['\"] ?:)"
-    r"(?!(?<=[Tt]op )\d{1,2}-[A-Za-z])"
+    r"(?!(?<=[Tt]op )\d{1,2}-[A-Za-z])(?!\d{1,4}_[A-Za-z]|\d{1,3}px ?[:=])"
     # an index is part of the name before: `Stage 0 = 39.1`
     r"(?!(?<=[a-z] )(?<!poch )(?<!tep )(?<!atch )(?<!iter )(?<!tion )(?<!ound )(?<!sode )\d{1,2} = [-\d])"
     r"|(?<=^[eE]poch)|(?<=[\s\[(|,:-][eE]poch)|(?<=\s[lL]oss)(?=\d\.)"

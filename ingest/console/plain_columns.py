@@ -84,7 +84,7 @@ class _PlainContent:
         counters = [count.counter for count in self.counts]
         if set(counters) == {Counter.EPOCH, Counter.BATCH}:
             return True
-        if self.shape.is_heading and {Counter.GLOBAL_STEP, Counter.STEP}.intersection(counters):
+        if self.shape.is_heading and not {*counters} <= {Counter.EPOCH, Counter.OTHER}:
             return True
         return (
             bool(self.shape.split and counters)

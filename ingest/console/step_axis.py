@@ -147,7 +147,7 @@ def note_epoch(counts: Counts, state: DialectState) -> None:
 
 def note_heading(counts: Counts, state: DialectState) -> None:
     """Note the step of a line without any metric: lines of metrics follow."""
-    is_batch = Counter.EPOCH in counts and Counter.BATCH in counts
+    is_batch = Counter.BATCH in counts and (Counter.EPOCH in counts or "announced" in state)
     if Counter.GLOBAL_STEP in counts or Counter.STEP in counts or is_batch:
         step = _step(counts, state)
         if step is not None:

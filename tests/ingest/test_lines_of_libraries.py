@@ -250,6 +250,54 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             },
         },
     ),
+    "batches between dashes below an epoch": (
+        "".join(
+            f"**** EPOCH 00{n} ****\nCurrent learning rate: 0.001000\n"
+            + "".join(
+                f" ---- batch: 0{batch}0 ----\nmean loss/overall_loss: 1.7{batch}\n"
+                f"mean objectness_prec: 0.57{batch}\n"
+                for batch in (1, 2)
+            )
+            + f"eval mean loss: 0.{n}12\n"
+            for n in range(2)
+        ),
+        {
+            "Current learning rate": [0, 20],
+            "mean loss/overall_loss": [10, 20, 30, 40],
+            "mean objectness_prec": [10, 20, 30, 40],
+            "eval mean loss": [20, 40],
+        },
+    ),
+    "metrics of StyleGAN in JSON between its ticks": (
+        "".join(
+            f"tick {n}     kimg {n}.0      sec/tick 21.1    augment 0.000\nEvaluating metrics...\n"
+            f'{{"results": {{"fid50k_full": 24{n}.7}}, "metric": "fid50k_full", "total_time": 98.05}}\n'
+            for n in N
+        ),
+        {name: [*N] for name in ("tick", "kimg", "sec/tick", "augment", "eval/fid50k_full")},
+    ),
+    "the ends of lines cleared before rows": (
+        "epoch       main/loss   validation/main/loss\n"
+        + "".join(f"\x1b[J{n}           0.7{n}    0.9{n}\n" for n in N),
+        {name: [*N] for name in ("main/loss", "validation/main/loss")},
+    ),
+    "a bar below epochs in the plural": (
+        "".join(
+            f"Epochs {n}/4. Running Loss:    1.2{n}: 100%|#| 100/100 [00:10<00:00,  8.1it/s]\n"
+            for n in range(4)
+        ),
+        {"Running Loss": [100, 200, 300, 400]},
+    ),
+    "a step in parentheses behind brackets": (
+        "".join(f"[proc 0][Train]({n}00/1000) average pos_loss: 2.4{n}\n" for n in N),
+        {"average pos_loss": [100, 200, 300, 400]},
+    ),
+    "names that begin with a number": (
+        "".join(
+            f"[{n}] time=1.23, avg_loss=1.4{n}\nEval: 16_h1=2.1{n}, 32_h1=1.3{n}, 1px: 0.8{n}\n" for n in N
+        ),
+        {name: [*N] for name in ("time", "avg_loss", "eval/16_h1", "eval/32_h1", "eval/1px")},
+    ),
     "the parts of a model and their sizes": (
         "".join(f"Epoch {n}: loss 0.{n}\n" for n in N)
         + "   | Name | Type           | Params | Mode\n2  | acc  | BinaryAccuracy | 0      | train\n",

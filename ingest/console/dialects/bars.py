@@ -15,7 +15,7 @@ from holter.ingest.metric_names import is_metric_name
 from holter.types import Labels, labels_of
 
 _BAR = re.compile(
-    r"(?:\bepoch\W{0,3}(?P<epoch>\d++)(?P<of>\s*/\s*\d++)?[^\r]{0,400}?)?"
+    r"(?:\bepochs?\W{0,3}(?P<epoch>\d++)(?P<of>\s*/\s*\d++)?[^\r]{0,400}?)?"
     r"(?:\||\d%)\s*+(?P<at>\d++)(?:\.\d{1,2})?/(?P<total>\d++)(?:\.\d{1,2})? "
     r"\[[^,\]]{0,60}+(?:,\s*+[\d.?]++\s*+(?P<rate>\w++/s|s/\w++))?(?:,\s*+(?P<behind>[^\]]{0,2000}+))?\]",
     re.IGNORECASE,
@@ -158,7 +158,8 @@ def _measured(text: str) -> list[tuple[str, str]]:
 
 
 def _without_opened(name: str) -> str:
-    """A name without what is before the bracket that it is in: `Training (10 / 900 Steps) (loss=0.7)`."""
+    """A name without what is before it: `Training (10 / 900 Steps) (loss=0.7)`, `Epochs 0/3. Loss: 0.7`."""
+    name = name.rpartition(". ")[2]
     return name.rpartition("(")[2] if name.count("(") > name.count(")") else name
 
 
@@ -319,7 +320,7 @@ DIALECT = ConsoleDialect(
     signature=re.compile(
         rb"(?:\||\d%) *\d+/\d+ \[\d[^\]\n]{0,200}?" + _NAMED_NUMBER + rb"|\d\|\d+\|Loss: [\d.]+:"
         rb"|[#\x88 ]\| {0,4}\(\d{1,9}/\d{1,9}\) [^\n]{0,200}?[Ll]oss: \d"
-        rb"|(?m:(?:^|\r)[^|\n\r]{0,80}?\w[:=] ?-?\d{1,9}\.\d[^|\n\r]{0,200}?:? {1,4}\d{1,3}%\|)"
+        rb"|(?m:(?:^|\r)[^|\n\r]{0,80}?\w[:=] {0,8}-?\d{1,9}\.\d[^|\n\r]{0,200}?:? {1,4}\d{1,3}%\|)"
         rb"|[Ll]oss\w{0,40}[:=] ?\d[^|\n]{0,200}?(?:\|\||: |\))?: {1,4}\d{1,3}%[| ]"
         rb"|\d/\d{1,9} \d+:\d\d[^\n]{0,80}?it/s [^\n]{0,400}?loss\w{0,40}: ?[\dn]"
         rb"|\d/\d+(?:\x1b\[\d+m)? (?:\[=|(?:\x1b\[\d+m)?\xe2\x94\x81|- \d+s )[^\n]{0,400}?loss: [\dn]"

@@ -98,7 +98,9 @@ _TABLE = re.compile(
     rb"|^" + _AXIS + rb" {0,8}[,;] {0,8}" + _METRICS + rb"\n[ \t]{0,20}" + _COUNT + rb"[ \t,;]{1,20}[-+\d.]"
     rb"[^\n]{0,400}\n[ \t]{0,20}" + _COUNT
 )
-_NUMBERS = re.compile(rb"(?m)^(?:[ \t]|\x1b\[\d{1,2}m){0,40}" + _COUNT + _BETWEEN_CELLS + rb"[^|=\n]{0,400}$")
+_NUMBERS = re.compile(
+    rb"(?m)^(?:[ \t]|\x1b\[\d{0,2}[mJK]){0,40}" + _COUNT + _BETWEEN_CELLS + rb"[^|=\n]{0,400}$"
+)
 DIALECT = ConsoleDialect(
     name="columns",
     signature=_TABLE,

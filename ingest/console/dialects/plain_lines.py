@@ -19,6 +19,7 @@ from holter.ingest.console.dialects.evaluation_results import EVALUATION_RESULTS
 from holter.ingest.console.dialects.kitti_results import KITTI_RESULTS
 from holter.ingest.console.dialects.recurring_lines import RECURRING_LINES, or_recurring
 from holter.ingest.console.dialects.score_tables import SCORE_TABLES
+from holter.ingest.console.dialects.stylegan_metrics import STYLEGAN_METRICS
 from holter.ingest.console.evaluation_headings import EVALUATION_HEADINGS
 from holter.ingest.console.line_layouts import LineLayout, layout_of
 from holter.ingest.console.line_settings import is_setting
@@ -144,7 +145,7 @@ _POSITION = LinearPattern(
     rb"|(?:train|test|eval|val(?:id)?): {1,4}(?:\d{1,9}(?:/\d{1,9} {0,4}\( {0,4}\d{1,3}%\))? )?"
     rb"\[ {0,8}\d{1,9}(?:/|\] {0,4}\[ {0,8}\d{1,9}/)"
     rb"|(?:test|eval(?:uated)?|val(?:id)?) {1,4}\d{1,9}/\d"
-    rb"|(?:train|test|eval|val(?:id)?) \(\d{1,9}/\d{1,9}\) "
+    rb"|(?:train|test|eval|val(?:id)?) \(\d{1,9}/\d{1,9}\) |\]\(\d{1,9}/\d{1,9}\) [a-z]"
     rb"|\[(?:train(?:ing)?|test|eval|val(?:id)?) {1,4}\d{1,9}/\d{1,9}\]"
     rb"|^\d{1,9}/\d{1,9} \( {0,8}[\d.]{1,8}%\) [a-z]"
     rb"|\d{1,9}/\d{1,9}\] ?\[ {0,8}\d{1,9}/\d|^\d{1,9} \[[a-z]\w{0,20} ?\w{0,20}: "
@@ -210,7 +211,9 @@ _HEADING = LinearPattern(
     rb"(?im)^(?:[^\n]{0,60}[\]>:|-] )?[ \t>*-]{0,80}(?:\x1b\[\d{1,3}m)?[ \t]{0,4}(?:learning |training )?"
     rb"(?:epoch|iteration|step|round(?: number)?)[: \t#]{1,12}\d{1,9}(?:/\d{1,9})?"
     rb"(?:[^\w\n]{0,80}$| per-step time)"
-    rb"|^(?:[=*#~-]{3,80}|(?:" + _LINE_DRAWN + rb"){3,80}) [^\n]{0,60}?\b(?:epoch|iteration|step)[: #]{1,12}"
+    rb"|^[ \t]{0,8}(?:[=*#~-]{3,80}|(?:"
+    + _LINE_DRAWN
+    + rb"){3,80}) [^\n]{0,60}?\b(?:epoch|iteration|step|batch)[: #]{1,12}"
     rb"\d{1,9}\b[^\n]{0,60}?(?:[=*#~-]{3,80}|(?:" + _LINE_DRAWN + rb"){3,80})"
     rb"[ \r]{0,8}$"
 )
@@ -325,6 +328,7 @@ _MORE_SPECIAL = (
     BEST_BELOW,
     SUMMARY,
     *KITTI_RESULTS,
+    STYLEGAN_METRICS,
     *SPLIT_ROWS,
     class_report.ROW,
     *SCORE_TABLES,
