@@ -74,9 +74,15 @@ _SHARE = re.compile(r"(?i)acc|correct|prec|recall|hit|top")
 _EQUALS = re.compile(r" {0,2}= {0,2}")
 _END_OF_KEY = re.compile(r"['\"] ?: ")
 """The end of a key of a dictionary with a number in its name: `{'Dice, class 1': 0.5}`."""
+_NUMBER_AS_KEY = re.compile(
+    r"(?:([A-Za-z][\w./@-]{0,40}(?: [\w./@-]{1,40}){0,3})\s?[:=]\s?\{|, )(\d{1,4}(?:\.\d{1,4})?): $"
+)
+"""A key of a dictionary that is a number, behind the name of the dictionary or a value: `iou: {0: `."""
 _BEGIN_OF_KEY = re.compile(r"[{,] ?['\"]")
 _RATE = re.compile(r" ?((?!its?/)[A-Za-z]{2,12}/(?:s|sec|second|step|it|iter))\b(?!/)")
 """A unit behind a number that says what it is: `39616 tok/s`."""
+_OF = frozenset({"/", "of", "de", "von", "sur", "di", "из"})
+"""What is between a number and its total."""
 _RATE_BEHIND = re.compile(r" \w{1,20}/s\b")
 
 _BEHIND_NUMBERS_OF_NAMES = (_CLOSING, _COUNTED_EPISODES, _END_OF_KEY, _EQUALS)
@@ -135,6 +141,8 @@ class _FieldReader:
         """The name before the bracket that a number is in: `train[loss: 0.5`."""
         self._keys: list[str] = []
         """The keys of the dictionaries around a number."""
+        self._keyed = ""
+        """The name of the dictionary around a number whose keys are numbers."""
         self._measured = ""
         """The metric that the names of data follow: `Accuracy -> Train: 0.9, Val: 0.8`."""
         self._around = ""
@@ -156,7 +164,7 @@ class _FieldReader:
 
     def _field(self, index: int) -> NumberField:
         text = self._text_before(index)
-        named = name_before(text)
+        named = self._keyed_by_number(text) or name_before(text)
         if not index and text[-1:] == "[" and BEFORE_MESSAGE.fullmatch(text) is not None:
             named = NumberName("", False, text)  # of a logger: `INFO:model:[20, 0.0001]`
         total, two = self._total(index, text, named.name)
@@ -196,6 +204,12 @@ class _FieldReader:
             follows_percent=index > 0 and between.strip(" |") == "%",
         )
 
+    def _keyed_by_number(self, text: str) -> NumberName | None:
+        """The name of a number behind a key that is a number: `iou/0` of `iou: {0: 0.7, 1: 0.8}`."""
+        key = _NUMBER_AS_KEY.search(text)
+        self._keyed = "" if key is None else key[1] or self._keyed
+        return NumberName(f"{self._keyed}/{key[2]}", True, "") if key is not None and self._keyed else None
+
     def _text_before(self, index: int) -> str:
         """The text before a number, without the unit or ordinal of the number before."""
         text = self._texts[index]
@@ -216,7 +230,7 @@ class _FieldReader:
     def _total(self, index: int, text: str, name: str) -> tuple[int, re.Match[str] | None]:
         """Where the total of a number is, -1 without one; or the names of two counters before both."""
         texts, total = self._texts, index + 1
-        if total >= self._count or texts[total].strip() not in ("/", "of"):
+        if total >= self._count or texts[total].strip() not in _OF:
             return -1, None
         if texts[index] == "/" or (texts[total + 1] == "/" and total + 1 < self._count):
             return -1, None  # `means: 0.5/0.4/0.3`

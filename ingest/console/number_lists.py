@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.line_words import DATA_SPLIT
-from holter.ingest.console.number_names import counts, name_before
+from holter.ingest.console.number_names import counts
 
 _MOST_OF_LIST = 32
 """Numbers of a list that are values of a step; longer ones are a history or weights."""
@@ -47,26 +47,7 @@ def listed_names(texts: tuple[str, ...]) -> dict[int, str]:
         is_run = between in (signs, {""})
         if is_run and behind is not None and (is_last or behind not in between):
             listed |= {index + offset: name for offset, name in enumerate(names)}
-    return listed | _keyed_by_numbers(texts)
-
-
-def _keyed_by_numbers(texts: tuple[str, ...]) -> dict[int, str]:
-    """The names of the numbers of a dictionary whose keys are numbers: `iou: {0: 0.7, 1: 0.8}`.
-
-    The keys have no names.
-    """
-    keyed: dict[int, str] = {}
-    index = 0
-    while index < len(texts) - 2:
-        name = name_before(texts[index][:-1]).name if texts[index].endswith("{") else ""
-        position, number = index, 1
-        while name and position < len(texts) - 2 and texts[position + 1].strip() == ":":
-            keyed |= {position: "", position + 1: name if number == 1 else f"{name} {number}"}
-            position, number = position + 2, number + 1
-            if texts[position].strip() != ",":
-                break
-        index = max(position, index + 1)
-    return keyed
+    return listed
 
 
 def is_history(line: str) -> bool:

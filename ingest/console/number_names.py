@@ -10,7 +10,7 @@ from holter.ingest.metric_names import is_metric_name
 
 MAX_NAME = 120
 _LONGEST_SHORT_FORM = 5
-_WORD = re.compile(r"(?:\d{1,4}_|\d{1,3}(?=px\b))?[^\W\d][\w./@%+^\u2019-]*")
+_WORD = re.compile(r"(?:\d{1,4}_|\d{1,3}(?=px\b|th ))?[^\W\d][\w./@%+^\u2019-]*")
 _DELIMITERS = (*",;|[](){}<>\t\"'=:*│┃•·→", "  ", " - ", " / ")
 _NO_BEGINNING = frozenset({"of", "and", "the", "has", "setting"})
 """Words with which no name begins: `saved a checkpoint with mean score: 0.5`."""
@@ -24,8 +24,8 @@ _ARROW = re.compile(r" {0,4}(?:->|=>|→)$")
 _BRACKETED_NAME = re.compile(r"\[([A-Za-z]\w{0,30})\]$")
 _KEY = re.compile(r"[{,] ?['\"]([A-Za-z][^'\"{},:]{0,60}(?:, [^'\"{},:]{1,60}){0,3})['\"] ?: ?[\[(]?$")
 """A key of a dictionary, which is a name as it is: `{'Dice, class 1': 0.5}`."""
-_TUPLE = re.compile(r"\(['\"]([A-Za-z][^'\"(){},]{0,60})['\"], ?$")
-"""A name in a tuple with its number: `[('loss_att', 1.2), ('acc', 0.1)]`."""
+_TUPLE = re.compile(r"[(,] ?['\"] ?([A-Za-z][^'\"(){},]{0,60}?) ?[:=]? ?['\"], ?$")
+"""A name in a tuple with its number: `[('loss_att', 1.2), ('acc', 0.1)]`, `('epoch: ', 3, 'loss', 1.2)`."""
 _NESTED = re.compile(r"(?<![\w.])([A-Za-z]\w{0,20}\([A-Za-z]\w{0,20}\([\w, ]{1,20}\)\))$")
 """A name such as that of a discriminator's output: `D(G(z))`."""
 

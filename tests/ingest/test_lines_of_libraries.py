@@ -58,7 +58,10 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             f"epoch {n}, loss 1.{n}\nper class iou: {{0: 0.6{n}, 1: 0.{n}, 2: 0.3}} mean iou 0.33\n"
             for n in N
         ),
-        {name: [*N] for name in ("loss", "per class iou", "per class iou 2", "per class iou 3", "mean iou")},
+        {
+            name: [*N]
+            for name in ("loss", "per class iou/0", "per class iou/1", "per class iou/2", "mean iou")
+        },
     ),
     "names of a letter without signs": (
         "".join(f"=== Epoch {n} ===\nTraining loss: 2.{n}\nDev: P 0.81 R 0.7{n} F1 0.76\n" for n in N),
@@ -297,6 +300,35 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             f"[{n}] time=1.23, avg_loss=1.4{n}\nEval: 16_h1=2.1{n}, 32_h1=1.3{n}, 1px: 0.8{n}\n" for n in N
         ),
         {name: [*N] for name in ("time", "avg_loss", "eval/16_h1", "eval/32_h1", "eval/1px")},
+    ),
+    "tuples of names and numbers": (
+        "".join(f"('Epoch: ', {n}, ' Loss: ', 1.0{n}, 'acc', 0.{n})\n" for n in N),
+        {name: [*N] for name in ("Loss", "acc")},
+    ),
+    "rows of a notebook without a loss": (
+        "Step\tTraining Loss\tValidation Loss\n"
+        + "".join(f"{n}00\t{'No log' if n < 3 else '0.5'}\t1.2{n}\n" for n in N),
+        {"Training Loss": [300, 400], "Validation Loss": [100, 200, 300, 400]},
+    ),
+    "an epoch behind an underscore": (
+        "".join(f"epoch_{n}: train_loss=1.5{n}, val_loss=1.57\n" for n in N),
+        {name: [*N] for name in ("train_loss", "val_loss")},
+    ),
+    "tables of a metric per row": (
+        "".join(
+            f"       Epoch {n}       \n┏━━━━━━━━┳━━━━━━━┓\n┃ Metric ┃ Value ┃\n┡━━━━━━━━╇━━━━━━━┩\n"
+            f"│ loss   │ 1.9{n}  │\n│ acc    │ 0.{n}   │\n└────────┴───────┘\n"
+            for n in N
+        ),
+        {name: [*N] for name in ("loss", "acc")},
+    ),
+    "tables of the data per row": (
+        "".join(
+            f"       Epoch {n}       \n┃ Split ┃ Loss ┃ Acc ┃\n"
+            f"│ train │ 1.2{n} │ 0.{n} │\n│ val   │ 2.2{n} │ 0.1 │\n"
+            for n in N
+        ),
+        {name: [*N] for name in ("Loss", "Acc", "val/Loss", "val/Acc")},
     ),
     "the parts of a model and their sizes": (
         "".join(f"Epoch {n}: loss 0.{n}\n" for n in N)

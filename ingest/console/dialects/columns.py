@@ -46,7 +46,7 @@ def _names(line: str, state: DialectState) -> None:
 def _row(line: str, state: DialectState) -> LineValues | None:
     """The numbers of a line with a cell for each column."""
     names = state.get("columns", [])
-    cells = _BETWEEN_NUMBERS.split(line.strip())
+    cells = _BETWEEN_NUMBERS.split(line.strip().replace("No log", "-"))  # of a Trainer in a notebook
     if not names or len(cells) != len(names):
         return None
     axis = next((axis for axis in _AXES for name in names if name.lower() == axis), None)

@@ -139,6 +139,8 @@ _POSITION = LinearPattern(
     + rb")? ?(?:epoch|step|batch|"  # what an ordinal number counts, in Chinese, Japanese or Korean
     + _alternatives(COUNTERS)
     + rb")"
+    # `('epoch: ', 3, 'loss', 1.2)`, `epoch_3: loss=1.2`
+    rb"|\(['\"](?:epoch|iter(?:ation)?|step|episode)[: ]{0,3}['\"], {0,2}\d|\bepoch_\d{1,6}:"
     rb"|\d(?:st|nd|rd|th) (?:epoch|iteration|step|(?:mini-?)?batch)"
     rb"|\d(?:epoch|batch)(?:es)?(?::| results)|\[\d{1,9}\]\t|\d:\tlearn: |/[ \t]{0,8}\d{1,9} batches \|"
     rb"|(?:^|\] )\[\d{1,9}\] [a-z_]\w{0,60}[=: ]"
@@ -199,7 +201,10 @@ _NUMBER_ALONE = LinearPattern(
     rb"(?:[eE][-+]?\d{1,3})?[^\n:=]{0,20}$"
 )
 _LOSS_ALONE = LinearPattern(
-    rb"(?im)" + _DATA_ALONE + rb"|(?:loss|reward|return|accuracy)[\"']?[ \t]{0,12}[:=][ \t]{0,20}[-+]?\d"
+    rb"(?im)"
+    + _DATA_ALONE
+    + rb"|(?:loss|reward|return|accuracy)[\"']?[ \t]{0,12}(?:[:=]|\xe2\x94[\x82\x83])[ \t]{0,20}[-+]?\d"
+    + rb"|\xe2\x94[\x82\x83] (?:train|val|test)[a-z]{0,7}[ \t]{0,12}\xe2\x94[\x82\x83][ \t]{0,20}\d"
 )
 _EPOCH = re.compile(rb"(?i)\bepoch:? ?\[?\d{1,9}")
 _EPOCH_BLOCK = re.compile(

@@ -1,8 +1,9 @@
-"""Tables of an evaluation's scores that state no step: names between vertical lines above rows of numbers.
+"""Tables of scores that state no step: names between vertical lines above rows of numbers.
 
 `|   AP   |  AP50  |` above `| 37.912 | 58.112 |` (detectron2), `| Arch | AP | AR |` above
 `| pose_hrnet | 0.72 | 0.75 |` (HRNet). They are at the last step of the training; the first cell of a row may
-be a name, before those of its numbers.
+be a name, before those of its numbers, or the data that they are of. Below `| Metric | Value |` it is the
+name of the metric itself.
 """
 
 from __future__ import annotations
@@ -10,15 +11,20 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import DialectState, LineKind, LineValues
+from holter.ingest.console.line_words import DATA_SPLIT
 from holter.ingest.console.pattern_search import LinearPattern
 from holter.ingest.console.plain_line import axis_state, metric_name, parse_metrics_of_epoch
-from holter.ingest.console.step_axis import last_step
+from holter.ingest.console.step_axis import position
 from holter.ingest.console.training_sections import section_labels
 from holter.ingest.console.values import parse_number
 from holter.ingest.metric_names import is_metric_name
 
 _AXES = frozenset({"epoch", "epochs", "step", "steps", "iter", "iteration", "global_step", "batch"})
 """Names of columns that count: such a table states its steps."""
+_OF_METRICS = frozenset({"metric", "metrics", "measure", "name"})
+"""Names of a first column in which each row is that of a metric."""
+_OF_VALUES = frozenset({"value", "values", "score", "result", "current"})
+_LINE = re.compile("[|│┃║]")
 _SHORT = re.compile(r"A[PR](?:\d{2}|[sml])")
 """Short names of precision and recall, as those of COCO: `AP50`, `ARs`."""
 _MOST_ROWS = 50
@@ -29,6 +35,7 @@ def _names(line: str, state: DialectState) -> None:
     names = _cells(line)
     is_unique = len({*names}) == len(names)
     measures = any(is_metric_name(name) or _SHORT.fullmatch(name) for name in names)
+    measures |= bool(names) and names[0].lower() in _OF_METRICS
     counts = not _AXES.isdisjoint(name.lower() for name in names)
     state["scores"] = names if is_unique and measures and not counts else []
     state["rows of scores"] = 0
@@ -39,39 +46,52 @@ def _row(line: str, state: DialectState) -> LineValues | None:
     names, cells, axis = state.get("scores", []), _cells(line), axis_state(state)
     if len(cells) != len(names) or state["rows of scores"] >= _MOST_ROWS:
         return parse_metrics_of_epoch(line, state)
-    step = last_step(axis)
+    step = position(axis)
     if step is None:
         return None
     state["rows of scores"] += 1
-    row = "" if parse_number(cells[0]) is not None else f"{cells[0]}/"
-    split = axis.get("evaluating") or "eval"
     values = {
-        metric_name(row + name, split): value
+        _name(name, cells[0] if parse_number(cells[0]) is None else "", names[0], axis): value
         for name, cell in zip(names, cells, strict=True)
         if (value := parse_number(cell)) is not None
     }
     return LineValues(int(step), values, labels=section_labels(axis))
 
 
+def _name(column: str, row: str, corner: str, axis: DialectState) -> str:
+    """The name of a number by those of its column and its row, "" without one, and the cell of both names."""
+    if corner.lower() in _OF_METRICS:
+        if column.lower() in _OF_VALUES:
+            return metric_name(row, axis.get("evaluating", ""))
+        data = DATA_SPLIT.fullmatch(column)
+        if data is None:
+            return f"{row}/{column}"
+        return metric_name(row, (data[2] or "").lower())
+    if (data := DATA_SPLIT.fullmatch(row)) is not None:
+        return metric_name(column, (data[2] or "").lower())
+    return metric_name(f"{row}/{column}".lstrip("/"), axis.get("evaluating") or "eval")
+
+
 def _cells(line: str) -> list[str]:
-    return [cell.strip() for cell in line.split("|")[1:-1]]
+    return [cell.strip() for cell in _LINE.split(line)[1:-1]]
 
 
+_BAR = rb"(?:\||\xe2\x94[\x82\x83]|\xe2\x95\x91)"
 _CELL = (
-    rb"[ \t]{0,30}[a-z](?:[a-z_@() %.-]{0,30}[a-z@_-]\d{1,3}|[a-z_@() %-]{0,30}(?: ?\.\d{1,2})?)[ \t]{0,30}\|"
+    rb"[ \t]{0,30}[a-z](?:[a-z_@() %.-]{0,30}[a-z@_ -]\d{1,3}|[a-z_@() %-]{0,30}(?: ?\.\d{1,2})?)[ \t]{0,30}"
+    + _BAR
 )
-_NUMBER = rb"[ \t]{0,30}-?(?:\d{1,12}(?:\.\d{1,16})?|nan)[ \t]{0,30}\|"
+_NUMBER = rb"[ \t]{0,30}-?(?:\d{1,12}(?:\.\d{1,16})?(?:e[+-]\d{1,3})?%?|nan)[ \t]{0,30}" + _BAR
 SCORE_TABLES = (
     LineKind(
-        pattern=LinearPattern(rb"(?im)^[^\n|]{0,120}\|(?:" + _CELL + rb"){2,30}[ \t\r]{0,8}$"),
+        pattern=LinearPattern(rb"(?im)^[^\n|]{0,120}?" + _BAR + rb"(?:" + _CELL + rb"){2,30}[ \t\r]{0,8}$"),
         parse=_names,
         any_program=True,
     ),
     LineKind(
         pattern=LinearPattern(
-            rb"(?im)^[^\n|]{0,120}\|(?:[ \t]{0,30}[a-z][^\n|]{0,60}\|)?(?:"
-            + _NUMBER
-            + rb"){2,30}[ \t\r]{0,8}$"
+            rb"(?im)^[^\n|]{0,120}?%s(?:[ \t]{0,30}[a-z][^\n|]{0,60}?%s)?(?:%s){1,30}[ \t\r]{0,8}$"
+            % (_BAR, _BAR, _NUMBER)
         ),
         parse=_row,
         any_program=True,
