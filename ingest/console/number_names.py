@@ -24,7 +24,9 @@ _ARROW = re.compile(r" {0,4}(?:->|=>|→)$")
 _BRACKETED_NAME = re.compile(r"\[([A-Za-z]\w{0,30})\]$")
 _KEY = re.compile(r"[{,] ?['\"]([A-Za-z][^'\"{},:]{0,60}(?:, [^'\"{},:]{1,60}){0,3})['\"] ?: ?[\[(]?$")
 """A key of a dictionary, which is a name as it is: `{'Dice, class 1': 0.5}`."""
-_TUPLE = re.compile(r"[(,] ?['\"] ?([A-Za-z][^'\"(){},]{0,60}?) ?[:=]? ?['\"], ?$")
+_TUPLE = re.compile(
+    r"[(,] ?['\"](?: |\\t){0,4}([A-Za-z][^'\"(){},]{0,60}?) ?[:=]? ?['\"], ?\[?(?:(?:array|tensor)\()?$"
+)
 """A name in a tuple with its number: `[('loss_att', 1.2), ('acc', 0.1)]`, `('epoch: ', 3, 'loss', 1.2)`."""
 _NESTED = re.compile(r"(?<![\w.])([A-Za-z]\w{0,20}\([A-Za-z]\w{0,20}\([\w, ]{1,20}\)\))$")
 """A name such as that of a discriminator's output: `D(G(z))`."""

@@ -20,6 +20,8 @@ _LOSS = "train/loss"
 _OF_A_TRAINER = ("count", "last", "bar", "total", "held", "in bulk", "waiting", "interval", "ended")
 """What the state has of one Trainer."""
 _MAX_WAITING = 1000
+_LEAST_OF_RECORD = 4
+"""Values that no two records have in common: the loss, the gradient norm, the rate and the epoch."""
 _EPOCH_ERROR = 0.01
 """By which an epoch may be rounded or cut off."""
 
@@ -102,6 +104,9 @@ def _defer(values: dict[str, float], state: DialectState) -> list[LineValues]:
     if state.get("in bulk"):
         return _wait([values], state)
     before = state.get("held", {})
+    if before == values and len(values) >= _LEAST_OF_RECORD:  # another process prints the same
+        state["count"] -= _LOSS in values
+        return []
     if _LOSS in before and _LOSS in values:
         state["in bulk"] = True
         del state["held"]
