@@ -36,6 +36,7 @@ from holter.ingest.console.step_axis import (
     is_behind,
     note_global_steps,
     note_last_step,
+    note_names,
     note_steps_alone,
     training_step,
     training_steps,
@@ -262,7 +263,7 @@ class PlainTable:
     def _rows_at_steps(self, first: int, last: int, axis: dict[str, Any]) -> list[LogRow | None]:
         if self._direct and (self._is_global or counts_on(axis)):
             self._note_direct(last - first, self._direct[last - 1], axis)
-            axis["names"] = self._names
+            note_names(self._names, self._direct[first], self._direct[last - 1], axis)
             return self._direct_rows[first:last]
         if last - first > 1 and "bar" in axis and self._counts.keys() == {Counter.STEP}:
             return [row for line in range(first, last) for row in self._rows_at_steps(line, line + 1, axis)]
@@ -276,13 +277,13 @@ class PlainTable:
         axis["split"] = self._shape.split
         times, cells = self._times, self._cells
         if is_of_epoch and has_steps(axis, self._shape.kind):
-            names_of_rows = (self._names_at_end_of_epoch(axis) for _ in steps)
+            names_of_rows = (self._names_at_end_of_epoch(step, axis) for step in steps)
             return [
                 LogRow(step, times[line], dict(zip(names, cells[line], strict=True)))
                 for line, step, names in zip(range(first, last), steps, names_of_rows, strict=True)
             ]
         if not self._shape.split:
-            axis["names"] = self._names
+            note_names(self._names, steps[0], steps[-1], axis)
         names = self._columns
         if last - first == 1:
             return [LogRow(steps[0], times[first], dict(zip(names, cells[first], strict=True)))]
@@ -339,11 +340,11 @@ class PlainTable:
         counts_by_row = {counter: column[first:last] for counter, column in self._counts.items()}
         return training_steps(counts_by_row, axis, self._shape.kind) or None
 
-    def _names_at_end_of_epoch(self, axis: dict[str, Any]) -> list[str]:
+    def _names_at_end_of_epoch(self, step: int, axis: dict[str, Any]) -> list[str]:
         """The names of values of a line that counts nothing but the epoch whose batches were printed."""
         if means := axis.get("names", ()):
             return [f"epoch/{name}" if name in means else name for name in self._columns]
-        axis["names"] = self._names
+        note_names(self._names, step, step, axis)
         return self._columns
 
     def _note(self, first: int, last: int, axis: dict[str, Any]) -> None:

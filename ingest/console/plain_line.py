@@ -32,6 +32,7 @@ from holter.ingest.console.step_axis import (
     last_step,
     note_epoch,
     note_heading,
+    note_names,
     note_opening,
     position,
     training_step,
@@ -115,7 +116,7 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
         axis.pop("evaluating", None)
         forget_keys(axis)
         if not means:
-            axis["names"] = [*values]
+            note_names([*values], step, step, axis)
     labels = labels_of_line(shape, numbers, axis)
     return LineValues(step, values, parse_time(line), labels, is_late=is_late)
 

@@ -239,12 +239,22 @@ def position(state: DialectState) -> int | None:
     return last_step(state)
 
 
+def note_names(names: Sequence[str], first: int, last: int, state: DialectState) -> None:
+    """Note the names of the values of lines from this first to this last step of the training.
+
+    A step may have several lines. Lines of an epoch that have these names are means.
+    """
+    if state.get("names at") == first == last:
+        names = [*dict.fromkeys((*state["names"], *names))]
+    state["names"], state["names at"] = [*names], last
+
+
 def note_bar(step: int, names: Sequence[str], state: DialectState) -> None:
     """Note the step and the names of values of a progress bar: lines of epochs are at its step."""
     state["bar"] = state["step"] = step
     state.pop("ended", None)
     state.pop("begun", None)
-    state["names"] = [*names]
+    note_names(names, step, step, state)
 
 
 def _step(counts: Counts, state: DialectState, kind: str = "") -> int | None:
