@@ -82,6 +82,8 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
     if " ".join(words) in GLOBAL or (words == ["update"] and field.bracketed and not before):
         return Counter.GLOBAL_STEP
     is_stated = field.total_index >= 0 or field.before.strip() == "["
+    if words == ["run"] and field.bracketed and not before:
+        return Counter.STEP  # `run [50]:`
     if last == "e" and is_stated and not (field.marked or before):
         return Counter.EPOCH  # `E1/6: loss=0.5`, `[E01] loss=0.5`
     if not set(words[:-1]) <= QUALIFIERS:

@@ -263,6 +263,8 @@ class _FieldReader:
             if (of := _MEASURED.search(before)) is not None and is_metric_name(of[1]):
                 self._measured = of[1]
             name = f"{self._measured}/{name}" if self._measured else name
+            if before.endswith("(") and not marked and is_metric_name(self._last_name):
+                name = f"{self._last_name}/{name}"  # `loss 2.4 (val 2.1)`
         else:
             self._measured = ""
         if self._section and name != self._section:

@@ -44,7 +44,7 @@ QUALIFIERS = frozenset(
      "policy", "runtime", "completed", "finished", "start", "started", "starting", "begin", "beginning"}
 )  # fmt: skip
 COUNTED_ROWS = frozenset({"client", "fold", "trial", "subject", "run", "task"})
-ROWS = COUNTED_ROWS | {"class", "dataset", "agent", "domain", "player", "speaker"}
+ROWS = COUNTED_ROWS | {"class", "dataset", "agent", "domain", "player", "speaker", "horizon"}
 """Words before a number that tells one of several apart, each with lines of its own."""
 INDEX_WORDS = frozenset({"number", "no", "num", "idx", "index", "id", "nr"})
 NOT_METRICS = frozenset(

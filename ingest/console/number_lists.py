@@ -10,7 +10,7 @@ from holter.ingest.console.number_names import counts
 _MOST_OF_LIST = 32
 """Numbers of a list that are values of a step; longer ones are a history or weights."""
 _NAME_LIST = re.compile(
-    r"(?<![\w.])(?:([A-Za-z_][\w.@]{0,40})\()?"
+    r"(?<![\w.])(?:([A-Za-z_][\w.@]{0,40}) ?\()?"
     r"((?:[A-Za-z_][\w.@]{0,40}[,/|] ?){1,15}[A-Za-z_][\w.@]{0,40})\)?\s?[:=]?\s{0,8}[\[(]?$"
 )
 _NAMES_IN_BRACKETS = re.compile(

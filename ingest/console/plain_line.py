@@ -26,6 +26,7 @@ from holter.ingest.console.step_axis import (
     forget_position,
     has_global_steps,
     has_steps,
+    has_steps_alone,
     is_behind,
     is_end_of_epoch,
     is_epoch_of_all,
@@ -202,7 +203,9 @@ def may_begin(state: DialectState) -> None:
 
 def note_line(shape: LineShape, counts: Counts, axis: dict[str, Any]) -> None:
     """Note what a line without values announces: an epoch, a step, an evaluation."""
-    if shape.is_note and "step" in axis:
+    # `Epoch 1, time: 1.2 s` behind steps without an epoch ends one
+    is_end = counts.keys() == {Counter.EPOCH} and bool(shape.metrics) and has_steps_alone(axis)
+    if is_end or (shape.is_note and "step" in axis):
         return
     if shape.split:
         if counts.keys() == {Counter.EPOCH} and not has_steps(axis) and not is_behind(counts, axis):

@@ -80,8 +80,8 @@ _NAME_AHEAD = re.compile(
 """A name before what is counted: `loss at step 5: 2.3`, `Loss at epoch 0 and iteration 5 is 2.3`."""
 _SOURCE_FILE = re.compile(r"\.(?:py|cc|cpp|cu|cuh|c|h|go|rs|java|js|lua|m)$")
 _SOURCE_SUFFIXES = frozenset({"py", "cc", "cpp", "cu", "h"})
-_ESTIMATED = re.compile(r"\bSaving dict for global step")
-"""What the estimators of TensorFlow print before the metrics of an evaluation."""
+_ESTIMATED = re.compile(r"\bSaving dict for global step|['\"]_?type['\"]: ['\"](?:val|test|eval)_")
+"""What is before the metrics of an evaluation: of TensorFlow's estimators, `"_type": "val_epoch"`."""
 _ABOUT = re.compile(
     r"(?i)(?:^|[\s,;|({\[])['\"]?(dataset|subset|task|domain|category|corpus|lang(?:uage)?|speaker|class)['\"]?"
     r"\s?[:=]\s?['\"]?([a-z][\w.+-]{0,60})(?=['\"]?(?:[\s,;|)}\]]|$))"
@@ -419,6 +419,8 @@ def _row_name(field: NumberField) -> str:
         words.pop()
     if len(words) != 1 or words[0] not in (COUNTED_ROWS if field.marked else ROWS):
         return ""  # `Class: 0.5` is a loss
+    if words == ["run"] and field.bracketed:
+        return ""  # `run [50]:` is a step
     return words[0]
 
 

@@ -188,6 +188,11 @@ def has_steps(state: DialectState, kind: str = "") -> bool:
     return "counted" in state and state["counted"][0] != kind
 
 
+def has_steps_alone(state: DialectState) -> bool:
+    """Whether all lines so far counted steps and named no epoch."""
+    return state.get("alone") is True and state.keys().isdisjoint(("announced", "epoch"))
+
+
 def note_global_steps(state: DialectState) -> None:
     """Note that a line has stated the step of all."""
     state["global"] = True

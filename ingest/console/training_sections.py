@@ -202,7 +202,11 @@ def enter_section(counts: Mapping[Counter, tuple[int, int]], axis: DialectState)
         for name in [*axis.keys() - {"section"}]:
             del axis[name]
         section["now"], section["begin"], begins = named, position, True
-    section["last"] = position
+    # a line of an epoch below those of batches says nothing of these
+    last = position if begins else section.get("last", position)
+    section["last"] = [
+        number if number >= 0 else before for number, before in zip(position, last, strict=True)
+    ]
     return begins
 
 

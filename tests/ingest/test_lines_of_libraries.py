@@ -330,6 +330,48 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         ),
         {name: [*N] for name in ("Loss", "Acc", "val/Loss", "val/Acc")},
     ),
+    "the lines of epochs behind steps that begin anew": (
+        "".join(
+            "".join(f"Iter: {step:03d}, Train Loss: 0.8{n}, Train MAPE: 0.0123\n" for step in (0, 50, 100))
+            + f"Epoch: 00{n}, Inference Time: 1.2 s\nEpoch: 00{n}, Train Loss: 3.1{n}, Valid Loss: 3.0{n}\n"
+            for n in (1, 2)
+        ),
+        {
+            "Train Loss": [0, 50, 100, 101, 151, 201],
+            "Train MAPE": [0, 50, 100, 101, 151, 201],
+            "epoch/Train Loss": [100, 201],
+            "Valid Loss": [100, 201],
+        },
+    ),
+    "data and their losses in one name": (
+        "".join(f"Epoch {n}: loss (train/val) 1.9{n}/0.76\n" for n in N),
+        {name: [*N] for name in ("loss/train", "loss/val")},
+    ),
+    "the same of other data in parentheses": (
+        "".join(f"Epoch {n}: loss 2.3{n} (val 2.08), acc 0.1 (val 0.11)\n" for n in N),
+        {name: [*N] for name in ("loss", "loss/val", "acc", "acc/val")},
+    ),
+    "runs of an optimiser": (
+        "".join(f"run [{n}0]:\nStyle Loss : 0.55{n} Content Loss: 1.018\n\n" for n in N),
+        {name: [10, 20, 30, 40] for name in ("Style Loss", "Content Loss")},
+    ),
+    "a row in colour below lines of dashes": (
+        "  epoch    train loss    valid loss\n-------  ------------  ------------\n"
+        + "".join(f"      {n}       \x1b[36m0.90{n}\x1b[0m       \x1b[32m2.2{n}\x1b[0m\n" for n in N),
+        {name: [*N] for name in ("train loss", "valid loss")},
+    ),
+    "the numbers of all data": (
+        "".join(f"Epoch  {n} Update  {n}0 Cost  1.53\nTrain 0.1{n} Valid 0.12 Test 0.13\n" for n in N),
+        {name: [10, 20, 30, 40] for name in ("Epoch", "Cost", "Train", "Valid", "Test")},
+    ),
+    "horizons of a forecast": (
+        "".join(f"Epoch {n}: loss 0.{n}\n" for n in N)
+        + "Horizon 01, MAE: 2.67, RMSE: 5.12\nHorizon 02, MAE: 2.97, RMSE: 5.92\n",
+        {
+            "loss": [*N],
+            **{f"{name}/horizon={number}": [4] for number in (1, 2) for name in ("MAE", "RMSE")},
+        },
+    ),
     "the parts of a model and their sizes": (
         "".join(f"Epoch {n}: loss 0.{n}\n" for n in N)
         + "   | Name | Type           | Params | Mode\n2  | acc  | BinaryAccuracy | 0      | train\n",
@@ -716,3 +758,19 @@ def test_trainings_of_a_study_are_one_launch(heading: str, tmp_path: Path) -> No
     assert run.attempts == 1
     label = "job" if "job" in heading else "fold"
     assert steps_of(run) == {name: [1, 2, 3] for name in ("loss", f"loss/{label}=2", f"loss/{label}=3")}
+
+
+def test_folds_below_which_epochs_are_announced_are_trainings(tmp_path: Path) -> None:
+    text = "".join(
+        f"FOLD {fold}\n--------------------------------\n"
+        + "".join(
+            f"Starting epoch {epoch}\nLoss after mini-batch   500: 2.{epoch}\n"
+            "Loss after mini-batch  1000: 1.9\n"
+            for epoch in (1, 2)
+        )
+        for fold in range(3)
+    )
+    run = read_log(tmp_path, text)
+    assert run.attempts == 1
+    steps = [500, 1000, 1500, 2000]
+    assert steps_of(run) == {name: steps for name in ("Loss", "Loss/fold=1", "Loss/fold=2")}

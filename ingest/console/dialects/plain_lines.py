@@ -140,7 +140,8 @@ _POSITION = LinearPattern(
     + _alternatives(COUNTERS)
     + rb")"
     # `('epoch: ', 3, 'loss', 1.2)`, `epoch_3: loss=1.2`
-    rb"|\(['\"](?:epoch|iter(?:ation)?|step|episode)[: ]{0,3}['\"], {0,2}\d|\bepoch_\d{1,6}:"
+    rb"|^run \[\d{1,9}\]:|\(['\"](?:epoch|iter(?:ation)?|step|episode)[: ]{0,3}['\"], {0,2}\d"
+    rb"|\bepoch_\d{1,6}:"
     rb"|\d(?:st|nd|rd|th) (?:epoch|iteration|step|(?:mini-?)?batch)"
     rb"|\d(?:epoch|batch)(?:es)?(?::| results)|\[\d{1,9}\]\t|\d:\tlearn: |/[ \t]{0,8}\d{1,9} batches \|"
     rb"|(?:^|\] )\[\d{1,9}\] [a-z_]\w{0,60}[=: ]"
@@ -168,9 +169,14 @@ _DATA_ALONE = (
     rb"-?\d{1,9}\.\d[\de+-]{0,20}[ \t\r]{0,4}$"
 )
 """A line of nothing but the data and a number, a loss: `Validation: 1.77`."""
+_TRAIN_AND_NUMBER = rb"^[('\" \t]{0,8}train(?:ing)?[' ,:]{1,6}\d{1,9}\.\d{1,20}"
+_ALL_DATA = _TRAIN_AND_NUMBER + rb"[' ,|]{1,6}val(?:id(?:ation)?)?[' ,:]{1,6}\d{1,9}\.\d"
+"""A line of the numbers of all data: `('Train ', 0.11, 'Valid ', 0.12, 'Test ', 0.13)`."""
 _METRIC_ALONE = LinearPattern(
     rb"(?im)"
     + _DATA_ALONE
+    + rb"|"
+    + _ALL_DATA
     + rb"|(?:loss|acc(?:uracy)?|\blr|dice|iou|mean_?iu|learning rate|ppl|psnr|ssim|auc|f1|bleu|perplexity"
     rb"|(?:acc|prec|top|hits?|ndcg)[@-]?\d{1,4}|r?mse|mae"
     rb"|reward|return|score|si-?s[dn]ri?|s[dn]ri?|s?mape|r2|mcc|kappa|jaccard|sensitivity|specificity|hd95|rouge|pearson|spearman"
@@ -216,7 +222,7 @@ _LINE_DRAWN = _in_encodings("─", "═", "━")
 _HEADING = LinearPattern(
     rb"(?im)^(?:[^\n]{0,60}[\]>:|-] )?[ \t>*-]{0,80}(?:\x1b\[\d{1,3}m)?[ \t]{0,4}(?:learning |training )?"
     rb"(?:epoch|iteration|step|round(?: number)?)[: \t#]{1,12}\d{1,9}(?:/\d{1,9})?"
-    rb"(?:[^\w\n]{0,80}$| per-step time)"
+    rb"(?:[^\w\n]{0,80}$| per-step time)|^run \[\d{1,9}\]:[ \t\r]{0,8}$"
     rb"|^[ \t]{0,8}(?:[=*#~-]{3,80}|(?:"
     + _LINE_DRAWN
     + rb"){3,80}) [^\n]{0,60}?\b(?:epoch|iteration|step|batch)[: #]{1,12}"

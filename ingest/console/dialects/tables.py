@@ -71,6 +71,7 @@ def _end(line: str, state: DialectState) -> LineValues | None:
     return None
 
 
+_PREFIX_BYTES = rb"(?:[^\n|]{0,80}\| (?:\[[^]\n]{1,80}\] )?)?"
 _BARE_ROW_BYTES = rb"(?m)[A-Za-z][^|\n]{0,100}?  -?[\d.n][-+.\w]{0,39}[ \t\r]{0,8}$"
 DIALECT = ConsoleDialect(
     name="table",
@@ -78,8 +79,11 @@ DIALECT = ConsoleDialect(
         rb"(?i)\| {1,20}(?:[a-z]{1,20}/)?"
         rb"(?:(?:total_)?timesteps|(?:global_)?steps?|epochs?|episodes|iteration|timestepssofar) {1,60}"
         rb"\| {0,60}\d[\d.e+]{0,15} {0,60}\|"
-        rb"|-{10,80}  -{5,80}[ \t]{0,8}\r?\n[^\n|]{0,80}(?:\| (?:\[[^]\n]{1,80}\] )?)?"
-        rb"[A-Za-z][^|\n]{0,80}  [-\d]"
+        rb"|(?m:^"
+        + _PREFIX_BYTES
+        + rb"-{10,80}  -{5,80}[ \t]{0,8}\r?\n"
+        + _PREFIX_BYTES
+        + rb"[A-Za-z][^|\n]{0,80}  [-\d])"
         rb"|-{20}\r?\n  (?:timestep|step|episode|epoch) {1,60}\|  \d+ {0,60}\r?\n"
     ),
     kinds=(
