@@ -183,7 +183,7 @@ def has_steps(state: DialectState, kind: str = "") -> bool:
     """
     if "begun" in state:
         return False
-    if "epoch" in state or "bar" in state or state.get("alone"):
+    if "epoch" in state or "bar" in state or state.get("alone") or has_global_steps(state):
         return True
     return "counted" in state and state["counted"][0] != kind
 

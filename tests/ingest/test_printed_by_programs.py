@@ -48,7 +48,7 @@ PROGRAMS = {
     "CatBoost": (
         "{0}:\tlearn: 0.6{0}\ttest: 0.65\tbest: 0.64 ({0})\ttotal: 1.5s\tremaining: 2m 3s\n",
         1,
-        {"learn", "test", "best", "total"},
+        {"learn", "test", "best/test", "total"},
     ),
     "Marian": (
         "[2021-01-01 10:00:00] Ep. 1 : Up. {1} : Sen. 64,000 : Cost 5.{0} * 1,200,000 @ 3,840"
