@@ -42,6 +42,8 @@ _COUNTED = re.compile(
     r"|(?:st|nd|rd|th) (?:mini-?)?(epoch|batch|iteration|step)\b| (update)s(?=, \w)"
 )
 """What a number counts, right after it: `1epoch:train:1-100batch:`, `| 200/2983 batches |`, `5th epoch`."""
+_COUNTED_IN_BRACKETS = re.compile(r" (ep|episode|step|iter|epoch|update)s?(?=\])")
+"""The same in brackets: `[  1000 steps] reward=0.5`."""
 _NAME_BEHIND = re.compile(r"\] (?!(?i:epoch|step|iter(?:ation)?|round|episode)\b)[A-Za-z_]\w{0,60}[=: ]")
 _BRACKET_BEHIND = re.compile(r" \[[A-Za-z]\w{0,20} ?\w{0,20}: $")
 _BRACKETS = re.compile(r"(\w{1,60})(?:\[(?=[A-Za-z]|$)|\((?=[A-Za-z_]\w{0,30}=))|[\])]")
@@ -286,6 +288,8 @@ class _FieldReader:
             if counted[2]:  # `50000/  100000 steps| 14017 tokens/s`
                 self._ordinal_end = counted.end()
             return NumberName(next(filter(None, counted.groups())), True, before)
+        if text.rstrip(" ")[-1:] == "[" and (counted := _COUNTED_IN_BRACKETS.match(after)) is not None:
+            return NumberName({"ep": "episode"}.get(counted[1], counted[1]), True, before)
         if two is not None:
             return NumberName("epoch", True, text)
         if text == "/" and index and (two := _TWO_COUNTERS.search(texts[index - 1])) is not None:

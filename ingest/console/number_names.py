@@ -28,8 +28,11 @@ _TUPLE = re.compile(
     r"[(,] ?['\"](?: |\\t){0,4}([A-Za-z][^'\"(){},]{0,60}?) ?[:=]? ?['\"], ?\[?(?:(?:array|tensor)\()?$"
 )
 """A name in a tuple with its number: `[('loss_att', 1.2), ('acc', 0.1)]`, `('epoch: ', 3, 'loss', 1.2)`."""
-_NESTED = re.compile(r"(?<![\w.])([A-Za-z]\w{0,20}\([A-Za-z]\w{0,20}\([\w, ]{1,20}\)\))$")
-"""A name such as that of a discriminator's output: `D(G(z))`."""
+_NESTED = re.compile(
+    r"(?<![\w.])([A-Za-z]\w{0,20}\([A-Za-z]\w{0,20}\([\w, ]{1,20}\)\)"
+    r"|(?:dev |test )?[a-z]{2,12}\[\d{1,3}[a-z]\])$"
+)
+"""A name such as that of a discriminator's output: `D(G(z))`; one with its tokenizer: `dev bleu[13a]`."""
 
 _RANKED = re.compile(r"(?<![\w.])([Tt]op \d{1,2}-[A-Za-z]{2,10}|[A-Za-z]\w{0,20} \d{1,2})$")
 """A name with a number in it: `Top 1-err 60.1`, `Stage 0 = 39.1`."""

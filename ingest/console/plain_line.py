@@ -218,7 +218,8 @@ def note_line(shape: LineShape, counts: Counts, axis: dict[str, Any]) -> None:
             enter_section(counts, axis)
         note_epoch(counts, axis)
     has_values = shape.may_recur and len(shape.counters) == 1  # of its own, next to records
-    if shape.is_heading and not (has_values and "names" in axis):
+    is_evaluated = bool(shape.split) and Counter.BATCH in counts  # an empty bar, whose batches are its own
+    if shape.is_heading and not is_evaluated and not (has_values and "names" in axis):
         note_heading(counts, axis)
 
 
@@ -254,7 +255,9 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
         step = axis.get("step") if shape.split or evaluating else last_step(axis)
     if step is None:
         return None
-    split = shape.split or evaluating or (axis.get("split", "") if shape.is_summary else "")
+    # `Evaluation result: bleu 18.3` below `Decoding on test set...`
+    stated = "" if evaluating and shape.split.startswith("eval") else shape.split
+    split = stated or evaluating or (axis.get("split", "") if shape.is_summary else "")
     means = () if split or "heading" in axis else axis.get("names", ())
     # below the heading of a block, a line with nothing but a name and a number has whatever is measured
     is_in_block = "heading" in axis and len(shape.metrics) == 1 and len(numbers) == 1

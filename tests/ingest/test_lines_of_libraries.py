@@ -372,6 +372,45 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             **{f"{name}/horizon={number}": [4] for number in (1, 2) for name in ("MAE", "RMSE")},
         },
     ),
+    "bars of an evaluation that are empty": (
+        "".join(
+            f"  Epoch 00{n} [Train]:   0%|          | 0/20 [00:00<?, ?it/s]\r"
+            f"  Epoch 00{n} [Train]: 100%|##########| 20/20 [06:28<00:00,  3.19s/it, loss=1.{n}]\r"
+            f"  Epoch 00{n} [Val]  :   0%|          | 0/5 [00:00<?, ?it/s]\r"
+            f"  Epoch 00{n} [Val]  : 100%|##########| 5/5 [01:07<00:00,  2.40s/it, loss=0.9{n}]\r     \r"
+            f"2026-05-08 22:49:56 | INFO | Epoch [00{n}/4] TrainLoss=1.8{n} | ValLoss=1.30 | LR=1.00e-04\n"
+            for n in N
+        ),
+        {name: [20, 40, 60, 80] for name in ("loss", "val/loss", "TrainLoss", "ValLoss", "LR")},
+    ),
+    "a heading with the data of a result": (
+        "".join(f"Epoch {n}: loss 0.{n}\n" for n in N)
+        + "Decoding on dev set...\nEvaluation result (beam search) bleu:  16.55\n"
+        + "Decoding on test set...\nEvaluation result (beam search) bleu:  18.26\n",
+        {"loss": [*N], "dev/bleu": [4], "test/bleu": [4]},
+    ),
+    "a metric with its tokenizer": (
+        "".join(f"Epoch {n}: loss 0.{n}\n" for n in N)
+        + " dev bleu[13a]:   9.21 [Beam search]\ntest bleu[13a]:  12.00 [Beam search]\n",
+        {"loss": [*N], "dev bleu[13a]": [4], "test bleu[13a]": [4]},
+    ),
+    "episodes in brackets": (
+        "".join(f"  [   {n}000 eps] reward=-0.7{n}+/-0.650  steps=10000.0  action_time=0.033ms\n" for n in N),
+        {name: [1000, 2000, 3000, 4000] for name in ("reward", "steps", "action_time")},
+    ),
+    "an epoch and its iteration glued to their words": (
+        "".join(f"epoch{n}, iter{batch}, loss: 3.6{n}\n" for n in range(2) for batch in (0, 10, 20)),
+        {name: [0, 10, 20, 21, 31, 41] for name in ("epoch", "loss")},
+    ),
+    "columns behind a logger's time": (
+        "[2022/02/21 14:22:58] - Epoch \t LR \t \t Train Loss \t Test Acc\n"
+        + "".join(f"[2022/02/21 14:26:1{n}] - {n} \t 0.1000 \t 2.0{n} \t \t 0.26\n" for n in N),
+        {name: [*N] for name in ("LR", "Train Loss", "Test Acc")},
+    ),
+    "a per cent behind a step": (
+        "".join(f"[ {n}00/3000]   {n}.3%   train=3.2{n}   val=3.3   elapsed=12s     best!\n" for n in N),
+        {name: [100, 200, 300, 400] for name in ("train", "val")},
+    ),
     "the parts of a model and their sizes": (
         "".join(f"Epoch {n}: loss 0.{n}\n" for n in N)
         + "   | Name | Type           | Params | Mode\n2  | acc  | BinaryAccuracy | 0      | train\n",

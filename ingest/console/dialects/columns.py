@@ -21,6 +21,8 @@ from holter.ingest.step_columns import BATCH_NAMES
 
 _BETWEEN = re.compile(r"\s{0,8}[,;]\s{0,8}|\s{2,}|\t")
 _BETWEEN_NUMBERS = re.compile(r"\s{0,8}[,;]\s{0,8}|\s+")
+_TIME = re.compile(r"^\[\d{2,4}[\d/:., -]{6,40}\][ -]{1,4}")
+"""A logger's time before the names and the numbers."""
 _AXES = (
     *("#", "global_step", "step", "steps", "iter", "iters", "iteration", "iterations", "numiters", "epoch"),
     *("epochs", "e"),
@@ -36,7 +38,7 @@ _DATA = frozenset({"data", "dataset", "split", "subset", "set", "phase", "mode"}
 
 def _names(line: str, state: DialectState) -> None:
     """Note the names of the columns of the lines below."""
-    names = _BETWEEN.split(line.strip().removeprefix("# ").lstrip())[:_MAX_COLUMNS]
+    names = _BETWEEN.split(_TIME.sub("", line).strip().removeprefix("# ").lstrip())[:_MAX_COLUMNS]
     if any(map(is_metric_name, names)):
         state["columns"] = names
     else:
@@ -46,7 +48,8 @@ def _names(line: str, state: DialectState) -> None:
 def _row(line: str, state: DialectState) -> LineValues | None:
     """The numbers of a line with a cell for each column."""
     names = state.get("columns", [])
-    cells = _BETWEEN_NUMBERS.split(line.strip().replace("No log", "-"))  # of a Trainer in a notebook
+    # `No log` is that of a Trainer in a notebook
+    cells = _BETWEEN_NUMBERS.split(_TIME.sub("", line).strip().replace("No log", "-"))
     if not names or len(cells) != len(names):
         return None
     axis = next((axis for axis in _AXES for name in names if name.lower() == axis), None)
@@ -83,9 +86,13 @@ def _step(name: str, value: float | None, batch: float | None, state: DialectSta
     return training_step({Counter.STEP: (int(value), 0)}, axis)
 
 
-_BETWEEN_CELLS = rb"(?: {2,40}|\t| {0,8}[,;] {0,8})"
+_BETWEEN_CELLS = rb"(?: {2,40}| ?\t ?| {0,8}[,;] {0,8})"
+_TIME_BYTES = rb"(?:\[\d{2,4}[\d/:., -]{6,40}\][ -]{1,4})?"
 _AXIS = (
-    rb"[ \t]{0,20}(?:#[ \t]{1,20})?(?:(?:data(?:set)?|split|subset|set|phase|mode)" + _BETWEEN_CELLS + rb")?"
+    _TIME_BYTES
+    + rb"[ \t]{0,20}(?:#[ \t]{1,20})?(?:(?:data(?:set)?|split|subset|set|phase|mode)"
+    + _BETWEEN_CELLS
+    + rb")?"
     rb"(?:epochs?|(?:num)?iter(?:ation)?s?|(?:global_)?steps?|E {1,8}#)"
 )
 _METRICS = rb"(?=[^|:=\n\d ])[^|:=\n]{0,400}(?:loss|acc|score|error|auc|rmse|reward)[^|:=\n]{0,400}"
@@ -93,13 +100,13 @@ _HEADING = re.compile(rb"(?im)^" + _AXIS + _BETWEEN_CELLS + _METRICS + rb"$")
 _COUNT = rb"(?:[A-Za-z]{2,12}" + _BETWEEN_CELLS + rb")?\d{1,9}(?:\.0)?"
 """What a row counts, behind its data."""
 _TABLE = re.compile(
-    rb"(?im)^" + _AXIS + rb"(?: {2,40}|\t)" + _METRICS + rb"$"
+    rb"(?im)^" + _AXIS + rb"(?: {2,40}| ?\t ?)" + _METRICS + rb"$"
     # of names between commas there are rows of numbers right below: else it may be a sentence
     rb"|^" + _AXIS + rb" {0,8}[,;] {0,8}" + _METRICS + rb"\n[ \t]{0,20}" + _COUNT + rb"[ \t,;]{1,20}[-+\d.]"
     rb"[^\n]{0,400}\n[ \t]{0,20}" + _COUNT
 )
 _NUMBERS = re.compile(
-    rb"(?m)^(?:[ \t]|\x1b\[\d{0,2}[mJK]){0,40}" + _COUNT + _BETWEEN_CELLS + rb"[^|=\n]{0,400}$"
+    rb"(?m)^%s(?:[ \t]|\x1b\[\d{0,2}[mJK]){0,40}%s%s[^|=\n]{0,400}$" % (_TIME_BYTES, _COUNT, _BETWEEN_CELLS)
 )
 DIALECT = ConsoleDialect(
     name="columns",
