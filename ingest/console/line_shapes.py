@@ -66,6 +66,8 @@ class LineShape:
     """It says that it is of the training."""
     is_bar: bool = False
     """It is a progress bar without a total: `Epoch 1: : 0it [04:20, ?it/s, loss=1.33]`."""
+    may_be_late: bool = False
+    """An evaluation that names its step in brackets, and may be printed behind the bars of later ones."""
     is_note: bool = False
     """It notes what was done at an epoch, and announces none: `Checkpoint saved at epoch 10`."""
     is_best: bool = False

@@ -103,7 +103,7 @@ def describe_line(line: str, parts: list[str]) -> LayoutContent | None:
     shape, numbers = shape_of_line(parts), parts[1::2]
     if shape.row is not None or shape.about is not None:
         return None
-    if shape.is_best or shape.may_recur or shape.is_bar or (shape.split and line.lstrip().startswith("[")):
+    if shape.is_best or shape.may_recur or shape.is_bar or shape.may_be_late:
         return None
     if not shape.counters and any(is_metric_name(field.name) for field in shape.metrics):
         return None  # nothing in it is a position

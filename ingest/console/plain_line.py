@@ -94,9 +94,8 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
         return _recurring(line, shape, numbers, axis) if shape.may_recur else None
     announce_epoch(shape, counts, axis)
     split = shape.split or ("" if shape.is_of_training else evaluated_batch(counts, axis))
-    # `[ITER 7000] Evaluating test: L1 0.07`, printed with a delay
     step: int | None
-    is_late = bool(split) and is_passed(counts, axis) and line.lstrip().startswith("[")
+    is_late = shape.may_be_late and is_passed(counts, axis)
     if is_late:
         step = counts[Counter.STEP][0]
     else:

@@ -361,6 +361,9 @@ class _ShapeReader:
             about=about,
             may_recur=may_recur,
             is_bar=_BAR_WITHOUT_TOTAL in texts,
+            may_be_late=bool(split)
+            and [(field.counter, field.total_index) for field in counters] == [(Counter.STEP, -1)]
+            and texts[0].lstrip().startswith("["),
             is_note=[field.counter for field in counters] == [Counter.EPOCH]
             and _NOTE.search("".join(texts[: counters[0].index + 1])) is not None,
             is_best=bool(counters) and _BEST.search("".join(texts[: counters[0].index + 1])) is not None,
