@@ -210,7 +210,8 @@ def note_line(shape: LineShape, counts: Counts, axis: dict[str, Any]) -> None:
         if counts.keys() == {Counter.EPOCH} and not has_steps(axis) and not is_behind(counts, axis):
             note_epoch(counts, axis)  # `Test Epoch 3`
         axis["evaluating"] = shape.split
-    elif shape.is_round and "epoch" not in axis and Counter.OTHER in counts:
+    elif shape.is_round and Counter.OTHER in counts and ("epoch" not in axis or "rounds" in axis):
+        axis["rounds"] = True
         note_epoch({Counter.EPOCH: counts[Counter.OTHER]}, axis)
     elif is_epoch_of_all(counts) or (len(shape.counters) == 1 and not shape.is_amount):
         if shape.is_heading and counts.keys() == {Counter.EPOCH}:

@@ -85,6 +85,8 @@ def training_steps(
     if epochs is None and inner is not None and "announced" in state:
         announced = state["announced"]
         epochs = [(int(announced[0]), int(announced[1]))] * len(inner)
+    if Counter.EPOCH in columns:
+        state.pop("rounds", None)
     if inner is not None and inner[-1][1]:
         state["total"] = inner[-1][1]
     axis = next((axis for axis in _AXES if axis in columns), None)
@@ -263,6 +265,8 @@ def note_bar(step: int, names: Sequence[str], state: DialectState) -> None:
 
 
 def _step(counts: Counts, state: DialectState, kind: str = "") -> int | None:
+    if Counter.EPOCH in counts:
+        state.pop("rounds", None)  # rounds of several epochs are no epochs
     if Counter.GLOBAL_STEP in counts:
         note_global_steps(state)
         if Counter.EPOCH not in counts:

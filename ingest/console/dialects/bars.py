@@ -27,6 +27,10 @@ _PERCENT = re.compile(r"[:| ]{0,8}\s\d{1,3}%")
 _PAIR = re.compile(r"([A-Za-z_][\w./ @()-]{0,100}+)\s*+[=:]\s*+([-+\w.%]*[\w%])")
 _DASHED_PAIR = re.compile(r"(?:^|, )([A-Za-z_][\w./@]{0,60}) - (-?\d[\d.e+-]{0,20})(?=,|$)")
 """A pair with a dash for a sign: `dice_loss - 0.5, iou_score - 0.4`."""
+_BARE_PAIR = re.compile(
+    r"(?:^|[\r,|] ?)([A-Za-z][\w./]{0,40}(?: [a-z]{2,10})?) (\d{1,9}\.\d{1,12})(?=[,:]|\s*$)"
+)
+"""A pair without a sign before a bar: `loss 1.5:   1%|`."""
 _STEPS_BEFORE = re.compile(r"\((\d{1,12}) / \d{1,12} Steps\)")
 """The step of all before a bar of the batches of an epoch: `Training (10 / 900 Steps) (loss=0.7)`."""
 _TORCHTUNE = re.compile(r"\b\d+\|(\d+)\|Loss: ([-+\w.]+):")
@@ -150,7 +154,7 @@ def _end_of_epoch(epoch: int, values: dict[str, float], state: DialectState) -> 
 
 def _measured(text: str) -> list[tuple[str, str]]:
     """The named numbers of a text, if a known metric or two fractions are among them."""
-    found = (*_PAIR.findall(text), *_DASHED_PAIR.findall(text))
+    found = _PAIR.findall(text) + _DASHED_PAIR.findall(text) or _BARE_PAIR.findall(text)
     pairs = [(_without_opened(name).strip(), number) for name, number in found]
     pairs = [pair for pair in pairs if not pair[0].lower().startswith("epoch ")]
     fractions = sum("." in number and number.rstrip("%")[-1:].isdigit() for _, number in pairs)
@@ -321,6 +325,7 @@ DIALECT = ConsoleDialect(
         rb"(?:\||\d%) *\d+/\d+ \[\d[^\]\n]{0,200}?" + _NAMED_NUMBER + rb"|\d\|\d+\|Loss: [\d.]+:"
         rb"|[#\x88 ]\| {0,4}\(\d{1,9}/\d{1,9}\) [^\n]{0,200}?[Ll]oss: \d"
         rb"|(?m:(?:^|\r)[^|\n\r]{0,80}?\w[:=] {0,8}-?\d{1,9}\.\d[^|\n\r]{0,200}?:? {1,4}\d{1,3}%\|)"
+        rb"|[Ll]oss \d{1,9}\.\d{1,12}: {1,4}\d{1,3}%\|"
         rb"|[Ll]oss\w{0,40}[:=] ?\d[^|\n]{0,200}?(?:\|\||: |\))?: {1,4}\d{1,3}%[| ]"
         rb"|\d/\d{1,9} \d+:\d\d[^\n]{0,80}?it/s [^\n]{0,400}?loss\w{0,40}: ?[\dn]"
         rb"|\d/\d+(?:\x1b\[\d+m)? (?:\[=|(?:\x1b\[\d+m)?\xe2\x94\x81|- \d+s )[^\n]{0,400}?loss: [\dn]"
