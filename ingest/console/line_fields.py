@@ -86,6 +86,10 @@ _RATE = re.compile(r" ?((?!its?/)[A-Za-z]{2,12}/(?:s|sec|second|step|it|iter))\b
 """A unit behind a number that says what it is: `39616 tok/s`."""
 _OF = frozenset({"/", "of", "de", "von", "sur", "di", "из"})
 """What is between a number and its total."""
+_NAME_AFTER = re.compile(
+    r" ((?:[a-z]{1,12} )?(?:loss|accuracy|reward|error|perplexity))(?=[.,;!)]|\s*$| and )"
+)
+"""A name behind its number: `ended with 0.69 loss.`."""
 _RATE_BEHIND = re.compile(r" \w{1,20}/s\b")
 
 _BEHIND_NUMBERS_OF_NAMES = (_CLOSING, _COUNTED_EPISODES, _END_OF_KEY, _EQUALS)
@@ -174,7 +178,7 @@ class _FieldReader:
         if index in self._listed:
             named = NumberName(self._listed[index], bool(self._listed[index]), "")
         after = self._texts[max(index, total) + 1]
-        if not named.name and (rate := _RATE.match(after)) is not None:
+        if not named.name and (rate := _RATE.match(after) or _NAME_AFTER.match(after)) is not None:
             named, total = NumberName(rate[1], True, text), -1
         if text == "-":
             named = self._of_range

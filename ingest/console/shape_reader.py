@@ -60,6 +60,8 @@ _FRAMES = ("===", "---", "***", "###", "───", "═══", "━━━")
 _FRAME = re.compile(r"\s{0,20}(?:={3}|-{3}|\*{3}|#{3}|─{3}|═{3}|━{3})")
 _NOTE = re.compile(r"(?i)\bsav(?:ed|ing)\b|\bcheckpoint\b|\bstopp(?:ed|ing)\b")
 """Words of lines that note what a program did at an epoch, and announce none."""
+_LOADED = re.compile(r"(?i)\b(?:initiali[sz]ed|load(?:ed|ing)|restor(?:ed|ing))\b")
+"""Words of lines that say which checkpoint was loaded, and repeat what was measured at it."""
 _REWARD = re.compile(r"(?i)reward|return|score")
 _TIME = re.compile(r"(?i)time|elapsed|duration|\bsec|\bmin")
 """Names of durations and times, which next to a position are no record."""
@@ -325,6 +327,8 @@ class _ShapeReader:
     def _shape(self) -> LineShape:
         texts, counters, metrics = self._texts, self._counters, self._metrics
         names = _names(metrics)
+        if counters and _LOADED.search("".join(texts[: counters[0].index + 1])) is not None:
+            return _NOTHING
         if len(counters) > 2 and self._unnamed is not None:  # `(0/8)`, a rank, before the epoch and the batch
             counters.remove(self._unnamed)
         split = "" if self._split == "train" else self._split

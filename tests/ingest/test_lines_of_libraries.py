@@ -411,6 +411,35 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"[ {n}00/3000]   {n}.3%   train=3.2{n}   val=3.3   elapsed=12s     best!\n" for n in N),
         {name: [100, 200, 300, 400] for name in ("train", "val")},
     ),
+    "two losses between which is nothing but a letter": (
+        "".join(f"[{n}/5] D loss 1.2{n} G loss 1.3{n}\n" for n in N),
+        {name: [*N] for name in ("D loss", "G loss")},
+    ),
+    "steps that begin anew with each episode": (
+        "".join(f"Episode {n}\n" + "".join(f"step {step} reward 0.8{n}\n" for step in (0, 10)) for n in N),
+        {"reward": [0, 10, 11, 21, 22, 32, 33, 43]},
+    ),
+    "a name behind its number": (
+        "".join(
+            f"Training Epoch {n}  ┃ Batch: {batch} ended with 0.5{batch} loss.\n"
+            for n in (1, 2)
+            for batch in (1, 2)
+        ),
+        {name: [1, 2, 3, 4] for name in ("Training Epoch", "loss")},
+    ),
+    "the checkpoint that was loaded": (
+        "Initialized from checkpoints/best.pt  (epoch 19, val MSE 0.027752)\n"
+        + "".join(f"Epoch {n}: loss 0.{n}\n" for n in N),
+        {"loss": [*N]},
+    ),
+    "results of Pascal VOC": (
+        "".join(f"Epoch {n}: loss 0.{n}\n" for n in N) + "AP for car = 0.7123\nMean AP = 0.6512\n",
+        {"loss": [*N], "test/car/AP": [4], "test/Mean AP": [4]},
+    ),
+    "a bar with a name without a sign": (
+        "\r".join(f"loss 1.{n}:  {n}%|#   | {n}/100 [00:01<01:12,  1.2it/s]" for n in N) + "\n",
+        {"loss": [*N]},
+    ),
     "the parts of a model and their sizes": (
         "".join(f"Epoch {n}: loss 0.{n}\n" for n in N)
         + "   | Name | Type           | Params | Mode\n2  | acc  | BinaryAccuracy | 0      | train\n",

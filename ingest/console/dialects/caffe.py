@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
+from holter.ingest.console.dialects.voc_results import VOC_RESULTS
 from holter.ingest.console.values import parse_number
 
 _ITERATION = re.compile(
@@ -49,5 +50,6 @@ DIALECT = ConsoleDialect(
             parse=_iteration,
         ),
         LineKind(pattern=re.compile(rb"(?:Train|Test) net output #\d{1,6}: "), parse=_output),
+        VOC_RESULTS,
     ),
 )

@@ -17,7 +17,18 @@ _OWN_STEPS = ("global_step/max_steps", "global_step", "step")  # ms-swift's, Pad
 _OF_A_LOG = frozenset({*_OWN_STEPS, "epoch", "loss", "eval_loss"})
 _NOT_METRICS = frozenset({*_OWN_STEPS, "max_steps"})
 _LOSS = "train/loss"
-_OF_A_TRAINER = ("count", "last", "bar", "total", "held", "in bulk", "waiting", "interval", "ended")
+_OF_A_TRAINER = (
+    "count",
+    "last",
+    "bar",
+    "total",
+    "held",
+    "in bulk",
+    "waiting",
+    "interval",
+    "ended",
+    "steps per epoch",
+)
 """What the state has of one Trainer."""
 _MAX_WAITING = 1000
 _LEAST_OF_RECORD = 4
@@ -103,6 +114,8 @@ def _defer(values: dict[str, float], state: DialectState) -> list[LineValues]:
     """
     if state.get("in bulk"):
         return _wait([values], state)
+    if (step := _step_by_epoch(values, state)) is not None:
+        return [_record(step, values, state)]
     before = state.get("held", {})
     if before == values and len(values) >= _LEAST_OF_RECORD:  # another process prints the same
         state["count"] -= _LOSS in values
@@ -116,6 +129,21 @@ def _defer(values: dict[str, float], state: DialectState) -> list[LineValues]:
         return [_record(state.get("bar", 0), before, state)]
     state["held"] = before | values
     return []
+
+
+def _step_by_epoch(values: dict[str, float], state: DialectState) -> int | None:
+    """The step of an evaluation that was printed long after its epoch: a buffer came late."""
+    per_epoch, epoch = state.get("steps per epoch"), values.get("epoch")
+    if per_epoch is None or epoch is None or _LOSS in values:
+        return None
+    step = round(epoch * per_epoch)
+    return step if state.get("bar", 0) - step > per_epoch / 2 else None
+
+
+def _note_epoch(step: int, values: dict[str, float], state: DialectState) -> None:
+    """Note how many steps an epoch has, as the latest of some records that came late shows."""
+    if values.get("epoch", 0) > 0:
+        state["steps per epoch"] = step / values["epoch"]
 
 
 def _wait(records: list[dict[str, float]], state: DialectState) -> list[LineValues]:
@@ -135,7 +163,10 @@ def _wait(records: list[dict[str, float]], state: DialectState) -> list[LineValu
 def _release(state: DialectState) -> list[LineValues]:
     """The records that wait for a bar: at multiples of a known interval, else at their numbers."""
     interval = state.get("interval") or 1
-    records = [_record(number * interval, values, state) for number, values in state.pop("waiting", ())]
+    waiting = state.pop("waiting", ())
+    records = [_record(number * interval, values, state) for number, values in waiting]
+    if waiting:
+        _note_epoch(waiting[-1][0] * interval, waiting[-1][1], state)
     held = state.pop("held", None)
     if not held:
         return records

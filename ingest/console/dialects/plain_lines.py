@@ -20,6 +20,7 @@ from holter.ingest.console.dialects.kitti_results import KITTI_RESULTS
 from holter.ingest.console.dialects.recurring_lines import RECURRING_LINES, or_recurring
 from holter.ingest.console.dialects.score_tables import SCORE_TABLES
 from holter.ingest.console.dialects.stylegan_metrics import STYLEGAN_METRICS
+from holter.ingest.console.dialects.voc_results import VOC_RESULTS
 from holter.ingest.console.evaluation_headings import EVALUATION_HEADINGS
 from holter.ingest.console.line_layouts import LineLayout, layout_of
 from holter.ingest.console.line_settings import is_setting
@@ -343,6 +344,7 @@ _MORE_SPECIAL = (
     SUMMARY,
     *KITTI_RESULTS,
     STYLEGAN_METRICS,
+    VOC_RESULTS,
     *SPLIT_ROWS,
     class_report.ROW,
     *SCORE_TABLES,
