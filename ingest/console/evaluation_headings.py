@@ -15,7 +15,7 @@ from holter.ingest.console.pattern_search import LinearPattern
 _NO_HEADING = re.compile(
     r"(?i)train|done|finish|complete|end(?:ed|s)?\b|sav|load|best|improv|size|sample|skip|no |not |error"
 )
-_OF_TRAINING = re.compile(r"(?i)\W{0,20}train(?:ing)?(?: \w{1,20}){0,2}\W{1,20}")
+_OF_TRAINING = re.compile(r"(?i)\W{0,20}train(?:ing)?(?:(?: \w{1,20}){0,2}\W{1,20})?")
 _LONGEST = 60
 _LOGGER = re.compile(
     r"\[[^\]]{0,60}\]|\d[\d:.,/T-]{0,30}|(?:INFO|DEBUG|WARN(?:ING)?)\b:?"
@@ -25,8 +25,8 @@ _LOGGER = re.compile(
 _FRAMED = re.compile(r"^[-=*#~]{3}.*[-=*#~]{3}$")
 _SETTING_OF_YAML = re.compile(r"[ \t]+[A-Z_]+: ?(?:\(.*\)|\[.*\])?\s*")
 """A key of nested settings, as those of yacs: `  TEST:`, `  TEST: ("coco_2014_val",)`."""
-_KEY = re.compile(r"\w+:\s*")
-"""A line that may be a key of settings, where it comes before any record: `eval:`."""
+_KEY = re.compile(r"\s*\w+:?\s*")
+"""A line that may be a key of settings, where it comes before any record: `eval:`; or any word: `test`."""
 _BEST = re.compile(r"(?i)\bbest\b")
 """What a heading between signs says of an evaluation of the best model: `=== Best model (validation) ===`."""
 _NO_DATA = re.compile(r"(?i)eval")
@@ -69,6 +69,7 @@ EVALUATION_HEADINGS = LineKind(
         rb"(?im)(?:^|[^\w/.\n])(?:eval(?:uat(?:e|ion|ing))?|valid(?:ation|at(?:e|ing))?|val|test(?:ing)?|dev)"
         rb"(?:[^\w\d\n./-][^\d\n]{0,40})?[-=*#:.\])>a-z][ \t\r]{0,8}(?:\x1b\[\d{1,3}m[ \t\r]{0,4})?$"
         rb"|^[^\w\n]{0,20}train(?:ing)?(?: \w{1,20}){0,2}[^\w\n]{1,20}$"
+        rb"|^[ \t]{0,20}(?:train(?:ing)?|val(?:id(?:ation)?)?|test(?:ing)?|eval(?:uation)?|dev)[ \t\r]{0,8}$"
     ),
     parse=_announce,
     any_program=True,

@@ -440,6 +440,19 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "\r".join(f"loss 1.{n}:  {n}%|#   | {n}/100 [00:01<01:12,  1.2it/s]" for n in N) + "\n",
         {"loss": [*N]},
     ),
+    "the data on a line of their own": (
+        "".join(
+            f"Epoch: {n}\nTrain\n\tLoss: 1.1{n}\n\tAcc: 0.{n}\nTest\n\tLoss: 0.6{n}\n\tAcc: 0.{n}\n"
+            for n in N
+        ),
+        {name: [*N] for name in ("Loss", "Acc", "test/Loss", "test/Acc")},
+    ),
+    "names of columns in two lines": (
+        "|  Epoch  |  Iteration  |  Time Elapsed  |  Mini-batch  |  Base Learning  |\n"
+        "|         |             |   (hh:mm:ss)   |     Loss     |      Rate       |\n"
+        + "".join(f"| {n}  |      {n}0 |       00:00:0{n} |       1.5{n} |          0.0100 |\n" for n in N),
+        {name: [10, 20, 30, 40] for name in ("Epoch", "Mini-batch Loss", "Base Learning Rate")},
+    ),
     "the parts of a model and their sizes": (
         "".join(f"Epoch {n}: loss 0.{n}\n" for n in N)
         + "   | Name | Type           | Params | Mode\n2  | acc  | BinaryAccuracy | 0      | train\n",

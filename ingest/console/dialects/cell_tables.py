@@ -1,8 +1,8 @@
 """Tables whose cells are between vertical lines, and results of Ray Tune's trials.
 
-`| Epoch | Train Loss | Val Loss |` above rows of numbers; the status of trials, a row for each, whose series
-have the label `trial`; `Result for NAME:` with a line per value. AllenNLP's `loss | 0.68 | 0.65` below
-`Training | Validation`.
+`| Epoch | Train Loss | Val Loss |` above rows of numbers, the names maybe in two lines, as MATLAB prints
+them; the status of trials, a row for each, whose series have the label `trial`; `Result for NAME:` with a line
+per value. AllenNLP's `loss | 0.68 | 0.65` below `Training | Validation`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from holter.types import labels_of
 
 _BARS = re.compile(r"[|│┃║]")
 _SPACES = re.compile(r"\s{2,}")
+_DIGIT = re.compile(r"\d")
 _AXES = ("global_step", "step", "iter", "iteration", "training_iteration", "epoch")
 _TRIALS = frozenset({"trial name", "trial"})
 _MAX_COLUMNS = 64
@@ -33,9 +34,15 @@ def _cells(line: str) -> list[str]:
 def _row(line: str, state: DialectState) -> LineValues | None:
     """The names of columns, or the numbers below them at the step or the epoch of the row."""
     cells = _cells(line)
+    above = state.pop("cells above", [])
+    if len(above) == len(cells) and not any(map(_DIGIT.search, cells)):  # the names go on
+        cells = [f"{first} {second}".strip() for first, second in zip(above, cells, strict=True)]
     lower = [cell.lower().replace(" ", "_") for cell in cells]
-    if len(cells) > 2 and any(name in _AXES for name in lower) and any(map(is_metric_name, cells)):
-        state["cells"] = cells[:_MAX_COLUMNS]
+    if len(cells) > 2 and any(name in _AXES for name in lower):
+        if any(map(is_metric_name, cells)):
+            state["cells"] = cells[:_MAX_COLUMNS]
+        else:
+            state["cells above"] = cells[:_MAX_COLUMNS]
         return None
     names = state.get("cells", [])
     if len(cells) != len(names):
@@ -131,7 +138,10 @@ SPLIT_ROWS = (
 )
 DIALECT = ConsoleDialect(
     name="cells",
-    signature=re.compile(_HEADING.pattern + rb"|(?m:^Result for [\w.-]{1,200}:$)"),
+    signature=re.compile(
+        _HEADING.pattern
+        + rb"|(?m:^Result for [\w.-]{1,200}:$)|\| {1,20}Iteration {1,20}\| {1,20}Time Elapsed "
+    ),
     kinds=(
         LineKind(pattern=re.compile(rb"(?m)^[ \t]{0,20}" + _VERTICAL + rb"[^\n]{0,40}[^\s|]"), parse=_row),
         LineKind(pattern=re.compile(rb"(?m)^Result for [\w.-]{1,200}:"), parse=_result),
