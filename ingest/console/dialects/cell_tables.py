@@ -1,8 +1,8 @@
 """Tables whose cells are between vertical lines, and results of Ray Tune's trials.
 
 `| Epoch | Train Loss | Val Loss |` above rows of numbers, the names maybe in two lines, as MATLAB prints
-them; the status of trials, a row for each, whose series have the label `trial`; `Result for NAME:` with a line
-per value. AllenNLP's `loss | 0.68 | 0.65` below `Training | Validation`.
+them; the status of trials, a row for each, whose series have the label `trial`; `Result for NAME:` with a
+line per value. AllenNLP's `loss | 0.68 | 0.65` below `Training | Validation`.
 """
 
 from __future__ import annotations
