@@ -16,6 +16,7 @@ from holter.ingest.rows import LogRow
 from holter.types import labels_of
 
 _DEEPEST = 8
+_MOST_OF_LIST = 32
 _NONFINITE = {
     "nan": float("nan"),
     "infinity": float("inf"),
@@ -42,13 +43,28 @@ def read_object(line: bytes) -> dict[str, Any]:
 
 
 def flatten_object(nested: Mapping[str, Any], prefix: str = "", depth: int = 1) -> Iterator[tuple[str, Any]]:
-    """The fields of an object; those of nested objects have their keys joined with slashes."""
+    """The fields of an object; those of nested objects have their keys joined with slashes.
+
+    Several measured numbers under one name are `name`, `name 2` and so on, as in lines of text.
+    """
     for key, value in nested.items():
         if isinstance(value, dict):
             if depth < _DEEPEST:
                 yield from flatten_object(value, f"{prefix}{key}/", depth + 1)
+        elif isinstance(value, list) and _are_measured(value):
+            for number, item in enumerate(value, 1):
+                yield f"{prefix}{key} {number}" if number > 1 else prefix + key, item
         else:
             yield prefix + key, value
+
+
+def _are_measured(values: list[Any]) -> bool:
+    """Whether a list has a few numbers, not all of them whole, which may be a shape or identifiers."""
+    return (
+        1 < len(values) <= _MOST_OF_LIST
+        and all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+        and any(isinstance(value, float) and not value.is_integer() for value in values)
+    )
 
 
 def row_from_fields(fields: dict[str, Any], step_name: str) -> LogRow:

@@ -10,7 +10,7 @@ from holter.ingest.metric_names import is_metric_name
 
 MAX_NAME = 120
 _LONGEST_SHORT_FORM = 5
-_WORD = re.compile(r"(?:\d{1,4}_|\d{1,3}(?=px\b|th ))?[^\W\d][\w./@%+^\u2019-]*")
+_WORD = re.compile(r"(?:\d{1,4}_|\d{1,3}(?=px\b|th |[a-z]_))?[^\W\d][\w./@%+^\u2019-]*")
 _DELIMITERS = (*",;|[](){}<>\t\"'=:*│┃•·→", "  ", " - ", " / ")
 _NO_BEGINNING = frozenset({"of", "and", "the", "has", "setting"})
 """Words with which no name begins: `saved a checkpoint with mean score: 0.5`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from math import isfinite
 from typing import Any
 from zlib import crc32
@@ -57,6 +58,8 @@ _BEST = re.compile(r"(?i)\bbest\b")
 """What a line says before it repeats a metric of the best step so far: `Saved the best model (acc=0.9)`."""
 _PAIR = re.compile(r"[\s,;|]*[A-Za-z_][\w./@-]*\s?[:=]\s?")
 """What is before a number in a line of nothing but names and numbers."""
+_DATA_BEFORE = re.compile(r"\s*\[[A-Za-z][\w-]{1,30}\]:? ")
+"""The data in brackets before a result: `[CIFAR10] acc 0.81`."""
 _NEXT_NAME = re.compile(r"%?[\s,;|]{1,4}[A-Za-z][\w@.-]{0,20}\s{1,4}")
 """What is between two numbers of such a line of names and numbers without signs."""
 _ROW_BEFORE_ARROW = re.compile(r"(?:^|\s\s|[-|\])] )([A-Za-z][\w-]{0,40}) {0,4}-{1,3}> {0,20}$")
@@ -264,6 +267,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     measures = split or "heading" in axis or any(map(_says_measured, shape.metrics))
     row = "" if shape.about is not None else _row_name(parts, shape)
     is_best = is_of_best(parts, shape)
+    lists = values_of_lists(tuple(parts[::2]))
     values = {}
     for field in shape.metrics:
         value = value_of(numbers[field.index])
@@ -272,7 +276,8 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
         if is_of_model(field.name):
             continue
         is_known = is_in_block or is_metric_name(field.name)
-        is_measured = _is_measured(parts, field.index) or (is_run and "." in numbers[field.index])
+        is_measured = _is_measured(parts, lists.get(field.index, field.index))
+        is_measured |= is_run and "." in numbers[field.index]
         if is_known or (measures and is_measured):
             data = "" if evaluating and "train" in field.name.lower() else split
             if is_best and "best" not in field.name.lower():
@@ -285,7 +290,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
         forget_settings(axis)
     labels = labels_of_line(shape, numbers, axis)
     if shape.about is None:
-        values = _qualified(values, parts, shape, step, axis)
+        values = qualified(values, parts, shape, step, axis)
     return LineValues(int(step), values, parse_time(line), labels)
 
 
@@ -294,7 +299,7 @@ def _is_repeated(line: str) -> bool:
     return line.startswith("wandb: ") or is_history(line)
 
 
-def _qualified(
+def qualified(
     values: dict[str, float], parts: list[str], shape: LineShape, step: float, axis: dict[str, Any]
 ) -> dict[str, float]:
     """The values, after the words before them where another line of the step has these names.
@@ -310,16 +315,17 @@ def _qualified(
         axis["given"] = given
         if all(given["names"].setdefault(name, template) == template for name in values):
             return values
-        words = _words_before(parts, shape)
+        words = _words_before(parts, shape, values)
         if not words or len(lines) >= _MOST_QUALIFIED:
             return values
         lines[template] = words
     return {f"{lines[template]}/{name}": value for name, value in values.items()}
 
 
-def _words_before(parts: list[str], shape: LineShape) -> str:
-    """The words before the first metric of a line: `evl set : loss 0.2`."""
-    first = shape.metrics[0]
+def _words_before(parts: list[str], shape: LineShape, values: Collection[str]) -> str:
+    """The words before the first of some values of a line: `evl set : loss 0.2`."""
+    named = (field for field in shape.metrics if any(name.endswith(field.name) for name in values))
+    first = next(named, shape.metrics[0])
     before = "".join(parts[: 2 * first.index + 1]).rpartition(first.name)[0]
     match = None if BEFORE_MESSAGE.fullmatch(before) is not None else _WORDS_BEFORE.search(before)
     words = "" if match is None else match[1].rpartition(" - ")[2]
@@ -383,7 +389,7 @@ def _is_result(parts: list[str], shape: LineShape) -> bool:
     ):
         return False
     before = "".join(parts[: 2 * first.index + 1]).rpartition(first.name)[0]
-    return BEFORE_MESSAGE.fullmatch(before) is not None
+    return BEFORE_MESSAGE.fullmatch(before) is not None or _DATA_BEFORE.fullmatch(before) is not None
 
 
 def _is_one_of_several(parts: list[str], index: int) -> bool:

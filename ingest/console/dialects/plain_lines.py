@@ -181,7 +181,7 @@ _METRIC_ALONE = LinearPattern(
     + rb"|"
     + _ALL_DATA
     + rb"|(?:loss|acc(?:uracy)?|\blr|dice|iou|mean_?iu|learning rate|ppl|psnr|ssim|auc|f1|bleu|perplexity"
-    rb"|(?:acc|prec|top|hits?|ndcg)[@-]?\d{1,4}|r?mse|mae"
+    rb"|(?:acc|prec|top|hits?|ndcg|rank)[@-]?\d{1,4}|\br@\d{1,4}|r?mse|mae"
     rb"|reward|return|score|si-?s[dn]ri?|s[dn]ri?|s?mape|r2|mcc|kappa|jaccard|sensitivity|specificity|hd95|rouge|pearson|spearman"
     rb"|cider|meteor|epe|fid(?:\d{1,3}k)?|lpips|m?ap|elbo|nll|pesq|e?stoi|mrr|bp[bc]|mpjpe|eer"
     rb"|recall(?:@\d{1,4})?|precision(?:@\d{1,4})?|[wc]er|"
@@ -196,7 +196,7 @@ _METRIC_ALONE = LinearPattern(
     + rb"|[-=]>|[:|-]) {0,2}(?:train(?:ing)?|val(?:id(?:ation)?)?|test)\b)?"
     + _COLOUR
     + _SPACE
-    + rb"{0,12}(?:[:= ,|]|"
+    + rb"{0,12}(?:[:= ,|\t]|"
     + _WIDE_SIGN
     + rb")"
     + _COLOUR
@@ -213,7 +213,7 @@ _NUMBER_ALONE = LinearPattern(
 _LOSS_ALONE = LinearPattern(
     rb"(?im)"
     + _DATA_ALONE
-    + rb"|(?:loss|reward|return|accuracy)[\"']?[ \t]{0,12}(?:[:=]|\xe2\x94[\x82\x83])[ \t]{0,20}[-+]?\d"
+    + rb"|(?:loss|reward|return|accuracy)[\"']?[ \t]{0,12}(?:[:=\t]|\xe2\x94[\x82\x83])[ \t]{0,20}[-+]?\d"
     + rb"|\xe2\x94[\x82\x83] (?:train|val|test)[a-z]{0,7}[ \t]{0,12}\xe2\x94[\x82\x83][ \t]{0,20}\d"
 )
 _EPOCH = re.compile(rb"(?i)\bepoch:? ?\[?\d{1,9}")

@@ -14,8 +14,9 @@ from holter.ingest.console.line_settings import is_of_model, is_setting
 from holter.ingest.console.line_shapes import LineShape
 from holter.ingest.console.line_tokens import split_numbers, value_of
 from holter.ingest.console.line_words import DATA_SPLIT
+from holter.ingest.console.number_lists import values_of_lists
 from holter.ingest.console.pattern_search import LinearPattern
-from holter.ingest.console.plain_line import axis_state, best_of, is_of_best, name_of_best
+from holter.ingest.console.plain_line import axis_state, best_of, is_of_best, name_of_best, qualified
 from holter.ingest.console.recurrence import recurring_values
 from holter.ingest.console.shape_reader import shape_of_line
 from holter.ingest.console.step_axis import position
@@ -35,19 +36,22 @@ def _recurring(line: str, state: DialectState) -> list[LineValues] | None:
     step = position(axis)
     if step is None or line.lstrip().startswith(_NO_RECORDS):
         return None
-    values = _values(line, axis.get("evaluating", ""))
+    parts = split_numbers(line)
+    shape = shape_of_line(parts)
+    values = _values(line, parts, shape, axis.get("evaluating", ""))
+    if values:
+        values = qualified(values, parts, shape, step, axis)
     return recurring_values(values, step, axis, parse_time(line), section_labels(axis))
 
 
-def _values(line: str, evaluating: str) -> dict[str, float]:
+def _values(line: str, parts: list[str], shape: LineShape, evaluating: str) -> dict[str, float]:
     """The numbers behind names and signs, or in an evaluation behind the only name of a line.
 
     None of settings, of counts, and of sentences and tuples in which a sign happens to be.
     """
-    parts = split_numbers(line)
-    shape: LineShape = shape_of_line(parts)
     if shape.counters or not shape.metrics:
         return {}
+    lists = values_of_lists(tuple(parts[::2]))
     alone = _NAME_AND_NUMBER.search(line) if evaluating else None
     split = evaluating or shape.split
     if is_of_best(parts, shape):
@@ -55,6 +59,7 @@ def _values(line: str, evaluating: str) -> dict[str, float]:
     values = {}
     for field in shape.metrics:
         before, number, behind = parts[2 * field.index : 2 * field.index + 3]
+        before = parts[2 * lists.get(field.index, field.index)]
         is_marked = before.rstrip(" \t[({'\"")[-1:] in (":", "=") or (field.index > 0 and "_" in field.name)
         if not (is_marked or (alone is not None and alone[1] == field.name)):
             continue
