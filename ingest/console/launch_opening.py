@@ -21,6 +21,8 @@ _MAX_BYTES = 32 * 1024
 _MAX_PIECES = 12
 _LEAST_PIECES = 3
 _LEAST_SHARE = 0.75
+_LONG_OPENING = 6
+"""Lines of an opening of which the first one may be changed between two launches."""
 _SHARE_OF_PART = 0.5
 """Each training of a launch may print a part of the opening lines, such as the size of its model."""
 _FIRST_PIECES = 2
@@ -63,6 +65,7 @@ _DATED = re.compile(
 )
 """A heading with a time: `=== Training Loss (Sat Apr  7 04:02:38 2018) ===`."""
 _DATED_AGAIN = -2
+_FIRST_AGAIN = -3
 _STATED = re.compile(
     rb"(?i)(?<![a-z])(?:config(?:uration)?|arg(?:ument)?s?(?: used)?|hyper-?param(?:eter)?s|settings)"
     rb"[ =:\[\]]{0,5}\{"
@@ -77,8 +80,9 @@ class LaunchOpening:
 
     `_counts` has the parts of these lines until the first record, with how often each was printed; then
     `_pieces` has those that were printed once. Where each was printed several times, `_is_repeated`: by
-    launches that printed no record, or by workers that print what their parent does. Where all lines are
-    short, such as the name of a model, `_is_short`: they show that the launch is the same without them.
+    launches that printed no record, or by workers that print what their parent does. `_first` is the first
+    line of the program, if it was printed several times and others once. Where all lines are short, such as
+    the name of a model, `_is_short`: they show that the launch is the same without them.
     """
 
     def __init__(self, state: Mapping[str, Any]) -> None:
@@ -91,6 +95,7 @@ class LaunchOpening:
         self._is_short: bool = state.get("short", False)
         self._short = [piece.encode("latin-1") for piece in state.get("short head", ())]
         self._has_dated: bool = state.get("dated", False)
+        self._first: bytes = state.get("first", "").encode("latin-1")
         self._found: set[int] = set(state.get("found", ()))
         self._block, self._position = b"", 0
 
@@ -113,6 +118,8 @@ class LaunchOpening:
             more["short"] = True
         if self._has_dated:
             more["dated"] = True
+        if self._first:
+            more["first"] = self._first.decode("latin-1")
         return {"pieces": [piece.decode("latin-1") for piece in self._pieces], **more}
 
     def begin_block(self, block: bytes) -> None:
@@ -155,6 +162,8 @@ class LaunchOpening:
             self._found.add(_PROMPTED)
         if self._has_dated and _DATED.search(block, begin, end) is not None:
             self._found.add(_DATED_AGAIN)
+        if self._first and block.find(self._first, begin, end) >= 0:
+            self._found.add(_FIRST_AGAIN)
         if not pieces or (not self._found and block.find(pieces[0], begin, end) < 0):
             return
         for number, piece in enumerate(pieces):
@@ -165,7 +174,13 @@ class LaunchOpening:
         """Whether the next record is one of another launch."""
         if not self._found or self._pieces is None:
             return False
-        return _PROMPTED in self._found or (self._is_sufficient and self._is_opening())
+        return _PROMPTED in self._found or (self._is_sufficient and self._begins() and self._is_opening())
+
+    def _begins(self) -> bool:
+        """Whether the first line of the program came again; that of a long opening may be another one."""
+        if len(self._pieces or ()) >= _LONG_OPENING:
+            return True
+        return (_FIRST_AGAIN if self._first else 0) in self._found
 
     @property
     def _is_sufficient(self) -> bool:
@@ -174,6 +189,8 @@ class LaunchOpening:
 
     def may_be_new_launch(self) -> bool:
         """Whether the next record is one of another launch if it is before the last one."""
+        if self._first and _FIRST_AGAIN not in self._found:
+            return False
         return _DATED_AGAIN in self._found or (bool(self._found and self._pieces) and self._is_opening())
 
     @property
@@ -183,8 +200,9 @@ class LaunchOpening:
             return False
         if self._is_short:
             return not self._found
-        is_beginning = not self._found.isdisjoint((_PROMPTED, _DATED_AGAIN, *range(_FIRST_PIECES)))
-        if is_beginning or len(self._found) >= _SHARE_OF_PART * len(self._pieces):
+        first = (_FIRST_AGAIN,) if self._first else range(_FIRST_PIECES)
+        is_beginning = not self._found.isdisjoint((_PROMPTED, _DATED_AGAIN, *first))
+        if is_beginning or (not self._first and len(self._found) >= _SHARE_OF_PART * len(self._pieces)):
             return False
         return any(_SET_UP.search(piece) is not None for piece in self._pieces)
 
@@ -212,6 +230,8 @@ class LaunchOpening:
         if self._pieces is not None:
             return False
         self._pieces = [piece for piece, count in self._counts.items() if count == 1]
+        first = next(iter(self._counts), b"")
+        self._first = first if self._pieces and first not in self._pieces else b""
         if not self._pieces:
             self._pieces, self._is_repeated = [*self._counts], True
         if not self._pieces and self._short:

@@ -39,6 +39,8 @@ _PROGRESS = re.compile(
     r"\|[#\u2588 -]{2,80}\|? {0,4}\((?P<at>\d{1,9})/(?P<total>\d{1,9})\) (?P<values>[^\r]*)$"
 )
 _KERAS_EPOCH = re.compile(r"^\s*Epoch (\d+)/(\d+)\s*$")
+_OF_TRAINING = re.compile(r" - (?:val_|lr: |learning_rate: )")
+"""What no bar of an evaluation has; a training of one epoch has no heading."""
 _KERAS = re.compile(
     r"(?<!\d)(?P<at>\d++)/(?P<total>\d++) (?:\[=++\]|━++)?\s{0,20}-? .{0,60}?- (?P<values>\w+: .*)$"
 )
@@ -298,7 +300,7 @@ def _keras(line: str, state: DialectState) -> LineValues | None:
     match = _KERAS.search(line.rpartition("\b")[2])
     if match is None or match["at"] != match["total"]:
         return None
-    if ("epoch" not in state or "unheaded" in state) and " - val_" in match["values"]:
+    if ("epoch" not in state or "unheaded" in state) and _OF_TRAINING.search(match["values"]) is not None:
         # the text begins below the heading of an epoch, or has none
         _begin_keras_epoch(state.get("epoch", -1) + 1, state)
         state["unheaded"] = True

@@ -17,7 +17,8 @@ from holter.ingest.console.values import parse_number
 from holter.ingest.metric_names import is_metric_name
 
 _FIRST = frozenset(
-    {"class", "classes", "category", "label", "name", "dataset", "domain", "object", "subject", "part", "model"}
+    {"class", "classes", "category", "label", "name", "dataset", "domain", "object", "subject", "part",
+     "model"}
 )  # fmt: skip
 """Names of the column that says what a row is about."""
 _SHORT = re.compile(r"[A-Z]{2}[\w@.]{0,12}")
