@@ -24,6 +24,8 @@ COUNTS_DATA = re.compile(r"\((?:val|test|eval)\)\s*$", re.I)
 _WRITER = re.compile(r"(?:rank|gpu|worker|node|proc(?:ess)?)\d+")
 _RATES = frozenset({"fps", "sps", "time", "per", "rate", "speed", "latency", "seconds", "sec"})
 """Words before `step` or `iteration` in the names of what is measured in one: `fps step: 12000`."""
+_CADENCE = re.compile(r"(?:LOG|PRINT|SAVE|EVAL|TEST|VAL|FIND|SNAPSHOT|CHECKPOINT|SUMMARY|WARMUP)(?:_[A-Z]+)+")
+"""Constants that say how often something is done: `LOG_STEP: 10`, `EVAL_EPOCH: 2`."""
 _SEPARATORS = str.maketrans("_/-.", "    ")
 
 
@@ -54,6 +56,8 @@ class CounterField:
 def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None:
     if not field.name:
         return _unnamed_counter(field, before)
+    if _CADENCE.fullmatch(field.name) is not None and field.total_index < 0:
+        return None
     if field.marked and not before and DATA_SPLIT.fullmatch(field.english):
         if field.opens_batches:
             return Counter.EPOCH  # `Train: 0 [50/125`, `Train: [0/300][50/125]`
