@@ -11,12 +11,13 @@ _TOKEN = re.compile(
     r"(?:(?<![0-9A-Za-z_.@^\u00c0-\u1fff])(?<![A-Za-z][-+])(?<![0-9]e\+)(?!(?<=[A-Za-z] )\d{1,4}['\"] ?:)"
     r"(?!(?<=[Tt]op )\d{1,2}-[A-Za-z])"
     # names with a number at their beginning or in brackets: `16_h1`, `10th percentile`, `bleu[13a]`
-    r"(?!\d{1,4}_[A-Za-z]|\d{1,2}[a-z]_[a-z]|\d{1,3}(?:px ?[:=]|th percentile|[a-z]\]:))"
+    r"(?!\d{1,4}_[A-Za-z]|\d{1,2}[a-z]_[a-z]|\d{2,6} (?:test|train|val)[a-z]{0,6} images"
+    r"|\d{1,3}(?:px ?[:=]|th percentile|[a-z]\]:))"
     # a key of a dictionary: `iou: {0: 0.7, 1: 0.8}`
     r"(?!(?:(?<=\{)|(?<=, ))\d{1,4}(?:\.\d{1,4})?: [-\d])"
     # an index is part of the name before: `Stage 0 = 39.1`
     r"(?!(?<=[a-z] )(?<!poch )(?<!tep )(?<!atch )(?<!iter )(?<!tion )(?<!ound )(?<!sode )\d{1,2} = [-\d])"
-    r"|(?<=[\s\[(|,:-][iI]ter)(?=\d{1,9}(?:[,:\s\])|]|$))|(?<=^[eE]poch)|(?<=[\s\[(|,:-][eE]poch)|(?<=^[eE]poch_)|(?<=[\s\[(|,:-][eE]poch_)|(?<=\s[lL]oss)(?=\d\.)"
+    r"|(?:(?<=[\s\[(|,:-][iI]ter)|(?<=[\s\[(|,:-][sS]tep)|(?<=^[sS]tep))(?=\d{1,9}(?:[,:\s\])|]|$))|(?<=^[eE]poch)|(?<=[\s\[(|,:-][eE]poch)|(?<=^[eE]poch_)|(?<=[\s\[(|,:-][eE]poch_)|(?<=\s[lL]oss)(?=\d\.)"
     r"|(?<=\[[eE])(?=\d{1,6}\])|(?<=[\s\[(|][eE])(?=\d{1,6}/\d)|(?<=[\s\[(|][eE]p)(?=\d{1,6}/\d))("
     r"\d{4}(?:(?:_\d\d){2}[_ -]\d\d(?:_\d\d){2}|(?:-\d\d){2}[_ -]\d\d(?:-\d\d){2})(?![-_\w])"
     r"|\d{4}[-/]\d\d[-/]\d\d(?:[ T,]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?+)?+"

@@ -38,6 +38,14 @@ _RANKED = re.compile(r"(?<![\w.])([Tt]op \d{1,2}-[A-Za-z]{2,10}|[A-Za-z]\w{0,20}
 """A name with a number in it: `Top 1-err 60.1`, `Stage 0 = 39.1`."""
 
 
+_PHRASE = re.compile(
+    r"(?<![\w.])((?:[A-Z][a-z]{1,20} )?(?:[Aa]ccuracy|[Ll]oss|[Pp]recision|[Rr]ecall|[Ee]rror)"
+    r"(?: rate| score)? (?:of|on|for)(?: class:)?"
+    r"(?: {1,8}(?!epoch|step|batch|iter|training batch)(?:\d{2,6} )?[A-Za-z][\w-]{0,20}){1,8})$"
+)
+"""A metric and what it is of: `Accuracy of the network on the test images: 97 %`."""
+
+
 class NumberName(NamedTuple):
     """The name of a number: whether a sign has `marked` it, and the text `before` it."""
 
@@ -57,6 +65,8 @@ def name_before(text: str) -> NumberName:
     marked = len(bare) < len(text)
     if (nested := _NESTED.search(bare)) is not None:
         return NumberName(nested[1], marked, bare[: nested.start(1)])
+    if marked and (phrase := _PHRASE.search(bare)) is not None:
+        return NumberName(" ".join(phrase[1].split())[:MAX_NAME], True, bare[: phrase.start(1)])
     if (ranked := _RANKED.search(bare)) is not None:
         return NumberName(ranked[1], marked, bare[: ranked.start(1)])
     if (wrapper := _WRAPPER.search(bare)) is not None:

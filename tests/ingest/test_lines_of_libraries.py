@@ -453,6 +453,15 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         + "".join(f"| {n}  |      {n}0 |       00:00:0{n} |       1.5{n} |          0.0100 |\n" for n in N),
         {name: [10, 20, 30, 40] for name in ("Epoch", "Mini-batch Loss", "Base Learning Rate")},
     ),
+    "what a metric is of, behind the training": (
+        "".join(f"Epoch {n}: loss 0.{n}\n" for n in N)
+        + "Accuracy of the network on the test images: 97.45%\nAccuracy of   car : 71 %\n",
+        {"loss": [*N], "Accuracy of the network on the test images": [4], "Accuracy of car": [4]},
+    ),
+    "steps glued to their word": (
+        "1 epoch = 82 batches\n" + "".join(f"step{n}00, loss: 10.9{n}, lr: 1.00e-04\n" for n in N),
+        {name: [100, 200, 300, 400] for name in ("loss", "lr")},
+    ),
     "the parts of a model and their sizes": (
         "".join(f"Epoch {n}: loss 0.{n}\n" for n in N)
         + "   | Name | Type           | Params | Mode\n2  | acc  | BinaryAccuracy | 0      | train\n",

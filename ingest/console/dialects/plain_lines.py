@@ -201,7 +201,8 @@ _METRIC_ALONE = LinearPattern(
     + rb")"
     + _COLOUR
     + _SPACE
-    + rb"{0,4}(?:is {1,8})?(?:array|tensor)?[\[(]{0,2}[-+]?(?:\d|nan|inf|np\.float)"
+    + rb"{0,4}(?:is {1,8})?(?:array|tensor)?[\[(]{0,2}[\"']?[-+]?(?:\d|nan|inf|np\.float)"
+    rb"|accuracy (?:of|on|for)[ \w]{1,60}(?::[ \w]{1,30})?(?: is| ?:)[ \t]{1,8}\d"
     rb"|\(['\"][^'\"\n]{0,40}(?:loss|acc(?:uracy)?)[: ]{0,3}['\"], {0,2}\[?(?:array\(|tensor\()?-?\d"
     rb"|(?:metrics|results?|scores?)[ )\]]{0,4}[:=] {0,4}\{['\"][\w @./-]{1,40}['\"]: {0,4}[-+]?\d"
 )
