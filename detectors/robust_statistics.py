@@ -99,3 +99,20 @@ def quantiles(values: FloatArray, shares: Sequence[float]) -> list[float]:
 def mad_sigma(values: FloatArray, center: float) -> float:
     """The standard deviation of values [n >= 1] around a center, estimated by their MAD."""
     return MAD_TO_SIGMA * median(np.abs(values - center))
+
+
+def median_error(values: FloatArray, count: int) -> float:
+    """The standard error of the median of so many values in sequence, of a series that these values [n >= 1]
+    show in order.
+
+    No distribution is assumed: the share of values below the median of all has a standard error, and the
+    median of some lies between the quantiles that far apart (Kendall and Stuart, The Advanced Theory of
+    Statistics, 14.8). Values that stay on one side of the median for long count as fewer: in a chain of two
+    equally likely states with runs of r values, r - 1 in sequence show as much as one independent value.
+    """
+    above = values > median(values)
+    runs = 1 + int(np.count_nonzero(above[1:] != above[:-1]))
+    repeated = max(len(values) / runs - 1, 1.0)
+    share = 0.5 * min(float(np.sqrt(repeated / count)), 1.0)
+    low, high = quantiles(values, (0.5 - share, 0.5 + share))
+    return (high - low) / 2

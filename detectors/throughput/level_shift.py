@@ -14,10 +14,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import isnan
 
+import numpy as np
+
 from holter.detectors.positions import RowPosition
+from holter.detectors.robust_statistics import median_error
 from holter.detectors.thresholds import Thresholds
 from holter.detectors.throughput.block_medians import BlockThresholds, MedianBlock
 from holter.detectors.throughput.onset import OnsetThresholds, PointsOf, ShiftOnset, find_onset
+from holter.types import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +57,9 @@ class LevelShiftThresholds(Thresholds):
     """Share of the rise. A shift ends when the level is back below it."""
     spell_blocks: int = 16
     """Blocks. A slow-down that is over within so many is a short spell, and part of the run's variation."""
+    median_errors: float = 5.0
+    """Standard errors of the median of a lasting window that a rise must exceed: of windows that are so long,
+    few are known, and of steps that take one of several times, the median is one of those for a while."""
     few_blocks: int = 64
     """Blocks. While fewer are known, the outer tenths count for the noise as well as the quartiles: levels
     that alternate, as sequence-length buckets do, leave the quartiles without any spread."""
@@ -70,8 +77,9 @@ class LevelShift:
     """A rise above the established level `reference`; `end` is None while it lasts.
 
     `rise` is the highest level above the reference so far, `noise` the variation of the established level,
-    `longest` the steps of its longest spell so far, and `before` the steps from the beginning of the run to
-    the first spell; `UNKNOWN_STEPS` across attempts.
+    `longest` the steps of its longest spell so far, and `before` the steps for which the run had been faster
+    before the first spell; `UNKNOWN_STEPS` across attempts. `usual_spells` are the steps of earlier spells
+    that belong to the established level itself, and were half as slow as `usual_rise` or slower.
     """
 
     start: RowPosition
@@ -84,6 +92,8 @@ class LevelShift:
     longest: int
     before: int
     end: RowPosition | None = None
+    usual_rise: float = 0.0
+    usual_spells: tuple[int, ...] = ()
 
 
 class _RollingQuantiles:
@@ -109,6 +119,10 @@ class _RollingQuantiles:
         if len(queue) > self._memory:
             del ordered[bisect_left(ordered, queue.popleft())]
 
+    def in_order(self) -> FloatArray:
+        """The numbers in the order in which they were added."""
+        return np.array(self._queue)
+
     def quantile(self, share: float) -> float:
         return self._ordered[int(share * (len(self._ordered) - 1))]
 
@@ -126,11 +140,13 @@ class _EstablishedLevel:
 
     `blocks` are the latest of `count` in all, the first of which began at step `since`. `again` holds the
     onset of a shift that has returned and its state before; `longest` is the length of its longest spell so
-    far, in points. `variation` has the rolling quantiles of the blocks and of both windows of blocks.
+    far, in points. `variation` has the rolling quantiles of the blocks and of both windows of blocks. `left`
+    are the levels that the group had established before, each with the step at which it left it.
     """
 
-    def __init__(self, limits: LevelShiftThresholds) -> None:
+    def __init__(self, limits: LevelShiftThresholds, left: tuple[tuple[float, int], ...] = ()) -> None:
         self._limits = limits
+        self.left = left
         self._short, self._long = limits.blocks.short_window, limits.blocks.long_window
         self._lasting = limits.blocks.lasting_window
         memory, windows = limits.memory_blocks, (1, self._short, self._long, self._lasting)
@@ -158,7 +174,7 @@ class _EstablishedLevel:
         return max(self.variation[window].noise(self._limits.few_blocks), least)
 
     def copy(self) -> _EstablishedLevel:
-        other = _EstablishedLevel(self._limits)
+        other = _EstablishedLevel(self._limits, self.left)
         other.__dict__ |= self.__dict__
         other.variation = {window: quantiles.copy() for window, quantiles in self.variation.items()}
         other.blocks, other.spread = self.blocks.copy(), self.spread.copy()
@@ -208,6 +224,17 @@ class _EstablishedLevel:
 def _upper_median(blocks: Sequence[MedianBlock]) -> float:
     ordered = sorted([block.median for block in blocks])
     return ordered[len(ordered) // 2]
+
+
+def _spells_above(level: _EstablishedLevel, slow: float) -> tuple[int, ...]:
+    """The steps of the spells in which the blocks of an established level were slower than this."""
+    is_slow = np.concatenate(([False], level.variation[1].in_order() > slow, [False]))
+    begins, ends = np.flatnonzero(np.diff(is_slow.astype(np.int8))).reshape(-1, 2).T
+    now = level.blocks[-1]
+    block_steps = (
+        (now.last_step - now.first_step) * (now.last - now.first + 1) // max(now.last - now.first, 1)
+    )
+    return tuple(((ends - begins) * block_steps).tolist())
 
 
 def _steps_between(first: RowPosition, last: RowPosition) -> int:
@@ -287,6 +314,7 @@ class LevelShiftScan:
                     for count in range(first, level.count + 1):
                         level.learn(count)
                 level.begin(recent)
+                level.left += tuple((held.reference, recent[0].first_step) for held in levels[depth + 1 :])
                 del levels[depth + 1 :]
                 return
             self._separate_costlier(level, shift, late)
@@ -345,8 +373,14 @@ class LevelShiftScan:
             if rise > self._smallest:
                 highest = variation.quantile(self._limits.highest_quantile)
                 if rise > max(required * level.noise(window), highest - reference):
-                    return True
+                    return not self._may_be_chance(level, window, rise)
         return False
+
+    def _may_be_chance(self, level: _EstablishedLevel, window: int, rise: float) -> bool:
+        """Whether blocks as they have been may have their median over a long window so high by chance."""
+        if window < self._limits.blocks.lasting_window:
+            return False
+        return rise <= self._limits.median_errors * median_error(level.variation[1].in_order(), window)
 
     def _open_shift(self, level: _EstablishedLevel, points: PointsOf) -> None:
         now = level.blocks[-1]
@@ -374,9 +408,18 @@ class LevelShiftScan:
                 rise=max(height, self._smallest),
                 worst=now.end,
                 longest=_steps_between(onset.at, now.end),
-                before=onset.at.step - (self._first_step or 0) if onset.at.attempt == 0 else UNKNOWN_STEPS,
+                before=self._faster_before(onset.at, level, level.reference + height),
+                usual_rise=height,
+                usual_spells=_spells_above(level, level.reference + self._limits.return_share * height),
             )
         )
+
+    def _faster_before(self, onset: RowPosition, level: _EstablishedLevel, slow: float) -> int:
+        """The steps before an onset for which the run had been faster than a level."""
+        if onset.attempt > 0:
+            return UNKNOWN_STEPS
+        as_slow = (left_at for held, left_at in level.left if held + self._smallest > slow)
+        return onset.step - max(as_slow, default=self._first_step or 0)
 
     def _settle(self, levels: list[_EstablishedLevel], points: PointsOf) -> None:
         """Establish the latest level where it has held long enough, higher or lower than before."""
@@ -393,16 +436,19 @@ class LevelShiftScan:
         tolerance = max(self._smallest, limits.settled_spreads * level.noise(self._short))
         if level.shift is None:
             if high < level.reference - tolerance:
-                levels[-1] = self._establish(late, points)
+                levels[-1] = self._establish(level, late, points)
         elif self.shifts[level.shift].start.row < late[0].first:
             earlier, later = late[: required // 2], late[required // 2 :]
             still_rising = _upper_median(later) - _upper_median(earlier) > tolerance / 4
             if high - low < tolerance and not still_rising:
-                levels.append(self._establish(late, points))
+                levels.append(self._establish(level, late, points))
                 level.blocks = []  # when the level returns here, it begins with other blocks
 
-    def _establish(self, blocks: Sequence[MedianBlock], points: PointsOf) -> _EstablishedLevel:
-        level = _EstablishedLevel(self._limits)
+    def _establish(
+        self, before: _EstablishedLevel, blocks: Sequence[MedianBlock], points: PointsOf
+    ) -> _EstablishedLevel:
+        left = (*before.left, (before.reference, blocks[0].first_step))
+        level = _EstablishedLevel(self._limits, left)
         for block in blocks:
             level.append(block)
             self._detect(level, points)

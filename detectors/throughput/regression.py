@@ -62,11 +62,11 @@ class ThroughputThresholds(Thresholds):
     """Steps. A slow-down without a spell as long is information once it is over, and critical only from this
     long on: neighbours on a shared cluster, saving a checkpoint."""
     beginning_steps: int = 1000
-    """Steps. A level that held for less at the beginning of a run may not be the run's own: leaving it is a
-    warning at most..."""
+    """Steps. Where a run was faster for less, at its beginning or since it had been as slow before, that may
+    not be its own level: leaving it is a warning at most..."""
     beginning_times: float = 3.0
-    """Times as long as that beginning after which the slower level is the run's own, and leaving the first
-    one is information: caches fill, sequences get longer."""
+    """Times as long as that after which the slower level is the run's own, and leaving the faster one is
+    information: caches fill, sequences get longer."""
     recurring_least: int = 2
     """Earlier slow-downs, to at least the same level, from which on one more is the run's usual course..."""
     recurring_known: int = 16
@@ -231,15 +231,17 @@ def _attempt_begin(attempt: IntArray, step: IntArray, before: tuple[int, int]) -
 
 
 def _times_before(shift: LevelShift, earlier: Sequence[LevelShift], limits: ThroughputThresholds) -> int:
-    """How many of the earlier slow-downs were as slow and about as long; 0 where too few to be usual."""
+    """How many earlier slow-downs were as slow and about as long, of those reported or of those that belong
+    to the established level; 0 where too few to be usual."""
     level = shift.reference + shift.rise - max(limits.smallest_rise, shift.noise)
-    as_slow = [
-        each
-        for each in earlier
-        if each.reference + each.rise >= level
-        and shift.longest <= limits.recurring_times * each.longest < UNKNOWN_STEPS
-    ]
-    return len(as_slow) if len(as_slow) >= limits.recurring_least else 0
+    # a reported one may belong to the established level, too
+    reported = [each.longest for each in earlier if each.reference + each.rise >= level]
+    usual = shift.usual_spells if shift.reference + shift.usual_rise >= level else ()
+    times = max(
+        sum(shift.longest <= limits.recurring_times * steps < UNKNOWN_STEPS for steps in spells)
+        for spells in (reported, usual)
+    )
+    return times if times >= limits.recurring_least else 0
 
 
 def _finding(

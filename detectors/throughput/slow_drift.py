@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from statistics import median
+from math import hypot
+
+import numpy as np
 
 from holter.detectors.positions import RowPosition
+from holter.detectors.robust_statistics import median, median_error
 from holter.detectors.thresholds import Thresholds
 from holter.detectors.throughput.block_medians import MedianBlock
 from holter.detectors.throughput.level_shift import UNKNOWN_STEPS, LevelShift
+from holter.types import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +29,9 @@ class SlowDriftThresholds(Thresholds):
     """Windows of a horizon before which nothing is reported."""
     rise_steps: float = 8.0
     """Times the usual step from one window to the next (a median) that a rise must exceed."""
+    median_errors: float = 5.0
+    """Standard errors of the difference of two levels that a rise must exceed: of steps that take one of
+    several times, the median is one of those for a while."""
     smallest_factor: float = 1.7
     """Times the smallest rise of sudden changes: 5 %, since the best of many levels is a low one."""
     memory_windows: int = 4096
@@ -37,11 +44,12 @@ class SlowDriftThresholds(Thresholds):
 
 @dataclass(frozen=True)
 class _WindowLevel:
-    """A level: the median of blocks from `begin` to `end`."""
+    """A level: the median of blocks from `begin` to `end`, and its standard error."""
 
     begin: RowPosition
     end: RowPosition
     level: float
+    error: float
 
 
 class SlowDriftScan:
@@ -78,7 +86,9 @@ class SlowDriftScan:
 
     def _close_window(self, sudden: Iterable[LevelShift]) -> None:
         blocks, self._blocks = self._blocks, []
-        window = _WindowLevel(blocks[0].begin, blocks[-1].end, median(block.median for block in blocks))
+        medians = np.array([block.median for block in blocks])
+        error = median_error(medians, len(medians))
+        window = _WindowLevel(blocks[0].begin, blocks[-1].end, median(medians), error)
         since = self._windows[0].begin.row if self._windows else window.begin.row
         if any(shift.start.row >= since for shift in sudden) or any(
             shift.end is not None and shift.end.row >= since for shift in sudden
@@ -108,9 +118,13 @@ class SlowDriftScan:
             if len(levels) < limits.known_windows:
                 continue
             best = min(range(len(levels) - 1), key=lambda index: levels[index].level)
-            moves = _moves(levels)
-            rise = min(levels[-1].level, levels[-2].level) - levels[best].level
-            if rise > max(self._smallest, limits.rise_steps * median(moves) / self._sensitivity):
+            now = min(levels[-1], levels[-2], key=lambda each: each.level)
+            rise = now.level - levels[best].level
+            by_chance = max(
+                limits.rise_steps * median(_moves(levels)),
+                limits.median_errors * hypot(now.error, levels[best].error),
+            )
+            if rise > max(self._smallest, by_chance / self._sensitivity):
                 self._open(levels, best, rise)
                 return
 
@@ -119,7 +133,12 @@ class SlowDriftScan:
         windows = self._windows[len(self._windows) % horizon :]
         parts = [windows[row : row + horizon] for row in range(0, len(windows), horizon)]
         return [
-            _WindowLevel(part[0].begin, part[-1].end, sum(each.level for each in part) / horizon)
+            _WindowLevel(
+                part[0].begin,
+                part[-1].end,
+                sum(each.level for each in part) / horizon,
+                hypot(*(each.error for each in part)) / horizon,
+            )
             for part in parts
         ]
 
@@ -149,9 +168,9 @@ class SlowDriftScan:
         )
 
 
-def _moves(levels: list[_WindowLevel]) -> list[float]:
+def _moves(levels: list[_WindowLevel]) -> FloatArray:
     """The distances of neighbouring levels."""
-    return [abs(later.level - earlier.level) for earlier, later in pairwise(levels)]
+    return np.array([abs(later.level - earlier.level) for earlier, later in pairwise(levels)])
 
 
 def _steps(first: RowPosition, last: RowPosition) -> int:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holter.detectors.robust_statistics import median, quantiles, row_medians
+from holter.detectors.robust_statistics import median, median_error, quantiles, row_medians
 
 FINITE = st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=60).map(np.array)
 
@@ -34,3 +34,13 @@ def test_medians_of_rows_are_those_of_numpy(size: int) -> None:
     values = np.random.default_rng(size).standard_t(2, (17, size))
     assert np.array_equal(row_medians(values), np.median(values, axis=1))
     assert len(row_medians(np.empty((0, size)))) == 0
+
+
+@pytest.mark.parametrize("lasting", [1, 2, 6])
+def test_the_error_of_a_median_is_its_spread_where_levels_alternate_or_repeat(lasting: int) -> None:
+    random = np.random.default_rng(lasting)
+    levels = np.array([0.0, 0.1, 0.3, 0.6])[random.integers(0, 4, (400, 60))]
+    values = np.repeat(levels + random.normal(0, 0.02, levels.shape), lasting, axis=1)[:, :48]
+    spread = np.std(np.median(values, axis=1))
+    estimated = np.median([median_error(row, 48) for row in values])
+    assert 0.6 < estimated / spread < 1.6

@@ -219,6 +219,27 @@ def test_steps_that_take_one_of_several_times_by_their_length_are_no_regression(
     assert abs(finding.start_step - 5000) < 60
 
 
+def test_buckets_in_blocks_are_no_lasting_regression() -> None:
+    # the median of many rows is that of one bucket or another by chance
+    random = np.random.default_rng(5)
+    edges = np.cumsum(random.integers(20, 120, 300))
+    bucket = random.integers(0, 4, 301)[np.searchsorted(edges, np.arange(12_000), side="right")]
+    speed = speed_curve(random, 12_000) / np.array([1.0, 1.15, 1.4, 1.9])[bucket]
+    late = [each for each in found(timed(speed)) if each.start_step > 2000]
+    assert {each.severity for each in late} <= {"info"}
+
+
+def test_a_return_to_a_speed_that_the_run_had_before_is_no_critical_alarm() -> None:
+    speed = speed_curve(np.random.default_rng(0), 3000)
+    speed[:700] *= 0.88
+    speed[1400:] *= 0.88
+    (finding,) = found(timed(speed[:2200]))
+    assert (finding.severity, abs(finding.start_step - 1400) <= 3) == ("warning", True)
+    speed[1400:] *= 0.88  # slower than it had been
+    (finding,) = found(timed(speed[:2200]))
+    assert finding.severity == "critical"
+
+
 def test_a_logged_sequence_length_explains_longer_steps_without_a_clock() -> None:
     seconds = 2e5 / slowed(0.0)
     seconds[AT:] *= 2.1
