@@ -73,6 +73,14 @@ def test_readers_that_exceed_a_limit_are_noticed(
     assert measure(target, "a", b"", 0).kind == kind
 
 
+@pytest.mark.slow
+def test_memory_that_earlier_inputs_left_behind_is_not_that_of_the_next() -> None:
+    kept: list[bytes] = []
+    reads = (lambda *_: kept.append(b"1" * 400 * 2**20), lambda *_: None)
+    keeping_and_not = [FuzzTarget("bad", [Seed("a", b"")], lambda *_: b"", read) for read in reads]
+    assert [measure(target, "a", b"", 0).kind for target in keeping_and_not] == ["hungry", ""]
+
+
 def test_reading_that_depends_on_where_a_file_was_cut_is_noticed() -> None:
     assert issubclass(DifferentResultError, AssertionError)  # it is a problem, not a refusal
     assert not any(issubclass(DifferentResultError, target.refuses) for target in targets().values())

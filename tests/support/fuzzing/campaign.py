@@ -177,7 +177,6 @@ def _start_worker(folder: str) -> None:
                 target.read(sample.name, sample.content, 0)
     gc.collect()
     _worker["progress"] = os.open(Path(folder) / str(os.getpid()), os.O_WRONLY | os.O_CREAT)
-    _worker["memory"] = _memory("VmRSS")
 
 
 def _stop_reading(*_: object) -> None:
@@ -239,6 +238,7 @@ def _measure_once(target: FuzzTarget, sample: str, content: bytes, index: int) -
     kind = detail = ""
     refused, size = False, len(content)
     _forget_peak()
+    before = _memory("VmHWM")  # what earlier inputs left behind is not this one's
     began = time.process_time()
     try:
         signal.setitimer(signal.ITIMER_PROF, _ENDLESS)
@@ -252,7 +252,7 @@ def _measure_once(target: FuzzTarget, sample: str, content: bytes, index: int) -
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
     seconds = time.process_time() - began
-    memory = _memory("VmHWM") - _worker.get("memory", 0)
+    memory = _memory("VmHWM") - before
     if not kind and seconds > _allowed(size):
         kind, detail = "slow", f"{seconds:.2f} s for {size} bytes"
     if not kind and memory > MAX_MEMORY:
