@@ -48,6 +48,8 @@ def _record(plan: RunPlan) -> Recording:
     saves = {plan.fault_step: {}, older: {}}
     twin, probe = trainer.train(0, plan.steps, Intervention(plan), saves)
     state = saves[plan.fault_step]
+    if not state:  # nothing was finite any more before the fault
+        return Recording(plan=plan, attempts=(twin,), twin=twin, probe=probe)
     if plan.mechanism.name == "older_weights":
         state["model"] = saves[older]["model"]
     trainer.restore(state)
