@@ -18,7 +18,7 @@ from holter.detectors.loss.excursions.segment import AttemptSegment
 from holter.detectors.positions import rows_of_attempt, rows_up_to
 from holter.detectors.thresholds import Thresholds
 from holter.roles import Role, role_of
-from holter.types import FloatArray, IntArray, RunData, Series
+from holter.types import FloatArray, IntArray, RunData, Series, SeriesKey
 
 _FIRST_POINTS = 8
 """Points from the detection on whose mean is the height that an announced change explains."""
@@ -61,8 +61,7 @@ def find_announced_change(
     if _has_new_rate(run, attempt, start_step, detected_step, thresholds):
         return None
     for key in sorted(run.series):
-        role = role_of(key)
-        is_stage = role in _STAGE_ROLES or (role is Role.OTHER and _STAGE_NAME.search(key.metric) is not None)
+        role, is_stage = role_of(key), _is_of_stages(key)
         if not (is_stage or role is Role.LEARNING_RATE) or any(name == "rank" for name, _ in key.labels):
             continue
         step, value, onset = _rows_around(run.series[key], attempt, start_step, detected_step, thresholds)
@@ -75,6 +74,23 @@ def find_announced_change(
                 change["same_rate_step"] = int(step[as_high[-1]])
             return {"what": role.value, "metric": key.metric, **change}
     return None
+
+
+def stage_began(
+    run: RunData, attempt: int, from_step: int, to_step: int, thresholds: AnnouncedChangeThresholds
+) -> bool:
+    """Whether a planned stage of an attempt began between two steps, or shortly before."""
+    for key in sorted(run.series):
+        if _is_of_stages(key) and not any(name == "rank" for name, _ in key.labels):
+            _, value, onset = _rows_around(run.series[key], attempt, from_step, to_step, thresholds)
+            if _find_stage(value, onset, thresholds) is not None:
+                return True
+    return False
+
+
+def _is_of_stages(key: SeriesKey) -> bool:
+    role = role_of(key)
+    return role in _STAGE_ROLES or (role is Role.OTHER and _STAGE_NAME.search(key.metric) is not None)
 
 
 @dataclass(frozen=True, kw_only=True)

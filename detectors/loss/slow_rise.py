@@ -20,6 +20,7 @@ from holter.detectors.context import related_changes
 from holter.detectors.detector import DetectorContext
 from holter.detectors.formatting import figure
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
+from holter.detectors.loss.announced_changes import AnnouncedChangeThresholds, stage_began
 from holter.detectors.loss.excursions.baseline import TINY
 from holter.detectors.loss.excursions.usual_rises import (
     MEDIAN_ERROR,
@@ -69,6 +70,8 @@ class SlowRiseThresholds(Thresholds):
     """Share of the rise from which on it counts as begun."""
     return_share: float = 0.5
     """Share of the rise below which it is over."""
+    announced: AnnouncedChangeThresholds = AnnouncedChangeThresholds()
+    """When a stage that the run logged counts as begun."""
     doubt: float = 0.3
     """Confidence lacking where the evidence is just sufficient; it falls with the square of its strength."""
     margin_share: float = 0.5
@@ -110,8 +113,17 @@ class SlowRiseDetector:
             if role_of(key) is Role.LOSS and not any(name == "rank" for name, _ in key.labels):
                 series = run.series[key]
                 for rise in self._scan(series, context).rises:
-                    if not _is_explained(run, rise):
+                    if not self._is_explained(run, rise):
                         yield _finding(series, rise, self.thresholds)
+
+    def _is_explained(self, run: RunData, rise: SlowRise) -> bool:
+        """Whether a logged change explains a rise: a learning rate that was raised, another batch, mixture or
+        stage."""
+        changes = related_changes(run, rise.attempt, rise.compared_from, rise.detected)
+        before, now = changes.get("learning_rate", (0.0, 0.0))
+        if now > before or "batch_size" in changes or "mixture" in changes:
+            return True
+        return stage_began(run, rise.attempt, rise.compared_from, rise.detected, self.thresholds.announced)
 
     def _scan(self, series: Series, context: DetectorContext) -> SlowRiseScan:
         checkpoints: ScanCheckpoints[SlowRiseScan] = context.state.checkpoints(
@@ -303,13 +315,6 @@ def _window_means(values: FloatArray, size: int) -> FloatArray:
     # not by differences of cumulative sums: one huge value would cancel all others
     means: FloatArray = sliding_window_view(values, size).mean(axis=1)
     return means
-
-
-def _is_explained(run: RunData, rise: SlowRise) -> bool:
-    """Whether a logged change explains a rise: a learning rate that was raised, another batch or mixture."""
-    changes = related_changes(run, rise.attempt, rise.compared_from, rise.detected)
-    before, now = changes.get("learning_rate", (0.0, 0.0))
-    return now > before or "batch_size" in changes or "mixture" in changes
 
 
 def _finding(series: Series, rise: SlowRise, thresholds: SlowRiseThresholds) -> Finding:

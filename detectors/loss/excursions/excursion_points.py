@@ -21,6 +21,11 @@ class RecoveryThresholds(Thresholds):
     """Sigmas of a point, over the root of `near_points`, by which their mean may exceed the tolerance."""
     level_errors: float = 1.5
     """Standard errors by which means may exceed the level from before, without a trend."""
+    certain_errors: float = 1.0
+    """Standard errors by which the mean over `far_steps` must be below the tolerance in sigmas while the
+    trend is assumed: the return is the first of many such means that is low enough, and low by chance..."""
+    certain_share: float = 0.5
+    """... or, where the error is larger than that leaves, at this share of the tolerance."""
     lone_errors: float = 2.0
     """Standard errors by which means may exceed the tolerance after `lone_points` that stood out: less cannot
     be told from noise, and nothing has shown a decay."""
@@ -101,6 +106,13 @@ class RecoveryThresholds(Thresholds):
     """Parts of the last half of an excursion whose medians show how it grew."""
     growth_in_one_part: float = 0.6
     """Share of the growth that one of these parts may bring: more is a step, as of another stage."""
+    most_steps: int = 3
+    """Steps that an excursion may rise in to count as stages in sequence: steady growth brings a fifth of its
+    height in as many."""
+    growth_in_steps: float = 0.9
+    """Share of the growth that they bring together."""
+    stage_parts: int = 5
+    """Parts of `step_parts` for which a stage holds: what follows sooner is the rise of the same event."""
     step_parts: int = 32
     """Parts of an excursion over two of which a step to another level is measured."""
     flat_growth: float = 1.25

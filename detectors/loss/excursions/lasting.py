@@ -39,12 +39,14 @@ def _lasts(points: ExcursionPoints, limits: RecoveryThresholds) -> bool:
     if later < limits.flat_share_of_eighth * earlier:
         return False
     first = excess[: limits.near_points]
-    is_step = _is_step(excess, limits)
+    steps = _steps(excess, limits)
+    is_step = bool(steps)
     rises_slowly = not is_step and is_slow_rise(
         points.step, limits, half_peak=half_peak_index(points.step, excess, limits)
     )
     share = limits.lasting_progress_of_drift if rises_slowly else limits.lasting_progress
-    undoes_progress = lowest > share * points.progress
+    # of stages in sequence each by itself
+    undoes_progress = min(lowest, max(steps, default=lowest)) > share * points.progress
     if not points.has_learned:
         # nothing is known that it could undo: damage builds up over some points, a stage begins at once
         begins_low = bool(excess[0] < limits.at_once_share * np.median(excess[half:]))
@@ -61,15 +63,32 @@ def _lasts(points: ExcursionPoints, limits: RecoveryThresholds) -> bool:
     )
 
 
-def _is_step(excess: FloatArray, limits: RecoveryThresholds) -> bool:
-    """Whether an excess [n] became higher than it began from one short stretch to the next, as two stages in
-    sequence make it."""
+def _steps(excess: FloatArray, limits: RecoveryThresholds) -> list[float]:
+    """The heights of the steps, from one short stretch to the next, by which an excess [n] became higher than
+    it began, as stages in sequence make them, with that of its beginning.
+
+    None where it did not become higher, or by other than a few steps that are far apart.
+    """
     size = max(limits.near_points, len(excess) // limits.step_parts)
     levels = np.median(excess[: len(excess) // size * size].reshape(-1, size), axis=1)
     rise = levels[2:] - levels[:-2]
-    grown = levels.max() - levels[0]
-    is_higher = levels.max() >= limits.lasting_growth * levels[0]
-    return bool(is_higher and len(rise) and rise.max() >= limits.growth_in_one_part * grown)
+    grown = float(levels.max() - levels[0])
+    if levels.max() < limits.lasting_growth * levels[0] or not len(rise):
+        return []
+    if rise.max() >= limits.growth_in_one_part * grown:
+        is_late = int(np.argmax(rise)) + 1 >= limits.stage_parts
+        return [float(levels[0]), float(rise.max())] if is_late else [float(levels.max())]
+    places: list[int] = [0]
+    heights = [float(levels[0])]
+    while len(heights) <= limits.most_steps and rise.max() > 0:
+        highest = int(np.argmax(rise))
+        places.append(highest + 1)
+        heights.append(float(rise[highest]))
+        rise[max(highest - 2, 0) : highest + 3] = 0.0
+        are_stages = int(np.diff(sorted(places)).min()) >= limits.stage_parts
+        if are_stages and sum(heights[1:]) >= limits.growth_in_steps * grown:
+            return heights
+    return []
 
 
 def _grows_steadily(excess: FloatArray, limits: RecoveryThresholds) -> bool:

@@ -78,6 +78,15 @@ def test_a_learning_rate_that_was_raised_explains_the_rise() -> None:
     assert not slow_rises(run(series("loss", noisy(rising(0.2))), series("lr", rate)))
 
 
+def test_stages_that_were_logged_explain_the_rise() -> None:
+    stage = (np.arange(POINTS)[:, None] >= (BEGIN, BEGIN + 6000, BEGIN + 12_000)).sum(axis=1)
+    loss = noisy(2 + 0.1 * stage)
+    assert slow_rises(run(series("loss", loss)))
+    assert not slow_rises(run(series("loss", loss), series("curriculum/stage", stage.astype(np.float64))))
+    constant = series("curriculum/stage", np.ones(POINTS))
+    assert slow_rises(run(series("loss", loss), constant))
+
+
 def test_a_rise_that_shorter_means_have_shown_is_one_finding() -> None:
     """A loss that leaves its noise within two thousand points is found by the scan for excursions."""
     findings = find(run(series("loss", noisy(rising(0.8, points=2000)))))
