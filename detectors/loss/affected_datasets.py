@@ -24,8 +24,11 @@ class AffectedDatasetThresholds(Thresholds):
     """Standard errors by which the single dataset must have risen."""
     others_share: float = 0.3
     """Share of its rise that each other dataset must stay below."""
+    calm_errors: float = 1.0
+    """Standard errors by which they must stay below it, while there are points to wait for."""
     waited_points: int = 3
-    """Points to wait for the other datasets to be sampled; then the rise counts as one of all datasets."""
+    """Points to wait for the other datasets to be sampled, or certainly calm; if they are not by then,
+    the rise counts as one of all datasets."""
     floor_share: float = 1e-5
     """Share of the level that counts as noise at least: numbers are not logged more precisely."""
 
@@ -51,17 +54,21 @@ def find_affected_dataset(
     """
     if len(datasets) < 2:
         return AffectedDataset(dataset=None, waited=0)
+    last = thresholds.waited_points - 1
     for waited, step in enumerate(steps[: thresholds.waited_points].tolist()):
         rises = [_rise(series, attempt, start_step, step, thresholds) for series in datasets]
         known = [(rise[0], rise[1], number) for number, rise in enumerate(rises) if rise is not None]
         if len(known) == len(datasets):
             highest, error, number = max(known)
-            others_calm = sorted(rise for rise, _, _ in known)[-2] < thresholds.others_share * highest
-            is_single = others_calm and highest > thresholds.clear_errors * error
-            return AffectedDataset(dataset=datasets[number] if is_single else None, waited=waited)
+            most = thresholds.others_share * highest
+            others = [(rise, noise) for rise, noise, which in known if which != number]
+            if highest <= thresholds.clear_errors * error or any(rise >= most for rise, _ in others):
+                return AffectedDataset(dataset=None, waited=waited)
+            if waited == last or all(rise + thresholds.calm_errors * noise < most for rise, noise in others):
+                return AffectedDataset(dataset=datasets[number], waited=waited)
     if len(steps) < thresholds.waited_points:
         return None
-    return AffectedDataset(dataset=None, waited=thresholds.waited_points - 1)
+    return AffectedDataset(dataset=None, waited=last)
 
 
 def _rise(

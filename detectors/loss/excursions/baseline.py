@@ -16,6 +16,7 @@ from holter.detectors.loss.excursions.noise_tails import (
     NoiseReach,
     NoiseTailThresholds,
     measure_reach,
+    measure_young_reach,
 )
 from holter.detectors.robust_statistics import mad_sigma, median, quantiles, trailing_medians, windows
 from holter.detectors.thresholds import Thresholds
@@ -52,6 +53,10 @@ class BaselineThresholds(Thresholds):
     size_points: int = 128
     """Points that the size of the noise is measured on: it shrinks with the level of a loss, fastest early
     on."""
+    fall_points: int = 16
+    """Points whose mean score shows that a loss falls steeply at its beginning..."""
+    fall_sigmas: float = 0.75
+    """... by more than this many sigmas: three standard errors of their mean."""
     trend_points: int = 384
     """Points that the slope of the level is measured on."""
     shape_known_after: int = 160
@@ -161,11 +166,12 @@ def measure_noise(
     `residual` [n >= 1] are distances from the running median, `score` [m] residuals in units of the sigma of
     their time (NaN where unknown), `clipped` [m] the clipped values; `floor` is the least sigma.
     """
-    sigma = max(_size(residual, thresholds), floor)
+    recent = _latest_half(residual, thresholds)
+    sigma = max(_size(recent, thresholds), floor)
     all_known = score[~np.isnan(score)]
     if len(all_known) < thresholds.shape_known_after:
-        return _young_noise(sigma, all_known, thresholds)
-    known = all_known[-thresholds.shape_points :]
+        return _young_noise(sigma, all_known, recent / sigma, thresholds)
+    known = _after_first_fall(all_known[-thresholds.shape_points :], thresholds)
     known = known - median(known)
     upper, far = quantiles(known, (1 - 1 / thresholds.upper_odds, 1 - 1 / thresholds.far_odds))
     bounded = np.clip(known, -thresholds.clip_sigmas, thresholds.clip_sigmas)
@@ -179,21 +185,45 @@ def measure_noise(
     )
 
 
-def _size(residual: FloatArray, thresholds: BaselineThresholds) -> float:
-    """The standard deviation of the latest half of residuals [n >= 1]."""
+def _after_first_fall(score: FloatArray, thresholds: BaselineThresholds) -> FloatArray:
+    """Scores [n] without those of a steep fall at their beginning, half of them at most.
+
+    The running median lags behind a steep fall by more than the noise, so that the scores there are those of
+    the lag: they are alike, and far below the level.
+    """
+    size = thresholds.fall_points
+    blocks = score[: len(score) // 2 // size * size].reshape(-1, size)
+    is_level = np.append(blocks.mean(axis=1) > -thresholds.fall_sigmas, True)
+    return score[int(np.argmax(is_level)) * size :]
+
+
+def _latest_half(residual: FloatArray, thresholds: BaselineThresholds) -> FloatArray:
+    """The latest half of residuals [n >= 1], on which their size is measured."""
     half = max(len(residual) // 2, thresholds.fewest_points // 2)
-    recent = residual[-min(half, thresholds.size_points) :]
+    return residual[-min(half, thresholds.size_points) :]
+
+
+def _size(recent: FloatArray, thresholds: BaselineThresholds) -> float:
+    """The standard deviation of residuals [n >= 1]."""
     return max(mad_sigma(recent, median(recent)), _upper_mode(recent, thresholds))
 
 
-def _young_noise(sigma: float, score: FloatArray, thresholds: BaselineThresholds) -> LossNoise:
-    """The noise of few scores [n]: its upper quantile is that of normal noise, or theirs where larger."""
-    upper = thresholds.normal_upper_sigmas
-    if len(score) >= thresholds.fewest_points:
-        middle, known = quantiles(score, (0.5, 1 - 1 / thresholds.upper_odds))
-        upper = max(upper, known - middle)
+def _young_noise(
+    sigma: float, score: FloatArray, recent: FloatArray, thresholds: BaselineThresholds
+) -> LossNoise:
+    """The noise of few scores [n]: its upper quantile is that of normal noise, or theirs where larger.
+
+    The latest residuals in sigmas of now, `recent` [m >= 1], show whether it is skewed: scores are in sigmas
+    of their time, which the first fall of a loss widens.
+    """
+    shares, upper = (0.5, 1 - 1 / thresholds.upper_odds), thresholds.normal_upper_sigmas
+    reach = measure_young_reach(recent, thresholds.tails)
+    for known in (score, recent) if reach.rare > 0 else (score,):
+        if len(known) >= thresholds.fewest_points:
+            middle, high = quantiles(known, shares)
+            upper = max(upper, high - middle)
     far = upper * thresholds.young_far_sigmas / thresholds.normal_upper_sigmas
-    return _noise_with_tail(sigma, upper, far, thresholds)
+    return replace(_noise_with_tail(sigma, upper, far, thresholds), reach=reach)
 
 
 def _upper_mode(residual: FloatArray, thresholds: BaselineThresholds) -> float:
@@ -361,7 +391,8 @@ class LossHistory:
         """Whether `noise(spacing)` is larger than this: its shape takes longer to measure than its size."""
         if len(self.residual) < self.thresholds.fewest_points:
             return False
-        return max(_size(self._residual_at(spacing), self.thresholds), self._floor()) > sigma
+        recent = _latest_half(self._residual_at(spacing), self.thresholds)
+        return max(_size(recent, self.thresholds), self._floor()) > sigma
 
     def _residual_at(self, spacing: int) -> FloatArray:
         """The latest residuals, as if of points `spacing` steps apart.

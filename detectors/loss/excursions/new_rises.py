@@ -40,19 +40,18 @@ def find_settled(
 
 
 def find_larger_rise(
-    excess: FloatArray, detected: int, noise: LossNoise, thresholds: RecoveryThresholds, *, stop: int
+    excess: FloatArray, known_from: int, noise: LossNoise, thresholds: RecoveryThresholds, *, stop: int
 ) -> tuple[int, int]:
     """Where a series that is not back yet jumps, from one point to the next, to twice all before or more.
 
-    The result is that point twice, since the level from before remains the reference; the number of points
-    twice where there is none.
+    Its height is known from the point `known_from` on. The result is the point of the jump twice, since the
+    level from before remains the reference; the number of points twice where there is none.
     """
-    first = detected + thresholds.near_points
-    highest = np.maximum.accumulate(excess[: stop - 1])[first:]
-    above = excess[first + 1 : stop] - highest
+    highest = np.maximum.accumulate(excess[: stop - 1])[known_from:]
+    above = excess[known_from + 1 : stop] - highest
     jumps = above > np.maximum(thresholds.larger_rise * highest, thresholds.new_rise_sigmas * noise.sigma)
     hits = np.flatnonzero(jumps)
-    rise = first + 1 + int(hits[0]) if len(hits) else len(excess)
+    rise = known_from + 1 + int(hits[0]) if len(hits) else len(excess)
     return rise, rise
 
 

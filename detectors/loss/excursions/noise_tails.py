@@ -44,6 +44,12 @@ class NoiseTailThresholds(Thresholds):
     symmetric_ratio: float = 1.2
     """Ratio of the upper to the lower outer quantile range. Up to it the body counts as symmetric: chance in
     a small sample."""
+    young_errors: float = 2.0
+    """Standard errors by which a young body must be skewed to count as such."""
+    quantile_error: float = 1.9
+    """Standard error of the logarithm of that ratio times the root of the number of points: that of a 97.5 %
+    quantile of normal noise is 2.67 sigmas (Kendall and Stuart, The Advanced Theory of Statistics, 10.10), of
+    which 1.96 are its distance from the median, and both sides vary."""
     body_quantiles: tuple[float, float, float, float, float] = (0.025, 0.16, 0.5, 0.84, 0.975)
     """Quantiles of the body from which its skew is measured: two sigmas, one sigma and the median."""
     outer_sigmas: float = 1.96
@@ -63,12 +69,19 @@ NO_REACH = NoiseReach(0.0, 0.0)
 def measure_reach(score: FloatArray, thresholds: NoiseTailThresholds) -> NoiseReach:
     """The reach of noise with these scores [n >= 3]: distances from the level in sigmas of their time."""
     depth, tail_index = _tail_below(score, thresholds)
-    typical, rare = _skewed_reach(score, thresholds)
+    typical, rare = _skewed_reach(score, thresholds, thresholds.symmetric_ratio)
     factor = max(thresholds.typical_depths, thresholds.rare_odds ** (1 / tail_index))
     return NoiseReach(
         typical=max(thresholds.typical_depths * depth, typical),
         rare=max(factor * depth, rare),
     )
+
+
+def measure_young_reach(score: FloatArray, thresholds: NoiseTailThresholds) -> NoiseReach:
+    """The reach of noise of which few scores [n >= 1] are known: that of a body which is clearly skewed; the
+    depth of so few points below the level tells nothing."""
+    by_chance = float(np.exp(thresholds.young_errors * thresholds.quantile_error / np.sqrt(len(score))))
+    return _skewed_reach(score, thresholds, max(thresholds.symmetric_ratio, by_chance))
 
 
 def _tail_below(score: FloatArray, thresholds: NoiseTailThresholds) -> tuple[float, float]:
@@ -90,15 +103,16 @@ def _tail_below(score: FloatArray, thresholds: NoiseTailThresholds) -> tuple[flo
     return mean_depth, 1 / inverse
 
 
-def _skewed_reach(score: FloatArray, thresholds: NoiseTailThresholds) -> NoiseReach:
-    """The reach of a lognormal with the skew of the body; none where the body is symmetric."""
+def _skewed_reach(score: FloatArray, thresholds: NoiseTailThresholds, symmetric_ratio: float) -> NoiseReach:
+    """The reach of a lognormal with the skew of the body; none where the body is symmetric: up to a ratio of
+    its outer quantile ranges."""
     lowest, low, middle, high, highest = quantiles(score, thresholds.body_quantiles)
     if not (lowest < low < middle < high < highest):
         return NO_REACH
     outer, inner = (highest - middle) / (middle - lowest), (high - middle) / (middle - low)
     # the skew of the outer quantiles counts only as far as the inner quantiles confirm it
     skew = min(float(np.log(outer)) / thresholds.outer_sigmas, float(np.log(inner)))
-    if outer < thresholds.symmetric_ratio or skew <= 0:
+    if outer < symmetric_ratio or skew <= 0:
         return NO_REACH
     scale = (highest - middle) / float(np.expm1(thresholds.outer_sigmas * skew))
     sigmas = (thresholds.typical_sigmas, thresholds.rare_sigmas)

@@ -159,9 +159,11 @@ def _recovery(points: ExcursionPoints) -> Recovery:
     rise_from = points.detected
     if points.width >= limits.drift_points:
         rise_from = max(rise_from, int(np.searchsorted(elapsed, limits.settled_steps)))
+    # a mean of many points shows how high the rise is, a spike's first points do not
+    height_from = points.detected + (limits.near_points if points.width < limits.near_points else 0)
     level_start, next_scan = min(
         (back, next_scan) if back is not None else (len(excess), len(excess)),
-        find_larger_rise(excess, points.detected, noise, limits, stop=stop),
+        find_larger_rise(excess, height_from, noise, limits, stop=stop),
         find_next_rise(excess, rise_from, noise, limits, stop=stop),
         settled,
         key=lambda candidate: candidate[1],
@@ -269,7 +271,15 @@ def _first_return(
     rise_excess = excess[np.minimum(rise, len(excess) - 1)]
     interrupted = (rise < until) & (rise_excess >= limits.interrupting_share * highest_before)
     calm = (rise >= until) & is_complete
-    calm &= far_mean <= allowed_there + errors * _error_of_mean(points, until - starts)
+    of_far = _error_of_mean(points, until - starts)
+    # the level from before has an error, too, but the same for all means
+    noise_of_far = of_far / np.sqrt(1 + (until - starts) / limits.reference_points)
+    # of the many means of a loss that still decays the first low one is low by chance
+    certainly = np.maximum(
+        allowed[starts] - limits.certain_errors * noise_of_far, limits.certain_share * allowed[starts]
+    )
+    certainly = np.maximum(certainly, height_share)
+    calm &= far_mean <= np.where(on_trend & ~is_lone, certainly, allowed_there + errors * of_far)
     hits = np.flatnonzero(is_back & (interrupted | calm))
     if not len(hits):
         return None

@@ -26,6 +26,17 @@ def test_a_far_larger_jump_within_an_unrecovered_spike_is_told() -> None:
     assert starts == [1000, 1040]
 
 
+@pytest.mark.parametrize("later", [1, 3, 6])
+def test_a_far_larger_jump_just_after_a_weak_rise_was_detected_is_told(later: int) -> None:
+    noise = 0.02
+    loss = 2 + noise * np.random.default_rng(1).standard_normal(POINTS) + 1.5 * noise * (PLACES >= 1000)
+    (weak,) = findings(run(series("loss", loss)))
+    at = weak.detected_step + later
+    loss += decay(POINTS, at, 3.0, 10)
+    starts = [each.start_step for each in findings(run(series("loss", loss)))]
+    assert starts[:2] == [weak.start_step, at]
+
+
 def test_a_far_larger_jump_within_a_divergence_is_told() -> None:
     loss = curve(POINTS, noise=0.02, seed=2) + 0.0012 * np.maximum(PLACES - 900, 0)
     loss += decay(POINTS, 1500, 6.0, 20)

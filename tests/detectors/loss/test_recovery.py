@@ -116,9 +116,9 @@ HIGH = (20.0, 10)
         ("and no higher: the same without the first of them", [HIGH, (0.76, 4), (0, 40)], {}, 11, 31),
         ("the first point may be 3.5 high", [HIGH, (3.5, 1), (-1, 3), (0, 40)], {}, 10, 30),
         ("and no higher", [HIGH, (3.51, 1), (-1, 3), (0, 40)], {}, 11, 31),
-        ("the 20 steps may be 0.5 high on average", [HIGH, (0, 4), (0.625, 16), (0, 40)], {}, 10, 30),
-        ("and no higher", [HIGH, (0, 4), (0.63, 16), (0, 40)], {}, 15, 35),
-        ("a level that stays 0.5 high is back", [HIGH, (0.5, 60)], {}, 10, 30),
+        ("the 20 steps may be 0.5 - 1 / 20**0.5 high", [(10, 10), (0, 4), (0.345, 16), (0, 40)], {}, 10, 30),
+        ("and no higher", [(10, 10), (0, 4), (0.35, 16), (0, 40)], {}, 15, 35),
+        ("a level that stays 0.27 high is back", [(10, 10), (0.27, 60)], {}, 10, 30),
         ("2 % of a height of 60 are 1.2", [(60, 10), (1.19, 60)], {}, 10, 30),
         ("and 1.21 is more", [(60, 10), (1.21, 60)], {}, None, None),
         ("2 % of a height of 200 count as 1.5", [(200, 10), (1.5, 60)], {}, 10, 30),
@@ -193,7 +193,7 @@ def test_each_mean_of_a_return_has_the_error_of_its_own_number_of_points() -> No
 def test_another_rise_interrupts_a_return(
     sentence: str, height: float, lull: int, rise: float, back: int, confirmed: int
 ) -> None:
-    result = recovery((height, 10), (0, lull), (rise, 1), (0, 60))
+    result = recovery((height, 10), (0, lull), (rise, 1), (-0.05, 60))
     assert (result.back, result.confirmed, result.next_scan) == (back, confirmed, confirmed)
     at_once = recovery((height, 10), (0, lull), (rise, 1))
     assert (at_once.confirmed is not None) is (confirmed == 10 + lull)
@@ -201,8 +201,8 @@ def test_another_rise_interrupts_a_return(
 
 def test_single_points_as_high_as_the_noise_reaches_interrupt_nothing() -> None:
     heavy = replace(NOISE, reach=NoiseReach(typical=9.0, rare=12.0))
-    assert recovery((16, 10), (0, 4), (8.9, 1), (0, 60), noise=heavy).confirmed == 30
-    assert recovery((16, 10), (0, 4), (9.1, 1), (0, 60), noise=heavy).confirmed == 14
+    assert recovery((16, 10), (0, 4), (8.9, 1), (-0.3, 60), noise=heavy).confirmed == 30
+    assert recovery((16, 10), (0, 4), (9.1, 1), (-0.3, 60), noise=heavy).confirmed == 14
 
 
 def test_the_peak_is_the_highest_point_before_the_return() -> None:
@@ -358,6 +358,9 @@ def quarters(second: float, third: float, fourth: float) -> list[Part]:
         ("it grows by less", [(20, 126), (22, 25), (24, 25), (26, 25)], 800, False),
         ("0.6 of its growth are one step", [(20, 151), (26, 25), (30, 25)], 900, False),
         ("the step is smaller", [(20, 151), (25.9, 25), (30, 25)], 900, True),
+        ("stages in sequence of less than a quarter each", [(20, 67), (40, 67), (60, 67)], 81, False),
+        ("one of them undoes more", [(20, 67), (40, 67), (60, 67)], 79, True),
+        ("they follow one another at once", [(20, 30), (40, 30), (60, 141)], 81, True),
         ("nothing was learned: it rises over some points", [(15.9, 1), (20, LONG - 1)], 1, True),
         ("nothing was learned: it begins at once", [(16, 1), (20, LONG - 1)], 1, False),
         ("something was learned", [(16, 1), (20, LONG - 1)], 1.01, True),

@@ -1,0 +1,37 @@
+"""The noise of young runs: what a fall at the beginning, and a skew that few points show, do to it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from holter.detectors.loss.excursions.baseline import BaselineThresholds, measure_noise
+from holter.detectors.loss.excursions.noise_tails import NO_REACH, NoiseTailThresholds, measure_young_reach
+
+TAILS = NoiseTailThresholds()
+
+
+def test_the_shape_of_the_noise_is_that_after_the_first_fall() -> None:
+    random = np.random.default_rng(0)
+    score = random.standard_normal(224)
+    falling = score.copy()
+    falling[:48] -= np.linspace(6, 1, 48)
+    noise = [measure_noise(each, each, each, 0.0, BaselineThresholds()) for each in (score[48:], falling)]
+    assert noise[1].spread == pytest.approx(noise[0].spread, abs=0.05)
+    assert noise[1].correlation == pytest.approx(noise[0].correlation, abs=0.05)
+
+
+def test_a_level_that_wanders_is_no_first_fall() -> None:
+    score = np.random.default_rng(0).standard_normal(400)
+    score[200:248] -= 3
+    whole = measure_noise(score, score, score, 0.0, BaselineThresholds())
+    assert whole.correlation > 0.3
+
+
+@pytest.mark.parametrize("points", [32, 64, 128])
+def test_a_young_body_is_skewed_where_it_is_so_beyond_chance(points: int) -> None:
+    random = np.random.default_rng(points)
+    normal = [measure_young_reach(random.standard_normal(points), TAILS) for _ in range(300)]
+    assert np.mean([reach == NO_REACH for reach in normal]) > 0.95
+    skewed = [measure_young_reach(np.exp(0.7 * random.standard_normal(128)) - 1, TAILS) for _ in range(100)]
+    assert np.mean([reach.rare > 8 for reach in skewed]) > 0.9
