@@ -120,16 +120,20 @@ class SlowDriftScan:
             best = min(range(len(levels) - 1), key=lambda index: levels[index].level)
             now = min(levels[-1], levels[-2], key=lambda each: each.level)
             rise = now.level - levels[best].level
+            if rise <= self._smallest:
+                continue  # as mostly
             by_chance = max(
                 limits.rise_steps * median(_moves(levels)),
                 limits.median_errors * hypot(now.error, levels[best].error),
             )
-            if rise > max(self._smallest, by_chance / self._sensitivity):
+            if rise > by_chance / self._sensitivity:
                 self._open(levels, best, rise)
                 return
 
     def _levels(self, horizon: int) -> list[_WindowLevel]:
         """Means of `horizon` windows each, the latest last."""
+        if horizon == 1:
+            return self._windows
         windows = self._windows[len(self._windows) % horizon :]
         parts = [windows[row : row + horizon] for row in range(0, len(windows), horizon)]
         return [
