@@ -175,11 +175,10 @@ def _rows_around(
 def _find_stage(value: FloatArray, onset: int, thresholds: AnnouncedChangeThresholds) -> int | None:
     """The last row about the onset at which a value that was constant steps to another one."""
     first = max(onset - thresholds.stage_rows, thresholds.constant_rows)
-    for row in range(len(value) - 1, first - 1, -1):
-        before = value[row - thresholds.constant_rows : row]
-        if value[row] != before[-1] and (before == before[0]).all():
-            return row
-    return None
+    begins = np.flatnonzero(value[1:] != value[:-1]) + 1
+    held = np.diff(begins, prepend=0)
+    rows = begins[(held >= thresholds.constant_rows) & (begins >= first)]
+    return int(rows[-1]) if len(rows) else None
 
 
 def _find_warm_restart(value: FloatArray, onset: int, thresholds: AnnouncedChangeThresholds) -> int | None:
