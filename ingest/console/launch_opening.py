@@ -8,7 +8,7 @@ there are only one or two such lines, the next record must also be before the la
 with a command shows a launch by itself.
 
 Where few of these lines come again, the launch is still the same: steps that begin anew are then those of its
-next training.
+next training. So they are where other lines come between, but neither these nor the first line of the text.
 """
 
 from __future__ import annotations
@@ -28,12 +28,14 @@ _SHARE_OF_PART = 0.5
 _FIRST_PIECES = 2
 """Lines with which a program begins: no later part of it prints them."""
 _SHORTEST, _LONGEST = 12, 80
+_LEAST_OF_OPENER = 4
 _LEAST_LETTERS = 8
 _SHORT = re.compile(rb"[ \t]*[A-Za-z][\w./:-]{2,39}[ \t]*")
 """A line of one word."""
 _LINE = re.compile(rb"[^\r\n]+")
 _WITHOUT_DIGITS = re.compile(rb"[^0-9\x1b]+")
 _LETTER = re.compile(rb"[A-Za-z\x80-\xff]")
+_WORD = re.compile(rb"[A-Za-z]{4}")
 _REPEATED = re.compile(
     rb"(?i)epoch|step|iter|batch|updat|episode|round|progress|tick|warn|nohup|%\||fold\b|trial|[$#] "
 )
@@ -66,6 +68,11 @@ _DATED = re.compile(
 """A heading with a time: `=== Training Loss (Sat Apr  7 04:02:38 2018) ===`."""
 _DATED_AGAIN = -2
 _FIRST_AGAIN = -3
+_OPENER_AGAIN = -4
+_CRASH = b"Traceback (most recent call last)"
+"""Behind it a program is started again, whatever it prints."""
+_ONLY_ONCE = re.compile(rb"(?i)download|creat|mkdir|nohup|warn|extract")
+"""Words of lines that only the first launch may print, or the shell."""
 _STATED = re.compile(
     rb"(?i)(?<![a-z])(?:config(?:uration)?|arg(?:ument)?s?(?: used)?|hyper-?param(?:eter)?s|settings)"
     rb"[ =:\[\]]{0,5}\{"
@@ -82,7 +89,8 @@ class LaunchOpening:
     `_pieces` has those that were printed once. Where each was printed several times, `_is_repeated`: by
     launches that printed no record, or by workers that print what their parent does. `_first` is the first
     line of the program, if it was printed several times and others once. Where all lines are short, such as
-    the name of a model, `_is_short`: they show that the launch is the same without them.
+    the name of a model, `_is_short`: they show that the launch is the same without them. `_opener` is a part
+    of the first line of the text; `_has_text`, whether other words came since the last record.
     """
 
     def __init__(self, state: Mapping[str, Any]) -> None:
@@ -96,7 +104,9 @@ class LaunchOpening:
         self._short = [piece.encode("latin-1") for piece in state.get("short head", ())]
         self._has_dated: bool = state.get("dated", False)
         self._first: bytes = state.get("first", "").encode("latin-1")
+        self._opener: bytes = state.get("opener", "").encode("latin-1")
         self._found: set[int] = set(state.get("found", ()))
+        self._has_text: bool = state.get("text", False)
         self._block, self._position = b"", 0
 
     def state(self) -> dict[str, Any]:
@@ -110,6 +120,8 @@ class LaunchOpening:
             }
             if self._has_dated:
                 known["dated"] = True
+            if self._opener:
+                known["opener"] = self._opener.decode("latin-1")
             return {"size": self._size, **known} if self._size else {}
         more: dict[str, Any] = {"found": sorted(self._found)} if self._found else {}
         if self._is_repeated:
@@ -120,6 +132,10 @@ class LaunchOpening:
             more["dated"] = True
         if self._first:
             more["first"] = self._first.decode("latin-1")
+        if self._opener:
+            more["opener"] = self._opener.decode("latin-1")
+        if self._has_text:
+            more["text"] = True
         return {"pieces": [piece.decode("latin-1") for piece in self._pieces], **more}
 
     def begin_block(self, block: bytes) -> None:
@@ -144,6 +160,8 @@ class LaunchOpening:
 
     def _count(self, line: bytes) -> None:
         """Note a line before the first record."""
+        if not (self._opener or self._counts):
+            self._opener = _opener_of(line)
         self._size = _MAX_BYTES if _EPOCH.fullmatch(line) is not None else self._size + len(line)
         if _DATED.fullmatch(line) is not None and _REPEATED.search(line) is None:
             self._has_dated = True
@@ -164,6 +182,10 @@ class LaunchOpening:
             self._found.add(_DATED_AGAIN)
         if self._first and block.find(self._first, begin, end) >= 0:
             self._found.add(_FIRST_AGAIN)
+        if self._opener:
+            self._has_text = self._has_text or _WORD.search(block, begin, end) is not None
+            if block.find(self._opener, begin, end) >= 0 or block.find(_CRASH, begin, end) >= 0:
+                self._found.add(_OPENER_AGAIN)
         if not pieces or (not self._found and block.find(pieces[0], begin, end) < 0):
             return
         for number, piece in enumerate(pieces):
@@ -196,6 +218,8 @@ class LaunchOpening:
     @property
     def is_same_launch(self) -> bool:
         """Whether the next record is one of the same launch, even if its step begins anew."""
+        if self._opener and self._has_text and not self._found:
+            return True
         if not self._pieces or self._is_repeated:
             return False
         if self._is_short:
@@ -218,6 +242,7 @@ class LaunchOpening:
     def forget(self) -> None:
         """Forget which opening lines came again."""
         self._found.clear()
+        self._has_text = False
 
     def note_record(self, *, is_setting: bool = False) -> bool:
         """A record was read: what comes next is compared with the lines before the first one.
@@ -225,8 +250,9 @@ class LaunchOpening:
         Whether it is the first record, and another launch will be recognised. What was found so far is kept
         behind a record that `is_setting`.
         """
-        if self._found and not is_setting:
+        if not is_setting:
             self._found.clear()
+            self._has_text = False
         if self._pieces is not None:
             return False
         self._pieces = [piece for piece, count in self._counts.items() if count == 1]
@@ -238,6 +264,14 @@ class LaunchOpening:
             self._pieces, self._is_repeated, self._is_short = self._short, False, True
         self._counts, self._short = {}, []
         return self._is_sufficient
+
+
+def _opener_of(line: bytes) -> bytes:
+    """The longest part without digits of the first line; nothing of one that may come again or come once."""
+    if _REPEATED.search(line) is not None or _ONLY_ONCE.search(line) is not None:
+        return b""
+    part: bytes = max(_WITHOUT_DIGITS.findall(line), key=len, default=b"")[:_LONGEST].strip()
+    return part if len(_LETTER.findall(part)) >= _LEAST_OF_OPENER else b""
 
 
 def _piece_of(line: bytes) -> bytes:

@@ -212,6 +212,39 @@ def test_trainings_without_a_heading_are_of_one_launch_that_printed_its_opening_
     }
 
 
+def _study(heading: str, between: str) -> str:
+    return heading + "".join(
+        (between.format(n) if n else "") + "".join(f"Ep {e}: reward={e / 9:.3f}\n" for e in (200, 400, 600))
+        for n in range(3)
+    )
+
+
+@pytest.mark.parametrize("heading", ["STARTING STUDY\n", "Total number of combinations: 768\n"])
+def test_lines_between_trainings_without_the_first_of_the_text_are_no_launches(
+    tmp_path: Path, heading: str
+) -> None:
+    run = read_log(tmp_path, _study(heading, "Data of gamma {} saved\n\n"))
+    assert run.attempts == 1
+    assert [len(steps) for steps in steps_of(run).values()] == [3, 3, 3]
+
+
+def test_steps_that_begin_anew_with_no_line_between_or_behind_the_first_of_the_text_are_attempts(
+    tmp_path: Path,
+) -> None:
+    heading = "STARTING STUDY\n"
+    assert read_log(tmp_path, _study(heading, "")).attempts == 3
+    assert read_log(tmp_path, _study(heading, "Data of gamma {} saved\n" + heading)).attempts == 3
+
+
+def test_a_first_line_that_only_one_launch_prints_says_nothing(tmp_path: Path) -> None:
+    assert read_log(tmp_path, _study("Extracting archives\n", "Reward {} is best\n")).attempts == 3
+
+
+def test_a_traceback_between_shows_another_launch(tmp_path: Path) -> None:
+    crash = 'Traceback (most recent call last):\n  File "train.py", line 9\nOSError: {}\n'
+    assert read_log(tmp_path, _study("STARTING STUDY\n", crash)).attempts == 3
+
+
 def test_a_launch_that_prints_its_opening_again_is_an_attempt_and_its_trainings_are_counted_anew(
     tmp_path: Path,
 ) -> None:
