@@ -2,11 +2,13 @@
 
 `E: 0 | A: 0.11 | R: -0.79`, `(datetime.datetime(2017, 7, 19, 15, 49), 0, 0.001, 43.49)`: a person who sees a
 column of such lines takes the number that goes up by as much in each of them for the step, and the others for
-what was measured there, whatever they are called.
+what was measured there, whatever they are called. Where the number before it goes up each time that it begins
+anew, that is the epoch, and the steps go on.
 """
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import pairwise
@@ -15,6 +17,8 @@ from holter.ingest.console.line_fields import number_fields
 from holter.ingest.console.line_tokens import split_numbers
 from holter.ingest.console.line_words import CALENDAR
 
+_SPACES = re.compile(r"[ \t]+")
+"""Columns are aligned by as many spaces as numbers need."""
 _LEAST_LINES = 5
 _LEAST_SHARE = 0.25
 """Of the lines of a text that are of the layout."""
@@ -31,17 +35,16 @@ def counted_table(lines: Sequence[str]) -> list[list[str]]:
     for line in lines:
         parts = split_numbers(line)
         if 5 <= len(parts) <= 2 * _MOST_NUMBERS:
-            by_texts[tuple(parts[::2])].append(parts[1::2])
+            by_texts[tuple(_SPACES.sub(" ", text) for text in parts[::2])].append(parts[1::2])
     texts = max(by_texts, key=lambda each: len(by_texts[each]), default=())
     rows = by_texts[texts] if texts else []
     if len(rows) < max(_LEAST_LINES, _LEAST_SHARE * sum(map(bool, lines))):
         return []
     columns = list(zip(*rows, strict=True))
     is_date = [text.strip(" ([").rpartition(" ")[2] in CALENDAR for text in texts]
-    step = next(
-        (index for index, column in enumerate(columns) if not is_date[index] and counts_evenly(column)), None
-    )
-    if step is None:
+    counted = ((index, _steps(columns, index)) for index in range(len(columns)) if not is_date[index])
+    step, steps = next(((index, steps) for index, steps in counted if steps), (0, []))
+    if not steps:
         return []
     names = _names(texts, len(columns))
     chosen = [
@@ -52,12 +55,32 @@ def counted_table(lines: Sequence[str]) -> list[list[str]]:
     if not any("." in number for index in chosen for number in columns[index]):
         return []  # counts of other things
     header = ["step", *(names[index] for index in chosen)]
-    return [header, *([row[step], *(row[index].replace(",", "") for index in chosen)] for row in rows)]
+    return [
+        header,
+        *(
+            [count, *(row[index].replace(",", "") for index in chosen)]
+            for count, row in zip(steps, rows, strict=True)
+        ),
+    ]
+
+
+def _steps(columns: Sequence[Sequence[str]], index: int) -> Sequence[str]:
+    """The steps that a column counts, through all epochs if the one before it counts these; nothing if none."""
+    numbers, epochs = columns[index], columns[index - 1] if index else ()
+    if epochs and len({*epochs}) > 1 and _are_counts(epochs) and _are_counts(numbers):
+        pairs = zip(map(int, epochs), map(int, numbers), strict=True)
+        if steps := steps_within([*pairs]):
+            return [*map(str, steps)]
+    return numbers if counts_evenly(numbers) else ()
+
+
+def _are_counts(column: Sequence[str]) -> bool:
+    return all(number.isdecimal() and len(number) < 16 for number in column)
 
 
 def counts_evenly(column: Sequence[str]) -> bool:
     """Whether these numbers, of several lines, go up evenly, but for trainings that begin anew."""
-    if not all(number.isdecimal() and len(number) < 16 for number in column):
+    if not _are_counts(column):
         return False
     numbers = [*map(int, column)]
     distances = [after - before for before, after in pairwise(numbers)]
@@ -68,6 +91,22 @@ def counts_evenly(column: Sequence[str]) -> bool:
     )
     is_even = even + back == len(distances) and even >= _LEAST_EVEN * len(distances)
     return usual > 0 and is_even and back <= _MOST_BEGINNINGS
+
+
+def steps_within(counts: Sequence[tuple[int, int]]) -> list[int]:
+    """Steps through all epochs of these epochs and batches; nothing if they do not count like that."""
+    steps, before = [counts[0][1]], 0
+    for (epoch, batch), (next_epoch, next_batch) in pairwise(counts):
+        if next_epoch == epoch and next_batch <= batch:
+            return []
+        if next_epoch < epoch and (next_epoch, next_batch) == counts[0]:
+            before = 0  # another launch
+        elif next_epoch != epoch:
+            if next_epoch != epoch + 1 or next_batch > batch:
+                return []
+            before += batch + (counts[0][1] == 0)
+        steps.append(before + next_batch)
+    return steps
 
 
 def _names(texts: tuple[str, ...], count: int) -> list[str]:

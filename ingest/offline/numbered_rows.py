@@ -26,7 +26,7 @@ from holter.ingest.console.shape_reader import shape_of
 from holter.ingest.csv.csv_log import CsvLog
 from holter.ingest.format import Format, FormatRole
 from holter.ingest.metric_names import is_metric_name
-from holter.ingest.offline.counted_lines import counted_table, counts_evenly, is_number
+from holter.ingest.offline.counted_lines import counted_table, counts_evenly, is_number, steps_within
 from holter.ingest.text_encoding import decode_lines
 from holter.types import Batch, Unreadable
 
@@ -140,27 +140,13 @@ def _counted_columns(rows: _Cells, name: str) -> _Cells:
         return [["step", *([name] if is_named else names[1:])], *rows]
     if len(names) <= _LEAST_COLUMNS or not all(row[1].isdecimal() for row in rows):
         return []
-    steps = _steps_within([(int(row[0]), int(row[1])) for row in rows])
+    steps = steps_within([(int(row[0]), int(row[1])) for row in rows])
     if not steps:
         return []
     return [
         ["step", "epoch", *names[2:]],
         *([str(step), row[0], *row[2:]] for step, row in zip(steps, rows, strict=True)),
     ]
-
-
-def _steps_within(counts: Sequence[tuple[int, int]]) -> list[int]:
-    """Steps through all epochs of these epochs and batches; nothing if they do not count like that."""
-    steps, before = [counts[0][1]], 0
-    for (epoch, batch), (next_epoch, next_batch) in pairwise(counts):
-        if next_epoch == epoch and next_batch <= batch:
-            return []
-        if next_epoch != epoch:
-            if next_epoch != epoch + 1 or next_batch > batch:
-                return []
-            before += batch + (counts[0][1] == 0)
-        steps.append(before + next_batch)
-    return steps
 
 
 def _named_columns(rows: _Cells, name: str) -> _Cells:

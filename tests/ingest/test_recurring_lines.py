@@ -69,6 +69,18 @@ def test_of_lines_that_differ_in_numbers_one_that_counts_up_is_the_step(
     assert read_log(tmp_path, text * 2).attempts == 2
 
 
+@pytest.mark.parametrize("line", ["Epoch {0}, batch {1}: 0.{1}\n", "({0}, {1:>4}) 0.{1}\n"])
+def test_a_number_that_counts_within_one_before_it_goes_on_through_all_epochs(
+    tmp_path: Path, line: str
+) -> None:
+    launch = "".join(line.format(epoch, batch) for epoch in range(12) for batch in (0, 20, 40))
+    run = read_log(tmp_path, launch)
+    (steps,) = steps_of(run).values()
+    assert steps[:7] == [0, 20, 40, 41, 61, 81, 82]
+    assert run.attempts == 1
+    assert read_log(tmp_path, launch * 2).attempts == 2
+
+
 def test_lines_in_which_nothing_counts_are_no_table(tmp_path: Path) -> None:
     text = "".join(f"request {n * n % 7} took 0.{n} seconds\n" for n in N)
     assert steps_of(read_log(tmp_path, text)) == {}
