@@ -13,7 +13,6 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
 from pathlib import PurePath
 from typing import Any, BinaryIO, ClassVar
 
