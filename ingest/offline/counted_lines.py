@@ -65,7 +65,7 @@ def counted_table(lines: Sequence[str]) -> list[list[str]]:
 
 
 def _steps(columns: Sequence[Sequence[str]], index: int) -> Sequence[str]:
-    """The steps that a column counts, through all epochs if the one before it counts these; nothing if none."""
+    """The steps that a column counts, through all epochs if the one before counts these; nothing if none."""
     numbers, epochs = columns[index], columns[index - 1] if index else ()
     if epochs and len({*epochs}) > 1 and _are_counts(epochs) and _are_counts(numbers):
         pairs = zip(map(int, epochs), map(int, numbers), strict=True)
