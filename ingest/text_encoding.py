@@ -1,7 +1,8 @@
 """Decodes lines of text that are not UTF-8: as GB18030, of which GBK is a part, or else as Latin-1.
 
 Each line by itself, so that positions in a text are those in its file. Pairs of bytes that are frequent
-Chinese characters are GB18030; anything else is Latin-1, in which every byte is a letter.
+Chinese characters are GB18030; anything else is Latin-1, in which every byte is a letter. Patterns of words
+that are searched for in undecoded text have them in each encoding.
 """
 
 from __future__ import annotations
@@ -21,6 +22,17 @@ _FREQUENT = re.compile(rb"(?:[\xa1-\xa3\xb0-\xd7][\xa1-\xfe])+")
 """Punctuation, letters as wide as a Chinese one, and the more frequent half of the Chinese characters."""
 _LEAST_FREQUENT = 0.7
 _LEAST_BYTES = 4
+_CHINESE_TEXT = re.compile("[\u3000-\u3011\u4e00-\u9fff\uff01-\uff5e]+")
+"""Chinese characters, and the punctuation between them."""
+_WESTERN_TEXT = re.compile("[ -~\xc0-\xff]+")
+
+
+def in_encodings(*words: str) -> bytes:
+    """A pattern of words in the encodings in which lines are read: UTF-8, GB18030, Latin-1."""
+    encoded = [word.encode() for word in words]
+    encoded += [word.encode(GB18030) for word in words if _CHINESE_TEXT.fullmatch(word) is not None]
+    encoded += [word.encode(LATIN_1) for word in words if _WESTERN_TEXT.fullmatch(word) is not None]
+    return b"|".join(map(re.escape, encoded))
 
 
 def decode_line(line: bytes) -> str:

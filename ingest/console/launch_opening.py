@@ -118,25 +118,23 @@ class LaunchOpening:
                 **({"head": head} if head else {}),
                 **({"short head": short} if short else {}),
             }
-            if self._has_dated:
-                known["dated"] = True
-            if self._opener:
-                known["opener"] = self._opener.decode("latin-1")
-            return {"size": self._size, **known} if self._size else {}
+            return {"size": self._size, **known, **self._known_signs()} if self._size else {}
         more: dict[str, Any] = {"found": sorted(self._found)} if self._found else {}
         if self._is_repeated:
             more["repeated"] = True
         if self._is_short:
             more["short"] = True
-        if self._has_dated:
-            more["dated"] = True
         if self._first:
             more["first"] = self._first.decode("latin-1")
-        if self._opener:
-            more["opener"] = self._opener.decode("latin-1")
         if self._has_text:
             more["text"] = True
-        return {"pieces": [piece.decode("latin-1") for piece in self._pieces], **more}
+        pieces = [piece.decode("latin-1") for piece in self._pieces]
+        return {"pieces": pieces, **more, **self._known_signs()}
+
+    def _known_signs(self) -> dict[str, Any]:
+        """The part of the state that is known before the first record."""
+        known: dict[str, Any] = {"dated": True} if self._has_dated else {}
+        return known | ({"opener": self._opener.decode("latin-1")} if self._opener else {})
 
     def begin_block(self, block: bytes) -> None:
         """The next block is read from its beginning."""

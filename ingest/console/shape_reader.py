@@ -216,9 +216,8 @@ class _ShapeReader:
         counter = self._counter(field)
         if counter is not None:
             is_size = counter is Counter.BATCH and field.total_index < 0 and self._counts_no_epoch()
-            if not (
-                is_size and self._metrics
-            ):  # `[500/9000] loss 0.5 | batch 16`, `tick 3  lod 0.0  batch 16`
+            # `[500/9000] loss 0.5 | batch 16`, `tick 3  lod 0.0  batch 16`
+            if not (is_size and self._metrics):
                 self._add_counter(field, counter)
         elif not field.name and field.marked and self._counters and not self._metrics:
             self._add_named_ahead(field)
@@ -327,7 +326,7 @@ class _ShapeReader:
     def _shape(self) -> LineShape:
         texts, counters, metrics = self._texts, self._counters, self._metrics
         names = _names(metrics)
-        if counters and _LOADED.search("".join(texts[: counters[0].index + 1])) is not None:
+        if _LOADED.search(_text_ahead(texts, counters)) is not None:
             return _NOTHING
         if len(counters) > 2 and self._unnamed is not None:  # `(0/8)`, a rank, before the epoch and the batch
             counters.remove(self._unnamed)
@@ -369,8 +368,8 @@ class _ShapeReader:
             and [(field.counter, field.total_index) for field in counters] == [(Counter.STEP, -1)]
             and texts[0].lstrip().startswith("["),
             is_note=[field.counter for field in counters] == [Counter.EPOCH]
-            and _NOTE.search("".join(texts[: counters[0].index + 1])) is not None,
-            is_best=bool(counters) and _BEST.search("".join(texts[: counters[0].index + 1])) is not None,
+            and _NOTE.search(_text_ahead(texts, counters)) is not None,
+            is_best=_BEST.search(_text_ahead(texts, counters)) is not None,
         )
 
 
@@ -435,6 +434,11 @@ def _is_share(counted: CounterField, texts: tuple[str, ...]) -> bool:
     """Whether a per cent in parentheses follows what is counted and its total."""
     behind = texts[counted.total_index + 1 : counted.total_index + 3] if counted.total_index >= 0 else ()
     return len(behind) > 1 and behind[0].strip() == "(" and behind[1].startswith("%)")
+
+
+def _text_ahead(texts: tuple[str, ...], counters: list[CounterField]) -> str:
+    """The text before what a line counts first; nothing of a line that counts nothing."""
+    return "".join(texts[: counters[0].index + 1]) if counters else ""
 
 
 def _names(metrics: list[MetricField]) -> list[str]:

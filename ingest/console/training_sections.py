@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from holter.ingest.console.dialect import DialectState, LineKind
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.pattern_search import LinearPattern
+from holter.ingest.text_encoding import in_encodings
 from holter.types import Labels, labels_of
 
 _WORDS = "fold|seed|trial|subject|client|model|experiment|repetition|repeat|replicate|split|phase|stage|task"
@@ -143,8 +144,7 @@ SECTION_LINES = LinearPattern(
     + _TRAINING.replace("(?P<name>", "(?:").encode()
     + rb"|^[^\w\n]{0,40}(?:\[[^\]\n]{1,20}\] )?(?:%s)" % _MANY.encode()
     + rb" \[?\d{1,4}/\d{1,4}\b[^\n]{0,200}$"
-    rb"|^[^\n]{0,80}(?:%s) ?\d{1,3} ?(?:/ ?\d{1,3} ?)?(?:%s)[^\n]{0,80}$"
-    % tuple(b"|".join(word.encode(encoding) for encoding in ("utf-8", "gb18030")) for word in "第折")
+    rb"|^[^\n]{0,80}(?:%s) ?\d{1,3} ?(?:/ ?\d{1,3} ?)?(?:%s)[^\n]{0,80}$" % tuple(map(in_encodings, "第折"))
 )
 """Lines that may name the training below them."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
 from holter.ingest.console.line_counters import Counter
@@ -56,13 +57,15 @@ def _bar(line: str, state: DialectState) -> LineValues | None:
     if match is None:
         return None
     # `loss: 1.5 ||:  1%|1  | 1/100 [00:01<02:00]`
-    pairs = _measured(match["behind"] or "") or _measured(_text_before(match))
+    before = _text_before(match)
+    pairs = _measured(match["behind"] or "") or _measured(before)
     if not pairs:
         return None
     at, total, axis = int(match["at"]), int(match["total"]), axis_state(state)
-    if _counts_epochs(match):
+    if _counts_epochs(match, before):
         return _end_of_epoch(at, parse_numbers(pairs), state)
-    split = _split_of(match, state)
+    epoch = _epoch_of(match, before)
+    split = _split_of(match, before, epoch, state)
     if split:
         if at != total or "bar" not in state or state.get("evaluated") == [state["bar"], total]:
             return None
@@ -70,14 +73,13 @@ def _bar(line: str, state: DialectState) -> LineValues | None:
         values = {metric_name(name, split): value for name, value in parse_numbers(pairs).items()}
         return LineValues(int(state["bar"]), values, labels=section_labels(axis))
     _note_version(dict(pairs).get("v_num"), state)
-    epoch = _epoch_of(match)
     counts = {Counter.EPOCH: (epoch, 0)} if epoch is not None else {}
     if enter_section({**counts, Counter.BATCH: (at, total)}, axis):
         _begin_again(state)
-    step = _step_of_bar(match, is_lightning="v_num" in dict(pairs), state=state)
+    step = _step_of_bar(match, before, epoch, is_lightning="v_num" in dict(pairs), state=state)
     if at == 0 and step + total == state.get("bar"):  # Lightning resets the bar of a complete epoch
         step += total
-    values = parse_numbers(pair for pair in pairs if pair[0].lower() not in _NOT_METRICS)
+    values = _metrics(pairs)
     if state.get("bar") == step:  # drawn again, maybe with the values of an evaluation
         values = {name: value for name, value in values.items() if _is_evaluated(name, axis)}
     else:
@@ -127,17 +129,17 @@ def _begin_again(state: DialectState) -> None:
         state.pop(name, None)
 
 
-def _epoch_of(bar: re.Match[str]) -> int | None:
-    """The epoch that stands before a bar."""
+def _epoch_of(bar: re.Match[str], before: str) -> int | None:
+    """The epoch before a bar."""
     if bar["epoch"]:
         return int(bar["epoch"])
-    ahead = _EPOCH_AHEAD.match(_text_before(bar))
+    ahead = _EPOCH_AHEAD.match(before)
     return None if ahead is None else int(ahead[1])
 
 
-def _counts_epochs(bar: re.Match[str]) -> bool:
+def _counts_epochs(bar: re.Match[str], before: str) -> bool:
     """Whether a bar counts epochs: `12.3s/epoch`, `Epochs:  10%|`; bars of their batches are within it."""
-    return "epoch" in (bar["rate"] or "").lower() or _EPOCHS.search(_text_before(bar)) is not None
+    return "epoch" in (bar["rate"] or "").lower() or _EPOCHS.search(before) is not None
 
 
 def _end_of_epoch(epoch: int, values: dict[str, float], state: DialectState) -> LineValues | None:
@@ -163,29 +165,35 @@ def _measured(text: str) -> list[tuple[str, str]]:
     return pairs if fractions > 1 or any(is_metric_name(name) for name, _ in pairs) else []
 
 
+def _metrics(pairs: Iterable[tuple[str, str]]) -> dict[str, float]:
+    """The numbers of pairs that are no positions."""
+    return parse_numbers(pair for pair in pairs if pair[0].lower() not in _NOT_METRICS)
+
+
 def _without_opened(name: str) -> str:
     """A name without what is before it: `Training (10 / 900 Steps) (loss=0.7)`, `Epochs 0/3. Loss: 0.7`."""
     name = name.rpartition(". ")[2]
     return name.rpartition("(")[2] if name.count("(") > name.count(")") else name
 
 
-def _split_of(bar: re.Match[str], state: DialectState) -> str:
+def _split_of(bar: re.Match[str], before: str, epoch: int | None, state: DialectState) -> str:
     """The data of a bar's evaluation; "" for the training.
 
     Where bars of the training name their epoch, others are of an evaluation, and so is a shorter bar behind
     the end of a training's.
     """
-    if (found := DATA_SPLIT.search(_text_before(bar))) is not None:
+    if (found := DATA_SPLIT.search(before)) is not None:
         return (found[2] or "").lower()
     _, last, last_total, _ = state.get("bars", (0, 0, 0, None))
     is_shorter = int(bar["total"]) < last_total == last
-    return "eval" if _epoch_of(bar) is None and ("from one" in state or is_shorter) else ""
+    return "eval" if epoch is None and ("from one" in state or is_shorter) else ""
 
 
-def _step_of_bar(bar: re.Match[str], *, is_lightning: bool, state: DialectState) -> int:
-    if (stated := _STEPS_BEFORE.search(_text_before(bar))) is not None:
+def _step_of_bar(
+    bar: re.Match[str], before: str, epoch: int | None, *, is_lightning: bool, state: DialectState
+) -> int:
+    if (stated := _STEPS_BEFORE.search(before)) is not None:
         return int(stated[1])
-    epoch = _epoch_of(bar)
     if epoch is None:
         return _continued(int(bar["at"]), int(bar["total"]), state)
     is_first = epoch == 1 and not is_lightning  # Lightning counts from 0
@@ -208,9 +216,7 @@ def _rich_bar(line: str, state: DialectState) -> LineValues | None:
     if state.get("bar") == step:
         return None
     state["bar"] = step
-    values = parse_numbers(
-        pair for pair in _PAIR.findall(match["values"]) if pair[0].lower() not in _NOT_METRICS
-    )
+    values = _metrics(_PAIR.findall(match["values"]))
     return LineValues(step, {name: value for name, value in values.items() if _is_new(name, value, state)})
 
 

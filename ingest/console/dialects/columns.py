@@ -21,7 +21,8 @@ from holter.ingest.step_columns import BATCH_NAMES
 
 _BETWEEN = re.compile(r"\s{0,8}[,;]\s{0,8}|\s{2,}|\t")
 _BETWEEN_NUMBERS = re.compile(r"\s{0,8}[,;]\s{0,8}|\s+")
-_TIME = re.compile(r"^\[\d{2,4}[\d/:., -]{6,40}\][ -]{1,4}")
+_TIME_BYTES = rb"(?:\[\d{2,4}[\d/:., -]{6,40}\][ -]{1,4})?"
+_TIME = re.compile(f"^{_TIME_BYTES.decode()}")
 """A logger's time before the names and the numbers."""
 _AXES = (
     *("#", "global_step", "step", "steps", "iter", "iters", "iteration", "iterations", "numiters", "epoch"),
@@ -87,7 +88,6 @@ def _step(name: str, value: float | None, batch: float | None, state: DialectSta
 
 
 _BETWEEN_CELLS = rb"(?: {2,40}| ?\t ?| {0,8}[,;] {0,8})"
-_TIME_BYTES = rb"(?:\[\d{2,4}[\d/:., -]{6,40}\][ -]{1,4})?"
 _AXIS = (
     _TIME_BYTES
     + rb"[ \t]{0,20}(?:#[ \t]{1,20})?(?:(?:data(?:set)?|split|subset|set|phase|mode)"

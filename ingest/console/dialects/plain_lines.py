@@ -48,7 +48,7 @@ from holter.ingest.console.training_sections import (
 )
 from holter.ingest.lines import line_around, with_newlines
 from holter.ingest.metric_names import is_metric_name
-from holter.ingest.text_encoding import GB18030, LATIN_1
+from holter.ingest.text_encoding import in_encodings
 from holter.translated_words import COUNTERS, METRICS
 
 
@@ -103,26 +103,15 @@ _LONGEST_LINE = 16 * 1024
 def _alternatives(words: Iterable[str]) -> bytes:
     """A pattern of words of languages that are not written in ASCII, in the cases that occur."""
     forms = {form for word in words if not word.isascii() for form in (word, word.capitalize(), word.upper())}
-    return _in_encodings(*sorted(forms, key=len, reverse=True))
+    return in_encodings(*sorted(forms, key=len, reverse=True))
 
 
-def _in_encodings(*words: str) -> bytes:
-    """A pattern of words in the encodings in which lines are read: UTF-8, GB18030, Latin-1."""
-    encoded = [word.encode() for word in words]
-    encoded += [word.encode(GB18030) for word in words if _CHINESE.fullmatch(word) is not None]
-    encoded += [word.encode(LATIN_1) for word in words if _WESTERN.fullmatch(word) is not None]
-    return b"|".join(map(re.escape, encoded))
-
-
-_CHINESE = re.compile("[\u3000-\u3011\u4e00-\u9fff\uff01-\uff5e]+")
-"""Chinese characters, and the punctuation between them."""
-_WESTERN = re.compile("[ -~\xc0-\xff]+")
 _COLOUR = rb"(?:\x1b\[[0-9;]{0,20}m){0,4}"
-_SPACE = rb"(?:[ \t]|" + _in_encodings("\u3000") + rb")"
-_WIDE_SIGN = _in_encodings("\uff1a", "\uff1d")
+_SPACE = rb"(?:[ \t]|" + in_encodings("\u3000") + rb")"
+_WIDE_SIGN = in_encodings("\uff1a", "\uff1d")
 _SIGN = rb"(?:[=:#|]|" + _WIDE_SIGN + rb")"
 """A sign between a name and its number, or that sign as wide as a letter."""
-_OPENING = rb"(?:[\[({\"']|" + _in_encodings("\uff08", "\u3010") + rb"){0,2}"
+_OPENING = rb"(?:[\[({\"']|" + in_encodings("\uff08", "\u3010") + rb"){0,2}"
 _COUNTED = (
     rb"(?:epoch|iter(?:ation)?|step|batch|update|timestep|t_env|episode|tick|round|progress|\bit|\bep\.?|\bup\.|epoche|epoca|epoka|epok|krok|stap"
     rb"|schritt|paso|passo|" + _alternatives(COUNTERS) + rb")"
@@ -133,10 +122,10 @@ _POSITION = LinearPattern(
     + rb"s?(?:[ _](?:number|num|no\.?|idx|index))?(?:\(\w{1,12}\))?[\"'\]]?"
     + rb"%s%s{0,8}(?:%s%s{0,8})?%s%s%s{0,8}\d" % (_COLOUR, _SPACE, _SIGN, _SPACE, _OPENING, _COLOUR, _SPACE)
     + rb"|(?:"
-    + _in_encodings("\u7b2c", "\uc81c")
+    + in_encodings("\u7b2c", "\uc81c")
     + rb") ?\d{1,9} ?"
     + rb"(?:"
-    + _in_encodings("\u4e2a", "\u500b")
+    + in_encodings("\u4e2a", "\u500b")
     + rb")? ?(?:epoch|step|batch|"  # what an ordinal number counts, in Chinese, Japanese or Korean
     + _alternatives(COUNTERS)
     + rb")"
@@ -187,12 +176,12 @@ _METRIC_ALONE = LinearPattern(
     rb"|recall(?:@\d{1,4})?|precision(?:@\d{1,4})?|[wc]er|"
     + _alternatives(METRICS)
     + rb")(?:"
-    + _in_encodings("\u4e3a")
+    + in_encodings("\u4e3a")
     + rb")?(?: ?\([^()\d\n]{1,40}\)| (?:over|of)(?: the)?(?: last)? \d{1,9}(?: [a-z]{1,12}){1,2})?"
     + rb"(?:[_@/.-][\w@/.-]{0,40}| (?:coeff?(?:icient)?|score|index|similarity)|\[\d{1,3}[a-z]\])?[\"']?"
     # `Loss -> Train: 0.5, Val: 0.6`
     + rb"(?: {0,2}(?:"
-    + _in_encodings("→")
+    + in_encodings("→")
     + rb"|[-=]>|[:|-]) {0,2}(?:train(?:ing)?|val(?:id(?:ation)?)?|test)\b)?"
     + _COLOUR
     + _SPACE
@@ -222,7 +211,7 @@ _EPOCH_BLOCK = re.compile(
     rb"(?i)\bepoch:? ?\[?\d{1,9}(?: ?/ ?\d{1,9})?\]?:?[ \t.=-]{0,80}\r?\n(?:[^\n]{0,300}\n){0,4}?"
     rb"[^\n]{0,80}?(?:train(?:ing)?|val|valid|validation)[_ ]loss[ \t]{0,4}[:= ][ \t]{0,4}[-+]?\d"
 )
-_LINE_DRAWN = _in_encodings("─", "═", "━")
+_LINE_DRAWN = in_encodings("─", "═", "━")
 _HEADING = LinearPattern(
     rb"(?im)^(?:[^\n]{0,60}[\]>:|-] )?[ \t>*-]{0,80}(?:\x1b\[\d{1,3}m)?[ \t]{0,4}(?:learning |training )?"
     rb"(?:epoch|iteration|step|round(?: number)?)[: \t#]{1,12}\d{1,9}(?:/\d{1,9})?"
