@@ -779,6 +779,24 @@ CASES |= {
         + "".join(f"    {n}00      2.0{n}e+01    2.1e+01    1.0e-03\n" for n in N),
         {name: [100, 200, 300, 400] for name in ("rmse_val", "rmse_trn", "lr")},
     ),
+    "a table behind the prefixes of a logger": (
+        "INFO:main:   epoch   train_loss   val_loss\n"
+        + "".join(f"INFO:main:   {n}       1.{n}         2.{n}\n" for n in N),
+        {name: [*N] for name in ("train_loss", "val_loss")},
+    ),
+    "a table behind times and levels": (
+        "2026-01-02 10:00:00,123 - INFO - Epoch  Loss  Acc\n"
+        + "".join(f"2026-01-02 10:00:0{n},123 - INFO - {n}/4  1.{n}  0.{n}\n" for n in N),
+        {name: [*N] for name in ("Loss", "Acc")},
+    ),
+    "a table whose second column counts": (
+        "Date        Epoch  Loss\n" + "".join(f"2026-01-02  {n}  1.{n}\n" for n in N),
+        {"Loss": [*N]},
+    ),
+    "a table with single spaces, between names of several words as well": (
+        "Epoch Train Loss Val Loss\n" + "".join(f"{n} 1.{n} 2.{n}\n" for n in N),
+        {name: [*N] for name in ("Train Loss", "Val Loss")},
+    ),
     "groups of columns between thin lines": (
         "  Ep │  TrainLoss   Tr_MSE │   ValLoss   Va_MSE │      LR   Time       ETA\n"
         + "".join(f"   {n} │   0.39846{n} 0.040 │  0.315 0.035 │ 1.0e-05   289s      1.5h\n" for n in N),

@@ -2,13 +2,15 @@
 
 `epoch  train_loss  valid_loss  accuracy  time` of fastai and skorch, `Iter  Train Loss  Remaining Time` of
 scikit-learn, `E  #  LOSS NER  SCORE` of spaCy. Their names are separated by two spaces or more, tabs, commas
-or semicolons, their numbers by any of these, which may be others than those between the names. A column
-before that which counts may name the data of each row: `Dataset  Epoch  Accuracy` above `eval  3  0.9`.
+or semicolons, right above rows of as many numbers also by single spaces; their numbers by any of these.
+Behind columns of other things, such as dates, may be that which counts; the first one may name the data of
+each row: `Dataset  Epoch  Accuracy` above `eval  3  0.9`. A logger's prefix may be before each line.
 """
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
 from holter.ingest.console.line_counters import Counter
@@ -21,37 +23,87 @@ from holter.ingest.step_columns import BATCH_NAMES
 
 _BETWEEN = re.compile(r"\s{0,8}[,;]\s{0,8}|\s{2,}|\t")
 _BETWEEN_NUMBERS = re.compile(r"\s{0,8}[,;]\s{0,8}|\s+")
-_TIME_BYTES = rb"(?:\[\d{2,4}[\d/:., -]{6,40}\][ -]{1,4})?"
-_TIME = re.compile(f"^{_TIME_BYTES.decode()}")
-"""A logger's time before the names and the numbers."""
+_LEVEL = rb"(?:INFO|DEBUG|WARNING)"
+_LOGGER = (
+    # a time or a level, then anything up to a sign, a level, or where the time ends
+    rb"(?:\[?(?:\d{2,4}[-/.]\d\d[-/.]\d\d|\d\d:\d\d|[A-Z] \d{6}|%(level)s)\b[^\n]{0,80}?"
+    rb"(?:[\]:|>-]|%(level)s|:\d\d(?:[.,]\d{1,6})?)[ \t]{1,40}|%(level)s:[\w.]{1,60}:)"
+) % {b"level": _LEVEL}
+"""What a logger prints before the names and the numbers: `INFO:main: `, `2024-01-02 10:00:00 - INFO - `."""
 _AXES = (
-    *("#", "global_step", "step", "steps", "iter", "iters", "iteration", "iterations", "numiters", "epoch"),
-    *("epochs", "e"),
+    *("#", "global_step", "step", "episode", "steps", "iter", "iters", "iteration", "iterations", "numiters"),
+    *("epoch", "epochs", "e", "ep", "round"),
 )
 """Names of columns that count, the most reliable axis first."""
-_EPOCHS = frozenset({"epoch", "epochs", "e"})
+_EPOCHS = frozenset({"epoch", "epochs", "e", "ep"})
 _BATCHES = frozenset({*BATCH_NAMES, "batches", "batch_index"})
 """Names of columns that count within an epoch."""
+_LENGTH = ("episode", "steps")
+"""An axis, and the name of what each episode has so many of."""
 _MAX_COLUMNS = 64
 _DATA = frozenset({"data", "dataset", "split", "subset", "set", "phase", "mode"})
 """Names of a first column that says of which data a row is."""
 
 
+_BETWEEN_CELLS = rb"(?: {2,40}| ?\t ?| {0,8}[,;] {0,8})"
+_AXIS = (
+    rb"(?:#[ \t]{1,20})?(?:[A-Za-z][\w-]{0,30}" + _BETWEEN_CELLS + rb"){0,2}"
+    rb"(?:epochs?|ep|(?:num)?iter(?:ation)?s?|(?:global_)?steps?|episode|round|E {1,8}#)"
+)
+_COUNT = rb"(?:[\w.:/-]{1,60}" + _BETWEEN_CELLS + rb"){0,2}\d{1,9}(?:\.0|/\d{1,9})?"
+"""What a row counts, behind its data or a date."""
+_NAMED = _LOGGER + rb"?[ \t]{0,20}" + _AXIS
+_COUNTED = _LOGGER + rb"?(?:[ \t]|\x1b\[\d{0,2}[mJK]){0,40}" + _COUNT
+_METRICS = rb"(?=[^|:=\n\d ])[^|:=\n]{0,400}(?:loss|acc|score|error|auc|rmse|reward)[^|:=\n]{0,400}"
+_HEADING = re.compile(rb"(?im)^" + _NAMED + rb"(?: |%s)" % _BETWEEN_CELLS + _METRICS + rb"$")
+_TABLE = re.compile(
+    rb"(?im)^" + _NAMED + rb"(?: {2,40}| ?\t ?)" + _METRICS + rb"$"
+    # between commas or single spaces, and rows of numbers right below: else it may be a sentence
+    rb"|^"
+    + _NAMED
+    + rb"(?: | {0,8}[,;] {0,8})"
+    + _METRICS
+    + rb"\n(?:[-= \t]{3,200}\n)?"
+    + _COUNTED
+    + rb"[ \t,;]{1,20}[-+\d.][^\n]{0,400}\n"
+    + _COUNTED
+)
+_NUMBERS = re.compile(rb"(?m)^" + _COUNTED + rb"(?:%s| [-+.\dn])[^|=\n]{0,400}$" % _BETWEEN_CELLS)
+_PREFIX = re.compile(
+    (rb"(?i)^%s(?=[ \t]*(?!%s)(?:%s|%s)%s)" % (_LOGGER, _LEVEL, _AXIS, _COUNT, _BETWEEN_CELLS)).decode()
+)
+
+
 def _names(line: str, state: DialectState) -> None:
     """Note the names of the columns of the lines below."""
-    names = _BETWEEN.split(_TIME.sub("", line).strip().removeprefix("# ").lstrip())[:_MAX_COLUMNS]
-    if any(map(is_metric_name, names)):
-        state["columns"] = names
+    heading = _PREFIX.sub("", line).strip().lstrip("# ")
+    if any(is_metric_name(name) for names in _possible_names(heading) for name in names):
+        state["columns"] = heading
     else:
         state.pop("columns", None)
 
 
+@lru_cache(maxsize=64)
+def _possible_names(heading: str) -> tuple[list[str], ...]:
+    """The names of columns as they may be meant, the most likely first: words may be parts of names."""
+    words = heading.split()
+    joined: list[str] = []
+    for word in words:
+        if joined and DATA_SPLIT.fullmatch(joined[-1]) is not None:  # `Epoch Train Loss Val Loss`
+            joined[-1] += f" {word}"
+        else:
+            joined.append(word)
+    return tuple(names[:_MAX_COLUMNS] for names in (_BETWEEN.split(heading), words, joined))
+
+
 def _row(line: str, state: DialectState) -> LineValues | None:
     """The numbers of a line with a cell for each column."""
-    names = state.get("columns", [])
     # `No log` is that of a Trainer in a notebook
-    cells = _BETWEEN_NUMBERS.split(_TIME.sub("", line).strip().replace("No log", "-"))
-    if not names or len(cells) != len(names):
+    cells = _BETWEEN_NUMBERS.split(_PREFIX.sub("", line).strip().replace("No log", "-"))
+    names = next(
+        (each for each in _possible_names(state.get("columns", "")) if len(each) == len(cells)), None
+    )
+    if names is None:
         return None
     axis = next((axis for axis in _AXES for name in names if name.lower() == axis), None)
     about = ""
@@ -63,10 +115,10 @@ def _row(line: str, state: DialectState) -> LineValues | None:
     for name, cell in zip(names, cells, strict=True):
         value = parse_number(cell)
         if axis is not None and name.lower() == axis:
-            count = value
+            count = parse_number(cell.partition("/")[0])
         elif name.lower() in _BATCHES and axis in _EPOCHS:
             batch = value
-        elif value is not None and name.lower() not in _AXES:
+        elif value is not None and (name.lower() not in _AXES or (axis, name.lower()) == _LENGTH):
             values[about + name] = value
     step = None if axis is None else _step(axis, count, batch, state)
     return None if step is None else LineValues(step, values)
@@ -87,27 +139,6 @@ def _step(name: str, value: float | None, batch: float | None, state: DialectSta
     return training_step({Counter.STEP: (int(value), 0)}, axis)
 
 
-_BETWEEN_CELLS = rb"(?: {2,40}| ?\t ?| {0,8}[,;] {0,8})"
-_AXIS = (
-    _TIME_BYTES
-    + rb"[ \t]{0,20}(?:#[ \t]{1,20})?(?:(?:data(?:set)?|split|subset|set|phase|mode)"
-    + _BETWEEN_CELLS
-    + rb")?"
-    rb"(?:epochs?|(?:num)?iter(?:ation)?s?|(?:global_)?steps?|E {1,8}#)"
-)
-_METRICS = rb"(?=[^|:=\n\d ])[^|:=\n]{0,400}(?:loss|acc|score|error|auc|rmse|reward)[^|:=\n]{0,400}"
-_HEADING = re.compile(rb"(?im)^" + _AXIS + _BETWEEN_CELLS + _METRICS + rb"$")
-_COUNT = rb"(?:[A-Za-z]{2,12}" + _BETWEEN_CELLS + rb")?\d{1,9}(?:\.0)?"
-"""What a row counts, behind its data."""
-_TABLE = re.compile(
-    rb"(?im)^" + _AXIS + rb"(?: {2,40}| ?\t ?)" + _METRICS + rb"$"
-    # of names between commas there are rows of numbers right below: else it may be a sentence
-    rb"|^" + _AXIS + rb" {0,8}[,;] {0,8}" + _METRICS + rb"\n[ \t]{0,20}" + _COUNT + rb"[ \t,;]{1,20}[-+\d.]"
-    rb"[^\n]{0,400}\n[ \t]{0,20}" + _COUNT
-)
-_NUMBERS = re.compile(
-    rb"(?m)^%s(?:[ \t]|\x1b\[\d{0,2}[mJK]){0,40}%s%s[^|=\n]{0,400}$" % (_TIME_BYTES, _COUNT, _BETWEEN_CELLS)
-)
 DIALECT = ConsoleDialect(
     name="columns",
     signature=_TABLE,
