@@ -60,7 +60,7 @@ def evaluation_step(counts: Counts, state: DialectState) -> int | None:
     """The step of a line of an evaluation, whose batches are not those of the training.
 
     It is the global step if the line has it, or a step without a total that is not before the last one of the
-    training; else the last step of the training.
+    training; else the last step of the training. Without any, what the line counts is noted for those below.
     """
     if Counter.GLOBAL_STEP in counts:
         return counts[Counter.GLOBAL_STEP][0]
@@ -71,4 +71,7 @@ def evaluation_step(counts: Counts, state: DialectState) -> int | None:
     if last is not None:
         return int(last)
     epoch = counts.get(Counter.EPOCH)
-    return epoch[0] if epoch else step
+    step = epoch[0] if epoch else step
+    if step is not None:
+        state["evaluated at"] = step
+    return step

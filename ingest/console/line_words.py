@@ -32,16 +32,19 @@ OTHERS = frozenset(
         "frames",
         "round",
         "episode",
+        "generation",
+        "gen",
         "sen",
     }
 )
-ROUNDS = frozenset({"episode", "round"})
+ROUNDS = frozenset({"episode", "round", "generation", "gen"})
 """What may be announced by a line, as an epoch is."""
 QUALIFIERS = frozenset(
     {"global", "train", "training", "current", "cur", "optimizer", "optim", "opt", "gradient", "grad", "num",
      "data", "number", "total", "trainer", "eval", "evaluation", "val", "valid", "validation", "test", "env",
      "mini", "batch", "learning", "at", "after", "end", "of", "consumed", "seen", "update", "learner",
-     "policy", "runtime", "completed", "finished", "start", "started", "starting", "begin", "beginning"}
+     "policy", "runtime", "completed", "finished", "running", "start", "started", "starting", "begin",
+     "beginning"}
 )  # fmt: skip
 COUNTED_ROWS = frozenset({"client", "fold", "trial", "subject", "run", "task"})
 ROWS = COUNTED_ROWS | {"class", "dataset", "agent", "domain", "player", "speaker", "horizon"}

@@ -86,8 +86,11 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
     counts: Counts = counts_of(shape, numbers)
     if shape.is_bar and counts.keys() == {Counter.EPOCH} and has_global_steps(axis):
         return None  # it repeats what was at the end of the epoch before
-    if (axis.pop("best", False) or shape.is_best) and is_behind(counts, axis):
-        return _of_best(line, shape, numbers, axis)
+    if axis.pop("best", False) or shape.is_best:
+        if is_behind(counts, axis):
+            return _of_best(line, shape, numbers, axis, axis.get("step"))
+        if shape.is_best and "step" not in axis:  # behind evaluations alone
+            return _of_best(line, shape, numbers, axis, next((count for count, _ in counts.values()), None))
     if shape.is_record and not shape.split:
         counts = as_epoch(counts, axis)
         name_stage(shape.stage, axis)
@@ -140,8 +143,10 @@ def _recurring(
     return recurring_values(values, step, axis, parse_time(line), section_labels(axis))
 
 
-def _of_best(line: str, shape: LineShape, numbers: list[str], axis: dict[str, Any]) -> LineValues | None:
-    """The metrics of the best step so far, which a line repeats at the last step."""
+def _of_best(
+    line: str, shape: LineShape, numbers: list[str], axis: dict[str, Any], step: int | None
+) -> LineValues | None:
+    """The metrics of the best step so far, which a line repeats at this step or the one announced."""
     split = best_of(shape.split)
     counted = {field.index for field in shape.counters}
     values = {}
@@ -149,7 +154,8 @@ def _of_best(line: str, shape: LineShape, numbers: list[str], axis: dict[str, An
         value = None if field.index in counted else value_of(numbers[field.index])
         if value is not None:
             values[name_of_best(field.name, split)] = value * field.scale
-    step = axis["announced"][0] if "announced" in axis and not has_steps(axis) else axis.get("step")
+    if "announced" in axis and not has_steps(axis):
+        step = axis["announced"][0]
     if not values or step is None:
         return None
     return LineValues(int(step), values, parse_time(line), section_labels(axis))
@@ -251,11 +257,12 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     is_row = _is_row(parts, shape)
     is_run = is_row or _is_run(parts)
     belongs = (
-        *("announced" in axis, "epoch" in axis, evaluating, shape.is_summary),
+        *("announced" in axis, "epoch" in axis, evaluating, shape.is_summary, "evaluated at" in axis),
         *(_is_report(shape), _is_result(parts, shape), _has_pairs_alone(parts), is_row),
     )
     if step is None and any(belongs):
         step = axis.get("step") if shape.split or evaluating else last_step(axis)
+        step = axis.get("evaluated at") if "step" not in axis else step
     if step is None:
         return None
     # `Evaluation result: bleu 18.3` below `Decoding on test set...`

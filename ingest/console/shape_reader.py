@@ -37,6 +37,7 @@ from holter.ingest.console.line_words import (
     INDEX_WORDS,
     LONE_UNITS,
     NOT_METRICS,
+    QUALIFIERS,
     ROUNDS,
     ROWS,
     STEPS,
@@ -76,8 +77,8 @@ _FULL_WIDTH: dict[int, int | str] = {
 }
 """Punctuation of Chinese and Japanese, which is as wide as a letter, and that of ASCII."""
 _NAME_AHEAD = re.compile(
-    r"(?<![\w.@])(?!(?:INFO|DEBUG|WARNING)\b)([A-Za-z][\w@-]{0,40}(?: [\w@-]{1,40}){0,5}?)"
-    r" (?:at|in|after|for) "
+    r"(?<![\w.@])(?!(?:INFO|DEBUG|WARNING|[Tt]he)\b)([A-Za-z][\w@-]{0,40}(?: [\w@-]{1,40}){0,5}?)"
+    r" (?:at|in|after|for|of) "
 )
 """A name before what is counted: `loss at step 5: 2.3`, `Loss at epoch 0 and iteration 5 is 2.3`."""
 _SOURCE_FILE = re.compile(r"\.(?:py|cc|cpp|cu|cuh|c|h|go|rs|java|js|lua|m)$")
@@ -89,7 +90,12 @@ _ABOUT = re.compile(
     r"\s?[:=]\s?['\"]?([a-z][\w.+-]{0,60})(?=['\"]?(?:[\s,;|)}\]]|$))"
 )
 """A word before a name that tells one of several things apart, each with lines of its own."""
-_BEST = re.compile(r"(?i)\bbest\b(?![_\w-]*[=:])")
+_BEST = re.compile(r"(?i)\bbest\b(?!\.\w|[_\w-]*[=:])")
+_BEST_AHEAD = re.compile(r"(?i)\W{0,20}best_\w{1,40} ?[:=] ?(?=[a-z])")
+_PART_OF_LINE = re.compile(
+    r"(?<![\w.])([A-Za-z][\w-]{1,30})(?: (?:metrics|results|losses|scores))?(?: ?[:=] ?[{(\[]?|: ?)$"
+)
+"""A word before a part of a line that has several numbers."""
 _SUMMARY = re.compile(r"\W{0,8}\* ?(?:acc|prec|mean|loss|top)|\W{0,8}\*$|\W{0,8}averaged stats:", re.I)
 """How the mean of an evaluation begins: `* Acc@1 76.1 Acc@5 92.9`, `Averaged stats: loss: 0.5`."""
 
@@ -159,6 +165,9 @@ class _ShapeReader:
         self._section = ""
         """What the names of metrics are prefixed with, since an earlier one had the same."""
         self._split = ""
+        self._label = ""
+        """What the numbers are of, by the word before those of them that follow: `unet: loss 0.5 acc 0.6`."""
+        self._label_of: dict[str, str] = {}
         self._part = ""
         """The data of a part of the line: `[valid]` behind the numbers of the training."""
         self._row: RowField | None = None
@@ -278,7 +287,7 @@ class _ShapeReader:
         if not self._split and (found := DATA_SPLIT.search(field.english)) is not None and found[2]:
             self._split = found[2].lower()
         is_first = not self._counters
-        self._is_round = is_first and _without_index_word(field.english).lower() in ROUNDS
+        self._is_round = is_first and _unqualified(field.english) in ROUNDS
         if counter is Counter.EPOCH and is_first:
             self._stage = stage_of(field)
         self._amounts += states_amount(field)
@@ -309,8 +318,10 @@ class _ShapeReader:
         stated = f"{self._part}/{field.name}" if is_of_part else field.name
         if stated.lower() == "best" and self._metrics:  # `acc 0.81 (best 0.84)`
             stated = f"best/{self._metrics[-1].name}"
-        name, self._section = unique_name(stated, self._section, self._names)
+        self._label = _label_of(field.before, stated) or self._label
+        name, self._section = unique_name(self._labelled(stated), self._section, self._names)
         self._names[name] = None
+        self._label_of[name] = self._label
         self._names_of_lists[field.index] = name
         if self._part and field.before.endswith(f"({self._part})"):
             self._part = ""  # it was that of one name: `Loss(train): 0.5, Loss(val): 0.4, alpha: 0.1`
@@ -319,6 +330,21 @@ class _ShapeReader:
         is_clear = (self._is_stated and field.marked) or (bool(self._counters) and field.clean)
         self._is_known |= is_metric_name(name) or (is_clear and _is_of_data(field))
         self._marked += field.marked and _TIME.search(name) is None
+
+    def _labelled(self, name: str) -> str:
+        """The name of a metric, with what it is of where an earlier one of something else has it.
+
+        So has that one then: `unet metrics: {'dc': 0.35}, ynet metrics: {'dc': 0.34}`.
+        """
+        label = self._label_of.get(name, self._label)
+        if name not in self._names or not (label and self._label) or label == self._label:
+            return name
+        names = [f"{label}/{each}" if each == name else each for each in self._names]
+        self._names = dict.fromkeys(names)
+        self._metrics = [
+            replace(each, name=f"{label}/{name}") if each.name == name else each for each in self._metrics
+        ]
+        return f"{self._label}/{name}"
 
     def _is_last_metric(self, field: NumberField) -> bool:
         return bool(self._metrics) and self._metrics[-1].index == field.index
@@ -369,7 +395,7 @@ class _ShapeReader:
             and texts[0].lstrip().startswith("["),
             is_note=[field.counter for field in counters] == [Counter.EPOCH]
             and _NOTE.search(_text_ahead(texts, counters)) is not None,
-            is_best=_BEST.search(_text_ahead(texts, counters)) is not None,
+            is_best=_says_best(texts, counters),
         )
 
 
@@ -377,6 +403,15 @@ def _about(texts: tuple[str, ...]) -> tuple[str, str] | None:
     """What a line says that it is about, if it is one of several things with names."""
     match = next(filter(None, map(_ABOUT.search, texts)), None)
     return None if match is None or DATA_SPLIT.fullmatch(match[2]) else (match[1].lower(), match[2])
+
+
+def _label_of(before: str, name: str) -> str:
+    """What a metric and those behind it are of: a word before them, or the first of two of its name."""
+    if (part := _PART_OF_LINE.search(before)) is not None:
+        return part[1]
+    words = name.split(" ")
+    is_of_word = len(words) == 2 and is_metric_name(words[1]) and DATA_SPLIT.fullmatch(words[0]) is None
+    return words[0] if is_of_word else ""
 
 
 def _is_of_ratio(field: NumberField, ratio: NumberField, texts: tuple[str, ...]) -> bool:
@@ -441,6 +476,13 @@ def _text_ahead(texts: tuple[str, ...], counters: list[CounterField]) -> str:
     return "".join(texts[: counters[0].index + 1]) if counters else ""
 
 
+def _says_best(texts: tuple[str, ...], counters: list[CounterField]) -> bool:
+    """Whether a line is about the best step: `Best performance in epoch 3: `, `BEST_SCORE : epoch: 3 `."""
+    if _BEST.search(_text_ahead(texts, counters)) is not None:
+        return True
+    return bool(counters) and counters[0].index == 0 and _BEST_AHEAD.match(texts[0]) is not None
+
+
 def _names(metrics: list[MetricField]) -> list[str]:
     return [field.name for field in metrics]
 
@@ -450,10 +492,12 @@ def _names_itself(field: NumberField) -> bool:
     return (field.marked and field.name.isupper()) or (field.clean and bool(field.before.strip()))
 
 
-def _without_index_word(name: str) -> str:
-    """A name without `number` or the like at its end: `Round number`."""
-    words = name.split()
-    return " ".join(words[:-1]) if words[1:] and words[-1].lower().rstrip(".:") in INDEX_WORDS else name
+def _unqualified(name: str) -> str:
+    """A name in lower case without what qualifies it: `Round number`, `Running generation`."""
+    words = name.lower().split()
+    if words[1:] and words[-1].rstrip(".:") in INDEX_WORDS:
+        words.pop()
+    return " ".join(word for word in words if word not in QUALIFIERS)
 
 
 def _is_batch_of_any_name(

@@ -36,6 +36,7 @@ def forget_position(state: DialectState) -> None:
         "laps",
         "given",
         "evaluated",
+        "evaluated at",
     ):
         state.pop(name, None)
     if (section := state.get("section")) is not None:

@@ -243,6 +243,56 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"  [epoch {n}.00] eval_wer=8.6{n}%  eval_cer=2.9{n}%  (n=12033)\n" for n in N),
         {name: [1, 2, 3, 4] for name in ("eval_wer", "eval_cer", "n")},
     ),
+    "generations of neat": (
+        "".join(
+            f"\n ****** Running generation {n} ****** \n\nPopulation's average fitness: 5.3{n} stdev: 5.2\n"
+            f"Best fitness: 2{n}.0 - size: (1, 3) - species 1 - id 2\n"
+            "   ID   age  size  fitness  adj fit  stag\n  ====  ===  ====  =======  =======  ====\n"
+            f"     1    {n}    10     20.0    0.174     0\n"
+            for n in N
+        ),
+        {name: [*N] for name in ("Population's average fitness", "stdev", "Best fitness")},
+    ),
+    "a generation and its fitness in a line": (
+        "".join(f"Generation {n}: best fitness = 1.{n}, mean fitness = 0.{n}\n" for n in N),
+        {name: [*N] for name in ("best fitness", "mean fitness")},
+    ),
+    "the short form of an epoch with its number": (
+        "".join(f"Load file: None, EP{n}, avg_loss=0.001{n}\n" for n in N),
+        {"avg_loss": [*N]},
+    ),
+    "the best of evaluations alone": (
+        "".join(f"Epoch {n} : dev done \t LM_Loss = 26300.{n}\tAUC = 0.63{n}\n" for n in N)
+        + "BEST_SCORE : epoch: 2\tAUC = 0.632\n",
+        {"dev/LM_Loss": [*N], "dev/AUC": [*N], "best/AUC": [2]},
+    ),
+    "tensors of TensorFlow": (
+        "".join(f"Epoch {n}, loss: tf.Tensor({n}.07, shape=(), dtype=float32)\n" for n in N),
+        {"loss": [*N]},
+    ),
+    "lines below evaluations alone": (
+        "".join(
+            f"Epoch 000{n} [Test seq (all)] | Loss 42.{n} | NFE 26.0\nKL coef: 0.0\n"
+            f"Train loss (one batch): 38.95{n}\nTest MSE: 0.006{n}\n"
+            for n in N
+        ),
+        {
+            name: [*N]
+            for name in ("test/Loss", "test/NFE", "Train loss (one batch)", "Test MSE")
+        },
+    ),
+    "metrics of several models in a line": (
+        "".join(
+            f"==> valid iteration {n}00: unet metrics: {{'dc': 0.35{n}}}, ynet metrics: {{'dc': 0.34{n}}}\n"
+            f"iteration {n}00 | teacher loss 0.1{n}, acc 0.2 | student loss 0.3, acc 0.4\n"
+            for n in N
+        ),
+        {
+            name: [100, 200, 300, 400]
+            for name in ("valid/unet/dc", "valid/ynet/dc", "teacher loss", "teacher/acc", "student loss",
+                         "student/acc")
+        },
+    ),
 }  # fmt: skip
 
 

@@ -113,7 +113,7 @@ _SIGN = rb"(?:[=:#|]|" + _WIDE_SIGN + rb")"
 """A sign between a name and its number, or that sign as wide as a letter."""
 _OPENING = rb"(?:[\[({\"']|" + in_encodings("\uff08", "\u3010") + rb"){0,2}"
 _COUNTED = (
-    rb"(?:epoch|iter(?:ation)?|step|batch|update|timestep|t_env|episode|tick|round|progress|\bit|\bep\.?|\bup\.|epoche|epoca|epoka|epok|krok|stap"
+    rb"(?:epoch|iter(?:ation)?|step|batch|update|timestep|t_env|episode|generation|tick|round|progress|\bit|\bep\.?|\bgen|\bup\.|epoche|epoca|epoka|epok|krok|stap"
     rb"|schritt|paso|passo|" + _alternatives(COUNTERS) + rb")"
 )
 _POSITION = LinearPattern(
@@ -171,7 +171,7 @@ _METRIC_ALONE = LinearPattern(
     + _ALL_DATA
     + rb"|(?:loss|acc(?:uracy)?|\blr|dice|iou|mean_?iu|learning rate|ppl|psnr|ssim|auc|f1|bleu|perplexity"
     rb"|(?:acc|prec|top|hits?|ndcg|rank)[@-]?\d{1,4}|\br@\d{1,4}|r?mse|mae"
-    rb"|reward|return|score|si-?s[dn]ri?|s[dn]ri?|s?mape|r2|mcc|kappa|jaccard|sensitivity|specificity|hd95|rouge|pearson|spearman"
+    rb"|reward|return|fitness|score|si-?s[dn]ri?|s[dn]ri?|s?mape|r2|mcc|kappa|jaccard|sensitivity|specificity|hd95|rouge|pearson|spearman"
     rb"|cider|meteor|epe|fid(?:\d{1,3}k)?|lpips|m?ap|elbo|nll|pesq|e?stoi|mrr|bp[bc]|mpjpe|eer"
     rb"|recall(?:@\d{1,4})?|precision(?:@\d{1,4})?|[wc]er|"
     + _alternatives(METRICS)
@@ -201,9 +201,8 @@ _NUMBER_ALONE = LinearPattern(
     rb"(?:[eE][-+]?\d{1,3})?[^\n:=]{0,20}$"
 )
 _LOSS_ALONE = LinearPattern(
-    rb"(?im)"
-    + _DATA_ALONE
-    + rb"|(?:loss|reward|return|accuracy)[\"']?[ \t]{0,12}(?:[:=\t]|\xe2\x94[\x82\x83])[ \t]{0,20}[-+]?\d"
+    rb"(?im)" + _DATA_ALONE + rb"|(?:loss|reward|return|accuracy|fitness)[\"']?[ \t]{0,12}"
+    rb"(?:[:=\t]|\xe2\x94[\x82\x83])[ \t]{0,20}[-+]?\d"
     + rb"|\xe2\x94[\x82\x83] (?:train|val|test)[a-z]{0,7}[ \t]{0,12}\xe2\x94[\x82\x83][ \t]{0,20}\d"
 )
 _EPOCH = re.compile(rb"(?i)\bepoch:? ?\[?\d{1,9}")
@@ -214,11 +213,11 @@ _EPOCH_BLOCK = re.compile(
 _LINE_DRAWN = in_encodings("─", "═", "━")
 _HEADING = LinearPattern(
     rb"(?im)^(?:[^\n]{0,60}[\]>:|-] )?[ \t>*-]{0,80}(?:\x1b\[\d{1,3}m)?[ \t]{0,4}(?:learning |training )?"
-    rb"(?:epoch|iteration|step|round(?: number)?)[: \t#]{1,12}\d{1,9}(?:/\d{1,9})?"
+    rb"(?:epoch|iteration|step|generation|round(?: number)?)[: \t#]{1,12}\d{1,9}(?:/\d{1,9})?"
     rb"(?:[^\w\n]{0,80}$| per-step time)|^run \[\d{1,9}\]:[ \t\r]{0,8}$"
     rb"|^[ \t]{0,8}(?:[=*#~-]{3,80}|(?:"
     + _LINE_DRAWN
-    + rb"){3,80}) [^\n]{0,60}?\b(?:epoch|iteration|step|batch)[: #]{1,12}"
+    + rb"){3,80}) [^\n]{0,60}?\b(?:epoch|iteration|step|batch|generation)[: #]{1,12}"
     rb"\d{1,9}\b[^\n]{0,60}?(?:[=*#~-]{3,80}|(?:" + _LINE_DRAWN + rb"){3,80})"
     rb"[ \r]{0,8}$"
 )
