@@ -27,14 +27,15 @@ class BlockThresholds(Thresholds):
     """Blocks. The longest window, for shifts in a run with short slow spells: these hardly move it."""
 
 
-_QUARTERS_APART = 0.9456
+QUARTERS_APART = 0.9456
 """Expected distance of the third and the sixth of eight normal values, in standard deviations."""
 
 
 class MedianBlock(NamedTuple):
     """A block of points of one group: its rows, steps and median. Groups are never compared with each other.
 
-    `spread` is the robust standard deviation of its points. `short`, `long` and `lasting` are the medians of
+    `spread` is the robust standard deviation of its points, and `upper` the third largest of them: high where
+    three are. `short`, `long` and `lasting` are the medians of
     the latest 2, 8 and 32 blocks of the group, of two medians the lower one, so that one slow block is no new
     level. NaN where there are fewer blocks.
     """
@@ -47,6 +48,7 @@ class MedianBlock(NamedTuple):
     last_step: int
     median: float
     spread: float
+    upper: float
     short: float
     long: float
     lasting: float
@@ -107,11 +109,12 @@ def cut_into_blocks(
     last = first + size - 1
     ordered = np.sort(value[first[:, None] + np.arange(size)], axis=1)
     median = 0.5 * (ordered[:, (size - 1) // 2] + ordered[:, size // 2])
-    spread = (ordered[:, -size // 4 - 1] - ordered[:, size // 4]) / _QUARTERS_APART
+    upper = ordered[:, -size // 4 - 1]
+    spread = (upper - ordered[:, size // 4]) / QUARTERS_APART
     latest = dict(cursor.latest)
     trailing = _trailing_medians(median, group[first], latest, limits)
     rows = (attempt[first], row[first], row[last], step[first], step[last])
-    columns = (group[first], *rows, median, spread, *trailing)
+    columns = (group[first], *rows, median, spread, upper, *trailing)
     blocks = [
         MedianBlock._make(fields) for fields in zip(*(column.tolist() for column in columns), strict=True)
     ]

@@ -12,6 +12,7 @@ from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from math import isnan
 
 import numpy as np
@@ -19,8 +20,13 @@ import numpy as np
 from holter.detectors.positions import RowPosition
 from holter.detectors.robust_statistics import median_error
 from holter.detectors.thresholds import Thresholds
-from holter.detectors.throughput.block_medians import BlockThresholds, MedianBlock
+from holter.detectors.throughput.block_medians import QUARTERS_APART, BlockThresholds, MedianBlock
 from holter.detectors.throughput.onset import OnsetThresholds, PointsOf, ShiftOnset, find_onset
+from holter.detectors.throughput.usual_spells import (
+    UsualSpellThresholds,
+    longest_by_chance,
+    spell_lengths,
+)
 from holter.types import FloatArray
 
 
@@ -32,6 +38,8 @@ class LevelShiftThresholds(Thresholds):
     """The blocks that a series is cut into."""
     onset: OnsetThresholds = OnsetThresholds()
     """How the onset of a rise is located."""
+    spells: UsualSpellThresholds = UsualSpellThresholds()
+    """The spells that belong to the established level."""
     memory_blocks: int = 2048
     """Blocks. The variation of a level is learned from the latest ones."""
     short_rise: float = 6.0
@@ -42,21 +50,20 @@ class LevelShiftThresholds(Thresholds):
     """Robust deviations of the lasting window that a rise must exceed."""
     highest_quantile: float = 0.97
     """Quantile of the established blocks that a rise must exceed, too."""
-    established_blocks: int = 8
-    """Blocks. A level is established after this many have been learned..."""
+    established_blocks: int = 5
+    """Blocks. A level is established after this many have been learned (the noise of so few counts for more
+    than twice of what they show)..."""
     established_steps: int = 300
     """Steps. ... that span this much: shorter beginnings are warm-up."""
     longest_wait_blocks: int = 64
     """Blocks. A block waits at most this long before it is learned: the beginning of a slow rise must not be.
-    A rise this soon after the end of one continues it."""
+    """
     settled_blocks: int = 32
     """Blocks. A new level that holds for at least this long becomes established itself."""
     settled_spreads: float = 3.0
     """Robust deviations within which a level counts as unchanged while it settles."""
     return_share: float = 0.5
-    """Share of the rise. A shift ends when the level is back below it."""
-    spell_blocks: int = 16
-    """Blocks. A slow-down that is over within so many is a short spell, and part of the run's variation."""
+    """Share of the rise that was held. A shift ends when the level is back below it."""
     median_errors: float = 5.0
     """Standard errors of the median of a lasting window that a rise must exceed: of windows that are so long,
     few are known, and of steps that take one of several times, the median is one of those for a while."""
@@ -76,10 +83,12 @@ UNKNOWN_STEPS = 2**62
 class LevelShift:
     """A rise above the established level `reference`; `end` is None while it lasts.
 
-    `rise` is the highest level above the reference so far, `noise` the variation of the established level,
-    `longest` the steps of its longest spell so far, and `before` the steps for which the run had been faster
-    before the first spell; `UNKNOWN_STEPS` across attempts. `usual_spells` are the steps of earlier spells
-    that belong to the established level itself, and were half as slow as `usual_rise` or slower.
+    `rise` is the highest level above the reference so far, `held` the highest one below which no block of the
+    long window was: spells on top of a shift do not raise it. `noise` is the variation of the established
+    level, `longest` the steps of the longest spell of the shift so far, and `before` the steps for which the
+    run had been faster before the first spell; `UNKNOWN_STEPS` across attempts. `usual_spells` are the steps
+    of earlier spells that belong to the established level itself, and were half as slow as `usual_rise` or
+    slower.
     """
 
     start: RowPosition
@@ -92,6 +101,7 @@ class LevelShift:
     longest: int
     before: int
     end: RowPosition | None = None
+    held: float = 0.0
     usual_rise: float = 0.0
     usual_spells: tuple[int, ...] = ()
 
@@ -140,8 +150,9 @@ class _EstablishedLevel:
 
     `blocks` are the latest of `count` in all, the first of which began at step `since`. `again` holds the
     onset of a shift that has returned and its state before; `longest` is the length of its longest spell so
-    far, in points. `variation` has the rolling quantiles of the blocks and of both windows of blocks. `left`
-    are the levels that the group had established before, each with the step at which it left it.
+    far, in points. `variation` has the rolling quantiles of the blocks and of the windows of blocks, `uppers`
+    the third largest points of the blocks in order, also of those at levels before. `left` are the levels
+    that the group had established before, each with the step at which it left it.
     """
 
     def __init__(self, limits: LevelShiftThresholds, left: tuple[tuple[float, int], ...] = ()) -> None:
@@ -152,6 +163,7 @@ class _EstablishedLevel:
         memory, windows = limits.memory_blocks, (1, self._short, self._long, self._lasting)
         self.variation = {window: _RollingQuantiles(memory) for window in windows}
         self.spread = _RollingQuantiles(memory)
+        self.uppers: deque[float] = deque(maxlen=memory)
         self.blocks: list[MedianBlock] = []
         self.count = 0
         self.since = 0
@@ -166,6 +178,11 @@ class _EstablishedLevel:
     def reference(self) -> float:
         return self.variation[1].quantile(0.5)
 
+    @property
+    def upper_reference(self) -> float:
+        """The usual third largest point of a block."""
+        return self.reference + self.spread.quantile(0.5) * QUARTERS_APART / 2
+
     def noise(self, window: int) -> float:
         """The noise of a window of blocks: as measured, at least that of the points themselves."""
         # medians of values that cluster, as sequence-length buckets do, may repeat for a while by chance
@@ -178,6 +195,7 @@ class _EstablishedLevel:
         other.__dict__ |= self.__dict__
         other.variation = {window: quantiles.copy() for window, quantiles in self.variation.items()}
         other.blocks, other.spread = self.blocks.copy(), self.spread.copy()
+        other.uppers = self.uppers.copy()
         return other
 
     def begin(self, blocks: Sequence[MedianBlock]) -> None:
@@ -207,18 +225,14 @@ class _EstablishedLevel:
     def learn(self, count: int) -> None:
         """Add the level after the first `count` blocks to the established variation."""
         self.learned = count
-        self.spread.add(self.blocks[count - self.count - 1].spread)
-        if count < self._long:
-            for window, quantiles in self.variation.items():
-                if window < self._lasting:
-                    quantiles.add(self.level_at(count, window))
-            return
         block = self.blocks[count - self.count - 1]
+        self.spread.add(block.spread)
         self.variation[1].add(block.median)
-        self.variation[self._short].add(block.short)
-        self.variation[self._long].add(block.long)
+        for window in (self._short, self._long):
+            self.variation[window].add(self.level_at(count, window))
         if not isnan(block.lasting):
             self.variation[self._lasting].add(block.lasting)
+        self.uppers.append(block.upper)
 
 
 def _upper_median(blocks: Sequence[MedianBlock]) -> float:
@@ -245,9 +259,10 @@ class LevelShiftScan:
     """Scans blocks in order, and learns the established level of each group.
 
     `smallest` is the smallest rise that is reported. A shift is detected at the last point of a block, from
-    points up to there; it ends when the level is back by more than half of the rise. A rise soon after the
-    end of a shift continues it. A level that holds becomes established itself: a further rise from there is
-    another shift. `shifts` are in the order of their detection.
+    points up to there; it ends when the level is back by more than half of the rise that was held. A rise
+    after a pause that is shorter than the shift continues it. A level that holds becomes established itself:
+    a further rise from there is another shift. A rise that may be one of the run's usual short spells is
+    none. `shifts` are in the order of their detection.
     """
 
     def __init__(self, *, smallest: float, sensitivity: float, limits: LevelShiftThresholds) -> None:
@@ -291,13 +306,16 @@ class LevelShiftScan:
         recent = blocks[-self._short :]
         highest = max(block.median for block in recent)
         late = _upper_median(blocks[-self._long :])
+        lowest = min(block.median for block in blocks[-self._long :])
         for depth, level in enumerate(levels):
             if level.shift is None:
                 continue
             shift = self.shifts[level.shift]
             if late - shift.reference > shift.rise:
                 shift = replace(shift, rise=late - shift.reference, worst=recent[-1].end)
-            back = highest < shift.reference + self._limits.return_share * shift.rise
+            if len(blocks) >= self._long and lowest - shift.reference > shift.held:
+                shift = replace(shift, held=lowest - shift.reference)
+            back = highest < shift.reference + self._limits.return_share * shift.held
             begin = level.again[0].at if level.again else shift.start
             length = (recent[0].first if back else recent[-1].last) - begin.row
             steps = _steps_between(begin, recent[0].begin if back else recent[-1].end)
@@ -309,7 +327,10 @@ class LevelShiftScan:
                 level.shift, level.latest, level.again = None, level.shift, None
                 level.spells += 1
                 # blocks of a shift are no part of the established level, unless such shifts come and go
-                if level.spells > 1 or length <= self._limits.spell_blocks * self._limits.blocks.points:
+                if (
+                    level.spells > 1
+                    or length <= self._limits.spells.longest_blocks * self._limits.blocks.points
+                ):
                     first = max(level.learned, level.count - len(level.blocks)) + 1
                     for count in range(first, level.count + 1):
                         level.learn(count)
@@ -338,6 +359,7 @@ class LevelShiftScan:
                 detected=now.end,
                 gradual=onset.gradual,
                 rise=rise,
+                held=rise,
                 worst=now.end,
                 longest=_steps_between(onset.at, now.end),
             )
@@ -353,7 +375,7 @@ class LevelShiftScan:
 
     def _learn(self, level: _EstablishedLevel) -> None:
         # a block waits before it counts as established: the beginning of a slow rise must not
-        wait = min(max(self._long, len(level.variation[1]) // 2), self._limits.longest_wait_blocks)
+        wait = min(max(self._short, len(level.variation[1]) // 2), self._limits.longest_wait_blocks)
         for count in range(level.learned + 1, level.count - wait + 1):
             level.learn(count)
 
@@ -373,8 +395,24 @@ class LevelShiftScan:
             if rise > self._smallest:
                 highest = variation.quantile(self._limits.highest_quantile)
                 if rise > max(required * level.noise(window), highest - reference):
-                    return not self._may_be_chance(level, window, rise)
+                    is_usual = self._is_usual(level, window, rise)
+                    return not is_usual and not self._may_be_chance(level, window, rise)
         return False
+
+    def _is_usual(self, level: _EstablishedLevel, window: int, rise: float) -> bool:
+        """Whether the run may be in one of the short spells that its established level has shown.
+
+        Slow is what is above half of the rise: lower spells say nothing about one so high.
+        """
+        height = self._limits.return_share * rise / self._sensitivity
+        if window == self._short:
+            slow, known, name = level.upper_reference + height, np.array(level.uppers), "upper"
+        else:
+            slow, known = level.reference + height, level.variation[window].in_order()
+            name = "long" if window == self._long else "lasting"
+        longest = longest_by_chance(spell_lengths(known > slow), self._limits.spells)
+        latest = (getattr(block, name) > slow for block in reversed(level.blocks))
+        return bool(longest) and sum(takewhile(bool, latest)) <= longest
 
     def _may_be_chance(self, level: _EstablishedLevel, window: int, rise: float) -> bool:
         """Whether blocks as they have been may have their median over a long window so high by chance."""
@@ -385,15 +423,17 @@ class LevelShiftScan:
     def _open_shift(self, level: _EstablishedLevel, points: PointsOf) -> None:
         now = level.blocks[-1]
         memory = self._limits.memory_blocks
-        onset = find_onset(level.blocks[-memory:], level.reference, points, self._limits.onset)
+        onset = find_onset(
+            level.blocks[-memory:], level.reference, level.noise(1), points, self._limits.onset
+        )
         height = level.level_at(level.count, self._short) - level.reference
         if level.latest is not None:
             latest = self.shifts[level.latest]
             assert latest.end is not None
             gap, length = onset.at.row - latest.end.row, latest.end.row - latest.start.row
             within = onset.at.attempt == latest.end.attempt
-            longest_gap = self._limits.longest_wait_blocks * self._limits.blocks.points
-            if within and gap <= max(longest_gap, length):
+            # a pause shorter than the slow-down is a part of it
+            if within and gap <= length:
                 self.shifts[level.latest] = replace(latest, end=None)
                 level.shift, level.again = level.latest, (onset, latest)
                 return
@@ -406,6 +446,7 @@ class LevelShiftScan:
                 noise=level.noise(self._short),
                 gradual=onset.gradual,
                 rise=max(height, self._smallest),
+                held=max(height, self._smallest),
                 worst=now.end,
                 longest=_steps_between(onset.at, now.end),
                 before=self._faster_before(onset.at, level, level.reference + height),
@@ -449,6 +490,9 @@ class LevelShiftScan:
     ) -> _EstablishedLevel:
         left = (*before.left, (before.reference, blocks[0].first_step))
         level = _EstablishedLevel(self._limits, left)
+        # the spells of the run are as high above its new level
+        moved = _upper_median(blocks) - before.reference
+        level.uppers.extend(upper + moved for upper in before.uppers)
         for block in blocks:
             level.append(block)
             self._detect(level, points)
