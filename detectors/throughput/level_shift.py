@@ -446,7 +446,7 @@ class LevelShiftScan:
                 noise=level.noise(self._short),
                 gradual=onset.gradual,
                 rise=max(height, self._smallest),
-                held=max(height, self._smallest),
+                held=max(height, self._smallest / self._sensitivity),
                 worst=now.end,
                 longest=_steps_between(onset.at, now.end),
                 before=self._faster_before(onset.at, level, level.reference + height),
