@@ -12,7 +12,7 @@ MAX_NAME = 120
 _LONGEST_SHORT_FORM = 5
 _WORD = re.compile(r"(?:\d{1,4}_|\d{1,3}(?=px\b|th |[a-z]_))?[^\W\d][\w./@%+^\u2019-]*")
 _DELIMITERS = (*",;|[](){}<>\t\"'=:*│┃•·→", "  ", " - ", " / ")
-_NO_BEGINNING = frozenset({"of", "and", "the", "has", "setting"})
+_NO_BEGINNING = frozenset({"of", "and", "the", "has", "setting", "metrics"})
 """Words with which no name begins: `saved a checkpoint with mean score: 0.5`."""
 _UNITS_AT_END = frozenset({"s.", "ms.", "sec.", "secs.", "SPS.", "FPS."})
 """Units at the end of a sentence: `Time Elapsed: 12.3 s. Mean Reward: 1.2`."""

@@ -219,6 +219,9 @@ def note_line(shape: LineShape, counts: Counts, axis: dict[str, Any]) -> None:
         if counts.keys() == {Counter.EPOCH} and not has_steps(axis) and not is_behind(counts, axis):
             note_epoch(counts, axis)  # `Test Epoch 3`
         axis["evaluating"] = shape.split
+        step, total = counts.get(Counter.STEP, (0, 0))
+        if len(counts) == 1 and not total and step > axis.get("step", 0):
+            axis["heading"] = step  # `Evaluating at step 512...`
     elif shape.is_round and Counter.OTHER in counts and ("epoch" not in axis or "rounds" in axis):
         axis["rounds"] = True
         note_epoch({Counter.EPOCH: counts[Counter.OTHER]}, axis)

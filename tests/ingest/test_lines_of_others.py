@@ -270,6 +270,16 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"Epoch {n}, loss: tf.Tensor({n}.07, shape=(), dtype=float32)\n" for n in N),
         {"loss": [*N]},
     ),
+    "the step of an evaluation above its results": (
+        "".join(
+            f"Starting epoch {n}...\nEvaluating at updates {n}512...\nDev F1: 15.{n}, EM: 13.{n}\n" for n in N
+        ),
+        {name: [1512, 2512, 3512, 4512] for name in ("Dev F1", "Dev EM")},
+    ),
+    "a word before the first name": (
+        "".join(f"EPOCH[{n}/50] metrics PSNR=7.8{n}\tSSIM=0.16{n}\n" for n in N),
+        {name: [*N] for name in ("PSNR", "SSIM")},
+    ),
     "lines below evaluations alone": (
         "".join(
             f"Epoch 000{n} [Test seq (all)] | Loss 42.{n} | NFE 26.0\nKL coef: 0.0\n"
