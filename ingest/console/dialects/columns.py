@@ -75,17 +75,19 @@ _PREFIX = re.compile(
 
 
 def _names(line: str, state: DialectState) -> None:
-    """Note the names of the columns of the lines below."""
+    """Note the names of the columns of the lines below; below a table, a sentence is none."""
     heading = _PREFIX.sub("", line).strip().lstrip("# ")
+    if "names of columns" in state and len(_BETWEEN.split(heading)) == 1:
+        return
     if any(is_metric_name(name) for names in _possible_names(heading) for name in names):
-        state["columns"] = heading
+        state["names of columns"] = heading
     else:
-        state.pop("columns", None)
+        state.pop("names of columns", None)
 
 
 @lru_cache(maxsize=64)
 def _possible_names(heading: str) -> tuple[list[str], ...]:
-    """The names of columns as they may be meant, the most likely first: words may be parts of names."""
+    """The names of columns as a heading may mean them, the most likely first: words may be parts of names."""
     words = heading.split()
     joined: list[str] = []
     for word in words:
@@ -100,9 +102,8 @@ def _row(line: str, state: DialectState) -> LineValues | None:
     """The numbers of a line with a cell for each column."""
     # `No log` is that of a Trainer in a notebook
     cells = _BETWEEN_NUMBERS.split(_PREFIX.sub("", line).strip().replace("No log", "-"))
-    names = next(
-        (each for each in _possible_names(state.get("columns", "")) if len(each) == len(cells)), None
-    )
+    possible = _possible_names(state.get("names of columns", ""))
+    names = next((names for names in possible if len(names) == len(cells)), None)
     if names is None:
         return None
     axis = next((axis for axis in _AXES for name in names if name.lower() == axis), None)
