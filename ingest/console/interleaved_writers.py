@@ -60,7 +60,7 @@ class InterleavedWriters:
             return {}
         kinds = {name: kind.to_json() for name, kind in self._kinds.items()}
         state = {"kinds": kinds, "end": self._end, "gap": self._gap, "time": self._time, "pause": self._pause}
-        if self.is_same_launch:  # rows that are held back may be the last ones
+        if self.is_same_launch and self.is_holding:  # rows that are held back may be the last ones
             state["same launch"] = True
         return state if self._training == 1 else {**state, "training": self._training}
 

@@ -51,6 +51,8 @@ _SET_UP = re.compile(
     rb"|version|import|rate\b|tensorflow|torch|tokenizer|model|network|initiali[sz]|load|sav(?:e|ing)|director|folder"
 )
 """Words of lines about the set-up of a program."""
+_BEGINS = re.compile(rb"(?i)(?:start|begin)(?:ing)?(?: the)? train|train(?:ing)? (?:start|begin)")
+"""What a program says as it begins, but may say of each part of a training as well."""
 _SETTING = re.compile(
     rb"(?i)(?:batch|lr|rate|decay|epochs?|size|dim|layers|dropout|workers)['\"]? {0,3}[:=] {0,3}\d"
 )
@@ -211,7 +213,9 @@ class LaunchOpening:
         """Whether the next record is one of another launch if it is before the last one."""
         if self._first and _FIRST_AGAIN not in self._found:
             return False
-        return _DATED_AGAIN in self._found or (bool(self._found and self._pieces) and self._is_opening())
+        return _DATED_AGAIN in self._found or (
+            bool(self._found and self._pieces) and self._is_opening(_BEGINS)
+        )
 
     @property
     def is_same_launch(self) -> bool:
@@ -228,14 +232,15 @@ class LaunchOpening:
             return False
         return any(_SET_UP.search(piece) is not None for piece in self._pieces)
 
-    def _is_opening(self) -> bool:
-        """Whether most of the opening lines came again, one about the set-up among them."""
+    def _is_opening(self, *others: re.Pattern[bytes]) -> bool:
+        """Whether most of the opening lines came again, one about the set-up or `others` among them."""
         pieces = self._pieces or []
         if self._is_short:
             return False
         if len(self._found) < _LEAST_SHARE * len(pieces):
             return False
-        return any(_SET_UP.search(pieces[number]) is not None for number in self._found if number >= 0)
+        found = [pieces[number] for number in self._found if number >= 0]
+        return any(pattern.search(piece) is not None for piece in found for pattern in (_SET_UP, *others))
 
     def forget(self) -> None:
         """Forget which opening lines came again."""

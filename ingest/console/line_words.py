@@ -33,11 +33,10 @@ OTHERS = frozenset(
         "round",
         "episode",
         "generation",
-        "gen",
         "sen",
     }
 )
-ROUNDS = frozenset({"episode", "round", "generation", "gen"})
+ROUNDS = frozenset({"episode", "round", "generation"})
 """What may be announced by a line, as an epoch is."""
 QUALIFIERS = frozenset(
     {"global", "train", "training", "current", "cur", "optimizer", "optim", "opt", "gradient", "grad", "num",

@@ -330,6 +330,9 @@ def _count_line(number: int, state: DialectState, kind: str) -> int:
     More than any launch has without a prefix are losses of batches that name their epoch alone: these lines
     are counted from there on.
     """
+    if state.pop("may begin", False) and number <= state.get("lines", (kind, number))[1]:
+        state.pop("counted", None)  # of the launch before
+        state.pop("lines", None)
     if "counted" in state:
         _, last, step = state["counted"]
         is_late = "opening" in state and number == last - 1  # of a slower process

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from holter.ingest.console import layout_index
@@ -141,6 +141,7 @@ def layouts_of_single_lines() -> Iterator[None]:
 
 @settings(max_examples=150, deadline=None)
 @given(texts_of_few_layouts())
+@example(b"+inf loss: 0.0\nstep 0 loss: -7\n+inf0 loss: 0.0\nstep 0 loss: 0.0\nstep 0 loss: +inf\n")
 def test_known_layouts_do_not_change_what_is_read(text: bytes) -> None:
     assert read(WITH_LAYOUTS, text) == read(LINE_BY_LINE, text)
 

@@ -257,6 +257,13 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"Generation {n}: best fitness = 1.{n}, mean fitness = 0.{n}\n" for n in N),
         {name: [*N] for name in ("best fitness", "mean fitness")},
     ),
+    "the time that the generation of texts took": (
+        "".join(f"step {n}00, loss: 0.5\n" for n in N)
+        + "Decoding on dev set...\nEvaluation result (beam) bleu: 1.5, generation: 9.7[sec]\n"
+        + "Decoding on test set...\nEvaluation result (beam) bleu: 1.4, generation: 9.5[sec]\n",
+        {"loss": [100, 200, 300, 400]}
+        | {name: [400] for name in ("dev/bleu", "dev/generation", "test/bleu", "test/generation")},
+    ),
     "the short form of an epoch with its number": (
         "".join(f"Load file: None, EP{n}, avg_loss=0.001{n}\n" for n in N),
         {"avg_loss": [*N]},
@@ -367,6 +374,12 @@ def test_a_log_that_was_emptied_while_a_program_wrote_to_it_is_read(tmp_path: Pa
     assert steps_of(read_log(tmp_path, b"\0" * hole + before.encode())) == {"loss": [*N]}
     run = read_log(tmp_path, before.encode() + b"\0" * hole + after.encode())
     assert steps_of(run) == {"loss": [*range(1, 9)]}
+
+
+def test_each_start_of_the_training_is_a_launch_even_if_it_ends_after_a_record(tmp_path: Path) -> None:
+    launch = "INFO:root:Start Training for Task: collar\n[Epoch 0] loss: 0.5\n"
+    run = read_log(tmp_path, 3 * launch + "[Epoch 1] loss: 0.4\n")
+    assert (steps_of(run), run.attempts) == ({"loss": [0, 0, 0, 1]}, 3)
 
 
 def test_columns_that_count_again_are_of_another_launch(tmp_path: Path) -> None:
