@@ -20,7 +20,7 @@ def functions_of(module: Path) -> list[FunctionType]:
     return [
         found
         for found in gc.get_objects()
-        if isinstance(found, FunctionType) and real_path(found.__code__.co_filename) == path
+        if type(found) is FunctionType and real_path(found.__code__.co_filename) == path
     ]
 
 
