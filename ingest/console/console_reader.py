@@ -158,8 +158,8 @@ class ConsoleReader:
                 self._search.stop(block[found.start - begin :], found.start)
                 return found.start - begin
             if isinstance(found, FoundTable):
-                if self._parse_table(found, parsed):
-                    self._opening.skip(found.ends[-1] - begin + found.offset)
+                if (end := self._parse_table(found, parsed)) is not None:
+                    self._opening.skip(end - begin)
                 continue
             size = self._parse_line(found, block, parsed, begin)
             if self._pending:
@@ -308,12 +308,12 @@ class ConsoleReader:
                     ]
         return rows
 
-    def _parse_table(self, found: FoundTable, parsed: ParsedLines) -> bool:
+    def _parse_table(self, found: FoundTable, parsed: ParsedLines) -> int | None:
         """Add what lines of known layouts hold to `parsed`, as if each were parsed by itself.
 
-        Whether there are records among them.
+        Returns where the last record among them ends in the stream, None if there is none.
         """
-        line, offset, has_records = 0, found.offset, False
+        line, offset, end_of_records = 0, found.offset, None
         starts, ends = found.starts, found.ends
         unlabelled: list[tuple[LogRow, int, int]] = []
         state = self._state_of(())
@@ -322,7 +322,7 @@ class ConsoleReader:
                 for row in table.rows(begin, end, state):
                     if row is not None and row.values and self._is_storable(row.step, offset + starts[line]):
                         self._note_step(row.step, parsed, is_named=bool(row.labels))
-                        has_records = True
+                        end_of_records = offset + ends[line]
                         if row.labels:
                             self._add_unlabelled(unlabelled, parsed)
                             unlabelled = []
@@ -341,12 +341,12 @@ class ConsoleReader:
                         self._note_step(row.step, parsed, is_named=bool(row.labels))
                         row = self._of_training(row) if row.labels else row
                         self._note_record(parsed)
-                        has_records = True
+                        end_of_records = offset + ends[line]
                         for each in (row.labels,) if row.labels else self._process_labels(labels):
                             parsed.rows.append(LogRow(row.step, row.time, row.values, each))
                     line += 1
         self._add_unlabelled(unlabelled, parsed)
-        return has_records
+        return end_of_records
 
     def _add_unlabelled(self, lines: Sequence[tuple[LogRow, int, int]], parsed: ParsedLines) -> None:
         """Add rows of lines without a prefix that states who printed them, and where these lines are."""
