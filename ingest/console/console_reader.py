@@ -226,7 +226,7 @@ class ConsoleReader:
             )
             self._note_step(item.step, parsed, is_named=bool(item.labels), is_of_end=is_of_end)
         if not (kind.job_wide or line.labels or rows[0].labels):
-            self._writers.is_same_launch = self._opening.is_same_launch
+            self._note_launch()
             end = found.start + len(found.line) + 1
             rows = list(self._writers.add(rows[0], found.start, end, in_block=kind.in_blocks))
         elif item.labels and counts_steps and not kind.job_wide:
@@ -350,11 +350,21 @@ class ConsoleReader:
 
     def _add_unlabelled(self, lines: Sequence[tuple[LogRow, int, int]], parsed: ParsedLines) -> None:
         """Add rows of lines without a prefix that states who printed them, and where these lines are."""
-        if lines:
-            self._writers.is_same_launch = self._opening.is_same_launch
+        for number, line in enumerate(lines):
+            is_settled = self._note_launch()
+            if number and is_settled:  # nothing comes between these lines
+                parsed.rows += self._writers.add_lines(lines[number:])
+                return
             self._note_record(parsed)
             self._process_labels(())
-            parsed.rows += self._writers.add_lines(lines)
+            parsed.rows += self._writers.add_lines([line])
+
+    def _note_launch(self) -> bool:
+        """Tell whether the next record may be of the same launch; not where rows before it are held back."""
+        if self._writers.is_holding:
+            return False
+        self._writers.is_same_launch = self._opening.is_same_launch
+        return True
 
     def _is_storable(self, step: int, position: int) -> bool:
         """Whether a step can be stored; if not, it is a problem of the line there."""
