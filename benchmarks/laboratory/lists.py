@@ -53,7 +53,7 @@ class LogHabit:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunList:
+class ListPart:
     """One of the two parts of the written list."""
 
     name: str
@@ -73,7 +73,7 @@ class RunList:
 
 PLAIN = Mechanism(name="plain", family="healthy", description="No fault and no restart.", weight=3)
 
-DEVELOPMENT = RunList(
+DEVELOPMENT = ListPart(
     name="development",
     models=("regression_mlp", "classifier_mlp", "markov_transformer", "markov_gru"),
     optimizers={"sgd_momentum": (0.02, 0.1), "adamw": (1e-3, 4e-3), "rmsprop": (4e-4, 1.5e-3)},
@@ -246,7 +246,7 @@ DEVELOPMENT = RunList(
     ),
 )
 
-RESERVED = RunList(
+RESERVED = ListPart(
     name="reserved",
     models=("images_cnn", "tagging_lstm", "autoencoder_mlp", "attention_classifier"),
     optimizers={"nadam": (1e-3, 3e-3), "lion": (1.5e-4, 6e-4), "radam": (1.5e-3, 4e-3)},
@@ -419,7 +419,7 @@ RESERVED = RunList(
 LISTS = {each.name: each for each in (DEVELOPMENT, RESERVED)}
 
 
-def describe(part: RunList) -> str:
+def describe(part: ListPart) -> str:
     """A list in Markdown."""
     rates = ", ".join(f"{name} {low:g} to {high:g}" for name, (low, high) in part.optimizers.items())
     clips = _joined(["none" if each is None else each for each in part.clips])

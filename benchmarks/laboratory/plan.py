@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from laboratory.lists import LISTS, LogHabit, Mechanism, MetricNames, RunList
+from laboratory.lists import LISTS, ListPart, LogHabit, Mechanism, MetricNames
 
 RESTARTING = {"resume", "replay"}
 RESTARTS = {"resume_exact", "resume_reshuffled", "speed_after_resume"}
@@ -115,7 +115,7 @@ def replay_of(plan: RunPlan) -> tuple[int, int]:
     return lag // SAVE_EVERY * SAVE_EVERY, length
 
 
-def _mechanism(parts: RunList, seed: int, index: int) -> Mechanism:
+def _mechanism(parts: ListPart, seed: int, index: int) -> Mechanism:
     """The mechanisms in rounds, each round in an order of its own: few runs contain all of them."""
     one_round = [each for each in parts.mechanisms for _ in range(each.weight)]
     number, place = divmod(index, len(one_round))

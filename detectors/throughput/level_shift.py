@@ -63,7 +63,7 @@ class LevelShiftThresholds(Thresholds):
     settled_spreads: float = 3.0
     """Robust deviations within which a level counts as unchanged while it settles."""
     return_share: float = 0.5
-    """Share of the rise that was held. A shift ends when the level is back below it."""
+    """Share of the sustained rise. A shift ends when the level is back below it."""
     median_errors: float = 5.0
     """Standard errors of the median of a lasting window that a rise must exceed: of windows that are so long,
     few are known, and of steps that take one of several times, the median is one of those for a while."""
@@ -83,12 +83,12 @@ UNKNOWN_STEPS = 2**62
 class LevelShift:
     """A rise above the established level `reference`; `end` is None while it lasts.
 
-    `rise` is the highest level above the reference so far, `held` the highest one below which no block of the
-    long window was: spells on top of a shift do not raise it. `noise` is the variation of the established
-    level, `longest` the steps of the longest spell of the shift so far, and `before` the steps for which the
-    run had been faster before the first spell; `UNKNOWN_STEPS` across attempts. `usual_spells` are the steps
-    of earlier spells that belong to the established level itself, and were half as slow as `usual_rise` or
-    slower.
+    `rise` is the highest level above the reference so far, `sustained` the highest one below which no block
+    of the long window was: spells on top of a shift do not raise it. `noise` is the variation of the
+    established level, `longest` the steps of the longest spell of the shift so far, and `before` the steps
+    for which the run had been faster before the first spell; `UNKNOWN_STEPS` across attempts. `usual_spells`
+    are the steps of earlier spells that belong to the established level itself, and were half as slow as
+    `usual_rise` or slower.
     """
 
     start: RowPosition
@@ -101,7 +101,7 @@ class LevelShift:
     longest: int
     before: int
     end: RowPosition | None = None
-    held: float = 0.0
+    sustained: float = 0.0
     usual_rise: float = 0.0
     usual_spells: tuple[int, ...] = ()
 
@@ -259,7 +259,7 @@ class LevelShiftScan:
     """Scans blocks in order, and learns the established level of each group.
 
     `smallest` is the smallest rise that is reported. A shift is detected at the last point of a block, from
-    points up to there; it ends when the level is back by more than half of the rise that was held. A rise
+    points up to there; it ends when the level is back by more than half of the sustained rise. A rise
     after a pause that is shorter than the shift continues it. A level that holds becomes established itself:
     a further rise from there is another shift. A rise that may be one of the run's usual short spells is
     none. `shifts` are in the order of their detection.
@@ -313,9 +313,9 @@ class LevelShiftScan:
             shift = self.shifts[level.shift]
             if late - shift.reference > shift.rise:
                 shift = replace(shift, rise=late - shift.reference, worst=recent[-1].end)
-            if len(blocks) >= self._long and lowest - shift.reference > shift.held:
-                shift = replace(shift, held=lowest - shift.reference)
-            back = highest < shift.reference + self._limits.return_share * shift.held
+            if len(blocks) >= self._long and lowest - shift.reference > shift.sustained:
+                shift = replace(shift, sustained=lowest - shift.reference)
+            back = highest < shift.reference + self._limits.return_share * shift.sustained
             begin = level.again[0].at if level.again else shift.start
             length = (recent[0].first if back else recent[-1].last) - begin.row
             steps = _steps_between(begin, recent[0].begin if back else recent[-1].end)
@@ -359,7 +359,7 @@ class LevelShiftScan:
                 detected=now.end,
                 gradual=onset.gradual,
                 rise=rise,
-                held=rise,
+                sustained=rise,
                 worst=now.end,
                 longest=_steps_between(onset.at, now.end),
             )
@@ -446,7 +446,7 @@ class LevelShiftScan:
                 noise=level.noise(self._short),
                 gradual=onset.gradual,
                 rise=max(height, self._smallest),
-                held=max(height, self._smallest / self._sensitivity),
+                sustained=max(height, self._smallest / self._sensitivity),
                 worst=now.end,
                 longest=_steps_between(onset.at, now.end),
                 before=self._faster_before(onset.at, level, level.reference + height),

@@ -30,7 +30,7 @@ class OnsetThresholds(Thresholds):
     """Blocks. Where the median of at most so many is near the reference, an earlier slow spell was over: a
     sudden rise does not begin before..."""
     calm_noises: float = 5.0
-    """Standard deviations. ... of as many as tell such a median from one of the rise by this much."""
+    """Standard deviations. ... of as many as set such a median apart from one of the rise by this much."""
     calm_share: float = 0.4
     """Share of the height of the rise up to which such a median is near the reference."""
     clip_factor: float = 1.5

@@ -360,7 +360,10 @@ class ConsoleReader:
             parsed.rows += self._writers.add_lines([line])
 
     def _note_launch(self) -> bool:
-        """Tell whether the next record may be of the same launch; not where rows before it are held back."""
+        """Note whether the next record is of the same launch, unless rows before it wait for a decision.
+
+        Returns whether it was noted.
+        """
         if self._writers.is_holding:
             return False
         self._writers.is_same_launch = self._opening.is_same_launch

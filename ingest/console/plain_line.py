@@ -264,8 +264,10 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
         *(_is_report(shape), _is_result(parts, shape), _has_pairs_alone(parts), is_row),
     )
     if step is None and any(belongs):
-        step = axis.get("step") if shape.split or evaluating else last_step(axis)
-        step = axis.get("evaluated at") if "step" not in axis else step
+        if "step" not in axis:
+            step = axis.get("evaluated at")
+        else:
+            step = axis["step"] if shape.split or evaluating else last_step(axis)
     if step is None:
         return None
     # `Evaluation result: bleu 18.3` below `Decoding on test set...`

@@ -167,7 +167,8 @@ class _ShapeReader:
         self._split = ""
         self._label = ""
         """What the numbers are of, by the word before those of them that follow: `unet: loss 0.5 acc 0.6`."""
-        self._label_of: dict[str, str] = {}
+        self._labels: dict[str, str] = {}
+        """The same by the names of the metrics so far."""
         self._part = ""
         """The data of a part of the line: `[valid]` behind the numbers of the training."""
         self._row: RowField | None = None
@@ -323,7 +324,7 @@ class _ShapeReader:
         self._label = _label_of(field.before, stated) or self._label
         name, self._section = unique_name(self._labelled(stated), self._section, self._names)
         self._names[name] = None
-        self._label_of[name] = self._label
+        self._labels[name] = self._label
         self._names_of_lists[field.index] = name
         if self._part and field.before.endswith(f"({self._part})"):
             self._part = ""  # it was that of one name: `Loss(train): 0.5, Loss(val): 0.4, alpha: 0.1`
@@ -338,14 +339,12 @@ class _ShapeReader:
 
         So has that one then: `unet metrics: {'dc': 0.35}, ynet metrics: {'dc': 0.34}`.
         """
-        label = self._label_of.get(name, self._label)
-        if name not in self._names or not (label and self._label) or label == self._label:
+        label = self._labels.get(name, "")
+        if not label or label == self._label:
             return name
-        names = [f"{label}/{each}" if each == name else each for each in self._names]
-        self._names = dict.fromkeys(names)
-        self._metrics = [
-            replace(each, name=f"{label}/{name}") if each.name == name else each for each in self._metrics
-        ]
+        first = f"{label}/{name}"
+        self._names = dict.fromkeys(first if each == name else each for each in self._names)
+        self._metrics = [replace(each, name=first) if each.name == name else each for each in self._metrics]
         return f"{self._label}/{name}"
 
     def _is_last_metric(self, field: NumberField) -> bool:

@@ -66,7 +66,7 @@ def recorded(laboratory: Any, plan: Any, effect: np.ndarray, start: int = 0) -> 
 
 def test_the_lists_share_only_the_control_without_fault(laboratory: Any) -> None:
     lists = laboratory.lists
-    for part in fields(lists.RunList):
+    for part in fields(lists.ListPart):
         one, other = (getattr(each, part.name) for each in (lists.DEVELOPMENT, lists.RESERVED))
         shared = {str(each) for each in one} & {str(each) for each in other}
         assert shared <= {str(lists.PLAIN)} or part.name == "name", part.name

@@ -301,13 +301,13 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
     "metrics of several models in a line": (
         "".join(
             f"==> valid iteration {n}00: unet metrics: {{'dc': 0.35{n}}}, ynet metrics: {{'dc': 0.34{n}}}\n"
-            f"iteration {n}00 | teacher loss 0.1{n}, acc 0.2 | student loss 0.3, acc 0.4\n"
+            f"iteration {n}00 | teacher loss 0.1, acc 0.2 | student loss 0.3, acc 0.4 | ema loss 2, acc 1\n"
             for n in N
         ),
         {
             name: [100, 200, 300, 400]
             for name in ("valid/unet/dc", "valid/ynet/dc", "teacher loss", "teacher/acc", "student loss",
-                         "student/acc")
+                         "student/acc", "ema loss", "ema/acc")
         },
     ),
 }  # fmt: skip

@@ -43,8 +43,6 @@ _LENGTH = ("episode", "steps")
 _MAX_COLUMNS = 64
 _DATA = frozenset({"data", "dataset", "split", "subset", "set", "phase", "mode"})
 """Names of a first column that says of which data a row is."""
-
-
 _BETWEEN_CELLS = rb"(?: {2,40}| ?\t ?| {0,8}[,;] {0,8})"
 _AXIS = (
     rb"(?:#[ \t]{1,20})?(?:[A-Za-z][\w-]{0,30}" + _BETWEEN_CELLS + rb"){0,2}"
