@@ -37,11 +37,10 @@ def axis_ticks(low: float, high: float, most: int, *, whole: bool = False) -> li
     width = high / 2 - low / 2  # halves: two large numbers may differ by more than a float can hold
     if not values or len(values) > most or not width:
         return _ends(low, high)
-    places = ((value / 2 - low / 2) / width for value in values)
-    return [
-        AxisTick(min(max(place, 0.0), 1.0), label)
-        for place, label in zip(places, _labels(values, spacing), strict=True)
-    ]
+    places = [min(max((value / 2 - low / 2) / width, 0.0), 1.0) for value in values]
+    if len({*places}) < len(places):  # too narrow: several values are rounded to one
+        return _ends(low, high)
+    return [AxisTick(*tick) for tick in zip(places, _labels(values, spacing), strict=True)]
 
 
 def _spacing(low: float, high: float, most: int) -> float:
