@@ -118,7 +118,7 @@ def _describe_file(file: FileReport, root: Path) -> Iterator[str]:
 def _describe_lines(file: FileReport) -> Iterator[str]:
     """What the steps of printed lines are, and which lines have numbers that were not read."""
     if file.is_guessed:
-        rows = "its rows name no step and are counted from 0"
+        rows = "its rows or values name no step and are counted from 0"
         read = rows if file.format == NumberedRows.name else "it was read as lines of any program"
         yield f"    guessed: no format claims this file; {read}"
     if file.lines is None:

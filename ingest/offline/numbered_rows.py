@@ -4,7 +4,8 @@ Rows are numbered from 0: those of a table with a header (`loss,acc` and numbers
 and a number (`loss: 0.5`), each layout by itself, and bare numbers, one per line or, in a file with the name
 of a metric, several, named after the file. In a table without a header, whose first column counts up evenly,
 that column is the step; where the second one counts within the first, an epoch, the step goes on through the
-epochs. Lines that are the same but for their numbers are such a table, too (`counted_lines`).
+epochs. Lines that are the same but for their numbers are such a table, too (`counted_lines`). So are lists of
+the values of all epochs (`value_histories`).
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ from holter.ingest.csv.csv_log import CsvLog
 from holter.ingest.format import Format, FormatRole
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.offline.counted_lines import counted_table, counts_evenly, is_number, steps_within
+from holter.ingest.offline.value_histories import rows_of_histories
+from holter.ingest.rows import batch_from_rows
+from holter.ingest.step_columns import LARGEST_STEP
 from holter.ingest.text_encoding import decode_lines
 from holter.types import Batch, Unreadable
 
@@ -75,7 +79,11 @@ class _RowReader:
 
     def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
         """Yield the rows of the file."""
-        lines = decode_lines(stream.read(_MAX_BYTES)).removeprefix("\ufeff").splitlines()
+        content = decode_lines(stream.read(_MAX_BYTES)).removeprefix("\ufeff")
+        if rows := rows_of_histories(content, self._path.stem):
+            yield batch_from_rows(rows)
+            return
+        lines = content.splitlines()
         table = _numbered_table(lines, self._path.stem)
         text = b"" if table else _below_epochs(lines, self._path.stem)
         if not (table or text):
@@ -95,8 +103,11 @@ def _numbered_table(lines: Sequence[str], name: str) -> bytes | None:
     """The table with a column of steps; None if these lines are no table of numbers with a metric."""
     if len(lines) <= _LEAST_ROWS:
         return None
-    if (cells := _columns(lines)) and (table := _counted_columns(cells, name) or _named_columns(cells, name)):
-        return _encoded(table)
+    stated = _stated_names(lines)
+    if cells := _columns([line for line in lines if line != lines[0]] if stated else lines):
+        table = _counted_columns(cells, name, stated) or _named_columns(cells, name, stated)
+        if table:
+            return _encoded(table)
     delimiter = max(",\t;", key=lines[0].count)
     lines = [line.rstrip(delimiter) for line in lines]
     names, first = lines[0].split(delimiter), lines[1].split(delimiter)
@@ -116,6 +127,12 @@ def _numbered_table(lines: Sequence[str], name: str) -> bytes | None:
     return "\n".join((f"step{delimiter}{lines[0]}", *rows, "")).encode()
 
 
+def _stated_names(lines: Sequence[str]) -> list[str]:
+    """The words of a header above columns, with or without a sign before them; nothing if there is none."""
+    names = lines[0].strip("# ").replace(",", " ").split()
+    return [] if any(map(is_number, names)) else names
+
+
 def _columns(lines: Sequence[str]) -> _Cells:
     """The cells of lines of as many numbers each; nothing of other lines."""
     rows = [line.replace(",", " ").replace(";", " ").split() for line in lines if line.strip()]
@@ -125,17 +142,26 @@ def _columns(lines: Sequence[str]) -> _Cells:
     return rows if all(all(map(is_number, row)) for row in rows) else []
 
 
-def _counted_columns(rows: _Cells, name: str) -> _Cells:
+def _whole(cell: str) -> str:
+    """A whole number as digits alone: `1.0e+00` is 1."""
+    number = float(cell)
+    return str(int(number)) if abs(number) <= LARGEST_STEP and number == int(number) else cell
+
+
+def _counted_columns(rows: _Cells, name: str, stated: Sequence[str]) -> _Cells:
     """The table with the names of its columns if the first one counts up; nothing if it does not.
 
     It counts evenly, from its first number again with each launch, or it is an epoch in which the second one
-    counts. A single other column is named after a file with the name of a metric.
+    counts. Without `stated` names, a single other column is named after a file with the name of a metric.
     """
+    rows = [[*map(_whole, row[:_LEAST_COLUMNS]), *row[_LEAST_COLUMNS:]] for row in rows]
     if not all(row[0].isdecimal() for row in rows):
         return []
-    names = [f"column {number}" for number in range(1, len(rows[0]) + 1)]
+    if stated and len(stated) != len(rows[0]):
+        return []  # a name may have several words
+    names = [*stated] or [f"column {number}" for number in range(1, len(rows[0]) + 1)]
     if counts_evenly([row[0] for row in rows]):
-        is_named = len(names) == _LEAST_COLUMNS and is_metric_name(name)
+        is_named = len(names) == _LEAST_COLUMNS and not stated and is_metric_name(name)
         return [["step", *([name] if is_named else names[1:])], *rows]
     if len(names) <= _LEAST_COLUMNS or not all(row[1].isdecimal() for row in rows):
         return []
@@ -148,12 +174,15 @@ def _counted_columns(rows: _Cells, name: str) -> _Cells:
     ]
 
 
-def _named_columns(rows: _Cells, name: str) -> _Cells:
-    """The table with numbers of its rows, named after a file with the name of a metric."""
-    if not is_metric_name(name):
-        return []
-    names = [name, *(f"{name}_{number}" for number in range(2, len(rows[0]) + 1))]
-    return [["step", *names], *([str(number), *row] for number, row in enumerate(rows))]
+def _named_columns(rows: _Cells, name: str, stated: Sequence[str]) -> _Cells:
+    """The table with numbers of its rows, if a column or, without names, the file has that of a metric."""
+    if stated:
+        names = [*stated] if len(stated) == len(rows[0]) and any(map(is_metric_name, stated)) else []
+    elif is_metric_name(name):
+        names = [name, *(f"{name}_{number}" for number in range(2, len(rows[0]) + 1))]
+    else:
+        names = []
+    return [["step", *names], *([str(number), *row] for number, row in enumerate(rows))] if names else []
 
 
 def _below_epochs(lines: Sequence[str], name: str) -> bytes:

@@ -195,7 +195,7 @@ def test_rows_that_name_no_step_are_steps_in_a_file_given_by_hand(
     assert all(points.step.tolist() == [0, 1, 2] for points in series.values())
     (found,) = files = explain_files(file)
     assert found.is_guessed
-    rows = "    guessed: no format claims this file; its rows name no step and are counted from 0"
+    rows = "    guessed: no format claims this file; its rows or values name no step and are counted from 0"
     assert rows in describe_files(files, file)
     assert [report.format for report in explain_files(tmp_path)] == [None], "in a folder nothing is guessed"
 

@@ -1,0 +1,132 @@
+"""Finds the values of all epochs in lists, as programs write them when they end.
+
+`{"loss": [1.2, 0.9], "val_loss": [1.3, 1.1]}` of Keras, `train losses: [1.2, 0.9]`, `acc = array([0.4])`.
+A list with the name of a metric is a history, and so are others that are as long; one that counts up, such as
+`epoch`, has the steps of those that are as long. Without it the first value is at step 0. A list that begins
+with all values of the one before has grown, and replaces it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from math import nan
+from typing import NamedTuple
+
+from holter.ingest import step_columns
+from holter.ingest.metric_names import is_metric_name
+from holter.ingest.rows import LogRow
+from holter.ingest.step_columns import LARGEST_STEP
+from holter.types import Labels, labels_of
+
+_LEAST_VALUES = 3
+_LEAST_SHARE = 0.5
+"""Of the numbers of a text that are in histories: others are about something else."""
+_MOST_LINES = 3
+"""Lines of a text without brackets that may be lists; of more they are a table."""
+_LONGEST_NAME = 120
+_MOST_NESTED = 8
+_TOKEN = re.compile(r"[{}]|\[([^\[\]{}]*)\]")
+_CALL = re.compile(r"(?<![\w.])(?:(?:np|numpy|torch|jnp)\.)?(?:float|u?int|tensor|Array|array)\d{0,2}\(")
+_OPTION = re.compile(r", ?(?:dtype|device|grad_fn|requires_grad)=[\w.<>':]{1,60}")
+_SEPARATOR = re.compile(r"[\s,)]+")
+_NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d.]{0,40}(?:[eE][-+]?\d{1,4})?(?!\w)")
+_KEY = re.compile(r"['\"]([^'\"\n]{1,80})['\"]\s{0,8}[:,]\s{0,40}(?:\w{1,20}[.(])*$")
+"""A quoted key, also of a dictionary that is printed as pairs."""
+_WORDS = re.compile(
+    r"(?:^|[\n,;|>\]])[ \t#*-]{0,20}([A-Za-z][\w ./@-]{0,60}?)\s{0,4}[:=]?\s{0,8}(?:[\w.]{1,30}\()*$"
+)
+"""Words before a list, on its line or the one above."""
+
+
+class _History(NamedTuple):
+    name: str
+    values: list[float]
+
+
+def rows_of_histories(text: str, stem: str) -> list[LogRow]:
+    """The rows of the histories in a text; nothing of a text that is about something else.
+
+    `stem` is the name of the file, after which lists without a name are called if it is that of a metric. A
+    name that comes again is of the next training, which has the label `training`.
+    """
+    found = [*_histories(text, stem)]
+    lengths = {len(each.values) for each in found if is_metric_name(each.name)}
+    histories = [each for each in found if len(each.values) in lengths]
+    in_lists = sum(len(each.values) for each in histories)
+    if not histories or in_lists < _LEAST_SHARE * sum(1 for _ in _NUMBER.finditer(text)):
+        return []
+    trainings: list[dict[str, list[float]]] = []
+    for name, values in histories:
+        fitting = (each for each in trainings if name not in each or each[name] == values[: len(each[name])])
+        if (training := next(fitting, None)) is None:
+            trainings.append(training := {})
+        training[name] = values
+    return [
+        row
+        for number, training in enumerate(trainings, 1)
+        for row in _rows(training, labels_of({"training": str(number)}) if number > 1 else ())
+    ]
+
+
+def _histories(text: str, stem: str) -> Iterator[_History]:
+    """The lists of numbers of a text with their names, the keys of the dictionaries around them included."""
+    if "[" not in text:
+        lines = text.splitlines()
+        text = "".join(f"[{line}]\n" for line in lines) if len(lines) <= _MOST_LINES else ""
+    keys: list[str] = []
+    unnamed = 0
+    for token in _TOKEN.finditer(text):
+        before = text[max(0, token.start() - _LONGEST_NAME) : token.start()]
+        if token[0] == "{":
+            keys.append(_key_of(before) if len(keys) < _MOST_NESTED else "")
+        elif token[0] == "}":
+            del keys[-1:]
+        elif len(values := _values(token[1])) >= _LEAST_VALUES:
+            name = _key_of(before) or _words_of(before)
+            if not name and is_metric_name(stem):
+                unnamed += 1
+                name = stem if unnamed == 1 else f"{stem}_{unnamed}"
+            if name:
+                yield _History("/".join(filter(None, (*keys[:_MOST_NESTED], name))), values)
+
+
+def _key_of(before: str) -> str:
+    """The quoted key that ends a text."""
+    return "" if (key := _KEY.search(before)) is None else key[1].strip()
+
+
+def _words_of(before: str) -> str:
+    """The words that end a text."""
+    return "" if (words := _WORDS.search(before)) is None else words[1].strip()
+
+
+def _values(text: str) -> list[float]:
+    """The numbers of a list; nothing if anything else is in it, such as the dots of a list that was cut."""
+    if "(" in text or "=" in text:
+        text = _CALL.sub("", _OPTION.sub("", text))
+    try:
+        return [float(cell) for cell in _SEPARATOR.split(text.replace("null", "nan")) if cell]
+    except ValueError:
+        return []
+
+
+def _rows(training: Mapping[str, Sequence[float]], labels: Labels) -> Iterator[LogRow]:
+    """The values of a training, row by row; lists of different lengths one after another."""
+    for length in dict.fromkeys(map(len, training.values())):
+        columns = {name: values for name, values in training.items() if len(values) == length}
+        steps = _steps(columns)
+        if steps:
+            del columns[step_columns.find_step([*columns]) or ""]
+        for index, step in enumerate(steps or range(length) if columns else ()):
+            yield LogRow(step, nan, {name: values[index] for name, values in columns.items()}, labels)
+
+
+def _steps(columns: Mapping[str, Sequence[float]]) -> list[int]:
+    """The list of steps or epochs among those of a length; nothing without one that counts up."""
+    name = step_columns.find_step([*columns])
+    numbers = columns[name] if name is not None else ()
+    if not numbers or not all(abs(number) <= LARGEST_STEP and number == int(number) for number in numbers):
+        return []
+    return [int(number) for number in numbers] if all(a < b for a, b in pairwise(numbers)) else []

@@ -1,0 +1,114 @@
+"""Files given by hand that no format claims: lists of all values, records on one line, tables of numbers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holter.ingest.offline.value_histories import rows_of_histories
+from tests.support.log_runs import assert_steps, read_log, steps_of
+
+LOSS, OTHERS = [2.5, 1.25, 0.75, 0.5], [2.75, 1.5, 1.0, 0.875]
+RECORDS = [{"epoch": epoch, "loss": loss} for epoch, loss in enumerate(LOSS, 1)]
+
+CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
+    "the history of Keras": (
+        json.dumps({"loss": LOSS, "val_loss": OTHERS}),
+        {"loss": [0, 1, 2, 3], "val_loss": [0, 1, 2, 3]},
+    ),
+    "the same as Python prints it": (
+        f"{{'loss': {LOSS}, 'val_loss': {OTHERS}, 'lr': [0.1]}}\n",
+        {"loss": [0, 1, 2, 3], "val_loss": [0, 1, 2, 3]},
+    ),
+    "a history with its epochs": (
+        json.dumps({"epochs": [5, 10, 15, 20], "loss": LOSS, "temperature": OTHERS}, indent=2),
+        {"loss": [5, 10, 15, 20], "temperature": [5, 10, 15, 20]},
+    ),
+    "histories of several parts": (
+        json.dumps({"fold 1": {"loss": LOSS, "name": "x"}, "fold 2": {"loss": OTHERS}}),
+        {"fold 1/loss": [0, 1, 2, 3], "fold 2/loss": [0, 1, 2, 3]},
+    ),
+    "two histories of the same names": (
+        f"{{'loss': {LOSS}}}\n{{'loss': {OTHERS}}}\n",
+        {"loss": [0, 1, 2, 3], "loss/training=2": [0, 1, 2, 3]},
+    ),
+    "lists behind words": (
+        f"Done. It took 12.5 s\ntrain losses: {LOSS}\nval losses =\n{OTHERS}\n",
+        {"train losses": [0, 1, 2, 3], "val losses": [0, 1, 2, 3]},
+    ),
+    "lists of numpy and torch": (
+        "train_loss [np.float32(0.5), np.float32(0.4), np.float32(nan)]\n"
+        "acc = array([0.5, 0.4, 0.3], dtype=float32)\n"
+        "test error tensor([0.5000, 0.4000,\n        0.3000], device='cuda:0')\n",
+        {"train_loss": [0, 1, 2], "acc": [0, 1, 2], "test error": [0, 1, 2]},
+    ),
+    "lists that grow": (
+        "".join(f"losses: {LOSS[:count]}\n" for count in range(1, 5)),
+        {"losses": [0, 1, 2, 3]},
+    ),
+    "records of a list on one line": (json.dumps(RECORDS), {"loss": [1, 2, 3, 4]}),
+    "the same in an object": (json.dumps({"log": RECORDS, "best": 1}), {"loss": [1, 2, 3, 4]}),
+    "a text without any end of line": (
+        " ".join(f"Epoch {epoch}/4 loss: {loss} acc: 0.5" for epoch, loss in enumerate(LOSS, 1)),
+        {"loss": [1, 2, 3, 4], "acc": [1, 2, 3, 4]},
+    ),
+    "columns that numpy saves": (
+        "# epoch loss\n" + "".join(f"{epoch:.18e} {loss:.18e}\n" for epoch, loss in enumerate(LOSS, 1)),
+        {"loss": [1, 2, 3, 4]},
+    ),
+    "the logbook of DEAP": (
+        "gen\tnevals\tavg   \tmax\n"
+        + "".join(f"{gen}  \t30    \t{loss}\t9.5\n" for gen, loss in enumerate(LOSS)),
+        {"nevals": [0, 1, 2, 3], "avg": [0, 1, 2, 3], "max": [0, 1, 2, 3]},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_values_are_at_their_steps(tmp_path: Path, case: str) -> None:
+    assert_steps(tmp_path, *CASES[case])
+
+
+def test_lists_without_a_name_are_named_after_the_file(tmp_path: Path) -> None:
+    run = read_log(tmp_path, f"{LOSS}\n{OTHERS}\n", "val_loss.txt")
+    assert steps_of(run) == {"val_loss": [0, 1, 2, 3], "val_loss_2": [0, 1, 2, 3]}
+    assert steps_of(read_log(tmp_path, ",".join(map(str, LOSS)), "loss.txt")) == {"loss": [0, 1, 2, 3]}
+    assert not steps_of(read_log(tmp_path, f"{LOSS}\n", "weights.txt"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "shape of the data [60000, 28, 28]\nloss weights: [1.0, 0.5, 0.25]\n",
+        "losses: [2.5, 1.25, ..., 0.5]\n",
+        "".join(f"{number} 0.5 words\n" for number in range(20)) + f"losses: {LOSS}\n",
+    ],
+    ids=["settings", "a list that was cut", "a list in a text about something else"],
+)
+def test_other_lists_are_no_histories(tmp_path: Path, text: str) -> None:
+    assert not steps_of(read_log(tmp_path, text))
+
+
+@given(
+    st.dictionaries(
+        st.from_regex(r"[a-z]{1,8}", fullmatch=True),
+        st.lists(st.floats(allow_infinity=False, allow_nan=False), min_size=4, max_size=4),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_a_history_is_read_whatever_its_values_are(columns: dict[str, list[float]]) -> None:
+    columns = {f"loss_{name}": values for name, values in columns.items()}
+    for text in (json.dumps(columns), json.dumps(columns, indent=1), str(columns)):
+        rows = rows_of_histories(text, "results")
+        assert {name: [row.values[name] for row in rows] for name in columns} == columns
+        assert [row.step for row in rows] == [0, 1, 2, 3]
+
+
+@given(st.text(alphabet="[]{}'\",: .0123456789loss\n=("))
+def test_no_text_fails(text: str) -> None:
+    rows_of_histories(text, "loss")
