@@ -200,7 +200,7 @@ class ConsoleReader:
         """Add settings to those of the launch, or to those of the next one where rows are before them."""
         if not kind.yields_settings:
             raise TypeError(f"{kind} states {settings.config}, expected `yields_settings=True`")
-        held = list(self._writers.release())
+        held = self._writers.release()
         parsed.rows += held
         parsed.in_launch |= bool(held)
         self._take_settings(settings, line, self._pending if parsed.in_launch else parsed.config)
@@ -208,7 +208,7 @@ class ConsoleReader:
     def _add_values(self, item: LineValues, found: FoundLine, line: CleanLine, parsed: ParsedLines) -> None:
         """Add the rows of the values of a line, or hold them back until it is known who printed them."""
         kind = found.kind
-        if item.is_late and self._writers.has_any(item.values):
+        if item.is_late and self._writers.has_at(item.step, item.values):
             return  # a series that has later points already would go back
         # the clock of the line itself states no time zone, the prefix does
         time = item.time if isnan(line.time) else line.time
@@ -228,7 +228,7 @@ class ConsoleReader:
         if not (kind.job_wide or line.labels or rows[0].labels):
             self._note_launch()
             end = found.start + len(found.line) + 1
-            rows = list(self._writers.add(rows[0], found.start, end, in_block=kind.in_blocks))
+            rows = self._writers.add(rows[0], found.start, end, in_block=kind.in_blocks)
         elif item.labels and counts_steps and not kind.job_wide:
             rows = [self._of_training(row) for row in rows]
         parsed.rows += rows

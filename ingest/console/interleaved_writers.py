@@ -14,13 +14,12 @@ a training, from the second on, have the label `training`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from heapq import merge
 from itertools import pairwise
-from math import isnan
-from typing import Any
+from math import isnan, nan
+from typing import Any, NamedTuple
 from zlib import crc32
 
 from holter.ingest.console.training_count import MOST_TRAININGS, TrainingCount
@@ -51,6 +50,9 @@ class InterleavedWriters:
         self._time: float | None = state.get("time")
         self._pause: float = state.get("pause", 5.0)
         self._training: int = state.get("training", 1)
+        self._places: int = state.get("places", 0)
+        self._behind = [_Behind.from_json(row) for row in state.get("behind", ())]
+        """Rows of other kinds since the first row that is held."""
         self.is_same_launch: bool = state.get("same launch", False)
         """Whether a training that begins anew belongs to the launch so far."""
 
@@ -59,14 +61,18 @@ class InterleavedWriters:
         if not self._kinds:
             return {}
         kinds = {name: kind.to_json() for name, kind in self._kinds.items()}
-        state = {"kinds": kinds, "end": self._end, "gap": self._gap, "time": self._time, "pause": self._pause}
-        if self.is_same_launch and self.is_holding:  # rows that are held back may be the last ones
-            state["same launch"] = True
+        state: dict[str, Any] = {
+            "kinds": kinds,
+            "end": self._end,
+            "gap": self._gap,
+            "time": self._time,
+            "pause": self._pause,
+        }
+        if self.is_holding:
+            state |= {"places": self._places, "behind": [row.to_json() for row in self._behind]}
+            if self.is_same_launch:  # rows that are held back may be the last ones
+                state["same launch"] = True
         return state if self._training == 1 else {**state, "training": self._training}
-
-    def has_any(self, values: Mapping[str, float]) -> bool:
-        """Whether a row had a value of one of these names."""
-        return any(not values.keys().isdisjoint(kind.names) for kind in self._kinds.values())
 
     def has_at(self, step: int, values: Mapping[str, float]) -> bool:
         """Whether a row of this launch had a value of one of these names at a step or behind it."""
@@ -75,19 +81,19 @@ class InterleavedWriters:
             for kind in self._kinds.values()
         )
 
-    def add(self, row: LogRow, start: int, end: int, *, in_block: bool = False) -> Iterator[LogRow]:
+    def add(self, row: LogRow, start: int, end: int, *, in_block: bool = False) -> list[LogRow]:
         """The rows that are clear now; `start` and `end` are where its line begins and ends.
 
         Nothing tells lines of two processes apart whose steps are in a heading above, `in_block`.
         """
+        clear: list[LogRow] = []
         name = _kind_of(tuple(row.values))
         kind = self._kinds.get(name)
         if kind is None:
             if len(self._kinds) >= _MAX_KINDS:
-                yield row
-                return
+                return [row]
             if self._is_of_next_training(row):
-                yield from self._begin_next_training()
+                clear += self._begin_next_training()
             kind = self._kinds[name] = _RowKind(
                 trainings=TrainingCount(number=self._training), names=tuple(row.values)
             )
@@ -97,26 +103,45 @@ class InterleavedWriters:
         if not isnan(row.time):
             self._time = row.time
         last, was_holding = kind.steps[:1], bool(kind.held)
-        rows = list(kind.add(row, is_near=is_near))
+        rows = kind.add(row, self._next_place(), is_near=is_near)
         if len(kind.steps) == 1 and not kind.held and (was_holding or last > kind.steps):
-            # the program was started again: rows of other kinds belong to it, too, ordered by their steps
-            others = [self._released(other) for other in self._kinds.values() if other is not kind]
-            rows = list(merge(self._begin_trainings(kind, rows), *others, key=lambda each: each.step))
+            # the program was started again: rows of other kinds belong to it, too
+            rows = self._begin_trainings(kind, rows)
+            for other in self._kinds.values():
+                if other is not kind:
+                    rows += self._released(other)
             self._training = max(self._training, kind.trainings.number)
             for other in self._kinds.values():
                 if other.trainings.is_before(kind.trainings):
                     other.begin_training(kind.trainings.number, kind.trainings.before)
-            yield from rows
-        else:
-            yield from map(kind.trainings.of_training, rows)
+            return clear + self._in_order(rows)
+        if self.is_holding and not (was_holding or kind.held):
+            self._behind += [_Behind(place, name, each) for place, each in rows]
+            return clear + (self.release() if len(self._behind) >= _MOST_HELD else [])
+        return clear + self._in_order([(place, kind.trainings.of_training(each)) for place, each in rows])
+
+    def _next_place(self) -> int:
+        """The place of the next row among those since the first one that is held."""
+        self._places = self._places + 1 if self.is_holding else 0
+        return self._places
+
+    def _in_order(self, rows: Sequence[_Placed]) -> list[LogRow]:
+        """Rows that are clear now as they came, with those behind them unless others are still held."""
+        if self.is_holding:
+            return [row for _, row in rows]
+        behind = [(place, self._kinds[name].trainings.of_training(row)) for place, name, row in self._behind]
+        self._behind = []
+        return [row for _, row in sorted([*rows, *behind], key=lambda each: each[0])]
 
     def add_lines(self, lines: Sequence[tuple[LogRow, int, int]]) -> list[LogRow]:
         """The rows that are clear now; each has where its line begins and ends. See `add`."""
         clear: list[LogRow] = []
+        is_holding = self.is_holding
         for row, start, end in lines:
             kind = self._kinds.get(_kind_of(tuple(row.values)))
-            if kind is None or not kind.is_alone or row.step < kind.steps[0]:
+            if is_holding or kind is None or not kind.is_alone or row.step < kind.steps[0]:
                 clear += self.add(row, start, end)
+                is_holding = self.is_holding
                 continue
             self._is_near(row, start, learn=True)
             self._end = end
@@ -140,29 +165,30 @@ class InterleavedWriters:
 
     def _begin_next_training(self) -> list[LogRow]:
         """The rows held back; what comes next is of the next training."""
-        rows = list(self.release())
+        rows = self.release()
         self._training += 1
         for kind in self._kinds.values():
             kind.begin_training(self._training)
         return rows
 
-    def _begin_trainings(self, kind: _RowKind, rows: Sequence[LogRow]) -> list[LogRow]:
+    def _begin_trainings(self, kind: _RowKind, rows: Sequence[_Placed]) -> list[_Placed]:
         """Rows that begin anew: each time they do is the next training, where no other launch began."""
-        if not self.is_same_launch or kind.trainings.first is None or rows[0].step > kind.trainings.first:
-            return [*map(kind.trainings.of_training, rows)]
-        named, last = [], rows[0].step
+        first = rows[0][1].step
+        if not self.is_same_launch or kind.trainings.first is None or first > kind.trainings.first:
+            return [(place, kind.trainings.of_training(row)) for place, row in rows]
+        named, last = [], first
         kind.trainings.advance()
-        for row in rows:
+        for place, row in rows:
             if row.step < last and row.step <= kind.trainings.first:
                 kind.trainings.advance()
-            named.append(kind.trainings.of_training(row))
+            named.append((place, kind.trainings.of_training(row)))
             last = row.step
-        kind.trainings.first = rows[0].step
+        kind.trainings.first = first
         return named
 
-    def _released(self, kind: _RowKind) -> list[LogRow]:
+    def _released(self, kind: _RowKind) -> list[_Placed]:
         """The rows of a kind that were held back, as those of a restart that others show."""
-        rows = list(kind.follow())
+        rows = kind.follow()
         return self._begin_trainings(kind, rows) if rows else []
 
     @property
@@ -170,16 +196,18 @@ class InterleavedWriters:
         """Whether rows are held back."""
         return any(kind.held for kind in self._kinds.values())
 
-    def release(self) -> Iterator[LogRow]:
+    def release(self) -> list[LogRow]:
         """The rows held back, as those of a restart: nothing comes after them, or what proves it."""
+        released: list[_Placed] = []
         for kind in self._kinds.values():
-            if rows := list(kind.restart()):
-                yield from self._begin_trainings(kind, rows)
+            if rows := kind.restart():
+                released += self._begin_trainings(kind, rows)
         self._training = max((kind.trainings.number for kind in self._kinds.values()), default=1)
+        return self._in_order(released)
 
     def begin_again(self) -> list[LogRow]:
         """The rows held back; what comes next is printed by another launch."""
-        rows = list(self.release())
+        rows = self.release()
         for kind in self._kinds.values():
             kind.begin_training(1)
         self._training = 1
@@ -196,6 +224,37 @@ class InterleavedWriters:
             if pause > self._pause:  # that between two launches is not usual
                 self._pause = min(pause, _USUAL_PAUSES * self._pause)
         return is_near
+
+
+_Placed = tuple[int, LogRow]
+"""A row and its place among those since the first one that is held."""
+
+
+class _Behind(NamedTuple):
+    """A row that is clear but comes behind one that is held: its place, its kind, and the row."""
+
+    place: int
+    kind: str
+    row: LogRow
+
+    def to_json(self) -> list[Any]:
+        """The row as JSON-able values."""
+        return [self.place, self.kind, _row_to_json(self.row), self.row.labels]
+
+    @classmethod
+    def from_json(cls, stored: list[Any]) -> _Behind:
+        """The row from what `to_json` returned."""
+        place, kind, row, labels = stored
+        return cls(place, kind, _row_from_json(row)._replace(labels=tuple((a, b) for a, b in labels)))
+
+
+def _row_to_json(row: LogRow) -> list[Any]:
+    return [row.step, None if isnan(row.time) else row.time, dict(row.values)]
+
+
+def _row_from_json(stored: Sequence[Any]) -> LogRow:
+    step, time, values = stored[:3]
+    return LogRow(step, nan if time is None else time, values)
 
 
 @lru_cache(maxsize=1024)
@@ -215,7 +274,7 @@ class _RowKind:
     steps: list[int] = field(default_factory=list)
     recent: list[int] = field(default_factory=list)
     interval: int = 0
-    held: list[LogRow] = field(default_factory=list)
+    held: list[_Placed] = field(default_factory=list)
     trainings: TrainingCount = field(default_factory=TrainingCount)
     names: tuple[str, ...] = ()
     left: int | None = None
@@ -224,7 +283,7 @@ class _RowKind:
 
     def to_json(self) -> list[Any]:
         """The state as JSON-able values."""
-        held = [[row.step, None if isnan(row.time) else row.time, dict(row.values)] for row in self.held]
+        held = [[*_row_to_json(row), place] for place, row in self.held]
         return [
             self.steps,
             self.recent[-_MAX_LAG:],
@@ -242,29 +301,29 @@ class _RowKind:
     def from_json(cls, stored: list[Any]) -> _RowKind:
         """The state from what `to_json` returned."""
         steps, recent, interval, held, *more = stored  # earlier versions stored less
-        rows = [LogRow(step, float("nan") if time is None else time, values) for step, time, values in held]
+        rows = [(row[3] if row[3:] else place, _row_from_json(row)) for place, row in enumerate(held)]
         kind = cls(list(steps), list(recent), interval, rows, TrainingCount(*more[:4]))
         kind.names = tuple(more[4]) if more[4:] else ()
         if more[5:]:
             kind.left, kind.usual, kind.returns = more[5]
         return kind
 
-    def add(self, row: LogRow, *, is_near: bool) -> Iterator[LogRow]:
+    def add(self, row: LogRow, place: int, *, is_near: bool) -> list[_Placed]:
         """The rows that are clear now."""
         if self.held:
-            yield from self._decide(row, is_near=is_near)
-        elif len(self.steps) > 1:
-            yield from self._assign(row, is_near=is_near)
-        elif is_near and self._returns(row.step):
+            return self._decide(row, place, is_near=is_near)
+        if len(self.steps) > 1:
+            return [(place, self._assign(row, is_near=is_near))]
+        if is_near and self._returns(row.step):
             self.steps.append(row.step)
-            yield row._replace(labels=(("process", "1"),))
-        elif not self.steps or row.step >= self.steps[0]:
+            return [(place, row._replace(labels=(("process", "1"),)))]
+        if not self.steps or row.step >= self.steps[0]:
             self.advance(row.step)
-            yield row
-        elif is_near and self.interval and self._is_regular():
-            self.held.append(row)
-        else:
-            yield from self._begin_again([row])
+            return [(place, row)]
+        if is_near and self.interval and self._is_regular():
+            self.held.append((place, row))
+            return []
+        return self._begin_again([(place, row)])
 
     @property
     def is_alone(self) -> bool:
@@ -294,18 +353,16 @@ class _RowKind:
         self.steps, self.recent = [], []
         self.trainings.begin(number, before)
 
-    def restart(self) -> Iterator[LogRow]:
+    def restart(self) -> list[_Placed]:
         """The rows held back, as those of the first writer."""
-        if self.held:
-            held, self.held = self.held, []
-            yield from self._begin_again(held)
+        held, self.held = self.held, []
+        return self._begin_again(held) if held else []
 
-    def follow(self) -> Iterator[LogRow]:
+    def follow(self) -> list[_Placed]:
         """The rows held back, as those of a restart that others show; a step back later is one, too."""
-        if self.held:
-            yield from self.restart()
-        elif len(self.steps) == 1:
+        if not self.held and len(self.steps) == 1:
             self.interval = 0
+        return self.restart()
 
     def _is_regular(self) -> bool:
         """Whether its last rows are equally far apart, so that the next step is known."""
@@ -329,39 +386,41 @@ class _RowKind:
                 del self.recent[:-_MAX_LAG]
         self.steps[0] = step
 
-    def _begin_again(self, rows: list[LogRow]) -> Iterator[LogRow]:
+    def _begin_again(self, rows: list[_Placed]) -> list[_Placed]:
         self.left = self.steps[0] if len(self.steps) == 1 else None
         if len(self.recent) > _LEAST_USUAL:
             distances = sorted(after - before for before, after in pairwise(self.recent[-_MAX_LAG:]))
             self.usual = distances[len(distances) // 2]
         self.steps, self.recent = [], []
-        for row in rows:
+        for _, row in rows:
             self.advance(row.step)
-            yield row
+        return rows
 
-    def _decide(self, row: LogRow, *, is_near: bool) -> Iterator[LogRow]:
+    def _decide(self, row: LogRow, place: int, *, is_near: bool) -> list[_Placed]:
         """Whether the first writer goes on; if it does not, the rows held back are those of a restart."""
-        first, others = self.steps[0], sorted(held.step for held in self.held)
+        last = self.held[-1][1].step
+        first, others = self.steps[0], sorted(held.step for _, held in self.held)
         # several rows of a step prove nothing, nor does the next step
-        follows = row.step in (self.held[-1].step, self.held[-1].step + self.interval)
+        follows = row.step in (last, last + self.interval)
         is_known = row.step in others and not follows
         goes_on = row.step > first and (is_known or row.step - others[-1] > 1.5 * self.interval)
         if is_near and goes_on and row.step - first <= 2 * self.interval * (1 + len(self.held)):
             held, self.held = self.held, []
-            for index, late in enumerate([*held, row]):
-                yield from self._assign(late, is_near=True, new=index == 0)
-        elif not is_near or len(self.held) >= self._most_held():
-            yield from self.restart()
-            yield from self.add(row, is_near=is_near)
-        else:
-            self.held.append(row)
+            return [
+                (at, self._assign(late, is_near=True, new=index == 0))
+                for index, (at, late) in enumerate([*held, (place, row)])
+            ]
+        if not is_near or len(self.held) >= self._most_held():
+            return self.restart() + self.add(row, place, is_near=is_near)
+        self.held.append((place, row))
+        return []
 
     def _most_held(self) -> int:
-        steps = [row.step for row in self.held]
+        steps = [row.step for _, row in self.held]
         back = sum(after <= before for before, after in pairwise(steps))
         return min(_MOST_HELD, MAX_HELD * (1 + back))
 
-    def _assign(self, row: LogRow, *, is_near: bool, new: bool = False) -> Iterator[LogRow]:
+    def _assign(self, row: LogRow, *, is_near: bool, new: bool = False) -> LogRow:
         """The row with the label of the writer that is next before its step."""
         earlier = [] if new else [step for step in self.steps if step < row.step]
         if earlier:
@@ -375,6 +434,6 @@ class _RowKind:
             writer = len(self.steps)
             self.steps.append(row.step)
         else:
-            yield from self._begin_again([row])
-            return
-        yield row._replace(labels=(("process", str(writer)),)) if writer else row
+            self._begin_again([(0, row)])
+            return row
+        return row._replace(labels=(("process", str(writer)),)) if writer else row

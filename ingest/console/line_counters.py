@@ -58,14 +58,16 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
         return _unnamed_counter(field, before)
     if _CADENCE.fullmatch(field.name) is not None and field.total_index < 0:
         return None
+    if not before and field.total_index >= 0 and field.before.strip() in ("", "]", "|"):
+        found = DATA_SPLIT.fullmatch(
+            field.english
+        )  # `Evaluated 10/287 with loss 0.5`, `train 10/30 loss 0.5`
+        if found is not None and not field.bracketed and (not field.marked or field.precedes_loss):
+            return Counter.BATCH
     if field.marked and not before and DATA_SPLIT.fullmatch(field.english):
         if field.opens_batches:
             return Counter.EPOCH  # `Train: 0 [50/125`, `Train: [0/300][50/125]`
         return Counter.BATCH if field.total_index >= 0 and field.bracketed else None  # `Test: [0/24]`
-    if not before and field.total_index >= 0 and not field.marked and field.before.strip() in ("", "]", "|"):
-        found = DATA_SPLIT.fullmatch(field.english)  # `Evaluated 10/287 with loss 0.5`
-        if found is not None and found[2]:
-            return Counter.BATCH
     is_in_brackets = field.bracketed and not field.before.strip()
     if not before and field.total_index >= 0 and (is_in_brackets or field.before.endswith("[")):
         # `[Train 10/1882] {'loss': 0.5}`, `train (1/5) loss: 0.5`

@@ -43,8 +43,17 @@ _COUNTED = re.compile(
     r"|(?:st|nd|rd|th) (?:mini-?)?(epoch|batch|iteration|step)\b| (update)s(?=, \w)"
 )
 """What a number counts, right after it: `1epoch:train:1-100batch:`, `| 200/2983 batches |`, `5th epoch`."""
+_COUNTED_WITH_TOTAL = re.compile(
+    r" (epoch|batch|iteration|iter|step)(?:e?s)?(?= [A-Za-z]\w{0,40}(?: [A-Za-z]\w{0,20}){0,2} ?[:=])"
+)
+"""The same behind its total, before the name of a metric: `1/10 epoch G_loss : 4.1`."""
+_COUNTED_BEHIND_TOTAL = re.compile(
+    r" (epoch|batch|iteration|iter|step)(?:e?s)?(?= [A-Za-z]\w{0,40}(?: [A-Za-z]\w{0,20}){0,2} ?[:=])"
+)
+"""The same behind a total, before the name of a metric: `1/10 epoch G_loss : 4.1`."""
 _COUNTED_IN_BRACKETS = re.compile(r" (ep|episode|step|iter|epoch|update)s?(?=\])")
 """The same in brackets: `[  1000 steps] reward=0.5`."""
+_LOSS_BEHIND = re.compile(r"(?i)[\s,;:|\]-]{1,5}(?:[a-z]{1,10}[ _.-])?loss\b")
 _NAME_BEHIND = re.compile(r"\] (?!(?i:epoch|step|iter(?:ation)?|round|episode)\b)[A-Za-z_]\w{0,60}[=: ]")
 _BRACKET_BEHIND = re.compile(r" \[[A-Za-z]\w{0,20} ?\w{0,20}: $")
 _BRACKETS = re.compile(r"(\w{1,60})(?:\[(?=[A-Za-z]|$)|\((?=[A-Za-z_]\w{0,30}=))|[\])]")
@@ -123,6 +132,8 @@ class NumberField:
     """It is the second of them."""
     ends_line: bool
     """Its total ends the line."""
+    precedes_loss: bool
+    """A loss is right behind it and its total: `val: 5/10, loss: 0.5`; others may be a share."""
     follows_percent: bool
     """Nothing but spaces is between it and the per cent before it: `8.5% 5000/58874`."""
 
@@ -178,15 +189,19 @@ class _FieldReader:
         if index in self._listed:
             named = NumberName(self._listed[index], bool(self._listed[index]), "")
         after = self._texts[max(index, total) + 1]
-        if not named.name and (rate := _RATE.match(after) or _NAME_AFTER.match(after)) is not None:
-            named, total = NumberName(rate[1], True, text), -1
+        if not named.name and (name := self._name_behind(max(index, total), after)):
+            named, total = NumberName(name, True, text), -1
         if text == "-":
             named = self._of_range
         self._of_range = named if named.name and counts(named.name) else NumberName("", False, "")
         last = max(index, total)
         if self._is_no_value(last, text, after):
             named = named._replace(name="")
+        behind = _COUNTED_BEHIND_TOTAL.match(after) if total >= 0 and not named.name else None
         named = self._counted(index, text, after, two, self._qualified(named, after))
+        if behind is not None:
+            self._ordinal_end = behind.end()
+            named = NumberName(behind[1], True, named.before)
         named = self._named_around(text, after, named)
         last_name, self._last_name = self._last_name, named.name
         opens_pair = total < 0 and _opens_pair(self._texts, index)
@@ -208,8 +223,17 @@ class _FieldReader:
             opens_pair=opens_pair,
             closes_pair=closes_pair,
             ends_line=total >= 0 and not after.strip() and last + 1 == self._count,
+            precedes_loss=total >= 0 and _LOSS_BEHIND.match(after) is not None,
             follows_percent=index > 0 and between.strip(" |") == "%",
         )
+
+    def _name_behind(self, index: int, after: str) -> str:
+        """The name or the unit behind a number; a word right before the next number is the name of that."""
+        if (rate := _RATE.match(after)) is not None:
+            return rate[1]
+        name = _NAME_AFTER.match(after)
+        is_of_next = name is not None and not after[name.end() :].strip() and index + 1 < self._count
+        return "" if name is None or is_of_next else name[1]
 
     def _keyed_by_number(self, text: str) -> NumberName | None:
         """The name of a number behind a key that is a number: `iou/0` of `iou: {0: 0.7, 1: 0.8}`."""

@@ -50,6 +50,8 @@ class LineShape:
     """The same for lines with metrics of the same names."""
     is_round: bool = False
     """It announces a round or an episode, and nothing else."""
+    is_of_round: bool = False
+    """It begins with a round, in which what else it counts may begin anew: `Round 2, epoch 0: loss 0.5`."""
     is_report: bool = False
     """None of its metrics is a known one: lines with these may be below it."""
     has_rates_alone: bool = False

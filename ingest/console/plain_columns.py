@@ -115,6 +115,8 @@ def describe_line(line: str, parts: list[str]) -> LayoutContent | None:
         if time < 0:
             return None
     counters = {field.counter: field for field in reversed(shape.counters)}
+    if shape.is_of_round and counters.keys() >= {Counter.OTHER, Counter.EPOCH}:
+        return None  # each line says in which round it counts epochs
     counts = {
         index: MAX_COUNT_DIGITS if field.scale == 1 else _SCALED_COUNT_DIGITS
         for field in counters.values()

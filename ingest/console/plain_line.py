@@ -19,6 +19,7 @@ from holter.ingest.console.line_words import BEFORE_MESSAGE, DATA_SPLIT, LEVELS
 from holter.ingest.console.nested_keys import forget_keys, nested_name
 from holter.ingest.console.number_lists import is_history, listed_names, values_of_lists, without_ordered
 from holter.ingest.console.recurrence import recurring_values
+from holter.ingest.console.round_steps import note_round
 from holter.ingest.console.shape_reader import shape_of_line
 from holter.ingest.console.step_axis import (
     Counts,
@@ -99,6 +100,8 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
         note_line(shape, counts, axis)
         return _recurring(line, shape, numbers, axis) if shape.may_recur else None
     announce_epoch(shape, counts, axis)
+    if shape.is_of_round and counts.keys() >= {Counter.OTHER, Counter.EPOCH}:
+        note_round(counts[Counter.OTHER][0], axis)
     split = shape.split or ("" if shape.is_of_training else evaluated_batch(counts, axis))
     step: int | None
     is_late = shape.may_be_late and is_passed(counts, axis)
@@ -211,6 +214,8 @@ def may_begin(state: DialectState) -> None:
 
 def note_line(shape: LineShape, counts: Counts, axis: dict[str, Any]) -> None:
     """Note what a line without values announces: an epoch, a step, an evaluation."""
+    if shape.is_of_round and Counter.OTHER in counts:
+        note_round(counts[Counter.OTHER][0], axis)
     # `Epoch 1, time: 1.2 s` behind steps without an epoch ends one
     is_end = counts.keys() == {Counter.EPOCH} and bool(shape.metrics) and has_steps_alone(axis)
     if is_end or (shape.is_note and "step" in axis):

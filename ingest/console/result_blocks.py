@@ -15,13 +15,14 @@ from holter.ingest.console.line_tokens import is_time, split_numbers, value_of
 from holter.ingest.console.nested_keys import nested_name
 from holter.ingest.console.plain_line import axis_state, metric_name, parse_metrics_of_epoch
 from holter.ingest.console.shape_reader import shape_of_line
-from holter.ingest.console.step_axis import last_step
+from holter.ingest.console.step_axis import position
 from holter.ingest.console.training_sections import section_labels
 from holter.ingest.metric_names import is_metric_name
 
 LARGEST_GAP = 100
 """Bytes between lines of a block: an empty line, and the heading of a part of it."""
 _MOST_WAITING = 32
+_DURATIONS = frozenset({"s", "sec", "secs", "seconds", "ms", "min", "mins", "minutes", "h", "hours"})
 
 
 def parse_metric(line: str, state: DialectState) -> LineResult:
@@ -40,7 +41,7 @@ def parse_result(line: str, state: DialectState) -> LineResult:
     axis = axis_state(state)
     if "heading" in axis:
         return parse_metrics_of_epoch(line, state)
-    step, result = last_step(axis), _result(line)
+    step, result = position(axis), _result(line)
     if result is None and _states_setting(line):
         _block(state)["is settings"] = True
     if step is None or result is None:
@@ -79,7 +80,9 @@ def _result(line: str) -> tuple[str, float] | None:
     parts = split_numbers(line)
     if len(parts) < 3 or not ("." in parts[-2] or parts[-1].strip() == "%"):
         return None
-    if not all(map(is_time, parts[1:-2:2])):  # of a logger
+    if (
+        not all(map(is_time, parts[1:-2:2])) or parts[-1].strip() in _DURATIONS
+    ):  # of a logger; `Time: 5.1 sec`
         return None
     shape, value = shape_of_line(parts), value_of(parts[-2])
     if shape.counters or len(shape.metrics) != 1 or value is None:

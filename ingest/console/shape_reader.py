@@ -86,16 +86,23 @@ _SOURCE_SUFFIXES = frozenset({"py", "cc", "cpp", "cu", "h"})
 _ESTIMATED = re.compile(r"\bSaving dict for global step|['\"]_?type['\"]: ['\"](?:val|test|eval)_")
 """What is before the metrics of an evaluation: of TensorFlow's estimators, `"_type": "val_epoch"`."""
 _ABOUT = re.compile(
-    r"(?i)(?:^|[\s,;|({\[])['\"]?(dataset|subset|task|domain|category|corpus|lang(?:uage)?|speaker|class)['\"]?"
+    r"(?i)(?:^|[\s,;|({\[])['\"]?(dataset|subset|task|domain|category|corpus|lang(?:uage)?|speaker|class|model|method|algo(?:rithm)?|agent)['\"]?"
     r"\s?[:=]\s?['\"]?([a-z][\w.+-]{0,60})(?=['\"]?(?:[\s,;|)}\]]|$))"
 )
 """A word before a name that tells one of several things apart, each with lines of its own."""
+_TAG = re.compile(
+    r"\s{0,4}\[(?!(?i:info|debug|warn|error|main|train|eval|val|test|epoch|step|iter|rank|gpu|worker|node))"
+    r"([A-Za-z][\w .+-]{1,40})\][ :|-]{1,4}(?i:epoch|episode|step|iter|round|ep\b)"
+)
+"""A name in brackets before what a line counts: `[DQN s0] Episode 10 | reward: 5.2`."""
 _BEST = re.compile(r"(?i)\bbest\b(?!\.\w|[_\w-]*[=:])")
 _BEST_AHEAD = re.compile(r"(?i)\W{0,20}best_\w{1,40} ?[:=] ?(?=[a-z])")
 _PART_OF_LINE = re.compile(
     r"(?<![\w.])([A-Za-z][\w-]{1,30})(?: (?:metrics|results|losses|scores))?(?: ?[:=] ?[{(\[]?|: ?)$"
 )
 """A word before a part of a line that has several numbers."""
+_DATA_BEHIND = re.compile(r"(?i)%?[\s,;|-]{0,8}[\[(](train|val(?:id(?:ation)?)?|test|eval)[\])]\s*")
+"""The data at the end of a line: `Epoch 3 loss 0.5 (val)`."""
 _SUMMARY = re.compile(r"\W{0,8}\* ?(?:acc|prec|mean|loss|top)|\W{0,8}\*$|\W{0,8}averaged stats:", re.I)
 """How the mean of an evaluation begins: `* Acc@1 76.1 Acc@5 92.9`, `Averaged stats: loss: 0.5`."""
 
@@ -290,7 +297,7 @@ class _ShapeReader:
         if not self._split and (found := DATA_SPLIT.search(field.english)) is not None and found[2]:
             self._split = found[2].lower()
         is_first = not self._counters
-        self._is_round = is_first and _unqualified(field.english) in ROUNDS
+        self._is_round |= is_first and _unqualified(field.english) in ROUNDS
         if counter is Counter.EPOCH and is_first:
             self._stage = stage_of(field)
         self._amounts += states_amount(field)
@@ -357,6 +364,8 @@ class _ShapeReader:
             return _NOTHING
         if len(counters) > 2 and self._unnamed is not None:  # `(0/8)`, a rank, before the epoch and the batch
             counters.remove(self._unnamed)
+        if not self._split and (behind := _DATA_BEHIND.fullmatch(texts[-1])) is not None:
+            self._split = behind[1].lower()
         split = "" if self._split == "train" else self._split
         measures = self._is_known or (bool(split) and not has_settings(names))
         is_report = _is_report(counters, metrics, marked=self._marked if self._is_stated else 0)
@@ -383,7 +392,8 @@ class _ShapeReader:
             is_amount=self._amounts > 0,
             stage=self._stage,
             kind=str(crc32("\n".join(_names(metrics)).encode())),
-            is_round=self._is_round and self._is_heading,
+            is_round=self._is_round and self._is_heading and len(counters) == 1,
+            is_of_round=self._is_round and self._is_heading,
             is_report=is_record and not measures,
             has_rates_alone=is_record and measures and all(map(is_setting, names)),
             is_of_training=self._split == "train",
@@ -402,6 +412,8 @@ class _ShapeReader:
 
 def _about(texts: tuple[str, ...]) -> tuple[str, str] | None:
     """What a line says that it is about, if it is one of several things with names."""
+    if (tag := _TAG.match(texts[0])) is not None:
+        return ("training", tag[1])
     match = next(filter(None, map(_ABOUT.search, texts)), None)
     return None if match is None or DATA_SPLIT.fullmatch(match[2]) else (match[1].lower(), match[2])
 

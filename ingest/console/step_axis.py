@@ -10,6 +10,12 @@ from collections.abc import Mapping, Sequence
 
 from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.line_counters import Counter
+from holter.ingest.console.round_steps import (
+    counts_through_rounds,
+    forget_round,
+    is_in_round,
+    step_through_rounds,
+)
 
 _AXES = (Counter.GLOBAL_STEP, Counter.STEP, Counter.BATCH, Counter.EPOCH, Counter.OTHER)
 """What the step of a line is taken from, the most reliable first."""
@@ -39,6 +45,7 @@ def forget_position(state: DialectState) -> None:
         "evaluated at",
     ):
         state.pop(name, None)
+    forget_round(state)
     if (section := state.get("section")) is not None:
         named = {**section["first"], **section.get("next", {})}
         state["section"] = {"first": named, "now": named, "next": named}
@@ -68,7 +75,10 @@ def _is_epoch(number: int, total: int, state: DialectState) -> bool:
 
 def training_step(counts: Counts, state: DialectState, kind: str = "") -> int | None:
     """The step of a line of the training; None if it counts nothing. `kind` is that of its metrics."""
+    is_counted = Counter.EPOCH in counts and not is_end_of_epoch(counts, state, kind)
     step = _step(counts, state, kind)
+    if step is not None and is_counted and is_in_round(state) and Counter.GLOBAL_STEP not in counts:
+        step = step_through_rounds(step, state)
     if step is not None:
         state["step"] = step
         state.pop("heading", None)
@@ -82,6 +92,9 @@ def training_steps(
     columns: Mapping[Counter, Sequence[tuple[int, int]]], state: DialectState, kind: str = ""
 ) -> list[int]:
     """The steps of several lines of the training that count the same; `columns` has the counts of each."""
+    if is_in_round(state) and Counter.EPOCH in columns:
+        rows = (dict(zip(columns, counts, strict=True)) for counts in zip(*columns.values(), strict=True))
+        return [step for counts in rows if (step := training_step(counts, state, kind)) is not None]
     epochs, inner = columns.get(Counter.EPOCH), columns.get(Counter.STEP) or columns.get(Counter.BATCH)
     if epochs is None and inner is not None and "announced" in state:
         announced = state["announced"]
@@ -100,9 +113,10 @@ def training_steps(
     else:
         counts = () if axis is None else columns[axis]
         if axis in (Counter.STEP, Counter.BATCH):
-            steps = [_step_alone(step, total, state) for step, total in counts[:1]]
+            is_batch = axis is Counter.BATCH
+            steps = [_step_alone(*count, state, is_batch=is_batch) for count in counts[:1]]
             state.pop("ended", None)  # what follows within these lines begins no epoch
-            steps += [_step_alone(step, total, state) for step, total in counts[1:]]
+            steps += [_step_alone(*count, state, is_batch=is_batch) for count in counts[1:]]
         else:
             steps = [step for step, _ in counts]
         if axis is not None and axis < Counter.EPOCH and epochs is None:
@@ -223,6 +237,8 @@ def announced_step(state: DialectState, kind: str = "") -> int | None:
     Many lines of a `kind` of the training below an epoch are counted; see `_count_line`.
     """
     step = state.get("heading")
+    if step is None and counts_through_rounds(state):
+        return last_step(state)
     if step is None and "announced" in state and not has_steps(state, kind):
         step = state["announced"][0]
         if kind and (step := _count_line(int(step), state, kind)) != state["announced"][0]:
@@ -232,7 +248,7 @@ def announced_step(state: DialectState, kind: str = "") -> int | None:
 
 def last_step(state: DialectState) -> int | None:
     """The last step of the training, at which metrics that count nothing are; see `_step_of_epoch`."""
-    if "step" in state and "announced" in state:
+    if "step" in state and "announced" in state and not counts_through_rounds(state):
         return _step_of_epoch(int(state["announced"][0]), state, "")
     step = state.get("step")
     return None if step is None else int(step)
@@ -242,7 +258,7 @@ def position(state: DialectState) -> int | None:
     """Where lines are that count nothing: at the heading above, the last step, or the announced epoch."""
     if "heading" in state:
         return int(state["heading"])
-    if "announced" in state and not has_steps(state):
+    if "announced" in state and not (has_steps(state) or counts_through_rounds(state)):
         return int(state["announced"][0])
     return last_step(state)
 
@@ -281,23 +297,25 @@ def _step(counts: Counts, state: DialectState, kind: str = "") -> int | None:
         return _step_over_epochs((int(epoch[0]), int(epoch[1])), inner, state)
     if inner is not None:
         note_steps_alone(1, state)
-        return _step_alone(*inner, state)
+        return _step_alone(*inner, state, is_batch=Counter.STEP not in counts)
     if Counter.EPOCH in counts:
         return _step_of_epoch(counts[Counter.EPOCH][0], state, kind)
     if Counter.OTHER in counts:
         # `episodes 57` below `iter 10` counts what was done until there
-        return int(state["step"]) if state.get("alone") is True else counts[Counter.OTHER][0]
+        is_within = state.get("alone") is True or counts_through_rounds(state)
+        return int(state["step"]) if is_within else counts[Counter.OTHER][0]
     return None
 
 
-def _step_alone(step: int, total: int, state: DialectState) -> int:
+def _step_alone(step: int, total: int, state: DialectState, *, is_batch: bool) -> int:
     """The step of a line that names no epoch.
 
     One that begins anew behind a line of an epoch, after the end where a total says it, is of the next epoch.
-    So is one after the end by itself where another launch would show itself by its opening lines.
+    So is one after the end by itself if it is a batch, of which an epoch has so many, or where another launch
+    would show itself by its opening lines.
     """
     before, last, last_total = state.get("laps", (0, 0, total))
-    is_next = "ended" in state or ("opening" in state and total)
+    is_next = "ended" in state or (total and (is_batch or "opening" in state))
     if step < last and last_total == total and is_next and last + max(1, total // 10) >= total:
         before += (
             total + (step == 0 and last == total) if total else last + (step == 0)

@@ -99,9 +99,12 @@ def begin_section(line: str, state: DialectState) -> bool:
 
 
 def _is_name_of_model(line: str, match: re.Match[str]) -> bool:
-    """Whether a word behind `Training` is a name, no verb: it is no plain word, or `model` is before it."""
+    """Whether a word behind `Training` is a name, no verb: it is no plain word, or `model` is before it.
+
+    So it is in a heading between signs.
+    """
     name = match["name"]
-    is_plain = name.isalpha() and name.islower()
+    is_plain = name.isalpha() and name.islower() and _FRAMED.match(line) is None
     return not is_plain or _NAME_FOLLOWS.search(line[: match.start("name")]) is not None
 
 

@@ -23,6 +23,9 @@ _MOST_LINES = 3
 _OBJECT = re.compile(r"\}(?:, ?(?=\{)|(?=\]))")
 _COUNTER = re.compile(r"(?i)\b(epoch|episode|iter(?:ation)?|step)\b[ :=#\[(]{1,3}\d")
 
+_FIRST_WORDS = re.compile(r"[^\d\n]{0,60}[A-Za-z][^\d\n]{0,10}(?=\d)")
+"""What is before the first number of a text, and so of each record: `train: 1 @ epoch: 1/2 loss: 0.5`."""
+
 
 class JoinedRecords:
     """Records on one line; `lines` reads them once each has its own."""
@@ -68,4 +71,7 @@ def _separated(text: str) -> str:
     begins = [each.start() for each in counters if each[1].lower() == counters[0][1].lower()]
     if len(begins) < _LEAST_RECORDS:
         return ""
+    first = _FIRST_WORDS.match(text)
+    if first is not None and text.count(first[0]) == len(begins):
+        begins = [each.start() for each in re.finditer(re.escape(first[0]), text)]
     return "".join(f"{text[begin:end]}\n" for begin, end in zip(begins, [*begins[1:], None], strict=True))

@@ -121,6 +121,7 @@ def _begin_launch(state: DialectState) -> None:
 def _begin_keras(state: DialectState) -> None:
     """Forget the epoch of the launch before."""
     state.pop("epoch", None)
+    state.pop("first epoch", None)
 
 
 def _begin_again(state: DialectState) -> None:
@@ -289,7 +290,8 @@ def _keras_epoch(line: str, state: DialectState) -> LineValues | None:
         number, epochs = int(match[1]), int(match[2])
         enter_section({Counter.EPOCH: (number, 0)}, axis_state(state))
         # a script that trains an epoch at a time counts none
-        _begin_keras_epoch(state.get("epoch", -1) + 1 if epochs == 1 else number - 1, state)
+        first = state.setdefault("first epoch", min(number, 1))
+        _begin_keras_epoch(state.get("epoch", -1) + 1 if epochs == 1 else number - first, state)
         state.pop("unheaded", None)
     return None
 
@@ -303,7 +305,8 @@ def _keras(line: str, state: DialectState) -> LineValues | None:
 
     Epochs count from 0, as in CSVLogger. Running means are skipped, and evaluations between epochs.
     """
-    match = _KERAS.search(line.rpartition("\b")[2])
+    text = line.rpartition("\b")[2]
+    match = _KERAS.search(text)
     if match is None or match["at"] != match["total"]:
         return None
     if ("epoch" not in state or "unheaded" in state) and _OF_TRAINING.search(match["values"]) is not None:
@@ -313,10 +316,11 @@ def _keras(line: str, state: DialectState) -> LineValues | None:
     if "epoch" not in state:
         return None
     values = parse_numbers(piece.partition(": ")[::2] for piece in match["values"].strip().split(" - "))
-    if state["total"] not in (None, match["total"]):  # of an evaluation
-        return LineValues(
-            state["epoch"], {metric_name(name, "eval"): value for name, value in values.items()}
-        )
+    stated = DATA_SPLIT.search(text, 0, match.start())  # `Validation 10/10 [====] - loss: 1.2`
+    split = "" if stated is None else (stated[2] or "").lower()
+    if split or state["total"] not in (None, match["total"]):
+        measured = {metric_name(name, split or "eval"): value for name, value in values.items()}
+        return LineValues(state["epoch"], measured)
     state["total"] = match["total"]
     # with the values of an evaluation come the means of the complete epoch once more
     new = values if values.keys() - {*state["told"]} else {}

@@ -20,6 +20,7 @@ _SPACES = re.compile(r"\s{2,}")
 _DIGIT = re.compile(r"\d")
 _AXES = ("global_step", "step", "iter", "iteration", "training_iteration", "epoch")
 _TRIALS = frozenset({"trial name", "trial"})
+_LEAST_COLUMNS = 2
 _MAX_COLUMNS = 64
 _MAX_TRIALS = 4096
 _MAX_VALUES = 400
@@ -38,7 +39,7 @@ def _row(line: str, state: DialectState) -> LineValues | None:
     if len(above) == len(cells) and not any(map(_DIGIT.search, cells)):  # the names go on
         cells = [f"{first} {second}".strip() for first, second in zip(above, cells, strict=True)]
     lower = [cell.lower().replace(" ", "_") for cell in cells]
-    if len(cells) > 2 and any(name in _AXES for name in lower):
+    if _is_heading(cells) and any(name in _AXES for name in lower):
         if any(map(is_metric_name, cells)):
             state["cells"] = cells[:_MAX_COLUMNS]
         else:
@@ -61,6 +62,15 @@ def _row(line: str, state: DialectState) -> LineValues | None:
         if value is not None and name.lower().replace(" ", "_") not in (axis, "loc"):
             values[name] = value
     return LineValues(step, values, labels=None if trial is None else labels_of({"trial": trial[:200]}))
+
+
+def _is_heading(cells: list[str]) -> bool:
+    """Whether cells may be the names of columns; of two, `| epoch | 3 |` is a name and its value."""
+    return len(cells) > _LEAST_COLUMNS or (
+        len(cells) == _LEAST_COLUMNS
+        and any(map(is_metric_name, cells))
+        and not any(map(_DIGIT.search, cells))
+    )
 
 
 def _is_new(trial: str, step: int, state: DialectState) -> bool:

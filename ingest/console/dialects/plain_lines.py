@@ -139,6 +139,7 @@ _POSITION = LinearPattern(
     rb"|(?:train|test|eval|val(?:id)?): {1,4}(?:\d{1,9}(?:/\d{1,9} {0,4}\( {0,4}\d{1,3}%\))? )?"
     rb"\[ {0,8}\d{1,9}(?:/|\] {0,4}\[ {0,8}\d{1,9}/)"
     rb"|(?:test|eval(?:uated)?|val(?:id)?) {1,4}\d{1,9}/\d"
+    rb"|(?:^|[\]|] )[ \t]{0,8}(?:train|test|eval|val(?:id)?)[a-z]{0,7}:? {1,4}\d{1,9}/\d{1,9}[^\n]{0,3} [a-z]"
     rb"|(?:train|test|eval|val(?:id)?) \(\d{1,9}/\d{1,9}\) |\]\(\d{1,9}/\d{1,9}\) [a-z]"
     rb"|\[(?:train(?:ing)?|test|eval|val(?:id)?) {1,4}\d{1,9}/\d{1,9}\]"
     rb"|^\d{1,9}/\d{1,9} \( {0,8}[\d.]{1,8}%\) [a-z]"
@@ -191,7 +192,7 @@ _METRIC_ALONE = LinearPattern(
     + rb")"
     + _COLOUR
     + _SPACE
-    + rb"{0,4}(?:is {1,8})?(?:array|tensor)?[\[(]{0,2}[\"']?[-+]?(?:\d|nan|inf|np\.float)"
+    + rb"{0,4}(?:is {1,8}|[-=]> {0,8})?(?:array|tensor)?[\[(]{0,2}[\"']?[-+]?(?:\d|nan|inf|np\.float)"
     rb"|accuracy (?:of|on|for)[ \w]{1,60}(?::[ \w]{1,30})?(?: is| ?:)[ \t]{1,8}\d"
     rb"|\(['\"][^'\"\n]{0,40}(?:loss|acc(?:uracy)?)[: ]{0,3}['\"], {0,2}\[?(?:array\(|tensor\()?-?\d"
     rb"|(?:metrics|results?|scores?)[ )\]]{0,4}[:=] {0,4}\{['\"][\w @./-]{1,40}['\"]: {0,4}[-+]?\d"
@@ -200,6 +201,9 @@ _NUMBER_ALONE = LinearPattern(
     rb"(?m)^(?:[\[(]?(?:\d\d|INFO|DEBUG)[^\n]{0,100}[\]:|>,-] {1,8})?"  # of a logger
     rb"[ \t|>*{'\"-]{0,80}[A-Za-z][\w ./()@-]{0,80}['\"]?:[ \t]{0,20}[-+]?\d[\d.]{0,20}"
     rb"(?:[eE][-+]?\d{1,3})?[^\n:=]{0,20}$"
+    # `Agent SUCCESS Rate 0.04`, `success -> 0.9`
+    rb"|^[ \t>*-]{0,20}(?:[A-Z][A-Za-z_-]{1,30} ){1,4}-?\d{1,9}\.\d{1,20}[ \t\r]{0,8}$"
+    rb"|^[ \t>*-]{0,20}[A-Za-z][\w -]{0,40} [-=]> {0,8}-?\d{1,9}\.\d{1,20}[ \t\r]{0,8}$"
 )
 _LOSS_ALONE = LinearPattern(
     rb"(?im)" + _DATA_ALONE + rb"|(?:loss|reward|return|accuracy|fitness)[\"']?[ \t]{0,12}"

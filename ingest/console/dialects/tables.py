@@ -93,7 +93,7 @@ DIALECT = ConsoleDialect(
         LineKind(
             pattern=re.compile(rb"(?m)^  \w{1,30} {1,40}\|  -?\d[^|\n]{0,80}$"), parse=_row, collects=True
         ),
-        LineKind(pattern=re.compile(rb"-{20}|-{10}  -{5}"), parse=_end),
+        LineKind(pattern=re.compile(rb"-{20}|-{10}  -{5}|(?m:^[ \t]{0,20}\+-{3,80}\+-)"), parse=_end),
         LineKind(pattern=re.compile(_BARE_ROW_BYTES), parse=_bare_row, collects=True),
     ),
 )

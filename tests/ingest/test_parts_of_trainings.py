@@ -1,0 +1,148 @@
+"""Rounds, phases, models and agents of a training, and what comes between their steps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.log_runs import assert_steps, read_log, steps_of
+
+N = range(1, 4)
+
+CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
+    "phases that count their batches below the heading of an epoch": (
+        "".join(
+            f"Epoch {n}/3\n"
+            + "".join(f"train {batch}/30 loss {n}.5\n" for batch in (10, 20, 30))
+            + f"val 5/10 loss {n}.25\nval 10/10 loss {n}.5\n"
+            for n in N
+        ),
+        {"loss": [*range(10, 100, 10)], "val/loss": [30, 60, 90]},
+    ),
+    "the same with signs and without epochs": (
+        "".join(
+            "".join(f"train: {batch}/30, loss: {n}.5, acc: 0.5\n" for batch in (10, 20, 30))
+            + f"val: 10/10, loss: {n}.5\n"
+            for n in N
+        ),
+        {"loss": [*range(10, 100, 10)], "acc": [*range(10, 100, 10)], "val/loss": [30, 60, 90]},
+    ),
+    "shares that are no batches": (
+        "".join(f"Epoch {n}\ntrain: 4{n}/50, acc 0.5{n}\n" for n in N),
+        {"acc": [1, 2, 3]},
+    ),
+    "batches that begin anew after their total": (
+        "".join(f"batch {batch}/30 loss {n}.5\n" for n in N for batch in (10, 20, 30)),
+        {"loss": [*range(10, 100, 10)]},
+    ),
+    "the data at the end of a line": (
+        "".join(f"Epoch {n} loss 0.5 (train)\nEpoch {n} loss 0.6 (val)\n" for n in N),
+        {"loss": [1, 2, 3], "val/loss": [1, 2, 3]},
+    ),
+    "epochs of rounds": (
+        "".join(
+            f"=== Round {n}/3 ===\n"
+            + "".join(f"Epoch {epoch}: loss {n}.{epoch}\n" for epoch in range(4))
+            + f"test acc: 0.{n}\n"
+            for n in N
+        ),
+        {"loss": [*range(12)], "test acc": [3, 7, 11]},
+    ),
+    "epochs and batches of rounds in a line": (
+        "".join(
+            f"Round {n} epoch {epoch} [{batch}/20] loss {n}.{epoch}\n"
+            for n in N
+            for epoch in (1, 2)
+            for batch in (10, 20)
+        ),
+        {name: [*range(10, 130, 10)] for name in ("loss", "Round", "epoch")},
+    ),
+    "epochs that go on through rounds": (
+        "".join(f"Round {n}\nEpoch {2 * n}: loss 0.5\nEpoch {2 * n + 1}: loss 0.5\n" for n in N),
+        {"loss": [2, 3, 4, 5, 6, 7]},
+    ),
+    "clients of rounds": (
+        "".join(
+            f"Round {n}\n"
+            + "".join(f"Client {c} Epoch {epoch}: loss={n}.{c}\n" for c in (0, 1) for epoch in (0, 1))
+            + f"Round {n} test accuracy: 0.{n}\n"
+            for n in N
+        ),
+        {
+            **{f"loss/client={c}": [0, 1, 2, 3, 4, 5] for c in (0, 1)},
+            "test accuracy": [1, 3, 5],
+        },
+    ),
+    "agents in brackets, in turn": (
+        "".join(f"[{agent}] Episode {n}0 | reward: {n}.5\n" for n in N for agent in ("DQN s0", "DQN s1")),
+        {"reward": [10, 20, 30], "reward/training=DQN s1": [10, 20, 30]},
+    ),
+    "models one after another, each in its lines": (
+        "".join(f"model={model} epoch={n} loss=0.{n}\n" for model in ("cnn", "mlp") for n in N),
+        {"loss": [1, 2, 3], "loss/model=mlp": [1, 2, 3]},
+    ),
+    "plain names of models between signs": (
+        "".join(
+            f"=== Training {model} ===\n" + "".join(f"epoch {n} loss 0.{n}\n" for n in N)
+            for model in ("resnet", "densenet")
+        ),
+        {"loss": [1, 2, 3], "loss/model=densenet": [1, 2, 3]},
+    ),
+    "what is counted behind its total": (
+        "".join(f"{n}/10 epoch G_loss : 4.{n} D_loss : 0.{n}\n" for n in N),
+        {"G_loss": [1, 2, 3], "D_loss": [1, 2, 3]},
+    ),
+    "a step and its total before names without a sign": (
+        "".join(f"{n}0/30 loss 0.{n} acc 0.5\n" for n in N),
+        {"loss": [10, 20, 30], "acc": [10, 20, 30]},
+    ),
+    "arrows below headings of the data": (
+        "".join(
+            f"epoch {n}/3\n- train data:\n  - loss -> 0.{n}\n- test data:\n  - loss -> 0.3{n}\n" for n in N
+        ),
+        {"loss": [1, 2, 3], "test/loss": [1, 2, 3]},
+    ),
+    "results without signs below an episode": (
+        "".join(f"Episode {n}0\nAgent SUCCESS Rate 0.0{n}\nAverage Reward 5.{n}\n" for n in N),
+        {"Agent SUCCESS Rate": [10, 20, 30], "Average Reward": [10, 20, 30]},
+    ),
+    "epochs of bars that count from zero": (
+        "".join(
+            f"Epoch {n - 1}/3\n30/30 [=====] - 1s - loss: 0.{n} - acc: 0.5\n"
+            f"Validation 10/10 [=====] - 1s - loss: 0.3{n} - acc: 0.5\n"
+            for n in N
+        ),
+        {name: [0, 1, 2] for name in ("loss", "acc", "validation/loss", "validation/acc")},
+    ),
+    "a table of an axis and a metric": (
+        "+-------+------+\n| epoch | loss |\n+-------+------+\n"
+        + "".join(f"|   {n}   | 0.{n} |\n" for n in N)
+        + "+-------+------+\n",
+        {"loss": [1, 2, 3]},
+    ),
+    "tables of names and values between lines with corners": (
+        "".join(
+            f"+--------+-------+\n| Metric | Value |\n+--------+-------+\n"
+            f"| epoch | {n} |\n| loss | 0.{n} |\n+--------+-------+\n"
+            for n in N
+        ),
+        {"loss": [1, 2, 3]},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_values_are_at_their_steps(tmp_path: Path, case: str) -> None:
+    assert_steps(tmp_path, *CASES[case])
+
+
+def test_results_between_launches_belong_to_the_launch_before_them(tmp_path: Path) -> None:
+    text = "".join(
+        "".join(f"step {step} loss {n}.5\n" for step in (10, 20, 30)) + f"val loss {n}.5\n" for n in N
+    )
+    run = read_log(tmp_path, text)
+    assert steps_of(run) == {"loss": [10, 20, 30] * 3, "val loss": [30, 30, 30]}
+    (results,) = (points for key, points in run.data.series.items() if key.metric == "val loss")
+    assert results.attempt.tolist() == [0, 1, 2]
+    assert results.value.tolist() == [1.5, 2.5, 3.5]
