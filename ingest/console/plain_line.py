@@ -59,6 +59,8 @@ _BEST = re.compile(r"(?i)\bbest\b")
 """What a line says before it repeats a metric of the best step so far: `Saved the best model (acc=0.9)`."""
 _PAIR = re.compile(r"[\s,;|]*[A-Za-z_][\w./@-]*\s?[:=]\s?")
 """What is before a number in a line of nothing but names and numbers."""
+_TUPLE_BEFORE = re.compile(r"\), ?\(['\"][A-Za-z_][\w./@ -]{0,60}['\"], ?")
+"""What is between two numbers of a list of tuples."""
 _DATA_BEFORE = re.compile(r"\s*\[[A-Za-z][\w-]{1,30}\]:? ")
 """The data in brackets before a result: `[CIFAR10] acc 0.81`."""
 _NEXT_NAME = re.compile(r"%?[\s,;|]{1,4}[A-Za-z][\w@.-]{0,20}\s{1,4}")
@@ -389,7 +391,12 @@ def _is_report(shape: LineShape) -> bool:
 
 
 def _has_pairs_alone(parts: list[str]) -> bool:
-    """Whether a line is nothing but several names with a number each: `all:269.5  small:133.5 lr:0.003`."""
+    """Whether a line is nothing but several names with a number each: `all:269.5  small:133.5 lr:0.003`.
+
+    So are tuples of a list: `[('average_q', 1.4), ('average_loss', 0.9)]`.
+    """
+    if len(parts) > 2 * _LEAST_OF_ROW and all(map(_TUPLE_BEFORE.fullmatch, parts[2:-1:2])):
+        return True
     return (
         len(parts) > 2 * _LEAST_OF_ROW and not parts[-1].strip() and all(map(_PAIR.fullmatch, parts[:-1:2]))
     )

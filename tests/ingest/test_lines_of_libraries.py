@@ -631,7 +631,7 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             f"--------第{n}个epoch--------\n0/100 batch Loss: 0.{n}\n50/100 batch Loss: 0.3\n"
             for n in range(3)
         ),
-        {"batch Loss": [0, 50, 100, 150, 200, 250]},
+        {"Loss": [0, 50, 100, 150, 200, 250]},
     ),
     "a sentence in Chinese": (
         "".join(f"Epoch [{n}/30], Loss: 0.9\n当前模型在验证集上的准确率为： 0.6{n}\n" for n in N),

@@ -69,7 +69,7 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             f"INFO:train_agent:statistics:[('average_q', 1.4{n}), ('average_loss', 0.9{n})]\n"
             for n in N
         ),
-        {name: [*N] for name in ("R", "average_q", "average_loss")},
+        {name: [100 * n for n in N] for name in ("R", "episode", "average_q", "average_loss")},
     ),
     "bars with names of a letter and a per cent": (
         "".join(
