@@ -11,19 +11,23 @@ from holter.types import NO_CONFIG, Batch, Column, Config, Labels, SeriesKey
 
 
 class LogRow(NamedTuple):
-    """Values logged in one call. `time` is in Unix seconds, NaN without a clock; all values have `labels`."""
+    """Values logged in one call. `time` is in Unix seconds, NaN without a clock; all values have `labels`.
+
+    `begins`: a new launch begins with it, whatever its step is.
+    """
 
     step: int
     time: float
     values: Mapping[str, float]
     labels: Labels = ()
     attempt: str | None = None
+    begins: bool = False
 
 
 def batch_from_rows(rows: Sequence[LogRow], *, config: Config = NO_CONFIG, restarts: bool = False) -> Batch:
     """A batch of the rows of one attempt, in their order; `config` was logged before them.
 
-    `restarts`: a new launch begins with the first row.
+    `restarts`: a new launch begins with the first row. Other rows that begin one are those of other batches.
     """
     return Batch(
         steps=np.array([row.step for row in rows], dtype=np.int64),

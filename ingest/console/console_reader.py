@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import isnan
 from typing import Any, BinaryIO
 
@@ -29,7 +30,7 @@ from holter.ingest.redaction import without_secrets
 from holter.ingest.rows import LogRow, batch_from_rows
 from holter.ingest.step_columns import LARGEST_STEP
 from holter.ingest.text_encoding import decode_line
-from holter.types import Batch, ConfigKey, ConfigValue, Labels, Unreadable, labels_of
+from holter.types import NO_CONFIG, Batch, ConfigKey, ConfigValue, Labels, Unreadable, labels_of
 
 _MAX_PROCESSES = 4096
 """Processes, told apart by the prefixes of their lines, that have a state of their own; more share one."""
@@ -49,9 +50,13 @@ class ParsedLines:
     restarts: bool = False
 
     def batches(self) -> Iterator[Batch]:
-        """The rows and settings as one batch; no batch if there are none."""
-        if self.rows or self.config:
-            yield batch_from_rows(self.rows, config=self.config, restarts=self.restarts)
+        """The rows and settings, those of each launch in a batch; no batch if there are none."""
+        begins = [number for number, row in enumerate(self.rows) if row.begins and number]
+        for begin, end in pairwise([0, *begins, len(self.rows)]):
+            rows, config = self.rows[begin:end], NO_CONFIG if begin else self.config
+            if rows or config:
+                is_next = bool(rows and rows[0].begins)
+                yield batch_from_rows(rows, config=config, restarts=is_next or (self.restarts and not begin))
 
 
 class ConsoleReader:

@@ -10,6 +10,10 @@ prints the next line: the lower number is taken.
 
 A program that trains several models in turn begins anew, too, but prints its opening lines once. Rows of such
 a training, from the second on, have the label `training`.
+
+A launch that ended after its first record shows itself by no step: the next one begins at the same. After an
+unusual pause it does. Where rows of other kinds or other text come between, rows are held back, too: several
+processes print each step as often, and batches of an epoch come again, but the next launch goes on.
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ from math import isnan, nan
 from typing import Any, NamedTuple
 from zlib import crc32
 
+from holter.ingest.console.line_names import is_of_evaluation
 from holter.ingest.console.training_count import MOST_TRAININGS, TrainingCount
 from holter.ingest.rows import LogRow
 
@@ -31,6 +36,8 @@ _MOST_HELD = 40
 MAX_WRITERS = 16
 _MAX_LAG = 48
 """Rows by which another writer may be behind."""
+_LEAST_AGAIN = 2
+"""Rows behind the first one of which each is at a step of its own in a launch."""
 _LEAST_USUAL = 4
 """Distances of rows of which the median is the usual one."""
 _MAX_KINDS = 32
@@ -51,6 +58,8 @@ class InterleavedWriters:
         self._pause: float = state.get("pause", 5.0)
         self._training: int = state.get("training", 1)
         self._places: int = state.get("places", 0)
+        self._last: str | None = state.get("last")
+        """The kind of the last row."""
         self._behind = [_Behind.from_json(row) for row in state.get("behind", ())]
         """Rows of other kinds since the first row that is held."""
         self.is_same_launch: bool = state.get("same launch", False)
@@ -67,6 +76,7 @@ class InterleavedWriters:
             "gap": self._gap,
             "time": self._time,
             "pause": self._pause,
+            "last": self._last,
         }
         if self.is_holding:
             state |= {"places": self._places, "behind": [row.to_json() for row in self._behind]}
@@ -97,14 +107,18 @@ class InterleavedWriters:
             kind = self._kinds[name] = _RowKind(
                 trainings=TrainingCount(number=self._training), names=tuple(row.values)
             )
-        is_near = self._is_near(row, start, learn=not kind.steps or row.step >= kind.steps[0])
+        is_again = kind.is_first_again(row)
+        is_paused = is_again and self._is_paused(row)
+        is_near = self._is_near(row, start, learn=not (is_again or kind.steps[:1] > [row.step]))
+        is_between = is_again and (self._last != name or not is_near)
         is_near &= not in_block
-        self._end = end
+        self._end, self._last = end, name
         if not isnan(row.time):
             self._time = row.time
-        last, was_holding = kind.steps[:1], bool(kind.held)
-        rows = kind.add(row, self._next_place(), is_near=is_near)
-        if len(kind.steps) == 1 and not kind.held and (was_holding or last > kind.steps):
+        last, was_holding = kind.steps[:1], bool(kind.held) and not kind.is_again
+        rows = kind.add(row, self._next_place(), is_near=is_near, is_paused=is_paused, is_between=is_between)
+        begins = was_holding or last > kind.steps or any(each.begins for _, each in rows)
+        if len(kind.steps) == 1 and not kind.held and begins:
             # the program was started again: rows of other kinds belong to it, too
             rows = self._begin_trainings(kind, rows)
             for other in self._kinds.values():
@@ -114,7 +128,9 @@ class InterleavedWriters:
             for other in self._kinds.values():
                 if other.trainings.is_before(kind.trainings):
                     other.begin_training(kind.trainings.number, kind.trainings.before)
-            return clear + self._in_order(rows)
+                elif is_paused and other is not kind:
+                    other.forget_steps()
+            return clear + _beginning(self._in_order(rows))
         if self.is_holding and not (was_holding or kind.held):
             self._behind += [_Behind(place, name, each) for place, each in rows]
             return clear + (self.release() if len(self._behind) >= _MOST_HELD else [])
@@ -138,13 +154,14 @@ class InterleavedWriters:
         clear: list[LogRow] = []
         is_holding = self.is_holding
         for row, start, end in lines:
-            kind = self._kinds.get(_kind_of(tuple(row.values)))
-            if is_holding or kind is None or not kind.is_alone or row.step < kind.steps[0]:
+            name = _kind_of(tuple(row.values))
+            kind = self._kinds.get(name)
+            if is_holding or kind is None or not kind.is_alone or not kind.goes_on(row):
                 clear += self.add(row, start, end)
                 is_holding = self.is_holding
                 continue
             self._is_near(row, start, learn=True)
-            self._end = end
+            self._end, self._last = end, name
             if row.time == row.time:
                 self._time = row.time
             kind.advance(row.step)
@@ -181,7 +198,7 @@ class InterleavedWriters:
         for place, row in rows:
             if row.step < last and row.step <= kind.trainings.first:
                 kind.trainings.advance()
-            named.append((place, kind.trainings.of_training(row)))
+            named.append((place, kind.trainings.of_training(row)._replace(begins=False)))
             last = row.step
         kind.trainings.first = first
         return named
@@ -203,7 +220,7 @@ class InterleavedWriters:
             if rows := kind.restart():
                 released += self._begin_trainings(kind, rows)
         self._training = max((kind.trainings.number for kind in self._kinds.values()), default=1)
-        return self._in_order(released)
+        return _beginning(self._in_order(released))
 
     def begin_again(self) -> list[LogRow]:
         """The rows held back; what comes next is printed by another launch."""
@@ -212,6 +229,11 @@ class InterleavedWriters:
             kind.begin_training(1)
         self._training = 1
         return rows
+
+    def _is_paused(self, row: LogRow) -> bool:
+        """Whether a pause before a row is longer than usual."""
+        pause = 0.0 if self._time is None or isnan(row.time) else row.time - self._time
+        return pause > _USUAL_PAUSES * self._pause
 
     def _is_near(self, row: LogRow, start: int, *, learn: bool) -> bool:
         """Whether there is no more text, and no longer pause, than usual between a row and the one before."""
@@ -257,6 +279,13 @@ def _row_from_json(stored: Sequence[Any]) -> LogRow:
     return LogRow(step, nan if time is None else time, values)
 
 
+def _beginning(rows: list[LogRow]) -> list[LogRow]:
+    """The rows, of which the first one begins a launch if any does."""
+    if not any(row.begins for row in rows):
+        return rows
+    return [row._replace(begins=not number) for number, row in enumerate(rows)]
+
+
 @lru_cache(maxsize=1024)
 def _kind_of(names: tuple[str, ...]) -> str:
     return str(crc32("\n".join(names).encode(errors="surrogatepass")))  # JSON may have half a pair
@@ -269,6 +298,8 @@ class _RowKind:
     `recent` are the last steps of the only writer so far, `interval` the least number of steps between two
     of its rows, 0 while unknown. `left` is the step that was left where the steps began again, and `usual`
     the number of steps between two rows then; `returns` counts how often a row soon went on from there.
+    `is_again`: the rows that are held are the first one's step again, and what follows; `repeats`: it is
+    known that steps have several rows.
     """
 
     steps: list[int] = field(default_factory=list)
@@ -280,6 +311,8 @@ class _RowKind:
     left: int | None = None
     usual: int = 0
     returns: int = 0
+    is_again: bool = False
+    repeats: bool = False
 
     def to_json(self) -> list[Any]:
         """The state as JSON-able values."""
@@ -294,7 +327,7 @@ class _RowKind:
             self.trainings.before,
             self.trainings.end,
             self.names,
-            [self.left, self.usual, self.returns],
+            [self.left, self.usual, self.returns, self.is_again, self.repeats],
         ]
 
     @classmethod
@@ -305,11 +338,33 @@ class _RowKind:
         kind = cls(list(steps), list(recent), interval, rows, TrainingCount(*more[:4]))
         kind.names = tuple(more[4]) if more[4:] else ()
         if more[5:]:
-            kind.left, kind.usual, kind.returns = more[5]
+            kind.left, kind.usual, kind.returns = more[5][:3]
+            kind.is_again, kind.repeats = more[5][3:] or (False, False)
         return kind
 
-    def add(self, row: LogRow, place: int, *, is_near: bool) -> list[_Placed]:
-        """The rows that are clear now."""
+    def is_first_again(self, row: LogRow) -> bool:
+        """Whether a row of a training is at the step of its only one so far."""
+        is_first = self.steps == [row.step] == self.recent and not (self.held or self.repeats)
+        return is_first and not all(map(is_of_evaluation, self.names))
+
+    def goes_on(self, row: LogRow) -> bool:
+        """Whether a row is that of the only writer, without a doubt."""
+        return row.step > self.steps[0] or (row.step == self.steps[0] and not self.is_first_again(row))
+
+    def add(
+        self, row: LogRow, place: int, *, is_near: bool, is_paused: bool = False, is_between: bool = False
+    ) -> list[_Placed]:
+        """The rows that are clear now.
+
+        Of one at the step of the only row so far: `is_paused`, after a pause; `is_between`, behind others.
+        """
+        if is_paused:
+            return self._begin_again([(place, row._replace(begins=True))])
+        if is_between:
+            self.held, self.is_again = [(place, row)], True
+            return []
+        if self.is_again:
+            return self._decide_again(row, place)
         if self.held:
             return self._decide(row, place, is_near=is_near)
         if len(self.steps) > 1:
@@ -350,18 +405,57 @@ class _RowKind:
 
     def begin_training(self, number: int, before: int = 0) -> None:
         """Forget its steps: what comes next is of the training with this number."""
-        self.steps, self.recent = [], []
+        self.forget_steps()
         self.trainings.begin(number, before)
+
+    def forget_steps(self) -> None:
+        """Forget its steps: what comes next is printed by another launch."""
+        self.steps, self.recent = [], []
 
     def restart(self) -> list[_Placed]:
         """The rows held back, as those of the first writer."""
+        if self.is_again:
+            return self._repeat() if len(self.held) == 1 else self._launch()
         held, self.held = self.held, []
         return self._begin_again(held) if held else []
+
+    def _repeat(self) -> list[_Placed]:
+        """The rows held back, as those of steps with several rows."""
+        held, self.held = self.held, []
+        self.is_again, self.repeats = False, True
+        for _, row in held:
+            self.advance(row.step)
+        return held
+
+    def _decide_again(self, row: LogRow, place: int) -> list[_Placed]:
+        """Whether a launch begins with the first of the rows that are held: no other comes at its step.
+
+        Nor at the next. Lines of an epoch that are counted from the third on are two steps behind the first.
+        """
+        last = self.held[-1][1].step
+        if row.step == last:
+            return self._repeat() + self.add(row, place, is_near=True)
+        self.held.append((place, row))
+        if len(self.held) <= _LEAST_AGAIN:
+            return []
+        first, second, third = (held.step for _, held in self.held)
+        if second - first == 2 * (third - second) > 0:
+            at, counted = self.held[0]
+            self.held[0] = (at, counted._replace(step=(first + second) // 2))
+            return self._repeat()
+        return self._launch()
+
+    def _launch(self) -> list[_Placed]:
+        """The rows held back, as those of another launch that begins at the same step."""
+        held, self.held, self.is_again = self.held, [], False
+        place, first = held[0]
+        return self._begin_again([(place, first._replace(begins=True)), *held[1:]])
 
     def follow(self) -> list[_Placed]:
         """The rows held back, as those of a restart that others show; a step back later is one, too."""
         if not self.held and len(self.steps) == 1:
             self.interval = 0
+        self.is_again = False
         return self.restart()
 
     def _is_regular(self) -> bool:

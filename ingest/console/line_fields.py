@@ -358,7 +358,8 @@ def _explains(name: str, between: str) -> bool:
 def _is_clean(before: str) -> bool:
     """Whether a text before a name ends with a delimiter."""
     return (
-        before[-1:] in ("", ",", ";", "|", "(", ")", "]", "}", "\t", "-") or _LABEL.search(before) is not None
+        before[-1:] in ("", ",", ";", "|", "(", ")", "]", "}", "\t", "-", ">")
+        or _LABEL.search(before) is not None
     )
 
 

@@ -89,7 +89,8 @@ def name_before(text: str) -> NumberName:
             break
         words.insert(0, word)
         begin = match.start()
-    if len(words) > 1 and begin == cut and bare[cut - 1 : cut] in ("=", ":"):
+    sign = bare[cut - 1 : cut] if len(words) > 1 and begin == cut else ""
+    if sign == "=" or (sign == ":" and counts(words[-1])):
         begin += len(words.pop(0)) + 1  # the value of another name: `model=cnn epoch=1`
     bracketed = None if words else _BRACKETED_NAME.search(bare)
     if bracketed is not None and (counts(bracketed[1]) or is_metric_name(bracketed[1])):

@@ -41,6 +41,7 @@ _BATCHES = frozenset({*BATCH_NAMES, "batches", "batch_index"})
 _LENGTH = ("episode", "steps")
 """An axis, and the name of what each episode has so many of."""
 _MAX_COLUMNS = 64
+_LEAST_CELLS = 2
 _DATA = frozenset({"data", "dataset", "split", "subset", "set", "phase", "mode"})
 """Names of a first column that says of which data a row is."""
 _BETWEEN_CELLS = rb"(?: {2,40}| ?\t ?| {0,8}[,;] {0,8})"
@@ -48,7 +49,7 @@ _AXIS = (
     rb"(?:#[ \t]{1,20})?(?:[A-Za-z][\w-]{0,30}" + _BETWEEN_CELLS + rb"){0,2}"
     rb"(?:epochs?|ep|(?:num)?iter(?:ation)?s?|(?:global_)?steps?|episode|round|E {1,8}#)"
 )
-_COUNT = rb"(?:[\w.:/-]{1,60}" + _BETWEEN_CELLS + rb"){0,2}\d{1,9}(?:\.0|/\d{1,9})?"
+_COUNT = rb"(?:[\w.:/-]{1,60}" + _BETWEEN_CELLS + rb"){0,2}\d{1,9}(?:\.0|\.\d{1,20}e[-+]\d\d|/\d{1,9})?"
 """What a row counts, behind its data or a date."""
 _NAMED = _LOGGER + rb"?[ \t]{0,20}" + _AXIS
 _COUNTED = _LOGGER + rb"?(?:[ \t]|\x1b\[\d{0,2}[mJK]){0,40}" + _COUNT
@@ -102,6 +103,8 @@ def _row(line: str, state: DialectState) -> LineValues | None:
     cells = _BETWEEN_NUMBERS.split(_PREFIX.sub("", line).strip().replace("No log", "-"))
     possible = _possible_names(state.get("names of columns", ""))
     names = next((names for names in possible if len(names) == len(cells)), None)
+    if names is None and _LEAST_CELLS <= len(cells) < len(possible[0]) and "\t" in state["names of columns"]:
+        names = possible[0][: len(cells)]  # the last columns were not written
     if names is None:
         return None
     axis = next((axis for axis in _AXES for name in names if name.lower() == axis), None)
