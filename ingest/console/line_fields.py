@@ -213,7 +213,8 @@ class _FieldReader:
             name="" if opens_pair else named.name,
             marked=named.marked,
             bracketed=text.rstrip(" ")[-1:] in ("[", "("),
-            adjacent="".join(between.split()) in ("][", "]#") and index > 0,
+            adjacent=index > 0
+            and "".join(between.split()) in (("][", "]#", "],[") if total >= 0 else ("][", "]#")),
             opens_batches=self._opens_batches(last, after),
             clean=_is_clean(named.before.rstrip(" ")),
             before=named.before,
@@ -281,6 +282,7 @@ class _FieldReader:
             or _is_reference(text, after)
             or text.rstrip(" ").endswith("[[")
             or (after == "," and last + 1 < self._count and text[-1:] not in ("[", "("))
+            or (text.endswith("[") and after.strip() == "," and last + 1 == self._count)  # a list goes on
         )
 
     def _qualified(self, named: NumberName, after: str) -> NumberName:

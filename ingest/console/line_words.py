@@ -65,7 +65,7 @@ STOP_WORDS = frozenset(
      "is", "was", "be", "last", "every", "per"}
 )  # fmt: skip
 DATA_SPLIT = re.compile(
-    r"(?<![\w./])(?<!\w-)(?:(train(?:ing)?)"
+    r"(?<![\w./])(?<!\w-)(?:(train(?:ing)?|trn)"
     r"|(eval(?:uation|uated?|uating)?|valid(?:ation|at(?:e|ing))?|val|test(?:ing)?|dev|cv(?= batch)))"
     r"(?![\w/-]|\.\w)",
     re.I,

@@ -264,7 +264,7 @@ class PlainTable:
 
     def _rows_at_steps(self, first: int, last: int, axis: dict[str, Any]) -> list[LogRow | None]:
         if self._direct and (self._is_global or counts_on(axis)):
-            self._note_direct(last - first, self._direct[last - 1], axis)
+            self._note_direct(first, last, axis)
             note_names(self._names, self._direct[first], self._direct[last - 1], axis)
             return self._direct_rows[first:last]
         if last - first > 1 and "bar" in axis and self._counts.keys() == {Counter.STEP}:
@@ -294,11 +294,12 @@ class PlainTable:
             for line, step in zip(range(first, last), steps, strict=True)
         ]
 
-    def _note_direct(self, lines: int, step: int, axis: dict[str, Any]) -> None:
-        """Note lines whose steps are what they count, of which this is the last step."""
+    def _note_direct(self, first: int, last: int, axis: dict[str, Any]) -> None:
+        """Note some lines whose steps are what they count."""
+        lines, step = last - first, self._direct[last - 1]
         axis["split"] = ""
         if self._is_global:
-            note_global_steps(axis)
+            note_global_steps(axis, self._counts_of(last - 1).get(Counter.EPOCH))
             axis["step"] = step
             axis.pop("heading", None)
             axis.pop("ended", None)

@@ -362,8 +362,9 @@ class _ShapeReader:
         names = _names(metrics)
         if _LOADED.search(_text_ahead(texts, counters)) is not None:
             return _NOTHING
-        if len(counters) > 2 and self._unnamed is not None:  # `(0/8)`, a rank, before the epoch and the batch
-            counters.remove(self._unnamed)
+        named = {each.counter for each in counters if each is not self._unnamed}
+        if len(counters) > 2 and self._unnamed is not None and Counter.EPOCH in named:
+            counters.remove(self._unnamed)  # `(0/8)`, a rank, before the epoch and the batch
         if not self._split and (behind := _DATA_BEHIND.fullmatch(texts[-1])) is not None:
             self._split = behind[1].lower()
         split = "" if self._split == "train" else self._split

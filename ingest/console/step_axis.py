@@ -43,6 +43,7 @@ def forget_position(state: DialectState) -> None:
         "given",
         "evaluated",
         "evaluated at",
+        "epoch of steps",
     ):
         state.pop(name, None)
     forget_round(state)
@@ -69,6 +70,8 @@ def as_epoch(counts: Counts, state: DialectState) -> Counts:
 
 def _is_epoch(number: int, total: int, state: DialectState) -> bool:
     """Whether a number is that of the epoch, and its total is that of the epochs and not of the steps."""
+    if "epoch of steps" in state:
+        return [*state["epoch of steps"]] == [number, total]
     is_current = "epoch" in state and number == state["epoch"][0]
     return is_current and total == state.get("epochs") != state.get("total")
 
@@ -105,7 +108,7 @@ def training_steps(
         state["total"] = inner[-1][1]
     axis = next((axis for axis in _AXES if axis in columns), None)
     if axis is Counter.GLOBAL_STEP:
-        note_global_steps(state)
+        note_global_steps(state, epochs[-1] if epochs else None)
     if epochs is not None and inner is not None and axis is not Counter.GLOBAL_STEP:
         steps = _steps_over_epochs(epochs, inner, state)
     elif axis is Counter.EPOCH:
@@ -210,9 +213,11 @@ def has_steps_alone(state: DialectState) -> bool:
     return state.get("alone") is True and state.keys().isdisjoint(("announced", "epoch"))
 
 
-def note_global_steps(state: DialectState) -> None:
-    """Note that a line has stated the step of all."""
+def note_global_steps(state: DialectState, epoch: tuple[int, int] | None = None) -> None:
+    """Note that a line has stated the step of all, and maybe its epoch with their total."""
     state["global"] = True
+    if epoch is not None and epoch[1]:
+        state["epoch of steps"] = [*epoch]
 
 
 def has_global_steps(state: DialectState) -> bool:
@@ -276,6 +281,7 @@ def note_names(names: Sequence[str], first: int, last: int, state: DialectState)
 def note_bar(step: int, names: Sequence[str], state: DialectState) -> None:
     """Note the step and the names of values of a progress bar: lines of epochs are at its step."""
     state["bar"] = state["step"] = step
+    state.pop("heading", None)
     state.pop("ended", None)
     state.pop("begun", None)
     note_names(names, step, step, state)
@@ -285,7 +291,7 @@ def _step(counts: Counts, state: DialectState, kind: str = "") -> int | None:
     if Counter.EPOCH in counts:
         state.pop("rounds", None)  # rounds of several epochs are no epochs
     if Counter.GLOBAL_STEP in counts:
-        note_global_steps(state)
+        note_global_steps(state, counts.get(Counter.EPOCH))
         if Counter.EPOCH not in counts:
             note_steps_alone(1, state)
         return counts[Counter.GLOBAL_STEP][0]

@@ -19,13 +19,19 @@ _TIME = re.compile(
 SCALES = {"K": 1e3, "k": 1e3, "M": 1e6, "G": 1e9, "B": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
 _NUMBER = re.compile(r"([-+]?(?:\d[\d,]*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)\s?([KkMGBTPE]?)(?:%|FLOPS|B)?")
 
+_NO_NUMBER = re.compile(r"(?i)[-+]?(?:nan|inf)\.0")
+"""What progress bars make of NaN and infinity."""
+
 
 def parse_number(text: str) -> float | None:
     """The number in a text, None if it is none. Suffixes are decimal: 67.4M is 67,400,000."""
     try:
         return None if "_" in text else float(text)  # Python reads 1_000, no logger writes it
     except ValueError:
-        match = _NUMBER.fullmatch(text.strip().strip("'\""))
+        bare = text.strip().strip("'\"")
+        if _NO_NUMBER.fullmatch(bare) is not None:
+            return float(bare.removesuffix(".0"))
+        match = _NUMBER.fullmatch(bare)
     if match is None:
         return None
     return float(match[1].replace(",", "")) * SCALES.get(match[2], 1.0)

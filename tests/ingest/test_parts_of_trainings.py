@@ -115,6 +115,49 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         ),
         {name: [0, 1, 2] for name in ("loss", "acc", "validation/loss", "validation/acc")},
     ),
+    "epochs behind their batches, which state the step of all": (
+        "".join(
+            "".join(
+                f"INFO: [{n}/9], [{batch}/30], global_step: {30 * n - 30 + batch}, loss: 0.{n}, lr:0.1\n"
+                for batch in (10, 20, 30)
+            )
+            + f"INFO: [{n}/9], train_loss: 1.{n}, lr: 0.1\n"
+            for n in N
+        ),
+        {
+            "loss": [*range(10, 100, 10)],
+            "lr": [*range(10, 100, 10)],
+            "train_loss": [30, 60, 90],
+            "epoch/lr": [30, 60, 90],
+        },
+    ),
+    "bars of an epoch that begin without a metric": (
+        "".join(
+            "".join(
+                f"\rEpoch {n} [Train]: {batch:2d}%|##| {batch}/90 [00:01<00:10, 20.66it/s{loss}]"
+                for batch, loss in ((0, ""), (45, f", loss={n}.5"), (90, f", loss={n}.25"))
+            )
+            + f"\nEpoch {n}:\n  Train Loss: {n}.7\n"
+            for n in (0, 1, 2)
+        ),
+        {"loss": [45, 90, 135, 180, 225, 270], "Train Loss": [90, 180, 270]},
+    ),
+    "a bar of values that are no numbers": (
+        "".join(
+            f"Epoch 0:   {n}%|  | {n}/90 [00:01<00:10, 20.66it/s, v_num=0, train_loss={value}]\n"
+            for n, value in zip(N, ("2.5", "inf.0", "nan.0"), strict=True)
+        ),
+        {"train_loss": [1, 2, 3]},
+    ),
+    "rows of data with other short forms": (
+        "dset      epoch    cost    cerr\n------  -------  ------  ------\n"
+        + "".join(f"trn           {n}    0.4{n}    0.18\ndev           {n}    0.5    0.2\n" for n in N),
+        {name: [1, 2, 3] for name in ("trn/cost", "trn/cerr", "dev/cost", "dev/cerr")},
+    ),
+    "a list of settings that goes on": (
+        "".join(f"epoch {n} loss 0.{n}\n" for n in N) + "{'loss': {'mean': [0.462,\n   0.45,\n   0.44],\n",
+        {"loss": [1, 2, 3]},
+    ),
     "a table of an axis and a metric": (
         "+-------+------+\n| epoch | loss |\n+-------+------+\n"
         + "".join(f"|   {n}   | 0.{n} |\n" for n in N)
@@ -135,6 +178,40 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_values_are_at_their_steps(tmp_path: Path, case: str) -> None:
     assert_steps(tmp_path, *CASES[case])
+
+
+SINGLE = {
+    "after a pause": "".join(
+        f"2025-05-03 12:{minute}:24 - INFO - Epoch 1/1, Loss: 2.5\n"
+        f"2025-05-03 12:{minute}:38 - INFO - Validation Loss: 0.75\n"
+        for minute in (39, 42, 49)
+    ),
+    "with other results between": "".join(
+        f"epoch: {epoch}\ntrain loss: {epoch}.5\nvalid loss: {epoch}.7\n" for epoch in (1, 1, 2, 3, 1, 2)
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SINGLE)
+def test_a_launch_that_ended_after_its_first_record_is_one(tmp_path: Path, case: str) -> None:
+    run = read_log(tmp_path, SINGLE[case])
+    assert run.attempts == 3
+    assert all(0 in series.attempt for series in run.data.series.values())
+    assert run.points == SINGLE[case].count("oss:")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "".join(f"epoch: {n}\ntrain loss: {n}.5\nvalid loss: {n}.7\n" * 2 for n in N),
+        "".join(f"epoch {n} loss 0.{n}1\nvalid loss 0.5\nepoch {n} loss 0.{n}2\n" for n in N),
+        "Epoch 0 test loss: 2.5\n"
+        + "".join(f"Epoch {n} test loss: 2.5\nEpoch {n} loss 1.5\n" for n in (0, 1, 2)),
+    ],
+    ids=["two processes", "two records of an epoch", "an evaluation before the first epoch"],
+)
+def test_an_epoch_that_comes_again_is_no_launch(tmp_path: Path, text: str) -> None:
+    assert read_log(tmp_path, text).attempts == 1
 
 
 def test_results_between_launches_belong_to_the_launch_before_them(tmp_path: Path) -> None:

@@ -72,6 +72,7 @@ def _bar(line: str, state: DialectState) -> LineValues | None:
         state["evaluated"], state["between"] = [state["bar"], total], True
         values = {metric_name(name, split): value for name, value in parse_numbers(pairs).items()}
         return LineValues(int(state["bar"]), values, labels=section_labels(axis))
+    axis.pop("evaluating", None)
     _note_version(dict(pairs).get("v_num"), state)
     counts = {Counter.EPOCH: (epoch, 0)} if epoch is not None else {}
     if enter_section({**counts, Counter.BATCH: (at, total)}, axis):

@@ -42,7 +42,7 @@ _LENGTH = ("episode", "steps")
 """An axis, and the name of what each episode has so many of."""
 _MAX_COLUMNS = 64
 _LEAST_CELLS = 2
-_DATA = frozenset({"data", "dataset", "split", "subset", "set", "phase", "mode"})
+_DATA = frozenset({"data", "dataset", "dset", "split", "subset", "set", "phase", "mode"})
 """Names of a first column that says of which data a row is."""
 _BETWEEN_CELLS = rb"(?: {2,40}| ?\t ?| {0,8}[,;] {0,8})"
 _AXIS = (
@@ -53,7 +53,7 @@ _COUNT = rb"(?:[\w.:/-]{1,60}" + _BETWEEN_CELLS + rb"){0,2}\d{1,9}(?:\.0|\.\d{1,
 """What a row counts, behind its data or a date."""
 _NAMED = _LOGGER + rb"?[ \t]{0,20}" + _AXIS
 _COUNTED = _LOGGER + rb"?(?:[ \t]|\x1b\[\d{0,2}[mJK]){0,40}" + _COUNT
-_METRICS = rb"(?=[^|:=\n\d ])[^|:=\n]{0,400}(?:loss|acc|score|error|auc|rmse|reward)[^|:=\n]{0,400}"
+_METRICS = rb"(?=[^|:=\n\d ])[^|:=\n]{0,400}(?:loss|acc|score|error|auc|rmse|reward|cost)[^|:=\n]{0,400}"
 _HEADING = re.compile(rb"(?im)^" + _NAMED + rb"(?: |%s)" % _BETWEEN_CELLS + _METRICS + rb"$")
 _TABLE = re.compile(
     rb"(?im)^" + _NAMED + rb"(?: {2,40}| ?\t ?)" + _METRICS + rb"$"
