@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from math import isnan, nan
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +23,19 @@ class LogRow(NamedTuple):
     labels: Labels = ()
     attempt: str | None = None
     begins: bool = False
+
+
+def row_to_json(row: LogRow) -> list[Any]:
+    """A row as JSON-able values."""
+    time = None if isnan(row.time) else row.time
+    return [row.step, time, dict(row.values), row.labels, row.attempt, row.begins]
+
+
+def row_from_json(stored: Sequence[Any]) -> LogRow:
+    """The row from what `row_to_json` returned."""
+    step, time, values, labels, attempt, begins = stored
+    pairs = tuple((name, value) for name, value in labels)
+    return LogRow(step, nan if time is None else time, values, pairs, attempt, begins)
 
 
 def batch_from_rows(rows: Sequence[LogRow], *, config: Config = NO_CONFIG, restarts: bool = False) -> Batch:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from math import isnan
 from typing import Any, BinaryIO
 
@@ -27,10 +26,10 @@ from holter.ingest.console.result_blocks import LARGEST_GAP
 from holter.ingest.errors import ProblemBuffer
 from holter.ingest.lines import read_text_block
 from holter.ingest.redaction import without_secrets
-from holter.ingest.rows import LogRow, batch_from_rows
+from holter.ingest.rows import LogRow, batch_from_rows, row_from_json, row_to_json
 from holter.ingest.step_columns import LARGEST_STEP
 from holter.ingest.text_encoding import decode_line
-from holter.types import NO_CONFIG, Batch, ConfigKey, ConfigValue, Labels, Unreadable, labels_of
+from holter.types import Batch, ConfigKey, ConfigValue, Labels, Unreadable, labels_of
 
 _MAX_PROCESSES = 4096
 """Processes, told apart by the prefixes of their lines, that have a state of their own; more share one."""
@@ -48,15 +47,6 @@ class ParsedLines:
     config: dict[ConfigKey, ConfigValue] = field(default_factory=dict)
     in_launch: bool = False
     restarts: bool = False
-
-    def batches(self) -> Iterator[Batch]:
-        """The rows and settings, those of each launch in a batch; no batch if there are none."""
-        begins = [number for number, row in enumerate(self.rows) if row.begins and number]
-        for begin, end in pairwise([0, *begins, len(self.rows)]):
-            rows, config = self.rows[begin:end], NO_CONFIG if begin else self.config
-            if rows or config:
-                is_next = bool(rows and rows[0].begins)
-                yield batch_from_rows(rows, config=config, restarts=is_next or (self.restarts and not begin))
 
 
 class ConsoleReader:
@@ -79,6 +69,8 @@ class ConsoleReader:
         self._writers = InterleavedWriters(state.get("writers", {}))
         self._trainings = LabelledTrainings(state.get("trainings", {}))
         self._opening = LaunchOpening(state.get("opening", {}))
+        self._ready = [row_from_json(row) for row in state.get("ready", ())]
+        """Rows of the next launches, each of which is a batch of its own."""
         self._restarts: bool = state.get("restarts", False)
         self._may_restart: bool = state.get("may restart", False)
         self._last_step: int | None = state.get("last step")
@@ -96,6 +88,8 @@ class ConsoleReader:
             pending["trainings"] = trainings
         if opening := self._opening.state():
             pending["opening"] = opening
+        if self._ready:
+            pending["ready"] = [row_to_json(row) for row in self._ready]
         if self._restarts:
             pending["restarts"] = True
         if self._may_restart:
@@ -114,14 +108,29 @@ class ConsoleReader:
     def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
         """Yield what the complete lines hold; see `Reader`."""
         yield from self.problems.drain()
+        yield from self.ready()
         while (block := read_text_block(stream)) is not None:
             parsed, begin = ParsedLines(), stream.tell() - len(block)
             size = self.parse(block, parsed, begin)
             if size < len(block):
                 stream.seek(begin + size)
-            yield from parsed.batches()
+            yield from self.batches(parsed)
             yield from self.problems.drain()
-        yield from self.flush().batches()
+        yield from self.batches(self.flush())
+
+    def batches(self, parsed: ParsedLines) -> Iterator[Batch]:
+        """The rows and settings, those of each launch in a batch; no batch if there are none."""
+        rows, self._ready = _first_launch(parsed.rows)
+        if rows or parsed.config:
+            restarts = parsed.restarts or bool(rows and rows[0].begins)
+            yield batch_from_rows(rows, config=parsed.config, restarts=restarts)
+        yield from self.ready()
+
+    def ready(self) -> Iterator[Batch]:
+        """Batches of launches that were parsed, but not yielded yet."""
+        while self._ready:
+            rows, self._ready = _first_launch(self._ready)
+            yield batch_from_rows(rows, restarts=True)
 
     def flush(self) -> ParsedLines:
         """The settings of a launch of which nothing else is known yet."""
@@ -144,7 +153,7 @@ class ConsoleReader:
 
     def finish(self) -> Iterator[Batch]:
         """Yield the rows that more lines of the text would have decided on; there are none."""
-        yield from ParsedLines(rows=[*self._writers.release(), *self._release_waiting()]).batches()
+        yield from self.batches(ParsedLines(rows=[*self._writers.release(), *self._release_waiting()]))
 
     def parse(self, block: bytes, parsed: ParsedLines, begin: int = 0) -> int:
         """Add what some complete lines hold to `parsed`; return how many bytes were parsed.
@@ -418,6 +427,12 @@ class ConsoleReader:
             self._several = True
             return (labels,)
         return ((), labels) if self._several and labels else ((),)
+
+
+def _first_launch(rows: list[LogRow]) -> tuple[list[LogRow], list[LogRow]]:
+    """The rows up to the first one behind others with which a launch begins, and the rest."""
+    end = next((number for number, row in enumerate(rows) if row.begins and number), len(rows))
+    return rows[:end], rows[end:]
 
 
 def _labels(stored: Sequence[Sequence[str]] | None) -> Labels | None:

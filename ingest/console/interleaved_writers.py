@@ -22,13 +22,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
-from math import isnan, nan
+from math import isnan
 from typing import Any, NamedTuple
 from zlib import crc32
 
 from holter.ingest.console.line_names import is_of_evaluation
 from holter.ingest.console.training_count import MOST_TRAININGS, TrainingCount
-from holter.ingest.rows import LogRow
+from holter.ingest.rows import LogRow, row_from_json, row_to_json
 
 MAX_HELD = 8
 """Rows after which it is a restart; more where steps go back again among them, as those of many writers."""
@@ -261,22 +261,13 @@ class _Behind(NamedTuple):
 
     def to_json(self) -> list[Any]:
         """The row as JSON-able values."""
-        return [self.place, self.kind, _row_to_json(self.row), self.row.labels]
+        return [self.place, self.kind, row_to_json(self.row)]
 
     @classmethod
     def from_json(cls, stored: list[Any]) -> _Behind:
         """The row from what `to_json` returned."""
-        place, kind, row, labels = stored
-        return cls(place, kind, _row_from_json(row)._replace(labels=tuple((a, b) for a, b in labels)))
-
-
-def _row_to_json(row: LogRow) -> list[Any]:
-    return [row.step, None if isnan(row.time) else row.time, dict(row.values)]
-
-
-def _row_from_json(stored: Sequence[Any]) -> LogRow:
-    step, time, values = stored[:3]
-    return LogRow(step, nan if time is None else time, values)
+        place, kind, row = stored
+        return cls(place, kind, row_from_json(row))
 
 
 def _beginning(rows: list[LogRow]) -> list[LogRow]:
@@ -316,7 +307,7 @@ class _RowKind:
 
     def to_json(self) -> list[Any]:
         """The state as JSON-able values."""
-        held = [[*_row_to_json(row), place] for place, row in self.held]
+        held = [[place, row_to_json(row)] for place, row in self.held]
         return [
             self.steps,
             self.recent[-_MAX_LAG:],
@@ -334,7 +325,7 @@ class _RowKind:
     def from_json(cls, stored: list[Any]) -> _RowKind:
         """The state from what `to_json` returned."""
         steps, recent, interval, held, *more = stored  # earlier versions stored less
-        rows = [(row[3] if row[3:] else place, _row_from_json(row)) for place, row in enumerate(held)]
+        rows = [(place, row_from_json(row)) for place, row in held if isinstance(row, list | tuple)]
         kind = cls(list(steps), list(recent), interval, rows, TrainingCount(*more[:4]))
         kind.names = tuple(more[4]) if more[4:] else ()
         if more[5:]:

@@ -73,5 +73,5 @@ def _separated(text: str) -> str:
         return ""
     first = _FIRST_WORDS.match(text)
     if first is not None and text.count(first[0]) == len(begins):
-        begins = [each.start() for each in re.finditer(re.escape(first[0]), text)]
+        return text.replace(first[0], f"\n{first[0]}").lstrip("\n") + "\n"
     return "".join(f"{text[begin:end]}\n" for begin, end in zip(begins, [*begins[1:], None], strict=True))

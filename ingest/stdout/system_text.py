@@ -132,6 +132,7 @@ class SystemTextReader:
     def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
         """Yield what the complete lines hold; see `Reader`."""
         yield from self._console.problems.drain()
+        yield from self._console.ready()
         while (block := read_text_block(stream)) is not None:
             begin, before = stream.tell() - len(block), (dict(self._matches), self._context)
             found = self._find_dialect(block, begin)
@@ -148,9 +149,9 @@ class SystemTextReader:
             if dialect is not None:
                 self._choose(dialect)
             stream.seek(begin + len(block))
-            yield from parsed.batches()
+            yield from self._console.batches(parsed)
             yield from self._console.problems.drain()
-        yield from self._console.flush().batches()
+        yield from self._console.batches(self._console.flush())
 
     @property
     def is_holding(self) -> bool:
