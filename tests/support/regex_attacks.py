@@ -178,23 +178,27 @@ def _is_cached_table(value: Any, module: ModuleType) -> bool:
 
 def inline_calls(modules: Iterable[ModuleType]) -> list[InlineCall]:
     """Every call of a function of `re` in the source of modules."""
-    calls = []
-    for module in modules:
-        tree = ast.parse(inspect.getsource(module))
-        in_functions = {
-            id(node)
-            for function in ast.walk(tree)
-            if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-            for node in ast.walk(function)
-        }
-        for node in ast.walk(tree):
-            if _is_re_call(node):
-                literal, flags = _literal(node)
-                location = f"{module.__name__}:{node.lineno}"
-                calls.append(
-                    InlineCall(location, node.func.attr, literal, flags, id(node) not in in_functions)
-                )
-    return calls
+    return [call for module in modules for call in _calls_of(module)]
+
+
+def _calls_of(module: ModuleType) -> Iterator[InlineCall]:
+    source = inspect.getsource(module)
+    if not re.search(r"\bre\.\w+\(", source):
+        return
+    for node, at_import in _nodes(ast.parse(source)):
+        if _is_re_call(node):
+            literal, flags = _literal(node)
+            yield InlineCall(f"{module.__name__}:{node.lineno}", node.func.attr, literal, flags, at_import)
+
+
+def _nodes(tree: ast.AST) -> Iterator[tuple[ast.AST, bool]]:
+    """The nodes of a tree, and whether each runs when its module is imported."""
+    waiting = [(tree, True)]
+    while waiting:
+        node, at_import = waiting.pop()
+        yield node, at_import
+        at_import &= not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        waiting += [(child, at_import) for child in ast.iter_child_nodes(node)]
 
 
 def _is_re_call(node: ast.AST) -> TypeGuard[Any]:
