@@ -10,11 +10,14 @@ UNLINKED := $(filter-out __pycache__ $(notdir $(wildcard .editable/holter/*)),$(
 demo: .venv/server.done  ## Holter with real training runs, replayed live (ONCE=1: replay, print, exit)
 	@$(BIN)/holter demo $(if $(ONCE),--once)
 
+# hundreds of processes that the tests start would each compile Holter again
+test test-fast: export PYTHONDONTWRITEBYTECODE :=
+
 test: .venv/test.done  ## lint, types, direction of imports, all tests
 	@$(MAKE) --no-print-directory lint types check-imports
 	@$(BIN)/python -m tests.support.install_chromium
 	@$(BIN)/python -m tests.support.install_trackio
-	@$(BIN)/pytest -n logical --maxprocesses 4 --dist loadfile
+	@$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
 
 test-fast: .venv/test.done  ## the tests without browser, PostgreSQL and long ones: at most three minutes
 	@$(BIN)/pytest -q -n 3 --dist loadfile -m "not browser and not postgresql and not slow"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
@@ -31,7 +32,22 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than processors, since many tests wait for other processes; four at most."""
+    return min((os.cpu_count() or 1) + 1, 4)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests by what they use; files that take long first, so that no process has one left at the end."""
+    _mark(items)
+    lanes = ("browser", "postgresql", "slow")
+    long = {item.path for item in items if any(item.get_closest_marker(lane) for lane in lanes)}
+    number = Counter(item.path for item in items)
+    items.sort(key=lambda item: (item.path not in long, -number[item.path]))
+
+
+def _mark(items: list[pytest.Item]) -> None:
     """Mark tests that use a browser or PostgreSQL, by their fixtures and parameters."""
     for item in items:
         fixtures = getattr(item, "fixturenames", ())

@@ -11,11 +11,12 @@ from __future__ import annotations
 import json
 import os
 import sys
+from importlib import import_module
 
-from holter.cli.commands import db, serve
 from holter.cli.main import main
 
-READY = (serve, db)  # what commands need is imported before anything is begun
+for _command in ("serve", "db", "watch", "import"):  # what commands need is imported before any is begun
+    import_module(f"holter.cli.commands.{_command}")
 
 
 def begin(arguments: list[str], log: str) -> int:
