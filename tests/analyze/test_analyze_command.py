@@ -1,4 +1,4 @@
-"""`holter analyze` as a process: reports on stdout, problems on stderr."""
+"""`holter analyze`: reports on stdout, problems on stderr; as a process, and within the one of the tests."""
 
 from __future__ import annotations
 
@@ -27,14 +27,30 @@ FIELDS = {
 }  # fmt: skip
 
 
-def analyze(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+Analyze = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def analyze_as_process(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "holter", "analyze", *map(str, arguments)],
         capture_output=True,
         text=True,
         timeout=120,
-        env={**os.environ, "COLUMNS": "100", **environment},
+        env={**os.environ, "COLUMNS": "100"},
     )
+
+
+@pytest.fixture
+def analyze(capsys: pytest.CaptureFixture[str]) -> Analyze:
+    """Runs the command in this process, which has imported what a process of its own would import first."""
+
+    def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+        command = ["analyze", *map(str, arguments)]
+        code = main(command)
+        printed = capsys.readouterr()
+        return subprocess.CompletedProcess(command, code, printed.out, printed.err)
+
+    return run
 
 
 def write(path: Path, columns: dict[str, np.ndarray]) -> None:
@@ -80,7 +96,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_line_per_path_in_the_order_given(runs: Path) -> None:
     paths = [runs / "slow", runs / "calm/log.csv", runs / "spiky"]
-    done = analyze(*paths, "--format", "jsonl")
+    done = analyze_as_process(*paths, "--format", "jsonl")
     assert done.returncode == 0
     assert done.stderr == ""
     lines = [json.loads(line) for line in done.stdout.splitlines()]
@@ -91,7 +107,7 @@ def test_a_line_per_path_in_the_order_given(runs: Path) -> None:
     assert set(lines[0]) == {"path", "run", "attempts", "points", "findings", "remarks"}
 
 
-def test_findings_have_the_documented_fields(runs: Path) -> None:
+def test_findings_have_the_documented_fields(runs: Path, analyze: Analyze) -> None:
     (spiky,) = map(json.loads, analyze(runs / "spiky", "--format", "jsonl").stdout.splitlines())
     (spike,) = spiky["findings"]
     assert set(spike) == FIELDS
@@ -100,14 +116,14 @@ def test_findings_have_the_documented_fields(runs: Path) -> None:
     assert 1300 <= spike["detected_step"] <= spike["classified_step"]
 
 
-def test_ranks_are_numbers_in_labels(runs: Path) -> None:
+def test_ranks_are_numbers_in_labels(runs: Path, analyze: Analyze) -> None:
     (slow,) = map(json.loads, analyze(runs / "slow", "--format", "jsonl").stdout.splitlines())
     assert [(finding["kind"], finding["labels"]) for finding in slow["findings"]] == [
         ("straggler", {"rank": 3})
     ]
 
 
-def test_until_step_limits_the_analysed_steps(runs: Path) -> None:
+def test_until_step_limits_the_analysed_steps(runs: Path, analyze: Analyze) -> None:
     (before,) = map(
         json.loads, analyze(runs / "spiky", "--until-step", 1299, "--format", "jsonl").stdout.splitlines()
     )
@@ -121,14 +137,18 @@ def test_until_step_limits_the_analysed_steps(runs: Path) -> None:
 @pytest.mark.parametrize(
     ("pattern", "kinds"), [("loss", []), ("compute*", ["straggler"]), ("*{rank=3}", ["straggler"])]
 )
-def test_metric_selects_the_findings_shown(runs: Path, pattern: str, kinds: list[str]) -> None:
+def test_metric_selects_the_findings_shown(
+    runs: Path, pattern: str, kinds: list[str], analyze: Analyze
+) -> None:
     (slow,) = map(
         json.loads, analyze(runs / "slow", "--metric", pattern, "--format", "jsonl").stdout.splitlines()
     )
     assert [finding["kind"] for finding in slow["findings"]] == kinds
 
 
-def test_unreadable_locations_are_reported_on_stderr_and_in_json(runs: Path, tmp_path: Path) -> None:
+def test_unreadable_locations_are_reported_on_stderr_and_in_json(
+    runs: Path, tmp_path: Path, analyze: Analyze
+) -> None:
     good = (runs / "calm/log.csv").read_text().splitlines()
     good[700] = "700,what"
     broken = tmp_path / "broken"
@@ -147,28 +167,30 @@ def test_unreadable_locations_are_reported_on_stderr_and_in_json(runs: Path, tmp
 
 
 def test_nothing_readable_is_exit_code_3_with_a_line_per_path(runs: Path, tmp_path: Path) -> None:
-    done = analyze(tmp_path, tmp_path / "absent", "--format", "jsonl")
+    done = analyze_as_process(tmp_path, tmp_path / "absent", "--format", "jsonl")
     assert done.returncode == 3
     assert [json.loads(line)["points"] for line in done.stdout.splitlines()] == [0, 0]
     assert "absent: path: no such file" in done.stderr
     assert f"holter doctor {tmp_path} explains" in done.stderr
-    assert analyze(tmp_path, runs / "calm", "--format", "jsonl").returncode == 0, "one of them was readable"
+    assert analyze_as_process(tmp_path, runs / "calm", "--format", "jsonl").returncode == 0, (
+        "one of them was readable"
+    )
 
 
-def test_findings_of_hardware_monitors_have_times_instead_of_steps() -> None:
+def test_findings_of_hardware_monitors_have_times_instead_of_steps(analyze: Analyze) -> None:
     done = analyze(DATA / "telemetry/amd-smi-n4.csv")
     assert "GPU fault  from 2026-09-15 23:38:49 UTC on" in done.stdout
 
 
 @pytest.mark.parametrize("arguments", [(), ("--format", "xml", "x"), ("x", "--until-step", "soon")])
 def test_wrong_usage_is_exit_code_2(arguments: tuple[str, ...]) -> None:
-    done = analyze(*arguments)
+    done = analyze_as_process(*arguments)
     assert done.returncode == 2
     assert "usage" in done.stderr
 
 
 def test_text_is_the_default_format(runs: Path) -> None:
-    done = analyze(runs / "slow", runs / "calm")
+    done = analyze_as_process(runs / "slow", runs / "calm")
     assert done.returncode == 0
     assert "Rank 3 takes 30% longer than its peers" in re.sub(r"\s+", " ", done.stdout)
     assert "no findings" in done.stdout
@@ -177,7 +199,7 @@ def test_text_is_the_default_format(runs: Path) -> None:
     assert "\x1b[" not in done.stdout, "no colours into a pipe"
 
 
-def test_html_is_one_stand_alone_page(runs: Path) -> None:
+def test_html_is_one_stand_alone_page(runs: Path, analyze: Analyze) -> None:
     done = analyze(runs / "slow", runs / "spiky", "--format", "html")
     assert done.returncode == 0
     page = Page()
@@ -205,7 +227,7 @@ class Page(HTMLParser):
         ]
 
 
-def test_a_folder_of_several_runs_is_reported(runs: Path) -> None:
+def test_a_folder_of_several_runs_is_reported(runs: Path, analyze: Analyze) -> None:
     done = analyze(runs)
     assert done.returncode == 0
     assert f"{runs}: the logs of 3 folders (calm, slow, spiky) are analysed as one run" in done.stderr

@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from holter.cli.main import main
 
 pytestmark = pytest.mark.slow
 
 DATA = Path(__file__).parents[1] / "data" / "collectives"
 
 
-def analyzed(form: str, *paths: Path) -> str:
-    command = [sys.executable, "-m", "holter", "analyze", *map(str, paths), "--format", form]
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
+Analyzed = Callable[[str, Path], str]
+
+
+@pytest.fixture
+def analyzed(capsys: pytest.CaptureFixture[str]) -> Analyzed:
+    """The report of a path in a format."""
+
+    def report(form: str, path: Path) -> str:
+        assert main(["analyze", str(path), "--format", form]) == 0
+        return capsys.readouterr().out
+
+    return report
 
 
 @pytest.mark.parametrize("form", ["text", "html"])
-def test_reports_have_bandwidth_cost_and_diagnostics(form: str) -> None:
+def test_reports_have_bandwidth_cost_and_diagnostics(form: str, analyzed: Analyzed) -> None:
     report = " ".join(analyzed(form, DATA / "nccl_data.json.gz").split())
     assert "Communication" in report
     assert "13 GB/s of 300 (NVLink 3), 4%" in report
@@ -29,7 +39,7 @@ def test_reports_have_bandwidth_cost_and_diagnostics(form: str) -> None:
     assert "NCCL moves data between nodes over TCP sockets" in checks
 
 
-def test_json_has_the_complete_comparison_and_the_diagnostics() -> None:
+def test_json_has_the_complete_comparison_and_the_diagnostics(analyzed: Analyzed) -> None:
     [report] = json.loads(analyzed("json", DATA / "all_reduce_perf.out"))
     largest = report["collectives"]["collectives"][0]
     assert (largest["collective"], largest["bytes"], largest["busbw_gbs"]) == (
@@ -42,7 +52,7 @@ def test_json_has_the_complete_comparison_and_the_diagnostics() -> None:
     assert [diagnostic["code"] for diagnostic in launch["remarks"]] == ["nccl-no-gdr"]
 
 
-def test_a_desync_in_a_log_of_nccl_is_a_finding() -> None:
+def test_a_desync_in_a_log_of_nccl_is_a_finding(analyzed: Analyzed) -> None:
     [line] = analyzed("jsonl", DATA / "nccl-debug.log").splitlines()
     [finding] = json.loads(line)["findings"]
     assert (finding["kind"], finding["start_step"], finding["labels"]["rank"]) == ("desync", 0x28C, 2)
