@@ -1,16 +1,16 @@
-"""`holter alert`, run as a person runs it."""
+"""`holter alert` with settings of a folder and of the environment."""
 
 from __future__ import annotations
 
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from holter.cli.main import main
 from tests.support.endpoints import Endpoint
 from tests.support.receivers import PASSWORD, MailServer, SlackServer
 
@@ -24,16 +24,19 @@ LOCAL = json.dumps({"slack": {"allow_private": True}})
 
 
 @pytest.fixture
-def holter(tmp_path: Path) -> Holter:
+def holter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Holter:
     """The command in an empty folder, with these settings in the environment."""
+    monkeypatch.chdir(tmp_path)
+    for name in [name for name in os.environ if name.startswith("HOLTER_")]:
+        monkeypatch.delenv(name)
 
     def run(*words: str, **settings: str) -> subprocess.CompletedProcess[str]:
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("HOLTER_")}
-        command = [sys.executable, "-m", "holter", "alert", *words]
-        environment |= settings
-        return subprocess.run(
-            command, capture_output=True, text=True, timeout=120, cwd=tmp_path, env=environment, check=False
-        )
+        with monkeypatch.context() as patch:
+            for name, value in settings.items():
+                patch.setenv(name, value)
+            code = main(["alert", *words])
+        printed = capsys.readouterr()
+        return subprocess.CompletedProcess(words, code, printed.out, printed.err)
 
     return run
 
