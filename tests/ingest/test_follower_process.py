@@ -103,7 +103,7 @@ def test_sigterm_ends_a_server_whose_worker_is_stuck(tmp_path: Path) -> None:
     with watched(tmp_path, HOLTER_PARSE_SECONDS="10000") as (process, address, _):
         worker = wait_for(lambda: worker_of(process))
         (tmp_path / "logs" / "file.harm").write_text("read loop\n")
-        wait_for(lambda: worker.cpu_times().user > 5)
+        wait_for((tmp_path / "packages" / "looping").exists)
         assert httpx.get(f"{address}/healthz", timeout=30).status_code == 200
         stop(process, signal.SIGTERM)
         assert not worker.is_running()
@@ -114,7 +114,7 @@ def test_the_worker_ends_with_a_killed_server(tmp_path: Path) -> None:
     (tmp_path / "logs" / "file.harm").write_text("read loop\n")
     with watched(tmp_path, HOLTER_PARSE_SECONDS="10000") as (process, _, _):
         worker = wait_for(lambda: worker_of(process))
-        wait_for(lambda: worker.cpu_times().user > 3)
+        wait_for((tmp_path / "packages" / "looping").exists)
         process.send_signal(signal.SIGKILL)
         process.wait()
         wait_for(lambda: not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE)

@@ -1,7 +1,8 @@
 """A format as an installed package announces it, whose files do harm while they are detected or read.
 
 The first line of a file says what: `read loop`, `read memory`, `read crash`, `read hang`, `detect loop`,
-`detect crash`. `install` makes it known to processes that get its folder in PYTHONPATH.
+`detect crash`. `install` makes it known to processes that get its folder in PYTHONPATH. A loop that has
+begun leaves the file `looping` in that folder.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from holter.ingest.format import FormatRole
 from holter.types import Batch, Unreadable
 
 SUFFIX = ".harm"
+LOOPING = "HARMFUL_FORMAT_LOOPING"
+"""The environment variable with the file that shows that a loop has begun."""
 
 
 class HarmfulFormat:
@@ -51,6 +54,7 @@ def do_harm(phase: str, content: bytes) -> None:
     if when != phase:
         return
     if what == "loop":
+        Path(os.environ[LOOPING]).touch()
         while True:
             pass
     elif what == "memory":
@@ -71,4 +75,5 @@ def install(folder: Path) -> dict[str, str]:
     entry = f"harmful = {__name__}:HarmfulFormat"
     (info / "entry_points.txt").write_text(f"[holter.formats]\n{entry}\n")
     repository = Path(__file__).parents[2]
-    return {"PYTHONPATH": os.pathsep.join((str(folder), str(repository)))}
+    paths = os.pathsep.join((str(folder), str(repository)))
+    return {"PYTHONPATH": paths, LOOPING: str(folder / "looping")}
