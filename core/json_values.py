@@ -10,6 +10,9 @@ import numpy as np
 
 NonfiniteText = Literal["NaN", "Infinity", "-Infinity"]
 
+MAX_JSON_INTEGER = 2**53 - 1
+"""The largest integer of a JSON document that programs with floats of 64 bits do not round."""
+
 
 @overload
 def number(value: float) -> float | NonfiniteText: ...

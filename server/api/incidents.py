@@ -11,6 +11,7 @@ from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 from starlette.exceptions import HTTPException
 
+from holter.json_values import MAX_JSON_INTEGER
 from holter.server.alerting import Incident, UnknownIncidentError, read_incident, read_incidents
 from holter.server.api.error_docs import problem_docs
 from holter.server.api.responses import RUN_NOT_FOUND, ApiResponse, ResponseDocs, not_found
@@ -59,7 +60,7 @@ class Comment(Action):
 class SeveralIncidents(Action):
     """The numbers of incidents to act on."""
 
-    ids: list[Annotated[int, Field(ge=1, le=2**63 - 1)]] = Field(min_length=1, max_length=MAX_LISTED)
+    ids: list[Annotated[int, Field(ge=1, le=MAX_JSON_INTEGER)]] = Field(min_length=1, max_length=MAX_LISTED)
 
 
 class Mute(Action):

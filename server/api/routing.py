@@ -8,6 +8,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
+from holter.json_values import MAX_JSON_INTEGER
 from holter.server.alerting import read_incident
 from holter.server.alerting.dry_run import DryRun, route_incident
 from holter.server.alerting.incident_labels import make_labels, read_labels
@@ -45,7 +46,7 @@ class RoutingQuestion(BaseModel):
     """An incident to route: one that exists (`incident_id`), or its labels."""
 
     model_config = ConfigDict(extra="forbid")
-    incident_id: int | None = Field(default=None, ge=1, le=2**63 - 1)
+    incident_id: int | None = Field(default=None, ge=1, le=MAX_JSON_INTEGER)
     project: Text = ""
     run: Text = ""
     tags: list[Text] = Field(default_factory=list, max_length=100)
