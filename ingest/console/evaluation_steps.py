@@ -34,6 +34,13 @@ def evaluated_batch(counts: Counts, state: DialectState) -> str:
     return data
 
 
+def counts_own_batches(counts: Counts, state: DialectState) -> bool:
+    """Whether a line of an evaluation counts its own batches, from anew within the epoch of the training."""
+    inner = counts.get(Counter.STEP) or counts.get(Counter.BATCH)
+    epoch, (last, step) = counts.get(Counter.EPOCH), state.get("epoch", (None, 0))
+    return inner is not None and epoch is not None and epoch[0] == last and inner[0] < step
+
+
 def repeats_step(counts: Counts, state: DialectState) -> bool:
     """Whether a line counts nothing but the last step of the training again."""
     if len(counts) != 1 or "step" not in state:

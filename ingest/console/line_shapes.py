@@ -66,6 +66,8 @@ class LineShape:
     """It states settings, as the opening lines of a program do."""
     is_of_training: bool = False
     """It says that it is of the training."""
+    is_of_evaluation: bool = False
+    """The names of all its metrics say that they are of an evaluation."""
     is_bar: bool = False
     """It is a progress bar without a total: `Epoch 1: : 0it [04:20, ?it/s, loss=1.33]`."""
     may_be_late: bool = False

@@ -115,6 +115,8 @@ def describe_line(line: str, parts: list[str]) -> LayoutContent | None:
         if time < 0:
             return None
     counters = {field.counter: field for field in reversed(shape.counters)}
+    if shape.is_of_evaluation and not shape.split and Counter.EPOCH in counters and len(counters) > 1:
+        return None  # whether the others are its own depends on the lines above
     if shape.is_of_round and counters.keys() >= {Counter.OTHER, Counter.EPOCH}:
         return None  # each line says in which round it counts epochs
     counts = {

@@ -9,7 +9,12 @@ from typing import Any
 from zlib import crc32
 
 from holter.ingest.console.dialect import DialectState, LineValues
-from holter.ingest.console.evaluation_steps import evaluated_batch, evaluation_step, is_passed
+from holter.ingest.console.evaluation_steps import (
+    counts_own_batches,
+    evaluated_batch,
+    evaluation_step,
+    is_passed,
+)
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_names import is_of_evaluation
 from holter.ingest.console.line_settings import is_of_model, is_setting
@@ -105,6 +110,8 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
     if shape.is_of_round and counts.keys() >= {Counter.OTHER, Counter.EPOCH}:
         note_round(counts[Counter.OTHER][0], axis)
     split = shape.split or ("" if shape.is_of_training else evaluated_batch(counts, axis))
+    if not split and shape.is_of_evaluation and counts_own_batches(counts, axis):
+        split = "eval"  # `VAL loss: 0.02 (epoch: 2, step: 0)`
     step: int | None
     is_late = shape.may_be_late and is_passed(counts, axis)
     if is_late:

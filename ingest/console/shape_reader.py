@@ -24,7 +24,7 @@ from holter.ingest.console.line_counters import (
     states_amount,
 )
 from holter.ingest.console.line_fields import NumberField, number_fields
-from holter.ingest.console.line_names import numbered, unique_name
+from holter.ingest.console.line_names import is_of_evaluation, numbered, unique_name
 from holter.ingest.console.line_settings import has_settings, is_setting, is_settings
 from holter.ingest.console.line_shapes import LineShape, MetricField, RowField
 from holter.ingest.console.line_tokens import is_time
@@ -398,6 +398,7 @@ class _ShapeReader:
             is_report=is_record and not measures,
             has_rates_alone=is_record and measures and all(map(is_setting, names)),
             is_of_training=self._split == "train",
+            is_of_evaluation=bool(names) and all(map(is_of_evaluation, names)),
             row=self._row,
             about=about,
             may_recur=may_recur,

@@ -154,6 +154,29 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         + "".join(f"trn           {n}    0.4{n}    0.18\ndev           {n}    0.5    0.2\n" for n in N),
         {name: [1, 2, 3] for name in ("trn/cost", "trn/cerr", "dev/cost", "dev/cerr")},
     ),
+    "an evaluation that counts its own steps in each epoch": (
+        "".join(
+            "".join(f"loss: 0.{n} (epoch: {n}, step: {step})\n" for step in (0, 50, 100))
+            + "".join(f"VAL loss: 0.{n} (epoch: {n}, step: {step})\n" for step in (0, 50))
+            for n in N
+        ),
+        {
+            "loss": [0, 50, 100, 101, 151, 201, 202, 252, 302],
+            "epoch": [0, 50, 100, 101, 151, 201, 202, 252, 302],
+            "VAL loss": [100, 201, 302],
+            "eval/epoch": [100, 201, 302],
+        },
+    ),
+    "an id of an epoch": (
+        "".join(
+            f"Epoch {n}, batch 10/10 loss 0.{n}\nEpoch id: {n}, Type P: 0.79, Type F: 0.8{n}\n" for n in N
+        ),
+        {name: [10, 20, 30] for name in ("Epoch", "loss", "Type P", "Type F")},
+    ),
+    "a bar of more batches than there are": (
+        "".join(f"Epoch {n}/3\n53/52 [=====] - 23s 441ms/step - loss: 0.{n} - val_loss: 0.4\n" for n in N),
+        {"loss": [0, 1, 2], "val_loss": [0, 1, 2]},
+    ),
     "a list of settings that goes on": (
         "".join(f"epoch {n} loss 0.{n}\n" for n in N) + "{'loss': {'mean': [0.462,\n   0.45,\n   0.44],\n",
         {"loss": [1, 2, 3]},

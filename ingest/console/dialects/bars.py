@@ -308,7 +308,8 @@ def _keras(line: str, state: DialectState) -> LineValues | None:
     """
     text = line.rpartition("\b")[2]
     match = _KERAS.search(text)
-    if match is None or match["at"] != match["total"]:
+    # `53/52` where a script asks for a fraction of a batch
+    if match is None or int(match["at"]) < int(match["total"]):
         return None
     if ("epoch" not in state or "unheaded" in state) and _OF_TRAINING.search(match["values"]) is not None:
         # the text begins below the heading of an epoch, or has none

@@ -119,7 +119,7 @@ _COUNTED = (
 _POSITION = LinearPattern(
     rb"(?im)"
     + _COUNTED
-    + rb"s?(?:[ _](?:number|num|no\.?|idx|index))?(?:\(\w{1,12}\))?[\"'\]]?"
+    + rb"s?(?:[ _](?:number|num|no\.?|idx|index|id))?(?:\(\w{1,12}\))?[\"'\]]?"
     + rb"%s%s{0,8}(?:%s%s{0,8})?%s%s%s{0,8}\d" % (_COLOUR, _SPACE, _SIGN, _SPACE, _OPENING, _COLOUR, _SPACE)
     + rb"|(?:"
     + in_encodings("\u7b2c", "\uc81c")
