@@ -78,7 +78,10 @@ def evaluation_step(counts: Counts, state: DialectState) -> int | None:
     if last is not None:
         return int(last)
     epoch = counts.get(Counter.EPOCH)
-    step = epoch[0] if epoch else step
+    if epoch is not None:
+        step = epoch[0]
+    elif step is None and Counter.OTHER in counts:  # `Eval num_timesteps=250000` beside tables
+        step = counts[Counter.OTHER][0]
     if step is not None:
         state["evaluated at"] = step
     return step

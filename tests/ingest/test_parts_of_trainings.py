@@ -177,6 +177,17 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"Epoch {n}/3\n53/52 [=====] - 23s 441ms/step - loss: 0.{n} - val_loss: 0.4\n" for n in N),
         {"loss": [0, 1, 2], "val_loss": [0, 1, 2]},
     ),
+    "evaluations beside tables of steps": (
+        "".join(
+            f"{'-' * 40}\n| mean 100 episode reward | 0.{n}      |\n| steps                   | {n}2243   |\n"
+            f"{'-' * 40}\nEval num_timesteps={n}5000, episode_reward=-4.8{n} +/- 0.47\n"
+            for n in N
+        ),
+        {
+            "mean 100 episode reward": [12243, 22243, 32243],
+            "eval/episode_reward": [15000, 25000, 35000],
+        },
+    ),
     "a list of settings that goes on": (
         "".join(f"epoch {n} loss 0.{n}\n" for n in N) + "{'loss': {'mean': [0.462,\n   0.45,\n   0.44],\n",
         {"loss": [1, 2, 3]},
