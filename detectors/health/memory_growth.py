@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
 
 from holter.detectors.thresholds import Thresholds
 from holter.types import FloatArray, IntArray, Series
@@ -23,6 +24,13 @@ class MemoryGrowthThresholds(Thresholds):
     rising_blocks: int = 21
     """Of the 23 differences of the blocks so many must be positive: once in 30,000 where memory varies by
     chance."""
+    fewest_stairs: int = 7
+    """Memory that is constant in between and rises by so many steps, as far apart and as high as each
+    other, and never falls, grows steadily, too: once an epoch, an evaluation, a checkpoint."""
+    stair_noises: float = 5.0
+    """Median differences of blocks that a step must exceed..."""
+    stair_share: float = 0.5
+    """Share of the highest step. ... and that each step must reach."""
     first_points: int = 8
     """Points of the shortest blocks; longer ones have twice as many, repeatedly."""
     min_steps: int = 2000
@@ -116,17 +124,24 @@ class _MinimumBlocks:
             last=self.last[dropped:].copy(),
         )
 
-    def rising_windows(self, since: int, after: int, limits: MemoryGrowthThresholds) -> Iterator[int]:
+    def rising_windows(
+        self, since: int, after: int, min_share: float, limits: MemoryGrowthThresholds
+    ) -> Iterator[int]:
         """The indices of windows of blocks that rise above everything before.
 
         They begin at point `since` or later, and end after point `after`.
         """
         width = limits.blocks - 1
         rises = np.concatenate(([0], np.cumsum(np.diff(self.minimum) > 0)))
-        index = np.flatnonzero(rises[width:] - rises[:-width] >= limits.rising_blocks)
-        number = self.begin + index
+        grown = self.minimum[width:] - self.minimum[:-width] > min_share * np.abs(self.minimum[width:])
+        number = self.begin + np.arange(len(grown))
         is_new = (number * self.length >= since) & ((number + limits.blocks) * self.length - 1 > after)
-        for window in index[is_new].tolist():
+        index = np.flatnonzero(grown & is_new)
+        if not len(index):
+            return
+        is_rising = rises[index + width] - rises[index] >= limits.rising_blocks
+        windows = sliding_window_view(np.diff(self.minimum), width)[index]
+        for window in index[is_rising | _are_stairs(windows, limits)].tolist():
             inside = self.minimum[window : window + limits.blocks]
             before = self.minimum[:window].max(initial=self.highest)
             # otherwise memory has been that high before, and returned
@@ -217,7 +232,7 @@ class MemoryGrowthScan:
         limits = self._limits
         if len(blocks.minimum) < limits.blocks:
             return None
-        for window in blocks.rising_windows(self._since, self._after, limits):
+        for window in blocks.rising_windows(self._since, self._after, self._min_share, limits):
             inside = blocks.minimum[window : window + limits.blocks]
             start, detected = int(blocks.first[window]), int(blocks.last[window + limits.blocks - 1])
             is_long = _is_long_enough(series, start, detected, limits)
@@ -232,6 +247,23 @@ class MemoryGrowthScan:
                     reached=float(np.median(inside)) * 2 - float(inside[0]),
                 )
         return None
+
+
+def _are_stairs(differences: FloatArray, limits: MemoryGrowthThresholds) -> NDArray[np.bool_]:
+    """Whether each row of differences of blocks [n, blocks] consists of equal steps upwards."""
+    size = np.abs(differences)
+    highest = differences.max(axis=1)
+    least = np.maximum(limits.stair_noises * np.median(size, axis=1), limits.stair_share * highest)
+    is_step = (differences > 0.0) & (differences >= least[:, None])
+    # what is larger than noise without being a step is a smaller step, or a fall
+    is_clear = np.where(is_step, 0.0, size).max(axis=1) < least
+    enough = np.flatnonzero(is_clear & (is_step.sum(axis=1) >= limits.fewest_stairs))
+    regular = np.zeros(len(differences), dtype=bool)
+    for row in enough.tolist():
+        gaps = np.diff(np.flatnonzero(is_step[row]))
+        # steps that are equally far apart fall into blocks with distances that differ by one
+        regular[row] = gaps.max() - gaps.min() <= 1
+    return regular
 
 
 def _is_long_enough(series: Series, start: int, detected: int, limits: MemoryGrowthThresholds) -> bool:

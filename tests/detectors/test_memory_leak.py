@@ -46,6 +46,15 @@ def test_a_small_leak_at_every_checkpoint_is_detected() -> None:
     assert "per 1,000 steps" in finding.summary
 
 
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("spread", [0.0, 0.05])
+def test_memory_that_steps_up_at_each_epoch_is_a_leak(seed: int, spread: float) -> None:
+    use = 30 + 1.5 * (T // 900) + spread * np.random.default_rng(seed).normal(0, 1, N)
+    (finding,) = found(series("memory_allocated_gb", use))
+    assert finding.detected_step < 9000
+    assert finding.end_step is None
+
+
 @pytest.mark.parametrize(
     "shape",
     [
@@ -55,11 +64,21 @@ def test_a_small_leak_at_every_checkpoint_is_detected() -> None:
         lambda rng: (
             20 + 1.0 * np.searchsorted(np.sort(rng.integers(0, N, 5)), T) + 0.05 * rng.normal(0, 1, N)
         ),
+        lambda rng: 20 + np.repeat(5 * (1 - np.exp(-np.arange(24) / 6)), 500) + 0.02 * rng.normal(0, 1, N),
         lambda rng: 20 + 5 * ((T % 937) / 937) + 0.05 * rng.normal(0, 1, N),
         lambda rng: 20 + np.cumsum(rng.normal(0, 0.01, N)),
         lambda _: np.full(N, 40.0),
     ],
-    ids=["pool fills", "cache fills slowly", "peak", "single steps", "sawtooth", "chance", "constant"],
+    ids=[
+        "pool fills",
+        "cache fills slowly",
+        "peak",
+        "single steps",
+        "pool fills in steps",
+        "sawtooth",
+        "chance",
+        "constant",
+    ],
 )
 def test_memory_that_levels_off_or_returns_is_no_leak(
     shape: Callable[[np.random.Generator], np.ndarray],
