@@ -70,6 +70,12 @@ class LevelShiftThresholds(Thresholds):
     few_blocks: int = 64
     """Blocks. While fewer are known, the outer tenths count for the noise as well as the quartiles: levels
     that alternate, as sequence-length buckets do, leave the quartiles without any spread."""
+    long_spells: int = 64
+    """Spells. Of those that are over and no part of the variation of a level, the latest so many are known.
+    """
+    as_much_again: float = 2.0
+    """Times the rise of a shift. A return that settles this much higher, and a run that becomes slower by as
+    much within a shift, are events of their own."""
     costlier_factor: float = 4.0
     """Times. Returns of a shift are one event until one costs this many times as much as the longest before.
     """
@@ -150,9 +156,12 @@ class _EstablishedLevel:
 
     `blocks` are the latest of `count` in all, the first of which began at step `since`. `again` holds the
     onset of a shift that has returned and its state before; `longest` is the length of its longest spell so
-    far, in points. `variation` has the rolling quantiles of the blocks and of the windows of blocks, `uppers`
-    the third largest points of the blocks in order, also of those at levels before. `left` are the levels
-    that the group had established before, each with the step at which it left it.
+    far, in points. `variation` has the rolling quantiles of the blocks and of the windows of blocks, `spells`
+    the same in order, of the short window the third largest points of the blocks; also those at levels
+    before. `left` are the levels that the group had established before, each with the step at which it left
+    it, and `slow_steps` the steps of the `returns` shifts from this level that are over. `long_spells` are
+    the height and the steps of the latest of those whose blocks are no part of the variation, also from
+    levels before.
     """
 
     def __init__(self, limits: LevelShiftThresholds, left: tuple[tuple[float, int], ...] = ()) -> None:
@@ -163,7 +172,7 @@ class _EstablishedLevel:
         memory, windows = limits.memory_blocks, (1, self._short, self._long, self._lasting)
         self.variation = {window: _RollingQuantiles(memory) for window in windows}
         self.spread = _RollingQuantiles(memory)
-        self.uppers: deque[float] = deque(maxlen=memory)
+        self.spells: dict[int, deque[float]] = {window: deque(maxlen=memory) for window in windows}
         self.blocks: list[MedianBlock] = []
         self.count = 0
         self.since = 0
@@ -172,7 +181,9 @@ class _EstablishedLevel:
         self.latest: int | None = None
         self.again: tuple[ShiftOnset, LevelShift] | None = None
         self.longest = 0
-        self.spells = 0
+        self.returns = 0
+        self.slow_steps = 0
+        self.long_spells: tuple[tuple[float, int], ...] = ()
 
     @property
     def reference(self) -> float:
@@ -195,7 +206,7 @@ class _EstablishedLevel:
         other.__dict__ |= self.__dict__
         other.variation = {window: quantiles.copy() for window, quantiles in self.variation.items()}
         other.blocks, other.spread = self.blocks.copy(), self.spread.copy()
-        other.uppers = self.uppers.copy()
+        other.spells = {window: levels.copy() for window, levels in self.spells.items()}
         return other
 
     def begin(self, blocks: Sequence[MedianBlock]) -> None:
@@ -227,12 +238,17 @@ class _EstablishedLevel:
         self.learned = count
         block = self.blocks[count - self.count - 1]
         self.spread.add(block.spread)
-        self.variation[1].add(block.median)
-        for window in (self._short, self._long):
-            self.variation[window].add(self.level_at(count, window))
-        if not isnan(block.lasting):
-            self.variation[self._lasting].add(block.lasting)
-        self.uppers.append(block.upper)
+        for window, variation in self.variation.items():
+            trailing = self.level_at(count, window)
+            if not isnan(trailing):
+                variation.add(trailing)
+                self.spells[window].append(block.upper if window == self._short else trailing)
+
+    def inherit_spells(self, before: _EstablishedLevel, moved: float) -> None:
+        """Take over the spells of the level before: they are as high above this one."""
+        for window, levels in before.spells.items():
+            self.spells[window].extend(level + moved for level in levels)
+        self.long_spells = before.long_spells
 
 
 def _upper_median(blocks: Sequence[MedianBlock]) -> float:
@@ -242,7 +258,7 @@ def _upper_median(blocks: Sequence[MedianBlock]) -> float:
 
 def _spells_above(level: _EstablishedLevel, slow: float) -> tuple[int, ...]:
     """The steps of the spells in which the blocks of an established level were slower than this."""
-    is_slow = np.concatenate(([False], level.variation[1].in_order() > slow, [False]))
+    is_slow = np.concatenate(([False], np.array(level.spells[1]) > slow, [False]))
     begins, ends = np.flatnonzero(np.diff(is_slow.astype(np.int8))).reshape(-1, 2).T
     now = level.blocks[-1]
     block_steps = (
@@ -297,6 +313,7 @@ class LevelShiftScan:
             levels[-1].append(block)
             if len(levels) > 1 or levels[0].shift is not None:
                 self._end_shifts(levels)
+            self._separate_larger(levels, points)
             self._detect(levels[-1], points)
             self._settle(levels, points)
 
@@ -311,45 +328,102 @@ class LevelShiftScan:
             if level.shift is None:
                 continue
             shift = self.shifts[level.shift]
-            if late - shift.reference > shift.rise:
+            deeper = depth + 1 < len(levels) and levels[depth + 1].shift is not None
+            # what is slower still is a shift of its own
+            if late - shift.reference > shift.rise and not deeper:
                 shift = replace(shift, rise=late - shift.reference, worst=recent[-1].end)
-            if len(blocks) >= self._long and lowest - shift.reference > shift.sustained:
+            if len(blocks) >= self._long and lowest - shift.reference > shift.sustained and not deeper:
                 shift = replace(shift, sustained=lowest - shift.reference)
             back = highest < shift.reference + self._limits.return_share * shift.sustained
             begin = level.again[0].at if level.again else shift.start
             length = (recent[0].first if back else recent[-1].last) - begin.row
             steps = _steps_between(begin, recent[0].begin if back else recent[-1].end)
             end = recent[0].begin if back else None
-            shift = replace(shift, longest=max(shift.longest, steps), end=end)
+            longest = shift.longest if deeper and not back else max(shift.longest, steps)
+            shift = replace(shift, longest=longest, end=end)
             self.shifts[level.shift] = shift
             if back:
                 level.longest = max(level.longest, length)
                 level.shift, level.latest, level.again = None, level.shift, None
-                level.spells += 1
-                # blocks of a shift are no part of the established level, unless such shifts come and go
-                if (
-                    level.spells > 1
-                    or length <= self._limits.spells.longest_blocks * self._limits.blocks.points
-                ):
-                    first = max(level.learned, level.count - len(level.blocks)) + 1
-                    for count in range(first, level.count + 1):
-                        level.learn(count)
+                self._learn_spell(level, shift, length, steps, is_settled=depth + 1 < len(levels))
                 level.begin(recent)
                 level.left += tuple((held.reference, recent[0].first_step) for held in levels[depth + 1 :])
                 del levels[depth + 1 :]
                 return
             self._separate_costlier(level, shift, late)
 
+    def _learn_spell(
+        self, level: _EstablishedLevel, shift: LevelShift, length: int, steps: int, *, is_settled: bool
+    ) -> None:
+        """Learn from a shift that is over, of `length` points, how slow the run is at times and for how long.
+
+        Its blocks are no part of the established level, unless it was short or such shifts come and go; those
+        at a level that has settled are not known any more.
+        """
+        level.returns += 1
+        if steps < UNKNOWN_STEPS:
+            level.slow_steps += steps
+        is_short = length <= self._limits.spells.longest_blocks * self._limits.blocks.points
+        if is_settled or (level.returns == 1 and not is_short):
+            level.long_spells = (*level.long_spells[1 - self._limits.long_spells :], (shift.sustained, steps))
+            return
+        for count in range(max(level.learned, level.count - len(level.blocks)) + 1, level.count + 1):
+            level.learn(count)
+
+    def _separate_larger(self, levels: list[_EstablishedLevel], points: PointsOf) -> None:
+        """Open a shift from the level of a shift that is active, where the run loses as much again at once.
+
+        The spells of the run are as high above the level of a shift as above the one before.
+        """
+        level = levels[-1]
+        if level.shift is None:
+            return
+        shift, short = self.shifts[level.shift], self._short
+        begin = (level.again[0].at if level.again else shift.start).row
+        # the block in which the shift begins is between both levels, and so may be the last one before
+        lasting = [block for block in level.blocks[:-short] if block.first > begin][:-1]
+        if len(lasting) < self._long:
+            return
+        held = _upper_median(lasting) - level.reference
+        rise = (level.level_at(level.count, short) - level.reference - held) * self._sensitivity
+        noise = level.noise(short)
+        larger = (self._limits.as_much_again - 1) * held
+        if rise <= max(larger, self._smallest, self._limits.short_rise * noise):
+            return
+        if self._holds(lasting, noise) and not self._is_usual(level, short, rise, above=held):
+            levels.append(self._establish(level, lasting, points))
+            for block in level.blocks[-short - 1 :]:
+                levels[-1].append(block)
+            self._open_shift(levels[-1], points)
+            level.blocks = []  # when the level returns here, it begins with other blocks
+
+    def _holds(self, blocks: Sequence[MedianBlock], noise: float) -> bool:
+        """Whether blocks are at one level: neither apart nor still rising."""
+        ordered = sorted(block.median for block in blocks)
+        low, high = ordered[len(blocks) // 8], ordered[-len(blocks) // 8]
+        tolerance = max(self._smallest, self._limits.settled_spreads * noise)
+        earlier, later = blocks[: len(blocks) // 2], blocks[len(blocks) // 2 :]
+        still_rising = _upper_median(later) - _upper_median(earlier) > tolerance / 4
+        return high - low < tolerance and not still_rising
+
     def _separate_costlier(self, level: _EstablishedLevel, shift: LevelShift, late: float) -> None:
         """Make the return of a shift a shift of its own where it costs far more than those before it."""
         # a shift that has settled at its new level has no blocks of its own any more
         if level.again is None or level.shift is None or not level.blocks:
             return
-        now, (onset, earlier) = level.blocks[-1], level.again
-        length, rise = now.last - onset.at.row, late - shift.reference
+        onset, earlier = level.again
+        length, rise = level.blocks[-1].last - onset.at.row, late - shift.reference
         shortest = self._long * self._limits.blocks.points
-        if length < shortest or length * rise < self._limits.costlier_factor * level.longest * earlier.rise:
-            return
+        if length >= shortest and length * rise >= (
+            self._limits.costlier_factor * level.longest * earlier.rise
+        ):
+            self._separate_return(level, shift, rise)
+
+    def _separate_return(self, level: _EstablishedLevel, shift: LevelShift, rise: float) -> None:
+        """Make the return of a shift a shift of its own."""
+        assert level.again is not None
+        assert level.shift is not None
+        now, (onset, earlier) = level.blocks[-1], level.again
         self.shifts[level.shift] = earlier
         level.shift, level.again, level.longest = len(self.shifts), None, 0
         self.shifts.append(
@@ -362,6 +436,7 @@ class LevelShiftScan:
                 sustained=rise,
                 worst=now.end,
                 longest=_steps_between(onset.at, now.end),
+                before=self._faster_before(onset.at, level, shift.reference + rise),
             )
         )
 
@@ -399,19 +474,20 @@ class LevelShiftScan:
                     return not is_usual and not self._may_be_chance(level, window, rise)
         return False
 
-    def _is_usual(self, level: _EstablishedLevel, window: int, rise: float) -> bool:
+    def _is_usual(self, level: _EstablishedLevel, window: int, rise: float, above: float = 0.0) -> bool:
         """Whether the run may be in one of the short spells that its established level has shown.
 
-        Slow is what is above half of the rise: lower spells say nothing about one so high.
+        Slow is what is above half of the rise: lower spells say nothing about one so high. `above`: how far
+        above the established level the rise began.
         """
         height = self._limits.return_share * rise / self._sensitivity
         if window == self._short:
-            slow, known, name = level.upper_reference + height, np.array(level.uppers), "upper"
+            slow, name = level.upper_reference + height, "upper"
         else:
-            slow, known = level.reference + height, level.variation[window].in_order()
-            name = "long" if window == self._long else "lasting"
-        longest = longest_by_chance(spell_lengths(known > slow), self._limits.spells)
-        latest = (getattr(block, name) > slow for block in reversed(level.blocks))
+            slow, name = level.reference + height, "long" if window == self._long else "lasting"
+        is_slow = np.array(level.spells[window]) > slow
+        longest = longest_by_chance(spell_lengths(is_slow), self._limits.spells)
+        latest = (getattr(block, name) - above > slow for block in reversed(level.blocks))
         return bool(longest) and sum(takewhile(bool, latest)) <= longest
 
     def _may_be_chance(self, level: _EstablishedLevel, window: int, rise: float) -> bool:
@@ -451,7 +527,10 @@ class LevelShiftScan:
                 longest=_steps_between(onset.at, now.end),
                 before=self._faster_before(onset.at, level, level.reference + height),
                 usual_rise=height,
-                usual_spells=_spells_above(level, level.reference + self._limits.return_share * height),
+                usual_spells=(
+                    *_spells_above(level, level.reference + self._limits.return_share * height),
+                    *(steps for held, steps in level.long_spells if held + self._smallest > height),
+                ),
             )
         )
 
@@ -460,7 +539,7 @@ class LevelShiftScan:
         if onset.attempt > 0:
             return UNKNOWN_STEPS
         as_slow = (left_at for held, left_at in level.left if held + self._smallest > slow)
-        return onset.step - max(as_slow, default=self._first_step or 0)
+        return onset.step - level.slow_steps - max(as_slow, default=self._first_step or 0)
 
     def _settle(self, levels: list[_EstablishedLevel], points: PointsOf) -> None:
         """Establish the latest level where it has held long enough, higher or lower than before."""
@@ -472,28 +551,31 @@ class LevelShiftScan:
         if level.count < required:
             return
         late = level.blocks[-required:]
-        ordered = sorted(block.median for block in late)
-        low, high = ordered[required // 8], ordered[-required // 8]
-        tolerance = max(self._smallest, limits.settled_spreads * level.noise(self._short))
+        noise = level.noise(self._short)
         if level.shift is None:
-            if high < level.reference - tolerance:
+            high = sorted(block.median for block in late)[-required // 8]
+            if high < level.reference - max(self._smallest, limits.settled_spreads * noise):
                 levels[-1] = self._establish(level, late, points)
-        elif self.shifts[level.shift].start.row < late[0].first:
-            earlier, later = late[: required // 2], late[required // 2 :]
-            still_rising = _upper_median(later) - _upper_median(earlier) > tolerance / 4
-            if high - low < tolerance and not still_rising:
-                levels.append(self._establish(level, late, points))
-                level.blocks = []  # when the level returns here, it begins with other blocks
+        elif self.shifts[level.shift].start.row < late[0].first and self._holds(late, noise):
+            rise = _upper_median(late) - level.reference
+            if level.again and rise >= limits.as_much_again * level.again[1].rise:
+                self._separate_return(level, self.shifts[level.shift], rise)
+            levels.append(self._establish(level, late, points))
+            level.blocks = []  # when the level returns here, it begins with other blocks
 
     def _establish(
         self, before: _EstablishedLevel, blocks: Sequence[MedianBlock], points: PointsOf
     ) -> _EstablishedLevel:
         left = (*before.left, (before.reference, blocks[0].first_step))
         level = _EstablishedLevel(self._limits, left)
-        # the spells of the run are as high above its new level
-        moved = _upper_median(blocks) - before.reference
-        level.uppers.extend(upper + moved for upper in before.uppers)
+        level.inherit_spells(before, _upper_median(blocks) - before.reference)
+        known = len(self.shifts)
         for block in blocks:
             level.append(block)
+            if level.shift is not None:
+                self._end_shifts([level])
             self._detect(level, points)
+        # what these blocks show is known only now that their level is
+        now = blocks[-1].end
+        self.shifts[known:] = [replace(shift, detected=now) for shift in self.shifts[known:]]
         return level

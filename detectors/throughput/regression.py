@@ -233,7 +233,8 @@ def _attempt_begin(attempt: IntArray, step: IntArray, before: tuple[int, int]) -
 def _times_before(shift: LevelShift, earlier: Sequence[LevelShift], limits: ThroughputThresholds) -> int:
     """How many earlier slow-downs were as slow and about as long, of those reported or of those that belong
     to the established level; 0 where too few to be usual."""
-    level = shift.reference + shift.rise - max(limits.smallest_rise, shift.noise)
+    # spells on top of a slow-down are no part of its level
+    level = shift.reference + shift.sustained - max(limits.smallest_rise, shift.noise)
     # a reported one may belong to the established level, too
     reported = [each.longest for each in earlier if each.reference + each.rise >= level]
     usual = shift.usual_spells if shift.reference + shift.usual_rise >= level else ()

@@ -197,6 +197,54 @@ def test_a_second_drop_from_a_level_that_settled_is_another_event() -> None:
     assert abs(second.start_step - 2400) <= 8
 
 
+def slow_in_spells(speed: np.ndarray, *, first: int, until: int, loss: float = 0.25) -> None:
+    """Make the speed lower by `loss` for 40 steps in every 300, from `first` on."""
+    for begin in range(first, until, 300):
+        speed[begin : begin + 40] *= 1 - loss
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_spells_stay_usual_after_a_lasting_slow_down(seed: int) -> None:
+    speed = speed_curve(np.random.default_rng(seed), 8000)
+    slow_in_spells(speed, first=100, until=8000)
+    speed[4000:] *= 0.6
+    lasting = [each for each in found(timed(speed)) if each.severity != "info" and each.start_step > 1000]
+    (finding,) = lasting
+    assert finding.start_step == pytest.approx(4000, abs=60)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_waves_of_a_run_stay_usual_after_a_lasting_slow_down(seed: int) -> None:
+    speed = speed_curve(np.random.default_rng(seed), 10000)
+    speed *= 1 - 0.1 * ((np.arange(10000) // 400) % 2)
+    speed[6050:] *= 0.7  # in a slow half of the wave
+    late = [each for each in found(timed(speed)) if each.severity != "info" and each.start_step > 2000]
+    (finding,) = late
+    assert 6000 - 8 <= finding.start_step <= 6050 + 8
+    assert finding.severity == "critical"
+
+
+def test_a_larger_drop_within_a_slow_down_is_an_event_of_its_own() -> None:
+    speed = slowed(0.1)
+    speed[AT + 120 :] *= 0.7
+    first, second = found(timed(speed))
+    assert (first.start_step, second.start_step) == (
+        pytest.approx(AT, abs=3),
+        pytest.approx(AT + 120, abs=8),
+    )
+    assert first.evidence["lost"] == pytest.approx(0.1, abs=0.02)
+
+
+def test_what_a_new_level_shows_of_the_past_is_detected_when_it_is_known() -> None:
+    speed = speed_curve(np.random.default_rng(0), 6000)
+    speed[:3000] *= 0.7
+    speed[3400:3560] *= 0.85
+    data = timed(speed)
+    for each in found(data):
+        known = found(until(data, 0, each.detected_step))
+        assert each.start_step in {earlier.start_step for earlier in known}
+
+
 @pytest.mark.parametrize("interval", [10, 100])
 def test_thresholds_follow_the_log_interval(interval: int) -> None:
     points = 400
