@@ -216,6 +216,8 @@ def surprise_sums(
         return  # as for most points: none rises visibly
     unrest = _unrest(history, excess, noise, len(residual), thresholds)
     surprise = np.minimum(noise.surprise(residual / unrest), thresholds.strongest)
+    # above the level that the running median lags behind: that is no evidence of a point by itself
+    above_level = noise.surprise((residual + noise.lag) / unrest) if noise.lag > 0 else surprise
     within_reach = residual < _reach(history, noise, noise.reach.rare, thresholds)
     limited = within_reach | (thresholds.lone_evidence < 1)
     single_limit = _surprise_limit(1, thresholds.sum_chance)
@@ -225,13 +227,15 @@ def surprise_sums(
             points, thresholds.sum_chance
         ) + noise.correlation * points * single_limit
         # a single point that noise may produce is not sufficient
-        reached = np.minimum(surprise, thresholds.lone_point_within_reach * limit)
+        most_within_reach = thresholds.lone_point_within_reach * limit
         if points == 1:
+            reached = np.minimum(surprise, most_within_reach)
             counted = thresholds.lone_evidence * np.where(within_reach, reached, surprise)
             visible_least = least_rise(noise, points, thresholds)
             most = excess / _least_of_one(history, excess, medians, noise, visible_least, thresholds)
         else:
-            counted = np.where(limited, reached, surprise)
+            reached = np.minimum(above_level, most_within_reach)
+            counted = np.where(limited, reached, np.maximum(surprise, reached))
         summed = np.concatenate(([0.0], np.cumsum(counted)))
         yield points, (summed[known + 1 :] - summed[known + 1 - points : last + 1 - points]) / limit, most
 

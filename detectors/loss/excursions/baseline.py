@@ -11,6 +11,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from holter.detectors.loss.excursions.median_lag import (
+    MedianLagThresholds,
+    measure_correlation,
+    measure_lag,
+)
+from holter.detectors.loss.excursions.noise_growth import NoiseGrowthThresholds, without_growth
 from holter.detectors.loss.excursions.noise_tails import (
     NO_REACH,
     NoiseReach,
@@ -107,6 +113,10 @@ class BaselineThresholds(Thresholds):
     curve."""
     damping: tuple[float, float] = (0.5, 0.9)
     """Least and greatest share of a trend that continues from one third of `trend_points` to the next."""
+    growth: NoiseGrowthThresholds = NoiseGrowthThresholds()
+    """When noise that grows is no tail of it."""
+    lag: MedianLagThresholds = MedianLagThresholds()
+    """How the lag of the running median behind a falling level is measured."""
     tails: NoiseTailThresholds = NoiseTailThresholds()
     """How the reach of noise is estimated from points below the level."""
 
@@ -119,7 +129,8 @@ class LossNoise:
     `spread` >= 1 is the standard deviation of clipped scores, by which heavy tails widen the standard error
     of means. `wander` has pairs of a number of points and a factor >= 1: the standard error of means of that
     many points or more is multiplied by it, since neighboring points resemble each other. `correlation` of
-    neighboring points is from 0 to 1. `reach` is how far above the level noise puts single points.
+    neighboring points is from 0 to 1. `reach` is how far above the level noise puts single points. `lag` >= 0
+    is how far the running median is above a falling level with certainty.
     """
 
     sigma: float
@@ -129,6 +140,7 @@ class LossNoise:
     wander: tuple[tuple[int, float], ...] = ()
     correlation: float = 0.0
     reach: NoiseReach = NO_REACH
+    lag: float = 0.0
     thresholds: BaselineThresholds = field(default_factory=BaselineThresholds)
 
     def error(self, points: int) -> float:
@@ -168,9 +180,13 @@ def measure_noise(
     """
     recent = _latest_half(residual, thresholds)
     sigma = max(_size(recent, thresholds), floor)
+    neighbors = measure_correlation(recent, thresholds.lag)
+    lag = measure_lag(recent, sigma, neighbors, thresholds.lag)
     all_known = score[~np.isnan(score)]
     if len(all_known) < thresholds.shape_known_after:
-        return _young_noise(sigma, all_known, recent / sigma, thresholds)
+        certain = max(neighbors.value - thresholds.lag.correlation_errors * neighbors.error, 0.0)
+        young = _young_noise(sigma, all_known, recent / sigma, thresholds)
+        return replace(young, correlation=certain, lag=lag)
     known = _after_first_fall(all_known[-thresholds.shape_points :], thresholds)
     known = known - median(known)
     upper, far = quantiles(known, (1 - 1 / thresholds.upper_odds, 1 - 1 / thresholds.far_odds))
@@ -182,6 +198,7 @@ def measure_noise(
         wander=_measure_wander(clipped / sigma, correlation, thresholds),
         correlation=correlation,
         reach=measure_reach(all_known, thresholds.tails),
+        lag=lag,
     )
 
 
@@ -213,15 +230,16 @@ def _young_noise(
 ) -> LossNoise:
     """The noise of few scores [n]: its upper quantile is that of normal noise, or theirs where larger.
 
-    The latest residuals in sigmas of now, `recent` [m >= 1], show whether it is skewed: scores are in sigmas
-    of their time, which the first fall of a loss widens.
+    Scores are in sigmas of their time, measured on fewer points yet, and large by chance: the latest
+    residuals in sigmas of now, `recent` [m >= 1], must be as large. Where those are skewed, one of the two is
+    enough.
     """
-    shares, upper = (0.5, 1 - 1 / thresholds.upper_odds), thresholds.normal_upper_sigmas
+    shares = (0.5, 1 - 1 / thresholds.upper_odds)
     reach = measure_young_reach(recent, thresholds.tails)
-    for known in (score, recent) if reach.rare > 0 else (score,):
-        if len(known) >= thresholds.fewest_points:
-            middle, high = quantiles(known, shares)
-            upper = max(upper, high - middle)
+    known = (quantiles(each, shares) for each in (score, recent) if len(each) >= thresholds.fewest_points)
+    uppers = [high - middle for middle, high in known]
+    upper = (max if reach.rare > 0 else min)(uppers, default=0.0)
+    upper = max(upper, thresholds.normal_upper_sigmas)
     far = upper * thresholds.young_far_sigmas / thresholds.normal_upper_sigmas
     return replace(_noise_with_tail(sigma, upper, far, thresholds), reach=reach)
 
@@ -385,7 +403,8 @@ class LossHistory:
         if len(self.residual) < self.thresholds.fewest_points:
             return None
         residual = self._residual_at(spacing)
-        return measure_noise(residual, self.score, self.clipped, self._floor(), self.thresholds)
+        score = without_growth(self.score, self.residual, self.thresholds.growth)
+        return measure_noise(residual, score, self.clipped, self._floor(), self.thresholds)
 
     def has_noise_above(self, sigma: float, spacing: int) -> bool:
         """Whether `noise(spacing)` is larger than this: its shape takes longer to measure than its size."""
