@@ -180,10 +180,10 @@ def measure_noise(
     """
     recent = _latest_half(residual, thresholds)
     sigma = max(_size(recent, thresholds), floor)
-    neighbors = measure_correlation(recent, thresholds.lag)
-    lag = measure_lag(recent, sigma, neighbors, thresholds.lag)
+    lag = measure_lag(recent, sigma, thresholds.lag)
     all_known = score[~np.isnan(score)]
     if len(all_known) < thresholds.shape_known_after:
+        neighbors = measure_correlation(recent, thresholds.lag)
         certain = max(neighbors.value - thresholds.lag.correlation_errors * neighbors.error, 0.0)
         young = _young_noise(sigma, all_known, recent / sigma, thresholds)
         return replace(young, correlation=certain, lag=lag)

@@ -65,12 +65,13 @@ def measure_correlation(residual: FloatArray, thresholds: MedianLagThresholds) -
     return Correlation(value, float(np.sqrt(2 / len(change))))
 
 
-def measure_lag(
-    residual: FloatArray, sigma: float, correlation: Correlation, thresholds: MedianLagThresholds
-) -> float:
+def measure_lag(residual: FloatArray, sigma: float, thresholds: MedianLagThresholds) -> float:
     """How far the running median is above the level that it follows, as far as the residuals [n >= 1] show it
     with certainty; 0 where it does not lag."""
     latest = residual[-thresholds.points :]
-    error = _MEDIAN_ERROR * sigma / float(np.sqrt(len(latest))) * correlation.widening
+    error = _MEDIAN_ERROR * sigma / float(np.sqrt(len(latest)))
     lag = min(-median(residual), -median(latest))
+    if lag <= thresholds.errors * error:
+        return 0.0
+    error *= measure_correlation(residual, thresholds).widening
     return max(lag - thresholds.errors * error, 0.0)

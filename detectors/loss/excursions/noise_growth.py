@@ -35,7 +35,10 @@ def without_growth(score: FloatArray, residual: FloatArray, thresholds: NoiseGro
         return score
     stop = len(score) - blocks * size
     scores, residuals = (each[stop:].reshape(blocks, size) for each in (score, residual))
-    growth = _growth(scores, residuals)
+    grown = _spreads(scores)
+    if grown.max() < thresholds.least:
+        return score  # as in most runs
+    growth = np.minimum(grown, grown * _share_that_stays(residuals))
     has_grown = growth >= thresholds.least
     if not has_grown.any():
         return score
@@ -43,14 +46,13 @@ def without_growth(score: FloatArray, residual: FloatArray, thresholds: NoiseGro
     return np.concatenate((score[:stop], corrected.ravel()))
 
 
-def _growth(score: FloatArray, residual: FloatArray) -> FloatArray:
-    """The noise of each block of scores and residuals [m, n] over that expected there, or that of the next
-    block over it where that is smaller; 0 for the last one, after which nothing is known."""
+def _share_that_stays(residual: FloatArray) -> FloatArray:
+    """The noise of the block after each block of residuals [m, n] over its own; 0 for the last one, where
+    none is known yet."""
     own = _spreads(residual)
     following = np.append(own[1:], 0.0)
-    share = np.divide(following, own, out=np.zeros_like(own), where=own > 0)
-    growth: FloatArray = _spreads(score) * np.minimum(share, 1.0)
-    return growth
+    share: FloatArray = np.divide(following, own, out=np.zeros_like(own), where=own > 0)
+    return share
 
 
 def _spreads(values: FloatArray) -> FloatArray:

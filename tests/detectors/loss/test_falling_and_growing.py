@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from holter.detectors.loss.excursions.median_lag import (
-    Correlation,
     MedianLagThresholds,
     measure_correlation,
     measure_lag,
@@ -106,8 +105,8 @@ def test_a_fall_does_not_change_how_alike_neighbors_are(share: float) -> None:
 
 
 def test_a_lag_is_what_all_and_the_latest_residuals_show() -> None:
-    independent = Correlation(0.0, 0.1)
-    assert measure_lag(np.full(80, -2.0), 1.0, independent, LAG) == pytest.approx(1.75, abs=0.02)
-    over = np.concatenate((np.full(60, -2.0), np.zeros(24)))
-    assert measure_lag(over, 1.0, independent, LAG) == 0
-    assert measure_lag(np.full(80, 2.0), 1.0, independent, LAG) == 0
+    noise = np.random.default_rng(0).standard_normal(80)
+    assert measure_lag(noise - 3, 1.0, LAG) == pytest.approx(2.6, abs=0.3)
+    over = noise - np.where(np.arange(80) < 56, 3, 0)
+    assert measure_lag(over, 1.0, LAG) < 0.3
+    assert measure_lag(noise + 3, 1.0, LAG) == 0
