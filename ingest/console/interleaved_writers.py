@@ -22,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
-from math import isnan
+from math import isnan, nan
 from typing import Any, NamedTuple
 from zlib import crc32
 
@@ -325,7 +325,12 @@ class _RowKind:
     def from_json(cls, stored: list[Any]) -> _RowKind:
         """The state from what `to_json` returned."""
         steps, recent, interval, held, *more = stored  # earlier versions stored less
-        rows = [(place, row_from_json(row)) for place, row in held if isinstance(row, list | tuple)]
+        rows = [
+            (row[0], row_from_json(row[1]))
+            if len(row) == 2  # earlier versions stored a step, a time and values
+            else (place, LogRow(row[0], nan if row[1] is None else row[1], row[2]))
+            for place, row in enumerate(held)
+        ]
         kind = cls(list(steps), list(recent), interval, rows, TrainingCount(*more[:4]))
         kind.names = tuple(more[4]) if more[4:] else ()
         if more[5:]:
