@@ -232,3 +232,15 @@ def test_prometheus_finds_counters_and_gauges(client: httpx.Client) -> None:
     ):
         assert line in text
     assert "process_resident_memory_bytes" in text
+
+
+def test_the_largest_numbers_of_bodies_are_numbers_of_programs_with_floats(client: httpx.Client) -> None:
+    def limits(schema: Any) -> list[float]:
+        if isinstance(schema, dict):
+            largest = [schema["maximum"]] if schema.get("type") == "integer" and "maximum" in schema else []
+            return largest + [each for part in schema.values() for each in limits(part)]
+        return [each for part in schema for each in limits(part)] if isinstance(schema, list) else []
+
+    found = limits(client.get("/openapi.json").json()["components"]["schemas"])
+    assert found
+    assert max(found) <= 2**53, "beyond it they are rounded, and the rounded one is refused"
