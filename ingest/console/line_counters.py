@@ -59,9 +59,8 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
     if _CADENCE.fullmatch(field.name) is not None and field.total_index < 0:
         return None
     if not before and field.total_index >= 0 and field.before.strip() in ("", "]", "|"):
-        found = DATA_SPLIT.fullmatch(
-            field.english
-        )  # `Evaluated 10/287 with loss 0.5`, `train 10/30 loss 0.5`
+        # `Evaluated 10/287 with loss 0.5`, `train 10/30 loss 0.5`
+        found = DATA_SPLIT.fullmatch(field.english)
         if found is not None and not field.bracketed and (not field.marked or field.precedes_loss):
             return Counter.BATCH
     if field.marked and not before and DATA_SPLIT.fullmatch(field.english):
