@@ -232,13 +232,16 @@ class InterleavedWriters:
 
     def _is_paused(self, row: LogRow) -> bool:
         """Whether a pause before a row is longer than usual."""
-        pause = 0.0 if self._time is None or isnan(row.time) else row.time - self._time
-        return pause > _USUAL_PAUSES * self._pause
+        return self._pause_before(row) > _USUAL_PAUSES * self._pause
+
+    def _pause_before(self, row: LogRow) -> float:
+        """Seconds between a row and the one before; 0 where no clock says."""
+        return 0.0 if self._time is None or isnan(row.time) else row.time - self._time
 
     def _is_near(self, row: LogRow, start: int, *, learn: bool) -> bool:
         """Whether there is no more text, and no longer pause, than usual between a row and the one before."""
         gap = 0 if self._end is None else start - self._end
-        pause = 0.0 if self._time is None or isnan(row.time) else row.time - self._time
+        pause = self._pause_before(row)
         is_near = gap <= self._gap and pause <= _USUAL_PAUSES * self._pause
         if learn:
             if gap > self._gap:

@@ -6,59 +6,32 @@
 
 from __future__ import annotations
 
-import io
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import PurePath
-from typing import Any, BinaryIO, ClassVar
+from typing import ClassVar
 
-from holter.ingest.format import Format, FormatRole
-from holter.ingest.text_encoding import decode_lines
+from holter.ingest.offline.whole_file import WholeFile
 from holter.types import Batch, Unreadable
 
-_MAX_BYTES = 64 * 2**20
 _LEAST_RECORDS = 3
 _MOST_LINES = 3
 """Lines of a text of which one has all records."""
 _OBJECT = re.compile(r"\}(?:, ?(?=\{)|(?=\]))")
 _COUNTER = re.compile(r"(?i)\b(epoch|episode|iter(?:ation)?|step)\b[ :=#\[(]{1,3}\d")
-
 _FIRST_WORDS = re.compile(r"[^\d\n]{0,60}[A-Za-z][^\d\n]{0,10}(?=\d)")
 """What is before the first number of a text, and so of each record: `train: 1 @ epoch: 1/2 loss: 0.5`."""
 
 
-class JoinedRecords:
-    """Records on one line; `lines` reads them once each has its own."""
+class JoinedRecords(WholeFile):
+    """Records on one line, each of which is read as a line of its own."""
 
     name: ClassVar[str] = "joined-records"
-    role: ClassVar[FormatRole] = FormatRole()
 
-    def __init__(self, lines: Format) -> None:
-        self._lines = lines
-
-    def sniff(self, path: PurePath, head: bytes) -> bool:
-        """Never: where a record ends is a guess, which only a person who names the file can confirm."""
-        return False
-
-    def reader(self, path: PurePath, state: Mapping[str, Any]) -> _JoinedReader:
-        """A reader of a complete file."""
-        return _JoinedReader(path, self._lines)
-
-
-class _JoinedReader:
-    def __init__(self, path: PurePath, lines: Format) -> None:
-        self._path = path
-        self._lines = lines
-
-    def state(self) -> Mapping[str, Any]:
-        """Nothing: the file is read once."""
-        return {}
-
-    def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
-        """Yield the records of the file; nothing of a text whose records have lines."""
-        text = decode_lines(stream.read(_MAX_BYTES)).removeprefix("\ufeff")
+    def records(self, path: PurePath, text: str) -> Iterator[Batch | Unreadable]:
+        """The records of the file; nothing of a text whose records have lines."""
         if separated := _separated(text):
-            yield from self._lines.reader(self._path, {}).read(io.BytesIO(separated.encode()))
+            yield from self.read_lines(path, separated.encode())
 
 
 def _separated(text: str) -> str:

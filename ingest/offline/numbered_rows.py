@@ -13,9 +13,9 @@ from __future__ import annotations
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import PurePath
-from typing import Any, BinaryIO, ClassVar
+from typing import ClassVar
 
 from holter.ingest import step_columns
 from holter.ingest.console.line_counters import Counter as Counts
@@ -24,16 +24,14 @@ from holter.ingest.console.line_tokens import split_numbers
 from holter.ingest.console.line_words import BEFORE_MESSAGE
 from holter.ingest.console.shape_reader import shape_of
 from holter.ingest.csv.csv_log import CsvLog
-from holter.ingest.format import Format, FormatRole
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.offline.counted_lines import counted_table, counts_evenly, is_number, steps_within
 from holter.ingest.offline.value_histories import rows_of_histories
+from holter.ingest.offline.whole_file import WholeFile
 from holter.ingest.rows import batch_from_rows
 from holter.ingest.step_columns import LARGEST_STEP
-from holter.ingest.text_encoding import decode_lines
 from holter.types import Batch, Unreadable
 
-_MAX_BYTES = 64 * 2**20
 _LEAST_ROWS = 3
 _LEAST_COLUMNS = 2
 _MOST_BELOW_EPOCH = 4
@@ -50,49 +48,25 @@ _BARE: _Shape = ("", "")
 """The shape of a number alone."""
 
 
-class NumberedRows:
-    """Rows that name no step; `lines` reads them once they have one."""
+class NumberedRows(WholeFile):
+    """Rows that name no step, which are read once they have one."""
 
     name: ClassVar[str] = "numbered-rows"
-    role: ClassVar[FormatRole] = FormatRole()
 
-    def __init__(self, lines: Format) -> None:
-        self._lines = lines
-
-    def sniff(self, path: PurePath, head: bytes) -> bool:
-        """Never: that a row is a step is a guess, which only a person who names the file can confirm."""
-        return False
-
-    def reader(self, path: PurePath, state: Mapping[str, Any]) -> _RowReader:
-        """A reader of a complete file."""
-        return _RowReader(path, self._lines)
-
-
-class _RowReader:
-    def __init__(self, path: PurePath, lines: Format) -> None:
-        self._path = path
-        self._lines = lines
-
-    def state(self) -> Mapping[str, Any]:
-        """Nothing: the file is read once."""
-        return {}
-
-    def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
-        """Yield the rows of the file."""
-        content = decode_lines(stream.read(_MAX_BYTES)).removeprefix("\ufeff")
-        if rows := rows_of_histories(content, self._path.stem):
+    def records(self, path: PurePath, text: str) -> Iterator[Batch | Unreadable]:
+        """The rows of the file."""
+        if rows := rows_of_histories(text, path.stem):
             yield batch_from_rows(rows)
             return
-        lines = content.splitlines()
-        table = _numbered_table(lines, self._path.stem)
-        text = b"" if table else _below_epochs(lines, self._path.stem)
-        if not (table or text):
+        lines = text.splitlines()
+        table = _numbered_table(lines, path.stem)
+        numbered = b"" if table else _below_epochs(lines, path.stem)
+        if not (table or numbered):
             table = _encoded(counted_table(lines))
         if table:
-            yield from CsvLog().reader(self._path, {}).read(io.BytesIO(table))
+            yield from CsvLog().reader(path, {}).read(io.BytesIO(table))
         else:
-            text = text or _numbered_lines(lines, self._path.stem)
-            yield from self._lines.reader(self._path, {}).read(io.BytesIO(text))
+            yield from self.read_lines(path, numbered or _numbered_lines(lines, path.stem))
 
 
 def _encoded(table: _Cells) -> bytes:
