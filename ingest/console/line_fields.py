@@ -24,7 +24,8 @@ _FILE = re.compile(
 )
 """What is behind a number in the name of a file: `epoch=3.ckpt`."""
 _SCALE = re.compile(r"[kKMGBT](?![A-Za-z])")
-_DURATION = re.compile(r"\s?(?:ms|us|ns|s|sec|secs|seconds?|min|mins|minutes?|h|hours?)(?![\w/])")
+DURATION = re.compile(r"\s?(?:ms|us|ns|s|sec|secs|seconds?|min|mins|minutes?|h|hours?)(?![\w/])")
+"""A unit of time behind a number."""
 _LABEL = re.compile(r"(?:^|[^\d\s]|\s):$")
 """A colon that is not within a time: `Losses: x 0.27`."""
 _PAIR = re.compile(r"(?:,\s{1,12}|: )")
@@ -220,7 +221,7 @@ class _FieldReader:
             before=named.before,
             scale=SCALES[after[0]] if _SCALE.match(after) else 1.0,
             explains=_explains(last_name, between),
-            is_duration=_DURATION.match(after) is not None,
+            is_duration=DURATION.match(after) is not None,
             opens_pair=opens_pair,
             closes_pair=closes_pair,
             ends_line=total >= 0 and not after.strip() and last + 1 == self._count,

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from holter.ingest.console.dialect import DialectState, LineResult, LineValues
+from holter.ingest.console.line_fields import DURATION
 from holter.ingest.console.line_settings import has_settings, is_of_model, is_setting
 from holter.ingest.console.line_tokens import is_time, split_numbers, value_of
 from holter.ingest.console.nested_keys import nested_name
@@ -22,7 +23,6 @@ from holter.ingest.metric_names import is_metric_name
 LARGEST_GAP = 100
 """Bytes between lines of a block: an empty line, and the heading of a part of it."""
 _MOST_WAITING = 32
-_DURATIONS = frozenset({"s", "sec", "secs", "seconds", "ms", "min", "mins", "minutes", "h", "hours"})
 
 
 def parse_metric(line: str, state: DialectState) -> LineResult:
@@ -80,9 +80,9 @@ def _result(line: str) -> tuple[str, float] | None:
     parts = split_numbers(line)
     if len(parts) < 3 or not ("." in parts[-2] or parts[-1].strip() == "%"):
         return None
-    if (
-        not all(map(is_time, parts[1:-2:2])) or parts[-1].strip() in _DURATIONS
-    ):  # of a logger; `Time: 5.1 sec`
+    if not all(map(is_time, parts[1:-2:2])):  # of a logger
+        return None
+    if DURATION.fullmatch(parts[-1].strip()) is not None:  # `Generation time: 5.1 sec`
         return None
     shape, value = shape_of_line(parts), value_of(parts[-2])
     if shape.counters or len(shape.metrics) != 1 or value is None:
