@@ -285,7 +285,7 @@ class _EstablishedLevel:
         return max(self.variation(window).noise(self._limits.few_blocks), least)
 
     def copy(self) -> _EstablishedLevel:
-        other = _EstablishedLevel(self._limits, self.left)
+        other = object.__new__(_EstablishedLevel)  # a new one would make queues that are replaced here
         other.__dict__ |= self.__dict__
         other._variation = {window: quantiles.copy() for window, quantiles in self._variation.items()}
         other._medians = other._variation[1]
