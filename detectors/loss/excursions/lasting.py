@@ -98,7 +98,7 @@ def _is_other_data(
     before, after = points.fall.after(points.step[quarters] - points.step[0]).tolist()
     error = points.noise.error(len(second)) * float(np.sqrt(2 / len(second)))
     tolerance = max(limits.rate_errors * error, limits.rate_share * level)
-    return change <= limits.least_rate * (after - before) + tolerance
+    return bool(change <= limits.least_rate * (after - before) + tolerance)
 
 
 def _steps(excess: FloatArray, limits: RecoveryThresholds) -> list[float]:

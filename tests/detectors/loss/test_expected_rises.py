@@ -33,6 +33,19 @@ def test_a_longer_sequence_announces_a_step_of_the_loss() -> None:
     assert {each.severity for each in findings} == {Severity.INFO}
 
 
+def test_the_weight_of_another_term_announces_a_higher_loss() -> None:
+    loss = curve(POINTS, seed=2) * np.where(PLACES < 2000, 1.0, 1.5)
+    findings = rises(loss, distill_weight=0.5 * (PLACES >= 2000))
+    assert findings
+    assert {each.severity for each in findings} == {Severity.INFO}
+
+
+def test_a_weight_that_adapts_itself_announces_nothing() -> None:
+    loss = curve(POINTS, seed=2) * np.where(PLACES < 2000, 1.0, 1.5)
+    findings = rises(loss, penalty_weight=0.5 + 0.1 * (PLACES // 20 % 7))
+    assert Severity.INFO not in {each.severity for each in findings}
+
+
 def test_a_longer_sequence_excuses_no_divergence() -> None:
     loss = curve(POINTS, seed=2) + 0.3 * (PLACES >= 2000) + 0.004 * np.maximum(PLACES - 2000, 0)
     findings = rises(loss, seq_len=np.where(PLACES < 2000, 512.0, 1024.0))
