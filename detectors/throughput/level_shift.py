@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holter.detectors.positions import RowPosition
-from holter.detectors.robust_statistics import median_error
+from holter.detectors.robust_statistics import highest_median
 from holter.detectors.thresholds import Thresholds
 from holter.detectors.throughput.block_medians import QUARTERS_APART, BlockThresholds, MedianBlock
 from holter.detectors.throughput.onset import OnsetThresholds, PointsOf, ShiftOnset, find_onset
@@ -68,8 +68,9 @@ class LevelShiftThresholds(Thresholds):
     return_share: float = 0.5
     """Share of the sustained rise. A shift ends when the level is back below it."""
     median_errors: float = 5.0
-    """Standard errors of the median of a lasting window that a rise must exceed: of windows that are so long,
-    few are known, and of steps that take one of several times, the median is one of those for a while."""
+    """Standard errors that a rise over a lasting window must exceed, by the chance that they have in normal
+    noise: of windows that are so long, few are known, and of steps that take one of several times, the median
+    is one of those for a while."""
     few_blocks: int = 64
     """Blocks. While fewer are known, the outer tenths count for the noise as well as the quartiles: levels
     that alternate, as sequence-length buckets do, leave the quartiles without any spread."""
@@ -201,6 +202,13 @@ class _LatestNumbers:
     def moved(self, by: float) -> list[float]:
         """All of them, higher by so much."""
         return [value + by for value in self._values[-self._memory :]]
+
+    def least_step(self) -> float:
+        """The least distance of two different ones; 0 where all are equal."""
+        if not self._values:
+            return 0.0
+        steps = np.diff(np.sort(np.frombuffer(self._values)[-self._memory :]))
+        return float(steps.min(where=steps > 0, initial=np.inf)) if steps.any() else 0.0
 
     def above(self, least: float) -> NDArray[np.bool_]:
         """Which of them are above `least`."""
@@ -571,7 +579,9 @@ class LevelShiftScan:
                 highest = variation.quantile(self._limits.highest_quantile)
                 if rise > highest - reference and rise > required * level.noise(window):
                     is_usual = self._is_usual(level, window, rise)
-                    return not is_usual and not self._may_be_chance(level, window, rise)
+                    return not is_usual and not (
+                        self._may_be_chance(level, window, rise) or self._may_be_rounding(level, window, rise)
+                    )
         return False
 
     def _is_usual(self, level: _EstablishedLevel, window: int, rise: float, above: float = 0.0) -> bool:
@@ -593,7 +603,15 @@ class LevelShiftScan:
         """Whether blocks as they have been may have their median over a long window so high by chance."""
         if window < self._limits.blocks.lasting_window:
             return False
-        return rise <= self._limits.median_errors * median_error(level.variation(1).in_order(), window)
+        blocks = level.variation(1).in_order()
+        highest = highest_median(blocks, window, self._limits.median_errors)
+        return rise <= highest - level.reference
+
+    def _may_be_rounding(self, level: _EstablishedLevel, window: int, rise: float) -> bool:
+        """Whether the smallest rise is exceeded only as a level that hardly moves rounds to the next value:
+        where the noise is smaller than the distance of the values."""
+        rounding = level.spells(self._short).least_step()
+        return level.noise(window) < rounding and rise - rounding <= self._smallest
 
     def _open_shift(self, level: _EstablishedLevel, points: PointsOf) -> None:
         now = level.blocks[-1]
@@ -607,10 +625,11 @@ class LevelShiftScan:
             assert latest.end is not None
             gap, length = onset.at.row - latest.end.row, latest.end.row - latest.start.row
             within = onset.at.attempt == latest.end.attempt
-            # a pause shorter than the slow-down is a part of it
+            # a pause shorter than the slow-down is a part of it, and the shortest that can be seen is none
             if within and gap <= length:
+                is_pause = gap > self._limits.blocks.short_window * self._limits.blocks.points
                 self.shifts[level.latest] = latest._replace(end=None)
-                level.shift, level.again = level.latest, (onset, latest)
+                level.shift, level.again = level.latest, (onset, latest) if is_pause else None
                 return
         level.shift, level.longest = len(self.shifts), 0
         self.shifts.append(

@@ -316,6 +316,25 @@ def test_steps_that_take_one_of_several_times_by_their_length_are_no_regression(
     assert abs(finding.start_step - 5000) < 60
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_step_times_in_tenths_of_a_second_are_no_slow_down_before_they_are_two_tenths_longer(
+    seed: int,
+) -> None:
+    random = np.random.default_rng(seed)
+    seconds = 1.44 + 0.04 * np.sin(np.arange(N) / 300) + 0.02 * random.standard_normal(N)
+    assert found(run(series("step_time", np.round(seconds, 1)))) == []
+    seconds[AT:] += 0.25
+    (finding,) = found(run(series("step_time", np.round(seconds, 1))))
+    assert abs(finding.start_step - AT) <= 8
+
+
+def test_a_slow_down_that_a_few_fast_points_interrupt_is_one_event() -> None:
+    speed = slowed(0.3)
+    speed[AT + 400 : AT + 416] /= 0.7
+    (finding,) = found(timed(speed))
+    assert (abs(finding.start_step - AT) <= 3, finding.end_step) == (True, None)
+
+
 def test_buckets_in_blocks_are_no_lasting_regression() -> None:
     # the median of many rows is that of one bucket or another by chance
     random = np.random.default_rng(5)
