@@ -28,7 +28,7 @@ DURATION = re.compile(r"\s?(?:ms|us|ns|s|sec|secs|seconds?|min|mins|minutes?|h|h
 """A unit of time behind a number."""
 _LABEL = re.compile(r"(?:^|[^\d\s]|\s):$")
 """A colon that is not within a time: `Losses: x 0.27`."""
-_PAIR = re.compile(r"(?:,\s{1,12}|: )")
+_PAIR = re.compile(r"(?:,\s{0,12}|: )")
 """Between an epoch and a batch in brackets: `[1,  2000] loss: 2.1`, `[1: 20/100] loss: 2.1`."""
 _NAME_AND_COMMA = re.compile(r"\s*([A-Za-z]\w{0,40}(?: \w{1,20}){0,2}), ?")
 _ORDINAL = re.compile(r"(?:第|제)\s?$")
@@ -52,6 +52,11 @@ _COUNTED_BEHIND_TOTAL = re.compile(
     r" (epoch|batch|iteration|iter|step)(?:e?s)?(?= [A-Za-z]\w{0,40}(?: [A-Za-z]\w{0,20}){0,2} ?[:=])"
 )
 """The same behind a total, before the name of a metric: `1/10 epoch G_loss : 4.1`."""
+_COUNTED_AT_END = re.compile(
+    r"(?:st|nd|rd|th)? (epoch|iteration|iter|step|batch|episode|round)[^\w\n]{0,40}$"
+)
+"""The same at the end of a line that begins with the number or has `the` before it: `this is the 3 epoch`."""
+_THE = re.compile(r"(?i)(?:(?:^|\s)the|^[^\w\n]{0,40}) {0,2}$")
 _COUNTED_IN_BRACKETS = re.compile(r" (ep|episode|step|iter|epoch|update)s?(?=\])")
 """The same in brackets: `[  1000 steps] reward=0.5`."""
 _LOSS_BEHIND = re.compile(r"(?i)[\s,;:|\]-]{1,5}(?:[a-z]{1,10}[ _.-])?loss\b")
@@ -320,6 +325,9 @@ class _FieldReader:
             if counted[2]:  # `50000/  100000 steps| 14017 tokens/s`
                 self._ordinal_end = counted.end()
             return NumberName(next(filter(None, counted.groups())), True, before)
+        counted = _COUNTED_AT_END.match(after) if index + 2 == len(texts) and not named.name else None
+        if counted is not None and _THE.search(text) is not None:
+            return NumberName(counted[1], True, before)
         if text.rstrip(" ")[-1:] == "[" and (counted := _COUNTED_IN_BRACKETS.match(after)) is not None:
             return NumberName({"ep": "episode"}.get(counted[1], counted[1]), True, before)
         if two is not None:

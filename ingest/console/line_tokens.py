@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-_NUMBER = r"[-+]?(?:\d++(?:,\d{3}(?!\d))*+(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?\d++)?+"
+# neither of the two in `[1,100] loss: 2.1` has a thousands separator
+_NUMBER = r"[-+]?(?:(?<=\[)\d++(?=,\d{1,9}\])|\d++(?:,\d{3}(?!\d))*+(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?\d++)?+"
 # times, durations, versions, addresses and hexadecimal numbers are tokens, too, so that no part of them is
 # taken for a number
 _TOKEN = re.compile(
@@ -16,6 +17,8 @@ _TOKEN = re.compile(
     # a key of a dictionary: `iou: {0: 0.7, 1: 0.8}`
     r"(?!(?:(?<=\{)|(?<=, ))\d{1,4}(?:\.\d{1,4})?: [-\d])"
     # an index is part of the name before: `Stage 0 = 39.1`
+    r"(?!(?:(?<=[lL]oss )|(?<=[aA]cc )|(?<=uracy )|(?<=[dD]ice )|(?<=[dD][cC] )|(?<=[iI]o[uU] )|(?<=rror ))"
+    r"\d{1,2}: [-\d])"
     r"(?!(?<=[a-z] )(?<!poch )(?<!tep )(?<!atch )(?<!iter )(?<!tion )(?<!ound )(?<!sode )\d{1,2} = [-\d])"
     r"|(?:(?<=[\s\[(|,:-][iI]ter)|(?<=[\s\[(|,:-][sS]tep)|(?<=^[sS]tep))(?=\d{1,9}(?:[,:\s\])|]|$))|(?<=^[eE]poch)|(?<=[\s\[(|,:-][eE]poch)|(?<=^[eE]poch_)|(?<=[\s\[(|,:-][eE]poch_)|(?<=\s[lL]oss)(?=\d\.)"
     r"|(?<![^\s|(]\[[eE])(?<=\[[eE])(?=\d{1,6}\])|(?<=[\s\[(|][eE])(?=\d{1,6}/\d)|(?<=[\s\[(|][eE]p)(?=\d{1,6}/\d)"

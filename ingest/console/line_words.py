@@ -72,6 +72,7 @@ DATA_SPLIT = re.compile(
 )
 BEFORE_MESSAGE = re.compile(
     r"(?:[^A-Za-z]|\b(?:INFO|DEBUG|WARN(?:ING)?|root|(?:__)?main(?:__)?)\b|(?<=(?:INFO|EBUG|NING):)[\w.-]+:"
-    r"|\b[\w.]{1,60}(?= (?:- )?(?:INFO|DEBUG|WARN))|\b[\w./-]{1,80}\.py:(?:[\w<>.]{1,60}:)?)*"
+    r"|\b[\w.]{1,60}(?= (?:- )?(?:INFO|DEBUG|WARN))|\b[\w./-]{1,80}\.py:(?:[\w<>.]{1,60}:)?"
+    r"|(?<=\| )[\w.]{1,80}:[\w<>]{1,60}:(?= - ))*"
 )
 """What loggers print before a message, without the digits of its time."""

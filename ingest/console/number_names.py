@@ -34,12 +34,17 @@ _NESTED = re.compile(
 )
 """A name such as that of a discriminator's output: `D(G(z))`; one with its tokenizer: `dev bleu[13a]`."""
 
-_RANKED = re.compile(r"(?<![\w.])([Tt]op \d{1,2}-[A-Za-z]{2,10}|[A-Za-z]\w{0,20} \d{1,2})$")
-"""A name with a number in it: `Top 1-err 60.1`, `Stage 0 = 39.1`."""
+_RANKED = re.compile(
+    r"(?<![\w.])([Tt]op \d{1,2}-[A-Za-z]{2,10}"
+    r"|(?:[A-Za-z]\w{0,20} ){1,3}(?i:loss|acc|accuracy|dice|dc|iou|error) \d{1,2}"
+    r"|[A-Za-z]\w{0,20} \d{1,2})$"
+)
+"""A name with a number in it: `Top 1-err 60.1`, `Stage 0 = 39.1`, `Train Sup Loss 1: 2.19`."""
 
 
 _PHRASE = re.compile(
-    r"(?<![\w.])((?:[A-Z][a-z]{1,20} )?(?:[Aa]ccuracy|[Ll]oss|[Pp]recision|[Rr]ecall|[Ee]rror)"
+    r"(?<![\w.])((?:(?!(?i:the|an?|with|and|best) )[A-Za-z][\w-]{1,20} )?"
+    r"(?:[Aa]ccuracy|[Ll]oss|[Pp]recision|[Rr]ecall|[Ee]rror)"
     r"(?: rate| score)? (?:of|on|for)(?: class:)?"
     r"(?: {1,8}(?!epoch|step|batch|iter|training batch)(?:\d{2,6} )?[A-Za-z][\w-]{0,20}){1,8})$"
 )

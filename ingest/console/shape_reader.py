@@ -78,9 +78,9 @@ _FULL_WIDTH: dict[int, int | str] = {
 """Punctuation of Chinese and Japanese, which is as wide as a letter, and that of ASCII."""
 _NAME_AHEAD = re.compile(
     r"(?<![\w.@])(?!(?:INFO|DEBUG|WARNING|[Tt]he)\b)([A-Za-z][\w@-]{0,40}(?: [\w@-]{1,40}){0,5}?)"
-    r" (?:at|in|after|for|of) "
+    r" (?:(?:at|in|after|for|of) |(?=(?i:epoch|step|iter(?:ation)?|batch)\b))"
 )
-"""A name before what is counted: `loss at step 5: 2.3`, `Loss at epoch 0 and iteration 5 is 2.3`."""
+"""A name before what is counted: `loss at step 5: 2.3`, `Loss epoch[0] = 2.3`."""
 _SOURCE_FILE = re.compile(r"\.(?:py|cc|cpp|cu|cuh|c|h|go|rs|java|js|lua|m)$")
 _SOURCE_SUFFIXES = frozenset({"py", "cc", "cpp", "cu", "h"})
 _ESTIMATED = re.compile(r"\bSaving dict for global step|['\"]_?type['\"]: ['\"](?:val|test|eval)_")
@@ -473,6 +473,8 @@ def _row_name(field: NumberField) -> str:
     words = field.english.lower().replace("_", " ").split()
     if words[1:] and words[-1].rstrip(".:") in INDEX_WORDS:
         words.pop()
+    if words[1:] and words[0] in ("on", "of", "for", "at"):
+        del words[0]  # `epoch #1 on client #3`
     if len(words) != 1 or words[0] not in (COUNTED_ROWS if field.marked else ROWS):
         return ""  # `Class: 0.5` is a loss
     if words == ["run"] and field.bracketed:

@@ -78,8 +78,11 @@ def _are_counts(column: Sequence[str]) -> bool:
     return all(number.isdecimal() and len(number) < 16 for number in column)
 
 
-def counts_evenly(column: Sequence[str]) -> bool:
-    """Whether these numbers, of several lines, go up evenly, but for trainings that begin anew."""
+def counts_evenly(column: Sequence[str], least: float = _LEAST_EVEN) -> bool:
+    """Whether these numbers, of several lines, go up evenly, but for trainings that begin anew.
+
+    `least` is the share of the distances between them that must be the usual one.
+    """
     if not _are_counts(column):
         return False
     numbers = [*map(int, column)]
@@ -87,9 +90,9 @@ def counts_evenly(column: Sequence[str]) -> bool:
     usual = max(set(distances), key=distances.count)
     even = sum(distance == usual for distance in distances)
     back = sum(
-        distance < 0 and after == numbers[0] for distance, after in zip(distances, numbers[1:], strict=True)
+        distance <= 0 and after == numbers[0] for distance, after in zip(distances, numbers[1:], strict=True)
     )
-    is_even = even + back == len(distances) and even >= _LEAST_EVEN * len(distances)
+    is_even = even + back == len(distances) and even >= least * len(distances)
     return usual > 0 and is_even and back <= _MOST_BEGINNINGS
 
 

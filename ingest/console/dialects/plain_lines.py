@@ -116,11 +116,16 @@ _COUNTED = (
     rb"(?:epoch|iter(?:ation)?|step|batch|update|timestep|t_env|episode|tick|round|progress|\bit|\bep\.?|\bup\.|epoche|epoca|epoka|epok|krok|stap"
     rb"|schritt|paso|passo|" + _alternatives(COUNTERS) + rb")"
 )
+_NUMBER_AHEAD = (
+    rb"(?:\bthe |^[^\w\n]{0,20})\d{1,9}(?:st|nd|rd|th)? "
+    rb"(?:epoch|iteration|iter|step|batch|episode|round)[^\w\n]{0,40}$"
+)
+"""A line that ends with what it counts behind its number: `this is the 3 epoch`."""
 _POSITION = LinearPattern(
     rb"(?im)"
     + _COUNTED
     + rb"s?(?:[ _](?:number|num|no\.?|idx|index|id))?(?:\(\w{1,12}\))?[\"'\]]?"
-    + rb"%s%s{0,8}(?:%s%s{0,8})?%s%s%s{0,8}\d" % (_COLOUR, _SPACE, _SIGN, _SPACE, _OPENING, _COLOUR, _SPACE)
+    + rb"%s%s{0,40}(?:%s%s{0,8})?%s%s%s{0,8}\d" % (_COLOUR, _SPACE, _SIGN, _SPACE, _OPENING, _COLOUR, _SPACE)
     + rb"|(?:"
     + in_encodings("\u7b2c", "\uc81c")
     + rb") ?\d{1,9} ?"
@@ -133,7 +138,7 @@ _POSITION = LinearPattern(
     rb"|^[^\n,=|]{0,60}\bgeneration[: #]{1,3}\d{1,6}(?:[^\d.]|$)"
     rb"|^run \[\d{1,9}\]:|\(['\"](?:epoch|iter(?:ation)?|step|episode)[: ]{0,3}['\"], {0,2}\d"
     rb"|\bepoch_\d{1,6}:"
-    rb"|\d(?:st|nd|rd|th) (?:epoch|iteration|step|(?:mini-?)?batch)"
+    rb"|\d(?:st|nd|rd|th) (?:epoch|iteration|step|(?:mini-?)?batch)|" + _NUMBER_AHEAD + rb""
     rb"|\d(?:epoch|batch)(?:es)?(?::| results)|\[\d{1,9}\]\t|\d:\tlearn: |/[ \t]{0,8}\d{1,9} batches \|"
     rb"|(?:^|\] )\[\d{1,9}\] [a-z_]\w{0,60}[=: ]"
     rb"|(?:train|test|eval|val(?:id)?): {1,4}(?:\d{1,9}(?:/\d{1,9} {0,4}\( {0,4}\d{1,3}%\))? )?"
@@ -149,11 +154,11 @@ _POSITION = LinearPattern(
     # `[1,  2000] loss: 2.1`, `[1: 20/100] loss: 2`, `[10 | 12.3] loss=2`, `[10/500] [L1: 2`
     rb"|\[ {0,8}\d{1,9} (?:eps?|episodes?|steps?|iters?|updates?)\] "
     rb"|\[ {0,8}\d{1,9}"
-    rb"(?:, {1,12}\d{1,9}(?:/ {0,8}\d{1,9})?| \| [\d.]{1,12}|(?:: {1,4}\d{1,9})? {0,2}/ {0,8}\d{1,9})\]"
+    rb"(?:, {0,12}\d{1,9}(?:/ {0,8}\d{1,9})?| \| [\d.]{1,12}|(?:: {1,4}\d{1,9})? {0,2}/ {0,8}\d{1,9})\]"
     rb"[:,|]?[ \t]{1,8}(?:- |\x1b\[\d{1,3}m|#\d{1,9} |\d{1,3}(?:\.\d)?%[ \t]{1,8})?\[?[a-z_]"
     rb"|^\( {0,8}\d{1,9}/ {0,8}\d{1,9}\)[:,]? {1,8}[a-z_]|^\d{1,5} \[ {0,8}\d{1,9}/"
     rb"|[\]|] {1,4}\d{1,9}/\d{1,9} {1,4}[|,:-] {0,4}[a-z]|\d% {1,4}\d{1,9}/\d{1,9} {1,4}[|,:-]"
-    rb"|^(?:train|test|eval|val(?:id)?) \d{1,9}, [a-z]| - {1,12}\d{1,9} - {1,12}[\d.]{1,12} \w{1,20}/s"
+    rb"|^(?:train|test|eval|val(?:id)?) {1,8}\d{1,9}, [a-z]| - {1,12}\d{1,9} - {1,12}[\d.]{1,12} \w{1,20}/s"
     rb"|\d% {1,4}\d{1,9}/\d{1,9} {1,4}[|\[(,-]"
     rb"|(?:^|[ \[(|])ep?\d{1,6}/\d{1,6}[ :,\])|]|(?:^|[ |(])\[ep?\d{1,6}\] "
     rb"|\) \d{1,9}/\d{1,9} {0,4}$|\[ {0,8}\d{1,9}/ {0,8}\d{1,9}\] {0,4}$"
@@ -193,7 +198,8 @@ _METRIC_ALONE = LinearPattern(
     + _COLOUR
     + _SPACE
     + rb"{0,4}(?:is {1,8}|[-=]> {0,8})?(?:array|tensor)?[\[(]{0,2}[\"']?[-+]?(?:\d|nan|inf|np\.float)"
-    rb"|accuracy (?:of|on|for)[ \w]{1,60}(?::[ \w]{1,30})?(?: is| ?:)[ \t]{1,8}\d"
+    rb"|(?:accuracy|loss|error|precision|recall) (?:of|on|for)[ \w]{1,60}(?::[ \w]{1,30})?"
+    rb"(?: is| ?[:=])[ \t]{1,8}\d"
     rb"|\(['\"][^'\"\n]{0,40}(?:loss|acc(?:uracy)?)[: ]{0,3}['\"], {0,2}\[?(?:array\(|tensor\()?-?\d"
     rb"|(?:metrics|results?|scores?)[ )\]]{0,4}[:=] {0,4}\{['\"][\w @./-]{1,40}['\"]: {0,4}[-+]?\d"
 )
@@ -206,8 +212,8 @@ _NUMBER_ALONE = LinearPattern(
     rb"|^[ \t>*-]{0,20}[A-Za-z][\w -]{0,40} [-=]> {0,8}-?\d{1,9}\.\d{1,20}[ \t\r]{0,8}$"
 )
 _LOSS_ALONE = LinearPattern(
-    rb"(?im)" + _DATA_ALONE + rb"|(?:loss|reward|return|accuracy|fitness)[\"']?[ \t]{0,12}"
-    rb"(?:[:=\t]|\xe2\x94[\x82\x83])[ \t]{0,20}[-+]?\d"
+    rb"(?im)" + _DATA_ALONE + rb"|(?:loss|reward|return|accuracy|fitness)[\"']?"
+    rb"(?: (?:of|on|for)[ \w]{1,40})?[ \t]{0,12}(?:[:=\t]|is\b|\xe2\x94[\x82\x83])[ \t]{0,20}[-+]?\d"
     + rb"|\xe2\x94[\x82\x83] (?:train|val|test)[a-z]{0,7}[ \t]{0,12}\xe2\x94[\x82\x83][ \t]{0,20}\d"
 )
 _EPOCH = re.compile(rb"(?i)\bepoch:? ?\[?\d{1,9}")
@@ -219,7 +225,7 @@ _LINE_DRAWN = in_encodings("─", "═", "━")
 _HEADING = LinearPattern(
     rb"(?im)^(?:[^\n]{0,60}[\]>:|-] )?[ \t>*-]{0,80}(?:\x1b\[\d{1,3}m)?[ \t]{0,4}(?:learning |training )?"
     rb"(?:epoch|iteration|step|generation|round(?: number)?)[: \t#]{1,12}\d{1,9}(?:/\d{1,9})?"
-    rb"(?:[^\w\n]{0,80}$| per-step time)|^run \[\d{1,9}\]:[ \t\r]{0,8}$"
+    rb"(?:[^\w\n]{0,80}$| per-step time)|" + _NUMBER_AHEAD + rb"|^run \[\d{1,9}\]:[ \t\r]{0,8}$"
     rb"|^[ \t]{0,8}(?:[=*#~-]{3,80}|(?:"
     + _LINE_DRAWN
     + rb"){3,80}) [^\n]{0,60}?\b(?:epoch|iteration|step|batch|generation)[: #]{1,12}"

@@ -1,0 +1,175 @@
+"""What the print statements of public training scripts write: each record at its step, in its series."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.log_runs import assert_steps, read_log, steps_of
+
+N = range(6)
+_BARS = "\r  0%|          | 0/120 [00:00<?, ?it/s]\r100%|██████████| 120/120 [00:12<00:00,  9.70it/s]\n"
+_LOGURU = "2021-01-01 10:00:00.123 | INFO     | __main__:train:139 - "
+
+CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
+    "an epoch behind its number, and values behind is": (
+        "".join(
+            f"this is the {n} epoch\nrmse loss on training set is 1.{n}\nrmse loss on test set is 2.{n}\n"
+            f"for this epoch using 7{n}.2 seconds\n"
+            for n in N
+        ),
+        {"rmse loss on training set": [*N], "rmse loss on test set": [*N]},
+    ),
+    "the place that loguru puts before a message": (
+        "".join(f"{_LOGURU}[{n},   {batch}] loss: 1.5\n" for n in (1, 2) for batch in (100, 200)),
+        {"loss": [100, 200, 300, 400], "epoch": [100, 200, 300, 400]},
+    ),
+    "an epoch and a batch without a space between them": (
+        "".join(f"[{n},{batch}] loss:1.5\n" for n in (1, 2) for batch in (100, 200)),
+        {"loss": [100, 200, 300, 400], "epoch": [100, 200, 300, 400]},
+    ),
+    "data that are aligned": (
+        "".join(f"Train {n}, loss: 2.5, acc: 0.5\nVal   {n}, loss: 2.5, acc: 0.25\n" for n in N),
+        {"loss": [*N], "acc": [*N], "val/loss": [*N], "val/acc": [*N]},
+    ),
+    "a number at the end of a name": (
+        "".join(f"| Epoch {n}/9 |\n| Train Sup Loss 1: 2.5   | Train Sup Loss 2: 1.5   |\n" for n in N),
+        {"Train Sup Loss 1": [*N], "Train Sup Loss 2": [*N]},
+    ),
+    "rows that end with a phase": (
+        "Episode: 1\n" + "".join(f"Step: {n} | Action: 1 | Reward: -10.{n} | Phase: 1\n" for n in N),
+        {"Action": [*N], "Reward": [*N], "Phase": [*N]},
+    ),
+    "a dictionary of an evaluation below a global step": (
+        "".join(
+            f"Epoch: 0 Global step: {n}00 Loss: 2.5\nGlobal step: {n}00 VAL res:\n"
+            f" {{'eval_loss': 1.{n}, 'f1': 0.5}}\n"
+            for n in N
+        ),
+        {name: [100 * n for n in N] for name in ("Epoch", "Loss", "eval_loss", "f1")},
+    ),
+    "a table whose steps begin anew with each epoch": (
+        "epoch    step      loss      perp\n-----    -----    ------    ------\n"
+        + "".join(f"    {n}    {step}     2.161      8.68\n" for n in (1, 2) for step in (100, 200)),
+        {"loss": [100, 200, 300, 400], "perp": [100, 200, 300, 400]},
+    ),
+    "an epoch between a name and its number": (
+        "".join(f"Train loss epoch[{n}] = 2.{n}\nVal loss epoch[{n}] = 3.{n}\nUpgrade in LOSS!\n" for n in N),
+        {"Train loss": [*N], "Val loss": [*N]},
+    ),
+    "a batch far behind its loss": (
+        "".join(
+            "".join(f"train loss 2.5 at batch                 {batch}\n" for batch in (100, 200, 300))
+            + f"...start evaluation\nepoch {n} validation sdr 3.{n}\n"
+            for n in range(2)
+        ),
+        {"train loss": [*range(100, 700, 100)], "validation sdr": [300, 600]},
+    ),
+    "an evaluation above the training line of its epoch": (
+        "".join(f"第{n}轮评估完成，评估准确率为: 0.{n}\n第{n}轮训练完成，loss值为: 2.{n}\n" for n in N),
+        {"评估准确率": [*N], "loss值": [*N]},
+    ),
+    "results behind bars that name no epoch": (
+        "".join(f"{_BARS}Train loss : 0.{n}\nValidation loss : 0.{n}5\n" for n in N),
+        {"Train loss": [*N], "Validation loss": [*N]},
+    ),
+    "results behind the bar of all epochs": (
+        "Length of Dataloader: 34\n"
+        + "".join(f"\r {n}%|▏    | {n}/50 [00:02<02:02,  0.40it/s]Train loss:  9{n}.75\n" for n in N),
+        {"Train loss": [*N]},
+    ),
+    "unknown names alone in all lines": (
+        "".join(f"errG: 5.{n} errL2: 87{n}.1 errsum 74{n}.7\n" for n in range(12)),
+        {name: [*range(12)] for name in ("errG", "errL2", "errsum")},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_values_are_at_their_steps(tmp_path: Path, case: str) -> None:
+    assert_steps(tmp_path, *CASES[case])
+
+
+@pytest.mark.parametrize(
+    ("lines", "name"),
+    [
+        ([f"{n}.25" for n in range(12)], "0.log"),
+        ([f"{n}.25\t0.5\t" for n in range(12)], "slurm.out"),
+        ([f"{n}: 0.{n}" for n in (0, 1, 2, 3)], "loss.txt"),
+    ],
+    ids=["numbers", "columns", "numbers that are counted"],
+)
+def test_bare_numbers_are_a_curve_where_a_person_gave_the_file(
+    tmp_path: Path, lines: list[str], name: str
+) -> None:
+    run = read_log(tmp_path, "".join(f"{line}\n" for line in lines), name)
+    assert all(steps == [*range(len(lines))] for steps in steps_of(run).values())
+    assert steps_of(run)
+
+
+def test_whole_numbers_are_no_curve(tmp_path: Path) -> None:
+    assert not steps_of(read_log(tmp_path, "".join(f"{n * n}\n" for n in range(30)), "ids.txt"))
+
+
+def test_the_first_line_again_begins_a_launch_of_rows_without_steps(tmp_path: Path) -> None:
+    launch = "Namespace(batch_size=32, lr=0.1)\n" + "".join(
+        f"Train  loss: 2.{n}, train acc: 0.5\n" for n in N
+    )
+    run = read_log(tmp_path, launch * 2)
+    assert run.attempts == 2
+    assert steps_of(run) == {"loss": [*N, *N], "train acc": [*N, *N]}
+
+
+def test_a_short_launch_is_followed_by_the_next_one(tmp_path: Path) -> None:
+    def epochs(count: int) -> str:
+        return "".join(
+            "".join(f"| epoch {n} | {batch}/1782 batches | accuracy 0.5\n" for batch in (500, 1000, 1500))
+            + f"{'-' * 59}\n| end of epoch {n} | valid accuracy 0.{n}\n{'-' * 59}\n"
+            * (n < count or count > 2)
+            for n in range(1, count + 1)
+        )
+
+    run = read_log(tmp_path, epochs(2) + epochs(5))
+    assert run.attempts == 2
+    assert all(set(key.labels) == set() for key in run.data.series)
+
+
+def test_a_single_record_is_a_launch_where_the_next_one_logs_the_same_epoch(tmp_path: Path) -> None:
+    launches = (3, 1, 4)
+    rows = "".join(
+        f'{{"train_loss": 2.{n}, "test_loss": 2.5, "test_acc": 0.{launch}, "epoch": {n}}}\n'
+        for launch in launches
+        for n in range(launch)
+    )
+    run = read_log(tmp_path, rows)
+    assert run.attempts == 3
+    assert len(next(iter(run.data.series.values())).step) == sum(launches)
+
+
+def test_rows_of_an_epoch_are_no_launches(tmp_path: Path) -> None:
+    rows = "".join(
+        f'{{"train_loss": 2.{n}, "lr": 0.5, "acc": 0.{row}, "epoch": {n}}}\n'
+        for n in range(4)
+        for row in (1, 2)
+    )
+    assert read_log(tmp_path, rows).attempts == 1
+
+
+def test_a_heading_of_cyclegan_begins_a_launch(tmp_path: Path) -> None:
+    def launch(*iterations: int) -> str:
+        return "================ Training Loss (Fri Jul  2 10:44:51 2021) ================\n" + "".join(
+            f"(epoch: 1, iters: {n}, time: 0.780, data: 7.131) idt: 3.866 disc: 0.803 \n" for n in iterations
+        )
+
+    assert read_log(tmp_path, launch(100) + launch(500, 1000, 1500)).attempts == 2
+
+
+def test_a_training_hours_later_is_that_of_another_launch(tmp_path: Path) -> None:
+    def training(hour: int) -> str:
+        return "".join(
+            f"[2025-05-19 {hour}:0{n}:30] Epoch {n}\n[2025-05-19 {hour}:0{n}:40] loss: 0.{n}5\n" for n in N
+        )
+
+    text = "[2025-05-19 10:00:00] Using the big model\n" + training(10) + "[2025-05-19 20:00:00] Hello\n"
+    assert read_log(tmp_path, text + training(20)).attempts == 2
