@@ -58,6 +58,11 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
         return _unnamed_counter(field, before)
     if _CADENCE.fullmatch(field.name) is not None and field.total_index < 0:
         return None
+    if field.name == "count" and field.marked and not field.index and field.total_index < 0:
+        return Counter.STEP  # `count: 50, loss:675.15`
+    is_in_bracket = field.before.rstrip(" ")[-1:] in ("(", "[")
+    if field.name == "global" and is_in_bracket and before and before[-1].counter is Counter.STEP:
+        return Counter.GLOBAL_STEP  # `phase 1 step 20 (global 520)`
     if not before and field.total_index >= 0 and field.before.strip() in ("", "]", "|"):
         # `Evaluated 10/287 with loss 0.5`, `train 10/30 loss 0.5`
         found = DATA_SPLIT.fullmatch(field.english)

@@ -9,7 +9,7 @@ _NUMBER = r"[-+]?(?:(?<=\[)\d++(?=,\d{1,9}\])|\d++(?:,\d{3}(?!\d))*+(?:\.\d*+)?+
 # times, durations, versions, addresses and hexadecimal numbers are tokens, too, so that no part of them is
 # taken for a number
 _TOKEN = re.compile(
-    r"(?:(?<![0-9A-Za-z_.@^\u00c0-\u1fff])(?<![A-Za-z][-+])(?<![0-9]e\+)(?!(?<=[A-Za-z] )\d{1,4}['\"] ?:)"
+    r"(?:(?<![0-9A-Za-z_.@^\u00c0-\u1fff])(?<![A-Za-z][-+~])(?<![0-9]e\+)(?!(?<=[A-Za-z] )\d{1,4}['\"] ?:)"
     r"(?!(?<=[Tt]op )\d{1,2}-[A-Za-z])"
     # names with a number at their beginning or in brackets: `16_h1`, `10th percentile`, `bleu[13a]`
     r"(?!\d{1,4}_[A-Za-z]|\d{1,2}[a-z]_[a-z]|(?<=[kl] on the )\d{2,6} (?:test|train|val)[a-z]{0,6} images"

@@ -10,7 +10,7 @@ from holter.ingest.metric_names import is_metric_name
 
 MAX_NAME = 120
 _LONGEST_SHORT_FORM = 5
-_WORD = re.compile(r"(?:\d{1,4}_|\d{1,3}(?=px\b|th |[a-z]_))?[^\W\d][\w./@%+^\u2019-]*")
+_WORD = re.compile(r"(?:\d{1,4}_|\d{1,3}(?=px\b|th |[a-z]_))?[^\W\d][\w./@%+^~\u2019-]*")
 _DELIMITERS = (*",;|[](){}<>\t\"'=:*│┃•·→", "  ", " - ", " / ")
 _NO_BEGINNING = frozenset({"of", "and", "the", "has", "setting", "metrics"})
 """Words with which no name begins: `saved a checkpoint with mean score: 0.5`."""
@@ -21,6 +21,8 @@ _OPENING = " \t[({\"'<$€£"
 _WRAPPER = re.compile(r"(?<![\w.])(?:np\.(?:float64|float32|float16|int64)|float|(?:tf\.T|t)ensor|array)$")
 """What numpy, torch and TensorFlow print around a number: `np.float64(0.02)`."""
 _ARROW = re.compile(r" {0,4}(?:->|=>|→)$")
+_DASHED = re.compile(r"([A-Za-z][\w@-]{0,30}(?: [\w@-]{1,30}){0,2}) -$")
+"""A metric before a dash: `LOSS - 8.96, TOP-5 ACCURACY - 30.5`."""
 _BRACKETED_NAME = re.compile(r"\[([A-Za-z]\w{0,30})\]$")
 _KEY = re.compile(r"[{,] ?['\"]([A-Za-z][^'\"{},:]{0,60}(?:, [^'\"{},:]{1,60}){0,3})['\"] ?: ?[\[(]?$")
 """A key of a dictionary, which is a name as it is: `{'Dice, class 1': 0.5}`."""
@@ -67,6 +69,8 @@ def name_before(text: str) -> NumberName:
     bare = _ARROW.sub("", text.rstrip(" :=#|\"'")).removesuffix(" is").removesuffix(" to").removesuffix("为")
     if bare.endswith(" reached"):  # `'val_loss' reached 0.51`
         bare = bare.removesuffix(" reached").rstrip("'\"")
+    if (dashed := _DASHED.search(text)) is not None and is_metric_name(dashed[1]):
+        bare = text[: dashed.end(1)]
     marked = len(bare) < len(text)
     if (nested := _NESTED.search(bare)) is not None:
         return NumberName(nested[1], marked, bare[: nested.start(1)])

@@ -340,8 +340,12 @@ def qualified(
             given = {"step": step, "names": {}}
         axis["given"] = given
         if all(given["names"].setdefault(name, template) == template for name in values):
+            if shape.is_of_training:
+                given["training"] = True
             return values
         words = _words_before(parts, shape, values)
+        if not words and given.get("training"):  # `* Training: LOSS - 8.9` above `* LOSS - 8.8`
+            words = "eval"
         if not words or len(lines) >= _MOST_QUALIFIED:
             return values
         lines[template] = words

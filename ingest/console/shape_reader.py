@@ -61,6 +61,8 @@ _FRAMES = ("===", "---", "***", "###", "───", "═══", "━━━")
 _FRAME = re.compile(r"\s{0,20}(?:={3}|-{3}|\*{3}|#{3}|─{3}|═{3}|━{3})")
 _NOTE = re.compile(r"(?i)\bsav(?:ed|ing)\b|\bcheckpoint\b|\bstopp(?:ed|ing)\b")
 """Words of lines that note what a program did at an epoch, and announce none."""
+_REDUCES_RATE = re.compile(r"(?i):? (?:reducing|adjusting) (?:the )?learning rate")
+"""What PyTorch's schedulers say behind an epoch that they count on their own."""
 _LOADED = re.compile(r"(?i)\b(?:initiali[sz]ed|load(?:ed|ing)|restor(?:ed|ing))\b")
 """Words of lines that say which checkpoint was loaded, and repeat what was measured at it."""
 _REWARD = re.compile(r"(?i)reward|return|score")
@@ -362,6 +364,8 @@ class _ShapeReader:
         names = _names(metrics)
         if _LOADED.search(_text_ahead(texts, counters)) is not None:
             return _NOTHING
+        if counters and _REDUCES_RATE.match(texts[counters[0].index + 1]) is not None:
+            return _NOTHING
         named = {each.counter for each in counters if each is not self._unnamed}
         if len(counters) > 2 and self._unnamed is not None and Counter.EPOCH in named:
             counters.remove(self._unnamed)  # `(0/8)`, a rank, before the epoch and the batch
@@ -432,7 +436,7 @@ def _label_of(before: str, name: str) -> str:
 def _is_of_ratio(field: NumberField, ratio: NumberField, texts: tuple[str, ...]) -> bool:
     """Whether a number is the quotient of the two before it: `Accuracy: 9821/10000 (98.2%)`, `= 0.982`."""
     is_next = not field.name and field.index == ratio.total_index + 1
-    return is_next and texts[field.index].strip() in ("=", "(", ": (", "->", "→")
+    return is_next and texts[field.index].strip() in ("=", "(", ": (", "correct (", "->", "→")
 
 
 def _is_of_data(field: NumberField) -> bool:

@@ -20,7 +20,7 @@ from holter.ingest.console.round_steps import (
 _AXES = (Counter.GLOBAL_STEP, Counter.STEP, Counter.BATCH, Counter.EPOCH, Counter.OTHER)
 """What the step of a line is taken from, the most reliable first."""
 _NO_STEPS = {Counter.EPOCH, Counter.OTHER}
-_MOST_LINES_OF_EPOCH = 24
+_MOST_LINES_OF_EPOCH = 8
 """Lines of one kind that processes print in one epoch."""
 _MOST_LINES_OF_ONE_WRITER = 2
 """The same where the program printed its opening lines once: it may print and log each line."""
@@ -333,9 +333,8 @@ def _step_alone(step: int, total: int, state: DialectState, *, is_batch: bool) -
 def _step_of_epoch(number: int, state: DialectState, kind: str) -> int:
     """The step of a line that counts nothing but its epoch.
 
-    It is the last step, if any was printed since the line of another epoch; else the epoch, if it is beyond.
-    Lines of steps may be rarer than epochs: then several epochs are at the same step. Steps that have nothing
-    to do with the epochs are soon passed.
+    It is the last step, if any was printed since the line of another epoch; else the next one, or the epoch,
+    if it is beyond. Lines of steps may be rarer than epochs, or end before these.
     """
     if not has_steps(state, kind):
         return _count_line(number, state, kind)
@@ -343,7 +342,7 @@ def _step_of_epoch(number: int, state: DialectState, kind: str) -> int:
     if number == ended:
         return step
     state["ended"] = number
-    state["step"] = max(step, number)  # several lines may be read before their steps are noted
+    state["step"] = max(step + 1, number)  # several lines may be read before their steps are noted
     return int(state["step"])
 
 

@@ -89,8 +89,7 @@ def begin_section(line: str, state: DialectState) -> bool:
         words = _PREFIX.split(line[: match.start("word")])[-1].strip(_SIGNS)
         if len(words.split()) > _MOST_WORDS:
             return False  # `ignored returned own gossip from client_0`
-        # `Training epoch #1 on client #3`, `Updating parameters on client #3`
-        if words and word != _IN_TURN and not any(map(str.isdigit, words)):
+        if words and word != _IN_TURN:  # `Updating parameters on client #3`
             named["training"] = words[:_LONGEST_TEXT]
     elif (match := _CHINESE_FOLD.match(line)) is not None:
         named = {"fold": match["number"]}

@@ -10,6 +10,7 @@ from tests.support.log_runs import assert_steps, read_log, steps_of
 
 N = range(6)
 _BARS = "\r  0%|          | 0/120 [00:00<?, ?it/s]\r100%|██████████| 120/120 [00:12<00:00,  9.70it/s]\n"
+_SERVER = "2021-01-01 10:00:00.123 | INFO     | server:train_subset_of_clients:41 - "
 _LOGURU = "2021-01-01 10:00:00.123 | INFO     | __main__:train:139 - "
 
 CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
@@ -173,3 +174,96 @@ def test_a_training_hours_later_is_that_of_another_launch(tmp_path: Path) -> Non
 
     text = "[2025-05-19 10:00:00] Using the big model\n" + training(10) + "[2025-05-19 20:00:00] Hello\n"
     assert read_log(tmp_path, text + training(20)).attempts == 2
+
+
+BLOCKS: dict[str, tuple[str, dict[str, list[int]]]] = {
+    "the tutorial of PyTorch": (
+        "".join(
+            f"EPOCH {n}:\n"
+            + "".join(f"  batch {batch}000 loss: 2.{batch}\n" for batch in (1, 2, 3))
+            + f"LOSS train 2.{n} valid 3.{n}\n"
+            for n in (1, 2)
+        ),
+        {"loss": [*range(1000, 7000, 1000)], "LOSS train": [3000, 6000], "LOSS/valid": [3000, 6000]},
+    ),
+    "the tutorial of image captioning": (
+        "".join(
+            "".join(f"Epoch: [{n}][{batch}/500]\tLoss 8.9 (8.9)\n" for batch in (0, 100))
+            + f" * Training: Time - 912.1, LOSS - 8.{n}, TOP-5 ACCURACY - 30.{n}\n"
+            + f" * LOSS - 7.{n}, TOP-5 ACCURACY - 28.{n}, BLEU-4 - 0.0{n}\n"
+            for n in (0, 1)
+        ),
+        {
+            **{name: [0, 100, 500, 600] for name in ("Epoch", "Loss")},
+            **{name: [100, 600] for name in ("LOSS", "TOP-5 ACCURACY")},
+            **{f"eval/{name}": [100, 600] for name in ("LOSS", "TOP-5 ACCURACY", "BLEU-4")},
+        },
+    ),
+    "correct ones of all": (
+        "".join(
+            f"Epoch {n}, loss = 1.{n}\nChecking accuracy on training data\nGot 97 / 100 correct (97.00)\n"
+            f"Checking accuracy on test data\nGot 396 / 1000 with accuracy 39.6{n}\n\n"
+            for n in (1, 2)
+        ),
+        {"loss": [1, 2], "eval/train/accuracy": [1, 2], "test/accuracy": [1, 2]},
+    ),
+    "an epoch and a step behind their numbers": (
+        "".join(f"{n} epoch {50 * n} step train loss : 1.9 acc: 0.3{n}\nSave model in step:5\n" for n in N),
+        {name: [50 * n for n in N] for name in ("train loss", "acc", "epoch")},
+    ),
+    "an epoch behind its number above several losses": (
+        "".join(f"{n} epoch training loss: 2.{n}\n{n} epoch -- valid loss : 3.{n} e-3, 4 sec\n" for n in N),
+        {"training loss": [*N], "valid loss": [*N]},
+    ),
+    "counts that begin anew with each epoch": (
+        "".join(
+            f"INFO:root:train epoch: {n}\n"
+            + "".join(f"INFO:root:count: {count}, loss:2.5: \n" for count in (0, 50, 100))
+            for n in (0, 1)
+        ),
+        {"loss": [0, 50, 100, 101, 151, 201]},
+    ),
+    "a schedule that counts epochs from 1": (
+        "".join(
+            f"Epoch: {n}\nTraining: 4.{n}\n"
+            + f"Epoch    {n + 1}: reducing learning rate of group 0 to 1.0000e-04.\n" * (n % 2)
+            + f"Validation: 3.{n}\n"
+            for n in N
+        ),
+        {"Training": [*N], "Validation": [*N]},
+    ),
+    "a share in a name": (
+        "".join(f"[Step    {n}00/900] Train 9.{n} | Val~20% 8.{n}\n" for n in N),
+        {"Train": [100 * n for n in N], "Val~20%": [100 * n for n in N]},
+    ),
+    "a global step in parentheses": (
+        "".join(
+            f"phase {phase} step   {step} (global    {phase * 60 + step}) | loss 0.9 | lr 3e-4\n"
+            for phase in (0, 1)
+            for step in (0, 20, 40)
+        ),
+        {name: [*range(0, 120, 20)] for name in ("loss", "lr", "phase")},
+    ),
+    "epochs behind the last batch": (
+        "".join(f"Epoch: 0  Batch: {batch} Loss: 0.5\n" for batch in (0, 100))
+        + "".join(f"====> Epoch: {n} Average training loss:    2.{n}\n" for n in (0, 1, 2)),
+        {"Loss": [0, 100], "Epoch": [0, 100], "Average training loss": [100, 101, 102]},
+    ),
+    "clients in turn": (
+        "".join(
+            f"{_SERVER}Training epoch #{n} on client #{client}\n"
+            + "".join(f"{_LOGURU}[{n},   {batch}] loss: 0.5\n" for batch in (0, 100))
+            for n in (1, 2)
+            for client in (5, 3)
+        ),
+        {
+            **{f"loss{client}": [0, 100, 101, 201] for client in ("", "/client=3")},
+            **{f"epoch{client}": [0, 100, 101, 201] for client in ("", "/client=3")},
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BLOCKS)
+def test_values_of_blocks_are_at_their_steps(tmp_path: Path, case: str) -> None:
+    assert_steps(tmp_path, *BLOCKS[case])
