@@ -92,6 +92,8 @@ _ABOUT = re.compile(
     r"\s?[:=]\s?['\"]?([a-z][\w.+-]{0,60})(?=['\"]?(?:[\s,;|)}\]]|$))"
 )
 """A word before a name that tells one of several things apart, each with lines of its own."""
+_RUN = re.compile(r"(?i)(?:^|[\]>:-] {1,4}|\s)(run|experiment) ?[:=] ?([a-z][^|\n]{0,100}?) {0,4}\|")
+"""The run that a line is of, among others in turn: `Run: XOR_All_final | Epoch: 60 | Train Loss: 1.25`."""
 _TAG = re.compile(
     r"\s{0,4}\[(?!(?i:info|debug|warn|error|main|train|eval|val|test|epoch|step|iter|rank|gpu|worker|node))"
     r"([A-Za-z][\w .+-]{1,40})\][ :|-]{1,4}(?i:epoch|episode|step|iter|round|ep\b)"
@@ -420,6 +422,8 @@ def _about(texts: tuple[str, ...]) -> tuple[str, str] | None:
     """What a line says that it is about, if it is one of several things with names."""
     if (tag := _TAG.match(texts[0])) is not None:
         return ("training", tag[1])
+    if (run := _RUN.search(texts[0])) is not None:
+        return ("run", run[2])
     match = next(filter(None, map(_ABOUT.search, texts)), None)
     return None if match is None or DATA_SPLIT.fullmatch(match[2]) else (match[1].lower(), match[2])
 

@@ -44,6 +44,7 @@ def forget_position(state: DialectState) -> None:
         "evaluated",
         "evaluated at",
         "epoch of steps",
+        "fraction",
     ):
         state.pop(name, None)
     forget_round(state)
@@ -373,6 +374,15 @@ def _count_line(number: int, state: DialectState, kind: str) -> int:
         state["counted"] = [kind, number, number + lines - 1]
         return number + lines - 1
     return number
+
+
+def count_fraction(epoch: float, state: DialectState) -> int:
+    """The number of a line that states a part of an epoch among those lines: another one at another part."""
+    last, number = state.get("fraction", (-1.0, 0))
+    if epoch != last:
+        number = number + 1 if epoch > last else 1  # the program was started again
+    state["fraction"] = [epoch, number]
+    return int(number)
 
 
 def _steps_over_epochs(

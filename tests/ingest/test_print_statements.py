@@ -157,6 +157,18 @@ def test_rows_of_an_epoch_are_no_launches(tmp_path: Path) -> None:
     assert read_log(tmp_path, rows).attempts == 1
 
 
+def test_a_trainer_whose_epoch_goes_back_was_started_again(tmp_path: Path) -> None:
+    def record(n: int, epoch: float) -> str:
+        return f"{{'loss': 2.{n}, 'grad_norm': 0.5, 'learning_rate': 0.00015, 'epoch': {epoch}}}\n"
+
+    launches = [[record(n, 0.1 * n) for n in range(1, count)] for count in (6, 14)]
+    run = read_log(tmp_path, "".join(line for launch in launches for line in launch))
+    assert run.attempts == 2
+    assert steps_of(run)["train/loss"] == [*range(1, 6), *range(1, 14)]
+    twice = read_log(tmp_path, "".join(line * 2 for line in launches[1]))
+    assert steps_of(twice)["train/loss"] == [*range(1, 14)]
+
+
 def test_a_heading_of_cyclegan_begins_a_launch(tmp_path: Path) -> None:
     def launch(*iterations: int) -> str:
         return "================ Training Loss (Fri Jul  2 10:44:51 2021) ================\n" + "".join(
@@ -248,6 +260,18 @@ BLOCKS: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"Epoch: 0  Batch: {batch} Loss: 0.5\n" for batch in (0, 100))
         + "".join(f"====> Epoch: {n} Average training loss:    2.{n}\n" for n in (0, 1, 2)),
         {"Loss": [0, 100], "Epoch": [0, 100], "Average training loss": [100, 101, 102]},
+    ),
+    "parts of epochs": (
+        "".join(
+            f"[TRAIN] epoch {n / 4:.2f}, train_loss 2.{n}\n"
+            + f"[EVAL] epoch 1, eval_loss 0.{n}\n" * (n % 4 == 0)
+            for n in range(1, 9)
+        ),
+        {"train_loss": [*range(1, 9)], "epoch": [*range(1, 9)], "eval_loss": [4, 8]},
+    ),
+    "unknown names in other scripts, next to known ones": (
+        "".join(f"INFO - Epoch {n}/6\nINFO -   训练损失: 2.{n}\nINFO -   相似度分离度: 0.{n}\n" for n in N),
+        {"训练损失": [*N], "相似度分离度": [*N]},
     ),
     "clients in turn": (
         "".join(
