@@ -340,6 +340,9 @@ class _FieldReader:
             return NumberName(counted[1], True, before)
         if text.rstrip(" ")[-1:] == "[" and (counted := _COUNTED_IN_BRACKETS.match(after)) is not None:
             return NumberName({"ep": "episode"}.get(counted[1], counted[1]), True, before)
+        is_between = text.strip() == "|" and after.lstrip().startswith("|")
+        if index == 1 and is_between and self._follows_epoch():  # `Epoch: 1 | 100 | Loss: 1.43`
+            return NumberName("batch", True, before)
         if two is not None:
             return NumberName("epoch", True, text)
         if text == "/" and index and (two := _TWO_COUNTERS.search(texts[index - 1])) is not None:
@@ -358,6 +361,10 @@ class _FieldReader:
         if not text.strip() and after == " [" and texts[2:3] == ("/",):
             return NumberName("epoch", True, before)  # `01 [100/445] loss 2.31`
         return named
+
+    def _follows_epoch(self) -> bool:
+        """Whether the first number is that of an epoch."""
+        return name_before(self._texts[0]).name.lower().rpartition(" ")[2] == "epoch"
 
     def _is_behind_counted(self, index: int, text: str) -> bool:
         """Whether nothing is between a number and one that is counted so: `0 epoch 50 step loss: 1.9`."""

@@ -12,7 +12,7 @@ _TOKEN = re.compile(
     r"(?:(?<![0-9A-Za-z_.@^\u00c0-\u1fff])(?<![A-Za-z][-+~])(?<![0-9]e\+)(?!(?<=[A-Za-z] )\d{1,4}['\"] ?:)"
     r"(?!(?<=[Tt]op )\d{1,2}-[A-Za-z])"
     # names with a number at their beginning or in brackets: `16_h1`, `10th percentile`, `bleu[13a]`
-    r"(?!\d{1,4}_[A-Za-z]|\d{1,2}[a-z]_[a-z]|(?<=[kl] on the )\d{2,6} (?:test|train|val)[a-z]{0,6} images"
+    r"(?!\d{1,4}_[A-Za-z]|\d{1,2}[a-z]_[a-z]|(?<=[kl] on the )\d{2,6} (?:test|train|val)[a-z]{0,7} images"
     r"|\d{1,3}(?:px ?[:=]|th percentile|[a-z]\]:))"
     # a key of a dictionary: `iou: {0: 0.7, 1: 0.8}`
     r"(?!(?:(?<=\{)|(?<=, ))\d{1,4}(?:\.\d{1,4})?: [-\d])"

@@ -23,7 +23,7 @@ _WRAPPER = re.compile(r"(?<![\w.])(?:np\.(?:float64|float32|float16|int64)|float
 _ARROW = re.compile(r" {0,4}(?:->|=>|→)$")
 _DASHED = re.compile(r"([A-Za-z][\w@-]{0,30}(?: [\w@-]{1,30}){0,2}) -$")
 """A metric before a dash: `LOSS - 8.96, TOP-5 ACCURACY - 30.5`."""
-_BRACKETED_NAME = re.compile(r"\[([A-Za-z]\w{0,30})\]$")
+_BRACKETED_NAME = re.compile(r"\[([A-Za-z]\w{0,30}(?: [A-Za-z]\w{0,20}){0,3})\]$")
 _KEY = re.compile(r"[{,] ?['\"]([A-Za-z][^'\"{},:]{0,60}(?:, [^'\"{},:]{1,60}){0,3})['\"] ?: ?[\[(]?$")
 """A key of a dictionary, which is a name as it is: `{'Dice, class 1': 0.5}`."""
 _TUPLE = re.compile(
@@ -67,6 +67,7 @@ def name_before(text: str) -> NumberName:
         return NumberName(key[1].strip(), True, text[: key.start()])
     text = text.rstrip(_OPENING).replace("'s ", "\u2019s ")
     bare = _ARROW.sub("", text.rstrip(" :=#|\"'")).removesuffix(" is").removesuffix(" to").removesuffix("为")
+    bare = bare.removesuffix(" this epoch")
     if bare.endswith(" reached"):  # `'val_loss' reached 0.51`
         bare = bare.removesuffix(" reached").rstrip("'\"")
     if (dashed := _DASHED.search(text)) is not None and is_metric_name(dashed[1]):

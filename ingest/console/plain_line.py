@@ -75,6 +75,7 @@ _ROW_BEFORE_ARROW = re.compile(r"(?:^|\s\s|[-|\])] )([A-Za-z][\w-]{0,40}) {0,4}-
 _PART_OF_MODEL = re.compile(r"\s{0,8}\d{1,3}\s+\|\s+[\w.]+\s+\|\s+[A-Za-z_]\w*\s+\|")
 """A row of Lightning's summary of a model: `0  | train_acc | BinaryAccuracy | 0 `, a number of parameters."""
 _FRACTION = re.compile(r"\d{1,6}\.\d{1,8}")
+_PART_AHEAD = re.compile(r"[ \t]{0,8}[01]\.\d{1,6}")
 _RUNS = frozenset({"run"})
 """What prints a line by itself, whoever printed those around it."""
 _PARTS = frozenset({"category", "class"})
@@ -309,8 +310,14 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     shape, numbers = shape_of_line(parts), parts[1::2]
     if shape.counters or _is_repeated(line) or _PART_OF_MODEL.match(line) is not None:
         return None
+    if _PART_AHEAD.fullmatch("".join(parts[:2])) is not None and "announced" in axis and shape.metrics:
+        return _at_part_of_epoch(line, shape, numbers, axis)
     evaluating = axis.get("evaluating", "")
-    step = announced_step(axis, "" if shape.split or evaluating else shape.kind)
+    # lines of which only the numbers differ are losses of batches, unlike rows that name what they are of
+    is_counted = not (shape.split or evaluating) and shape.row is None
+    step = announced_step(
+        axis, str(crc32("".join(parts[::2]).encode(errors="replace"))) if is_counted else ""
+    )
     is_row = _is_row(parts, shape)
     is_run = is_row or _is_run(parts)
     belongs = (
@@ -358,6 +365,23 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     if shape.about is None:
         values = qualified(values, parts, shape, step, axis)
     return LineValues(int(step), values, parse_time(line), labels)
+
+
+def _at_part_of_epoch(
+    line: str, shape: LineShape, numbers: list[str], axis: dict[str, Any]
+) -> LineValues | None:
+    """The metrics of a line that begins with a part of the announced epoch: `0.104 perplexity: 596.9`."""
+    part = count_fraction(int(axis["announced"][0]) + float(numbers[0]), axis)
+    step = training_step({Counter.STEP: (part, 0)}, axis, shape.kind)
+    values = {
+        field.name: value * field.scale
+        for field in shape.metrics
+        if (value := value_of(numbers[field.index])) is not None
+    }
+    if step is None or not values:
+        return None
+    note_names([*values], step, step, axis)
+    return LineValues(step, values, parse_time(line), section_labels(axis))
 
 
 def _is_repeated(line: str) -> bool:

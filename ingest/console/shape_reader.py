@@ -260,6 +260,14 @@ class _ShapeReader:
             counter = Counter.BATCH
         if counter is not None and _is_of_best(self._metrics, field):
             return None
+        is_second = any(each.counter is Counter.STEP for each in self._counters)
+        if (
+            counter is Counter.STEP
+            and is_second
+            and field.english.lower() == "steps"
+            and field.total_index < 0
+        ):
+            return None  # `iteration: 10 | loss: 83.4 | steps: 158`
         if self._metrics and field.english.lower() == "generation":
             return None  # `bleu: 16.5, generation: 1919.7[sec]`, how long it took
         if len(self._counters) == 1 and self._counters[0] is self._unnamed:
@@ -298,7 +306,8 @@ class _ShapeReader:
             name = "epoch" if not field.name or DATA_SPLIT.fullmatch(field.name) else field.name
             self._names[name] = None
             self._axes.append(MetricField(name, field.index, field.scale))
-        if not self._split and (found := DATA_SPLIT.search(field.english)) is not None and found[2]:
+        name = field.english.replace("_", " ")  # `eval_epoch: 1,  loss is: 2.02`
+        if not self._split and (found := DATA_SPLIT.search(name)) is not None and found[2]:
             self._split = found[2].lower()
         is_first = not self._counters
         self._is_round |= is_first and _unqualified(field.english) in ROUNDS

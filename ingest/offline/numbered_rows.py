@@ -39,7 +39,7 @@ _LEAST_OF_OPENING = 12
 _LEAST_OF_COLUMNS = 0.99
 """Of the lines of a table without a header that have its numbers."""
 _MOST_BELOW_EPOCH = 4
-_EPOCH = re.compile(r"(?i)\W{0,10}epoch\W{0,4}(\d{1,9})(?: ?/ ?\d{1,9})?\W{0,10}")
+_EPOCH = re.compile(r"(?i)(?:\[ info: |\W{0,10})epoch\W{0,4}(\d{1,9})(?: ?/ ?\d{1,9})?\W{0,10}")
 _ABOUT_METRICS = re.compile(r"(?i)\b(?:(?:eval|valid|test|train)\w{0,10}|val|metrics?|results?|scores?)\b")
 """Words before the first metric of a line: `Eval metrics - AUC: 0.5`."""
 _EPOCH_VALUE = re.compile(

@@ -261,6 +261,77 @@ BLOCKS: dict[str, tuple[str, dict[str, list[int]]]] = {
         + "".join(f"====> Epoch: {n} Average training loss:    2.{n}\n" for n in (0, 1, 2)),
         {"Loss": [0, 100], "Epoch": [0, 100], "Average training loss": [100, 101, 102]},
     ),
+    "a number of images in a name": (
+        "".join(
+            f"Epoch [{n}/9], Step [704/704], Loss: 2.{n}\n"
+            f"Accuracy of the network on the 5000 validation images: 3{n}.5 %\n"
+            for n in (1, 2)
+        ),
+        {
+            name: [704, 1408]
+            for name in ("Epoch", "Loss", "Accuracy of the network on the 5000 validation images")
+        },
+    ),
+    "the language model of TensorFlow's tutorial": (
+        "".join(
+            f"Epoch: {n} Learning rate: 1.000\n"
+            + "".join(f"0.{part}04 perplexity: 5{part}9.2 speed: 9100 wps\n" for part in range(5))
+            + f"Epoch: {n} Train Perplexity: 28{n}.4\n"
+            for n in (1, 2)
+        ),
+        {
+            **{name: [*range(1, 11)] for name in ("perplexity", "speed")},
+            "Learning rate": [1, 6],
+            "Train Perplexity": [5, 10],
+        },
+    ),
+    "batches of a dataset with a name": (
+        "".join(
+            f"Epoch  {n}, CIFAR-10 Batch {batch}:  Loss:     1.7 Validation Accuracy: 0.3{batch}\n"
+            for n in (1, 2)
+            for batch in (1, 2, 3)
+        ),
+        {name: [*range(1, 7)] for name in ("Epoch", "Loss", "Validation Accuracy")},
+    ),
+    "batches between bars": (
+        "".join(
+            "".join(f"Epoch: {n} | {batch} | Loss: 1.6\n" for batch in (0, 100)) + f"Epoch: {n} | Loss: 1.5\n"
+            for n in (1, 2)
+        ),
+        {"Epoch": [0, 100, 101, 201], "Loss": [0, 100, 101, 201], "epoch/Loss": [100, 201]},
+    ),
+    "the data before an underscore": (
+        "".join(f"train_epoch: {n},  loss is: 1.{n}\neval_epoch: {n},  loss is: 2.{n}\n" for n in N),
+        {"loss": [*N], "eval/loss": [*N]},
+    ),
+    "names of several words in brackets": (
+        "".join(f"Epoch: [{n}]  [Avg Train Loss] 2.{n}\nEpoch: [{n}]  [Test Accuracy] 0.{n}\n" for n in N),
+        {"Avg Train Loss": [*N], "Test Accuracy": [*N]},
+    ),
+    "a loss of this epoch": (
+        "".join(f"10:02:11 - INFO - Epoch {n}\n10:02:11 - INFO - Train loss this epoch: 2.{n}\n" for n in N),
+        {"Train loss": [*N]},
+    ),
+    "an epoch behind a hash": (
+        "".join(f"[epoch: #  {n}/9, 0.{n}0%]\n---- train start! ----\ntrain loss: 2.{n}\n" for n in N),
+        {"train loss": [*N]},
+    ),
+    "steps of a game in an iteration": (
+        "".join(f"iteration: {n}0 | loss: 94.{n} | steps: 14{n} | avg_reward: 1.0\n" for n in N),
+        {name: [10 * n for n in N] for name in ("loss", "steps", "avg_reward")},
+    ),
+    "losses of batches below the only heading of an epoch": (
+        "".join(f"epoch {n}\n" + "".join(f"average loss: 1.{b}\n" for b in range(5)) for n in (1, 2)),
+        {"average loss": [1, *range(3, 11)]},
+    ),
+    "correct ones and nothing else": (
+        "".join(f"Epoch {n}: {3077 + n}/10000\n" for n in N),
+        {"correct": [*N]},
+    ),
+    "a number below what Julia logs": (
+        "".join(f"[ Info: Epoch {n}\n2.{n}\n" for n in N),
+        {"train": [*N]},
+    ),
     "parts of epochs": (
         "".join(
             f"[TRAIN] epoch {n / 4:.2f}, train_loss 2.{n}\n"

@@ -111,7 +111,7 @@ _SPACE = rb"(?:[ \t]|" + in_encodings("\u3000") + rb")"
 _WIDE_SIGN = in_encodings("\uff1a", "\uff1d")
 _SIGN = rb"(?:[=:#|]|" + _WIDE_SIGN + rb")"
 """A sign between a name and its number, or that sign as wide as a letter."""
-_OPENING = rb"(?:[\[({\"']|" + in_encodings("\uff08", "\u3010") + rb"){0,2}"
+_OPENING = rb"(?:[\[({\"'#]|" + in_encodings("\uff08", "\u3010") + rb"){0,2}"
 _COUNTED = (
     rb"(?:epoch|iter(?:ation)?|step|batch|update|timestep|t_env|episode|tick|round|progress|\bcount|\bit|\bep\.?|\bup\.|epoche|epoca|epoka|epok|krok|stap"
     rb"|schritt|paso|passo|" + _alternatives(COUNTERS) + rb")"
@@ -151,7 +151,7 @@ _POSITION = LinearPattern(
     rb"|^\d{1,9}/\d{1,9} \( {0,8}[\d.]{1,8}%\) [a-z]"
     rb"|\d{1,9}/\d{1,9}\] ?\[ {0,8}\d{1,9}/\d|^\d{1,9} \[[a-z]\w{0,20} ?\w{0,20}: "
     # `10/445, loss: 0.5`, `INFO 0/2 MIL Loss: 0.7`
-    rb"|(?:^|(?:info|debug|[\])|:-]) )[ \t]{0,8}\d{1,9}/ {0,8}\d{1,9}[,:]? {1,8}[a-z]"
+    rb"|(?:^|(?:info|debug|[\])|:-]) )[ \t]{0,8}\d{1,9} ?/ {0,8}\d{1,9}[,:]? {1,8}[a-z]"
     # `[1,  2000] loss: 2.1`, `[1: 20/100] loss: 2`, `[10 | 12.3] loss=2`, `[10/500] [L1: 2`
     rb"|\[ {0,8}\d{1,9} (?:eps?|episodes?|steps?|iters?|updates?)\] "
     rb"|\[ {0,8}\d{1,9}"
@@ -186,7 +186,8 @@ _METRIC_ALONE = LinearPattern(
     + rb")(?:"
     + in_encodings("\u4e3a")
     + rb")?(?: ?\([^()\d\n]{1,40}\)| (?:over|of)(?: the)?(?: last)? \d{1,9}(?: [a-z]{1,12}){1,2})?"
-    + rb"(?:[_@/.-][\w@/.-]{0,40}| (?:coeff?(?:icient)?|score|index|similarity)|\[\d{1,3}[a-z]\])?[\"']?"
+    + rb"(?:[_@/.-][\w@/.-]{0,40}| (?:coeff?(?:icient)?|score|index|similarity|this epoch)|\[\d{1,3}[a-z]\])?"
+    + rb"[\"']?"
     # `Loss -> Train: 0.5, Val: 0.6`
     + rb"(?: {0,2}(?:(?:"
     + in_encodings("→")
