@@ -156,12 +156,11 @@ class _EstablishedLevel:
 
     `blocks` are the latest of `count` in all, the first of which began at step `since`. `again` holds the
     onset of a shift that has returned and its state before; `longest` is the length of its longest spell so
-    far, in points. `variation` has the rolling quantiles of the blocks and of the windows of blocks, `spells`
-    the same in order, of the short window the third largest points of the blocks; also those at levels
-    before. `left` are the levels that the group had established before, each with the step at which it left
-    it, and `slow_steps` the steps of the `returns` shifts from this level that are over. `long_spells` are
-    the height and the steps of the latest of those whose blocks are no part of the variation, also from
-    levels before.
+    far, in points. `variation` has the rolling quantiles of the blocks and of the windows of blocks, `uppers`
+    the third largest points of the blocks, `inherited` the same of levels before, by window. `left` are the
+    levels that the group had established before, each with the step at which it left it, and `slow_steps` the
+    steps of the `returns` shifts from this level that are over. `long_spells` are the height and the steps of
+    the latest of those whose blocks are no part of the variation, also from levels before.
     """
 
     def __init__(self, limits: LevelShiftThresholds, left: tuple[tuple[float, int], ...] = ()) -> None:
@@ -172,7 +171,8 @@ class _EstablishedLevel:
         memory, windows = limits.memory_blocks, (1, self._short, self._long, self._lasting)
         self.variation = {window: _RollingQuantiles(memory) for window in windows}
         self.spread = _RollingQuantiles(memory)
-        self.spells: dict[int, deque[float]] = {window: deque(maxlen=memory) for window in windows}
+        self.uppers: deque[float] = deque(maxlen=memory)
+        self.inherited: dict[int, FloatArray] = {}
         self.blocks: list[MedianBlock] = []
         self.count = 0
         self.since = 0
@@ -202,11 +202,11 @@ class _EstablishedLevel:
         return max(self.variation[window].noise(self._limits.few_blocks), least)
 
     def copy(self) -> _EstablishedLevel:
-        other = _EstablishedLevel(self._limits, self.left)
+        other = object.__new__(_EstablishedLevel)  # a new one would make queues that are replaced here
         other.__dict__ |= self.__dict__
         other.variation = {window: quantiles.copy() for window, quantiles in self.variation.items()}
         other.blocks, other.spread = self.blocks.copy(), self.spread.copy()
-        other.spells = {window: levels.copy() for window, levels in self.spells.items()}
+        other.uppers = self.uppers.copy()
         return other
 
     def begin(self, blocks: Sequence[MedianBlock]) -> None:
@@ -238,16 +238,27 @@ class _EstablishedLevel:
         self.learned = count
         block = self.blocks[count - self.count - 1]
         self.spread.add(block.spread)
-        for window, variation in self.variation.items():
-            trailing = self.level_at(count, window)
-            if not isnan(trailing):
-                variation.add(trailing)
-                self.spells[window].append(block.upper if window == self._short else trailing)
+        if count >= self._long:
+            trailing = [block.median, block.short, block.long, block.lasting]
+        else:
+            trailing = [self.level_at(count, window) for window in self.variation]
+        if not isnan(trailing[1]):
+            self.uppers.append(block.upper)
+        for variation, level in zip(self.variation.values(), trailing, strict=True):
+            if not isnan(level):
+                variation.add(level)
+
+    def spells(self, window: int) -> FloatArray:
+        """The latest levels over a window in order, of the short one the third largest points of the blocks;
+        also those at levels before."""
+        own = np.array(self.uppers) if window == self._short else self.variation[window].in_order()
+        if window not in self.inherited:
+            return own
+        return np.concatenate((self.inherited[window], own))[-self._limits.memory_blocks :]
 
     def inherit_spells(self, before: _EstablishedLevel, moved: float) -> None:
         """Take over the spells of the level before: they are as high above this one."""
-        for window, levels in before.spells.items():
-            self.spells[window].extend(level + moved for level in levels)
+        self.inherited = {window: before.spells(window) + moved for window in self.variation}
         self.long_spells = before.long_spells
 
 
@@ -258,7 +269,7 @@ def _upper_median(blocks: Sequence[MedianBlock]) -> float:
 
 def _spells_above(level: _EstablishedLevel, slow: float) -> tuple[int, ...]:
     """The steps of the spells in which the blocks of an established level were slower than this."""
-    is_slow = np.concatenate(([False], np.array(level.spells[1]) > slow, [False]))
+    is_slow = np.concatenate(([False], level.spells(1) > slow, [False]))
     begins, ends = np.flatnonzero(np.diff(is_slow.astype(np.int8))).reshape(-1, 2).T
     now = level.blocks[-1]
     block_steps = (
@@ -313,7 +324,8 @@ class LevelShiftScan:
             levels[-1].append(block)
             if len(levels) > 1 or levels[0].shift is not None:
                 self._end_shifts(levels)
-            self._separate_larger(levels, points)
+            if levels[-1].shift is not None:
+                self._separate_larger(levels, levels[-1].shift, points)
             self._detect(levels[-1], points)
             self._settle(levels, points)
 
@@ -370,15 +382,13 @@ class LevelShiftScan:
         for count in range(max(level.learned, level.count - len(level.blocks)) + 1, level.count + 1):
             level.learn(count)
 
-    def _separate_larger(self, levels: list[_EstablishedLevel], points: PointsOf) -> None:
-        """Open a shift from the level of a shift that is active, where the run loses as much again at once.
+    def _separate_larger(self, levels: list[_EstablishedLevel], active: int, points: PointsOf) -> None:
+        """Open a shift from the level of the active shift, where the run loses as much again at once.
 
-        The spells of the run are as high above the level of a shift as above the one before.
+        `active` is the index of that shift. The spells of the run are as high above the level of a shift as
+        above the one before.
         """
-        level = levels[-1]
-        if level.shift is None:
-            return
-        shift, short = self.shifts[level.shift], self._short
+        level, shift, short = levels[-1], self.shifts[active], self._short
         begin = (level.again[0].at if level.again else shift.start).row
         # the block in which the shift begins is between both levels, and so may be the last one before
         lasting = [block for block in level.blocks[:-short] if block.first > begin][:-1]
@@ -485,7 +495,7 @@ class LevelShiftScan:
             slow, name = level.upper_reference + height, "upper"
         else:
             slow, name = level.reference + height, "long" if window == self._long else "lasting"
-        is_slow = np.array(level.spells[window]) > slow
+        is_slow = level.spells(window) > slow
         longest = longest_by_chance(spell_lengths(is_slow), self._limits.spells)
         latest = (getattr(block, name) - above > slow for block in reversed(level.blocks))
         return bool(longest) and sum(takewhile(bool, latest)) <= longest
