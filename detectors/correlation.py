@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from holter.detectors.formatting import figure
+from holter.detectors.numerics.masked_nan import ABSURD_VALUE
 from holter.detectors.positions import rows_of_attempt
 from holter.detectors.thresholds import Thresholds
 from holter.roles import Role, role_of
@@ -168,7 +170,9 @@ def _overflow(earlier: Finding, later: Finding, near: int) -> _Merge | None:
 def _masking(earlier: Finding, later: Finding, near: int) -> _Merge | None:
     """A logger that begins to mask NaN, or stops, moves the curve: both are the same event."""
     if Kind.NONFINITE in (earlier.kind, later.kind):
-        return _Merge(most_severe=True) if abs(later.start_step - earlier.start_step) <= near else None
+        if abs(later.start_step - earlier.start_step) > near:
+            return None
+        return _Merge(renamed=_has_exploded(earlier, later), most_severe=True)
     if earlier.kind is not Kind.HIDDEN_NONFINITE or later.kind not in _LOSS_CHANGES:
         return None
     # counts of skipped steps mask nothing: what the loss does next to them is real
@@ -177,6 +181,15 @@ def _masking(earlier: Finding, later: Finding, near: int) -> _Merge | None:
     edges = (earlier.start_step, earlier.evidence.get("good_step"))
     at_edge = any(edge is not None and abs(later.start_step - edge) <= near for edge in edges)
     return _Merge() if at_edge else None
+
+
+def _has_exploded(absurd: Finding, nonfinite: Finding) -> bool:
+    """Whether a series was absurdly large until it was NaN or infinite: a log that shows these masks none."""
+    if (absurd.kind, absurd.evidence.get("how")) != (Kind.HIDDEN_NONFINITE, ABSURD_VALUE):
+        return False
+    good = absurd.evidence["good_step"]
+    is_same = str(SeriesKey(nonfinite.metric, nonfinite.labels)) in absurd.evidence["metrics"]
+    return is_same and (good is None or nonfinite.start_step <= good)
 
 
 def _mixture(earlier: Finding, later: Finding, near: int) -> _Merge | None:
@@ -205,6 +218,8 @@ def _merged(earlier: Finding, later: Finding, merge: _Merge) -> Finding:
     also = [*earlier.evidence.get("also", ()), other.as_reference()]
     severities = (earlier.severity, later.severity)
     mixture = {key: other.evidence[key] for key in _MIXTURE_EVIDENCE if key in other.evidence}
+    if merge.renamed and earlier.kind is Kind.HIDDEN_NONFINITE:
+        main = _exploded(earlier, later)
     return replace(
         main,
         metric=earlier.metric,
@@ -214,4 +229,16 @@ def _merged(earlier: Finding, later: Finding, merge: _Merge) -> Finding:
         detected_step=earlier.detected_step,
         severity=max(severities, key=lambda each: each.rank) if merge.most_severe else main.severity,
         evidence={**mixture, **main.evidence, "also": also},
+    )
+
+
+def _exploded(absurd: Finding, nonfinite: Finding) -> Finding:
+    """The finding of NaN or infinity, which says that the series had been absurdly large before."""
+    series, value = SeriesKey(absurd.metric, absurd.labels), figure(absurd.evidence["value"])
+    since = f"{absurd.start_step:,}"
+    return replace(
+        nonfinite,
+        peak_step=absurd.peak_step,
+        summary=f"{series} rose to {value} at step {since}. {nonfinite.summary}",
+        advice=nonfinite.advice.replace(f"before step {nonfinite.start_step:,}", f"before step {since}"),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, BinaryIO, ClassVar
 
@@ -12,12 +12,15 @@ from holter.ingest.format import FormatRole
 from holter.ingest.json_epochs import EpochAxis
 from holter.ingest.json_objects import flatten_object, read_object, row_from_fields
 from holter.ingest.lines import LineBlocks
+from holter.ingest.repeated_epochs import RepeatedEpochs
 from holter.ingest.rows import LogRow, batch_from_rows
 from holter.ingest.wrapped_lines import is_wrapped
 from holter.types import Batch, Unreadable
 
 # last values and settings, no history
 _SUMMARIES = frozenset({"wandb-summary.json", "wandb-metadata.json", "trainer_state.json"})
+_LINES_AHEAD = 8
+"""Lines that are looked at to see how the rows behind an epoch that comes again go on."""
 _OTHER_FORMATS = frozenset({"current_steps", "log_type_name"})
 """Keys of objects that other formats read: LLaMA-Factory's, torchtitan's."""
 
@@ -55,7 +58,12 @@ class JsonLines:
     def reader(self, path: PurePath, state: Mapping[str, Any]) -> JsonLinesReader:
         """A reader that resumes from `state`."""
         known = {} if "rewritten" in state else state
-        return JsonLinesReader(known, _row_with_step, EpochAxis(known.get("epochs", {})))
+        return JsonLinesReader(
+            known,
+            _row_with_step,
+            EpochAxis(known.get("epochs", {})),
+            RepeatedEpochs(known.get("repeated epochs", {})),
+        )
 
 
 def _has_step(head: bytes) -> bool:
@@ -71,7 +79,7 @@ def _has_step(head: bytes) -> bool:
 class JsonLinesReader:
     """Reads one file of JSON Lines that is being written; `row` converts an object, None without a step.
 
-    `epochs` continues iterations over epochs.
+    `epochs` continues iterations over epochs; `repeated` recognises launches by an epoch that comes again.
     """
 
     def __init__(
@@ -79,9 +87,11 @@ class JsonLinesReader:
         state: Mapping[str, Any],
         row: Callable[[Mapping[str, Any]], LogRow | None],
         epochs: EpochAxis | None = None,
+        repeated: RepeatedEpochs | None = None,
     ) -> None:
         self._row_of = row
         self._epochs = epochs
+        self._repeated = repeated
         self._lines = LineBlocks(state, expected="an object")
         self._stepless: bool = state.get("stepless", False)
         self._problems = ProblemBuffer(state)
@@ -89,8 +99,10 @@ class JsonLinesReader:
     def state(self) -> Mapping[str, Any]:
         """The line number, which problems have been reported, and what is known of epochs."""
         epochs = {} if self._epochs is None else self._epochs.state()
+        repeated = {} if self._repeated is None else self._repeated.state()
         return {
             **({"epochs": epochs} if epochs else {}),
+            **({"repeated epochs": repeated} if repeated else {}),
             **self._lines.state(),
             **({"stepless": True} if self._stepless else {}),
             **self._problems.state(),
@@ -101,22 +113,43 @@ class JsonLinesReader:
         yield from self._problems.drain()
         while (block := self._lines.next(stream, self._problems)) is not None:
             rows: list[LogRow] = []
+            restarts = False
             before = self._lines.number
             for index, line in enumerate(block.lines):
                 row = self._row(line, before + index + 1)
                 if row is None or not row.values:
                     continue
-                if rows and row.attempt != rows[-1].attempt:
+                begins = self._begins(row, line, block.lines, index)
+                if rows and (begins or row.attempt != rows[-1].attempt):
                     self._lines.number = before + index
                     stream.seek(block.offsets[index])
-                    yield batch_from_rows(rows)
-                    rows = []
+                    yield batch_from_rows(rows, restarts=restarts)
+                    rows, restarts = [], False
                 rows.append(row)
+                restarts |= begins
+                if self._repeated is not None:
+                    self._repeated.note(row, begins=begins)
             self._lines.number = before + len(block.lines)
             stream.seek(block.offsets[-1])
             if rows:
-                yield batch_from_rows(rows)
+                yield batch_from_rows(rows, restarts=restarts)
             yield from self._problems.drain()
+
+    def _begins(self, row: LogRow, line: bytes, lines: Sequence[bytes], index: int) -> bool:
+        """Whether a launch begins with the row of a line by its index, though its step does not go back."""
+        if self._repeated is None or not self._repeated.may_begin(row):
+            return False
+        if step_columns.find_step([name for name, _ in flatten_object(read_object(line))]) != "epoch":
+            return False  # several ranks may log the same step
+        behind = map(self._peek, lines[index + 1 : index + 1 + _LINES_AHEAD])
+        return self._repeated.begins(row, [*filter(None, behind)])
+
+    def _peek(self, line: bytes) -> LogRow | None:
+        """The row of a line that is read later."""
+        try:
+            return self._row_of(read_object(line)) if line.strip() else None
+        except Exception:  # it is reported when it is read
+            return None
 
     def _row(self, line: bytes, number: int) -> LogRow | None:
         if not line or line.isspace():

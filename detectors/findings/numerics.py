@@ -81,6 +81,7 @@ HIDDEN_NONFINITE = FindingType(
         VALID_AGAIN,
         METRICS,
     ),
+    signal="loss",
     example="loss is exactly zero from step 2,000 on until step 2,200: this is how loggers mask NaN.",
 )
 

@@ -18,6 +18,9 @@ from holter.detectors.thresholds import Thresholds
 from holter.roles import Role, role_of
 from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series, SeriesKey, Severity
 
+ABSURD_VALUE = "an absurd value"
+"""How a value looks that is larger than any loss."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class MaskedNanThresholds(Thresholds):
@@ -230,7 +233,7 @@ def _absurd(points: _FinitePoints, limits: MaskedNanThresholds) -> Iterator[_Mas
     for first, after in _segments_of(size > limits.huge, np.flatnonzero(~points.follows)):
         past = size[max(first - limits.memory_points, 0) : first]
         if first >= limits.min_points and past.max() * limits.huge_ratio < size[first]:
-            yield _segment(points, (first, after, 1), "an absurd value", limits)
+            yield _segment(points, (first, after, 1), ABSURD_VALUE, limits)
 
 
 def _segments_of(marks: NDArray[np.bool_], breaks: IntArray | None = None) -> Iterator[tuple[int, int]]:

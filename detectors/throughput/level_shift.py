@@ -422,7 +422,8 @@ class LevelShiftScan:
             levels[-1].append(block)
             if len(levels) > 1 or levels[0].shift is not None:
                 self._end_shifts(levels)
-            self._separate_larger(levels, points)
+            if levels[-1].shift is not None:
+                self._separate_larger(levels, levels[-1].shift, points)
             self._detect(levels[-1], points)
             self._settle(levels, points)
 
@@ -479,15 +480,13 @@ class LevelShiftScan:
         for count in range(max(level.learned, level.count - len(level.blocks)) + 1, level.count + 1):
             level.learn(count)
 
-    def _separate_larger(self, levels: list[_EstablishedLevel], points: PointsOf) -> None:
-        """Open a shift from the level of a shift that is active, where the run loses as much again at once.
+    def _separate_larger(self, levels: list[_EstablishedLevel], active: int, points: PointsOf) -> None:
+        """Open a shift from the level of the active shift, where the run loses as much again at once.
 
-        The spells of the run are as high above the level of a shift as above the one before.
+        `active` is the index of that shift. The spells of the run are as high above the level of a shift as
+        above the one before.
         """
-        level = levels[-1]
-        if level.shift is None:
-            return
-        shift, short = self.shifts[level.shift], self._short
+        level, shift, short = levels[-1], self.shifts[active], self._short
         begin = (level.again[0].at if level.again else shift.start).row
         # the block in which the shift begins is between both levels, and so may be the last one before
         lasting = [block for block in level.blocks[:-short] if block.first > begin][:-1]

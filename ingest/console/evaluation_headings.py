@@ -16,6 +16,12 @@ _NO_HEADING = re.compile(
     r"(?i)train|done|finish|complete|end(?:ed|s)?\b|sav|load|best|improv|size|sample|skip|no |not |error"
 )
 _OF_TRAINING = re.compile(r"(?i)\W{0,20}train(?:ing)?(?:(?: \w{1,20}){0,2}\W{1,20})?")
+_ON_TRAINING_DATA = (
+    r"(?:check|evaluat|comput|calculat|measur)\w{0,4} [\w ]{0,30}\b(?:on|for|of|over)(?: the)? train(?:ing)?"
+    r"(?: (?:set|data|dataset|images|samples))?[^\w\n]{0,20}$"
+)
+"""An evaluation of the data of the training: `Checking accuracy on training data`."""
+_EVALUATES_TRAINING = re.compile(rf"(?i){_ON_TRAINING_DATA}")
 _LONGEST = 60
 _LOGGER = re.compile(
     r"\[[^\]]{0,60}\]|\d[\d:.,/T-]{0,30}|(?:INFO|DEBUG|WARN(?:ING)?)\b:?"
@@ -44,6 +50,9 @@ def _announce(line: str, state: DialectState) -> None:
     if _OF_TRAINING.fullmatch(text) is not None and "plain lines" in state:
         state["plain lines"].pop("evaluating", None)
         return
+    if _EVALUATES_TRAINING.match(text) is not None and "plain lines" in state:
+        state["plain lines"]["evaluating"] = "eval/train"
+        return
     while (prefix := _PREFIX.match(text)) is not None and DATA_SPLIT.search(text, prefix.end()) is not None:
         text = text[prefix.end() :]
     found = [match for match in DATA_SPLIT.finditer(text) if match[2]]
@@ -69,6 +78,7 @@ EVALUATION_HEADINGS = LineKind(
         rb"(?im)(?:^|[^\w/.\n])(?:eval(?:uat(?:e|ion|ing))?|valid(?:ation|at(?:e|ing))?|val|test(?:ing)?|dev)"
         rb"(?:[^\w\d\n./-][^\d\n]{0,40})?[-=*#:.\])>a-z][ \t\r]{0,8}(?:\x1b\[\d{1,3}m[ \t\r]{0,4})?$"
         rb"|^[^\w\n]{0,20}train(?:ing)?(?: \w{1,20}){0,2}[^\w\n]{1,20}$"
+        rb"|(?:^|[ \]>:-])" + _ON_TRAINING_DATA.encode() + rb""
         rb"|^[ \t]{0,20}(?:train(?:ing)?|val(?:id(?:ation)?)?|test(?:ing)?|eval(?:uation)?|dev)[ \t\r]{0,8}$"
     ),
     parse=_announce,

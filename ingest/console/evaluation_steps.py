@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.line_counters import Counter
-from holter.ingest.console.step_axis import Counts
+from holter.ingest.console.step_axis import Counts, has_steps
 
 _NEARLY_ALL = 5
 """The last line of an epoch may be a fifth of its batches before its end, as lines are rarer than batches."""
@@ -75,9 +75,11 @@ def evaluation_step(counts: Counts, state: DialectState) -> int | None:
     step, total = counts.get(Counter.STEP, (None, 0))
     if step is not None and not total and Counter.EPOCH not in counts and (last is None or step >= last):
         return step
-    if last is not None:
-        return int(last)
     epoch = counts.get(Counter.EPOCH)
+    if last is not None:
+        # before the line of the training at the same epoch, where lines count nothing but epochs
+        is_next = epoch is not None and len(counts) == 1 and not has_steps(state) and epoch[0] > last
+        return epoch[0] if epoch is not None and is_next else int(last)
     if epoch is not None:
         step = epoch[0]
     elif step is None and Counter.OTHER in counts:  # `Eval num_timesteps=250000` beside tables

@@ -43,6 +43,8 @@ _LEAST_USUAL = 4
 _MAX_KINDS = 32
 """Kinds of rows, by the names of their values, that are looked at."""
 _LONGEST_GAP = 4096
+_LONG_PAUSE, _LONG_PAUSES = 600.0, 8.0
+"""Seconds, and times the longest pause so far, after which no training begins anew in the same launch."""
 _USUAL_PAUSES = 4.0
 """A pause of so many times the longest one so far is not usual."""
 
@@ -107,6 +109,8 @@ class InterleavedWriters:
             kind = self._kinds[name] = _RowKind(
                 trainings=TrainingCount(number=self._training), names=tuple(row.values)
             )
+        if self.is_same_launch and kind.steps[:1] > [row.step] and self._is_long_after(row):
+            self.is_same_launch = False
         is_again = kind.is_first_again(row)
         is_paused = is_again and self._is_paused(row)
         is_near = self._is_near(row, start, learn=not (is_again or kind.steps[:1] > [row.step]))
@@ -128,7 +132,7 @@ class InterleavedWriters:
             for other in self._kinds.values():
                 if other.trainings.is_before(kind.trainings):
                     other.begin_training(kind.trainings.number, kind.trainings.before)
-                elif is_paused and other is not kind:
+                elif other is not kind and not self.is_same_launch:
                     other.forget_steps()
             return clear + _beginning(self._in_order(rows))
         if self.is_holding and not (was_holding or kind.held):
@@ -233,6 +237,10 @@ class InterleavedWriters:
     def _is_paused(self, row: LogRow) -> bool:
         """Whether a pause before a row is longer than usual."""
         return self._pause_before(row) > _USUAL_PAUSES * self._pause
+
+    def _is_long_after(self, row: LogRow) -> bool:
+        """Whether a row comes so long after the last one that another launch must have printed it."""
+        return self._pause_before(row) > max(_LONG_PAUSE, _LONG_PAUSES * self._pause)
 
     def _pause_before(self, row: LogRow) -> float:
         """Seconds between a row and the one before; 0 where no clock says."""
@@ -496,7 +504,9 @@ class _RowKind:
         # several rows of a step prove nothing, nor does the next step
         follows = row.step in (last, last + self.interval)
         is_known = row.step in others and not follows
-        goes_on = row.step > first and (is_known or row.step - others[-1] > 1.5 * self.interval)
+        # a launch that has passed all steps of a short one before it goes on, too
+        is_beyond = others[-1] < first and row.step - others[-1] > 1.5 * self.interval
+        goes_on = row.step > first and (is_known or is_beyond)
         if is_near and goes_on and row.step - first <= 2 * self.interval * (1 + len(self.held)):
             held, self.held = self.held, []
             return [

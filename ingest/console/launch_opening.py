@@ -68,13 +68,16 @@ _DATED = re.compile(
     rb"(?m)^[=*#~-]{4,80} [^\n\r=*#~]{0,60}\d\d:\d\d:\d\d[^\n\r=*#~]{0,20} ?[=*#~-]{4,80}[ \t\r]*$"
 )
 """A heading with a time: `=== Training Loss (Sat Apr  7 04:02:38 2018) ===`."""
+_BEGINS_LOSSES = re.compile(rb"^=+ Training Loss \(", re.M)
+"""The heading that CycleGAN, and what is derived from it, writes as it starts."""
 _DATED_AGAIN = -2
 _FIRST_AGAIN = -3
 _OPENER_AGAIN = -4
+_LOSSES_AGAIN = -5
 _CRASH = b"Traceback (most recent call last)"
 """Behind it a program is started again, whatever it prints."""
-_ONLY_ONCE = re.compile(rb"(?i)download|creat|mkdir|nohup|warn|extract")
-"""Words of lines that only the first launch may print, or the shell."""
+_ONLY_ONCE = re.compile(rb"(?i)download|creat|mkdir|nohup|warn|extract|finish|complete")
+"""Words of lines that only the first launch may print, or the shell, or the end of another program."""
 _STATED = re.compile(
     rb"(?i)(?<![a-z])(?:config(?:uration)?|arg(?:ument)?s?(?: used)?|hyper-?param(?:eter)?s|settings)"
     rb"[ =:\[\]]{0,5}\{"
@@ -180,6 +183,8 @@ class LaunchOpening:
             self._found.add(_PROMPTED)
         if self._has_dated and _DATED.search(block, begin, end) is not None:
             self._found.add(_DATED_AGAIN)
+            if _BEGINS_LOSSES.search(block, begin, end) is not None:
+                self._found.add(_LOSSES_AGAIN)
         if self._first and block.find(self._first, begin, end) >= 0:
             self._found.add(_FIRST_AGAIN)
         if self._opener:
@@ -196,7 +201,9 @@ class LaunchOpening:
         """Whether the next record is one of another launch."""
         if not self._found or self._pieces is None:
             return False
-        return _PROMPTED in self._found or (self._is_sufficient and self._begins() and self._is_opening())
+        return not self._found.isdisjoint((_PROMPTED, _LOSSES_AGAIN)) or (
+            self._is_sufficient and self._begins() and self._is_opening()
+        )
 
     def _begins(self) -> bool:
         """Whether the first line of the program came again; that of a long opening may be another one."""

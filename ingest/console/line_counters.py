@@ -26,6 +26,8 @@ _RATES = frozenset({"fps", "sps", "time", "per", "rate", "speed", "latency", "se
 """Words before `step` or `iteration` in the names of what is measured in one: `fps step: 12000`."""
 _CADENCE = re.compile(r"(?:LOG|PRINT|SAVE|EVAL|TEST|VAL|FIND|SNAPSHOT|CHECKPOINT|SUMMARY|WARMUP)(?:_[A-Z]+)+")
 """Constants that say how often something is done: `LOG_STEP: 10`, `EVAL_EPOCH: 2`."""
+_STAGES = frozenset({"pretrain", "pretraining", "finetune", "finetuning", "warmup"})
+"""Words before an epoch that is that of a part of the training: `Pretrain Epoch: 3`."""
 _SEPARATORS = str.maketrans("_/-.", "    ")
 
 
@@ -58,6 +60,11 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
         return _unnamed_counter(field, before)
     if _CADENCE.fullmatch(field.name) is not None and field.total_index < 0:
         return None
+    if field.name == "count" and field.marked and not field.index and field.total_index < 0:
+        return Counter.STEP  # `count: 50, loss:675.15`
+    is_in_bracket = field.before.rstrip(" ")[-1:] in ("(", "[")
+    if field.name == "global" and is_in_bracket and before and before[-1].counter is Counter.STEP:
+        return Counter.GLOBAL_STEP  # `phase 1 step 20 (global 520)`
     if not before and field.total_index >= 0 and field.before.strip() in ("", "]", "|"):
         # `Evaluated 10/287 with loss 0.5`, `train 10/30 loss 0.5`
         found = DATA_SPLIT.fullmatch(field.english)
@@ -92,9 +99,12 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
     if last == "e" and is_stated and not (field.marked or before):
         return Counter.EPOCH  # `E1/6: loss=0.5`, `[E01] loss=0.5`
     if not set(words[:-1]) <= QUALIFIERS:
-        is_stated = not field.marked or field.total_index >= 0
+        is_stated = not field.marked or field.total_index >= 0 or words[0] in _STAGES
         announces = last in ("epoch", "epochs") and not before and is_stated
         is_rate = not _RATES.isdisjoint(words)
+        is_in_epoch = [each.counter for each in before] == [Counter.EPOCH] and field.total_index < 0
+        if is_in_epoch and last in BATCHES and not has_settings([field.name]):
+            return Counter.BATCH  # `Epoch  1, CIFAR-10 Batch 2:  Loss: 1.67`
         if last in ("iteration", "step") and not (
             before or field.before.strip() or field.is_duration or is_rate
         ):

@@ -28,7 +28,7 @@ DURATION = re.compile(r"\s?(?:ms|us|ns|s|sec|secs|seconds?|min|mins|minutes?|h|h
 """A unit of time behind a number."""
 _LABEL = re.compile(r"(?:^|[^\d\s]|\s):$")
 """A colon that is not within a time: `Losses: x 0.27`."""
-_PAIR = re.compile(r"(?:,\s{1,12}|: )")
+_PAIR = re.compile(r"(?:,\s{0,12}|: )")
 """Between an epoch and a batch in brackets: `[1,  2000] loss: 2.1`, `[1: 20/100] loss: 2.1`."""
 _NAME_AND_COMMA = re.compile(r"\s*([A-Za-z]\w{0,40}(?: \w{1,20}){0,2}), ?")
 _ORDINAL = re.compile(r"(?:第|제)\s?$")
@@ -52,6 +52,13 @@ _COUNTED_BEHIND_TOTAL = re.compile(
     r" (epoch|batch|iteration|iter|step)(?:e?s)?(?= [A-Za-z]\w{0,40}(?: [A-Za-z]\w{0,20}){0,2} ?[:=])"
 )
 """The same behind a total, before the name of a metric: `1/10 epoch G_loss : 4.1`."""
+_COUNTED_AT_END = re.compile(
+    r"(?:st|nd|rd|th)? (epoch|iteration|iter|step|batch|episode|round)[^\w\n]{0,40}$"
+)
+"""The same at the end of a line that begins with the number or has `the` before it: `this is the 3 epoch`."""
+_COUNTED_AT_BEGIN = re.compile(r" (epoch|iteration|iter|step|episode|round)(?=[ ,:|-])")
+"""The same at the beginning of a line: `0 epoch training loss: 2.2`."""
+_THE = re.compile(r"(?i)(?:(?:^|\s)the|^[^\w\n]{0,40}) {0,2}$")
 _COUNTED_IN_BRACKETS = re.compile(r" (ep|episode|step|iter|epoch|update)s?(?=\])")
 """The same in brackets: `[  1000 steps] reward=0.5`."""
 _LOSS_BEHIND = re.compile(r"(?i)[\s,;:|\]-]{1,5}(?:[a-z]{1,10}[ _.-])?loss\b")
@@ -68,6 +75,8 @@ _MEASURED = re.compile(
     r" {0,4}(?:→|->|=>|:|\||-) {0,4}$"
 )
 """A metric before the names of data: `Accuracy -> Train: 0.9, Val: 0.8`."""
+_OF_DATA = re.compile(r"([A-Za-z][\w./@%-]{0,30}) (?:train|training)")
+"""A metric of the training, before those of other data."""
 _TWO_COUNTERS = re.compile(
     r"(?i:\b(epoch)/(iter(?:ation)?|step|batch)[ \t]?[:=]?[ \t]?)$|\b(?:TRAIN|CV) (Batch) $"
 )
@@ -192,6 +201,10 @@ class _FieldReader:
         after = self._texts[max(index, total) + 1]
         if not named.name and (name := self._name_behind(max(index, total), after)):
             named, total = NumberName(name, True, text), -1
+        if text == " correct (":
+            named = NumberName("", False, "")
+        elif total >= 0 and after == " correct (":  # `Got 396 / 1000 correct (39.60)`
+            named = NumberName("accuracy", True, text)
         if text == "-":
             named = self._of_range
         self._of_range = named if named.name and counts(named.name) else NumberName("", False, "")
@@ -299,6 +312,8 @@ class _FieldReader:
             name = f"{self._measured}/{name}" if self._measured else name
             if before.endswith("(") and not marked and is_metric_name(self._last_name):
                 name = f"{self._last_name}/{name}"  # `loss 2.4 (val 2.1)`
+        elif (of := _OF_DATA.fullmatch(name)) is not None and is_metric_name(of[1]):
+            self._measured = of[1]  # `LOSS train 2.3 valid 2.2`
         else:
             self._measured = ""
         if self._section and name != self._section:
@@ -320,14 +335,25 @@ class _FieldReader:
             if counted[2]:  # `50000/  100000 steps| 14017 tokens/s`
                 self._ordinal_end = counted.end()
             return NumberName(next(filter(None, counted.groups())), True, before)
+        counted = _COUNTED_AT_END.match(after) if index + 2 == len(texts) and not named.name else None
+        if counted is not None and _THE.search(text) is not None:
+            return NumberName(counted[1], True, before)
         if text.rstrip(" ")[-1:] == "[" and (counted := _COUNTED_IN_BRACKETS.match(after)) is not None:
             return NumberName({"ep": "episode"}.get(counted[1], counted[1]), True, before)
+        is_between = text.strip() == "|" and after.lstrip().startswith("|")
+        if index == 1 and is_between and self._follows_epoch():  # `Epoch: 1 | 100 | Loss: 1.43`
+            return NumberName("batch", True, before)
         if two is not None:
             return NumberName("epoch", True, text)
         if text == "/" and index and (two := _TWO_COUNTERS.search(texts[index - 1])) is not None:
             return NumberName(two[2] or two[3], True, before)
         if not named.name and (_is_first(texts, index) or _is_before_rate(texts, index)):
             return NumberName("iteration", True, before)
+        if (not index and not text.strip()) or self._is_behind_counted(index, text):
+            counted = _COUNTED_AT_BEGIN.match(after)
+            if counted is not None and not named.name:
+                self._ordinal_end = counted.end()
+                return NumberName(counted[1], True, before)
         if index:
             return named
         if after.startswith(", ") and not named.marked and DATA_SPLIT.fullmatch(named.name):
@@ -335,6 +361,14 @@ class _FieldReader:
         if not text.strip() and after == " [" and texts[2:3] == ("/",):
             return NumberName("epoch", True, before)  # `01 [100/445] loss 2.31`
         return named
+
+    def _follows_epoch(self) -> bool:
+        """Whether the first number is that of an epoch."""
+        return name_before(self._texts[0]).name.lower().rpartition(" ")[2] == "epoch"
+
+    def _is_behind_counted(self, index: int, text: str) -> bool:
+        """Whether nothing is between a number and one that is counted so: `0 epoch 50 step loss: 1.9`."""
+        return index == 1 and not text.strip(" ,") and _COUNTED_AT_BEGIN.match(self._texts[1]) is not None
 
     def _named_around(self, text: str, after: str, named: NumberName) -> NumberName:
         """The name of a number whose name has another number in it, before this one."""

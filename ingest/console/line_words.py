@@ -43,7 +43,7 @@ QUALIFIERS = frozenset(
      "data", "number", "total", "trainer", "eval", "evaluation", "val", "valid", "validation", "test", "env",
      "mini", "batch", "learning", "at", "after", "end", "of", "consumed", "seen", "update", "learner",
      "policy", "runtime", "completed", "finished", "running", "start", "started", "starting", "begin",
-     "beginning", "online"}
+     "beginning", "online", "local"}
 )  # fmt: skip
 COUNTED_ROWS = frozenset({"client", "fold", "trial", "subject", "run", "task"})
 ROWS = COUNTED_ROWS | {"class", "dataset", "agent", "domain", "player", "speaker", "horizon"}
@@ -72,6 +72,7 @@ DATA_SPLIT = re.compile(
 )
 BEFORE_MESSAGE = re.compile(
     r"(?:[^A-Za-z]|\b(?:INFO|DEBUG|WARN(?:ING)?|root|(?:__)?main(?:__)?)\b|(?<=(?:INFO|EBUG|NING):)[\w.-]+:"
-    r"|\b[\w.]{1,60}(?= (?:- )?(?:INFO|DEBUG|WARN))|\b[\w./-]{1,80}\.py:(?:[\w<>.]{1,60}:)?)*"
+    r"|\b[\w.]{1,60}(?= (?:- )?(?:INFO|DEBUG|WARN))|\b[\w./-]{1,80}\.py:(?:[\w<>.]{1,60}:)?"
+    r"|(?<=\| )[\w.]{1,80}:[\w<>]{1,60}:(?= - ))*"
 )
 """What loggers print before a message, without the digits of its time."""

@@ -10,7 +10,7 @@ from holter.ingest.metric_names import is_metric_name
 
 MAX_NAME = 120
 _LONGEST_SHORT_FORM = 5
-_WORD = re.compile(r"(?:\d{1,4}_|\d{1,3}(?=px\b|th |[a-z]_))?[^\W\d][\w./@%+^\u2019-]*")
+_WORD = re.compile(r"(?:\d{1,4}_|\d{1,3}(?=px\b|th |[a-z]_))?[^\W\d][\w./@%+^~\u2019-]*")
 _DELIMITERS = (*",;|[](){}<>\t\"'=:*│┃•·→", "  ", " - ", " / ")
 _NO_BEGINNING = frozenset({"of", "and", "the", "has", "setting", "metrics"})
 """Words with which no name begins: `saved a checkpoint with mean score: 0.5`."""
@@ -21,7 +21,9 @@ _OPENING = " \t[({\"'<$€£"
 _WRAPPER = re.compile(r"(?<![\w.])(?:np\.(?:float64|float32|float16|int64)|float|(?:tf\.T|t)ensor|array)$")
 """What numpy, torch and TensorFlow print around a number: `np.float64(0.02)`."""
 _ARROW = re.compile(r" {0,4}(?:->|=>|→)$")
-_BRACKETED_NAME = re.compile(r"\[([A-Za-z]\w{0,30})\]$")
+_DASHED = re.compile(r"([A-Za-z][\w@-]{0,30}(?: [\w@-]{1,30}){0,2}) -$")
+"""A metric before a dash: `LOSS - 8.96, TOP-5 ACCURACY - 30.5`."""
+_BRACKETED_NAME = re.compile(r"\[([A-Za-z]\w{0,30}(?: [A-Za-z]\w{0,20}){0,3})\]$")
 _KEY = re.compile(r"[{,] ?['\"]([A-Za-z][^'\"{},:]{0,60}(?:, [^'\"{},:]{1,60}){0,3})['\"] ?: ?[\[(]?$")
 """A key of a dictionary, which is a name as it is: `{'Dice, class 1': 0.5}`."""
 _TUPLE = re.compile(
@@ -34,12 +36,17 @@ _NESTED = re.compile(
 )
 """A name such as that of a discriminator's output: `D(G(z))`; one with its tokenizer: `dev bleu[13a]`."""
 
-_RANKED = re.compile(r"(?<![\w.])([Tt]op \d{1,2}-[A-Za-z]{2,10}|[A-Za-z]\w{0,20} \d{1,2})$")
-"""A name with a number in it: `Top 1-err 60.1`, `Stage 0 = 39.1`."""
+_RANKED = re.compile(
+    r"(?<![\w.])([Tt]op \d{1,2}-[A-Za-z]{2,10}"
+    r"|(?:[A-Za-z]\w{0,20} ){1,3}(?i:loss|acc|accuracy|dice|dc|iou|error) \d{1,2}"
+    r"|[A-Za-z]\w{0,20} \d{1,2})$"
+)
+"""A name with a number in it: `Top 1-err 60.1`, `Stage 0 = 39.1`, `Train Sup Loss 1: 2.19`."""
 
 
 _PHRASE = re.compile(
-    r"(?<![\w.])((?:[A-Z][a-z]{1,20} )?(?:[Aa]ccuracy|[Ll]oss|[Pp]recision|[Rr]ecall|[Ee]rror)"
+    r"(?<![\w.])((?:(?!(?i:the|an?|with|and|best) )[A-Za-z][\w-]{1,20} )?"
+    r"(?:[Aa]ccuracy|[Ll]oss|[Pp]recision|[Rr]ecall|[Ee]rror)"
     r"(?: rate| score)? (?:of|on|for)(?: class:)?"
     r"(?: {1,8}(?!epoch|step|batch|iter|training batch)(?:\d{2,6} )?[A-Za-z][\w-]{0,20}){1,8})$"
 )
@@ -60,8 +67,11 @@ def name_before(text: str) -> NumberName:
         return NumberName(key[1].strip(), True, text[: key.start()])
     text = text.rstrip(_OPENING).replace("'s ", "\u2019s ")
     bare = _ARROW.sub("", text.rstrip(" :=#|\"'")).removesuffix(" is").removesuffix(" to").removesuffix("为")
+    bare = bare.removesuffix(" this epoch")
     if bare.endswith(" reached"):  # `'val_loss' reached 0.51`
         bare = bare.removesuffix(" reached").rstrip("'\"")
+    if (dashed := _DASHED.search(text)) is not None and is_metric_name(dashed[1]):
+        bare = text[: dashed.end(1)]
     marked = len(bare) < len(text)
     if (nested := _NESTED.search(bare)) is not None:
         return NumberName(nested[1], marked, bare[: nested.start(1)])

@@ -24,12 +24,13 @@ from holter.ingest.console.line_words import BEFORE_MESSAGE, DATA_SPLIT, LEVELS
 from holter.ingest.console.nested_keys import forget_keys, nested_name
 from holter.ingest.console.number_lists import is_history, listed_names, values_of_lists, without_ordered
 from holter.ingest.console.recurrence import recurring_values
-from holter.ingest.console.round_steps import note_round
+from holter.ingest.console.round_steps import is_in_round, note_named_client, note_round
 from holter.ingest.console.shape_reader import shape_of_line
 from holter.ingest.console.step_axis import (
     Counts,
     announced_step,
     as_epoch,
+    count_fraction,
     forget_position,
     has_global_steps,
     has_steps,
@@ -73,6 +74,10 @@ _NEXT_NAME = re.compile(r"%?[\s,;|]{1,4}[A-Za-z][\w@.-]{0,20}\s{1,4}")
 _ROW_BEFORE_ARROW = re.compile(r"(?:^|\s\s|[-|\])] )([A-Za-z][\w-]{0,40}) {0,4}-{1,3}> {0,20}$")
 _PART_OF_MODEL = re.compile(r"\s{0,8}\d{1,3}\s+\|\s+[\w.]+\s+\|\s+[A-Za-z_]\w*\s+\|")
 """A row of Lightning's summary of a model: `0  | train_acc | BinaryAccuracy | 0 `, a number of parameters."""
+_FRACTION = re.compile(r"\d{1,6}\.\d{1,8}")
+_PART_AHEAD = re.compile(r"[ \t]{0,8}[01]\.\d{1,6}")
+_RUNS = frozenset({"run"})
+"""What prints a line by itself, whoever printed those around it."""
 _PARTS = frozenset({"category", "class"})
 """What is always one of several."""
 _ROW_NAME = re.compile(r"(?:^|\s\s|[-|\])] )([A-Za-z][\w-]{0,40}): {0,20}$")
@@ -92,6 +97,9 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
     parts = split_numbers(without_ordered(line))
     shape, numbers = shape_of_line(parts), parts[1::2]
     counts: Counts = counts_of(shape, numbers)
+    fraction = _fraction_of_epoch(shape, numbers, axis)
+    if fraction is not None:
+        counts = {Counter.STEP: (count_fraction(fraction, axis), 0)}
     if shape.is_bar and counts.keys() == {Counter.EPOCH} and has_global_steps(axis):
         return None  # it repeats what was at the end of the epoch before
     if axis.pop("best", False) or shape.is_best:
@@ -99,6 +107,8 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
             return _of_best(line, shape, numbers, axis, axis.get("step"))
         if shape.is_best and "step" not in axis:  # behind evaluations alone
             return _of_best(line, shape, numbers, axis, next((count for count, _ in counts.values()), None))
+    if shape.about is not None and shape.about[0] in _RUNS and counts.keys() == {Counter.EPOCH}:
+        return _of_run(line, shape, numbers, counts[Counter.EPOCH][0])
     if shape.is_record and not shape.split:
         counts = as_epoch(counts, axis)
         name_stage(shape.stage, axis)
@@ -109,6 +119,8 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
     announce_epoch(shape, counts, axis)
     if shape.is_of_round and counts.keys() >= {Counter.OTHER, Counter.EPOCH}:
         note_round(counts[Counter.OTHER][0], axis)
+    if is_in_round(axis):
+        note_named_client(axis, is_named=shape.row is not None)
     split = shape.split or ("" if shape.is_of_training else evaluated_batch(counts, axis))
     if not split and shape.is_of_evaluation and counts_own_batches(counts, axis):
         split = "eval"  # `VAL loss: 0.02 (epoch: 2, step: 0)`
@@ -129,6 +141,8 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
         if value is not None:
             name = metric_name(field.name, split)
             values[f"epoch/{name}" if name in means else name] = value * field.scale
+    if fraction is not None and values:
+        values.setdefault("epoch", fraction)
     axis["split"] = split
     if not split:
         axis.pop("evaluating", None)
@@ -137,6 +151,33 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
             note_names([*values], step, step, axis)
     labels = labels_of_line(shape, numbers, axis)
     return LineValues(step, values, parse_time(line), labels, is_late=is_late)
+
+
+def _fraction_of_epoch(shape: LineShape, numbers: list[str], axis: dict[str, Any]) -> float | None:
+    """The epoch of a line of the training that counts nothing else, if it is a fraction: `epoch 0.25`.
+
+    So is a whole one behind such lines.
+    """
+    if (
+        shape.split
+        or shape.is_of_evaluation
+        or [field.counter for field in shape.counters] != [Counter.EPOCH]
+    ):
+        return None
+    text = numbers[shape.counters[0].index]
+    value = value_of(text) if _FRACTION.fullmatch(text) is not None else None
+    return value if value is not None and (value != int(value) or "fraction" in axis) else None
+
+
+def _of_run(line: str, shape: LineShape, numbers: list[str], epoch: int) -> LineValues | None:
+    """The values of a line of one of several runs in turn, at its epoch: lines around are of others."""
+    assert shape.about is not None, "a run"
+    values = {
+        metric_name(field.name, shape.split): value * field.scale
+        for field in shape.metrics
+        if (value := value_of(numbers[field.index])) is not None
+    }
+    return LineValues(epoch, values, parse_time(line), labels_of(dict([shape.about]))) if values else None
 
 
 def _recurring(
@@ -269,8 +310,14 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     shape, numbers = shape_of_line(parts), parts[1::2]
     if shape.counters or _is_repeated(line) or _PART_OF_MODEL.match(line) is not None:
         return None
+    if _PART_AHEAD.fullmatch("".join(parts[:2])) is not None and "announced" in axis and shape.metrics:
+        return _at_part_of_epoch(line, shape, numbers, axis)
     evaluating = axis.get("evaluating", "")
-    step = announced_step(axis, "" if shape.split or evaluating else shape.kind)
+    # lines of which only the numbers differ are losses of batches, unlike rows that name what they are of
+    is_counted = not (shape.split or evaluating) and shape.row is None
+    step = announced_step(
+        axis, str(crc32("".join(parts[::2]).encode(errors="replace"))) if is_counted else ""
+    )
     is_row = _is_row(parts, shape)
     is_run = is_row or _is_run(parts)
     belongs = (
@@ -320,6 +367,23 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     return LineValues(int(step), values, parse_time(line), labels)
 
 
+def _at_part_of_epoch(
+    line: str, shape: LineShape, numbers: list[str], axis: dict[str, Any]
+) -> LineValues | None:
+    """The metrics of a line that begins with a part of the announced epoch: `0.104 perplexity: 596.9`."""
+    part = count_fraction(int(axis["announced"][0]) + float(numbers[0]), axis)
+    step = training_step({Counter.STEP: (part, 0)}, axis, shape.kind)
+    values = {
+        field.name: value * field.scale
+        for field in shape.metrics
+        if (value := value_of(numbers[field.index])) is not None
+    }
+    if step is None or not values:
+        return None
+    note_names([*values], step, step, axis)
+    return LineValues(step, values, parse_time(line), section_labels(axis))
+
+
 def _is_repeated(line: str) -> bool:
     """Whether a line prints values once more: the client of wandb the last ones, or all of a history."""
     return line.startswith("wandb: ") or is_history(line)
@@ -340,8 +404,12 @@ def qualified(
             given = {"step": step, "names": {}}
         axis["given"] = given
         if all(given["names"].setdefault(name, template) == template for name in values):
+            if shape.is_of_training:
+                given["training"] = True
             return values
         words = _words_before(parts, shape, values)
+        if not words and given.get("training"):  # `* Training: LOSS - 8.9` above `* LOSS - 8.8`
+            words = "eval"
         if not words or len(lines) >= _MOST_QUALIFIED:
             return values
         lines[template] = words

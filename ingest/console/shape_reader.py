@@ -61,6 +61,8 @@ _FRAMES = ("===", "---", "***", "###", "───", "═══", "━━━")
 _FRAME = re.compile(r"\s{0,20}(?:={3}|-{3}|\*{3}|#{3}|─{3}|═{3}|━{3})")
 _NOTE = re.compile(r"(?i)\bsav(?:ed|ing)\b|\bcheckpoint\b|\bstopp(?:ed|ing)\b")
 """Words of lines that note what a program did at an epoch, and announce none."""
+_REDUCES_RATE = re.compile(r"(?i):? (?:reducing|adjusting) (?:the )?learning rate")
+"""What PyTorch's schedulers say behind an epoch that they count on their own."""
 _LOADED = re.compile(r"(?i)\b(?:initiali[sz]ed|load(?:ed|ing)|restor(?:ed|ing))\b")
 """Words of lines that say which checkpoint was loaded, and repeat what was measured at it."""
 _REWARD = re.compile(r"(?i)reward|return|score")
@@ -78,9 +80,9 @@ _FULL_WIDTH: dict[int, int | str] = {
 """Punctuation of Chinese and Japanese, which is as wide as a letter, and that of ASCII."""
 _NAME_AHEAD = re.compile(
     r"(?<![\w.@])(?!(?:INFO|DEBUG|WARNING|[Tt]he)\b)([A-Za-z][\w@-]{0,40}(?: [\w@-]{1,40}){0,5}?)"
-    r" (?:at|in|after|for|of) "
+    r" (?:(?:at|in|after|for|of) |(?=(?i:epoch|step|iter(?:ation)?|batch)\b))"
 )
-"""A name before what is counted: `loss at step 5: 2.3`, `Loss at epoch 0 and iteration 5 is 2.3`."""
+"""A name before what is counted: `loss at step 5: 2.3`, `Loss epoch[0] = 2.3`."""
 _SOURCE_FILE = re.compile(r"\.(?:py|cc|cpp|cu|cuh|c|h|go|rs|java|js|lua|m)$")
 _SOURCE_SUFFIXES = frozenset({"py", "cc", "cpp", "cu", "h"})
 _ESTIMATED = re.compile(r"\bSaving dict for global step|['\"]_?type['\"]: ['\"](?:val|test|eval)_")
@@ -90,6 +92,8 @@ _ABOUT = re.compile(
     r"\s?[:=]\s?['\"]?([a-z][\w.+-]{0,60})(?=['\"]?(?:[\s,;|)}\]]|$))"
 )
 """A word before a name that tells one of several things apart, each with lines of its own."""
+_RUN = re.compile(r"(?i)(?:^|[\]>:-] {1,4}|\s)(run|experiment) ?[:=] ?([a-z][^|\n]{0,100}?) {0,4}\|")
+"""The run that a line is of, among others in turn: `Run: XOR_All_final | Epoch: 60 | Train Loss: 1.25`."""
 _TAG = re.compile(
     r"\s{0,4}\[(?!(?i:info|debug|warn|error|main|train|eval|val|test|epoch|step|iter|rank|gpu|worker|node))"
     r"([A-Za-z][\w .+-]{1,40})\][ :|-]{1,4}(?i:epoch|episode|step|iter|round|ep\b)"
@@ -256,6 +260,14 @@ class _ShapeReader:
             counter = Counter.BATCH
         if counter is not None and _is_of_best(self._metrics, field):
             return None
+        is_second = any(each.counter is Counter.STEP for each in self._counters)
+        if (
+            counter is Counter.STEP
+            and is_second
+            and field.english.lower() == "steps"
+            and field.total_index < 0
+        ):
+            return None  # `iteration: 10 | loss: 83.4 | steps: 158`
         if self._metrics and field.english.lower() == "generation":
             return None  # `bleu: 16.5, generation: 1919.7[sec]`, how long it took
         if len(self._counters) == 1 and self._counters[0] is self._unnamed:
@@ -294,7 +306,8 @@ class _ShapeReader:
             name = "epoch" if not field.name or DATA_SPLIT.fullmatch(field.name) else field.name
             self._names[name] = None
             self._axes.append(MetricField(name, field.index, field.scale))
-        if not self._split and (found := DATA_SPLIT.search(field.english)) is not None and found[2]:
+        name = field.english.replace("_", " ")  # `eval_epoch: 1,  loss is: 2.02`
+        if not self._split and (found := DATA_SPLIT.search(name)) is not None and found[2]:
             self._split = found[2].lower()
         is_first = not self._counters
         self._is_round |= is_first and _unqualified(field.english) in ROUNDS
@@ -362,6 +375,8 @@ class _ShapeReader:
         names = _names(metrics)
         if _LOADED.search(_text_ahead(texts, counters)) is not None:
             return _NOTHING
+        if counters and _REDUCES_RATE.match(texts[counters[0].index + 1]) is not None:
+            return _NOTHING
         named = {each.counter for each in counters if each is not self._unnamed}
         if len(counters) > 2 and self._unnamed is not None and Counter.EPOCH in named:
             counters.remove(self._unnamed)  # `(0/8)`, a rank, before the epoch and the batch
@@ -416,6 +431,8 @@ def _about(texts: tuple[str, ...]) -> tuple[str, str] | None:
     """What a line says that it is about, if it is one of several things with names."""
     if (tag := _TAG.match(texts[0])) is not None:
         return ("training", tag[1])
+    if (run := _RUN.search(texts[0])) is not None:
+        return ("run", run[2])
     match = next(filter(None, map(_ABOUT.search, texts)), None)
     return None if match is None or DATA_SPLIT.fullmatch(match[2]) else (match[1].lower(), match[2])
 
@@ -432,7 +449,7 @@ def _label_of(before: str, name: str) -> str:
 def _is_of_ratio(field: NumberField, ratio: NumberField, texts: tuple[str, ...]) -> bool:
     """Whether a number is the quotient of the two before it: `Accuracy: 9821/10000 (98.2%)`, `= 0.982`."""
     is_next = not field.name and field.index == ratio.total_index + 1
-    return is_next and texts[field.index].strip() in ("=", "(", ": (", "->", "→")
+    return is_next and texts[field.index].strip() in ("=", "(", ": (", "correct (", "->", "→")
 
 
 def _is_of_data(field: NumberField) -> bool:
@@ -473,6 +490,8 @@ def _row_name(field: NumberField) -> str:
     words = field.english.lower().replace("_", " ").split()
     if words[1:] and words[-1].rstrip(".:") in INDEX_WORDS:
         words.pop()
+    if words[1:] and words[0] in ("on", "of", "for", "at"):
+        del words[0]  # `epoch #1 on client #3`
     if len(words) != 1 or words[0] not in (COUNTED_ROWS if field.marked else ROWS):
         return ""  # `Class: 0.5` is a loss
     if words == ["run"] and field.bracketed:

@@ -20,8 +20,10 @@ from holter.ingest.console.round_steps import (
 _AXES = (Counter.GLOBAL_STEP, Counter.STEP, Counter.BATCH, Counter.EPOCH, Counter.OTHER)
 """What the step of a line is taken from, the most reliable first."""
 _NO_STEPS = {Counter.EPOCH, Counter.OTHER}
-_MOST_LINES_OF_EPOCH = 24
+_MOST_LINES_OF_EPOCH = 8
 """Lines of one kind that processes print in one epoch."""
+_MOST_LINES_BELOW = 2
+"""The same for each time that the epoch was stated in a heading above them."""
 _MOST_LINES_OF_ONE_WRITER = 2
 """The same where the program printed its opening lines once: it may print and log each line."""
 
@@ -37,6 +39,7 @@ def forget_position(state: DialectState) -> None:
         "evaluating",
         "ended",
         "lines",
+        "headings",
         "counted",
         "bar",
         "laps",
@@ -44,6 +47,7 @@ def forget_position(state: DialectState) -> None:
         "evaluated",
         "evaluated at",
         "epoch of steps",
+        "fraction",
     ):
         state.pop(name, None)
     forget_round(state)
@@ -157,6 +161,7 @@ def note_epoch(counts: Counts, state: DialectState) -> None:
         number, last = counts[Counter.EPOCH][0], state.get("announced", [None])[0]
         if last != number:
             state.pop("evaluating", None)
+        state["headings"] = state.get("headings", 1) + 1 if last == number else 1
         may_begin = state.pop("may begin", False)
         if last is not None and (number < last or (may_begin and number == last)):
             state["begun"] = True  # again: steps of the launch before say nothing of this one
@@ -246,7 +251,8 @@ def announced_step(state: DialectState, kind: str = "") -> int | None:
         return last_step(state)
     if step is None and "announced" in state and not has_steps(state, kind):
         step = state["announced"][0]
-        if kind and (step := _count_line(int(step), state, kind)) != state["announced"][0]:
+        most = _MOST_LINES_BELOW * int(state.get("headings", 1))
+        if kind and (step := _count_line(int(step), state, kind, most)) != state["announced"][0]:
             state["step"] = step
     return None if step is None else int(step)
 
@@ -333,9 +339,8 @@ def _step_alone(step: int, total: int, state: DialectState, *, is_batch: bool) -
 def _step_of_epoch(number: int, state: DialectState, kind: str) -> int:
     """The step of a line that counts nothing but its epoch.
 
-    It is the last step, if any was printed since the line of another epoch; else the epoch, if it is beyond.
-    Lines of steps may be rarer than epochs: then several epochs are at the same step. Steps that have nothing
-    to do with the epochs are soon passed.
+    It is the last step, if any was printed since the line of another epoch; else the next one, or the epoch,
+    if it is beyond. Lines of steps may be rarer than epochs, or end before these.
     """
     if not has_steps(state, kind):
         return _count_line(number, state, kind)
@@ -343,16 +348,16 @@ def _step_of_epoch(number: int, state: DialectState, kind: str) -> int:
     if number == ended:
         return step
     state["ended"] = number
-    state["step"] = max(step, number)  # several lines may be read before their steps are noted
+    state["step"] = max(step + 1, number)  # several lines may be read before their steps are noted
     return int(state["step"])
 
 
-def _count_line(number: int, state: DialectState, kind: str) -> int:
+def _count_line(number: int, state: DialectState, kind: str, most: int = _MOST_LINES_OF_EPOCH) -> int:
     """The step of a line in a log whose lines name their epoch alone: the epoch, or a count of such lines.
 
     Several lines of an epoch may be those of several processes, which print their opening lines as often.
-    More than any launch has without a prefix are losses of batches that name their epoch alone: these lines
-    are counted from there on.
+    More than the `most` that these have are losses of batches that name their epoch alone: these lines are
+    counted from there on.
     """
     if state.pop("may begin", False) and number <= state.get("lines", (kind, number))[1]:
         state.pop("counted", None)  # of the launch before
@@ -370,10 +375,19 @@ def _count_line(number: int, state: DialectState, kind: str) -> int:
         first, lines = kind, 0
     lines += int(first == kind)
     state["lines"] = [first, number, lines]
-    if lines > (_MOST_LINES_OF_ONE_WRITER if "opening" in state else _MOST_LINES_OF_EPOCH):
+    if lines > (_MOST_LINES_OF_ONE_WRITER if "opening" in state else min(most, _MOST_LINES_OF_EPOCH)):
         state["counted"] = [kind, number, number + lines - 1]
         return number + lines - 1
     return number
+
+
+def count_fraction(epoch: float, state: DialectState) -> int:
+    """The number of a line that states a part of an epoch among those lines: another one at another part."""
+    last, number = state.get("fraction", (-1.0, 0))
+    if epoch != last:
+        number = number + 1 if epoch > last else 1  # the program was started again
+    state["fraction"] = [epoch, number]
+    return int(number)
 
 
 def _steps_over_epochs(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
 from holter.ingest.console.dialect import DialectState, LineKind
 from holter.ingest.console.line_counters import Counter
@@ -21,7 +22,7 @@ _WORDS = "fold|seed|trial|subject|client|model|experiment|repetition|repeat|repl
 _KEYS = {"stage": "phase"}
 """Labels that are named otherwise: `stage` is that of words before `epoch`."""
 _NUMBERED = re.compile(
-    rf"(?i)(?:[^\n]{{0,80}}\W)?(?:k-?|cv )?(?P<word>{_WORDS})s?(?: no\.?| number|_idx)?"
+    rf"(?i)(?:[^\n]{{0,120}}\W)?(?:k-?|cv )?(?P<word>{_WORDS})s?(?: no\.?| number|_idx)?"
     r"[ \t]?[:=#_-]?[ \t]?#?(?P<number>\d{1,4})(?![\d.\w])(?: ?(?:/|of) ?\d{1,4})?"
     r"[^\w\n]{0,100}(?:[a-z][a-z -]{0,30})?[^\w\n]{0,100}$"
 )
@@ -52,6 +53,11 @@ _SETTING = (
 _SETTING_ALONE = re.compile(rf"(?i){_SETTING}")
 _SETTING_NAME = re.compile(_SETTING_NAMES)
 _SIGNS = " \t=*#~+<>-_|:[(,"
+_NUMBER_BEFORE = re.compile(r"[A-Za-z](?: ?: | ?= ?)-?\d")
+"""A named number: `Step: 3 | Reward: -10.6 | Phase: 1` is no heading."""
+_IN_TURN = "client"
+"""What is trained in turn with others, and goes on later."""
+_MOST_IN_TURN = 64
 _LONGEST_TEXT = 60
 _MOST_WORDS = 4
 """Words before the one that is numbered, in a heading that is no sentence."""
@@ -76,12 +82,14 @@ _NO_TRAINING = re.compile(
 def begin_section(line: str, state: DialectState) -> bool:
     """Note the training that a line names; whether it is a heading."""
     if (match := _NUMBERED.match(line)) is not None:
+        if _NUMBER_BEFORE.search(line[: match.start("word")]) is not None:
+            return False
         word = match["word"].lower()
         named = {_KEYS.get(word, word): match["number"].lstrip("0") or "0"}
         words = _PREFIX.split(line[: match.start("word")])[-1].strip(_SIGNS)
         if len(words.split()) > _MOST_WORDS:
             return False  # `ignored returned own gossip from client_0`
-        if words:
+        if words and word != _IN_TURN:  # `Updating parameters on client #3`
             named["training"] = words[:_LONGEST_TEXT]
     elif (match := _CHINESE_FOLD.match(line)) is not None:
         named = {"fold": match["number"]}
@@ -141,7 +149,7 @@ def _note(named: dict[str, str], state: DialectState) -> None:
 
 
 SECTION_LINES = LinearPattern(
-    rb"(?im)^(?:[^\n]{0,80}[^\w\n])?(?:k-?|cv )?(?:" + _WORDS.encode() + rb")s?(?: no\.?| number|_idx)?"
+    rb"(?im)^(?:[^\n]{0,120}[^\w\n])?(?:k-?|cv )?(?:" + _WORDS.encode() + rb")s?(?: no\.?| number|_idx)?"
     rb"[ \t]?[:=#_-]?[ \t]?#?\d{1,4}(?:[^\d.\w\n][^\n]{0,160})?$"
     rb"|^[^\w\n]{0,100}"
     + _TRAINING.replace("(?P<name>", "(?:").encode()
@@ -201,9 +209,10 @@ def enter_section(counts: Mapping[Counter, tuple[int, int]], axis: DialectState)
     if "last" not in section:  # names of the first training, such as its seed and its fold
         section["first"] = section["now"] = named
         section["begin"] = position
-    elif named != section["now"] and _is_anew(position, section["last"], section["begin"]):
-        for name in [*axis.keys() - {"section"}]:
-            del axis[name]
+    elif named != section["now"] and (
+        _is_in_turn(named, section) or _is_anew(position, section["last"], section["begin"])
+    ):
+        _exchange_axes(named, axis)
         section["now"], section["begin"], begins = named, position, True
     # a line of an epoch below those of batches says nothing of these
     last = position if begins else section.get("last", position)
@@ -211,6 +220,23 @@ def enter_section(counts: Mapping[Counter, tuple[int, int]], axis: DialectState)
         number if number >= 0 else before for number, before in zip(position, last, strict=True)
     ]
     return begins
+
+
+def _is_in_turn(named: Mapping[str, str], section: Mapping[str, Any]) -> bool:
+    """Whether a training goes on that others came after: clients train in turn, each for its own epochs."""
+    return named.get(_IN_TURN) in section.get("axes", {})
+
+
+def _exchange_axes(named: Mapping[str, str], axis: DialectState) -> None:
+    """Set what is known of the steps aside, as those of the training that went on, for those of this one."""
+    section = axis["section"]
+    known = {name: axis.pop(name) for name in [*axis.keys() - {"section"}]}
+    if _IN_TURN in section["now"] and _IN_TURN in named:
+        axes = section.setdefault("axes", {})
+        axes[section["now"][_IN_TURN]] = known
+        axis.update(axes.pop(named[_IN_TURN], {}))
+        if len(axes) > _MOST_IN_TURN:
+            del axes[next(iter(axes))]
 
 
 def _is_anew(position: list[int], last: list[int], first: list[int]) -> bool:

@@ -52,6 +52,11 @@ def counted_table(lines: Sequence[str]) -> list[list[str]]:
         for index, column in enumerate(columns)
         if index > step and len(set(column)) > 1 and all(is_number(text.replace(",", "")) for text in column)
     ]
+    if _is_share(texts, columns, chosen):  # `Epoch 0: 9129 / 10000`
+        return [
+            ["step", "correct"],
+            *([count, row[chosen[0]]] for count, row in zip(steps, rows, strict=True)),
+        ]
     if not any("." in number for index in chosen for number in columns[index]):
         return []  # counts of other things
     header = ["step", *(names[index] for index in chosen)]
@@ -74,12 +79,26 @@ def _steps(columns: Sequence[Sequence[str]], index: int) -> Sequence[str]:
     return numbers if counts_evenly(numbers) else ()
 
 
+def _is_share(texts: Sequence[str], columns: Sequence[Sequence[str]], chosen: Sequence[int]) -> bool:
+    """Whether nothing is measured but how many of all there were, behind a colon, at the end of a line."""
+    if len(chosen) != 1 or chosen[0] + 2 != len(columns) or texts[-1].strip():
+        return False
+    number, total = columns[chosen[0]], columns[-1]
+    is_divided = texts[-2].strip() == "/" and texts[chosen[0]].strip() == ":"
+    return (
+        is_divided and len(set(total)) == 1 and _are_counts(number) and max(map(int, number)) <= int(total[0])
+    )
+
+
 def _are_counts(column: Sequence[str]) -> bool:
     return all(number.isdecimal() and len(number) < 16 for number in column)
 
 
-def counts_evenly(column: Sequence[str]) -> bool:
-    """Whether these numbers, of several lines, go up evenly, but for trainings that begin anew."""
+def counts_evenly(column: Sequence[str], least: float = _LEAST_EVEN) -> bool:
+    """Whether these numbers, of several lines, go up evenly, but for trainings that begin anew.
+
+    `least` is the share of the distances between them that must be the usual one.
+    """
     if not _are_counts(column):
         return False
     numbers = [*map(int, column)]
@@ -87,9 +106,9 @@ def counts_evenly(column: Sequence[str]) -> bool:
     usual = max(set(distances), key=distances.count)
     even = sum(distance == usual for distance in distances)
     back = sum(
-        distance < 0 and after == numbers[0] for distance, after in zip(distances, numbers[1:], strict=True)
+        distance <= 0 and after == numbers[0] for distance, after in zip(distances, numbers[1:], strict=True)
     )
-    is_even = even + back == len(distances) and even >= _LEAST_EVEN * len(distances)
+    is_even = even + back == len(distances) and even >= least * len(distances)
     return usual > 0 and is_even and back <= _MOST_BEGINNINGS
 
 

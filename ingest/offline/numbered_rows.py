@@ -1,8 +1,8 @@
 """Reads losses that name no step, from a file that was given by hand: its rows are taken as the steps.
 
 Rows are numbered from 0: those of a table with a header (`loss,acc` and numbers), lines that repeat a name
-and a number (`loss: 0.5`), each layout by itself, and bare numbers, one per line or, in a file with the name
-of a metric, several, named after the file. In a table without a header, whose first column counts up evenly,
+and a number (`loss: 0.5`), each layout by itself, and bare numbers, named after a file with the name of a
+metric, else after their places. In a table without a header, whose first column counts up evenly,
 that column is the step; where the second one counts within the first, an epoch, the step goes on through the
 epochs. Lines that are the same but for their numbers are such a table, too (`counted_lines`). So are lists of
 the values of all epochs (`value_histories`).
@@ -34,13 +34,31 @@ from holter.types import Batch, Unreadable
 
 _LEAST_ROWS = 3
 _LEAST_COLUMNS = 2
+_LEAST_OF_OPENING = 12
+"""Characters of the first line of a text that shows another launch where it comes again."""
+_LEAST_OF_COLUMNS = 0.99
+"""Of the lines of a table without a header that have its numbers."""
 _MOST_BELOW_EPOCH = 4
-_EPOCH = re.compile(r"(?i)\W{0,10}epoch\W{0,4}(\d{1,9})(?: ?/ ?\d{1,9})?\W{0,10}")
-_ABOUT_METRICS = re.compile(r"(?i)\b(?:(?:eval|valid|test)\w{0,10}|val|metrics?|results?|scores?)\b")
+_EPOCH = re.compile(r"(?i)(?:\[ info: |\W{0,10})epoch\W{0,4}(\d{1,9})(?: ?/ ?\d{1,9})?\W{0,10}")
+_ABOUT_METRICS = re.compile(r"(?i)\b(?:(?:eval|valid|test|train)\w{0,10}|val|metrics?|results?|scores?)\b")
 """Words before the first metric of a line: `Eval metrics - AUC: 0.5`."""
 _EPOCH_VALUE = re.compile(
     r"(?i)\W{0,10}epoch\W{0,4}(\d{1,9})[\s:;,=|>-]{1,10}([-+]?[\d.]{1,40}(?:e[-+]?\d{1,4})?)"
 )
+_SPACES = re.compile(r"[ \t]+")
+_BAR = re.compile(r"[^|]{0,80}\d%\|[^|]{0,200}\| *\d{1,9}/\d{1,9} \[[^\]]{0,80}\]")
+"""A progress bar, to which the text behind it may be glued."""
+_COUNT_AHEAD = re.compile(r"^\s{0,8}(\d{1,9}) ?: {1,8}(?=[-+.\d])")
+"""What a row counts, with a colon: `12: 0.31`."""
+_LEAST_EVEN = 0.5
+"""Of the distances between what the rows of a file with the name of a metric count that are the usual one."""
+_LEAST_OF_NUMBERS = 10
+"""Rows of numbers in a file that says nothing of what they are."""
+_LEAST_OF_LINES = 0.9
+"""Of the lines of a text that have the same names, which may be of anything."""
+_MOST_COLUMNS = 16
+_LEAST_FRACTIONS = 0.9
+"""Of these numbers that have one: whole numbers may be anything."""
 _Shape = tuple[str, ...]
 _Cells = list[list[str]]
 """Rows of a table."""
@@ -58,11 +76,11 @@ class NumberedRows(WholeFile):
         if rows := rows_of_histories(text, path.stem):
             yield batch_from_rows(rows)
             return
-        lines = text.splitlines()
+        lines = [_BAR.sub("", line, count=1) if "%|" in line else line for line in text.splitlines()]
         table = _numbered_table(lines, path.stem)
         numbered = b"" if table else _below_epochs(lines, path.stem)
         if not (table or numbered):
-            table = _encoded(counted_table(lines))
+            table = _encoded(counted_table(lines) or _table_of_any_names(lines))
         if table:
             yield from CsvLog().reader(path, {}).read(io.BytesIO(table))
         else:
@@ -108,12 +126,12 @@ def _stated_names(lines: Sequence[str]) -> list[str]:
 
 
 def _columns(lines: Sequence[str]) -> _Cells:
-    """The cells of lines of as many numbers each; nothing of other lines."""
-    rows = [line.replace(",", " ").replace(";", " ").split() for line in lines if line.strip()]
-    width = len(rows[0]) if rows else 0
-    if width < _LEAST_COLUMNS or any(len(row) != width for row in rows):
-        return []
-    return rows if all(all(map(is_number, row)) for row in rows) else []
+    """The cells of lines of as many numbers each, but for a few other lines; nothing of other texts."""
+    texts = (_COUNT_AHEAD.sub(r"\1 ", line).replace(",", " ").replace(";", " ") for line in lines)
+    rows = [cells for text in texts if (cells := text.split())]
+    width = Counter(map(len, rows)).most_common(1)[0][0] if rows else 0
+    numbers = [row for row in rows if len(row) == width and all(map(is_number, row))]
+    return numbers if len(numbers) >= _LEAST_OF_COLUMNS * len(rows) else []
 
 
 def _whole(cell: str) -> str:
@@ -129,13 +147,13 @@ def _counted_columns(rows: _Cells, name: str, stated: Sequence[str]) -> _Cells:
     counts. Without `stated` names, a single other column is named after a file with the name of a metric.
     """
     rows = [[*map(_whole, row[:_LEAST_COLUMNS]), *row[_LEAST_COLUMNS:]] for row in rows]
-    if not all(row[0].isdecimal() for row in rows):
+    if len(rows[0]) < _LEAST_COLUMNS or not all(row[0].isdecimal() for row in rows):
         return []
     if stated and len(stated) != len(rows[0]):
         return []  # a name may have several words
     names = [*stated] or [f"column {number}" for number in range(1, len(rows[0]) + 1)]
-    if counts_evenly([row[0] for row in rows]):
-        is_named = len(names) == _LEAST_COLUMNS and not stated and is_metric_name(name)
+    is_named = len(names) == _LEAST_COLUMNS and not stated and is_metric_name(name)
+    if counts_evenly([row[0] for row in rows], *((_LEAST_EVEN,) if is_named else ())):
         return [["step", *([name] if is_named else names[1:])], *rows]
     if len(names) <= _LEAST_COLUMNS or not all(row[1].isdecimal() for row in rows):
         return []
@@ -149,14 +167,27 @@ def _counted_columns(rows: _Cells, name: str, stated: Sequence[str]) -> _Cells:
 
 
 def _named_columns(rows: _Cells, name: str, stated: Sequence[str]) -> _Cells:
-    """The table with numbers of its rows, if a column or, without names, the file has that of a metric."""
+    """The table with numbers of its rows, if a column or, without names, the file has that of a metric.
+
+    Without either the columns are named after their places: a person gave the file as one with measurements.
+    """
     if stated:
         names = [*stated] if len(stated) == len(rows[0]) and any(map(is_metric_name, stated)) else []
     elif is_metric_name(name):
         names = [name, *(f"{name}_{number}" for number in range(2, len(rows[0]) + 1))]
+    elif _are_measured(rows):
+        names = [f"column {number}" for number in range(1, len(rows[0]) + 1)]
     else:
         names = []
     return [["step", *names], *([str(number), *row] for number, row in enumerate(rows))] if names else []
+
+
+def _are_measured(rows: _Cells) -> bool:
+    """Whether rows of numbers may be measurements of anything: enough of them, most with a fraction."""
+    if len(rows) < _LEAST_OF_NUMBERS or len(rows[0]) > _MOST_COLUMNS:
+        return False
+    cells = [cell for row in rows for cell in row]
+    return sum("." in cell for cell in cells) >= _LEAST_FRACTIONS * len(cells)
 
 
 def _below_epochs(lines: Sequence[str], name: str) -> bytes:
@@ -186,6 +217,25 @@ def _below_epochs(lines: Sequence[str], name: str) -> bytes:
     ).encode()
 
 
+def _table_of_any_names(lines: Sequence[str]) -> _Cells:
+    """Lines that are the same but for their numbers, each with a name, numbered; nothing of other texts."""
+    rows = [split_numbers(line) for line in lines if line.strip()]
+    texts = Counter(_texts(row) for row in rows).most_common(1)[0][0] if rows else ()
+    cells = [row[1::2] for row in rows if _texts(row) == texts]
+    shape = shape_of(texts)
+    names = [field.name for field in shape.metrics]
+    if shape.counters or len(cells) < _LEAST_OF_LINES * len(rows) or not _are_measured(cells):
+        return []
+    if any(map(is_metric_name, names)) or len(names) < len(texts) - 1:
+        return []
+    return [["step", *names], *([str(number), *row] for number, row in enumerate(cells))]
+
+
+def _texts(parts: Sequence[str]) -> _Shape:
+    """The texts around the numbers of a line, whatever the width of its columns."""
+    return tuple(_SPACES.sub(" ", text) for text in parts[::2])
+
+
 def _numbered_lines(lines: Sequence[str], name: str) -> bytes:
     """The lines that repeat named numbers, or nothing but a number, each with the count of its layout."""
     shapes = [_shape_with_metric(line) for line in lines]
@@ -196,6 +246,7 @@ def _numbered_lines(lines: Sequence[str], name: str) -> bytes:
         return b""  # the text is about something else
     seen: Counter[_Shape] = Counter()
     numbered = []
+    opening = _opening(lines, shapes)
     for line, shape in zip(lines, shapes, strict=True):
         if shape in frequent:
             named = line if any(text.strip() for text in shape) else f"{name}: {line.strip()}"
@@ -203,9 +254,17 @@ def _numbered_lines(lines: Sequence[str], name: str) -> bytes:
             is_evaluation = bool(shape_of(shape).counters)
             numbered.append(f"{named} {step}\n" if is_evaluation else f"{step}, {named.lstrip()}\n")
             seen[shape] += 1
+        elif opening and line == opening:  # the program was started again
+            seen.clear()
         elif shape and shape != _BARE and seen:  # results behind the rows
             numbered.append(f"step: {max(seen.values()) - 1}, {line.lstrip(' *=#-')}\n")
     return "".join(numbered).encode()
+
+
+def _opening(lines: Sequence[str], shapes: Sequence[_Shape]) -> str:
+    """The first line of a text, if it is none of its rows."""
+    first = next(((line, shape) for line, shape in zip(lines, shapes, strict=True) if line.strip()), ("", ()))
+    return "" if first[1] or len(first[0].strip()) < _LEAST_OF_OPENING else first[0]
 
 
 def _shape_with_metric(line: str) -> _Shape:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any, BinaryIO, ClassVar
 
-from holter.ingest.format import Format, FormatRole
+from holter.ingest.format import Format, FormatRole, HoldingReader
 from holter.ingest.text_encoding import decode_lines
 from holter.types import Batch, Unreadable
 
@@ -38,7 +38,10 @@ class WholeFile(ABC):
 
     def read_lines(self, path: PurePath, text: bytes) -> Iterator[Batch | Unreadable]:
         """What a text holds as the lines of a program."""
-        yield from self._lines.reader(path, {}).read(io.BytesIO(text))
+        reader = self._lines.reader(path, {})
+        yield from reader.read(io.BytesIO(text))
+        if isinstance(reader, HoldingReader):
+            yield from reader.finish()
 
 
 class _WholeFileReader:

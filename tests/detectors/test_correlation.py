@@ -74,6 +74,25 @@ def test_an_absurd_value_is_no_additional_spike() -> None:
     assert one(run(series("loss", curve))).kind == "hidden_nonfinite"
 
 
+def test_a_loss_that_explodes_until_it_is_nan_is_not_masked() -> None:
+    curve = loss()
+    curve[2000:2002], curve[2002:] = (2e15, 9e36), np.nan
+    data = run(series("loss", curve))
+    finding = one(data)
+    assert (finding.kind, finding.severity, finding.start_step) == ("nonfinite", "critical", 2000)
+    assert finding.summary == "loss rose to 2P at step 2,000. Loss became NaN at step 2,002."
+    assert finding.advice == "Stop the run; roll back to a checkpoint before step 2,000."
+    early = one(until(data, 0, 2001))
+    assert early.kind == "hidden_nonfinite"
+    assert fingerprint(early) == fingerprint(finding)
+
+
+def test_absurd_values_that_a_good_one_follows_stay_masked_though_nan_comes_later() -> None:
+    curve = loss()
+    curve[2000], curve[2005:] = 3e38, np.nan
+    assert one(run(series("loss", curve))).kind == "hidden_nonfinite"
+
+
 def test_a_restart_with_other_data_is_a_resume_artifact() -> None:
     rng = np.random.default_rng(0)
     attempt, shares = (T >= 2000).astype(int), np.where(T < 2000, 0.2, 0.8)

@@ -30,9 +30,19 @@ def test_quantiles_equal_those_of_numpy(values: np.ndarray, share: float) -> Non
     )
 
 
-def test_a_median_with_nan_is_nan() -> None:
-    assert np.isnan(median(np.array([1.0, np.nan, 2.0])))
-    assert np.isnan(median(np.array([1.0, np.nan])))
+@pytest.mark.parametrize("size", [1023, 1024, 1025, 1026, 5001])
+def test_a_median_of_many_values_equals_that_of_numpy(size: int) -> None:
+    values = np.random.default_rng(size).standard_t(2, size)
+    assert median(values) == np.median(values)
+    assert median(np.round(values).astype(np.int64)) == np.median(np.round(values))
+
+
+@pytest.mark.parametrize("size", [2, 3, 2000, 2001])
+@pytest.mark.parametrize("place", [0, -1])
+def test_a_median_with_nan_is_nan(size: int, place: int) -> None:
+    values = np.arange(size, dtype=float)
+    values[place] = np.nan
+    assert np.isnan(median(values))
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 8, 32, 127])

@@ -74,6 +74,22 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             "test accuracy": [1, 3, 5],
         },
     ),
+    "clients of rounds without names": (
+        "".join(
+            f"| Global Round : {n} | Local Epoch : {epoch} | [{batch}/200 ({batch}%)]\tLoss: 2.{client}\n"
+            for n in (0, 1)
+            for client in range(3)
+            for epoch in (0, 1)
+            for batch in (0, 100)
+        ),
+        {name: [*range(0, 2400, 100)] for name in ("Loss", "Global Round", "Local Epoch")},
+    ),
+    "runs in turn": (
+        "".join(
+            f"INFO - Run: {run} | Epoch: {n} | Train Loss: 0.5\n" for n in N for run in ("XOR All", "Moons")
+        ),
+        {"Train Loss/run=XOR All": [1, 2, 3], "Train Loss/run=Moons": [1, 2, 3]},
+    ),
     "agents in brackets, in turn": (
         "".join(f"[{agent}] Episode {n}0 | reward: {n}.5\n" for n in N for agent in ("DQN s0", "DQN s1")),
         {"reward": [10, 20, 30], "reward/training=DQN s1": [10, 20, 30]},

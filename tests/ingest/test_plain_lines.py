@@ -89,7 +89,6 @@ def test_a_line_is_read_at_its_step(line: str, step: int, values: dict[str, floa
     [
         "Saved checkpoint at step 5000 in 3.2 s",
         "loading shard 3 of 10: step 3",
-        "epoch: 0.25, loss: 3.5",
         "model: 6 layers, warmup steps: 100, max steps: 5000",
         "date: 2026-05-07, version: 2.5.1, eta: 1:20:30",
     ],

@@ -347,7 +347,7 @@ def window_means(
     limit = thresholds.clip_sigmas * noise.sigma
     clipped = medians + np.clip(values - medians, -limit, limit)
     both = np.concatenate((history.clipped[-longest.farthest :], clipped))
-    places = _window_places if len(values) <= _FEW_VALUES else _window_places.__wrapped__
+    places = _window_places if len(values) <= _FEW_VALUES else _long_window_places
     layout = (thresholds.mean_windows, thresholds.mean_reference_points)
     place = places(len(both) - len(values), len(values), history.thresholds.fewest_points, *layout)
     windows, points = place.layout.windows, place.layout.points
@@ -483,6 +483,10 @@ def _window_places(
         error=np.sqrt(1 / layout.points + 1 / before),
         is_enough=is_enough,
     )
+
+
+_long_window_places = lru_cache(maxsize=2)(_window_places.__wrapped__)
+"""The same for many values, which take some hundred kilobytes: a long series has chunks of one size."""
 
 
 def _is_known(count: int, window: tuple[int, int], fewest: int, reference_points: int) -> bool:

@@ -36,6 +36,8 @@ _AXES = (
 )
 """Names of columns that count, the most reliable axis first."""
 _EPOCHS = frozenset({"epoch", "epochs", "e", "ep"})
+_STEPS = frozenset({"step", "steps", "iter", "iters", "iteration", "iterations"})
+"""Names of columns that may count within an epoch."""
 _BATCHES = frozenset({*BATCH_NAMES, "batches", "batch_index"})
 """Names of columns that count within an epoch."""
 _LENGTH = ("episode", "steps")
@@ -113,7 +115,7 @@ def _row(line: str, state: DialectState) -> LineValues | None:
         if DATA_SPLIT.fullmatch(cells[0]) is None:
             return None
         about = f"{cells[0]}/"
-    values, count, batch = {}, None, None
+    values, count, epoch, batch = {}, None, None, None
     for name, cell in zip(names, cells, strict=True):
         value = parse_number(cell)
         if axis is not None and name.lower() == axis:
@@ -122,20 +124,26 @@ def _row(line: str, state: DialectState) -> LineValues | None:
             batch = value
         elif value is not None and (name.lower() not in _AXES or (axis, name.lower()) == _LENGTH):
             values[about + name] = value
-    step = None if axis is None else _step(axis, count, batch, state)
+        if name.lower() in _EPOCHS and axis in _STEPS:
+            epoch = value
+    step = None if axis is None else _step(axis, count, epoch, batch, state)
     return None if step is None else LineValues(step, values)
 
 
-def _step(name: str, value: float | None, batch: float | None, state: DialectState) -> int | None:
+def _step(
+    name: str, value: float | None, epoch: float | None, batch: float | None, state: DialectState
+) -> int | None:
     """The step of a row: below the line of an epoch, rows that count steps begin anew with each epoch.
 
-    So do the batches of a row with an epoch and a batch.
+    So do the batches of a row with an epoch and a batch, and the steps of one with an epoch, if they do.
     """
     if value is None or not value.is_integer():
         return None
     axis = axis_state(state)
     if batch is not None and batch.is_integer():
         return training_step({Counter.EPOCH: (int(value), 0), Counter.BATCH: (int(batch), 0)}, axis)
+    if epoch is not None and epoch.is_integer():
+        return training_step({Counter.EPOCH: (int(epoch), 0), Counter.STEP: (int(value), 0)}, axis)
     if name in _EPOCHS or "announced" not in axis:
         return int(value)
     return training_step({Counter.STEP: (int(value), 0)}, axis)

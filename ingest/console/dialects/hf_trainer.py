@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from math import ceil
+from zlib import crc32
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
 from holter.ingest.console.dialects import hf_setup
@@ -28,6 +30,7 @@ _OF_A_TRAINER = (
     "interval",
     "ended",
     "steps per epoch",
+    "epoch",
 )
 """What the state has of one Trainer."""
 _MAX_WAITING = 1000
@@ -47,7 +50,7 @@ def _logged(line: str, state: DialectState) -> list[LineValues] | LineValues | N
     if match is None:
         return None
     texts = {name: text for name, _, text in _PAIR.findall(match[1])}
-    if texts.keys().isdisjoint(_OF_A_LOG):
+    if texts.keys().isdisjoint(_OF_A_LOG) or _is_repeated(match[1], texts, state):
         return None
     own = next((parse_number(texts[name].partition("/")[0]) for name in _OWN_STEPS if name in texts), None)
     values = {
@@ -55,7 +58,7 @@ def _logged(line: str, state: DialectState) -> list[LineValues] | LineValues | N
         for name, text in texts.items()
         if name not in _NOT_METRICS and (value := parse_number(text)) is not None
     }
-    left = []
+    left = _begin_earlier(values, state)
     if _LOSS in values:
         if state.pop("ended", False) and state.get("opening"):
             left = _begin_next(state)
@@ -72,6 +75,29 @@ def _logged(line: str, state: DialectState) -> list[LineValues] | LineValues | N
     if "total" not in state:
         return [*left, _record(state.get("count", 0), values, state)]
     return [*left, *_defer(values, state)]
+
+
+def _is_repeated(text: str, texts: Mapping[str, str], state: DialectState) -> bool:
+    """Whether the line before was the same: a program may print what its logger prints, too."""
+    if len(texts) < _LEAST_OF_RECORD or "epoch" not in texts:
+        return False
+    before, state["line"] = state.get("line"), crc32(text.encode(errors="surrogatepass"))
+    return bool(before == state["line"])
+
+
+def _begin_earlier(values: Mapping[str, float], state: DialectState) -> list[LineValues]:
+    """Begin the next launch where the epoch of a loss goes back and no bar says at which step.
+
+    Returns the records of the one before that wait for a bar.
+    """
+    if _LOSS not in values or "epoch" not in values:
+        return []
+    last, state["epoch"] = state.get("epoch", 0.0), values["epoch"]
+    if "total" in state or state.get("ended") or values["epoch"] >= last - _EPOCH_ERROR:
+        return []
+    left = _release(state)
+    _end(state)
+    return left
 
 
 def _begin_next(state: DialectState) -> list[LineValues]:
@@ -235,8 +261,9 @@ def _bar(line: str, state: DialectState) -> list[LineValues] | None:
 DIALECT = ConsoleDialect(
     name="hf-trainer",
     signature=re.compile(
-        rb"\{'(?:loss|eval_loss)': '?[\d.naif-]+'?, '"
-        rb"|(?:^|[^=])\{'[^{}\n]{0,2000}, 'loss': '?[\d.naif-]+'?, '"
+        rb"(?:\{'(?:loss|eval_loss)'|(?:^|[^=])\{'[^{}\n]{0,2000}, 'loss'): '?[\d.naif-]+'?, '"
+        # a Trainer says where it is: other dicts are the program's own
+        rb"(?:[^{}\n]{0,2000}, ')?(?:epoch|(?:global_)?step[/\w]{0,20})': "
     ),
     kinds=(
         LineKind(

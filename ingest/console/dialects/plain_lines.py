@@ -111,16 +111,21 @@ _SPACE = rb"(?:[ \t]|" + in_encodings("\u3000") + rb")"
 _WIDE_SIGN = in_encodings("\uff1a", "\uff1d")
 _SIGN = rb"(?:[=:#|]|" + _WIDE_SIGN + rb")"
 """A sign between a name and its number, or that sign as wide as a letter."""
-_OPENING = rb"(?:[\[({\"']|" + in_encodings("\uff08", "\u3010") + rb"){0,2}"
+_OPENING = rb"(?:[\[({\"'#]|" + in_encodings("\uff08", "\u3010") + rb"){0,2}"
 _COUNTED = (
-    rb"(?:epoch|iter(?:ation)?|step|batch|update|timestep|t_env|episode|tick|round|progress|\bit|\bep\.?|\bup\.|epoche|epoca|epoka|epok|krok|stap"
+    rb"(?:epoch|iter(?:ation)?|step|batch|update|timestep|t_env|episode|tick|round|progress|\bcount|\bit|\bep\.?|\bup\.|epoche|epoca|epoka|epok|krok|stap"
     rb"|schritt|paso|passo|" + _alternatives(COUNTERS) + rb")"
 )
+_NUMBER_AHEAD = (
+    rb"(?:\bthe |^[^\w\n]{0,20})\d{1,9}(?:st|nd|rd|th)? "
+    rb"(?:epoch|iteration|iter|step|batch|episode|round)[^\w\n]{0,40}$"
+)
+"""A line that ends with what it counts behind its number: `this is the 3 epoch`."""
 _POSITION = LinearPattern(
     rb"(?im)"
     + _COUNTED
     + rb"s?(?:[ _](?:number|num|no\.?|idx|index|id))?(?:\(\w{1,12}\))?[\"'\]]?"
-    + rb"%s%s{0,8}(?:%s%s{0,8})?%s%s%s{0,8}\d" % (_COLOUR, _SPACE, _SIGN, _SPACE, _OPENING, _COLOUR, _SPACE)
+    + rb"%s%s{0,40}(?:%s%s{0,8})?%s%s%s{0,8}\d" % (_COLOUR, _SPACE, _SIGN, _SPACE, _OPENING, _COLOUR, _SPACE)
     + rb"|(?:"
     + in_encodings("\u7b2c", "\uc81c")
     + rb") ?\d{1,9} ?"
@@ -133,7 +138,8 @@ _POSITION = LinearPattern(
     rb"|^[^\n,=|]{0,60}\bgeneration[: #]{1,3}\d{1,6}(?:[^\d.]|$)"
     rb"|^run \[\d{1,9}\]:|\(['\"](?:epoch|iter(?:ation)?|step|episode)[: ]{0,3}['\"], {0,2}\d"
     rb"|\bepoch_\d{1,6}:"
-    rb"|\d(?:st|nd|rd|th) (?:epoch|iteration|step|(?:mini-?)?batch)"
+    rb"|^[ \t]{0,8}\d{1,9} (?:epoch|iteration|iter|step|episode|round)[ ,:|-]"
+    rb"|\d(?:st|nd|rd|th) (?:epoch|iteration|step|(?:mini-?)?batch)|" + _NUMBER_AHEAD + rb""
     rb"|\d(?:epoch|batch)(?:es)?(?::| results)|\[\d{1,9}\]\t|\d:\tlearn: |/[ \t]{0,8}\d{1,9} batches \|"
     rb"|(?:^|\] )\[\d{1,9}\] [a-z_]\w{0,60}[=: ]"
     rb"|(?:train|test|eval|val(?:id)?): {1,4}(?:\d{1,9}(?:/\d{1,9} {0,4}\( {0,4}\d{1,3}%\))? )?"
@@ -145,15 +151,15 @@ _POSITION = LinearPattern(
     rb"|^\d{1,9}/\d{1,9} \( {0,8}[\d.]{1,8}%\) [a-z]"
     rb"|\d{1,9}/\d{1,9}\] ?\[ {0,8}\d{1,9}/\d|^\d{1,9} \[[a-z]\w{0,20} ?\w{0,20}: "
     # `10/445, loss: 0.5`, `INFO 0/2 MIL Loss: 0.7`
-    rb"|(?:^|(?:info|debug|[\])|:-]) )[ \t]{0,8}\d{1,9}/ {0,8}\d{1,9}[,:]? {1,8}[a-z]"
+    rb"|(?:^|(?:info|debug|[\])|:-]) )[ \t]{0,8}\d{1,9} ?/ {0,8}\d{1,9}[,:]? {1,8}[a-z]"
     # `[1,  2000] loss: 2.1`, `[1: 20/100] loss: 2`, `[10 | 12.3] loss=2`, `[10/500] [L1: 2`
     rb"|\[ {0,8}\d{1,9} (?:eps?|episodes?|steps?|iters?|updates?)\] "
     rb"|\[ {0,8}\d{1,9}"
-    rb"(?:, {1,12}\d{1,9}(?:/ {0,8}\d{1,9})?| \| [\d.]{1,12}|(?:: {1,4}\d{1,9})? {0,2}/ {0,8}\d{1,9})\]"
+    rb"(?:, {0,12}\d{1,9}(?:/ {0,8}\d{1,9})?| \| [\d.]{1,12}|(?:: {1,4}\d{1,9})? {0,2}/ {0,8}\d{1,9})\]"
     rb"[:,|]?[ \t]{1,8}(?:- |\x1b\[\d{1,3}m|#\d{1,9} |\d{1,3}(?:\.\d)?%[ \t]{1,8})?\[?[a-z_]"
     rb"|^\( {0,8}\d{1,9}/ {0,8}\d{1,9}\)[:,]? {1,8}[a-z_]|^\d{1,5} \[ {0,8}\d{1,9}/"
     rb"|[\]|] {1,4}\d{1,9}/\d{1,9} {1,4}[|,:-] {0,4}[a-z]|\d% {1,4}\d{1,9}/\d{1,9} {1,4}[|,:-]"
-    rb"|^(?:train|test|eval|val(?:id)?) \d{1,9}, [a-z]| - {1,12}\d{1,9} - {1,12}[\d.]{1,12} \w{1,20}/s"
+    rb"|^(?:train|test|eval|val(?:id)?) {1,8}\d{1,9}, [a-z]| - {1,12}\d{1,9} - {1,12}[\d.]{1,12} \w{1,20}/s"
     rb"|\d% {1,4}\d{1,9}/\d{1,9} {1,4}[|\[(,-]"
     rb"|(?:^|[ \[(|])ep?\d{1,6}/\d{1,6}[ :,\])|]|(?:^|[ |(])\[ep?\d{1,6}\] "
     rb"|\) \d{1,9}/\d{1,9} {0,4}$|\[ {0,8}\d{1,9}/ {0,8}\d{1,9}\] {0,4}$"
@@ -180,11 +186,12 @@ _METRIC_ALONE = LinearPattern(
     + rb")(?:"
     + in_encodings("\u4e3a")
     + rb")?(?: ?\([^()\d\n]{1,40}\)| (?:over|of)(?: the)?(?: last)? \d{1,9}(?: [a-z]{1,12}){1,2})?"
-    + rb"(?:[_@/.-][\w@/.-]{0,40}| (?:coeff?(?:icient)?|score|index|similarity)|\[\d{1,3}[a-z]\])?[\"']?"
+    + rb"(?:[_@/.-][\w@/.-]{0,40}| (?:coeff?(?:icient)?|score|index|similarity|this epoch)|\[\d{1,3}[a-z]\])?"
+    + rb"[\"']?"
     # `Loss -> Train: 0.5, Val: 0.6`
-    + rb"(?: {0,2}(?:"
+    + rb"(?: {0,2}(?:(?:"
     + in_encodings("→")
-    + rb"|[-=]>|[:|-]) {0,2}(?:train(?:ing)?|val(?:id(?:ation)?)?|test)\b)?"
+    + rb"|[-=]>|[:|-]) {0,2})?(?:train(?:ing)?|val(?:id(?:ation)?)?|test)\b)?"
     + _COLOUR
     + _SPACE
     + rb"{0,12}(?:[:= ,|\t]|"
@@ -192,22 +199,25 @@ _METRIC_ALONE = LinearPattern(
     + rb")"
     + _COLOUR
     + _SPACE
-    + rb"{0,4}(?:is {1,8}|[-=]> {0,8})?(?:array|tensor)?[\[(]{0,2}[\"']?[-+]?(?:\d|nan|inf|np\.float)"
-    rb"|accuracy (?:of|on|for)[ \w]{1,60}(?::[ \w]{1,30})?(?: is| ?:)[ \t]{1,8}\d"
+    + rb"{0,4}(?:is {1,8}|[-=]> {0,8}|- )?(?:array|tensor)?[\[(]{0,2}[\"']?[-+]?(?:\d|nan|inf|np\.float)"
+    rb"|^[ \t]{0,8}got \d{1,9} ?/ ?\d{1,9} correct \("
+    rb"|(?:accuracy|loss|error|precision|recall) (?:of|on|for)[ \w]{1,60}(?::[ \w]{1,30})?"
+    rb"(?: is| ?[:=])[ \t]{1,8}\d"
     rb"|\(['\"][^'\"\n]{0,40}(?:loss|acc(?:uracy)?)[: ]{0,3}['\"], {0,2}\[?(?:array\(|tensor\()?-?\d"
     rb"|(?:metrics|results?|scores?)[ )\]]{0,4}[:=] {0,4}\{['\"][\w @./-]{1,40}['\"]: {0,4}[-+]?\d"
 )
 _NUMBER_ALONE = LinearPattern(
     rb"(?m)^(?:[\[(]?(?:\d\d|INFO|DEBUG)[^\n]{0,100}[\]:|>,-] {1,8})?"  # of a logger
-    rb"[ \t|>*{'\"-]{0,80}[A-Za-z][\w ./()@-]{0,80}['\"]?:[ \t]{0,20}[-+]?\d[\d.]{0,20}"
+    rb"[ \t|>*{'\"-]{0,80}[A-Za-z\x80-\xff][\w ./()@\x80-\xff-]{0,80}['\"]?:[ \t]{0,20}"
+    rb"[-+]?\d[\d.]{0,20}"
     rb"(?:[eE][-+]?\d{1,3})?[^\n:=]{0,20}$"
     # `Agent SUCCESS Rate 0.04`, `success -> 0.9`
     rb"|^[ \t>*-]{0,20}(?:[A-Z][A-Za-z_-]{1,30} ){1,4}-?\d{1,9}\.\d{1,20}[ \t\r]{0,8}$"
     rb"|^[ \t>*-]{0,20}[A-Za-z][\w -]{0,40} [-=]> {0,8}-?\d{1,9}\.\d{1,20}[ \t\r]{0,8}$"
 )
 _LOSS_ALONE = LinearPattern(
-    rb"(?im)" + _DATA_ALONE + rb"|(?:loss|reward|return|accuracy|fitness)[\"']?[ \t]{0,12}"
-    rb"(?:[:=\t]|\xe2\x94[\x82\x83])[ \t]{0,20}[-+]?\d"
+    rb"(?im)" + _DATA_ALONE + rb"|(?:loss|reward|return|accuracy|fitness)[\"']?"
+    rb"(?: (?:of|on|for)[ \w]{1,40})?[ \t]{0,12}(?:[:=\t]|is\b|\xe2\x94[\x82\x83])[ \t]{0,20}[-+]?\d"
     + rb"|\xe2\x94[\x82\x83] (?:train|val|test)[a-z]{0,7}[ \t]{0,12}\xe2\x94[\x82\x83][ \t]{0,20}\d"
 )
 _EPOCH = re.compile(rb"(?i)\bepoch:? ?\[?\d{1,9}")
@@ -219,7 +229,7 @@ _LINE_DRAWN = in_encodings("─", "═", "━")
 _HEADING = LinearPattern(
     rb"(?im)^(?:[^\n]{0,60}[\]>:|-] )?[ \t>*-]{0,80}(?:\x1b\[\d{1,3}m)?[ \t]{0,4}(?:learning |training )?"
     rb"(?:epoch|iteration|step|generation|round(?: number)?)[: \t#]{1,12}\d{1,9}(?:/\d{1,9})?"
-    rb"(?:[^\w\n]{0,80}$| per-step time)|^run \[\d{1,9}\]:[ \t\r]{0,8}$"
+    rb"(?:[^\w\n]{0,80}$| per-step time)|" + _NUMBER_AHEAD + rb"|^run \[\d{1,9}\]:[ \t\r]{0,8}$"
     rb"|^[ \t]{0,8}(?:[=*#~-]{3,80}|(?:"
     + _LINE_DRAWN
     + rb"){3,80}) [^\n]{0,60}?\b(?:epoch|iteration|step|batch|generation)[: #]{1,12}"

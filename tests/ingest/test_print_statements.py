@@ -1,0 +1,364 @@
+"""What the print statements of public training scripts write: each record at its step, in its series."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.log_runs import assert_steps, read_log, steps_of
+
+N = range(6)
+_BARS = "\r  0%|          | 0/120 [00:00<?, ?it/s]\r100%|██████████| 120/120 [00:12<00:00,  9.70it/s]\n"
+_SERVER = "2021-01-01 10:00:00.123 | INFO     | server:train_subset_of_clients:41 - "
+_LOGURU = "2021-01-01 10:00:00.123 | INFO     | __main__:train:139 - "
+
+CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
+    "an epoch behind its number, and values behind is": (
+        "".join(
+            f"this is the {n} epoch\nrmse loss on training set is 1.{n}\nrmse loss on test set is 2.{n}\n"
+            f"for this epoch using 7{n}.2 seconds\n"
+            for n in N
+        ),
+        {"rmse loss on training set": [*N], "rmse loss on test set": [*N]},
+    ),
+    "the place that loguru puts before a message": (
+        "".join(f"{_LOGURU}[{n},   {batch}] loss: 1.5\n" for n in (1, 2) for batch in (100, 200)),
+        {"loss": [100, 200, 300, 400], "epoch": [100, 200, 300, 400]},
+    ),
+    "an epoch and a batch without a space between them": (
+        "".join(f"[{n},{batch}] loss:1.5\n" for n in (1, 2) for batch in (100, 200)),
+        {"loss": [100, 200, 300, 400], "epoch": [100, 200, 300, 400]},
+    ),
+    "data that are aligned": (
+        "".join(f"Train {n}, loss: 2.5, acc: 0.5\nVal   {n}, loss: 2.5, acc: 0.25\n" for n in N),
+        {"loss": [*N], "acc": [*N], "val/loss": [*N], "val/acc": [*N]},
+    ),
+    "a number at the end of a name": (
+        "".join(f"| Epoch {n}/9 |\n| Train Sup Loss 1: 2.5   | Train Sup Loss 2: 1.5   |\n" for n in N),
+        {"Train Sup Loss 1": [*N], "Train Sup Loss 2": [*N]},
+    ),
+    "rows that end with a phase": (
+        "Episode: 1\n" + "".join(f"Step: {n} | Action: 1 | Reward: -10.{n} | Phase: 1\n" for n in N),
+        {"Action": [*N], "Reward": [*N], "Phase": [*N]},
+    ),
+    "a dictionary of an evaluation below a global step": (
+        "".join(
+            f"Epoch: 0 Global step: {n}00 Loss: 2.5\nGlobal step: {n}00 VAL res:\n"
+            f" {{'eval_loss': 1.{n}, 'f1': 0.5}}\n"
+            for n in N
+        ),
+        {name: [100 * n for n in N] for name in ("Epoch", "Loss", "eval_loss", "f1")},
+    ),
+    "a table whose steps begin anew with each epoch": (
+        "epoch    step      loss      perp\n-----    -----    ------    ------\n"
+        + "".join(f"    {n}    {step}     2.161      8.68\n" for n in (1, 2) for step in (100, 200)),
+        {"loss": [100, 200, 300, 400], "perp": [100, 200, 300, 400]},
+    ),
+    "an epoch between a name and its number": (
+        "".join(f"Train loss epoch[{n}] = 2.{n}\nVal loss epoch[{n}] = 3.{n}\nUpgrade in LOSS!\n" for n in N),
+        {"Train loss": [*N], "Val loss": [*N]},
+    ),
+    "a batch far behind its loss": (
+        "".join(
+            "".join(f"train loss 2.5 at batch                 {batch}\n" for batch in (100, 200, 300))
+            + f"...start evaluation\nepoch {n} validation sdr 3.{n}\n"
+            for n in range(2)
+        ),
+        {"train loss": [*range(100, 700, 100)], "validation sdr": [300, 600]},
+    ),
+    "an evaluation above the training line of its epoch": (
+        "".join(f"第{n}轮评估完成，评估准确率为: 0.{n}\n第{n}轮训练完成，loss值为: 2.{n}\n" for n in N),
+        {"评估准确率": [*N], "loss值": [*N]},
+    ),
+    "results behind bars that name no epoch": (
+        "".join(f"{_BARS}Train loss : 0.{n}\nValidation loss : 0.{n}5\n" for n in N),
+        {"Train loss": [*N], "Validation loss": [*N]},
+    ),
+    "results behind the bar of all epochs": (
+        "Length of Dataloader: 34\n"
+        + "".join(f"\r {n}%|▏    | {n}/50 [00:02<02:02,  0.40it/s]Train loss:  9{n}.75\n" for n in N),
+        {"Train loss": [*N]},
+    ),
+    "unknown names alone in all lines": (
+        "".join(f"errG: 5.{n} errL2: 87{n}.1 errsum 74{n}.7\n" for n in range(12)),
+        {name: [*range(12)] for name in ("errG", "errL2", "errsum")},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_values_are_at_their_steps(tmp_path: Path, case: str) -> None:
+    assert_steps(tmp_path, *CASES[case])
+
+
+@pytest.mark.parametrize(
+    ("lines", "name"),
+    [
+        ([f"{n}.25" for n in range(12)], "0.log"),
+        ([f"{n}.25\t0.5\t" for n in range(12)], "slurm.out"),
+        ([f"{n}: 0.{n}" for n in (0, 1, 2, 3)], "loss.txt"),
+    ],
+    ids=["numbers", "columns", "numbers that are counted"],
+)
+def test_bare_numbers_are_a_curve_where_a_person_gave_the_file(
+    tmp_path: Path, lines: list[str], name: str
+) -> None:
+    run = read_log(tmp_path, "".join(f"{line}\n" for line in lines), name)
+    assert all(steps == [*range(len(lines))] for steps in steps_of(run).values())
+    assert steps_of(run)
+
+
+def test_whole_numbers_are_no_curve(tmp_path: Path) -> None:
+    assert not steps_of(read_log(tmp_path, "".join(f"{n * n}\n" for n in range(30)), "ids.txt"))
+
+
+def test_the_first_line_again_begins_a_launch_of_rows_without_steps(tmp_path: Path) -> None:
+    launch = "Namespace(batch_size=32, lr=0.1)\n" + "".join(
+        f"Train  loss: 2.{n}, train acc: 0.5\n" for n in N
+    )
+    run = read_log(tmp_path, launch * 2)
+    assert run.attempts == 2
+    assert steps_of(run) == {"loss": [*N, *N], "train acc": [*N, *N]}
+
+
+def test_a_short_launch_is_followed_by_the_next_one(tmp_path: Path) -> None:
+    def epochs(count: int) -> str:
+        return "".join(
+            "".join(f"| epoch {n} | {batch}/1782 batches | accuracy 0.5\n" for batch in (500, 1000, 1500))
+            + f"{'-' * 59}\n| end of epoch {n} | valid accuracy 0.{n}\n{'-' * 59}\n"
+            * (n < count or count > 2)
+            for n in range(1, count + 1)
+        )
+
+    run = read_log(tmp_path, epochs(2) + epochs(5))
+    assert run.attempts == 2
+    assert all(set(key.labels) == set() for key in run.data.series)
+
+
+def test_a_single_record_is_a_launch_where_the_next_one_logs_the_same_epoch(tmp_path: Path) -> None:
+    launches = (3, 1, 4)
+    rows = "".join(
+        f'{{"train_loss": 2.{n}, "test_loss": 2.5, "test_acc": 0.{launch}, "epoch": {n}}}\n'
+        for launch in launches
+        for n in range(launch)
+    )
+    run = read_log(tmp_path, rows)
+    assert run.attempts == 3
+    assert len(next(iter(run.data.series.values())).step) == sum(launches)
+
+
+def test_rows_of_an_epoch_are_no_launches(tmp_path: Path) -> None:
+    rows = "".join(
+        f'{{"train_loss": 2.{n}, "lr": 0.5, "acc": 0.{row}, "epoch": {n}}}\n'
+        for n in range(4)
+        for row in (1, 2)
+    )
+    assert read_log(tmp_path, rows).attempts == 1
+
+
+def test_a_trainer_whose_epoch_goes_back_was_started_again(tmp_path: Path) -> None:
+    def record(n: int, epoch: float) -> str:
+        return f"{{'loss': 2.{n}, 'grad_norm': 0.5, 'learning_rate': 0.00015, 'epoch': {epoch}}}\n"
+
+    launches = [[record(n, 0.1 * n) for n in range(1, count)] for count in (6, 14)]
+    run = read_log(tmp_path, "".join(line for launch in launches for line in launch))
+    assert run.attempts == 2
+    assert steps_of(run)["train/loss"] == [*range(1, 6), *range(1, 14)]
+    twice = read_log(tmp_path, "".join(line * 2 for line in launches[1]))
+    assert steps_of(twice)["train/loss"] == [*range(1, 14)]
+
+
+def test_a_heading_of_cyclegan_begins_a_launch(tmp_path: Path) -> None:
+    def launch(*iterations: int) -> str:
+        return "================ Training Loss (Fri Jul  2 10:44:51 2021) ================\n" + "".join(
+            f"(epoch: 1, iters: {n}, time: 0.780, data: 7.131) idt: 3.866 disc: 0.803 \n" for n in iterations
+        )
+
+    assert read_log(tmp_path, launch(100) + launch(500, 1000, 1500)).attempts == 2
+
+
+def test_a_training_hours_later_is_that_of_another_launch(tmp_path: Path) -> None:
+    def training(hour: int) -> str:
+        return "".join(
+            f"[2025-05-19 {hour}:0{n}:30] Epoch {n}\n[2025-05-19 {hour}:0{n}:40] loss: 0.{n}5\n" for n in N
+        )
+
+    text = "[2025-05-19 10:00:00] Using the big model\n" + training(10) + "[2025-05-19 20:00:00] Hello\n"
+    assert read_log(tmp_path, text + training(20)).attempts == 2
+
+
+BLOCKS: dict[str, tuple[str, dict[str, list[int]]]] = {
+    "the tutorial of PyTorch": (
+        "".join(
+            f"EPOCH {n}:\n"
+            + "".join(f"  batch {batch}000 loss: 2.{batch}\n" for batch in (1, 2, 3))
+            + f"LOSS train 2.{n} valid 3.{n}\n"
+            for n in (1, 2)
+        ),
+        {"loss": [*range(1000, 7000, 1000)], "LOSS train": [3000, 6000], "LOSS/valid": [3000, 6000]},
+    ),
+    "the tutorial of image captioning": (
+        "".join(
+            "".join(f"Epoch: [{n}][{batch}/500]\tLoss 8.9 (8.9)\n" for batch in (0, 100))
+            + f" * Training: Time - 912.1, LOSS - 8.{n}, TOP-5 ACCURACY - 30.{n}\n"
+            + f" * LOSS - 7.{n}, TOP-5 ACCURACY - 28.{n}, BLEU-4 - 0.0{n}\n"
+            for n in (0, 1)
+        ),
+        {
+            **{name: [0, 100, 500, 600] for name in ("Epoch", "Loss")},
+            **{name: [100, 600] for name in ("LOSS", "TOP-5 ACCURACY")},
+            **{f"eval/{name}": [100, 600] for name in ("LOSS", "TOP-5 ACCURACY", "BLEU-4")},
+        },
+    ),
+    "correct ones of all": (
+        "".join(
+            f"Epoch {n}, loss = 1.{n}\nChecking accuracy on training data\nGot 97 / 100 correct (97.00)\n"
+            f"Checking accuracy on test data\nGot 396 / 1000 with accuracy 39.6{n}\n\n"
+            for n in (1, 2)
+        ),
+        {"loss": [1, 2], "eval/train/accuracy": [1, 2], "test/accuracy": [1, 2]},
+    ),
+    "an epoch and a step behind their numbers": (
+        "".join(f"{n} epoch {50 * n} step train loss : 1.9 acc: 0.3{n}\nSave model in step:5\n" for n in N),
+        {name: [50 * n for n in N] for name in ("train loss", "acc", "epoch")},
+    ),
+    "an epoch behind its number above several losses": (
+        "".join(f"{n} epoch training loss: 2.{n}\n{n} epoch -- valid loss : 3.{n} e-3, 4 sec\n" for n in N),
+        {"training loss": [*N], "valid loss": [*N]},
+    ),
+    "counts that begin anew with each epoch": (
+        "".join(
+            f"INFO:root:train epoch: {n}\n"
+            + "".join(f"INFO:root:count: {count}, loss:2.5: \n" for count in (0, 50, 100))
+            for n in (0, 1)
+        ),
+        {"loss": [0, 50, 100, 101, 151, 201]},
+    ),
+    "a schedule that counts epochs from 1": (
+        "".join(
+            f"Epoch: {n}\nTraining: 4.{n}\n"
+            + f"Epoch    {n + 1}: reducing learning rate of group 0 to 1.0000e-04.\n" * (n % 2)
+            + f"Validation: 3.{n}\n"
+            for n in N
+        ),
+        {"Training": [*N], "Validation": [*N]},
+    ),
+    "a share in a name": (
+        "".join(f"[Step    {n}00/900] Train 9.{n} | Val~20% 8.{n}\n" for n in N),
+        {"Train": [100 * n for n in N], "Val~20%": [100 * n for n in N]},
+    ),
+    "a global step in parentheses": (
+        "".join(
+            f"phase {phase} step   {step} (global    {phase * 60 + step}) | loss 0.9 | lr 3e-4\n"
+            for phase in (0, 1)
+            for step in (0, 20, 40)
+        ),
+        {name: [*range(0, 120, 20)] for name in ("loss", "lr", "phase")},
+    ),
+    "epochs behind the last batch": (
+        "".join(f"Epoch: 0  Batch: {batch} Loss: 0.5\n" for batch in (0, 100))
+        + "".join(f"====> Epoch: {n} Average training loss:    2.{n}\n" for n in (0, 1, 2)),
+        {"Loss": [0, 100], "Epoch": [0, 100], "Average training loss": [100, 101, 102]},
+    ),
+    "a number of images in a name": (
+        "".join(
+            f"Epoch [{n}/9], Step [704/704], Loss: 2.{n}\n"
+            f"Accuracy of the network on the 5000 validation images: 3{n}.5 %\n"
+            for n in (1, 2)
+        ),
+        {
+            name: [704, 1408]
+            for name in ("Epoch", "Loss", "Accuracy of the network on the 5000 validation images")
+        },
+    ),
+    "the language model of TensorFlow's tutorial": (
+        "".join(
+            f"Epoch: {n} Learning rate: 1.000\n"
+            + "".join(f"0.{part}04 perplexity: 5{part}9.2 speed: 9100 wps\n" for part in range(5))
+            + f"Epoch: {n} Train Perplexity: 28{n}.4\n"
+            for n in (1, 2)
+        ),
+        {
+            **{name: [*range(1, 11)] for name in ("perplexity", "speed")},
+            "Learning rate": [1, 6],
+            "Train Perplexity": [5, 10],
+        },
+    ),
+    "batches of a dataset with a name": (
+        "".join(
+            f"Epoch  {n}, CIFAR-10 Batch {batch}:  Loss:     1.7 Validation Accuracy: 0.3{batch}\n"
+            for n in (1, 2)
+            for batch in (1, 2, 3)
+        ),
+        {name: [*range(1, 7)] for name in ("Epoch", "Loss", "Validation Accuracy")},
+    ),
+    "batches between bars": (
+        "".join(
+            "".join(f"Epoch: {n} | {batch} | Loss: 1.6\n" for batch in (0, 100)) + f"Epoch: {n} | Loss: 1.5\n"
+            for n in (1, 2)
+        ),
+        {"Epoch": [0, 100, 101, 201], "Loss": [0, 100, 101, 201], "epoch/Loss": [100, 201]},
+    ),
+    "the data before an underscore": (
+        "".join(f"train_epoch: {n},  loss is: 1.{n}\neval_epoch: {n},  loss is: 2.{n}\n" for n in N),
+        {"loss": [*N], "eval/loss": [*N]},
+    ),
+    "names of several words in brackets": (
+        "".join(f"Epoch: [{n}]  [Avg Train Loss] 2.{n}\nEpoch: [{n}]  [Test Accuracy] 0.{n}\n" for n in N),
+        {"Avg Train Loss": [*N], "Test Accuracy": [*N]},
+    ),
+    "a loss of this epoch": (
+        "".join(f"10:02:11 - INFO - Epoch {n}\n10:02:11 - INFO - Train loss this epoch: 2.{n}\n" for n in N),
+        {"Train loss": [*N]},
+    ),
+    "an epoch behind a hash": (
+        "".join(f"[epoch: #  {n}/9, 0.{n}0%]\n---- train start! ----\ntrain loss: 2.{n}\n" for n in N),
+        {"train loss": [*N]},
+    ),
+    "steps of a game in an iteration": (
+        "".join(f"iteration: {n}0 | loss: 94.{n} | steps: 14{n} | avg_reward: 1.0\n" for n in N),
+        {name: [10 * n for n in N] for name in ("loss", "steps", "avg_reward")},
+    ),
+    "losses of batches below the only heading of an epoch": (
+        "".join(f"epoch {n}\n" + "".join(f"average loss: 1.{b}\n" for b in range(5)) for n in (1, 2)),
+        {"average loss": [1, *range(3, 11)]},
+    ),
+    "correct ones and nothing else": (
+        "".join(f"Epoch {n}: {3077 + n}/10000\n" for n in N),
+        {"correct": [*N]},
+    ),
+    "a number below what Julia logs": (
+        "".join(f"[ Info: Epoch {n}\n2.{n}\n" for n in N),
+        {"train": [*N]},
+    ),
+    "parts of epochs": (
+        "".join(
+            f"[TRAIN] epoch {n / 4:.2f}, train_loss 2.{n}\n"
+            + f"[EVAL] epoch 1, eval_loss 0.{n}\n" * (n % 4 == 0)
+            for n in range(1, 9)
+        ),
+        {"train_loss": [*range(1, 9)], "epoch": [*range(1, 9)], "eval_loss": [4, 8]},
+    ),
+    "unknown names in other scripts, next to known ones": (
+        "".join(f"INFO - Epoch {n}/6\nINFO -   训练损失: 2.{n}\nINFO -   相似度分离度: 0.{n}\n" for n in N),
+        {"训练损失": [*N], "相似度分离度": [*N]},
+    ),
+    "clients in turn": (
+        "".join(
+            f"{_SERVER}Training epoch #{n} on client #{client}\n"
+            + "".join(f"{_LOGURU}[{n},   {batch}] loss: 0.5\n" for batch in (0, 100))
+            for n in (1, 2)
+            for client in (5, 3)
+        ),
+        {
+            **{f"loss{client}": [0, 100, 101, 201] for client in ("", "/client=3")},
+            **{f"epoch{client}": [0, 100, 101, 201] for client in ("", "/client=3")},
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BLOCKS)
+def test_values_of_blocks_are_at_their_steps(tmp_path: Path, case: str) -> None:
+    assert_steps(tmp_path, *BLOCKS[case])
