@@ -46,6 +46,8 @@ class SlowRiseThresholds(Thresholds):
     short_block_points: int = 32
     """The same in a second scan: a run of some thousand points has too few long blocks, and one whose noise
     is a large share of its level shows nothing in short windows."""
+    short_known_blocks: int = 64
+    """`known_blocks` of that scan: how far epochs move a level shows in thousands of points."""
     window_blocks: tuple[int, ...] = (8, 32, 128)
     """Blocks whose mean is compared: a rise that hides in the waves of short means shows in long ones."""
     least_sigmas: float = 1.0
@@ -127,9 +129,10 @@ class SlowRiseDetector:
     def _rises(self, series: Series, context: DetectorContext) -> list[SlowRise]:
         """The rises of both scans; of those at the same time the one that was detected first."""
         limits = self.thresholds
-        rises: list[SlowRise] = []
-        for size in (limits.short_block_points, limits.block_points):
-            rises += self._scan(series, context, replace(limits, block_points=size)).rises
+        short = replace(
+            limits, block_points=limits.short_block_points, known_blocks=limits.short_known_blocks
+        )
+        rises = [rise for each in (short, limits) for rise in self._scan(series, context, each).rises]
         rises.sort(key=lambda rise: (rise.attempt, rise.detected, rise.start))
         first: list[SlowRise] = []
         for rise in rises:

@@ -67,7 +67,7 @@ class LevelShiftThresholds(Thresholds):
     """Robust deviations within which a level counts as unchanged while it settles."""
     return_share: float = 0.5
     """Share of the sustained rise. A shift ends when the level is back below it."""
-    median_errors: float = 5.0
+    median_errors: float = 4.0
     """Standard errors that a rise over a lasting window must exceed, by the chance that they have in normal
     noise: of windows that are so long, few are known, and of steps that take one of several times, the median
     is one of those for a while."""

@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 from holter.detectors.detector import DetectorContext
+from holter.detectors.positions import RowPosition
+from holter.detectors.throughput.block_medians import MedianBlock
+from holter.detectors.throughput.onset import OnsetThresholds, find_onset
 from holter.detectors.throughput.regression import ThroughputRegressionDetector
-from holter.types import Finding, RunData
+from holter.types import Finding, FloatArray, RunData
 from tests.support.curves import run, series, speed_curve, until
 
 N, AT = 3000, 1200
@@ -326,6 +329,25 @@ def test_step_times_in_tenths_of_a_second_are_no_slow_down_before_they_are_two_t
     seconds[AT:] += 0.25
     (finding,) = found(run(series("step_time", np.round(seconds, 1))))
     assert abs(finding.start_step - AT) <= 8
+
+
+@pytest.mark.parametrize("heights", [[0.1] * 6 + [0.0] * 2, [0.0] * 8])
+def test_a_rise_whose_last_two_blocks_are_at_the_level_before_has_an_onset(heights: list[float]) -> None:
+    """A longer window shows it; values that are rounded are at that level exactly."""
+    levels = [0.0] * 20 + heights
+    blocks = [block(8 * index, level) for index, level in enumerate(levels)]
+    onset = find_onset(blocks, 0.0, 0.01, points_of, OnsetThresholds())
+    assert 0 <= onset.at.row < 8 * len(levels)
+
+
+def block(first: int, level: float) -> MedianBlock:
+    """A block of eight equal points from a row on."""
+    return MedianBlock(0, 0, first, first + 7, first, first + 7, level, 0.0, level, level, level, level)
+
+
+def points_of(block: MedianBlock) -> tuple[list[RowPosition], FloatArray]:
+    positions = [RowPosition(row, 0, row) for row in range(block.first, block.last + 1)]
+    return positions, np.full(len(positions), block.median)
 
 
 def test_a_slow_down_that_a_few_fast_points_interrupt_is_one_event() -> None:
