@@ -98,11 +98,11 @@ def _is_same_rise(change: Finding, slow_rise: Finding) -> bool:
         or change.detected_step > slow_rise.detected_step
     ):
         return False
-    lowest = slow_rise.evidence["lowest_step"]
+    lowest, halfway = slow_rise.evidence["lowest_step"], (slow_rise.start_step + slow_rise.detected_step) / 2
+    # a weak rise late in the course of a slow one does not say what the slow one does
+    is_early = lowest <= change.start_step and change.detected_step <= halfway
     points = change.evidence.get("points_to_detect", 0)
-    return _continues(change, slow_rise) or (
-        change.start_step >= lowest and points >= _THRESHOLDS.slow_points
-    )
+    return _continues(change, slow_rise) or (is_early and points >= _THRESHOLDS.slow_points)
 
 
 def _continues(change: Finding, slow_rise: Finding) -> bool:
@@ -111,11 +111,12 @@ def _continues(change: Finding, slow_rise: Finding) -> bool:
     What is over halfway to the detection of the slow rise was known to be over by then: an end is certain
     soon after.
     """
-    lowest, halfway = slow_rise.evidence["lowest_step"], (slow_rise.start_step + slow_rise.detected_step) / 2
+    lowest, lasted = slow_rise.evidence["lowest_step"], slow_rise.detected_step - slow_rise.start_step
+    halfway, early = (slow_rise.start_step + share * lasted for share in (0.5, 0.25))
     margin = (slow_rise.detected_step - lowest) / 2
     lasts = change.end_step is None or change.end_step > halfway
     is_same_loss = (change.metric, change.labels) == (slow_rise.metric, slow_rise.labels)
-    return is_same_loss and lasts and lowest - margin <= change.start_step <= halfway
+    return is_same_loss and lasts and lowest - margin <= change.start_step <= early
 
 
 def _is_signal_break(finding: Finding) -> bool:

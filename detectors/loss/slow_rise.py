@@ -27,7 +27,7 @@ from holter.detectors.loss.excursions.usual_rises import (
     UsualRiseThresholds,
     spreads_of_rises,
 )
-from holter.detectors.positions import attempt_rows
+from holter.detectors.positions import attempt_rows, rows_up_to
 from holter.detectors.robust_statistics import MAD_TO_SIGMA
 from holter.detectors.thresholds import Thresholds
 from holter.roles import Role, role_of
@@ -147,6 +147,8 @@ class SlowRiseDetector:
         before, now = changes.get("learning_rate", (0.0, 0.0))
         if now > before or "batch_size" in changes or "mixture" in changes:
             return True
+        if _has_restarted_rate(run, rise, self.thresholds.announced.rate_ratio):
+            return True
         return stage_began(run, rise.attempt, rise.compared_from, rise.detected, self.thresholds.announced)
 
     def _scan(self, series: Series, context: DetectorContext, thresholds: SlowRiseThresholds) -> SlowRiseScan:
@@ -160,6 +162,21 @@ class SlowRiseDetector:
             scan.add(span.attempt, series.step[span.rows], series.value[span.rows])
         checkpoints.save(Checkpoint(scan.copy(), (len(series),)))
         return scan
+
+
+def _has_restarted_rate(run: RunData, rise: SlowRise, ratio: float) -> bool:
+    """Whether a learning rate was raised by a ratio since the loss was lowest, or as long before as it took
+    to detect the rise, though it may have fallen again: a schedule that restarts."""
+    since = 2 * rise.compared_from - rise.detected
+    for key in sorted(run.series):
+        if role_of(key) is Role.LEARNING_RATE and not any(name == "rank" for name, _ in key.labels):
+            series = run.series[key]
+            first = max(rows_up_to(series, (rise.attempt, since)) - 1, 0)
+            rates = series.value[first : rows_up_to(series, (rise.attempt, rise.detected))]
+            rates = rates[np.isfinite(rates)]
+            if bool((rates > ratio * np.minimum.accumulate(rates)).any()):
+                return True
+    return False
 
 
 class SlowRiseScan:

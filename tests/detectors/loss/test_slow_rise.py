@@ -8,7 +8,7 @@ import pytest
 from holter.detectors import IncrementalState, find
 from holter.detectors.detector import DetectorContext
 from holter.detectors.loss.slow_rise import SlowRiseDetector
-from holter.types import Finding, FloatArray, Kind, RunData
+from holter.types import Finding, FloatArray, Kind, RunData, Severity
 from tests.support.curves import run, series, until
 
 POINTS = 40_000
@@ -97,6 +97,11 @@ def test_a_learning_rate_that_was_raised_explains_the_rise() -> None:
     assert not slow_rises(run(series("loss", noisy(rising(0.2))), series("lr", rate)))
 
 
+def test_a_learning_rate_that_restarted_within_the_rise_explains_it() -> None:
+    rate = np.where(np.arange(POINTS) < BEGIN, 1e-4, 3e-4 * np.exp(-(np.arange(POINTS) - BEGIN) / 2500))
+    assert not slow_rises(run(series("loss", noisy(rising(0.2))), series("lr", rate)))
+
+
 def test_stages_that_were_logged_explain_the_rise() -> None:
     stage = (np.arange(POINTS)[:, None] >= (BEGIN, BEGIN + 6000, BEGIN + 12_000)).sum(axis=1)
     loss = noisy(2 + 0.1 * stage)
@@ -142,3 +147,13 @@ def test_live_findings_equal_those_of_the_finished_log(seed: int) -> None:
         assert live == slow_rises(until(whole, 0, step))
         assert [each.detected_step for each in live] == [final.detected_step] * (step >= final.detected_step)
         assert all(each.start_step == final.start_step for each in live)
+
+
+def test_a_weak_rise_late_in_the_course_of_a_slow_one_does_not_stand_for_it() -> None:
+    """Noise of a third of the level: what the scan for excursions finds late is information at first."""
+    points, begin = 6000, 2500
+    growth = np.exp(np.log(2) * np.clip(np.arange(points) - begin, 0, 2000) / 1000)
+    for seed in range(4):
+        loss = growth * np.random.default_rng(seed).gamma(8, 1 / 8, points)
+        warned = [each for each in find(run(series("loss", loss))) if each.severity is not Severity.INFO]
+        assert any(begin - 300 < each.start_step < begin + 900 for each in warned)
