@@ -208,8 +208,8 @@ _METRIC_ALONE = LinearPattern(
 )
 _NUMBER_ALONE = LinearPattern(
     rb"(?m)^(?:[\[(]?(?:\d\d|INFO|DEBUG)[^\n]{0,100}[\]:|>,-] {1,8})?"  # of a logger
-    rb"[ \t|>*{'\"-]{0,80}[A-Za-z\x80-\xff][\w ./()@\x80-\xff-]{0,80}['\"]?:[ \t]{0,20}"
-    rb"[-+]?\d[\d.]{0,20}"
+    rb"[ \t|>*{'\"-]{0,80}(?:[A-Za-z]|[\xe3-\xed][\x80-\xbf]{2})[\w ./()@\x80-\xbf\xe3-\xed-]{0,80}"
+    rb"['\"]?:[ \t]{0,20}[-+]?\d[\d.]{0,20}"
     rb"(?:[eE][-+]?\d{1,3})?[^\n:=]{0,20}$"
     # `Agent SUCCESS Rate 0.04`, `success -> 0.9`
     rb"|^[ \t>*-]{0,20}(?:[A-Z][A-Za-z_-]{1,30} ){1,4}-?\d{1,9}\.\d{1,20}[ \t\r]{0,8}$"
