@@ -18,7 +18,7 @@ from holter.ingest.console.pattern_search import LinearPattern
 from holter.ingest.text_encoding import in_encodings
 from holter.types import Labels, labels_of
 
-_WORDS = "fold|seed|layer|trial|subject|client|model|experiment|repetition|repeat|replicate|split|phase|stage|task"
+_WORDS = "fold|seed|trial|subject|client|model|experiment|repetition|repeat|replicate|split|phase|stage|task"
 _KEYS = {"stage": "phase"}
 """Labels that are named otherwise: `stage` is that of words before `epoch`."""
 _NUMBERED = re.compile(
