@@ -80,7 +80,8 @@ EVALUATION_HEADINGS = LineKind(
         rb"|^[^\w\n]{0,20}train(?:ing)?(?: \w{1,20}){0,2}[^\w\n]{1,20}$"
         rb"|(?:^|[ \]>:-])"
         + _ON_TRAINING_DATA.encode()
-        + rb"|^[ \t]{0,20}(?:train(?:ing)?|val(?:id(?:ation)?)?|test(?:ing)?|eval(?:uation)?|dev)[ \t\r]{0,8}$"
+        + rb"|^[ \t]{0,20}(?:train(?:ing)?|val(?:id(?:ation)?)?|test(?:ing)?|eval(?:uation)?|dev)"
+        rb"[ \t\r]{0,8}$"
     ),
     parse=_announce,
     any_program=True,
