@@ -565,6 +565,11 @@ def _is_of_best(metrics: list[MetricField], field: NumberField) -> bool:
     return field.before.strip(" (,@") in ("", "at", "in")
 
 
+def _is_share_of(name: str) -> bool:
+    """Whether a metric is how many of all were right: `valid acc 9/16`."""
+    return name.lower().rpartition(" ")[2] in ("acc", "accuracy", "correct")
+
+
 def _is_metric(field: NumberField) -> bool:
     name = field.name
     lower = field.english.lower().replace("_", " ")
@@ -577,7 +582,7 @@ def _is_metric(field: NumberField) -> bool:
         or lower.rpartition("/")[2] in NOT_METRICS
         or name.rpartition(" ")[2] in CALENDAR
         or (name in _SOURCE_SUFFIXES and field.index and not field.before.strip("."))  # `123.py:45`
-        or (field.total_index >= 0 and not (field.marked and is_metric_name(name)))
+        or (field.total_index >= 0 and not (is_metric_name(name) and (field.marked or _is_share_of(name))))
         or _SOURCE_FILE.search(name)
     ):
         return False

@@ -332,6 +332,20 @@ BLOCKS: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"[ Info: Epoch {n}\n2.{n}\n" for n in N),
         {"train": [*N]},
     ),
+    "how many of a batch are right": (
+        "".join(f"Epoch {n} step {n}0 loss 2.{n} valid acc {n}/16\n" for n in N),
+        {name: [10 * n for n in N] for name in ("Epoch", "loss", "valid acc")},
+    ),
+    "scores in capitals": (
+        "".join(f"epoch: {n}\nAUC_ROC_SCORE: 0.8{n}\nAUC_PR_SCORE: 0.7{n}\nDICE: 0.3{n}\n" for n in N),
+        {name: [*N] for name in ("AUC_ROC_SCORE", "AUC_PR_SCORE", "DICE")},
+    ),
+    "steps of a game in parentheses": (
+        "".join(
+            f"Iter {n}: SR 66.9%, Q 21.7, Pi -6.3, CE 4.6, Buffer 11\n  Ex 1: Won (Steps: 6)\n" for n in N
+        ),
+        {name: [*N] for name in ("SR", "Q", "Pi", "CE", "Buffer")},
+    ),
     "parts of epochs": (
         "".join(
             f"[TRAIN] epoch {n / 4:.2f}, train_loss 2.{n}\n"
