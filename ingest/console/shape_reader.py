@@ -217,7 +217,11 @@ class _ShapeReader:
         """Note the data that the text before a number is about; whether the number itself is nothing."""
         if (found := DATA_SPLIT.search(in_english(field.before))) is not None:
             data = _data_of(found)
-            if not self._split or (found[2] and not self._metrics and field.before.rstrip().endswith("]")):
+            # `loss=1.9 | dev: acc=0.4`: what is before it is of the training
+            is_part = bool(self._metrics and found[2])
+            if not (self._split or is_part) or (
+                found[2] and not self._metrics and field.before.rstrip().endswith("]")
+            ):
                 self._split = data  # `main.py - train - [eval] loss: 0.5`
             self._part = data if self._metrics and found[2] and self._split != data else ""
         elif not self._split and _ESTIMATED.search(field.before + field.name):

@@ -346,6 +346,10 @@ BLOCKS: dict[str, tuple[str, dict[str, list[int]]]] = {
         ),
         {name: [*N] for name in ("SR", "Q", "Pi", "CE", "Buffer")},
     ),
+    "data named behind the metrics of the training": (
+        "".join(f"Época   {n} | lr=9.00e-04 | loss=1.{n} | dev: acc=0.3{n} f1=0.4\n" for n in N),
+        {name: [*N] for name in ("lr", "loss", "dev/acc", "dev/f1")},
+    ),
     "parts of epochs": (
         "".join(
             f"[TRAIN] epoch {n / 4:.2f}, train_loss 2.{n}\n"
