@@ -92,6 +92,23 @@ def test_values_are_at_their_steps(tmp_path: Path, case: str) -> None:
     assert_steps(tmp_path, *CASES[case])
 
 
+GUESSED: dict[str, tuple[str, dict[str, list[int]]]] = {
+    "names and numbers between commas": (
+        "".join(f"Step, {n}, Loss, 0.1{n}, PSNR, 9.{n}, StepTime, 5.{n},\n" for n in range(8)),
+        {name: [*range(8)] for name in ("Loss", "PSNR", "StepTime")},
+    ),
+    "numbers below epochs, between other lines": (
+        "Namespace(lr=0.1)\n50000\n" + "".join(f"Epoch {n}\n2{n}.43\n" for n in range(30)) + "finish\n",
+        {"train": [*range(30)]},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", GUESSED)
+def test_values_of_guessed_files_are_at_their_steps(tmp_path: Path, case: str) -> None:
+    assert_steps(tmp_path, *GUESSED[case])
+
+
 @pytest.mark.parametrize(
     ("lines", "name"),
     [
