@@ -218,7 +218,7 @@ class _ShapeReader:
         if (found := DATA_SPLIT.search(in_english(field.before))) is not None:
             data = _data_of(found)
             # `loss=1.9 | dev: acc=0.4`: what is before it is of the training
-            is_part = bool(self._metrics and found[2])
+            is_part = bool(self._metrics and self._counters and found[2])
             if not (self._split or is_part) or (
                 found[2] and not self._metrics and field.before.rstrip().endswith("]")
             ):
