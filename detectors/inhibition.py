@@ -91,14 +91,31 @@ def _is_slow_rise(finding: Finding) -> bool:
 
 
 def _is_same_rise(change: Finding, slow_rise: Finding) -> bool:
-    """Whether a slow rise had been detected in shorter means already."""
-    return (
-        change is not slow_rise
-        and change.attempt == slow_rise.attempt
-        and change.detected_step <= slow_rise.detected_step
-        and change.start_step >= slow_rise.evidence["lowest_step"]
-        and change.evidence.get("points_to_detect", 0) >= _THRESHOLDS.slow_points
+    """Whether a slow rise had been detected in shorter means already, or as a rise that it continues."""
+    if (
+        change is slow_rise
+        or change.attempt != slow_rise.attempt
+        or change.detected_step > slow_rise.detected_step
+    ):
+        return False
+    lowest = slow_rise.evidence["lowest_step"]
+    points = change.evidence.get("points_to_detect", 0)
+    return _continues(change, slow_rise) or (
+        change.start_step >= lowest and points >= _THRESHOLDS.slow_points
     )
+
+
+def _continues(change: Finding, slow_rise: Finding) -> bool:
+    """Whether a slow rise is the course of a rise of the same loss that began about as early.
+
+    What is over halfway to the detection of the slow rise was known to be over by then: an end is certain
+    soon after.
+    """
+    lowest, halfway = slow_rise.evidence["lowest_step"], (slow_rise.start_step + slow_rise.detected_step) / 2
+    margin = (slow_rise.detected_step - lowest) / 2
+    lasts = change.end_step is None or change.end_step > halfway
+    is_same_loss = (change.metric, change.labels) == (slow_rise.metric, slow_rise.labels)
+    return is_same_loss and lasts and lowest - margin <= change.start_step <= halfway
 
 
 def _is_signal_break(finding: Finding) -> bool:

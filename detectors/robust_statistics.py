@@ -11,6 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 from scipy.ndimage import median_filter
+from scipy.special import betaincinv, ndtr
 
 from holter.types import FloatArray, IntArray
 
@@ -109,9 +110,25 @@ def median_error(values: FloatArray, count: int) -> float:
     Statistics, 14.8). Values that stay on one side of the median for long count as fewer: in a chain of two
     equally likely states with runs of r values, r - 1 in sequence show as much as one independent value.
     """
-    above = values > median(values)
-    runs = 1 + int(np.count_nonzero(above[1:] != above[:-1]))
-    repeated = max(len(values) / runs - 1, 1.0)
-    share = 0.5 * min(float(np.sqrt(repeated / count)), 1.0)
+    share = 0.5 * min(float(np.sqrt(_repeated(values) / count)), 1.0)
     low, high = quantiles(values, (0.5 - share, 0.5 + share))
     return (high - low) / 2
+
+
+def highest_median(values: FloatArray, count: int, errors: float) -> float:
+    """What the upper median of so many values in sequence hardly exceeds, of a series that these values
+    [n >= 1] show in order: with the chance of a normal value beyond so many standard errors.
+
+    The share of all values below an order statistic has a beta distribution (Kendall and Stuart, The Advanced
+    Theory of Statistics, 14.2), which no distribution of the values enters: several standard errors of a
+    median say little of its tail where values cluster. Values count as in `median_error`.
+    """
+    half = max(count / _repeated(values), 1.0) / 2
+    return quantiles(values, (float(betaincinv(half + 1, half, ndtr(errors))),))[0]
+
+
+def _repeated(values: FloatArray) -> float:
+    """How many values in sequence show as much as one independent value."""
+    above = values > median(values)
+    runs = 1 + int(np.count_nonzero(above[1:] != above[:-1]))
+    return max(len(values) / runs - 1, 1.0)

@@ -24,6 +24,11 @@ _FIRST_POINTS = 8
 """Points from the detection on whose mean is the height that an announced change explains."""
 _STAGE_ROLES = frozenset({Role.BATCH_SIZE, Role.SEQUENCE_LENGTH})
 _STAGE_NAME = re.compile(r"(^|[/_.-])(difficulty|curriculum|stage|phase)($|[/_.-])", re.IGNORECASE)
+_SETTING_NAME = re.compile(
+    r"(^|[/_.-])(weight|coef|coeff|coefficient|alpha|lambda|ratio|prob|frozen|trainable)s?($|[/_.-])",
+    re.IGNORECASE,
+)
+"""Names of settings of the objective or the data, which are planned where they hardly ever change."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +39,9 @@ class AnnouncedChangeThresholds(Thresholds):
     """Rows before the onset among which a stage may have begun."""
     constant_rows: int = 8
     """Rows for which a stage must have been constant before."""
+    setting_changes: int = 16
+    """Changes of a setting, at most, since the attempt began: what changes more often is measured, or adapts
+    itself to the training."""
     restart_rows: int = 256
     """Rows before the onset among which a learning rate may have been raised again."""
     rate_ratio: float = 1.1
@@ -61,10 +69,13 @@ def find_announced_change(
     if _has_new_rate(run, attempt, start_step, detected_step, thresholds):
         return None
     for key in sorted(run.series):
-        role, is_stage = role_of(key), _is_of_stages(key)
+        role, is_setting = role_of(key), _is_setting(key)
+        is_stage = is_setting or _is_of_stages(key)
         if not (is_stage or role is Role.LEARNING_RATE) or any(name == "rank" for name, _ in key.labels):
             continue
         step, value, onset = _rows_around(run.series[key], attempt, start_step, detected_step, thresholds)
+        if is_setting and np.count_nonzero(np.diff(value)) > thresholds.setting_changes:
+            continue
         find = _find_stage if is_stage else _find_warm_restart
         row = find(value, onset, thresholds)
         if row is not None:
@@ -91,6 +102,10 @@ def stage_began(
 def _is_of_stages(key: SeriesKey) -> bool:
     role = role_of(key)
     return role in _STAGE_ROLES or (role is Role.OTHER and _STAGE_NAME.search(key.metric) is not None)
+
+
+def _is_setting(key: SeriesKey) -> bool:
+    return role_of(key) is Role.OTHER and _SETTING_NAME.search(key.metric) is not None
 
 
 @dataclass(frozen=True, kw_only=True)

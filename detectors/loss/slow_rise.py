@@ -43,6 +43,11 @@ class SlowRiseThresholds(Thresholds):
 
     block_points: int = 128
     """Points of a block, whose median is one level of the run."""
+    short_block_points: int = 32
+    """The same in a second scan: a run of some thousand points has too few long blocks, and one whose noise
+    is a large share of its level shows nothing in short windows."""
+    short_known_blocks: int = 64
+    """`known_blocks` of that scan: how far epochs move a level shows in thousands of points."""
     window_blocks: tuple[int, ...] = (8, 32, 128)
     """Blocks whose mean is compared: a rise that hides in the waves of short means shows in long ones."""
     least_sigmas: float = 1.0
@@ -98,6 +103,11 @@ class SlowRise:
     noise: float
     strength: float
 
+    def is_within(self, earlier: SlowRise) -> bool:
+        """Whether it began before a rise that was detected earlier was over."""
+        until = earlier.detected if earlier.end is None else max(earlier.end, earlier.detected)
+        return self.attempt == earlier.attempt and (earlier.end is None or self.start <= until)
+
 
 @dataclass(frozen=True)
 class SlowRiseDetector:
@@ -112,9 +122,23 @@ class SlowRiseDetector:
         for key in sorted(run.series):
             if role_of(key) is Role.LOSS and not any(name == "rank" for name, _ in key.labels):
                 series = run.series[key]
-                for rise in self._scan(series, context).rises:
+                for rise in self._rises(series, context):
                     if not self._is_explained(run, rise):
                         yield _finding(series, rise, self.thresholds)
+
+    def _rises(self, series: Series, context: DetectorContext) -> list[SlowRise]:
+        """The rises of both scans; of those at the same time the one that was detected first."""
+        limits = self.thresholds
+        short = replace(
+            limits, block_points=limits.short_block_points, known_blocks=limits.short_known_blocks
+        )
+        rises = [rise for each in (short, limits) for rise in self._scan(series, context, each).rises]
+        rises.sort(key=lambda rise: (rise.attempt, rise.detected, rise.start))
+        first: list[SlowRise] = []
+        for rise in rises:
+            if not any(rise.is_within(earlier) for earlier in first):
+                first.append(rise)
+        return first
 
     def _is_explained(self, run: RunData, rise: SlowRise) -> bool:
         """Whether a logged change explains a rise: a learning rate that was raised, another batch, mixture or
@@ -125,13 +149,13 @@ class SlowRiseDetector:
             return True
         return stage_began(run, rise.attempt, rise.compared_from, rise.detected, self.thresholds.announced)
 
-    def _scan(self, series: Series, context: DetectorContext) -> SlowRiseScan:
+    def _scan(self, series: Series, context: DetectorContext, thresholds: SlowRiseThresholds) -> SlowRiseScan:
         checkpoints: ScanCheckpoints[SlowRiseScan] = context.state.checkpoints(
-            (self.name, series.key), [series]
+            (self.name, series.key, thresholds.block_points), [series]
         )
         checkpoint = checkpoints.latest([series])
         sensitivity = context.tuning.of(series.key.metric).sensitivity
-        scan = checkpoint.state.copy() if checkpoint else SlowRiseScan(sensitivity, self.thresholds)
+        scan = checkpoint.state.copy() if checkpoint else SlowRiseScan(sensitivity, thresholds)
         for span in attempt_rows(series, checkpoint.rows[0] if checkpoint else 0):
             scan.add(span.attempt, series.step[span.rows], series.value[span.rows])
         checkpoints.save(Checkpoint(scan.copy(), (len(series),)))

@@ -38,7 +38,8 @@ class BreakThresholds(Thresholds):
     window_chunks: int = 64
     """Chunks of 16 points that are the usual level, the latest before."""
     latest_chunks: int = 16
-    """Chunks, the latest, that do not count for the most extreme level: a break may take that long."""
+    """Chunks, the latest, that do not count for the most extreme level, nor for the noise: a break may take
+    that long."""
     known_chunks: int = 5
     """Chunks that must be known."""
     begun_share: float = 0.25
@@ -114,6 +115,7 @@ class BreakScan:
                     high,
                     low,
                     usual=medians[max(stop - window, 0) : stop],
+                    settled=self._settled(stop - max(stop - window, 0)),
                 )
                 breaks = self._examine(breaks, blocks_before, last_rows[first : first + CHUNK_BLOCKS])
             if chunk < whole:
@@ -136,6 +138,12 @@ class BreakScan:
             low=low,
         )
         return state, breaks
+
+    def _settled(self, usual: int) -> int:
+        """How many of the usual blocks show the noise: not the latest, since a break may take that long,
+        unless too few are left."""
+        before = usual - (self.limits.latest_chunks - 1) * CHUNK_BLOCKS
+        return before if before >= self.limits.known_chunks * CHUNK_BLOCKS else usual
 
     def _may_break(self, inside: FloatArray, high: float, low: float) -> bool:
         """Whether any block is where no chunk was before, or has lost much of what was gained."""
@@ -202,7 +210,7 @@ class BreakScan:
 @dataclass(frozen=True, eq=False)
 class _BlocksBefore:
     """The medians of blocks up to those of one chunk, which begins at block `begin`; `usual` are those that
-    the blocks of the chunk are compared with."""
+    the blocks of the chunk are compared with, the first `settled` of them those that show the noise."""
 
     medians: FloatArray
     first_rows: IntArray
@@ -210,6 +218,7 @@ class _BlocksBefore:
     high: float
     low: float
     usual: FloatArray
+    settled: int
 
     @cached_property
     def reference(self) -> float:
@@ -219,7 +228,7 @@ class _BlocksBefore:
     @cached_property
     def noise(self) -> float:
         """The robust standard deviation of blocks, and of the levels among which they vary."""
-        low, high = quantiles(self.usual, (0.1, 0.9))
+        low, high = quantiles(self.usual[: self.settled], (0.1, 0.9))
         return (high - low) / 2.563
 
     def onset(self, block: int, reference: float, begun: float, chunks: int) -> int:

@@ -8,17 +8,20 @@ correlated, as that of step times is.
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import takewhile
 from math import isnan
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from holter.detectors.positions import RowPosition
-from holter.detectors.robust_statistics import median_error
+from holter.detectors.robust_statistics import highest_median
 from holter.detectors.thresholds import Thresholds
 from holter.detectors.throughput.block_medians import QUARTERS_APART, BlockThresholds, MedianBlock
 from holter.detectors.throughput.onset import OnsetThresholds, PointsOf, ShiftOnset, find_onset
@@ -64,9 +67,10 @@ class LevelShiftThresholds(Thresholds):
     """Robust deviations within which a level counts as unchanged while it settles."""
     return_share: float = 0.5
     """Share of the sustained rise. A shift ends when the level is back below it."""
-    median_errors: float = 5.0
-    """Standard errors of the median of a lasting window that a rise must exceed: of windows that are so long,
-    few are known, and of steps that take one of several times, the median is one of those for a while."""
+    median_errors: float = 4.0
+    """Standard errors that a rise over a lasting window must exceed, by the chance that they have in normal
+    noise: of windows that are so long, few are known, and of steps that take one of several times, the median
+    is one of those for a while."""
     few_blocks: int = 64
     """Blocks. While fewer are known, the outer tenths count for the noise as well as the quartiles: levels
     that alternate, as sequence-length buckets do, leave the quartiles without any spread."""
@@ -85,8 +89,7 @@ UNKNOWN_STEPS = 2**62
 """A number of steps that is not known: more than any other."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class LevelShift:
+class LevelShift(NamedTuple):
     """A rise above the established level `reference`; `end` is None while it lasts.
 
     `rise` is the highest level above the reference so far, `sustained` the highest one below which no block
@@ -112,43 +115,106 @@ class LevelShift:
     usual_spells: tuple[int, ...] = ()
 
 
+_FEW_UNORDERED = 256
+"""Numbers up to which inserting each into thousands takes less time than sorting all."""
+
+
+_MOST_UNREAD = 512
+"""Blocks after which a level takes up what it has learned, so that the state of a scan stays small."""
+
+
 class _RollingQuantiles:
-    """The latest numbers in order, for their quantiles."""
+    """The latest numbers, put in order once a quantile is needed: those of most windows hardly ever are.
+
+    `_queue` has them in the order in which they were added, the last `_unordered` of them not in `_ordered`.
+    """
 
     def __init__(self, memory: int) -> None:
         self._memory = memory
         self._queue: deque[float] = deque()
         self._ordered: list[float] = []
+        self._unordered = 0
 
     def __len__(self) -> int:
-        return len(self._ordered)
+        return min(len(self._queue), self._memory)
 
     def copy(self) -> _RollingQuantiles:
         other = _RollingQuantiles(self._memory)
         other._queue, other._ordered = self._queue.copy(), self._ordered.copy()
+        other._unordered = self._unordered
         return other
 
-    def add(self, value: float) -> None:
+    def extend(self, values: Sequence[float]) -> None:
+        self._queue.extend(values)
+        self._unordered += len(values)
+        if self._unordered > self._memory // 4:
+            self._order()
+
+    def _order(self) -> None:
         ordered, queue = self._ordered, self._queue
-        insort(ordered, value)
-        queue.append(value)
-        if len(queue) > self._memory:
-            del ordered[bisect_left(ordered, queue.popleft())]
+        if self._unordered > _FEW_UNORDERED:
+            for _ in range(len(queue) - self._memory):
+                queue.popleft()
+            self._ordered = sorted(queue)
+        else:
+            for index in range(-self._unordered, 0):
+                insort(ordered, queue[index])
+            while len(queue) > self._memory:
+                del ordered[bisect_left(ordered, queue.popleft())]
+        self._unordered = 0
 
     def in_order(self) -> FloatArray:
         """The numbers in the order in which they were added."""
-        return np.array(self._queue)
+        return np.array(self._queue)[-self._memory :]
 
     def quantile(self, share: float) -> float:
+        if self._unordered:
+            self._order()
         return self._ordered[int(share * (len(self._ordered) - 1))]
 
     def noise(self, few: int) -> float:
         """The robust standard deviation."""
         # quartiles: a quarter of the blocks may be slow without widening it; wider while few are known
         noise = (self.quantile(0.75) - self.quantile(0.25)) / 1.349
-        if len(self._ordered) < few:
+        known = len(self._ordered)
+        if known < few:
             noise = max(noise, (self.quantile(0.9) - self.quantile(0.1)) / 2.563)
-        return noise * (1 + 8 / len(self._ordered))
+        return noise * (1 + 8 / known)
+
+
+class _LatestNumbers:
+    """The latest numbers in order, to be compared all at once."""
+
+    def __init__(self, memory: int) -> None:
+        self._memory = memory
+        self._values = array("d")
+
+    def copy(self) -> _LatestNumbers:
+        other = _LatestNumbers(self._memory)
+        other._values = self._values[:]
+        return other
+
+    def extend(self, values: Iterable[float]) -> None:
+        self._values.extend(values)
+        if len(self._values) > 2 * self._memory:
+            del self._values[: -self._memory]
+
+    def moved(self, by: float) -> list[float]:
+        """All of them, higher by so much."""
+        return [value + by for value in self._values[-self._memory :]]
+
+    def least_step(self) -> float:
+        """The least distance of two different ones; 0 where all are equal."""
+        if not self._values:
+            return 0.0
+        steps = np.diff(np.sort(np.frombuffer(self._values)[-self._memory :]))
+        return float(steps.min(where=steps > 0, initial=np.inf)) if steps.any() else 0.0
+
+    def above(self, least: float) -> NDArray[np.bool_]:
+        """Which of them are above `least`."""
+        if not self._values:
+            return np.zeros(0, dtype=np.bool_)
+        return np.asarray(np.frombuffer(self._values)[-self._memory :] > least)
 
 
 class _EstablishedLevel:
@@ -156,11 +222,10 @@ class _EstablishedLevel:
 
     `blocks` are the latest of `count` in all, the first of which began at step `since`. `again` holds the
     onset of a shift that has returned and its state before; `longest` is the length of its longest spell so
-    far, in points. `variation` has the rolling quantiles of the blocks and of the windows of blocks, `uppers`
-    the third largest points of the blocks, `inherited` the same of levels before, by window. `left` are the
-    levels that the group had established before, each with the step at which it left it, and `slow_steps` the
-    steps of the `returns` shifts from this level that are over. `long_spells` are the height and the steps of
-    the latest of those whose blocks are no part of the variation, also from levels before.
+    far, in points. `left` are the levels that the group had established before, each with the step at which
+    it left it, and `slow_steps` the steps of the `returns` shifts from this level that are over.
+    `long_spells` are the height and the steps of the latest of those whose blocks are no part of the
+    variation, also from levels before.
     """
 
     def __init__(self, limits: LevelShiftThresholds, left: tuple[tuple[float, int], ...] = ()) -> None:
@@ -169,10 +234,11 @@ class _EstablishedLevel:
         self._short, self._long = limits.blocks.short_window, limits.blocks.long_window
         self._lasting = limits.blocks.lasting_window
         memory, windows = limits.memory_blocks, (1, self._short, self._long, self._lasting)
-        self.variation = {window: _RollingQuantiles(memory) for window in windows}
-        self.spread = _RollingQuantiles(memory)
-        self.uppers: deque[float] = deque(maxlen=memory)
-        self.inherited: dict[int, FloatArray] = {}
+        self._variation = {window: _RollingQuantiles(memory) for window in windows}
+        self._medians = self._variation[1]
+        self._spread = _RollingQuantiles(memory)
+        self._spells = {window: _LatestNumbers(memory) for window in windows}
+        self._unread: list[MedianBlock] = []
         self.blocks: list[MedianBlock] = []
         self.count = 0
         self.since = 0
@@ -186,27 +252,54 @@ class _EstablishedLevel:
         self.long_spells: tuple[tuple[float, int], ...] = ()
 
     @property
+    def known_blocks(self) -> int:
+        """How many of the blocks learned are remembered."""
+        return len(self._medians)
+
+    @property
     def reference(self) -> float:
-        return self.variation[1].quantile(0.5)
+        return self._medians.quantile(0.5)
 
     @property
     def upper_reference(self) -> float:
         """The usual third largest point of a block."""
         return self.reference + self.spread.quantile(0.5) * QUARTERS_APART / 2
 
+    @property
+    def spread(self) -> _RollingQuantiles:
+        """The spreads of the points in a block."""
+        if self._unread:
+            self._read()
+        return self._spread
+
+    def variation(self, window: int) -> _RollingQuantiles:
+        """The levels over windows of so many blocks."""
+        if self._unread:
+            self._read()
+        return self._variation[window]
+
+    def spells(self, window: int) -> _LatestNumbers:
+        """The same in order, with those at levels before; of the short window the third largest points of
+        the blocks."""
+        if self._unread:
+            self._read()
+        return self._spells[window]
+
     def noise(self, window: int) -> float:
         """The noise of a window of blocks: as measured, at least that of the points themselves."""
         # medians of values that cluster, as sequence-length buckets do, may repeat for a while by chance
         points = window * self._limits.blocks.points
         least = 1.25 * self.spread.quantile(0.5) / points**0.5 if len(self.spread) else 0.0
-        return max(self.variation[window].noise(self._limits.few_blocks), least)
+        return max(self.variation(window).noise(self._limits.few_blocks), least)
 
     def copy(self) -> _EstablishedLevel:
         other = object.__new__(_EstablishedLevel)  # a new one would make queues that are replaced here
         other.__dict__ |= self.__dict__
-        other.variation = {window: quantiles.copy() for window, quantiles in self.variation.items()}
-        other.blocks, other.spread = self.blocks.copy(), self.spread.copy()
-        other.uppers = self.uppers.copy()
+        other._variation = {window: quantiles.copy() for window, quantiles in self._variation.items()}
+        other._medians = other._variation[1]
+        other.blocks, other._spread = self.blocks.copy(), self._spread.copy()
+        other._spells = {window: levels.copy() for window, levels in self._spells.items()}
+        other._unread = self._unread.copy()
         return other
 
     def begin(self, blocks: Sequence[MedianBlock]) -> None:
@@ -237,28 +330,33 @@ class _EstablishedLevel:
         """Add the level after the first `count` blocks to the established variation."""
         self.learned = count
         block = self.blocks[count - self.count - 1]
-        self.spread.add(block.spread)
-        if count >= self._long:
-            trailing = [block.median, block.short, block.long, block.lasting]
-        else:
-            trailing = [self.level_at(count, window) for window in self.variation]
-        if not isnan(trailing[1]):
-            self.uppers.append(block.upper)
-        for variation, level in zip(self.variation.values(), trailing, strict=True):
-            if not isnan(level):
-                variation.add(level)
+        if count < self._long:
+            short, long = self.level_at(count, self._short), self.level_at(count, self._long)
+            block = block._replace(short=short, long=long)
+        self._medians.extend((block.median,))
+        self._unread.append(block)
+        if len(self._unread) >= _MOST_UNREAD:
+            self._read()
 
-    def spells(self, window: int) -> FloatArray:
-        """The latest levels over a window in order, of the short one the third largest points of the blocks;
-        also those at levels before."""
-        own = np.array(self.uppers) if window == self._short else self.variation[window].in_order()
-        if window not in self.inherited:
-            return own
-        return np.concatenate((self.inherited[window], own))[-self._limits.memory_blocks :]
+    def _read(self) -> None:
+        """Take up what was learned, but for the medians, which are: most of it hardly ever matters."""
+        blocks, self._unread = self._unread, []
+        self._spread.extend([block.spread for block in blocks])
+        short = [block.short for block in blocks]
+        long = [block.long for block in blocks]
+        lasting = [block.lasting for block in blocks if not isnan(block.lasting)]
+        self._variation[self._short].extend(short)
+        self._variation[self._long].extend(long)
+        self._variation[self._lasting].extend(lasting)
+        self._spells[1].extend([block.median for block in blocks])
+        self._spells[self._short].extend([block.upper for block in blocks])
+        self._spells[self._long].extend(long)
+        self._spells[self._lasting].extend(lasting)
 
     def inherit_spells(self, before: _EstablishedLevel, moved: float) -> None:
         """Take over the spells of the level before: they are as high above this one."""
-        self.inherited = {window: before.spells(window) + moved for window in self.variation}
+        for window, levels in self._spells.items():
+            levels.extend(before.spells(window).moved(moved))
         self.long_spells = before.long_spells
 
 
@@ -269,7 +367,7 @@ def _upper_median(blocks: Sequence[MedianBlock]) -> float:
 
 def _spells_above(level: _EstablishedLevel, slow: float) -> tuple[int, ...]:
     """The steps of the spells in which the blocks of an established level were slower than this."""
-    is_slow = np.concatenate(([False], level.spells(1) > slow, [False]))
+    is_slow = np.concatenate(([False], level.spells(1).above(slow), [False]))
     begins, ends = np.flatnonzero(np.diff(is_slow.astype(np.int8))).reshape(-1, 2).T
     now = level.blocks[-1]
     block_steps = (
@@ -343,16 +441,16 @@ class LevelShiftScan:
             deeper = depth + 1 < len(levels) and levels[depth + 1].shift is not None
             # what is slower still is a shift of its own
             if late - shift.reference > shift.rise and not deeper:
-                shift = replace(shift, rise=late - shift.reference, worst=recent[-1].end)
+                shift = shift._replace(rise=late - shift.reference, worst=recent[-1].end)
             if len(blocks) >= self._long and lowest - shift.reference > shift.sustained and not deeper:
-                shift = replace(shift, sustained=lowest - shift.reference)
+                shift = shift._replace(sustained=lowest - shift.reference)
             back = highest < shift.reference + self._limits.return_share * shift.sustained
             begin = level.again[0].at if level.again else shift.start
             length = (recent[0].first if back else recent[-1].last) - begin.row
             steps = _steps_between(begin, recent[0].begin if back else recent[-1].end)
             end = recent[0].begin if back else None
             longest = shift.longest if deeper and not back else max(shift.longest, steps)
-            shift = replace(shift, longest=longest, end=end)
+            shift = shift._replace(longest=longest, end=end)
             self.shifts[level.shift] = shift
             if back:
                 level.longest = max(level.longest, length)
@@ -437,8 +535,7 @@ class LevelShiftScan:
         self.shifts[level.shift] = earlier
         level.shift, level.again, level.longest = len(self.shifts), None, 0
         self.shifts.append(
-            replace(
-                shift,
+            shift._replace(
                 start=onset.at,
                 detected=now.end,
                 gradual=onset.gradual,
@@ -460,28 +557,30 @@ class LevelShiftScan:
 
     def _learn(self, level: _EstablishedLevel) -> None:
         # a block waits before it counts as established: the beginning of a slow rise must not
-        wait = min(max(self._short, len(level.variation[1]) // 2), self._limits.longest_wait_blocks)
+        wait = min(max(self._short, level.known_blocks // 2), self._limits.longest_wait_blocks)
         for count in range(level.learned + 1, level.count - wait + 1):
             level.learn(count)
 
     def _is_established(self, level: _EstablishedLevel) -> bool:
         steps = level.blocks[-1].last_step - level.since
         limits = self._limits
-        return len(level.variation[1]) >= limits.established_blocks and steps >= limits.established_steps
+        return level.known_blocks >= limits.established_blocks and steps >= limits.established_steps
 
     def _is_shifted(self, level: _EstablishedLevel) -> bool:
         reference = level.reference
         for window, required in self._required:
-            variation = level.variation[window]
-            # overlapping windows resemble each other: a few full ones at least show how they vary
-            if window == self._limits.blocks.lasting_window and len(variation) < 4 * window:
-                continue
             rise = (level.level_at(level.count, window) - reference) * self._sensitivity
             if rise > self._smallest:
+                variation = level.variation(window)
+                # overlapping windows resemble each other: a few full ones at least show how they vary
+                if window == self._limits.blocks.lasting_window and len(variation) < 4 * window:
+                    continue
                 highest = variation.quantile(self._limits.highest_quantile)
-                if rise > max(required * level.noise(window), highest - reference):
+                if rise > highest - reference and rise > required * level.noise(window):
                     is_usual = self._is_usual(level, window, rise)
-                    return not is_usual and not self._may_be_chance(level, window, rise)
+                    return not is_usual and not (
+                        self._may_be_chance(level, window, rise) or self._may_be_rounding(level, window, rise)
+                    )
         return False
 
     def _is_usual(self, level: _EstablishedLevel, window: int, rise: float, above: float = 0.0) -> bool:
@@ -495,8 +594,7 @@ class LevelShiftScan:
             slow, name = level.upper_reference + height, "upper"
         else:
             slow, name = level.reference + height, "long" if window == self._long else "lasting"
-        is_slow = level.spells(window) > slow
-        longest = longest_by_chance(spell_lengths(is_slow), self._limits.spells)
+        longest = longest_by_chance(spell_lengths(level.spells(window).above(slow)), self._limits.spells)
         latest = (getattr(block, name) - above > slow for block in reversed(level.blocks))
         return bool(longest) and sum(takewhile(bool, latest)) <= longest
 
@@ -504,7 +602,15 @@ class LevelShiftScan:
         """Whether blocks as they have been may have their median over a long window so high by chance."""
         if window < self._limits.blocks.lasting_window:
             return False
-        return rise <= self._limits.median_errors * median_error(level.variation[1].in_order(), window)
+        blocks = level.variation(1).in_order()
+        highest = highest_median(blocks, window, self._limits.median_errors)
+        return rise <= highest - level.reference
+
+    def _may_be_rounding(self, level: _EstablishedLevel, window: int, rise: float) -> bool:
+        """Whether the smallest rise is exceeded only as a level that hardly moves rounds to the next value:
+        where the noise is smaller than the distance of the values."""
+        rounding = level.spells(self._short).least_step()
+        return level.noise(window) < rounding and rise - rounding <= self._smallest
 
     def _open_shift(self, level: _EstablishedLevel, points: PointsOf) -> None:
         now = level.blocks[-1]
@@ -518,10 +624,11 @@ class LevelShiftScan:
             assert latest.end is not None
             gap, length = onset.at.row - latest.end.row, latest.end.row - latest.start.row
             within = onset.at.attempt == latest.end.attempt
-            # a pause shorter than the slow-down is a part of it
+            # a pause shorter than the slow-down is a part of it, and the shortest that can be seen is none
             if within and gap <= length:
-                self.shifts[level.latest] = replace(latest, end=None)
-                level.shift, level.again = level.latest, (onset, latest)
+                is_pause = gap > self._limits.blocks.short_window * self._limits.blocks.points
+                self.shifts[level.latest] = latest._replace(end=None)
+                level.shift, level.again = level.latest, (onset, latest) if is_pause else None
                 return
         level.shift, level.longest = len(self.shifts), 0
         self.shifts.append(
@@ -557,16 +664,17 @@ class LevelShiftScan:
         if level.count % limits.settled_blocks or not level.learned:
             return
         # the longer a level has been established, the longer a new one must hold
-        required = min(max(limits.settled_blocks, len(level.variation[1]) // 4), limits.memory_blocks // 8)
+        required = min(max(limits.settled_blocks, level.known_blocks // 4), limits.memory_blocks // 8)
         if level.count < required:
             return
         late = level.blocks[-required:]
-        noise = level.noise(self._short)
         if level.shift is None:
-            high = sorted(block.median for block in late)[-required // 8]
-            if high < level.reference - max(self._smallest, limits.settled_spreads * noise):
+            lower = level.reference - sorted(block.median for block in late)[-required // 8]
+            if lower > self._smallest and lower > limits.settled_spreads * level.noise(self._short):
                 levels[-1] = self._establish(level, late, points)
-        elif self.shifts[level.shift].start.row < late[0].first and self._holds(late, noise):
+        elif self.shifts[level.shift].start.row < late[0].first and self._holds(
+            late, level.noise(self._short)
+        ):
             rise = _upper_median(late) - level.reference
             if level.again and rise >= limits.as_much_again * level.again[1].rise:
                 self._separate_return(level, self.shifts[level.shift], rise)
@@ -587,5 +695,5 @@ class LevelShiftScan:
             self._detect(level, points)
         # what these blocks show is known only now that their level is
         now = blocks[-1].end
-        self.shifts[known:] = [replace(shift, detected=now) for shift in self.shifts[known:]]
+        self.shifts[known:] = [shift._replace(detected=now) for shift in self.shifts[known:]]
         return level

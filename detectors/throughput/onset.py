@@ -62,7 +62,7 @@ def find_onset(
     onset of the first is located to the point, or with a restart that follows it closely.
     """
     medians = np.array([block.median for block in blocks]) - reference
-    height = float(np.median(medians[-2:]))
+    height = _height(medians)
     highest = limits.clip_factor * abs(height)
     excess = np.clip(medians, -abs(height), highest)
     calm = min(_end_of_calm(medians, height, noise, limits), len(blocks) - 1)
@@ -83,6 +83,13 @@ def find_onset(
     return ShiftOnset(_with_restart(at, blocks[around_jump.start : jump.begin + 2]), gradual=False)
 
 
+def _height(medians: FloatArray) -> float:
+    """The height of a rise: of its last two blocks, or of more where these are back by chance, as a longer
+    window shows a rise among spells."""
+    latest = (float(np.median(medians[-window:])) for window in (2, 8, 32))
+    return next((height for height in latest if height > 0), float(np.abs(medians).max()))
+
+
 def _with_restart(at: RowPosition, around: Sequence[MedianBlock]) -> RowPosition:
     """The restart after a jump that lies in the last block before it: so few slow points are a pause."""
     for block, following in pairwise(around):
@@ -94,6 +101,8 @@ def _with_restart(at: RowPosition, around: Sequence[MedianBlock]) -> RowPosition
 def _end_of_calm(medians: FloatArray, height: float, noise: float, limits: OnsetThresholds) -> int:
     """The middle of the last window of blocks that were near the reference; 0 if there is none."""
     apart = (1 - limits.calm_share) * height / limits.calm_noises
+    if apart <= 0:
+        return 0
     window = min(limits.calm_blocks, max(1, ceil((noise / apart) ** 2)))
     if len(medians) < window:
         return 0

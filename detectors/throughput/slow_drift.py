@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from math import hypot
 
@@ -105,11 +105,11 @@ class SlowDriftScan:
         shift = self.shifts[-1]
         rise = window.level - shift.reference
         if rise > shift.rise:
-            shift = replace(shift, rise=rise, worst=window.end)
+            shift = shift._replace(rise=rise, worst=window.end)
         if rise < self._limits.return_share * shift.rise:
-            shift = replace(shift, end=window.begin)
+            shift = shift._replace(end=window.begin)
             self._windows = [window]
-        self.shifts[-1] = replace(shift, longest=_steps(shift.start, window.end))
+        self.shifts[-1] = shift._replace(longest=_steps(shift.start, window.end))
 
     def _detect(self) -> None:
         limits = self._limits

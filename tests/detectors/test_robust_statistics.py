@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holter.detectors.robust_statistics import median, median_error, quantiles, row_medians
+from holter.detectors.robust_statistics import (
+    highest_median,
+    median,
+    median_error,
+    quantiles,
+    row_medians,
+)
 
 FINITE = st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=60).map(np.array)
 
@@ -54,3 +60,16 @@ def test_the_error_of_a_median_is_its_spread_where_levels_alternate_or_repeat(la
     spread = np.std(np.median(values, axis=1))
     estimated = np.median([median_error(row, 48) for row in values])
     assert 0.6 < estimated / spread < 1.6
+
+
+@pytest.mark.parametrize("count", [8, 32, 128])
+def test_medians_of_normal_noise_hardly_exceed_as_many_of_their_errors(count: int) -> None:
+    values = np.random.default_rng(count).standard_normal(4000)
+    highest = highest_median(values, count, 3.0)
+    assert highest == pytest.approx(3 * 1.2533 / count**0.5, rel=0.2)
+
+
+def test_medians_of_two_levels_may_be_the_higher_one() -> None:
+    values = np.where(np.random.default_rng(0).random(4000) < 0.55, 1.0, 2.0)
+    assert highest_median(values, 32, 3.0) == 2.0
+    assert highest_median(values, 4000, 1.0) == 1.0

@@ -33,6 +33,14 @@ def test_an_explosion_is_a_divergence_of_that_metric(metric: str) -> None:
     assert finding.detected_step <= AT + 160
 
 
+def test_an_explosion_over_some_hundred_points_is_no_part_of_the_noise_that_it_must_exceed() -> None:
+    cycle = 0.35 * np.sin(np.arange(N) / 25)
+    growth = np.log(30) * ((np.arange(N) - AT) / 300).clip(0, 1)
+    (finding,) = found(with_loss("objective/kl", noisy(6 * np.exp(cycle + growth))))
+    assert (finding.kind, finding.end_step) == ("divergence", None)
+    assert AT <= finding.start_step <= finding.detected_step <= AT + 300
+
+
 @pytest.mark.parametrize(
     ("metric", "before", "after"),
     [("grad_norm", 0.5, 0.005), ("accuracy", 0.9, 0.15), ("reward", 90.0, -20.0)],

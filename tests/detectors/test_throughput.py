@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 from holter.detectors.detector import DetectorContext
+from holter.detectors.positions import RowPosition
+from holter.detectors.throughput.block_medians import MedianBlock
+from holter.detectors.throughput.onset import OnsetThresholds, find_onset
 from holter.detectors.throughput.regression import ThroughputRegressionDetector
-from holter.types import Finding, RunData
+from holter.types import Finding, FloatArray, RunData
 from tests.support.curves import run, series, speed_curve, until
 
 N, AT = 3000, 1200
@@ -314,6 +317,44 @@ def test_steps_that_take_one_of_several_times_by_their_length_are_no_regression(
     speed[5000:] /= 1.5
     (finding,) = found(timed(speed))
     assert abs(finding.start_step - 5000) < 60
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_step_times_in_tenths_of_a_second_are_no_slow_down_before_they_are_two_tenths_longer(
+    seed: int,
+) -> None:
+    random = np.random.default_rng(seed)
+    seconds = 1.44 + 0.04 * np.sin(np.arange(N) / 300) + 0.02 * random.standard_normal(N)
+    assert found(run(series("step_time", np.round(seconds, 1)))) == []
+    seconds[AT:] += 0.25
+    (finding,) = found(run(series("step_time", np.round(seconds, 1))))
+    assert abs(finding.start_step - AT) <= 8
+
+
+@pytest.mark.parametrize("heights", [[0.1] * 6 + [0.0] * 2, [0.0] * 8])
+def test_a_rise_whose_last_two_blocks_are_at_the_level_before_has_an_onset(heights: list[float]) -> None:
+    """A longer window shows it; values that are rounded are at that level exactly."""
+    levels = [0.0] * 20 + heights
+    blocks = [block(8 * index, level) for index, level in enumerate(levels)]
+    onset = find_onset(blocks, 0.0, 0.01, points_of, OnsetThresholds())
+    assert 0 <= onset.at.row < 8 * len(levels)
+
+
+def block(first: int, level: float) -> MedianBlock:
+    """A block of eight equal points from a row on."""
+    return MedianBlock(0, 0, first, first + 7, first, first + 7, level, 0.0, level, level, level, level)
+
+
+def points_of(block: MedianBlock) -> tuple[list[RowPosition], FloatArray]:
+    positions = [RowPosition(row, 0, row) for row in range(block.first, block.last + 1)]
+    return positions, np.full(len(positions), block.median)
+
+
+def test_a_slow_down_that_a_few_fast_points_interrupt_is_one_event() -> None:
+    speed = slowed(0.3)
+    speed[AT + 400 : AT + 416] /= 0.7
+    (finding,) = found(timed(speed))
+    assert (abs(finding.start_step - AT) <= 3, finding.end_step) == (True, None)
 
 
 def test_buckets_in_blocks_are_no_lasting_regression() -> None:

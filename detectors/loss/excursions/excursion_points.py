@@ -88,6 +88,19 @@ class RecoveryThresholds(Thresholds):
     is as often another stage of the data, which not all runs log."""
     lasting_progress_of_drift: float = 0.1
     """The same for a rise that takes long to reach its height: a stage begins at once."""
+    harder_share: float = 0.25
+    """Share of the level before below which a loss that is higher at once, and goes on from there as before,
+    is a warning, whatever it undoes: another task or other data are as often harder by so much."""
+    at_once_sigmas: float = 3.0
+    """Sigmas below its lasting level up to which the first points of a step are at that level."""
+    noisier: float = 1.5
+    """Times its noise before from which on a higher loss does not go on as before."""
+    least_rate: float = 0.5
+    """Share of its former rate at which such a loss falls on, but for..."""
+    rate_errors: float = 3.0
+    """... so many standard errors..."""
+    rate_share: float = 0.1
+    """... or this share of its height, where that is more."""
     unlearned_points: int = 64
     """Points before an excursion up to which a run whose level has not fallen since it began is too young to
     tell what lasts: its first rise is as often a warm-up, and falls slowly."""
@@ -109,12 +122,14 @@ class RecoveryThresholds(Thresholds):
     most_steps: int = 3
     """Steps that an excursion may rise in to count as stages in sequence: steady growth brings a fifth of its
     height in as many."""
-    growth_in_steps: float = 0.9
+    growth_in_steps: float = 0.85
     """Share of the growth that they bring together."""
     stage_parts: int = 5
     """Parts of `step_parts` for which a stage holds: what follows sooner is the rise of the same event."""
     step_parts: int = 32
-    """Parts of an excursion over two of which a step to another level is measured."""
+    """Parts of an excursion over two of which a step to another level is measured..."""
+    most_part_points: int = 64
+    """Points. ... of which each has at most so many: a stage is no shorter for what follows it."""
     flat_growth: float = 1.25
     """Ratio of the numbers of points after which it is examined again whether an excursion decays."""
     level_points: int = 64

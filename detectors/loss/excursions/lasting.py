@@ -6,6 +6,7 @@ import numpy as np
 
 from holter.detectors.loss.excursions.excursion_points import ExcursionPoints, RecoveryThresholds
 from holter.detectors.loss.excursions.rise_speed import half_peak_index, is_slow_rise
+from holter.detectors.robust_statistics import mad_sigma
 from holter.types import FloatArray
 
 
@@ -41,12 +42,20 @@ def _lasts(points: ExcursionPoints, limits: RecoveryThresholds) -> bool:
     first = excess[: limits.near_points]
     steps = _steps(excess, limits)
     is_step = bool(steps)
+    # the beginning of another rise at its end is no part of how it rose
     rises_slowly = not is_step and is_slow_rise(
-        points.step, limits, half_peak=half_peak_index(points.step, excess, limits)
+        points.step,
+        limits,
+        half_peak=half_peak_index(points.step, excess.clip(max=max(third, fourth)), limits),
     )
     share = limits.lasting_progress_of_drift if rises_slowly else limits.lasting_progress
     # of stages in sequence each by itself
-    undoes_progress = min(lowest, max(steps, default=lowest)) > share * points.progress
+    height = min(lowest, max(steps, default=lowest))
+    undoes_progress = height > share * points.progress and not (
+        not rises_slowly
+        and height < limits.harder_share * abs(points.baseline)
+        and _is_other_data(points, excess, limits, is_in_stages=len(steps) > 1)
+    )
     if not points.has_learned:
         # nothing is known that it could undo: damage builds up over some points, a stage begins at once
         begins_low = bool(excess[0] < limits.at_once_share * np.median(excess[half:]))
@@ -63,13 +72,42 @@ def _lasts(points: ExcursionPoints, limits: RecoveryThresholds) -> bool:
     )
 
 
+def _is_other_data(
+    points: ExcursionPoints, excess: FloatArray, limits: RecoveryThresholds, *, is_in_stages: bool
+) -> bool:
+    """Whether the loss [n] goes on from a higher level as it went on before: at once, with the same noise and
+    at the same rate; of stages in sequence only the first is examined.
+
+    That is another task or other data. Damage to a model builds up, makes its loss noisier, and keeps it from
+    falling; what is learned again decays, and does not last.
+    """
+    half = len(excess) // 2
+    size = max(limits.near_points, min(len(excess) // limits.step_parts, limits.most_part_points))
+    stage = excess[: size * limits.stage_parts] if is_in_stages else excess[half:]
+    level, sigma = float(np.median(stage)), points.noise.sigma
+    first = float(np.median(excess[: limits.lone_points + 1]))
+    if first < min(limits.at_once_share * level, level - limits.at_once_sigmas * sigma):
+        return False
+    if mad_sigma(stage, level) > limits.noisier * sigma:
+        return False
+    if is_in_stages:
+        return True
+    quarters = [half // 2, half + half // 2]
+    second, fourth = excess[quarters[0] : half], excess[quarters[1] :]
+    change = float(np.median(fourth) - np.median(second))
+    before, after = points.fall.after(points.step[quarters] - points.step[0]).tolist()
+    error = points.noise.error(len(second)) * float(np.sqrt(2 / len(second)))
+    tolerance = max(limits.rate_errors * error, limits.rate_share * level)
+    return bool(change <= limits.least_rate * (after - before) + tolerance)
+
+
 def _steps(excess: FloatArray, limits: RecoveryThresholds) -> list[float]:
     """The heights of the steps, from one short stretch to the next, by which an excess [n] became higher than
     it began, as stages in sequence make them, with that of its beginning.
 
     None where it did not become higher, or by other than a few steps that are far apart.
     """
-    size = max(limits.near_points, len(excess) // limits.step_parts)
+    size = max(limits.near_points, min(len(excess) // limits.step_parts, limits.most_part_points))
     levels = np.median(excess[: len(excess) // size * size].reshape(-1, size), axis=1)
     rise = levels[2:] - levels[:-2]
     grown = float(levels.max() - levels[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from holter.types import Finding, Kind, Severity
 from tests.support.loss_curves import curve, decay, detect_all, run_of
@@ -30,6 +31,19 @@ def test_a_longer_sequence_announces_a_step_of_the_loss() -> None:
     findings = rises(loss, seq_len=np.where(PLACES < 2000, 512.0, 1024.0))
     assert findings
     assert {each.severity for each in findings} == {Severity.INFO}
+
+
+def test_the_weight_of_another_term_announces_a_higher_loss() -> None:
+    loss = curve(POINTS, seed=2) * np.where(PLACES < 2000, 1.0, 1.5)
+    findings = rises(loss, distill_weight=0.5 * (PLACES >= 2000))
+    assert findings
+    assert {each.severity for each in findings} == {Severity.INFO}
+
+
+def test_a_weight_that_adapts_itself_announces_nothing() -> None:
+    loss = curve(POINTS, seed=2) * np.where(PLACES < 2000, 1.0, 1.5)
+    findings = rises(loss, penalty_weight=0.5 + 0.1 * (PLACES // 20 % 7))
+    assert Severity.INFO not in {each.severity for each in findings}
 
 
 def test_a_longer_sequence_excuses_no_divergence() -> None:
@@ -61,3 +75,28 @@ def test_two_stages_in_sequence_are_judged_as_steps_and_not_as_a_slow_rise() -> 
 
 def rises(loss: np.ndarray, **others: np.ndarray) -> list[Finding]:
     return detect_all(run_of(loss, **others))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "factor", "noisier", "rise", "severity"),
+    [
+        ("it is 10 % higher at once, and goes on as before", 1.1, 1.0, 1, Severity.WARNING),
+        ("it rises over some points", 1.1, 1.0, 20, Severity.CRITICAL),
+        ("it is noisier from there on", 1.1, 2.0, 1, Severity.CRITICAL),
+        ("it is higher than another task is", 1.3, 1.0, 1, Severity.CRITICAL),
+    ],
+)
+def test_a_loss_that_goes_on_at_a_higher_level_may_have_other_data(
+    sentence: str, factor: float, noisier: float, rise: int, severity: Severity
+) -> None:
+    """The step undoes all that was learned; nothing announces it."""
+    level = 2 * (1 + 0.1 * np.exp(-PLACES / 800))
+    risen = np.clip((PLACES - 1999) / rise, 0, 1)
+    noise = 0.02 * np.random.default_rng(1).standard_normal(POINTS) * (1 + (noisier - 1) * (risen > 0))
+    assert {each.severity for each in rises((level + noise) * (1 + (factor - 1) * risen))} == {severity}
+
+
+def test_stages_in_sequence_that_nothing_announces_are_warnings() -> None:
+    level = 2 * (1 + 0.1 * np.exp(-PLACES / 800)) + 0.01 * np.random.default_rng(2).standard_normal(POINTS)
+    stage = (PLACES >= 1500).astype(float) + (PLACES >= 2000) + (PLACES >= 2600)
+    assert {each.severity for each in rises(level * 1.08**stage)} == {Severity.WARNING}

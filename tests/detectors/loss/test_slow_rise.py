@@ -45,6 +45,25 @@ def test_findings_are_the_same_for_a_shifted_and_scaled_loss() -> None:
     assert (moved.start_step, moved.detected_step) == (plain.start_step, plain.detected_step)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_loss_that_doubles_in_a_short_run_is_found_however_noisy_it_is(seed: int) -> None:
+    points, begin = 6000, 2500
+    growth = np.exp(np.log(2) * np.clip(np.arange(points) - begin, 0, 2000) / 1000)
+    noise = np.random.default_rng(seed).gamma(8, 1 / 8, points)
+    (finding,) = slow_rises(run(series("loss", growth * noise)))
+    assert begin - 300 < finding.start_step < begin + 900
+    assert finding.detected_step < begin + 2500
+
+
+def test_a_slow_rise_within_a_rise_that_is_reported_is_a_part_of_it() -> None:
+    points, begin = 6000, 2500
+    level = 2 + np.clip((np.arange(points) - begin) / 1000, 0, 1)
+    data = run(series("loss", noisy(level)[:points]))
+    (rise,) = slow_rises(data)
+    (finding,) = find(data)
+    assert finding.detected_step < rise.detected_step
+
+
 def test_a_rise_that_comes_back_ends() -> None:
     level = rising(0.2) - 0.2 * np.clip((np.arange(POINTS) - 36_000) / 500, 0, 1)
     (finding,) = slow_rises(run(series("loss", noisy(level))))
