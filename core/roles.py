@@ -79,6 +79,8 @@ _UNIT = r"(_?(in_)?[(\[]?(ns|us|ms|s|secs?|seconds?|milliseconds?|microseconds?|
 _NAMES: tuple[tuple[Role, tuple[str, ...]], ...] = (
     # Megatron logs its curves again over samples, tokens and FLOPs: the same curve on other axes
     (Role.OTHER, (r".* vs (samples|tokens|gigaflos.*|steps)",)),
+    # seconds that a batch takes, as Paddle's logs call them
+    (Role.OTHER, (r"(avg_)?(batch|reader)_cost",)),
     (
         Role.EVAL_LOSS,
         (

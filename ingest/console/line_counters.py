@@ -103,7 +103,7 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
         announces = last in ("epoch", "epochs") and not before and is_stated
         is_rate = not _RATES.isdisjoint(words)
         is_in_epoch = [each.counter for each in before] == [Counter.EPOCH] and field.total_index < 0
-        if is_in_epoch and last in BATCHES and not has_settings([field.name]):
+        if is_in_epoch and last in BATCHES and not (is_rate or has_settings([field.name])):
             return Counter.BATCH  # `Epoch  1, CIFAR-10 Batch 2:  Loss: 1.67`
         if last in ("iteration", "step") and not (
             before or field.before.strip() or field.is_duration or is_rate

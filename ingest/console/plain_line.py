@@ -76,8 +76,8 @@ _PART_OF_MODEL = re.compile(r"\s{0,8}\d{1,3}\s+\|\s+[\w.]+\s+\|\s+[A-Za-z_]\w*\s
 """A row of Lightning's summary of a model: `0  | train_acc | BinaryAccuracy | 0 `, a number of parameters."""
 _FRACTION = re.compile(r"\d{1,6}\.\d{1,8}")
 _PART_AHEAD = re.compile(r"[ \t]{0,8}[01]\.\d{1,6}")
-_RUNS = frozenset({"run"})
-"""What prints a line by itself, whoever printed those around it."""
+_RUN = "run"
+"""What a line may be of, whoever printed those around it."""
 _PARTS = frozenset({"category", "class"})
 """What is always one of several."""
 _ROW_NAME = re.compile(r"(?:^|\s\s|[-|\])] )([A-Za-z][\w-]{0,40}): {0,20}$")
@@ -107,7 +107,7 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
             return _of_best(line, shape, numbers, axis, axis.get("step"))
         if shape.is_best and "step" not in axis:  # behind evaluations alone
             return _of_best(line, shape, numbers, axis, next((count for count, _ in counts.values()), None))
-    if shape.about is not None and shape.about[0] in _RUNS and counts.keys() == {Counter.EPOCH}:
+    if shape.about is not None and shape.about[0] == _RUN and counts.keys() == {Counter.EPOCH}:
         return _of_run(line, shape, numbers, counts[Counter.EPOCH][0])
     if shape.is_record and not shape.split:
         counts = as_epoch(counts, axis)
@@ -153,6 +153,15 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
     return LineValues(step, values, parse_time(line), labels, is_late=is_late)
 
 
+def _values_of(shape: LineShape, numbers: list[str]) -> dict[str, float]:
+    """The metrics of a line, those of an evaluation named after its data."""
+    return {
+        metric_name(field.name, shape.split): value * field.scale
+        for field in shape.metrics
+        if (value := value_of(numbers[field.index])) is not None
+    }
+
+
 def _fraction_of_epoch(shape: LineShape, numbers: list[str], axis: dict[str, Any]) -> float | None:
     """The epoch of a line of the training that counts nothing else, if it is a fraction: `epoch 0.25`.
 
@@ -172,11 +181,7 @@ def _fraction_of_epoch(shape: LineShape, numbers: list[str], axis: dict[str, Any
 def _of_run(line: str, shape: LineShape, numbers: list[str], epoch: int) -> LineValues | None:
     """The values of a line of one of several runs in turn, at its epoch: lines around are of others."""
     assert shape.about is not None, "a run"
-    values = {
-        metric_name(field.name, shape.split): value * field.scale
-        for field in shape.metrics
-        if (value := value_of(numbers[field.index])) is not None
-    }
+    values = _values_of(shape, numbers)
     return LineValues(epoch, values, parse_time(line), labels_of(dict([shape.about]))) if values else None
 
 
@@ -373,11 +378,7 @@ def _at_part_of_epoch(
     """The metrics of a line that begins with a part of the announced epoch: `0.104 perplexity: 596.9`."""
     part = count_fraction(int(axis["announced"][0]) + float(numbers[0]), axis)
     step = training_step({Counter.STEP: (part, 0)}, axis, shape.kind)
-    values = {
-        field.name: value * field.scale
-        for field in shape.metrics
-        if (value := value_of(numbers[field.index])) is not None
-    }
+    values = _values_of(shape, numbers)
     if step is None or not values:
         return None
     note_names([*values], step, step, axis)

@@ -48,6 +48,7 @@ from holter.ingest.metric_names import is_metric_name
 from holter.translated_words import in_english
 
 _MANY_METRICS = 3
+_MANY_AT_POSITION = 5
 _VALUE_AND_BEST = 2
 _SLASHES_OF_PATH = 5
 _GLOG = re.compile(r"[IWE]\d{4} $")
@@ -216,7 +217,11 @@ class _ShapeReader:
         """Note the data that the text before a number is about; whether the number itself is nothing."""
         if (found := DATA_SPLIT.search(in_english(field.before))) is not None:
             data = _data_of(found)
-            if not self._split or (found[2] and not self._metrics and field.before.rstrip().endswith("]")):
+            # `loss=1.9 | dev: acc=0.4`: what is before it is of the training
+            is_part = bool(self._metrics and self._counters and found[2])
+            if not (self._split or is_part) or (
+                found[2] and not self._metrics and field.before.rstrip().endswith("]")
+            ):
                 self._split = data  # `main.py - train - [eval] loss: 0.5`
             self._part = data if self._metrics and found[2] and self._split != data else ""
         elif not self._split and _ESTIMATED.search(field.before + field.name):
@@ -260,6 +265,8 @@ class _ShapeReader:
             counter = Counter.BATCH
         if counter is not None and _is_of_best(self._metrics, field):
             return None
+        if counter is Counter.STEP and not self._counters and self._is_in_parentheses(field):
+            return None  # `Success (R: 99.00, Steps: 6)`
         is_second = any(each.counter is Counter.STEP for each in self._counters)
         if (
             counter is Counter.STEP
@@ -290,6 +297,12 @@ class _ShapeReader:
             self._counters[0] = replace(self._counters[0], counter=Counter.EPOCH)
         return counter
 
+    def _is_in_parentheses(self, field: NumberField) -> bool:
+        """Whether a number of steps is told in parentheses with a value before it: a length."""
+        before = "".join(self._texts[: field.index + 1])
+        is_plural = field.english.lower() == "steps" and field.total_index < 0
+        return is_plural and bool(self._metrics) and before.count("(") > before.count(")")
+
     def _counts_no_epoch(self) -> bool:
         """Whether what the line counts first has no name, or is nothing that has batches."""
         first = next(iter(self._counters), None)
@@ -306,7 +319,8 @@ class _ShapeReader:
             name = "epoch" if not field.name or DATA_SPLIT.fullmatch(field.name) else field.name
             self._names[name] = None
             self._axes.append(MetricField(name, field.index, field.scale))
-        name = field.english.replace("_", " ")  # `eval_epoch: 1,  loss is: 2.02`
+        # `eval_epoch: 1,  loss is: 2.02`, but `eval_iters: 100` is a setting
+        name = field.english.replace("_", " ") if counter is Counter.EPOCH else field.english
         if not self._split and (found := DATA_SPLIT.search(name)) is not None and found[2]:
             self._split = found[2].lower()
         is_first = not self._counters
@@ -384,7 +398,8 @@ class _ShapeReader:
             self._split = behind[1].lower()
         split = "" if self._split == "train" else self._split
         measures = self._is_known or (bool(split) and not has_settings(names))
-        is_report = _is_report(counters, metrics, marked=self._marked if self._is_stated else 0)
+        marked = self._marked if self._is_stated else 0
+        is_report = _is_report(counters, metrics, marked=marked, is_stated=self._is_stated)
         is_record = bool(counters) and bool(metrics) and (measures or is_report)
         if [(each.counter, each.total_index) for each in counters] == [(Counter.BATCH, -1)]:
             # `15000 iters, batch 64, lr 0.0002` are settings
@@ -463,16 +478,20 @@ def _is_summary(text: str, name: str) -> bool:
     return _SUMMARY.match(text) is not None or (found is not None and bool(found[2]))
 
 
-def _is_report(counters: list[CounterField], metrics: list[MetricField], *, marked: int) -> bool:
+def _is_report(
+    counters: list[CounterField], metrics: list[MetricField], *, marked: int, is_stated: bool
+) -> bool:
     """Whether unknown names are of metrics: none is that of a setting.
 
     One with a sign is enough in a line that begins with an epoch, else three; `marked` says how many there
-    are in a line that begins with what it counts. Three without are enough with an epoch and its batch.
+    are in a line that begins with what it counts. Three without are enough with an epoch and its batch, five
+    in any line that `is_stated` to be at a position.
     """
     counted = {field.counter for field in counters}
-    several = len(metrics) >= _MANY_METRICS and len(counted) > 1
-    is_stated = marked >= (1 if Counter.EPOCH in counted else _MANY_METRICS)
-    return (is_stated or several) and not has_settings(field.name for field in metrics)
+    several = len(metrics) >= (_MANY_METRICS if len(counted) > 1 else _MANY_AT_POSITION)
+    several &= len(counted) > 1 or is_stated
+    is_marked = marked >= (1 if Counter.EPOCH in counted else _MANY_METRICS)
+    return (is_marked or several) and not has_settings(field.name for field in metrics)
 
 
 def _data_of(found: re.Match[str]) -> str:
@@ -550,6 +569,11 @@ def _is_of_best(metrics: list[MetricField], field: NumberField) -> bool:
     return field.before.strip(" (,@") in ("", "at", "in")
 
 
+def _is_share_of(name: str) -> bool:
+    """Whether a metric is how many of all were right: `valid acc 9/16`."""
+    return name.lower().rpartition(" ")[2] in ("acc", "accuracy", "correct")
+
+
 def _is_metric(field: NumberField) -> bool:
     name = field.name
     lower = field.english.lower().replace("_", " ")
@@ -562,7 +586,7 @@ def _is_metric(field: NumberField) -> bool:
         or lower.rpartition("/")[2] in NOT_METRICS
         or name.rpartition(" ")[2] in CALENDAR
         or (name in _SOURCE_SUFFIXES and field.index and not field.before.strip("."))  # `123.py:45`
-        or (field.total_index >= 0 and not (field.marked and is_metric_name(name)))
+        or (field.total_index >= 0 and not (is_metric_name(name) and (field.marked or _is_share_of(name))))
         or _SOURCE_FILE.search(name)
     ):
         return False

@@ -19,6 +19,8 @@ from holter.ingest.console.line_words import CALENDAR
 
 _SPACES = re.compile(r"[ \t]+")
 """Columns are aligned by as many spaces as numbers need."""
+_NAME_ALONE = re.compile(r"[\s,;]*([A-Za-z][\w./@-]{0,40}(?: [\w./@-]{1,40}){0,3})[\s,;]*")
+"""A name between separators: `Step, 0, Loss, 0.114, PSNR, 9.42`."""
 _LEAST_LINES = 5
 _LEAST_SHARE = 0.25
 """Of the lines of a text that are of the layout."""
@@ -133,7 +135,9 @@ def _names(texts: tuple[str, ...], count: int) -> list[str]:
     named = {field.index: field.name for field in number_fields(texts) if field.name}
     names: list[str] = []
     for index in range(count):
-        name = named.get(index, f"column {index + 1}").replace(",", " ")
+        alone = _NAME_ALONE.fullmatch(texts[index])
+        name = named.get(index) or (alone[1] if alone is not None else f"column {index + 1}")
+        name = name.replace(",", " ")
         names.append(name if name not in names else f"{name} {index + 1}")
     return names
 

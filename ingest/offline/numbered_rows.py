@@ -39,6 +39,8 @@ _LEAST_OF_OPENING = 12
 _LEAST_OF_COLUMNS = 0.99
 """Of the lines of a table without a header that have its numbers."""
 _MOST_BELOW_EPOCH = 4
+_MOST_OTHERS = 0.1
+"""Of the lines of a text of epochs with numbers below them that are others."""
 _EPOCH = re.compile(r"(?i)(?:\[ info: |\W{0,10})epoch\W{0,4}(\d{1,9})(?: ?/ ?\d{1,9})?\W{0,10}")
 _ABOUT_METRICS = re.compile(r"(?i)\b(?:(?:eval|valid|test|train)\w{0,10}|val|metrics?|results?|scores?)\b")
 """Words before the first metric of a line: `Eval metrics - AUC: 0.5`."""
@@ -107,6 +109,7 @@ def _numbered_table(lines: Sequence[str], name: str) -> bytes | None:
     if (
         len(names) != len(first)
         or not numbers[0]  # each row names what it is about, which is no step
+        or not all(is_number(line.split(delimiter)[0]) for line in lines[1 : _LEAST_ROWS + 1])
         or any(map(is_number, names))
         or not any(is_metric_name(name) and number for name, number in zip(names, numbers, strict=True))
     ):
@@ -194,15 +197,18 @@ def _below_epochs(lines: Sequence[str], name: str) -> bytes:
     """Bare numbers below or behind epochs, as many of each: at this epoch; nothing for other texts."""
     texts = [line.strip() for line in lines if line.strip()]
     epochs: list[tuple[str, list[str]]] = []
+    others = 0
     for text in texts:
         if (heading := _EPOCH.fullmatch(text)) is not None:
             epochs.append((heading[1], []))
         elif (row := _EPOCH_VALUE.fullmatch(text)) is not None and is_number(row[2]):
             epochs.append((row[1], [row[2]]))
-        elif not epochs or not is_number(text):
-            return b""
-        else:
+        elif epochs and is_number(text):
             epochs[-1][1].append(text)
+        else:
+            others += 1  # what the program prints before it begins and when it ends
+    if others > _MOST_OTHERS * len(texts):
+        return b""
     width = len(epochs[0][1]) if epochs else 0
     is_last_open = bool(epochs) and len(epochs[-1][1]) < width
     if len(epochs) < _LEAST_ROWS or not 0 < width <= _MOST_BELOW_EPOCH:

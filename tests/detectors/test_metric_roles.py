@@ -169,6 +169,8 @@ NAMES = {
     Role.SEQUENCE: ["coll_sn", "collective_seq", "nccl_op_count", "opCount"],
     Role.EPOCH: ["epoch", "train/epoch"],
     Role.OTHER: [
+        "avg_batch_cost",  # seconds, in Paddle's logs
+        "reader_cost",
         "lm loss vs samples",
         "grad_acc_steps",
         "rewards/margins",

@@ -92,6 +92,23 @@ def test_values_are_at_their_steps(tmp_path: Path, case: str) -> None:
     assert_steps(tmp_path, *CASES[case])
 
 
+GUESSED: dict[str, tuple[str, dict[str, list[int]]]] = {
+    "names and numbers between commas": (
+        "".join(f"Step, {n}, Loss, 0.1{n}, PSNR, 9.{n}, StepTime, 5.{n},\n" for n in range(8)),
+        {name: [*range(8)] for name in ("Loss", "PSNR", "StepTime")},
+    ),
+    "numbers below epochs, between other lines": (
+        "Namespace(lr=0.1)\n50000\n" + "".join(f"Epoch {n}\n2{n}.43\n" for n in range(30)) + "finish\n",
+        {"train": [*range(30)]},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", GUESSED)
+def test_values_of_guessed_files_are_at_their_steps(tmp_path: Path, case: str) -> None:
+    assert_steps(tmp_path, *GUESSED[case])
+
+
 @pytest.mark.parametrize(
     ("lines", "name"),
     [
@@ -331,6 +348,24 @@ BLOCKS: dict[str, tuple[str, dict[str, list[int]]]] = {
     "a number below what Julia logs": (
         "".join(f"[ Info: Epoch {n}\n2.{n}\n" for n in N),
         {"train": [*N]},
+    ),
+    "how many of a batch are right": (
+        "".join(f"Epoch {n} step {n}0 loss 2.{n} valid acc {n}/16\n" for n in N),
+        {name: [10 * n for n in N] for name in ("Epoch", "loss", "valid acc")},
+    ),
+    "scores in capitals": (
+        "".join(f"epoch: {n}\nAUC_ROC_SCORE: 0.8{n}\nAUC_PR_SCORE: 0.7{n}\nDICE: 0.3{n}\n" for n in N),
+        {name: [*N] for name in ("AUC_ROC_SCORE", "AUC_PR_SCORE", "DICE")},
+    ),
+    "steps of a game in parentheses": (
+        "".join(
+            f"Iter {n}: SR 66.9%, Q 21.7, Pi -6.3, CE 4.6, Buffer 11\n  Ex 1: Won (Steps: 6)\n" for n in N
+        ),
+        {name: [*N] for name in ("SR", "Q", "Pi", "CE", "Buffer")},
+    ),
+    "data named behind the metrics of the training": (
+        "".join(f"Época   {n} | lr=9.00e-04 | loss=1.{n} | dev: acc=0.3{n} f1=0.4\n" for n in N),
+        {name: [*N] for name in ("lr", "loss", "dev/acc", "dev/f1")},
     ),
     "parts of epochs": (
         "".join(

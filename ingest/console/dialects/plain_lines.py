@@ -139,8 +139,9 @@ _POSITION = LinearPattern(
     rb"|^run \[\d{1,9}\]:|\(['\"](?:epoch|iter(?:ation)?|step|episode)[: ]{0,3}['\"], {0,2}\d"
     rb"|\bepoch_\d{1,6}:"
     rb"|^[ \t]{0,8}\d{1,9} (?:epoch|iteration|iter|step|episode|round)[ ,:|-]"
-    rb"|\d(?:st|nd|rd|th) (?:epoch|iteration|step|(?:mini-?)?batch)|" + _NUMBER_AHEAD + rb""
-    rb"|\d(?:epoch|batch)(?:es)?(?::| results)|\[\d{1,9}\]\t|\d:\tlearn: |/[ \t]{0,8}\d{1,9} batches \|"
+    rb"|\d(?:st|nd|rd|th) (?:epoch|iteration|step|(?:mini-?)?batch)|"
+    + _NUMBER_AHEAD
+    + rb"|\d(?:epoch|batch)(?:es)?(?::| results)|\[\d{1,9}\]\t|\d:\tlearn: |/[ \t]{0,8}\d{1,9} batches \|"
     rb"|(?:^|\] )\[\d{1,9}\] [a-z_]\w{0,60}[=: ]"
     rb"|(?:train|test|eval|val(?:id)?): {1,4}(?:\d{1,9}(?:/\d{1,9} {0,4}\( {0,4}\d{1,3}%\))? )?"
     rb"\[ {0,8}\d{1,9}(?:/|\] {0,4}\[ {0,8}\d{1,9}/)"
@@ -208,8 +209,8 @@ _METRIC_ALONE = LinearPattern(
 )
 _NUMBER_ALONE = LinearPattern(
     rb"(?m)^(?:[\[(]?(?:\d\d|INFO|DEBUG)[^\n]{0,100}[\]:|>,-] {1,8})?"  # of a logger
-    rb"[ \t|>*{'\"-]{0,80}[A-Za-z\x80-\xff][\w ./()@\x80-\xff-]{0,80}['\"]?:[ \t]{0,20}"
-    rb"[-+]?\d[\d.]{0,20}"
+    rb"[ \t|>*{'\"-]{0,80}(?:[A-Za-z]|[\xe3-\xed][\x80-\xbf]{2})[\w ./()@\x80-\xbf\xe3-\xed-]{0,80}"
+    rb"['\"]?:[ \t]{0,20}[-+]?\d[\d.]{0,20}"
     rb"(?:[eE][-+]?\d{1,3})?[^\n:=]{0,20}$"
     # `Agent SUCCESS Rate 0.04`, `success -> 0.9`
     rb"|^[ \t>*-]{0,20}(?:[A-Z][A-Za-z_-]{1,30} ){1,4}-?\d{1,9}\.\d{1,20}[ \t\r]{0,8}$"
