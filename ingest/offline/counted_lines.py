@@ -19,7 +19,7 @@ from holter.ingest.console.line_words import CALENDAR
 
 _SPACES = re.compile(r"[ \t]+")
 """Columns are aligned by as many spaces as numbers need."""
-_NAME_ALONE = re.compile(r"[\s,;]*([A-Za-z][\w./@-]{0,40}(?: [\w./@-]{1,40}){0,3})[\s,;]*")
+_NAME_ALONE = re.compile(r"\s?[,;]\s{0,4}([A-Za-z][\w./@-]{0,40}(?: [\w./@-]{1,40}){0,3})\s?[,;]\s{0,4}")
 """A name between separators: `Step, 0, Loss, 0.114, PSNR, 9.42`."""
 _LEAST_LINES = 5
 _LEAST_SHARE = 0.25
