@@ -87,11 +87,6 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_values_are_at_their_steps(tmp_path: Path, case: str) -> None:
-    assert_steps(tmp_path, *CASES[case])
-
-
 GUESSED: dict[str, tuple[str, dict[str, list[int]]]] = {
     "names and numbers between commas": (
         "".join(f"Step, {n}, Loss, 0.1{n}, PSNR, 9.{n}, StepTime, 5.{n},\n" for n in range(8)),
@@ -102,11 +97,6 @@ GUESSED: dict[str, tuple[str, dict[str, list[int]]]] = {
         {"train": [*range(30)]},
     ),
 }
-
-
-@pytest.mark.parametrize("case", GUESSED)
-def test_values_of_guessed_files_are_at_their_steps(tmp_path: Path, case: str) -> None:
-    assert_steps(tmp_path, *GUESSED[case])
 
 
 @pytest.mark.parametrize(
@@ -394,6 +384,13 @@ BLOCKS: dict[str, tuple[str, dict[str, list[int]]]] = {
 }
 
 
-@pytest.mark.parametrize("case", BLOCKS)
-def test_values_of_blocks_are_at_their_steps(tmp_path: Path, case: str) -> None:
-    assert_steps(tmp_path, *BLOCKS[case])
+ALL_CASES = CASES | BLOCKS | GUESSED
+
+
+@pytest.mark.parametrize("case", ALL_CASES)
+def test_values_are_at_their_steps(tmp_path: Path, case: str) -> None:
+    assert_steps(tmp_path, *ALL_CASES[case])
+
+
+def test_no_case_has_the_name_of_another() -> None:
+    assert len(ALL_CASES) == len(CASES) + len(BLOCKS) + len(GUESSED)
