@@ -44,10 +44,6 @@ _COUNTED = re.compile(
     r"|(?:st|nd|rd|th) (?:mini-?)?(epoch|batch|iteration|step)\b| (update)s(?=, \w)"
 )
 """What a number counts, right after it: `1epoch:train:1-100batch:`, `| 200/2983 batches |`, `5th epoch`."""
-_COUNTED_WITH_TOTAL = re.compile(
-    r" (epoch|batch|iteration|iter|step)(?:e?s)?(?= [A-Za-z]\w{0,40}(?: [A-Za-z]\w{0,20}){0,2} ?[:=])"
-)
-"""The same behind its total, before the name of a metric: `1/10 epoch G_loss : 4.1`."""
 _COUNTED_BEHIND_TOTAL = re.compile(
     r" (epoch|batch|iteration|iter|step)(?:e?s)?(?= [A-Za-z]\w{0,40}(?: [A-Za-z]\w{0,20}){0,2} ?[:=])"
 )

@@ -265,16 +265,8 @@ class _ShapeReader:
             counter = Counter.BATCH
         if counter is not None and _is_of_best(self._metrics, field):
             return None
-        if counter is Counter.STEP and not self._counters and self._is_in_parentheses(field):
-            return None  # `Success (R: 99.00, Steps: 6)`
-        is_second = any(each.counter is Counter.STEP for each in self._counters)
-        if (
-            counter is Counter.STEP
-            and is_second
-            and field.english.lower() == "steps"
-            and field.total_index < 0
-        ):
-            return None  # `iteration: 10 | loss: 83.4 | steps: 158`
+        if counter is Counter.STEP and self._is_length_of_other(field):
+            return None
         if self._metrics and field.english.lower() == "generation":
             return None  # `bleu: 16.5, generation: 1919.7[sec]`, how long it took
         if len(self._counters) == 1 and self._counters[0] is self._unnamed:
@@ -297,11 +289,18 @@ class _ShapeReader:
             self._counters[0] = replace(self._counters[0], counter=Counter.EPOCH)
         return counter
 
-    def _is_in_parentheses(self, field: NumberField) -> bool:
-        """Whether a number of steps is told in parentheses with a value before it: a length."""
+    def _is_length_of_other(self, field: NumberField) -> bool:
+        """Whether steps are the length of something else than the training.
+
+        They are behind what counts steps already, `iteration: 10 | loss: 83.4 | steps: 158`, or in
+        parentheses behind a value, `Success (R: 99.00, Steps: 6)`.
+        """
+        if field.english.lower() != "steps" or field.total_index >= 0:
+            return False
+        if self._counters:
+            return any(each.counter is Counter.STEP for each in self._counters)
         before = "".join(self._texts[: field.index + 1])
-        is_plural = field.english.lower() == "steps" and field.total_index < 0
-        return is_plural and bool(self._metrics) and before.count("(") > before.count(")")
+        return bool(self._metrics) and before.count("(") > before.count(")")
 
     def _counts_no_epoch(self) -> bool:
         """Whether what the line counts first has no name, or is nothing that has batches."""

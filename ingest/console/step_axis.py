@@ -251,7 +251,7 @@ def announced_step(state: DialectState, kind: str = "") -> int | None:
         return last_step(state)
     if step is None and "announced" in state and not has_steps(state, kind):
         step = state["announced"][0]
-        most = _MOST_LINES_BELOW * int(state.get("headings", 1))
+        most = min(_MOST_LINES_BELOW * int(state.get("headings", 1)), _MOST_LINES_OF_EPOCH)
         if kind and (step := _count_line(int(step), state, kind, most)) != state["announced"][0]:
             state["step"] = step
     return None if step is None else int(step)
@@ -375,7 +375,7 @@ def _count_line(number: int, state: DialectState, kind: str, most: int = _MOST_L
         first, lines = kind, 0
     lines += int(first == kind)
     state["lines"] = [first, number, lines]
-    if lines > (_MOST_LINES_OF_ONE_WRITER if "opening" in state else min(most, _MOST_LINES_OF_EPOCH)):
+    if lines > (_MOST_LINES_OF_ONE_WRITER if "opening" in state else most):
         state["counted"] = [kind, number, number + lines - 1]
         return number + lines - 1
     return number

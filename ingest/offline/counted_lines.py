@@ -18,7 +18,6 @@ from holter.ingest.console.line_tokens import split_numbers
 from holter.ingest.console.line_words import CALENDAR
 
 _SPACES = re.compile(r"[ \t]+")
-"""Columns are aligned by as many spaces as numbers need."""
 _NAME_ALONE = re.compile(r"\s?[,;]\s{0,4}([A-Za-z][\w./@-]{0,40}(?: [\w./@-]{1,40}){0,3})\s?[,;]\s{0,4}")
 """A name between separators: `Step, 0, Loss, 0.114, PSNR, 9.42`."""
 _LEAST_LINES = 5
@@ -37,7 +36,7 @@ def counted_table(lines: Sequence[str]) -> list[list[str]]:
     for line in lines:
         parts = split_numbers(line)
         if 5 <= len(parts) <= 2 * _MOST_NUMBERS:
-            by_texts[tuple(_SPACES.sub(" ", text) for text in parts[::2])].append(parts[1::2])
+            by_texts[layout_of(parts)].append(parts[1::2])
     texts = max(by_texts, key=lambda each: len(by_texts[each]), default=())
     rows = by_texts[texts] if texts else []
     if len(rows) < max(_LEAST_LINES, _LEAST_SHARE * sum(map(bool, lines))):
@@ -69,6 +68,14 @@ def counted_table(lines: Sequence[str]) -> list[list[str]]:
             for count, row in zip(steps, rows, strict=True)
         ),
     ]
+
+
+def layout_of(parts: Sequence[str]) -> tuple[str, ...]:
+    """The texts around the numbers of a line, of which these are the texts and numbers in turn.
+
+    Columns are aligned by as many spaces as numbers need, which are one here.
+    """
+    return tuple(_SPACES.sub(" ", text) for text in parts[::2])
 
 
 def _steps(columns: Sequence[Sequence[str]], index: int) -> Sequence[str]:

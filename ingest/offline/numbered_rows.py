@@ -25,7 +25,13 @@ from holter.ingest.console.line_words import BEFORE_MESSAGE
 from holter.ingest.console.shape_reader import shape_of
 from holter.ingest.csv.csv_log import CsvLog
 from holter.ingest.metric_names import is_metric_name
-from holter.ingest.offline.counted_lines import counted_table, counts_evenly, is_number, steps_within
+from holter.ingest.offline.counted_lines import (
+    counted_table,
+    counts_evenly,
+    is_number,
+    layout_of,
+    steps_within,
+)
 from holter.ingest.offline.value_histories import rows_of_histories
 from holter.ingest.offline.whole_file import WholeFile
 from holter.ingest.rows import batch_from_rows
@@ -47,7 +53,6 @@ _ABOUT_METRICS = re.compile(r"(?i)\b(?:(?:eval|valid|test|train)\w{0,10}|val|met
 _EPOCH_VALUE = re.compile(
     r"(?i)\W{0,10}epoch\W{0,4}(\d{1,9})[\s:;,=|>-]{1,10}([-+]?[\d.]{1,40}(?:e[-+]?\d{1,4})?)"
 )
-_SPACES = re.compile(r"[ \t]+")
 _BAR = re.compile(r"[^|]{0,80}\d%\|[^|]{0,200}\| *\d{1,9}/\d{1,9} \[[^\]]{0,80}\]")
 """A progress bar, to which the text behind it may be glued."""
 _COUNT_AHEAD = re.compile(r"^\s{0,8}(\d{1,9}) ?: {1,8}(?=[-+.\d])")
@@ -226,8 +231,8 @@ def _below_epochs(lines: Sequence[str], name: str) -> bytes:
 def _table_of_any_names(lines: Sequence[str]) -> _Cells:
     """Lines that are the same but for their numbers, each with a name, numbered; nothing of other texts."""
     rows = [split_numbers(line) for line in lines if line.strip()]
-    texts = Counter(_texts(row) for row in rows).most_common(1)[0][0] if rows else ()
-    cells = [row[1::2] for row in rows if _texts(row) == texts]
+    texts = Counter(map(layout_of, rows)).most_common(1)[0][0] if rows else ()
+    cells = [row[1::2] for row in rows if layout_of(row) == texts]
     shape = shape_of(texts)
     names = [field.name for field in shape.metrics]
     if shape.counters or len(cells) < _LEAST_OF_LINES * len(rows) or not _are_measured(cells):
@@ -235,11 +240,6 @@ def _table_of_any_names(lines: Sequence[str]) -> _Cells:
     if any(map(is_metric_name, names)) or len(names) < len(texts) - 1:
         return []
     return [["step", *names], *([str(number), *row] for number, row in enumerate(cells))]
-
-
-def _texts(parts: Sequence[str]) -> _Shape:
-    """The texts around the numbers of a line, whatever the width of its columns."""
-    return tuple(_SPACES.sub(" ", text) for text in parts[::2])
 
 
 def _numbered_lines(lines: Sequence[str], name: str) -> bytes:
