@@ -15,6 +15,7 @@ from holter.ingest.console.dialect import (
     LineSettings,
     LineValues,
 )
+from holter.ingest.console.first_epoch import FirstEpoch, Record
 from holter.ingest.console.interleaved_writers import InterleavedWriters
 from holter.ingest.console.labelled_trainings import LabelledTrainings
 from holter.ingest.console.launch_opening import LaunchOpening
@@ -68,6 +69,7 @@ class ConsoleReader:
         self._several: bool = state.get("several", False)
         self._writers = InterleavedWriters(state.get("writers", {}))
         self._trainings = LabelledTrainings(state.get("trainings", {}))
+        self._first_epoch = FirstEpoch(state.get("first epoch", ()))
         self._opening = LaunchOpening(state.get("opening", {}))
         self._ready = [row_from_json(row) for row in state.get("ready", ())]
         """Rows of the next launches, each of which is a batch of its own."""
@@ -88,6 +90,8 @@ class ConsoleReader:
             pending["trainings"] = trainings
         if opening := self._opening.state():
             pending["opening"] = opening
+        if first_epoch := self._first_epoch.state():
+            pending["first epoch"] = first_epoch
         if self._ready:
             pending["ready"] = [row_to_json(row) for row in self._ready]
         if self._restarts:
@@ -153,7 +157,10 @@ class ConsoleReader:
 
     def finish(self) -> Iterator[Batch]:
         """Yield the rows that more lines of the text would have decided on; there are none."""
-        yield from self.batches(ParsedLines(rows=[*self._writers.release(), *self._release_waiting()]))
+        parsed = ParsedLines()
+        self._add_records(self._first_epoch.release(), parsed)
+        parsed.rows += [*self._writers.release(), *self._release_waiting()]
+        yield from self.batches(parsed)
 
     def parse(self, block: bytes, parsed: ParsedLines, begin: int = 0) -> int:
         """Add what some complete lines hold to `parsed`; return how many bytes were parsed.
@@ -172,7 +179,8 @@ class ConsoleReader:
                 self._search.stop(block[found.start - begin :], found.start)
                 return found.start - begin
             if isinstance(found, FoundTable):
-                if (end := self._parse_table(found, parsed)) is not None:
+                known = self._parse_known_singly(found, block, parsed, begin)
+                if known is not None and (end := self._parse_table(known, parsed)) is not None:
                     self._opening.skip(end - begin)
                 continue
             size = self._parse_line(found, block, parsed, begin)
@@ -199,14 +207,33 @@ class ConsoleReader:
             return after
         if kind.collects:
             self._opening.skip(after)
+        self._add_records(self._first_epoch.known(state), parsed)
         for item in result if isinstance(result, list) else (result,):
             if isinstance(item, LineSettings):
                 self._add_settings(item, kind, clean, parsed)
             elif item is not None and item.values and self._is_storable(item.step, found.start):
-                self._add_values(item, found, clean, parsed)
+                self._add_values(item, found, clean, state, parsed)
                 if not _has_own_steps(kind):
                     self._opening.skip(after)
         return after
+
+    def _parse_known_singly(
+        self, found: FoundTable, block: bytes, parsed: ParsedLines, begin: int
+    ) -> FoundTable | None:
+        """Parse the first lines of a table one by one while it may be that their records are held back.
+
+        Returns the rest of the table, None if there is none.
+        """
+        if any(table.is_labelled for table, _, _ in found.parts):
+            return found
+        lines, state = 0, self._state_of(())
+        while lines < len(found.starts) and self._first_epoch.is_open(state):
+            start, end = found.offset + found.starts[lines], found.offset + found.ends[lines]
+            line = FoundLine(start, block[start - begin : end - begin].rstrip(b"\r\n"), found.kind)
+            self._opening.advance(start - begin)
+            self._parse_line(line, block, parsed, begin)
+            lines += 1
+        return found.behind(lines)
 
     def _add_settings(
         self, settings: LineSettings, kind: LineKind, line: CleanLine, parsed: ParsedLines
@@ -214,13 +241,16 @@ class ConsoleReader:
         """Add settings to those of the launch, or to those of the next one where rows are before them."""
         if not kind.yields_settings:
             raise TypeError(f"{kind} states {settings.config}, expected `yields_settings=True`")
+        self._add_records(self._first_epoch.release(), parsed)
         held = self._writers.release()
         parsed.rows += held
         parsed.in_launch |= bool(held)
         self._take_settings(settings, line, self._pending if parsed.in_launch else parsed.config)
 
-    def _add_values(self, item: LineValues, found: FoundLine, line: CleanLine, parsed: ParsedLines) -> None:
-        """Add the rows of the values of a line, or hold them back until it is known who printed them."""
+    def _add_values(
+        self, item: LineValues, found: FoundLine, line: CleanLine, state: DialectState, parsed: ParsedLines
+    ) -> None:
+        """Add the rows of the values of a line, or hold them back until their step is known."""
         kind = found.kind
         if item.is_late and self._writers.has_at(item.step, item.values):
             return  # a series that has later points already would go back
@@ -232,21 +262,37 @@ class ConsoleReader:
         if _has_own_steps(kind) or item.is_late:
             parsed.rows += rows
             return
+        record = Record(
+            rows,
+            found.start,
+            found.start + len(found.line) + 1,
+            is_unlabelled=not (kind.job_wide or line.labels or rows[0].labels),
+            is_named=bool(item.labels),
+            job_wide=kind.job_wide,
+            in_block=kind.in_blocks,
+        )
+        if not self._first_epoch.holds(record, state):
+            self._add_records([record], parsed)
         # reports with a unit of their own, as those of RAS, repeat their headings
         counts_steps = all(name != "steps" for name, _ in rows[0].labels)
-        if counts_steps:
-            is_of_end = all(map(is_of_evaluation, item.values)) and not self._writers.has_at(
-                item.step, item.values
-            )
-            self._note_step(item.step, parsed, is_named=bool(item.labels), is_of_end=is_of_end)
-        if not (kind.job_wide or line.labels or rows[0].labels):
-            self._note_launch()
-            end = found.start + len(found.line) + 1
-            rows = self._writers.add(rows[0], found.start, end, in_block=kind.in_blocks)
-        elif item.labels and counts_steps and not kind.job_wide:
-            rows = [self._of_training(row) for row in rows]
-        parsed.rows += rows
         self._note_record(parsed, counts_steps=counts_steps, is_setting=all(map(is_setting, item.values)))
+
+    def _add_records(self, records: Sequence[Record], parsed: ParsedLines) -> None:
+        """Add the rows of lines, or hold them back until it is known who printed them."""
+        for record in records:
+            rows, row = record.rows, record.rows[0]
+            counts_steps = all(name != "steps" for name, _ in row.labels)
+            if counts_steps:
+                is_of_end = all(map(is_of_evaluation, row.values)) and not self._writers.has_at(
+                    row.step, row.values
+                )
+                self._note_step(row.step, parsed, is_named=record.is_named, is_of_end=is_of_end)
+            if record.is_unlabelled:
+                self._note_launch()
+                rows = self._writers.add(row, record.start, record.end, in_block=record.in_block)
+            elif record.is_named and counts_steps and not record.job_wide:
+                rows = [self._of_training(each) for each in rows]
+            parsed.rows += rows
 
     def _of_training(self, row: LogRow) -> LogRow:
         """A row with labels of its own, with that of its training."""
@@ -255,9 +301,11 @@ class ConsoleReader:
     def _stops_before_launch(self, parsed: ParsedLines) -> bool:
         """Whether the next record is, or may be, the first of another launch, and rows are before it."""
         if self._opening.is_new_launch():
+            self._add_records(self._first_epoch.release(), parsed)
             parsed.rows += self._begin_launch()
             return bool(parsed.rows)
         if self._opening.may_be_new_launch():
+            self._add_records(self._first_epoch.release(), parsed)
             self._opening.forget()
             self._may_restart = True
             for state in self._states.values():

@@ -125,6 +125,8 @@ def training_steps(
             state.pop("ended", None)  # what follows within these lines begins no epoch
             steps += [_step_alone(*count, state, is_batch=is_batch) for count in counts[1:]]
         else:
+            if axis is Counter.OTHER:
+                note_uncounted(state)
             steps = [step for step, _ in counts]
         if axis is not None and axis < Counter.EPOCH and epochs is None:
             note_steps_alone(len(steps), state)
@@ -313,6 +315,7 @@ def _step(counts: Counts, state: DialectState, kind: str = "") -> int | None:
     if Counter.EPOCH in counts:
         return _step_of_epoch(counts[Counter.EPOCH][0], state, kind)
     if Counter.OTHER in counts:
+        note_uncounted(state)
         # `episodes 57` below `iter 10` counts what was done until there
         is_within = state.get("alone") is True or counts_through_rounds(state)
         return int(state["step"]) if is_within else counts[Counter.OTHER][0]
@@ -373,12 +376,30 @@ def _count_line(number: int, state: DialectState, kind: str, most: int = _MOST_L
     lines = int(before)
     if epoch != number:
         first, lines = kind, 0
+        state.setdefault("counts lines", False)
     lines += int(first == kind)
     state["lines"] = [first, number, lines]
-    if lines > (_MOST_LINES_OF_ONE_WRITER if "opening" in state else most):
+    most = _MOST_LINES_OF_ONE_WRITER if "opening" in state else most
+    if lines > most or state.get("counts lines"):  # so it was in the launch before
+        state["counts lines"] = True
         state["counted"] = [kind, number, number + lines - 1]
         return number + lines - 1
     return number
+
+
+def may_count_lines(state: DialectState) -> bool:
+    """Whether lines that name their epoch alone may turn out to be counted: its first epoch is not over."""
+    return "counts lines" not in state and not has_steps(state)
+
+
+def lines_of_first_epoch(state: DialectState) -> int:
+    """The lines of the first epoch so far, while it is unknown whether these are counted; 0 once it is."""
+    return int(state["lines"][2]) if "lines" in state and may_count_lines(state) else 0
+
+
+def note_uncounted(state: DialectState) -> None:
+    """Note that each line is at the epoch that it names, as nothing shows otherwise."""
+    state.setdefault("counts lines", False)
 
 
 def count_fraction(epoch: float, state: DialectState) -> int:
