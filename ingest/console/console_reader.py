@@ -271,7 +271,8 @@ class ConsoleReader:
             job_wide=kind.job_wide,
             in_block=kind.in_blocks,
         )
-        if not self._first_epoch.holds(record, state):
+        has_one_writer = not self._opening.is_repeated
+        if not self._first_epoch.holds(record, line.text, state, has_one_writer=has_one_writer):
             self._add_records([record], parsed)
         # reports with a unit of their own, as those of RAS, repeat their headings
         counts_steps = all(name != "steps" for name, _ in rows[0].labels)

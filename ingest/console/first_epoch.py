@@ -1,8 +1,8 @@
 """Holds back records of the first epoch of a text whose lines name nothing but their epoch.
 
 They may be those of several processes, which are at the same step, or of batches, of which each is a step of
-its own. The second epoch shows it, or more lines than processes print. Until then the first line alone has a
-step for certain.
+its own. It is known once the second epoch begins, or there are more lines than processes print. Until then
+the first line alone has a step for certain.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from holter.ingest.console.dialect import DialectState
-from holter.ingest.console.step_axis import lines_of_first_epoch, may_count_lines, note_uncounted
+from holter.ingest.console.step_axis import lines_of_first_epoch, may_count_lines, note_alike, note_uncounted
 from holter.ingest.rows import LogRow, row_from_json, row_to_json
 
 _MOST_HELD = 64
@@ -51,11 +51,17 @@ class FirstEpoch:
         """Whether the next line may be held back."""
         return may_count_lines(_axis(state))
 
-    def holds(self, record: Record, state: DialectState) -> bool:
-        """Whether a record is held back: what its step is, is unknown."""
+    def holds(self, record: Record, line: str, state: DialectState, *, has_one_writer: bool) -> bool:
+        """Whether the record of a line is held back: what its step is, is unknown.
+
+        `has_one_writer`: nothing shows that several processes print into the text.
+        """
         axis = _axis(state)
         lines = lines_of_first_epoch(axis) - 1
-        if lines < 1 or not record.is_unlabelled:
+        if lines < 0 or not record.is_unlabelled:
+            return False
+        note_alike(line, [*record.rows[0].values.values()], axis, has_one_writer=has_one_writer)
+        if lines == 0:
             return False
         if len(self._held) >= _MOST_HELD:
             note_uncounted(axis)

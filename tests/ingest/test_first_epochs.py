@@ -79,3 +79,24 @@ def test_lines_that_are_counted_are_so_in_the_next_launch(tmp_path: Path) -> Non
     run = read_log(tmp_path, launch * 2)
     assert run.attempts == 2
     assert steps_of(run) == {"loss": [*range(1, 21)] * 2}
+
+
+ALIKE = "".join(f"Epoch {n} loss {n}.{b}\n" for n in (1, 2, 3) for b in range(5))
+
+
+def test_three_lines_of_an_epoch_that_are_alike_are_steps_of_their_own(tmp_path: Path) -> None:
+    assert steps_of(read_log(tmp_path, ALIKE)) == {"loss": [*range(1, 16)]}
+    opened = read_log(tmp_path, "Training of the network starts\n" + ALIKE)
+    assert steps_of(opened) == {"loss": [*range(1, 16)]}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Training of the network starts\n" * 5 + ALIKE,
+        "".join(f"Epoch {n} loss {n}.5\n" for n in (1, 2, 3) for _ in range(5)),
+    ],
+    ids=["openings of several processes", "the same values"],
+)
+def test_lines_of_several_processes_are_not_counted(tmp_path: Path, text: str) -> None:
+    assert {step for steps in steps_of(read_log(tmp_path, text)).values() for step in steps} == {1, 2, 3}
