@@ -8,6 +8,7 @@ from math import isnan
 from typing import Any, BinaryIO
 
 from holter.attempts.config_values import config_from_json, config_to_json
+from holter.ingest.console import lines_above
 from holter.ingest.console.dialect import (
     ConsoleDialect,
     DialectState,
@@ -21,6 +22,7 @@ from holter.ingest.console.labelled_trainings import LabelledTrainings
 from holter.ingest.console.launch_opening import LaunchOpening
 from holter.ingest.console.line_names import is_of_evaluation
 from holter.ingest.console.line_settings import is_setting
+from holter.ingest.console.lines_above import LineAbove
 from holter.ingest.console.pattern_search import BlockSearch, FoundLine, FoundTable
 from holter.ingest.console.prefixes import CleanLine, strip_prefixes
 from holter.ingest.console.result_blocks import LARGEST_GAP
@@ -158,7 +160,7 @@ class ConsoleReader:
     def finish(self) -> Iterator[Batch]:
         """Yield the rows that more lines of the text would have decided on; there are none."""
         parsed = ParsedLines()
-        self._add_records(self._first_epoch.release(), parsed)
+        self._release_above(parsed)
         parsed.rows += [*self._writers.release(), *self._release_waiting()]
         yield from self.batches(parsed)
 
@@ -193,29 +195,70 @@ class ConsoleReader:
 
     def _parse_line(self, found: FoundLine, block: bytes, parsed: ParsedLines, begin: int) -> int:
         """Add what one line holds to `parsed`; return where the next line of the block begins."""
-        kind, after = found.kind, min(len(block), found.start - begin + len(found.line) + 1)
+        after = min(len(block), found.start - begin + len(found.line) + 1)
         try:
             clean = strip_prefixes(found.line)
-            text = decode_line(found.line) if kind.with_prefixes else clean.text
-            state = self._state_of((self._main or ()) if kind.job_wide else clean.labels)
+        except Exception as error:
+            self._add_failure(found, error)
+            return after
+        if self._read_in_order(found, clean, parsed) or found.kind.collects:
+            self._opening.skip(after)
+        return after
+
+    def _read_in_order(self, found: FoundLine, line: CleanLine, parsed: ParsedLines) -> bool:
+        """Read a line, and those above that belong to it; whether it is a record or waits for its counter."""
+        if not found.kind.may_be_above:
+            return self._read_line(found, line, parsed)
+        state = self._state_of(line.labels)
+        if not lines_above.may_wait(state):
+            return self._read_line(found, line, parsed)
+        place = LineAbove(self._kinds.index(found.kind), found.start, found.line.decode("latin-1"))
+        self._read_above(lines_above.lines_due_before(line.text, state), parsed)
+        if lines_above.waits(line.text, place, state):
+            return True
+        is_record = self._read_line(found, line, parsed)
+        due = lines_above.lines_due_behind(line.text, place, state, has_values=is_record)
+        self._read_above(due, parsed)
+        return is_record
+
+    def _read_above(self, lines: Sequence[LineAbove], parsed: ParsedLines) -> None:
+        """Read lines that waited for the counter below them."""
+        for kind, start, text in lines:
+            found = FoundLine(start, text.encode("latin-1"), self._kinds[kind])
+            self._read_line(found, strip_prefixes(found.line), parsed)
+
+    def _release_above(self, parsed: ParsedLines) -> None:
+        """Add the records that wait for lines of a launch of which there are no more."""
+        for state in [*self._states.values()]:
+            self._read_above(lines_above.remaining(state), parsed)
+        self._add_records(self._first_epoch.release(), parsed)
+
+    def _read_line(self, found: FoundLine, line: CleanLine, parsed: ParsedLines) -> bool:
+        """Add what one line holds to `parsed`; whether it is a record."""
+        kind = found.kind
+        try:
+            text = decode_line(found.line) if kind.with_prefixes else line.text
+            state = self._state_of((self._main or ()) if kind.job_wide else line.labels)
             if kind.in_blocks:
                 state["is near"] = found.start - state.get("end", found.start) <= LARGEST_GAP
                 state["end"] = found.start + len(found.line)
             result = kind.parse(text, state)
         except Exception as error:
-            self.problems.add_failure(f"byte {found.start}", "a line as its program prints it", error)
-            return after
-        if kind.collects:
-            self._opening.skip(after)
-        self._add_records(self._first_epoch.known(state), parsed)
+            self._add_failure(found, error)
+            return False
+        if known := self._first_epoch.known(state):
+            self._add_records(known, parsed)
+        is_record = False
         for item in result if isinstance(result, list) else (result,):
             if isinstance(item, LineSettings):
-                self._add_settings(item, kind, clean, parsed)
+                self._add_settings(item, kind, line, parsed)
             elif item is not None and item.values and self._is_storable(item.step, found.start):
-                self._add_values(item, found, clean, state, parsed)
-                if not _has_own_steps(kind):
-                    self._opening.skip(after)
-        return after
+                self._add_values(item, found, line, state, parsed)
+                is_record |= not _has_own_steps(kind)
+        return is_record
+
+    def _add_failure(self, found: FoundLine, error: Exception) -> None:
+        self.problems.add_failure(f"byte {found.start}", "a line as its program prints it", error)
 
     def _parse_known_singly(
         self, found: FoundTable, block: bytes, parsed: ParsedLines, begin: int
@@ -227,10 +270,9 @@ class ConsoleReader:
         if any(table.is_labelled for table, _, _ in found.parts):
             return found
         lines, state = 0, self._state_of(())
-        while lines < len(found.starts) and self._first_epoch.is_open(state):
+        while lines < len(found.starts) and (lines_above.may_wait(state) or self._first_epoch.is_open(state)):
             start, end = found.offset + found.starts[lines], found.offset + found.ends[lines]
             line = FoundLine(start, block[start - begin : end - begin].rstrip(b"\r\n"), found.kind)
-            self._opening.advance(start - begin)
             self._parse_line(line, block, parsed, begin)
             lines += 1
         return found.behind(lines)
@@ -241,7 +283,7 @@ class ConsoleReader:
         """Add settings to those of the launch, or to those of the next one where rows are before them."""
         if not kind.yields_settings:
             raise TypeError(f"{kind} states {settings.config}, expected `yields_settings=True`")
-        self._add_records(self._first_epoch.release(), parsed)
+        self._release_above(parsed)
         held = self._writers.release()
         parsed.rows += held
         parsed.in_launch |= bool(held)
@@ -302,11 +344,11 @@ class ConsoleReader:
     def _stops_before_launch(self, parsed: ParsedLines) -> bool:
         """Whether the next record is, or may be, the first of another launch, and rows are before it."""
         if self._opening.is_new_launch():
-            self._add_records(self._first_epoch.release(), parsed)
+            self._release_above(parsed)
             parsed.rows += self._begin_launch()
             return bool(parsed.rows)
         if self._opening.may_be_new_launch():
-            self._add_records(self._first_epoch.release(), parsed)
+            self._release_above(parsed)
             self._opening.forget()
             self._may_restart = True
             for state in self._states.values():

@@ -71,8 +71,10 @@ class FirstEpoch:
 
     def known(self, state: DialectState) -> list[Record]:
         """The records whose steps are known now."""
+        if not self._held:
+            return []
         axis = _axis(state)
-        if not self._held or lines_of_first_epoch(axis):
+        if lines_of_first_epoch(axis):
             return []
         return self.release(is_counted="counted" in axis)
 
