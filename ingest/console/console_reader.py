@@ -153,6 +153,12 @@ class ConsoleReader:
         return self._writers.is_holding or any("waiting" in state for state in self._states.values())
 
     @property
+    def waits_for_step(self) -> bool:
+        """Whether lines wait for others that say at which step they are, however long these take."""
+        waiting = any(map(lines_above.has_waiting, self._states.values()))
+        return waiting or self._first_epoch.is_holding
+
+    @property
     def counts_lines(self) -> bool:
         """Whether steps are a count of lines that name their epoch alone, which is a guess."""
         return any("counted" in state.get("plain lines", {}) for state in self._states.values())
@@ -224,6 +230,8 @@ class ConsoleReader:
     def _read_above(self, lines: Sequence[LineAbove], parsed: ParsedLines) -> None:
         """Read lines that waited for the counter below them."""
         for kind, start, text in lines:
+            if kind >= len(self._kinds):  # the state is that of another version
+                continue
             found = FoundLine(start, text.encode("latin-1"), self._kinds[kind])
             self._read_line(found, strip_prefixes(found.line), parsed)
 

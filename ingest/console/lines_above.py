@@ -30,7 +30,7 @@ _LONGEST = 500
 _LAST_OF_FIRST = 1
 """The number of the first epoch or step of a text that is not the rest of another one."""
 _ENDS = re.compile(
-    r"(?i)\b(?:finish(?:ed|es)?|end(?:ed|s)?|done|complet(?:ed?|es)|over|took|takes)\b|完成|结束|結束|終了|完了|완료"
+    r"(?i)\b(?:finish(?:ed|es)?|end(?:ed|s)?|done|complet(?:ed?|es)|took|takes)\b|完成|结束|結束|終了|完了|완료"
     r"|\b(?:conclu[ií]d[ao]|terminad[ao]|finalizad[ao]|terminée?|beendet|abgeschlossen|заверш\w{1,8}|окончена?)\b"
 )
 """Words of a line that states what was counted when it is over."""
@@ -49,11 +49,18 @@ class _Known(NamedTuple):
 
     template: int
     shape: LineShape
+    has_numbers: bool
 
 
 def may_wait(state: DialectState) -> bool:
     """Whether lines may be read later than they come: no counter was seen yet, or it is known."""
     return "above" in state or "placed" not in state
+
+
+def has_waiting(state: DialectState) -> bool:
+    """Whether lines wait that are known to belong to a counter below them."""
+    above = state.get("above", {})
+    return "templates" in above and bool(above["lines"])
 
 
 def lines_due_before(line: str, state: DialectState) -> list[LineAbove]:
@@ -74,20 +81,26 @@ def lines_due_before(line: str, state: DialectState) -> list[LineAbove]:
         return []
     if not (above["ends"] or _is_of_training(known.shape)):
         return []
-    lines = above["lines"][templates.index(known.template) :]
-    above["templates"], above["lines"] = [*{template for template, _ in lines}], []
+    begin = templates.index(known.template)
+    while begin and not _known(LineAbove(*above["lines"][begin - 1][1]).text).has_numbers:
+        begin -= 1  # headings of what is below them
+    lines = above["lines"][begin:]
+    above["templates"], above["lines"] = sorted({template for template, _ in lines}), []
+    above["at"] = above["first"]
+    if "heading" in above:
+        above["lines"].append(above.pop("heading"))
     return [LineAbove(*each) for _, each in lines]
 
 
 def waits(line: str, place: LineAbove, state: DialectState) -> bool:
-    """Whether a line waits for the counter below it."""
+    """Whether a line waits for the counter below it, as do all between it and those that wait already."""
     above = state.get("above")
     if above is None or "templates" not in above or "counted" in _axis(state):
         return False
-    template = _known(line).template
-    if template not in above["templates"]:
+    known = _known(line)
+    if known.template not in above["templates"] and (not above["lines"] or known.shape.counters):
         return False
-    above["lines"].append([template, place])
+    above["lines"].append([known.template, place])
     return True
 
 
@@ -107,14 +120,20 @@ def lines_due_behind(
     state["placed"] = True
     if above is None:
         return []
+    if "templates" not in above:
+        above.pop("heading", None)
     if not known.shape.counters:
-        if "first" in above and "templates" not in above and has_values and not above["ends"]:
+        if not known.has_numbers and "templates" not in above:
+            above["heading"] = [known.template, place]  # maybe of values that wait
+        elif "first" in above and "templates" not in above and has_values and not above["ends"]:
             del state["above"]  # it is above these values
         return []
-    if "templates" in above:
-        lines, above["lines"] = above["lines"], []
-        return [LineAbove(*each) for _, each in lines]
-    return _lines_above_first(line, at, known.shape, state)
+    if "templates" not in above:
+        return _lines_above_first(line, at, known.shape, state)
+    if at == above["at"] and _ENDS.search(line) is None:
+        return []
+    above["at"], lines, above["lines"] = at, above["lines"], []
+    return [LineAbove(*each) for _, each in lines]
 
 
 def _lines_above_first(line: str, at: int, shape: LineShape, state: DialectState) -> list[LineAbove]:
@@ -137,20 +156,20 @@ def _lines_above_first(line: str, at: int, shape: LineShape, state: DialectState
 def remaining(state: DialectState) -> list[LineAbove]:
     """The lines that still wait at the end of a launch."""
     above = state.get("above")
-    if above is None:
+    if above is None or "first" not in above:
         return []
-    is_known = "templates" in above or above.get("ends")
-    lines = above["lines"] if is_known else []
+    lines = above["lines"] if "templates" in above or above["ends"] else []
     if "templates" in above:
         above["lines"] = []
     else:
         del state["above"]
-    return [LineAbove(*each) for template, each in lines]
+    return [LineAbove(*each) for _, each in lines]
 
 
 def _keep(known: _Known, place: LineAbove, state: DialectState) -> None:
     """Keep a line above the first counter, one of the last ones; none of very many that are alike."""
-    if not known.shape.metrics or known.shape.is_settings or len(place.text) > _LONGEST:
+    is_kept = _is_measured(known.shape) or not known.has_numbers
+    if not is_kept or known.shape.is_settings or len(place.text) > _LONGEST:
         return
     lines = state.setdefault("above", {"lines": []})["lines"]
     lines.append([known.template, place])
@@ -171,7 +190,8 @@ def _shape(kept: Sequence[Any]) -> LineShape:
 
 def _known(line: str) -> _Known:
     parts = split_numbers(line)
-    return _Known(crc32("".join(parts[::2]).encode(errors="replace")), shape_of_line(parts))
+    template = crc32("".join(parts[::2]).encode(errors="replace"))
+    return _Known(template, shape_of_line(parts), has_numbers=len(parts) > 1)
 
 
 def _is_measured(shape: LineShape) -> bool:
