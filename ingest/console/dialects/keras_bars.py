@@ -33,6 +33,8 @@ def _heading(line: str, state: DialectState) -> LineValues | None:
         # a script that trains an epoch at a time counts none
         first = state.setdefault("first epoch", min(number, 1))
         _begin_epoch(state.get("epoch", -1) + 1 if epochs == 1 else number - first, state)
+        if epochs > 1:
+            axis_state(state)["headed"] = [number, state["epoch"]]
         state.pop("unheaded", None)
     return None
 
