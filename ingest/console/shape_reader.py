@@ -230,6 +230,8 @@ class _ShapeReader:
             self._row = None if self._rows else RowField(name, field.index)
             self._rows += 1
             return True
+        if not field.name and self._texts[field.index].startswith("%|"):
+            return True  # the count of a bar, whether its drawing is empty or not
         # `Epoch 1 - Valid: 100%|####| [loss=0.5]`, of a bar
         if self._texts[field.index + 1].startswith("%|"):
             found = DATA_SPLIT.fullmatch(field.english)

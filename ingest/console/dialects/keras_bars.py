@@ -53,7 +53,10 @@ def _bar(line: str, state: DialectState) -> LineValues | None:
     # `53/52` where a script asks for a fraction of a batch
     if match is None or int(match["at"]) < int(match["total"]):
         return None
-    if ("epoch" not in state or "unheaded" in state) and _OF_TRAINING.search(match["values"]) is not None:
+    axis = axis_state(state)
+    if "headed" not in axis and "announced" in axis and state.get("epoch") != axis["announced"][0]:
+        _begin_epoch(int(axis["announced"][0]), state)  # of a program that draws such bars itself
+    elif ("epoch" not in state or "unheaded" in state) and _OF_TRAINING.search(match["values"]) is not None:
         # the text begins below the heading of an epoch, or has none
         _begin_epoch(state.get("epoch", -1) + 1, state)
         state["unheaded"] = True
@@ -69,7 +72,6 @@ def _bar(line: str, state: DialectState) -> LineValues | None:
     # with the values of an evaluation come the means of the complete epoch once more
     new = values if values.keys() - {*state["told"]} else {}
     state["told"] += [*new]
-    axis = axis_state(state)
     axis["step"] = state["epoch"]
     return LineValues(state["epoch"], new, labels=section_labels(axis))
 
