@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.line_counters import Counter
-from holter.ingest.console.step_axis import Counts, has_steps
+from holter.ingest.console.step_axis import Counts, has_steps, number_of_epoch
 
 _NEARLY_ALL = 5
 """The last line of an epoch may be a fifth of its batches before its end, as lines are rarer than batches."""
@@ -76,6 +76,8 @@ def evaluation_step(counts: Counts, state: DialectState) -> int | None:
     if step is not None and not total and Counter.EPOCH not in counts and (last is None or step >= last):
         return step
     epoch = counts.get(Counter.EPOCH)
+    if epoch is not None:
+        epoch = (number_of_epoch(epoch[0], state), epoch[1])
     if last is not None:
         # before the line of the training at the same epoch, where lines count nothing but epochs
         is_next = epoch is not None and len(counts) == 1 and not has_steps(state) and epoch[0] > last

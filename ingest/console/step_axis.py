@@ -53,6 +53,7 @@ def forget_position(state: DialectState) -> None:
         "evaluated at",
         "epoch of steps",
         "fraction",
+        "headed",
     ):
         state.pop(name, None)
     forget_round(state)
@@ -162,10 +163,20 @@ def is_behind(counts: Counts, state: DialectState) -> bool:
     return "step" in state and counts[axis][0] <= int(state["step"])
 
 
+def number_of_epoch(number: int, state: DialectState) -> int:
+    """The number of an epoch where a framework counts from 0, and prints numbers from 1.
+
+    Other lines below its heading, such as those of callbacks, may have either.
+    """
+    printed, counted = state.get("headed", (None, 0))
+    return int(counted) if number == printed else number
+
+
 def note_epoch(counts: Counts, state: DialectState) -> None:
     """Note the epoch that a line without any metric announces: lines of its batches follow."""
     if Counter.EPOCH in counts:
-        number, last = counts[Counter.EPOCH][0], state.get("announced", [None])[0]
+        number, epochs = counts[Counter.EPOCH]
+        number, last = number_of_epoch(number, state), state.get("announced", [None])[0]
         if last != number:
             state.pop("evaluating", None)
         state["headings"] = state.get("headings", 1) + 1 if last == number else 1
@@ -174,7 +185,7 @@ def note_epoch(counts: Counts, state: DialectState) -> None:
             state["begun"] = True  # again: steps of the launch before say nothing of this one
             state.pop("counted", None)
             state.pop("lines", None)
-        state["announced"] = list(counts[Counter.EPOCH])
+        state["announced"] = [number, epochs]
 
 
 def note_heading(counts: Counts, state: DialectState) -> None:
@@ -351,7 +362,7 @@ def _step_of_epoch(number: int, state: DialectState, kind: str) -> int:
     if it is beyond. Lines of steps may be rarer than epochs, or end before these.
     """
     if not has_steps(state, kind):
-        return _count_line(number, state, kind)
+        return _count_line(number_of_epoch(number, state), state, kind)
     step, ended = int(state["step"]), state.setdefault("ended", number)
     if number == ended:
         return step

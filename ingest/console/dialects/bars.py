@@ -3,105 +3,192 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
-from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
+from holter.ingest.console.bar_lines import Bar, named_metrics, parse_bar
+from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineResult, LineValues
+from holter.ingest.console.dialects import keras_bars
 from holter.ingest.console.line_counters import Counter
-from holter.ingest.console.line_words import DATA_SPLIT
-from holter.ingest.console.plain_line import axis_state, metric_name
-from holter.ingest.console.step_axis import note_bar
+from holter.ingest.console.line_names import is_of_evaluation
+from holter.ingest.console.pattern_search import LinearPattern
+from holter.ingest.console.plain_line import axis_state, metric_name, parse_plain_line
+from holter.ingest.console.step_axis import note_bar, position
 from holter.ingest.console.training_sections import enter_section, section_labels
 from holter.ingest.console.values import parse_numbers
 from holter.ingest.metric_names import is_metric_name
 from holter.types import Labels, labels_of
 
-_BAR = re.compile(
-    r"(?:\bepochs?\W{0,3}(?P<epoch>\d++)(?P<of>\s*/\s*\d++)?[^\r]{0,400}?)?"
-    r"(?:\||\d%)\s*+(?P<at>\d++)(?:\.\d{1,2})?/(?P<total>\d++)(?:\.\d{1,2})? "
-    r"\[[^,\]]{0,60}+(?:,\s*+[\d.?]++\s*+(?P<rate>\w++/s|s/\w++))?(?:,\s*+(?P<behind>[^\]]{0,2000}+))?\]",
-    re.IGNORECASE,
-)
-_EPOCHS = re.compile(r"(?i)\bepochs?\W{0,4}$")
-_EPOCH_AHEAD = re.compile(r"^\s*(\d{1,9})/\d{1,9} \* Epoch \(")
-"""The epoch before a bar of Catalyst: `3/10 * Epoch (train): 100% 391/391`."""
-_PERCENT = re.compile(r"[:| ]{0,8}\s\d{1,3}%")
-_PAIR = re.compile(r"([A-Za-z_][\w./ @()-]{0,100}+)\s*+[=:]\s*+([-+\w.%]*[\w%])")
-_DASHED_PAIR = re.compile(r"(?:^|, )([A-Za-z_][\w./@]{0,60}) - (-?\d[\d.e+-]{0,20})(?=,|$)")
-"""A pair with a dash for a sign: `dice_loss - 0.5, iou_score - 0.4`."""
-_BARE_PAIR = re.compile(
-    r"(?:^|[\r,|] ?)([A-Za-z][\w./]{0,40}(?: [a-z]{2,10})?) (\d{1,9}\.\d{1,12})(?=[,:]|\s*$)"
-)
-"""A pair without a sign before a bar: `loss 1.5:   1%|`."""
-_STEPS_BEFORE = re.compile(r"\((\d{1,12}) / \d{1,12} Steps\)")
-"""The step of all before a bar of the batches of an epoch: `Training (10 / 900 Steps) (loss=0.7)`."""
 _TORCHTUNE = re.compile(r"\b\d+\|(\d+)\|Loss: ([-+\w.]+):")
-_NOT_METRICS = frozenset({"v_num", "step", "global_step", "epoch", "iteration"})
 _PROGRESS = re.compile(
     r"\|[#\u2588 -]{2,80}\|? {0,4}\((?P<at>\d{1,9})/(?P<total>\d{1,9})\) (?P<values>[^\r]*)$"
 )
-_KERAS_EPOCH = re.compile(r"^\s*Epoch (\d+)/(\d+)\s*$")
-_OF_TRAINING = re.compile(r" - (?:val_|lr: |learning_rate: )")
-"""What no bar of an evaluation has; a training of one epoch has no heading."""
-_KERAS = re.compile(
-    r"(?<!\d)(?P<at>\d++)/(?P<total>\d++) (?:\[=++\]|━++)?\s{0,20}-? .{0,60}?- (?P<values>\w+: .*)$"
+
+_FEW = 2
+"""Batches of an epoch that are too few to tell their bar from one of epochs."""
+_THROUGH = -1
+"""What is noted of a bar that counts through all epochs."""
+_OF_A_TRAINING = (
+    "from one",
+    "bar",
+    "bars",
+    "between",
+    "epochs",
+    "epoch bar",
+    "evaluated",
+    "evaluations",
+    "evaluation ended",
+    "shown",
+    "first",
+    "is early",
+    "trains",
 )
+"""What the state has of the bars of one training."""
 
 
-def _bar(line: str, state: DialectState) -> LineValues | None:
+def _bar(line: str, state: DialectState) -> LineResult:
     """`Epoch 0:  2%|▏| 10/500 [00:05<04:10,  1.96it/s, v_num=0, train_loss=9.440]`, read once per step.
 
     Steps count through the epochs, which Lightning numbers from 0 and `Epoch 1/20` from 1. Of the bar of an
-    evaluation its end is read, at the step of the training.
+    evaluation its end is read, at the step of the training. A bar without values may announce an epoch.
     """
-    match = _BAR.search(line)
-    if match is None:
+    bar = parse_bar(line)
+    if bar is None:
         return None
-    # `loss: 1.5 ||:  1%|1  | 1/100 [00:01<02:00]`
-    before = _text_before(match)
-    pairs = _measured(match["behind"] or "") or _measured(before)
-    if not pairs:
-        return None
-    at, total, axis = int(match["at"]), int(match["total"]), axis_state(state)
-    if _counts_epochs(match, before):
-        return _end_of_epoch(at, parse_numbers(pairs), state)
-    epoch = _epoch_of(match, before)
-    split = _split_of(match, before, epoch, state)
-    if split:
-        if at != total or "bar" not in state or state.get("evaluated") == [state["bar"], total]:
-            return None
-        state["evaluated"], state["between"] = [state["bar"], total], True
-        values = {metric_name(name, split): value for name, value in parse_numbers(pairs).items()}
-        return LineValues(int(state["bar"]), values, labels=section_labels(axis))
+    split = "" if bar.counts_epochs else _split_of(bar, state)
+    if split and bar.at == bar.total:
+        state["evaluation ended"] = True
+    if not bar.values:
+        return parse_plain_line(line, state)
+    if bar.counts_epochs:
+        return _end_of_epoch(bar, state)
+    return _evaluation(bar, split, state) if split else _training(bar, state)
+
+
+def _training(bar: Bar, state: DialectState) -> list[LineValues]:
+    """The values of a bar of the training that are new at its step, behind those that waited for it."""
+    axis = axis_state(state)
     axis.pop("evaluating", None)
-    _note_version(dict(pairs).get("v_num"), state)
-    counts = {Counter.EPOCH: (epoch, 0)} if epoch is not None else {}
-    if enter_section({**counts, Counter.BATCH: (at, total)}, axis):
+    left = _note_version(bar.version, state)
+    if enter_section({**bar.counts, Counter.BATCH: (bar.at, bar.total)}, axis):
+        left += _release(state)
         _begin_again(state)
-    step = _step_of_bar(match, before, epoch, is_lightning="v_num" in dict(pairs), state=state)
-    if at == 0 and step + total == state.get("bar"):  # Lightning resets the bar of a complete epoch
-        step += total
-    values = _metrics(pairs)
-    if state.get("bar") == step:  # drawn again, maybe with the values of an evaluation
-        values = {name: value for name, value in values.items() if _is_evaluated(name, axis)}
+    if not all(map(is_of_evaluation, bar.values)):
+        state["trains"] = True
+    step, last = _step_of_bar(bar, state), state.get("bar")
+    if bar.at == 0 and step + bar.total == last:  # Lightning resets the bar of a complete epoch
+        step += bar.total
+    if last is None and bar.version is None:
+        state["bar"], state["first"] = step, [bar.at, bar.values]
+        note_bar(step, [*bar.values], axis)
+        return left
+    left += _first(bar, state)
+    values = bar.values
+    if last == step and state.get("is early") and bar.at < bar.total:
+        return left  # with the values of the next step
+    if last == step:  # drawn again, maybe with the values of an evaluation
+        values = {name: value for name, value in values.items() if _may_be_new(name, axis)}
     else:
+        left += _release(state)
         state["bar"] = step
         note_bar(step, [*values], axis)
-    new = {name: value for name, value in values.items() if _is_new(name, value, state)}
-    return LineValues(step, new, labels=_labels(state)) if new else None
+    is_end = bar.at == bar.total and (
+        step - (last or 0) >= bar.total or (state.get("evaluation ended") and last == step)
+    )
+    if bar.at != bar.total:
+        state.pop("evaluation ended", None)
+    new = _new_values(values, step, state, is_end_of_epoch=bool(is_end))
+    return [*left, LineValues(step, new, labels=_labels(state))] if new else left
 
 
-def _note_version(version: str | None, state: DialectState) -> None:
+def _first(bar: Bar, state: DialectState) -> list[LineValues]:
+    """The values of the first bar, now that the next one shows where it is.
+
+    It is that of the next one, if it was drawn before it was counted, and within all epochs, if these do not
+    begin anew.
+    """
+    if "first" not in state:
+        return []
+    at, values = state.pop("first")
+    if at == 0 and bar.at > 0 and values == bar.values:
+        state["is early"] = True
+        return []
+    step = at if state.get("epoch bar", [None])[-1] == _THROUGH else int(state["bar"])
+    new = _new_values(values, step, state, is_end_of_epoch=False)
+    return [LineValues(step, new, labels=_labels(state))] if new else []
+
+
+def _new_values(
+    values: dict[str, float], step: int, state: DialectState, *, is_end_of_epoch: bool
+) -> dict[str, float]:
+    """The values of a bar without those that are still shown from the end of the epoch before.
+
+    At the `is_end_of_epoch` these may have been measured again with the same result: they wait for the next
+    bar, as long as the bar may be drawn once more with other ones.
+    """
+    shown: dict[str, float] = state.setdefault("shown", {})
+    carried = {name: value for name, value in values.items() if _is_of_epoch(name)}
+    repeated = {name for name, value in carried.items() if shown.get(name) == value}
+    waiting = state.get("waiting", {})
+    for name in carried.keys() - repeated:
+        waiting.pop(name, None)
+    if is_end_of_epoch and repeated:
+        state["waiting"] = {**waiting, **{name: carried[name] for name in repeated}}
+    shown |= carried
+    return {name: value for name, value in values.items() if name not in repeated}
+
+
+def _release(state: DialectState) -> list[LineValues]:
+    """The values that waited for the next bar.
+
+    They are those of the first one, and of an epoch that were those of the epoch before.
+    """
+    _, first = state.pop("first", (0, {}))
+    waiting = state.pop("waiting", {}) | first
+    return [LineValues(int(state["bar"]), waiting, labels=_labels(state))] if waiting else []
+
+
+def _is_of_epoch(name: str) -> bool:
+    """Whether a value is measured once an epoch, and shown until the end of the next one."""
+    return is_of_evaluation(name) or name.endswith("_epoch")
+
+
+def _may_be_new(name: str, axis: DialectState) -> bool:
+    """Whether a value may be new in a bar that is drawn again at its step."""
+    return name not in axis.get("names", ()) or _is_of_epoch(name)
+
+
+def _evaluation(bar: Bar, split: str, state: DialectState) -> list[LineValues]:
+    """The values at the end of the bar of an evaluation, once."""
+    axis = axis_state(state)
+    if bar.at != bar.total:
+        return []
+    number, _ = bar.counts.get(Counter.EPOCH, (state.get("evaluations", 0) + 1, 0))
+    state["evaluations"] = number
+    step = state.get("bar", position(axis))
+    if step is None:
+        step = number  # the training printed nothing
+    if state.get("evaluated") == [step, bar.total, split]:
+        return []
+    state["evaluated"], state["between"] = [step, bar.total, split], True
+    values = {metric_name(name, split): value for name, value in bar.values.items()}
+    return [*_release(state), LineValues(int(step), values, labels=section_labels(axis))]
+
+
+def _note_version(version: str | None, state: DialectState) -> list[LineValues]:
     """Begin the next Trainer of the same launch where Lightning's version of the run changes.
 
-    Only where another launch would be recognised by its opening lines.
+    Only where another launch would be recognised by its opening lines. Returns
+    the values of the one before that wait for a bar.
     """
     last = state.setdefault("version", version)
     if version is None or version == last:
-        return
+        return []
     state["version"] = version
-    if last is not None and state.get("opening"):
-        _begin_again(state)
-        state["trainer"] = state.get("trainer", 1) + 1
+    if last is None or not state.get("opening"):
+        return []
+    left = _release(state)
+    _begin_again(state)
+    state["trainer"] = state.get("trainer", 1) + 1
+    return left
 
 
 def _labels(state: DialectState) -> Labels | None:
@@ -119,88 +206,75 @@ def _begin_launch(state: DialectState) -> None:
     state.pop("trainer", None)
 
 
-def _begin_keras(state: DialectState) -> None:
-    """Forget the epoch of the launch before."""
-    state.pop("epoch", None)
-    state.pop("first epoch", None)
-
-
 def _begin_again(state: DialectState) -> None:
     """Forget the position of the bars of a training."""
-    for name in ("from one", "bar", "bars", "between", "epochs", "evaluated"):
+    for name in _OF_A_TRAINING:
         state.pop(name, None)
 
 
-def _epoch_of(bar: re.Match[str], before: str) -> int | None:
-    """The epoch before a bar."""
-    if bar["epoch"]:
-        return int(bar["epoch"])
-    ahead = _EPOCH_AHEAD.match(before)
-    return None if ahead is None else int(ahead[1])
-
-
-def _counts_epochs(bar: re.Match[str], before: str) -> bool:
-    """Whether a bar counts epochs: `12.3s/epoch`, `Epochs:  10%|`; bars of their batches are within it."""
-    return "epoch" in (bar["rate"] or "").lower() or _EPOCHS.search(before) is not None
-
-
-def _end_of_epoch(epoch: int, values: dict[str, float], state: DialectState) -> LineValues | None:
+def _end_of_epoch(bar: Bar, state: DialectState) -> list[LineValues]:
     """The values of a bar of epochs, once an epoch: at the step of the bar within it, if there is any."""
     axis = axis_state(state)
-    if epoch <= state.get("epochs", 0):
-        state["epochs"] = min(epoch, state.get("epochs", 0))
-        return None
-    state["epochs"], state["between"] = epoch, True
-    step = int(state.get("bar") or epoch)
+    if bar.at <= state.get("epochs", 0):
+        state["epochs"] = min(bar.at, state.get("epochs", 0))
+        return []
+    state["epochs"], state["between"] = bar.at, True
+    step = int(state.get("bar") or bar.at)
     names = axis.get("names", ()) if "bar" in state else ()
     axis["step"] = step
-    means = {f"epoch/{name}" if name in names else name: value for name, value in values.items()}
-    return LineValues(step, means, labels=section_labels(axis))
+    means = {f"epoch/{name}" if name in names else name: value for name, value in bar.values.items()}
+    return [LineValues(step, means, labels=section_labels(axis))]
 
 
-def _measured(text: str) -> list[tuple[str, str]]:
-    """The named numbers of a text, if a known metric or two fractions are among them."""
-    found = _PAIR.findall(text) + _DASHED_PAIR.findall(text) or _BARE_PAIR.findall(text)
-    pairs = [(_without_opened(name).strip(), number) for name, number in found]
-    pairs = [pair for pair in pairs if not pair[0].lower().startswith("epoch ")]
-    fractions = sum("." in number and number.rstrip("%")[-1:].isdigit() for _, number in pairs)
-    return pairs if fractions > 1 or any(is_metric_name(name) for name, _ in pairs) else []
-
-
-def _metrics(pairs: Iterable[tuple[str, str]]) -> dict[str, float]:
-    """The numbers of pairs that are no positions."""
-    return parse_numbers(pair for pair in pairs if pair[0].lower() not in _NOT_METRICS)
-
-
-def _without_opened(name: str) -> str:
-    """A name without what is before it: `Training (10 / 900 Steps) (loss=0.7)`, `Epochs 0/3. Loss: 0.7`."""
-    name = name.rpartition(". ")[2]
-    return name.rpartition("(")[2] if name.count("(") > name.count(")") else name
-
-
-def _split_of(bar: re.Match[str], before: str, epoch: int | None, state: DialectState) -> str:
+def _split_of(bar: Bar, state: DialectState) -> str:
     """The data of a bar's evaluation; "" for the training.
 
     Where bars of the training name their epoch, others are of an evaluation, and so is a shorter bar behind
-    the end of a training's.
+    the end of a training's, and one with nothing but values of an evaluation, where others have more.
     """
-    if (found := DATA_SPLIT.search(before)) is not None:
-        return (found[2] or "").lower()
+    if bar.split or bar.is_of_training or not bar.values:
+        return bar.split
+    if all(map(is_of_evaluation, bar.values)) and bar.version is None and "trains" in state:
+        return "eval"
+    if Counter.EPOCH in bar.counts:
+        return ""
     _, last, last_total, _ = state.get("bars", (0, 0, 0, None))
-    is_shorter = int(bar["total"]) < last_total == last
-    return "eval" if epoch is None and ("from one" in state or is_shorter) else ""
+    is_shorter = bar.total < last_total == last
+    return "eval" if "from one" in state or is_shorter else ""
 
 
-def _step_of_bar(
-    bar: re.Match[str], before: str, epoch: int | None, *, is_lightning: bool, state: DialectState
-) -> int:
-    if (stated := _STEPS_BEFORE.search(before)) is not None:
-        return int(stated[1])
+def _step_of_bar(bar: Bar, state: DialectState) -> int:
+    """The step of a bar of the training: what it states itself, else its count through the epochs."""
+    epoch = bar.counts.get(Counter.EPOCH)
     if epoch is None:
-        return _continued(int(bar["at"]), int(bar["total"]), state)
-    is_first = epoch == 1 and not is_lightning  # Lightning counts from 0
-    from_one: bool = state.setdefault("from one", epoch > 0 and (bar["of"] is not None or is_first))
-    return int(bar["at"]) + (epoch - from_one) * int(bar["total"])
+        step, total = bar.counts.get(Counter.GLOBAL_STEP) or bar.counts.get(Counter.STEP) or (0, 0)
+        # `Training (10 / 900 Steps) (loss=0.7)`
+        is_of_all = step > bar.total or total not in (0, bar.total)
+        return step if is_of_all else _continued(bar.at, bar.total, state)
+    number, epochs = epoch
+    if (over_epochs := _step_over_epochs(number, bar, state)) is not None:
+        return over_epochs
+    is_first = number == 1 and bar.version is None  # Lightning counts from 0
+    from_one: bool = state.setdefault("from one", number > 0 and (epochs > 0 or is_first))
+    return bar.at + (number - from_one) * bar.total
+
+
+def _step_over_epochs(number: int, bar: Bar, state: DialectState) -> int | None:
+    """The step of a bar whose count goes on where the epoch does, which that of an epoch's batches does not.
+
+    It counts epochs, `Epoch 3, loss 0.5:  30%|##  | 3/10`, or steps through all of them.
+    """
+    last, at, total, before = state.get("epoch bar", (number, 0, bar.total, None))
+    if before is None and last < number and at < total == bar.total > _FEW and bar.at > 0 and at <= bar.at:
+        if abs(bar.at - number) <= 1 and abs(at - last) <= 1 and bar.at <= at + number - last:
+            before = max(0, state.get("bar", 0) - number + ("first" not in state))
+        elif at > 0:
+            before = _THROUGH
+    furthest = bar.at if number != last else max(at, bar.at)
+    state["epoch bar"] = [number, furthest, bar.total, before]
+    if before == _THROUGH:
+        return bar.at
+    return None if before is None else int(before) + number
 
 
 _RICH = re.compile(
@@ -209,23 +283,18 @@ _RICH = re.compile(
 )
 
 
-def _rich_bar(line: str, state: DialectState) -> LineValues | None:
+def _rich_bar(line: str, state: DialectState) -> list[LineValues]:
     """`Epoch 0/4 ━━━━━━ 5/20 0:00:00 • 0:00:01 12.3it/s v_num: 0 train_loss: 1.75` of Lightning and rich."""
     match = _RICH.search(line)
     if match is None:
-        return None
+        return []
     step = int(match["epoch"]) * int(match["total"]) + int(match["at"])
     if state.get("bar") == step:
-        return None
+        return []
+    left = _release(state)
     state["bar"] = step
-    values = _metrics(_PAIR.findall(match["values"]))
-    return LineValues(step, {name: value for name, value in values.items() if _is_new(name, value, state)})
-
-
-def _text_before(bar: re.Match[str]) -> str:
-    """What a line has before a bar, without its per cent."""
-    text = bar.string[: bar.start("at")].rpartition("\r")[2]
-    return _PERCENT.split(text, maxsplit=1)[0]
+    new = _new_values(named_metrics(match["values"]), step, state, is_end_of_epoch=False)
+    return [*left, LineValues(step, new)]
 
 
 def _continued(step: int, total: int, state: DialectState) -> int:
@@ -244,19 +313,6 @@ def _continued(step: int, total: int, state: DialectState) -> int:
     return int(before) + step
 
 
-def _is_evaluated(name: str, axis: DialectState) -> bool:
-    """Whether a value may be new in a bar that is drawn again at its step."""
-    return name not in axis.get("names", ()) or name.startswith("val") or name.endswith("_epoch")
-
-
-def _is_new(name: str, value: float, state: DialectState) -> bool:
-    """Whether a value is not just the repetition of that at the end of an epoch."""
-    if not name.startswith("val") and not name.endswith("_epoch"):
-        return True
-    repeated, state[name] = state.get(name) == value, value
-    return not repeated
-
-
 def _progress(line: str, state: DialectState) -> LineValues | None:
     """`Processing |####| (391/391) Data: 0.01s | Loss: 1.2 | top1: 44.5`: the end of an epoch.
 
@@ -267,7 +323,7 @@ def _progress(line: str, state: DialectState) -> LineValues | None:
     step = axis.get("step", axis.get("announced", [None])[0])
     if match is None or match["at"] != match["total"] or step is None:
         return None
-    values = parse_numbers(pair for pair in _PAIR.findall(match["values"]) if is_metric_name(pair[0]))
+    values = {name: value for name, value in named_metrics(match["values"]).items() if is_metric_name(name)}
     is_second = state.get("progress", [None])[0] == step and state["progress"][1] != match["total"]
     if not is_second:
         state["progress"] = [step, match["total"]]
@@ -285,64 +341,20 @@ def _torchtune(line: str, state: DialectState) -> LineValues | None:
     return LineValues(state["bar"], parse_numbers({"loss": match[2]}.items()))
 
 
-def _keras_epoch(line: str, state: DialectState) -> LineValues | None:
-    match = _KERAS_EPOCH.match(line)
-    if match is not None:
-        number, epochs = int(match[1]), int(match[2])
-        enter_section({Counter.EPOCH: (number, 0)}, axis_state(state))
-        # a script that trains an epoch at a time counts none
-        first = state.setdefault("first epoch", min(number, 1))
-        _begin_keras_epoch(state.get("epoch", -1) + 1 if epochs == 1 else number - first, state)
-        state.pop("unheaded", None)
-    return None
-
-
-def _begin_keras_epoch(number: int, state: DialectState) -> None:
-    state["epoch"], state["told"], state["total"] = number, [], None
-
-
-def _keras(line: str, state: DialectState) -> LineValues | None:
-    """`92/92 [====] - 2s 20ms/step - loss: 1.2 - val_loss: 1.0`: the end of an epoch.
-
-    Epochs count from 0, as in CSVLogger. Running means are skipped, and evaluations between epochs.
-    """
-    text = line.rpartition("\b")[2]
-    match = _KERAS.search(text)
-    # `53/52` where a script asks for a fraction of a batch
-    if match is None or int(match["at"]) < int(match["total"]):
-        return None
-    if ("epoch" not in state or "unheaded" in state) and _OF_TRAINING.search(match["values"]) is not None:
-        # the text begins below the heading of an epoch, or has none
-        _begin_keras_epoch(state.get("epoch", -1) + 1, state)
-        state["unheaded"] = True
-    if "epoch" not in state:
-        return None
-    values = parse_numbers(piece.partition(": ")[::2] for piece in match["values"].strip().split(" - "))
-    stated = DATA_SPLIT.search(text, 0, match.start())  # `Validation 10/10 [====] - loss: 1.2`
-    split = "" if stated is None else (stated[2] or "").lower()
-    if split or state["total"] not in (None, match["total"]):
-        measured = {metric_name(name, split or "eval"): value for name, value in values.items()}
-        return LineValues(state["epoch"], measured)
-    state["total"] = match["total"]
-    # with the values of an evaluation come the means of the complete epoch once more
-    new = values if values.keys() - {*state["told"]} else {}
-    state["told"] += [*new]
-    axis = axis_state(state)
-    axis["step"] = state["epoch"]
-    return LineValues(state["epoch"], new, labels=section_labels(axis))
-
-
-_NAMED_NUMBER = rb", {0,4}[A-Za-z_][\w ./@()-]{0,60}(?:[=:] {0,4}| - )[-+]?[\dn]"
+_NAMED_NUMBER = (
+    rb"(?:, {0,4}[{'\"(]{0,3}[A-Za-z_][\w ./@()-]{0,60}['\"]?(?:[=:] {0,4}| - )['\"]?[-+]?[\dn]"
+    rb"|/(?:s|it|step|batch), -?\d+\.\d+[\]\n])"
+)
+"""A number behind a bar: with a name, or alone."""
+_FRACTION_BEFORE_BAR = rb"(?:^|[ :=(|\r])-?\d+\.\d+(?:[^\r\n\w/][^\r\n]*)?: {1,4}\d{1,3}%\|"
 DIALECT = ConsoleDialect(
     name="progress-bars",
-    signature=re.compile(
-        rb"(?:\||\d%) *\d+/\d+ \[\d[^\]\n]{0,200}?" + _NAMED_NUMBER + rb"|\d\|\d+\|Loss: [\d.]+:"
-        rb"|[#\x88 ]\| {0,4}\(\d{1,9}/\d{1,9}\) [^\n]{0,200}?[Ll]oss: \d"
-        rb"|(?m:(?:^|\r)[^|\n\r]{0,80}?\w[:=] {0,8}-?\d{1,9}\.\d[^|\n\r]{0,200}?:? {1,4}\d{1,3}%\|)"
-        rb"|[Ll]oss \d{1,9}\.\d{1,12}: {1,4}\d{1,3}%\|"
-        rb"|[Ll]oss\w{0,40}[:=] ?\d[^|\n]{0,200}?(?:\|\||: |\))?: {1,4}\d{1,3}%[| ]"
-        rb"|\d/\d{1,9} \d+:\d\d[^\n]{0,80}?it/s [^\n]{0,400}?loss\w{0,40}: ?[\dn]"
-        rb"|\d/\d+(?:\x1b\[\d+m)? (?:\[=|(?:\x1b\[\d+m)?\xe2\x94\x81|- \d+s )[^\n]{0,400}?loss: [\dn]"
+    signature=LinearPattern(
+        rb"(?m)(?:\||\d%) *\d+/\d+ \[\d[^\]\n]{0,200}?" + _NAMED_NUMBER + rb"|\d\|\d+\|Loss: [\d.]+:"
+        rb"|[#\x88 ]\| {0,4}\(\d{1,9}/\d{1,9}\) [^\n]{0,200}?[Ll]oss: \d|"
+        + _FRACTION_BEFORE_BAR
+        + rb"|[Ll]oss\w{0,40}[:=] ?\d[^|\n]{0,200}?(?:\|\||: |\))?: {1,4}\d{1,3}%[| ]"
+        rb"|\d/\d{1,9} \d+:\d\d[^\n]{0,80}?it/s [^\n]{0,400}?loss\w{0,40}: ?[\dn]|" + keras_bars.SIGNATURE
     ),
     kinds=(
         LineKind(pattern=re.compile(rb"\d\|\d+\|Loss: "), parse=_torchtune),
@@ -351,17 +363,15 @@ DIALECT = ConsoleDialect(
             pattern=re.compile(rb"/\d+ \[\d[^\]\n]{0,200}?" + _NAMED_NUMBER),
             parse=_bar,
             begin_launch=_begin_launch,
+            release=_release,
         ),
-        LineKind(pattern=re.compile(rb"\d(?: ?\|\||: |\))?: {1,4}\d{1,3}%[| ]"), parse=_bar),
-        LineKind(pattern=re.compile(rb"(?:it/s|s/it) [^\n]{0,400}?loss\w{0,40}: ?[\dn]"), parse=_rich_bar),
         LineKind(
-            pattern=re.compile(
-                rb"\d/\d+[ \x1b][^\r\n]{0,300}?(?:=\]|=>|\xe2\x94\x81|\ds )[^\r\n]{0,300}?loss: [\dn]"
+            pattern=LinearPattern(
+                rb"(?i)(?:\d|train|val|test|eval)[^\r\n]*: {1,4}\d{1,3}%[| ][^\r\n]*\d/\d+(?:\.\d{1,2})? \[\d"
             ),
-            parse=_keras,
+            parse=_bar,
         ),
-        LineKind(
-            pattern=re.compile(rb"(?m)Epoch \d+/\d+[ \t]*\r?$"), parse=_keras_epoch, begin_launch=_begin_keras
-        ),
+        LineKind(pattern=re.compile(rb"(?:it/s|s/it) [^\n]{0,400}?loss\w{0,40}: ?[\dn]"), parse=_rich_bar),
+        *keras_bars.KINDS,
     ),
 )

@@ -14,7 +14,8 @@ from holter.types import labels_of
 
 _DICT = re.compile(r"\{('[\w/() ]{1,200}': .{0,6000})\}")
 _PAIR = re.compile(r"'([^']+)': ('?)([^,'}]+)\2")
-_BAR = re.compile(r"^\s*\d+%\|[^|]*\| (\d+)/(\d+) \[")
+_BAR = re.compile(r"^\s*\d+%(?:\|[^|]*\|)? (\d+)/(\d+) \[")
+"""A bar, which notebooks print without its drawing."""
 _OWN_STEPS = ("global_step/max_steps", "global_step", "step")  # ms-swift's, Paddle's; what callbacks add
 _OF_A_LOG = frozenset({*_OWN_STEPS, "epoch", "loss", "eval_loss"})
 _NOT_METRICS = frozenset({*_OWN_STEPS, "max_steps"})
@@ -31,6 +32,10 @@ _OF_A_TRAINER = (
     "ended",
     "steps per epoch",
     "epoch",
+    "is numbered",
+    "complete",
+    "before",
+    "loss at",
 )
 """What the state has of one Trainer."""
 _MAX_WAITING = 1000
@@ -65,16 +70,60 @@ def _logged(line: str, state: DialectState) -> list[LineValues] | LineValues | N
         state["count"] = state.get("count", 0) + 1
         if (bar := _BAR.search(line[: match.start()])) is not None:
             state["last"] = [int(bar[1]), int(bar[2])]
-        if state.get("last", [0, state.get("total")])[1] != state.get("total"):
-            state["bar"], state["total"] = state["last"]  # earlier bars were those of loading or evaluating
+        _note_bar_before_record(state)
+        left += _set_complete_bar_aside(state)
     if "train_runtime" in texts and _LOSS not in values:  # which TRL prints with each record
         state["ended"] = True
         left += _release_by_epochs(values.get("epoch", 0.0), state)
     if own is not None:
         return [*left, _record(int(own), values, state)]
-    if "total" not in state:
+    if "total" not in state and "complete" not in state:
         return [*left, _record(state.get("count", 0), values, state)]
     return [*left, *_defer(values, state)]
+
+
+def _note_bar_before_record(state: DialectState) -> None:
+    """Take the last bar for that of the training: earlier ones were those of loading or evaluating.
+
+    Later ones that are complete are so, too. Records without any bar between them are numbered.
+    """
+    at, total = state.get("last", (0, None))
+    if "complete" in state:
+        return
+    if total is not None and total != state.get("total") and (state["count"] == 1 or at < total):
+        state["bar"], state["total"] = at, total
+    state["is numbered"] = "total" not in state and state["count"] > 1
+
+
+def _set_complete_bar_aside(state: DialectState) -> list[LineValues]:
+    """Await another bar where the only one was complete before the first record.
+
+    It is that of an evaluation before the training, or the training's, whose records come in bulk behind it.
+    Returns the values of that evaluation.
+    """
+    if state["count"] != 1 or "total" not in state or state.get("bar") != state["total"]:
+        return []
+    state["complete"], state["in bulk"] = state.pop("total"), True
+    held = state.pop("held", None)
+    return [_record(0, held, state)] if held else []
+
+
+def _is_of_training(step: int, total: int, state: DialectState) -> bool:
+    """Whether a bar is that of the training, where another one was complete before the first record.
+
+    It is if it is as far as the records are, or the same bar again behind the one record of an epoch.
+    """
+    count: int = state["count"]
+    if total != state["complete"]:
+        is_of_training = count <= step
+    else:
+        is_of_training = count == 1 and step < total
+        if is_of_training:
+            state["bar"], state["interval"] = total, total
+    if is_of_training:
+        state["total"] = total
+        del state["complete"]
+    return is_of_training
 
 
 def _is_repeated(text: str, texts: Mapping[str, str], state: DialectState) -> bool:
@@ -128,6 +177,8 @@ def _begin_launch(state: DialectState) -> None:
 def _record(step: int, values: dict[str, float], state: DialectState) -> LineValues:
     """A record of the Trainer that is running; the first one of a launch has no label."""
     number = state.get("trainer", 1)
+    if _LOSS in values and "epoch" in values:
+        state["loss at"] = [values["epoch"], step]
     return LineValues(step, values, labels=labels_of({"trainer": str(number)}) if number > 1 else None)
 
 
@@ -196,15 +247,24 @@ def _release(state: DialectState) -> list[LineValues]:
     held = state.pop("held", None)
     if not held:
         return records
-    step = state.get("bar", 0)
+    step = _step_of_last_loss(held, state) or state.get("bar", 0)
     if _LOSS in held and state.get("interval"):  # bars are rarer than records
         step = state["interval"] * state["count"]
     return [*records, _record(step, held, state)]
 
 
+def _step_of_last_loss(values: dict[str, float], state: DialectState) -> int:
+    """The step of an evaluation where the next bar is of a later epoch: that of the loss at its own epoch."""
+    epoch, step = state.get("loss at", (0.0, 0))
+    if _LOSS in values or not epoch or values.get("epoch") != epoch:
+        return 0
+    is_later = (state.get("bar", 0) / step - 1) * epoch > 2 * _EPOCH_ERROR if step else False
+    return int(step) if is_later else 0
+
+
 def _release_by_epochs(epochs: float, state: DialectState) -> list[LineValues]:
     """The records that came in bulk, by their epochs and those of the complete training."""
-    waiting, total = state.get("waiting", ()), state.get("total")
+    waiting, total = state.get("waiting", ()), state.get("total", state.get("complete"))
     if not waiting:
         return []
     number, values = waiting[-1]
@@ -241,21 +301,28 @@ def metric_name(name: str) -> str:
 def _bar(line: str, state: DialectState) -> list[LineValues] | None:
     """A bar of the training; the bars of evaluations have other lengths."""
     match = _BAR.search(line)
-    if match is None:
+    if match is None or state.get("is numbered"):
         return None
     state["last"] = [step, total] = [int(match[1]), int(match[2])]
+    if "complete" in state and not _is_of_training(step, total, state):
+        return None
     if state.setdefault("total", total) != total:
         return None
     if state.get("ended") and state.get("opening") and step < state.get("bar", 0):
         return None  # the next Trainer, whose first record begins it
+    count, left = state.get("count", 0), []
+    step += state.get("before", 0)
+    if count and not state.get("ended") and step < state.get("bar", 0) == state.get("before", 0) + total:
+        left = _release(state)  # a bar of each epoch
+        state["before"] = state["bar"]
+        step += total
     state["bar"] = step
-    count = state.get("count", 0)
     if state.pop("in bulk", False) and step and count:
         state["interval"] = _interval(step, count) if "waiting" in state else state.get("interval")
     interval = state.get("interval") or 0
     if not interval * count <= step < interval * (count + 1):
         state.pop("interval", None)
-    return _release(state)
+    return [*left, *_release(state)]
 
 
 DIALECT = ConsoleDialect(

@@ -1,0 +1,88 @@
+"""Progress bars of Keras: `92/92 [====] - 2s 20ms/step - loss: 1.2 - val_loss: 1.0` below `Epoch 1/5`."""
+
+from __future__ import annotations
+
+import re
+
+from holter.ingest.console.dialect import DialectState, LineKind, LineValues
+from holter.ingest.console.line_counters import Counter
+from holter.ingest.console.line_words import DATA_SPLIT
+from holter.ingest.console.plain_line import axis_state, metric_name
+from holter.ingest.console.training_sections import enter_section, section_labels
+from holter.ingest.console.values import parse_numbers
+
+_KERAS_EPOCH = re.compile(r"^\s*Epoch (\d+)/(\d+)\s*$")
+_OF_TRAINING = re.compile(r" - (?:val_|lr: |learning_rate: )")
+"""What no bar of an evaluation has; a training of one epoch has no heading."""
+_KERAS = re.compile(
+    r"(?<!\d)(?P<at>\d++)/(?P<total>\d++) (?:\[=++\]|━++)?\s{0,20}-? .{0,60}?- (?P<values>\w+: .*)$"
+)
+
+
+def _begin_launch(state: DialectState) -> None:
+    """Forget the epoch of the launch before."""
+    state.pop("epoch", None)
+    state.pop("first epoch", None)
+
+
+def _heading(line: str, state: DialectState) -> LineValues | None:
+    match = _KERAS_EPOCH.match(line)
+    if match is not None:
+        number, epochs = int(match[1]), int(match[2])
+        enter_section({Counter.EPOCH: (number, 0)}, axis_state(state))
+        # a script that trains an epoch at a time counts none
+        first = state.setdefault("first epoch", min(number, 1))
+        _begin_epoch(state.get("epoch", -1) + 1 if epochs == 1 else number - first, state)
+        if epochs > 1:
+            axis_state(state)["headed"] = [number, state["epoch"]]
+        state.pop("unheaded", None)
+    return None
+
+
+def _begin_epoch(number: int, state: DialectState) -> None:
+    state["epoch"], state["told"], state["total"] = number, [], None
+
+
+def _bar(line: str, state: DialectState) -> LineValues | None:
+    """`92/92 [====] - 2s 20ms/step - loss: 1.2 - val_loss: 1.0`: the end of an epoch.
+
+    Epochs count from 0, as in CSVLogger. Running means are skipped, and evaluations between epochs.
+    """
+    text = line.rpartition("\b")[2]
+    match = _KERAS.search(text)
+    # `53/52` where a script asks for a fraction of a batch
+    if match is None or int(match["at"]) < int(match["total"]):
+        return None
+    axis = axis_state(state)
+    if "headed" not in axis and "announced" in axis and state.get("epoch") != axis["announced"][0]:
+        _begin_epoch(int(axis["announced"][0]), state)  # of a program that draws such bars itself
+    elif ("epoch" not in state or "unheaded" in state) and _OF_TRAINING.search(match["values"]) is not None:
+        # the text begins below the heading of an epoch, or has none
+        _begin_epoch(state.get("epoch", -1) + 1, state)
+        state["unheaded"] = True
+    if "epoch" not in state:
+        return None
+    values = parse_numbers(piece.partition(": ")[::2] for piece in match["values"].strip().split(" - "))
+    stated = DATA_SPLIT.search(text, 0, match.start())  # `Validation 10/10 [====] - loss: 1.2`
+    split = "" if stated is None else (stated[2] or "").lower()
+    if split or state["total"] not in (None, match["total"]):
+        measured = {metric_name(name, split or "eval"): value for name, value in values.items()}
+        return LineValues(state["epoch"], measured)
+    state["total"] = match["total"]
+    # with the values of an evaluation come the means of the complete epoch once more
+    new = values if values.keys() - {*state["told"]} else {}
+    state["told"] += [*new]
+    axis["step"] = state["epoch"]
+    return LineValues(state["epoch"], new, labels=section_labels(axis))
+
+
+SIGNATURE = rb"\d/\d+(?:\x1b\[\d+m)? (?:\[=|(?:\x1b\[\d+m)?\xe2\x94\x81|- \d+s )[^\n]{0,400}?loss: [\dn]"
+KINDS = (
+    LineKind(
+        pattern=re.compile(
+            rb"\d/\d+[ \x1b][^\r\n]{0,300}?(?:=\]|=>|\xe2\x94\x81|\ds )[^\r\n]{0,300}?loss: [\dn]"
+        ),
+        parse=_bar,
+    ),
+    LineKind(pattern=re.compile(rb"(?m)Epoch \d+/\d+[ \t]*\r?$"), parse=_heading, begin_launch=_begin_launch),
+)
