@@ -48,6 +48,8 @@ def forget_position(state: DialectState) -> None:
         "evaluated at",
         "epoch of steps",
         "fraction",
+        "names",
+        "names at",
     ):
         state.pop(name, None)
     forget_round(state)
