@@ -104,11 +104,11 @@ class InterleavedWriters:
         if kind is None:
             if len(self._kinds) >= _MAX_KINDS:
                 return [row]
-            if self._is_of_next_training(row):
-                clear += self._begin_next_training()
-            kind = self._kinds[name] = _RowKind(
-                trainings=TrainingCount(number=self._training), names=tuple(row.values)
-            )
+            kind = _RowKind(trainings=TrainingCount(number=self._training), names=tuple(row.values))
+        if not (kind.steps or kind.held) and self._is_of_next_training(row):
+            clear += self._begin_next_training()
+            kind.begin_training(self._training)
+        self._kinds[name] = kind
         if self.is_same_launch and kind.steps[:1] > [row.step] and self._is_long_after(row):
             self.is_same_launch = False
         is_again = kind.is_first_again(row)

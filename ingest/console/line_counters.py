@@ -24,8 +24,10 @@ COUNTS_DATA = re.compile(r"\((?:val|test|eval)\)\s*$", re.I)
 _WRITER = re.compile(r"(?:rank|gpu|worker|node|proc(?:ess)?)\d+")
 _RATES = frozenset({"fps", "sps", "time", "per", "rate", "speed", "latency", "seconds", "sec"})
 """Words before `step` or `iteration` in the names of what is measured in one: `fps step: 12000`."""
-_CADENCE = re.compile(r"(?:LOG|PRINT|SAVE|EVAL|TEST|VAL|FIND|SNAPSHOT|CHECKPOINT|SUMMARY|WARMUP)(?:_[A-Z]+)+")
-"""Constants that say how often something is done: `LOG_STEP: 10`, `EVAL_EPOCH: 2`."""
+_CADENCE = re.compile(
+    r"(?:LOG|PRINT|SAVE|EVAL|TEST|VAL|FIND|SNAPSHOT|CHECKPOINT|SUMMARY|WARMUP|NUM|MAX)(?:_[A-Z]+)+"
+)
+"""Constants that say how often something is done: `LOG_STEP: 10`, `EVAL_EPOCH: 2`, `NUM_ITER: 200`."""
 _STAGES = frozenset({"pretrain", "pretraining", "finetune", "finetuning", "warmup"})
 """Words before an epoch that is that of a part of the training: `Pretrain Epoch: 3`."""
 _SEPARATORS = str.maketrans("_/-.", "    ")

@@ -325,6 +325,17 @@ def test_the_next_training_may_print_other_metrics_besides(tmp_path: Path) -> No
     }
 
 
+def test_the_trainings_of_later_launches_are_told_apart_as_well(tmp_path: Path) -> None:
+    opening = "Loading the data\nBuilding the model\n"
+    layers = epochs(5, "epoch {0}: loss = 0.5\n") + "Layer 2\n" + epochs(5, "epoch {0}: loss = 0.4\n")
+    joint = epochs(5, "epoch {0}: loss = 0.5, KL = 0.1\n")
+    run = read_log(tmp_path, opening + (opening + layers + joint) * 3)
+    assert run.attempts == 3
+    assert steps_of(run) == {
+        name: [*range(1, 6)] * 3 for name in ("loss", "loss/training=2", "loss/training=3", "KL/training=3")
+    }
+
+
 @pytest.mark.parametrize("setting", ["lr = {0}", "--- Learning rate: {0} ---", "batch_size={0}"])
 def test_a_setting_above_each_training_names_it(tmp_path: Path, setting: str) -> None:
     text = "".join(
