@@ -15,10 +15,12 @@ from holter.ingest.console.line_words import (
     EPOCHS,
     GLOBAL,
     INDEX_WORDS,
+    NOT_METRICS,
     OTHERS,
     QUALIFIERS,
     STEPS,
 )
+from holter.ingest.metric_names import is_metric_name
 
 COUNTS_DATA = re.compile(r"\((?:val|test|eval)\)\s*$", re.I)
 _WRITER = re.compile(r"(?:rank|gpu|worker|node|proc(?:ess)?)\d+")
@@ -30,6 +32,8 @@ _CADENCE = re.compile(
 """Constants that say how often something is done: `LOG_STEP: 10`, `EVAL_EPOCH: 2`, `NUM_ITER: 200`."""
 _STAGES = frozenset({"pretrain", "pretraining", "finetune", "finetuning", "warmup"})
 """Words before an epoch that is that of a part of the training: `Pretrain Epoch: 3`."""
+_COUNT_OTHERS = NOT_METRICS | {"patience", "correct"}
+"""Words before a number and its total that are no batch of an epoch: `Epoch 3, patience 2/10`."""
 _SEPARATORS = str.maketrans("_/-.", "    ")
 
 
@@ -150,6 +154,17 @@ def _unnamed_counter(field: NumberField, before: list[CounterField]) -> Counter 
         return Counter.STEP if counted or begins or field.ends_line else None
     # `[0/300][10/1251]`, `[1/50] #10`
     return Counter.BATCH if (counted or not field.bracketed) and field.adjacent and len(before) == 1 else None
+
+
+def is_batch_of_any_name(field: NumberField, counters: list[CounterField]) -> bool:
+    """Whether a number with a total right behind the epoch is its batch, whatever the word for one is.
+
+    `Epoch: 1 dl: 20/302 Loss: 5.6`, `Epoch [1/10], Sample [2/5], Loss: 2.1`.
+    """
+    is_in_epoch = [each.counter for each in counters] == [Counter.EPOCH]
+    is_counted = field.total_index >= 0 and (field.marked or field.bracketed or field.clean)
+    is_count = bool(field.name) and field.english.lower().split()[-1] not in _COUNT_OTHERS
+    return is_in_epoch and is_counted and is_count and not is_metric_name(field.name)
 
 
 def is_length(field: NumberField, counters: list[CounterField]) -> bool:

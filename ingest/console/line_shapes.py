@@ -76,6 +76,8 @@ class LineShape:
     """It notes what was done at an epoch, and announces none: `Checkpoint saved at epoch 10`."""
     is_best: bool = False
     """It repeats the metrics of the best step: `Best performance in epoch 3: auc: 0.9`."""
+    has_fractions: bool = False
+    """A number that would count is measured, as its fraction says: `step = 0.9`."""
 
 
 def names_evaluation(name: str, split: str) -> bool:

@@ -17,6 +17,7 @@ from holter.ingest.console.line_counters import (
     Counter,
     CounterField,
     counter_of,
+    is_batch_of_any_name,
     is_length,
     is_lone_batch,
     is_lone_step,
@@ -27,6 +28,7 @@ from holter.ingest.console.line_fields import NumberField, number_fields
 from holter.ingest.console.line_names import is_of_evaluation, numbered, unique_name
 from holter.ingest.console.line_settings import has_settings, is_setting, is_settings
 from holter.ingest.console.line_shapes import LineShape, MetricField, RowField, names_evaluation
+from holter.ingest.console.line_subjects import label_of, subject_of
 from holter.ingest.console.line_tokens import is_time
 from holter.ingest.console.line_words import (
     BATCHES,
@@ -63,6 +65,8 @@ _REDUCES_RATE = re.compile(r"(?i):? (?:reducing|adjusting) (?:the )?learning rat
 """What PyTorch's schedulers say behind an epoch that they count on their own."""
 _LOADED = re.compile(r"(?i)\b(?:initiali[sz]ed|load(?:ed|ing)|restor(?:ed|ing))\b")
 """Words of lines that say which checkpoint was loaded, and repeat what was measured at it."""
+_LENGTHS = frozenset({"steps", "it", "iters", "iterations"})
+"""What may be the length of an episode."""
 _REWARD = re.compile(r"(?i)reward|return|score")
 _TIME = re.compile(r"(?i)time|elapsed|duration|\bsec|\bmin")
 """Names of durations and times, which next to a position are no record."""
@@ -85,24 +89,8 @@ _SOURCE_FILE = re.compile(r"\.(?:py|cc|cpp|cu|cuh|c|h|go|rs|java|js|lua|m)$")
 _SOURCE_SUFFIXES = frozenset({"py", "cc", "cpp", "cu", "h"})
 _ESTIMATED = re.compile(r"\bSaving dict for global step|['\"]_?type['\"]: ['\"](?:val|test|eval)_")
 """What is before the metrics of an evaluation: of TensorFlow's estimators, `"_type": "val_epoch"`."""
-_ABOUT = re.compile(
-    r"(?i)(?:^|[\s,;|({\[])['\"]?(dataset|subset|task|domain|category|corpus|lang(?:uage)?|speaker|class|model|method|algo(?:rithm)?|agent)['\"]?"
-    r"\s?[:=]\s?['\"]?([a-z][\w.+-]{0,60})(?=['\"]?(?:[\s,;|)}\]]|$))"
-)
-"""A word before a name that tells one of several things apart, each with lines of its own."""
-_RUN = re.compile(r"(?i)(?:^|[\]>:-] {1,4}|\s)(run|experiment) ?[:=] ?([a-z][^|\n]{0,100}?) {0,4}\|")
-"""The run that a line is of, among others in turn: `Run: XOR_All_final | Epoch: 60 | Train Loss: 1.25`."""
-_TAG = re.compile(
-    r"\s{0,4}\[(?!(?i:info|debug|warn|error|main|train|eval|val|test|epoch|step|iter|rank|gpu|worker|node))"
-    r"([A-Za-z][\w .+-]{1,40})\][ :|-]{1,4}(?i:epoch|episode|step|iter|round|ep\b)"
-)
-"""A name in brackets before what a line counts: `[DQN s0] Episode 10 | reward: 5.2`."""
 _BEST = re.compile(r"(?i)\bbest\b(?!\.\w|[_\w-]*[=:])")
 _BEST_AHEAD = re.compile(r"(?i)\W{0,20}best_\w{1,40} ?[:=] ?(?=[a-z])")
-_PART_OF_LINE = re.compile(
-    r"(?<![\w.])([A-Za-z][\w-]{1,30})(?: (?:metrics|results|losses|scores))?(?: ?[:=] ?[{(\[]?|: ?)$"
-)
-"""A word before a part of a line that has several numbers."""
 _DATA_BEHIND = re.compile(r"(?i)%?[\s,;|-]{0,8}[\[(](train|val(?:id(?:ation)?)?|test|eval)[\])]\s*")
 """The data at the end of a line: `Epoch 3 loss 0.5 (val)`."""
 _SUMMARY = re.compile(r"\W{0,8}\* ?(?:acc|prec|mean|loss|top)|\W{0,8}\*$|\W{0,8}averaged stats:", re.I)
@@ -114,21 +102,46 @@ def shape_of_line(parts: list[str]) -> LineShape:
 
     Behind a time at its beginning a line is read as without it: `[2026-02-22 15:43:42] INFO - Epoch 1/3`.
     """
+    shape = _shape_of_numbers(parts, frozenset())
+    measured = _measured_counts(shape, parts[1::2])
+    if not measured:
+        return shape
+    return replace(_shape_of_numbers(parts, measured), has_fractions=True)
+
+
+def _measured_counts(shape: LineShape, numbers: list[str]) -> frozenset[int]:
+    """The indices of numbers that look like counts, but are measured, as their fractions say.
+
+    `xnorm = 3.2, step = 0.9` has a step length, and `ep=2300 r=40.4 steps=112.0` a mean beside a count.
+    """
+    fractions = frozenset(
+        field.index
+        for field in shape.counters
+        if field.counter is not Counter.EPOCH and "." in numbers[field.index] and field.scale == 1
+    )
+    if not fractions:
+        return fractions
+    if len(fractions) < len(shape.counters):
+        return fractions
+    return frozenset(index for index in fractions if numbers[index].rpartition(".")[2].strip("0"))
+
+
+def _shape_of_numbers(parts: list[str], measured: frozenset[int]) -> LineShape:
     texts = tuple(parts[::2])
     if len(texts) > 2 and is_time(parts[1]) and not texts[0].strip(" [(\t"):
-        return _shape_behind(1, texts[1].lstrip("]) \t"), texts)
+        return _shape_behind(1, texts[1].lstrip("]) \t"), texts, measured)
     if len(texts) > 4 and _GLOG.match(texts[0]) is not None and is_time(parts[1]):
-        return _shape_behind(3, texts[3].lstrip("]) \t"), texts)
-    return shape_of(texts)
+        return _shape_behind(3, texts[3].lstrip("]) \t"), texts, measured)
+    return shape_of(texts, measured)
 
 
 @lru_cache(maxsize=8192)
-def _shape_behind(numbers: int, text: str, texts: tuple[str, ...]) -> LineShape:
+def _shape_behind(numbers: int, text: str, texts: tuple[str, ...], measured: frozenset[int]) -> LineShape:
     """The shape of a line whose first numbers are a time that nothing is before, or a logger's.
 
     `text` is that behind these numbers.
     """
-    shape = shape_of((text, *texts[numbers + 1 :]))
+    shape = shape_of((text, *texts[numbers + 1 :]), frozenset(index - numbers for index in measured))
     return replace(
         shape,
         counters=tuple(
@@ -145,20 +158,22 @@ def _shape_behind(numbers: int, text: str, texts: tuple[str, ...]) -> LineShape:
 
 
 @lru_cache(maxsize=8192)
-def shape_of(texts: tuple[str, ...]) -> LineShape:
-    """What the numbers between these texts are."""
+def shape_of(texts: tuple[str, ...], measured: frozenset[int] = frozenset()) -> LineShape:
+    """What the numbers between these texts are, of which those `measured` count nothing."""
     if len(texts) < 2:
         return _NOTHING
     if not all(map(str.isascii, texts)):
         texts = tuple(text.translate(_FULL_WIDTH) for text in texts)
-    return _ShapeReader(without_calls(texts)).read()
+    return _ShapeReader(without_calls(texts), measured).read()
 
 
 class _ShapeReader:
     """Reads the fields of a line from left to right, and what the line is by them."""
 
-    def __init__(self, texts: tuple[str, ...]) -> None:
+    def __init__(self, texts: tuple[str, ...], measured: frozenset[int]) -> None:
         self._texts = texts
+        self._measured = {*measured}
+        """Numbers that count nothing, whatever their names."""
         self._is_framed = _FRAME.match(texts[0]) is not None and texts[-1].rstrip().endswith(_FRAMES)
         """Signs are around it: `=== RUN first STEP 500 @ 2026-01-02 ===`."""
         self._counters: list[CounterField] = []
@@ -235,7 +250,7 @@ class _ShapeReader:
 
     def _add(self, field: NumberField) -> None:
         """Add a number to what it is: a counter, a metric, or nothing."""
-        counter = self._counter(field)
+        counter = None if field.index in self._measured else self._counter(field)
         if counter is not None:
             is_size = counter is Counter.BATCH and field.total_index < 0 and self._counts_no_epoch()
             # `[500/9000] loss 0.5 | batch 16`, `tick 3  lod 0.0  batch 16`
@@ -249,7 +264,7 @@ class _ShapeReader:
             name = numbered(self._names_of_lists[self._lists[field.index]], self._names)
             self._names[name] = None
             self._metrics.append(MetricField(name, field.index, field.scale))
-        elif _is_metric(field):
+        elif (field.index in self._measured and field.name) or _is_metric(field):
             self._add_metric(field)
 
     def _counter(self, field: NumberField) -> Counter | None:
@@ -257,7 +272,7 @@ class _ShapeReader:
         counter = counter_of(field, self._counters)
         if counter is None and self._is_framed and not self._counters and field.name:
             counter = counter_of(replace(field, name=field.name.split()[-1]), [])
-        if counter is None and _is_batch_of_any_name(field, self._counters, self._metrics):
+        if counter is None and not self._metrics and is_batch_of_any_name(field, self._counters):
             counter = Counter.BATCH
         if counter is not None and _is_of_best(self._metrics, field):
             return None
@@ -276,6 +291,7 @@ class _ShapeReader:
             if is_batch:  # `[0/300][10/1251]`, `[1/60] iter 10/445`
                 self._counters[0] = self._unnamed = replace(self._counters[0], counter=Counter.EPOCH)
         if counter is Counter.STEP and (is_length(field, self._counters) or self._is_length_behind(field)):
+            self._measured.add(field.index)
             return None
         if (
             counter is Counter.STEP
@@ -305,8 +321,8 @@ class _ShapeReader:
 
     def _is_length_behind(self, field: NumberField) -> bool:
         """Whether steps behind a reward are the length of an episode: `Ep 200: Reward=0.8 | Steps=14`."""
-        is_episode = bool(self._counters) and self._counters[0].counter is Counter.EPOCH
-        is_length = field.english.lower() == "steps" and field.total_index < 0
+        is_episode = bool(self._counters) and self._counters[0].counter in (Counter.EPOCH, Counter.OTHER)
+        is_length = field.english.lower() in _LENGTHS and field.total_index < 0
         return is_episode and is_length and any(map(_REWARD.search, _names(self._metrics)))
 
     def _add_counter(self, field: NumberField, counter: Counter) -> None:
@@ -351,7 +367,7 @@ class _ShapeReader:
         stated = f"{self._part}/{field.name}" if is_of_part else field.name
         if stated.lower() == "best" and self._metrics:  # `acc 0.81 (best 0.84)`
             stated = f"best/{self._metrics[-1].name}"
-        self._label = _label_of(field.before, stated) or self._label
+        self._label = label_of(field.before, stated) or self._label
         name, self._section = unique_name(self._labelled(stated), self._section, self._names)
         self._names[name] = None
         self._labels[name] = self._label
@@ -406,7 +422,7 @@ class _ShapeReader:
         may_recur = self._is_stated and self._marked > 0 and not (is_record or split or has_settings(names))
         if len(counters) > 1:  # what else counts is an axis that people may want
             metrics = [*self._axes, *metrics]
-        about = _about(texts) if metrics else None
+        about = subject_of(texts) if metrics else None
         if about is not None:  # `Category: person Accuracy 0.2`
             metrics = [replace(field, name=field.name.removeprefix(f"{about[1]} ")) for field in metrics]
         return LineShape(
@@ -436,25 +452,6 @@ class _ShapeReader:
             and _NOTE.search(_text_ahead(texts, counters)) is not None,
             is_best=_says_best(texts, counters),
         )
-
-
-def _about(texts: tuple[str, ...]) -> tuple[str, str] | None:
-    """What a line says that it is about, if it is one of several things with names."""
-    if (tag := _TAG.match(texts[0])) is not None:
-        return ("training", tag[1])
-    if (run := _RUN.search(texts[0])) is not None:
-        return ("run", run[2])
-    match = next(filter(None, map(_ABOUT.search, texts)), None)
-    return None if match is None or DATA_SPLIT.fullmatch(match[2]) else (match[1].lower(), match[2])
-
-
-def _label_of(before: str, name: str) -> str:
-    """What a metric and those behind it are of: a word before them, or the first of two of its name."""
-    if (part := _PART_OF_LINE.search(before)) is not None:
-        return part[1]
-    words = name.split(" ")
-    is_of_word = len(words) == 2 and is_metric_name(words[1]) and DATA_SPLIT.fullmatch(words[0]) is None
-    return words[0] if is_of_word else ""
 
 
 def _is_of_ratio(field: NumberField, ratio: NumberField, texts: tuple[str, ...]) -> bool:
@@ -547,15 +544,6 @@ def _unqualified(name: str) -> str:
     if words[1:] and words[-1].rstrip(".:") in INDEX_WORDS:
         words.pop()
     return " ".join(word for word in words if word not in QUALIFIERS)
-
-
-def _is_batch_of_any_name(
-    field: NumberField, counters: list[CounterField], metrics: list[MetricField]
-) -> bool:
-    """Whether a number with a total right behind the epoch is its batch: `Epoch: 1 dl: 20/302 Loss: 5.6`."""
-    is_in_epoch = [each.counter for each in counters] == [Counter.EPOCH] and not metrics
-    is_counted = field.total_index >= 0 and field.marked and bool(field.name)
-    return is_in_epoch and is_counted and not is_metric_name(field.name)
 
 
 def _is_of_best(metrics: list[MetricField], field: NumberField) -> bool:

@@ -23,7 +23,7 @@ _ROW = re.compile(
 
 def _begin(line: str, state: DialectState) -> None:
     """Note that rows of classes follow."""
-    state["classes"] = 0
+    state["rows of classes"] = 0
     state.pop("class columns", None)
 
 
@@ -32,9 +32,9 @@ def parse_row(line: str, state: DialectState) -> LineValues | None:
     match, axis = _ROW.fullmatch(line), axis_state(state)
     step = announced_step(axis)
     step = axis.get("step") if step is None else step
-    if match is None or state.get("classes", _MAX_CLASSES) >= _MAX_CLASSES or step is None:
+    if match is None or state.get("rows of classes", _MAX_CLASSES) >= _MAX_CLASSES or step is None:
         return None
-    state["classes"] += 1
+    state["rows of classes"] += 1
     name, split = match["name"], axis.get("evaluating") or axis.get("split") or "eval"
     values = {f"{name}/{metric}": match[metric] for metric in ("precision", "recall")}
     values[f"{name}/f1" if match["precision"] else name] = match["f1"]

@@ -1,0 +1,47 @@
+"""What a line says that its numbers are of: a data set, a method, a run, or a part of the line.
+
+`dataset: CIFAR, dice: 0.8`, `Run: XOR_All | Epoch: 60`, `[DQN s0] Episode 10`, `unet: loss 0.5 acc 0.6`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from holter.ingest.console.line_words import DATA_SPLIT
+from holter.ingest.metric_names import is_metric_name
+
+_ABOUT = re.compile(
+    r"(?i)(?:^|[\s,;|({\[])['\"]?(dataset|subset|task|domain|category|corpus|lang(?:uage)?|speaker|class|model|method|algo(?:rithm)?|agent)['\"]?"
+    r"\s?[:=]\s?['\"]?([a-z][\w.+-]{0,60})(?=['\"]?(?:[\s,;|)}\]]|$))"
+)
+"""A word before a name that tells one of several things apart, each with lines of its own."""
+_RUN = re.compile(r"(?i)(?:^|[\]>:-] {1,4}|\s)(run|experiment) ?[:=] ?([a-z][^|\n]{0,100}?) {0,4}\|")
+"""The run that a line is of, among others in turn: `Run: XOR_All_final | Epoch: 60 | Train Loss: 1.25`."""
+_TAG = re.compile(
+    r"\s{0,4}\[(?!(?i:info|debug|warn|error|main|train|eval|val|test|epoch|step|iter|rank|gpu|worker|node))"
+    r"([A-Za-z][\w .+-]{1,40})\][ :|-]{1,4}(?i:epoch|episode|step|iter|round|ep\b)"
+)
+"""A name in brackets before what a line counts: `[DQN s0] Episode 10 | reward: 5.2`."""
+_PART_OF_LINE = re.compile(
+    r"(?<![\w.])([A-Za-z][\w-]{1,30})(?: (?:metrics|results|losses|scores))?(?: ?[:=] ?[{(\[]?|: ?)$"
+)
+"""A word before a part of a line that has several numbers."""
+
+
+def subject_of(texts: tuple[str, ...]) -> tuple[str, str] | None:
+    """What a line says that it is about, if it is one of several things with names."""
+    if (tag := _TAG.match(texts[0])) is not None:
+        return ("training", tag[1])
+    if (run := _RUN.search(texts[0])) is not None:
+        return ("run", run[2])
+    match = next(filter(None, map(_ABOUT.search, texts)), None)
+    return None if match is None or DATA_SPLIT.fullmatch(match[2]) else (match[1].lower(), match[2])
+
+
+def label_of(before: str, name: str) -> str:
+    """What a metric and those behind it are of: a word before them, or the first of two of its name."""
+    if (part := _PART_OF_LINE.search(before)) is not None:
+        return part[1]
+    words = name.split(" ")
+    is_of_word = len(words) == 2 and is_metric_name(words[1]) and DATA_SPLIT.fullmatch(words[0]) is None
+    return words[0] if is_of_word else ""
