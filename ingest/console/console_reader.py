@@ -8,6 +8,7 @@ from math import isnan
 from typing import Any, BinaryIO
 
 from holter.attempts.config_values import config_from_json, config_to_json
+from holter.ingest.console import lines_above
 from holter.ingest.console.dialect import (
     ConsoleDialect,
     DialectState,
@@ -15,11 +16,13 @@ from holter.ingest.console.dialect import (
     LineSettings,
     LineValues,
 )
+from holter.ingest.console.first_epoch import FirstEpoch, Record
 from holter.ingest.console.interleaved_writers import InterleavedWriters
 from holter.ingest.console.labelled_trainings import LabelledTrainings
 from holter.ingest.console.launch_opening import LaunchOpening
 from holter.ingest.console.line_names import is_of_evaluation
 from holter.ingest.console.line_settings import is_setting
+from holter.ingest.console.lines_above import LineAbove
 from holter.ingest.console.pattern_search import BlockSearch, FoundLine, FoundTable
 from holter.ingest.console.prefixes import CleanLine, strip_prefixes
 from holter.ingest.console.result_blocks import LARGEST_GAP
@@ -68,6 +71,7 @@ class ConsoleReader:
         self._several: bool = state.get("several", False)
         self._writers = InterleavedWriters(state.get("writers", {}))
         self._trainings = LabelledTrainings(state.get("trainings", {}))
+        self._first_epoch = FirstEpoch(state.get("first epoch", ()))
         self._opening = LaunchOpening(state.get("opening", {}))
         self._ready = [row_from_json(row) for row in state.get("ready", ())]
         """Rows of the next launches, each of which is a batch of its own."""
@@ -88,6 +92,8 @@ class ConsoleReader:
             pending["trainings"] = trainings
         if opening := self._opening.state():
             pending["opening"] = opening
+        if first_epoch := self._first_epoch.state():
+            pending["first epoch"] = first_epoch
         if self._ready:
             pending["ready"] = [row_to_json(row) for row in self._ready]
         if self._restarts:
@@ -153,7 +159,10 @@ class ConsoleReader:
 
     def finish(self) -> Iterator[Batch]:
         """Yield the rows that more lines of the text would have decided on; there are none."""
-        yield from self.batches(ParsedLines(rows=[*self._writers.release(), *self._release_waiting()]))
+        parsed = ParsedLines()
+        self._release_above(parsed)
+        parsed.rows += [*self._writers.release(), *self._release_waiting()]
+        yield from self.batches(parsed)
 
     def parse(self, block: bytes, parsed: ParsedLines, begin: int = 0) -> int:
         """Add what some complete lines hold to `parsed`; return how many bytes were parsed.
@@ -172,7 +181,8 @@ class ConsoleReader:
                 self._search.stop(block[found.start - begin :], found.start)
                 return found.start - begin
             if isinstance(found, FoundTable):
-                if (end := self._parse_table(found, parsed)) is not None:
+                known = self._parse_known_singly(found, block, parsed, begin)
+                if known is not None and (end := self._parse_table(known, parsed)) is not None:
                     self._opening.skip(end - begin)
                 continue
             size = self._parse_line(found, block, parsed, begin)
@@ -185,28 +195,87 @@ class ConsoleReader:
 
     def _parse_line(self, found: FoundLine, block: bytes, parsed: ParsedLines, begin: int) -> int:
         """Add what one line holds to `parsed`; return where the next line of the block begins."""
-        kind, after = found.kind, min(len(block), found.start - begin + len(found.line) + 1)
+        after = min(len(block), found.start - begin + len(found.line) + 1)
         try:
             clean = strip_prefixes(found.line)
-            text = decode_line(found.line) if kind.with_prefixes else clean.text
-            state = self._state_of((self._main or ()) if kind.job_wide else clean.labels)
+        except Exception as error:
+            self._add_failure(found, error)
+            return after
+        if self._read_in_order(found, clean, parsed) or found.kind.collects:
+            self._opening.skip(after)
+        return after
+
+    def _read_in_order(self, found: FoundLine, line: CleanLine, parsed: ParsedLines) -> bool:
+        """Read a line, and those above that belong to it; whether it is a record or waits for its counter."""
+        if not found.kind.may_be_above:
+            return self._read_line(found, line, parsed)
+        state = self._state_of(line.labels)
+        if not lines_above.may_wait(state):
+            return self._read_line(found, line, parsed)
+        place = LineAbove(self._kinds.index(found.kind), found.start, found.line.decode("latin-1"))
+        self._read_above(lines_above.lines_due_before(line.text, state), parsed)
+        if lines_above.waits(line.text, place, state):
+            return True
+        is_record = self._read_line(found, line, parsed)
+        due = lines_above.lines_due_behind(line.text, place, state, has_values=is_record)
+        self._read_above(due, parsed)
+        return is_record
+
+    def _read_above(self, lines: Sequence[LineAbove], parsed: ParsedLines) -> None:
+        """Read lines that waited for the counter below them."""
+        for kind, start, text in lines:
+            found = FoundLine(start, text.encode("latin-1"), self._kinds[kind])
+            self._read_line(found, strip_prefixes(found.line), parsed)
+
+    def _release_above(self, parsed: ParsedLines) -> None:
+        """Add the records that wait for lines of a launch of which there are no more."""
+        for state in [*self._states.values()]:
+            self._read_above(lines_above.remaining(state), parsed)
+        self._add_records(self._first_epoch.release(), parsed)
+
+    def _read_line(self, found: FoundLine, line: CleanLine, parsed: ParsedLines) -> bool:
+        """Add what one line holds to `parsed`; whether it is a record."""
+        kind = found.kind
+        try:
+            text = decode_line(found.line) if kind.with_prefixes else line.text
+            state = self._state_of((self._main or ()) if kind.job_wide else line.labels)
             if kind.in_blocks:
                 state["is near"] = found.start - state.get("end", found.start) <= LARGEST_GAP
                 state["end"] = found.start + len(found.line)
             result = kind.parse(text, state)
         except Exception as error:
-            self.problems.add_failure(f"byte {found.start}", "a line as its program prints it", error)
-            return after
-        if kind.collects:
-            self._opening.skip(after)
+            self._add_failure(found, error)
+            return False
+        if known := self._first_epoch.known(state):
+            self._add_records(known, parsed)
+        is_record = False
         for item in result if isinstance(result, list) else (result,):
             if isinstance(item, LineSettings):
-                self._add_settings(item, kind, clean, parsed)
+                self._add_settings(item, kind, line, parsed)
             elif item is not None and item.values and self._is_storable(item.step, found.start):
-                self._add_values(item, found, clean, parsed)
-                if not _has_own_steps(kind):
-                    self._opening.skip(after)
-        return after
+                self._add_values(item, found, line, state, parsed)
+                is_record |= not _has_own_steps(kind)
+        return is_record
+
+    def _add_failure(self, found: FoundLine, error: Exception) -> None:
+        self.problems.add_failure(f"byte {found.start}", "a line as its program prints it", error)
+
+    def _parse_known_singly(
+        self, found: FoundTable, block: bytes, parsed: ParsedLines, begin: int
+    ) -> FoundTable | None:
+        """Parse the first lines of a table one by one while it may be that their records are held back.
+
+        Returns the rest of the table, None if there is none.
+        """
+        if any(table.is_labelled for table, _, _ in found.parts):
+            return found
+        lines, state = 0, self._state_of(())
+        while lines < len(found.starts) and (lines_above.may_wait(state) or self._first_epoch.is_open(state)):
+            start, end = found.offset + found.starts[lines], found.offset + found.ends[lines]
+            line = FoundLine(start, block[start - begin : end - begin].rstrip(b"\r\n"), found.kind)
+            self._parse_line(line, block, parsed, begin)
+            lines += 1
+        return found.behind(lines)
 
     def _add_settings(
         self, settings: LineSettings, kind: LineKind, line: CleanLine, parsed: ParsedLines
@@ -214,13 +283,16 @@ class ConsoleReader:
         """Add settings to those of the launch, or to those of the next one where rows are before them."""
         if not kind.yields_settings:
             raise TypeError(f"{kind} states {settings.config}, expected `yields_settings=True`")
+        self._release_above(parsed)
         held = self._writers.release()
         parsed.rows += held
         parsed.in_launch |= bool(held)
         self._take_settings(settings, line, self._pending if parsed.in_launch else parsed.config)
 
-    def _add_values(self, item: LineValues, found: FoundLine, line: CleanLine, parsed: ParsedLines) -> None:
-        """Add the rows of the values of a line, or hold them back until it is known who printed them."""
+    def _add_values(
+        self, item: LineValues, found: FoundLine, line: CleanLine, state: DialectState, parsed: ParsedLines
+    ) -> None:
+        """Add the rows of the values of a line, or hold them back until their step is known."""
         kind = found.kind
         if item.is_late and self._writers.has_at(item.step, item.values):
             return  # a series that has later points already would go back
@@ -232,21 +304,38 @@ class ConsoleReader:
         if _has_own_steps(kind) or item.is_late:
             parsed.rows += rows
             return
+        record = Record(
+            rows,
+            found.start,
+            found.start + len(found.line) + 1,
+            is_unlabelled=not (kind.job_wide or line.labels or rows[0].labels),
+            is_named=bool(item.labels),
+            job_wide=kind.job_wide,
+            in_block=kind.in_blocks,
+        )
+        has_one_writer = not self._opening.is_repeated
+        if not self._first_epoch.holds(record, line.text, state, has_one_writer=has_one_writer):
+            self._add_records([record], parsed)
         # reports with a unit of their own, as those of RAS, repeat their headings
         counts_steps = all(name != "steps" for name, _ in rows[0].labels)
-        if counts_steps:
-            is_of_end = all(map(is_of_evaluation, item.values)) and not self._writers.has_at(
-                item.step, item.values
-            )
-            self._note_step(item.step, parsed, is_named=bool(item.labels), is_of_end=is_of_end)
-        if not (kind.job_wide or line.labels or rows[0].labels):
-            self._note_launch()
-            end = found.start + len(found.line) + 1
-            rows = self._writers.add(rows[0], found.start, end, in_block=kind.in_blocks)
-        elif item.labels and counts_steps and not kind.job_wide:
-            rows = [self._of_training(row) for row in rows]
-        parsed.rows += rows
         self._note_record(parsed, counts_steps=counts_steps, is_setting=all(map(is_setting, item.values)))
+
+    def _add_records(self, records: Sequence[Record], parsed: ParsedLines) -> None:
+        """Add the rows of lines, or hold them back until it is known who printed them."""
+        for record in records:
+            rows, row = record.rows, record.rows[0]
+            counts_steps = all(name != "steps" for name, _ in row.labels)
+            if counts_steps:
+                is_of_end = all(map(is_of_evaluation, row.values)) and not self._writers.has_at(
+                    row.step, row.values
+                )
+                self._note_step(row.step, parsed, is_named=record.is_named, is_of_end=is_of_end)
+            if record.is_unlabelled:
+                self._note_launch()
+                rows = self._writers.add(row, record.start, record.end, in_block=record.in_block)
+            elif record.is_named and counts_steps and not record.job_wide:
+                rows = [self._of_training(each) for each in rows]
+            parsed.rows += rows
 
     def _of_training(self, row: LogRow) -> LogRow:
         """A row with labels of its own, with that of its training."""
@@ -255,9 +344,11 @@ class ConsoleReader:
     def _stops_before_launch(self, parsed: ParsedLines) -> bool:
         """Whether the next record is, or may be, the first of another launch, and rows are before it."""
         if self._opening.is_new_launch():
+            self._release_above(parsed)
             parsed.rows += self._begin_launch()
             return bool(parsed.rows)
         if self._opening.may_be_new_launch():
+            self._release_above(parsed)
             self._opening.forget()
             self._may_restart = True
             for state in self._states.values():

@@ -123,6 +123,8 @@ class LineKind:
 
     `collects`: the lines are parts of a record that a later line completes, so that none opens a launch.
 
+    `may_be_above`: the lines may belong to a counter below them, or have such a counter.
+
     `columns` parses lines below one another that differ in their numbers alone. `any_program`: its pattern is
     that of many lines, most of which hold nothing.
 
@@ -141,6 +143,7 @@ class LineKind:
     any_program: bool = False
     in_blocks: bool = False
     collects: bool = False
+    may_be_above: bool = False
     begin_launch: Callable[[DialectState], None] | None = None
     may_begin: Callable[[DialectState], None] | None = None
     release: Callable[[DialectState], list[LineValues]] | None = None

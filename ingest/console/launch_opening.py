@@ -216,6 +216,11 @@ class LaunchOpening:
         """Whether the opening lines show another launch by themselves."""
         return len(self._pieces or ()) >= _LEAST_PIECES and not (self._is_repeated or self._is_short)
 
+    @property
+    def is_repeated(self) -> bool:
+        """Whether each opening line was printed several times, as by several processes."""
+        return self._is_repeated and bool(self._pieces)
+
     def may_be_new_launch(self) -> bool:
         """Whether the next record is one of another launch if it is before the last one."""
         if self._first and _FIRST_AGAIN not in self._found:

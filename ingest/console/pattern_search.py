@@ -111,6 +111,21 @@ class FoundTable(NamedTuple):
     ends: list[int]
     kind: LineKind
 
+    def behind(self, lines: int) -> FoundTable | None:
+        """What is behind the first lines; None if there is nothing."""
+        if not lines:
+            return self
+        parts, position = [], 0
+        for table, begin, end in self.parts:
+            first = max(begin, begin + lines - position)
+            position += end - begin
+            if first < end:
+                parts.append((table, first, end))
+        if not parts:
+            return None
+        starts, ends = self.starts[lines:], self.ends[lines:]
+        return FoundTable(self.offset + starts[0], self.offset, parts, starts, ends, self.kind)
+
 
 Found = FoundLine | FoundTable
 LayoutIndexes = Mapping[LineKind, LayoutIndex]

@@ -6,7 +6,9 @@ as they come: at the first change of the epoch it is seen. What was learnt is pa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from zlib import crc32
 
 from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.line_counters import Counter
@@ -26,6 +28,9 @@ _MOST_LINES_BELOW = 2
 """The same for each time that the epoch was stated in a heading above them."""
 _MOST_LINES_OF_ONE_WRITER = 2
 """The same where the program printed its opening lines once: it may print and log each line."""
+_LEAST_ALIKE = 3
+"""Lines of an epoch that are no two trainings or evaluations in the same words."""
+_NUMBERS = re.compile(r"[-+\d.]+|nan|inf")
 
 Counts = Mapping[Counter, tuple[int, int]]
 """The numbers that a line counts, each with its total, 0 without one."""
@@ -126,6 +131,8 @@ def training_steps(
             state.pop("ended", None)  # what follows within these lines begins no epoch
             steps += [_step_alone(*count, state, is_batch=is_batch) for count in counts[1:]]
         else:
+            if axis is Counter.OTHER:
+                note_uncounted(state)
             steps = [step for step, _ in counts]
         if axis is not None and axis < Counter.EPOCH and epochs is None:
             note_steps_alone(len(steps), state)
@@ -324,6 +331,7 @@ def _step(counts: Counts, state: DialectState, kind: str = "") -> int | None:
     if Counter.EPOCH in counts:
         return _step_of_epoch(counts[Counter.EPOCH][0], state, kind)
     if Counter.OTHER in counts:
+        note_uncounted(state)
         # `episodes 57` below `iter 10` counts what was done until there
         is_within = state.get("alone") is True or counts_through_rounds(state)
         return int(state["step"]) if is_within else counts[Counter.OTHER][0]
@@ -383,13 +391,54 @@ def _count_line(number: int, state: DialectState, kind: str, most: int = _MOST_L
     first, epoch, before = state.get("lines", (kind, number, 0))
     lines = int(before)
     if epoch != number:
+        if "counts lines" not in state:
+            state["counts lines"] = _are_alike(lines, state)
+        if state["counts lines"]:
+            state["counted"] = [kind, number, epoch + lines]
+            return int(epoch) + lines
         first, lines = kind, 0
     lines += int(first == kind)
     state["lines"] = [first, number, lines]
-    if lines > (_MOST_LINES_OF_ONE_WRITER if "opening" in state else most):
+    most = _MOST_LINES_OF_ONE_WRITER if "opening" in state else most
+    if lines > most or state.get("counts lines"):  # so it was in the launch before
+        state["counts lines"] = True
         state["counted"] = [kind, number, number + lines - 1]
         return number + lines - 1
     return number
+
+
+def may_count_lines(state: DialectState) -> bool:
+    """Whether lines that name their epoch alone may turn out to be counted: its first epoch is not over."""
+    return "counts lines" not in state and not has_steps(state)
+
+
+def lines_of_first_epoch(state: DialectState) -> int:
+    """The lines of the first epoch so far, while it is unknown whether these are counted; 0 once it is."""
+    return int(state["lines"][2]) if "lines" in state and may_count_lines(state) else 0
+
+
+def note_alike(line: str, values: list[float], state: DialectState, *, has_one_writer: bool) -> None:
+    """Note a line of the first epoch that one program prints: how many are like the first.
+
+    Their values differ: a program may print a line and log it, too.
+    """
+    if not has_one_writer:
+        state.pop("alike", None)
+        return
+    template = crc32(_NUMBERS.sub("", line).encode(errors="replace"))
+    first, lines, last = state.setdefault("alike", [template, 0, None])
+    if template == first and values != last:
+        state["alike"] = [first, lines + 1, values]
+
+
+def _are_alike(lines: int, state: DialectState) -> bool:
+    """Whether so many lines of the first epoch are batches: all are alike, and each has other values."""
+    return lines >= _LEAST_ALIKE and state.pop("alike", [0, 0, None])[1] == lines
+
+
+def note_uncounted(state: DialectState) -> None:
+    """Note that each line is at the epoch that it names, as nothing shows otherwise."""
+    state.setdefault("counts lines", False)
 
 
 def count_fraction(epoch: float, state: DialectState) -> int:

@@ -128,7 +128,7 @@ _POSITION = LinearPattern(
     + rb"%s%s{0,40}(?:%s%s{0,8})?%s%s%s{0,8}\d" % (_COLOUR, _SPACE, _SIGN, _SPACE, _OPENING, _COLOUR, _SPACE)
     + rb"|(?:"
     + in_encodings("\u7b2c", "\uc81c")
-    + rb") ?\d{1,9} ?"
+    + rb") ?\d{1,9}(?: ?/ ?\d{1,9})? ?"
     + rb"(?:"
     + in_encodings("\u4e2a", "\u500b")
     + rb")? ?(?:epoch|step|batch|"  # what an ordinal number counts, in Chinese, Japanese or Korean
@@ -363,7 +363,7 @@ DIALECT = ConsoleDialect(
     kinds=(class_report.HEADING, *_MORE_SPECIAL, LINES),
 )
 _OWN_KINDS = (class_report.HEADING, class_tables.BEGIN, CLASS_ROWS, *_MORE_SPECIAL, OWN_LINES)
-OWN_TEXT = replace(DIALECT, kinds=_OWN_KINDS).followed_by(
+_OWN_LINES = replace(DIALECT, kinds=_OWN_KINDS).followed_by(
     ConsoleDialect(
         name="epochs",
         signature=_EPOCH,
@@ -377,4 +377,5 @@ OWN_TEXT = replace(DIALECT, kinds=_OWN_KINDS).followed_by(
         ),
     )
 )
+OWN_TEXT = replace(_OWN_LINES, kinds=tuple(replace(kind, may_be_above=True) for kind in _OWN_LINES.kinds))
 """The dialect in texts that no framework prints."""

@@ -1,0 +1,198 @@
+"""Lines above the counter that they belong to: `loss: 0.5`, and below it `Finished epoch 1`.
+
+Most programs say where they are before they say what they measured. Lines with values before the first
+counter of a text are therefore kept. If such a line comes again behind that counter, and this says that
+something ended or follows such lines alone, it is below its values. The lines are then read when their
+counter comes, as if they were below it. An evaluation right above the first step is at this step.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
+from typing import Any, NamedTuple
+from zlib import crc32
+
+from holter.ingest.console.dialect import DialectState
+from holter.ingest.console.line_counters import Counter
+from holter.ingest.console.line_names import is_of_evaluation
+from holter.ingest.console.line_settings import is_of_model, is_setting
+from holter.ingest.console.line_shapes import LineShape
+from holter.ingest.console.line_tokens import split_numbers
+from holter.ingest.console.shape_reader import shape_of_line
+from holter.ingest.console.step_axis import position
+from holter.ingest.metric_names import is_metric_name
+from holter.translated_words import in_english
+
+_MOST_LINES = 64
+_LONGEST = 500
+_LAST_OF_FIRST = 1
+"""The number of the first epoch or step of a text that is not the rest of another one."""
+_ENDS = re.compile(
+    r"(?i)\b(?:finish(?:ed|es)?|end(?:ed|s)?|done|complet(?:ed?|es)|over|took|takes)\b|完成|结束|結束|終了|完了|완료"
+    r"|\b(?:conclu[ií]d[ao]|terminad[ao]|finalizad[ao]|terminée?|beendet|abgeschlossen|заверш\w{1,8}|окончена?)\b"
+)
+"""Words of a line that states what was counted when it is over."""
+
+
+class LineAbove(NamedTuple):
+    """A line that waits for a counter: the number of its kind, where it begins, and its bytes as Latin-1."""
+
+    kind: int
+    start: int
+    text: str
+
+
+class _Known(NamedTuple):
+    """What is said of a line: its text without numbers, and its shape."""
+
+    template: int
+    shape: LineShape
+
+
+def may_wait(state: DialectState) -> bool:
+    """Whether lines may be read later than they come: no counter was seen yet, or it is known."""
+    return "above" in state or "placed" not in state
+
+
+def lines_due_before(line: str, state: DialectState) -> list[LineAbove]:
+    """The lines above that are read before a line, as it shows that they belong to the counter between."""
+    above = state.get("above")
+    if above is None:
+        return []
+    if "templates" in above:
+        if len(above["lines"]) < _MOST_LINES:
+            return []
+        del state["above"]  # too many for the lines of an epoch
+        return [LineAbove(*each) for _, each in above["lines"]]
+    if "first" not in above:
+        return []
+    known = _known(line)
+    templates = [template for template, _ in above["lines"]]
+    if known.template not in templates or not _is_measured(known.shape):
+        return []
+    if not (above["ends"] or _is_of_training(known.shape)):
+        return []
+    lines = above["lines"][templates.index(known.template) :]
+    above["templates"], above["lines"] = [*{template for template, _ in lines}], []
+    return [LineAbove(*each) for _, each in lines]
+
+
+def waits(line: str, place: LineAbove, state: DialectState) -> bool:
+    """Whether a line waits for the counter below it."""
+    above = state.get("above")
+    if above is None or "templates" not in above or "counted" in _axis(state):
+        return False
+    template = _known(line).template
+    if template not in above["templates"]:
+        return False
+    above["lines"].append([template, place])
+    return True
+
+
+def lines_due_behind(
+    line: str, place: LineAbove, state: DialectState, *, has_values: bool
+) -> list[LineAbove]:
+    """The lines above that are read behind a line, as it states the counter that they belong to.
+
+    `has_values`: values were read from the line itself. Without any it may be one that belongs to a counter.
+    """
+    above, at = state.get("above"), position(_axis(state))
+    known = _known(line)
+    if at is None:
+        if not (has_values or known.shape.counters):
+            _keep(known, place, state)
+        return []
+    state["placed"] = True
+    if above is None:
+        return []
+    if not known.shape.counters:
+        if "first" in above and "templates" not in above and has_values and not above["ends"]:
+            del state["above"]  # it is above these values
+        return []
+    if "templates" in above:
+        lines, above["lines"] = above["lines"], []
+        return [LineAbove(*each) for _, each in lines]
+    return _lines_above_first(line, at, known.shape, state)
+
+
+def _lines_above_first(line: str, at: int, shape: LineShape, state: DialectState) -> list[LineAbove]:
+    """Note the first counter of the text; the evaluation right above it if it is a step of the training."""
+    above = state["above"]
+    ends = _ENDS.search(line) is not None
+    if "first" not in above and (ends or at <= _LAST_OF_FIRST):
+        counted = {field.counter for field in shape.counters}
+        is_step = shape.is_record and not shape.split and counted <= {Counter.STEP, Counter.GLOBAL_STEP}
+        if not is_step or not (lines := [*_last_evaluation(above["lines"])]):
+            above["first"], above["ends"] = at, ends
+            return []
+        del state["above"]
+        return lines
+    if above.get("first") != at:
+        del state["above"]  # nothing of what was above the first counter is above the second
+    return []
+
+
+def remaining(state: DialectState) -> list[LineAbove]:
+    """The lines that still wait at the end of a launch."""
+    above = state.get("above")
+    if above is None:
+        return []
+    is_known = "templates" in above or above.get("ends")
+    lines = above["lines"] if is_known else []
+    if "templates" in above:
+        above["lines"] = []
+    else:
+        del state["above"]
+    return [LineAbove(*each) for template, each in lines]
+
+
+def _keep(known: _Known, place: LineAbove, state: DialectState) -> None:
+    """Keep a line above the first counter, one of the last ones; none of very many that are alike."""
+    if not known.shape.metrics or known.shape.is_settings or len(place.text) > _LONGEST:
+        return
+    lines = state.setdefault("above", {"lines": []})["lines"]
+    lines.append([known.template, place])
+    if len(lines) > _MOST_LINES:
+        del lines[: len(lines) if lines[0][0] == known.template else 1]
+
+
+def _last_evaluation(lines: Sequence[Any]) -> Iterator[LineAbove]:
+    """The last lines if they are results, and one says that it is of an evaluation."""
+    results = [*takewhile(lambda each: _is_measured(_shape(each)), reversed(lines))]
+    if any(_is_of_evaluation(_shape(each)) for each in results):
+        yield from (LineAbove(*each) for _, each in reversed(results))
+
+
+def _shape(kept: Sequence[Any]) -> LineShape:
+    return _known(LineAbove(*kept[1]).text).shape
+
+
+def _known(line: str) -> _Known:
+    parts = split_numbers(line)
+    return _Known(crc32("".join(parts[::2]).encode(errors="replace")), shape_of_line(parts))
+
+
+def _is_measured(shape: LineShape) -> bool:
+    """Whether a line has a result, no setting."""
+    return any(not (is_setting(field.name) or is_of_model(field.name)) for field in shape.metrics)
+
+
+def _is_of_evaluation(shape: LineShape) -> bool:
+    return bool(shape.split) or any(is_of_evaluation(field.name) for field in shape.metrics)
+
+
+def _is_of_training(shape: LineShape) -> bool:
+    """Whether a line has a loss of the training, which nobody measures before it."""
+    return not shape.split and any(
+        is_metric_name(field.name)
+        and "loss" in in_english(field.name).lower()
+        and not is_of_evaluation(field.name)
+        for field in shape.metrics
+    )
+
+
+def _axis(state: DialectState) -> dict[str, Any]:
+    axis: dict[str, Any] = state.get("plain lines", {})
+    return axis

@@ -1,0 +1,129 @@
+"""Values above the line that counts: at the epoch or step that this line states."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holter.ingest import formats
+from tests.support.log_runs import read_log, steps_of
+
+N = range(6)
+OPENING = "Loading the data of the model\nusing device cuda, seed set to 0\nstart of the training program\n"
+_STEPS = "".join(f"step : {n} | loss : 10.{n} | tok/sec : 8204.9\n" for n in range(4))
+
+CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
+    "results above the end of their epoch": (
+        "".join(f"train loss: 0.{n}\nval acc: 0.8{n}\nFinished epoch {n}\n" for n in N),
+        {"train loss": [*N], "val acc": [*N]},
+    ),
+    "opening lines before them": (
+        "learning rate: 0.01\nNumber of images: 500\n"
+        + "".join(f"train loss: 0.{n}\nval acc: 0.8{n}\nEpoch {n} done\n" for n in N),
+        {"train loss": [*N], "val acc": [*N]},
+    ),
+    "rows above the end of their epoch": (
+        "".join(
+            f"A Loss : 2.{n} | B Loss : 1.{n}\nmAP : 0.{n} | Recall : 0.2\n----- end of epoch {n} -----\n"
+            for n in N
+        ),
+        {name: [*N] for name in ("A Loss", "B Loss", "mAP", "Recall")},
+    ),
+    "unknown names above a completed iteration": (
+        "".join(f"Fraction of games: 0.{n}1\nModels so far: {n}\nIteration {n} complete\n" for n in N),
+        {"Fraction of games": [*N], "Models so far": [*N]},
+    ),
+    "an epoch and nothing else below its loss": (
+        "".join(f"loss: 2.{n}\nacc: 0.{n}\n\nepoch {n}\n" for n in N),
+        {"loss": [*N], "acc": [*N]},
+    ),
+    "an epoch of all in Chinese": (
+        "".join(f"训练图片数： 55000\n平均训练损失： 1.{n}\n准确率： 0.{n}5\n第{n}/10轮\n" for n in N),
+        {"平均训练损失": [*N], "准确率": [*N]},
+    ),
+    "losses of batches above the end of their epoch": (
+        "".join(
+            "".join(f"Loss: {9 - n}.{b:02}\n" for b in range(20)) + f"Epoch {n}/3 complete.\n"
+            for n in (1, 2, 3)
+        ),
+        {"Loss": [*range(1, 61)]},
+    ),
+    "an evaluation below the end of an epoch whose loss is above it": (
+        "".join(f"train loss: 0.{n}\nEpoch {n} finished\ntest accuracy: 0.5{n}\n" for n in N),
+        {"train loss": [*N], "test accuracy": [*N]},
+    ),
+    "an evaluation above the first step": (
+        f"validation loss : 10.9\nHellaSwag accuracy : 2435/10042=0.2425\n{_STEPS}"
+        "validation loss : 5.4\nHellaSwag accuracy : 2535/10042=0.2525\n",
+        {
+            "validation loss": [0, 3],
+            "HellaSwag accuracy": [0, 3],
+            "loss": [*range(4)],
+            "tok/sec": [*range(4)],
+        },
+    ),
+    "an end of each epoch above its results": (
+        "".join(f"Epoch {n}/10 finished. 12.3078s elapsed.\naccuracy: 0.{n}\n" for n in N),
+        {"accuracy": [*N]},
+    ),
+    "an evaluation before the first epoch, in the same words": (
+        "Test Error: Accuracy: 9.5%, Avg loss: 2.3\n"
+        + "".join(
+            f"Epoch {n}\n-------\nloss: 2.{n} train acc: 0.5\nTest Error: Accuracy: 6{n}%, Avg loss: 1.{n}\n"
+            for n in N
+        ),
+        {
+            "loss": [*N],
+            "train acc": [*N],
+            "test/Accuracy": [*N],
+            "test/Avg loss": [*N],
+        },
+    ),
+    "a rate before the first epoch, in the same words": (
+        "lr: 0.01\n" + "".join(f"epoch {n}\nlr: 0.0{n}\ntrain loss: 2.{n}\n" for n in N),
+        {"lr": [*N], "train loss": [*N]},
+    ),
+    "the rest of another text": (
+        "loss: 2.5\n" + "".join(f"epoch {n}\nloss: 2.{n}\n" for n in range(3, 8)),
+        {"loss": [*range(3, 8)]},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_values_are_at_the_counter_that_they_belong_to(tmp_path: Path, case: str) -> None:
+    text, expected = CASES[case]
+    run = read_log(tmp_path, text)
+    assert steps_of(run) == expected
+    assert run.attempts == 1
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_values_are_the_same_however_the_text_comes(reading: Any, case: str) -> None:
+    content, chosen = CASES[case][0].encode(), formats()["key-value"]
+    complete = reading.read_growing("train.log", content, [len(content)], chosen=chosen)
+    sizes = [*range(0, len(content), 7), len(content)]
+    assert reading.read_growing("train.log", content, sizes, chosen=chosen).points == complete.points
+    assert reading.read_restarted("train.log", content, every=1, chosen=chosen).points == complete.points
+
+
+def test_each_launch_has_its_values_above_its_counters(tmp_path: Path) -> None:
+    text, expected = CASES["results above the end of their epoch"]
+    run = read_log(tmp_path, (OPENING + text) * 2)
+    assert run.attempts == 2
+    assert steps_of(run) == {name: steps * 2 for name, steps in expected.items()}
+
+
+def test_a_test_behind_the_last_counter_is_read(tmp_path: Path) -> None:
+    text = "".join(f"train loss: 0.{n}\ntest acc: 0.8{n}\nFinished epoch {n}\n" for n in N)
+    run = read_log(tmp_path, text + "test acc: 0.95\n")
+    assert 0.95 in [value for series in run.data.series.values() for value in series.value.tolist()]
+
+
+def test_many_lines_above_the_first_counter_are_not_kept(reading: Any) -> None:
+    text = "".join(f"Loss: 1.{n}\n" for n in range(500)) + "Epoch 1 complete\n" * 2 + "Loss: 0.5\n"
+    chosen = formats()["key-value"]
+    points = reading.read_growing("train.log", text.encode(), [len(text)], chosen=chosen).points
+    assert len(points) < 70
