@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from holter.ingest.console.line_words import BEFORE_MESSAGE, DATA_SPLIT
+from holter.ingest.console.names_behind import names_behind
 from holter.ingest.console.number_lists import listed_names
 from holter.ingest.console.number_names import MAX_NAME, NumberName, counts, name_before
 from holter.ingest.console.values import SCALES
@@ -19,6 +20,11 @@ _UNITS = re.compile(
     r"|its?|samples?|tokens?|images?|x|W|C)(?![\w(=:./]| ?[=:])|毫秒|秒|分钟|小时|分|初|초|сек|мс)"
 )
 _NO_UNIT = re.compile(r"[A-Za-z_]++\d")
+_NO_UNIT_ALONE = re.compile(
+    r" (?:min|[A-Za-z]{1,12}/(?!(?:s|secs?|seconds?|mins?|h|hours?|its?|iters?|steps?|batch|epoch|gpus?) )"
+    r"[A-Za-z]{1,12}) {1,4}"
+)
+"""What looks like a unit but names the next number, if nothing else does: `max 2.5 min 1.5`."""
 _FILE = re.compile(
     r"-?[\w=.]{0,40}?\.?(?<![A-Za-z])(?:ckpt|pth?|pt|h5|hdf5|keras|bin|safetensors|onnx|pkl|npy|npz|tar|json|params|pdparams)\b"
 )
@@ -28,6 +34,8 @@ DURATION = re.compile(r"\s?(?:ms|us|ns|s|sec|secs|seconds?|min|mins|minutes?|h|h
 """A unit of time behind a number."""
 _LABEL = re.compile(r"(?:^|[^\d\s]|\s):$")
 """A colon that is not within a time: `Losses: x 0.27`."""
+_BETWEEN_FIELDS = ("and", "+", "=")
+"""What may be between a number and the name of the next one: `reward 2.5 and epsilon 0.1`."""
 _PAIR = re.compile(r"(?:,\s{0,12}|: )")
 """Between an epoch and a batch in brackets: `[1,  2000] loss: 2.1`, `[1: 20/100] loss: 2.1`."""
 _NAME_AND_COMMA = re.compile(r"\s*([A-Za-z]\w{0,40}(?: \w{1,20}){0,2}), ?")
@@ -160,7 +168,7 @@ class _FieldReader:
     def __init__(self, texts: tuple[str, ...]) -> None:
         self._texts = texts
         self._count = len(texts) - 1
-        self._listed = listed_names(texts)
+        self._listed = names_behind(texts) or listed_names(texts)
         self._section = ""
         """The name before the bracket that a number is in: `train[loss: 0.5`."""
         self._keys: list[str] = []
@@ -257,7 +265,7 @@ class _FieldReader:
         text = self._texts[index]
         if self._ordinal_end:
             text = text[self._ordinal_end :]
-        elif index and (unit := _UNITS.match(text)) is not None:
+        elif index and (unit := _UNITS.match(text)) is not None and not _NO_UNIT_ALONE.fullmatch(text):
             text = text[unit.end() :]
         for bracket in _BRACKETS.finditer(text):
             self._section = bracket[1] or ""
@@ -393,6 +401,7 @@ def _is_clean(before: str) -> bool:
     return (
         before[-1:] in ("", ",", ";", "|", "(", ")", "]", "}", "\t", "-", ">")
         or _LABEL.search(before) is not None
+        or before.strip() in _BETWEEN_FIELDS
     )
 
 

@@ -30,9 +30,14 @@ def unique_name(name: str, section: str, names: Collection[str]) -> tuple[str, s
         section = name if len(words) == 1 else words[0]
     elif name in names and not section and (data := _data_of_last(names)):
         name = f"{data} {name}"
-    elif section and (name in names or _continues(section, name, names)):
+    elif section and not _names_data(name) and (name in names or _continues(section, name, names)):
         name = f"{section} {name}"
     return numbered(name, names), section
+
+
+def _names_data(name: str) -> bool:
+    """Whether a name says itself of which data it is: `Loss dev`."""
+    return DATA_SPLIT.fullmatch(in_english(name.rpartition(" ")[2]).strip()) is not None
 
 
 def numbered(name: str, names: Collection[str]) -> str:

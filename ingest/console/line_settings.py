@@ -27,8 +27,11 @@ _PER_STEP = ("/iter", "/step", "/batch", "/epoch")
 _MANY_SETTINGS = 4
 """Names of settings from which on a metric among four names is one, too: `iou=0.7`."""
 _RATE = re.compile(r"(?i)\blr\b|learning.?rate|decay|dropout")
+_OF_METRIC = r"(?!(?:imum)?[ _.-](?:\w{1,20}[ _.-]){0,2}(?:loss|err|reward|return|acc|score))"
+"""What makes `max` and `min` the extremes of a metric: `max l1_error`."""
 _SETTING = re.compile(
-    r"(?i)size|dim|layer|head|max(?!.?mem)|min\b|warm|seed|worker|hidden|vocab|param|num|length|interval|version|every|freq"
+    rf"(?i)size|dim|layer|head|max{_OF_METRIC}(?!.?mem)|min\b{_OF_METRIC}|warm|seed|worker|hidden"
+    r"|vocab|param|num|length|interval|version|every|freq"
 )
 _OF_MODEL = re.compile(
     r"(?i:(?:(?<![a-z])every|_freq(?:uency)?|_interval|_size|_dim|_weight|parameters|params|_thresh(?:old)?|resolution)$)"

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import re
 
+from holter.ingest.console.numbers_of_names import NUMBER_OF_NAME
+
 # neither of the two in `[1,100] loss: 2.1` has a thousands separator
 _NUMBER = r"[-+]?(?:(?<=\[)\d++(?=,\d{1,9}\])|\d++(?:,\d{3}(?!\d))*+(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?\d++)?+"
 # times, durations, versions, addresses and hexadecimal numbers are tokens, too, so that no part of them is
 # taken for a number
 _TOKEN = re.compile(
-    r"(?:(?<![0-9A-Za-z_.@^\u00c0-\u1fff])(?<![A-Za-z][-+~])(?<![0-9]e\+)(?!(?<=[A-Za-z] )\d{1,4}['\"] ?:)"
-    r"(?!(?<=[Tt]op )\d{1,2}-[A-Za-z])"
-    # names with a number at their beginning or in brackets: `16_h1`, `10th percentile`, `bleu[13a]`
-    r"(?!\d{1,4}_[A-Za-z]|\d{1,2}[a-z]_[a-z]|(?<=[kl] on the )\d{2,6} (?:test|train|val)[a-z]{0,7} images"
-    r"|\d{1,3}(?:px ?[:=]|th percentile|[a-z]\]:))"
-    # a key of a dictionary: `iou: {0: 0.7, 1: 0.8}`
-    r"(?!(?:(?<=\{)|(?<=, ))\d{1,4}(?:\.\d{1,4})?: [-\d])"
-    # an index is part of the name before: `Stage 0 = 39.1`
-    r"(?!(?:(?<=[lL]oss )|(?<=[aA]cc )|(?<=uracy )|(?<=[dD]ice )|(?<=[dD][cC] )|(?<=[iI]o[uU] )|(?<=rror ))"
-    r"\d{1,2}: [-\d])"
-    r"(?!(?<=[a-z] )(?<!poch )(?<!tep )(?<!atch )(?<!iter )(?<!tion )(?<!ound )(?<!sode )\d{1,2} = [-\d])"
+    r"(?:(?<![0-9A-Za-z_.@^\u00c0-\u1fff])(?<![A-Za-z][-+~])(?<![0-9]e\+)"
+    rf"(?!{NUMBER_OF_NAME})"
     r"|(?:(?<=[\s\[(|,:-][iI]ter)|(?<=[\s\[(|,:-][sS]tep)|(?<=^[sS]tep))(?=\d{1,9}(?:[,:\s\])|]|$))|(?<=^[eE]poch)|(?<=[\s\[(|,:-][eE]poch)|(?<=^[eE]poch_)|(?<=[\s\[(|,:-][eE]poch_)|(?<=\s[lL]oss)(?=\d\.)"
     r"|(?<![^\s|(]\[[eE])(?<=\[[eE])(?=\d{1,6}\])|(?<=[\s\[(|][eE])(?=\d{1,6}/\d)|(?<=[\s\[(|][eE]p)(?=\d{1,6}/\d)"
+    r"|(?:(?<=^[eE])|(?<= [eE]))(?=\d{1,6} {1,8}(?:trn|train|val|test))|(?<=^[eE])(?=\d{1,6}: )"
     r"|(?:(?<=[\s\[(|,:-][eE][pP])|(?<=^[eE][pP]))(?=\d{1,6}(?:[,:\s\])|]|$)))("
     r"\d{4}(?:(?:_\d\d){2}[_ -]\d\d(?:_\d\d){2}|(?:-\d\d){2}[_ -]\d\d(?:-\d\d){2})(?![-_\w])"
     r"|\d{4}[-/]\d\d[-/]\d\d(?:[ T,]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?+)?+"

@@ -22,6 +22,8 @@ _NAMES_OF_ONE = re.compile(
 )
 """The same before a word that all have in common: `mean/median reward 12.5/11.0`."""
 _HISTORY = re.compile(r"['\"](?:val_)?loss['\"] ?: ?\[[-+.\w]{1,30},")
+_UNIT = re.compile(r"^[A-Za-z]\w*")
+"""A unit right behind a number, which is no name: `mem 10.2GB, loss 2.1`."""
 ORDERED = "OrderedDict([("
 _CALL = re.compile(r"(?<![\w.])(?:(?:np|numpy|torch)\.)?(?:float|u?int|tensor|array)\d{0,2}\($")
 """What numpy and torch print around a number of a list: `[np.float32(0.5), np.float32(0.4)]`."""
@@ -31,6 +33,8 @@ def listed_names(texts: tuple[str, ...]) -> dict[int, str]:
     """The names of numbers whose names are listed before: `loss_a,loss_b 7.1 5.5`, `loss/acc: 0.5/0.8`."""
     listed: dict[int, str] = {}
     for index, text in enumerate(texts[:-1]):
+        if index:
+            text = _UNIT.sub("", text)
         if (match := _NAMES_OF_ONE.search(text)) is not None:
             names, signs = [f"{name} {match[2]}" for name in re.split(" ?/ ?", match[1])], {"/"}
         elif (match := _NAME_LIST.search(text) or _NAMES_IN_BRACKETS.search(text)) is not None:

@@ -10,7 +10,8 @@ from holter.ingest.metric_names import is_metric_name
 
 MAX_NAME = 120
 _LONGEST_SHORT_FORM = 5
-_WORD = re.compile(r"(?:\d{1,4}_|\d{1,3}(?=px\b|th |[a-z]_))?[^\W\d][\w./@%+^~\u2019-]*")
+_WORD = re.compile(r"(?:\d{1,4}(?:\.\d{1,2}|_)?-?)?[^\W\d][\w./@%+^~\u2019-]*|\d{1,2}%(?= )")
+"""A word of a name; digits at its beginning are part of it, else they would be a number of their own."""
 _DELIMITERS = (*",;|[](){}<>\t\"'=:*│┃•·→", "  ", " - ", " / ")
 _NO_BEGINNING = frozenset({"of", "and", "the", "has", "setting", "metrics"})
 """Words with which no name begins: `saved a checkpoint with mean score: 0.5`."""
@@ -18,6 +19,11 @@ _UNITS_AT_END = frozenset({"s.", "ms.", "sec.", "secs.", "SPS.", "FPS."})
 """Units at the end of a sentence: `Time Elapsed: 12.3 s. Mean Reward: 1.2`."""
 _OPENING = " \t[({\"'<$€£"
 
+_SUFFIX = re.compile(
+    r"(?: ?\([^\W\d](?:[^\W\d]|[/ _-]){0,23}\)"
+    r"|(?<=\w) \[(?:[^\W\d]|[%/\u00b5\u00b0 ]){1,12}\]|(?<=\w)\[%\])$"
+)
+"""A unit or the like behind a name: `loss (MSE)`, `acc [%]`."""
 _WRAPPER = re.compile(r"(?<![\w.])(?:np\.(?:float64|float32|float16|int64)|float|(?:tf\.T|t)ensor|array)$")
 """What numpy, torch and TensorFlow print around a number: `np.float64(0.02)`."""
 _ARROW = re.compile(r" {0,4}(?:->|=>|→)$")
@@ -36,9 +42,14 @@ _NESTED = re.compile(
 )
 """A name such as that of a discriminator's output: `D(G(z))`; one with its tokenizer: `dev bleu[13a]`."""
 
+_WITH_BRACKETS = re.compile(
+    r"(?<![\w.])([^\W\d]\w{0,20}(?:\[(?:[^\W\d]\w?|\d{1,2})\]|\((?:[^\W\d]\w?|\d{1,2})\))"
+    r"|(?:[^\W\d]\w{0,12})?(?:\|[^|\s:=]{1,20}\||\|\|[^|\s:=]{1,20}\|\|(?:_\w{1,4})?))\s?[:=]\s*$"
+)
+"""A name with brackets right behind a word or around it: `E[x]`, `acc[0]`, `f(x)`, `max|w|`, `||r||`."""
 _RANKED = re.compile(
     r"(?<![\w.])([Tt]op \d{1,2}-[A-Za-z]{2,10}"
-    r"|(?:[A-Za-z]\w{0,20} ){1,3}(?i:loss|acc|accuracy|dice|dc|iou|error) \d{1,2}"
+    r"|(?:[A-Za-z]\w{0,20} ){0,3}(?i:loss|acc|accuracy|dice|dc|iou|error) #?\d{1,2}"
     r"|[A-Za-z]\w{0,20} \d{1,2})$"
 )
 """A name with a number in it: `Top 1-err 60.1`, `Stage 0 = 39.1`, `Train Sup Loss 1: 2.19`."""
@@ -65,8 +76,12 @@ def name_before(text: str) -> NumberName:
     """The name at the end of a text, whether a sign follows it, and the text before it."""
     if (key := _KEY.search(text) or _TUPLE.search(text)) is not None:
         return NumberName(key[1].strip(), True, text[: key.start()])
-    text = text.rstrip(_OPENING).replace("'s ", "\u2019s ")
-    bare = _ARROW.sub("", text.rstrip(" :=#|\"'")).removesuffix(" is").removesuffix(" to").removesuffix("为")
+    text = text.rstrip(_OPENING).removesuffix(" /").replace("'s ", "\u2019s ")
+    if (enclosed := _WITH_BRACKETS.search(text)) is not None and not _says_data(enclosed[1]):
+        return NumberName(enclosed[1], True, text[: enclosed.start(1)])
+    bare = (
+        _ARROW.sub("", text.rstrip(" :=#|*~\"'")).removesuffix(" is").removesuffix(" to").removesuffix("为")
+    )
     bare = bare.removesuffix(" this epoch")
     if bare.endswith(" reached"):  # `'val_loss' reached 0.51`
         bare = bare.removesuffix(" reached").rstrip("'\"")
@@ -81,11 +96,7 @@ def name_before(text: str) -> NumberName:
         return NumberName(ranked[1], marked, bare[: ranked.start(1)])
     if (wrapper := _WRAPPER.search(bare)) is not None:
         bare = bare[: wrapper.start()].rstrip(" :=(\"'")
-    suffix = ""
-    if bare.endswith(")") and 0 <= (opening := bare.rfind("(")) < len(bare) - 2:
-        inner = bare[opening + 1 : -1]
-        if len(inner) <= 24 and re.sub("[/ _-]", "", inner).isalpha():
-            suffix, bare = f" ({inner})", bare[:opening].rstrip()
+    suffix, bare = _split_suffix(bare)
     cut = max(_end_of_last(bare, sign) for sign in _DELIMITERS)
     words: list[str] = []
     begin = len(bare)
@@ -95,7 +106,7 @@ def name_before(text: str) -> NumberName:
             break  # something else is between the words
         if word in LEVELS or (words and _is_end_of_sentence(word)):
             break  # the end of a sentence, and no short form such as `Val.`
-        if len(words) == (5 if marked else 3) or (not marked and word.lower() in STOP_WORDS):
+        if len(words) == (5 if marked else 3) or (not marked and _is_stop_word(word)):
             break
         words.insert(0, word)
         begin = match.start()
@@ -112,10 +123,28 @@ def name_before(text: str) -> NumberName:
     while len(words) > 1 and words[0] in _NO_BEGINNING:
         words.pop(0)
     name = " ".join(words).replace("\u2019", "'")
-    if suffix and (DATA_SPLIT.fullmatch(suffix[2:-1]) or _says_data_twice(name, suffix)):
+    if suffix and (DATA_SPLIT.fullmatch(suffix.strip(" ()[]")) or _says_data_twice(name, suffix)):
         # Epoch(val) names the data, and so does `Test (on val set)`
         return NumberName(name, marked, bare[:begin] + suffix)
     return NumberName((name + suffix)[:MAX_NAME] if name else "", marked, bare[:begin])
+
+
+def _split_suffix(name: str) -> tuple[str, str]:
+    """The unit or the like in brackets at the end of a name, and the name before: `loss (MSE)`, `acc [%]`."""
+    match = _SUFFIX.search(name)
+    if match is None or len(name) - len(match[0]) == 0:
+        return "", name
+    return match[0], name[: match.start()]
+
+
+def _is_stop_word(word: str) -> bool:
+    is_acronym = len(word) > 1 and word.isupper()  # `IS` and `PER` are metrics
+    return word.lower() in STOP_WORDS and not is_acronym
+
+
+def _says_data(name: str) -> bool:
+    """Whether a name with brackets is that of data, or what is in these: `loss(train)`, `Epoch(val)`."""
+    return any(DATA_SPLIT.fullmatch(word) is not None for word in re.split(r"[\[\]()|]", name))
 
 
 def _says_data_twice(name: str, suffix: str) -> bool:

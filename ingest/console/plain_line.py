@@ -225,8 +225,13 @@ def note_best(line: str, state: DialectState) -> None:
 
 
 def is_of_best(parts: list[str], shape: LineShape) -> bool:
-    """Whether a line repeats metrics of the best step, as the words up to its first metric say."""
-    return bool(shape.metrics) and _BEST.search("".join(parts[: 2 * shape.metrics[0].index + 1])) is not None
+    """Whether a line repeats metrics of the best step, as the words before its first metric say."""
+    return bool(shape.metrics) and _BEST.search(_text_before(parts, shape.metrics[0])) is not None
+
+
+def _text_before(parts: list[str], field: MetricField) -> str:
+    """The text before the name of a metric."""
+    return "".join(parts[: 2 * field.index + 1]).rpartition(field.name)[0]
 
 
 def best_of(data: str) -> str:
@@ -421,7 +426,7 @@ def _words_before(parts: list[str], shape: LineShape, values: Collection[str]) -
     """The words before the first of some values of a line: `evl set : loss 0.2`."""
     named = (field for field in shape.metrics if any(name.endswith(field.name) for name in values))
     first = next(named, shape.metrics[0])
-    before = "".join(parts[: 2 * first.index + 1]).rpartition(first.name)[0]
+    before = _text_before(parts, first)
     match = None if BEFORE_MESSAGE.fullmatch(before) is not None else _WORDS_BEFORE.search(before)
     words = "" if match is None else match[1].rpartition(" - ")[2]
     return "" if words in LEVELS or DATA_SPLIT.fullmatch(words) else words
@@ -431,8 +436,7 @@ def _row_name(parts: list[str], shape: LineShape) -> str:
     """The name of a row before its metrics: `ORG: precision: 67.98%; recall: 50.91%`, `bus --> mAP : 0.5`."""
     if not shape.metrics:
         return ""
-    first = shape.metrics[0]
-    before = "".join(parts[: 2 * first.index + 1]).rpartition(first.name)[0]
+    before = _text_before(parts, shape.metrics[0])
     match = (_ROW_NAME if len(shape.metrics) >= _LEAST_OF_ROW else _ROW_BEFORE_ARROW).search(before)
     return "" if match is None or DATA_SPLIT.fullmatch(match[1]) or match[1] in LEVELS else f"{match[1]}/"
 
@@ -488,7 +492,7 @@ def _is_result(parts: list[str], shape: LineShape) -> bool:
         or "loss" in first.name.lower()
     ):
         return False
-    before = "".join(parts[: 2 * first.index + 1]).rpartition(first.name)[0]
+    before = _text_before(parts, first)
     return BEFORE_MESSAGE.fullmatch(before) is not None or _DATA_BEFORE.fullmatch(before) is not None
 
 

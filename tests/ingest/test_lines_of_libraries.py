@@ -757,7 +757,7 @@ CASES |= {
     ),
     "a note behind the name of a metric": (
         "".join(f"[Train] epoch:{n}, lr:0.1, total:0.4\n[Test] t2m RMSE(标准化): 0.5{n}\n" for n in N),
-        {"lr": [*N], "total": [*N], "test/t2m RMSE (标准化)": [*N]},
+        {"lr": [*N], "total": [*N], "test/t2m RMSE(标准化)": [*N]},
     ),
     "the best value beside its own epoch": (
         "".join(

@@ -2,21 +2,27 @@
 
 `| Epoch | Train Loss | Val Loss |` above rows of numbers, the names maybe in two lines, as MATLAB prints
 them; the status of trials, a row for each, whose series have the label `trial`; `Result for NAME:` with a
-line per value. AllenNLP's `loss | 0.68 | 0.65` below `Training | Validation`.
+line per value. The lines may have no outer bars, and a logger's prefix. AllenNLP's `loss | 0.68 | 0.65`
+below `Training | Validation`.
 """
 
 from __future__ import annotations
 
 import re
 
-from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
-from holter.ingest.console.plain_line import axis_state
+from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineResult, LineValues
+from holter.ingest.console.pattern_search import LinearPattern
+from holter.ingest.console.plain_line import axis_state, parse_plain_line
 from holter.ingest.console.values import parse_number
 from holter.ingest.metric_names import is_metric_name
 from holter.types import labels_of
 
 _BARS = re.compile(r"[|│┃║]")
 _SPACES = re.compile(r"\s{2,}")
+_PREFIX = re.compile(r"^.{1,120}[\]:)>-]\s{1,20}(?=\S)")
+"""What a logger prints into the first cell: `(2024-01-02 10:00:00 INFO) - main:   Epoch | Train loss`."""
+_COUNT = re.compile(r"(\d{1,9})(?: {0,8}/ {0,8}\d{1,9})?")
+"""What a row counts, with its total: `1   / 200`."""
 _DIGIT = re.compile(r"\d")
 _AXES = ("global_step", "step", "iter", "iteration", "training_iteration", "epoch")
 _TRIALS = frozenset({"trial name", "trial"})
@@ -29,6 +35,7 @@ _MAX_VALUES = 400
 def _cells(line: str) -> list[str]:
     inner = line.strip().strip("|│┃║")
     cells = _BARS.split(inner) if _BARS.search(inner) else _SPACES.split(inner.strip())
+    cells[0] = _PREFIX.sub("", cells[0])
     return [cell.strip() for cell in cells[: _MAX_COLUMNS + 1]]
 
 
@@ -50,9 +57,10 @@ def _row(line: str, state: DialectState) -> LineValues | None:
         return None
     by_name = {name.lower().replace(" ", "_"): cell for name, cell in zip(names, cells, strict=True)}
     axis = next(name for name in _AXES if name in by_name)
-    if not by_name[axis].isdecimal():
+    count = _COUNT.fullmatch(by_name[axis])
+    if count is None:
         return None
-    step = int(by_name[axis])
+    step = int(count[1])
     trial = next((cell for name, cell in zip(names, cells, strict=True) if name.lower() in _TRIALS), None)
     if trial is not None and not _is_new(trial, step, state):
         return None
@@ -62,6 +70,13 @@ def _row(line: str, state: DialectState) -> LineValues | None:
         if value is not None and name.lower().replace(" ", "_") not in (axis, "loc"):
             values[name] = value
     return LineValues(step, values, labels=None if trial is None else labels_of({"trial": trial[:200]}))
+
+
+def _bare_row(line: str, state: DialectState) -> LineResult:
+    """The same of a line without outer bars, which may be any other line with bars."""
+    if len(_cells(line)) == len(state.get("cells", [])):
+        return _row(line, state)
+    return parse_plain_line(line, state)
 
 
 def _is_heading(cells: list[str]) -> bool:
@@ -137,6 +152,16 @@ _HEADING = re.compile(
     + _VERTICAL
     + rb"|[ \t]{2}[a-z])"
 )
+_BARE_HEADING = (
+    rb"(?im)^(?:[^\n|]{0,120}[\]:)>-][ \t]{1,20}|[^\n|]{0,120}\|[ \t]{1,20})?[ \t]{0,20}"
+    rb"(?:global.)?(?:epoch|step|iter(?:ation)?)[ \t]{0,40}\|"
+    rb"[^\n:=\d]{0,400}(?:loss|acc|score|error|auc|rmse|reward)[^\n:=\d]{0,400}$"
+)
+"""A line of names without an outer bar at its beginning, maybe behind what a logger prints."""
+_BARE_ROW = (
+    rb"(?m)^(?:[^\n|]{0,120}[\]:)>-][ \t]{1,20}|[^\n|]{0,120}\|[ \t]{1,20})?[ \t]{0,20}"
+    rb"\d{1,9}(?:[ \t]{0,8}/[ \t]{0,8}\d{1,9})?[ \t]{0,40}\|[ \t]{0,40}[-+\d.n]"
+)
 SPLIT_ROWS = (
     LineKind(pattern=re.compile(rb"Training \| {1,4}Validation"), parse=_splits),
     LineKind(
@@ -150,10 +175,14 @@ DIALECT = ConsoleDialect(
     name="cells",
     signature=re.compile(
         _HEADING.pattern
-        + rb"|(?m:^Result for [\w.-]{1,200}:$)|\| {1,20}Iteration {1,20}\| {1,20}Time Elapsed "
+        + rb"|(?:"
+        + _BARE_HEADING.removeprefix(b"(?im)")
+        + rb")|(?m:^Result for [\w.-]{1,200}:$)|\| {1,20}Iteration {1,20}\| {1,20}Time Elapsed "
     ),
     kinds=(
         LineKind(pattern=re.compile(rb"(?m)^[ \t]{0,20}" + _VERTICAL + rb"[^\n]{0,40}[^\s|]"), parse=_row),
+        LineKind(pattern=LinearPattern(_BARE_HEADING), parse=_row),
+        LineKind(pattern=LinearPattern(_BARE_ROW), parse=_bare_row),
         LineKind(pattern=re.compile(rb"(?m)^Result for [\w.-]{1,200}:"), parse=_result),
         LineKind(
             pattern=re.compile(rb"(?m)^ {2,40}[\w/-]{1,100}: [-+\w.]{1,60}[ \t]{0,40}$"),

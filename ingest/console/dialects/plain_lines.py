@@ -111,7 +111,7 @@ _SPACE = rb"(?:[ \t]|" + in_encodings("\u3000") + rb")"
 _WIDE_SIGN = in_encodings("\uff1a", "\uff1d")
 _SIGN = rb"(?:[=:#|]|" + _WIDE_SIGN + rb")"
 """A sign between a name and its number, or that sign as wide as a letter."""
-_OPENING = rb"(?:[\[({\"'#]|" + in_encodings("\uff08", "\u3010") + rb"){0,2}"
+_OPENING = rb"(?:[\[({\"'#/]|" + in_encodings("\uff08", "\u3010") + rb"){0,2}"
 _COUNTED = (
     rb"(?:epoch|iter(?:ation)?|step|batch|update|timestep|t_env|episode|tick|round|progress|\bcount|\bit|\bep\.?|\bup\.|epoche|epoca|epoka|epok|krok|stap"
     rb"|schritt|paso|passo|" + _alternatives(COUNTERS) + rb")"
@@ -162,6 +162,7 @@ _POSITION = LinearPattern(
     rb"|[\]|] {1,4}\d{1,9}/\d{1,9} {1,4}[|,:-] {0,4}[a-z]|\d% {1,4}\d{1,9}/\d{1,9} {1,4}[|,:-]"
     rb"|^(?:train|test|eval|val(?:id)?) {1,8}\d{1,9}, [a-z]| - {1,12}\d{1,9} - {1,12}[\d.]{1,12} \w{1,20}/s"
     rb"|\d% {1,4}\d{1,9}/\d{1,9} {1,4}[|\[(,-]"
+    rb"|(?:^| )e\d{1,6} {1,8}(?:trn|train|val|test)|^e\d{1,6}: "
     rb"|(?:^|[ \[(|])ep?\d{1,6}/\d{1,6}[ :,\])|]|(?:^|[ |(])\[ep?\d{1,6}\] "
     rb"|\) \d{1,9}/\d{1,9} {0,4}$|\[ {0,8}\d{1,9}/ {0,8}\d{1,9}\] {0,4}$"
 )

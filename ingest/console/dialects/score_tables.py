@@ -28,6 +28,7 @@ _LINE = re.compile("[|│┃║]")
 _SHORT = re.compile(r"A[PR](?:\d{2}|[sml])")
 """Short names of precision and recall, as those of COCO: `AP50`, `ARs`."""
 _MOST_ROWS = 50
+_LEAST_OF_DATA = 2
 
 
 def _names(line: str, state: DialectState) -> None:
@@ -36,6 +37,8 @@ def _names(line: str, state: DialectState) -> None:
     is_unique = len({*names}) == len(names)
     measures = any(is_metric_name(name) or _SHORT.fullmatch(name) for name in names)
     measures |= bool(names) and names[0].lower() in _OF_METRICS
+    if len(names) > _LEAST_OF_DATA and all(map(DATA_SPLIT.fullmatch, names[1:])):  # `|  | train | val |`
+        names[0], measures = "metric", True
     counts = not _AXES.isdisjoint(name.lower() for name in names)
     state["scores"] = names if is_unique and measures and not counts else []
     state["rows of scores"] = 0
@@ -84,7 +87,15 @@ _CELL = (
 _NUMBER = rb"[ \t]{0,30}-?(?:\d{1,12}(?:\.\d{1,16})?(?:e[+-]\d{1,3})?%?|nan)[ \t]{0,30}" + _BAR
 SCORE_TABLES = (
     LineKind(
-        pattern=LinearPattern(rb"(?im)^[^\n|]{0,120}?" + _BAR + rb"(?:" + _CELL + rb"){2,30}[ \t\r]{0,8}$"),
+        pattern=LinearPattern(
+            rb"(?im)^[^\n|]{0,120}?"
+            + _BAR
+            + rb"(?:[ \t]{1,60}"
+            + _BAR
+            + rb")?(?:"
+            + _CELL
+            + rb"){2,30}[ \t\r]{0,8}$"
+        ),
         parse=_names,
         any_program=True,
     ),
