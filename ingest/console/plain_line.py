@@ -280,6 +280,8 @@ def note_line(shape: LineShape, counts: Counts, axis: dict[str, Any]) -> None:
     is_end = counts.keys() == {Counter.EPOCH} and bool(shape.metrics) and has_steps_alone(axis)
     if is_end or (shape.is_note and "step" in axis):
         return
+    if shape.is_of_training and shape.is_heading:
+        axis.pop("evaluating", None)
     if shape.split:
         if counts.keys() == {Counter.EPOCH} and not has_steps(axis) and not is_behind(counts, axis):
             note_epoch(counts, axis)  # `Test Epoch 3`

@@ -1,0 +1,68 @@
+"""Forms of lines, tables and headings that training scripts print: each record at its step, in its series."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.log_runs import assert_steps, read_log, steps_of
+
+N = range(6)
+_BATCHES = "".join(f"\r {at * 25}%|██  | {at}/4 [00:00<00:02,  9.70it/s]" for at in range(1, 5)) + "\n"
+_RULE = "+-------+------+\n"
+
+CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
+    "stages of an epoch in brackets": (
+        "".join(
+            f"** Epoch:[{n}/6][{stage} stage]\n{_BATCHES}Time 0.412 \nLoss {n}.5{at} Prec@1 1.{n}\n"
+            for n in N
+            for at, stage in enumerate(("training", "validation"))
+        ),
+        {name: [*N] for name in ("Loss", "Prec@1", "validation/Loss", "validation/Prec@1")},
+    ),
+    "the data of a part of an epoch behind its number": (
+        "".join(f"Epoch {n}\nloss {n}.5\nEpoch {n} - testing ...\nloss {n}.25\n" for n in N),
+        {"loss": [*N], "testing/loss": [*N]},
+    ),
+    "a remark behind the last cell": (
+        "epoch | loss | val loss\n-----------------\n"
+        + "".join(f"  {n} | {n}.5 | {n}.25{'' if n % 3 else '  <- best'}\n" for n in N),
+        {"loss": [*N], "val loss": [*N]},
+    ),
+    "a sign behind the last column": (
+        "Epoch    Loss       Val P@10     Time\n----------------\n"
+        + "".join(f"{n}        {n}.3436     0.0814       0.{n}m{' ' if n % 3 else ' ★'}\n" for n in N),
+        {"Loss": [*N], "Val P@10": [*N]},
+    ),
+    "an empty last cell": (
+        "epoch | loss | mae\n" + "".join(f"  {n} | {n}.5 |{'' if n % 3 else '  7.25'}\n" for n in N),
+        {"loss": [*N], "mae": [0, 3]},
+    ),
+    "a table that is printed anew with each row": (
+        "".join(
+            f"{_RULE}| epoch | loss |\n{_RULE}"
+            + "".join(f"|   {row}   | {row}.5  |\n" for row in range(n + 1))
+            + _RULE
+            for n in N
+        ),
+        {"loss": [*N]},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_values_are_at_their_steps(tmp_path: Path, case: str) -> None:
+    assert_steps(tmp_path, *CASES[case])
+
+
+def test_a_launch_after_tables_that_grow_has_rows_of_its_own(tmp_path: Path) -> None:
+    def tables(launch: int) -> str:
+        rows = [f"|   {row}   | {launch}.{row}  |\n" for row in N]
+        return "".join(
+            f"{_RULE}| epoch | loss |\n{_RULE}{''.join(rows[: n + 1])}{_RULE}" for n in range(len(rows))
+        )
+
+    run = read_log(tmp_path, tables(1) + tables(2))
+    assert run.attempts == 2
+    assert steps_of(run)["loss"] == [*N, *N]
