@@ -48,6 +48,22 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         ),
         {"loss": [*N]},
     ),
+    "results of an evaluation that comes once, with how much the first one varies": (
+        "".join(f"Episode {n}0 | Reward: {n}.5\n" for n in (1, 2))
+        + "Mean Reward: 1.25 ± 0.10\nMean Episode Length: 164.0\nMean Velocity: 0.25\nSuccess Share: 36.40%\n",
+        {
+            "Reward": [10, 20],
+            **{
+                name: [20]
+                for name in ("Mean Reward", "Mean Episode Length", "Mean Velocity", "Success Share")
+            },
+        },
+    ),
+    "an evaluation of an unknown name that comes once": (
+        "epoch: 0, train_batch_id: 0, loss: 1.5\nepoch: 0, train_batch_id: 50, loss: 1.25\n"
+        "Validation overall tour: 6.25 +- 0.01\n",
+        {"loss": [0, 50], "epoch": [0, 50], "Validation overall tour": [50]},
+    ),
 }
 
 
