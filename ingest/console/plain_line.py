@@ -74,6 +74,8 @@ _NEXT_NAME = re.compile(r"%?[\s,;|]{1,4}[A-Za-z][\w@.-]{0,20}\s{1,4}")
 _ROW_BEFORE_ARROW = re.compile(r"(?:^|\s\s|[-|\])] )([A-Za-z][\w-]{0,40}) {0,4}-{1,3}> {0,20}$")
 _PART_OF_MODEL = re.compile(r"\s{0,8}\d{1,3}\s+\|\s+[\w.]+\s+\|\s+[A-Za-z_]\w*\s+\|")
 """A row of Lightning's summary of a model: `0  | train_acc | BinaryAccuracy | 0 `, a number of parameters."""
+_DRAWN_BAR = re.compile(r"\s{0,8}\[(?=[=#>-])[=#]{0,200}>?[ .-]{0,200}\]")
+"""A bar that counts nothing: `[=====>------] 10s Loss D: 1.4`."""
 _FRACTION = re.compile(r"\d{1,6}\.\d{1,8}")
 _PART_AHEAD = re.compile(r"[ \t]{0,8}[01]\.\d{1,6}")
 _RUN = "run"
@@ -322,6 +324,8 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     shape, numbers = shape_of_line(parts), parts[1::2]
     if shape.counters or _is_repeated(line) or _PART_OF_MODEL.match(line) is not None:
         return None
+    if is_within_epoch(line, axis):
+        return None
     if _PART_AHEAD.fullmatch("".join(parts[:2])) is not None and "announced" in axis and shape.metrics:
         return _at_part_of_epoch(line, shape, numbers, axis)
     evaluating = axis.get("evaluating", "")
@@ -395,6 +399,11 @@ def _at_part_of_epoch(
 def _is_repeated(line: str) -> bool:
     """Whether a line prints values once more: the client of wandb the last ones, or all of a history."""
     return line.startswith("wandb: ") or is_history(line)
+
+
+def is_within_epoch(line: str, axis: dict[str, Any]) -> bool:
+    """Whether a line is a bar that counts nothing in an epoch that the line below states, with its means."""
+    return _DRAWN_BAR.match(line) is not None and axis.keys().isdisjoint(("announced", "heading"))
 
 
 def qualified(

@@ -50,14 +50,28 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
     ),
     "results of an evaluation that comes once, with how much the first one varies": (
         "".join(f"Episode {n}0 | Reward: {n}.5\n" for n in (1, 2))
-        + "Mean Reward: 1.25 ± 0.10\nMean Episode Length: 164.0\nMean Velocity: 0.25\nSuccess Share: 36.40%\n",
+        + "Mean Reward: 1.25 ± 0.10\nMean Episode Length: 164.0\nMean Velocity: 0.25\nShare: 36.40%\n",
         {
             "Reward": [10, 20],
-            **{
-                name: [20]
-                for name in ("Mean Reward", "Mean Episode Length", "Mean Velocity", "Success Share")
-            },
+            **{name: [20] for name in ("Mean Reward", "Mean Episode Length", "Mean Velocity", "Share")},
         },
+    ),
+    "bars of Keras without a time": (
+        "".join(
+            f"Epoch {n + 1}/6\n"
+            + "".join(f"\r{at}/20 [{'=' * at}>] - loss: 2.5 - accuracy: 0.25" for at in (5, 10))
+            + f"\r20/20 [==========] - loss: {n}.5 - accuracy: 0.5\n"
+            for n in N
+        ),
+        {"loss": [*N], "accuracy": [*N]},
+    ),
+    "bars that count nothing above the line of their epoch": (
+        "".join(
+            "".join(f"\r[{'=' * at}>{'-' * (4 - at)}] {4 - at}s Loss D: 2.{at}" for at in range(5))
+            + f"\nEpoch {n} - Loss D: {n}.5\n"
+            for n in N
+        ),
+        {"Loss D": [*N]},
     ),
     "an evaluation of an unknown name that comes once": (
         "epoch: 0, train_batch_id: 0, loss: 1.5\nepoch: 0, train_batch_id: 50, loss: 1.25\n"
