@@ -20,7 +20,7 @@ from holter.ingest.console.line_names import is_of_evaluation
 from holter.ingest.console.line_settings import is_of_model, is_setting
 from holter.ingest.console.line_shapes import LineShape, MetricField, names_evaluation
 from holter.ingest.console.line_tokens import split_numbers, value_of
-from holter.ingest.console.line_words import BEFORE_MESSAGE, DATA_SPLIT, LEVELS
+from holter.ingest.console.line_words import BEFORE_MESSAGE, DATA_SPLIT, LEVELS, LONE_UNITS
 from holter.ingest.console.nested_keys import forget_keys, nested_name
 from holter.ingest.console.number_lists import is_history, listed_names, values_of_lists, without_ordered
 from holter.ingest.console.recurrence import recurring_values
@@ -52,6 +52,7 @@ from holter.ingest.console.training_sections import (
     name_stage,
     section_labels,
 )
+from holter.ingest.console.unnumbered_rows import next_row
 from holter.ingest.console.values import parse_time
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.step_columns import LARGEST_STEP
@@ -328,12 +329,13 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
         return None
     if _PART_AHEAD.fullmatch("".join(parts[:2])) is not None and "announced" in axis and shape.metrics:
         return _at_part_of_epoch(line, shape, numbers, axis)
+    template = crc32("".join(parts[::2]).encode(errors="replace"))
+    if (at_row := next_row(template, axis)) is not None:
+        return _at_step(at_row, line, shape, numbers, axis)
     evaluating = axis.get("evaluating", "")
     # lines of which only the numbers differ are losses of batches, unlike rows that name what they are of
     is_counted = not (shape.split or evaluating) and shape.row is None
-    step = announced_step(
-        axis, str(crc32("".join(parts[::2]).encode(errors="replace"))) if is_counted else ""
-    )
+    step = announced_step(axis, str(template) if is_counted else "")
     is_row = _is_row(parts, shape)
     is_run = is_row or _is_run(parts)
     belongs = (
@@ -388,7 +390,14 @@ def _at_part_of_epoch(
 ) -> LineValues | None:
     """The metrics of a line that begins with a part of the announced epoch: `0.104 perplexity: 596.9`."""
     part = count_fraction(int(axis["announced"][0]) + float(numbers[0]), axis)
-    step = training_step({Counter.STEP: (part, 0)}, axis, shape.kind)
+    return _at_step(part, line, shape, numbers, axis)
+
+
+def _at_step(
+    number: int, line: str, shape: LineShape, numbers: list[str], axis: dict[str, Any]
+) -> LineValues | None:
+    """The metrics of a line of the training that does not state its step."""
+    step = training_step({Counter.STEP: (number, 0)}, axis, shape.kind)
     values = _values_of(shape, numbers)
     if step is None or not values:
         return None
@@ -439,8 +448,9 @@ def _words_before(parts: list[str], shape: LineShape, values: Collection[str]) -
     first = next(named, shape.metrics[0])
     before = _text_before(parts, first)
     match = None if BEFORE_MESSAGE.fullmatch(before) is not None else _WORDS_BEFORE.search(before)
-    words = "" if match is None else match[1].rpartition(" - ")[2]
-    return "" if words in LEVELS or DATA_SPLIT.fullmatch(words) else words
+    words = "" if match is None else match[1].rpartition(" - ")[2].strip()
+    is_name = words not in LEVELS and words not in LONE_UNITS and DATA_SPLIT.fullmatch(words) is None
+    return words if is_name else ""
 
 
 def _row_name(parts: list[str], shape: LineShape) -> str:

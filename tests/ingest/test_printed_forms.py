@@ -73,6 +73,25 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         ),
         {"Loss D": [*N]},
     ),
+    "losses of batches without a number above the line of their epoch": (
+        "".join(
+            "".join(f"DEBUG: Batch Loss: {n}.{at}5\n" for at in range(10))
+            + f"Epoch {n + 1} finished. Average Loss: {n}.5\n{'-' * 40}\n"
+            for n in range(3)
+        ),
+        {"Batch Loss": [*range(1, 31)], "Average Loss": [10, 20, 30]},
+    ),
+    "as many losses without a number as the step below them": (
+        "".join(
+            "".join(f"g_loss:{n}.5, d_loss:-{n}.{at}, atom:4{at}.5\n" for at in range(5))
+            + f"Elapsed [0:00:0{n}], Iteration [{5 * n + 5}/500], D/loss_real: -1.5\n"
+            for n in range(2)
+        ),
+        {
+            **{name: [*range(1, 11)] for name in ("g_loss", "d_loss", "atom")},
+            "D/loss_real": [5, 10],
+        },
+    ),
     "an evaluation of an unknown name that comes once": (
         "epoch: 0, train_batch_id: 0, loss: 1.5\nepoch: 0, train_batch_id: 50, loss: 1.25\n"
         "Validation overall tour: 6.25 +- 0.01\n",
