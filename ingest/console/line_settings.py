@@ -31,7 +31,7 @@ _OF_METRIC = r"(?!(?:imum)?[ _.-](?:\w{1,20}[ _.-]){0,2}(?:loss|err|reward|retur
 """What makes `max` and `min` the extremes of a metric: `max l1_error`."""
 _SETTING = re.compile(
     rf"(?i)size|dim|layer|head|max{_OF_METRIC}(?!.?mem)|min\b{_OF_METRIC}|warm|seed|worker|hidden"
-    r"|vocab|param|num|length|interval|version|every|freq"
+    r"|vocab|param|num|(?<!episode )(?<!mean )(?<!average )(?<!avg )length|interval|version|every|freq"
 )
 _OF_MODEL = re.compile(
     r"(?i:(?:(?<![a-z])every|_freq(?:uency)?|_interval|_size|_dim|_weight|parameters|params|_thresh(?:old)?|resolution)$)"

@@ -20,8 +20,10 @@ from holter.ingest.console.line_names import is_of_evaluation
 from holter.ingest.console.line_settings import is_of_model, is_setting
 from holter.ingest.console.line_shapes import LineShape
 from holter.ingest.console.line_tokens import split_numbers
+from holter.ingest.console.plain_line import counts_of
 from holter.ingest.console.shape_reader import shape_of_line
-from holter.ingest.console.step_axis import position
+from holter.ingest.console.step_axis import MOST_LINES_OF_EPOCH, position
+from holter.ingest.console.unnumbered_rows import note_rows
 from holter.ingest.metric_names import is_metric_name
 from holter.translated_words import in_english
 
@@ -73,9 +75,9 @@ def lines_due_before(line: str, state: DialectState) -> list[LineAbove]:
             return []
         del state["above"]  # too many for the lines of an epoch
         return [LineAbove(*each) for _, each in above["lines"]]
-    if "first" not in above:
-        return []
     known = _known(line)
+    if "first" not in above:
+        return _rows_above(known.shape, line, state)
     templates = [template for template, _ in above["lines"]]
     if known.template not in templates or not _is_measured(known.shape):
         return []
@@ -166,15 +168,45 @@ def remaining(state: DialectState) -> list[LineAbove]:
     return [LineAbove(*each) for _, each in lines]
 
 
+def _rows_above(shape: LineShape, line: str, state: DialectState) -> list[LineAbove]:
+    """The lines above the first counter that are steps of their own.
+
+    They are losses of a training in the same words, more than processes print in an epoch, or as many as the
+    step that this line states.
+    """
+    above = state["above"]
+    if not (shape.is_record and above["lines"]) or shape.split:
+        return []
+    template = above["lines"][-1][0]
+    rows = [*takewhile(lambda each: each[0] == template, reversed(above["lines"]))]
+    before = above.get("dropped", 0) if len(rows) == len(above["lines"]) else 0
+    counts = counts_of(shape, split_numbers(line)[1::2])
+    number, _ = next(iter(counts.values()), (0, 0))
+    if counts.keys() == {Counter.EPOCH}:
+        are_steps = len(rows) > MOST_LINES_OF_EPOCH
+    else:
+        are_steps = counts.keys() == {Counter.STEP} and len(rows) + before == number > 1
+    if not are_steps or not _is_of_training(_shape(rows[0])):
+        return []
+    del state["above"]
+    state["placed"] = True
+    note_rows(template, before, state.setdefault("plain lines", {}))
+    return [LineAbove(*each) for _, each in reversed(rows)]
+
+
 def _keep(known: _Known, place: LineAbove, state: DialectState) -> None:
-    """Keep a line above the first counter, one of the last ones; none of very many that are alike."""
+    """Keep a line above the first counter, one of the last ones."""
     is_kept = _is_measured(known.shape) or not known.has_numbers
     if not is_kept or known.shape.is_settings or len(place.text) > _LONGEST:
         return
-    lines = state.setdefault("above", {"lines": []})["lines"]
+    above = state.setdefault("above", {"lines": []})
+    lines = above["lines"]
+    if not lines or lines[-1][0] != known.template:
+        above["dropped"] = 0
     lines.append([known.template, place])
     if len(lines) > _MOST_LINES:
-        del lines[: len(lines) if lines[0][0] == known.template else 1]
+        above["dropped"] += lines[0][0] == known.template
+        del lines[0]
 
 
 def _last_evaluation(lines: Sequence[Any]) -> Iterator[LineAbove]:

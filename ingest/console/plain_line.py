@@ -20,7 +20,7 @@ from holter.ingest.console.line_names import is_of_evaluation
 from holter.ingest.console.line_settings import is_of_model, is_setting
 from holter.ingest.console.line_shapes import LineShape, MetricField, names_evaluation
 from holter.ingest.console.line_tokens import split_numbers, value_of
-from holter.ingest.console.line_words import BEFORE_MESSAGE, DATA_SPLIT, LEVELS
+from holter.ingest.console.line_words import BEFORE_MESSAGE, DATA_SPLIT, LEVELS, LONE_UNITS
 from holter.ingest.console.nested_keys import forget_keys, nested_name
 from holter.ingest.console.number_lists import is_history, listed_names, values_of_lists, without_ordered
 from holter.ingest.console.recurrence import recurring_values
@@ -53,6 +53,7 @@ from holter.ingest.console.training_sections import (
     name_stage,
     section_labels,
 )
+from holter.ingest.console.unnumbered_rows import next_row
 from holter.ingest.console.values import parse_time
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.step_columns import LARGEST_STEP
@@ -75,6 +76,8 @@ _NEXT_NAME = re.compile(r"%?[\s,;|]{1,4}[A-Za-z][\w@.-]{0,20}\s{1,4}")
 _ROW_BEFORE_ARROW = re.compile(r"(?:^|\s\s|[-|\])] )([A-Za-z][\w-]{0,40}) {0,4}-{1,3}> {0,20}$")
 _PART_OF_MODEL = re.compile(r"\s{0,8}\d{1,3}\s+\|\s+[\w.]+\s+\|\s+[A-Za-z_]\w*\s+\|")
 """A row of Lightning's summary of a model: `0  | train_acc | BinaryAccuracy | 0 `, a number of parameters."""
+_DRAWN_BAR = re.compile(r"\s{0,8}\[(?=[=#>-])[=#]{0,200}>?[ .-]{0,200}\]")
+"""A bar that counts nothing: `[=====>------] 10s Loss D: 1.4`."""
 _FRACTION = re.compile(r"\d{1,6}\.\d{1,8}")
 _PART_AHEAD = re.compile(r"[ \t]{0,8}[01]\.\d{1,6}")
 _RUN = "run"
@@ -281,6 +284,8 @@ def note_line(shape: LineShape, counts: Counts, axis: dict[str, Any]) -> None:
     is_end = counts.keys() == {Counter.EPOCH} and bool(shape.metrics) and has_steps_alone(axis)
     if is_end or (shape.is_note and "step" in axis):
         return
+    if shape.is_of_training and shape.is_heading:
+        axis.pop("evaluating", None)
     if shape.split:
         if counts.keys() == {Counter.EPOCH} and not has_steps(axis) and not is_behind(counts, axis):
             note_epoch(counts, axis)  # `Test Epoch 3`
@@ -321,14 +326,17 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     shape, numbers = shape_of_line(parts), parts[1::2]
     if shape.counters or _is_repeated(line) or _PART_OF_MODEL.match(line) is not None:
         return None
+    if is_within_epoch(line, axis):
+        return None
     if _PART_AHEAD.fullmatch("".join(parts[:2])) is not None and "announced" in axis and shape.metrics:
         return _at_part_of_epoch(line, shape, numbers, axis)
+    template = crc32("".join(parts[::2]).encode(errors="replace"))
+    if (at_row := next_row(template, axis)) is not None:
+        return _at_step(at_row, line, shape, numbers, axis)
     evaluating = axis.get("evaluating", "")
     # lines of which only the numbers differ are losses of batches, unlike rows that name what they are of
     is_counted = not (shape.split or evaluating) and shape.row is None
-    step = announced_step(
-        axis, str(crc32("".join(parts[::2]).encode(errors="replace"))) if is_counted else ""
-    )
+    step = announced_step(axis, str(template) if is_counted else "")
     is_row = _is_row(parts, shape)
     is_run = is_row or _is_run(parts)
     belongs = (
@@ -383,7 +391,14 @@ def _at_part_of_epoch(
 ) -> LineValues | None:
     """The metrics of a line that begins with a part of the announced epoch: `0.104 perplexity: 596.9`."""
     part = count_fraction(int(axis["announced"][0]) + float(numbers[0]), axis)
-    step = training_step({Counter.STEP: (part, 0)}, axis, shape.kind)
+    return _at_step(part, line, shape, numbers, axis)
+
+
+def _at_step(
+    number: int, line: str, shape: LineShape, numbers: list[str], axis: dict[str, Any]
+) -> LineValues | None:
+    """The metrics of a line of the training that does not state its step."""
+    step = training_step({Counter.STEP: (number, 0)}, axis, shape.kind)
     values = _values_of(shape, numbers)
     if step is None or not values:
         return None
@@ -394,6 +409,11 @@ def _at_part_of_epoch(
 def _is_repeated(line: str) -> bool:
     """Whether a line prints values once more: the client of wandb the last ones, or all of a history."""
     return line.startswith("wandb: ") or is_history(line)
+
+
+def is_within_epoch(line: str, axis: dict[str, Any]) -> bool:
+    """Whether a line is a bar that counts nothing in an epoch that the line below states, with its means."""
+    return _DRAWN_BAR.match(line) is not None and axis.keys().isdisjoint(("announced", "heading"))
 
 
 def qualified(
@@ -429,8 +449,9 @@ def _words_before(parts: list[str], shape: LineShape, values: Collection[str]) -
     first = next(named, shape.metrics[0])
     before = _text_before(parts, first)
     match = None if BEFORE_MESSAGE.fullmatch(before) is not None else _WORDS_BEFORE.search(before)
-    words = "" if match is None else match[1].rpartition(" - ")[2]
-    return "" if words in LEVELS or DATA_SPLIT.fullmatch(words) else words
+    words = "" if match is None else match[1].rpartition(" - ")[2].strip()
+    is_name = words not in LEVELS and words not in LONE_UNITS and DATA_SPLIT.fullmatch(words) is None
+    return words if is_name else ""
 
 
 def _row_name(parts: list[str], shape: LineShape) -> str:

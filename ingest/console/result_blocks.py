@@ -1,18 +1,20 @@
 """Blocks of results: a name and a number per line, with a known metric among them, at the last step.
 
 `Detection Rate: 0.88` next to `Accuracy: 0.23` is a result, whatever it measures. Lines before the first
-known metric wait for it. In a block with a setting that is no rate, such as `batch_size: 64`, the unknown
-names are settings, too.
+known metric, or one that says that it is of an evaluation, wait for it. In a block with a setting that is no
+rate, such as `batch_size: 64`, the unknown names are settings, too.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from holter.ingest.console.dialect import DialectState, LineResult, LineValues
 from holter.ingest.console.line_fields import DURATION
 from holter.ingest.console.line_settings import has_settings, is_of_model, is_setting
 from holter.ingest.console.line_tokens import is_time, split_numbers, value_of
+from holter.ingest.console.line_words import DATA_SPLIT
 from holter.ingest.console.nested_keys import nested_name
 from holter.ingest.console.plain_line import axis_state, metric_name, parse_metrics_of_epoch
 from holter.ingest.console.shape_reader import shape_of_line
@@ -20,6 +22,8 @@ from holter.ingest.console.step_axis import position
 from holter.ingest.console.training_sections import section_labels
 from holter.ingest.metric_names import is_metric_name
 
+_DEVIATION = re.compile(r" ?(?:±|\+/?-) ?\d[\d.e+-]*(?=%?\s*$)")
+"""How much a result varies, behind it: `21.64 ± 3.10`."""
 LARGEST_GAP = 100
 """Bytes between lines of a block: an empty line, and the heading of a part of it."""
 _MOST_WAITING = 32
@@ -50,13 +54,20 @@ def parse_result(line: str, state: DialectState) -> LineResult:
     if block.get("is settings") and not is_metric_name(result[0]):
         return None
     values = {metric_name(nested_name(result[0], axis), axis.get("evaluating", "")): result[1]}
-    block["is known"] |= is_metric_name(result[0]) and "loss" not in result[0].lower()
+    is_measured = is_metric_name(result[0]) and "loss" not in result[0].lower()
+    block["is known"] |= is_measured or _is_of_data(result[0])
     if block["is known"]:
         waiting, block["waiting"] = block["waiting"], {}
         return LineValues(step, {**waiting, **values}, labels=section_labels(axis))
     if len(block["waiting"]) < _MOST_WAITING:
         block["waiting"] |= values
     return None
+
+
+def _is_of_data(name: str) -> bool:
+    """Whether a name says that it is of the data of an evaluation: `Validation cost`."""
+    found = DATA_SPLIT.match(name)
+    return found is not None and bool(found[2])
 
 
 def _block(state: DialectState) -> dict[str, Any]:
@@ -77,7 +88,7 @@ def _states_setting(line: str) -> bool:
 
 def _result(line: str) -> tuple[str, float] | None:
     """The name and the number of a line that has nothing else; None if it may be an amount or a setting."""
-    parts = split_numbers(line)
+    parts = split_numbers(_DEVIATION.sub("", line))
     if len(parts) < 3 or not ("." in parts[-2] or parts[-1].strip() == "%"):
         return None
     if not all(map(is_time, parts[1:-2:2])):  # of a logger

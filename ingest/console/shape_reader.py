@@ -24,6 +24,7 @@ from holter.ingest.console.line_counters import (
     stage_of,
     states_amount,
 )
+from holter.ingest.console.line_data import data_before, data_behind
 from holter.ingest.console.line_fields import NumberField, number_fields
 from holter.ingest.console.line_names import is_of_evaluation, numbered, unique_name
 from holter.ingest.console.line_settings import has_settings, is_setting, is_settings
@@ -93,6 +94,10 @@ _BEST = re.compile(r"(?i)\bbest\b(?!\.\w|[_\w-]*[=:])")
 _BEST_AHEAD = re.compile(r"(?i)\W{0,20}best_\w{1,40} ?[:=] ?(?=[a-z])")
 _DATA_BEHIND = re.compile(r"(?i)%?[\s,;|-]{0,8}[\[(](train|val(?:id(?:ation)?)?|test|eval)[\])]\s*")
 """The data at the end of a line: `Epoch 3 loss 0.5 (val)`."""
+_PART_OF_LINE = re.compile(
+    r"(?<![\w.])([A-Za-z][\w-]{1,30})(?: (?:metrics|results|losses|scores))?(?: ?[:=] ?[{(\[]?|: ?)$"
+)
+"""A word before a part of a line that has several numbers."""
 _SUMMARY = re.compile(r"\W{0,8}\* ?(?:acc|prec|mean|loss|top)|\W{0,8}\*$|\W{0,8}averaged stats:", re.I)
 """How the mean of an evaluation begins: `* Acc@1 76.1 Acc@5 92.9`, `Averaged stats: loss: 0.5`."""
 
@@ -223,7 +228,7 @@ class _ShapeReader:
     def _skip(self, field: NumberField) -> bool:
         """Note the data that the text before a number is about; whether the number itself is nothing."""
         if (found := DATA_SPLIT.search(in_english(field.before))) is not None:
-            data = _data_of(found)
+            data = data_before(found)
             # `loss=1.9 | dev: acc=0.4`: what is before it is of the training
             is_part = bool(self._metrics and self._counters and found[2])
             if not (self._split or is_part) or (
@@ -406,8 +411,8 @@ class _ShapeReader:
         named = {each.counter for each in counters if each is not self._unnamed}
         if len(counters) > 2 and self._unnamed is not None and Counter.EPOCH in named:
             counters.remove(self._unnamed)  # `(0/8)`, a rank, before the epoch and the batch
-        if not self._split and (behind := _DATA_BEHIND.fullmatch(texts[-1])) is not None:
-            self._split = behind[1].lower()
+        if not self._split:
+            self._split = data_behind(texts[-1], is_heading=bool(counters) and not metrics)
         split = "" if self._split == "train" else self._split
         measures = self._is_known or (bool(split) and not has_settings(names))
         marked = self._marked if self._is_stated else 0
@@ -485,14 +490,6 @@ def _is_report(
     several &= len(counted) > 1 or is_stated
     is_marked = marked >= (1 if Counter.EPOCH in counted else _MANY_METRICS)
     return (is_marked or several) and not has_settings(field.name for field in metrics)
-
-
-def _data_of(found: re.Match[str]) -> str:
-    """The data that words name: `Evaluating test: L1 0.03` are those of the test."""
-    word = (found[2] or "train").lower()
-    if word.startswith("evaluat") and (of := DATA_SPLIT.match(found.string, found.end() + 1)) is not None:
-        return of[2].lower() if of[2] else "eval/train"
-    return word
 
 
 def _row_name(field: NumberField) -> str:

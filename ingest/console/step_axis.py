@@ -18,11 +18,12 @@ from holter.ingest.console.round_steps import (
     is_in_round,
     step_through_rounds,
 )
+from holter.ingest.console.unnumbered_rows import end_epoch, forget_rows, note_step
 
 _AXES = (Counter.GLOBAL_STEP, Counter.STEP, Counter.BATCH, Counter.EPOCH, Counter.OTHER)
 """What the step of a line is taken from, the most reliable first."""
 _NO_STEPS = {Counter.EPOCH, Counter.OTHER}
-_MOST_LINES_OF_EPOCH = 8
+MOST_LINES_OF_EPOCH = 8
 """Lines of one kind that processes print in one epoch."""
 _MOST_LINES_BELOW = 2
 """The same for each time that the epoch was stated in a heading above them."""
@@ -59,6 +60,7 @@ def forget_position(state: DialectState) -> None:
     ):
         state.pop(name, None)
     forget_round(state)
+    forget_rows(state)
     if (section := state.get("section")) is not None:
         named = {**section["first"], **section.get("next", {})}
         state["section"] = {"first": named, "now": named, "next": named}
@@ -271,7 +273,7 @@ def announced_step(state: DialectState, kind: str = "") -> int | None:
         return last_step(state)
     if step is None and "announced" in state and not has_steps(state, kind):
         step = state["announced"][0]
-        most = min(_MOST_LINES_BELOW * int(state.get("headings", 1)), _MOST_LINES_OF_EPOCH)
+        most = min(_MOST_LINES_BELOW * int(state.get("headings", 1)), MOST_LINES_OF_EPOCH)
         if kind and (step := _count_line(int(step), state, kind, most)) != state["announced"][0]:
             state["step"] = step
     return None if step is None else int(step)
@@ -329,6 +331,7 @@ def _step(counts: Counts, state: DialectState, kind: str = "") -> int | None:
         return _step_over_epochs((int(epoch[0]), int(epoch[1])), inner, state)
     if inner is not None:
         note_steps_alone(1, state)
+        note_step(inner[0], state)
         return _step_alone(*inner, state, is_batch=Counter.STEP not in counts)
     if Counter.EPOCH in counts:
         return _step_of_epoch(counts[Counter.EPOCH][0], state, kind)
@@ -365,6 +368,7 @@ def _step_of_epoch(number: int, state: DialectState, kind: str) -> int:
     """
     if not has_steps(state, kind):
         return _count_line(number_of_epoch(number, state), state, kind)
+    end_epoch(number, state)
     step, ended = int(state["step"]), state.setdefault("ended", number)
     if number == ended:
         return step
@@ -373,7 +377,7 @@ def _step_of_epoch(number: int, state: DialectState, kind: str) -> int:
     return int(state["step"])
 
 
-def _count_line(number: int, state: DialectState, kind: str, most: int = _MOST_LINES_OF_EPOCH) -> int:
+def _count_line(number: int, state: DialectState, kind: str, most: int = MOST_LINES_OF_EPOCH) -> int:
     """The step of a line in a log whose lines name their epoch alone: the epoch, or a count of such lines.
 
     Several lines of an epoch may be those of several processes, which print their opening lines as often.

@@ -2,13 +2,14 @@
 
 `| Epoch | Train Loss | Val Loss |` above rows of numbers, the names maybe in two lines, as MATLAB prints
 them; the status of trials, a row for each, whose series have the label `trial`; `Result for NAME:` with a
-line per value. The lines may have no outer bars, and a logger's prefix. AllenNLP's `loss | 0.68 | 0.65`
-below `Training | Validation`.
+line per value. The lines may have no outer bars, and a logger's prefix. A table that is printed anew with
+each of its rows is one table. AllenNLP's `loss | 0.68 | 0.65` below `Training | Validation`.
 """
 
 from __future__ import annotations
 
 import re
+from zlib import crc32
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineResult, LineValues
 from holter.ingest.console.pattern_search import LinearPattern
@@ -31,16 +32,24 @@ _AXES = (
     *("episode", "round", "generation"),
 )
 """Names of columns that count, in English words, the most reliable axis first."""
+_REMARK = re.compile(r"(?<=\d) {1,8}[^\w\s.,+-][^\d\n]*$")
+"""What is behind the number of the last cell: `0.81 *`, `0.81  <- saved`."""
 _TRIALS = frozenset({"trial name", "trial"})
 _LEAST_COLUMNS = 2
 _MAX_COLUMNS = 64
 _MAX_TRIALS = 4096
 _MAX_VALUES = 400
+_MAX_ROWS = 1000
+_ROWS_OF_FIRST = 2
+"""Rows of the first of several tables that grow."""
 
 
-def _cells(line: str) -> list[str]:
-    inner = line.strip().strip("|│┃║")
+def _cells(line: str, columns: int = 0) -> list[str]:
+    """The cells of a line; of so many columns, as far as it is known, the last one may be empty."""
+    inner = line.strip().lstrip("|│┃║")
     cells = _BARS.split(inner) if _BARS.search(inner) else _SPACES.split(inner.strip())
+    if len(cells) > columns and _BARS.search(inner[-1:]) is not None:
+        cells.pop()  # the outer bar
     cells[0] = _PREFIX.sub("", cells[0])
     return [cell.strip() for cell in cells[: _MAX_COLUMNS + 1]]
 
@@ -52,7 +61,8 @@ def _in_lower_case(name: str) -> str:
 
 def _row(line: str, state: DialectState) -> LineValues | None:
     """The names of columns, or the numbers below them at the step or the epoch of the row."""
-    cells = _cells(line)
+    names = state.get("cells", [])
+    cells = _cells(line, len(names))
     above = state.pop("cells above", [])
     if len(above) == len(cells) and not any(map(_DIGIT.search, cells)):  # the names go on
         cells = [f"{first} {second}".strip() for first, second in zip(above, cells, strict=True)]
@@ -60,16 +70,17 @@ def _row(line: str, state: DialectState) -> LineValues | None:
     if _is_heading(cells) and any(name in _AXES for name in lower):
         if any(map(is_metric_name, cells)):
             state["cells"] = cells[:_MAX_COLUMNS]
+            if "table" in state:
+                state["table"]["at"] = 0
         else:
             state["cells above"] = cells[:_MAX_COLUMNS]
         return None
-    names = state.get("cells", [])
     if len(cells) != len(names):
         return None
     by_name = {_in_lower_case(name): cell for name, cell in zip(names, cells, strict=True)}
     axis = next(name for name in _AXES if name in by_name)
     count = _COUNT.fullmatch(by_name[axis])
-    if count is None:
+    if count is None or _is_printed_anew(line, state):
         return None
     step = int(count[1])
     trial = next((cell for name, cell in zip(names, cells, strict=True) if name.lower() in _TRIALS), None)
@@ -77,7 +88,7 @@ def _row(line: str, state: DialectState) -> LineValues | None:
         return None
     values = {}
     for name, cell in zip(names, cells, strict=True):
-        value = parse_number(cell)
+        value = parse_number(_REMARK.sub("", cell))
         if value is not None and _in_lower_case(name) not in (axis, "loc"):
             values[name] = value
     return LineValues(step, values, labels=None if trial is None else labels_of({"trial": trial[:200]}))
@@ -85,7 +96,8 @@ def _row(line: str, state: DialectState) -> LineValues | None:
 
 def _bare_row(line: str, state: DialectState) -> LineResult:
     """The same of a line without outer bars, which may be any other line with bars."""
-    if len(_cells(line)) == len(state.get("cells", [])):
+    names = state.get("cells", [])
+    if len(_cells(line, len(names))) == len(names):
         return _row(line, state)
     return parse_plain_line(line, state)
 
@@ -97,6 +109,26 @@ def _is_heading(cells: list[str]) -> bool:
         and any(map(is_metric_name, cells))
         and not any(map(_DIGIT.search, cells))
     )
+
+
+def _is_printed_anew(line: str, state: DialectState) -> bool:
+    """Whether a row was in the table above: all of it is printed with each new row, from the first one on.
+
+    Another launch begins with a row of its own, and may end up with the same rows.
+    """
+    row = crc32(line.strip().encode())
+    table = state.setdefault("table", {"rows": [], "at": 0, "is anew": False})
+    rows, at = table["rows"], table["at"]
+    if at < len(rows) and rows[at] == row and (table["is anew"] or len(rows) <= _ROWS_OF_FIRST):
+        table["at"], table["is anew"] = at + 1, True
+        return True
+    if at < len(rows):
+        rows.clear()
+        table["is anew"] = False
+    if len(rows) < _MAX_ROWS:
+        rows.append(row)
+    table["at"] = len(rows)
+    return False
 
 
 def _is_new(trial: str, step: int, state: DialectState) -> bool:

@@ -23,6 +23,8 @@ from holter.ingest.step_columns import BATCH_NAMES
 
 _BETWEEN = re.compile(r"\s{0,8}[,;]\s{0,8}|\s{2,}|\t")
 _BETWEEN_NUMBERS = re.compile(r"\s{0,8}[,;]\s{0,8}|\s+")
+_REMARK = re.compile(r"\s{1,8}[^\w\s.,;+-][^\d\n]{0,40}$")
+"""What is behind the last number of a row, and is no cell: ` *`, `  <- saved`."""
 _LEVEL = rb"(?:INFO|DEBUG|WARNING)"
 _LOGGER = (
     # a time or a level, then anything up to a sign, a level, or where the time ends
@@ -102,8 +104,12 @@ def _possible_names(heading: str) -> tuple[list[str], ...]:
 def _row(line: str, state: DialectState) -> LineValues | None:
     """The numbers of a line with a cell for each column."""
     # `No log` is that of a Trainer in a notebook
-    cells = _BETWEEN_NUMBERS.split(_PREFIX.sub("", line).strip().replace("No log", "-"))
+    row = _PREFIX.sub("", line).strip().replace("No log", "-")
+    cells = _BETWEEN_NUMBERS.split(row)
     possible = _possible_names(state.get("names of columns", ""))
+    if (remark := _REMARK.search(row)) is not None:
+        without = _BETWEEN_NUMBERS.split(row[: remark.start()])
+        cells = without if len(without) == len(possible[0]) else cells
     names = next((names for names in possible if len(names) == len(cells)), None)
     if names is None and _LEAST_CELLS <= len(cells) < len(possible[0]) and "\t" in state["names of columns"]:
         names = possible[0][: len(cells)]  # the last columns were not written

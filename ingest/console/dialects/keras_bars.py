@@ -15,7 +15,8 @@ _KERAS_EPOCH = re.compile(r"^\s*Epoch (\d+)/(\d+)\s*$")
 _OF_TRAINING = re.compile(r" - (?:val_|lr: |learning_rate: )")
 """What no bar of an evaluation has; a training of one epoch has no heading."""
 _KERAS = re.compile(
-    r"(?<!\d)(?P<at>\d++)/(?P<total>\d++) (?:\[=++\]|━++)?\s{0,20}-? .{0,60}?- (?P<values>\w+: .*)$"
+    r"(?<!\d)(?P<at>\d++)/(?P<total>\d++) (?:\[=++\]|━++)?\s{0,20}-? (?:.{0,60}?- )??"
+    r"(?P<values>(?!ETA)\w+: .*)$"
 )
 
 

@@ -16,7 +16,14 @@ from holter.ingest.console.line_tokens import split_numbers, value_of
 from holter.ingest.console.line_words import DATA_SPLIT
 from holter.ingest.console.number_lists import values_of_lists
 from holter.ingest.console.pattern_search import LinearPattern
-from holter.ingest.console.plain_line import axis_state, best_of, is_of_best, name_of_best, qualified
+from holter.ingest.console.plain_line import (
+    axis_state,
+    best_of,
+    is_of_best,
+    is_within_epoch,
+    name_of_best,
+    qualified,
+)
 from holter.ingest.console.recurrence import recurring_values
 from holter.ingest.console.shape_reader import shape_of_line
 from holter.ingest.console.step_axis import position
@@ -34,7 +41,7 @@ def _recurring(line: str, state: DialectState) -> list[LineValues] | None:
     """The named numbers of a line that recurs, and those of the first such lines."""
     axis = axis_state(state)
     step = position(axis)
-    if step is None or line.lstrip().startswith(_NO_RECORDS):
+    if step is None or line.lstrip().startswith(_NO_RECORDS) or is_within_epoch(line, axis):
         return None
     parts = split_numbers(line)
     shape = shape_of_line(parts)

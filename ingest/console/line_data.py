@@ -1,0 +1,32 @@
+"""The data that a line is about, of the training or of an evaluation, by the words around its numbers."""
+
+from __future__ import annotations
+
+import re
+
+from holter.ingest.console.line_words import DATA_SPLIT
+
+_BEHIND_METRICS = re.compile(r"(?i)%?[\s,;|-]{0,8}[\[(](train|val(?:id(?:ation)?)?|test|eval)[\])]\s*")
+"""The data at the end of a line: `Epoch 3 loss 0.5 (val)`."""
+_BEHIND_COUNTER = re.compile(
+    r"(?i)[\s,;:|\])>*=-]{0,8}[\[(]?"
+    r"(?:(train(?:ing)?)|(val(?:id(?:ation|ating)?)?|test(?:ing)?|eval(?:uation|uating)?))"
+    r"(?: (?:stage|phase|mode|loop))?[^\w/]{0,80}"
+)
+"""The same at the end of a heading: `Epoch [3/10] [validation stage]`, `Epoch 3 - testing ...`."""
+
+
+def data_before(found: re.Match[str]) -> str:
+    """The data that words before a number name: `Evaluating test: L1 0.03` are those of the test."""
+    word = (found[2] or "train").lower()
+    if word.startswith("evaluat") and (of := DATA_SPLIT.match(found.string, found.end() + 1)) is not None:
+        return of[2].lower() if of[2] else "eval/train"
+    return word
+
+
+def data_behind(text: str, *, is_heading: bool) -> str:
+    """The data that the text behind the last number of a line names, `is_heading` if none is of a metric."""
+    if is_heading and (stated := _BEHIND_COUNTER.fullmatch(text)) is not None:
+        return "train" if stated[1] else stated[2].lower()
+    behind = _BEHIND_METRICS.fullmatch(text)
+    return "" if behind is None else behind[1].lower()

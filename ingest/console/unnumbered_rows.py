@@ -1,0 +1,54 @@
+"""Lines of batches that count nothing, between lines that state an epoch or a step: each is a step.
+
+`Batch loss: 1.58` for each batch, and behind the last one `Epoch 1 finished, average loss: 1.55`. There are
+more of them than processes print, or as many as the step that is stated behind them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+Rows = dict[str, Any]
+
+
+def note_rows(template: int, before: int, state: Rows) -> None:
+    """Note that lines of this text are steps; so many were `before` those that are read first."""
+    state["rows"] = {"template": template, "last": before}
+
+
+def next_row(template: int, state: Rows) -> int | None:
+    """The step of a line of this text; None if its lines are no steps, or are those of an evaluation."""
+    rows = state.get("rows")
+    if rows is None or rows["template"] != template or state.get("evaluating"):
+        return None
+    rows["last"] += 1
+    return int(rows["last"])
+
+
+def forget_rows(state: Rows) -> None:
+    """Count from the beginning: another launch begins."""
+    if "rows" in state:
+        state["rows"] = {"template": state["rows"]["template"], "last": 0}
+
+
+def note_step(step: int, state: Rows) -> None:
+    """Note a step that a line between the rows states."""
+    if "rows" in state:
+        state["rows"]["last"] = step
+
+
+def end_epoch(number: int, state: Rows) -> None:
+    """Note that a line states an epoch that is over; if it was over before, another launch began.
+
+    Nothing said so when its first epoch began: that one is behind the launch before, the next ones count on.
+    """
+    rows = state.get("rows")
+    if rows is None:
+        return
+    epoch, step = rows.get("ended", (None, 0))
+    length = rows.setdefault("length", rows["last"])
+    if epoch is not None and number <= epoch and rows["last"] != step:
+        state.pop("laps", None)
+        rows["last"] = state["step"] = max(1, number - rows["first epoch"] + 1) * length
+    rows.setdefault("first epoch", number)
+    rows["ended"] = [number, rows["last"]]

@@ -1,0 +1,117 @@
+"""Forms of lines, tables and headings that training scripts print: each record at its step, in its series."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.log_runs import assert_steps, read_log, steps_of
+
+N = range(6)
+_BATCHES = "".join(f"\r {at * 25}%|██  | {at}/4 [00:00<00:02,  9.70it/s]" for at in range(1, 5)) + "\n"
+_RULE = "+-------+------+\n"
+
+CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
+    "stages of an epoch in brackets": (
+        "".join(
+            f"** Epoch:[{n}/6][{stage} stage]\n{_BATCHES}Time 0.412 \nLoss {n}.5{at} Prec@1 1.{n}\n"
+            for n in N
+            for at, stage in enumerate(("training", "validation"))
+        ),
+        {name: [*N] for name in ("Loss", "Prec@1", "validation/Loss", "validation/Prec@1")},
+    ),
+    "the data of a part of an epoch behind its number": (
+        "".join(f"Epoch {n}\nloss {n}.5\nEpoch {n} - testing ...\nloss {n}.25\n" for n in N),
+        {"loss": [*N], "testing/loss": [*N]},
+    ),
+    "a remark behind the last cell": (
+        "epoch | loss | val loss\n-----------------\n"
+        + "".join(f"  {n} | {n}.5 | {n}.25{'' if n % 3 else '  <- best'}\n" for n in N),
+        {"loss": [*N], "val loss": [*N]},
+    ),
+    "a sign behind the last column": (
+        "Epoch    Loss       Val P@10     Time\n----------------\n"
+        + "".join(f"{n}        {n}.3436     0.0814       0.{n}m{' ' if n % 3 else ' ★'}\n" for n in N),
+        {"Loss": [*N], "Val P@10": [*N]},
+    ),
+    "an empty last cell": (
+        "epoch | loss | mae\n" + "".join(f"  {n} | {n}.5 |{'' if n % 3 else '  7.25'}\n" for n in N),
+        {"loss": [*N], "mae": [0, 3]},
+    ),
+    "a table that is printed anew with each row": (
+        "".join(
+            f"{_RULE}| epoch | loss |\n{_RULE}"
+            + "".join(f"|   {row}   | {row}.5  |\n" for row in range(n + 1))
+            + _RULE
+            for n in N
+        ),
+        {"loss": [*N]},
+    ),
+    "results of an evaluation that comes once, with how much the first one varies": (
+        "".join(f"Episode {n}0 | Reward: {n}.5\n" for n in (1, 2))
+        + "Mean Reward: 1.25 ± 0.10\nMean Episode Length: 164.0\nMean Velocity: 0.25\nShare: 36.40%\n",
+        {
+            "Reward": [10, 20],
+            **{name: [20] for name in ("Mean Reward", "Mean Episode Length", "Mean Velocity", "Share")},
+        },
+    ),
+    "bars of Keras without a time": (
+        "".join(
+            f"Epoch {n + 1}/6\n"
+            + "".join(f"\r{at}/20 [{'=' * at}>] - loss: 2.5 - accuracy: 0.25" for at in (5, 10))
+            + f"\r20/20 [==========] - loss: {n}.5 - accuracy: 0.5\n"
+            for n in N
+        ),
+        {"loss": [*N], "accuracy": [*N]},
+    ),
+    "bars that count nothing above the line of their epoch": (
+        "".join(
+            "".join(f"\r[{'=' * at}>{'-' * (4 - at)}] {4 - at}s Loss D: 2.{at}" for at in range(5))
+            + f"\nEpoch {n} - Loss D: {n}.5\n"
+            for n in N
+        ),
+        {"Loss D": [*N]},
+    ),
+    "losses of batches without a number above the line of their epoch": (
+        "".join(
+            "".join(f"DEBUG: Batch Loss: {n}.{at}5\n" for at in range(10))
+            + f"Epoch {n + 1} finished. Average Loss: {n}.5\n{'-' * 40}\n"
+            for n in range(3)
+        ),
+        {"Batch Loss": [*range(1, 31)], "Average Loss": [10, 20, 30]},
+    ),
+    "as many losses without a number as the step below them": (
+        "".join(
+            "".join(f"g_loss:{n}.5, d_loss:-{n}.{at}, atom:4{at}.5\n" for at in range(5))
+            + f"Elapsed [0:00:0{n}], Iteration [{5 * n + 5}/500], D/loss_real: -1.5\n"
+            for n in range(2)
+        ),
+        {
+            **{name: [*range(1, 11)] for name in ("g_loss", "d_loss", "atom")},
+            "D/loss_real": [5, 10],
+        },
+    ),
+    "an evaluation of an unknown name that comes once": (
+        "epoch: 0, train_batch_id: 0, loss: 1.5\nepoch: 0, train_batch_id: 50, loss: 1.25\n"
+        "Validation overall tour: 6.25 +- 0.01\n",
+        {"loss": [0, 50], "epoch": [0, 50], "Validation overall tour": [50]},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_values_are_at_their_steps(tmp_path: Path, case: str) -> None:
+    assert_steps(tmp_path, *CASES[case])
+
+
+def test_a_launch_after_tables_that_grow_has_rows_of_its_own(tmp_path: Path) -> None:
+    def tables(launch: int) -> str:
+        rows = [f"|   {row}   | {launch}.{row}  |\n" for row in N]
+        return "".join(
+            f"{_RULE}| epoch | loss |\n{_RULE}{''.join(rows[: n + 1])}{_RULE}" for n in range(len(rows))
+        )
+
+    run = read_log(tmp_path, tables(1) + tables(2))
+    assert run.attempts == 2
+    assert steps_of(run)["loss"] == [*N, *N]
