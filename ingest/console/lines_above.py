@@ -86,7 +86,7 @@ def lines_due_before(line: str, state: DialectState) -> list[LineAbove]:
     if not (above["ends"] or _is_of_training(known.shape)):
         return []
     begin = templates.index(known.template)
-    while begin and not _known(LineAbove(*above["lines"][begin - 1][1]).text).has_numbers:
+    while begin and not _shape(above["lines"][begin - 1]).metrics:
         begin -= 1  # headings of what is below them
     lines = above["lines"][begin:]
     above["templates"], above["lines"] = sorted({template for template, _ in lines}), []
