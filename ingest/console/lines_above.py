@@ -39,11 +39,15 @@ _ENDS = re.compile(
 
 
 class LineAbove(NamedTuple):
-    """A line that waits for a counter: the number of its kind, where it begins, and its bytes as Latin-1."""
+    """A line that waits for a counter: the number of its kind, where it begins, and its bytes as Latin-1.
+
+    `in_block`: lines of its kind below one another belong together.
+    """
 
     kind: int
     start: int
     text: str
+    in_block: bool = False
 
 
 class _Known(NamedTuple):
@@ -84,7 +88,7 @@ def lines_due_before(line: str, state: DialectState) -> list[LineAbove]:
     if not (above["ends"] or _is_of_training(known.shape)):
         return []
     begin = templates.index(known.template)
-    while begin and not _known(LineAbove(*above["lines"][begin - 1][1]).text).has_numbers:
+    while begin and not _shape(above["lines"][begin - 1]).metrics:
         begin -= 1  # headings of what is below them
     lines = above["lines"][begin:]
     above["templates"], above["lines"] = sorted({template for template, _ in lines}), []
@@ -100,7 +104,8 @@ def waits(line: str, place: LineAbove, state: DialectState) -> bool:
     if above is None or "templates" not in above or "counted" in _axis(state):
         return False
     known = _known(line)
-    if known.template not in above["templates"] and (not above["lines"] or known.shape.counters):
+    is_between = bool(above["lines"]) and not known.shape.counters and _may_hold_values(known, place)
+    if known.template not in above["templates"] and not is_between:
         return False
     above["lines"].append([known.template, place])
     return True
@@ -122,7 +127,7 @@ def lines_due_behind(
     state["placed"] = True
     if above is None:
         return []
-    if "templates" not in above:
+    if has_values:
         above.pop("heading", None)
     if not known.shape.counters:
         if not known.has_numbers and "templates" not in above:
@@ -132,7 +137,7 @@ def lines_due_behind(
         return []
     if "templates" not in above:
         return _lines_above_first(line, at, known.shape, state)
-    if at == above["at"] and _ENDS.search(line) is None:
+    if at == above["at"]:
         return []
     above["at"], lines, above["lines"] = at, above["lines"], []
     return [LineAbove(*each) for _, each in lines]
@@ -162,7 +167,7 @@ def remaining(state: DialectState) -> list[LineAbove]:
         return []
     lines = above["lines"] if "templates" in above or above["ends"] else []
     if "templates" in above:
-        above["lines"] = []
+        above["lines"], above["at"] = [], None
     else:
         del state["above"]
     return [LineAbove(*each) for _, each in lines]
@@ -197,7 +202,11 @@ def _rows_above(shape: LineShape, line: str, state: DialectState) -> list[LineAb
 def _keep(known: _Known, place: LineAbove, state: DialectState) -> None:
     """Keep a line above the first counter, one of the last ones."""
     is_kept = _is_measured(known.shape) or not known.has_numbers
-    if not is_kept or known.shape.is_settings or len(place.text) > _LONGEST:
+    if (
+        not (is_kept and _may_hold_values(known, place))
+        or known.shape.is_settings
+        or len(place.text) > _LONGEST
+    ):
         return
     above = state.setdefault("above", {"lines": []})
     lines = above["lines"]
@@ -207,6 +216,12 @@ def _keep(known: _Known, place: LineAbove, state: DialectState) -> None:
     if len(lines) > _MOST_LINES:
         above["dropped"] += lines[0][0] == known.template
         del lines[0]
+
+
+def _may_hold_values(known: _Known, place: LineAbove) -> bool:
+    """Whether a line may hold values, or announce some; others may be passed over unseen."""
+    is_known = any(is_metric_name(field.name) for field in known.shape.metrics)
+    return is_known or place.in_block or not known.has_numbers
 
 
 def _last_evaluation(lines: Sequence[Any]) -> Iterator[LineAbove]:

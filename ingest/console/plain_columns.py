@@ -38,6 +38,7 @@ from holter.ingest.console.step_axis import (
     note_last_step,
     note_names,
     note_steps_alone,
+    note_uncounted,
     training_step,
     training_steps,
 )
@@ -311,6 +312,7 @@ class PlainTable:
         elif self._steps_alone:
             note_last_step(step, axis)
         else:
+            note_uncounted(axis)
             axis["step"] = step
             axis.pop("heading", None)
         if self._steps_alone:
