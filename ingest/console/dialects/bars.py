@@ -57,7 +57,8 @@ def _bar(line: str, state: DialectState) -> LineResult:
     if split and bar.at == bar.total:
         state["evaluation ended"] = True
     if not bar.values:
-        return parse_plain_line(line, state)
+        last, state["announced by"] = state.get("announced by"), bar.description
+        return None if bar.description == last else parse_plain_line(line, state)
     if bar.counts_epochs:
         return _end_of_epoch(bar, state)
     return _evaluation(bar, split, state) if split else _training(bar, state)
@@ -71,7 +72,7 @@ def _training(bar: Bar, state: DialectState) -> list[LineValues]:
     if enter_section({**bar.counts, Counter.BATCH: (bar.at, bar.total)}, axis):
         left += _release(state)
         _begin_again(state)
-    if not all(map(is_of_evaluation, bar.values)):
+    if "trains" not in state and not all(map(is_of_evaluation, bar.values)):
         state["trains"] = True
     step, last = _step_of_bar(bar, state), state.get("bar")
     if bar.at == 0 and step + bar.total == last:  # Lightning resets the bar of a complete epoch
@@ -234,7 +235,7 @@ def _split_of(bar: Bar, state: DialectState) -> str:
     """
     if bar.split or bar.is_of_training or not bar.values:
         return bar.split
-    if all(map(is_of_evaluation, bar.values)) and bar.version is None and "trains" in state:
+    if bar.version is None and "trains" in state and all(map(is_of_evaluation, bar.values)):
         return "eval"
     if Counter.EPOCH in bar.counts:
         return ""

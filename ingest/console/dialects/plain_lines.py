@@ -22,6 +22,7 @@ from holter.ingest.console.dialects.score_tables import SCORE_TABLES
 from holter.ingest.console.dialects.stylegan_metrics import STYLEGAN_METRICS
 from holter.ingest.console.dialects.voc_results import VOC_RESULTS
 from holter.ingest.console.evaluation_headings import EVALUATION_HEADINGS
+from holter.ingest.console.line_ends import with_newlines
 from holter.ingest.console.line_layouts import LineLayout, layout_of
 from holter.ingest.console.line_settings import is_setting
 from holter.ingest.console.line_shapes import LineShape
@@ -46,7 +47,7 @@ from holter.ingest.console.training_sections import (
     begin_section,
     note_setting,
 )
-from holter.ingest.lines import line_around, with_newlines
+from holter.ingest.lines import line_around
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.text_encoding import in_encodings
 from holter.translated_words import COUNTERS, METRICS
