@@ -24,6 +24,11 @@ _BAR = re.compile(
     r"\[[^,\]]{0,60}+(?:,\s*+[\d.?]++\s*+(?P<rate>\w++/s|s/\w++))?(?:,\s*+(?P<behind>[^\]]{0,2000}+))?(?:\]|$)",
     re.IGNORECASE,
 )
+_BAR_OF_SIGNS = re.compile(
+    r"(?<!\d)(?P<at>\d++)/(?P<total>\d++) \[[=>.]++\] (?:- ETA: [\d:]++s?|[\d.]++m?s/step)"
+    r" {2,4}(?P<rate>)(?P<behind>(?:[A-Za-z]\w{0,40}+: -?\d[\d.e+-]{0,20}+(?: - |,? {0,4}+)){1,20}+)"
+)
+"""A bar in the shape of those of Keras, with the values of a batch: `3/9 [==>...] - ETA: 2s  loss: 2.1`."""
 _PAIR = re.compile(r"([A-Za-z_][\w./ @()-]{0,100}+)['\"]?\s*+[=:]\s*+['\"]?([-+\w.%]*[\w%])")
 _DASHED_PAIR = re.compile(r"(?:^|, )([A-Za-z_][\w./@]{0,60}) - (-?\d[\d.e+-]{0,20})(?=,|$)")
 """A pair with a dash for a sign: `dice_loss - 0.5, iou_score - 0.4`."""
@@ -55,7 +60,7 @@ class Bar(NamedTuple):
 
 def parse_bar(line: str) -> Bar | None:
     """The progress bar of a line, None if it has none."""
-    match = _BAR.search(line)
+    match = _BAR.search(line) or _BAR_OF_SIGNS.search(line)
     if match is None:
         return None
     description = _description(line[: match.start("at")])

@@ -347,6 +347,7 @@ _NAMED_NUMBER = (
     rb"|/(?:s|it|step|batch), -?\d+\.\d+[\]\n])"
 )
 """A number behind a bar: with a name, or alone."""
+_BAR_OF_SIGNS = rb"\d/\d+ \[[=>.]+\] (?:- ETA: [\d:]{1,9}s?|[\d.]{1,9}m?s/step) {2,4}[A-Za-z]\w{0,40}: \d"
 _FRACTION_BEFORE_BAR = rb"(?:^|[ :=(|\r])-?\d+\.\d+(?:[^\r\n\w/][^\r\n]*)?: {1,4}\d{1,3}%\|"
 DIALECT = ConsoleDialect(
     name="progress-bars",
@@ -372,6 +373,7 @@ DIALECT = ConsoleDialect(
             ),
             parse=_bar,
         ),
+        LineKind(pattern=re.compile(_BAR_OF_SIGNS), parse=_bar),
         LineKind(pattern=re.compile(rb"(?:it/s|s/it) [^\n]{0,400}?loss\w{0,40}: ?[\dn]"), parse=_rich_bar),
         *keras_bars.KINDS,
     ),

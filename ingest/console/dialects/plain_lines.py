@@ -149,7 +149,7 @@ _POSITION = LinearPattern(
     rb"|(?:test|eval(?:uated)?|val(?:id)?) {1,4}\d{1,9}/\d"
     rb"|(?:^|[\]|] )[ \t]{0,8}(?:train|test|eval|val(?:id)?)[a-z]{0,7}:? {1,4}\d{1,9}/\d{1,9}[^\n]{0,3} [a-z]"
     rb"|(?:train|test|eval|val(?:id)?) \(\d{1,9}/\d{1,9}\) |\]\(\d{1,9}/\d{1,9}\) [a-z]"
-    rb"|\[(?:train(?:ing)?|test|eval|val(?:id)?) {1,4}\d{1,9}/\d{1,9}\]"
+    rb"|\[(?:train(?:ing)?|test|eval|val(?:id)?) {1,4}\d{1,9}(?:/\d{1,9}|[km])\]"
     rb"|^\d{1,9}/\d{1,9} \( {0,8}[\d.]{1,8}%\) [a-z]"
     rb"|\d{1,9}/\d{1,9}\] ?\[ {0,8}\d{1,9}/\d|^\d{1,9} \[[a-z]\w{0,20} ?\w{0,20}: "
     # `10/445, loss: 0.5`, `INFO 0/2 MIL Loss: 0.7`
