@@ -35,6 +35,7 @@ _DASHED_PAIR = re.compile(r"(?:^|, )([A-Za-z_][\w./@]{0,60}) - (-?\d[\d.e+-]{0,2
 _COUNTS_EPOCHS = re.compile(r"(?i)\bepochs?\W{0,4}$")
 _EPOCH_AHEAD = re.compile(r"^\s*(\d{1,9})/(\d{1,9}) \* Epoch \(")
 """The epoch before a bar of Catalyst: `3/10 * Epoch (train): 100% 391/391`."""
+_NAMES_STEPS = re.compile(r"(?i)step|iter|update")
 _NUMBER_ALONE = re.compile(r"\s*-?\d{1,9}\.\d{1,20}(?:e-?\d{1,3})?\s*", re.IGNORECASE)
 """What is nothing but a number before or behind a bar, the loss: `pbar.set_description(f"{loss:.4f}")`."""
 _NOT_METRICS = frozenset({"v_num", "step", "global_step", "epoch", "iteration"})
@@ -116,6 +117,8 @@ def _described(text: str) -> _Description:
         counts = {}  # `Epoch 1.00` is a part of the epochs
     if (ahead := _EPOCH_AHEAD.match(text)) is not None:
         counts = {Counter.EPOCH: (int(ahead[1]), int(ahead[2]))}
+    elif Counter.STEP in counts and counts[Counter.STEP][1] and _NAMES_STEPS.search(text) is None:
+        counts = {Counter.EPOCH: counts[Counter.STEP]}  # `[1/100] Loss_D: 0.5`
     counted = {field.index for field in shape.counters}
     metrics = [field for field in shape.metrics if field.index not in counted]
     values = {

@@ -23,7 +23,7 @@ _PROGRESS = re.compile(
 )
 
 _FEW = 2
-"""Batches of an epoch that are too few to tell their bar from one of epochs."""
+"""Epochs and their batches that are too few to tell bars of one from those of the other."""
 _THROUGH = -1
 """What is noted of a bar that counts through all epochs."""
 _OF_A_TRAINING = (
@@ -112,7 +112,8 @@ def _first(bar: Bar, state: DialectState) -> list[LineValues]:
     if at == 0 and bar.at > 0 and values == bar.values:
         state["is early"] = True
         return []
-    step = at if state.get("epoch bar", [None])[-1] == _THROUGH else int(state["bar"])
+    before = state.get("epoch bar", [None])[-1]
+    step = int(state["bar"]) if before is None else at
     new = _new_values(values, step, state, is_end_of_epoch=False)
     return [LineValues(step, new, labels=_labels(state))] if new else []
 
@@ -266,9 +267,12 @@ def _step_over_epochs(number: int, bar: Bar, state: DialectState) -> int | None:
     It counts epochs, `Epoch 3, loss 0.5:  30%|##  | 3/10`, or steps through all of them.
     """
     last, at, total, before = state.get("epoch bar", (number, 0, bar.total, None))
+    is_close = abs(bar.at - number) <= 1
+    if "epoch bar" not in state and is_close and number > _FEW:
+        before = 0
     if before is None and last < number and at < total == bar.total > _FEW and bar.at > 0 and at <= bar.at:
-        if abs(bar.at - number) <= 1 and abs(at - last) <= 1 and bar.at <= at + number - last:
-            before = max(0, state.get("bar", 0) - number + ("first" not in state))
+        if is_close and abs(at - last) <= 1 and bar.at <= at + number - last:
+            before = 0 if "first" in state else max(0, state.get("bar", 0) - number + 1)
         elif at > 0:
             before = _THROUGH
     furthest = bar.at if number != last else max(at, bar.at)
