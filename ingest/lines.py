@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, BinaryIO
@@ -114,26 +113,6 @@ def read_text_block(stream: BinaryIO) -> bytes | None:
         end = LONGEST_LINE
     stream.seek(start + end)
     return unwrap_lines(data[:end].replace(b"\0", b"\n") if b"\0" in data else data[:end])
-
-
-_END_OF_BAR = re.compile(
-    rb"(?:(?:<(?:[\d:]{1,12}|\?)(?:, [^\]\n]{0,2000})?)\]|s/step)(?=[\w{\[(<*#=\x80-\xff-])"
-)
-"""The end of a progress bar to which a message is glued: `[00:01<00:00, 9.9it/s]Epoch 2`, `9ms/stepEpoch 2`.
-
-A bar writes no line end, so that what a program prints before it is drawn again is right behind it.
-"""
-
-
-def with_newlines(text: bytes) -> bytes:
-    """A text with a newline for all that ends a line: a carriage return, the last character of a bar.
-
-    Positions stay as they are.
-    """
-    text = text.replace(b"\r", b"\n") if b"\r" in text else text
-    if b"/s" in text and _END_OF_BAR.search(text) is not None:
-        return _END_OF_BAR.sub(lambda end: end[0][:-1] + b"\n", text)
-    return text
 
 
 def line_around(text: bytes, first: int, last: int, begin: int = 0) -> tuple[int, int]:

@@ -6,6 +6,7 @@ Before a bar is its description, which is read as any line is: `Epoch: 1. Train.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from holter.ingest.console.line_counters import Counter
@@ -23,12 +24,18 @@ _BAR = re.compile(
     r"\[[^,\]]{0,60}+(?:,\s*+[\d.?]++\s*+(?P<rate>\w++/s|s/\w++))?(?:,\s*+(?P<behind>[^\]]{0,2000}+))?(?:\]|$)",
     re.IGNORECASE,
 )
+_BAR_OF_SIGNS = re.compile(
+    r"(?<!\d)(?P<at>\d++)/(?P<total>\d++) \[[=>.]++\] (?:- ETA: [\d:]++s?|[\d.]++m?s/step)"
+    r" {2,4}(?P<rate>)(?P<behind>(?:[A-Za-z]\w{0,40}+: -?\d[\d.e+-]{0,20}+(?: - |,? {0,4}+)){1,20}+)"
+)
+"""A bar in the shape of those of Keras, with the values of a batch: `3/9 [==>...] - ETA: 2s  loss: 2.1`."""
 _PAIR = re.compile(r"([A-Za-z_][\w./ @()-]{0,100}+)['\"]?\s*+[=:]\s*+['\"]?([-+\w.%]*[\w%])")
 _DASHED_PAIR = re.compile(r"(?:^|, )([A-Za-z_][\w./@]{0,60}) - (-?\d[\d.e+-]{0,20})(?=,|$)")
 """A pair with a dash for a sign: `dice_loss - 0.5, iou_score - 0.4`."""
 _COUNTS_EPOCHS = re.compile(r"(?i)\bepochs?\W{0,4}$")
 _EPOCH_AHEAD = re.compile(r"^\s*(\d{1,9})/(\d{1,9}) \* Epoch \(")
 """The epoch before a bar of Catalyst: `3/10 * Epoch (train): 100% 391/391`."""
+_NAMES_STEPS = re.compile(r"(?i)step|iter|update")
 _NUMBER_ALONE = re.compile(r"\s*-?\d{1,9}\.\d{1,20}(?:e-?\d{1,3})?\s*", re.IGNORECASE)
 """What is nothing but a number before or behind a bar, the loss: `pbar.set_description(f"{loss:.4f}")`."""
 _NOT_METRICS = frozenset({"v_num", "step", "global_step", "epoch", "iteration"})
@@ -42,6 +49,7 @@ class Bar(NamedTuple):
 
     at: int
     total: int
+    description: str
     counts: Counts
     values: dict[str, float]
     split: str
@@ -53,28 +61,27 @@ class Bar(NamedTuple):
 
 def parse_bar(line: str) -> Bar | None:
     """The progress bar of a line, None if it has none."""
-    match = _BAR.search(line)
+    match = _BAR.search(line) or _BAR_OF_SIGNS.search(line)
     if match is None:
         return None
     description = _description(line[: match.start("at")])
     described = _described(description)
     pairs = _pairs(match["behind"] or "")
-    texts = described.numbers | dict(pairs)
-    values = described.values | _metrics(pairs)
-    counts = described.counts
-    if (epoch := _stated_epoch(description, pairs)) is not None:
-        counts = {Counter.EPOCH: epoch, **counts}
-    data = DATA_SPLIT.search(description, 0, described.end_of_words)
+    counts, values = described.counts, described.values
+    if pairs:
+        values = values | _metrics(pairs)
+        if (epoch := _stated_epoch(pairs)) is not None:
+            counts = {**counts, Counter.EPOCH: epoch}
     return Bar(
         at=int(match["at"]),
         total=int(match["total"]),
+        description=description,
         counts=counts,
-        values=values if _are_measured(texts) else {},
-        split=(data[2] or "").lower() if data is not None else "",
-        is_of_training=data is not None and not data[2],
-        counts_epochs="epoch" in (match["rate"] or "").lower()
-        or _COUNTS_EPOCHS.search(description) is not None,
-        version=dict(pairs).get("v_num"),
+        values=values if values and _are_measured(described.numbers | dict(pairs)) else {},
+        split=described.split,
+        is_of_training=described.is_of_training,
+        counts_epochs=described.counts_epochs or "epoch" in (match["rate"] or "").lower(),
+        version=next((number for name, number in pairs if name == "v_num"), None),
     )
 
 
@@ -89,22 +96,29 @@ def _description(text: str) -> str:
 
 
 class _Description(NamedTuple):
-    """What a description counts, its named numbers with their texts, and where the words about it end."""
+    """What a description counts, and its named numbers with their texts; the others as in a `Bar`."""
 
     counts: Counts
     values: dict[str, float]
     numbers: dict[str, str]
-    end_of_words: int
+    split: str = ""
+    is_of_training: bool = False
+    counts_epochs: bool = False
 
 
+@lru_cache(maxsize=1024)
 def _described(text: str) -> _Description:
     if _NUMBER_ALONE.fullmatch(text) is not None:
-        return _Description({}, {"loss": float(text)}, {"loss": text}, 0)
+        return _Description({}, {"loss": float(text)}, {"loss": text})
     parts = split_numbers(text)
     shape, numbers = shape_of_line(parts), parts[1::2]
     counts = {counter: (abs(number), total) for counter, (number, total) in counts_of(shape, numbers).items()}
     if any(numbers[field.index].rstrip(".").count(".") for field in shape.counters):
         counts = {}  # `Epoch 1.00` is a part of the epochs
+    if (ahead := _EPOCH_AHEAD.match(text)) is not None:
+        counts = {Counter.EPOCH: (int(ahead[1]), int(ahead[2]))}
+    elif Counter.STEP in counts and counts[Counter.STEP][1] and _NAMES_STEPS.search(text) is None:
+        counts = {Counter.EPOCH: counts[Counter.STEP]}  # `[1/100] Loss_D: 0.5`
     counted = {field.index for field in shape.counters}
     metrics = [field for field in shape.metrics if field.index not in counted]
     values = {
@@ -115,8 +129,15 @@ def _described(text: str) -> _Description:
     # a word within a name says of which data the bar is only if all are: `loss 0.5, val loss 0.4`
     are_of_data = all(is_of_evaluation(field.name) for field in metrics)
     end = len(text) if are_of_data else sum(map(len, parts[: 2 * metrics[0].index + 1]))
-    texts = {field.name: numbers[field.index] for field in metrics if field.name in values}
-    return _Description(counts, values, texts, end)
+    data = DATA_SPLIT.search(text, 0, end)
+    return _Description(
+        counts,
+        values,
+        {field.name: numbers[field.index] for field in metrics if field.name in values},
+        split=(data[2] or "").lower() if data is not None else "",
+        is_of_training=data is not None and not data[2],
+        counts_epochs=_COUNTS_EPOCHS.search(text) is not None,
+    )
 
 
 def named_metrics(text: str) -> dict[str, float]:
@@ -132,14 +153,14 @@ def _pairs(text: str) -> list[tuple[str, str]]:
     """The named numbers behind a bar, or one without a name."""
     if _NUMBER_ALONE.fullmatch(text) is not None:
         return [("loss", text.strip())]
-    pairs = _PAIR.findall(text) + _DASHED_PAIR.findall(text)
+    pairs = _PAIR.findall(text)
+    if " - " in text:
+        pairs += _DASHED_PAIR.findall(text)
     return [(_without_opened(name).strip(), number) for name, number in pairs]
 
 
-def _stated_epoch(description: str, pairs: list[tuple[str, str]]) -> tuple[int, int] | None:
-    """The epoch of a bar where its description is no line of an epoch: before an asterisk, or behind it."""
-    if (ahead := _EPOCH_AHEAD.match(description)) is not None:
-        return int(ahead[1]), int(ahead[2])
+def _stated_epoch(pairs: list[tuple[str, str]]) -> tuple[int, int] | None:
+    """The epoch that is stated behind a bar: `epoch=3, loss=0.5`."""
     stated = next((number for name, number in pairs if name.lower() == "epoch"), "")
     return (int(stated), 0) if stated.isdecimal() else None
 

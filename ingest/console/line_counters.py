@@ -86,6 +86,8 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
         found = DATA_SPLIT.fullmatch(field.english)
         if found is not None:
             return Counter.BATCH if found[2] else Counter.STEP
+    if not before and field.before.endswith("[") and field.scale > 1 and DATA_SPLIT.fullmatch(field.english):
+        return Counter.STEP  # `[eval 10k] score 9.3`
     is_in_epoch = [each.counter for each in before] == [Counter.EPOCH] and not field.marked
     if is_in_epoch and field.total_index >= 0 and DATA_SPLIT.fullmatch(field.english):
         return Counter.BATCH  # `epoch 1, train 20/100`

@@ -13,8 +13,9 @@ import re2  # type: ignore[import-untyped]
 
 from holter.ingest.console.dialect import ConsoleDialect, LineKind, LineTable, TextMatch, TextPattern
 from holter.ingest.console.layout_index import KnownLines, LayoutIndex
+from holter.ingest.console.line_ends import with_newlines
 from holter.ingest.console.line_layouts import LineLayout
-from holter.ingest.lines import line_around, with_newlines
+from holter.ingest.lines import line_around
 
 _BOUNDS = re.compile(rb"(?<!\\)\{([01]),\d{2,4}\}\??")
 

@@ -98,7 +98,7 @@ _PART_OF_LINE = re.compile(
     r"(?<![\w.])([A-Za-z][\w-]{1,30})(?: (?:metrics|results|losses|scores))?(?: ?[:=] ?[{(\[]?|: ?)$"
 )
 """A word before a part of a line that has several numbers."""
-_SUMMARY = re.compile(r"\W{0,8}\* ?(?:acc|prec|mean|loss|top)|\W{0,8}\*$|\W{0,8}averaged stats:", re.I)
+_SUMMARY = re.compile(r"\W{0,8}\* {0,4}(?:acc|prec|mean|loss|top)|\W{0,8}\*$|\W{0,8}averaged stats:", re.I)
 """How the mean of an evaluation begins: `* Acc@1 76.1 Acc@5 92.9`, `Averaged stats: loss: 0.5`."""
 
 

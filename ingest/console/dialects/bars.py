@@ -23,7 +23,7 @@ _PROGRESS = re.compile(
 )
 
 _FEW = 2
-"""Batches of an epoch that are too few to tell their bar from one of epochs."""
+"""Epochs and their batches that are too few to tell bars of one from those of the other."""
 _THROUGH = -1
 """What is noted of a bar that counts through all epochs."""
 _OF_A_TRAINING = (
@@ -57,7 +57,8 @@ def _bar(line: str, state: DialectState) -> LineResult:
     if split and bar.at == bar.total:
         state["evaluation ended"] = True
     if not bar.values:
-        return parse_plain_line(line, state)
+        last, state["announced by"] = state.get("announced by"), bar.description
+        return None if bar.description == last else parse_plain_line(line, state)
     if bar.counts_epochs:
         return _end_of_epoch(bar, state)
     return _evaluation(bar, split, state) if split else _training(bar, state)
@@ -71,7 +72,7 @@ def _training(bar: Bar, state: DialectState) -> list[LineValues]:
     if enter_section({**bar.counts, Counter.BATCH: (bar.at, bar.total)}, axis):
         left += _release(state)
         _begin_again(state)
-    if not all(map(is_of_evaluation, bar.values)):
+    if "trains" not in state and not all(map(is_of_evaluation, bar.values)):
         state["trains"] = True
     step, last = _step_of_bar(bar, state), state.get("bar")
     if bar.at == 0 and step + bar.total == last:  # Lightning resets the bar of a complete epoch
@@ -111,7 +112,8 @@ def _first(bar: Bar, state: DialectState) -> list[LineValues]:
     if at == 0 and bar.at > 0 and values == bar.values:
         state["is early"] = True
         return []
-    step = at if state.get("epoch bar", [None])[-1] == _THROUGH else int(state["bar"])
+    before = state.get("epoch bar", [None])[-1]
+    step = int(state["bar"]) if before is None else at
     new = _new_values(values, step, state, is_end_of_epoch=False)
     return [LineValues(step, new, labels=_labels(state))] if new else []
 
@@ -234,7 +236,7 @@ def _split_of(bar: Bar, state: DialectState) -> str:
     """
     if bar.split or bar.is_of_training or not bar.values:
         return bar.split
-    if all(map(is_of_evaluation, bar.values)) and bar.version is None and "trains" in state:
+    if bar.version is None and "trains" in state and all(map(is_of_evaluation, bar.values)):
         return "eval"
     if Counter.EPOCH in bar.counts:
         return ""
@@ -265,9 +267,12 @@ def _step_over_epochs(number: int, bar: Bar, state: DialectState) -> int | None:
     It counts epochs, `Epoch 3, loss 0.5:  30%|##  | 3/10`, or steps through all of them.
     """
     last, at, total, before = state.get("epoch bar", (number, 0, bar.total, None))
+    is_close = abs(bar.at - number) <= 1
+    if "epoch bar" not in state and is_close and number > _FEW:
+        before = 0
     if before is None and last < number and at < total == bar.total > _FEW and bar.at > 0 and at <= bar.at:
-        if abs(bar.at - number) <= 1 and abs(at - last) <= 1 and bar.at <= at + number - last:
-            before = max(0, state.get("bar", 0) - number + ("first" not in state))
+        if is_close and abs(at - last) <= 1 and bar.at <= at + number - last:
+            before = 0 if "first" in state else max(0, state.get("bar", 0) - number + 1)
         elif at > 0:
             before = _THROUGH
     furthest = bar.at if number != last else max(at, bar.at)
@@ -346,6 +351,7 @@ _NAMED_NUMBER = (
     rb"|/(?:s|it|step|batch), -?\d+\.\d+[\]\n])"
 )
 """A number behind a bar: with a name, or alone."""
+_BAR_OF_SIGNS = rb"\d/\d+ \[[=>.]+\] (?:- ETA: [\d:]{1,9}s?|[\d.]{1,9}m?s/step) {2,4}[A-Za-z]\w{0,40}: \d"
 _FRACTION_BEFORE_BAR = rb"(?:^|[ :=(|\r])-?\d+\.\d+(?:[^\r\n\w/][^\r\n]*)?: {1,4}\d{1,3}%\|"
 DIALECT = ConsoleDialect(
     name="progress-bars",
@@ -371,6 +377,7 @@ DIALECT = ConsoleDialect(
             ),
             parse=_bar,
         ),
+        LineKind(pattern=re.compile(_BAR_OF_SIGNS), parse=_bar),
         LineKind(pattern=re.compile(rb"(?:it/s|s/it) [^\n]{0,400}?loss\w{0,40}: ?[\dn]"), parse=_rich_bar),
         *keras_bars.KINDS,
     ),

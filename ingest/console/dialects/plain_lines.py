@@ -22,6 +22,7 @@ from holter.ingest.console.dialects.score_tables import SCORE_TABLES
 from holter.ingest.console.dialects.stylegan_metrics import STYLEGAN_METRICS
 from holter.ingest.console.dialects.voc_results import VOC_RESULTS
 from holter.ingest.console.evaluation_headings import EVALUATION_HEADINGS
+from holter.ingest.console.line_ends import with_newlines
 from holter.ingest.console.line_layouts import LineLayout, layout_of
 from holter.ingest.console.line_settings import is_setting
 from holter.ingest.console.line_shapes import LineShape
@@ -46,7 +47,7 @@ from holter.ingest.console.training_sections import (
     begin_section,
     note_setting,
 )
-from holter.ingest.lines import line_around, with_newlines
+from holter.ingest.lines import line_around
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.text_encoding import in_encodings, words_in_encodings
 from holter.translated_words import COUNTERS, METRICS
@@ -142,7 +143,7 @@ _POSITION = LinearPattern(
     rb"|(?:test|eval(?:uated)?|val(?:id)?) {1,4}\d{1,9}/\d"
     rb"|(?:^|[\]|] )[ \t]{0,8}(?:train|test|eval|val(?:id)?)[a-z]{0,7}:? {1,4}\d{1,9}/\d{1,9}[^\n]{0,3} [a-z]"
     rb"|(?:train|test|eval|val(?:id)?) \(\d{1,9}/\d{1,9}\) |\]\(\d{1,9}/\d{1,9}\) [a-z]"
-    rb"|\[(?:train(?:ing)?|test|eval|val(?:id)?) {1,4}\d{1,9}/\d{1,9}\]"
+    rb"|\[(?:train(?:ing)?|test|eval|val(?:id)?) {1,4}\d{1,9}(?:/\d{1,9}|[km])\]"
     rb"|^\d{1,9}/\d{1,9} \( {0,8}[\d.]{1,8}%\) [a-z]"
     rb"|\d{1,9}/\d{1,9}\] ?\[ {0,8}\d{1,9}/\d|^\d{1,9} \[[a-z]\w{0,20} ?\w{0,20}: "
     # `10/445, loss: 0.5`, `INFO 0/2 MIL Loss: 0.7`

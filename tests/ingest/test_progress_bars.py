@@ -1,0 +1,230 @@
+"""Progress bars: what is before, behind and around them, and how often the same values are shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.log_runs import assert_steps, read_log, steps_of
+
+N = range(1, 4)
+
+
+def bar(at: int, total: int, description: str = "", behind: str = "", *, unit: str = "it") -> str:
+    """A state of a bar of tqdm, which draws it again from the beginning of the line."""
+    drawing, share = "#" * (10 * at // total), 100 * at // total
+    before = f"{description}: " if description else ""
+    numbers = f", {behind}" if behind else ""
+    return f"\r{before}{share:3d}%|{drawing:10}| {at}/{total} [00:02<00:04,  9.70{unit}/s{numbers}]"
+
+
+def states(description: str, behind: str = "", *, total: int = 60) -> str:
+    """Three states of the bar of an epoch; `{at}` in the texts is the count."""
+    counts = [total // 3, 2 * total // 3, total]
+    return "".join(bar(at, total, description.format(at=at), behind.format(at=at)) for at in counts)
+
+
+def record(epoch: float, loss: float) -> str:
+    return f"{{'loss': {loss}, 'grad_norm': 1.5, 'learning_rate': 1e-05, 'epoch': {epoch}}}\n"
+
+
+def evaluation(epoch: int) -> str:
+    return f"{{'eval_loss': 1.{epoch}, 'eval_runtime': 2.5, 'epoch': {epoch}.0}}\n"
+
+
+def shown_in_a_trainer(epoch: int, *, is_drawn: bool = True, is_first: bool = True) -> str:
+    """An epoch of Lightning, whose loss of the validation is the same in all of them."""
+    carried = "" if is_first else ", val_loss=0.500"
+    end = bar(60, 60, f"Epoch {epoch}", f"v_num=1, train_loss={epoch}.4, val_loss=0.500")
+    if not is_drawn:
+        return f"{end}\n"
+    begin = states(f"Epoch {epoch}", f"v_num=1, train_loss={epoch}.{{at}}{carried}")
+    return f"{begin}\n{states('Validation DataLoader 0', total=9)}\n{end}\n"
+
+
+CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
+    "a value of an epoch that is the same in the next one": (
+        "".join(shown_in_a_trainer(n, is_drawn=False) for n in range(3)),
+        {"train_loss": [60, 120, 180], "val_loss": [60, 120, 180]},
+    ),
+    "the same where it is shown during the next epoch": (
+        "".join(shown_in_a_trainer(n, is_first=n == 0) for n in range(3)),
+        {"train_loss": [*range(20, 200, 20)], "val_loss": [60, 120, 180]},
+    ),
+    "phases and values in the description": (
+        "".join(
+            states(f"Epoch: {n}. Train.      Train_loss: {n}.{{at}} | Train_acc: 0.{{at}}.")
+            + states(f"Epoch: {n}. Validation. Val_loss: {n}.5 | Val_acc: 0.4.", total=9)
+            + "\n"
+            for n in N
+        ),
+        {
+            **{name: [*range(20, 200, 20)] for name in ("Train_loss", "Train_acc")},
+            **{name: [60, 120, 180] for name in ("Val_loss", "Val_acc")},
+        },
+    ),
+    "a phase behind the epoch": (
+        "".join(
+            states(f"Epoch {n} Training", f"loss={n}.{{at}}")
+            + states(f"Epoch {n} Validation", f"loss={n}.{{at}}", total=9)
+            + "\n"
+            for n in N
+        ),
+        {"loss": [*range(20, 200, 20)], "validation/loss": [60, 120, 180]},
+    ),
+    "names that say that a bar is of the evaluation": (
+        "".join(
+            states(f"Epoch {n} train_loss: {n}.{{at}}") + states(f"Epoch {n} val_loss: {n}.5", total=9) + "\n"
+            for n in N
+        ),
+        {"train_loss": [*range(20, 200, 20)], "val_loss": [60, 120, 180]},
+    ),
+    "an epoch and its total in brackets": (
+        "".join(states(f"[{n}/3] Loss_D: {n}.{{at}} Loss_G: 0.{{at}}") + "\n" for n in N),
+        {name: [*range(20, 200, 20)] for name in ("Loss_D", "Loss_G")},
+    ),
+    "nothing but a number": (
+        "".join(states(f"{n}.{{at}}") + "\n" for n in N),
+        {"loss": [*range(20, 200, 20)]},
+    ),
+    "nothing but a number behind it": (
+        "".join(states(f"Epoch {n}", f"{n}.{{at}}") + "\n" for n in N),
+        {"loss": [*range(20, 200, 20)]},
+    ),
+    "a dictionary behind it": (
+        "".join(states(f"Epoch {n}", f"{{{{'loss': '{n}.{{at}}', 'acc': '0.{{at}}'}}}}") + "\n" for n in N),
+        {name: [*range(20, 200, 20)] for name in ("loss", "acc")},
+    ),
+    "a bar of epochs that names them": (
+        "".join(bar(at, 9, f"Epoch {n} loss: 0.{n}, acc: 0.8{n}") for n in N for at in (n - 1, n)),
+        {name: [1, 2, 3] for name in ("loss", "acc")},
+    ),
+    "a bar that counts through all epochs": (
+        "".join(bar(1000 * n, 9000, f"Ep {10 * n} | len {n} | return {n}.5") + "\n" for n in N),
+        {name: [1000, 2000, 3000] for name in ("len", "return")},
+    ),
+    "a bar that is drawn before it is counted": (
+        "".join(bar(at, 9, behind=f"loss=0.{n}, val_loss=0.8{n}") for n in N for at in (n - 1, n)),
+        {name: [1, 2, 3] for name in ("loss", "val_loss")},
+    ),
+    "epochs in parts": (
+        "".join(bar(n, 60, f"Epoch {n / 2:.2f}, Loss: 2.{n}, LR: 0.01") for n in N),
+        {name: [1, 2, 3] for name in ("Loss", "LR")},
+    ),
+    "lines that are glued to bars with values": (
+        "".join(states(f"Epoch {n}", f"loss={n}.{{at}}") + f"Epoch {n}: val_loss 0.{n}\n" for n in N),
+        {"loss": [*range(20, 200, 20)], "val_loss": [60, 120, 180]},
+    ),
+    "lines that are glued to bars without any": (
+        "".join(bar(n, 3, unit="img") + f"Epoch {n}/3, loss 0.{n}\n" for n in N),
+        {"loss": [1, 2, 3]},
+    ),
+    "the steps of lines between the states of bars": (
+        "".join(
+            bar(0, 60, f"Epoch {n}")
+            + "".join(bar(at, 60, f"Epoch {n}") + f"step {at} loss {n}.{at}\n" for at in (20, 40, 60))
+            for n in N
+        ),
+        {"loss": [*range(20, 200, 20)]},
+    ),
+    "a bar of signs with the values of a batch": (
+        "".join(
+            "".join(f"\r[Training] {at}/60 [===>...] - ETA: 9s  loss: {n}.{at} " for at in (20, 40))
+            + f"\r[Training] 60/60 [======] 98.2ms/step  loss: {n}.60 \n"
+            + f"\r[Evaluating] 9/9 [======] 9.5ms/stepEpoch: {n},  Val Loss: 0.{n},  Val Acc: 0.8{n}\n"
+            for n in N
+        ),
+        {"loss": [*range(20, 200, 20)], **{name: [60, 120, 180] for name in ("Val Loss", "Val Acc")}},
+    ),
+    "callbacks of Keras that name the epoch as its heading does": (
+        "".join(
+            f"Epoch {n}/3\n60/60 - 4s - loss: 0.{n} - val_loss: 0.5{n}\n"
+            f"\nEpoch {n:05d}: val_loss improved from 0.99{n} to 0.5{n}, saving model to best.h5\n"
+            f"[!] epoch = {n}, val_auc = 0.8{n}\nval_f1: 0.7{n}\n"
+            for n in N
+        ),
+        {name: [0, 1, 2] for name in ("loss", "val_loss", "val_auc", "val_f1")},
+    ),
+    "bars like those of Keras below the headings of another program": (
+        "".join(
+            f"epoch {n}/3\n60/60 [==============================] - 4s 9ms/step - loss: 0.{n}\nval loss: 0.5{n}\n"
+            for n in N
+        ),
+        {name: [1, 2, 3] for name in ("loss", "val loss")},
+    ),
+    "a Trainer whose bars are not drawn": (
+        "\r  0% 0/500 [00:00<?, ?it/s]"
+        + "".join(
+            record(n / 10, n / 4) + f"\r {10 * n}% {50 * n}/500 [00:02<00:04,  9.70it/s]\n"
+            for n in range(1, 6)
+        ),
+        {f"train/{name}": [50, 100, 150, 200, 250] for name in ("loss", "grad_norm", "learning_rate")}
+        | {"epoch": [50, 100, 150, 200, 250]},
+    ),
+    "a Trainer with a bar at its end alone": (
+        "".join(record(n / 2, n / 4) for n in range(1, 7))
+        + bar(600, 600)
+        + "\n"
+        + "{'eval_loss': 1.5, 'eval_runtime': 2.5, 'epoch': 3.0}\n",
+        {f"train/{name}": [*range(1, 7)] for name in ("loss", "grad_norm", "learning_rate")}
+        | {"epoch": [*range(1, 7)], "eval/loss": [6], "eval/runtime": [6]},
+    ),
+    "a Trainer with bars of its evaluations alone": (
+        "".join(
+            "".join(record(n - 1 + part / 4, part / 8) for part in range(1, 5))
+            + "".join(bar(at, 9) for at in (0, 5, 9))
+            + "\n"
+            + evaluation(n)
+            for n in N
+        ),
+        {f"train/{name}": [*range(1, 13)] for name in ("loss", "grad_norm", "learning_rate")}
+        | {"epoch": [*range(1, 13)], "eval/loss": [4, 8, 12], "eval/runtime": [4, 8, 12]},
+    ),
+    "a Trainer that evaluates before it trains": (
+        bar(9, 9)
+        + "\n{'eval_loss': 1.5, 'eval_runtime': 2.5}\n"
+        + "".join(
+            "".join(record(n - 1 + part / 4, part / 8) for part in range(1, 5))
+            + bar(40 * n, 120)
+            + "".join(bar(at, 9) for at in (0, 5, 9))
+            + "\n"
+            + evaluation(n)
+            for n in N
+        ),
+        {f"train/{name}": [*range(10, 130, 10)] for name in ("loss", "grad_norm", "learning_rate")}
+        | {"epoch": [*range(10, 130, 10)], "eval/loss": [0, 40, 80, 120], "eval/runtime": [0, 40, 80, 120]},
+    ),
+    "dictionaries behind the bars of epochs": (
+        "".join(states("") + f"{{'loss': 0.{n}, 'val_loss': 0.5{n}, 'epoch': {n}}}\n" for n in N),
+        {name: [60, 120, 180] for name in ("train/loss", "train/val_loss", "epoch")},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_bars_are_read_at_their_steps(tmp_path: Path, case: str) -> None:
+    assert_steps(tmp_path, *CASES[case])
+
+
+OPENING = """\
+Using device: cuda, seed: {0}
+Loaded 1{0}00 samples from the data set
+Model with 12.{0}M parameters is ready
+Writing checkpoints to the output folder
+"""
+TWICE = (
+    "phases and values in the description",
+    "a value of an epoch that is the same in the next one",
+    "a bar of epochs that names them",
+    "callbacks of Keras that name the epoch as its heading does",
+    "a Trainer with bars of its evaluations alone",
+)
+
+
+@pytest.mark.parametrize("case", TWICE)
+def test_another_launch_begins_anew(tmp_path: Path, case: str) -> None:
+    text, expected = CASES[case]
+    run = read_log(tmp_path, "".join(OPENING.format(n) + text for n in (1, 2)))
+    assert run.attempts == 2
+    assert steps_of(run) == {name: steps * 2 for name, steps in expected.items()}
