@@ -108,6 +108,9 @@ class InterleavedWriters:
             clear += self._begin_next_training()
             kind.begin_training(self._training)
         self._kinds[name] = kind
+        if not self.is_holding and len(kind.steps) == 1 and (writer := self._writer_at(row.step, kind)):
+            self._end, self._last = end, name
+            return [*clear, kind.trainings.of_training(_of_writer(row, writer))]
         if self.is_same_launch and kind.steps[:1] > [row.step] and self._is_long_after(row):
             self.is_same_launch = False
         is_again = kind.is_first_again(row)
@@ -180,6 +183,13 @@ class InterleavedWriters:
             kind.trainings.end = row.step
             clear.append(row if kind.trainings.number == 1 else kind.trainings.of_training(row))
         return clear
+
+    def _writer_at(self, step: int, kind: _RowKind) -> int:
+        """The writer at a step as rows of another kind show it, where they are of several; 0 is the first."""
+        several = (
+            other.steps for other in self._kinds.values() if other is not kind and len(other.steps) > 1
+        )
+        return next((steps.index(step) for steps in several if step in steps), 0)
 
     def _is_of_next_training(self, row: LogRow) -> bool:
         """Whether a row with values of new names begins the next training, which prints others besides."""
@@ -298,6 +308,11 @@ def _beginning(rows: list[LogRow]) -> list[LogRow]:
     return [rows[0]._replace(begins=True), *others, *rows[first + 1 :]]
 
 
+def _of_writer(row: LogRow, writer: int) -> LogRow:
+    """The row with the label of its writer, if that is not the first one."""
+    return row._replace(labels=(("process", str(writer)),)) if writer else row
+
+
 @lru_cache(maxsize=1024)
 def _kind_of(names: tuple[str, ...]) -> str:
     return str(crc32("\n".join(names).encode(errors="surrogatepass")))  # JSON may have half a pair
@@ -311,7 +326,8 @@ class _RowKind:
     of its rows, 0 while unknown. `left` is the step that was left where the steps began again, and `usual`
     the number of steps between two rows then; `returns` counts how often a row soon went on from there.
     `is_again`: the rows that are held are the first one's step again, and what follows, `is_between` others;
-    `repeats`: it is known that steps have several rows.
+    `repeats`: it is known that steps have several rows, and how many; `at_step` are those of the last step so
+    far, `missing` those that the step before lacks.
     """
 
     steps: list[int] = field(default_factory=list)
@@ -324,7 +340,9 @@ class _RowKind:
     usual: int = 0
     returns: int = 0
     is_again: bool = False
-    repeats: bool = False
+    repeats: int = 0
+    at_step: int = 0
+    missing: int = 0
     is_between: bool = False
 
     def to_json(self) -> list[Any]:
@@ -341,6 +359,7 @@ class _RowKind:
             self.trainings.end,
             self.names,
             [self.left, self.usual, self.returns, self.is_again, self.repeats, self.is_between],
+            [self.at_step, self.missing],
         ]
 
     @classmethod
@@ -357,7 +376,9 @@ class _RowKind:
         kind.names = tuple(more[4]) if more[4:] else ()
         if more[5:]:
             kind.left, kind.usual, kind.returns = more[5][:3]
-            kind.is_again, kind.repeats, kind.is_between = [*more[5][3:], False, False, True][:3]
+            kind.is_again, kind.repeats, kind.is_between = [*more[5][3:], False, 0, True][:3]
+        if more[6:]:
+            kind.at_step, kind.missing = more[6]
         return kind
 
     def is_first_again(self, row: LogRow) -> bool:
@@ -395,9 +416,9 @@ class _RowKind:
             return self._decide(row, place, is_near=is_near)
         if len(self.steps) > 1:
             return [(place, self._assign(row, is_near=is_near))]
-        if is_near and self._returns(row.step):
+        if (is_near and self._returns(row.step)) or self._is_late(row.step):
             self.steps.append(row.step)
-            return [(place, row._replace(labels=(("process", "1"),)))]
+            return [(place, _of_writer(row, 1))]
         if not self.steps or row.step >= self.steps[0]:
             self.advance(row.step)
             return [(place, row)]
@@ -424,6 +445,10 @@ class _RowKind:
         self.returns += goes_on
         return goes_on and self.returns > 1
 
+    def _is_late(self, step: int) -> bool:
+        """Whether a row is one that the step before lacks, where steps have as many rows as writers."""
+        return self.missing > 0 and step in self.recent[-2:-1]
+
     def begins_anew(self, step: int) -> bool:
         """Whether a step is that of the first row again, and the only writer had gone on since then."""
         first = self.trainings.first
@@ -449,7 +474,8 @@ class _RowKind:
     def _repeat(self) -> list[_Placed]:
         """The rows held back, as those of steps with several rows."""
         held, self.held = self.held, []
-        self.is_again, self.repeats = False, True
+        steps = [*self.steps, *(row.step for _, row in held)]
+        self.is_again, self.repeats, self.at_step = False, steps.count(self.steps[0]), 1
         for _, row in held:
             self.advance(row.step)
         return held
@@ -510,6 +536,9 @@ class _RowKind:
             self.recent.append(step)
             if len(self.recent) >= 4 * _MAX_LAG:
                 del self.recent[:-_MAX_LAG]
+        if self.repeats:
+            self.missing = self.missing if difference == 0 else self.repeats - self.at_step
+            self.at_step = 1 + self.at_step * (difference == 0)
         self.steps[0] = step
 
     def _begin_again(self, rows: list[_Placed]) -> list[_Placed]:
@@ -555,7 +584,7 @@ class _RowKind:
             writer = self.steps.index(max(earlier))
             self.steps[writer] = row.step
         elif (
-            is_near
+            (is_near or len(self.steps) < self.repeats)
             and len(self.steps) < MAX_WRITERS
             and (new or min(self.steps) - row.step <= MAX_HELD * self.interval)
         ):
@@ -564,4 +593,4 @@ class _RowKind:
         else:
             self._begin_again([(0, row)])
             return row
-        return row._replace(labels=(("process", str(writer)),)) if writer else row
+        return _of_writer(row, writer)
