@@ -177,8 +177,9 @@ class RowKind:
     def restart(self) -> list[PlacedRow]:
         """The rows held back, as those of the first writer."""
         if self.is_again:
-            is_known = self.is_between and len({row.step for _, row in self.held}) > 1
-            return self._launch(1) if is_known else self._repeat()
+            behind = [row.step for _, row in self.held if row.step > self.steps[0]]
+            goes_on = self.is_between and len({*behind}) == len(behind) > 0
+            return self._launch(1) if goes_on else self._repeat()
         held, self.held = self.held, []
         return self._begin_again(held) if held else []
 
