@@ -82,6 +82,12 @@ class LineShape:
     is_best: bool = False
     """It repeats the metrics of the best step: `Best performance in epoch 3: auc: 0.9`."""
 
+    @property
+    def is_of_all(self) -> bool:
+        """Whether it evaluates what several trained in a round: `Round 2 - test loss: 0.5`."""
+        is_evaluated = bool(self.split) or self.is_of_evaluation
+        return self.is_of_round and is_evaluated and len(self.counters) == 1
+
 
 def part_before(counters: Sequence[CounterField], metrics: Sequence[MetricField]) -> str:
     """The name of the metric that numbers the part of the training in which a line counts, if any does."""

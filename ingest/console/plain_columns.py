@@ -243,7 +243,7 @@ class PlainTable:
             name_stage(stage or self._shape.stage, axis)
             for line in sorted({first, last - 1}):
                 enter_section({counter: column[line] for counter, column in self._counts.items()}, axis)
-        labels = section_labels(axis)
+        labels = section_labels(axis, self._names, of_all=self._shape.is_of_all)
         rows = self._rows(first, last, axis)
         return rows if labels is None else [row and row._replace(labels=labels) for row in rows]
 

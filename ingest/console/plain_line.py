@@ -204,7 +204,7 @@ def _recurring(
         for field in shape.metrics
         if field.index not in counted and (value := value_of(numbers[field.index])) is not None
     }
-    return recurring_values(values, step, axis, parse_time(line), section_labels(axis))
+    return recurring_values(values, step, axis, parse_time(line), section_labels(axis, values))
 
 
 def _of_best(
@@ -222,7 +222,7 @@ def _of_best(
         step = axis["announced"][0]
     if not values or step is None:
         return None
-    return LineValues(int(step), values, parse_time(line), section_labels(axis))
+    return LineValues(int(step), values, parse_time(line), section_labels(axis, values))
 
 
 def note_best(line: str, state: DialectState) -> None:
@@ -250,7 +250,8 @@ def name_of_best(name: str, split: str) -> str:
 
 def labels_of_line(shape: LineShape, numbers: list[str], axis: dict[str, Any]) -> Labels | None:
     """The labels of the values of a line: the training of several, and what the line says it is about."""
-    labels = dict(section_labels(axis) or ())
+    names = (field.name for field in shape.metrics)
+    labels = dict(section_labels(axis, names, of_all=shape.is_of_all) or ())
     if shape.about is not None:
         word, name = shape.about
         # the first one has no label: it may be the only one
@@ -388,7 +389,7 @@ def _at_part_of_epoch(
     if step is None or not values:
         return None
     note_names([*values], step, step, axis)
-    return LineValues(step, values, parse_time(line), section_labels(axis))
+    return LineValues(step, values, parse_time(line), section_labels(axis, values))
 
 
 def _is_repeated(line: str) -> bool:

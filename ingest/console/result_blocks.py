@@ -53,7 +53,7 @@ def parse_result(line: str, state: DialectState) -> LineResult:
     block["is known"] |= is_metric_name(result[0]) and "loss" not in result[0].lower()
     if block["is known"]:
         waiting, block["waiting"] = block["waiting"], {}
-        return LineValues(step, {**waiting, **values}, labels=section_labels(axis))
+        return LineValues(step, {**waiting, **values}, labels=section_labels(axis, values))
     if len(block["waiting"]) < _MOST_WAITING:
         block["waiting"] |= values
     return None

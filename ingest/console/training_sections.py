@@ -9,7 +9,7 @@ for the phases of one training, the names mean nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from holter.ingest.console.dialect import DialectState, LineKind
@@ -65,6 +65,9 @@ _NUMBER_BEFORE = re.compile(r"[A-Za-z](?: ?: | ?= ?)-?\d")
 _IN_TURN = "client"
 _GO_ON = (_IN_TURN, "stage")
 """What is trained in turn with others, and goes on later."""
+_OF_ALL = ("round",)
+"""What is known of all that are trained in turn."""
+_GLOBAL = re.compile(r"(?i)(?<![a-z])(?:global|server|federated|aggregated)(?![a-z])")
 _UNNAMED_STAGE = "train"
 """The stage of lines that name none, behind one that lines name: `Epoch 1` behind `Pretrain epoch 9`."""
 _MOST_IN_TURN = 64
@@ -250,7 +253,7 @@ def _turn_of(named: Mapping[str, str]) -> str:
 def _exchange_axes(named: Mapping[str, str], axis: DialectState) -> None:
     """Set what is known of the steps aside, as those of the training that went on, for those of this one."""
     section = axis["section"]
-    known = {name: axis.pop(name) for name in [*axis.keys() - {"section"}]}
+    known = {name: axis.pop(name) for name in [*axis.keys() - {"section", *_OF_ALL}]}
     before, turn = _turn_of(section["now"]), _turn_of(named)
     if before and turn:
         axes = section.setdefault("axes", {})
@@ -274,12 +277,16 @@ def is_named(axis: DialectState) -> bool:
     return section is not None and ("next" in section or "stage" in section["now"])
 
 
-def section_labels(axis: DialectState) -> Labels | None:
-    """The labels of rows of the training that goes on: its names that are not those of the first one."""
+def section_labels(axis: DialectState, names: Iterable[str] = (), *, of_all: bool = False) -> Labels | None:
+    """The labels of rows of the training that goes on: its names that are not those of the first one.
+
+    Values of the global model, as the `names` of a row say, are of no client, whichever was the last one;
+    so are those of a row that is `of_all`.
+    """
     section = axis.get("section")
     if section is None or section["now"] == section["first"]:
         return None
-    first = section["first"]
-    return labels_of(
-        {name: value for name, value in section["now"].items() if first.get(name) != value and value}
-    )
+    first, now = section["first"], section["now"]
+    if _IN_TURN in now and (of_all or any(map(_GLOBAL.search, names))):
+        now = {name: value for name, value in now.items() if name != _IN_TURN}
+    return labels_of({name: value for name, value in now.items() if first.get(name) != value and value})

@@ -393,3 +393,26 @@ def test_a_heading_names_a_stage(tmp_path: Path, heading: str) -> None:
     [name] = steps_of(run).keys() - {"loss"}
     assert name.startswith("loss/phase=")
     assert read_log(tmp_path, (heading + epochs(3)) * 2).attempts == 2
+
+
+@pytest.mark.parametrize(
+    ("client", "result", "metric"),
+    [
+        ("Client {0}\n", "Global model accuracy: 0.{0}\n", "Global model accuracy"),
+        ("--- Client {0} ---\n", "Round {0} - test loss: 0.{0}\n", "test loss"),
+        ("Training client {0}\n", "[Round {0}] Server test acc: 0.{0}\n", "Server test acc"),
+    ],
+)
+def test_clients_go_on_through_rounds_and_what_all_trained_is_of_none(
+    tmp_path: Path, client: str, result: str, metric: str
+) -> None:
+    text = SHORT_OPENING + "".join(
+        f"Round {n}\n"
+        + "".join(client.format(each) + epochs(2, "Epoch {0}/2, loss: 0.5\n") for each in (1, 2, 3))
+        + result.format(n)
+        for n in (1, 2, 3)
+    )
+    run = read_log(tmp_path, text)
+    assert run.attempts == 1
+    losses = {f"loss{label}": [*range(1, 7)] for label in ("", "/client=2", "/client=3")}
+    assert steps_of(run) == {**losses, metric: [2, 4, 6]}
