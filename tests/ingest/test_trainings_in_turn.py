@@ -416,3 +416,15 @@ def test_clients_go_on_through_rounds_and_what_all_trained_is_of_none(
     assert run.attempts == 1
     losses = {f"loss{label}": [*range(1, 7)] for label in ("", "/client=2", "/client=3")}
     assert steps_of(run) == {**losses, metric: [2, 4, 6]}
+
+
+@pytest.mark.parametrize(
+    "heading", ["Running for depth: {0}\n", "10:00:0{0},12{0} - Combination {0}: width=64, layers={0}\n"]
+)
+def test_a_first_line_that_counts_on_heads_a_training(tmp_path: Path, heading: str) -> None:
+    text = "".join(heading.format(n) + epochs(3) + f"Test accuracy: 0.{n}\n" for n in (1, 2, 3))
+    run = read_log(tmp_path, text)
+    assert run.attempts == 1
+    assert [steps_of(run)[f"loss{label}"] for label in ("", "/training=2", "/training=3")] == [[1, 2, 3]] * 3
+    assert read_log(tmp_path, text * 2).attempts == 2
+    assert read_log(tmp_path, (heading.format(1) + epochs(3)) * 3).attempts == 3
