@@ -35,6 +35,7 @@ _SHORT = re.compile(rb"[ \t]*[A-Za-z][\w./:-]{2,39}[ \t]*")
 """A line of one word."""
 _LINE = re.compile(rb"[^\r\n]+")
 _WITHOUT_DIGITS = re.compile(rb"[^0-9\x1b]+")
+_NUMBER = re.compile(rb"(?<![\w.:/-])(?<!\d,)\d{1,6}(?![\w/-]|[.:]\d)")
 _LETTER = re.compile(rb"[A-Za-z\x80-\xff]")
 _WORD = re.compile(rb"[A-Za-z]{4}")
 _REPEATED = re.compile(
@@ -120,6 +121,7 @@ class LaunchOpening:
         self._has_dated: bool = state.get("dated", False)
         self._first: bytes = state.get("first", "").encode("latin-1")
         self._opener: bytes = state.get("opener", "").encode("latin-1")
+        self._numbers: list[int] = state.get("numbers", [])
         self._arguments, self._last_arguments = state.get("arguments", (0, 0))
         self._found: set[int] = set(state.get("found", ()))
         self._has_text: bool = state.get("text", False)
@@ -152,6 +154,8 @@ class LaunchOpening:
         known: dict[str, Any] = {"dated": True} if self._has_dated else {}
         if self._arguments:
             known["arguments"] = [self._arguments, self._last_arguments]
+        if self._opener and self._numbers:
+            known["numbers"] = self._numbers
         return known | ({"opener": self._opener.decode("latin-1")} if self._opener else {})
 
     def begin_block(self, block: bytes) -> None:
@@ -177,7 +181,7 @@ class LaunchOpening:
     def _count(self, line: bytes) -> None:
         """Note a line before the first record."""
         if not (self._opener or self._counts):
-            self._opener = _opener_of(line)
+            self._opener, self._numbers = _opener_of(line), _numbers_of(line)
         self._size = _MAX_BYTES if _EPOCH.fullmatch(line) is not None else self._size + len(line)
         if _DATED.fullmatch(line) is not None and _REPEATED.search(line) is None:
             self._has_dated = True
@@ -193,7 +197,7 @@ class LaunchOpening:
 
     def _search(self, begin: int, end: int) -> None:
         """Note the opening lines, and prompts, in a part of the block."""
-        block, pieces = self._block, self._pieces or ()
+        block, pieces, numbered = self._block, self._pieces or (), b""
         if block.find(b"@", begin, end) >= 0 and _PROMPT.search(block, begin, end) is not None:
             self._found.add(_PROMPTED)
         if _may_resume(block, begin, end) and _RESUMES.search(block, begin, end) is not None:
@@ -208,12 +212,15 @@ class LaunchOpening:
             self._found.add(_FIRST_AGAIN)
         if self._opener:
             self._has_text = self._has_text or _WORD.search(block, begin, end) is not None
-            if block.find(self._opener, begin, end) >= 0 or block.find(_CRASH, begin, end) >= 0:
+            if (at := block.find(self._opener, begin, end)) >= 0:
+                numbered = self._count_on(_line_at(block, at))
+            if (at >= 0 and not numbered) or block.find(_CRASH, begin, end) >= 0:
                 self._found.add(_OPENER_AGAIN)
+                numbered = b""
         if not pieces or (not self._found and block.find(pieces[0], begin, end) < 0):
             return
         for number, piece in enumerate(pieces):
-            if number not in self._found and block.find(piece, begin, end) >= 0:
+            if number not in self._found and piece not in numbered and block.find(piece, begin, end) >= 0:
                 self._found.add(number)
 
     def _has_new_arguments(self, begin: int, end: int) -> bool:
@@ -228,6 +235,12 @@ class LaunchOpening:
             if self._arguments == 1 or _arguments_of(line) != self._last_arguments:
                 return True
         return False
+
+    def _count_on(self, line: bytes) -> bytes:
+        """The line, if it is the first one of the text with a number that counts on: it heads a training."""
+        before, self._numbers = self._numbers, _numbers_of(line)
+        changes = [now - last for last, now in zip(before, self._numbers, strict=False) if now != last]
+        return line if changes[:1] == [1] and len(before) == len(self._numbers) else b""
 
     def is_new_launch(self) -> bool:
         """Whether the next record is one of another launch."""
@@ -325,6 +338,17 @@ def _arguments_of(line: bytes) -> int:
 def _may_resume(block: bytes, begin: int, end: int) -> bool:
     """Whether a part of a block may have a line that says that a program resumes."""
     return block.find(b"esum", begin, end) >= 0 or block.find(b"ESUM", begin, end) >= 0
+
+
+def _line_at(block: bytes, position: int) -> bytes:
+    """The line of a block around a position."""
+    end = block.find(b"\n", position)
+    return block[block.rfind(b"\n", 0, position) + 1 : end if end >= 0 else len(block)]
+
+
+def _numbers_of(line: bytes) -> list[int]:
+    """The whole numbers of a line, without those of times and versions."""
+    return [int(number) for number in _NUMBER.findall(line)]
 
 
 def _opener_of(line: bytes) -> bytes:

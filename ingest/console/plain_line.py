@@ -115,7 +115,7 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
         return _of_run(line, shape, numbers, counts[Counter.EPOCH][0])
     if shape.is_record and not shape.split:
         counts = as_epoch(counts, axis)
-        name_stage(shape.stage, axis)
+        name_stage(_stage_of(shape, numbers), axis)
         enter_section(counts, axis)
     if not shape.is_record:
         note_line(shape, counts, axis)
@@ -155,6 +155,12 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
             note_names([*values], step, step, axis)
     labels = labels_of_line(shape, numbers, axis)
     return LineValues(step, values, parse_time(line), labels, is_late=is_late)
+
+
+def _stage_of(shape: LineShape, numbers: list[str]) -> str:
+    """The part of the training that a line is of, in words or by its number."""
+    index = next((field.index for field in shape.metrics if field.name == shape.part), -1)
+    return shape.stage if index < 0 else numbers[index]
 
 
 def _values_of(shape: LineShape, numbers: list[str]) -> dict[str, float]:
@@ -202,7 +208,7 @@ def _recurring(
         for field in shape.metrics
         if field.index not in counted and (value := value_of(numbers[field.index])) is not None
     }
-    return recurring_values(values, step, axis, parse_time(line), section_labels(axis))
+    return recurring_values(values, step, axis, parse_time(line), section_labels(axis, values))
 
 
 def _of_best(
@@ -220,7 +226,7 @@ def _of_best(
         step = axis["announced"][0]
     if not values or step is None:
         return None
-    return LineValues(int(step), values, parse_time(line), section_labels(axis))
+    return LineValues(int(step), values, parse_time(line), section_labels(axis, values))
 
 
 def note_best(line: str, state: DialectState) -> None:
@@ -253,7 +259,8 @@ def name_of_best(name: str, split: str) -> str:
 
 def labels_of_line(shape: LineShape, numbers: list[str], axis: dict[str, Any]) -> Labels | None:
     """The labels of the values of a line: the training of several, and what the line says it is about."""
-    labels = dict(section_labels(axis) or ())
+    names = (field.name for field in shape.metrics)
+    labels = dict(section_labels(axis, names, of_all=shape.is_of_all) or ())
     if shape.about is not None:
         word, name = shape.about
         # the first one has no label: it may be the only one
@@ -403,7 +410,7 @@ def _at_step(
     if step is None or not values:
         return None
     note_names([*values], step, step, axis)
-    return LineValues(step, values, parse_time(line), section_labels(axis))
+    return LineValues(step, values, parse_time(line), section_labels(axis, values))
 
 
 def _is_repeated(line: str) -> bool:

@@ -58,7 +58,7 @@ def parse_result(line: str, state: DialectState) -> LineResult:
     block["is known"] |= is_measured or _is_of_data(result[0])
     if block["is known"]:
         waiting, block["waiting"] = block["waiting"], {}
-        return LineValues(step, {**waiting, **values}, labels=section_labels(axis))
+        return LineValues(step, {**waiting, **values}, labels=section_labels(axis, values))
     if len(block["waiting"]) < _MOST_WAITING:
         block["waiting"] |= values
     return None

@@ -350,13 +350,15 @@ def _step_alone(step: int, total: int, state: DialectState, *, is_batch: bool) -
     So is one after the end by itself if it is a batch, of which an epoch has so many, or where another launch
     would show itself by its opening lines.
     """
-    before, last, last_total = state.get("laps", (0, 0, total))
+    before, last, last_total, *more = state.get("laps", (0, 0, total))
+    first = more[0] if more else step
     is_next = "ended" in state or (total and (is_batch or "opening" in state))
-    if step < last and last_total == total and is_next and last + max(1, total // 10) >= total:
+    is_begin = step <= max(first, total // 2)  # else it is that of a slower process
+    if step < last and last_total == total and is_next and is_begin and last + max(1, total // 10) >= total:
         before += (
             total + (step == 0 and last == total) if total else last + (step == 0)
         )  # from 0 to the total has one more
-    state["laps"] = [before, step, total]
+    state["laps"] = [before, step, total, first]
     return int(before) + step
 
 

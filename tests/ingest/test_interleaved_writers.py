@@ -175,3 +175,52 @@ def test_a_process_that_is_soon_seen_to_go_on_was_no_launch(tmp_path: Path, read
     content = "".join(lines).encode()
     complete = reading.read_complete("train.log", content)
     assert reading.read_growing("train.log", content, [*range(0, len(content), 97), len(content)]) == complete
+
+
+def test_a_writer_that_is_an_epoch_behind_is_known_by_the_rows_that_its_epoch_lacks(
+    tmp_path: Path, reading: Any
+) -> None:
+    """Four workers print each epoch once, with other lines between; their rows of the first ones are one."""
+    epochs = [
+        *[0] * 4,
+        *[1] * 4,
+        *[2] * 4,
+        3,
+        4,
+        3,
+        3,
+        4,
+        4,
+        3,
+        4,
+        5,
+        5,
+        5,
+        5,
+        6,
+        7,
+        6,
+        8,
+        6,
+        7,
+        6,
+        7,
+        8,
+        7,
+        8,
+        8,
+    ]
+    lines = [f"{'chose an item ' * (n % 7)}\n{e}/10, precision: {n}%\n" for n, e in enumerate(epochs)]
+    lines = [line + f"epsilon: {n}.5\n" * (n % 3 == 0) for n, line in enumerate(lines)]
+    run = read(tmp_path, lines)
+    assert run.attempts == 1
+    steps = {
+        key.labels: series.step.tolist()
+        for key, series in run.data.series.items()
+        if key.metric == "precision"
+    }
+    assert steps.pop(()) == [*range(9)]
+    assert steps == {(("process", f"{writer}"),): [*range(3, 9)] for writer in (1, 2, 3)}
+    content = "".join(lines).encode()
+    complete = reading.read_complete("train.log", content)
+    assert reading.read_growing("train.log", content, [*range(0, len(content), 97), len(content)]) == complete

@@ -102,7 +102,12 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             + "Average Eval loss: 0.5\n"
             for n in (1, 2)
         ),
-        {"Average Training loss": [1, *range(3, 101)], "Average Eval loss": [50, 100]},
+        {"Average Training loss": [*range(1, 101)], "Average Eval loss": [50, 100]},
+    ),
+    "a row before the training": (
+        "data\tepoch\tloss\n"
+        + "".join(f"{data}\t{n}\t0.{n + 3}\n" for n in (-1, 0, 1) for data in ("train", "eval")),
+        {"train/loss": [-1, 0, 1], "eval/loss": [-1, 0, 1]},
     ),
     "parts of a loss in brackets": (
         "".join(f"epoch   {n}00 | loss 2.3e-01 (pde 2.2e-01, bc 0.0e+00) | lr 9.50e-05\n" for n in N),

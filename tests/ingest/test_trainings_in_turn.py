@@ -351,3 +351,80 @@ def test_a_setting_above_each_training_names_it(tmp_path: Path, setting: str) ->
 def test_a_rate_below_each_epoch_is_a_metric(tmp_path: Path) -> None:
     text = "".join(f"Epoch {n}/3\nloss: 0.{n}\nlr: 0.0{n}\n" for n in (1, 2, 3))
     assert steps_of(read_log(tmp_path, text)) == {"loss": [1, 2, 3], "lr": [1, 2, 3]}
+
+
+PHASES = [
+    ("Pretrain Epoch {0}: loss: 0.5\n", "Train Epoch {0}: loss: 0.4\n", "stage=train"),
+    ("Pretraining epoch {0}/9, loss = 0.5\n", "Training epoch {0}/9, loss = 0.4\n", "stage=train"),
+    ("[Warmup] epoch {0}: loss: 0.5\n", "[Train] epoch {0}: loss: 0.4\n", "stage=train"),
+    ("Warmup epoch {0}: loss: 0.5\n", "Epoch {0}: loss: 0.4\n", "stage=train"),
+    ("Generator pretraining: epoch {0}, loss = 0.5\n", "Adversarial: epoch {0}, loss = 0.4\n", "stage=train"),
+    ("Epoch {0} (pretrain): loss = 0.5\n", "Epoch {0} (finetune): loss = 0.4\n", "stage=finetune"),
+    ("pretrain step {0}, loss = 0.5\n", "train step {0}, loss = 0.4\n", "stage=train"),
+    ("Stage 1 Epoch {0}/9 loss: 0.5\n", "Stage 2 Epoch {0}/9 loss: 0.4\n", "stage=2"),
+    ("Phase 1 - Epoch {0}: loss: 0.5\n", "Phase 2 - Epoch {0}: loss: 0.4\n", "stage=2"),
+]
+
+
+@pytest.mark.parametrize(("before", "behind", "label"), PHASES)
+def test_another_word_around_what_is_counted_begins_a_stage_of_the_same_launch(
+    tmp_path: Path, before: str, behind: str, label: str
+) -> None:
+    run = read_log(tmp_path, epochs(3, before) + epochs(5, behind))
+    assert run.attempts == 1
+    steps = steps_of(run)
+    assert steps["loss"] == [1, 2, 3]
+    assert steps[f"loss/{label}"] == [1, 2, 3, 4, 5]
+    assert read_log(tmp_path, (epochs(3, before) + epochs(5, behind)) * 2).attempts == 2
+    assert read_log(tmp_path, epochs(3, before) + epochs(3, before)).attempts == 2
+
+
+def test_what_is_trained_in_turn_at_the_same_steps_is_told_apart(tmp_path: Path) -> None:
+    text = "".join(f"D step {n}: loss: 0.5\nG step {n}: loss: 0.4\n" for n in range(1, 9))
+    run = read_log(tmp_path, text)
+    assert run.attempts == 1
+    assert steps_of(run) == {"loss": [*range(1, 9)], "loss/stage=G": [*range(1, 9)]}
+
+
+@pytest.mark.parametrize("heading", ["Fine-tuning the model...\n", "=== Start pretraining\n"])
+def test_a_heading_names_a_stage(tmp_path: Path, heading: str) -> None:
+    run = read_log(tmp_path, epochs(3) + heading + epochs(5))
+    assert run.attempts == 1
+    [name] = steps_of(run).keys() - {"loss"}
+    assert name.startswith("loss/phase=")
+    assert read_log(tmp_path, (heading + epochs(3)) * 2).attempts == 2
+
+
+@pytest.mark.parametrize(
+    ("client", "result", "metric"),
+    [
+        ("Client {0}\n", "Global model accuracy: 0.{0}\n", "Global model accuracy"),
+        ("--- Client {0} ---\n", "Round {0} - test loss: 0.{0}\n", "test loss"),
+        ("Training client {0}\n", "[Round {0}] Server test acc: 0.{0}\n", "Server test acc"),
+    ],
+)
+def test_clients_go_on_through_rounds_and_what_all_trained_is_of_none(
+    tmp_path: Path, client: str, result: str, metric: str
+) -> None:
+    text = SHORT_OPENING + "".join(
+        f"Round {n}\n"
+        + "".join(client.format(each) + epochs(2, "Epoch {0}/2, loss: 0.5\n") for each in (1, 2, 3))
+        + result.format(n)
+        for n in (1, 2, 3)
+    )
+    run = read_log(tmp_path, text)
+    assert run.attempts == 1
+    losses = {f"loss{label}": [*range(1, 7)] for label in ("", "/client=2", "/client=3")}
+    assert steps_of(run) == {**losses, metric: [2, 4, 6]}
+
+
+@pytest.mark.parametrize(
+    "heading", ["Running for depth: {0}\n", "10:00:0{0},12{0} - Combination {0}: width=64, layers={0}\n"]
+)
+def test_a_first_line_that_counts_on_heads_a_training(tmp_path: Path, heading: str) -> None:
+    text = "".join(heading.format(n) + epochs(3) + f"Test accuracy: 0.{n}\n" for n in (1, 2, 3))
+    run = read_log(tmp_path, text)
+    assert run.attempts == 1
+    assert [steps_of(run)[f"loss{label}"] for label in ("", "/training=2", "/training=3")] == [[1, 2, 3]] * 3
+    assert read_log(tmp_path, text * 2).attempts == 2
+    assert read_log(tmp_path, (heading.format(1) + epochs(3)) * 3).attempts == 3
