@@ -77,6 +77,8 @@ _PART_OF_MODEL = re.compile(r"\s{0,8}\d{1,3}\s+\|\s+[\w.]+\s+\|\s+[A-Za-z_]\w*\s
 """A row of Lightning's summary of a model: `0  | train_acc | BinaryAccuracy | 0 `, a number of parameters."""
 _FRACTION = re.compile(r"\d{1,6}\.\d{1,8}")
 _PART_AHEAD = re.compile(r"[ \t]{0,8}[01]\.\d{1,6}")
+_OF_RESULTS = frozenset({"metrics", "results", "result", "scores", "performance"})
+"""Words before the metrics of a line that name nothing: `Metrics: auc=0.5 f1=0.4`."""
 _RUN = "run"
 """What a line may be of, whoever printed those around it."""
 _PARTS = frozenset({"category", "class"})
@@ -321,7 +323,12 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     shape, numbers = shape_of_line(parts), parts[1::2]
     if shape.counters or _is_repeated(line) or _PART_OF_MODEL.match(line) is not None:
         return None
-    if _PART_AHEAD.fullmatch("".join(parts[:2])) is not None and "announced" in axis and shape.metrics:
+    if (
+        _PART_AHEAD.fullmatch("".join(parts[:2])) is not None
+        and "announced" in axis
+        and shape.metrics
+        and shape.metrics[0].index
+    ):
         return _at_part_of_epoch(line, shape, numbers, axis)
     evaluating = axis.get("evaluating", "")
     # lines of which only the numbers differ are losses of batches, unlike rows that name what they are of
@@ -439,7 +446,8 @@ def _row_name(parts: list[str], shape: LineShape) -> str:
         return ""
     before = _text_before(parts, shape.metrics[0])
     match = (_ROW_NAME if len(shape.metrics) >= _LEAST_OF_ROW else _ROW_BEFORE_ARROW).search(before)
-    return "" if match is None or DATA_SPLIT.fullmatch(match[1]) or match[1] in LEVELS else f"{match[1]}/"
+    is_name = match is not None and match[1] not in LEVELS and match[1].lower() not in _OF_RESULTS
+    return f"{match[1]}/" if match is not None and is_name and not DATA_SPLIT.fullmatch(match[1]) else ""
 
 
 def _is_row(parts: list[str], shape: LineShape) -> bool:
