@@ -17,12 +17,12 @@ from holter.translated_words import COUNTERS, in_english
 _UNITS = re.compile(
     r"(?! [kKMGTB] [A-Za-z])"  # `D loss 1.2 G loss 0.9`
     r"\s?(?:%|(?:[A-Za-z]{0,12}/){1,2}[A-Za-z]{1,12}\b(?!\.[a-z]|\s?[:=]\s*$)|(?:[kKMGT]i?B?|B|m?s|secs?|seconds?|mins?|minutes?|h|hours?|days?"
-    r"|its?|samples?|tokens?|images?|x|W|C)(?![\w(=:./]| ?[=:])|毫秒|秒|分钟|小时|分|初|초|сек|мс)"
+    r"|its?|samples?|tokens?|images?|x|W|C)(?![\w(=:./-]| ?[=:])|毫秒|秒|分钟|小时|分|初|초|сек|мс)"
 )
 _NO_UNIT = re.compile(r"[A-Za-z_]++\d")
 _NO_UNIT_ALONE = re.compile(
-    r" (?:min|[A-Za-z]{1,12}/(?!(?:s|secs?|seconds?|mins?|h|hours?|its?|iters?|steps?|batch|epoch|gpus?) )"
-    r"[A-Za-z]{1,12}) {1,4}"
+    r" (?:min|(?:[A-Za-z]{1,12}/){1,2}"
+    r"(?!(?:s|secs?|seconds?|mins?|h|hours?|its?|iters?|steps?|batch|epoch|gpus?) )[A-Za-z]{1,12}) {1,4}"
 )
 """What looks like a unit but names the next number, if nothing else does: `max 2.5 min 1.5`."""
 _FILE = re.compile(
@@ -99,7 +99,9 @@ _COUNTED_EPISODES = re.compile(
 """What is around a number that says over how many a mean is: `Average reward over 100 episodes: 12.3`."""
 _SHARE = re.compile(r"(?i)acc|correct|prec|recall|hit|top")
 """Names of what is a share of something."""
-_SHARE_AHEAD = re.compile(r"%,? (?:[a-z]{1,20} )?\(")
+_ERROR_RATE = re.compile(r"(?i)(?<![a-z])[wcpts]er$")
+"""Names of shares that are printed with their counts in square brackets: `%WER 8.2 [ 12 / 345, 1 ins ]`."""
+_SHARE_AHEAD = re.compile(r"%,? (?:[a-z]{1,20} )?\(|% \[")
 """What is between a share in per cent and what it is of, maybe with its name."""
 _EQUALS = re.compile(r" {0,2}= {0,2}")
 _END_OF_KEY = re.compile(r"['\"] ?: ")
@@ -388,7 +390,7 @@ class _FieldReader:
             named = NumberName(self._around, True, "")
         self._around = _name_around(text, after) or _key_around(text, after) or _indexed(named, after)
         is_counter = bool(named.name) and counts(named.name)  # `Loss (epoch 3): 0.5`
-        return named._replace(name="") if self._around and not is_counter else named
+        return NumberName("", named.marked, text) if self._around and not is_counter else named
 
     def _opens_batches(self, last: int, after: str) -> bool:
         behind = ["".join(text.split()) for text in self._texts[last + 2 : last + 4]]
@@ -399,8 +401,8 @@ class _FieldReader:
 
 def _explains(name: str, between: str) -> bool:
     """Whether a number in brackets says what that of this name is a share of: `acc: 0.76 (323 / 423)`."""
-    if between == "(":
-        return _SHARE.search(name) is not None
+    if between in ("(", "["):
+        return (_SHARE if between == "(" else _ERROR_RATE).search(name) is not None
     return bool(name) and _SHARE_AHEAD.fullmatch(between) is not None
 
 

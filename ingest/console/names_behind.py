@@ -28,11 +28,11 @@ def names_behind(texts: tuple[str, ...]) -> dict[int, str]:
     if len(texts) > _LEAST_WITH_COUNTS and _OF_COUNTS.fullmatch("0".join(texts[-3:])) is not None:
         first -= 2  # `99.7% correct (5982 of 6000)`
     names: dict[int, str] = {}
-    while first > 0 and (name := _name_behind(texts[first])):
+    while first and (name := _name_behind(texts[first])):
         first -= 1
         names[first] = name
     # the last text that was no name is before the first of these numbers
-    if len(names) < _LEAST or not first or not any(map(_is_known, names.values())):
+    if len(names) < _LEAST or not any(map(_is_known, names.values())):
         return {}
     before = _NOTHING.fullmatch(texts[first])
     if before is None:

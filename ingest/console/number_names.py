@@ -10,6 +10,7 @@ from holter.ingest.metric_names import is_metric_name
 
 MAX_NAME = 120
 _LONGEST_SHORT_FORM = 5
+_LONGEST_LAST_WORDS = 12
 _WORD = re.compile(r"(?:\d{1,4}(?:\.\d{1,2}|_)?-?)?[^\W\d][\w./@%+^~\u2019-]*|\d{1,2}%(?= )")
 """A word of a name; digits at its beginning are part of it, else they would be a number of their own."""
 _DELIMITERS = (*",;|[](){}<>\t\"'=:*│┃•·→", "  ", " - ", " / ")
@@ -17,10 +18,10 @@ _NO_BEGINNING = frozenset({"of", "and", "the", "has", "got", "setting", "metrics
 """Words with which no name begins: `saved a checkpoint with mean score: 0.5`."""
 _UNITS_AT_END = frozenset({"s.", "ms.", "sec.", "secs.", "SPS.", "FPS."})
 """Units at the end of a sentence: `Time Elapsed: 12.3 s. Mean Reward: 1.2`."""
-_OPENING = " \t[({\"'<$€£"
+_OPENING = " \t[({\"'<$€£¥₹₽"
 
 _SUFFIX = re.compile(
-    r"(?: ?\([^\W\d](?:[^\W\d]|[/ _-]){0,23}\)"
+    r"(?: ?\((?:[^\W\d]|[%\u00b5\u00b0])(?:[^\W\d]|[/ _-]){0,23}\)"
     r"|(?<=\w) \[(?:[^\W\d]|[%/\u00b5\u00b0 ]){1,12}\]|(?<=\w)\[%\])$"
 )
 """A unit or the like behind a name: `loss (MSE)`, `acc [%]`."""
@@ -45,11 +46,25 @@ _NESTED = re.compile(
 )
 """A name such as that of a discriminator's output: `D(G(z))`; one with its tokenizer: `dev bleu[13a]`."""
 
-_WITH_BRACKETS = re.compile(
-    r"(?<![\w.])([^\W\d]\w{0,20}(?:\[(?:[^\W\d]\w?|\d{1,2})\]|\(\d{1,2}\))"
-    r"|(?:[^\W\d]\w{0,12})?(?:\|[^|\s:=]{1,20}\||\|\|[^|\s:=]{1,20}\|\|(?:_\w{1,4})?))\s?[:=]\s*$"
+_LETTER = r"[^\W\d]\w?"
+_WITH_SIGNS = re.compile(
+    r"(?<![\w.])(?:"
+    + "|".join(
+        (
+            # `E[x]`, `acc[0]`, `avg(100)`
+            rf"[^\W\d]\w{{0,20}}(?:\[(?:{_LETTER}|\d{{1,2}})\]|\(\d{{1,4}}\))",
+            rf"[^\W\d]\w{{0,20}}\({_LETTER}(?:\|{{1,2}}|[,;]){_LETTER}\)",  # `KL(q||p)`
+            # `max|w|`, `||r||`
+            r"(?:[^\W\d]\w{0,12})?(?:\|[^|\s:=]{1,20}\||\|\|[^|\s:=]{1,20}\|\|(?:_\w{1,4})?)",
+            r"[A-Za-z][\w-]{0,12}@\[?0?\.\d{1,2}:0?\.\d{1,2}\]?",  # `mAP@0.5:0.95`, `AP@[.5:.95]`
+            r"[^\W\d]\w{0,12}[<>]\d?\.\d{1,3}(?:\^\d)?",  # `delta<1.25`
+            r"[lL]ast \d{1,4} [a-z]{3,8}",  # `last 100 avg`
+            r"[A-Z]{2,4}@[A-Z]{2,4}=[\d.e-]{1,8}",  # `TAR@FAR=1e-4`
+        )
+    )
+    + r")(?=\s?[:=]\s*$)"
 )
-"""A name with brackets right behind a word or around it: `E[x]`, `acc[0]`, `f(x)`, `max|w|`, `||r||`."""
+"""Names with signs in them that else are between names."""
 _RANKED = re.compile(
     r"(?<![\w.])([Tt]op \d{1,2}-[A-Za-z]{2,10}"
     r"|(?:[A-Za-z]\w{0,20} ){0,3}(?i:loss|acc|accuracy|dice|dc|iou|error) #?\d{1,2}"
@@ -82,10 +97,18 @@ def name_before(text: str) -> NumberName:
     if _EPOCH.search(text) is not None:
         return NumberName("epoch", False, text[:-1])
     text = text.rstrip(_OPENING).removesuffix(" /").replace("'s ", "\u2019s ")
-    if (enclosed := _WITH_BRACKETS.search(text)) is not None and not _says_data(enclosed[1]):
-        return NumberName(enclosed[1], True, text[: enclosed.start(1)])
-    bare = _ARROW.sub("", text.rstrip(" :=#|*\"'")).removesuffix(" is").removesuffix(" to").removesuffix("为")
+    if (signed := _WITH_SIGNS.search(text)) is not None and not _says_data(signed[0]):
+        return NumberName(signed[0], True, text[: signed.start()])
+    bare = (
+        _ARROW.sub("", text.rstrip(" :=#|*\"'"))
+        .removesuffix(" is")
+        .removesuffix(" was")
+        .removesuffix(" to")
+        .removesuffix("为")
+    )
     bare = bare.removesuffix(" this epoch")
+    if bare.endswith(" of") and is_metric_name(bare[-_LONGEST_LAST_WORDS:]):
+        bare = bare.removesuffix(" of")  # `a training loss of 0.5`
     if bare.endswith(" reached"):  # `'val_loss' reached 0.51`
         bare = bare.removesuffix(" reached").rstrip("'\"")
     if (dashed := _DASHED.search(text)) is not None and is_metric_name(dashed[1]):

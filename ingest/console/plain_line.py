@@ -80,6 +80,8 @@ _DRAWN_BAR = re.compile(r"\s{0,8}\[(?=[=#>-])[=#]{0,200}>?[ .-]{0,200}\]")
 """A bar that counts nothing: `[=====>------] 10s Loss D: 1.4`."""
 _FRACTION = re.compile(r"\d{1,6}\.\d{1,8}")
 _PART_AHEAD = re.compile(r"[ \t]{0,8}[01]\.\d{1,6}")
+_OF_RESULTS = frozenset({"metrics", "results", "result", "scores", "performance"})
+"""Words before the metrics of a line that name nothing: `Metrics: auc=0.5 f1=0.4`."""
 _RUN = "run"
 """What a line may be of, whoever printed those around it."""
 _PARTS = frozenset({"category", "class"})
@@ -335,7 +337,8 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
         return None
     if is_within_epoch(line, axis):
         return None
-    if _PART_AHEAD.fullmatch("".join(parts[:2])) is not None and "announced" in axis and shape.metrics:
+    is_ahead = bool(shape.metrics) and shape.metrics[0].index > 0
+    if is_ahead and _PART_AHEAD.fullmatch("".join(parts[:2])) is not None and "announced" in axis:
         return _at_part_of_epoch(line, shape, numbers, axis)
     template = crc32("".join(parts[::2]).encode(errors="replace"))
     if (at_row := next_row(template, axis)) is not None:
@@ -467,7 +470,8 @@ def _row_name(parts: list[str], shape: LineShape) -> str:
         return ""
     before = _text_before(parts, shape.metrics[0])
     match = (_ROW_NAME if len(shape.metrics) >= _LEAST_OF_ROW else _ROW_BEFORE_ARROW).search(before)
-    return "" if match is None or DATA_SPLIT.fullmatch(match[1]) or match[1] in LEVELS else f"{match[1]}/"
+    is_name = match is not None and match[1] not in LEVELS and match[1].lower() not in _OF_RESULTS
+    return f"{match[1]}/" if match is not None and is_name and not DATA_SPLIT.fullmatch(match[1]) else ""
 
 
 def _is_row(parts: list[str], shape: LineShape) -> bool:

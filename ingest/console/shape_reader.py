@@ -567,7 +567,7 @@ def _is_metric(field: NumberField) -> bool:
     lower = field.english.lower().replace("_", " ")
     if (
         not lower.strip()
-        or lower in STOP_WORDS  # `best reward 200 in #3`
+        or (lower in STOP_WORDS and not name.isupper())  # `best reward 200 in #3`, not `IS 2.3`
         or (name in LONE_UNITS and not _names_itself(field))
         or name[-1] in "/-"  # a part of a path
         or name.count("/") >= _SLASHES_OF_PATH

@@ -36,7 +36,19 @@ LINES: dict[str, list[str]] = {
     "epoch {n} loss #1: 0.{n}, loss #2: 0.5{n}": ["loss #1", "loss #2"],
     "Epoch {n}, Recall@1/5/10: 1{n}.5/2{n}.5/3{n}.5": ["Recall@1", "Recall@5", "Recall@10"],
     "epoch {n} ROUGE-1/2/L: 38.{n}/16.{n}/35.{n}": ["ROUGE-1", "ROUGE-2", "ROUGE-L"],
+    "Epoch {n} mAP@.5: 0.3{n} mAP@.5:.95: 0.2{n}": ["mAP@.5", "mAP@.5:.95"],
+    "Epoch {n} AP@[0.5:0.95]: 0.3{n} mAP50-95: 0.2{n}": ["AP@[0.5:0.95]", "mAP50-95"],
+    "Epoch {n} delta<1.25: 0.3{n}, abs_rel: 0.2{n}": ["delta<1.25", "abs_rel"],
+    "Epoch {n} TAR@FAR=1e-4: 0.9{n}": ["TAR@FAR=1e-4"],
+    "Epoch {n}, 24h MAE: 0.{n}, 15min RMSE: 1.{n}, 10-step MSE: 2.{n}": [
+        "24h MAE",
+        "15min RMSE",
+        "10-step MSE",
+    ],
+    "Episode {n} - avg(100): 2.{n} - last 100 avg: 3.{n}": ["avg(100)", "last 100 avg"],
     # with brackets
+    "Epoch {n} Acc(%): 3{n}.5 RMSE (°C): 0.{n}": ["Acc(%)", "RMSE (°C)"],
+    "iter {n} KL(q||p): 2.{n} H(z): 1.{n}": ["KL(q||p)", "H(z)"],
     "Iter {n}: ELBO = -36.{n}, E[μ] = 0.{n}, E[τ] = 0.1{n}": ["ELBO", "E[μ]", "E[τ]"],
     "Iter {n}: f(x) = 3.{n}, ||∇f|| = {n}e-3, max|Δτ|: {n}e-4": ["f(x)", "||∇f||", "max|Δτ|"],
     "Epoch {n} loss [nats]: 2.{n} acc [%]: 3{n}.5": ["loss [nats]", "acc [%]"],
@@ -61,6 +73,8 @@ LINES: dict[str, list[str]] = {
     "Training loss (for one batch) at step {n}: 2.{n}": ["Training loss"],
     "Episode {n}: profit: $1,5{n}0.25, cash=$+3,0{n}2.72": ["profit", "cash"],
     "Epoch {n} loss: 0.{n} train time: 70{n}.26 [s]": ["loss", "train time"],
+    "Epoch {n}: training loss of 2.{n} and validation loss of 1.{n}": ["training loss", "validation loss"],
+    "In epoch {n}: average loss was 2.{n}": ["average loss"],
     # behind what they count
     "Epoch /{n}.. Train loss: 2.{n}.. Val loss: 1.{n}": ["Train loss", "Val loss"],
     "Epoch-{n}: loss=0.{n}": ["loss"],
@@ -86,6 +100,21 @@ def test_all_extremes_of_an_error_are_measured(tmp_path: Path) -> None:
     names = ("mean u_error", "max u_error", "min u_error")
     lines = (f"epoch {n}\n" + ", ".join(f"{name} : 0.{n}" for name in names) + "\n" for n in N)
     assert_steps(tmp_path, "".join(lines), {name: [*N] for name in names})
+
+
+BLOCKS: dict[str, list[str]] = {
+    "epoch {n}\n1.{n} loss, 0.5{n} acc\n": ["loss", "acc"],
+    "epoch {n}\nmAP50: 0.5{n}  mAP50-95: 0.3{n}\n": ["mAP50", "mAP50-95"],
+    "epoch {n}\nbleu1 0.5{n} bleu2 0.4{n} bleu4 0.3{n}\n": ["bleu1", "bleu2", "bleu4"],
+    "epoch {n}\nFID: 1{n}.5, IS: 2.{n} ± 0.12\n": ["FID", "IS"],
+    "epoch {n}\n%WER 3{n}.25 [ 12 / 345, 1 ins, 2 del, 3 sub ]\n": ["WER"],
+    "epoch {n}\nMetrics: auc=0.{n} f1=0.5{n}\n": ["auc", "f1"],
+}
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_each_number_below_an_epoch_has_its_name(block: str, tmp_path: Path) -> None:
+    assert_steps(tmp_path, "".join(block.format(n=n) for n in N), {name: [*N] for name in BLOCKS[block]})
 
 
 def test_the_best_value_of_one_metric_says_nothing_of_others(tmp_path: Path) -> None:

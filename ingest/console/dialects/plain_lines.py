@@ -183,7 +183,8 @@ _METRIC_ALONE = LinearPattern(
     + rb")(?:"
     + in_encodings("\u4e3a")
     + rb")?(?: ?\([^()\d\n]{1,40}\)| (?:over|of)(?: the)?(?: last)? \d{1,9}(?: [a-z]{1,12}){1,2})?"
-    + rb"(?:[_@/.-][\w@/.-]{0,40}| (?:coeff?(?:icient)?|score|index|similarity|this epoch)|\[\d{1,3}[a-z]\])?"
+    + rb"(?:[_@/.-][\w@/.-]{0,40}|\d{1,2}(?:-\d{1,2})?"
+    + rb"| (?:coeff?(?:icient)?|score|index|similarity|this epoch)|\[\d{1,3}[a-z]\])?"
     + rb"[\"']?"
     # `Loss -> Train: 0.5, Val: 0.6`
     + rb"(?: {0,2}(?:(?:"
