@@ -103,7 +103,8 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
     if last == "e" and is_stated and not (field.marked or before):
         return Counter.EPOCH  # `E1/6: loss=0.5`, `[E01] loss=0.5`
     if not set(words[:-1]) <= QUALIFIERS:
-        is_stated = not field.marked or field.total_index >= 0 or words[0] in _STAGES
+        # `==> run_model epoch:0 loss:0.5`, but `stop epoch: 30` is a setting
+        is_stated = not field.marked or field.total_index >= 0 or words[0] in _STAGES or field.precedes_loss
         announces = last in ("epoch", "epochs") and not before and is_stated
         is_rate = not _RATES.isdisjoint(words)
         is_in_epoch = [each.counter for each in before] == [Counter.EPOCH] and field.total_index < 0

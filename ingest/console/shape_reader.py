@@ -75,6 +75,8 @@ _TIME = re.compile(r"(?i)time|elapsed|duration|\bsec|\bmin")
 """Names of durations and times, which next to a position are no record."""
 
 
+_MEASURED = (Counter.STEP, Counter.BATCH)
+"""What is no count where it has a fraction."""
 _NOTHING = LineShape((), (), "", is_record=False)
 _SETTINGS = LineShape((), (), "", is_record=False, is_settings=True)
 
@@ -116,17 +118,16 @@ def shape_of_line(parts: list[str]) -> LineShape:
 def _measured_counts(shape: LineShape, numbers: list[str]) -> frozenset[int]:
     """The indices of numbers that look like counts, but are measured, as their fractions say.
 
-    `xnorm = 3.2, step = 0.9` has the length of a step, and `ep=2300 r=40.4 steps=112.0` a mean beside a count.
+    `xnorm = 3.2, step = 0.9` has the length of a step, `ep=2300 r=40.4 steps=112.0` a mean beside a count.
     """
     fractions = frozenset(
         field.index
         for field in shape.counters
-        if field.counter is not Counter.EPOCH and "." in numbers[field.index] and field.scale == 1
+        # `Step: 100... Loss: 2.5` has none
+        if "." in numbers[field.index].rstrip(".") and field.counter in _MEASURED and field.scale == 1
     )
-    if not fractions:
-        return fractions
     if len(fractions) < len(shape.counters):
-        return fractions
+        return fractions  # all of them beside a number that counts
     return frozenset(index for index in fractions if numbers[index].rpartition(".")[2].strip("0"))
 
 

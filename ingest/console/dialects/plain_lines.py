@@ -117,8 +117,8 @@ _COUNTED = (
     rb"|schritt|paso|passo|" + _alternatives(COUNTERS) + rb")"
 )
 _NUMBER_AHEAD = (
-    rb"(?:\bthe |^[^\w\n]{0,20})\d{1,9}(?:st|nd|rd|th)? "
-    rb"(?:epoch|iteration|iter|step|batch|episode|round)[^\w\n]{0,40}$"
+    rb"(?:\bthe |^[^\w\n]{0,20})\d{1,9}(?:st|nd|rd|th)? (?:training )?"
+    rb"(?:epoch|iteration|iter|step|batch|episode|round)(?: completed?| done| finished)?[^\w\n]{0,40}$"
 )
 """A line that ends with what it counts behind its number: `this is the 3 epoch`."""
 _POSITION = LinearPattern(
@@ -138,7 +138,7 @@ _POSITION = LinearPattern(
     rb"|^[^\n,=|]{0,60}\bgeneration[: #]{1,3}\d{1,6}(?:[^\d.]|$)"
     rb"|^run \[\d{1,9}\]:|\(['\"](?:epoch|iter(?:ation)?|step|episode)[: ]{0,3}['\"], {0,2}\d"
     rb"|\bepoch_\d{1,6}:"
-    rb"|^[ \t]{0,8}\d{1,9} (?:epoch|iteration|iter|step|episode|round)[ ,:|-]"
+    rb"|^[ \t]{0,8}(?:after )?\d{1,9} (?:epoch|iteration|iter|step|episode|round)s?[ ,:|-]"
     rb"|\d(?:st|nd|rd|th) (?:epoch|iteration|step|(?:mini-?)?batch)|"
     + _NUMBER_AHEAD
     + rb"|\d(?:epoch|batch)(?:es)?(?::| results)|\[\d{1,9}\]\t|\d:\tlearn: |/[ \t]{0,8}\d{1,9} batches \|"
@@ -173,6 +173,7 @@ _DATA_ALONE = (
 _TRAIN_AND_NUMBER = rb"^[('\" \t]{0,8}train(?:ing)?[' ,:]{1,6}\d{1,9}\.\d{1,20}"
 _ALL_DATA = _TRAIN_AND_NUMBER + rb"[' ,|]{1,6}val(?:id(?:ation)?)?[' ,:]{1,6}\d{1,9}\.\d"
 """A line of the numbers of all data: `('Train ', 0.11, 'Valid ', 0.12, 'Test ', 0.13)`."""
+_OF_EPOCH = rb" (?:(?:(?:over|for|in) )?(?:this|the)|over) epoch"
 _METRIC_ALONE = LinearPattern(
     rb"(?im)"
     + _DATA_ALONE
@@ -184,10 +185,12 @@ _METRIC_ALONE = LinearPattern(
     rb"|cider|meteor|epe|fid(?:\d{1,3}k)?|lpips|m?ap|elbo|nll|pesq|e?stoi|mrr|bp[bc]|mpjpe|eer"
     rb"|recall(?:@\d{1,4})?|precision(?:@\d{1,4})?|[wc]er|"
     + _alternatives(METRICS)
-    + rb")(?:"
+    + rb")\)?(?:"
     + in_encodings("\u4e3a")
     + rb")?(?: ?\([^()\d\n]{1,40}\)| (?:over|of)(?: the)?(?: last)? \d{1,9}(?: [a-z]{1,12}){1,2})?"
-    + rb"(?:[_@/.-][\w@/.-]{0,40}| (?:coeff?(?:icient)?|score|index|similarity|this epoch)|\[\d{1,3}[a-z]\])?"
+    + rb"(?:[_@/.-][\w@/.-]{0,40}| (?:coeff?(?:icient)?|score|index|similarity)|"
+    + _OF_EPOCH
+    + rb"|\[\d{1,3}[a-z]\])?"
     + rb"[\"']?"
     # `Loss -> Train: 0.5, Val: 0.6`
     + rb"(?: {0,2}(?:(?:"
@@ -217,8 +220,8 @@ _NUMBER_ALONE = LinearPattern(
     rb"|^[ \t>*-]{0,20}[A-Za-z][\w -]{0,40} [-=]> {0,8}-?\d{1,9}\.\d{1,20}[ \t\r]{0,8}$"
 )
 _LOSS_ALONE = LinearPattern(
-    rb"(?im)" + _DATA_ALONE + rb"|(?:loss|reward|return|accuracy|fitness)[\"']?"
-    rb"(?: (?:of|on|for)[ \w]{1,40})?[ \t]{0,12}(?:[:=\t]|is\b|\xe2\x94[\x82\x83])[ \t]{0,20}[-+]?\d"
+    rb"(?im)" + _DATA_ALONE + rb"|(?:loss|reward|return|\bacc|accuracy|fitness)[\"')]?"
+    rb"(?: (?:of|on|for|over)[ \w]{1,40})?[ \t]{0,12}(?:[:=\t]|is\b|\xe2\x94[\x82\x83])[ \t]{0,20}[-+]?\d"
     + rb"|\xe2\x94[\x82\x83] (?:train|val|test)[a-z]{0,7}[ \t]{0,12}\xe2\x94[\x82\x83][ \t]{0,20}\d"
 )
 _EPOCH = re.compile(rb"(?i)\bepoch:? ?\[?\d{1,9}")
