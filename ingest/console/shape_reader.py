@@ -579,6 +579,8 @@ def _is_metric(field: NumberField) -> bool:
     ):
         return False
     last = lower.split()[-1]
+    if "_" in name and name.rpartition("_")[2] in LONE_UNITS:  # `RSS_MB`, in which it is no minibatch
+        return True
     if (last in STEPS and lower != "steps") or last in EPOCHS or last in BATCHES:  # `warm-up steps: 100`
         return False
     return field.marked or field.clean or is_metric_name(name) or name[:1].isupper()

@@ -37,7 +37,8 @@ _STEPS_BEFORE = re.compile(r"\((\d{1,12}) / \d{1,12} Steps\)")
 _TORCHTUNE = re.compile(r"\b\d+\|(\d+)\|Loss: ([-+\w.]+):")
 _NOT_METRICS = frozenset({"v_num", "step", "global_step", "epoch", "iteration"})
 _PROGRESS = re.compile(
-    r"\|[#\u2588 -]{2,80}\|? {0,4}\((?P<at>\d{1,9})/(?P<total>\d{1,9})\) (?P<values>[^\r]*)$"
+    r"\|[#\u2588-\u258f -]{2,80}\|? {0,4}(?P<open>\()?(?P<at>\d{1,9})/(?P<total>\d{1,9})"
+    r"(?(open)\)| \[\d{1,3}%\] in [\d:.hms]{1,12} \([^)\r]{0,40}\)) (?P<values>[^\r]*)$"
 )
 _KERAS_EPOCH = re.compile(r"^\s*Epoch (\d+)/(\d+)\s*$")
 _OF_TRAINING = re.compile(r" - (?:val_|lr: |learning_rate: )")
@@ -260,7 +261,8 @@ def _is_new(name: str, value: float, state: DialectState) -> bool:
 def _progress(line: str, state: DialectState) -> LineValues | None:
     """`Processing |####| (391/391) Data: 0.01s | Loss: 1.2 | top1: 44.5`: the end of an epoch.
 
-    The second bar of an epoch is that of its evaluation.
+    So is `|████| 60/60 [100%] in 11.2s (5.35/s) val_loss: 1.7`. The second bar of an epoch is that of its
+    evaluation.
     """
     match = _PROGRESS.search(line.rpartition("\r")[2])
     axis = axis_state(state)
@@ -333,11 +335,14 @@ def _keras(line: str, state: DialectState) -> LineValues | None:
 
 
 _NAMED_NUMBER = rb", {0,4}[A-Za-z_][\w ./@()-]{0,60}(?:[=:] {0,4}| - )[-+]?[\dn]"
+_ALIVE = rb"\d/\d{1,9} \[\d{1,3}%\] in [\d:.hms]{1,12} \([^)\r\n]{0,40}\) [a-z]"
 DIALECT = ConsoleDialect(
     name="progress-bars",
     signature=re.compile(
         rb"(?:\||\d%) *\d+/\d+ \[\d[^\]\n]{0,200}?" + _NAMED_NUMBER + rb"|\d\|\d+\|Loss: [\d.]+:"
-        rb"|[#\x88 ]\| {0,4}\(\d{1,9}/\d{1,9}\) [^\n]{0,200}?[Ll]oss: \d"
+        rb"|[#\x88 ]\| {0,4}\(\d{1,9}/\d{1,9}\) [^\n]{0,200}?[Ll]oss: \d|"
+        + _ALIVE
+        + rb"[^\n]{0,100}?[=:] ?\d"
         rb"|(?m:(?:^|\r)[^|\n\r]{0,80}?\w[:=] {0,8}-?\d{1,9}\.\d[^|\n\r]{0,200}?:? {1,4}\d{1,3}%\|)"
         rb"|[Ll]oss \d{1,9}\.\d{1,12}: {1,4}\d{1,3}%\|"
         rb"|[Ll]oss\w{0,40}[:=] ?\d[^|\n]{0,200}?(?:\|\||: |\))?: {1,4}\d{1,3}%[| ]"
@@ -347,6 +352,7 @@ DIALECT = ConsoleDialect(
     kinds=(
         LineKind(pattern=re.compile(rb"\d\|\d+\|Loss: "), parse=_torchtune),
         LineKind(pattern=re.compile(rb"\| {0,4}\(\d{1,9}/\d{1,9}\) [^\n]{0,200}?[Ll]oss: "), parse=_progress),
+        LineKind(pattern=re.compile(_ALIVE), parse=_progress),
         LineKind(
             pattern=re.compile(rb"/\d+ \[\d[^\]\n]{0,200}?" + _NAMED_NUMBER),
             parse=_bar,
