@@ -17,6 +17,7 @@ from holter.ingest.console.dialects.cell_tables import SPLIT_ROWS
 from holter.ingest.console.dialects.coco_summary import SUMMARY
 from holter.ingest.console.dialects.evaluation_results import EVALUATION_RESULTS, add_result
 from holter.ingest.console.dialects.kitti_results import KITTI_RESULTS
+from holter.ingest.console.dialects.names_above import BELOW, NAMES_ABOVE
 from holter.ingest.console.dialects.recurring_lines import RECURRING_LINES, or_recurring
 from holter.ingest.console.dialects.score_tables import SCORE_TABLES
 from holter.ingest.console.dialects.stylegan_metrics import STYLEGAN_METRICS
@@ -252,7 +253,8 @@ def _blocks(text: bytes) -> Iterator[_RecordLine]:
         for _ in range(_BLOCK_LINES):
             begin, end = end, text.find(b"\n", end + 1)
             line = text[begin : end if end >= 0 else len(text)]
-            if _LOSS_ALONE.search(line) is not None:
+            below = text[begin : text.find(b"\n", end + 1)] if line.rstrip()[-1:] == b":" else b""
+            if _LOSS_ALONE.search(line) is not None or BELOW.search(below) is not None:
                 yield _RecordLine(heading.start(), begin + len(line))
                 break
             if end < 0:
@@ -377,6 +379,7 @@ OWN_TEXT = replace(DIALECT, kinds=_OWN_KINDS).followed_by(
             *map(or_recurring, (*EVALUATION_RESULTS, EPOCH_LINES, BLOCK_LINES)),
             EVALUATION_HEADINGS,
             FRAMED_SECTIONS,
+            *NAMES_ABOVE,
             RECURRING_LINES,
         ),
     )
