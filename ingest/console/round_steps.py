@@ -71,7 +71,8 @@ def note_inner_epoch(epoch: int, state: DialectState) -> None:
     if not is_round and last is not None and epoch > last:
         is_round = True
         note_round(number, state)
-        state["steps of rounds"] = [number, int(state.get("step", last)) - last, last, 1, last]
+        before = max(int(state.get("step", last)) - last, 0)
+        state["steps of rounds"] = [number, before, last, 1, last]
         for name in ("alone", "heading", "laps"):
             state.pop(name, None)
     state["outer"] = [number, epoch, is_round]

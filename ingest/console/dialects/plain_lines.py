@@ -187,7 +187,7 @@ _METRIC_ALONE = LinearPattern(
     rb"|cider|meteor|epe|fid(?:\d{1,3}k)?|lpips|m?ap|elbo|nll|pesq|e?stoi|mrr|bp[bc]|mpjpe|eer"
     rb"|recall(?:@\d{1,4})?|precision(?:@\d{1,4})?|[wc]er|"
     + _alternatives(METRICS)
-    + rb")\)?(?:"
+    + rb")(?:"
     + in_encodings("\u4e3a")
     + rb")?(?: ?\([^()\d\n]{1,40}\)| (?:over|of)(?: the)?(?: last)? \d{1,9}(?: [a-z]{1,12}){1,2})?"
     + rb"(?:[_@/.-][\w@/.-]{0,40}| (?:coeff?(?:icient)?|score|index|similarity)|"
@@ -206,6 +206,7 @@ _METRIC_ALONE = LinearPattern(
     + _COLOUR
     + _SPACE
     + rb"{0,4}(?:is {1,8}|[-=]> {0,8}|- )?(?:array|tensor)?[\[(]{0,2}[\"']?[-+]?(?:\d|nan|inf|np\.float)"
+    rb"|(?:loss|reward|return|fitness|score|accuracy)\) {0,4}[:=] {0,4}[-+]?\d"  # `max(fitness): 0.3`
     rb"|^[ \t]{0,8}got \d{1,9} ?/ ?\d{1,9} correct \("
     rb"|(?:accuracy|loss|error|precision|recall) (?:of|on|for)[ \w]{1,60}(?::[ \w]{1,30})?"
     rb"(?: is| ?[:=])[ \t]{1,8}\d"
