@@ -36,6 +36,7 @@ from holter.ingest.console.step_axis import (
     has_steps,
     has_steps_alone,
     is_behind,
+    is_beside_steps,
     is_end_of_epoch,
     is_epoch_of_all,
     last_step,
@@ -98,7 +99,9 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
     shape, numbers = shape_of_line(parts), parts[1::2]
     counts: Counts = counts_of(shape, numbers)
     fraction = _fraction_of_epoch(shape, numbers, axis)
-    if fraction is not None:
+    if fraction is not None and is_beside_steps(axis):
+        counts = {Counter.EPOCH: (count_fraction(fraction, axis), 0)}  # the end of a part of the epoch
+    elif fraction is not None:
         counts = {Counter.STEP: (count_fraction(fraction, axis), 0)}
     if shape.is_bar and counts.keys() == {Counter.EPOCH} and has_global_steps(axis):
         return None  # it repeats what was at the end of the epoch before
