@@ -128,7 +128,7 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
     ),
     "rows with a star on the best, and warnings between": (
         "".join(
-            f"chunk {n} | +51,200 samples | val_loss 9.{n}e-06 | best 9.{n}e-06{' *' * (n % 2)} | lr 1.{n}e-05\n"
+            f"chunk {n} | +9,200 samples | val_loss 9.{n}e-06 | best 9.{n}e-06{' *' * (n % 2)} | lr 1.{n}e-05\n"
             "lib.py:8: FutureWarning: a name\n  if not hasattr(np, 'object'):\n"
             for n in N
         ),
