@@ -38,6 +38,10 @@ _STAGE_BEHIND = re.compile(rf"[ \t]?[(\[]{_STAGE}[)\]]")
 """Words before an epoch that is that of a part of the training: `Pretrain Epoch: 3`."""
 _COUNT_OTHERS = NOT_METRICS | {"patience", "correct"}
 """Words before a number and its total that are no batch of an epoch: `Epoch 3, patience 2/10`."""
+_INDEX = re.compile(
+    "(" + "|".join(sorted((STEPS | BATCHES | EPOCHS) - {"it", "up"})) + ")(num|idx|index|id|no|nr)"
+)
+"""A word that counts with one for an index right behind it."""
 _SEPARATORS = str.maketrans("_/-.", "    ")
 
 
@@ -96,7 +100,10 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
     if is_in_epoch and field.total_index >= 0 and DATA_SPLIT.fullmatch(field.english):
         return Counter.BATCH  # `epoch 1, train 20/100`
     words = field.english.lower().translate(_SEPARATORS).split()
-    if len(words) > 1 and words[-1].rstrip(".:") in INDEX_WORDS:  # `epoch number`, `batch_idx`
+    if words and (compound := _INDEX.fullmatch(words[-1])) is not None:  # `batchnum`
+        words[-1:] = [compound[1], compound[2]]
+    is_index = len(words) > 1 and words[-1].rstrip(".:") in INDEX_WORDS  # `epoch number`, `batch_idx`
+    if is_index or (field.total_index >= 0 and words[1:] == ["count"]):  # `batch count 20/400`
         words.pop()
     if not words:
         return None
@@ -111,7 +118,8 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
     if last == "e" and is_stated and not (field.marked or before):
         return Counter.EPOCH  # `E1/6: loss=0.5`, `[E01] loss=0.5`
     if not set(words[:-1]) <= QUALIFIERS:
-        is_stated = not field.marked or field.total_index >= 0 or words[0] in _STAGES
+        # `==> run_model epoch:0 loss:0.5`, but `stop epoch: 30` is a setting
+        is_stated = not field.marked or field.total_index >= 0 or words[0] in _STAGES or field.precedes_loss
         announces = last in ("epoch", "epochs") and not before and is_stated
         is_rate = not _RATES.isdisjoint(words)
         is_in_epoch = [each.counter for each in before] == [Counter.EPOCH] and field.total_index < 0

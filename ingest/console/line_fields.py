@@ -60,15 +60,18 @@ _COUNTED_AT_END = re.compile(
     r"(?:st|nd|rd|th)? (epoch|iteration|iter|step|batch|episode|round)[^\w\n]{0,40}$"
 )
 """The same at the end of a line that begins with the number or has `the` before it: `this is the 3 epoch`."""
-_COUNTED_AT_BEGIN = re.compile(r" (epoch|iteration|iter|step|episode|round)(?=[ ,:|-])")
-"""The same at the beginning of a line: `0 epoch training loss: 2.2`."""
+_COUNTED_AT_BEGIN = re.compile(r"(?i) (?:training )?(epoch|iteration|iter|step|episode|round)s?(?=[ ,:|-])")
+"""The same at the beginning of a line: `0 epoch training loss: 2.2`, `After 1 round: loss = 0.8`."""
+_BEFORE_COUNTED = frozenset({"", "after"})
 _THE = re.compile(r"(?i)(?:(?:^|\s)the|^[^\w\n]{0,40}) {0,2}$")
 _COUNTED_IN_BRACKETS = re.compile(r" (ep|episode|step|iter|epoch|update)s?(?=\])")
 """The same in brackets: `[  1000 steps] reward=0.5`."""
 _LOSS_BEHIND = re.compile(r"(?i)[\s,;:|\]-]{1,5}(?:[a-z]{1,10}[ _.-])?loss\b")
 _NAME_BEHIND = re.compile(r"\] (?!(?i:epoch|step|iter(?:ation)?|round|episode)\b)[A-Za-z_]\w{0,60}[=: ]")
 _BRACKET_BEHIND = re.compile(r" \[[A-Za-z]\w{0,20} ?\w{0,20}: $")
-_BRACKETS = re.compile(r"(\w{1,60})(?:\[(?=[A-Za-z]|$)|\((?=[A-Za-z_]\w{0,30}=))|[\])]")
+_BRACKETS = re.compile(
+    r"(\w{1,60})(?:\[(?=[A-Za-z]|$)|\((?=[A-Za-z_]\w{0,30}=)| \{(?=[A-Za-z][\w./]{0,40} $))|[\])}]"
+)
 """A bracket with named numbers in it begins or ends: `train[loss: 0.5`, `Adv(mean=0.1`."""
 _NESTED_KEY = re.compile(r"['\"]([\w. -]{1,60})['\"] ?: ?\{|\}")
 """A dictionary within one begins or ends: `{'daily': {'loss': 0.5}}`."""
@@ -155,7 +158,7 @@ class NumberField:
     ends_line: bool
     """Its total ends the line."""
     precedes_loss: bool
-    """A loss is right behind it and its total: `val: 5/10, loss: 0.5`; others may be a share."""
+    """A loss is right behind it, and its total if it has one: `val: 5/10, loss: 0.5`."""
     follows_percent: bool
     """Nothing but spaces is between it and the per cent before it: `8.5% 5000/58874`."""
 
@@ -250,7 +253,7 @@ class _FieldReader:
             opens_pair=opens_pair,
             closes_pair=closes_pair,
             ends_line=total >= 0 and not after.strip() and last + 1 == self._count,
-            precedes_loss=total >= 0 and _LOSS_BEHIND.match(after) is not None,
+            precedes_loss=_LOSS_BEHIND.match(after) is not None,
             follows_percent=index > 0 and between.strip(" |") == "%",
         )
 
@@ -363,11 +366,11 @@ class _FieldReader:
             return NumberName(two[2] or two[3], True, before)
         if not named.name and (_is_first(texts, index) or _is_before_rate(texts, index)):
             return NumberName("iteration", True, before)
-        if (not index and not text.strip()) or self._is_behind_counted(index, text):
+        if (not index and text.strip().lower() in _BEFORE_COUNTED) or self._is_behind_counted(index, text):
             counted = _COUNTED_AT_BEGIN.match(after)
             if counted is not None and not named.name:
                 self._ordinal_end = counted.end()
-                return NumberName(counted[1], True, before)
+                return NumberName(counted[1].lower(), True, before)
         if index:
             return named
         if after.startswith(", ") and not named.marked and DATA_SPLIT.fullmatch(named.name):
@@ -409,7 +412,7 @@ def _explains(name: str, between: str) -> bool:
 def _is_clean(before: str) -> bool:
     """Whether a text before a name ends with a delimiter."""
     return (
-        before[-1:] in ("", ",", ";", "|", "(", ")", "]", "}", "\t", "-", ">")
+        before[-1:] in ("", ",", ";", "|", "(", ")", "{", "]", "}", "\t", "-", ">")
         or _LABEL.search(before) is not None
         or before.strip() in _BETWEEN_FIELDS
     )

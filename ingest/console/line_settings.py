@@ -35,7 +35,7 @@ _SETTING = re.compile(
 )
 _OF_MODEL = re.compile(
     r"(?i:(?:(?<![a-z])every|_freq(?:uency)?|_interval|_size|_dim|_weight|parameters|params|_thresh(?:old)?|resolution)$)"
-    r"|^(?!.*(?:LOSS|ACC|REWARD|SCORE|AUC|DICE|RMSE|RECALL|PRECISION|PSNR|SSIM))[A-Z][A-Z\d]*(?:_[A-Z\d]+)+$"
+    r"|^(?!.*(?:LOSS|ACC|REWARD|SCORE|AUC|DICE|RMSE|RECALL|PRECISION|PSNR|SSIM)|.*_(?:[KMG]I?B|MS|SECS?)$)[A-Z][A-Z\d]*(?:_[A-Z\d]+)+$"
 )
 """Names that end like settings or are written like constants: `BASE_LR`."""
 

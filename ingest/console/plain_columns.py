@@ -35,6 +35,7 @@ from holter.ingest.console.step_axis import (
     has_steps,
     is_behind,
     note_global_steps,
+    note_inner_count,
     note_last_step,
     note_names,
     note_steps_alone,
@@ -305,6 +306,7 @@ class PlainTable:
     def _note_direct(self, first: int, last: int, axis: dict[str, Any]) -> None:
         """Note some lines whose steps are what they count."""
         lines, step = last - first, self._direct[last - 1]
+        note_inner_count(self._counts_of(last - 1), axis)
         axis["split"] = ""
         if self._is_global:
             note_global_steps(axis, self._counts_of(last - 1).get(Counter.EPOCH))

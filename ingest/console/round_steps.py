@@ -30,11 +30,52 @@ def forget_round(state: DialectState) -> None:
     state.pop("round", None)
     state.pop("steps of rounds", None)
     state.pop("names client", None)
+    state.pop("outer", None)
 
 
 def note_named_client(state: DialectState, *, is_named: bool) -> None:
     """Note whether the next line says which client it is of."""
     state["names client"] = is_named
+
+
+def note_outer_step(number: int, state: DialectState) -> None:
+    """Note a step that a line announces and nothing else: epochs below it may be counted within it.
+
+    It is a round where such epochs were seen: `D-Step 2` above `Epoch 0, loss: 0.5`, `Epoch 1, loss: 0.4`.
+    """
+    if state.get("outer", [0, None, False])[2]:
+        note_round(number, state)
+        state["outer"] = [number, None, True]
+    else:
+        state["outer"] = [number, None, False]
+
+
+def has_outer_step(state: DialectState) -> bool:
+    """Whether a line has announced a step, and no line has counted steps since."""
+    return "outer" in state
+
+
+def forget_outer_step(state: DialectState) -> None:
+    """Forget the step that a line announced."""
+    del state["outer"]
+
+
+def is_within_outer_step(state: DialectState) -> bool:
+    """Whether epochs were seen to be counted within the steps that lines announce."""
+    return bool(state.get("outer", [0, None, False])[2])
+
+
+def note_inner_epoch(epoch: int, state: DialectState) -> None:
+    """Note an epoch below an announced step: the second one shows that they are counted within it."""
+    number, last, is_round = state["outer"]
+    if not is_round and last is not None and epoch > last:
+        is_round = True
+        note_round(number, state)
+        before = max(int(state.get("step", last)) - last, 0)
+        state["steps of rounds"] = [number, before, last, 1, last]
+        for name in ("alone", "heading", "laps"):
+            state.pop(name, None)
+    state["outer"] = [number, epoch, is_round]
 
 
 def step_through_rounds(step: int, state: DialectState) -> int:

@@ -79,6 +79,8 @@ _TIME = re.compile(r"(?i)time|elapsed|duration|\bsec|\bmin")
 """Names of durations and times, which next to a position are no record."""
 
 
+_MEASURED = (Counter.STEP, Counter.BATCH)
+"""What is no count where it has a fraction."""
 _NOTHING = LineShape((), (), "", is_record=False)
 _SETTINGS = LineShape((), (), "", is_record=False, is_settings=True)
 
@@ -128,12 +130,11 @@ def _measured_counts(shape: LineShape, numbers: list[str]) -> frozenset[int]:
     fractions = frozenset(
         field.index
         for field in shape.counters
-        if field.counter is not Counter.EPOCH and "." in numbers[field.index] and field.scale == 1
+        # `Step: 100... Loss: 2.5` has none
+        if "." in numbers[field.index].rstrip(".") and field.counter in _MEASURED and field.scale == 1
     )
-    if not fractions:
-        return fractions
     if len(fractions) < len(shape.counters):
-        return fractions
+        return fractions  # all of them beside a number that counts
     return frozenset(index for index in fractions if numbers[index].rpartition(".")[2].strip("0"))
 
 
@@ -579,6 +580,8 @@ def _is_metric(field: NumberField) -> bool:
     ):
         return False
     last = lower.split()[-1]
+    if "_" in name and name.rpartition("_")[2] in LONE_UNITS:  # `RSS_MB`, in which it is no minibatch
+        return True
     if (last in STEPS and lower != "steps") or last in EPOCHS or last in BATCHES:  # `warm-up steps: 100`
         return False
     return field.marked or field.clean or is_metric_name(name) or name[:1].isupper()

@@ -14,8 +14,13 @@ from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.round_steps import (
     counts_through_rounds,
+    forget_outer_step,
     forget_round,
+    has_outer_step,
     is_in_round,
+    is_within_outer_step,
+    note_inner_epoch,
+    note_outer_step,
     step_through_rounds,
 )
 from holter.ingest.console.unnumbered_rows import end_epoch, forget_rows, note_step
@@ -32,6 +37,9 @@ _MOST_LINES_OF_ONE_WRITER = 2
 _LEAST_ALIKE = 3
 """Lines of an epoch that are no two trainings or evaluations in the same words."""
 _NUMBERS = re.compile(r"[-+\d.]+|nan|inf")
+
+_NAMES_EPOCHS = ("announced", "epoch", "fraction")
+"""What is known of a text whose lines have named epochs, or parts of these."""
 
 Counts = Mapping[Counter, tuple[int, int]]
 """The numbers that a line counts, each with its total, 0 without one."""
@@ -92,6 +100,7 @@ def _is_epoch(number: int, total: int, state: DialectState) -> bool:
 
 def training_step(counts: Counts, state: DialectState, kind: str = "") -> int | None:
     """The step of a line of the training; None if it counts nothing. `kind` is that of its metrics."""
+    note_inner_count(counts, state)
     is_counted = Counter.EPOCH in counts and not is_end_of_epoch(counts, state, kind)
     step = _step(counts, state, kind)
     if step is not None and is_counted and is_in_round(state) and Counter.GLOBAL_STEP not in counts:
@@ -105,11 +114,21 @@ def training_step(counts: Counts, state: DialectState, kind: str = "") -> int | 
     return step
 
 
+def note_inner_count(counts: Counts, state: DialectState) -> None:
+    """Note an epoch below an announced step; what counts steps itself is in no other."""
+    if not has_outer_step(state):
+        return
+    if counts.keys() == {Counter.EPOCH}:
+        note_inner_epoch(counts[Counter.EPOCH][0], state)
+    elif counts.keys() - _NO_STEPS and not is_within_outer_step(state):
+        forget_outer_step(state)
+
+
 def training_steps(
     columns: Mapping[Counter, Sequence[tuple[int, int]]], state: DialectState, kind: str = ""
 ) -> list[int]:
     """The steps of several lines of the training that count the same; `columns` has the counts of each."""
-    if is_in_round(state) and Counter.EPOCH in columns:
+    if (is_in_round(state) and Counter.EPOCH in columns) or (has_outer_step(state) and columns):
         rows = (dict(zip(columns, counts, strict=True)) for counts in zip(*columns.values(), strict=True))
         return [step for counts in rows if (step := training_step(counts, state, kind)) is not None]
     epochs, inner = columns.get(Counter.EPOCH), columns.get(Counter.STEP) or columns.get(Counter.BATCH)
@@ -194,6 +213,10 @@ def note_epoch(counts: Counts, state: DialectState) -> None:
 
 def note_heading(counts: Counts, state: DialectState) -> None:
     """Note the step of a line without any metric: lines of metrics follow."""
+    if counts.keys() == {Counter.STEP}:
+        note_outer_step(counts[Counter.STEP][0], state)
+        if is_within_outer_step(state):
+            return
     is_batch = Counter.BATCH in counts and (Counter.EPOCH in counts or "announced" in state)
     if Counter.GLOBAL_STEP in counts or Counter.STEP in counts or is_batch:
         step = _step(counts, state)
@@ -456,6 +479,13 @@ def count_fraction(epoch: float, state: DialectState) -> int:
         number = number + 1 if epoch > last else 1  # the program was started again
     state["fraction"] = [epoch, number]
     return int(number)
+
+
+def is_beside_steps(state: DialectState) -> bool:
+    """Whether a part of an epoch is stated behind steps, which lines counted before any such part."""
+    if "parts beside steps" not in state:
+        state["parts beside steps"] = "laps" in state and state.keys().isdisjoint(_NAMES_EPOCHS)
+    return bool(state["parts beside steps"])
 
 
 def _steps_over_epochs(

@@ -18,11 +18,12 @@ from holter.ingest.console.line_tokens import split_numbers
 from holter.ingest.console.line_words import CALENDAR
 
 _SPACES = re.compile(r"[ \t]+")
+_MARK = re.compile(r"[ \t]{1,8}[*\u2605\u2713\u2714](?=[ \t]|$)")
 _NAME_ALONE = re.compile(r"\s?[,;]\s{0,4}([A-Za-z][\w./@-]{0,40}(?: [\w./@-]{1,40}){0,3})\s?[,;]\s{0,4}")
 """A name between separators: `Step, 0, Loss, 0.114, PSNR, 9.42`."""
 _LEAST_LINES = 5
 _LEAST_SHARE = 0.25
-"""Of the lines of a text that are of the layout."""
+"""Of the different lines of a text that are of the layout."""
 _LEAST_EVEN = 0.8
 """Of the distances between lines that are the usual one: trainings in turn begin anew."""
 _MOST_BEGINNINGS = 8
@@ -39,7 +40,7 @@ def counted_table(lines: Sequence[str]) -> list[list[str]]:
             by_texts[layout_of(parts)].append(parts[1::2])
     texts = max(by_texts, key=lambda each: len(by_texts[each]), default=())
     rows = by_texts[texts] if texts else []
-    if len(rows) < max(_LEAST_LINES, _LEAST_SHARE * sum(map(bool, lines))):
+    if len(rows) < max(_LEAST_LINES, _LEAST_SHARE * len({line for line in lines if line})):
         return []
     columns = list(zip(*rows, strict=True))
     is_date = [text.strip(" ([").rpartition(" ")[2] in CALENDAR for text in texts]
@@ -73,9 +74,9 @@ def counted_table(lines: Sequence[str]) -> list[list[str]]:
 def layout_of(parts: Sequence[str]) -> tuple[str, ...]:
     """The texts around the numbers of a line, of which these are the texts and numbers in turn.
 
-    Columns are aligned by as many spaces as numbers need, which are one here.
+    Columns are aligned by as many spaces as numbers need, which are one here. A star is that of the best row.
     """
-    return tuple(_SPACES.sub(" ", text) for text in parts[::2])
+    return tuple(_SPACES.sub(" ", _MARK.sub("", text)) for text in parts[::2])
 
 
 def _steps(columns: Sequence[Sequence[str]], index: int) -> Sequence[str]:

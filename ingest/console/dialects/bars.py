@@ -19,7 +19,8 @@ from holter.types import Labels, labels_of
 
 _TORCHTUNE = re.compile(r"\b\d+\|(\d+)\|Loss: ([-+\w.]+):")
 _PROGRESS = re.compile(
-    r"\|[#\u2588 -]{2,80}\|? {0,4}\((?P<at>\d{1,9})/(?P<total>\d{1,9})\) (?P<values>[^\r]*)$"
+    r"\|[#\u2588-\u258f -]{2,80}\|? {0,4}(?P<open>\()?(?P<at>\d{1,9})/(?P<total>\d{1,9})"
+    r"(?(open)\)| \[\d{1,3}%\] in [\d:.hms]{1,12} \([^)\r]{0,40}\)) (?P<values>[^\r]*)$"
 )
 
 _FEW = 2
@@ -321,7 +322,8 @@ def _continued(step: int, total: int, state: DialectState) -> int:
 def _progress(line: str, state: DialectState) -> LineValues | None:
     """`Processing |####| (391/391) Data: 0.01s | Loss: 1.2 | top1: 44.5`: the end of an epoch.
 
-    The second bar of an epoch is that of its evaluation.
+    So is `|████| 60/60 [100%] in 11.2s (5.35/s) val_loss: 1.7`. The second bar of an epoch is that of its
+    evaluation.
     """
     match = _PROGRESS.search(line.rpartition("\r")[2])
     axis = axis_state(state)
@@ -351,6 +353,7 @@ _NAMED_NUMBER = (
     rb"|/(?:s|it|step|batch), -?\d+\.\d+[\]\n])"
 )
 """A number behind a bar: with a name, or alone."""
+_ALIVE = rb"\d/\d{1,9} \[\d{1,3}%\] in [\d:.hms]{1,12} \([^)\r\n]{0,40}\) [a-z]"
 _BAR_OF_SIGNS = rb"\d/\d+ \[[=>.]+\] (?:- ETA: [\d:]{1,9}s?|[\d.]{1,9}m?s/step) {2,4}[A-Za-z]\w{0,40}: \d"
 _FRACTION_BEFORE_BAR = rb"(?:^|[ :=(|\r])-?\d+\.\d+(?:[^\r\n\w/][^\r\n]*)?: {1,4}\d{1,3}%\|"
 DIALECT = ConsoleDialect(
@@ -358,6 +361,8 @@ DIALECT = ConsoleDialect(
     signature=LinearPattern(
         rb"(?m)(?:\||\d%) *\d+/\d+ \[\d[^\]\n]{0,200}?" + _NAMED_NUMBER + rb"|\d\|\d+\|Loss: [\d.]+:"
         rb"|[#\x88 ]\| {0,4}\(\d{1,9}/\d{1,9}\) [^\n]{0,200}?[Ll]oss: \d|"
+        + _ALIVE
+        + rb"[^\n]{0,100}?[=:] ?\d|"
         + _FRACTION_BEFORE_BAR
         + rb"|[Ll]oss\w{0,40}[:=] ?\d[^|\n]{0,200}?(?:\|\||: |\))?: {1,4}\d{1,3}%[| ]"
         rb"|\d/\d{1,9} \d+:\d\d[^\n]{0,80}?it/s [^\n]{0,400}?loss\w{0,40}: ?[\dn]|" + keras_bars.SIGNATURE
@@ -365,6 +370,7 @@ DIALECT = ConsoleDialect(
     kinds=(
         LineKind(pattern=re.compile(rb"\d\|\d+\|Loss: "), parse=_torchtune),
         LineKind(pattern=re.compile(rb"\| {0,4}\(\d{1,9}/\d{1,9}\) [^\n]{0,200}?[Ll]oss: "), parse=_progress),
+        LineKind(pattern=re.compile(_ALIVE), parse=_progress),
         LineKind(
             pattern=re.compile(rb"/\d+ \[\d[^\]\n]{0,200}?" + _NAMED_NUMBER),
             parse=_bar,

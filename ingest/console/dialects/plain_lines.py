@@ -17,6 +17,7 @@ from holter.ingest.console.dialects.cell_tables import SPLIT_ROWS
 from holter.ingest.console.dialects.coco_summary import SUMMARY
 from holter.ingest.console.dialects.evaluation_results import EVALUATION_RESULTS, add_result
 from holter.ingest.console.dialects.kitti_results import KITTI_RESULTS
+from holter.ingest.console.dialects.names_above import BELOW, NAMES_ABOVE
 from holter.ingest.console.dialects.recurring_lines import RECURRING_LINES, or_recurring
 from holter.ingest.console.dialects.score_tables import SCORE_TABLES
 from holter.ingest.console.dialects.stylegan_metrics import STYLEGAN_METRICS
@@ -112,8 +113,8 @@ _COUNTED = (
     rb"|schritt|paso|passo|" + words_in_encodings(COUNTERS) + rb")"
 )
 _NUMBER_AHEAD = (
-    rb"(?:\bthe |^[^\w\n]{0,20})\d{1,9}(?:st|nd|rd|th)? "
-    rb"(?:epoch|iteration|iter|step|batch|episode|round)[^\w\n]{0,40}$"
+    rb"(?:\bthe |^[^\w\n]{0,20})\d{1,9}(?:st|nd|rd|th)? (?:training )?"
+    rb"(?:epoch|iteration|iter|step|batch|episode|round)(?: completed?| done| finished)?[^\w\n]{0,40}$"
 )
 """A line that ends with what it counts behind its number: `this is the 3 epoch`."""
 _POSITION = LinearPattern(
@@ -133,7 +134,7 @@ _POSITION = LinearPattern(
     rb"|^[^\n,=|]{0,60}\bgeneration[: #]{1,3}\d{1,6}(?:[^\d.]|$)"
     rb"|^run \[\d{1,9}\]:|\(['\"](?:epoch|iter(?:ation)?|step|episode)[: ]{0,3}['\"], {0,2}\d"
     rb"|\bepoch_\d{1,6}:"
-    rb"|^[ \t]{0,8}\d{1,9} (?:epoch|iteration|iter|step|episode|round)[ ,:|-]"
+    rb"|^[ \t]{0,8}(?:after )?\d{1,9} (?:epoch|iteration|iter|step|episode|round)s?[ ,:|-]"
     rb"|\d(?:st|nd|rd|th) (?:epoch|iteration|step|(?:mini-?)?batch)|"
     + _NUMBER_AHEAD
     + rb"|\d(?:epoch|batch)(?:es)?(?::| results)|\[\d{1,9}\]\t|\d:\tlearn: |/[ \t]{0,8}\d{1,9} batches \|"
@@ -148,6 +149,7 @@ _POSITION = LinearPattern(
     rb"|\d{1,9}/\d{1,9}\] ?\[ {0,8}\d{1,9}/\d|^\d{1,9} \[[a-z]\w{0,20} ?\w{0,20}: "
     # `10/445, loss: 0.5`, `INFO 0/2 MIL Loss: 0.7`
     rb"|(?:^|(?:info|debug|[\])|:-]) )[ \t]{0,8}\d{1,9} ?/ {0,8}\d{1,9}[,:]? {1,8}[a-z]"
+    rb"|^ {0,8}\d{1,9}/\d{1,9}: ?\|[=#>. |-]{2,120}[a-z]"  # a bar of the epoch behind it
     # `[1,  2000] loss: 2.1`, `[1: 20/100] loss: 2`, `[10 | 12.3] loss=2`, `[10/500] [L1: 2`
     rb"|\[ {0,8}\d{1,9} (?:eps?|episodes?|steps?|iters?|updates?)\] "
     rb"|\[ {0,8}\d{1,9}"
@@ -169,6 +171,7 @@ _DATA_ALONE = (
 _TRAIN_AND_NUMBER = rb"^[('\" \t]{0,8}train(?:ing)?[' ,:]{1,6}\d{1,9}\.\d{1,20}"
 _ALL_DATA = _TRAIN_AND_NUMBER + rb"[' ,|]{1,6}val(?:id(?:ation)?)?[' ,:]{1,6}\d{1,9}\.\d"
 """A line of the numbers of all data: `('Train ', 0.11, 'Valid ', 0.12, 'Test ', 0.13)`."""
+_OF_EPOCH = rb" (?:(?:(?:over|for|in) )?(?:this|the)|over) epoch"
 _METRIC_ALONE = LinearPattern(
     rb"(?im)"
     + _DATA_ALONE
@@ -184,7 +187,9 @@ _METRIC_ALONE = LinearPattern(
     + in_encodings("\u4e3a")
     + rb")?(?: ?\([^()\d\n]{1,40}\)| (?:over|of)(?: the)?(?: last)? \d{1,9}(?: [a-z]{1,12}){1,2})?"
     + rb"(?:[_@/.-][\w@/.-]{0,40}|\d{1,2}(?:-\d{1,2})?"
-    + rb"| (?:coeff?(?:icient)?|score|index|similarity|this epoch)|\[\d{1,3}[a-z]\])?"
+    + rb"| (?:coeff?(?:icient)?|score|index|similarity)|"
+    + _OF_EPOCH
+    + rb"|\[\d{1,3}[a-z]\])?"
     + rb"[\"']?"
     # `Loss -> Train: 0.5, Val: 0.6`
     + rb"(?: {0,2}(?:(?:"
@@ -198,6 +203,7 @@ _METRIC_ALONE = LinearPattern(
     + _COLOUR
     + _SPACE
     + rb"{0,4}(?:is {1,8}|[-=]> {0,8}|- )?(?:array|tensor)?[\[(]{0,2}[\"']?[-+]?(?:\d|nan|inf|np\.float)"
+    rb"|(?:loss|reward|return|fitness|score|accuracy)\) {0,4}[:=] {0,4}[-+]?\d"  # `max(fitness): 0.3`
     rb"|^[ \t]{0,8}got \d{1,9} ?/ ?\d{1,9} correct \("
     rb"|(?:accuracy|loss|error|precision|recall) (?:of|on|for)[ \w]{1,60}(?::[ \w]{1,30})?"
     rb"(?: is| ?[:=])[ \t]{1,8}\d"
@@ -214,8 +220,8 @@ _NUMBER_ALONE = LinearPattern(
     rb"|^[ \t>*-]{0,20}[A-Za-z][\w -]{0,40} [-=]> {0,8}-?\d{1,9}\.\d{1,20}[ \t\r]{0,8}$"
 )
 _LOSS_ALONE = LinearPattern(
-    rb"(?im)" + _DATA_ALONE + rb"|(?:loss|reward|return|accuracy|fitness)[\"']?"
-    rb"(?: (?:of|on|for)[ \w]{1,40})?[ \t]{0,12}(?:[:=\t]|is\b|\xe2\x94[\x82\x83])[ \t]{0,20}[-+]?\d"
+    rb"(?im)" + _DATA_ALONE + rb"|(?:loss|reward|return|\bacc|accuracy|fitness)[\"')]?"
+    rb"(?: (?:of|on|for|over)[ \w]{1,40})?[ \t]{0,12}(?:[:=\t]|is\b|\xe2\x94[\x82\x83])[ \t]{0,20}[-+]?\d"
     + rb"|\xe2\x94[\x82\x83] (?:train|val|test)[a-z]{0,7}[ \t]{0,12}\xe2\x94[\x82\x83][ \t]{0,20}\d"
 )
 _EPOCH = re.compile(rb"(?i)\bepoch:? ?\[?\d{1,9}")
@@ -245,7 +251,8 @@ def _blocks(text: bytes) -> Iterator[_RecordLine]:
         for _ in range(_BLOCK_LINES):
             begin, end = end, text.find(b"\n", end + 1)
             line = text[begin : end if end >= 0 else len(text)]
-            if _LOSS_ALONE.search(line) is not None:
+            below = text[begin : text.find(b"\n", end + 1)] if line.rstrip()[-1:] == b":" else b""
+            if _LOSS_ALONE.search(line) is not None or BELOW.search(below) is not None:
                 yield _RecordLine(heading.start(), begin + len(line))
                 break
             if end < 0:
@@ -370,6 +377,7 @@ _OWN_LINES = replace(DIALECT, kinds=_OWN_KINDS).followed_by(
             *map(or_recurring, (*EVALUATION_RESULTS, EPOCH_LINES, BLOCK_LINES)),
             EVALUATION_HEADINGS,
             FRAMED_SECTIONS,
+            *NAMES_ABOVE,
             RECURRING_LINES,
         ),
     )

@@ -30,7 +30,8 @@ from holter.ingest.console.step_axis import position
 from holter.ingest.console.training_sections import section_labels
 from holter.ingest.console.values import parse_time
 
-_NAME_AND_NUMBER = re.compile(r"(?:^|[\]>|:-] )[ \t]{0,20}([A-Za-z][\w@/.-]{0,30})[ \t]{1,20}[-+]?[\d.]+\s*$")
+_NAME = r"([A-Za-z][\w@/.-]{0,30}(?: [A-Za-z][\w-]{0,30}){0,3})"
+_NAME_AND_NUMBER = re.compile(r"(?:^|[\]>|:-] )[ \t]{0,20}" + _NAME + r"[ \t]{1,20}[-+]?[\d.]+\s*$")
 _NO_RECORDS = ("wandb: ", '{"', '"')
 """How lines of its client begin, and those of JSON, which has formats of its own."""
 _CONTINUES = re.compile(r" [a-z][a-z ]*[:=]")
@@ -45,21 +46,23 @@ def _recurring(line: str, state: DialectState) -> list[LineValues] | None:
         return None
     parts = split_numbers(line)
     shape = shape_of_line(parts)
-    values = _values(line, parts, shape, axis.get("evaluating", ""))
+    evaluating = axis.get("evaluating", "")
+    # `Feature norm 6.9` below `Epoch 3`
+    alone = _NAME_AND_NUMBER.search(line) if evaluating or "announced" in axis else None
+    values = _values(parts, shape, evaluating, "" if alone is None else alone[1])
     if values:
         values = qualified(values, parts, shape, step, axis)
     return recurring_values(values, step, axis, parse_time(line), section_labels(axis))
 
 
-def _values(line: str, parts: list[str], shape: LineShape, evaluating: str) -> dict[str, float]:
-    """The numbers behind names and signs, or in an evaluation behind the only name of a line.
+def _values(parts: list[str], shape: LineShape, evaluating: str, alone: str) -> dict[str, float]:
+    """The numbers behind names and signs, and that behind the name that is all else of a line, `alone`.
 
     None of settings, of counts, and of sentences and tuples in which a sign happens to be.
     """
     if shape.counters or not shape.metrics:
         return {}
     lists = values_of_lists(tuple(parts[::2]))
-    alone = _NAME_AND_NUMBER.search(line) if evaluating else None
     split = evaluating or shape.split
     if is_of_best(parts, shape):
         split = best_of(split)
@@ -68,7 +71,7 @@ def _values(line: str, parts: list[str], shape: LineShape, evaluating: str) -> d
         before, number, behind = parts[2 * field.index : 2 * field.index + 3]
         before = parts[2 * lists.get(field.index, field.index)]
         is_marked = before.rstrip(" \t[({'\"")[-1:] in (":", "=") or (field.index > 0 and "_" in field.name)
-        if not (is_marked or (alone is not None and alone[1] == field.name)):
+        if not (is_marked or field.name == alone):
             continue
         # `the 500 test images: 0.1` is no name, `train_label:(371, 100)` no value
         is_part = _CONTINUES.match(before) is not None if field.index else False
@@ -97,7 +100,7 @@ RECURRING_LINES = LineKind(
     pattern=LinearPattern(
         rb"(?m)[A-Za-z_)\]'\x22][ \t]{0,12}[:=][ \t]{0,12}[\['\x22(]{0,2}[-+]?\.?\d"
         rb"|[A-Za-z] #?\d{1,2}: {1,12}[-+]?\.?\d"
-        rb"|^(?:[^\n]{0,60}[\]>|:-] )?[ \t]{0,20}[A-Za-z][\w@/.-]{0,30}[ \t]{1,20}[-+]?\d{0,12}\.\d{1,12}"
+        rb"|^(?:[^\n]{0,60}[\]>|:-] )?[ \t]{0,20}" + _NAME.encode() + rb"[ \t]{1,20}[-+]?\d{0,12}\.\d{1,12}"
         rb"[ \t\r]{0,8}$"
     ),
     parse=_recurring,

@@ -1,0 +1,54 @@
+"""Names on a line by themselves, and their numbers on the next one: `G_LOSS:` above `3.07`.
+
+So are several of them: `d_loss: | g_loss:` above `1.33 | 2.92`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from holter.ingest.console.dialect import DialectState, LineKind, LineResult
+from holter.ingest.console.pattern_search import LinearPattern
+from holter.ingest.console.plain_line import parse_metrics_of_epoch
+from holter.ingest.metric_names import is_metric_name
+
+_NAME = r"[A-Za-z][\w @/.-]{0,40}:[ \t|]{0,20}"
+_NUMBER = r"[-+]?\d{1,9}\.\d{1,20}(?:[eE][-+]?\d{1,3})?"
+_NAMES = rf"[ \t]{{0,20}}(?:{_NAME}){{1,8}}\r?"
+_NUMBERS = rf"[ \t]{{0,20}}{_NUMBER}(?:[ \t|]{{1,20}}{_NUMBER}){{0,7}}[ \t\r]{{0,8}}"
+_SEPARATORS = re.compile(r"[\s|]+")
+
+
+def _note_names(line: str, state: DialectState) -> None:
+    """Note names that have no number, if one is that of a metric."""
+    names = [name.strip(" \t|") for name in line.strip().split(":") if name.strip(" \t|")]
+    state.pop("names above", None)
+    if any(map(is_metric_name, names)):
+        state["names above"] = names
+
+
+def _numbers(line: str, state: DialectState) -> LineResult:
+    """The numbers below names, if there are as many of them."""
+    names, numbers = state.pop("names above", []), _SEPARATORS.split(line.strip())
+    if not state.get("is near") or len(names) != len(numbers):
+        return None
+    named = (f"{name}: {number}" for name, number in zip(names, numbers, strict=True))
+    return parse_metrics_of_epoch(" | ".join(named), state)
+
+
+NAMES_ABOVE = (
+    LineKind(
+        pattern=LinearPattern(rf"(?m)^{_NAMES}$".encode()),
+        parse=_note_names,
+        any_program=True,
+        in_blocks=True,
+    ),
+    LineKind(
+        pattern=LinearPattern(rf"(?m)^{_NUMBERS}$".encode()), parse=_numbers, any_program=True, in_blocks=True
+    ),
+)
+BELOW = LinearPattern(
+    rb"(?im)^[^\n]{0,80}(?:loss|reward|return|accuracy|fitness)[ \t]{0,4}:[ \t|\r]{0,20}\n"
+    rb"[ \t]{0,20}[-+]?\d{1,9}\.\d"
+)
+"""The name of a known metric, and a number below it."""
