@@ -77,6 +77,7 @@ class ConsoleReader:
         """Rows of the next launches, each of which is a batch of its own."""
         self._restarts: bool = state.get("restarts", False)
         self._may_restart: bool = state.get("may restart", False)
+        self._may_resume: bool = state.get("may resume", False)
         self._last_step: int | None = state.get("last step")
         self.problems = ProblemBuffer(state)
         self._pending = config_from_json(
@@ -100,6 +101,8 @@ class ConsoleReader:
             pending["restarts"] = True
         if self._may_restart:
             pending["may restart"] = True
+        if self._may_resume:
+            pending["may resume"] = True
         if self._last_step is not None:
             pending["last step"] = self._last_step
         return {
@@ -347,6 +350,8 @@ class ConsoleReader:
             self._release_above(parsed)
             parsed.rows += self._begin_launch()
             return bool(parsed.rows)
+        may_resume = self._opening.may_resume() and not self._may_resume
+        self._may_resume |= may_resume
         if self._opening.may_be_new_launch():
             self._release_above(parsed)
             self._opening.forget()
@@ -355,6 +360,8 @@ class ConsoleReader:
                 for kind in self._kinds:
                     if kind.may_begin is not None:
                         kind.may_begin(state)
+            may_resume = True
+        if may_resume:
             parsed.rows += self._writers.release()
             return bool(parsed.rows)
         return False
@@ -365,13 +372,15 @@ class ConsoleReader:
         `is_named`: its training is named, which may be the next one of the same launch. `is_of_end`: it is
         the first of an evaluation, which may be at the last step.
         """
-        if self._may_restart:
-            last = self._last_step
-            if not is_named and last is not None and step <= last - is_of_end:
+        last = self._last_step
+        if last is not None and (self._may_restart or self._may_resume):
+            is_back = self._may_restart and step <= last - is_of_end and not is_named
+            if is_back or (self._may_resume and step > last):
                 parsed.rows += self._writers.begin_again()
                 self._trainings.begin_launch()
                 self._restarts = True
             self._may_restart = False
+            self._may_resume &= step == last  # what has no step of its own decides nothing
         self._last_step = step
 
     def _begin_launch(self) -> list[LogRow]:

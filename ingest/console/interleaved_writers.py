@@ -26,6 +26,7 @@ from math import isnan, nan
 from typing import Any, NamedTuple
 from zlib import crc32
 
+from holter.ingest.console.first_step_again import counted_steps, rows_of_launch
 from holter.ingest.console.line_names import is_of_evaluation
 from holter.ingest.console.training_count import MOST_TRAININGS, TrainingCount
 from holter.ingest.rows import LogRow, row_from_json, row_to_json
@@ -36,8 +37,6 @@ _MOST_HELD = 40
 MAX_WRITERS = 16
 _MAX_LAG = 48
 """Rows by which another writer may be behind."""
-_LEAST_AGAIN = 2
-"""Rows behind the first one of which each is at a step of its own in a launch."""
 _LEAST_USUAL = 4
 """Distances of rows of which the median is the usual one."""
 _MAX_KINDS = 32
@@ -104,23 +103,32 @@ class InterleavedWriters:
         if kind is None:
             if len(self._kinds) >= _MAX_KINDS:
                 return [row]
-            if self._is_of_next_training(row):
-                clear += self._begin_next_training()
-            kind = self._kinds[name] = _RowKind(
-                trainings=TrainingCount(number=self._training), names=tuple(row.values)
-            )
+            kind = _RowKind(trainings=TrainingCount(number=self._training), names=tuple(row.values))
+        if not (kind.steps or kind.held) and self._is_of_next_training(row):
+            clear += self._begin_next_training()
+            kind.begin_training(self._training)
+        self._kinds[name] = kind
         if self.is_same_launch and kind.steps[:1] > [row.step] and self._is_long_after(row):
             self.is_same_launch = False
         is_again = kind.is_first_again(row)
         is_paused = is_again and self._is_paused(row)
         is_near = self._is_near(row, start, learn=not (is_again or kind.steps[:1] > [row.step]))
-        is_between = is_again and (self._last != name or not is_near)
+        is_between = self._last != name or not is_near
+        if is_again and self.is_same_launch and not is_between:
+            is_again = False
         is_near &= not in_block
         self._end, self._last = end, name
         if not isnan(row.time):
             self._time = row.time
         last, was_holding = kind.steps[:1], bool(kind.held) and not kind.is_again
-        rows = kind.add(row, self._next_place(), is_near=is_near, is_paused=is_paused, is_between=is_between)
+        rows = kind.add(
+            row,
+            self._next_place(),
+            is_near=is_near,
+            is_paused=is_paused,
+            is_again=is_again,
+            is_between=is_between,
+        )
         begins = was_holding or last > kind.steps or any(each.begins for _, each in rows)
         if len(kind.steps) == 1 and not kind.held and begins:
             # the program was started again: rows of other kinds belong to it, too
@@ -199,8 +207,8 @@ class InterleavedWriters:
             return [(place, kind.trainings.of_training(row)) for place, row in rows]
         named, last = [], first
         kind.trainings.advance()
-        for place, row in rows:
-            if row.step < last and row.step <= kind.trainings.first:
+        for number, (place, row) in enumerate(rows):
+            if number and (row.begins or row.step < last) and row.step <= kind.trainings.first:
                 kind.trainings.advance()
             named.append((place, kind.trainings.of_training(row)._replace(begins=False)))
             last = row.step
@@ -282,10 +290,12 @@ class _Behind(NamedTuple):
 
 
 def _beginning(rows: list[LogRow]) -> list[LogRow]:
-    """The rows, of which the first one begins a launch if any does."""
-    if not any(row.begins for row in rows):
+    """The rows, of which the first one begins a launch if any does: those of other kinds belong to it."""
+    first = next((number for number, row in enumerate(rows) if row.begins), None)
+    if first is None:
         return rows
-    return [row._replace(begins=not number) for number, row in enumerate(rows)]
+    others = [row._replace(begins=False) for row in rows[1 : first + 1]]
+    return [rows[0]._replace(begins=True), *others, *rows[first + 1 :]]
 
 
 @lru_cache(maxsize=1024)
@@ -300,8 +310,8 @@ class _RowKind:
     `recent` are the last steps of the only writer so far, `interval` the least number of steps between two
     of its rows, 0 while unknown. `left` is the step that was left where the steps began again, and `usual`
     the number of steps between two rows then; `returns` counts how often a row soon went on from there.
-    `is_again`: the rows that are held are the first one's step again, and what follows; `repeats`: it is
-    known that steps have several rows.
+    `is_again`: the rows that are held are the first one's step again, and what follows, `is_between` others;
+    `repeats`: it is known that steps have several rows.
     """
 
     steps: list[int] = field(default_factory=list)
@@ -315,6 +325,7 @@ class _RowKind:
     returns: int = 0
     is_again: bool = False
     repeats: bool = False
+    is_between: bool = False
 
     def to_json(self) -> list[Any]:
         """The state as JSON-able values."""
@@ -329,7 +340,7 @@ class _RowKind:
             self.trainings.before,
             self.trainings.end,
             self.names,
-            [self.left, self.usual, self.returns, self.is_again, self.repeats],
+            [self.left, self.usual, self.returns, self.is_again, self.repeats, self.is_between],
         ]
 
     @classmethod
@@ -346,7 +357,7 @@ class _RowKind:
         kind.names = tuple(more[4]) if more[4:] else ()
         if more[5:]:
             kind.left, kind.usual, kind.returns = more[5][:3]
-            kind.is_again, kind.repeats = more[5][3:] or (False, False)
+            kind.is_again, kind.repeats, kind.is_between = [*more[5][3:], False, False, True][:3]
         return kind
 
     def is_first_again(self, row: LogRow) -> bool:
@@ -359,19 +370,27 @@ class _RowKind:
         return row.step > self.steps[0] or (row.step == self.steps[0] and not self.is_first_again(row))
 
     def add(
-        self, row: LogRow, place: int, *, is_near: bool, is_paused: bool = False, is_between: bool = False
+        self,
+        row: LogRow,
+        place: int,
+        *,
+        is_near: bool,
+        is_paused: bool = False,
+        is_again: bool = False,
+        is_between: bool = False,
     ) -> list[_Placed]:
         """The rows that are clear now.
 
-        Of one at the step of the only row so far: `is_paused`, after a pause; `is_between`, behind others.
+        `is_again`: it is at the step of the only row so far; `is_paused`: after a pause as well.
+        `is_between`: other rows, or more text than usual, came before it.
         """
         if is_paused:
             return self._begin_again([(place, row._replace(begins=True))])
-        if is_between:
-            self.held, self.is_again = [(place, row)], True
+        if is_again:
+            self.held, self.is_again, self.is_between = [(place, row)], True, is_between
             return []
         if self.is_again:
-            return self._decide_again(row, place)
+            return self._decide_again(row, place, is_between=is_between)
         if self.held:
             return self._decide(row, place, is_near=is_near)
         if len(self.steps) > 1:
@@ -422,7 +441,8 @@ class _RowKind:
     def restart(self) -> list[_Placed]:
         """The rows held back, as those of the first writer."""
         if self.is_again:
-            return self._repeat() if len(self.held) == 1 else self._launch()
+            is_known = self.is_between and len({row.step for _, row in self.held}) > 1
+            return self._launch(1) if is_known else self._repeat()
         held, self.held = self.held, []
         return self._begin_again(held) if held else []
 
@@ -434,29 +454,34 @@ class _RowKind:
             self.advance(row.step)
         return held
 
-    def _decide_again(self, row: LogRow, place: int) -> list[_Placed]:
-        """Whether a launch begins with the first of the rows that are held: no other comes at its step.
-
-        Nor at the next. Lines of an epoch that are counted from the third on are two steps behind the first.
-        """
-        last = self.held[-1][1].step
-        if row.step == last:
-            return self._repeat() + self.add(row, place, is_near=True)
+    def _decide_again(self, row: LogRow, place: int, *, is_between: bool) -> list[_Placed]:
+        """Whether launches begin with the first of the rows that are held; see `first_step_again`."""
+        first, last = self.steps[0], self.held[-1][1].step
+        self.is_between &= is_between or row.step > first
+        steps = [first, *(held.step for _, held in self.held), row.step]
+        rows = rows_of_launch(steps, is_between=self.is_between)
+        if row.step < last:
+            return self.restart() + self.add(row, place, is_near=True)
         self.held.append((place, row))
-        if len(self.held) <= _LEAST_AGAIN:
-            return []
-        first, second, third = (held.step for _, held in self.held)
-        if second - first == 2 * (third - second) > 0:
-            at, counted = self.held[0]
-            self.held[0] = (at, counted._replace(step=(first + second) // 2))
+        if counted := counted_steps(steps):
+            for number, step in enumerate(counted[1:]):
+                place, row = self.held[number]
+                self.held[number] = (place, row._replace(step=step))
             return self._repeat()
-        return self._launch()
+        if rows is None:
+            return []
+        return self._launch(rows) if rows else self._repeat()
 
-    def _launch(self) -> list[_Placed]:
-        """The rows held back, as those of another launch that begins at the same step."""
+    def _launch(self, rows: int) -> list[_Placed]:
+        """The rows held back, so many of which at the first step are of a launch each."""
         held, self.held, self.is_again = self.held, [], False
-        place, first = held[0]
-        return self._begin_again([(place, first._replace(begins=True)), *held[1:]])
+        first = self.steps[0]
+        return self._begin_again(
+            [
+                (place, row._replace(begins=row.step == first and number % rows == 0))
+                for number, (place, row) in enumerate(held, start=1)
+            ]
+        )
 
     def follow(self) -> list[_Placed]:
         """The rows held back, as those of a restart that others show; a step back later is one, too."""

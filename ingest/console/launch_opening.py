@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Any
+from zlib import crc32
 
 _MAX_BYTES = 32 * 1024
 _MAX_PIECES = 12
@@ -63,6 +64,11 @@ _PROMPT = re.compile(
     rb"(?:[\w./=-]{1,80} ){0,6}?(?:python[\d.]*|torchrun|accelerate|deepspeed|bash|sh|th|srun|mpirun) "
 )
 """`user@host:~/project$ python3 train.py`."""
+_RESUMES = re.compile(
+    rb"(?i)\bresum(?:e|ed|es|ing)\b(?: the)?(?: training| run| model)? (?:from|at) [^\n]{0,100}"
+    rb"(?:epoch|step|iter|checkpoint|ckpt|\.(?:pth?|pkl|h5|keras|tar)\b)"
+)
+"""What a program says that was started again, and goes on where the launch before ended."""
 _PROMPTED = -1
 _DATED = re.compile(
     rb"(?m)^[=*#~-]{4,80} [^\n\r=*#~]{0,60}\d\d:\d\d:\d\d[^\n\r=*#~]{0,20} ?[=*#~-]{4,80}[ \t\r]*$"
@@ -74,6 +80,10 @@ _DATED_AGAIN = -2
 _FIRST_AGAIN = -3
 _OPENER_AGAIN = -4
 _LOSSES_AGAIN = -5
+_RESUMED = -6
+_ARGUMENTS_AGAIN = -7
+_SHOW_LAUNCH = (_PROMPTED, _LOSSES_AGAIN, _RESUMED)
+"""What shows another launch by itself."""
 _CRASH = b"Traceback (most recent call last)"
 """Behind it a program is started again, whatever it prints."""
 _ONLY_ONCE = re.compile(rb"(?i)download|creat|mkdir|nohup|warn|extract|finish|complete")
@@ -110,6 +120,7 @@ class LaunchOpening:
         self._has_dated: bool = state.get("dated", False)
         self._first: bytes = state.get("first", "").encode("latin-1")
         self._opener: bytes = state.get("opener", "").encode("latin-1")
+        self._arguments, self._last_arguments = state.get("arguments", (0, 0))
         self._found: set[int] = set(state.get("found", ()))
         self._has_text: bool = state.get("text", False)
         self._block, self._position = b"", 0
@@ -139,6 +150,8 @@ class LaunchOpening:
     def _known_signs(self) -> dict[str, Any]:
         """The part of the state that is known before the first record."""
         known: dict[str, Any] = {"dated": True} if self._has_dated else {}
+        if self._arguments:
+            known["arguments"] = [self._arguments, self._last_arguments]
         return known | ({"opener": self._opener.decode("latin-1")} if self._opener else {})
 
     def begin_block(self, block: bytes) -> None:
@@ -168,6 +181,8 @@ class LaunchOpening:
         self._size = _MAX_BYTES if _EPOCH.fullmatch(line) is not None else self._size + len(line)
         if _DATED.fullmatch(line) is not None and _REPEATED.search(line) is None:
             self._has_dated = True
+        if _ARGUMENTS in line:
+            self._arguments, self._last_arguments = self._arguments + 1, _arguments_of(line)
         known = [piece for piece in self._counts if piece in line]
         for piece in known:
             self._counts[piece] += 1
@@ -181,6 +196,10 @@ class LaunchOpening:
         block, pieces = self._block, self._pieces or ()
         if block.find(b"@", begin, end) >= 0 and _PROMPT.search(block, begin, end) is not None:
             self._found.add(_PROMPTED)
+        if _may_resume(block, begin, end) and _RESUMES.search(block, begin, end) is not None:
+            self._found.add(_RESUMED)
+        if self._arguments and self._has_new_arguments(begin, end):
+            self._found.add(_ARGUMENTS_AGAIN)
         if self._has_dated and _DATED.search(block, begin, end) is not None:
             self._found.add(_DATED_AGAIN)
             if _BEGINS_LOSSES.search(block, begin, end) is not None:
@@ -197,11 +216,24 @@ class LaunchOpening:
             if number not in self._found and block.find(piece, begin, end) >= 0:
                 self._found.add(number)
 
+    def _has_new_arguments(self, begin: int, end: int) -> bool:
+        """Whether a part of the block states arguments: others, or the ones that were printed once so far.
+
+        Workers that import the program, for each epoch anew, may print those of their parent.
+        """
+        block = self._block
+        while (at := block.find(_ARGUMENTS, begin, end)) >= 0:
+            begin = at + len(_ARGUMENTS)
+            line = block[at : (block.find(b"\n", at, end) + 1 or end)]
+            if self._arguments == 1 or _arguments_of(line) != self._last_arguments:
+                return True
+        return False
+
     def is_new_launch(self) -> bool:
         """Whether the next record is one of another launch."""
         if not self._found or self._pieces is None:
             return False
-        return not self._found.isdisjoint((_PROMPTED, _LOSSES_AGAIN)) or (
+        return not self._found.isdisjoint(_SHOW_LAUNCH) or (
             self._is_sufficient and self._begins() and self._is_opening()
         )
 
@@ -229,12 +261,16 @@ class LaunchOpening:
             bool(self._found and self._pieces) and self._is_opening(_BEGINS)
         )
 
+    def may_resume(self) -> bool:
+        """Whether the next record is one of another launch if it is behind the last one."""
+        return _ARGUMENTS_AGAIN in self._found
+
     @property
     def is_same_launch(self) -> bool:
         """Whether the next record is one of the same launch, even if its step begins anew."""
         if self._opener and self._has_text and not self._found:
             return True
-        if not self._pieces or self._is_repeated:
+        if not self._pieces:
             return False
         if self._is_short:
             return not self._found
@@ -279,6 +315,16 @@ class LaunchOpening:
             self._pieces, self._is_repeated, self._is_short = self._short, False, True
         self._counts, self._short = {}, []
         return self._is_sufficient
+
+
+def _arguments_of(line: bytes) -> int:
+    """What tells the arguments in a line from others."""
+    return crc32(line[line.index(_ARGUMENTS) :].rstrip())
+
+
+def _may_resume(block: bytes, begin: int, end: int) -> bool:
+    """Whether a part of a block may have a line that says that a program resumes."""
+    return block.find(b"esum", begin, end) >= 0 or block.find(b"ESUM", begin, end) >= 0
 
 
 def _opener_of(line: bytes) -> bytes:

@@ -19,14 +19,20 @@ from holter.ingest.console.line_words import (
     QUALIFIERS,
     STEPS,
 )
+from holter.translated_words import in_english
 
 COUNTS_DATA = re.compile(r"\((?:val|test|eval)\)\s*$", re.I)
 _WRITER = re.compile(r"(?:rank|gpu|worker|node|proc(?:ess)?)\d+")
 _RATES = frozenset({"fps", "sps", "time", "per", "rate", "speed", "latency", "seconds", "sec"})
 """Words before `step` or `iteration` in the names of what is measured in one: `fps step: 12000`."""
-_CADENCE = re.compile(r"(?:LOG|PRINT|SAVE|EVAL|TEST|VAL|FIND|SNAPSHOT|CHECKPOINT|SUMMARY|WARMUP)(?:_[A-Z]+)+")
-"""Constants that say how often something is done: `LOG_STEP: 10`, `EVAL_EPOCH: 2`."""
+_CADENCE = re.compile(
+    r"(?:LOG|PRINT|SAVE|EVAL|TEST|VAL|FIND|SNAPSHOT|CHECKPOINT|SUMMARY|WARMUP|NUM|MAX)(?:_[A-Z]+)+"
+)
+"""Constants that say how often something is done: `LOG_STEP: 10`, `EVAL_EPOCH: 2`, `NUM_ITER: 200`."""
 _STAGES = frozenset({"pretrain", "pretraining", "finetune", "finetuning", "warmup"})
+_STAGE = r"(?<![\w-])((?i:(?:[a-z]{1,20} )?(?:pre-?train(?:ing)?|fine-?tun(?:e|ing)|warm-?up)))"
+_STAGE_BEFORE = re.compile(rf"{_STAGE}[\])]?[ \t]?[:|,-]?[ \t]{{0,4}}$")
+_STAGE_BEHIND = re.compile(rf"[ \t]?[(\[]{_STAGE}[)\]]")
 """Words before an epoch that is that of a part of the training: `Pretrain Epoch: 3`."""
 _SEPARATORS = str.maketrans("_/-.", "    ")
 
@@ -109,7 +115,8 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
             before or field.before.strip() or field.is_duration or is_rate
         ):
             return None if has_settings([field.name]) else Counter.STEP  # `Optimization Iteration: 101`
-        return Counter.EPOCH if announces and not has_settings([field.name]) else None
+        is_stage = words[0] in _STAGES and last == "epoch" and not (field.marked and field.total_index < 0)
+        return Counter.EPOCH if announces and (is_stage or not has_settings([field.name])) else None
     if field.is_duration:
         return None
     if " ".join(words[-2:]) in GLOBAL or last == "globalstep":
@@ -170,10 +177,17 @@ def is_lone_step(counters: list[CounterField]) -> bool:
     return len(counters) == 1 and counters[0].counter is Counter.STEP and counters[0].total_index < 0
 
 
-def stage_of(field: NumberField) -> str:
-    """The words before the one that counts, if they are none that qualify it."""
-    words = [word for word in field.english.split()[:-1] if not _WRITER.fullmatch(word.lower())]
-    return "" if {word.lower() for word in words} <= QUALIFIERS else " ".join(words)
+def stage_of(field: NumberField, behind: str) -> str:
+    """The part of a training that a line is of, as the words around the one that counts say.
+
+    These are words before it that do not qualify it, `FT epoch 1`, or such as `[Pretrain] epoch 1` and
+    `epoch 1 (warmup)`; `behind` is the text behind its number.
+    """
+    words = [word for word in field.english.split()[:-1] if not _is_of_writer_or_data(word.lower())]
+    if not {word.lower() for word in words} <= QUALIFIERS:
+        return " ".join(words)
+    stage = _STAGE_BEFORE.search(in_english(field.before)) or _STAGE_BEHIND.match(behind)
+    return "" if stage is None else stage[1]
 
 
 def states_amount(field: NumberField) -> bool:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from holter.ingest.console.line_counters import CounterField
 from holter.ingest.console.line_words import DATA_SPLIT
 from holter.translated_words import in_english
+
+_PARTS = frozenset({"stage", "phase"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,9 @@ class LineShape:
     is_amount: bool = False
     """What it counts is how many there are in all: `num_epochs: 50`."""
     stage: str = ""
-    """The words before `epoch` that name a part of the training: `FT Epoch [1/20]`."""
+    """The words around what it counts that name a part of the training: `FT Epoch [1/20]`."""
+    part: str = ""
+    """The name of the metric before it that numbers such a part: `Phase 1 epoch 20`."""
     kind: str = ""
     """The same for lines with metrics of the same names."""
     is_round: bool = False
@@ -76,6 +81,12 @@ class LineShape:
     """It notes what was done at an epoch, and announces none: `Checkpoint saved at epoch 10`."""
     is_best: bool = False
     """It repeats the metrics of the best step: `Best performance in epoch 3: auc: 0.9`."""
+
+
+def part_before(counters: Sequence[CounterField], metrics: Sequence[MetricField]) -> str:
+    """The name of the metric that numbers the part of the training in which a line counts, if any does."""
+    ahead = (field for field in metrics if counters and field.index < counters[0].index)
+    return next((field.name for field in ahead if field.name.lower() in _PARTS), "")
 
 
 def names_evaluation(name: str, split: str) -> bool:

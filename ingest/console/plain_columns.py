@@ -218,9 +218,10 @@ class PlainTable:
         if axis.pop("best", False) and is_behind(self._counts_of(first), axis):
             rest = self.rows(first + 1, last, state) if last > first + 1 else []
             return [self._row_of_best(first, axis), *rest]
-        if "section" not in axis and not self._shape.stage:
+        names_stage = self._shape.stage or self._shape.part
+        if "section" not in axis and not names_stage:
             return self._rows(first, last, axis)
-        if not self._shape.is_record or self._shape.stage or is_named(axis):  # the first of the lines decides
+        if not self._shape.is_record or names_stage or is_named(axis):  # the first of the lines decides
             lines = [
                 each for line in range(first, last) for each in self._rows_of_section(line, line + 1, axis)
             ]
@@ -237,7 +238,9 @@ class PlainTable:
     def _rows_of_section(self, first: int, last: int, axis: dict[str, Any]) -> list[LogRow | None]:
         """The same where lines above name trainings: the first line may begin one of them."""
         if self._shape.is_record and not self._shape.split:
-            name_stage(self._shape.stage, axis)
+            part = self._shape.part
+            stage = f"{self._cells[first][self._stated.index(part)]:g}" if part in self._stated else ""
+            name_stage(stage or self._shape.stage, axis)
             for line in sorted({first, last - 1}):
                 enter_section({counter: column[line] for counter, column in self._counts.items()}, axis)
         labels = section_labels(axis)

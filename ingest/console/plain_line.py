@@ -114,7 +114,7 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
         return _of_run(line, shape, numbers, counts[Counter.EPOCH][0])
     if shape.is_record and not shape.split:
         counts = as_epoch(counts, axis)
-        name_stage(shape.stage, axis)
+        name_stage(_stage_of(shape, numbers), axis)
         enter_section(counts, axis)
     if not shape.is_record:
         note_line(shape, counts, axis)
@@ -154,6 +154,12 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
             note_names([*values], step, step, axis)
     labels = labels_of_line(shape, numbers, axis)
     return LineValues(step, values, parse_time(line), labels, is_late=is_late)
+
+
+def _stage_of(shape: LineShape, numbers: list[str]) -> str:
+    """The part of the training that a line is of, in words or by its number."""
+    index = next((field.index for field in shape.metrics if field.name == shape.part), -1)
+    return shape.stage if index < 0 else numbers[index]
 
 
 def _values_of(shape: LineShape, numbers: list[str]) -> dict[str, float]:

@@ -27,7 +27,7 @@ from holter.ingest.console.line_data import data_before, data_behind
 from holter.ingest.console.line_fields import NumberField, number_fields
 from holter.ingest.console.line_names import is_of_evaluation, numbered, unique_name
 from holter.ingest.console.line_settings import has_settings, is_setting, is_settings
-from holter.ingest.console.line_shapes import LineShape, MetricField, RowField
+from holter.ingest.console.line_shapes import LineShape, MetricField, RowField, part_before
 from holter.ingest.console.line_tokens import is_time
 from holter.ingest.console.line_words import (
     BATCHES,
@@ -325,8 +325,8 @@ class _ShapeReader:
             self._split = found[2].lower()
         is_first = not self._counters
         self._is_round |= is_first and _unqualified(field.english) in ROUNDS
-        if counter is Counter.EPOCH and is_first:
-            self._stage = stage_of(field)
+        if counter in (Counter.EPOCH, Counter.STEP) and is_first:
+            self._stage = stage_of(field, self._texts[field.index + 1])
         self._amounts += states_amount(field)
         # `---- [Epoch 0/100, Batch 2/3] ----`, `[001/100] D: 0.6`
         begins_in_brackets = bool(field.name or field.total_index >= 0) and field.before.strip() in ("[", "(")
@@ -422,6 +422,7 @@ class _ShapeReader:
             is_heading=self._is_heading,
             is_amount=self._amounts > 0,
             stage=self._stage,
+            part=part_before(self._counters, self._metrics),
             kind=str(crc32("\n".join(_names(metrics)).encode())),
             is_round=self._is_round and self._is_heading and len(counters) == 1,
             is_of_round=self._is_round and self._is_heading,

@@ -55,6 +55,8 @@ def forget_position(state: DialectState) -> None:
         "epoch of steps",
         "fraction",
         "headed",
+        "names",
+        "names at",
     ):
         state.pop(name, None)
     forget_round(state)

@@ -34,6 +34,13 @@ _ONE_OF_MANY = re.compile(
 """One of some trainings, with what it is of: `[1D] job 2/45 | layers=2 | seed=53002`."""
 _CHINESE_FOLD = re.compile(r"[^\n]{0,80}第 ?(?P<number>\d{1,3}) ?(?:/ ?\d{1,3} ?)?折")
 """A fold of a cross-validation: `开始训练第 1/5 折...`."""
+_STAGE = (
+    r"(?:(?:start(?:ing)?|begin(?:ning)?) )?(?:[a-z]{1,20} )?"
+    r"(?P<stage>pre-?training|fine-?tuning|warm-?up)(?: [a-z]{1,20}){0,3}[^\w\n]{0,20}$"
+)
+_STAGE_ALONE = re.compile(rf"(?i)[^\w\n]{{0,100}}{_STAGE}")
+"""A part of a training, in a heading: `Fine-tuning the model...`."""
+_NO_STAGE = re.compile(r"(?i)done|finish|complete|\bend|sav|load|config|data|result")
 _TRAINING = (
     r"(?:now )?(?:training|train|fitting|model)(?: the)?(?: model| network| name)? ?[: ] ?"
     r"['\x22]?(?P<name>[a-z][\w.+-]{1,60})['\x22]?(?: model)?[^\w\n]{0,100}$"
@@ -56,7 +63,10 @@ _SIGNS = " \t=*#~+<>-_|:[(,"
 _NUMBER_BEFORE = re.compile(r"[A-Za-z](?: ?: | ?= ?)-?\d")
 """A named number: `Step: 3 | Reward: -10.6 | Phase: 1` is no heading."""
 _IN_TURN = "client"
+_GO_ON = (_IN_TURN, "stage")
 """What is trained in turn with others, and goes on later."""
+_UNNAMED_STAGE = "train"
+"""The stage of lines that name none, behind one that lines name: `Epoch 1` behind `Pretrain epoch 9`."""
 _MOST_IN_TURN = 64
 _LONGEST_TEXT = 60
 _MOST_WORDS = 4
@@ -95,6 +105,8 @@ def begin_section(line: str, state: DialectState) -> bool:
         named = {"fold": match["number"]}
     elif (match := _ONE_OF_MANY.match(line)) is not None:
         named = {match["word"].lower(): match["number"]}
+    elif (match := _STAGE_ALONE.match(line)) is not None and _NO_STAGE.search(line) is None:
+        named = {"phase": match["stage"].lower()}
     elif (match := _NAMED.match(line)) is not None:
         if match["name"].lower() in _NO_NAMES or not _is_name_of_model(line, match):
             state.get("plain lines", {}).pop("evaluating", None)  # a heading of the training
@@ -153,6 +165,8 @@ SECTION_LINES = LinearPattern(
     rb"[ \t]?[:=#_-]?[ \t]?#?\d{1,4}(?:[^\d.\w\n][^\n]{0,160})?$"
     rb"|^[^\w\n]{0,100}"
     + _TRAINING.replace("(?P<name>", "(?:").encode()
+    + rb"|^[^\w\n]{0,100}"
+    + _STAGE.replace("(?P<stage>", "(?:").encode()
     + rb"|^[^\w\n]{0,40}(?:\[[^\]\n]{1,20}\] )?(?:%s)" % _MANY.encode()
     + rb" \[?\d{1,4}/\d{1,4}\b[^\n]{0,200}$"
     rb"|^[^\n]{0,80}(?:%s) ?\d{1,3} ?(?:/ ?\d{1,3} ?)?(?:%s)[^\n]{0,80}$" % tuple(map(in_encodings, "第折"))
@@ -186,12 +200,13 @@ def name_stage(stage: str, axis: DialectState) -> None:
     """Note the words before `epoch` in a line, such as those of a fine-tuning: `FT Epoch [1/20]`."""
     section = axis.get("section")
     if section is None:
-        if not stage or "step" not in axis:
+        if not stage:
             return
         begin_unnamed(axis)
-        section = axis["section"]
+        section = axis.setdefault("section", {"first": {}, "now": {}})
     if stage or "stage" in section["now"]:
-        section["next"] = {**section.get("next", {}), "stage": stage}
+        other = _UNNAMED_STAGE if section["first"].get("stage") else ""
+        section["next"] = {**section.get("next", {}), "stage": stage or other}
 
 
 def enter_section(counts: Mapping[Counter, tuple[int, int]], axis: DialectState) -> bool:
@@ -224,17 +239,23 @@ def enter_section(counts: Mapping[Counter, tuple[int, int]], axis: DialectState)
 
 def _is_in_turn(named: Mapping[str, str], section: Mapping[str, Any]) -> bool:
     """Whether a training goes on that others came after: clients train in turn, each for its own epochs."""
-    return named.get(_IN_TURN) in section.get("axes", {})
+    return _turn_of(named) in section.get("axes", {})
+
+
+def _turn_of(named: Mapping[str, str]) -> str:
+    """What is trained in turn, as a key of what is known of its steps; nothing if it is not named."""
+    return "/".join(named[name] for name in _GO_ON if named.get(name))
 
 
 def _exchange_axes(named: Mapping[str, str], axis: DialectState) -> None:
     """Set what is known of the steps aside, as those of the training that went on, for those of this one."""
     section = axis["section"]
     known = {name: axis.pop(name) for name in [*axis.keys() - {"section"}]}
-    if _IN_TURN in section["now"] and _IN_TURN in named:
+    before, turn = _turn_of(section["now"]), _turn_of(named)
+    if before and turn:
         axes = section.setdefault("axes", {})
-        axes[section["now"][_IN_TURN]] = known
-        axis.update(axes.pop(named[_IN_TURN], {}))
+        axes[before] = known
+        axis.update(axes.pop(turn, {}))
         if len(axes) > _MOST_IN_TURN:
             del axes[next(iter(axes))]
 

@@ -250,6 +250,25 @@ def test_a_launch_that_ended_after_its_first_record_is_one(tmp_path: Path, case:
     assert run.points == SINGLE[case].count("oss:")
 
 
+@pytest.mark.parametrize("count", [2, 4, 7])
+def test_launches_of_one_record_need_nothing_between_them_if_later_steps_have_fewer(
+    tmp_path: Path, count: int
+) -> None:
+    records = [f"epoch 0, iter 0, loss: {number}.5\n" for number in range(count)]
+    later = "".join(f"epoch 0, iter {step}, loss: 0.4\n" for step in range(10, 60, 10))
+    run = read_log(tmp_path, "".join(records) + later)
+    assert run.attempts == count
+    assert len(steps_of(run)["loss"]) == count + 5
+    processes = "".join(line * count for line in later.splitlines(keepends=True))
+    assert read_log(tmp_path, "".join(records) + processes).attempts == 1
+
+
+def test_a_first_step_that_comes_again_is_of_the_launch_whose_opening_lines_do_not(tmp_path: Path) -> None:
+    later = "".join(f"step {step} loss: 0.4\n" for step in range(10, 60, 10))
+    text = "Using device: cuda\nLoading the data\n" + "step 0 loss: 0.5\n" * 3 + later
+    assert read_log(tmp_path, text).attempts == 1
+
+
 @pytest.mark.parametrize(
     "text",
     [

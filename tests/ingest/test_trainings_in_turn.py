@@ -325,6 +325,17 @@ def test_the_next_training_may_print_other_metrics_besides(tmp_path: Path) -> No
     }
 
 
+def test_the_trainings_of_later_launches_are_told_apart_as_well(tmp_path: Path) -> None:
+    opening = "Loading the data\nBuilding the model\n"
+    layers = epochs(5, "epoch {0}: loss = 0.5\n") + "Layer 2\n" + epochs(5, "epoch {0}: loss = 0.4\n")
+    joint = epochs(5, "epoch {0}: loss = 0.5, KL = 0.1\n")
+    run = read_log(tmp_path, opening + (opening + layers + joint) * 3)
+    assert run.attempts == 3
+    assert steps_of(run) == {
+        name: [*range(1, 6)] * 3 for name in ("loss", "loss/training=2", "loss/training=3", "KL/training=3")
+    }
+
+
 @pytest.mark.parametrize("setting", ["lr = {0}", "--- Learning rate: {0} ---", "batch_size={0}"])
 def test_a_setting_above_each_training_names_it(tmp_path: Path, setting: str) -> None:
     text = "".join(
@@ -340,3 +351,45 @@ def test_a_setting_above_each_training_names_it(tmp_path: Path, setting: str) ->
 def test_a_rate_below_each_epoch_is_a_metric(tmp_path: Path) -> None:
     text = "".join(f"Epoch {n}/3\nloss: 0.{n}\nlr: 0.0{n}\n" for n in (1, 2, 3))
     assert steps_of(read_log(tmp_path, text)) == {"loss": [1, 2, 3], "lr": [1, 2, 3]}
+
+
+PHASES = [
+    ("Pretrain Epoch {0}: loss: 0.5\n", "Train Epoch {0}: loss: 0.4\n", "stage=train"),
+    ("Pretraining epoch {0}/9, loss = 0.5\n", "Training epoch {0}/9, loss = 0.4\n", "stage=train"),
+    ("[Warmup] epoch {0}: loss: 0.5\n", "[Train] epoch {0}: loss: 0.4\n", "stage=train"),
+    ("Warmup epoch {0}: loss: 0.5\n", "Epoch {0}: loss: 0.4\n", "stage=train"),
+    ("Generator pretraining: epoch {0}, loss = 0.5\n", "Adversarial: epoch {0}, loss = 0.4\n", "stage=train"),
+    ("Epoch {0} (pretrain): loss = 0.5\n", "Epoch {0} (finetune): loss = 0.4\n", "stage=finetune"),
+    ("pretrain step {0}, loss = 0.5\n", "train step {0}, loss = 0.4\n", "stage=train"),
+    ("Stage 1 Epoch {0}/9 loss: 0.5\n", "Stage 2 Epoch {0}/9 loss: 0.4\n", "stage=2"),
+    ("Phase 1 - Epoch {0}: loss: 0.5\n", "Phase 2 - Epoch {0}: loss: 0.4\n", "stage=2"),
+]
+
+
+@pytest.mark.parametrize(("before", "behind", "label"), PHASES)
+def test_another_word_around_what_is_counted_begins_a_stage_of_the_same_launch(
+    tmp_path: Path, before: str, behind: str, label: str
+) -> None:
+    run = read_log(tmp_path, epochs(3, before) + epochs(5, behind))
+    assert run.attempts == 1
+    steps = steps_of(run)
+    assert steps["loss"] == [1, 2, 3]
+    assert steps[f"loss/{label}"] == [1, 2, 3, 4, 5]
+    assert read_log(tmp_path, (epochs(3, before) + epochs(5, behind)) * 2).attempts == 2
+    assert read_log(tmp_path, epochs(3, before) + epochs(3, before)).attempts == 2
+
+
+def test_what_is_trained_in_turn_at_the_same_steps_is_told_apart(tmp_path: Path) -> None:
+    text = "".join(f"D step {n}: loss: 0.5\nG step {n}: loss: 0.4\n" for n in range(1, 9))
+    run = read_log(tmp_path, text)
+    assert run.attempts == 1
+    assert steps_of(run) == {"loss": [*range(1, 9)], "loss/stage=G": [*range(1, 9)]}
+
+
+@pytest.mark.parametrize("heading", ["Fine-tuning the model...\n", "=== Start pretraining\n"])
+def test_a_heading_names_a_stage(tmp_path: Path, heading: str) -> None:
+    run = read_log(tmp_path, epochs(3) + heading + epochs(5))
+    assert run.attempts == 1
+    [name] = steps_of(run).keys() - {"loss"}
+    assert name.startswith("loss/phase=")
+    assert read_log(tmp_path, (heading + epochs(3)) * 2).attempts == 2

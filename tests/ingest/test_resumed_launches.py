@@ -1,0 +1,64 @@
+"""Launches that go on at the step after the last one: what they print before shows that they are launches."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.log_runs import read_log, steps_of
+
+
+def iterations(first: int, last: int) -> str:
+    return "".join(f"iter: {step}  loss: 0.5  lr: 0.1\n" for step in range(first, last + 1, 10))
+
+
+def arguments(rate: float = 0.1) -> str:
+    return f"Namespace(resume=True, lr={rate}, batch=8)\n"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "Resuming from epoch 3, training until 10 in all\n",
+        "[10:00:00] === run A: RESUMING from out/best-epoch=3.ckpt (now on GPU) ===\n",
+        "Resumed training from checkpoint out/last.pth\n",
+        "Traceback (most recent call last):\nKeyboardInterrupt\nLoading ...\nResuming from epoch 4\n",
+    ],
+)
+def test_a_program_says_that_it_resumes(tmp_path: Path, statement: str) -> None:
+    run = read_log(tmp_path, "Ready\n" + iterations(10, 30) + statement + iterations(40, 60))
+    assert run.attempts == 2
+    assert steps_of(run)["loss"] == [*range(10, 70, 10)]
+
+
+@pytest.mark.parametrize(
+    "statement", ["resume = None\n", "  'resume_from': 'a.pth',\n", "Nothing to resume\n"]
+)
+def test_other_words_about_resumption_show_no_launch(tmp_path: Path, statement: str) -> None:
+    run = read_log(tmp_path, "Ready\n" + iterations(10, 30) + statement + iterations(40, 60))
+    assert run.attempts == 1
+
+
+def test_arguments_that_come_again_show_a_launch_that_goes_on(tmp_path: Path) -> None:
+    dumped = "CONFIG:\n  NUM_ITER: 200\nVERSION: 2\n"
+    text = arguments() + dumped + iterations(10, 30) + arguments() + dumped + iterations(40, 60)
+    assert read_log(tmp_path, text).attempts == 2
+
+
+def test_the_arguments_of_failed_launches_do_if_they_are_others(tmp_path: Path) -> None:
+    failed = 3 * (arguments() + "Loading the data\nBuilding the model\n")
+    text = failed + iterations(10, 30)
+    assert read_log(tmp_path, text + arguments(0.2) + iterations(40, 60)).attempts == 2
+    # workers that import the program print the arguments of their parent
+    assert read_log(tmp_path, text + 2 * arguments() + iterations(40, 60)).attempts == 1
+
+
+def test_a_key_of_settings_that_a_later_launch_prints_is_no_heading(tmp_path: Path) -> None:
+    opening = (
+        arguments() + "Loading the data from a.csv\nBuilding the model\nTEST:\n  DETECTIONS: 100\nSEED: 1\n"
+    )
+    run = read_log(tmp_path, (opening + iterations(10, 30)) * 2)
+    assert run.attempts == 2
+    assert steps_of(run)["loss"] == [10, 20, 30] * 2
+    assert not any(name.startswith("test") for name in steps_of(run))
