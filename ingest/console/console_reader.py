@@ -156,6 +156,12 @@ class ConsoleReader:
         return self._writers.is_holding or any("waiting" in state for state in self._states.values())
 
     @property
+    def waits_for_step(self) -> bool:
+        """Whether lines wait for others that say at which step they are, however long these take."""
+        waiting = any(map(lines_above.has_waiting, self._states.values()))
+        return waiting or self._first_epoch.is_holding
+
+    @property
     def counts_lines(self) -> bool:
         """Whether steps are a count of lines that name their epoch alone, which is a guess."""
         return any("counted" in state.get("plain lines", {}) for state in self._states.values())
@@ -215,7 +221,12 @@ class ConsoleReader:
         state = self._state_of(line.labels)
         if not lines_above.may_wait(state):
             return self._read_line(found, line, parsed)
-        place = LineAbove(self._kinds.index(found.kind), found.start, found.line.decode("latin-1"))
+        place = LineAbove(
+            self._kinds.index(found.kind),
+            found.start,
+            found.line.decode("latin-1"),
+            in_block=found.kind.in_blocks,
+        )
         self._read_above(lines_above.lines_due_before(line.text, state), parsed)
         if lines_above.waits(line.text, place, state):
             return True
@@ -226,7 +237,9 @@ class ConsoleReader:
 
     def _read_above(self, lines: Sequence[LineAbove], parsed: ParsedLines) -> None:
         """Read lines that waited for the counter below them."""
-        for kind, start, text in lines:
+        for kind, start, text, _ in lines:
+            if kind >= len(self._kinds):  # the state is that of another version
+                continue
             found = FoundLine(start, text.encode("latin-1"), self._kinds[kind])
             self._read_line(found, strip_prefixes(found.line), parsed)
 

@@ -47,6 +47,11 @@ class FirstEpoch:
             [lines, [row_to_json(row) for row in record.rows], *record[1:]] for lines, record in self._held
         ]
 
+    @property
+    def is_holding(self) -> bool:
+        """Whether records are held back."""
+        return bool(self._held)
+
     def is_open(self, state: DialectState) -> bool:
         """Whether the next line may be held back."""
         return may_count_lines(_axis(state))

@@ -32,18 +32,22 @@ _LONGEST = 500
 _LAST_OF_FIRST = 1
 """The number of the first epoch or step of a text that is not the rest of another one."""
 _ENDS = re.compile(
-    r"(?i)\b(?:finish(?:ed|es)?|end(?:ed|s)?|done|complet(?:ed?|es)|over|took|takes)\b|完成|结束|結束|終了|完了|완료"
+    r"(?i)\b(?:finish(?:ed|es)?|end(?:ed|s)?|done|complet(?:ed?|es)|took|takes)\b|完成|结束|結束|終了|完了|완료"
     r"|\b(?:conclu[ií]d[ao]|terminad[ao]|finalizad[ao]|terminée?|beendet|abgeschlossen|заверш\w{1,8}|окончена?)\b"
 )
 """Words of a line that states what was counted when it is over."""
 
 
 class LineAbove(NamedTuple):
-    """A line that waits for a counter: the number of its kind, where it begins, and its bytes as Latin-1."""
+    """A line that waits for a counter: the number of its kind, where it begins, and its bytes as Latin-1.
+
+    `in_block`: lines of its kind below one another belong together.
+    """
 
     kind: int
     start: int
     text: str
+    in_block: bool = False
 
 
 class _Known(NamedTuple):
@@ -51,11 +55,18 @@ class _Known(NamedTuple):
 
     template: int
     shape: LineShape
+    has_numbers: bool
 
 
 def may_wait(state: DialectState) -> bool:
     """Whether lines may be read later than they come: no counter was seen yet, or it is known."""
     return "above" in state or "placed" not in state
+
+
+def has_waiting(state: DialectState) -> bool:
+    """Whether lines wait that are known to belong to a counter below them."""
+    above = state.get("above", {})
+    return "templates" in above and bool(above["lines"])
 
 
 def lines_due_before(line: str, state: DialectState) -> list[LineAbove]:
@@ -76,20 +87,27 @@ def lines_due_before(line: str, state: DialectState) -> list[LineAbove]:
         return []
     if not (above["ends"] or _is_of_training(known.shape)):
         return []
-    lines = above["lines"][templates.index(known.template) :]
-    above["templates"], above["lines"] = [*{template for template, _ in lines}], []
+    begin = templates.index(known.template)
+    while begin and not _known(LineAbove(*above["lines"][begin - 1][1]).text).has_numbers:
+        begin -= 1  # headings of what is below them
+    lines = above["lines"][begin:]
+    above["templates"], above["lines"] = sorted({template for template, _ in lines}), []
+    above["at"] = above["first"]
+    if "heading" in above:
+        above["lines"].append(above.pop("heading"))
     return [LineAbove(*each) for _, each in lines]
 
 
 def waits(line: str, place: LineAbove, state: DialectState) -> bool:
-    """Whether a line waits for the counter below it."""
+    """Whether a line waits for the counter below it, as do all between it and those that wait already."""
     above = state.get("above")
     if above is None or "templates" not in above or "counted" in _axis(state):
         return False
-    template = _known(line).template
-    if template not in above["templates"]:
+    known = _known(line)
+    is_between = bool(above["lines"]) and not known.shape.counters and _may_hold_values(known, place)
+    if known.template not in above["templates"] and not is_between:
         return False
-    above["lines"].append([template, place])
+    above["lines"].append([known.template, place])
     return True
 
 
@@ -109,14 +127,20 @@ def lines_due_behind(
     state["placed"] = True
     if above is None:
         return []
+    if has_values:
+        above.pop("heading", None)
     if not known.shape.counters:
-        if "first" in above and "templates" not in above and has_values and not above["ends"]:
+        if not known.has_numbers and "templates" not in above:
+            above["heading"] = [known.template, place]  # maybe of values that wait
+        elif "first" in above and "templates" not in above and has_values and not above["ends"]:
             del state["above"]  # it is above these values
         return []
-    if "templates" in above:
-        lines, above["lines"] = above["lines"], []
-        return [LineAbove(*each) for _, each in lines]
-    return _lines_above_first(line, at, known.shape, state)
+    if "templates" not in above:
+        return _lines_above_first(line, at, known.shape, state)
+    if at == above["at"]:
+        return []
+    above["at"], lines, above["lines"] = at, above["lines"], []
+    return [LineAbove(*each) for _, each in lines]
 
 
 def _lines_above_first(line: str, at: int, shape: LineShape, state: DialectState) -> list[LineAbove]:
@@ -139,15 +163,14 @@ def _lines_above_first(line: str, at: int, shape: LineShape, state: DialectState
 def remaining(state: DialectState) -> list[LineAbove]:
     """The lines that still wait at the end of a launch."""
     above = state.get("above")
-    if above is None:
+    if above is None or "first" not in above:
         return []
-    is_known = "templates" in above or above.get("ends")
-    lines = above["lines"] if is_known else []
+    lines = above["lines"] if "templates" in above or above["ends"] else []
     if "templates" in above:
-        above["lines"] = []
+        above["lines"], above["at"] = [], None
     else:
         del state["above"]
-    return [LineAbove(*each) for template, each in lines]
+    return [LineAbove(*each) for _, each in lines]
 
 
 def _rows_above(shape: LineShape, line: str, state: DialectState) -> list[LineAbove]:
@@ -178,7 +201,12 @@ def _rows_above(shape: LineShape, line: str, state: DialectState) -> list[LineAb
 
 def _keep(known: _Known, place: LineAbove, state: DialectState) -> None:
     """Keep a line above the first counter, one of the last ones."""
-    if not known.shape.metrics or known.shape.is_settings or len(place.text) > _LONGEST:
+    is_kept = _is_measured(known.shape) or not known.has_numbers
+    if (
+        not (is_kept and _may_hold_values(known, place))
+        or known.shape.is_settings
+        or len(place.text) > _LONGEST
+    ):
         return
     above = state.setdefault("above", {"lines": []})
     lines = above["lines"]
@@ -188,6 +216,12 @@ def _keep(known: _Known, place: LineAbove, state: DialectState) -> None:
     if len(lines) > _MOST_LINES:
         above["dropped"] += lines[0][0] == known.template
         del lines[0]
+
+
+def _may_hold_values(known: _Known, place: LineAbove) -> bool:
+    """Whether a line may hold values, or announce some; others may be passed over unseen."""
+    is_known = any(is_metric_name(field.name) for field in known.shape.metrics)
+    return is_known or place.in_block or not known.has_numbers
 
 
 def _last_evaluation(lines: Sequence[Any]) -> Iterator[LineAbove]:
@@ -203,7 +237,8 @@ def _shape(kept: Sequence[Any]) -> LineShape:
 
 def _known(line: str) -> _Known:
     parts = split_numbers(line)
-    return _Known(crc32("".join(parts[::2]).encode(errors="replace")), shape_of_line(parts))
+    template = crc32("".join(parts[::2]).encode(errors="replace"))
+    return _Known(template, shape_of_line(parts), has_numbers=len(parts) > 1)
 
 
 def _is_measured(shape: LineShape) -> bool:

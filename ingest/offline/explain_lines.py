@@ -107,7 +107,8 @@ def _explain(reader: ConsoleReader, number: int, line: bytes, begin: int) -> Exp
         reader.parse(line[size:], parsed, begin + size)
     settings = tuple(key.name for key in (*parsed.config, *reader.flush().config))
     text = strip_prefixes(line.rstrip(b"\r\n")[:_LONGEST_SHOWN]).text
-    is_read = parsed.rows or settings or reader.is_holding or reader.knows(line)
+    is_held = reader.is_holding or reader.waits_for_step
+    is_read = parsed.rows or settings or is_held or reader.knows(line)
     unread = not is_read and _has_metrics(text)
     list(reader.problems.drain())
     counted = bool(parsed.rows) and reader.counts_lines

@@ -54,6 +54,17 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"train loss: 0.{n}\nEpoch {n} finished\ntest accuracy: 0.5{n}\n" for n in N),
         {"train loss": [*N], "test accuracy": [*N]},
     ),
+    "a heading of the evaluation among them": (
+        "".join(
+            f"loss: 1.{n}\nEvaluating ...\nacc: 0.{n}\nloss: 2.{n}\n---- Epoch {n} completed ----\n"
+            for n in N
+        ),
+        {"loss": [*N], "evaluating/acc": [*N], "evaluating/loss": [*N]},
+    ),
+    "a heading of the evaluation above them": (
+        "".join(f"----- Validation -----\nacc: 0.{n}\nFinished epoch {n}\n" for n in N),
+        {"validation/acc": [*N]},
+    ),
     "an evaluation above the first step": (
         f"validation loss : 10.9\nHellaSwag accuracy : 2435/10042=0.2425\n{_STEPS}"
         "validation loss : 5.4\nHellaSwag accuracy : 2535/10042=0.2525\n",
