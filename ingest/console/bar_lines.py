@@ -23,14 +23,14 @@ _BAR = re.compile(
     r"\[[^,\]]{0,60}+(?:,\s*+[\d.?]++\s*+(?P<rate>\w++/s|s/\w++))?(?:,\s*+(?P<behind>[^\]]{0,2000}+))?(?:\]|$)",
     re.IGNORECASE,
 )
-_PAIR = re.compile(r"([A-Za-z_][\w./ @()-]{0,100}+)\s*+[=:]\s*+([-+\w.%]*[\w%])")
+_PAIR = re.compile(r"([A-Za-z_][\w./ @()-]{0,100}+)['\"]?\s*+[=:]\s*+['\"]?([-+\w.%]*[\w%])")
 _DASHED_PAIR = re.compile(r"(?:^|, )([A-Za-z_][\w./@]{0,60}) - (-?\d[\d.e+-]{0,20})(?=,|$)")
 """A pair with a dash for a sign: `dice_loss - 0.5, iou_score - 0.4`."""
 _COUNTS_EPOCHS = re.compile(r"(?i)\bepochs?\W{0,4}$")
 _EPOCH_AHEAD = re.compile(r"^\s*(\d{1,9})/(\d{1,9}) \* Epoch \(")
 """The epoch before a bar of Catalyst: `3/10 * Epoch (train): 100% 391/391`."""
 _NUMBER_ALONE = re.compile(r"\s*-?\d{1,9}\.\d{1,20}(?:e-?\d{1,3})?\s*", re.IGNORECASE)
-"""A description that is nothing but a number, the loss: `pbar.set_description(f"{loss:.4f}")`."""
+"""What is nothing but a number before or behind a bar, the loss: `pbar.set_description(f"{loss:.4f}")`."""
 _NOT_METRICS = frozenset({"v_num", "step", "global_step", "epoch", "iteration"})
 
 
@@ -103,6 +103,8 @@ def _described(text: str) -> _Description:
     parts = split_numbers(text)
     shape, numbers = shape_of_line(parts), parts[1::2]
     counts = {counter: (abs(number), total) for counter, (number, total) in counts_of(shape, numbers).items()}
+    if any(numbers[field.index].rstrip(".").count(".") for field in shape.counters):
+        counts = {}  # `Epoch 1.00` is a part of the epochs
     counted = {field.index for field in shape.counters}
     metrics = [field for field in shape.metrics if field.index not in counted]
     values = {
@@ -127,7 +129,9 @@ def _metrics(pairs: list[tuple[str, str]]) -> dict[str, float]:
 
 
 def _pairs(text: str) -> list[tuple[str, str]]:
-    """The named numbers behind a bar."""
+    """The named numbers behind a bar, or one without a name."""
+    if _NUMBER_ALONE.fullmatch(text) is not None:
+        return [("loss", text.strip())]
     pairs = _PAIR.findall(text) + _DASHED_PAIR.findall(text)
     return [(_without_opened(name).strip(), number) for name, number in pairs]
 

@@ -54,9 +54,6 @@ _VALUE_AND_BEST = 2
 _SLASHES_OF_PATH = 5
 _GLOG = re.compile(r"[IWE]\d{4} $")
 """How lines of glog and absl begin, before a time, a process and a source: `I1125 12:00:00 14 a.py:9] `."""
-_BAR_AHEAD = re.compile(r"(?:it/s|s/it)\](?=\S)")
-"""The end of a progress bar to which a message is glued: `1/100 [31:27<51:54, 1887.57s/it]Epoch 2, loss`."""
-_MOST_OF_BAR = 7
 _BAR_WITHOUT_TOTAL = "it ["
 """What is behind the count of a progress bar that knows no total."""
 _FRAMES = ("===", "---", "***", "###", "───", "═══", "━━━")
@@ -114,24 +111,19 @@ _SUMMARY = re.compile(r"\W{0,8}\* ?(?:acc|prec|mean|loss|top)|\W{0,8}\*$|\W{0,8}
 def shape_of_line(parts: list[str]) -> LineShape:
     """What the numbers of a line are, of which these are the texts and numbers in turn.
 
-    Behind a time at its beginning a line is read as without it: `[2026-02-22 15:43:42] INFO - Epoch 1/3`. So
-    it is behind a progress bar.
+    Behind a time at its beginning a line is read as without it: `[2026-02-22 15:43:42] INFO - Epoch 1/3`.
     """
     texts = tuple(parts[::2])
     if len(texts) > 2 and is_time(parts[1]) and not texts[0].strip(" [(\t"):
         return _shape_behind(1, texts[1].lstrip("]) \t"), texts)
     if len(texts) > 4 and _GLOG.match(texts[0]) is not None and is_time(parts[1]):
         return _shape_behind(3, texts[3].lstrip("]) \t"), texts)
-    if len(texts) > 5 and texts[1].startswith("%|") and texts[2] == "/" and texts[3] == " [":
-        for number, text in enumerate(texts[4:_MOST_OF_BAR], 4):
-            if (bar := _BAR_AHEAD.search(text)) is not None:
-                return _shape_behind(number, text[bar.end() :], texts)
     return shape_of(texts)
 
 
 @lru_cache(maxsize=8192)
 def _shape_behind(numbers: int, text: str, texts: tuple[str, ...]) -> LineShape:
-    """The shape of a line whose first numbers are a time that nothing is before, a logger's, or a bar's.
+    """The shape of a line whose first numbers are a time that nothing is before, or a logger's.
 
     `text` is that behind these numbers.
     """
@@ -231,6 +223,8 @@ class _ShapeReader:
             return True
         if not field.name and self._texts[field.index].startswith("%|"):
             return True  # the count of a bar, whether its drawing is empty or not
+        if field.index and self._texts[field.index - 1] == "<" and field.before.strip() == ",":
+            return True  # its speed: `[00:03<03:17, 2.51img/s]`
         # `Epoch 1 - Valid: 100%|####| [loss=0.5]`, of a bar
         if self._texts[field.index + 1].startswith("%|"):
             found = DATA_SPLIT.fullmatch(field.english)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.bar_lines import Bar, named_metrics, parse_bar
-from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
+from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineResult, LineValues
 from holter.ingest.console.dialects import keras_bars
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_names import is_of_evaluation
 from holter.ingest.console.pattern_search import LinearPattern
-from holter.ingest.console.plain_line import axis_state, metric_name
+from holter.ingest.console.plain_line import axis_state, metric_name, parse_plain_line
 from holter.ingest.console.step_axis import note_bar, position
 from holter.ingest.console.training_sections import enter_section, section_labels
 from holter.ingest.console.values import parse_numbers
@@ -24,6 +24,8 @@ _PROGRESS = re.compile(
 
 _FEW = 2
 """Batches of an epoch that are too few to tell their bar from one of epochs."""
+_THROUGH = -1
+"""What is noted of a bar that counts through all epochs."""
 _OF_A_TRAINING = (
     "from one",
     "bar",
@@ -35,24 +37,30 @@ _OF_A_TRAINING = (
     "evaluations",
     "evaluation ended",
     "shown",
+    "first",
+    "is early",
+    "trains",
 )
 """What the state has of the bars of one training."""
 
 
-def _bar(line: str, state: DialectState) -> list[LineValues]:
+def _bar(line: str, state: DialectState) -> LineResult:
     """`Epoch 0:  2%|▏| 10/500 [00:05<04:10,  1.96it/s, v_num=0, train_loss=9.440]`, read once per step.
 
     Steps count through the epochs, which Lightning numbers from 0 and `Epoch 1/20` from 1. Of the bar of an
-    evaluation its end is read, at the step of the training.
+    evaluation its end is read, at the step of the training. A bar without values may announce an epoch.
     """
     bar = parse_bar(line)
     if bar is None:
-        return []
+        return None
+    split = "" if bar.counts_epochs else _split_of(bar, state)
+    if split and bar.at == bar.total:
+        state["evaluation ended"] = True
+    if not bar.values:
+        return parse_plain_line(line, state)
     if bar.counts_epochs:
-        return _end_of_epoch(bar, state) if bar.values else []
-    if split := _split_of(bar, state):
-        return _evaluation(bar, split, state)
-    return _training(bar, state) if bar.values else []
+        return _end_of_epoch(bar, state)
+    return _evaluation(bar, split, state) if split else _training(bar, state)
 
 
 def _training(bar: Bar, state: DialectState) -> list[LineValues]:
@@ -63,10 +71,19 @@ def _training(bar: Bar, state: DialectState) -> list[LineValues]:
     if enter_section({**bar.counts, Counter.BATCH: (bar.at, bar.total)}, axis):
         left += _release(state)
         _begin_again(state)
+    if not all(map(is_of_evaluation, bar.values)):
+        state["trains"] = True
     step, last = _step_of_bar(bar, state), state.get("bar")
     if bar.at == 0 and step + bar.total == last:  # Lightning resets the bar of a complete epoch
         step += bar.total
+    if last is None and bar.version is None:
+        state["bar"], state["first"] = step, [bar.at, bar.values]
+        note_bar(step, [*bar.values], axis)
+        return left
+    left += _first(bar, state)
     values = bar.values
+    if last == step and state.get("is early") and bar.at < bar.total:
+        return left  # with the values of the next step
     if last == step:  # drawn again, maybe with the values of an evaluation
         values = {name: value for name, value in values.items() if _may_be_new(name, axis)}
     else:
@@ -80,6 +97,23 @@ def _training(bar: Bar, state: DialectState) -> list[LineValues]:
         state.pop("evaluation ended", None)
     new = _new_values(values, step, state, is_end_of_epoch=bool(is_end))
     return [*left, LineValues(step, new, labels=_labels(state))] if new else left
+
+
+def _first(bar: Bar, state: DialectState) -> list[LineValues]:
+    """The values of the first bar, now that the next one shows where it is.
+
+    It is that of the next one, if it was drawn before it was counted, and within all epochs, if these do not
+    begin anew.
+    """
+    if "first" not in state:
+        return []
+    at, values = state.pop("first")
+    if at == 0 and bar.at > 0 and values == bar.values:
+        state["is early"] = True
+        return []
+    step = at if state.get("epoch bar", [None])[-1] == _THROUGH else int(state["bar"])
+    new = _new_values(values, step, state, is_end_of_epoch=False)
+    return [LineValues(step, new, labels=_labels(state))] if new else []
 
 
 def _new_values(
@@ -103,8 +137,12 @@ def _new_values(
 
 
 def _release(state: DialectState) -> list[LineValues]:
-    """The values of an epoch that were those of the epoch before: its bar was not drawn again."""
-    waiting = state.pop("waiting", None)
+    """The values that waited for the next bar.
+
+    They are those of the first one, and of an epoch that were those of the epoch before.
+    """
+    _, first = state.pop("first", (0, {}))
+    waiting = state.pop("waiting", {}) | first
     return [LineValues(int(state["bar"]), waiting, labels=_labels(state))] if waiting else []
 
 
@@ -123,9 +161,6 @@ def _evaluation(bar: Bar, split: str, state: DialectState) -> list[LineValues]:
     axis = axis_state(state)
     if bar.at != bar.total:
         return []
-    state["evaluation ended"] = True
-    if not bar.values:
-        return []
     number, _ = bar.counts.get(Counter.EPOCH, (state.get("evaluations", 0) + 1, 0))
     state["evaluations"] = number
     step = state.get("bar", position(axis))
@@ -135,7 +170,7 @@ def _evaluation(bar: Bar, split: str, state: DialectState) -> list[LineValues]:
         return []
     state["evaluated"], state["between"] = [step, bar.total, split], True
     values = {metric_name(name, split): value for name, value in bar.values.items()}
-    return [LineValues(int(step), values, labels=section_labels(axis))]
+    return [*_release(state), LineValues(int(step), values, labels=section_labels(axis))]
 
 
 def _note_version(version: str | None, state: DialectState) -> list[LineValues]:
@@ -195,10 +230,14 @@ def _split_of(bar: Bar, state: DialectState) -> str:
     """The data of a bar's evaluation; "" for the training.
 
     Where bars of the training name their epoch, others are of an evaluation, and so is a shorter bar behind
-    the end of a training's.
+    the end of a training's, and one with nothing but values of an evaluation, where others have more.
     """
-    if bar.split or bar.is_of_training or not bar.values or Counter.EPOCH in bar.counts:
+    if bar.split or bar.is_of_training or not bar.values:
         return bar.split
+    if all(map(is_of_evaluation, bar.values)) and bar.version is None and "trains" in state:
+        return "eval"
+    if Counter.EPOCH in bar.counts:
+        return ""
     _, last, last_total, _ = state.get("bars", (0, 0, 0, None))
     is_shorter = bar.total < last_total == last
     return "eval" if "from one" in state or is_shorter else ""
@@ -221,17 +260,21 @@ def _step_of_bar(bar: Bar, state: DialectState) -> int:
 
 
 def _step_over_epochs(number: int, bar: Bar, state: DialectState) -> int | None:
-    """The step of a bar of epochs that states which one it is at: `Epoch 3, loss 0.5:  30%|##  | 3/10`.
+    """The step of a bar whose count goes on where the epoch does, which that of an epoch's batches does not.
 
-    Its count goes on where the epoch does, which that of an epoch's batches does not.
+    It counts epochs, `Epoch 3, loss 0.5:  30%|##  | 3/10`, or steps through all of them.
     """
     last, at, total, before = state.get("epoch bar", (number, 0, bar.total, None))
-    goes_on = last < number and at < total == bar.total > _FEW and at <= bar.at <= at + number - last
-    if before is None and goes_on and abs(bar.at - number) <= 1 and abs(at - last) <= 1:
-        before = max(0, state.get("bar", 0) - number + 1)
+    if before is None and last < number and at < total == bar.total > _FEW and bar.at > 0 and at <= bar.at:
+        if abs(bar.at - number) <= 1 and abs(at - last) <= 1 and bar.at <= at + number - last:
+            before = max(0, state.get("bar", 0) - number + ("first" not in state))
+        elif at > 0:
+            before = _THROUGH
     furthest = bar.at if number != last else max(at, bar.at)
     state["epoch bar"] = [number, furthest, bar.total, before]
-    return None if before is None else before + number
+    if before == _THROUGH:
+        return bar.at
+    return None if before is None else int(before) + number
 
 
 _RICH = re.compile(
@@ -298,7 +341,11 @@ def _torchtune(line: str, state: DialectState) -> LineValues | None:
     return LineValues(state["bar"], parse_numbers({"loss": match[2]}.items()))
 
 
-_NAMED_NUMBER = rb", {0,4}[A-Za-z_][\w ./@()-]{0,60}(?:[=:] {0,4}| - )[-+]?[\dn]"
+_NAMED_NUMBER = (
+    rb"(?:, {0,4}[{'\"(]{0,3}[A-Za-z_][\w ./@()-]{0,60}['\"]?(?:[=:] {0,4}| - )['\"]?[-+]?[\dn]"
+    rb"|/(?:s|it|step|batch), -?\d+\.\d+[\]\n])"
+)
+"""A number behind a bar: with a name, or alone."""
 _FRACTION_BEFORE_BAR = rb"(?:^|[ :=(|\r])-?\d+\.\d+(?:[^\r\n\w/][^\r\n]*)?: {1,4}\d{1,3}%\|"
 DIALECT = ConsoleDialect(
     name="progress-bars",
