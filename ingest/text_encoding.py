@@ -8,6 +8,7 @@ that are searched for in undecoded text have them in each encoding.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 GB18030 = "gb18030"
 LATIN_1 = "latin-1"
@@ -33,6 +34,12 @@ def in_encodings(*words: str) -> bytes:
     encoded += [word.encode(GB18030) for word in words if _CHINESE_TEXT.fullmatch(word) is not None]
     encoded += [word.encode(LATIN_1) for word in words if _WESTERN_TEXT.fullmatch(word) is not None]
     return b"|".join(map(re.escape, encoded))
+
+
+def words_in_encodings(words: Iterable[str]) -> bytes:
+    """A pattern of words of languages that are not written in ASCII, in the cases that occur."""
+    forms = {form for word in words if not word.isascii() for form in (word, word.capitalize(), word.upper())}
+    return in_encodings(*sorted(forms, key=len, reverse=True))
 
 
 def decode_line(line: bytes) -> str:

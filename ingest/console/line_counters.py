@@ -99,7 +99,7 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
     last = words[-1].rstrip(".")
     if " ".join(words) in GLOBAL or (words == ["update"] and field.bracketed and not before):
         return Counter.GLOBAL_STEP
-    is_stated = field.total_index >= 0 or field.before.strip() == "[" or field.index == 0
+    is_stated = field.total_index >= 0 or field.before.strip() == "["
     if words == ["run"] and field.bracketed and not before:
         return Counter.STEP  # `run [50]:`
     if last == "e" and is_stated and not (field.marked or before):

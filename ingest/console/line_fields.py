@@ -74,6 +74,8 @@ _NESTED_KEY = re.compile(r"['\"]([\w. -]{1,60})['\"] ?: ?\{|\}")
 """A dictionary within one begins or ends: `{'daily': {'loss': 0.5}}`."""
 _MODULE = re.compile(r"(?:^|[\s|])(?:(?:[A-Za-z_]\w*\.)+\w+:(?:[\w<>]+:)?|[A-Za-z_]\w*:[\w<>]+:)$")
 """What loggers print before the number of a line: `yolox.core.trainer:after_iter:249 - `."""
+_CALLER = re.compile(r"(?:^|\s)(?:__main__|[A-Za-z_]\w*(?:\.\w+)+):$")
+"""The same before a function: `__main__:480:log_metrics E1`."""
 _MEASURED = re.compile(
     r"(?:^|[^\w./@% -]) {0,4}([A-Za-z][\w./@%-]{0,30}(?: [\w./@%-]{1,20}){0,2})"
     r" {0,4}(?:→|->|=>|:|\||-) {0,4}$"
@@ -97,6 +99,8 @@ _COUNTED_EPISODES = re.compile(
 """What is around a number that says over how many a mean is: `Average reward over 100 episodes: 12.3`."""
 _SHARE = re.compile(r"(?i)acc|correct|prec|recall|hit|top")
 """Names of what is a share of something."""
+_SHARE_AHEAD = re.compile(r"%,? (?:[a-z]{1,20} )?\(")
+"""What is between a share in per cent and what it is of, maybe with its name."""
 _EQUALS = re.compile(r" {0,2}= {0,2}")
 _END_OF_KEY = re.compile(r"['\"] ?: ")
 """The end of a key of a dictionary with a number in its name: `{'Dice, class 1': 0.5}`."""
@@ -113,6 +117,8 @@ _NAME_AFTER = re.compile(
     r" ((?:[a-z]{1,12} )?(?:loss|accuracy|reward|error|perplexity))(?=[.,;!)]|\s*$| and )"
 )
 """A name behind its number: `ended with 0.69 loss.`."""
+_SHARE_BEHIND = re.compile(r" ?% ([A-Z]{2,5})(?=\s{0,8}(?:[|,;)]|$))")
+"""A name in capitals behind a per cent: `34.2% MFU`."""
 _RATE_BEHIND = re.compile(r" \w{1,20}/s\b")
 
 _BEHIND_NUMBERS_OF_NAMES = (_CLOSING, _COUNTED_EPISODES, _END_OF_KEY, _EQUALS)
@@ -250,7 +256,7 @@ class _FieldReader:
         """The name or the unit behind a number; a word right before the next number is the name of that."""
         if (rate := _RATE.match(after)) is not None:
             return rate[1]
-        name = _NAME_AFTER.match(after)
+        name = _NAME_AFTER.match(after) or _SHARE_BEHIND.match(after)
         is_of_next = name is not None and not after[name.end() :].strip() and index + 1 < self._count
         return "" if name is None or is_of_next else name[1]
 
@@ -320,6 +326,8 @@ class _FieldReader:
             self._measured = of[1]  # `LOSS train 2.3 valid 2.2`
         else:
             self._measured = ""
+        if counts(name):
+            self._section = ""  # `Metrics(epoch=3, loss=0.5)` says nothing of the loss
         if self._section and name != self._section:
             name = f"{self._section}/{name}"
         if self._keys:
@@ -393,7 +401,7 @@ def _explains(name: str, between: str) -> bool:
     """Whether a number in brackets says what that of this name is a share of: `acc: 0.76 (323 / 423)`."""
     if between == "(":
         return _SHARE.search(name) is not None
-    return bool(name) and between in ("% (", "%, (")
+    return bool(name) and _SHARE_AHEAD.fullmatch(between) is not None
 
 
 def _is_clean(before: str) -> bool:
@@ -445,6 +453,8 @@ def _name_around(text: str, after: str) -> str | None:
 
 def _is_reference(text: str, after: str) -> bool:
     """Whether a number is that of a line, as in `(trainer:737) INFO` and `yolox.core.trainer:246 - `."""
+    if after.startswith(":") and _CALLER.search(text) is not None:
+        return True
     if after.startswith((" - ", " | ")) and _MODULE.search(text) is not None:
         return True
     return after.startswith(")") and text.endswith(":") and text.rpartition("(")[2][:-1].isidentifier()

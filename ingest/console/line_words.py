@@ -32,11 +32,12 @@ OTHERS = frozenset(
         "frames",
         "round",
         "episode",
+        "game",
         "generation",
         "sen",
     }
 )
-ROUNDS = frozenset({"episode", "round", "generation"})
+ROUNDS = frozenset({"episode", "game", "round", "generation"})
 """What may be announced by a line, as an epoch is."""
 QUALIFIERS = frozenset(
     {"global", "train", "training", "current", "cur", "optimizer", "optim", "opt", "gradient", "grad", "num",

@@ -6,6 +6,7 @@ import re
 
 from holter.ingest.console.line_words import DATA_SPLIT
 from holter.ingest.console.number_names import counts
+from holter.ingest.metric_names import is_metric_name
 
 _MOST_OF_LIST = 32
 """Numbers of a list that are values of a step; longer ones are a history or weights."""
@@ -21,6 +22,11 @@ _NAMES_OF_ONE = re.compile(
     r"(?<![\w./])((?:[A-Za-z]{2,20} ?/ ?){1,3}[A-Za-z]{2,20}) ([A-Za-z][\w-]{1,20})\s?[:=]?\s{0,4}$"
 )
 """The same before a word that all have in common: `mean/median reward 12.5/11.0`."""
+_METRIC_AHEAD = re.compile(r"(?<![\w.])([A-Za-z][\w@.-]{0,30}) $")
+_RANKS = re.compile(
+    r"(?<![\w.])([A-Za-z][\w-]{0,20}[@-])(\d{1,3}(?:/\d{1,3}){0,4}/(?:\d{1,3}|L))\s?[:=]?\s{0,8}$"
+)
+"""Names of which only the first is written out: `Recall@1/5/10: 0.1/0.2/0.3`, `ROUGE-1/2/L: 38/16/35`."""
 _HISTORY = re.compile(r"['\"](?:val_)?loss['\"] ?: ?\[[-+.\w]{1,30},")
 _UNIT = re.compile(r"^[A-Za-z]\w*")
 """A unit right behind a number, which is no name: `mem 10.2GB, loss 2.1`."""
@@ -37,10 +43,12 @@ def listed_names(texts: tuple[str, ...]) -> dict[int, str]:
             text = _UNIT.sub("", text)
         if (match := _NAMES_OF_ONE.search(text)) is not None:
             names, signs = [f"{name} {match[2]}" for name in re.split(" ?/ ?", match[1])], {"/"}
+        elif (match := _RANKS.search(text)) is not None:
+            names, signs = [f"{match[1]}{rank}" for rank in match[2].split("/")], {"/"}
         elif (match := _NAME_LIST.search(text) or _NAMES_IN_BRACKETS.search(text)) is not None:
             names, signs = re.split(r"[,/|] ?", match[2]), set(re.findall(r"[,/|]", match[2]))
-            if match[1]:  # `Loss(text/kernel): 0.4/0.1`
-                names = [f"{match[1]}/{name}" for name in names]
+            if of := match[1] or _metric_of_data(text[: match.start()], names):
+                names = [f"{of}/{name}" for name in names]  # `Loss(text/kernel): 0.4/0.1`
         else:
             continue
         if any(name.endswith(".") for name in names) or (DATA_SPLIT.fullmatch(names[0]) and counts(names[1])):
@@ -52,6 +60,12 @@ def listed_names(texts: tuple[str, ...]) -> dict[int, str]:
         if is_run and behind is not None and (is_last or behind not in between):
             listed |= {index + offset: name for offset, name in enumerate(names)}
     return listed
+
+
+def _metric_of_data(text: str, names: list[str]) -> str:
+    """The metric at the end of a text, if the names behind it are all those of data: `acc train/val`."""
+    match = _METRIC_AHEAD.search(text) if all(map(DATA_SPLIT.fullmatch, names)) else None
+    return match[1] if match is not None and is_metric_name(match[1]) else ""
 
 
 def is_history(line: str) -> bool:

@@ -13,7 +13,7 @@ _LONGEST_SHORT_FORM = 5
 _WORD = re.compile(r"(?:\d{1,4}(?:\.\d{1,2}|_)?-?)?[^\W\d][\w./@%+^~\u2019-]*|\d{1,2}%(?= )")
 """A word of a name; digits at its beginning are part of it, else they would be a number of their own."""
 _DELIMITERS = (*",;|[](){}<>\t\"'=:*│┃•·→", "  ", " - ", " / ")
-_NO_BEGINNING = frozenset({"of", "and", "the", "has", "setting", "metrics"})
+_NO_BEGINNING = frozenset({"of", "and", "the", "has", "got", "setting", "metrics"})
 """Words with which no name begins: `saved a checkpoint with mean score: 0.5`."""
 _UNITS_AT_END = frozenset({"s.", "ms.", "sec.", "secs.", "SPS.", "FPS."})
 """Units at the end of a sentence: `Time Elapsed: 12.3 s. Mean Reward: 1.2`."""
@@ -24,6 +24,9 @@ _SUFFIX = re.compile(
     r"|(?<=\w) \[(?:[^\W\d]|[%/\u00b5\u00b0 ]){1,12}\]|(?<=\w)\[%\])$"
 )
 """A unit or the like behind a name: `loss (MSE)`, `acc [%]`."""
+_EPOCH = re.compile(r"(?:^| )[eE]$")
+"""A letter right before a number: `E1 trn 0.5 loss`."""
+_HYPHEN = re.compile(r"(?<=[A-Za-z])-$")
 _WRAPPER = re.compile(r"(?<![\w.])(?:np\.(?:float64|float32|float16|int64)|float|(?:tf\.T|t)ensor|array)$")
 """What numpy, torch and TensorFlow print around a number: `np.float64(0.02)`."""
 _ARROW = re.compile(r" {0,4}(?:->|=>|→)$")
@@ -43,7 +46,7 @@ _NESTED = re.compile(
 """A name such as that of a discriminator's output: `D(G(z))`; one with its tokenizer: `dev bleu[13a]`."""
 
 _WITH_BRACKETS = re.compile(
-    r"(?<![\w.])([^\W\d]\w{0,20}(?:\[(?:[^\W\d]\w?|\d{1,2})\]|\((?:[^\W\d]\w?|\d{1,2})\))"
+    r"(?<![\w.])([^\W\d]\w{0,20}(?:\[(?:[^\W\d]\w?|\d{1,2})\]|\(\d{1,2}\))"
     r"|(?:[^\W\d]\w{0,12})?(?:\|[^|\s:=]{1,20}\||\|\|[^|\s:=]{1,20}\|\|(?:_\w{1,4})?))\s?[:=]\s*$"
 )
 """A name with brackets right behind a word or around it: `E[x]`, `acc[0]`, `f(x)`, `max|w|`, `||r||`."""
@@ -76,17 +79,18 @@ def name_before(text: str) -> NumberName:
     """The name at the end of a text, whether a sign follows it, and the text before it."""
     if (key := _KEY.search(text) or _TUPLE.search(text)) is not None:
         return NumberName(key[1].strip(), True, text[: key.start()])
+    if _EPOCH.search(text) is not None:
+        return NumberName("epoch", False, text[:-1])
     text = text.rstrip(_OPENING).removesuffix(" /").replace("'s ", "\u2019s ")
     if (enclosed := _WITH_BRACKETS.search(text)) is not None and not _says_data(enclosed[1]):
         return NumberName(enclosed[1], True, text[: enclosed.start(1)])
-    bare = (
-        _ARROW.sub("", text.rstrip(" :=#|*~\"'")).removesuffix(" is").removesuffix(" to").removesuffix("为")
-    )
+    bare = _ARROW.sub("", text.rstrip(" :=#|*\"'")).removesuffix(" is").removesuffix(" to").removesuffix("为")
     bare = bare.removesuffix(" this epoch")
     if bare.endswith(" reached"):  # `'val_loss' reached 0.51`
         bare = bare.removesuffix(" reached").rstrip("'\"")
     if (dashed := _DASHED.search(text)) is not None and is_metric_name(dashed[1]):
         bare = text[: dashed.end(1)]
+    bare = _HYPHEN.sub("", bare)  # `Epoch-1: loss=0.5`
     marked = len(bare) < len(text)
     if (nested := _NESTED.search(bare)) is not None:
         return NumberName(nested[1], marked, bare[: nested.start(1)])
@@ -123,6 +127,8 @@ def name_before(text: str) -> NumberName:
     while len(words) > 1 and words[0] in _NO_BEGINNING:
         words.pop(0)
     name = " ".join(words).replace("\u2019", "'")
+    if name.endswith(".."):  # `loss.....: 0.5`
+        name = name.rstrip(".")
     if suffix and (DATA_SPLIT.fullmatch(suffix.strip(" ()[]")) or _says_data_twice(name, suffix)):
         # Epoch(val) names the data, and so does `Test (on val set)`
         return NumberName(name, marked, bare[:begin] + suffix)

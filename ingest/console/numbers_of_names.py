@@ -16,6 +16,9 @@ _INDEXED = "|".join(rf"(?<=[\s,|;]\w{{{length}}}[\[(])" for length in range(1, _
 _NO_INDEX = "".join(
     rf"(?<!{end}[\[(])" for end in ("och", "tep", "ter", "ion", "tch", "ode", "und", "ep", "EP", "Ep", "it")
 )
+_RANKS = [rf"@\d{{{first}}}/" for first in (1, 2)]
+_RANKS += [rf"{first}\d{{{second}}}/" for first in _RANKS for second in (1, 2)]
+_BEHIND_RANK = "|".join(rf"(?<={rank})" for rank in (*_RANKS, r"[A-Z]-\d/"))
 
 _FORMS = (
     # behind the beginning of a name: `10-avg reward: 23`, `0.5PER: 99`, `3D loss: 0.1`, `2nd order loss: 0.1`
@@ -25,6 +28,8 @@ _FORMS = (
     rf"|(?:st|nd|rd|th) (?!{_COUNTED}){_WORDS}{_SIGN}"
     rf"|(?:%|th) ?(?:quantile|percentile)"
     r"|[^\W\da-zA-Z_]{1,3}(?:平均|均|평균))",
+    # `Recall@1/5/10: 0.1/0.2/0.3`, `ROUGE-1/2/L: 38/16/35`
+    rf"(?:{_BEHIND_RANK})\d{{1,3}}(?:/L|/\d{{1,3}}){{0,2}}{_SIGN}",
     r"\d{1,4}_[A-Za-z]",
     r"\d{1,2}[a-z]_[a-z]",
     r"\d{1,3}(?:px ?[:=]|th percentile|[a-z]\]:)",

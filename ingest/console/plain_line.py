@@ -25,6 +25,7 @@ from holter.ingest.console.nested_keys import forget_keys, nested_name
 from holter.ingest.console.number_lists import is_history, listed_names, values_of_lists, without_ordered
 from holter.ingest.console.recurrence import recurring_values
 from holter.ingest.console.round_steps import is_in_round, note_named_client, note_round
+from holter.ingest.console.settings_in_objects import without_settings
 from holter.ingest.console.shape_reader import shape_of_line
 from holter.ingest.console.step_axis import (
     Counts,
@@ -97,7 +98,7 @@ def axis_state(state: DialectState) -> dict[str, Any]:
 def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineValues] | None:
     """The named numbers of a line at its step; those of an evaluation are named after its data."""
     axis = axis_state(state)
-    parts = split_numbers(without_ordered(line))
+    parts = split_numbers(without_settings(without_ordered(line)))
     shape, numbers = shape_of_line(parts), parts[1::2]
     counts: Counts = counts_of(shape, numbers)
     fraction = _fraction_of_epoch(shape, numbers, axis)
@@ -327,7 +328,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     Without a heading above them these are the means of an epoch, or those of an evaluation.
     """
     axis = axis_state(state)
-    parts = split_numbers(without_ordered(line))
+    parts = split_numbers(without_settings(without_ordered(line)))
     shape, numbers = shape_of_line(parts), parts[1::2]
     if shape.counters or _is_repeated(line) or _PART_OF_MODEL.match(line) is not None:
         return None

@@ -27,7 +27,13 @@ from holter.ingest.console.line_data import data_before, data_behind
 from holter.ingest.console.line_fields import NumberField, number_fields
 from holter.ingest.console.line_names import is_of_evaluation, numbered, unique_name
 from holter.ingest.console.line_settings import has_settings, is_setting, is_settings
-from holter.ingest.console.line_shapes import LineShape, MetricField, RowField, part_before
+from holter.ingest.console.line_shapes import (
+    LineShape,
+    MetricField,
+    RowField,
+    names_evaluation,
+    part_before,
+)
 from holter.ingest.console.line_tokens import is_time
 from holter.ingest.console.line_words import (
     BATCHES,
@@ -79,7 +85,7 @@ _FULL_WIDTH: dict[int, int | str] = {
 """Punctuation of Chinese and Japanese, which is as wide as a letter, and that of ASCII."""
 _NAME_AHEAD = re.compile(
     r"(?<![\w.@])(?!(?:INFO|DEBUG|WARNING|[Tt]he)\b)([A-Za-z][\w@-]{0,40}(?: [\w@-]{1,40}){0,5}?)"
-    r" (?:(?:at|in|after|for|of|@) |(?=(?i:epoch|step|iter(?:ation)?|batch)\b))"
+    r"(?: \([a-z ]{1,30}\))? (?:(?:at|in|after|over|for|of|@) |(?=(?i:epoch|step|iter(?:ation)?|batch)\b))"
 )
 """A name before what is counted: `loss at step 5: 2.3`, `Loss epoch[0] = 2.3`."""
 _SOURCE_FILE = re.compile(r"\.(?:py|cc|cpp|cu|cuh|c|h|go|rs|java|js|lua|m)$")
@@ -345,7 +351,8 @@ class _ShapeReader:
             self._is_known = True
 
     def _add_metric(self, field: NumberField) -> None:
-        is_of_part = self._part and not DATA_SPLIT.search(field.english)
+        is_named = DATA_SPLIT.search(field.english) or names_evaluation(field.name, self._part)
+        is_of_part = self._part and not is_named
         stated = f"{self._part}/{field.name}" if is_of_part else field.name
         if stated.lower() == "best" and self._metrics:  # `acc 0.81 (best 0.84)`
             stated = f"best/{self._metrics[-1].name}"

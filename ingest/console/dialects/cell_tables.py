@@ -16,6 +16,8 @@ from holter.ingest.console.pattern_search import LinearPattern
 from holter.ingest.console.plain_line import axis_state, parse_plain_line
 from holter.ingest.console.values import parse_number
 from holter.ingest.metric_names import is_metric_name
+from holter.ingest.text_encoding import words_in_encodings
+from holter.translated_words import COUNTERS, METRICS, in_english
 from holter.types import labels_of
 
 _BARS = re.compile(r"[|│┃║]")
@@ -27,7 +29,11 @@ _COUNT = re.compile(r"(\d{1,9})(?: {0,8}/ {0,8}\d{1,9})?")
 _DIGIT = re.compile(r"\d")
 _REMARK = re.compile(r"(?<=\d) {1,8}[^\w\s.,+-][^\d\n]*$")
 """What is behind the number of the last cell: `0.81 *`, `0.81  <- saved`."""
-_AXES = ("global_step", "step", "iter", "iteration", "training_iteration", "epoch")
+_AXES = (
+    *("global_step", "step", "iter", "iteration", "training_iteration", "epoch"),
+    *("episode", "round", "generation"),
+)
+"""Names of columns that count, in English words, the most reliable axis first."""
 _TRIALS = frozenset({"trial name", "trial"})
 _LEAST_COLUMNS = 2
 _MAX_COLUMNS = 64
@@ -48,6 +54,11 @@ def _cells(line: str, columns: int = 0) -> list[str]:
     return [cell.strip() for cell in cells[: _MAX_COLUMNS + 1]]
 
 
+def _in_lower_case(name: str) -> str:
+    """The name of a column in English words, joined with `_`."""
+    return "_".join(in_english(name).lower().split())
+
+
 def _row(line: str, state: DialectState) -> LineValues | None:
     """The names of columns, or the numbers below them at the step or the epoch of the row."""
     names = state.get("cells", [])
@@ -55,7 +66,7 @@ def _row(line: str, state: DialectState) -> LineValues | None:
     above = state.pop("cells above", [])
     if len(above) == len(cells) and not any(map(_DIGIT.search, cells)):  # the names go on
         cells = [f"{first} {second}".strip() for first, second in zip(above, cells, strict=True)]
-    lower = [cell.lower().replace(" ", "_") for cell in cells]
+    lower = [_in_lower_case(cell) for cell in cells]
     if _is_heading(cells) and any(name in _AXES for name in lower):
         if any(map(is_metric_name, cells)):
             state["cells"] = cells[:_MAX_COLUMNS]
@@ -66,7 +77,7 @@ def _row(line: str, state: DialectState) -> LineValues | None:
         return None
     if len(cells) != len(names):
         return None
-    by_name = {name.lower().replace(" ", "_"): cell for name, cell in zip(names, cells, strict=True)}
+    by_name = {_in_lower_case(name): cell for name, cell in zip(names, cells, strict=True)}
     axis = next(name for name in _AXES if name in by_name)
     count = _COUNT.fullmatch(by_name[axis])
     if count is None or _is_printed_anew(line, state):
@@ -78,7 +89,7 @@ def _row(line: str, state: DialectState) -> LineValues | None:
     values = {}
     for name, cell in zip(names, cells, strict=True):
         value = parse_number(_REMARK.sub("", cell))
-        if value is not None and name.lower().replace(" ", "_") not in (axis, "loc"):
+        if value is not None and _in_lower_case(name) not in (axis, "loc"):
             values[name] = value
     return LineValues(step, values, labels=None if trial is None else labels_of({"trial": trial[:200]}))
 
@@ -177,17 +188,23 @@ def _split_row(line: str, state: DialectState) -> LineValues | None:
     return LineValues(int(step), values) if values else None
 
 
-_VERTICAL = rb"(?:\||\xe2\x94[\x82\x83])"
+_VERTICAL = rb"(?:\||\xe2\x94[\x82\x83]|\xe2\x95\x91)"
+_AXIS = (
+    rb"(?:(?:global.)?(?:epoch|step|iter(?:ation)?)|episode|round|generation|"
+    + words_in_encodings(COUNTERS)
+    + rb")"
+)
+_METRIC = rb"(?:loss|acc|score|error|auc|rmse|reward|return|fitness|" + words_in_encodings(METRICS) + rb")"
 _HEADING = re.compile(
-    rb"(?im)^[ \t]{0,20}" + _VERTICAL + rb"(?=[^\n]{0,400}(?:loss|acc|score|error|auc|rmse|reward))"
-    rb"[^\n]{0,200}?[| \x82\x83](?:global.)?(?:epoch|step|iter(?:ation)?)[ \t]{0,40}(?:"
-    + _VERTICAL
-    + rb"|[ \t]{2}[a-z])"
+    rb"(?im)^[ \t]{0,20}" + _VERTICAL + rb"(?=[^\n]{0,400}" + _METRIC + rb")"
+    rb"[^\n]{0,200}?[| \x82\x83\x91]" + _AXIS + rb"[ \t]{0,40}(?:" + _VERTICAL + rb"|[ \t]{2}[a-z])"
 )
 _BARE_HEADING = (
     rb"(?im)^(?:[^\n|]{0,120}[\]:)>-][ \t]{1,20}|[^\n|]{0,120}\|[ \t]{1,20})?[ \t]{0,20}"
-    rb"(?:global.)?(?:epoch|step|iter(?:ation)?)[ \t]{0,40}\|"
-    rb"[^\n:=\d]{0,400}(?:loss|acc|score|error|auc|rmse|reward)[^\n:=\d]{0,400}$"
+    + _AXIS
+    + rb"[ \t]{0,40}\|[^\n:=\d]{0,400}"
+    + _METRIC
+    + rb"[^\n:=\d]{0,400}$"
 )
 """A line of names without an outer bar at its beginning, maybe behind what a logger prints."""
 _BARE_ROW = (

@@ -53,7 +53,7 @@ _AXIS = (
     rb"(?:#[ \t]{1,20})?(?:[A-Za-z][\w-]{0,30}" + _BETWEEN_CELLS + rb"){0,2}"
     rb"(?:epochs?|ep|(?:num)?iter(?:ation)?s?|(?:global_)?steps?|episode|round|E {1,8}#)"
 )
-_COUNT = rb"(?:[\w.:/-]{1,60}" + _BETWEEN_CELLS + rb"){0,2}\d{1,9}(?:\.0|\.\d{1,20}e[-+]\d\d|/\d{1,9})?"
+_COUNT = rb"(?:\w[\w.:/-]{0,59}" + _BETWEEN_CELLS + rb"){0,2}\d{1,9}(?:\.0|\.\d{1,20}e[-+]\d\d|/\d{1,9})?"
 """What a row counts, behind its data or a date."""
 _NAMED = _LOGGER + rb"?[ \t]{0,20}" + _AXIS
 _COUNTED = _LOGGER + rb"?(?:[ \t]|\x1b\[\d{0,2}[mJK]){0,40}" + _COUNT

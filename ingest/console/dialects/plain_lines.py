@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -48,7 +48,7 @@ from holter.ingest.console.training_sections import (
 )
 from holter.ingest.lines import line_around, with_newlines
 from holter.ingest.metric_names import is_metric_name
-from holter.ingest.text_encoding import in_encodings
+from holter.ingest.text_encoding import in_encodings, words_in_encodings
 from holter.translated_words import COUNTERS, METRICS
 
 
@@ -100,21 +100,15 @@ class _RecordLine(NamedTuple):
 _LONGEST_LINE = 16 * 1024
 
 
-def _alternatives(words: Iterable[str]) -> bytes:
-    """A pattern of words of languages that are not written in ASCII, in the cases that occur."""
-    forms = {form for word in words if not word.isascii() for form in (word, word.capitalize(), word.upper())}
-    return in_encodings(*sorted(forms, key=len, reverse=True))
-
-
 _COLOUR = rb"(?:\x1b\[[0-9;]{0,20}m){0,4}"
 _SPACE = rb"(?:[ \t]|" + in_encodings("\u3000") + rb")"
 _WIDE_SIGN = in_encodings("\uff1a", "\uff1d")
-_SIGN = rb"(?:[=:#|]|" + _WIDE_SIGN + rb")"
+_SIGN = rb"(?:[=:#|-]|" + _WIDE_SIGN + rb")"
 """A sign between a name and its number, or that sign as wide as a letter."""
 _OPENING = rb"(?:[\[({\"'#/]|" + in_encodings("\uff08", "\u3010") + rb"){0,2}"
 _COUNTED = (
-    rb"(?:epoch|iter(?:ation)?|step|batch|update|timestep|t_env|episode|tick|round|progress|\bcount|\bit|\bep\.?|\bup\.|epoche|epoca|epoka|epok|krok|stap"
-    rb"|schritt|paso|passo|" + _alternatives(COUNTERS) + rb")"
+    rb"(?:epoch|iter(?:ation)?|step|batch|update|timestep|t_env|episode|\bgame|tick|round|progress|\bcount|\bit|\bep\.?|\bup\.|epoche|epoca|epoka|epok|krok|stap"
+    rb"|schritt|paso|passo|" + words_in_encodings(COUNTERS) + rb")"
 )
 _NUMBER_AHEAD = (
     rb"(?:\bthe |^[^\w\n]{0,20})\d{1,9}(?:st|nd|rd|th)? "
@@ -132,7 +126,7 @@ _POSITION = LinearPattern(
     + rb"(?:"
     + in_encodings("\u4e2a", "\u500b")
     + rb")? ?(?:epoch|step|batch|"  # what an ordinal number counts, in Chinese, Japanese or Korean
-    + _alternatives(COUNTERS)
+    + words_in_encodings(COUNTERS)
     + rb")"
     # `('epoch: ', 3, 'loss', 1.2)`, `epoch_3: loss=1.2`
     rb"|^[^\n,=|]{0,60}\bgeneration[: #]{1,3}\d{1,6}(?:[^\d.]|$)"
@@ -184,7 +178,7 @@ _METRIC_ALONE = LinearPattern(
     rb"|reward|return|fitness|score|si-?s[dn]ri?|s[dn]ri?|s?mape|r2|mcc|kappa|jaccard|sensitivity|specificity|hd95|rouge|pearson|spearman"
     rb"|cider|meteor|epe|fid(?:\d{1,3}k)?|lpips|m?ap|elbo|nll|pesq|e?stoi|mrr|bp[bc]|mpjpe|eer"
     rb"|recall(?:@\d{1,4})?|precision(?:@\d{1,4})?|[wc]er|"
-    + _alternatives(METRICS)
+    + words_in_encodings(METRICS)
     + rb")(?:"
     + in_encodings("\u4e3a")
     + rb")?(?: ?\([^()\d\n]{1,40}\)| (?:over|of)(?: the)?(?: last)? \d{1,9}(?: [a-z]{1,12}){1,2})?"

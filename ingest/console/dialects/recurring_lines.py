@@ -96,6 +96,7 @@ def or_recurring(kind: LineKind) -> LineKind:
 RECURRING_LINES = LineKind(
     pattern=LinearPattern(
         rb"(?m)[A-Za-z_)\]'\x22][ \t]{0,12}[:=][ \t]{0,12}[\['\x22(]{0,2}[-+]?\.?\d"
+        rb"|[A-Za-z] #?\d{1,2}: {1,12}[-+]?\.?\d"
         rb"|^(?:[^\n]{0,60}[\]>|:-] )?[ \t]{0,20}[A-Za-z][\w@/.-]{0,30}[ \t]{1,20}[-+]?\d{0,12}\.\d{1,12}"
         rb"[ \t\r]{0,8}$"
     ),

@@ -1,0 +1,145 @@
+"""The names of the numbers of a line, wherever programs print these: before, behind, or around them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.log_runs import assert_steps, read_log
+
+N = range(1, 7)
+
+LINES: dict[str, list[str]] = {
+    # behind the numbers
+    "E{n} trn 1.{n} loss, 0.5{n} precision, 0.9{n} recall": ["trn loss", "trn precision", "trn recall"],
+    "E{n} trn 1.{n} loss,  9{n}.2% correct (59{n} of 600)": ["trn loss", "trn correct"],
+    "epoch {n}: 0.5{n} loss | 0.9{n} acc": ["loss", "acc"],
+    "2024-01-02 10:00:00,532 INFO     pid:423 __main__:480:log E{n} trn      1.{n} loss, 0.5{n} f1 score": [
+        "trn loss",
+        "trn f1 score",
+    ],
+    "epoch {n} 50% | 0.5{n} loss, 0.9{n} acc": ["loss", "acc"],
+    "Epoch {n}: 0.5{n} (train), 0.6{n} (val)": ["train", "val"],
+    "epoch {n} | loss 0.5{n} | 17{n}.2 tok/s | 34.{n}% MFU": ["loss", "tok/s", "MFU"],
+    # with numbers in them
+    "Episode {n} | 10-avg reward: 2{n} | epsilon: 0.{n}": ["10-avg reward", "epsilon"],
+    "Epoch {n} | EPE: 6.{n} | 0.5PER: 96.{n}% | 1PER: 92.{n}%": ["EPE", "0.5PER", "1PER"],
+    "Episode {n}/300 | 10局平均: 23.{n} | Loss: 0.{n}": ["10局平均", "Loss"],
+    "epoch {n}: 1-NN acc: 3{n}.5, 5-NN acc: 4{n}.5": ["1-NN acc", "5-NN acc"],
+    "epoch {n}: 3D loss: 0.{n}, 2nd order loss: 1.{n}": ["3D loss", "2nd order loss"],
+    "epoch {n}: 10% quantile loss: 0.{n}, 90% quantile loss: 1.{n}": [
+        "10% quantile loss",
+        "90% quantile loss",
+    ],
+    "epoch {n} acc[0]: 0.{n}, acc[1]: 0.5{n}": ["acc[0]", "acc[1]"],
+    "epoch {n} loss #1: 0.{n}, loss #2: 0.5{n}": ["loss #1", "loss #2"],
+    "Epoch {n}, Recall@1/5/10: 1{n}.5/2{n}.5/3{n}.5": ["Recall@1", "Recall@5", "Recall@10"],
+    "epoch {n} ROUGE-1/2/L: 38.{n}/16.{n}/35.{n}": ["ROUGE-1", "ROUGE-2", "ROUGE-L"],
+    # with brackets
+    "Iter {n}: ELBO = -36.{n}, E[μ] = 0.{n}, E[τ] = 0.1{n}": ["ELBO", "E[μ]", "E[τ]"],
+    "Iter {n}: f(x) = 3.{n}, ||∇f|| = {n}e-3, max|Δτ|: {n}e-4": ["f(x)", "||∇f||", "max|Δτ|"],
+    "Epoch {n} loss [nats]: 2.{n} acc [%]: 3{n}.5": ["loss [nats]", "acc [%]"],
+    "Epoch {n}: loss(ce)=2.{n}, speed [it/s]: 3.{n}": ["loss(ce)", "speed [it/s]"],
+    "Epoch {n} *loss*: 2.{n}, *acc*: 0.{n}": ["loss", "acc"],
+    "Metrics(epoch={n}, loss=2.{n}, acc=0.{n})": ["loss", "acc"],
+    # between others
+    "Epoch {n} | Dev acc. 0.3{n} | Loss train 6{n}.2 | Loss dev 7{n}.8": [
+        "Dev acc.",
+        "Loss train",
+        "Loss dev",
+    ],
+    "Step {n}: train/loss 2.{n} train/norm 0.{n} val/loss 1.{n}": ["train/loss", "train/norm", "val/loss"],
+    "Iteration {n} reward mean -1.{n} max 2.{n} min -7.{n}": ["reward mean", "max", "min"],
+    "Epoch {n} ELBO -18.{n} = recon 2.{n} + KL 1.{n}": ["ELBO", "recon", "KL"],
+    "Episode {n} ended with reward -1.{n} and epsilon 0.{n}": ["reward", "epsilon"],
+    "Epoch {n}, GPU mem 10.2GB, loss 2.{n}, 3.4 it/s": ["GPU mem", "loss"],
+    "epoch {n}: acc train/val: 0.3{n}/0.2{n}": ["acc/train", "acc/val"],
+    "epoch {n} IS 2.{n} PER 3{n}.2": ["IS", "PER"],
+    "loss @ step {n}: 2.{n}": ["loss"],
+    "Training acc over epoch {n}: 0.{n}": ["Training acc"],
+    "Training loss (for one batch) at step {n}: 2.{n}": ["Training loss"],
+    "Episode {n}: profit: $1,5{n}0.25, cash=$+3,0{n}2.72": ["profit", "cash"],
+    "Epoch {n} loss: 0.{n} train time: 70{n}.26 [s]": ["loss", "train time"],
+    # behind what they count
+    "Epoch /{n}.. Train loss: 2.{n}.. Val loss: 1.{n}": ["Train loss", "Val loss"],
+    "Epoch-{n}: loss=0.{n}": ["loss"],
+    "Epoch no.{n} loss: 0.{n}": ["loss"],
+    "Game {n} Score 1{n} Record: 45": ["Score", "Record"],
+    "e{n}: loss=2.{n} acc=0.{n}": ["loss", "acc"],
+}
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_each_number_has_its_name(line: str, tmp_path: Path) -> None:
+    text = "".join(line.format(n=n) + "\n" for n in N)
+    assert_steps(tmp_path, text, {name: [*N] for name in LINES[line]})
+
+
+def test_a_value_before_its_name_is_that_of_this_name(tmp_path: Path) -> None:
+    run = read_log(tmp_path, "".join(f"epoch {n}: 0.5{n} loss | 0.9{n} acc\n" for n in N))
+    values = {key.metric: [*series.value] for key, series in run.data.series.items()}
+    assert values == {"loss": [float(f"0.5{n}") for n in N], "acc": [float(f"0.9{n}") for n in N]}
+
+
+def test_all_extremes_of_an_error_are_measured(tmp_path: Path) -> None:
+    names = ("mean u_error", "max u_error", "min u_error")
+    lines = (f"epoch {n}\n" + ", ".join(f"{name} : 0.{n}" for name in names) + "\n" for n in N)
+    assert_steps(tmp_path, "".join(lines), {name: [*N] for name in names})
+
+
+def test_the_best_value_of_one_metric_says_nothing_of_others(tmp_path: Path) -> None:
+    text = "".join(f"Epoch {n}, error: 0.{n}\nCurr Best: 1.{n}, Avg Error: 0.{n}\n" for n in N)
+    assert_steps(tmp_path, text, {name: [*N] for name in ("error", "Curr Best", "Avg Error")})
+
+
+def test_an_object_with_settings_in_it_has_its_metrics(tmp_path: Path) -> None:
+    settings = '"flip":true,"model":"net","seed":4,"fast":false,"batchSize":128,"name":"a","depth":28'
+    lines = (
+        f"==> online epoch # {n} [batchSize = 128]\n"
+        f'stats: {{{settings},"epoch":{n},"train_loss":0.{n},"steps":[6,12]}}\n'
+        for n in N
+    )
+    assert_steps(tmp_path, "".join(lines), {"train_loss": [*N]})
+
+
+def test_indices_of_two_names_are_no_values(tmp_path: Path) -> None:
+    lines = (f"| Epoch {n}/9 |\n| Val Dc 1: 0.{n} | Val Dc 2: 0.5{n} |\n" for n in N)
+    assert_steps(tmp_path, "".join(lines), {"Val Dc 1": [*N], "Val Dc 2": [*N]})
+
+
+_PREFIX = "(2024-01-02 10:00:00.000 INFO) - "
+TABLES: dict[str, tuple[str, str, list[str]]] = {
+    "behind what a logger prints, with totals": (
+        f"{_PREFIX}main:    Epoch | Train loss | Time (seconds)\n",
+        f"{_PREFIX}train: {{n}}  / 200 | 0.{{n}} | 4{{n}}.5\n",
+        ["Train loss", "Time (seconds)"],
+    ),
+    "behind bars of a logger": (
+        "[INFO] 2024-01-02 10:00:00 | Epoch | Loss |\n",
+        "[INFO] 2024-01-02 10:00:00 | {n} | 2.{n} |\n",
+        ["Loss"],
+    ),
+    "without outer bars": ("Epoch|Loss|Acc\n", "{n}|2.{n}|0.{n}\n", ["Loss", "Acc"]),
+    "with the names above each row": ("", "Epoch|Loss|Acc\n{n}|2.{n}|0.{n}\n", ["Loss", "Acc"]),
+    "of episodes": ("| episode | reward | length |\n", "| {n} | 2.{n} | 12{n} |\n", ["reward", "length"]),
+    "in Chinese": ("| 轮次 | 损失 | 准确率 |\n", "| {n} | 2.{n} | 0.{n} |\n", ["损失", "准确率"]),
+    "with double lines": ("║ Epoch ║ Train Loss ║\n", "║ {n} ║ 2.{n} ║\n", ["Train Loss"]),
+    "of the data in columns": (
+        "",
+        "Epoch {n}\n|      | train | val  |\n|------|-------|------|\n| loss | 2.{n} | 3.{n} |\n",
+        ["loss", "val/loss"],
+    ),
+    "behind a logger's prefix and spaces": (
+        "2024-01-02 10:00:00,123 - INFO -   Epoch    loss    val_loss\n",
+        "2024-01-02 10:00:00,123 - INFO -   {n}    2.{n}    3.{n}\n",
+        ["loss", "val_loss"],
+    ),
+}
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_numbers_of_tables_have_the_names_of_their_columns(table: str, tmp_path: Path) -> None:
+    heading, row, names = TABLES[table]
+    text = heading + "".join(row.format(n=n) for n in N)
+    assert_steps(tmp_path, text, {name: [*N] for name in names})
