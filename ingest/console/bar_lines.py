@@ -49,6 +49,7 @@ class Bar(NamedTuple):
     counts_epochs: bool
     version: str | None
     """The version of a run of Lightning, which no other program states."""
+    description: str
 
 
 def parse_bar(line: str) -> Bar | None:
@@ -75,6 +76,7 @@ def parse_bar(line: str) -> Bar | None:
         counts_epochs="epoch" in (match["rate"] or "").lower()
         or _COUNTS_EPOCHS.search(description) is not None,
         version=dict(pairs).get("v_num"),
+        description=description,
     )
 
 

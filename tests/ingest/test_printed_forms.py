@@ -105,6 +105,24 @@ def test_values_are_at_their_steps(tmp_path: Path, case: str) -> None:
     assert_steps(tmp_path, *CASES[case])
 
 
+def test_the_description_of_a_bar_names_its_fold(tmp_path: Path) -> None:
+    def fold(number: int) -> str:
+        bars = "".join(
+            f"\rFold {number} Training:  30%|▎    | {at}/6 [00:00<00:02,  9.70it/s, Train_Acc=0.{number}{at}]"
+            for at in range(1, 7)
+        )
+        return (
+            f"{bars}\n12:00:00 - INFO - Fold {number} Results:\n12:00:00 - INFO -   Accuracy: 0.9{number}\n"
+        )
+
+    steps = {"Train_Acc": [*range(1, 7)], "Accuracy": [6]}
+    assert_steps(
+        tmp_path,
+        "".join(map(fold, (1, 2, 3))),
+        {**steps, **{f"{name}/fold={fold}": at for fold in (2, 3) for name, at in steps.items()}},
+    )
+
+
 def test_a_launch_after_tables_that_grow_has_rows_of_its_own(tmp_path: Path) -> None:
     def tables(launch: int) -> str:
         rows = [f"|   {row}   | {launch}.{row}  |\n" for row in N]
