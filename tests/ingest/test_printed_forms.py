@@ -92,6 +92,29 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             "D/loss_real": [5, 10],
         },
     ),
+    "how many values a mean is of": (
+        "".join(f"episode: {n}     reward: 2{n}.5     avg 5 reward: 3{n}.5     avg reward: 3.5\n" for n in N),
+        {name: [*N] for name in ("reward", "avg 5 reward", "avg reward")},
+    ),
+    "a level before a metric of a network": (
+        "".join(
+            f"[2021-01-01 10:00:00 net] (a.py 101): INFO Train: [{n}/6][0/100]\tloss 2.{n}\n"
+            f"[2021-01-01 10:00:00 net] (a.py 9): INFO Accuracy of the network on the 500 test images: 3{n}%\n"
+            for n in N
+        ),
+        {
+            name: [100 * n for n in N]
+            for name in ("loss", "epoch", "Accuracy of the network on the 500 test images")
+        },
+    ),
+    "a table of losses below the heading of an epoch": (
+        "".join(
+            f"   Epoch {n}00 Losses   \n┏━━━━━━━━━┳━━━━━━━┓\n┃ Loss Type ┃ Loss Value ┃\n┡━━━━━╇━━━━━┩\n"
+            f"│ Total Loss │ 1.{n}3e+00   │\n│ Obs 1 Loss │ 9.{n}9e-01   │\n└─────┴─────┘\n"
+            for n in N
+        ),
+        {name: [100 * n for n in N] for name in ("Total Loss", "Obs 1 Loss")},
+    ),
     "an evaluation of an unknown name that comes once": (
         "epoch: 0, train_batch_id: 0, loss: 1.5\nepoch: 0, train_batch_id: 50, loss: 1.25\n"
         "Validation overall tour: 6.25 +- 0.01\n",
@@ -121,6 +144,16 @@ def test_the_description_of_a_bar_names_its_fold(tmp_path: Path) -> None:
         "".join(map(fold, (1, 2, 3))),
         {**steps, **{f"{name}/fold={fold}": at for fold in (2, 3) for name, at in steps.items()}},
     )
+
+
+def test_tables_of_models_in_turn_are_one_launch(tmp_path: Path) -> None:
+    rows = "".join(f"{n}         2.{n}92867    0.{n}42270  00:02\n" for n in range(4))
+    text = "".join(
+        f"Training small model {model}/3 with a cycle, lr 0.01\nepoch     train_loss  mae       time\n{rows}"
+        for model in (1, 2, 3)
+    )
+    names = [f"{name}{label}" for name in ("train_loss", "mae") for label in ("", "/model=2", "/model=3")]
+    assert_steps(tmp_path, text, {name: [*range(4)] for name in names})
 
 
 def test_a_launch_after_tables_that_grow_has_rows_of_its_own(tmp_path: Path) -> None:
