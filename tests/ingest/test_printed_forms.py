@@ -98,8 +98,8 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
     ),
     "a level before a metric of a network": (
         "".join(
-            f"[2021-01-01 10:00:00 net] (a.py 101): INFO Train: [{n}/6][0/100]\tloss 2.{n}\n"
-            f"[2021-01-01 10:00:00 net] (a.py 9): INFO Accuracy of the network on the 500 test images: 3{n}%\n"
+            f"[2021-01-01 10:00 net] (a.py 101): INFO Train: [{n}/6][0/100]\tloss 2.{n}\n"
+            f"[2021-01-01 10:00 net] (a.py 9): INFO Accuracy of the network on the 500 test images: 3{n}%\n"
             for n in N
         ),
         {
@@ -114,6 +114,10 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             for n in N
         ),
         {name: [100 * n for n in N] for name in ("Total Loss", "Obs 1 Loss")},
+    ),
+    "a sum above the line of its mean": (
+        "".join(f"val_loss:  {20 - n}.5\nnum steps:  12\nepoch:  {n}  val_loss: 1.{n}\n" for n in N),
+        {"val_loss": [*N]},
     ),
     "an evaluation of an unknown name that comes once": (
         "epoch: 0, train_batch_id: 0, loss: 1.5\nepoch: 0, train_batch_id: 50, loss: 1.25\n"

@@ -46,6 +46,8 @@ def _recurring(line: str, state: DialectState) -> list[LineValues] | None:
     parts = split_numbers(line)
     shape = shape_of_line(parts)
     values = _values(line, parts, shape, axis.get("evaluating", ""))
+    # what the line of the step itself states is not replaced: `val_loss: 21.2`, a sum, by its mean
+    values = {name: value for name, value in values.items() if name not in axis.get("names", ())}
     if values:
         values = qualified(values, parts, shape, step, axis)
     return recurring_values(values, step, axis, parse_time(line), section_labels(axis))
