@@ -119,6 +119,21 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"val_loss:  {20 - n}.5\nnum steps:  12\nepoch:  {n}  val_loss: 1.{n}\n" for n in N),
         {"val_loss": [*N]},
     ),
+    "an evaluation at the end of an epoch behind the last line of its steps": (
+        "".join(
+            f"[E {n} | it {at}] loss {{total 1.5{at}, nll 2.5}}\n"
+            + "".join(f"[Validation] {{recall 7.{n}{k}E-01, loss/total 6.{at}E-01}}\n" for k in range(times))
+            for n in range(2)
+            for at, times in ((0, 1), (10, 1), (20, 1), (30, 2))[n:]
+        ),
+        {
+            **{name: [0, 10, 20, 30, 41, 51, 61] for name in ("E", "nll")},
+            **{
+                name: [0, 10, 20, 30, 31, 41, 51, 61, 62]
+                for name in ("validation/recall", "validation/loss/total")
+            },
+        },
+    ),
     "an evaluation of an unknown name that comes once": (
         "epoch: 0, train_batch_id: 0, loss: 1.5\nepoch: 0, train_batch_id: 50, loss: 1.25\n"
         "Validation overall tour: 6.25 +- 0.01\n",
