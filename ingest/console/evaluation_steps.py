@@ -77,7 +77,7 @@ def step_of_next(template: int, step: int, values: Mapping[str, float], state: D
     So it is where there was one per step before: that at the end of an epoch is behind steps that were not
     printed. Several at each step are of several data.
     """
-    lines: dict[str, list[int]] = state.setdefault("evaluations", {})
+    lines: dict[str, list[int]] = state.setdefault("evaluation lines", {})
     if str(template) not in lines and len(lines) >= _MOST_EVALUATIONS:
         return step
     digest = crc32(repr([*values.items()]).encode(errors="replace"))

@@ -70,8 +70,8 @@ def _row(line: str, state: DialectState) -> LineValues | None:
     if _is_heading(cells) and any(name in _AXES for name in lower):
         if any(map(is_metric_name, cells)):
             state["cells"] = cells[:_MAX_COLUMNS]
-            if "table" in state:
-                state["table"]["at"] = 0
+            if "rows of cells" in state:
+                state["rows of cells"]["at"] = 0
         else:
             state["cells above"] = cells[:_MAX_COLUMNS]
         return None
@@ -117,7 +117,7 @@ def _is_printed_anew(line: str, state: DialectState) -> bool:
     Another launch begins with a row of its own, and may end up with the same rows.
     """
     row = crc32(line.strip().encode())
-    table = state.setdefault("table", {"rows": [], "at": 0, "is anew": False})
+    table = state.setdefault("rows of cells", {"rows": [], "at": 0, "is anew": False})
     rows, at = table["rows"], table["at"]
     if at < len(rows) and rows[at] == row and (table["is anew"] or len(rows) <= _ROWS_OF_FIRST):
         table["at"], table["is anew"] = at + 1, True

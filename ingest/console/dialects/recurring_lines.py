@@ -26,7 +26,7 @@ from holter.ingest.console.plain_line import (
 )
 from holter.ingest.console.recurrence import recurring_values
 from holter.ingest.console.shape_reader import shape_of_line
-from holter.ingest.console.step_axis import position
+from holter.ingest.console.step_axis import has_steps, position
 from holter.ingest.console.training_sections import section_labels
 from holter.ingest.console.values import parse_time
 
@@ -46,11 +46,21 @@ def _recurring(line: str, state: DialectState) -> list[LineValues] | None:
     parts = split_numbers(line)
     shape = shape_of_line(parts)
     values = _values(line, parts, shape, axis.get("evaluating", ""))
-    # what the line of the step itself states is not replaced: `val_loss: 21.2`, a sum, by its mean
-    values = {name: value for name, value in values.items() if name not in axis.get("names", ())}
+    values = _beside_stated(values, axis)
     if values:
         values = qualified(values, parts, shape, step, axis)
     return recurring_values(values, step, axis, parse_time(line), section_labels(axis))
+
+
+def _beside_stated(values: dict[str, float], axis: DialectState) -> dict[str, float]:
+    """The values without those that the line of the step itself states: of steps these are means of epochs.
+
+    Elsewhere they are something else of the same name, such as the sum `val_loss: 21.2` beside its mean.
+    """
+    stated = axis.get("names", ())
+    if not has_steps(axis):
+        return {name: value for name, value in values.items() if name not in stated}
+    return {f"epoch/{name}" if name in stated else name: value for name, value in values.items()}
 
 
 def _values(line: str, parts: list[str], shape: LineShape, evaluating: str) -> dict[str, float]:
