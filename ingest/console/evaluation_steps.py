@@ -5,12 +5,20 @@ A heading announces it, or its batches have another total and begin anew behind 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from zlib import crc32
+
 from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.step_axis import Counts, has_steps, number_of_epoch
 
 _NEARLY_ALL = 5
 """The last line of an epoch may be a fifth of its batches before its end, as lines are rarer than batches."""
+
+_MOST_EVALUATIONS = 64
+_SECOND = 2
+_LEAST_ALONE = 2
+"""Steps with one evaluation each, after which a second one at a step is at another step."""
 
 
 def evaluated_batch(counts: Counts, state: DialectState) -> str:
@@ -61,6 +69,28 @@ def is_passed(counts: Counts, state: DialectState) -> bool:
     """Whether a line counts nothing but a step that the progress bars of the training have passed."""
     step, total = counts.get(Counter.STEP, (0, 0))
     return len(counts) == 1 and "bar" in state and not total and 0 < step < int(state["step"])
+
+
+def step_of_next(template: int, step: int, values: Mapping[str, float], state: DialectState) -> int:
+    """The step of an evaluation that counts nothing: behind one of the same words with other values.
+
+    So it is where there was one per step before: that at the end of an epoch is behind steps that were not
+    printed. Several at each step are of several data.
+    """
+    lines: dict[str, list[int]] = state.setdefault("evaluation lines", {})
+    if str(template) not in lines and len(lines) >= _MOST_EVALUATIONS:
+        return step
+    digest = crc32(repr([*values.items()]).encode(errors="replace"))
+    last, before, number, alone = lines.get(str(template), [step - 1, digest, 0, 0])
+    if last != step:
+        lines[str(template)] = [step, digest, 1, alone + 1 if number == 1 else alone]
+        return step
+    if digest != before:
+        number += 1
+        is_next = number == _SECOND and alone >= _LEAST_ALONE
+        lines[str(template)] = [step, digest, number, alone if is_next else 0]
+        return step + is_next
+    return step
 
 
 def evaluation_step(counts: Counts, state: DialectState) -> int | None:

@@ -44,7 +44,8 @@ QUALIFIERS = frozenset(
      "data", "number", "total", "trainer", "eval", "evaluation", "val", "valid", "validation", "test", "env",
      "mini", "batch", "learning", "at", "after", "end", "of", "consumed", "seen", "update", "learner",
      "policy", "runtime", "completed", "finished", "running", "start", "started", "starting", "begin",
-     "beginning", "online", "local", "trained"}
+     "beginning", "online", "local", "trained",
+     "federated", "communication", "comm", "fl"}
 )  # fmt: skip
 COUNTED_ROWS = frozenset({"client", "fold", "trial", "subject", "run", "task"})
 ROWS = COUNTED_ROWS | {"class", "dataset", "agent", "domain", "player", "speaker", "horizon"}

@@ -214,7 +214,7 @@ def _keep(known: _Known, place: LineAbove, state: DialectState) -> None:
         above["dropped"] = 0
     lines.append([known.template, place])
     if len(lines) > _MOST_LINES:
-        above["dropped"] += lines[0][0] == known.template
+        above["dropped"] = above.get("dropped", 0) + (lines[0][0] == known.template)
         del lines[0]
 
 

@@ -11,8 +11,14 @@ from holter.ingest.metric_names import is_metric_name
 MAX_NAME = 120
 _LONGEST_SHORT_FORM = 5
 _LONGEST_LAST_WORDS = 12
-_WORD = re.compile(r"(?:\d{1,4}(?:\.\d{1,2}|_)?-?)?[^\W\d][\w./@%+^~\u2019-]*|\d{1,2}%(?= )")
-"""A word of a name; digits at its beginning are part of it, else they would be a number of their own."""
+_WORD = re.compile(
+    r"(?:\d{1,4}(?:\.\d{1,2}|_)?-?)?[^\W\d][\w./@%+^~\u2019-]*|\d{1,2}%(?= )"
+    r"|\d{1,4}(?= (?:reward|return|score|loss|acc))"
+)
+"""A word of a name; digits at its beginning are part of it, else they would be a number of their own.
+
+So are those of how many values a mean is of: `avg 5 reward`.
+"""
 _DELIMITERS = (*",;|[](){}<>\t\"'=:*│┃•·→", "  ", " - ", " / ")
 _NO_BEGINNING = frozenset({"of", "and", "the", "has", "got", "setting", "metrics"})
 """Words with which no name begins: `saved a checkpoint with mean score: 0.5`."""
@@ -76,7 +82,7 @@ _RANKED = re.compile(
 
 
 _PHRASE = re.compile(
-    r"(?<![\w.])((?:(?!(?i:the|an?|with|and|best) )[A-Za-z][\w-]{1,20} )?"
+    r"(?<![\w.])((?:(?!(?i:the|an?|with|and|best|info|debug) )[A-Za-z][\w-]{1,20} )?"
     r"(?:[Aa]ccuracy|[Ll]oss|[Pp]recision|[Rr]ecall|[Ee]rror)"
     r"(?: rate| score)? (?:of|on|for)(?: class:)?"
     r"(?: {1,8}(?!epoch|step|batch|iter|training batch)(?:\d{2,6} )?[A-Za-z][\w-]{0,20}){1,8})$"

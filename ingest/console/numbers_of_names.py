@@ -48,6 +48,9 @@ _FORMS = (
     r"\d{1,2}[a-z]_[a-z]",
     r"\d{1,3}(?:px ?[:=]|th percentile|[a-z]\]:)",
     r"(?<=[Tt]op )\d{1,2}-[A-Za-z]",
+    # how many values a mean is of: `avg 5 reward: 355.3`
+    r"(?:(?<=[aA]vg )|(?<=[mM]ean )|(?<=[vV]erage ))\d{1,4} (?:reward|return|score|loss|acc)"
+    rf"[a-z]{{0,9}}{_SIGN}",
     r"(?<=[kl] on the )\d{2,6} (?:test|train|val)[a-z]{0,7} images",
     r"(?<=\d-way )\d{1,2}-shot",
     rf"(?<=[lL]ast )\d{{1,4}} (?:avg|average|mean|max|min){_SIGN}",

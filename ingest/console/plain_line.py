@@ -14,6 +14,7 @@ from holter.ingest.console.evaluation_steps import (
     evaluated_batch,
     evaluation_step,
     is_passed,
+    step_of_next,
 )
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_names import is_of_evaluation
@@ -398,6 +399,9 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     labels = labels_of_line(shape, numbers, axis)
     if shape.about is None:
         values = qualified(values, parts, shape, step, axis)
+    is_one = shape.about is None and shape.row is None and not row
+    if split and is_one and not is_best and "heading" not in axis and has_steps(axis):
+        step = step_of_next(template, int(step), values, axis)
     return LineValues(int(step), values, parse_time(line), labels)
 
 

@@ -26,12 +26,13 @@ _NUMBERED = re.compile(
     r"[ \t]?[:=#_-]?[ \t]?#?(?P<number>\d{1,4})(?![\d.\w])(?: ?(?:/|of) ?\d{1,4})?"
     r"[^\w\n]{0,100}(?:[a-z][a-z -]{0,30})?[^\w\n]{0,100}$"
 )
-_MANY = "job|run|combination|config(?:uration)?|setting|trial|experiment"
+_MANY = "job|run|combination|config(?:uration)?|setting|trial|experiment|model|fold"
+_OF_TRAINING = r"(?:training (?:[a-z]{1,20} ){0,2})?"
 _ONE_OF_MANY = re.compile(
-    rf"(?i)[^\w\n]{{0,40}}(?:\[[^\]\n]{{1,20}}\] )?(?P<word>{_MANY})"
+    rf"(?i)[^\w\n]{{0,40}}(?:\[[^\]\n]{{1,20}}\] )?{_OF_TRAINING}(?P<word>{_MANY})"
     r" \[?(?P<number>\d{1,4})/\d{1,4}\b(?![^\n]*(?:epoch|step|iter|loss|acc))"
 )
-"""One of some trainings, with what it is of: `[1D] job 2/45 | layers=2 | seed=53002`."""
+"""One of some trainings, with what it is of: `[1D] job 2/45 | seed=5`, `Training model 1/3 with lr 0.1`."""
 _CHINESE_FOLD = re.compile(r"[^\n]{0,80}第 ?(?P<number>\d{1,3}) ?(?:/ ?\d{1,3} ?)?折")
 """A fold of a cross-validation: `开始训练第 1/5 折...`."""
 _STAGE = (
@@ -170,7 +171,7 @@ SECTION_LINES = LinearPattern(
     + _TRAINING.replace("(?P<name>", "(?:").encode()
     + rb"|^[^\w\n]{0,100}"
     + _STAGE.replace("(?P<stage>", "(?:").encode()
-    + rb"|^[^\w\n]{0,40}(?:\[[^\]\n]{1,20}\] )?(?:%s)" % _MANY.encode()
+    + rb"|^[^\w\n]{0,40}(?:\[[^\]\n]{1,20}\] )?%s(?:%s)" % (_OF_TRAINING.encode(), _MANY.encode())
     + rb" \[?\d{1,4}/\d{1,4}\b[^\n]{0,200}$"
     rb"|^[^\n]{0,80}(?:%s) ?\d{1,3} ?(?:/ ?\d{1,3} ?)?(?:%s)[^\n]{0,80}$" % tuple(map(in_encodings, "第折"))
 )

@@ -92,6 +92,48 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             "D/loss_real": [5, 10],
         },
     ),
+    "how many values a mean is of": (
+        "".join(f"episode: {n}     reward: 2{n}.5     avg 5 reward: 3{n}.5     avg reward: 3.5\n" for n in N),
+        {name: [*N] for name in ("reward", "avg 5 reward", "avg reward")},
+    ),
+    "a level before a metric of a network": (
+        "".join(
+            f"[2021-01-01 10:00 net] (a.py 101): INFO Train: [{n}/6][0/100]\tloss 2.{n}\n"
+            f"[2021-01-01 10:00 net] (a.py 9): INFO Accuracy of the network on the 500 test images: 3{n}%\n"
+            for n in N
+        ),
+        {
+            name: [100 * n for n in N]
+            for name in ("loss", "epoch", "Accuracy of the network on the 500 test images")
+        },
+    ),
+    "a table of losses below the heading of an epoch": (
+        "".join(
+            f"   Epoch {n}00 Losses   \n┏━━━━━━━━━┳━━━━━━━┓\n┃ Loss Type ┃ Loss Value ┃\n┡━━━━━╇━━━━━┩\n"
+            f"│ Total Loss │ 1.{n}3e+00   │\n│ Obs 1 Loss │ 9.{n}9e-01   │\n└─────┴─────┘\n"
+            for n in N
+        ),
+        {name: [100 * n for n in N] for name in ("Total Loss", "Obs 1 Loss")},
+    ),
+    "a sum above the line of its mean": (
+        "".join(f"val_loss:  {20 - n}.5\nnum steps:  12\nepoch:  {n}  val_loss: 1.{n}\n" for n in N),
+        {"val_loss": [*N]},
+    ),
+    "an evaluation at the end of an epoch behind the last line of its steps": (
+        "".join(
+            f"[E {n} | it {at}] loss {{total 1.5{at}, nll 2.5}}\n"
+            + "".join(f"[Validation] {{recall 7.{n}{k}E-01, loss/total 6.{at}E-01}}\n" for k in range(times))
+            for n in range(2)
+            for at, times in ((0, 1), (10, 1), (20, 1), (30, 2))[n:]
+        ),
+        {
+            **{name: [0, 10, 20, 30, 41, 51, 61] for name in ("E", "nll")},
+            **{
+                name: [0, 10, 20, 30, 31, 41, 51, 61, 62]
+                for name in ("validation/recall", "validation/loss/total")
+            },
+        },
+    ),
     "an evaluation of an unknown name that comes once": (
         "epoch: 0, train_batch_id: 0, loss: 1.5\nepoch: 0, train_batch_id: 50, loss: 1.25\n"
         "Validation overall tour: 6.25 +- 0.01\n",
@@ -103,6 +145,34 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_values_are_at_their_steps(tmp_path: Path, case: str) -> None:
     assert_steps(tmp_path, *CASES[case])
+
+
+def test_the_description_of_a_bar_names_its_fold(tmp_path: Path) -> None:
+    def fold(number: int) -> str:
+        bars = "".join(
+            f"\rFold {number} Training:  30%|▎    | {at}/6 [00:00<00:02,  9.70it/s, Train_Acc=0.{number}{at}]"
+            for at in range(1, 7)
+        )
+        return (
+            f"{bars}\n12:00:00 - INFO - Fold {number} Results:\n12:00:00 - INFO -   Accuracy: 0.9{number}\n"
+        )
+
+    steps = {"Train_Acc": [*range(1, 7)], "Accuracy": [6]}
+    assert_steps(
+        tmp_path,
+        "".join(map(fold, (1, 2, 3))),
+        {**steps, **{f"{name}/fold={fold}": at for fold in (2, 3) for name, at in steps.items()}},
+    )
+
+
+def test_tables_of_models_in_turn_are_one_launch(tmp_path: Path) -> None:
+    rows = "".join(f"{n}         2.{n}92867    0.{n}42270  00:02\n" for n in range(4))
+    text = "".join(
+        f"Training small model {model}/3 with a cycle, lr 0.01\nepoch     train_loss  mae       time\n{rows}"
+        for model in (1, 2, 3)
+    )
+    names = [f"{name}{label}" for name in ("train_loss", "mae") for label in ("", "/model=2", "/model=3")]
+    assert_steps(tmp_path, text, {name: [*range(4)] for name in names})
 
 
 def test_a_launch_after_tables_that_grow_has_rows_of_its_own(tmp_path: Path) -> None:

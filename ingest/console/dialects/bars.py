@@ -12,7 +12,7 @@ from holter.ingest.console.line_names import is_of_evaluation
 from holter.ingest.console.pattern_search import LinearPattern
 from holter.ingest.console.plain_line import axis_state, metric_name, parse_plain_line
 from holter.ingest.console.step_axis import note_bar, position
-from holter.ingest.console.training_sections import enter_section, section_labels
+from holter.ingest.console.training_sections import begin_section, enter_section, section_labels
 from holter.ingest.console.values import parse_numbers
 from holter.ingest.metric_names import is_metric_name
 from holter.types import Labels, labels_of
@@ -70,6 +70,7 @@ def _training(bar: Bar, state: DialectState) -> list[LineValues]:
     axis = axis_state(state)
     axis.pop("evaluating", None)
     left = _note_version(bar.version, state)
+    _note_training(bar.description, state)
     if enter_section({**bar.counts, Counter.BATCH: (bar.at, bar.total)}, axis):
         left += _release(state)
         _begin_again(state)
@@ -117,6 +118,13 @@ def _first(bar: Bar, state: DialectState) -> list[LineValues]:
     step = int(state["bar"]) if before is None else at
     new = _new_values(values, step, state, is_end_of_epoch=False)
     return [LineValues(step, new, labels=_labels(state))] if new else []
+
+
+def _note_training(description: str, state: DialectState) -> None:
+    """Note the training that the description of a bar names, as a heading does: `Fold 2 Training`."""
+    if description != state.get("described"):
+        state["described"] = description
+        begin_section(description, state)
 
 
 def _new_values(

@@ -21,6 +21,7 @@ from holter.translated_words import COUNTERS, METRICS, in_english
 from holter.types import labels_of
 
 _BARS = re.compile(r"[|│┃║]")
+_OUTER_BAR = re.compile(r"[|│┃║]$")
 _SPACES = re.compile(r"\s{2,}")
 _PREFIX = re.compile(r"^.{1,120}[\]:)>-]\s{1,20}(?=\S)")
 """What a logger prints into the first cell: `(2024-01-02 10:00:00 INFO) - main:   Epoch | Train loss`."""
@@ -45,11 +46,14 @@ _ROWS_OF_FIRST = 2
 
 
 def _cells(line: str, columns: int = 0) -> list[str]:
-    """The cells of a line; of so many columns, as far as it is known, the last one may be empty."""
-    inner = line.strip().lstrip("|│┃║")
+    """The cells of a line; without outer bars the last one of so many columns may be empty."""
+    text = line.strip()
+    inner = text.lstrip("|│┃║")
+    if inner != text:
+        inner = _OUTER_BAR.sub("", inner)
     cells = _BARS.split(inner) if _BARS.search(inner) else _SPACES.split(inner.strip())
-    if len(cells) > columns and _BARS.search(inner[-1:]) is not None:
-        cells.pop()  # the outer bar
+    if len(cells) > columns and not cells[-1]:
+        cells.pop()
     cells[0] = _PREFIX.sub("", cells[0])
     return [cell.strip() for cell in cells[: _MAX_COLUMNS + 1]]
 
@@ -70,8 +74,8 @@ def _row(line: str, state: DialectState) -> LineValues | None:
     if _is_heading(cells) and any(name in _AXES for name in lower):
         if any(map(is_metric_name, cells)):
             state["cells"] = cells[:_MAX_COLUMNS]
-            if "table" in state:
-                state["table"]["at"] = 0
+            if "rows of cells" in state:
+                state["rows of cells"]["at"] = 0
         else:
             state["cells above"] = cells[:_MAX_COLUMNS]
         return None
@@ -117,7 +121,7 @@ def _is_printed_anew(line: str, state: DialectState) -> bool:
     Another launch begins with a row of its own, and may end up with the same rows.
     """
     row = crc32(line.strip().encode())
-    table = state.setdefault("table", {"rows": [], "at": 0, "is anew": False})
+    table = state.setdefault("rows of cells", {"rows": [], "at": 0, "is anew": False})
     rows, at = table["rows"], table["at"]
     if at < len(rows) and rows[at] == row and (table["is anew"] or len(rows) <= _ROWS_OF_FIRST):
         table["at"], table["is anew"] = at + 1, True

@@ -17,6 +17,7 @@ from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_words import DATA_SPLIT
 from holter.ingest.console.plain_line import axis_state
 from holter.ingest.console.step_axis import training_step
+from holter.ingest.console.training_sections import enter_section, section_labels
 from holter.ingest.console.values import parse_number
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.step_columns import BATCH_NAMES
@@ -135,7 +136,11 @@ def _row(line: str, state: DialectState) -> LineValues | None:
         if name.lower() in _EPOCHS and axis in _STEPS:
             epoch = value
     step = None if axis is None else _step(axis, count, epoch, batch, state)
-    return None if step is None else LineValues(step, values)
+    if step is None:
+        return None
+    plain = axis_state(state)
+    enter_section({Counter.EPOCH: (step, 0)}, plain)
+    return LineValues(step, values, labels=section_labels(plain))
 
 
 def _step(

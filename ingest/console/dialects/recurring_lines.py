@@ -26,7 +26,7 @@ from holter.ingest.console.plain_line import (
 )
 from holter.ingest.console.recurrence import recurring_values
 from holter.ingest.console.shape_reader import shape_of_line
-from holter.ingest.console.step_axis import position
+from holter.ingest.console.step_axis import has_steps, position
 from holter.ingest.console.training_sections import section_labels
 from holter.ingest.console.values import parse_time
 
@@ -50,9 +50,21 @@ def _recurring(line: str, state: DialectState) -> list[LineValues] | None:
     # `Feature norm 6.9` below `Epoch 3`
     alone = _NAME_AND_NUMBER.search(line) if evaluating or "announced" in axis else None
     values = _values(parts, shape, evaluating, "" if alone is None else alone[1])
+    values = _beside_stated(values, axis)
     if values:
         values = qualified(values, parts, shape, step, axis)
     return recurring_values(values, step, axis, parse_time(line), section_labels(axis))
+
+
+def _beside_stated(values: dict[str, float], axis: DialectState) -> dict[str, float]:
+    """The values without those that the line of the step itself states: of steps these are means of epochs.
+
+    Elsewhere they are something else of the same name, such as the sum `val_loss: 21.2` beside its mean.
+    """
+    stated = axis.get("names", ())
+    if not has_steps(axis):
+        return {name: value for name, value in values.items() if name not in stated}
+    return {f"epoch/{name}" if name in stated else name: value for name, value in values.items()}
 
 
 def _values(parts: list[str], shape: LineShape, evaluating: str, alone: str) -> dict[str, float]:

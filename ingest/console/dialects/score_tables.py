@@ -21,9 +21,10 @@ from holter.ingest.metric_names import is_metric_name
 
 _AXES = frozenset({"epoch", "epochs", "step", "steps", "iter", "iteration", "global_step", "batch"})
 """Names of columns that count: such a table states its steps."""
-_OF_METRICS = frozenset({"metric", "metrics", "measure", "name"})
-"""Names of a first column in which each row is that of a metric."""
+_OF_METRICS = frozenset({"metric", "metrics", "measure", "name", "type"})
+"""Last words of the name of a first column in which each row is that of a metric: `Loss type`."""
 _OF_VALUES = frozenset({"value", "values", "score", "result", "current"})
+"""Last words of the name of the column of their numbers."""
 _LINE = re.compile("[|│┃║]")
 _SHORT = re.compile(r"A[PR](?:\d{2}|[sml])")
 """Short names of precision and recall, as those of COCO: `AP50`, `ARs`."""
@@ -36,7 +37,7 @@ def _names(line: str, state: DialectState) -> None:
     names = _cells(line)
     is_unique = len({*names}) == len(names)
     measures = any(is_metric_name(name) or _SHORT.fullmatch(name) for name in names)
-    measures |= bool(names) and names[0].lower() in _OF_METRICS
+    measures |= bool(names) and _last_word(names[0]) in _OF_METRICS
     if len(names) > _LEAST_OF_DATA and all(map(DATA_SPLIT.fullmatch, names[1:])):  # `|  | train | val |`
         names[0], measures = "metric", True
     counts = not _AXES.isdisjoint(name.lower() for name in names)
@@ -63,8 +64,8 @@ def _row(line: str, state: DialectState) -> LineValues | None:
 
 def _name(column: str, row: str, corner: str, axis: DialectState) -> str:
     """The name of a number by those of its column and its row, "" without one, and the cell of both names."""
-    if corner.lower() in _OF_METRICS:
-        if column.lower() in _OF_VALUES:
+    if _last_word(corner) in _OF_METRICS:
+        if _last_word(column) in _OF_VALUES:
             return metric_name(row, axis.get("evaluating", ""))
         data = DATA_SPLIT.fullmatch(column)
         if data is None:
@@ -73,6 +74,10 @@ def _name(column: str, row: str, corner: str, axis: DialectState) -> str:
     if (data := DATA_SPLIT.fullmatch(row)) is not None:
         return metric_name(column, (data[2] or "").lower())
     return metric_name(f"{row}/{column}".lstrip("/"), axis.get("evaluating") or "eval")
+
+
+def _last_word(name: str) -> str:
+    return name.lower().rpartition(" ")[2]
 
 
 def _cells(line: str) -> list[str]:
