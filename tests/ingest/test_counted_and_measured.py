@@ -29,7 +29,7 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
     ),
     "letters before numbers with totals": (
         "".join(f"| E{e}/3 S{k}/4 | loss=2.{e}{k}\n" for e in EPOCHS for k in BATCHES),
-        {"E": TWELVE, "loss": TWELVE},
+        {"epoch": TWELVE, "loss": TWELVE},
     ),
     "an index glued to what it counts": (
         "".join(f"epoch= {e} batchnum= {k} loss= tensor(2.{e}{k})\n" for e in EPOCHS for k in BATCHES),
@@ -92,7 +92,7 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
     ),
     "a function of a metric": (
         "".join(f"Generation: {n}\nmax(fitness): 0.3{n}\nGoal: 1111\n" for n in N),
-        {"max (fitness)": [*N]},
+        {"max(fitness)": [*N]},
     ),
     "a bar with a per cent in brackets": (
         "".join(

@@ -127,7 +127,7 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             for at, times in ((0, 1), (10, 1), (20, 1), (30, 2))[n:]
         ),
         {
-            **{name: [0, 10, 20, 30, 41, 51, 61] for name in ("E", "nll")},
+            **{name: [0, 10, 20, 30, 41, 51, 61] for name in ("E", "loss/nll", "loss/total")},
             **{
                 name: [0, 10, 20, 30, 31, 41, 51, 61, 62]
                 for name in ("validation/recall", "validation/loss/total")
