@@ -19,6 +19,7 @@ from holter.ingest.console.line_words import (
     QUALIFIERS,
     STEPS,
 )
+from holter.ingest.metric_names import is_metric_name
 
 COUNTS_DATA = re.compile(r"\((?:val|test|eval)\)\s*$", re.I)
 _WRITER = re.compile(r"(?:rank|gpu|worker|node|proc(?:ess)?)\d+")
@@ -168,6 +169,18 @@ def is_lone_batch(counters: list[CounterField]) -> bool:
 def is_lone_step(counters: list[CounterField]) -> bool:
     """Whether nothing but a step without a total was counted: steps with a total are within it."""
     return len(counters) == 1 and counters[0].counter is Counter.STEP and counters[0].total_index < 0
+
+
+def is_batch_of_epoch(field: NumberField, counters: list[CounterField], texts: tuple[str, ...]) -> bool:
+    """Whether a number right behind the epoch is its batch, with a total and any name: `Epoch: 1 dl: 20/302`.
+
+    So is the per cent of the epoch, where the batch is left out: `Train Epoch: 1 (25%)]`.
+    """
+    if [each.counter for each in counters] != [Counter.EPOCH]:
+        return False
+    if field.name:
+        return field.total_index >= 0 and field.marked and not is_metric_name(field.name)
+    return field.bracketed and texts[field.index + 1].startswith("%)]")
 
 
 def stage_of(field: NumberField) -> str:

@@ -17,6 +17,7 @@ from holter.ingest.console.line_counters import (
     Counter,
     CounterField,
     counter_of,
+    is_batch_of_epoch,
     is_length,
     is_lone_batch,
     is_lone_step,
@@ -261,7 +262,8 @@ class _ShapeReader:
         counter = counter_of(field, self._counters)
         if counter is None and self._is_framed and not self._counters and field.name:
             counter = counter_of(replace(field, name=field.name.split()[-1]), [])
-        if counter is None and _is_batch_of_any_name(field, self._counters, self._metrics):
+        is_next = counter is None and not self._metrics
+        if is_next and is_batch_of_epoch(field, self._counters, self._texts):
             counter = Counter.BATCH
         if counter is not None and _is_of_best(self._metrics, field):
             return None
@@ -551,15 +553,6 @@ def _unqualified(name: str) -> str:
     if words[1:] and words[-1].rstrip(".:") in INDEX_WORDS:
         words.pop()
     return " ".join(word for word in words if word not in QUALIFIERS)
-
-
-def _is_batch_of_any_name(
-    field: NumberField, counters: list[CounterField], metrics: list[MetricField]
-) -> bool:
-    """Whether a number with a total right behind the epoch is its batch: `Epoch: 1 dl: 20/302 Loss: 5.6`."""
-    is_in_epoch = [each.counter for each in counters] == [Counter.EPOCH] and not metrics
-    is_counted = field.total_index >= 0 and field.marked and bool(field.name)
-    return is_in_epoch and is_counted and not is_metric_name(field.name)
 
 
 def _is_of_best(metrics: list[MetricField], field: NumberField) -> bool:
