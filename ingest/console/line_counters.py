@@ -171,15 +171,19 @@ def _unnamed_counter(field: NumberField, before: list[CounterField]) -> Counter 
     return Counter.BATCH if (counted or not field.bracketed) and field.adjacent and len(before) == 1 else None
 
 
-def is_batch_of_any_name(field: NumberField, counters: list[CounterField]) -> bool:
-    """Whether a number with a total right behind the epoch is its batch, whatever the word for one is.
+def is_batch_of_epoch(field: NumberField, counters: list[CounterField], texts: tuple[str, ...]) -> bool:
+    """Whether a number right behind the epoch is its batch: with a total, whatever the word for one is.
 
-    `Epoch: 1 dl: 20/302 Loss: 5.6`, `Epoch [1/10], Sample [2/5], Loss: 2.1`.
+    `Epoch: 1 dl: 20/302 Loss: 5.6`, `Epoch [1/10], Sample [2/5], Loss: 2.1`. So is the per cent of the epoch
+    where the batch is left out: `Train Epoch: 1 (25%)]`.
     """
-    is_in_epoch = [each.counter for each in counters] == [Counter.EPOCH]
+    if [each.counter for each in counters] != [Counter.EPOCH]:
+        return False
+    if not field.name:
+        return field.bracketed and texts[field.index + 1].startswith("%)]")
     is_counted = field.total_index >= 0 and (field.marked or field.bracketed or field.clean)
-    is_count = bool(field.name) and field.english.lower().split()[-1] not in _COUNT_OTHERS
-    return is_in_epoch and is_counted and is_count and not is_metric_name(field.name)
+    is_count = field.english.lower().split()[-1] not in _COUNT_OTHERS
+    return is_counted and is_count and not is_metric_name(field.name)
 
 
 def is_length(field: NumberField, counters: list[CounterField]) -> bool:

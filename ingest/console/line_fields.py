@@ -124,6 +124,8 @@ _NAME_AFTER = re.compile(
 """A name behind its number: `ended with 0.69 loss.`."""
 _SHARE_BEHIND = re.compile(r" ?% ([A-Z]{2,5})(?=\s{0,8}(?:[|,;)]|$))")
 """A name in capitals behind a per cent: `34.2% MFU`."""
+_ENDS_PHRASE = re.compile(r" ?%?(?:[.,;!)]|\s*$| and )")
+"""What is behind a number that is no amount of what follows it, as in `the loss of 3 horses`."""
 _RATE_BEHIND = re.compile(r" \w{1,20}/s\b")
 
 _BEHIND_NUMBERS_OF_NAMES = (_CLOSING, _COUNTED_EPISODES, _END_OF_KEY, _EQUALS)
@@ -207,6 +209,8 @@ class _FieldReader:
 
     def _field(self, index: int) -> NumberField:
         text = self._text_before(index)
+        if text.endswith(" of ") and _ENDS_PHRASE.match(self._texts[index + 1]) is not None:
+            text = text.removesuffix(" of ") + ": "  # `a training loss of 0.5 and`
         named = self._keyed_by_number(text) or name_before(text)
         if not index and text[-1:] == "[" and BEFORE_MESSAGE.fullmatch(text) is not None:
             named = NumberName("", False, text)  # of a logger: `INFO:model:[20, 0.0001]`

@@ -32,7 +32,9 @@ def names_behind(texts: tuple[str, ...]) -> dict[int, str]:
         first -= 1
         names[first] = name
     # the last text that was no name is before the first of these numbers
-    if len(names) < _LEAST or not any(map(_is_known, names.values())):
+    # a line that begins with a number may be about anything: `2 warnings, 3 errors`
+    is_known = any if first else all
+    if len(names) < _LEAST or not is_known(map(_is_known, names.values())):
         return {}
     before = _NOTHING.fullmatch(texts[first])
     if before is None:

@@ -10,7 +10,6 @@ from holter.ingest.metric_names import is_metric_name
 
 MAX_NAME = 120
 _LONGEST_SHORT_FORM = 5
-_LONGEST_LAST_WORDS = 12
 _WORD = re.compile(
     r"(?:\d{1,4}(?:\.\d{1,2}|_)?-?)?[^\W\d][\w./@%+^~\u2019-]*|\d{1,2}%(?= )"
     r"|\d{1,4}(?= (?:reward|return|score|loss|acc))"
@@ -105,7 +104,8 @@ def name_before(text: str) -> NumberName:
     if _EPOCH.search(text) is not None:
         return NumberName("epoch", False, text[:-1])
     text = text.rstrip(_OPENING).removesuffix(" /").replace("'s ", "\u2019s ")
-    if (signed := _WITH_SIGNS.search(text)) is not None and not _says_data(signed[0]):
+    signed = _WITH_SIGNS.search(text) if text.endswith((":", "=")) else None
+    if signed is not None and not _says_data(signed[0]):
         return NumberName(signed[0], True, text[: signed.start()])
     bare = (
         _ARROW.sub("", text.rstrip(" :=#|*\"'"))
@@ -115,8 +115,6 @@ def name_before(text: str) -> NumberName:
         .removesuffix("为")
     )
     bare = _OF_EPOCH.sub("", bare)
-    if bare.endswith(" of") and is_metric_name(bare[-_LONGEST_LAST_WORDS:]):
-        bare = bare.removesuffix(" of")  # `a training loss of 0.5`
     if bare.endswith(" reached"):  # `'val_loss' reached 0.51`
         bare = bare.removesuffix(" reached").rstrip("'\"")
     if (dashed := _DASHED.search(text)) is not None and is_metric_name(dashed[1]):

@@ -17,7 +17,7 @@ from holter.ingest.console.line_counters import (
     Counter,
     CounterField,
     counter_of,
-    is_batch_of_any_name,
+    is_batch_of_epoch,
     is_length,
     is_lone_batch,
     is_lone_step,
@@ -284,7 +284,8 @@ class _ShapeReader:
         counter = counter_of(field, self._counters)
         if counter is None and self._is_framed and not self._counters and field.name:
             counter = counter_of(replace(field, name=field.name.split()[-1]), [])
-        if counter is None and not self._metrics and is_batch_of_any_name(field, self._counters):
+        is_next = counter is None and not self._metrics
+        if is_next and is_batch_of_epoch(field, self._counters, self._texts):
             counter = Counter.BATCH
         if counter is not None and _is_of_best(self._metrics, field):
             return None

@@ -132,6 +132,12 @@ def test_an_object_with_settings_in_it_has_its_metrics(tmp_path: Path) -> None:
     assert_steps(tmp_path, "".join(lines), {"train_loss": [*N]})
 
 
+def test_the_per_cent_of_an_epoch_is_its_batch(tmp_path: Path) -> None:
+    lines = (f"Train Epoch: {n} ({part}%)]\tLoss: 0.{n}\n" for n in (1, 2) for part in (0, 25, 50, 75))
+    steps = [0, 25, 50, 75, 76, 101, 126, 151]
+    assert_steps(tmp_path, "".join(lines), {"Train Epoch": steps, "Loss": steps})
+
+
 def test_indices_of_two_names_are_no_values(tmp_path: Path) -> None:
     lines = (f"| Epoch {n}/9 |\n| Val Dc 1: 0.{n} | Val Dc 2: 0.5{n} |\n" for n in N)
     assert_steps(tmp_path, "".join(lines), {"Val Dc 1": [*N], "Val Dc 2": [*N]})
@@ -154,6 +160,28 @@ TABLES: dict[str, tuple[str, str, list[str]]] = {
     "of episodes": ("| episode | reward | length |\n", "| {n} | 2.{n} | 12{n} |\n", ["reward", "length"]),
     "in Chinese": ("| 轮次 | 损失 | 准确率 |\n", "| {n} | 2.{n} | 0.{n} |\n", ["损失", "准确率"]),
     "with double lines": ("║ Epoch ║ Train Loss ║\n", "║ {n} ║ 2.{n} ║\n", ["Train Loss"]),
+    "with the data in a column": (
+        "| epoch | phase | loss |\n",
+        "| {n} | train | 2.{n} |\n| {n} | valid | 3.{n} |\n",
+        ["loss", "valid/loss"],
+    ),
+    "of tabs with the data in a column": (
+        "epoch\tphase\tloss\n",
+        "{n}\ttrain\t2.{n}\n{n}\tvalid\t3.{n}\n",
+        ["train/loss", "valid/loss"],
+    ),
+    "with spreads": ("| Epoch | Loss | Acc |\n", "| {n} | 2.{n}±0.1 | 0.{n} (0.9) |\n", ["Loss", "Acc"]),
+    "with an empty column": (
+        " Epoch  |  Batch  |  Train Loss  |  Val Acc  |  Elapsed\n",
+        "   {n}    |    -    |   0.{n}   |   8{n}.5   |   12.25\n",
+        ["Train Loss", "Val Acc", "Elapsed"],
+    ),
+    "without spaces": ("|epoch|loss|acc|\n|-|-|-|\n", "|{n}|2.{n}|0.{n}|\n", ["loss", "acc"]),
+    "behind bars and the place of a logger": (
+        "2024-01-02 10:00:00 | INFO | __main__:train:44 - | epoch | loss |\n",
+        "2024-01-02 10:00:00 | INFO | __main__:train:44 - | {n} | 2.{n} |\n",
+        ["loss"],
+    ),
     "of the data in columns": (
         "",
         "Epoch {n}\n|      | train | val  |\n|------|-------|------|\n| loss | 2.{n} | 3.{n} |\n",

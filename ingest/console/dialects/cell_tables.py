@@ -12,8 +12,9 @@ import re
 from zlib import crc32
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineResult, LineValues
+from holter.ingest.console.line_words import DATA_SPLIT
 from holter.ingest.console.pattern_search import LinearPattern
-from holter.ingest.console.plain_line import axis_state, parse_plain_line
+from holter.ingest.console.plain_line import axis_state, metric_name, parse_plain_line
 from holter.ingest.console.values import parse_number
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.text_encoding import words_in_encodings
@@ -23,8 +24,15 @@ from holter.types import labels_of
 _BARS = re.compile(r"[|│┃║]")
 _OUTER_BAR = re.compile(r"[|│┃║]$")
 _SPACES = re.compile(r"\s{2,}")
-_PREFIX = re.compile(r"^.{1,120}[\]:)>-]\s{1,20}(?=\S)")
-"""What a logger prints into the first cell: `(2024-01-02 10:00:00 INFO) - main:   Epoch | Train loss`."""
+_PREFIX = re.compile(
+    r"^(?=[\[(]?\d{2,4}[-:/]\d\d|[\[(]?(?:INFO|DEBUG)|[\w.]{1,60}:)"
+    r"[^\n]{1,120}?[\]:)>-]\s{1,20}(?=[|│┃║]|\w[\w ]{0,30}(?:/\s{0,8}\d{1,9}\s{0,40})?[|│┃║])"
+)
+"""What a logger prints before the first cell: `(2024-01-02 10:00:00 INFO) - main:   Epoch | Train loss`."""
+_SPREAD = re.compile(r"\s?(?:±|\+/?-|\()")
+"""What is behind a number in its cell: `0.52 ± 0.03`, `0.52 (0.61)`."""
+_DATA = frozenset({"data", "dataset", "split", "subset", "set", "phase", "mode", "stage"})
+"""Names of a column that says of which data a row is."""
 _COUNT = re.compile(r"(\d{1,9})(?: {0,8}/ {0,8}\d{1,9})?")
 """What a row counts, with its total: `1   / 200`."""
 _DIGIT = re.compile(r"\d")
@@ -47,14 +55,13 @@ _ROWS_OF_FIRST = 2
 
 def _cells(line: str, columns: int = 0) -> list[str]:
     """The cells of a line; without outer bars the last one of so many columns may be empty."""
-    text = line.strip()
+    text = _PREFIX.sub("", line.strip())
     inner = text.lstrip("|│┃║")
     if inner != text:
         inner = _OUTER_BAR.sub("", inner)
     cells = _BARS.split(inner) if _BARS.search(inner) else _SPACES.split(inner.strip())
     if len(cells) > columns and not cells[-1]:
         cells.pop()
-    cells[0] = _PREFIX.sub("", cells[0])
     return [cell.strip() for cell in cells[: _MAX_COLUMNS + 1]]
 
 
@@ -90,12 +97,22 @@ def _row(line: str, state: DialectState) -> LineValues | None:
     trial = next((cell for name, cell in zip(names, cells, strict=True) if name.lower() in _TRIALS), None)
     if trial is not None and not _is_new(trial, step, state):
         return None
+    split = _data_of(names, cells)
     values = {}
     for name, cell in zip(names, cells, strict=True):
-        value = parse_number(_REMARK.sub("", cell))
+        value = parse_number(_SPREAD.split(_REMARK.sub("", cell), maxsplit=1)[0])
         if value is not None and _in_lower_case(name) not in (axis, "loc"):
-            values[name] = value
+            values[metric_name(name, split)] = value
     return LineValues(step, values, labels=None if trial is None else labels_of({"trial": trial[:200]}))
+
+
+def _data_of(names: list[str], cells: list[str]) -> str:
+    """The data that a row is of, if a cell says that; "" of the training."""
+    for name, cell in zip(names, cells, strict=True):
+        found = DATA_SPLIT.fullmatch(cell) if name.lower() in _DATA else None
+        if found is not None:
+            return (found[2] or "").lower()
+    return ""
 
 
 def _bare_row(line: str, state: DialectState) -> LineResult:
@@ -201,10 +218,10 @@ _AXIS = (
 _METRIC = rb"(?:loss|acc|score|error|auc|rmse|reward|return|fitness|" + words_in_encodings(METRICS) + rb")"
 _HEADING = re.compile(
     rb"(?im)^[ \t]{0,20}" + _VERTICAL + rb"(?=[^\n]{0,400}" + _METRIC + rb")"
-    rb"[^\n]{0,200}?[| \x82\x83\x91]" + _AXIS + rb"[ \t]{0,40}(?:" + _VERTICAL + rb"|[ \t]{2}[a-z])"
+    rb"(?:[^\n]{0,200}?[| \x82\x83\x91])?" + _AXIS + rb"[ \t]{0,40}(?:" + _VERTICAL + rb"|[ \t]{2}[a-z])"
 )
 _BARE_HEADING = (
-    rb"(?im)^(?:[^\n|]{0,120}[\]:)>-][ \t]{1,20}|[^\n|]{0,120}\|[ \t]{1,20})?[ \t]{0,20}"
+    rb"(?im)^(?:[^\n]{0,120}[\]:)>|-][ \t]{1,20})?[ \t]{0,20}"
     + _AXIS
     + rb"[ \t]{0,40}\|[^\n:=\d]{0,400}"
     + _METRIC
@@ -212,7 +229,7 @@ _BARE_HEADING = (
 )
 """A line of names without an outer bar at its beginning, maybe behind what a logger prints."""
 _BARE_ROW = (
-    rb"(?m)^(?:[^\n|]{0,120}[\]:)>-][ \t]{1,20}|[^\n|]{0,120}\|[ \t]{1,20})?[ \t]{0,20}"
+    rb"(?m)^(?:[^\n]{0,120}[\]:)>|-][ \t]{1,20})?[ \t]{0,20}"
     rb"\d{1,9}(?:[ \t]{0,8}/[ \t]{0,8}\d{1,9})?[ \t]{0,40}\|[ \t]{0,40}[-+\d.n]"
 )
 SPLIT_ROWS = (

@@ -120,10 +120,11 @@ def _row(line: str, state: DialectState) -> LineValues | None:
         return None
     axis = next((axis for axis in _AXES for name in names if name.lower() == axis), None)
     about = ""
-    if names[0].lower() in _DATA:
-        if DATA_SPLIT.fullmatch(cells[0]) is None:
+    data = next((cell for name, cell in zip(names, cells, strict=True) if name.lower() in _DATA), None)
+    if data is not None:
+        if DATA_SPLIT.fullmatch(data) is None:
             return None
-        about = f"{cells[0]}/"
+        about = f"{data}/"
     values, count, epoch, batch = {}, None, None, None
     for name, cell in zip(names, cells, strict=True):
         value = parse_number(cell)
