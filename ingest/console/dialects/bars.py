@@ -58,7 +58,8 @@ def _bar(line: str, state: DialectState) -> LineResult:
         state["evaluation ended"] = True
     if not bar.values:
         last, state["announced by"] = state.get("announced by"), bar.description
-        return None if bar.description == last else parse_plain_line(line, state)
+        is_heading = Counter.EPOCH in bar.counts and bar.description != last
+        return parse_plain_line(line, state) if is_heading else None
     if bar.counts_epochs:
         return _end_of_epoch(bar, state)
     return _evaluation(bar, split, state) if split else _training(bar, state)
