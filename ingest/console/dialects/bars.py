@@ -91,13 +91,16 @@ def _training(bar: Bar, state: DialectState) -> list[LineValues]:
         left += _release(state)
         state["bar"] = step
         note_bar(step, [*values], axis)
-    is_end = bar.at == bar.total and (
-        step - (last or 0) >= bar.total or (state.get("evaluation ended") and last == step)
-    )
+    new = _new_values(values, state, is_end_of_epoch=_ends_epoch(bar, step, last, state))
+    return [*left, LineValues(step, new, labels=_labels(state))] if new else left
+
+
+def _ends_epoch(bar: Bar, step: int, last: int | None, state: DialectState) -> bool:
+    """Whether a bar is the end of an epoch of which nothing else was shown, or one behind its validation."""
     if bar.at != bar.total:
         state.pop("evaluation ended", None)
-    new = _new_values(values, state, is_end_of_epoch=bool(is_end))
-    return [*left, LineValues(step, new, labels=_labels(state))] if new else left
+        return False
+    return step - (last or 0) >= bar.total or (last == step and "evaluation ended" in state)
 
 
 def _first(bar: Bar, state: DialectState) -> list[LineValues]:
