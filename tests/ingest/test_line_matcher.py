@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from holter.ingest.console.dialect import LineKind
+from holter.ingest.console.line_ends import with_newlines
 from holter.ingest.console.pattern_search import LineMatcher
 from holter.ingest.stdout import console_dialects
 from holter.ingest.stdout.system_text import NCCL_DIALECT
@@ -25,9 +26,9 @@ TEXTS = sorted(
 def one_by_one(block: bytes) -> Iterator[tuple[int, LineKind]]:
     """Where lines begin that bear a mark, with the first kind whose mark they bear.
 
-    A carriage return ends a line: no mark goes across it.
+    A carriage return ends a line, as the end of a progress bar does: no mark goes across it.
     """
-    text = block.replace(b"\r", b"\n")
+    text = with_newlines(block)
     found: dict[int, LineKind] = {}
     for kind in KINDS:
         for mark in kind.pattern.finditer(text):

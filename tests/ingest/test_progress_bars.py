@@ -148,7 +148,7 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
     ),
     "bars like those of Keras below the headings of another program": (
         "".join(
-            f"epoch {n}/3\n60/60 [====================] - 4s 9ms/step - loss: 0.{n}\nval loss: 0.5{n}\n"
+            f"epoch {n}/3\n60/60 [=================] - 4s 9ms/step - loss: 0.{n}\nval loss: 0.5{n}\n"
             for n in N
         ),
         {name: [1, 2, 3] for name in ("loss", "val loss")},

@@ -38,7 +38,6 @@ _OF_A_TRAINING = (
     "evaluations",
     "evaluation ended",
     "shown",
-    "first",
     "is early",
     "trains",
 )
@@ -59,7 +58,8 @@ def _bar(line: str, state: DialectState) -> LineResult:
         state["evaluation ended"] = True
     if not bar.values:
         last, state["announced by"] = state.get("announced by"), bar.description
-        return None if bar.description == last else parse_plain_line(line, state)
+        is_heading = Counter.EPOCH in bar.counts and bar.description != last
+        return parse_plain_line(line, state) if is_heading else None
     if bar.counts_epochs:
         return _end_of_epoch(bar, state)
     return _evaluation(bar, split, state) if split else _training(bar, state)
@@ -80,7 +80,7 @@ def _training(bar: Bar, state: DialectState) -> list[LineValues]:
     if bar.at == 0 and step + bar.total == last:  # Lightning resets the bar of a complete epoch
         step += bar.total
     if last is None and bar.version is None:
-        state["bar"], state["first"] = step, [bar.at, bar.values]
+        state["bar"], state["waiting"] = step, [bar.at, bar.values]
         note_bar(step, [*bar.values], axis)
         return left
     left += _first(bar, state)
@@ -93,13 +93,16 @@ def _training(bar: Bar, state: DialectState) -> list[LineValues]:
         left += _release(state)
         state["bar"] = step
         note_bar(step, [*values], axis)
-    is_end = bar.at == bar.total and (
-        step - (last or 0) >= bar.total or (state.get("evaluation ended") and last == step)
-    )
+    new = _new_values(values, state, is_end_of_epoch=_ends_epoch(bar, step, last, state))
+    return [*left, LineValues(step, new, labels=_labels(state))] if new else left
+
+
+def _ends_epoch(bar: Bar, step: int, last: int | None, state: DialectState) -> bool:
+    """Whether a bar is the end of an epoch of which nothing else was shown, or one behind its validation."""
     if bar.at != bar.total:
         state.pop("evaluation ended", None)
-    new = _new_values(values, step, state, is_end_of_epoch=bool(is_end))
-    return [*left, LineValues(step, new, labels=_labels(state))] if new else left
+        return False
+    return step - (last or 0) >= bar.total or (last == step and "evaluation ended" in state)
 
 
 def _first(bar: Bar, state: DialectState) -> list[LineValues]:
@@ -108,15 +111,15 @@ def _first(bar: Bar, state: DialectState) -> list[LineValues]:
     It is that of the next one, if it was drawn before it was counted, and within all epochs, if these do not
     begin anew.
     """
-    if "first" not in state:
+    if not _awaits_second(state):
         return []
-    at, values = state.pop("first")
+    at, values = state.pop("waiting")
     if at == 0 and bar.at > 0 and values == bar.values:
         state["is early"] = True
         return []
     before = state.get("epoch bar", [None])[-1]
     step = int(state["bar"]) if before is None else at
-    new = _new_values(values, step, state, is_end_of_epoch=False)
+    new = _new_values(values, state)
     return [LineValues(step, new, labels=_labels(state))] if new else []
 
 
@@ -127,8 +130,13 @@ def _note_training(description: str, state: DialectState) -> None:
         begin_section(description, state)
 
 
+def _awaits_second(state: DialectState) -> bool:
+    """Whether the values of the first bar wait for the next one."""
+    return "waiting" in state and state["waiting"][0] is not None
+
+
 def _new_values(
-    values: dict[str, float], step: int, state: DialectState, *, is_end_of_epoch: bool
+    values: dict[str, float], state: DialectState, *, is_end_of_epoch: bool = False
 ) -> dict[str, float]:
     """The values of a bar without those that are still shown from the end of the epoch before.
 
@@ -138,11 +146,12 @@ def _new_values(
     shown: dict[str, float] = state.setdefault("shown", {})
     carried = {name: value for name, value in values.items() if _is_of_epoch(name)}
     repeated = {name for name, value in carried.items() if shown.get(name) == value}
-    waiting = state.get("waiting", {})
-    for name in carried.keys() - repeated:
-        waiting.pop(name, None)
-    if is_end_of_epoch and repeated:
-        state["waiting"] = {**waiting, **{name: carried[name] for name in repeated}}
+    _, waiting = state.pop("waiting", (None, {}))
+    waiting = {name: value for name, value in waiting.items() if carried.get(name, value) == value}
+    if is_end_of_epoch:
+        waiting |= {name: carried[name] for name in repeated}
+    if waiting:
+        state["waiting"] = [None, waiting]
     shown |= carried
     return {name: value for name, value in values.items() if name not in repeated}
 
@@ -152,8 +161,7 @@ def _release(state: DialectState) -> list[LineValues]:
 
     They are those of the first one, and of an epoch that were those of the epoch before.
     """
-    _, first = state.pop("first", (0, {}))
-    waiting = state.pop("waiting", {}) | first
+    _, waiting = state.pop("waiting", (None, {}))
     return [LineValues(int(state["bar"]), waiting, labels=_labels(state))] if waiting else []
 
 
@@ -281,7 +289,7 @@ def _step_over_epochs(number: int, bar: Bar, state: DialectState) -> int | None:
         before = 0
     if before is None and last < number and at < total == bar.total > _FEW and bar.at > 0 and at <= bar.at:
         if is_close and abs(at - last) <= 1 and bar.at <= at + number - last:
-            before = 0 if "first" in state else max(0, state.get("bar", 0) - number + 1)
+            before = 0 if _awaits_second(state) else max(0, state.get("bar", 0) - number + 1)
         elif at > 0:
             before = _THROUGH
     furthest = bar.at if number != last else max(at, bar.at)
@@ -307,7 +315,7 @@ def _rich_bar(line: str, state: DialectState) -> list[LineValues]:
         return []
     left = _release(state)
     state["bar"] = step
-    new = _new_values(named_metrics(match["values"]), step, state, is_end_of_epoch=False)
+    new = _new_values(named_metrics(match["values"]), state)
     return [*left, LineValues(step, new)]
 
 
