@@ -171,10 +171,10 @@ class InterleavedWriters:
 
     def _writer_at(self, step: int, kind: RowKind) -> int:
         """The writer at a step as rows of another kind show it, where they are of several; 0 is the first."""
-        several = (
-            other.steps for other in self._kinds.values() if other is not kind and len(other.steps) > 1
-        )
-        return next((steps.index(step) for steps in several if step in steps), 0)
+        for other in self._kinds.values():  # a loop, as it is asked for each row that is not settled
+            if len(other.steps) > 1 and other is not kind and step in other.steps:
+                return other.steps.index(step)
+        return 0
 
     def _is_of_next_training(self, row: LogRow) -> bool:
         """Whether a row with values of new names begins the next training, which prints others besides."""

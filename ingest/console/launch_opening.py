@@ -213,7 +213,7 @@ class LaunchOpening:
         if self._opener:
             self._has_text = self._has_text or _WORD.search(block, begin, end) is not None
             if (at := block.find(self._opener, begin, end)) >= 0:
-                numbered = self._count_on(_line_at(block, at))
+                numbered = self._count_on(_line_at(block, at)) if len(pieces) < _LEAST_PIECES - 1 else b""
             if (at >= 0 and not numbered) or block.find(_CRASH, begin, end) >= 0:
                 self._found.add(_OPENER_AGAIN)
                 numbered = b""

@@ -381,7 +381,7 @@ def _step_alone(step: int, total: int, state: DialectState, *, is_batch: bool) -
         before += (
             total + (step == 0 and last == total) if total else last + (step == 0)
         )  # from 0 to the total has one more
-    state["laps"] = [before, step, total, first]
+    state["laps"] = [before, step, total, first] if total else [before, step, total]
     return int(before) + step
 
 
