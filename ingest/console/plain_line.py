@@ -36,6 +36,7 @@ from holter.ingest.console.step_axis import (
     has_steps,
     has_steps_alone,
     is_behind,
+    is_beside_steps,
     is_end_of_epoch,
     is_epoch_of_all,
     last_step,
@@ -98,7 +99,9 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
     shape, numbers = shape_of_line(parts), parts[1::2]
     counts: Counts = counts_of(shape, numbers)
     fraction = _fraction_of_epoch(shape, numbers, axis)
-    if fraction is not None:
+    if fraction is not None and is_beside_steps(axis):
+        counts = {}  # it is at the last of these
+    elif fraction is not None:
         counts = {Counter.STEP: (count_fraction(fraction, axis), 0)}
     if shape.is_bar and counts.keys() == {Counter.EPOCH} and has_global_steps(axis):
         return None  # it repeats what was at the end of the epoch before
@@ -130,8 +133,10 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
         step = counts[Counter.STEP][0]
     else:
         step = evaluation_step(counts, axis) if split else training_step(counts, axis, shape.kind)
-    if step is None and not counts and all(is_of_evaluation(field.name) for field in shape.metrics):
-        step = axis.get("step")  # `eval_loss: 0.5, epoch: 0.4`
+    if step is None and not counts:
+        # `eval_loss: 0.5, epoch: 0.4`
+        is_at_last = fraction is not None or all(is_of_evaluation(field.name) for field in shape.metrics)
+        step = axis.get("step") if is_at_last else None
     if step is None:
         return None
     values = {}

@@ -32,6 +32,9 @@ _MOST_LINES_BELOW = 2
 _MOST_LINES_OF_ONE_WRITER = 2
 """The same where the program printed its opening lines once: it may print and log each line."""
 
+_NAMES_EPOCHS = ("announced", "epoch", "fraction")
+"""What is known of a text whose lines have named epochs, or parts of these."""
+
 Counts = Mapping[Counter, tuple[int, int]]
 """The numbers that a line counts, each with its total, 0 without one."""
 
@@ -408,6 +411,13 @@ def count_fraction(epoch: float, state: DialectState) -> int:
         number = number + 1 if epoch > last else 1  # the program was started again
     state["fraction"] = [epoch, number]
     return int(number)
+
+
+def is_beside_steps(state: DialectState) -> bool:
+    """Whether a part of an epoch is stated behind steps, which lines counted before any such part."""
+    if "parts beside steps" not in state:
+        state["parts beside steps"] = "laps" in state and state.keys().isdisjoint(_NAMES_EPOCHS)
+    return bool(state["parts beside steps"])
 
 
 def _steps_over_epochs(

@@ -104,10 +104,19 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
     ),
     "a bar behind its epoch": (
         "".join(
-            f"  {n}/9: |==>    |       | - Loss: 2.{n}   \r  {n}/9: |=======|=======| - Loss: 1.{n} - Val loss: 3.{n}\n"
+            f"  {n}/9: |==>    |       | - Loss: 2.{n}   \r"
+            f"  {n}/9: |=======|=======| - Loss: 1.{n} - Val loss: 3.{n}\n"
             for n in N
         ),
         {"Loss": [*N], "Val loss": [*N]},
+    ),
+    "parts of an epoch behind steps": (
+        "".join(
+            f"Step {n}0/60, Loss: 2.{n}\n"
+            + (f"Epoch {n / 4:.2f} done - Train Loss: 3.{n}\n" if n % 2 else "")
+            for n in range(1, 7)
+        ),
+        {"Loss": [10, 20, 30, 40, 50, 60], "Train Loss": [10, 30, 50], "epoch": [10, 30, 50]},
     ),
     "epochs within announced steps": (
         "".join(f"D-Step {d}\n" + "".join(f"Epoch {e}, train loss: 0.{d}{e}\n" for e in range(3)) for d in N),
@@ -119,7 +128,7 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
     ),
     "rows with a star on the best, and warnings between": (
         "".join(
-            f"chunk {n} | +51,200 samples | val_loss 9.{n}e-06 | best 9.{n}e-06{' *' * (n % 2)} | lr 1.{n}e-05\n"
+            f"chunk {n} | +9,200 samples | val_loss 9.{n}e-06 | best 9.{n}e-06{' *' * (n % 2)} | lr 1e-0{n}\n"
             "lib.py:8: FutureWarning: a name\n  if not hasattr(np, 'object'):\n"
             for n in N
         ),
