@@ -61,6 +61,8 @@ class CounterField:
     index: int
     total_index: int
     scale: float
+    is_percent: bool = False
+    """It is a part of the epoch: `step : 6.25 %`."""
 
 
 def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None:

@@ -79,6 +79,8 @@ _FRACTION = re.compile(r"\d{1,6}\.\d{1,8}")
 _PART_AHEAD = re.compile(r"[ \t]{0,8}[01]\.\d{1,6}")
 _RUN = "run"
 """What a line may be of, whoever printed those around it."""
+_PARTS_OF_PERCENT = 100
+"""Steps of one per cent of an epoch."""
 _PARTS = frozenset({"category", "class"})
 """What is always one of several."""
 _ROW_NAME = re.compile(r"(?:^|\s\s|[-|\])] )([A-Za-z][\w-]{0,40}): {0,20}$")
@@ -517,6 +519,11 @@ def counts_of(shape: LineShape, numbers: list[str]) -> dict[Counter, tuple[int, 
     """The numbers that a line counts, each with its total; what is no whole number counts nothing."""
     counts: dict[Counter, tuple[int, int]] = {}
     for field in shape.counters:
+        if field.is_percent:
+            share = value_of(numbers[field.index])
+            if share is not None and 0 <= share <= 100:
+                counts[field.counter] = (round(share * _PARTS_OF_PERCENT), 100 * _PARTS_OF_PERCENT)
+            continue
         value = _count(numbers[field.index], field.scale)
         total = _count(numbers[field.total_index], field.scale) if field.total_index >= 0 else 0
         if value is not None and field.counter not in counts:

@@ -123,8 +123,10 @@ def _measured_counts(shape: LineShape, numbers: list[str]) -> frozenset[int]:
     fractions = frozenset(
         field.index
         for field in shape.counters
-        # `Step: 100... Loss: 2.5` has none
-        if "." in numbers[field.index].rstrip(".") and field.counter in _MEASURED and field.scale == 1
+        if field.counter in _MEASURED
+        and "." in numbers[field.index].rstrip(".")  # `Step: 100... Loss: 2.5` has none
+        and field.scale == 1
+        and not field.is_percent
     )
     if len(fractions) < len(shape.counters):
         return fractions  # all of them beside a number that counts
@@ -354,9 +356,20 @@ class _ShapeReader:
         self._is_heading |= begins and is_named
         if counter is Counter.STEP and field.total_index < 0 and COUNTS_DATA.search(field.before):
             counter = Counter.BATCH  # `Iter(val) [500]`, a number of batches
-        self._counters.append(CounterField(counter, field.index, field.total_index, field.scale))
+        # `step : 6.25 % , loss : 2.2`
+        is_percent = counter is Counter.STEP and is_first and field.total_index < 0 and self._is_share(field)
+        if is_percent:
+            counter = Counter.BATCH
+        self._counters.append(
+            CounterField(counter, field.index, field.total_index, field.scale, is_percent=is_percent)
+        )
         if is_first and not field.name:
             self._unnamed = self._counters[0]
+
+    def _is_share(self, field: NumberField) -> bool:
+        """Whether a per cent sign follows a number and no bar."""
+        behind = self._texts[field.index + 1].lstrip()
+        return behind.startswith("%") and not behind.startswith("%|")
 
     def _add_named_ahead(self, field: NumberField) -> None:
         """Add a number whose name is before what is counted: `loss at step 5: 2.3`."""
