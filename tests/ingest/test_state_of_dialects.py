@@ -25,7 +25,7 @@ _SHARED = {
     "iteration": {"caffe", "voc_results"},  # results are at the iteration of the solver
     "step": {"deepspeed", "megatron", "megatron_times"},  # one training, whoever prints its step
     "opening": {"bars", "hf_trainer"},  # set by the reader
-    "is near": {"class_tables"},  # likewise
+    "is near": {"class_tables", "names_above"},  # likewise
 }
 """Keys that several modules use for one thing."""
 
