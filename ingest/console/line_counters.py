@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -59,6 +60,10 @@ class Counter(IntEnum):
     __hash__ = int.__hash__  # that of enumerations is slow, and counts are looked up for every line
 
 
+_MEASURED = (Counter.STEP, Counter.BATCH)
+"""What is no count where it has a fraction."""
+
+
 @dataclass(frozen=True, slots=True)
 class CounterField:
     """A number that counts: its index among the numbers of a line, and that of its total, -1 without one."""
@@ -67,6 +72,8 @@ class CounterField:
     index: int
     total_index: int
     scale: float
+    is_percent: bool = False
+    """It is a part of the epoch: `step : 6.25 %`."""
 
 
 def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None:
@@ -194,6 +201,24 @@ def is_length(field: NumberField, counters: list[CounterField]) -> bool:
     is_other = bool(counters) and counters[0].counter is Counter.OTHER
     is_length = field.english.lower() == "steps" or field.before.endswith((" at ", " in ", " after "))
     return is_other and is_length and field.total_index < 0
+
+
+def measured_counts(counters: Sequence[CounterField], numbers: Sequence[str]) -> frozenset[int]:
+    """The indices of numbers that look like counts, but are measured, as their fractions say.
+
+    `xnorm = 3.2, step = 0.9` has the length of a step, `ep=2300 r=40.4 steps=112.0` a mean beside a count.
+    """
+    fractions = frozenset(
+        field.index
+        for field in counters
+        if field.counter in _MEASURED
+        and "." in numbers[field.index].rstrip(".")  # `Step: 100... Loss: 2.5` has none
+        and field.scale == 1
+        and not field.is_percent
+    )
+    if len(fractions) < len(counters):
+        return fractions  # all of them beside a number that counts
+    return frozenset(index for index in fractions if numbers[index].rpartition(".")[2].strip("0"))
 
 
 def is_lone_batch(counters: list[CounterField]) -> bool:

@@ -105,6 +105,8 @@ def describe_line(line: str, parts: list[str]) -> LayoutContent | None:
     shape, numbers = shape_of_line(parts), parts[1::2]
     if shape.row is not None or shape.about is not None:
         return None
+    if any(field.is_percent for field in shape.counters):
+        return None
     if shape.has_fractions:  # other lines of the layout may have whole numbers there, which count
         return None
     if shape.is_best or shape.may_recur or shape.is_bar or shape.may_be_late:

@@ -86,6 +86,8 @@ _OF_RESULTS = frozenset({"metrics", "results", "result", "scores", "performance"
 """Words before the metrics of a line that name nothing: `Metrics: auc=0.5 f1=0.4`."""
 _RUN = "run"
 """What a line may be of, whoever printed those around it."""
+_PARTS_OF_PERCENT = 100
+"""Steps of one per cent of an epoch."""
 _PARTS = frozenset({"category", "class"})
 """What is always one of several."""
 _ROW_NAME = re.compile(r"(?:^|\s\s|[-|\])] )([A-Za-z][\w-]{0,40}): {0,20}$")
@@ -558,6 +560,11 @@ def counts_of(shape: LineShape, numbers: list[str]) -> dict[Counter, tuple[int, 
     """The numbers that a line counts, each with its total; what is no whole number counts nothing."""
     counts: dict[Counter, tuple[int, int]] = {}
     for field in shape.counters:
+        if field.is_percent:
+            share = value_of(numbers[field.index])
+            if share is not None and 0 <= share <= 100:
+                counts[field.counter] = (round(share * _PARTS_OF_PERCENT), 100 * _PARTS_OF_PERCENT)
+            continue
         value = _count(numbers[field.index], field.scale)
         total = _count(numbers[field.total_index], field.scale) if field.total_index >= 0 else 0
         if value is not None and field.counter not in counts:

@@ -21,6 +21,7 @@ from holter.ingest.console.line_counters import (
     is_length,
     is_lone_batch,
     is_lone_step,
+    measured_counts,
     stage_of,
     states_amount,
 )
@@ -79,8 +80,7 @@ _TIME = re.compile(r"(?i)time|elapsed|duration|\bsec|\bmin")
 """Names of durations and times, which next to a position are no record."""
 
 
-_MEASURED = (Counter.STEP, Counter.BATCH)
-"""What is no count where it has a fraction."""
+_NOTHING_MEASURED: frozenset[int] = frozenset()
 _NOTHING = LineShape((), (), "", is_record=False)
 _SETTINGS = LineShape((), (), "", is_record=False, is_settings=True)
 
@@ -115,27 +115,11 @@ def shape_of_line(parts: list[str]) -> LineShape:
 
     Behind a time at its beginning a line is read as without it: `[2026-02-22 15:43:42] INFO - Epoch 1/3`.
     """
-    shape = _shape_of_numbers(parts, frozenset())
-    measured = _measured_counts(shape, parts[1::2])
-    if not measured:
-        return shape
-    return replace(_shape_of_numbers(parts, measured), has_fractions=True)
-
-
-def _measured_counts(shape: LineShape, numbers: list[str]) -> frozenset[int]:
-    """The indices of numbers that look like counts, but are measured, as their fractions say.
-
-    `xnorm = 3.2, step = 0.9` has a step length, and `ep=2300 r=40.4 steps=112.0` a mean beside a count.
-    """
-    fractions = frozenset(
-        field.index
-        for field in shape.counters
-        # `Step: 100... Loss: 2.5` has none
-        if "." in numbers[field.index].rstrip(".") and field.counter in _MEASURED and field.scale == 1
-    )
-    if len(fractions) < len(shape.counters):
-        return fractions  # all of them beside a number that counts
-    return frozenset(index for index in fractions if numbers[index].rpartition(".")[2].strip("0"))
+    shape = _shape_of_numbers(parts, _NOTHING_MEASURED)
+    for field in shape.counters:
+        if "." in parts[2 * field.index + 1] and (measured := measured_counts(shape.counters, parts[1::2])):
+            return replace(_shape_of_numbers(parts, measured), has_fractions=True)
+    return shape
 
 
 def _shape_of_numbers(parts: list[str], measured: frozenset[int]) -> LineShape:
@@ -170,7 +154,7 @@ def _shape_behind(numbers: int, text: str, texts: tuple[str, ...], measured: fro
 
 
 @lru_cache(maxsize=8192)
-def shape_of(texts: tuple[str, ...], measured: frozenset[int] = frozenset()) -> LineShape:
+def shape_of(texts: tuple[str, ...], measured: frozenset[int] = _NOTHING_MEASURED) -> LineShape:
     """What the numbers between these texts are, of which those `measured` count nothing."""
     if len(texts) < 2:
         return _NOTHING
@@ -303,8 +287,10 @@ class _ShapeReader:
             is_batch = counter is Counter.BATCH or (counter is Counter.STEP and field.name)
             if is_batch:  # `[0/300][10/1251]`, `[1/60] iter 10/445`
                 self._counters[0] = self._unnamed = replace(self._counters[0], counter=Counter.EPOCH)
-        if counter is Counter.STEP and (is_length(field, self._counters) or self._is_length_behind(field)):
+        if counter is Counter.STEP and self._is_length_behind(field):
             self._measured.add(field.index)
+            return None
+        if counter is Counter.STEP and is_length(field, self._counters):
             return None
         if (
             counter is Counter.STEP
@@ -362,9 +348,20 @@ class _ShapeReader:
         self._is_heading |= begins and is_named
         if counter is Counter.STEP and field.total_index < 0 and COUNTS_DATA.search(field.before):
             counter = Counter.BATCH  # `Iter(val) [500]`, a number of batches
-        self._counters.append(CounterField(counter, field.index, field.total_index, field.scale))
+        # `step : 6.25 % , loss : 2.2`
+        is_percent = counter is Counter.STEP and is_first and field.total_index < 0 and self._is_share(field)
+        if is_percent:
+            counter = Counter.BATCH
+        self._counters.append(
+            CounterField(counter, field.index, field.total_index, field.scale, is_percent=is_percent)
+        )
         if is_first and not field.name:
             self._unnamed = self._counters[0]
+
+    def _is_share(self, field: NumberField) -> bool:
+        """Whether a per cent sign follows a number and no bar."""
+        behind = self._texts[field.index + 1].lstrip()
+        return behind.startswith("%") and not behind.startswith("%|")
 
     def _add_named_ahead(self, field: NumberField) -> None:
         """Add a number whose name is before what is counted: `loss at step 5: 2.3`."""

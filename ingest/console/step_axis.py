@@ -41,6 +41,9 @@ _NUMBERS = re.compile(r"[-+\d.]+|nan|inf")
 _NAMES_EPOCHS = ("announced", "epoch", "fraction")
 """What is known of a text whose lines have named epochs, or parts of these."""
 
+_NAMES_EPOCHS = ("announced", "epoch", "fraction")
+"""What is known of a text whose lines have named epochs, or parts of these."""
+
 Counts = Mapping[Counter, tuple[int, int]]
 """The numbers that a line counts, each with its total, 0 without one."""
 

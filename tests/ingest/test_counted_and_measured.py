@@ -118,6 +118,10 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         ),
         {"Loss": [10, 20, 30, 40, 50, 60], "Train Loss": [10, 30, 50], "epoch": [10, 30, 50]},
     ),
+    "a per cent of the epoch as the step": (
+        "".join(f"step : {n % 10 * 10.5} % , loss : 2.{n}\n" for n in range(20)),
+        {"loss": [n // 10 * 10000 + n % 10 * 1050 for n in range(20)]},
+    ),
     "epochs within announced steps": (
         "".join(f"D-Step {d}\n" + "".join(f"Epoch {e}, train loss: 0.{d}{e}\n" for e in range(3)) for d in N),
         {"train loss": [*range(18)]},
@@ -128,7 +132,7 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
     ),
     "rows with a star on the best, and warnings between": (
         "".join(
-            f"chunk {n} | +9,200 s | val_loss 9.{n}e-06 | best 9.{n}e-06{' *' * (n % 2)} | lr 1.{n}e-05\n"
+            f"chunk {n} | +9,200 samples | val_loss 9.{n}e-06 | best 9.{n}e-06{' *' * (n % 2)} | lr 1e-0{n}\n"
             "lib.py:8: FutureWarning: a name\n  if not hasattr(np, 'object'):\n"
             for n in N
         ),
