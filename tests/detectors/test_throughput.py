@@ -400,6 +400,15 @@ def test_a_return_to_a_speed_that_the_run_had_before_is_no_critical_alarm() -> N
     assert finding.severity == "critical"
 
 
+@pytest.mark.parametrize("name", ["image_size", "data/resolution", "num_frames", "clip_len"])
+def test_larger_inputs_explain_longer_steps(name: str) -> None:
+    larger = np.arange(N) >= AT
+    speed = speed_curve(np.random.default_rng(3), N) / np.where(larger, 1.6, 1.0)
+    clock: dict[str, Any] = {"time": 1.7e9 + np.cumsum(2e5 / speed)}
+    size = series(name, np.where(larger, 160.0, 128.0), **clock)
+    assert not found(run(series("samples_per_second", speed, **clock), size))
+
+
 def test_a_logged_sequence_length_explains_longer_steps_without_a_clock() -> None:
     seconds = 2e5 / slowed(0.0)
     seconds[AT:] *= 2.1
