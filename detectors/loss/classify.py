@@ -70,14 +70,17 @@ def classify(
     if recovery.back is not None and recovery.confirmed is not None:
         duration = int(step[recovery.back] - step[0])
         is_fast = _is_fast(segment, excursion.start, excursion.start + recovery.back, tuning)
-        kind = Kind.SPIKE_FAST if is_fast else Kind.SPIKE_SLOW
+        if not recovery.fell_past:
+            kind = Kind.SPIKE_FAST if is_fast else Kind.SPIKE_SLOW
+        elif kind is not Kind.DIVERGENCE:
+            kind = Kind.SPIKE_UNRECOVERED
         classified_step = None if settled_at is None else int(segment.step[settled_at])
     if excursion.is_outlier:
         kind = Kind.OUTLIER_BATCH
     if excursion.at_restart:
         kind, classified_step = Kind.RESUME_ARTIFACT, int(segment.step[excursion.detected])
     severity = _SEVERITY[kind]
-    if duration is None and kind in _SEVERE and recovery.lasting_at is None:
+    if kind in _SEVERE and recovery.lasting_at is None:
         severity = Severity.WARNING
     if duration is None and kind is Kind.SPIKE_FAST and recovery.lull is None:
         severity = Severity.INFO if _is_lone(excursion, segment, thresholds) else Severity.WARNING

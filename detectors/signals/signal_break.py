@@ -50,6 +50,8 @@ class SignalBreakThresholds(Thresholds):
     """Values of positive signals are raised to this, so that zero has a logarithm."""
     tiny_kl: float = 1e-3
     """The same of a KL divergence, in nats: policies that differ by less have not moved."""
+    sign_points: int = 8192
+    """Points before a break of a term, all of which must be positive."""
     confidence: float = 0.9
     """Confidence."""
 
@@ -131,7 +133,14 @@ class SignalBreakDetector:
         state = replace(state, earliest=known.earliest_at(series, state.row))
         checkpoints.save(Checkpoint(state, (state.row,)))
         for each in (*finished, *breaks):
-            yield self._finding(series, role, each)
+            if role is not Role.LOSS_TERM or self._was_positive(series, each.start):
+                yield self._finding(series, role, each)
+
+    def _was_positive(self, series: Series, start: int) -> bool:
+        """Whether a term was positive before a break: ratios say nothing of one of both signs, as the losses
+        of policies, critics and adversaries often are."""
+        before = series.value[max(start - self.thresholds.sign_points, 0) : start]
+        return not bool((before <= 0).any())
 
     def _fresh(self, role: Role, context: DetectorContext, series: Series) -> tuple[BreakScan, ...]:
         limits = self.thresholds
@@ -151,8 +160,6 @@ class SignalBreakDetector:
         if role not in _LOG_ROLES:
             return value
         limits = self.thresholds
-        if role is Role.LOSS_TERM:
-            value = np.abs(value)  # some are negative, and some of both signs
         return np.log(np.maximum(value, limits.tiny_kl if role is Role.KL else limits.tiny))
 
     def _finding(self, series: Series, role: Role, found: SignalBreak) -> Finding:

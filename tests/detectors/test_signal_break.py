@@ -88,14 +88,11 @@ def test_an_explosion_over_a_thousand_points_is_one_finding(length: int) -> None
     assert 4000 <= finding.start_step <= 4000 + length
 
 
-def test_a_term_of_both_signs_explodes_by_its_size() -> None:
+def test_a_term_of_both_signs_has_no_ratio() -> None:
     random = np.random.default_rng(5)
-    healthy = np.sin(np.arange(N) / 200) + 0.4 * random.standard_normal(N)
-    assert found(run(series("g_loss", healthy))) == []
-    lost = healthy - np.where(np.arange(N) < AT, 0, 60.0)
-    (finding,) = found(run(series("g_loss", lost)))
-    assert (finding.kind, finding.metric) == ("divergence", "g_loss")
-    assert finding.start_step == pytest.approx(AT, abs=8)
+    slow_wave = 0.7 * np.sin(np.arange(N) / 400) + 0.1 * random.standard_normal(N)
+    assert found(run(series("g_loss", slow_wave))) == []
+    assert found(run(series("g_loss", slow_wave + np.where(np.arange(N) < AT, 0, 60.0)))) == []
 
 
 def test_a_norm_that_falls_with_training_and_single_peaks_are_healthy() -> None:

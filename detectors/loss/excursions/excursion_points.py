@@ -83,6 +83,12 @@ class RecoveryThresholds(Thresholds):
     """The same for the second quarter: a slow decay hardly shows from one quarter to the next."""
     flat_share_of_eighth: float = 0.5
     """Share of its excess in the first half of the last quarter that the second half must have."""
+    falling_share: float = 0.65
+    """Share of the height in the first quarter of a rise that the second must have, of one from whose level
+    the loss fell on: a straight fall leaves seven tenths of it, an exponential decay about four."""
+    fallen_share: float = 0.25
+    """Share of that height by which the trend from before must have fallen until the loss was back: it is
+    damped, and less by its error."""
     lasting_progress: float = 0.25
     """Share of the fall of the level since the run began that a lasting step must undo to be critical: less
     is as often another stage of the data, which not all runs log."""
