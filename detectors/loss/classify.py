@@ -109,7 +109,12 @@ def _is_certain(excursion: Excursion, segment: AttemptSegment, thresholds: Recov
     most of several points are high, compared with the points just before it, too. A level that rises slowly,
     as with a cyclic learning rate, is above its baseline with and without a spike, and does not come back."""
     is_wide, count = excursion.width > 1, thresholds.compared_points
-    if excursion.strength >= thresholds.certain_strength or excursion.at_restart:
+    if excursion.at_restart:
+        return True
+    is_strong = excursion.strength >= thresholds.certain_strength
+    if _may_begin_an_average(excursion, segment, thresholds, is_strong=is_strong):
+        return False
+    if is_strong:
         return True
     if is_wide and excursion.recovery.lasting_at is not None:
         return True
@@ -129,6 +134,25 @@ def _is_certain(excursion: Excursion, segment: AttemptSegment, thresholds: Recov
         *([segment.value[max(end - count, start) : end]] * is_wide),
     ]
     return any(median(part) - level > _least_rise(part, excursion.noise.sigma) for part in parts)
+
+
+def _may_begin_an_average(
+    excursion: Excursion, segment: AttemptSegment, thresholds: RecoveryThresholds, *, is_strong: bool
+) -> bool:
+    """Whether a rise of a run that has learned nothing yet may be a moving average that began with a low
+    value, and moves from there to its level: it was rising already, or hardly stands out."""
+    start, sigma = excursion.start, excursion.noise.sigma
+    if excursion.known is None or excursion.known >= thresholds.unlearned_points:
+        return False
+    if excursion.progress > sigma or start < thresholds.near_points:
+        return False
+    height = median(segment.value[start : start + excursion.recovery.last_seen + 1]) - excursion.baseline
+    if not is_strong and height <= thresholds.average_sigmas * sigma:
+        return True
+    risen = median(segment.value[start // 2 : start]) - median(segment.value[: start // 2])
+    first = median(segment.value[start : excursion.detected + 1]) - excursion.baseline
+    was_rising = risen >= thresholds.half_height * first
+    return was_rising and height < thresholds.harder_share * abs(excursion.baseline)
 
 
 def _least_rise(points: FloatArray, sigma: float) -> float:

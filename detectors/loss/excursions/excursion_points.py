@@ -112,6 +112,9 @@ class RecoveryThresholds(Thresholds):
     tell what lasts: its first rise is as often a warm-up, and falls slowly."""
     unlearned_wait: float = 4.0
     """Times the points before it that an excursion must have lasted for in such a run to be critical."""
+    average_sigmas: float = 30.0
+    """Sigmas that the rise of such a run must be high where its evidence is weak: a moving average over 200
+    points has a tenth of their noise, and begins with one of them."""
     at_once_share: float = 0.8
     """Share of the lasting height that the first point has of a step, as of a stage."""
     overshoot: float = 1.5
