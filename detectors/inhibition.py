@@ -118,8 +118,7 @@ def _is_same_rise(change: Finding, slow_rise: Finding) -> bool:
     is_early = lowest <= change.start_step and change.detected_step <= halfway
     is_slow = change.evidence.get("points_to_detect", 0) >= _THRESHOLDS.slow_points
     lasts = change.end_step is None or change.end_step > slow_rise.detected_step
-    late = (slow_rise.start_step + 3 * slow_rise.detected_step) / 4
-    is_its_course = _is_same_loss(change, slow_rise) and lasts and lowest <= change.start_step <= late
+    is_its_course = _is_same_loss(change, slow_rise) and lasts and lowest <= change.start_step <= halfway
     return _continues(change, slow_rise) or (is_slow and (is_early or is_its_course))
 
 
