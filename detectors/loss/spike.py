@@ -300,7 +300,7 @@ class _EventReporter:
         if announced is not None:
             is_announced, may_last = self._explains(announced, development)
         is_expected = detection.is_usual or is_announced
-        may_last = may_last or detection.excursion.seams >= self.thresholds.periodic_rises.usual_seams
+        may_last = may_last or detection.excursion.jumps >= self.thresholds.periodic_rises.usual_jumps
         facts = self._facts(
             detection, development, key, detected_step, is_expected=is_expected, may_last=may_last
         )

@@ -36,12 +36,12 @@ from holter.detectors.loss.excursions.gradient_evidence import (
     evidence_with_gradient,
     since_restart_with_gradient,
 )
+from holter.detectors.loss.excursions.periodic_jumps import count_equal_jumps
 from holter.detectors.loss.excursions.recovery import untracked_recovery
 from holter.detectors.loss.excursions.restart_level import RestartEvidence, RestartLevel
 from holter.detectors.loss.excursions.rise_speed import half_peak_index, is_slow_rise
 from holter.detectors.loss.excursions.scan_state import ExcursionScanState, mismatched_so_far
 from holter.detectors.loss.excursions.scan_thresholds import ExcursionThresholds
-from holter.detectors.loss.excursions.seams import count_seams
 from holter.detectors.loss.excursions.segment import AttemptSegment
 from holter.detectors.loss.excursions.usual_rises import UsualRiseMeter
 from holter.types import FloatArray, IntArray
@@ -434,7 +434,7 @@ class _SegmentScan:
             explained=alarm.explained,
             progress=max(float(np.nan_to_num(self.history.first_level - baseline)), 0.0),
             known=self.history.count,
-            seams=count_seams(self.segment.value[: alarm.index + 1], start, self.thresholds.seams),
+            jumps=count_equal_jumps(self.segment.value[: alarm.index + 1], start, self.thresholds.jumps),
             fall=self.history.fall(noise).per(self.segment.unit),
             recovery=untracked_recovery(0),
         )

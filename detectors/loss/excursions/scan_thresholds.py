@@ -10,8 +10,8 @@ from holter.detectors.loss.excursions.alarm_strength import AlarmThresholds
 from holter.detectors.loss.excursions.baseline import BaselineThresholds
 from holter.detectors.loss.excursions.excursion import TrainThresholds
 from holter.detectors.loss.excursions.excursion_points import RecoveryThresholds
+from holter.detectors.loss.excursions.periodic_jumps import PeriodicJumpThresholds
 from holter.detectors.loss.excursions.restart_level import RestartThresholds
-from holter.detectors.loss.excursions.seams import SeamThresholds
 from holter.detectors.loss.excursions.usual_rises import UsualRiseThresholds
 from holter.detectors.thresholds import Thresholds
 
@@ -80,5 +80,5 @@ class ExcursionThresholds(Thresholds):
     """How the level before an excursion and its onset are found."""
     trains: TrainThresholds = TrainThresholds()
     """When rises in sequence belong to one train of spikes."""
-    seams: SeamThresholds = SeamThresholds()
-    """When a rise began at a seam of a series that jumps at equal distances."""
+    jumps: PeriodicJumpThresholds = PeriodicJumpThresholds()
+    """When a rise began at a jump of a series that jumps at equal distances."""

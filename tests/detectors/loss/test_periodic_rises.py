@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from holter.detectors.detector import DetectorContext
-from holter.detectors.loss.excursions.seams import SeamThresholds, count_seams
+from holter.detectors.loss.excursions.periodic_jumps import PeriodicJumpThresholds, count_equal_jumps
 from holter.detectors.loss.spike import SpikeDetector
 from holter.types import Finding, FloatArray
 from tests.support.curves import run, series
@@ -68,12 +68,12 @@ def test_a_fault_in_such_an_average_is_an_event_also_at_the_boundary_of_an_epoch
         assert last.severity != "info"
 
 
-def test_seams_are_counted_up_to_the_one_at_which_a_rise_begins() -> None:
-    loss, limits = averaged_anew(3), SeamThresholds()
+def test_jumps_are_counted_up_to_the_one_at_which_a_rise_begins() -> None:
+    loss, limits = averaged_anew(3), PeriodicJumpThresholds()
     for epoch, count in ((1, 0), (2, 2), (3, 3), (6, 4)):
         row = epoch * 300
         jump = np.append(loss[:row], loss[row - 1] + 0.1)
-        assert count_seams(jump, row, limits) == count
+        assert count_equal_jumps(jump, row, limits) == count
     within = np.append(loss[:1700], loss[1699] + 0.1)
-    assert count_seams(within, 1700, limits) < 2
-    assert count_seams(2.0 + 0.1 * np.random.default_rng(0).standard_normal(900), 700, limits) == 0
+    assert count_equal_jumps(within, 1700, limits) < 2
+    assert count_equal_jumps(2.0 + 0.1 * np.random.default_rng(0).standard_normal(900), 700, limits) == 0

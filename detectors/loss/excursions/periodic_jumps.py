@@ -1,4 +1,4 @@
-"""Seams: points at which a series jumps, up or down, in the same distance from one another.
+"""Jumps: points at which a series jumps, up or down, in the same distance from one another.
 
 An average that begins anew with every epoch moves less and less, and then jumps by the noise of one batch. In
 which direction is chance, so that the rises among these jumps repeat at no period of their own.
@@ -16,27 +16,27 @@ from holter.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True, kw_only=True)
-class SeamThresholds(Thresholds):
-    """When a point is a seam, and seams are at equal distances."""
+class PeriodicJumpThresholds(Thresholds):
+    """When a point is a jump, and jumps are at equal distances."""
 
     jump: float = 4.0
-    """Times the largest of the changes before that the change at a seam is..."""
+    """Times the largest of the changes before that the change at a jump is..."""
     jump_points: int = 8
     """... of so many changes."""
     near_points: int = 1024
-    """Points after a seam, at most, within which a rise that begins may belong to it."""
+    """Points after a jump, at most, within which a rise that begins may belong to it."""
     near_share: float = 0.125
-    """Share of the distance after a seam up to which a rise that begins belongs to it..."""
+    """Share of the distance after a jump up to which a rise that begins belongs to it..."""
     return_share: float = 0.5
-    """... and up to which one does that only makes up for a jump down at the seam."""
+    """... and up to which one does that only makes up for a jump down at the jump."""
     tolerance_points: int = 2
     """Points by which distances may differ..."""
-    tolerance_share: float = 0.01
+    tolerance_share: float = 0.002
     """... or this share of them."""
     candidates: int = 4
-    """Seams before the latest whose distance from it is tried."""
+    """Jumps before the latest whose distance from it is tried."""
     distances: int = 4
-    """Distances before the latest seam at which others are searched for."""
+    """Distances before the latest jump at which others are searched for."""
     larger: float = 4.0
     """Times the largest jump of these from which on a rise is no repetition: what a batch adds to an average
     that begins with it is drawn from all its noise."""
@@ -44,20 +44,20 @@ class SeamThresholds(Thresholds):
     """Points that are searched, the latest ones."""
 
 
-def count_seams(value: FloatArray, start: int, limits: SeamThresholds) -> int:
-    """How many seams at equal distances came before the one at which a rise began; 0 if it began at none, or
+def count_equal_jumps(value: FloatArray, start: int, limits: PeriodicJumpThresholds) -> int:
+    """How many jumps at equal distances came before the one at which a rise began; 0 if it began at none, or
     is larger than the jumps there.
 
     `value` are the points of an attempt up to the detection of the rise [n], which began at point `start`.
-    The beginning of the attempt is a seam, too.
+    The beginning of the attempt is a jump, too.
     """
     near = max(start - limits.near_points, 0)
-    latest = near + _seams(value[near:], limits)
+    latest = near + _find_jumps(value[near:], limits)
     if not len(latest):
         return 0  # as mostly
     first = max(len(value) - limits.most_points, 0)
     recent, last = value[first:], int(latest[-1]) - first
-    known = _seams(recent[:last], limits)
+    known = _find_jumps(recent[:last], limits)
     if first == 0:
         known = np.concatenate(([0], known))
     rise = float(recent[last:].max() - recent[last - 1])
@@ -75,13 +75,13 @@ def count_seams(value: FloatArray, start: int, limits: SeamThresholds) -> int:
 
 
 def _in_sequence(is_there: NDArray[np.bool_]) -> int:
-    """How many of the seams before the latest are there, the nearest first; one of four may be missing where
+    """How many of the jumps before the latest are there, the nearest first; one of four may be missing where
     the jump was small by chance, but not of fewer: every second one is there at half of the distance, too."""
     count = int(is_there.sum())
     return count if count >= len(is_there) - 1 else int(np.argmin(np.append(is_there, False)))
 
 
-def _seams(value: FloatArray, limits: SeamThresholds) -> IntArray:
+def _find_jumps(value: FloatArray, limits: PeriodicJumpThresholds) -> IntArray:
     """The points [n] at which the change is far larger than those before."""
     change = np.abs(np.diff(value))
     count = len(change) - limits.jump_points
