@@ -147,12 +147,13 @@ def _may_begin_an_average(
     if excursion.progress > sigma or start < thresholds.near_points:
         return False
     height = median(segment.value[start : start + excursion.recovery.last_seen + 1]) - excursion.baseline
+    if height >= thresholds.average_share * abs(excursion.baseline):
+        return False
     if not is_strong and height <= thresholds.average_sigmas * sigma:
         return True
     risen = median(segment.value[start // 2 : start]) - median(segment.value[: start // 2])
     first = median(segment.value[start : excursion.detected + 1]) - excursion.baseline
-    was_rising = risen >= thresholds.half_height * first
-    return was_rising and height < thresholds.harder_share * abs(excursion.baseline)
+    return risen >= thresholds.half_height * first
 
 
 def _least_rise(points: FloatArray, sigma: float) -> float:
