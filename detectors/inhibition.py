@@ -30,6 +30,8 @@ class InhibitionThresholds(Thresholds):
     """Steps between a change of the loss and a break of another signal that follows from it."""
     slow_points: int = 32
     """Points until its detection from which on a rise of the loss is the beginning of a slower one."""
+    weak_strength: float = 2.0
+    """Strength of the evidence below which a rise within a slower one is a part of it."""
     near_rows: int = 8
     """Rows of timings, or points of a loss, within which a consequence begins with its cause."""
 
@@ -48,6 +50,11 @@ def inhibit(findings: Iterable[Finding], run: RunData) -> list[Finding]:
     replays = [each for each in findings if each.kind is Kind.REPEATED_DATA]
     faults = [each for each in findings if each.kind is Kind.GPU_FAULT and each.severity is Severity.CRITICAL]
     changes = [each for each in findings if each.kind in _EXPLAIN_BREAKS and not _is_signal_break(each)]
+    slow_rises = [
+        rise
+        for rise in findings
+        if _is_slow_rise(rise) and not any(_is_same_rise(change, rise) for change in changes)
+    ]
     timed = [*series_by_rank(run, Role.COMPUTE_TIME), *series_by_rank(run, Role.STEP_TIME)]
     timings = timed[0] if timed else None
     independent: list[Finding | None] = []
@@ -63,9 +70,9 @@ def inhibit(findings: Iterable[Finding], run: RunData) -> list[Finding]:
         elif _is_signal_break(finding):
             if not any(_explains_break(change, finding) for change in changes):
                 independent.append(finding)
-        elif _is_slow_rise(finding) and any(_is_same_rise(change, finding) for change in changes):
-            continue
-        elif not any(_follows_replay(finding, replay) for replay in replays):
+        elif not _is_same_or_part(finding, slow_rises) and not any(
+            _follows_replay(finding, replay) for replay in replays
+        ):
             independent.append(finding)
     return merge_correlated(
         (_with_slowdowns(each, followed.get(id(each), [])) for each in independent if each is not None), run
@@ -90,6 +97,14 @@ def _is_slow_rise(finding: Finding) -> bool:
     return "lowest_step" in finding.evidence
 
 
+def _is_same_or_part(finding: Finding, slow_rises: list[Finding]) -> bool:
+    """Whether a rise of the loss is the course of another one that had been detected; `slow_rises` are those
+    that are not."""
+    if _is_slow_rise(finding):
+        return finding not in slow_rises
+    return any(_is_part_of(rise, finding) for rise in slow_rises)
+
+
 def _is_same_rise(change: Finding, slow_rise: Finding) -> bool:
     """Whether a slow rise had been detected in shorter means already, or as a rise that it continues."""
     if (
@@ -101,8 +116,25 @@ def _is_same_rise(change: Finding, slow_rise: Finding) -> bool:
     lowest, halfway = slow_rise.evidence["lowest_step"], (slow_rise.start_step + slow_rise.detected_step) / 2
     # a weak rise late in the course of a slow one does not say what the slow one does
     is_early = lowest <= change.start_step and change.detected_step <= halfway
-    points = change.evidence.get("points_to_detect", 0)
-    return _continues(change, slow_rise) or (is_early and points >= _THRESHOLDS.slow_points)
+    is_slow = change.evidence.get("points_to_detect", 0) >= _THRESHOLDS.slow_points
+    lasts = change.end_step is None or change.end_step > slow_rise.detected_step
+    is_its_course = _is_same_loss(change, slow_rise) and lasts and lowest <= change.start_step <= halfway
+    return _continues(change, slow_rise) or (is_slow and (is_early or is_its_course))
+
+
+def _is_part_of(slow_rise: Finding, rise: Finding) -> bool:
+    """Whether a rise is a part of the course of a slow one that had been detected and lasted: a clear one is
+    an event of its own."""
+    if rise.attempt != slow_rise.attempt or not _is_same_loss(rise, slow_rise):
+        return False
+    lasted = slow_rise.end_step is None or slow_rise.end_step >= rise.detected_step
+    is_weak = 1 <= rise.evidence.get("strength", 0.0) < _THRESHOLDS.weak_strength
+    is_within = slow_rise.detected_step <= rise.detected_step and slow_rise.start_step <= rise.start_step
+    return rise.kind in _LOSS_RISES and is_within and lasted and is_weak
+
+
+def _is_same_loss(one: Finding, other: Finding) -> bool:
+    return (one.metric, one.labels) == (other.metric, other.labels)
 
 
 def _continues(change: Finding, slow_rise: Finding) -> bool:
@@ -115,8 +147,7 @@ def _continues(change: Finding, slow_rise: Finding) -> bool:
     halfway, early = (slow_rise.start_step + share * lasted for share in (0.5, 0.25))
     margin = (slow_rise.detected_step - lowest) / 2
     lasts = change.end_step is None or change.end_step > halfway
-    is_same_loss = (change.metric, change.labels) == (slow_rise.metric, slow_rise.labels)
-    return is_same_loss and lasts and lowest - margin <= change.start_step <= early
+    return _is_same_loss(change, slow_rise) and lasts and lowest - margin <= change.start_step <= early
 
 
 def _is_signal_break(finding: Finding) -> bool:

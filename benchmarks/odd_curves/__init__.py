@@ -7,6 +7,7 @@ from odd_curves import (
     healthy_speed,
     planted_losses,
     planted_others,
+    short_and_slow,
 )
 from odd_curves.curve import FAMILIES
 
@@ -18,4 +19,5 @@ __all__ = [
     "healthy_speed",
     "planted_losses",
     "planted_others",
+    "short_and_slow",
 ]

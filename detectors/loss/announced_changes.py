@@ -17,6 +17,7 @@ from holter.detectors.loss.excursions.excursion import Excursion
 from holter.detectors.loss.excursions.segment import AttemptSegment
 from holter.detectors.positions import rows_of_attempt, rows_up_to
 from holter.detectors.thresholds import Thresholds
+from holter.detectors.throughput.work_per_step import is_input_size
 from holter.roles import Role, role_of
 from holter.types import FloatArray, IntArray, RunData, Series, SeriesKey
 
@@ -101,7 +102,8 @@ def stage_began(
 
 def _is_of_stages(key: SeriesKey) -> bool:
     role = role_of(key)
-    return role in _STAGE_ROLES or (role is Role.OTHER and _STAGE_NAME.search(key.metric) is not None)
+    is_stage = role is Role.OTHER and _STAGE_NAME.search(key.metric) is not None
+    return role in _STAGE_ROLES or is_stage or is_input_size(key)
 
 
 def _is_setting(key: SeriesKey) -> bool:

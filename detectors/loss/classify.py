@@ -70,14 +70,17 @@ def classify(
     if recovery.back is not None and recovery.confirmed is not None:
         duration = int(step[recovery.back] - step[0])
         is_fast = _is_fast(segment, excursion.start, excursion.start + recovery.back, tuning)
-        kind = Kind.SPIKE_FAST if is_fast else Kind.SPIKE_SLOW
+        if not recovery.fell_past:
+            kind = Kind.SPIKE_FAST if is_fast else Kind.SPIKE_SLOW
+        elif kind is not Kind.DIVERGENCE:
+            kind = Kind.SPIKE_UNRECOVERED
         classified_step = None if settled_at is None else int(segment.step[settled_at])
     if excursion.is_outlier:
         kind = Kind.OUTLIER_BATCH
     if excursion.at_restart:
         kind, classified_step = Kind.RESUME_ARTIFACT, int(segment.step[excursion.detected])
     severity = _SEVERITY[kind]
-    if duration is None and kind in _SEVERE and recovery.lasting_at is None:
+    if kind in _SEVERE and recovery.lasting_at is None:
         severity = Severity.WARNING
     if duration is None and kind is Kind.SPIKE_FAST and recovery.lull is None:
         severity = Severity.INFO if _is_lone(excursion, segment, thresholds) else Severity.WARNING
@@ -106,7 +109,12 @@ def _is_certain(excursion: Excursion, segment: AttemptSegment, thresholds: Recov
     most of several points are high, compared with the points just before it, too. A level that rises slowly,
     as with a cyclic learning rate, is above its baseline with and without a spike, and does not come back."""
     is_wide, count = excursion.width > 1, thresholds.compared_points
-    if excursion.strength >= thresholds.certain_strength or excursion.at_restart:
+    if excursion.at_restart:
+        return True
+    is_strong = excursion.strength >= thresholds.certain_strength
+    if _may_begin_an_average(excursion, segment, thresholds, is_strong=is_strong):
+        return False
+    if is_strong:
         return True
     if is_wide and excursion.recovery.lasting_at is not None:
         return True
@@ -126,6 +134,26 @@ def _is_certain(excursion: Excursion, segment: AttemptSegment, thresholds: Recov
         *([segment.value[max(end - count, start) : end]] * is_wide),
     ]
     return any(median(part) - level > _least_rise(part, excursion.noise.sigma) for part in parts)
+
+
+def _may_begin_an_average(
+    excursion: Excursion, segment: AttemptSegment, thresholds: RecoveryThresholds, *, is_strong: bool
+) -> bool:
+    """Whether a rise of a run that has learned nothing yet may be a moving average that began with a low
+    value, and moves from there to its level: it was rising already, or hardly stands out."""
+    start, sigma = excursion.start, excursion.noise.sigma
+    if excursion.known is None or excursion.known >= thresholds.unlearned_points:
+        return False
+    if excursion.progress > sigma or start < thresholds.near_points:
+        return False
+    height = median(segment.value[start : start + excursion.recovery.last_seen + 1]) - excursion.baseline
+    if height >= thresholds.average_share * abs(excursion.baseline):
+        return False
+    if not is_strong and height <= thresholds.average_sigmas * sigma:
+        return True
+    risen = median(segment.value[start // 2 : start]) - median(segment.value[: start // 2])
+    first = median(segment.value[start : excursion.detected + 1]) - excursion.baseline
+    return risen >= thresholds.half_height * first
 
 
 def _least_rise(points: FloatArray, sigma: float) -> float:

@@ -116,6 +116,9 @@ def summarize_spike(facts: SpikeFacts) -> str:
         return f"{loss} was {peak} instead of {baseline} for one batch at step {start}."
     if classification.recovery_steps is not None:
         needed = counted(classification.recovery_steps, "step")
+        if classification.kind is Kind.SPIKE_UNRECOVERED:
+            fell = f"fell on from there: it was as low as before after {needed}"
+            return f"{loss} rose {moved} at step {start}, settled higher and {fell}."
         return f"{loss} rose {moved} at step {start} and needed {needed} to come back."
     if classification.kind is Kind.SPIKE_UNRECOVERED and facts.lost_at is not None:
         lost = f"it has been NaN or infinite since step {facts.lost_at:,}"

@@ -34,6 +34,10 @@ class PeriodicRiseThresholds(Thresholds):
     """Share of an interval by which intervals may differ."""
     missed: int = 3
     """Periods that an interval may have: smaller rises between two are not detected."""
+    equal_jumps: int = 3
+    """Jumps at equal distances before the one at which a rise began, from which on it is a repetition..."""
+    usual_jumps: int = 2
+    """... and from which on it is reported as a usual one."""
     usual_rises: int = 3
     """Latest rises, as high or nearly so, all of which came back before, after which a rise is usual."""
     larger: float = 2.0
@@ -55,8 +59,9 @@ def without_repetitions(
         rise = _Rise.of(detection, epochs, thresholds)
         repeats = rise.repeats_boundary(rises, thresholds)
         repeats = repeats or rise.repeats_period(rises, thresholds, thresholds.equal_intervals)
+        repeats = repeats or excursion.jumps >= thresholds.equal_jumps
         # a point that the noise explains was reported as one before it was known that the rise goes on
-        is_usual = rise.is_usual_after(rises, thresholds)
+        is_usual = rise.is_usual_after(rises, thresholds) or excursion.jumps >= thresholds.usual_jumps
         is_usual = is_usual or rise.repeats_period(rises, thresholds, thresholds.usual_intervals)
         if not repeats or excursion.explained:
             remaining.append(replace(detection, is_usual=is_usual or repeats))

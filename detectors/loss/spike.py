@@ -40,7 +40,7 @@ from holter.detectors.loss.excursions.evidence_factor import (
 )
 from holter.detectors.loss.excursions.excursion import Excursion
 from holter.detectors.loss.excursions.resume_scan import scan_incrementally
-from holter.detectors.loss.excursions.scan import ExcursionThresholds
+from holter.detectors.loss.excursions.scan_thresholds import ExcursionThresholds
 from holter.detectors.loss.excursions.segment import split_attempts
 from holter.detectors.loss.lr_mismatch import (
     RateMismatches,
@@ -300,6 +300,7 @@ class _EventReporter:
         if announced is not None:
             is_announced, may_last = self._explains(announced, development)
         is_expected = detection.is_usual or is_announced
+        may_last = may_last or detection.excursion.jumps >= self.thresholds.periodic_rises.usual_jumps
         facts = self._facts(
             detection, development, key, detected_step, is_expected=is_expected, may_last=may_last
         )

@@ -24,7 +24,8 @@ from holter.detectors.ranks.rank_matrix import (
 )
 from holter.detectors.thresholds import Thresholds
 from holter.detectors.throughput.block_medians import BlockCursor, BlockPoints, MedianBlock, cut_into_blocks
-from holter.detectors.throughput.level_shift import LevelShift, LevelShiftScan, LevelShiftThresholds
+from holter.detectors.throughput.established_level import LevelShift, LevelShiftThresholds
+from holter.detectors.throughput.level_shift import LevelShiftScan
 from holter.roles import Role
 from holter.types import Finding, FloatArray, Kind, RunData, Series, SeriesKey
 

@@ -14,8 +14,9 @@ from holter.detectors.robust_statistics import median, quantiles, row_medians
 from holter.detectors.thresholds import Thresholds
 from holter.types import FloatArray, IntArray
 
-BLOCK_POINTS = 4
-"""Points of a block: its median tolerates a single outlier."""
+YOUNG_POINTS = 256
+"""Points up to which the scan of a young series takes each point for a block: a run of a hundred evaluations
+is over before blocks of more are known."""
 CHUNK_BLOCKS = 4
 """Blocks of a chunk: the references of its blocks are those of the chunks before."""
 
@@ -28,7 +29,10 @@ class BreakThresholds(Thresholds):
     """Times (or parts) of the usual level that a rise or fall of a positive signal must exceed: gradient
     norms and KL divergences vary by a few times as training goes on."""
     noises: float = 8.0
-    """Robust standard deviations of the usual levels that it must exceed, too."""
+    """Robust standard deviations of the usual levels, or of their usual moves in its direction, that it must
+    exceed, too."""
+    lags: tuple[int, ...] = (1, 4, 16, 64)
+    """Blocks over which the usual moves are measured: an accuracy that is learnt does not fall meanwhile."""
     beyond_factor: float = 2.0
     """Times the most extreme level so far that it must exceed, too: what was there before is no break."""
     lost_share: float = 0.4
@@ -36,7 +40,7 @@ class BreakThresholds(Thresholds):
     least_share: float = 0.2
     """Share of the level that it must exceed, too."""
     window_chunks: int = 64
-    """Chunks of 16 points that are the usual level, the latest before."""
+    """Chunks of four blocks that are the usual level, the latest before."""
     latest_chunks: int = 16
     """Chunks, the latest, that do not count for the most extreme level, nor for the noise: a break may take
     that long."""
@@ -46,6 +50,10 @@ class BreakThresholds(Thresholds):
     """Share of the move from which on it counts as begun."""
     return_share: float = 0.5
     """Share of the move below which it is over."""
+
+
+_NORMAL_QUANTILE = 1.2816
+"""The quantile 0.9 of normal noise, in standard deviations."""
 
 
 class BreakShape(StrEnum):
@@ -67,21 +75,27 @@ class SignalBreak:
     extreme_row: int
     noise: float
     end: int | None = None
+    end_seen: int | None = None
+    """The row at which the end was certain."""
 
 
 @dataclass(frozen=True, eq=False)
 class BreakScan:
     """State of a scan after whole chunks, `row` being the next row of the series.
 
-    `medians` and `first_rows` are those of the latest blocks. `latest` are the medians of the latest chunks,
-    `high` and `low` the extremes of the chunks before them: a break must not be its own reference. Values are
-    on a scale on which equal distances mean the same, logarithms of positive signals (`is_log`).
+    A block has `block_points`, whose median tolerates outliers; while a series is young, each point is one
+    (`is_young`). `medians` and `first_rows` are those of the latest blocks. `latest` are the medians of the
+    latest chunks, `high` and `low` the extremes of the chunks before them: a break must not be its own
+    reference. Values are on a scale on which equal distances mean the same, logarithms of positive signals
+    (`is_log`).
     """
 
     is_log: bool
     shapes: frozenset[BreakShape]
     limits: BreakThresholds
     sensitivity: float
+    block_points: int
+    is_young: bool = False
     row: int = 0
     medians: FloatArray = field(default_factory=lambda: np.empty(0))
     first_rows: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
@@ -92,11 +106,36 @@ class BreakScan:
 
     def after(self, values: FloatArray, rows: IntArray) -> tuple[BreakScan, tuple[SignalBreak, ...]]:
         """The state after the whole chunks of these points [n], and all breaks up to the last whole block."""
-        blocks, known = len(values) // BLOCK_POINTS, len(self.medians)
-        new = row_medians(values[: blocks * BLOCK_POINTS].reshape(blocks, BLOCK_POINTS))
+        if self.is_young:
+            left = YOUNG_POINTS - len(self.medians)
+            young, breaks = self._after_blocks(values[:left], rows[:left], 1)
+            if len(values) < left:
+                return young, breaks
+            return young._grown().after(values[left:], rows[left:])
+        return self._after_blocks(values, rows, self.block_points)
+
+    def _grown(self) -> BreakScan:
+        """The state of a series that is young no longer, of which all blocks of one point are known."""
+        medians = row_medians(self.medians.reshape(-1, self.block_points))
+        chunks = row_medians(medians.reshape(-1, CHUNK_BLOCKS)).tolist()
+        return replace(
+            self,
+            is_young=False,
+            medians=medians,
+            first_rows=self.first_rows[:: self.block_points],
+            latest=tuple(chunks[-self.limits.latest_chunks :]),
+            high=max(chunks[: -self.limits.latest_chunks], default=-np.inf),
+            low=min(chunks[: -self.limits.latest_chunks], default=np.inf),
+        )
+
+    def _after_blocks(
+        self, values: FloatArray, rows: IntArray, size: int
+    ) -> tuple[BreakScan, tuple[SignalBreak, ...]]:
+        blocks, known = len(values) // size, len(self.medians)
+        new = row_medians(values[: blocks * size].reshape(blocks, size))
         medians = np.concatenate((self.medians, new))
-        first_rows = np.concatenate((self.first_rows, rows[: blocks * BLOCK_POINTS : BLOCK_POINTS]))
-        last_rows = rows[BLOCK_POINTS - 1 : blocks * BLOCK_POINTS : BLOCK_POINTS]
+        first_rows = np.concatenate((self.first_rows, rows[: blocks * size : size]))
+        last_rows = rows[size - 1 : blocks * size : size]
         scan, whole = self, blocks // CHUNK_BLOCKS
         chunks = row_medians(new[: whole * CHUNK_BLOCKS].reshape(whole, CHUNK_BLOCKS)).tolist()
         breaks = self.breaks
@@ -116,6 +155,7 @@ class BreakScan:
                     low,
                     usual=medians[max(stop - window, 0) : stop],
                     settled=self._settled(stop - max(stop - window, 0)),
+                    lags=self.limits.lags,
                 )
                 breaks = self._examine(breaks, blocks_before, last_rows[first : first + CHUNK_BLOCKS])
             if chunk < whole:
@@ -174,20 +214,22 @@ class BreakScan:
         margin = log(limits.beyond_factor)
         if self.is_log and not (lowest > before.high + margin or highest < before.low - margin):
             return None
-        reference, noise = before.reference, before.noise
+        reference = before.reference
         up, down = lowest - reference, reference - highest
-        least = limits.noises * noise
         if self.is_log:
-            least = max(least, log(limits.factor))
+            least = log(limits.factor)
             rises = up * self.sensitivity > least and lowest > before.high + margin
             falls = down * self.sensitivity > least and highest < before.low - margin
         else:
             gained = reference - before.low
-            least = max(least, limits.lost_share * gained, limits.least_share * abs(reference))
+            least = max(limits.lost_share * gained, limits.least_share * abs(reference))
             rises, falls = False, down * self.sensitivity > least
         for shape, is_broken in ((BreakShape.EXPLOSION, rises), (BreakShape.COLLAPSE, falls)):
             if is_broken and shape in self.shapes:
                 move = up if shape is BreakShape.EXPLOSION else -down
+                noise = before.noise(np.sign(move))
+                if abs(move) * self.sensitivity <= limits.noises * noise:
+                    continue
                 start = before.onset(block, reference, limits.begun_share * move, limits.window_chunks)
                 return SignalBreak(shape, start, last_row, reference, reference + move, last_row, noise)
         return None
@@ -203,7 +245,8 @@ class BreakScan:
             extreme = present.reference + sign * reached
             return replace(present, extreme=extreme, extreme_row=last_row)
         if float((sign * recent).max()) < self.limits.return_share * move:
-            return replace(present, end=int(before.first_rows[max(block + 1 - CHUNK_BLOCKS, 0)]))
+            end = int(before.first_rows[max(block + 1 - CHUNK_BLOCKS, 0)])
+            return replace(present, end=end, end_seen=last_row)
         return present
 
 
@@ -219,17 +262,22 @@ class _BlocksBefore:
     low: float
     usual: FloatArray
     settled: int
+    lags: tuple[int, ...]
 
     @cached_property
     def reference(self) -> float:
         """The usual level."""
         return median(self.usual)
 
-    @cached_property
-    def noise(self) -> float:
-        """The robust standard deviation of blocks, and of the levels among which they vary."""
-        low, high = quantiles(self.usual[: self.settled], (0.1, 0.9))
-        return (high - low) / 2.563
+    def noise(self, sign: float) -> float:
+        """The robust standard deviation of blocks, and of the levels among which they vary; of their moves up
+        (`sign` 1) or down where these are smaller, as in a series that moves the other way."""
+        settled = sign * self.usual[: self.settled]
+        low, high = quantiles(settled, (0.1, 0.9))
+        moves = [settled[lag:] - settled[:-lag] for lag in self.lags if len(settled) >= 2 * lag]
+        # two blocks are as far apart as the root of two standard deviations
+        usual = [quantiles(each, (0.9,))[0] / 2**0.5 for each in (*moves, -moves[0])]
+        return min((high - low) / 2, max(usual)) / _NORMAL_QUANTILE
 
     def onset(self, block: int, reference: float, begun: float, chunks: int) -> int:
         """The first row of the blocks up to this one that have moved by `begun` or more."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import ClassVar
@@ -43,34 +43,44 @@ class SignalBreakThresholds(Thresholds):
 
     breaks: BreakThresholds = BreakThresholds()
     """When a signal has broken out of its range."""
+    block_points: tuple[int, ...] = (4, 32)
+    """Points of a block, of each scan: a rise over a thousand points is a part of the usual level of one that
+    knows a thousand."""
     tiny: float = 1e-12
     """Values of positive signals are raised to this, so that zero has a logarithm."""
     tiny_kl: float = 1e-3
     """The same of a KL divergence, in nats: policies that differ by less have not moved."""
+    sign_points: int = 8192
+    """Points before a break of a term, all of which must be positive."""
     confidence: float = 0.9
     """Confidence."""
 
 
 @dataclass(frozen=True, eq=False)
 class _LaunchScan:
-    """The scan of the current launch, the breaks of earlier ones, and the earliest first step of the attempts
-    that began before its row.
+    """The scans of the current launch, the breaks of earlier ones, and the earliest first step of the
+    attempts that began before the row of the scans.
 
     A program that was started anew has other rewards and other norms: they are no break of earlier ones.
     """
 
-    scan: BreakScan
+    scans: tuple[BreakScan, ...]
     finished: tuple[SignalBreak, ...] = ()
     earliest: int | None = None
 
+    @property
+    def row(self) -> int:
+        """The first row that a scan has not taken up."""
+        return min(scan.row for scan in self.scans)
+
     def starts_in(self, series: Series) -> list[int]:
-        """The rows after that of the scan with which a program was started anew, from its first step on."""
+        """The rows after that of the scans with which a program was started anew, from its first step on."""
         starts, earliest = [], self.earliest
         for row, step in self._first_steps(series):
             if earliest is not None and step <= earliest:
                 starts.append(row)
             earliest = step if earliest is None else min(earliest, step)
-        return [row for row in starts if row > self.scan.row]
+        return [row for row in starts if row > self.row]
 
     def earliest_at(self, series: Series, row: int) -> int | None:
         """The earliest first step of the attempts that began before a row."""
@@ -78,10 +88,10 @@ class _LaunchScan:
         return min((*steps, *([] if self.earliest is None else [self.earliest])), default=None)
 
     def _first_steps(self, series: Series) -> list[tuple[int, int]]:
-        """The first row and step of every attempt that begins at the row of the scan or later."""
-        spans = attempt_rows(series, self.scan.row)
-        begun = self.scan.row > 0 and bool(
-            self.scan.row < len(series) and series.attempt[self.scan.row - 1] == series.attempt[self.scan.row]
+        """The first row and step of every attempt that begins at the row of the scans or later."""
+        spans = attempt_rows(series, self.row)
+        begun = self.row > 0 and bool(
+            self.row < len(series) and series.attempt[self.row - 1] == series.attempt[self.row]
         )
         return [(span.first, int(series.step[span.first])) for span in spans[int(begun) :]]
 
@@ -106,26 +116,45 @@ class SignalBreakDetector:
             (self.name, series.key), [series]
         )
         checkpoint = checkpoints.latest([series])
-        fresh = BreakScan(
-            is_log=role in _LOG_ROLES,
-            shapes=_SHAPES[role],
-            limits=self.thresholds.breaks,
-            sensitivity=context.tuning.of(series.key.metric).sensitivity,
-        )
-        known = checkpoint.state if checkpoint else _LaunchScan(fresh)
-        scan, finished = known.scan, known.finished
+        known = checkpoint.state if checkpoint else _LaunchScan(self._fresh(role, context, series))
+        scans, finished = known.scans, known.finished
         starts = known.starts_in(series)
-        for launch, after in pairwise([scan.row, *starts, len(series)]):
-            scan = scan if launch == known.scan.row else replace(fresh, row=launch)
+        for launch, after in pairwise([known.row, *starts, len(series)]):
+            if launch != known.row:
+                scans = tuple(replace(each, row=launch) for each in self._fresh(role, context, series))
             rows = launch + np.flatnonzero(np.isfinite(series.value[launch:after]))
-            state, breaks = scan.after(self._scaled(series.value[rows], role), rows)
+            value = self._scaled(series.value[rows], role)
+            results = [scan.after(value[rows >= scan.row], rows[rows >= scan.row]) for scan in scans]
+            scans = tuple(state for state, _ in results)
+            breaks = _one_per_event([each for _, found in results for each in found])
             if after < len(series):
                 finished = (*finished, *breaks)
-        checkpoints.save(
-            Checkpoint(_LaunchScan(state, finished, known.earliest_at(series, state.row)), (state.row,))
-        )
+        state = _LaunchScan(scans, finished)
+        state = replace(state, earliest=known.earliest_at(series, state.row))
+        checkpoints.save(Checkpoint(state, (state.row,)))
         for each in (*finished, *breaks):
-            yield self._finding(series, role, each)
+            if role is not Role.LOSS_TERM or self._was_positive(series, each.start):
+                yield self._finding(series, role, each)
+
+    def _was_positive(self, series: Series, start: int) -> bool:
+        """Whether a term was positive before a break: ratios say nothing of one of both signs, as the losses
+        of policies, critics and adversaries often are."""
+        before = series.value[max(start - self.thresholds.sign_points, 0) : start]
+        return not bool((before <= 0).any())
+
+    def _fresh(self, role: Role, context: DetectorContext, series: Series) -> tuple[BreakScan, ...]:
+        limits = self.thresholds
+        return tuple(
+            BreakScan(
+                is_log=role in _LOG_ROLES,
+                shapes=_SHAPES[role],
+                limits=limits.breaks,
+                sensitivity=context.tuning.of(series.key.metric).sensitivity,
+                block_points=points,
+                is_young=points == limits.block_points[0],
+            )
+            for points in limits.block_points
+        )
 
     def _scaled(self, value: FloatArray, role: Role) -> FloatArray:
         if role not in _LOG_ROLES:
@@ -161,6 +190,24 @@ class SignalBreakDetector:
             ),
             advice=_ADVICE[is_explosion, role in (Role.ACCURACY, Role.REWARD)],
         )
+
+
+def _one_per_event(breaks: Sequence[SignalBreak]) -> tuple[SignalBreak, ...]:
+    """One break where several scans see the same: the one that was detected first."""
+    kept: list[SignalBreak] = []
+    for each in sorted(breaks, key=lambda found: found.detected):
+        if not any(_is_part(each, other) for other in kept):
+            kept.append(each)
+    return tuple(kept)
+
+
+def _is_part(later: SignalBreak, earlier: SignalBreak) -> bool:
+    """Whether a break began, or was detected, while an earlier one of its shape lasted."""
+    if later.shape is not earlier.shape:
+        return False
+    if earlier.end is None or earlier.end_seen is None:
+        return True
+    return later.start < earlier.end or later.detected <= earlier.end_seen
 
 
 _ADVICE = {

@@ -9,273 +9,24 @@ correlated, as that of step times is.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import takewhile
-from math import isnan
-from typing import NamedTuple
 
 import numpy as np
 
 from holter.detectors.positions import RowPosition
 from holter.detectors.robust_statistics import highest_median
-from holter.detectors.thresholds import Thresholds
-from holter.detectors.throughput.block_medians import QUARTERS_APART, BlockThresholds, MedianBlock
-from holter.detectors.throughput.latest_numbers import LatestNumbers, RollingQuantiles
-from holter.detectors.throughput.onset import OnsetThresholds, PointsOf, ShiftOnset, find_onset
-from holter.detectors.throughput.usual_spells import (
-    UsualSpellThresholds,
-    longest_by_chance,
-    spell_lengths,
+from holter.detectors.throughput.block_medians import MedianBlock
+from holter.detectors.throughput.established_level import (
+    UNKNOWN_STEPS,
+    EstablishedLevel,
+    LevelShift,
+    LevelShiftThresholds,
+    spells_above,
+    steps_between,
+    upper_median,
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class LevelShiftThresholds(Thresholds):
-    """When a level counts as established, and when a rise above it is reported."""
-
-    blocks: BlockThresholds = BlockThresholds()
-    """The blocks that a series is cut into."""
-    onset: OnsetThresholds = OnsetThresholds()
-    """How the onset of a rise is located."""
-    spells: UsualSpellThresholds = UsualSpellThresholds()
-    """The spells that belong to the established level."""
-    memory_blocks: int = 2048
-    """Blocks. The variation of a level is learned from the latest ones."""
-    short_rise: float = 6.0
-    """Robust deviations of the short window that a rise must exceed."""
-    long_rise: float = 5.0
-    """Robust deviations of the long window that a rise must exceed."""
-    lasting_rise: float = 5.0
-    """Robust deviations of the lasting window that a rise must exceed."""
-    highest_quantile: float = 0.97
-    """Quantile of the established blocks that a rise must exceed, too."""
-    established_blocks: int = 5
-    """Blocks. A level is established after this many have been learned (the noise of so few counts for more
-    than twice of what they show)..."""
-    established_steps: int = 300
-    """Steps. ... that span this much: shorter beginnings are warm-up."""
-    longest_wait_blocks: int = 64
-    """Blocks. A block waits at most this long before it is learned: the beginning of a slow rise must not be.
-    """
-    settled_blocks: int = 32
-    """Blocks. A new level that holds for at least this long becomes established itself."""
-    settled_spreads: float = 3.0
-    """Robust deviations within which a level counts as unchanged while it settles."""
-    return_share: float = 0.5
-    """Share of the sustained rise. A shift ends when the level is back below it."""
-    median_errors: float = 4.0
-    """Standard errors that a rise over a lasting window must exceed, by the chance that they have in normal
-    noise: of windows that are so long, few are known, and of steps that take one of several times, the median
-    is one of those for a while."""
-    few_blocks: int = 64
-    """Blocks. While fewer are known, the outer tenths count for the noise as well as the quartiles: levels
-    that alternate, as sequence-length buckets do, leave the quartiles without any spread."""
-    long_spells: int = 64
-    """Spells. Of those that are over and no part of the variation of a level, the latest so many are known.
-    """
-    as_much_again: float = 2.0
-    """Times the rise of a shift. A return that settles this much higher, and a run that becomes slower by as
-    much within a shift, are events of their own."""
-    costlier_factor: float = 4.0
-    """Times. Returns of a shift are one event until one costs this many times as much as the longest before.
-    """
-
-
-UNKNOWN_STEPS = 2**62
-"""A number of steps that is not known: more than any other."""
-
-
-class LevelShift(NamedTuple):
-    """A rise above the established level `reference`; `end` is None while it lasts.
-
-    `rise` is the highest level above the reference so far, `sustained` the highest one below which no block
-    of the long window was: spells on top of a shift do not raise it. `noise` is the variation of the
-    established level, `longest` the steps of the longest spell of the shift so far, and `before` the steps
-    for which the run had been faster before the first spell; `UNKNOWN_STEPS` across attempts. `usual_spells`
-    are the steps of earlier spells that belong to the established level itself, and were half as slow as
-    `usual_rise` or slower.
-    """
-
-    start: RowPosition
-    detected: RowPosition
-    reference: float
-    noise: float
-    gradual: bool
-    rise: float
-    worst: RowPosition
-    longest: int
-    before: int
-    end: RowPosition | None = None
-    sustained: float = 0.0
-    usual_rise: float = 0.0
-    usual_spells: tuple[int, ...] = ()
-
-
-_MOST_UNREAD = 512
-"""Blocks after which a level takes up what it has learned, so that the state of a scan stays small."""
-
-
-class _EstablishedLevel:
-    """The established level of one group, and the index of the active shift from it.
-
-    `blocks` are the latest of `count` in all, the first of which began at step `since`. `again` holds the
-    onset of a shift that has returned and its state before; `longest` is the length of its longest spell so
-    far, in points. `left` are the levels that the group had established before, each with the step at which
-    it left it, and `slow_steps` the steps of the `returns` shifts from this level that are over.
-    `long_spells` are the height and the steps of the latest of those whose blocks are no part of the
-    variation, also from levels before.
-    """
-
-    def __init__(self, limits: LevelShiftThresholds, left: tuple[tuple[float, int], ...] = ()) -> None:
-        self._limits = limits
-        self.left = left
-        self._short, self._long = limits.blocks.short_window, limits.blocks.long_window
-        self._lasting = limits.blocks.lasting_window
-        memory, windows = limits.memory_blocks, (1, self._short, self._long, self._lasting)
-        self._variation = {window: RollingQuantiles(memory) for window in windows}
-        self._medians = self._variation[1]
-        self._spread = RollingQuantiles(memory)
-        self._spells = {window: LatestNumbers(memory) for window in windows}
-        self._unread: list[MedianBlock] = []
-        self.blocks: list[MedianBlock] = []
-        self.count = 0
-        self.since = 0
-        self.learned = 0
-        self.shift: int | None = None
-        self.latest: int | None = None
-        self.again: tuple[ShiftOnset, LevelShift] | None = None
-        self.longest = 0
-        self.returns = 0
-        self.slow_steps = 0
-        self.long_spells: tuple[tuple[float, int], ...] = ()
-
-    @property
-    def known_blocks(self) -> int:
-        """How many of the blocks learned are remembered."""
-        return len(self._medians)
-
-    @property
-    def reference(self) -> float:
-        return self._medians.quantile(0.5)
-
-    @property
-    def upper_reference(self) -> float:
-        """The usual third largest point of a block."""
-        return self.reference + self.spread.quantile(0.5) * QUARTERS_APART / 2
-
-    @property
-    def spread(self) -> RollingQuantiles:
-        """The spreads of the points in a block."""
-        if self._unread:
-            self._read()
-        return self._spread
-
-    def variation(self, window: int) -> RollingQuantiles:
-        """The levels over windows of so many blocks."""
-        if self._unread:
-            self._read()
-        return self._variation[window]
-
-    def spells(self, window: int) -> LatestNumbers:
-        """The same in order, with those at levels before; of the short window the third largest points of
-        the blocks."""
-        if self._unread:
-            self._read()
-        return self._spells[window]
-
-    def noise(self, window: int) -> float:
-        """The noise of a window of blocks: as measured, at least that of the points themselves."""
-        # medians of values that cluster, as sequence-length buckets do, may repeat for a while by chance
-        points = window * self._limits.blocks.points
-        least = 1.25 * self.spread.quantile(0.5) / points**0.5 if len(self.spread) else 0.0
-        return max(self.variation(window).noise(self._limits.few_blocks), least)
-
-    def copy(self) -> _EstablishedLevel:
-        other = object.__new__(_EstablishedLevel)  # a new one would make queues that are replaced here
-        other.__dict__ |= self.__dict__
-        other._variation = {window: quantiles.copy() for window, quantiles in self._variation.items()}
-        other._medians = other._variation[1]
-        other.blocks, other._spread = self.blocks.copy(), self._spread.copy()
-        other._spells = {window: levels.copy() for window, levels in self._spells.items()}
-        other._unread = self._unread.copy()
-        return other
-
-    def begin(self, blocks: Sequence[MedianBlock]) -> None:
-        """Start again with these blocks."""
-        self.blocks, self.count, self.learned = list(blocks), len(blocks), 0
-        self.since = blocks[0].first_step
-
-    def append(self, block: MedianBlock) -> None:
-        if not self.count:
-            self.since = block.first_step
-        self.blocks.append(block)
-        self.count += 1
-        memory = self._limits.memory_blocks
-        if len(self.blocks) > memory + memory // 4:
-            del self.blocks[:-memory]
-
-    def level_at(self, count: int, window: int) -> float:
-        """The level after the first `count` blocks, over a window of the latest ones."""
-        upto = len(self.blocks) - (self.count - count)
-        if window == self._lasting:
-            return self.blocks[upto - 1].lasting
-        if count >= window:
-            block = self.blocks[upto - 1]
-            return block.median if window == 1 else block.short if window == self._short else block.long
-        return _upper_median(self.blocks[:upto])
-
-    def learn(self, count: int) -> None:
-        """Add the level after the first `count` blocks to the established variation."""
-        self.learned = count
-        block = self.blocks[count - self.count - 1]
-        if count < self._long:
-            short, long = self.level_at(count, self._short), self.level_at(count, self._long)
-            block = block._replace(short=short, long=long)
-        self._medians.extend((block.median,))
-        self._unread.append(block)
-        if len(self._unread) >= _MOST_UNREAD:
-            self._read()
-
-    def _read(self) -> None:
-        """Take up what was learned, but for the medians, which are: most of it hardly ever matters."""
-        blocks, self._unread = self._unread, []
-        self._spread.extend([block.spread for block in blocks])
-        short = [block.short for block in blocks]
-        long = [block.long for block in blocks]
-        lasting = [block.lasting for block in blocks if not isnan(block.lasting)]
-        self._variation[self._short].extend(short)
-        self._variation[self._long].extend(long)
-        self._variation[self._lasting].extend(lasting)
-        self._spells[1].extend([block.median for block in blocks])
-        self._spells[self._short].extend([block.upper for block in blocks])
-        self._spells[self._long].extend(long)
-        self._spells[self._lasting].extend(lasting)
-
-    def inherit_spells(self, before: _EstablishedLevel, moved: float) -> None:
-        """Take over the spells of the level before: they are as high above this one."""
-        for window, levels in self._spells.items():
-            levels.extend(before.spells(window).moved(moved))
-        self.long_spells = before.long_spells
-
-
-def _upper_median(blocks: Sequence[MedianBlock]) -> float:
-    ordered = sorted([block.median for block in blocks])
-    return ordered[len(ordered) // 2]
-
-
-def _spells_above(level: _EstablishedLevel, slow: float) -> tuple[int, ...]:
-    """The steps of the spells in which the blocks of an established level were slower than this."""
-    is_slow = np.concatenate(([False], level.spells(1).above(slow), [False]))
-    begins, ends = np.flatnonzero(np.diff(is_slow.astype(np.int8))).reshape(-1, 2).T
-    now = level.blocks[-1]
-    block_steps = (
-        (now.last_step - now.first_step) * (now.last - now.first + 1) // max(now.last - now.first, 1)
-    )
-    return tuple(((ends - begins) * block_steps).tolist())
-
-
-def _steps_between(first: RowPosition, last: RowPosition) -> int:
-    return last.step - first.step if first.attempt == last.attempt else UNKNOWN_STEPS
+from holter.detectors.throughput.onset import PointsOf, find_onset, rises_gradually
+from holter.detectors.throughput.usual_spells import longest_by_chance, spell_lengths
 
 
 class LevelShiftScan:
@@ -300,7 +51,7 @@ class LevelShiftScan:
             (limits.blocks.lasting_window, limits.lasting_rise),
         )
         self._first_step: int | None = None
-        self._levels: dict[int, list[_EstablishedLevel]] = {}
+        self._levels: dict[int, list[EstablishedLevel]] = {}
 
     def copy(self) -> LevelShiftScan:
         """An independent copy that can be continued."""
@@ -316,7 +67,7 @@ class LevelShiftScan:
                 self._first_step = block.first_step
             levels = self._levels.get(block.group)
             if levels is None:
-                levels = self._levels[block.group] = [_EstablishedLevel(self._limits)]
+                levels = self._levels[block.group] = [EstablishedLevel(self._limits)]
             levels[-1].append(block)
             if len(levels) > 1 or levels[0].shift is not None:
                 self._end_shifts(levels)
@@ -325,12 +76,12 @@ class LevelShiftScan:
             self._detect(levels[-1], points)
             self._settle(levels, points)
 
-    def _end_shifts(self, levels: list[_EstablishedLevel]) -> None:
+    def _end_shifts(self, levels: list[EstablishedLevel]) -> None:
         """End the shift that is back by more than half of its rise, even if new levels were established."""
         blocks = levels[-1].blocks
         recent = blocks[-self._short :]
         highest = max(block.median for block in recent)
-        late = _upper_median(blocks[-self._long :])
+        late = upper_median(blocks[-self._long :])
         lowest = min(block.median for block in blocks[-self._long :])
         for depth, level in enumerate(levels):
             if level.shift is None:
@@ -342,10 +93,14 @@ class LevelShiftScan:
                 shift = shift._replace(rise=late - shift.reference, worst=recent[-1].end)
             if len(blocks) >= self._long and lowest - shift.reference > shift.sustained and not deeper:
                 shift = shift._replace(sustained=lowest - shift.reference)
-            back = highest < shift.reference + self._limits.return_share * shift.sustained
+            # detected within a spell, a shift seems higher than it is until it has lasted
+            height = min(shift.sustained, shift.held) if shift.is_held else shift.sustained
+            back = highest < shift.reference + self._limits.return_share * height
+            if not back and not deeper:
+                shift = self._with_shape(shift, blocks)
             begin = level.again[0].at if level.again else shift.start
             length = (recent[0].first if back else recent[-1].last) - begin.row
-            steps = _steps_between(begin, recent[0].begin if back else recent[-1].end)
+            steps = steps_between(begin, recent[0].begin if back else recent[-1].end)
             end = recent[0].begin if back else None
             longest = shift.longest if deeper and not back else max(shift.longest, steps)
             shift = shift._replace(longest=longest, end=end)
@@ -360,8 +115,22 @@ class LevelShiftScan:
                 return
             self._separate_costlier(level, shift, late)
 
+    def _with_shape(self, shift: LevelShift, blocks: Sequence[MedianBlock]) -> LevelShift:
+        """The shift with the level that it holds by now, and with its shape, of which its detection saw the
+        first blocks only."""
+        lasting, start = self._limits.blocks.lasting_window, shift.start.row
+        if len(blocks) > lasting and blocks[-lasting - 1].first >= start:
+            return shift._replace(held=max(shift.held, blocks[-1].lasting - shift.reference), is_held=True)
+        since = [block.median - shift.reference for block in blocks[-lasting:] if block.first >= start]
+        if not since:
+            return shift
+        gradual = shift.gradual
+        if len(since) in (lasting // 2, lasting) and not gradual:
+            gradual = rises_gradually(np.array(since), shift.noise, self._limits.onset)
+        return shift._replace(held=sorted(since)[(len(since) - 1) // 2], gradual=gradual)
+
     def _learn_spell(
-        self, level: _EstablishedLevel, shift: LevelShift, length: int, steps: int, *, is_settled: bool
+        self, level: EstablishedLevel, shift: LevelShift, length: int, steps: int, *, is_settled: bool
     ) -> None:
         """Learn from a shift that is over, of `length` points, how slow the run is at times and for how long.
 
@@ -378,7 +147,7 @@ class LevelShiftScan:
         for count in range(max(level.learned, level.count - len(level.blocks)) + 1, level.count + 1):
             level.learn(count)
 
-    def _separate_larger(self, levels: list[_EstablishedLevel], active: int, points: PointsOf) -> None:
+    def _separate_larger(self, levels: list[EstablishedLevel], active: int, points: PointsOf) -> None:
         """Open a shift from the level of the active shift, where the run loses as much again at once.
 
         `active` is the index of that shift. The spells of the run are as high above the level of a shift as
@@ -390,7 +159,7 @@ class LevelShiftScan:
         lasting = [block for block in level.blocks[:-short] if block.first > begin][:-1]
         if len(lasting) < self._long:
             return
-        held = _upper_median(lasting) - level.reference
+        held = upper_median(lasting) - level.reference
         rise = (level.level_at(level.count, short) - level.reference - held) * self._sensitivity
         noise = level.noise(short)
         larger = (self._limits.as_much_again - 1) * held
@@ -409,10 +178,10 @@ class LevelShiftScan:
         low, high = ordered[len(blocks) // 8], ordered[-len(blocks) // 8]
         tolerance = max(self._smallest, self._limits.settled_spreads * noise)
         earlier, later = blocks[: len(blocks) // 2], blocks[len(blocks) // 2 :]
-        still_rising = _upper_median(later) - _upper_median(earlier) > tolerance / 4
+        still_rising = upper_median(later) - upper_median(earlier) > tolerance / 4
         return high - low < tolerance and not still_rising
 
-    def _separate_costlier(self, level: _EstablishedLevel, shift: LevelShift, late: float) -> None:
+    def _separate_costlier(self, level: EstablishedLevel, shift: LevelShift, late: float) -> None:
         """Make the return of a shift a shift of its own where it costs far more than those before it."""
         # a shift that has settled at its new level has no blocks of its own any more
         if level.again is None or level.shift is None or not level.blocks:
@@ -425,7 +194,7 @@ class LevelShiftScan:
         ):
             self._separate_return(level, shift, rise)
 
-    def _separate_return(self, level: _EstablishedLevel, shift: LevelShift, rise: float) -> None:
+    def _separate_return(self, level: EstablishedLevel, shift: LevelShift, rise: float) -> None:
         """Make the return of a shift a shift of its own."""
         assert level.again is not None
         assert level.shift is not None
@@ -440,12 +209,12 @@ class LevelShiftScan:
                 rise=rise,
                 sustained=rise,
                 worst=now.end,
-                longest=_steps_between(onset.at, now.end),
+                longest=steps_between(onset.at, now.end),
                 before=self._faster_before(onset.at, level, shift.reference + rise),
             )
         )
 
-    def _detect(self, level: _EstablishedLevel, points: PointsOf) -> None:
+    def _detect(self, level: EstablishedLevel, points: PointsOf) -> None:
         if level.shift is not None:
             return
         if self._is_established(level) and self._is_shifted(level):
@@ -453,18 +222,18 @@ class LevelShiftScan:
         else:
             self._learn(level)
 
-    def _learn(self, level: _EstablishedLevel) -> None:
+    def _learn(self, level: EstablishedLevel) -> None:
         # a block waits before it counts as established: the beginning of a slow rise must not
         wait = min(max(self._short, level.known_blocks // 2), self._limits.longest_wait_blocks)
         for count in range(level.learned + 1, level.count - wait + 1):
             level.learn(count)
 
-    def _is_established(self, level: _EstablishedLevel) -> bool:
+    def _is_established(self, level: EstablishedLevel) -> bool:
         steps = level.blocks[-1].last_step - level.since
         limits = self._limits
         return level.known_blocks >= limits.established_blocks and steps >= limits.established_steps
 
-    def _is_shifted(self, level: _EstablishedLevel) -> bool:
+    def _is_shifted(self, level: EstablishedLevel) -> bool:
         reference = level.reference
         for window, required in self._required:
             rise = (level.level_at(level.count, window) - reference) * self._sensitivity
@@ -481,7 +250,7 @@ class LevelShiftScan:
                     )
         return False
 
-    def _is_usual(self, level: _EstablishedLevel, window: int, rise: float, above: float = 0.0) -> bool:
+    def _is_usual(self, level: EstablishedLevel, window: int, rise: float, above: float = 0.0) -> bool:
         """Whether the run may be in one of the short spells that its established level has shown.
 
         Slow is what is above half of the rise: lower spells say nothing about one so high. `above`: how far
@@ -496,7 +265,7 @@ class LevelShiftScan:
         latest = (getattr(block, name) - above > slow for block in reversed(level.blocks))
         return bool(longest) and sum(takewhile(bool, latest)) <= longest
 
-    def _may_be_chance(self, level: _EstablishedLevel, window: int, rise: float) -> bool:
+    def _may_be_chance(self, level: EstablishedLevel, window: int, rise: float) -> bool:
         """Whether blocks as they have been may have their median over a long window so high by chance."""
         if window < self._limits.blocks.lasting_window:
             return False
@@ -504,13 +273,13 @@ class LevelShiftScan:
         highest = highest_median(blocks, window, self._limits.median_errors)
         return rise <= highest - level.reference
 
-    def _may_be_rounding(self, level: _EstablishedLevel, window: int, rise: float) -> bool:
+    def _may_be_rounding(self, level: EstablishedLevel, window: int, rise: float) -> bool:
         """Whether the smallest rise is exceeded only as a level that hardly moves rounds to the next value:
         where the noise is smaller than the distance of the values."""
         rounding = level.spells(self._short).least_step()
         return level.noise(window) < rounding and rise - rounding <= self._smallest
 
-    def _open_shift(self, level: _EstablishedLevel, points: PointsOf) -> None:
+    def _open_shift(self, level: EstablishedLevel, points: PointsOf) -> None:
         now = level.blocks[-1]
         memory = self._limits.memory_blocks
         onset = find_onset(
@@ -539,24 +308,24 @@ class LevelShiftScan:
                 rise=max(height, self._smallest),
                 sustained=max(height, self._smallest / self._sensitivity),
                 worst=now.end,
-                longest=_steps_between(onset.at, now.end),
+                longest=steps_between(onset.at, now.end),
                 before=self._faster_before(onset.at, level, level.reference + height),
                 usual_rise=height,
                 usual_spells=(
-                    *_spells_above(level, level.reference + self._limits.return_share * height),
+                    *spells_above(level, level.reference + self._limits.return_share * height),
                     *(steps for held, steps in level.long_spells if held + self._smallest > height),
                 ),
             )
         )
 
-    def _faster_before(self, onset: RowPosition, level: _EstablishedLevel, slow: float) -> int:
+    def _faster_before(self, onset: RowPosition, level: EstablishedLevel, slow: float) -> int:
         """The steps before an onset for which the run had been faster than a level."""
         if onset.attempt > 0:
             return UNKNOWN_STEPS
         as_slow = (left_at for held, left_at in level.left if held + self._smallest > slow)
         return onset.step - level.slow_steps - max(as_slow, default=self._first_step or 0)
 
-    def _settle(self, levels: list[_EstablishedLevel], points: PointsOf) -> None:
+    def _settle(self, levels: list[EstablishedLevel], points: PointsOf) -> None:
         """Establish the latest level where it has held long enough, higher or lower than before."""
         level, limits = levels[-1], self._limits
         if level.count % limits.settled_blocks or not level.learned:
@@ -573,18 +342,18 @@ class LevelShiftScan:
         elif self.shifts[level.shift].start.row < late[0].first and self._holds(
             late, level.noise(self._short)
         ):
-            rise = _upper_median(late) - level.reference
+            rise = upper_median(late) - level.reference
             if level.again and rise >= limits.as_much_again * level.again[1].rise:
                 self._separate_return(level, self.shifts[level.shift], rise)
             levels.append(self._establish(level, late, points))
             level.blocks = []  # when the level returns here, it begins with other blocks
 
     def _establish(
-        self, before: _EstablishedLevel, blocks: Sequence[MedianBlock], points: PointsOf
-    ) -> _EstablishedLevel:
+        self, before: EstablishedLevel, blocks: Sequence[MedianBlock], points: PointsOf
+    ) -> EstablishedLevel:
         left = (*before.left, (before.reference, blocks[0].first_step))
-        level = _EstablishedLevel(self._limits, left)
-        level.inherit_spells(before, _upper_median(blocks) - before.reference)
+        level = EstablishedLevel(self._limits, left)
+        level.inherit_spells(before, upper_median(blocks) - before.reference)
         known = len(self.shifts)
         for block in blocks:
             level.append(block)

@@ -38,6 +38,13 @@ class OnsetThresholds(Thresholds):
     clip_noises: float = 3.0
     """Standard deviations above a fitted shape at which medians are clipped when it is fitted again: slow
     spells before a rise are no part of it."""
+    way: tuple[float, float] = (0.2, 0.8)
+    """Shares of the height between which a rise is on its way: a gradual one for `fewest_ramp_blocks`..."""
+    halfway: tuple[float, float] = (0.35, 0.65)
+    """... and some of them here: what rises in two steps is not gradual."""
+    clear_noises: float = 5.0
+    """Standard deviations that the height must exceed: otherwise blocks of a sudden rise are on the way, too.
+    """
     fits: int = 3
     """Fits of a shape in sequence; more hardly change it."""
 
@@ -81,6 +88,19 @@ def find_onset(
     local = np.clip(values - reference, -abs(height), highest)
     at = positions[_locate_step(local, height)]
     return ShiftOnset(_with_restart(at, blocks[around_jump.start : jump.begin + 2]), gradual=False)
+
+
+def rises_gradually(medians: FloatArray, noise: float, limits: OnsetThresholds) -> bool:
+    """Whether the first blocks of a rise [n] show that it took several of them; `noise` is that of two."""
+    height = float(np.median(medians))
+    if height <= limits.clear_noises * noise:
+        return False
+    shares = medians / height
+    both = np.minimum(shares[1:], shares[:-1])
+    low, high = limits.way
+    on_its_way = shares[int(np.argmax(shares >= low)) : int(np.argmax(both >= high))]
+    is_halfway = (on_its_way >= limits.halfway[0]) & (on_its_way <= limits.halfway[1])
+    return len(on_its_way) > limits.fewest_ramp_blocks and bool(is_halfway.any())
 
 
 def _height(medians: FloatArray) -> float:

@@ -22,12 +22,8 @@ from holter.detectors.positions import (
 )
 from holter.detectors.thresholds import Thresholds
 from holter.detectors.throughput.block_medians import BlockCursor, BlockPoints, MedianBlock, cut_into_blocks
-from holter.detectors.throughput.level_shift import (
-    UNKNOWN_STEPS,
-    LevelShift,
-    LevelShiftScan,
-    LevelShiftThresholds,
-)
+from holter.detectors.throughput.established_level import UNKNOWN_STEPS, LevelShift, LevelShiftThresholds
+from holter.detectors.throughput.level_shift import LevelShiftScan
 from holter.detectors.throughput.slow_drift import SlowDriftScan, SlowDriftThresholds
 from holter.detectors.throughput.work_per_step import (
     WorkRegimes,
@@ -250,12 +246,16 @@ def _finding(
 ) -> Finding:
     higher_is_better = role_of(series.key) is not Role.STEP_TIME
     start, resumed = _from_attempt_start(series, shift.start, limits.warm_up_steps)
-    lost = 1 - _exp(-shift.rise)
+    # spells on top of a slow-down are no part of what it costs
+    held = shift.held if shift.held > 0 else shift.rise
+    lost = 1 - _exp(-held)
     sign = -1.0 if higher_is_better else 1.0
     baseline = _exp(sign * shift.reference)
     worst = _exp(sign * (shift.reference + shift.rise))
     end = None if shift.end is None else shift.end.step
     noises = shift.rise / max(shift.noise, limits.noise_floor)
+    level = _exp(sign * (shift.reference + held))
+    summary = _summary(series, baseline, level, lost, start.step, end, shift.gradual, resumed)
     return Finding(
         kind=Kind.THROUGHPUT_REGRESSION,
         metric=series.key.metric,
@@ -268,8 +268,7 @@ def _finding(
         classified_step=shift.detected.step,
         severity=Severity.INFO if times_before else _severity(series, shift, lost, limits),
         confidence=min(limits.max_confidence, limits.base_confidence + limits.confidence_per_noise * noises),
-        summary=_summary(series, baseline, worst, lost, start.step, end, shift.gradual, resumed)
-        + (f" It was as slow {times_before} times before." if times_before else ""),
+        summary=summary + (f" It was as slow {times_before} times before." if times_before else ""),
         advice=_advice(resumed, shift.gradual),
         evidence={
             "baseline": baseline,
@@ -324,7 +323,7 @@ def _first_usable(series: Series, row: int) -> int:
 def _summary(
     series: Series,
     baseline: float,
-    worst: float,
+    level: float,
     lost: float,
     start: int,
     end: int | None,
@@ -334,7 +333,7 @@ def _summary(
     how = "gradually from" if gradual else ("with the resume at" if resumed else "at")
     until = "" if end is None else f" and recovered at step {end:,}"
     return (
-        f"{series.key} went from {figure(baseline)} to {figure(worst)} {how} step {start:,}{until}: "
+        f"{series.key} went from {figure(baseline)} to {figure(level)} {how} step {start:,}{until}: "
         f"{lost:.0%} of the throughput was lost."
     )
 

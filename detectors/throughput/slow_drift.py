@@ -13,7 +13,7 @@ from holter.detectors.positions import RowPosition
 from holter.detectors.robust_statistics import median, median_error
 from holter.detectors.thresholds import Thresholds
 from holter.detectors.throughput.block_medians import MedianBlock
-from holter.detectors.throughput.level_shift import UNKNOWN_STEPS, LevelShift
+from holter.detectors.throughput.established_level import UNKNOWN_STEPS, LevelShift
 from holter.types import FloatArray
 
 

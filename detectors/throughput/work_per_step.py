@@ -13,7 +13,7 @@ from holter.detectors.incremental import Checkpoint, IncrementalState, ScanCheck
 from holter.detectors.positions import Position, position_of
 from holter.detectors.thresholds import Thresholds
 from holter.roles import Role, role_of
-from holter.types import FloatArray, IntArray, RunData, Series
+from holter.types import FloatArray, IntArray, RunData, Series, SeriesKey
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +29,12 @@ class WorkThresholds(Thresholds):
 
 
 _LOGGED_WORK = (Role.BATCH_SIZE, Role.SEQUENCE_LENGTH)
+_INPUT_SIZE = re.compile(
+    r"(^|[/_.-])((image|img|input|crop|patch)_?(size|res)|([a-z]+_)?resolution|num_frames"
+    r"|(clip|audio|segment)_?(len|length|seconds|duration))($|[/_.-])",
+    re.IGNORECASE,
+)
+"""Names of the size of an input: pixels, frames and seconds are work as the length of a sequence is."""
 _MOST_REGIMES = 2**20
 """Amounts of work of one series, at most, so that those of two series make one number."""
 _NOT_WORK = re.compile(r"flop|step|it/s|batches", re.IGNORECASE)
@@ -102,12 +108,17 @@ class WorkRegimes:
         return WorkRegimes(known=tuple(known), changes=tuple(changes), latest=latest)
 
 
+def is_input_size(key: SeriesKey) -> bool:
+    """Whether a series is named as the size of an input."""
+    return role_of(key) is Role.OTHER and _INPUT_SIZE.search(key.metric) is not None
+
+
 def work_series(run: RunData, limits: WorkThresholds) -> list[Series]:
-    """The series of the work per step: batch size and sequence length, or else tokens (samples) a second."""
-    logged = []
-    for role in _LOGGED_WORK:
-        keys = (key for key in sorted(run.series) if role_of(key) is role and len(run.series[key]))
-        logged += [run.series[key] for key in keys][:1]
+    """The series of the work per step: batch and size of the inputs, or else tokens (samples) a second."""
+    known = [key for key in sorted(run.series) if len(run.series[key])]
+    kinds = [[key for key in known if role_of(key) is role] for role in _LOGGED_WORK]
+    kinds += [[key for key in known if is_input_size(key)]]
+    logged = [run.series[keys[0]] for keys in kinds if keys]
     if logged:
         return logged
     for key in sorted(run.series):
@@ -144,7 +155,7 @@ def find_work_regimes(source: Series, state: IncrementalState, limits: WorkThres
 
 def _amounts(source: Series, first: int) -> FloatArray:
     """Work per step at the rows from `first` on; NaN where unknown."""
-    if role_of(source.key) in _LOGGED_WORK:
+    if role_of(source.key) in _LOGGED_WORK or is_input_size(source.key):
         return source.value[first:]
     since = max(first - 1, 0)
     seconds, steps = np.diff(source.time[since:]), np.diff(source.step[since:])

@@ -59,6 +59,42 @@ def test_a_collapse_that_is_over_has_its_end() -> None:
     assert finding.end_step == pytest.approx(AT + 300, abs=20)
 
 
+@pytest.mark.parametrize(("metric", "level"), [("accuracy", 0.9), ("reward", 30.0)])
+def test_what_was_learnt_shortly_before_is_no_noise_of_a_collapse(metric: str, level: float) -> None:
+    learnt = level * (1 - np.exp(-np.arange(900) / 200)) * np.where(np.arange(900) < 750, 1, 0.4)
+    value = learnt + 0.04 * level * np.random.default_rng(2).standard_normal(900)
+    (finding,) = found(run(series(metric, value)))
+    assert finding.kind == "metric_collapse"
+    assert 747 <= finding.start_step <= finding.detected_step <= 790
+
+
+def test_a_run_of_a_hundred_rows_is_examined_point_by_point() -> None:
+    random = np.random.default_rng(3)
+    norm = 0.8 * np.exp(0.25 * random.standard_normal(110)) * np.where(np.arange(110) < 60, 1, 80)
+    (finding,) = found(run(series("grad_norm", norm)))
+    assert (finding.kind, finding.start_step, finding.detected_step) == ("divergence", 60, 63)
+    learnt = 0.9 * (1 - np.exp(-np.arange(60) / 8)) * np.where(np.arange(60) < 35, 1, 0.1)
+    (finding,) = found(run(series("eval/accuracy", learnt + 0.01 * random.standard_normal(60))))
+    assert (finding.kind, finding.start_step) == ("metric_collapse", 35)
+
+
+@pytest.mark.parametrize("length", [1000, 2500])
+def test_an_explosion_over_a_thousand_points_is_one_finding(length: int) -> None:
+    row = np.arange(9000)
+    growth = np.exp(np.log(100) * ((row - 4000) / length).clip(0, 1))
+    value = 0.5 * growth * np.exp(0.2 * np.random.default_rng(4).standard_normal(9000))
+    (finding,) = found(run(series("grad_norm", value)))
+    assert (finding.kind, finding.end_step) == ("divergence", None)
+    assert 4000 <= finding.start_step <= 4000 + length
+
+
+def test_a_term_of_both_signs_has_no_ratio() -> None:
+    random = np.random.default_rng(5)
+    slow_wave = 0.7 * np.sin(np.arange(N) / 400) + 0.1 * random.standard_normal(N)
+    assert found(run(series("g_loss", slow_wave))) == []
+    assert found(run(series("g_loss", slow_wave + np.where(np.arange(N) < AT, 0, 60.0)))) == []
+
+
 def test_a_norm_that_falls_with_training_and_single_peaks_are_healthy() -> None:
     value = noisy(0.1 + 3 * np.exp(-np.arange(N) / 300))
     value[[500, 1500, 2500]] *= 50
@@ -91,6 +127,22 @@ def test_passes_over_a_growing_run_give_the_same_findings() -> None:
         data = run(series("grad_norm", value[:cut]), series("lr", rate[:cut])) if cut else run()
         assert find(data, state=state) == find(data)
     assert len(find(data)) == 4
+
+
+@pytest.mark.parametrize(
+    "factor",
+    [
+        np.where((np.arange(N) >= 150) & (np.arange(N) < 400), 60.0, 1.0),
+        np.exp(np.log(100) * ((np.arange(N) - 1200) / 1000).clip(0, 1)),
+    ],
+    ids=["young", "slow"],
+)
+def test_passes_over_a_young_run_and_over_a_slow_rise_give_the_same_findings(factor: np.ndarray) -> None:
+    value, state = noisy(0.5 * factor), IncrementalState()
+    for cut in (3, 90, 151, 153, 154, 255, 256, 257, 270, 390, 409, 1500, 1501, 2200, 2304, 2600, N):
+        data = run(series("grad_norm", value[:cut]))
+        assert find(data, state=state) == find(data)
+    assert [each.kind for each in find(data)] == ["divergence"]
 
 
 def test_a_kl_divergence_that_stays_next_to_zero_is_no_explosion() -> None:

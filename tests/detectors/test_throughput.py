@@ -53,6 +53,28 @@ def test_a_gradual_decline_starts_at_its_onset(drop: float, ramp: int) -> None:
     assert finding.evidence["lost"] == pytest.approx(drop, abs=0.015)
 
 
+@pytest.mark.parametrize("ramp", [90, 160, 260])
+def test_a_steep_decline_is_gradual_too_and_a_drop_is_not(ramp: int) -> None:
+    for seed in range(4):
+        (decline,) = found(timed(slowed(0.3, ramp=ramp, seed=seed)))
+        (drop,) = found(timed(slowed(0.3, seed=seed)))
+        assert decline.evidence["gradual"]
+        assert not drop.evidence["gradual"]
+        assert abs(decline.start_step - AT) < ramp
+
+
+@pytest.mark.parametrize("seed", [0, 2, 3])
+def test_spells_within_a_drop_are_no_part_of_what_it_costs(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    speed = slowed(0.05, seed=seed)
+    for begin in range(100, N, 250):
+        speed[begin : begin + int(random.integers(10, 50))] *= 1 - random.uniform(0.03, 0.18)
+    lasting = [each for each in found(timed(speed)) if each.start_step > AT - 150 and each.end_step is None]
+    (drop,) = lasting
+    assert drop.evidence["lost"] == pytest.approx(0.05, abs=0.02)
+    assert drop.severity == "warning"
+
+
 @pytest.mark.parametrize("length", [60, 200, 700])
 def test_a_transient_drop_has_the_right_end(length: int) -> None:
     (finding,) = found(timed(slowed(0.1, until=AT + length)))
@@ -376,6 +398,15 @@ def test_a_return_to_a_speed_that_the_run_had_before_is_no_critical_alarm() -> N
     speed[1400:] *= 0.88  # slower than it had been
     (finding,) = found(timed(speed[:2200]))
     assert finding.severity == "critical"
+
+
+@pytest.mark.parametrize("name", ["image_size", "data/resolution", "num_frames", "clip_len"])
+def test_larger_inputs_explain_longer_steps(name: str) -> None:
+    larger = np.arange(N) >= AT
+    speed = speed_curve(np.random.default_rng(3), N) / np.where(larger, 1.6, 1.0)
+    clock: dict[str, Any] = {"time": 1.7e9 + np.cumsum(2e5 / speed)}
+    size = series(name, np.where(larger, 160.0, 128.0), **clock)
+    assert not found(run(series("samples_per_second", speed, **clock), size))
 
 
 def test_a_logged_sequence_length_explains_longer_steps_without_a_clock() -> None:

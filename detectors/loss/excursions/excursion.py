@@ -34,7 +34,7 @@ class Excursion:
     multiplied it by. `at_restart`: it began with the attempt. `down`: it is below the level, not above.
     `explained`: it began with a point that the shape of the noise explains. `progress`: how far the level had
     fallen since the run began, 0 where that is unknown. `known`: how many points were known before, None
-    where there were many.
+    where there were many. `jumps`: how many there were before the one at which it began, at equal distances.
     """
 
     attempt: int
@@ -52,6 +52,7 @@ class Excursion:
     explained: bool = False
     progress: float = 0.0
     known: int | None = None
+    jumps: int = 0
 
     @property
     def is_outlier(self) -> bool:

@@ -83,6 +83,12 @@ class RecoveryThresholds(Thresholds):
     """The same for the second quarter: a slow decay hardly shows from one quarter to the next."""
     flat_share_of_eighth: float = 0.5
     """Share of its excess in the first half of the last quarter that the second half must have."""
+    falling_share: float = 0.7
+    """Share of the height in the first quarter of a rise that the second must have, of one from whose level
+    the loss fell on: a straight fall leaves seven tenths of it, an exponential decay about four."""
+    fallen_share: float = 0.25
+    """Share of that height by which the trend from before must have fallen until the loss was back: it is
+    damped, and less by its error."""
     lasting_progress: float = 0.25
     """Share of the fall of the level since the run began that a lasting step must undo to be critical: less
     is as often another stage of the data, which not all runs log."""
@@ -106,6 +112,11 @@ class RecoveryThresholds(Thresholds):
     tell what lasts: its first rise is as often a warm-up, and falls slowly."""
     unlearned_wait: float = 4.0
     """Times the points before it that an excursion must have lasted for in such a run to be critical."""
+    average_sigmas: float = 30.0
+    """Sigmas that the rise of such a run must be high where its evidence is weak: a moving average over 200
+    points has a tenth of their noise, and begins with one of them..."""
+    average_share: float = 0.1
+    """... or this share of the level: the first value of an average is hardly further from it."""
     at_once_share: float = 0.8
     """Share of the lasting height that the first point has of a step, as of a stage."""
     overshoot: float = 1.5

@@ -25,6 +25,18 @@ def lasting_at(points: ExcursionPoints, first: int) -> int | None:
     return None
 
 
+def fell_past(points: ExcursionPoints) -> bool:
+    """Whether a loss that these points [n] show until it was back had settled higher, and fell on from there:
+    as far as its trend explains, and without the decay of what is learned again."""
+    limits = points.thresholds
+    lasted = int(points.step[-1] - points.step[0]) if len(points.step) else 0
+    if len(points.step) < limits.settled_points or lasted < limits.settled_steps:
+        return False
+    first, second = (float(np.median(part)) - points.baseline for part in np.array_split(points.value, 4)[:2])
+    fallen = -float(points.fall.after(np.array([lasted]))[0])
+    return second >= limits.falling_share * first and fallen >= limits.fallen_share * first > 0
+
+
 def _lasts(points: ExcursionPoints, limits: RecoveryThresholds) -> bool:
     """Whether an excursion that has lasted for long is no mere step to another level, as of a stage."""
     excess = points.excess()[0]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from holter.detectors.loss.excursions.excursion_points import ExcursionPoints
-from holter.detectors.loss.excursions.lasting import lasting_at
+from holter.detectors.loss.excursions.lasting import fell_past, lasting_at
 from holter.detectors.loss.excursions.new_rises import find_larger_rise, find_next_rise, find_settled
 from holter.detectors.loss.excursions.rise_speed import moving_mean, smoothing_points
 from holter.types import FloatArray, IntArray
@@ -32,7 +32,8 @@ class Recovery:
     `back` is the first point of the return, `confirmed` the point at which the return was certain (both None
     while it lasts), `last_seen` the last point seen. `lull` is the first of the latest points that are back
     so far, `lasting_at` the first point examined at which the excursion had lasted without decaying (None
-    while there are none). `half_peak` is where the rise first reached half of its
+    while there are none). `fell_past`: it had settled higher, and fell on from there until it was back.
+    `half_peak` is where the rise first reached half of its
     peak so far. Other excursions may begin at `next_scan`, relative to the level of the points from
     `level_start` on; `settled`: the series stayed at one level by then. `search` and `smoothed_peak`, the
     highest smoothed excess, are the state for following it further.
@@ -50,6 +51,7 @@ class Recovery:
     smoothed_peak: float = 0.0
     lull: int | None = None
     lasting_at: int | None = None
+    fell_past: bool = False
 
 
 def untracked_recovery(points: int) -> Recovery:
@@ -181,6 +183,7 @@ def _recovery(points: ExcursionPoints) -> Recovery:
         smoothed_peak=float(smooth.max()),
         lull=None if confirmed is not None else _lull(points),
         lasting_at=lasting_at(points.head(stop), 0),
+        fell_past=back is not None and fell_past(points.head(back)),
     )
 
 

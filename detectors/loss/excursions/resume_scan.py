@@ -8,8 +8,9 @@ from typing import NamedTuple
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.loss.excursions.evidence_factor import EvidenceFactor
 from holter.detectors.loss.excursions.excursion import Excursion
-from holter.detectors.loss.excursions.scan import ExcursionThresholds, scan_excursions
+from holter.detectors.loss.excursions.scan import scan_excursions
 from holter.detectors.loss.excursions.scan_state import ExcursionScanState
+from holter.detectors.loss.excursions.scan_thresholds import ExcursionThresholds
 from holter.detectors.loss.excursions.segment import AttemptSegment
 from holter.detectors.positions import last_common_position, position_of, rows_up_to
 from holter.types import Series

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from holter.detectors.detector import DetectorContext
+from holter.detectors.loss.excursions.periodic_jumps import PeriodicJumpThresholds, count_equal_jumps
 from holter.detectors.loss.spike import SpikeDetector
 from holter.types import Finding, FloatArray
 from tests.support.curves import run, series
@@ -43,3 +44,36 @@ def test_a_larger_jump_or_one_elsewhere_is_an_event() -> None:
     loss[8 * EPOCH + 150 : 8 * EPOCH + 160] += 2.0
     starts = [each.start_step for each in findings(loss, with_epoch=True)]
     assert starts[-2:] == [6 * EPOCH, 8 * EPOCH + 150]
+
+
+def averaged_anew(seed: int, *, length: int = 300, epochs: int = 12) -> FloatArray:
+    """The mean of all batches since each epoch began."""
+    random = np.random.default_rng(seed)
+    batches = 2.0 + 0.15 * random.standard_normal((epochs, length))
+    return np.asarray((np.cumsum(batches, axis=1) / np.arange(1, length + 1)).ravel())
+
+
+def test_an_average_that_begins_anew_is_information_whichever_way_it_jumps() -> None:
+    for seed in range(12):
+        found = findings(averaged_anew(seed), with_epoch=False)
+        assert [each for each in found if each.severity != "info" and each.start_step > 700] == []
+
+
+def test_a_fault_in_such_an_average_is_an_event_also_at_the_boundary_of_an_epoch() -> None:
+    for seed, row in enumerate((1950, 2100)):
+        loss = averaged_anew(seed)
+        loss[row:] += 1.5
+        last = findings(loss, with_epoch=False)[-1]
+        assert (last.kind, last.start_step) == ("spike_unrecovered", row)
+        assert last.severity != "info"
+
+
+def test_jumps_are_counted_up_to_the_one_at_which_a_rise_begins() -> None:
+    loss, limits = averaged_anew(3), PeriodicJumpThresholds()
+    for epoch, count in ((1, 0), (2, 2), (3, 3), (6, 4)):
+        row = epoch * 300
+        jump = np.append(loss[:row], loss[row - 1] + 0.1)
+        assert count_equal_jumps(jump, row, limits) == count
+    within = np.append(loss[:1700], loss[1699] + 0.1)
+    assert count_equal_jumps(within, 1700, limits) < 2
+    assert count_equal_jumps(2.0 + 0.1 * np.random.default_rng(0).standard_normal(900), 700, limits) == 0

@@ -37,3 +37,21 @@ def test_growth_that_undoes_nothing_visible_is_no_critical_alarm() -> None:
     for height, severity in ((1e10, Severity.WARNING), (0.02, Severity.CRITICAL)):
         findings = detect_all(run_of(creep + height * np.exp(-at / 15)))
         assert {finding.severity for finding in findings} == {severity}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_weak_drift_is_one_finding(seed: int) -> None:
+    at = np.arange(6000)
+    drift = 0.18 * ((at - 2600) / 1500).clip(0, 1.5)
+    loss = 3.0 + drift + 0.05 * np.random.default_rng(seed).standard_normal(6000)
+    alarms = [each for each in detect_all(run_of(loss)) if each.severity is not Severity.INFO]
+    assert [each.kind for each in alarms] in (["divergence"], ["spike_unrecovered"])
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_moving_average_that_moves_from_its_first_value_to_its_level_is_healthy(seed: int) -> None:
+    loss = 2.0 + 0.06 * np.random.default_rng(seed).standard_normal(3000)
+    loss[0] = 1.85
+    for row in range(1, len(loss)):
+        loss[row] = 0.98 * loss[row - 1] + 0.02 * loss[row]
+    assert [each for each in detect_all(run_of(loss)) if each.severity is not Severity.INFO] == []
