@@ -6,6 +6,7 @@ does a gradient norm; both at the same points do not.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,12 +21,14 @@ class GradientRiseThresholds(Thresholds):
     """How the rise of the mean of a gradient norm's logarithm is measured."""
 
     means: tuple[tuple[int, int], ...] = ((8, 64), (16, 64), (32, 64), (64, 128))
-    """Rows of a mean, and of the reference before it; powers of two."""
+    """Rows of a mean, and of the reference before it."""
+    short_means: tuple[tuple[int, int], ...] = ((3, 64), (5, 64))
+    """The same of a few rows, which count beside a few points of the loss."""
     clip_sigmas: float = 4.0
     """Sigmas. A row counts at most this much in a mean."""
     usual_rows: int = 512
     """Rows before a mean whose rises show how far the norm moves by itself."""
-    fewest_usual_rows: int = 128
+    fewest_usual_rows: int = 64
     """Rows of them before which that is not known."""
     measured_every: int = 64
     """Rows after which it is measured again."""
@@ -35,9 +38,14 @@ class GradientRiseThresholds(Thresholds):
     """Rows before a restart whose mean those after it are compared with."""
 
     @property
+    def all_means(self) -> tuple[tuple[int, int], ...]:
+        """Those of a few rows and of many."""
+        return self.short_means + self.means
+
+    @property
     def look_back_rows(self) -> int:
         """Rows before the evaluated ones that the rises rest on."""
-        longest = max(points + reference for points, reference in self.means)
+        longest = max(points + reference for points, reference in self.all_means)
         return self.usual_rows + self.measured_every + 2 * longest
 
 
@@ -51,9 +59,9 @@ def mean_rises(
     """
     limit = thresholds.clip_sigmas * spread
     clipped = level + np.clip(above, -limit, limit)
-    sums = _doubled_sums(clipped, max(max(each) for each in thresholds.means))
-    errors = np.zeros((len(thresholds.means), len(level)))
-    for row, (points, reference) in enumerate(thresholds.means):
+    sums = _window_sums(clipped, {rows for each in thresholds.all_means for rows in each})
+    errors = np.zeros((len(thresholds.all_means), len(level)))
+    for row, (points, reference) in enumerate(thresholds.all_means):
         first = points + reference
         if first >= len(level):
             continue
@@ -100,17 +108,26 @@ def rises_after_restart(
     return errors
 
 
-def _doubled_sums(values: FloatArray, most: int) -> dict[int, FloatArray]:
-    """Sums of the latest 1, 2, 4 ... values up to each [n]: they never depend on where the array begins, once
-    so many are known."""
-    sums = {1: values}
-    size = 1
-    while size < most:
-        longer = sums[size].copy()
-        longer[size:] += sums[size][:-size]
-        sums[2 * size] = longer
-        size *= 2
+def _window_sums(values: FloatArray, sizes: Collection[int]) -> dict[int, FloatArray]:
+    """Sums of the latest values up to each [n], of so many as each of `sizes` says: once so many are known,
+    they never depend on where the array begins."""
+    doubled = {1: values}
+    for size in (2**power for power in range(1, max(sizes).bit_length())):
+        half = doubled[size // 2]
+        doubled[size] = half + _moved(half, size // 2)
+    sums = {}
+    for size in sizes:
+        total, known = np.zeros(len(values)), 0
+        for part, of_part in doubled.items():
+            if size & part:
+                total, known = total + _moved(of_part, known), known + part
+        sums[size] = total
     return sums
+
+
+def _moved(values: FloatArray, rows: int) -> FloatArray:
+    """The values of so many rows before each [n]; zero before the first."""
+    return values if not rows else np.concatenate((np.zeros(min(rows, len(values))), values[:-rows]))
 
 
 def _usual_sizes(

@@ -142,7 +142,7 @@ class Precursors:
         """How many standard errors the gradient norm's latest means are above those before, at the points of
         a segment from `first` to `stop` (exclusive) [sizes of means, n]; 0 where that is unknown."""
         steps = segment.step[first:stop]
-        unknown = np.zeros((len(self.thresholds.gradient.rises.means), len(steps)))
+        unknown = np.zeros((len(self.thresholds.gradient.rises.all_means), len(steps)))
         if self.norm is None or not len(steps):
             return unknown
         return _values_at_steps(self.norm, segment.attempt, steps, self._gradient_rises, unknown)

@@ -181,7 +181,7 @@ class _LossScan:
         inputs = [series, *self.precursors.series]
         precursors = self.precursors
         gradient = GradientEvidence(
-            points=tuple(points for points, _ in self.thresholds.precursors.gradient.rises.means),
+            points=tuple(points for points, _ in self.thresholds.precursors.gradient.rises.all_means),
             errors=precursors.gradient_errors,
             since_restart=precursors.restart_errors,
             factor=lambda segment, first, stop: sensitivity * precursors.planned_factor(segment, first, stop),

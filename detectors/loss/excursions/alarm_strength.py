@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammainccinv
+from scipy.special import gammaincc, gammainccinv, ndtr, ndtri
 
 from holter.detectors.loss.excursions.baseline import TINY, LossHistory, LossNoise
 from holter.detectors.loss.excursions.usual_rises import UsualRises
@@ -72,14 +72,19 @@ class AlarmThresholds(Thresholds):
     rise would raise its own reference."""
     mean_errors: float = 5.5
     """Standard errors by which a mean must rise: a chance of 1 in 5e7 where the noise is normal."""
-    both_mean_errors: float = 4.75
+    both_mean_errors: float = 4.5
     """Standard errors by which the loss and the gradient norm must rise on average, over the same points: as
-    rare as `mean_errors` of one where the noise of the two is correlated by a half (in labelled runs by 0.39,
-    median, and 0.7 in one of ten)."""
+    rare as `mean_errors` of one where the noise of the two is correlated by 0.39 (the median in labelled
+    runs; 0.7 in one of ten)."""
     both_least_errors: float = 3.0
     """Standard errors by which the loss must then rise, 1 in 700."""
     both_most_errors: float = 8.0
     """Standard errors that the rise of the gradient norm counts for at most."""
+    both_sum_points: tuple[int, ...] = (3, 5)
+    """Points whose surprises count together with the gradient norm: one or two difficult batches raise both
+    by themselves."""
+    both_least_sum: float = 0.65
+    """Strength of a visible rise from which on these sums are looked at."""
     mean_reference_points: int = 64
     """Points of the reference of a mean, at least; otherwise twice as many as in the mean."""
     lone_point_sigmas: float = 10.0
@@ -136,6 +141,12 @@ class AlarmThresholds(Thresholds):
     def least_with_gradient(self) -> float:
         """The strength of a mean from which on it counts together with the gradient norm."""
         return self.both_least_errors / self.mean_errors
+
+    def least_sum_with_gradient(self, points: int) -> float:
+        """The strength of a sum of so many surprises from which on it counts together with the gradient
+        norm."""
+        chance = float(ndtr(-self.both_least_errors))
+        return _surprise_limit(points, chance) / _surprise_limit(points, self.sum_chance)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -408,6 +419,27 @@ def with_gradient(
         # what both show is no calm rise before a spike
         least = each.least - noise.sigma * thresholds.least_sigmas_mean / each.points
         yield each.points, strength, each.rise / least
+
+
+def sums_with_gradient(
+    sums: Iterable[Evidence], errors: Mapping[int, FloatArray], thresholds: AlarmThresholds
+) -> Iterator[Evidence]:
+    """The evidence of a few points together with the standard errors [n] by which the gradient norm's means
+    over as many points rose, by their number of points.
+
+    The sum counts for the standard errors of normal noise that chance exceeds as rarely.
+    """
+    for points, strength, _ in sums:
+        total = strength * _surprise_limit(points, thresholds.sum_chance)
+        rarest = np.finfo(float).tiny
+        of_loss = -ndtri(np.maximum(gammaincc(points, np.maximum(total, 0.0)), rarest))
+        of_gradient = np.minimum(errors[points], thresholds.both_most_errors)
+        both = (of_loss + of_gradient) / (2 * thresholds.both_mean_errors)
+        yield (
+            points,
+            np.where(np.minimum(of_loss, of_gradient) >= thresholds.both_least_errors, both, 0.0),
+            np.full(len(strength), np.inf),
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -10,6 +10,7 @@ from holter.detectors.loss.excursions.alarm_strength import (
     AlarmThresholds,
     Evidence,
     MeanRise,
+    sums_with_gradient,
     with_gradient,
 )
 from holter.detectors.loss.excursions.baseline import LossNoise
@@ -24,30 +25,42 @@ def evidence_with_gradient(
     segment: AttemptSegment,
     index: int,
     points: slice,
+    sums: Sequence[Evidence],
     rises: Sequence[MeanRise],
     noise: LossNoise,
     thresholds: AlarmThresholds,
 ) -> list[Evidence]:
-    """The evidence at the given points of a chunk, which begins at `index` of the segment; nothing where no
-    mean is high enough or there is no gradient norm."""
+    """The evidence of sums and means at the given points of a chunk, which begins at `index` of the segment;
+    nothing where none is high enough or there is no gradient norm."""
     if gradient is None:
         return []
-    compared = [each for each in rises if not each.gap and each.points in gradient.points]
-    if not compared:
+    few = [each for each in sums if each[0] in thresholds.both_sum_points]
+    means = [each for each in rises if not each.gap and each.points in gradient.points]
+    enough = [
+        *(
+            np.minimum(strength / thresholds.least_sum_with_gradient(size), most / thresholds.both_least_sum)
+            for size, strength, most in few
+        ),
+        *(each.strength / thresholds.least_with_gradient for each in means),
+    ]
+    if not enough:
         return []
-    highest = np.max([each.strength for each in compared], axis=0)
-    possible = points.start + np.flatnonzero(highest[points] >= thresholds.least_with_gradient)
+    possible = points.start + np.flatnonzero(np.max(enough, axis=0)[points] >= 1)
     if not len(possible):
         return []
     first, stop = int(possible[0]), int(possible[-1]) + 1
     at = (segment, index + first, index + stop)
     errors = dict(zip(gradient.points, gradient.errors(*at), strict=True))
     factor, evidence = gradient.factor(*at), []
-    parts = (each.part(first, stop) for each in compared)
-    for size, strength, most in with_gradient(parts, errors, noise, thresholds):
-        both = np.zeros((2, len(highest)))
-        both[:, first:stop] = factor * strength, factor * most
-        evidence.append((size, *both))
+    parts = [(size, strength[first:stop], most[first:stop]) for size, strength, most in few]
+    both = [
+        *sums_with_gradient(parts, errors, thresholds),
+        *with_gradient((each.part(first, stop) for each in means), errors, noise, thresholds),
+    ]
+    for size, strength, most in both:
+        at_chunk = np.zeros((2, len(enough[0])))
+        at_chunk[:, first:stop] = factor * strength, factor * most
+        evidence.append((size, *at_chunk))
     return evidence
 
 

@@ -293,7 +293,9 @@ class _SegmentScan:
         least = 1 / self.factor.most  # weaker evidence alarms at no point
         least_of_mean = least if gradient is None else min(least, limits.least_with_gradient)
         rises = window_means(*inputs, lambda points: self.usual.before(index - points), least_of_mean)
-        evidence = [*surprise_sums(*inputs, least), *of_means(rises), *single_points(*inputs, least)]
+        least_of_sum = least if gradient is None else min(least, limits.both_least_sum)
+        sums = list(surprise_sums(*inputs, least_of_sum))
+        evidence = [*sums, *of_means(rises), *single_points(*inputs, least)]
         no_limit = np.full(len(values), np.inf)
         restart_with_gradient = None
         if since_restart is not None and gradient is not None:
@@ -311,7 +313,7 @@ class _SegmentScan:
         # within an event both move, and a weak rise is a part of it
         over = 0 if self.current is None else self.excursions[self.current].over_from(self.segment)
         places = slice(min(max(over - index, 0), upto), upto)
-        both = evidence_with_gradient(gradient, self.segment, index, places, rises, noise, limits)
+        both = evidence_with_gradient(gradient, self.segment, index, places, sums, rises, noise, limits)
         if restart_with_gradient is not None:
             both.append((_AT_RESTART, restart_with_gradient, no_limit))
         if not both and not len(certain):
