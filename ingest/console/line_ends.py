@@ -6,13 +6,15 @@ import re
 
 import re2  # type: ignore[import-untyped]
 
-_END_OF_BAR = rb"(?:<(?:[\d:]{1,12}|\?)(?:, [^\]\n]{0,400})?\]|s/step)"
+_RATE = rb"[\d.?]{1,12} {0,2}\w{0,20}/\w{1,12}"
+_END_OF_BAR = rb"(?:<(?:[\d:]{1,12}|\?), {0,4}" + _RATE + rb"(?:, [^\]\n]{0,400})?\]|s/step)"
 """The end of a progress bar: `[00:01<00:00, 9.9it/s, loss=0.5]`, `- 9ms/step`."""
-_GLUED = re.compile(_END_OF_BAR + rb"(?=[\w{\[(<*#=\x80-\xff-])")
+_BEHIND = rb"[\w{\[(<*#=\x80-\xff-]"
+_GLUED = re.compile(_END_OF_BAR + rb"(?=" + _BEHIND + rb")")
 """The same before a message that a program prints before the bar is drawn again: a bar writes no line end."""
 _OPTIONS = re2.Options()
 _OPTIONS.encoding = re2.Options.Encoding.LATIN1  # a byte is a character
-_MAY_BE_GLUED = re2.compile(rb"(?:<[\d:?]+(?:, [^\]\n]*)?\]|s/step)[\w{\[(<*#=\x80-\xff-]", _OPTIONS)
+_MAY_BE_GLUED = re2.compile(rb"(?:<[\d:?]+, *[\d.?]+ *\w*/\w+(?:, [^\]\n]*)?\]|s/step)" + _BEHIND, _OPTIONS)
 """What `_GLUED` matches, in a form that is searched for faster."""
 
 
@@ -22,6 +24,6 @@ def with_newlines(text: bytes) -> bytes:
     Positions stay as they are.
     """
     text = text.replace(b"\r", b"\n") if b"\r" in text else text
-    if b"/s" in text and _MAY_BE_GLUED.search(text) is not None:
+    if b"/" in text and _MAY_BE_GLUED.search(text) is not None:
         return _GLUED.sub(lambda end: end[0][:-1] + b"\n", text)
     return text

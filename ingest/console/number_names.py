@@ -114,7 +114,8 @@ def name_before(text: str) -> NumberName:
         .removesuffix(" to")
         .removesuffix("为")
     )
-    bare = _OF_EPOCH.sub("", bare)
+    if text.endswith((":", "=")):
+        bare = _OF_EPOCH.sub("", bare)
     if bare.endswith(" reached"):  # `'val_loss' reached 0.51`
         bare = bare.removesuffix(" reached").rstrip("'\"")
     if (dashed := _DASHED.search(text)) is not None and is_metric_name(dashed[1]):
