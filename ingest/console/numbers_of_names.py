@@ -71,7 +71,7 @@ _FORMS = (
     rf"(?<=\w[<>])\d?\.\d{{1,3}}(?:\^\d)?{_SIGN}",
     rf"(?<=@F[APR]R=)[\d.]{{1,6}}(?:e-\d)?{_SIGN}",
 )
-_AHEAD = r"[\d.]++(?:[^\s\d.,|;}]| (?:[:=]|test|train|val|avg|average|mean|max|min))"
+_AHEAD = r"[\d.]++(?:[^\s\d.,|;}]| (?:[:=]|test|train|val|avg|average|mean|max|min|re|score|loss|acc))"
 """What is ahead of all these, and of few other numbers: it saves most of the time."""
 NUMBER_OF_NAME = rf"(?={_AHEAD})(?:{'|'.join(_FORMS)})|95(?:(?<=[pP]50-95)|(?<=[pP]@50-95))"
 """Where a number is part of a name, as a pattern that begins right before the number."""
