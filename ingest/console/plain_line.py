@@ -38,7 +38,7 @@ from holter.ingest.console.step_axis import (
     has_steps,
     has_steps_alone,
     is_behind,
-    is_beside_steps,
+    follows_steps,
     is_end_of_epoch,
     is_epoch_of_all,
     last_step,
@@ -108,7 +108,7 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
     shape, numbers = shape_of_line(parts), parts[1::2]
     counts: Counts = counts_of(shape, numbers)
     fraction = _fraction_of_epoch(shape, numbers, axis)
-    if fraction is not None and is_beside_steps(axis):
+    if fraction is not None and follows_steps(axis):
         counts = {}  # it is at the last of these
     elif fraction is not None:
         counts = {Counter.STEP: (count_fraction(fraction, axis), 0)}

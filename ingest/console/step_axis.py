@@ -484,11 +484,11 @@ def count_fraction(epoch: float, state: DialectState) -> int:
     return int(number)
 
 
-def is_beside_steps(state: DialectState) -> bool:
+def follows_steps(state: DialectState) -> bool:
     """Whether a part of an epoch is stated behind steps, which lines counted before any such part."""
-    if "parts beside steps" not in state:
-        state["parts beside steps"] = "laps" in state and state.keys().isdisjoint(_NAMES_EPOCHS)
-    return bool(state["parts beside steps"])
+    if "parts behind steps" not in state:
+        state["parts behind steps"] = "laps" in state and state.keys().isdisjoint(_NAMES_EPOCHS)
+    return bool(state["parts behind steps"])
 
 
 def _steps_over_epochs(

@@ -50,13 +50,13 @@ def _recurring(line: str, state: DialectState) -> list[LineValues] | None:
     # `Feature norm 6.9` below `Epoch 3`
     alone = _NAME_AND_NUMBER.search(line) if evaluating or "announced" in axis else None
     values = _values(parts, shape, evaluating, "" if alone is None else alone[1])
-    values = _beside_stated(values, axis)
+    values = _without_stated(values, axis)
     if values:
         values = qualified(values, parts, shape, step, axis)
     return recurring_values(values, step, axis, parse_time(line), section_labels(axis))
 
 
-def _beside_stated(values: dict[str, float], axis: DialectState) -> dict[str, float]:
+def _without_stated(values: dict[str, float], axis: DialectState) -> dict[str, float]:
     """The values without those that the line of the step itself states: of steps these are means of epochs.
 
     Elsewhere they are something else of the same name, such as the sum `val_loss: 21.2` beside its mean.
