@@ -76,6 +76,7 @@ ROLE_TITLES: Mapping[Role, str] = {
 _RATE = r"(_per_|/)(s|sec|second)(ond)?"
 _EACH = r"(_per_|/)(gpu|device)"
 _UNIT = r"(_?(in_)?[(\[]?(ns|us|ms|s|secs?|seconds?|milliseconds?|microseconds?|minutes?)[)\]]?)?"
+_EVALUATION = r"(eval(uation|uating)?|val(id(ation|ating)?)?|test(ing)?)"
 _NAMES: tuple[tuple[Role, tuple[str, ...]], ...] = (
     # Megatron logs its curves again over samples, tokens and FLOPs: the same curve on other axes
     (Role.OTHER, (r".* vs (samples|tokens|gigaflos.*|steps)",)),
@@ -84,7 +85,7 @@ _NAMES: tuple[tuple[Role, tuple[str, ...]], ...] = (
     (
         Role.EVAL_LOSS,
         (
-            r"(eval|val|valid|validation|test)(uation)?([/_].*)?loss.*",
+            rf"{_EVALUATION}([/_].*)?loss.*",
             r".*loss[_/](eval|val|valid|validation|test)(uation)?",
         ),
     ),
@@ -185,7 +186,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 _SPLITS = _words("train training tr")
-_EVALUATIONS = _words("eval evaluation val valid validation test dev holdout")
+_EVALUATIONS = _words("eval evaluation evaluating val valid validation validating test testing dev holdout")
 _STATISTICS = _words(
     "avg average mean running smooth smoothed ema epoch step batch iter iteration total global reduced raw "
     "current last per token tokens interval sum unscaled"

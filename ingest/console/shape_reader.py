@@ -578,7 +578,8 @@ def _is_metric(field: NumberField) -> bool:
     ):
         return False
     last = lower.split()[-1]
-    if "_" in name and name.rpartition("_")[2] in LONE_UNITS:  # `RSS_MB`, in which it is no minibatch
+    stem, _, end = name.rpartition("_")
+    if stem and (end in LONE_UNITS or is_metric_name(stem)):  # `RSS_MB`, no minibatch; `train_loss_epoch`
         return True
     if (last in STEPS and lower != "steps") or last in EPOCHS or last in BATCHES:  # `warm-up steps: 100`
         return False

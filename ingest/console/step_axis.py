@@ -41,9 +41,6 @@ _NUMBERS = re.compile(r"[-+\d.]+|nan|inf")
 _NAMES_EPOCHS = ("announced", "epoch", "fraction")
 """What is known of a text whose lines have named epochs, or parts of these."""
 
-_NAMES_EPOCHS = ("announced", "epoch", "fraction")
-"""What is known of a text whose lines have named epochs, or parts of these."""
-
 Counts = Mapping[Counter, tuple[int, int]]
 """The numbers that a line counts, each with its total, 0 without one."""
 
@@ -542,6 +539,10 @@ def _step_over_epochs(epoch: tuple[int, int], inner: tuple[int, int], state: Dia
                 if total
                 else last_step + ("from zero" in state)
             )
+            if state.pop("anew", False) and length + abs(int(state.get("stride", 0))) < int(
+                state.get("length", 0)
+            ):
+                state["length"] = 0  # its first epoch was complete: this launch has fewer batches
             if state.get("stride") != 1:
                 # lines may be rarer than the last step of an epoch: all epochs are as long
                 length = max(length, int(state.get("length", 0)))
@@ -552,6 +553,8 @@ def _step_over_epochs(epoch: tuple[int, int], inner: tuple[int, int], state: Dia
             state.setdefault("restarts", True)
             state.setdefault("length", total)
         state["before"] = max(number - state["first epoch"], 0) * int(state.get("length", 0))
+        if number == state["first epoch"] and step <= max(int(state.get("stride", 0)), 1):
+            state["anew"] = True
     if step == 0:
         state["from zero"] = True
     if number == last_number and step != last_step:

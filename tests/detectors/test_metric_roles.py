@@ -68,6 +68,9 @@ NAMES = {
     Role.KL: ["kl", "objective/kl", "approx_kl", "kl_divergence"],
     Role.EVAL_LOSS: [
         "eval/loss",
+        "validating/loss",
+        "Testing Loss",
+        "loss/evaluating",
         "eval_loss",
         "val_loss",
         "val/loss",

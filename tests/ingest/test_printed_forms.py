@@ -13,6 +13,14 @@ _BATCHES = "".join(f"\r {at * 25}%|██  | {at}/4 [00:00<00:02,  9.70it/s]" fo
 _RULE = "+-------+------+\n"
 
 CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
+    "a metric named after what it is of, behind the line of its epoch": (
+        "".join(f"Train Epoch {n}\nloss_epoch: 2.{n}\n" for n in N),
+        {"loss_epoch": [*N]},
+    ),
+    "the same beside another one": (
+        "".join(f"Epoch {n} | loss: 2.{n} | loss_epoch: 1.{n}\n" for n in N),
+        {name: [*N] for name in ("loss", "loss_epoch")},
+    ),
     "stages of an epoch in brackets": (
         "".join(
             f"** Epoch:[{n}/6][{stage} stage]\n{_BATCHES}Time 0.412 \nLoss {n}.5{at} Prec@1 1.{n}\n"

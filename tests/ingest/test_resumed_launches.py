@@ -62,3 +62,18 @@ def test_a_key_of_settings_that_a_later_launch_prints_is_no_heading(tmp_path: Pa
     assert run.attempts == 2
     assert steps_of(run)["loss"] == [10, 20, 30] * 2
     assert not any(name.startswith("test") for name in steps_of(run))
+
+
+def test_the_epochs_of_a_launch_are_as_long_as_its_own_first_one(tmp_path: Path) -> None:
+    def launch(batches: int) -> str:
+        return "".join(
+            f"Epoch {epoch} - TRAIN - Batch {batch} loss 2.{epoch}\n"
+            for epoch in range(3)
+            for batch in range(0, batches, 10)
+        )
+
+    run = read_log(tmp_path, launch(100) + launch(40))
+    assert run.attempts == 2
+    (loss,) = (each for key, each in run.data.series.items() if "loss" in key.metric)
+    steps = loss.step[loss.attempt == 1]
+    assert steps.tolist() == [31 * epoch + batch for epoch in range(3) for batch in range(0, 40, 10)]
