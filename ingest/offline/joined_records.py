@@ -17,7 +17,8 @@ from holter.types import Batch, Unreadable
 _LEAST_RECORDS = 3
 _MOST_LINES = 3
 """Lines of a text of which one has all records."""
-_OBJECT = re.compile(r"\}(?:, ?(?=\{)|(?=\]))")
+_OBJECT = re.compile(r"\}(?:\]?, ?\[?(?=\{)|(?=\]))")
+"""The end of an object of a list, which may be in lists of their own: `[{"loss": 0.5}], [{"loss": 0.4}]`."""
 _COUNTER = re.compile(r"(?i)\b(epoch|episode|iter(?:ation)?|step)\b[ :=#\[(]{1,3}\d")
 _FIRST_WORDS = re.compile(r"[^\d\n]{0,60}[A-Za-z][^\d\n]{0,10}(?=\d)")
 """What is before the first number of a text, and so of each record: `train: 1 @ epoch: 1/2 loss: 0.5`."""
@@ -30,16 +31,16 @@ class JoinedRecords(WholeFile):
 
     def records(self, path: PurePath, text: str) -> Iterator[Batch | Unreadable]:
         """The records of the file; nothing of a text whose records have lines."""
-        if separated := _separated(text):
+        if separated := separate_records(text):
             yield from self.read_lines(path, separated.encode())
 
 
-def _separated(text: str) -> str:
+def separate_records(text: str) -> str:
     """The text with each of its records on a line; nothing if they are so, or there are none."""
     if len(text.splitlines()) > _MOST_LINES:
         return ""
     if len(_OBJECT.findall(text)) + 1 >= _LEAST_RECORDS:
-        return _OBJECT.sub("}\n", text) + "\n"
+        return _OBJECT.sub("}\n", text).lstrip("[ ") + "\n"
     counters = [*_COUNTER.finditer(text)]
     begins = [each.start() for each in counters if each[1].lower() == counters[0][1].lower()]
     if len(begins) < _LEAST_RECORDS:

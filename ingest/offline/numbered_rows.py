@@ -11,6 +11,7 @@ the values of all epochs (`value_histories`).
 from __future__ import annotations
 
 import io
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -32,6 +33,7 @@ from holter.ingest.offline.counted_lines import (
     layout_of,
     steps_within,
 )
+from holter.ingest.offline.joined_records import separate_records
 from holter.ingest.offline.value_histories import rows_of_histories
 from holter.ingest.offline.whole_file import WholeFile
 from holter.ingest.rows import batch_from_rows
@@ -83,6 +85,7 @@ class NumberedRows(WholeFile):
         if rows := rows_of_histories(text, path.stem):
             yield batch_from_rows(rows)
             return
+        text = separate_records(text) or text
         lines = [_BAR.sub("", line, count=1) if "%|" in line else line for line in text.splitlines()]
         table = _numbered_table(lines, path.stem)
         numbered = b"" if table else _below_epochs(lines, path.stem)
@@ -262,8 +265,12 @@ def _numbered_lines(lines: Sequence[str], name: str) -> bytes:
             seen[shape] += 1
         elif opening and line == opening:  # the program was started again
             seen.clear()
-        elif shape and shape != _BARE and seen:  # results behind the rows
-            numbered.append(f"step: {max(seen.values()) - 1}, {line.lstrip(' *=#-')}\n")
+        elif (
+            shape and shape != _BARE and seen
+        ):  # another row, without some values, or results behind the rows
+            is_row = shape[0] == "{" and any({*shape[1:]} & {*each[1:]} for each in frequent)
+            step = f"step: {max(seen.values()) - (not is_row)}"
+            numbered.append(f"{step}, {line.lstrip(' *=#-')}\n")
     return "".join(numbered).encode()
 
 
@@ -285,12 +292,24 @@ def _shape_with_metric(line: str) -> _Shape:
     names = [field.name for field in shape.metrics]
     if names[1:] and names[0].lower() == "progress":  # a part of the training, without a step
         del names[0]
-    if shape.counters or not names or not is_metric_name(names[0]):
+    keys = _keys_of_object(line)
+    if shape.counters or not any(map(is_metric_name, names if keys else names[:1])):
         return ()
+    if keys:
+        return keys
     first = shape.metrics[0].name
     before = _ABOUT_METRICS.sub("", "".join(texts[: shape.metrics[0].index + 1]).partition(first)[0])
     is_module = "." in first and bool(before.strip())  # `2026-01-01 10:00:00 INFO web.access 200`
     return texts if BEFORE_MESSAGE.fullmatch(before) is not None and not is_module else ()
+
+
+def _keys_of_object(line: str) -> _Shape:
+    """The keys of an object of JSON, which are the shape of its line: a value may be a number or a text."""
+    try:
+        value = json.loads(line) if line[:1] == "{" else None
+    except ValueError:
+        return ()
+    return ("{", *value) if isinstance(value, dict) else ()
 
 
 def _is_batch_of_evaluation(shape: LineShape) -> bool:

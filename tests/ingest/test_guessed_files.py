@@ -51,6 +51,18 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         {"losses": [0, 1, 2, 3]},
     ),
     "records of a list on one line": (json.dumps(RECORDS), {"loss": [1, 2, 3, 4]}),
+    "records of a list without a step": (
+        json.dumps([{"rate": 0.5, "loss": loss} for loss in LOSS]),
+        {"rate": [0, 1, 2, 3], "loss": [0, 1, 2, 3]},
+    ),
+    "each in a list of its own, the last one without a value": (
+        json.dumps([*([{"a": "x", "rate": 0.5, "loss": loss}] for loss in LOSS), [{"a": "x", "loss": 0.25}]]),
+        {"rate": [0, 1, 2, 3], "loss": [0, 1, 2, 3, 4]},
+    ),
+    "lines of objects without a step, whose first value is of an unknown name": (
+        "".join(json.dumps({"err_r": 1.5, "mse": loss}) + "\n" for loss in LOSS),
+        {"err_r": [0, 1, 2, 3], "mse": [0, 1, 2, 3]},
+    ),
     "the same in an object": (json.dumps({"log": RECORDS, "best": 1}), {"loss": [1, 2, 3, 4]}),
     "a text without any end of line": (
         " ".join(f"Epoch {epoch}/4 loss: {loss} acc: 0.5" for epoch, loss in enumerate(LOSS, 1)),
