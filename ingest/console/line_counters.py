@@ -33,10 +33,11 @@ _CADENCE = re.compile(
 )
 """Constants that say how often something is done: `LOG_STEP: 10`, `EVAL_EPOCH: 2`, `NUM_ITER: 200`."""
 _STAGES = frozenset({"pretrain", "pretraining", "finetune", "finetuning", "warmup"})
+"""Words before an epoch that is that of a part of the training: `Pretrain Epoch: 3`."""
 _STAGE = r"(?<![\w-])((?i:(?:[a-z]{1,20} )?(?:pre-?train(?:ing)?|fine-?tun(?:e|ing)|warm-?up)))"
 _STAGE_BEFORE = re.compile(rf"{_STAGE}[\])]?[ \t]?[:|,-]?[ \t]{{0,4}}$")
 _STAGE_BEHIND = re.compile(rf"[ \t]?[(\[]{_STAGE}[)\]]")
-"""Words before an epoch that is that of a part of the training: `Pretrain Epoch: 3`."""
+"""The same in other places: `[Pretrain] epoch 1`, `Epoch 1 (warm-up)`."""
 _COUNT_OTHERS = NOT_METRICS | {"patience", "correct"}
 """Words before a number and its total that are no batch of an epoch: `Epoch 3, patience 2/10`."""
 _INDEX = re.compile(

@@ -100,12 +100,6 @@ _ESTIMATED = re.compile(r"\bSaving dict for global step|['\"]_?type['\"]: ['\"](
 """What is before the metrics of an evaluation: of TensorFlow's estimators, `"_type": "val_epoch"`."""
 _BEST = re.compile(r"(?i)\bbest\b(?!\.\w|[_\w-]*[=:])")
 _BEST_AHEAD = re.compile(r"(?i)\W{0,20}best_\w{1,40} ?[:=] ?(?=[a-z])")
-_DATA_BEHIND = re.compile(r"(?i)%?[\s,;|-]{0,8}[\[(](train|val(?:id(?:ation)?)?|test|eval)[\])]\s*")
-"""The data at the end of a line: `Epoch 3 loss 0.5 (val)`."""
-_PART_OF_LINE = re.compile(
-    r"(?<![\w.])([A-Za-z][\w-]{1,30})(?: (?:metrics|results|losses|scores))?(?: ?[:=] ?[{(\[]?|: ?)$"
-)
-"""A word before a part of a line that has several numbers."""
 _SUMMARY = re.compile(r"\W{0,8}\* {0,4}(?:acc|prec|mean|loss|top)|\W{0,8}\*$|\W{0,8}averaged stats:", re.I)
 """How the mean of an evaluation begins: `* Acc@1 76.1 Acc@5 92.9`, `Averaged stats: loss: 0.5`."""
 
