@@ -539,9 +539,9 @@ def _step_over_epochs(epoch: tuple[int, int], inner: tuple[int, int], state: Dia
                 if total
                 else last_step + ("from zero" in state)
             )
-            if state.pop("anew", False) and length + abs(int(state.get("stride", 0))) < int(
-                state.get("length", 0)
-            ):
+            # another process may go on between the lines of an epoch
+            is_complete = state.pop("anew", last_step) < last_step and number == last_number + 1
+            if is_complete and length + abs(int(state.get("stride", 0))) < int(state.get("length", 0)):
                 state["length"] = 0  # its first epoch was complete: this launch has fewer batches
             if state.get("stride") != 1:
                 # lines may be rarer than the last step of an epoch: all epochs are as long
@@ -554,7 +554,7 @@ def _step_over_epochs(epoch: tuple[int, int], inner: tuple[int, int], state: Dia
             state.setdefault("length", total)
         state["before"] = max(number - state["first epoch"], 0) * int(state.get("length", 0))
         if number == state["first epoch"] and step <= max(int(state.get("stride", 0)), 1):
-            state["anew"] = True
+            state["anew"] = step
     if step == 0:
         state["from zero"] = True
     if number == last_number and step != last_step:
