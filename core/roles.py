@@ -86,7 +86,7 @@ _NAMES: tuple[tuple[Role, tuple[str, ...]], ...] = (
         Role.EVAL_LOSS,
         (
             rf"{_EVALUATION}([/_].*)?loss.*",
-            r".*loss[_/](eval|val|valid|validation|test)(uation)?",
+            rf".*loss[_/]{_EVALUATION}",
         ),
     ),
     (Role.LOSS_SCALE, (r"(grad_?)?loss_?scale", r"(grad_)?scaler?")),

@@ -11,7 +11,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from holter.ingest.console.dialect import DialectState
-from holter.ingest.console.step_axis import lines_of_first_epoch, may_count_lines, note_alike, note_uncounted
+from holter.ingest.console.step_axis import (
+    known_axis,
+    lines_of_first_epoch,
+    may_count_lines,
+    note_alike,
+    note_uncounted,
+)
 from holter.ingest.rows import LogRow, row_from_json, row_to_json
 
 _MOST_HELD = 64
@@ -54,14 +60,14 @@ class FirstEpoch:
 
     def is_open(self, state: DialectState) -> bool:
         """Whether the next line may be held back."""
-        return may_count_lines(_axis(state))
+        return may_count_lines(known_axis(state))
 
     def holds(self, record: Record, line: str, state: DialectState, *, has_one_writer: bool) -> bool:
         """Whether the record of a line is held back: what its step is, is unknown.
 
         `has_one_writer`: nothing shows that several processes print into the text.
         """
-        axis = _axis(state)
+        axis = known_axis(state)
         lines = lines_of_first_epoch(axis) - 1
         if lines < 0 or not record.is_unlabelled:
             return False
@@ -78,7 +84,7 @@ class FirstEpoch:
         """The records whose steps are known now."""
         if not self._held:
             return []
-        axis = _axis(state)
+        axis = known_axis(state)
         if lines_of_first_epoch(axis):
             return []
         return self.release(is_counted="counted" in axis)
@@ -92,8 +98,3 @@ class FirstEpoch:
             record._replace(rows=[row._replace(step=row.step + lines) for row in record.rows])
             for lines, record in held
         ]
-
-
-def _axis(state: DialectState) -> dict[str, Any]:
-    axis: dict[str, Any] = state.get("plain lines", {})
-    return axis

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from zlib import crc32
 
 from holter.ingest.console.numbers_of_names import NUMBER_OF_NAME
 
@@ -42,6 +43,11 @@ _DURATION = re.compile(r"(?:(\d+) ?h[a-z]* ?)?(\d+) ?m[a-z]* ?([\d.]+) ?s[a-z]*"
 def split_numbers(line: str) -> list[str]:
     """The texts and numbers of a line in turn: texts at even, numbers at odd indices."""
     return _TOKEN.split(line, maxsplit=_MAX_NUMBERS)
+
+
+def template_of(parts: list[str]) -> int:
+    """A number for the texts of a line, of which these are the texts and numbers in turn."""
+    return crc32("".join(parts[::2]).encode(errors="replace"))
 
 
 def is_time(number: str) -> bool:

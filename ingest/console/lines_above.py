@@ -12,17 +12,16 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Any, NamedTuple
-from zlib import crc32
 
 from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_names import is_of_evaluation
 from holter.ingest.console.line_settings import is_of_model, is_setting
 from holter.ingest.console.line_shapes import LineShape
-from holter.ingest.console.line_tokens import split_numbers
+from holter.ingest.console.line_tokens import split_numbers, template_of
 from holter.ingest.console.plain_line import counts_of
 from holter.ingest.console.shape_reader import shape_of_line
-from holter.ingest.console.step_axis import MOST_LINES_OF_EPOCH, position
+from holter.ingest.console.step_axis import MOST_LINES_OF_EPOCH, known_axis, position
 from holter.ingest.console.unnumbered_rows import note_rows
 from holter.ingest.metric_names import is_metric_name
 from holter.translated_words import in_english
@@ -101,7 +100,7 @@ def lines_due_before(line: str, state: DialectState) -> list[LineAbove]:
 def waits(line: str, place: LineAbove, state: DialectState) -> bool:
     """Whether a line waits for the counter below it, as do all between it and those that wait already."""
     above = state.get("above")
-    if above is None or "templates" not in above or "counted" in _axis(state):
+    if above is None or "templates" not in above or "counted" in known_axis(state):
         return False
     known = _known(line)
     is_between = bool(above["lines"]) and not known.shape.counters and _may_hold_values(known, place)
@@ -118,7 +117,7 @@ def lines_due_behind(
 
     `has_values`: values were read from the line itself. Without any it may be one that belongs to a counter.
     """
-    above, at = state.get("above"), position(_axis(state))
+    above, at = state.get("above"), position(known_axis(state))
     known = _known(line)
     if at is None:
         if not (has_values or known.shape.counters):
@@ -237,8 +236,7 @@ def _shape(kept: Sequence[Any]) -> LineShape:
 
 def _known(line: str) -> _Known:
     parts = split_numbers(line)
-    template = crc32("".join(parts[::2]).encode(errors="replace"))
-    return _Known(template, shape_of_line(parts), has_numbers=len(parts) > 1)
+    return _Known(template_of(parts), shape_of_line(parts), has_numbers=len(parts) > 1)
 
 
 def _is_measured(shape: LineShape) -> bool:
@@ -258,8 +256,3 @@ def _is_of_training(shape: LineShape) -> bool:
         and not is_of_evaluation(field.name)
         for field in shape.metrics
     )
-
-
-def _axis(state: DialectState) -> dict[str, Any]:
-    axis: dict[str, Any] = state.get("plain lines", {})
-    return axis

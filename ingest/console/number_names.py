@@ -36,8 +36,9 @@ _HYPHEN = re.compile(r"(?<=[A-Za-z])-$")
 _WRAPPER = re.compile(r"(?<![\w.])(?:np\.(?:float64|float32|float16|int64)|float|(?:tf\.T|t)ensor|array)$")
 """What numpy, torch and TensorFlow print around a number: `np.float64(0.02)`."""
 _ARROW = re.compile(r" {0,4}(?:->|=>|→)$")
-_OF_EPOCH = re.compile(r" (?:(?:(?:over|for|in) )?(?:this|the)|over) epoch$")
+OF_EPOCH = r" (?:(?:(?:over|for|in) )?(?:this|the)|over) epoch"
 """What a metric is of, where no number follows that counts: `Training acc over epoch: 0.31`."""
+_ENDS_WITH_EPOCH = re.compile(OF_EPOCH + "$")
 _DASHED = re.compile(r"([A-Za-z][\w@-]{0,30}(?: [\w@-]{1,30}){0,2}) -$")
 """A metric before a dash: `LOSS - 8.96, TOP-5 ACCURACY - 30.5`."""
 _BRACKETED_NAME = re.compile(r"\[([A-Za-z]\w{0,30}(?: [A-Za-z]\w{0,20}){0,3})\]$")
@@ -115,7 +116,7 @@ def name_before(text: str) -> NumberName:
         .removesuffix("为")
     )
     if text.endswith((":", "=")):
-        bare = _OF_EPOCH.sub("", bare)
+        bare = _ENDS_WITH_EPOCH.sub("", bare)
     if bare.endswith(" reached"):  # `'val_loss' reached 0.51`
         bare = bare.removesuffix(" reached").rstrip("'\"")
     if (dashed := _DASHED.search(text)) is not None and is_metric_name(dashed[1]):

@@ -6,7 +6,6 @@ import re
 from collections.abc import Collection
 from math import isfinite
 from typing import Any
-from zlib import crc32
 
 from holter.ingest.console.dialect import DialectState, LineValues
 from holter.ingest.console.evaluation_steps import (
@@ -20,7 +19,7 @@ from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_names import is_of_evaluation
 from holter.ingest.console.line_settings import is_of_model, is_setting
 from holter.ingest.console.line_shapes import LineShape, MetricField, names_evaluation
-from holter.ingest.console.line_tokens import split_numbers, value_of
+from holter.ingest.console.line_tokens import split_numbers, template_of, value_of
 from holter.ingest.console.line_words import BEFORE_MESSAGE, DATA_SPLIT, LEVELS, LONE_UNITS
 from holter.ingest.console.nested_keys import forget_keys, nested_name
 from holter.ingest.console.number_lists import is_history, listed_names, values_of_lists, without_ordered
@@ -348,7 +347,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     is_ahead = bool(shape.metrics) and shape.metrics[0].index > 0
     if is_ahead and _PART_AHEAD.fullmatch("".join(parts[:2])) is not None and "announced" in axis:
         return _at_part_of_epoch(line, shape, numbers, axis)
-    template = crc32("".join(parts[::2]).encode(errors="replace"))
+    template = template_of(parts)
     if (at_row := next_row(template, axis)) is not None:
         return _at_step(at_row, line, shape, numbers, axis)
     evaluating = axis.get("evaluating", "")
@@ -444,7 +443,7 @@ def qualified(
 
     `training set : loss 0.3` and `evl set : loss 0.2` are two losses.
     """
-    template = str(crc32("".join(parts[::2]).encode()))
+    template = str(template_of(parts))
     lines: dict[str, str] = axis.setdefault("qualified", {})
     if template not in lines:
         given = axis.get("given", {"step": step, "names": {}})

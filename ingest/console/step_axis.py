@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 from zlib import crc32
 
 from holter.ingest.console.dialect import DialectState
@@ -43,6 +44,12 @@ _NAMES_EPOCHS = ("announced", "epoch", "fraction")
 
 Counts = Mapping[Counter, tuple[int, int]]
 """The numbers that a line counts, each with its total, 0 without one."""
+
+
+def known_axis(state: DialectState) -> dict[str, Any]:
+    """What is known of the steps of a text so far; nothing where no plain line has counted any."""
+    axis: dict[str, Any] = state.get("plain lines", {})
+    return axis
 
 
 def forget_position(state: DialectState) -> None:

@@ -29,6 +29,7 @@ from holter.ingest.console.line_settings import is_setting
 from holter.ingest.console.line_shapes import LineShape
 from holter.ingest.console.line_tokens import split_numbers
 from holter.ingest.console.nested_keys import NESTED_KEYS
+from holter.ingest.console.number_names import OF_EPOCH
 from holter.ingest.console.pattern_search import LinearPattern
 from holter.ingest.console.plain_columns import PlainTable, describe_line
 from holter.ingest.console.plain_line import (
@@ -171,7 +172,6 @@ _DATA_ALONE = (
 _TRAIN_AND_NUMBER = rb"^[('\" \t]{0,8}train(?:ing)?[' ,:]{1,6}\d{1,9}\.\d{1,20}"
 _ALL_DATA = _TRAIN_AND_NUMBER + rb"[' ,|]{1,6}val(?:id(?:ation)?)?[' ,:]{1,6}\d{1,9}\.\d"
 """A line of the numbers of all data: `('Train ', 0.11, 'Valid ', 0.12, 'Test ', 0.13)`."""
-_OF_EPOCH = rb" (?:(?:(?:over|for|in) )?(?:this|the)|over) epoch"
 _METRIC_ALONE = LinearPattern(
     rb"(?im)"
     + _DATA_ALONE
@@ -188,7 +188,7 @@ _METRIC_ALONE = LinearPattern(
     + rb")?(?: ?\([^()\d\n]{1,40}\)| (?:over|of)(?: the)?(?: last)? \d{1,9}(?: [a-z]{1,12}){1,2})?"
     + rb"(?:[_@/.-][\w@/.-]{0,40}|\d{1,2}(?:-\d{1,2})?"
     + rb"| (?:coeff?(?:icient)?|score|index|similarity)|"
-    + _OF_EPOCH
+    + OF_EPOCH.encode()
     + rb"|\[\d{1,3}[a-z]\])?"
     + rb"[\"']?"
     # `Loss -> Train: 0.5, Val: 0.6`
