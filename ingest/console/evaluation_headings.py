@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import DialectState, LineKind
+from holter.ingest.console.evaluated_parts import end_evaluation
 from holter.ingest.console.line_words import DATA_SPLIT
 from holter.ingest.console.pattern_search import LinearPattern
 
@@ -48,7 +49,7 @@ def _announce(line: str, state: DialectState) -> None:
         return
     text = _message(line.strip())
     if _OF_TRAINING.fullmatch(text) is not None and "plain lines" in state:
-        state["plain lines"].pop("evaluating", None)
+        end_evaluation(state["plain lines"])
         return
     if _EVALUATES_TRAINING.match(text) is not None and "plain lines" in state:
         state["plain lines"]["evaluating"] = "eval/train"

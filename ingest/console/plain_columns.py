@@ -11,6 +11,7 @@ from math import isnan
 from typing import Any
 
 from holter.ingest.console.dialect import DialectState
+from holter.ingest.console.evaluated_parts import end_evaluation, note_evaluation
 from holter.ingest.console.evaluation_steps import evaluated_batch, evaluation_step, repeats_step
 from holter.ingest.console.layout_slots import MAX_COUNT_DIGITS
 from holter.ingest.console.line_counters import Counter
@@ -265,7 +266,7 @@ class PlainTable:
             )
             if is_announced or (self._is_lap and self._has_other_total(axis)):
                 return [self._row_of_batch(line, axis) for line in range(first, last)]
-            axis.pop("evaluating", None)
+            end_evaluation(axis)
             forget_keys(axis)
         return self._rows_at_steps(first, last, axis)
 
@@ -288,6 +289,8 @@ class PlainTable:
         if steps is None:
             return [None] * (last - first)
         axis["split"] = self._shape.split
+        if self._shape.split:
+            note_evaluation(self._shape.split, axis)
         times, cells = self._times, self._cells
         if is_of_epoch and has_steps(axis, self._shape.kind):
             names_of_rows = (self._names_at_end_of_epoch(step, axis) for step in steps)
@@ -336,12 +339,13 @@ class PlainTable:
         counts = self._counts_at(line, axis)
         data = "" if self._shape.is_of_training else evaluated_batch(counts, axis)
         if not data:
-            axis.pop("evaluating", None)
+            end_evaluation(axis)
             return self._rows_at_steps(line, line + 1, axis)[0]
         step = evaluation_step(counts, axis)
         if step is None:
             return None
         axis["split"] = data
+        note_evaluation(data, axis)
         names = (metric_name(name, data) for name in self._columns)
         return LogRow(step, self._times[line], dict(zip(names, self._cells[line], strict=True)))
 

@@ -8,6 +8,7 @@ from math import isfinite
 from typing import Any
 
 from holter.ingest.console.dialect import DialectState, LineValues
+from holter.ingest.console.evaluated_parts import data_of_parts, end_evaluation, note_evaluation
 from holter.ingest.console.evaluation_steps import (
     counts_own_batches,
     evaluated_batch,
@@ -157,8 +158,10 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
     if fraction is not None and values:
         values.setdefault("epoch", fraction)
     axis["split"] = split
-    if not split:
-        axis.pop("evaluating", None)
+    if split:
+        note_evaluation(split, axis)
+    else:
+        end_evaluation(axis)
         forget_keys(axis)
         if not means:
             note_names([*values], step, step, axis)
@@ -301,7 +304,7 @@ def note_line(shape: LineShape, counts: Counts, axis: dict[str, Any]) -> None:
     if is_end or (shape.is_note and "step" in axis):
         return
     if shape.is_of_training and shape.is_heading:
-        axis.pop("evaluating", None)
+        end_evaluation(axis)
     if shape.split:
         if counts.keys() == {Counter.EPOCH} and not has_steps(axis) and not is_behind(counts, axis):
             note_epoch(counts, axis)  # `Test Epoch 3`
@@ -370,7 +373,9 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     # `Evaluation result: bleu 18.3` below `Decoding on test set...`
     stated = "" if evaluating and shape.split.startswith("eval") else shape.split
     split = stated or evaluating or (axis.get("split", "") if shape.is_summary else "")
-    means = () if split or "heading" in axis else axis.get("names", ())
+    is_part = not (split or shape.is_of_training)
+    of_parts = data_of_parts([field.name for field in shape.metrics], int(step), axis) if is_part else ""
+    means = () if split or of_parts or "heading" in axis else axis.get("names", ())
     # below the heading of a block, a line with nothing but a name and a number has whatever is measured
     is_in_block = "heading" in axis and len(shape.metrics) == 1 and len(numbers) == 1
     measures = split or "heading" in axis or any(map(_says_measured, shape.metrics))
@@ -388,7 +393,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
         is_measured = _is_measured(parts, lists.get(field.index, field.index))
         is_measured |= is_run and "." in numbers[field.index]
         if is_known or (measures and is_measured):
-            data = "" if evaluating and "train" in field.name.lower() else split
+            data = "" if evaluating and "train" in field.name.lower() else split or of_parts
             if is_best and "best" not in field.name.lower():
                 data = best_of(data)
             name = metric_name(nested_name(row + field.name, axis), data)

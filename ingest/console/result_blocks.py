@@ -11,6 +11,7 @@ import re
 from typing import Any
 
 from holter.ingest.console.dialect import DialectState, LineResult, LineValues
+from holter.ingest.console.evaluated_parts import data_of_parts
 from holter.ingest.console.line_fields import DURATION
 from holter.ingest.console.line_settings import has_settings, is_of_model, is_setting
 from holter.ingest.console.line_tokens import is_time, split_numbers, value_of
@@ -53,7 +54,8 @@ def parse_result(line: str, state: DialectState) -> LineResult:
     block = _block(state)
     if block.get("is settings") and not is_metric_name(result[0]):
         return None
-    values = {metric_name(nested_name(result[0], axis), axis.get("evaluating", "")): result[1]}
+    data = axis.get("evaluating", "") or data_of_parts([result[0]], step, axis)
+    values = {metric_name(nested_name(result[0], axis), data): result[1]}
     is_measured = is_metric_name(result[0]) and "loss" not in result[0].lower()
     block["is known"] |= is_measured or _is_of_data(result[0])
     if block["is known"]:

@@ -12,6 +12,7 @@ from typing import Any
 from zlib import crc32
 
 from holter.ingest.console.dialect import DialectState
+from holter.ingest.console.evaluated_parts import end_evaluation, end_parts
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.round_steps import (
     counts_through_rounds,
@@ -58,6 +59,8 @@ def forget_position(state: DialectState) -> None:
         "announced",
         "heading",
         "evaluating",
+        "evaluated above",
+        "parts",
         "ended",
         "lines",
         "headings",
@@ -208,7 +211,7 @@ def note_epoch(counts: Counts, state: DialectState) -> None:
         number, epochs = counts[Counter.EPOCH]
         number, last = number_of_epoch(number, state), state.get("announced", [None])[0]
         if last != number:
-            state.pop("evaluating", None)
+            end_evaluation(state)
         state["headings"] = state.get("headings", 1) + 1 if last == number else 1
         may_begin = state.pop("may begin", False)
         if last is not None and (number < last or (may_begin and number == last)):
@@ -229,7 +232,9 @@ def note_heading(counts: Counts, state: DialectState) -> None:
         step = _step(counts, state)
         if step is not None:
             if Counter.GLOBAL_STEP in counts and step > state.get("step", step):
-                state.pop("evaluating", None)  # the training goes on
+                end_evaluation(state)  # the training goes on
+            elif step != state.get("step"):
+                end_parts(state)
             state["heading"] = state["step"] = step
 
 

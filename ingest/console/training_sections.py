@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from holter.ingest.console.dialect import DialectState, LineKind
+from holter.ingest.console.evaluated_parts import end_evaluation
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.pattern_search import LinearPattern
 from holter.ingest.text_encoding import in_encodings
@@ -113,7 +114,7 @@ def begin_section(line: str, state: DialectState) -> bool:
         named = {"phase": match["stage"].lower()}
     elif (match := _NAMED.match(line)) is not None:
         if match["name"].lower() in _NO_NAMES or not _is_name_of_model(line, match):
-            state.get("plain lines", {}).pop("evaluating", None)  # a heading of the training
+            end_evaluation(state.get("plain lines", {}))  # a heading of the training
             return True
         named = {"model": match["name"].rstrip(".")}
     else:

@@ -40,6 +40,25 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"Epoch {n} loss 0.5 (train)\nEpoch {n} loss 0.6 (val)\n" for n in N),
         {"loss": [1, 2, 3], "val/loss": [1, 2, 3]},
     ),
+    "parts below the record of each data": (
+        "".join(
+            f"Train Epoch {n}, iter 5, loss {n}.5\nbox {n}.25, mask_loss 0.5\nLiver : 0.{n}\n"
+            f"Val Epoch {n}, iter 1, loss {n}.75\nbox {n}.5, mask_loss 0.75\nLiver : 0.{n}5\nTime : {n}.5\n"
+            for n in N
+        ),
+        {
+            **{
+                f"{data}{name}": [5, 10, 15]
+                for data in ("", "val/")
+                for name in ("loss", "mask_loss", "Liver")
+            },
+            **{name: [5, 10, 15] for name in ("box", "val/box", "Time", "Train Epoch", "Val Epoch")},
+        },
+    ),
+    "metrics below the heading of an epoch behind the record of an evaluation": (
+        "".join(f"Epoch {n}\nloss: {n}.5\nacc: 0.{n}\nTest Epoch {n}: loss {n}.75\nacc: 0.{n}5\n" for n in N),
+        {name: [*N] for name in ("loss", "acc", "test/loss", "test/acc")},
+    ),
     "epochs of rounds": (
         "".join(
             f"=== Round {n}/3 ===\n"

@@ -7,6 +7,7 @@ import re
 from holter.ingest.console.bar_lines import Bar, named_metrics, parse_bar
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineResult, LineValues
 from holter.ingest.console.dialects import keras_bars
+from holter.ingest.console.evaluated_parts import end_evaluation
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_names import is_of_evaluation
 from holter.ingest.console.pattern_search import LinearPattern
@@ -68,7 +69,7 @@ def _bar(line: str, state: DialectState) -> LineResult:
 def _training(bar: Bar, state: DialectState) -> list[LineValues]:
     """The values of a bar of the training that are new at its step, behind those that waited for it."""
     axis = axis_state(state)
-    axis.pop("evaluating", None)
+    end_evaluation(axis)
     left = _note_version(bar.version, state)
     _note_training(bar.description, state)
     if enter_section({**bar.counts, Counter.BATCH: (bar.at, bar.total)}, axis):

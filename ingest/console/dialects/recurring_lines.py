@@ -10,6 +10,7 @@ import re
 from dataclasses import replace
 
 from holter.ingest.console.dialect import DialectState, LineKind, LineResult, LineValues
+from holter.ingest.console.evaluated_parts import data_of_parts
 from holter.ingest.console.line_settings import is_of_model, is_setting
 from holter.ingest.console.line_shapes import LineShape
 from holter.ingest.console.line_tokens import split_numbers, value_of
@@ -47,6 +48,9 @@ def _recurring(line: str, state: DialectState) -> list[LineValues] | None:
     parts = split_numbers(line)
     shape = shape_of_line(parts)
     evaluating = axis.get("evaluating", "")
+    is_part = not (evaluating or shape.split or shape.counters or shape.is_of_training)
+    if is_part and shape.metrics:
+        evaluating = data_of_parts([field.name for field in shape.metrics], step, axis)
     # `Feature norm 6.9` below `Epoch 3`
     alone = _NAME_AND_NUMBER.search(line) if evaluating or "announced" in axis else None
     values = _values(parts, shape, evaluating, "" if alone is None else alone[1])

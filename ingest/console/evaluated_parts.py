@@ -1,0 +1,51 @@
+"""Parts below a record that names its data: `Liver: 0.7` below `Val Epoch 1, loss 6.1` is of the evaluation.
+
+Below such a record, unlike below a heading, may be anything, such as what is printed once for all data. Lines
+are of the evaluation above them if lines of the same names were below the training's record of that step;
+later ones of these names are, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from holter.ingest.console.line_settings import is_setting
+
+_MOST_NAMES = 256
+
+
+def note_evaluation(data: str, state: dict[str, Any]) -> None:
+    """Note a record of an evaluation, whose parts may be below it."""
+    state["evaluated above"] = data
+
+
+def end_evaluation(state: dict[str, Any]) -> None:
+    """Note that the training goes on: what follows is of no evaluation."""
+    state.pop("evaluating", None)
+    end_parts(state)
+
+
+def end_parts(state: dict[str, Any]) -> None:
+    """Note that what follows is not below the record of an evaluation."""
+    state.pop("evaluated above", None)
+
+
+def data_of_parts(names: Collection[str], step: int, state: dict[str, Any]) -> str:
+    """The data of the record above a line that counts nothing and has values of these names, if it has parts.
+
+    `parts` has the last steps at which names were below the training, `parts of both` those that are below
+    evaluations, too.
+    """
+    steps: dict[str, int] = state.setdefault("parts", {})
+    data: str = state.get("evaluated above", "")
+    if not data:
+        for name in names:
+            if name in steps or len(steps) < _MOST_NAMES:
+                steps[name] = step
+        return ""
+    both: list[str] = state.get("parts of both", [])
+    if all(map(is_setting, names)) or not any(name in both or steps.get(name) == step for name in names):
+        return ""
+    state["parts of both"] = [*dict.fromkeys((*both, *steps.keys() & {*names}))]
+    return data
