@@ -36,6 +36,7 @@ from holter.types import Batch, ConfigKey, ConfigValue, Labels, Unreadable, labe
 
 _MAX_PROCESSES = 4096
 """Processes, told apart by the prefixes of their lines, that have a state of their own; more share one."""
+_MOST_UNDECIDED = 8
 
 
 @dataclass(slots=True)
@@ -79,6 +80,8 @@ class ConsoleReader:
         self._may_restart: bool = state.get("may restart", False)
         self._may_resume: bool = state.get("may resume", False)
         self._last_step: int | None = state.get("last step")
+        self._undecided = [Record.from_json(record) for record in state.get("undecided", ())]
+        """Records of an evaluation that may be the last of a launch, or the first of the next one."""
         self.problems = ProblemBuffer(state)
         self._pending = config_from_json(
             state.get("announced", ())
@@ -105,6 +108,8 @@ class ConsoleReader:
             pending["may resume"] = True
         if self._last_step is not None:
             pending["last step"] = self._last_step
+        if self._undecided:
+            pending["undecided"] = [record.to_json() for record in self._undecided]
         return {
             "memories": {process: _storable(state) for process, state in self._states.items() if state},
             "voice": self._main,
@@ -153,7 +158,8 @@ class ConsoleReader:
     @property
     def is_holding(self) -> bool:
         """Whether rows are held back until more lines say which process printed them, or at which step."""
-        return self._writers.is_holding or any("waiting" in state for state in self._states.values())
+        is_waiting = bool(self._undecided) or any("waiting" in state for state in self._states.values())
+        return self._writers.is_holding or is_waiting
 
     @property
     def waits_for_step(self) -> bool:
@@ -248,6 +254,7 @@ class ConsoleReader:
         for state in [*self._states.values()]:
             self._read_above(lines_above.remaining(state), parsed)
         self._add_records(self._first_epoch.release(), parsed)
+        self._place_undecided(parsed)
 
     def _read_line(self, found: FoundLine, line: CleanLine, parsed: ParsedLines) -> bool:
         """Add what one line holds to `parsed`; whether it is a record."""
@@ -339,19 +346,34 @@ class ConsoleReader:
     def _add_records(self, records: Sequence[Record], parsed: ParsedLines) -> None:
         """Add the rows of lines, or hold them back until it is known who printed them."""
         for record in records:
-            rows, row = record.rows, record.rows[0]
+            row = record.rows[0]
             counts_steps = all(name != "steps" for name, _ in row.labels)
             if counts_steps:
                 is_of_end = all(map(is_of_evaluation, row.values)) and not self._writers.has_at(
                     row.step, row.values
                 )
+                is_open = self._may_restart and is_of_end and row.step == self._last_step
+                if is_open and len(self._undecided) < _MOST_UNDECIDED:
+                    self._undecided.append(record)
+                    continue
                 self._note_step(row.step, parsed, is_named=record.is_named, is_of_end=is_of_end)
-            if record.is_unlabelled:
-                self._note_launch()
-                rows = self._writers.add(row, record.start, record.end, in_block=record.in_block)
-            elif record.is_named and counts_steps and not record.job_wide:
-                rows = [self._of_training(each) for each in rows]
-            parsed.rows += rows
+            self._place(record, parsed, counts_steps=counts_steps)
+
+    def _place(self, record: Record, parsed: ParsedLines, *, counts_steps: bool = True) -> None:
+        """Add the rows of a record of the launch that is known to have printed it."""
+        rows = record.rows
+        if record.is_unlabelled:
+            self._note_launch()
+            rows = self._writers.add(rows[0], record.start, record.end, in_block=record.in_block)
+        elif record.is_named and counts_steps and not record.job_wide:
+            rows = [self._of_training(each) for each in rows]
+        parsed.rows += rows
+
+    def _place_undecided(self, parsed: ParsedLines) -> None:
+        """Add records of an evaluation now that it is known whether another launch began before them."""
+        undecided, self._undecided = self._undecided, []
+        for record in undecided:
+            self._place(record, parsed)
 
     def _of_training(self, row: LogRow) -> LogRow:
         """A row with labels of its own, with that of its training."""
@@ -394,6 +416,7 @@ class ConsoleReader:
                 self._restarts = True
             self._may_restart = False
             self._may_resume &= step == last  # what has no step of its own decides nothing
+        self._place_undecided(parsed)
         self._last_step = step
 
     def _begin_launch(self) -> list[LogRow]:

@@ -10,7 +10,7 @@ from zlib import crc32
 
 from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.line_counters import Counter
-from holter.ingest.console.step_axis import Counts, has_steps, number_of_epoch
+from holter.ingest.console.step_axis import Counts, has_steps, is_before_training, number_of_epoch
 
 _NEARLY_ALL = 5
 """The last line of an epoch may be a fifth of its batches before its end, as lines are rarer than batches."""
@@ -108,6 +108,10 @@ def evaluation_step(counts: Counts, state: DialectState) -> int | None:
     epoch = counts.get(Counter.EPOCH)
     if epoch is not None:
         epoch = (number_of_epoch(epoch[0], state), epoch[1])
+        is_earlier = last is not None and epoch[0] < last and len(counts) == 1 and not has_steps(state)
+        if is_earlier and is_before_training(state):  # a launch that evaluates a model of its own
+            del state["step"]
+            last = None
     if last is not None:
         # before the line of the training at the same epoch, where lines count nothing but epochs
         is_next = epoch is not None and len(counts) == 1 and not has_steps(state) and epoch[0] > last

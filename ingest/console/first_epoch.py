@@ -38,20 +38,26 @@ class Record(NamedTuple):
     job_wide: bool = False
     in_block: bool = False
 
+    def to_json(self) -> list[Any]:
+        """The record as JSON-able values."""
+        return [[row_to_json(row) for row in self.rows], *self[1:]]
+
+    @classmethod
+    def from_json(cls, stored: Sequence[Any]) -> Record:
+        """The record from what `to_json` returned."""
+        rows, *place = stored
+        return cls([row_from_json(row) for row in rows], *place)
+
 
 class FirstEpoch:
     """The records of the first epoch that are held back, each with the number of lines above it."""
 
     def __init__(self, stored: Sequence[Sequence[Any]]) -> None:
-        self._held = [
-            (lines, Record([row_from_json(row) for row in rows], *place)) for lines, rows, *place in stored
-        ]
+        self._held = [(lines, Record.from_json(record)) for lines, *record in stored]
 
     def state(self) -> list[list[Any]]:
         """What is held, as JSON-able values."""
-        return [
-            [lines, [row_to_json(row) for row in record.rows], *record[1:]] for lines, record in self._held
-        ]
+        return [[lines, *record.to_json()] for lines, record in self._held]
 
     @property
     def is_holding(self) -> bool:

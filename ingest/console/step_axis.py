@@ -77,6 +77,7 @@ def forget_position(state: DialectState) -> None:
         "names at",
     ):
         state.pop(name, None)
+    note_left(state)
     forget_round(state)
     forget_rows(state)
     if (section := state.get("section")) is not None:
@@ -296,6 +297,20 @@ def note_steps_alone(lines: int, state: DialectState) -> None:
 def note_opening(state: DialectState) -> None:
     """Note that another launch may have begun: some of its opening lines came again."""
     state["may begin"] = True
+    note_left(state)
+
+
+def note_left(state: DialectState) -> None:
+    """Note the step at which a launch was left, as another one begins, or may."""
+    if "step" in state:
+        state["left"] = state["step"]
+
+
+def is_before_training(state: DialectState) -> bool:
+    """Whether nothing was trained yet in a launch that began, or may have."""
+    if state.get("left") != state.get("step"):
+        state.pop("left", None)
+    return "left" in state
 
 
 def announced_step(state: DialectState, kind: str = "") -> int | None:

@@ -77,3 +77,35 @@ def test_the_epochs_of_a_launch_are_as_long_as_its_own_first_one(tmp_path: Path)
     (loss,) = (each for key, each in run.data.series.items() if "loss" in key.metric)
     steps = loss.step[loss.attempt == 1]
     assert steps.tolist() == [31 * epoch + batch for epoch in range(3) for batch in range(0, 40, 10)]
+
+
+@pytest.mark.parametrize("opening", ["Namespace(lr=0.1, batch=8)\n", "Running with config {'lr': 0.1}\n"])
+def test_launches_that_only_test_are_at_their_own_epoch(tmp_path: Path, opening: str) -> None:
+    trained = opening + "".join(
+        f"Training Epoch: {n}, Loss: 0.{n}\nVal Epoch: {n}, F1: 0.{n}\n" for n in (1, 2, 3)
+    )
+    tested = "".join(f"{opening}Testing Epoch: 1, F1: 0.{n}\n" for n in (4, 5, 6))
+    run = read_log(tmp_path, trained + tested + trained)
+    assert run.attempts == 5
+    assert steps_of(run)["testing/F1"] == [1, 1, 1]
+    assert steps_of(run)["Loss"] == [1, 2, 3, 1, 2, 3]
+
+
+def test_a_launch_may_begin_with_an_evaluation_of_other_data(tmp_path: Path) -> None:
+    opening = "Namespace(lr=0.1, batch=8)\n"
+    launches = ("Test Epoch: 1, F1: 0.1\n",) * 2 + ("Val Epoch: 1, F1: 0.3\nTest Epoch: 1, F1: 0.4\n",)
+    text = "".join(map((opening + "{}").format, (*launches, launches[0])))
+    run = read_log(tmp_path, text)
+    assert run.attempts == 4
+    attempts = {key.metric: series.attempt.tolist() for key, series in run.data.series.items()}
+    assert attempts == {"test/F1": [0, 1, 2, 3], "val/F1": [2]}
+
+
+def test_an_evaluation_behind_opening_lines_may_be_the_last_of_a_launch(tmp_path: Path) -> None:
+    opening = "Loading the model\n"
+    trained = "".join(f"Train Epoch: {n}, loss: 0.{n}\n" for n in (1, 2, 3))
+    run = read_log(
+        tmp_path, f"{opening}{trained}{opening}Test Epoch: 3, F1: 0.4\nTrain Epoch: 4, loss: 0.1\n"
+    )
+    assert run.attempts == 1
+    assert steps_of(run) == {"loss": [1, 2, 3, 4], "test/F1": [3]}
