@@ -26,6 +26,7 @@ from holter.ingest.console.lines_above import LineAbove
 from holter.ingest.console.pattern_search import BlockSearch, FoundLine, FoundTable
 from holter.ingest.console.prefixes import CleanLine, strip_prefixes
 from holter.ingest.console.result_blocks import LARGEST_GAP
+from holter.ingest.console.stored_state import labels_from_json, storable
 from holter.ingest.errors import ProblemBuffer
 from holter.ingest.lines import read_text_block
 from holter.ingest.redaction import without_secrets
@@ -67,8 +68,8 @@ class ConsoleReader:
             process: dict(lines_state) for process, lines_state in state.get("memories", {}).items()
         }
         self._state_by_labels: dict[Labels, DialectState] = {}
-        self._main = _labels(state.get("voice"))
-        self._settings_from = _labels(state.get("herald"))
+        self._main = labels_from_json(state.get("voice"))
+        self._settings_from = labels_from_json(state.get("herald"))
         self._several: bool = state.get("several", False)
         self._writers = InterleavedWriters(state.get("writers", {}))
         self._trainings = LabelledTrainings(state.get("trainings", {}))
@@ -111,7 +112,7 @@ class ConsoleReader:
         if self._undecided:
             pending["undecided"] = [record.to_json() for record in self._undecided]
         return {
-            "memories": {process: _storable(state) for process, state in self._states.items() if state},
+            "memories": {process: storable(state) for process, state in self._states.items() if state},
             "voice": self._main,
             "herald": self._settings_from,
             "several": self._several,
@@ -293,12 +294,17 @@ class ConsoleReader:
         if any(table.is_labelled for table, _, _ in found.parts):
             return found
         lines, state = 0, self._state_of(())
-        while lines < len(found.starts) and (lines_above.may_wait(state) or self._first_epoch.is_open(state)):
+        while lines < len(found.starts) and self._may_hold(state):
             start, end = found.offset + found.starts[lines], found.offset + found.ends[lines]
             line = FoundLine(start, block[start - begin : end - begin].rstrip(b"\r\n"), found.kind)
             self._parse_line(line, block, parsed, begin)
             lines += 1
         return found.behind(lines)
+
+    def _may_hold(self, state: DialectState) -> bool:
+        """Whether the next record may be held back."""
+        is_open = self._may_restart or bool(self._undecided)
+        return is_open or lines_above.may_wait(state) or self._first_epoch.is_open(state)
 
     def _add_settings(
         self, settings: LineSettings, kind: LineKind, line: CleanLine, parsed: ParsedLines
@@ -388,6 +394,11 @@ class ConsoleReader:
         may_resume = self._opening.may_resume() and not self._may_resume
         self._may_resume |= may_resume
         if self._opening.may_be_new_launch():
+            if self._undecided and self._opening.states_settings:  # so did the lines before these records
+                self._restart(parsed)
+                if parsed.rows:  # of the launch before
+                    return True
+                parsed.restarts, self._restarts = True, False
             self._release_above(parsed)
             self._opening.forget()
             self._may_restart = True
@@ -411,13 +422,17 @@ class ConsoleReader:
         if last is not None and (self._may_restart or self._may_resume):
             is_back = self._may_restart and step <= last - is_of_end and not is_named
             if is_back or (self._may_resume and step > last):
-                parsed.rows += self._writers.begin_again()
-                self._trainings.begin_launch()
-                self._restarts = True
+                self._restart(parsed)
             self._may_restart = False
             self._may_resume &= step == last  # what has no step of its own decides nothing
         self._place_undecided(parsed)
         self._last_step = step
+
+    def _restart(self, parsed: ParsedLines) -> None:
+        """Note that the program was started again, which lines that were read before it may have shown."""
+        parsed.rows += self._writers.begin_again()
+        self._trainings.begin_launch()
+        self._restarts = True
 
     def _begin_launch(self) -> list[LogRow]:
         """The rows of the launch before that were held back; the next record is one of another launch."""
@@ -569,23 +584,6 @@ def _first_launch(rows: list[LogRow]) -> tuple[list[LogRow], list[LogRow]]:
     """The rows up to the first one behind others with which a launch begins, and the rest."""
     end = next((number for number, row in enumerate(rows) if row.begins and number), len(rows))
     return rows[:end], rows[end:]
-
-
-def _labels(stored: Sequence[Sequence[str]] | None) -> Labels | None:
-    return None if stored is None else tuple((name, value) for name, value in stored)
-
-
-def _storable(value: Any) -> Any:
-    """A state without the numbers that no database stores as a number, which only mangled lines give."""
-    if isinstance(value, dict):
-        return {name: _storable(item) for name, item in value.items() if _is_storable(item)}
-    return [_storable(item) for item in value] if isinstance(value, list | tuple) else value
-
-
-def _is_storable(value: Any) -> bool:
-    if isinstance(value, list | tuple):
-        return all(map(_is_storable, value))
-    return not isinstance(value, int) or abs(value) <= LARGEST_STEP
 
 
 def _has_own_steps(kind: LineKind) -> bool:

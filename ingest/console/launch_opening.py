@@ -303,6 +303,12 @@ class LaunchOpening:
         found = [pieces[number] for number in self._found if number >= 0]
         return any(pattern.search(piece) is not None for piece in found for pattern in (_SET_UP, *others))
 
+    @property
+    def states_settings(self) -> bool:
+        """Whether one of the opening lines that came again has the settings of a launch."""
+        found = [piece for number, piece in enumerate(self._pieces or ()) if number in self._found]
+        return any(piece == _ARGUMENTS or _STATED.search(piece) is not None for piece in found)
+
     def forget(self) -> None:
         """Forget which opening lines came again."""
         self._found.clear()

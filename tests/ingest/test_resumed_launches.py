@@ -92,13 +92,12 @@ def test_launches_that_only_test_are_at_their_own_epoch(tmp_path: Path, opening:
 
 
 def test_a_launch_may_begin_with_an_evaluation_of_other_data(tmp_path: Path) -> None:
-    opening = "Namespace(lr=0.1, batch=8)\n"
-    launches = ("Test Epoch: 1, F1: 0.1\n",) * 2 + ("Val Epoch: 1, F1: 0.3\nTest Epoch: 1, F1: 0.4\n",)
-    text = "".join(map((opening + "{}").format, (*launches, launches[0])))
-    run = read_log(tmp_path, text)
-    assert run.attempts == 4
+    test, val = "Test Epoch: 1, F1: 0.1\n", "Val Epoch: 1, F1: 0.3\n"
+    launches = (test, test, val + test, test, val, test, test)
+    run = read_log(tmp_path, "".join(f"Namespace(lr=0.1, batch=8)\n{launch}" for launch in launches))
+    assert run.attempts == 7
     attempts = {key.metric: series.attempt.tolist() for key, series in run.data.series.items()}
-    assert attempts == {"test/F1": [0, 1, 2, 3], "val/F1": [2]}
+    assert attempts == {"test/F1": [0, 1, 2, 3, 5, 6], "val/F1": [2, 4]}
 
 
 def test_an_evaluation_behind_opening_lines_may_be_the_last_of_a_launch(tmp_path: Path) -> None:
