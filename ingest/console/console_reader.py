@@ -320,14 +320,16 @@ class ConsoleReader:
         if _has_own_steps(kind) or item.is_late:
             parsed.rows += rows
             return
+        is_unlabelled = not (kind.job_wide or line.labels or rows[0].labels)
         record = Record(
             rows,
             found.start,
             found.start + len(found.line) + 1,
-            is_unlabelled=not (kind.job_wide or line.labels or rows[0].labels),
+            is_unlabelled=is_unlabelled,
             is_named=bool(item.labels),
             job_wide=kind.job_wide,
             in_block=kind.in_blocks,
+            is_same_launch=is_unlabelled and self._opening.is_same_launch,
         )
         has_one_writer = not self._opening.is_repeated
         if not self._first_epoch.holds(record, line.text, state, has_one_writer=has_one_writer):
@@ -347,7 +349,7 @@ class ConsoleReader:
                 )
                 self._note_step(row.step, parsed, is_named=record.is_named, is_of_end=is_of_end)
             if record.is_unlabelled:
-                self._note_launch()
+                self._note_launch(is_same=record.is_same_launch)
                 rows = self._writers.add(row, record.start, record.end, in_block=record.in_block)
             elif record.is_named and counts_steps and not record.job_wide:
                 rows = [self._of_training(each) for each in rows]
@@ -478,7 +480,7 @@ class ConsoleReader:
     def _add_unlabelled(self, lines: Sequence[tuple[LogRow, int, int]], parsed: ParsedLines) -> None:
         """Add rows of lines without a prefix that states who printed them, and where these lines are."""
         for number, line in enumerate(lines):
-            is_settled = self._note_launch()
+            is_settled = self._note_launch(is_same=self._opening.is_same_launch)
             if number and is_settled:  # nothing comes between these lines
                 parsed.rows += self._writers.add_lines(lines[number:])
                 return
@@ -486,14 +488,14 @@ class ConsoleReader:
             self._process_labels(())
             parsed.rows += self._writers.add_lines([line])
 
-    def _note_launch(self) -> bool:
+    def _note_launch(self, *, is_same: bool) -> bool:
         """Note whether the next record is of the same launch, unless rows before it wait for a decision.
 
         Returns whether it was noted.
         """
         if self._writers.is_holding:
             return False
-        self._writers.is_same_launch = self._opening.is_same_launch
+        self._writers.is_same_launch = is_same
         return True
 
     def _is_storable(self, step: int, position: int) -> bool:
