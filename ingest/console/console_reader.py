@@ -153,7 +153,8 @@ class ConsoleReader:
     @property
     def is_holding(self) -> bool:
         """Whether rows are held back until more lines say which process printed them, or at which step."""
-        return self._writers.is_holding or any("waiting" in state for state in self._states.values())
+        waits = ("waiting" in state or "running" in state for state in self._states.values())
+        return self._writers.is_holding or any(waits)
 
     @property
     def waits_for_step(self) -> bool:
@@ -310,15 +311,16 @@ class ConsoleReader:
     ) -> None:
         """Add the rows of the values of a line, or hold them back until their step is known."""
         kind = found.kind
-        if item.is_late and self._writers.has_at(item.step, item.values):
+        has_later = (item.is_late or item.is_running) and self._writers.has_at(item.step, item.values)
+        if has_later or (item.is_running and self._restarts):
             return  # a series that has later points already would go back
         # the clock of the line itself states no time zone, the prefix does
         time = item.time if isnan(line.time) else line.time
         rows = [
             LogRow(item.step, time, item.values, labels) for labels in self._series_labels(item, kind, line)
         ]
-        if _has_own_steps(kind) or item.is_late:
-            parsed.rows += rows
+        if _has_own_steps(kind) or item.is_late or item.is_running:
+            parsed.rows += [self._of_running(row) for row in rows] if item.is_running else rows
             return
         is_unlabelled = not (kind.job_wide or line.labels or rows[0].labels)
         record = Record(
@@ -354,6 +356,10 @@ class ConsoleReader:
             elif record.is_named and counts_steps and not record.job_wide:
                 rows = [self._of_training(each) for each in rows]
             parsed.rows += rows
+
+    def _of_running(self, row: LogRow) -> LogRow:
+        """A row of a step that is not complete, with the label of its training."""
+        return self._writers.of_running(row, is_same_launch=self._opening.is_same_launch)
 
     def _of_training(self, row: LogRow) -> LogRow:
         """A row with labels of its own, with that of its training."""
@@ -400,7 +406,8 @@ class ConsoleReader:
 
     def _begin_launch(self) -> list[LogRow]:
         """The rows of the launch before that were held back; the next record is one of another launch."""
-        rows = [*self._writers.begin_again(), *self._release_waiting()]
+        waiting = self._release_waiting()
+        rows = [*self._writers.begin_again(), *waiting]
         self._trainings.begin_launch()
         for state in self._states.values():
             for kind in self._kinds:
@@ -431,10 +438,11 @@ class ConsoleReader:
                 continue
             for kind in self._kinds:
                 for item in kind.release(state) if kind.release is not None else ():
-                    rows += [
+                    of_item = [
                         LogRow(item.step, item.time, item.values, series)
                         for series in self._series_labels(item, kind, CleanLine("", labels))
                     ]
+                    rows += [self._of_running(row) for row in of_item] if item.is_running else of_item
         return rows
 
     def _parse_table(self, found: FoundTable, parsed: ParsedLines) -> int | None:

@@ -169,6 +169,16 @@ class InterleavedWriters:
             clear.append(row if kind.trainings.number == 1 else kind.trainings.of_training(row))
         return clear
 
+    def of_running(self, row: LogRow, *, is_same_launch: bool) -> LogRow:
+        """A row of a step that is not complete, with the label of its training."""
+        if row.labels:
+            return row
+        kinds = [kind for kind in self._kinds.values() if not row.values.keys().isdisjoint(kind.names)]
+        number = max((kind.trainings.number for kind in kinds), default=1)
+        if is_same_launch and any(kind.begins_anew(row.step) for kind in kinds):
+            number += 1
+        return TrainingCount(number=number).of_training(row)
+
     def _writer_at(self, step: int, kind: RowKind) -> int:
         """The writer at a step as rows of another kind show it, where they are of several; 0 is the first."""
         for other in self._kinds.values():  # a loop, as it is asked for each row that is not settled
