@@ -159,8 +159,8 @@ class ConsoleReader:
     @property
     def is_holding(self) -> bool:
         """Whether rows are held back until more lines say which process printed them, or at which step."""
-        is_waiting = bool(self._undecided) or any("waiting" in state for state in self._states.values())
-        return self._writers.is_holding or is_waiting
+        waits = ("waiting" in state or "running" in state for state in self._states.values())
+        return self._writers.is_holding or bool(self._undecided) or any(waits)
 
     @property
     def waits_for_step(self) -> bool:
@@ -323,24 +323,27 @@ class ConsoleReader:
     ) -> None:
         """Add the rows of the values of a line, or hold them back until their step is known."""
         kind = found.kind
-        if item.is_late and self._writers.has_at(item.step, item.values):
+        has_later = (item.is_late or item.is_running) and self._writers.has_at(item.step, item.values)
+        if has_later or (item.is_running and self._restarts):
             return  # a series that has later points already would go back
         # the clock of the line itself states no time zone, the prefix does
         time = item.time if isnan(line.time) else line.time
         rows = [
             LogRow(item.step, time, item.values, labels) for labels in self._series_labels(item, kind, line)
         ]
-        if _has_own_steps(kind) or item.is_late:
-            parsed.rows += rows
+        if _has_own_steps(kind) or item.is_late or item.is_running:
+            parsed.rows += [self._of_running(row) for row in rows] if item.is_running else rows
             return
+        is_unlabelled = not (kind.job_wide or line.labels or rows[0].labels)
         record = Record(
             rows,
             found.start,
             found.start + len(found.line) + 1,
-            is_unlabelled=not (kind.job_wide or line.labels or rows[0].labels),
+            is_unlabelled=is_unlabelled,
             is_named=bool(item.labels),
             job_wide=kind.job_wide,
             in_block=kind.in_blocks,
+            is_same_launch=is_unlabelled and self._opening.is_same_launch,
         )
         has_one_writer = not self._opening.is_repeated
         if not self._first_epoch.holds(record, line.text, state, has_one_writer=has_one_writer):
@@ -369,7 +372,7 @@ class ConsoleReader:
         """Add the rows of a record of the launch that is known to have printed it."""
         rows = record.rows
         if record.is_unlabelled:
-            self._note_launch()
+            self._note_launch(is_same=record.is_same_launch)
             rows = self._writers.add(rows[0], record.start, record.end, in_block=record.in_block)
         elif record.is_named and counts_steps and not record.job_wide:
             rows = [self._of_training(each) for each in rows]
@@ -380,6 +383,10 @@ class ConsoleReader:
         undecided, self._undecided = self._undecided, []
         for record in undecided:
             self._place(record, parsed)
+
+    def _of_running(self, row: LogRow) -> LogRow:
+        """A row of a step that is not complete, with the label of its training."""
+        return self._writers.of_running(row, is_same_launch=self._opening.is_same_launch)
 
     def _of_training(self, row: LogRow) -> LogRow:
         """A row with labels of its own, with that of its training."""
@@ -436,7 +443,8 @@ class ConsoleReader:
 
     def _begin_launch(self) -> list[LogRow]:
         """The rows of the launch before that were held back; the next record is one of another launch."""
-        rows = [*self._writers.begin_again(), *self._release_waiting()]
+        waiting = self._release_waiting()
+        rows = [*self._writers.begin_again(), *waiting]
         self._trainings.begin_launch()
         for state in self._states.values():
             for kind in self._kinds:
@@ -467,10 +475,11 @@ class ConsoleReader:
                 continue
             for kind in self._kinds:
                 for item in kind.release(state) if kind.release is not None else ():
-                    rows += [
+                    of_item = [
                         LogRow(item.step, item.time, item.values, series)
                         for series in self._series_labels(item, kind, CleanLine("", labels))
                     ]
+                    rows += [self._of_running(row) for row in of_item] if item.is_running else of_item
         return rows
 
     def _parse_table(self, found: FoundTable, parsed: ParsedLines) -> int | None:
@@ -516,7 +525,7 @@ class ConsoleReader:
     def _add_unlabelled(self, lines: Sequence[tuple[LogRow, int, int]], parsed: ParsedLines) -> None:
         """Add rows of lines without a prefix that states who printed them, and where these lines are."""
         for number, line in enumerate(lines):
-            is_settled = self._note_launch()
+            is_settled = self._note_launch(is_same=self._opening.is_same_launch)
             if number and is_settled:  # nothing comes between these lines
                 parsed.rows += self._writers.add_lines(lines[number:])
                 return
@@ -524,14 +533,14 @@ class ConsoleReader:
             self._process_labels(())
             parsed.rows += self._writers.add_lines([line])
 
-    def _note_launch(self) -> bool:
+    def _note_launch(self, *, is_same: bool) -> bool:
         """Note whether the next record is of the same launch, unless rows before it wait for a decision.
 
         Returns whether it was noted.
         """
         if self._writers.is_holding:
             return False
-        self._writers.is_same_launch = self._opening.is_same_launch
+        self._writers.is_same_launch = is_same
         return True
 
     def _is_storable(self, step: int, position: int) -> bool:

@@ -20,7 +20,7 @@ class LineValues(NamedTuple):
 
     `labels` are those that the line itself gives its values, in addition to the rank of the process that
     printed it; None where it gives none. `is_late`: an earlier line had them, so that their step, which goes
-    back, shows no restart.
+    back, shows no restart. `is_running`: they are those of a step that is not complete, and replaced later.
     """
 
     step: int
@@ -28,6 +28,7 @@ class LineValues(NamedTuple):
     time: float = float("nan")
     labels: Labels | None = None
     is_late: bool = False
+    is_running: bool = False
 
 
 class LineSettings(NamedTuple):

@@ -169,6 +169,16 @@ class InterleavedWriters:
             clear.append(row if kind.trainings.number == 1 else kind.trainings.of_training(row))
         return clear
 
+    def of_running(self, row: LogRow, *, is_same_launch: bool) -> LogRow:
+        """A row of a step that is not complete, with the label of its training."""
+        if row.labels:
+            return row
+        kinds = [kind for kind in self._kinds.values() if not row.values.keys().isdisjoint(kind.names)]
+        number = max((kind.trainings.number for kind in kinds), default=1)
+        if is_same_launch and any(kind.begins_anew(row.step) for kind in kinds):
+            number += 1
+        return TrainingCount(number=number).of_training(row)
+
     def _writer_at(self, step: int, kind: RowKind) -> int:
         """The writer at a step as rows of another kind show it, where they are of several; 0 is the first."""
         for other in self._kinds.values():  # a loop, as it is asked for each row that is not settled
@@ -198,6 +208,9 @@ class InterleavedWriters:
     def _begin_trainings(self, kind: RowKind, rows: Sequence[PlacedRow]) -> list[PlacedRow]:
         """Rows that begin anew: each time they do is the next training, where no other launch began."""
         first = rows[0][1].step
+        if not self.is_same_launch and kind.trainings.number > 1:
+            rows = self._first_training(rows)
+            kind.trainings.first = first
         if not self.is_same_launch or kind.trainings.first is None or first > kind.trainings.first:
             return [(place, kind.trainings.of_training(row)) for place, row in rows]
         named, last = [], first
@@ -209,6 +222,14 @@ class InterleavedWriters:
             last = row.step
         kind.trainings.first = first
         return named
+
+    def _first_training(self, rows: Sequence[PlacedRow]) -> list[PlacedRow]:
+        """The rows of another launch, which counts its trainings from the first one again."""
+        self._training = 1
+        for kind in self._kinds.values():
+            kind.trainings.begin(1)
+        (place, row), *others = rows
+        return [(place, row._replace(begins=True)), *others]
 
     def _released(self, kind: RowKind) -> list[PlacedRow]:
         """The rows of a kind that were held back, as those of a restart that others show."""

@@ -43,6 +43,19 @@ def shown_in_a_trainer(epoch: int, *, is_drawn: bool = True, is_first: bool = Tr
     return f"{begin}\n{states('Validation DataLoader 0', total=9)}\n{end}\n"
 
 
+def buffered(every: int, *, per_epoch: int = 120, epochs: int = 6) -> str:
+    """A Trainer whose records are written an epoch later than its bars, which no buffer holds back."""
+    text, records, before = "", "", ""
+    for step in range(1, per_epoch * epochs + 1):
+        text += bar(step, per_epoch * epochs)
+        if step % every == 0:
+            records += record(round(step / per_epoch, 2), 1 + step / 1000)
+        if step % per_epoch == 0:
+            text += before + "".join(bar(at, 9) for at in (0, 5, 9)) + "\n"
+            before, records = records + evaluation(step // per_epoch), ""
+    return text + before
+
+
 CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
     "a value of an epoch that is the same in the next one": (
         "".join(shown_in_a_trainer(n, is_drawn=False) for n in range(3)),
@@ -194,6 +207,21 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         ),
         {f"train/{name}": [*range(10, 130, 10)] for name in ("loss", "grad_norm", "learning_rate")}
         | {"epoch": [*range(10, 130, 10)], "eval/loss": [0, 40, 80, 120], "eval/runtime": [0, 40, 80, 120]},
+    ),
+    **{
+        f"a Trainer whose records come an epoch late, every {every} steps": (
+            buffered(every),
+            {f"train/{name}": [*range(every, 721, every)] for name in ("loss", "grad_norm", "learning_rate")}
+            | {f"eval/{name}": [*range(120, 721, 120)] for name in ("loss", "runtime")}
+            | {"epoch": sorted({*range(every, 721, every), *range(120, 721, 120)})},
+        )
+        for every in (50, 200)
+    },
+    "a Trainer without bars that evaluates more often than it logs": (
+        "".join(evaluation(n) + (record(n + 0.5, 2.5) if n in (2, 4) else "") for n in range(1, 7)),
+        {f"train/{name}": [2, 4] for name in ("loss", "grad_norm", "learning_rate")}
+        | {f"eval/{name}": [0, 1, 2, 3, 4, 5] for name in ("loss", "runtime")}
+        | {"epoch": [0, 1, 2, 3, 4, 5]},
     ),
     "dictionaries behind the bars of epochs": (
         "".join(states("") + f"{{'loss': 0.{n}, 'val_loss': 0.5{n}, 'epoch': {n}}}\n" for n in N),

@@ -428,3 +428,34 @@ def test_a_first_line_that_counts_on_heads_a_training(tmp_path: Path, heading: s
     assert [steps_of(run)[f"loss{label}"] for label in ("", "/training=2", "/training=3")] == [[1, 2, 3]] * 3
     assert read_log(tmp_path, text * 2).attempts == 2
     assert read_log(tmp_path, (heading.format(1) + epochs(3)) * 3).attempts == 3
+
+
+@pytest.mark.parametrize(
+    ("heads", "trainings"),
+    [
+        ((1, 2, 1, 2, 3, 1), {"loss": 3, "loss/training=2": 2, "loss/training=3": 1}),
+        ((1, 2, 1, 2), {"loss": 2, "loss/training=2": 2}),
+        ((1, 1, 1), {"loss": 3}),
+    ],
+)
+def test_each_launch_counts_its_trainings_from_the_first(
+    tmp_path: Path, heads: tuple[int, ...], trainings: dict[str, int]
+) -> None:
+    fits = "".join(
+        f"Reading the recordings of drive {head} now\n" + epochs(4, "Epoch {0}/4\n60/60 - 4s - loss: 0.5\n")
+        for head in heads
+    )
+    run = read_log(tmp_path, fits)
+    assert run.attempts == trainings["loss"]
+    assert {name: steps.count(steps[0]) for name, steps in steps_of(run).items()} == trainings
+
+
+def test_launches_of_one_epoch_remain_launches_while_the_epoch_is_held_back(tmp_path: Path) -> None:
+    def fit(count: int) -> str:
+        return "Reading the recordings now\n" + "".join(
+            f"Epoch {n}/{count}\n4{n}s - loss: 0.{n} - acc: 0.5\n" for n in range(1, count + 1)
+        )
+
+    run = read_log(tmp_path, fit(1) + fit(1) + fit(4) + fit(4))
+    assert run.attempts == 4
+    assert steps_of(run)["loss"] == [1, 1, 1, 2, 3, 4, 1, 2, 3, 4]

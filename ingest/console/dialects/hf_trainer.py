@@ -31,6 +31,10 @@ _OF_A_TRAINER = (
     "interval",
     "ended",
     "steps per epoch",
+    "epochs",
+    "evaluations",
+    "evaluated at",
+    "evaluated",
     "epoch",
     "is numbered",
     "complete",
@@ -43,6 +47,9 @@ _LEAST_OF_RECORD = 4
 """Values that no two records have in common: the loss, the gradient norm, the rate and the epoch."""
 _EPOCH_ERROR = 0.01
 """By which an epoch may be rounded or cut off."""
+_EPOCHS_ERROR = 0.25
+"""By which a computed number of epochs may differ from a whole one."""
+_MAX_EVALUATIONS = 100
 
 
 def _logged(line: str, state: DialectState) -> list[LineValues] | LineValues | None:
@@ -78,8 +85,19 @@ def _logged(line: str, state: DialectState) -> list[LineValues] | LineValues | N
     if own is not None:
         return [*left, _record(int(own), values, state)]
     if "total" not in state and "complete" not in state:
+        _count_evaluation(values, state)
         return [*left, _record(state.get("count", 0), values, state)]
     return [*left, *_defer(values, state)]
+
+
+def _count_evaluation(values: Mapping[str, float], state: DialectState) -> None:
+    """Count an evaluation as a record, if the one before is of an earlier epoch and no loss is between."""
+    if _LOSS in values or "epoch" not in values or state.get("ended"):
+        return
+    count, epoch = state.get("evaluated", (None, 0.0))
+    if count == state.get("count", 0) and values["epoch"] > epoch + _EPOCH_ERROR:
+        state["count"] = count + 1
+    state["evaluated"] = [state.get("count", 0), values["epoch"]]
 
 
 def _note_bar_before_record(state: DialectState) -> None:
@@ -189,11 +207,12 @@ def _defer(values: dict[str, float], state: DialectState) -> list[LineValues]:
     or bars are rare: these records wait for the next bar of the training. After the last bar, a record's step
     is its number.
     """
+    _note_epochs(values, state)
+    before = state.get("held", {})
+    if (step := _step_by_epoch(values, state, state.get("count", 0))) is not None:
+        return [*_release_late(state), _record(step, values, state)]
     if state.get("in bulk"):
         return _wait([values], state)
-    if (step := _step_by_epoch(values, state)) is not None:
-        return [_record(step, values, state)]
-    before = state.get("held", {})
     if before == values and len(values) >= _LEAST_OF_RECORD:  # another process prints the same
         state["count"] -= _LOSS in values
         return []
@@ -208,13 +227,77 @@ def _defer(values: dict[str, float], state: DialectState) -> list[LineValues]:
     return []
 
 
-def _step_by_epoch(values: dict[str, float], state: DialectState) -> int | None:
-    """The step of an evaluation that was printed long after its epoch: a buffer came late."""
-    per_epoch, epoch = state.get("steps per epoch"), values.get("epoch")
-    if per_epoch is None or epoch is None or _LOSS in values:
+def _note_evaluation(at: int, total: int, state: DialectState) -> None:
+    """Note at which bar of the training a bar without a name was complete: most likely an evaluation's."""
+    bar, drawn = state.get("bar", 0), state.setdefault("evaluations", [])
+    if at == total and bar and bar != state.get("evaluated at") and len(drawn) < _MAX_EVALUATIONS:
+        drawn.append(bar)
+        state["evaluated at"] = bar
+
+
+def _note_epochs(values: Mapping[str, float], state: DialectState) -> None:
+    """Note how many epochs the training has where an evaluation is printed long after its bar was drawn.
+
+    The buffer of the records came late if several epochs are stated at one bar, or none was before.
+    """
+    epoch, bar = values.get("epoch"), state.get("bar", 0)
+    if epoch is None or state.get("ended") or "before" in state:
+        return
+    if _LOSS not in values and state.get("evaluated", [0, 0.0])[1] != epoch:
+        drawn: list[int] = state.get("evaluations") or []
+        state["evaluated"] = [drawn.pop(0) if drawn else bar, epoch]
+        state["evaluated at"] = max(bar, state.get("evaluated at", 0))
+    at, evaluated = state.get("evaluated", (0, 0.0))
+    if "epochs" in state or not 0 < at < bar or not _states_other_epoch(epoch, state):
+        return
+    epochs = state["total"] * evaluated / at
+    if abs(epochs - round(epochs)) < min(_EPOCHS_ERROR, epochs * _EPOCH_ERROR):
+        state["epochs"] = round(epochs)
+
+
+def _states_other_epoch(epoch: float, state: DialectState) -> bool:
+    """Whether records behind the last bar are of another epoch than this one, or there was no loss before."""
+    records = [state.get("held", {}), *(values for _, values in state.get("waiting", ()))]
+    return not state.get("count") or any(
+        abs(values.get("epoch", epoch) - epoch) > _EPOCH_ERROR for values in records
+    )
+
+
+def _step_by_epoch(values: Mapping[str, float], state: DialectState, number: int) -> int | None:
+    """The step of a record that was printed long after its epoch: a buffer came late.
+
+    Losses are logged at multiples of an interval; `number` of them are up to this record.
+    """
+    epoch, bar = values.get("epoch"), state.get("bar", 0)
+    epochs: int | None = state.get("epochs")
+    per_epoch: float | None = state["total"] / epochs if epochs else state.get("steps per epoch")
+    if per_epoch is None or epoch is None:
         return None
     step = round(epoch * per_epoch)
-    return step if state.get("bar", 0) - step > per_epoch / 2 else None
+    if not epochs:
+        return step if _LOSS not in values and bar - step > per_epoch / 2 else None
+    if epoch > epochs or bar - step <= _EPOCH_ERROR * (step + 2 * per_epoch):
+        return None
+    if _LOSS not in values or not number:
+        return step
+    low, high = ((epoch + error) * per_epoch / number for error in (-_EPOCH_ERROR, _EPOCH_ERROR))
+    interval = _roundest(ceil(low), int(high))
+    return number * interval if interval else step
+
+
+def _release_late(state: DialectState) -> list[LineValues]:
+    """The records before one that came late, if they came late as well."""
+    if "epochs" not in state:
+        return []
+    records = [*state.get("waiting", ())]
+    if "held" in state:
+        records.append([state.get("count", 0), state["held"]])
+    steps = [_step_by_epoch(values, state, number) for number, values in records]
+    if None in steps:
+        return []
+    for name in ("waiting", "held", "in bulk"):
+        state.pop(name, None)
+    return [_record(step, values, state) for step, (_, values) in zip(steps, records, strict=True) if step]
 
 
 def _note_epoch(step: int, values: dict[str, float], state: DialectState) -> None:
@@ -247,7 +330,8 @@ def _release(state: DialectState) -> list[LineValues]:
     held = state.pop("held", None)
     if not held:
         return records
-    step = _step_of_last_loss(held, state) or state.get("bar", 0)
+    step = _step_by_epoch(held, state, state.get("count", 0)) or _step_of_last_loss(held, state)
+    step = step or state.get("bar", 0)
     if _LOSS in held and state.get("interval"):  # bars are rarer than records
         step = state["interval"] * state["count"]
     return [*records, _record(step, held, state)]
@@ -307,6 +391,7 @@ def _bar(line: str, state: DialectState) -> list[LineValues] | None:
     if "complete" in state and not _is_of_training(step, total, state):
         return None
     if state.setdefault("total", total) != total:
+        _note_evaluation(step, total, state)
         return None
     if state.get("ended") and state.get("opening") and step < state.get("bar", 0):
         return None  # the next Trainer, whose first record begins it

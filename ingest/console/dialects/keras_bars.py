@@ -14,21 +14,35 @@ from holter.ingest.console.values import parse_numbers
 _KERAS_EPOCH = re.compile(r"^\s*Epoch (\d+)/(\d+)\s*$")
 _OF_TRAINING = re.compile(r" - (?:val_|lr: |learning_rate: )")
 """What no bar of an evaluation has; a training of one epoch has no heading."""
+_LEFT = re.compile(r"(?:ETA: |\u2501 {0,4})(?:(?P<hours>\d{1,4}):)?(?P<minutes>\d{1,2}):\d\d\b")
+"""The time that is left of an epoch, from a minute on."""
+_LONG = 10
+"""Minutes after which values of a part of an epoch are of interest."""
+_PARTS = 4
+"""Parts of a long epoch at the ends of which its values are shown."""
 _KERAS = re.compile(
-    r"(?<!\d)(?P<at>\d++)/(?P<total>\d++) (?:\[=++\]|━++)?\s{0,20}-? (?:.{0,60}?- )??"
+    r"(?<!\d)(?P<at>\d++)/(?P<total>\d++) (?:\[=*+>?\.*+\]|━++)?\s{0,20}-? (?:.{0,60}?- )??"
     r"(?P<values>(?!ETA)\w+: .*)$"
 )
 
 
 def _begin_launch(state: DialectState) -> None:
     """Forget the epoch of the launch before."""
-    state.pop("epoch", None)
-    state.pop("first epoch", None)
+    for name in ("epoch", "first epoch", "running"):
+        state.pop(name, None)
 
 
-def _heading(line: str, state: DialectState) -> LineValues | None:
-    match = _KERAS_EPOCH.match(line)
+def _release(state: DialectState) -> list[LineValues]:
+    """The values of an epoch that was broken off."""
+    running = state.pop("running", None)
+    return [] if running is None else [_row_of_running(running, state)]
+
+
+def _heading(line: str, state: DialectState) -> list[LineValues]:
+    """`Epoch 3/20`; returns the values of the epoch before, if it was broken off."""
+    match, left = _KERAS_EPOCH.match(line), []
     if match is not None:
+        left = _release(state)
         number, epochs = int(match[1]), int(match[2])
         enter_section({Counter.EPOCH: (number, 0)}, axis_state(state))
         # a script that trains an epoch at a time counts none
@@ -37,23 +51,25 @@ def _heading(line: str, state: DialectState) -> LineValues | None:
         if epochs > 1:
             axis_state(state)["headed"] = [number, state["epoch"]]
         state.pop("unheaded", None)
-    return None
+    return left
 
 
 def _begin_epoch(number: int, state: DialectState) -> None:
-    state["epoch"], state["told"], state["total"] = number, [], None
+    state["epoch"], state["told"], state["total"], state["part"] = number, [], None, 0
 
 
 def _bar(line: str, state: DialectState) -> LineValues | None:
     """`92/92 [====] - 2s 20ms/step - loss: 1.2 - val_loss: 1.0`: the end of an epoch.
 
-    Epochs count from 0, as in CSVLogger. Running means are skipped, and evaluations between epochs.
+    Epochs count from 0, as in CSVLogger. Evaluations between epochs are skipped.
     """
     text = line.rpartition("\b")[2]
     match = _KERAS.search(text)
-    # `53/52` where a script asks for a fraction of a batch
-    if match is None or int(match["at"]) < int(match["total"]):
+    if match is None:
         return None
+    # `53/52` where a script asks for a fraction of a batch
+    if int(match["at"]) < int(match["total"]):
+        return _running(match, text, state)
     axis = axis_state(state)
     if "headed" not in axis and "announced" in axis and state.get("epoch") != axis["announced"][0]:
         _begin_epoch(int(axis["announced"][0]), state)  # of a program that draws such bars itself
@@ -63,18 +79,42 @@ def _bar(line: str, state: DialectState) -> LineValues | None:
         state["unheaded"] = True
     if "epoch" not in state:
         return None
-    values = parse_numbers(piece.partition(": ")[::2] for piece in match["values"].strip().split(" - "))
+    values = _parse_values(match["values"])
     stated = DATA_SPLIT.search(text, 0, match.start())  # `Validation 10/10 [====] - loss: 1.2`
     split = "" if stated is None else (stated[2] or "").lower()
     if split or state["total"] not in (None, match["total"]):
         measured = {metric_name(name, split or "eval"): value for name, value in values.items()}
         return LineValues(state["epoch"], measured)
     state["total"] = match["total"]
+    state.pop("running", None)
     # with the values of an evaluation come the means of the complete epoch once more
     new = values if values.keys() - {*state["told"]} else {}
     state["told"] += [*new]
     axis["step"] = state["epoch"]
     return LineValues(state["epoch"], new, labels=section_labels(axis))
+
+
+def _running(match: re.Match[str], text: str, state: DialectState) -> LineValues | None:
+    """The means of an epoch so far, of one that takes long a few times: those of all of it replace them."""
+    if "headed" not in axis_state(state) or "epoch" not in state or state["told"] or state["total"]:
+        return None
+    state["running"], part = match["values"], _PARTS * int(match["at"]) // int(match["total"])
+    if part <= state["part"]:
+        return None
+    left = _LEFT.search(text)
+    if left is None or not (left["hours"] or int(left["minutes"]) >= _LONG):
+        return None
+    state["part"] = part
+    return _row_of_running(state["running"], state)
+
+
+def _row_of_running(values: str, state: DialectState) -> LineValues:
+    labels = section_labels(axis_state(state))
+    return LineValues(state["epoch"], _parse_values(values), labels=labels, is_running=True)
+
+
+def _parse_values(text: str) -> dict[str, float]:
+    return parse_numbers(piece.partition(": ")[::2] for piece in text.strip().split(" - "))
 
 
 SIGNATURE = rb"\d/\d+(?:\x1b\[\d+m)? (?:\[=|(?:\x1b\[\d+m)?\xe2\x94\x81|- \d+s )[^\n]{0,400}?loss: [\dn]"
@@ -85,5 +125,10 @@ KINDS = (
         ),
         parse=_bar,
     ),
-    LineKind(pattern=re.compile(rb"(?m)Epoch \d+/\d+[ \t]*\r?$"), parse=_heading, begin_launch=_begin_launch),
+    LineKind(
+        pattern=re.compile(rb"(?m)Epoch \d+/\d+[ \t]*\r?$"),
+        parse=_heading,
+        begin_launch=_begin_launch,
+        release=_release,
+    ),
 )
