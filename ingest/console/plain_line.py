@@ -378,6 +378,8 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     is_best = is_of_best(parts, shape)
     lists = values_of_lists(tuple(parts[::2]))
     values = {}
+    # `Evaluating: score: -57.1, time: 1.5, length: 540`
+    is_several = bool(split) and sum(_is_measured(parts, field.index) for field in shape.metrics) > 1
     for field in shape.metrics:
         value = value_of(numbers[field.index])
         if value is None or _is_one_of_several(parts, field.index):
@@ -387,6 +389,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
         is_known = is_in_block or is_metric_name(field.name)
         is_measured = _is_measured(parts, lists.get(field.index, field.index))
         is_measured |= is_run and "." in numbers[field.index]
+        is_measured |= is_several and parts[2 * field.index].rstrip(" ")[-1:] in (":", "=")
         if is_known or (measures and is_measured):
             data = "" if evaluating and "train" in field.name.lower() else split
             if is_best and "best" not in field.name.lower():
@@ -552,7 +555,8 @@ def _is_measured(parts: list[str], index: int) -> bool:
     """Whether a number next to known metrics is one, too: `acc=0.81 prec=0.79`, `WER 9.1% del 3.4%`."""
     before = parts[2 * index]
     is_marked = before.rstrip(" ")[-1:] in (":", "=") or before.endswith(("', ", '", '))  # `('acc', 0.7)`
-    return "." in parts[2 * index + 1] and (is_marked or parts[2 * index + 2].startswith("%"))
+    is_percent = parts[2 * index + 2].startswith("%")
+    return is_marked + is_percent + ("." in parts[2 * index + 1]) > 1
 
 
 def counts_of(shape: LineShape, numbers: list[str]) -> dict[Counter, tuple[int, int]]:
