@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from holter.ingest.console.line_words import BEFORE_MESSAGE, DATA_SPLIT, STATISTICS
+from holter.ingest.console.line_words import BEFORE_MESSAGE, DATA_SPLIT, MISSPELT, STATISTICS
 from holter.ingest.console.names_behind import names_behind
 from holter.ingest.console.number_lists import listed_names
 from holter.ingest.console.number_names import MAX_NAME, NumberName, counts, name_before
@@ -166,8 +166,8 @@ class NumberField:
 
     @property
     def english(self) -> str:
-        """The name in English words, where its words are known."""
-        return " ".join(in_english(self.name).split())
+        """The name in English words, where its words are known, and those that count spelt right."""
+        return " ".join(MISSPELT.get(word.lower(), word) for word in in_english(self.name).split())
 
 
 def number_fields(texts: tuple[str, ...]) -> Iterator[NumberField]:

@@ -20,6 +20,13 @@ STEPS = frozenset(
 )
 BATCHES = frozenset({"batch", "batches", "minibatch", "mb"})
 EPOCHS = frozenset({"epoch", "epochs", "ep", "pass"})
+MISSPELT = {
+    word[:at] + word[at + 1] + word[at] + word[at + 2 :]: word
+    for word in STEPS | BATCHES | EPOCHS
+    for at in range(1, len(word) - 1)
+    if len(word) > 3 and word[at] != word[at + 1]
+}
+"""These words with two letters in the wrong order: `Setp: 50`."""
 OTHERS = frozenset(
     {
         "timesteps",

@@ -46,6 +46,7 @@ from holter.ingest.console.step_axis import (
     note_names,
     note_opening,
     position,
+    stated_step,
     training_step,
 )
 from holter.ingest.console.training_sections import (
@@ -126,7 +127,7 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
         enter_section(counts, axis)
     if not shape.is_record:
         note_line(shape, counts, axis)
-        return _recurring(line, shape, numbers, axis) if shape.may_recur else None
+        return _recurring(line, shape, numbers, counts, axis) if shape.may_recur else None
     announce_epoch(shape, counts, axis)
     if shape.is_of_round and counts.keys() >= {Counter.OTHER, Counter.EPOCH}:
         note_round(counts[Counter.OTHER][0], axis)
@@ -205,10 +206,12 @@ def _of_run(line: str, shape: LineShape, numbers: list[str], epoch: int) -> Line
 
 
 def _recurring(
-    line: str, shape: LineShape, numbers: list[str], axis: dict[str, Any]
+    line: str, shape: LineShape, numbers: list[str], counts: Counts, axis: dict[str, Any]
 ) -> list[LineValues] | None:
     """The numbers with unknown names of a line with a position, if such lines recur between records."""
-    step = position(axis)
+    step = stated_step(counts, axis)
+    if step is None:
+        step = position(axis)
     if step is None:
         return None
     counted = {field.index for field in shape.counters}

@@ -66,6 +66,22 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"Epoch {n} reward: 2.{n} (mean: 1.{n}, std: 0.{n}) loss: 0.{n} (mean: 0.5)\n" for n in N),
         {name: [*N] for name in ("reward", "reward/mean", "reward/std", "loss", "loss/mean")},
     ),
+    "a number before a value in brackets, with a colon": (
+        "".join(f"Epoch {n}\nTraining loss (progress: 0.50): 1.{n}\n" for n in N),
+        {"Training loss": [*N]},
+    ),
+    "a counter with two letters in the wrong order": (
+        "".join(f"Epoch: {n}/3 Setp: {step}, loss: 2.{n}\n" for n in (1, 2) for step in (50, 100)),
+        {"loss": [50, 100, 150, 200], "Epoch": [50, 100, 150, 200]},
+    ),
+    "dots from a name to its number": (
+        "".join(f"Epoch {n}\n  train loss ....... 2.{n}\n  lr ............... 0.00{n}\n" for n in N),
+        {"train loss": [*N], "lr": [*N]},
+    ),
+    "unknown names beside a step of their own": (
+        "".join(f"[Memory] Iter {n} RSS_MB=99{n}.5\nIter {n} reward=1.{n} kl=0.{n}\n" for n in range(1, 7)),
+        {name: [*range(1, 7)] for name in ("RSS_MB", "reward", "kl")},
+    ),
     "a best value behind a rate": (
         "".join(f"Epoch {n} | acc: 0.{n} | lr: 0.01 | best: 0.9\n" for n in N),
         {name: [*N] for name in ("acc", "lr", "best/acc")},

@@ -190,7 +190,7 @@ _METRIC_ALONE = LinearPattern(
     + rb"| (?:coeff?(?:icient)?|score|index|similarity)|"
     + OF_EPOCH.encode()
     + rb"|\[\d{1,3}[a-z]\])?"
-    + rb"[\"']?"
+    + rb"[\"']?(?: \.{4,80})?"
     # `Loss -> Train: 0.5, Val: 0.6`
     + rb"(?: {0,2}(?:(?:"
     + in_encodings("→")
