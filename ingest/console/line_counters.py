@@ -13,6 +13,7 @@ from holter.ingest.console.line_words import (
     BATCHES,
     BEFORE_MESSAGE,
     DATA_SPLIT,
+    DURATIONS,
     EPOCHS,
     GLOBAL,
     INDEX_WORDS,
@@ -26,7 +27,7 @@ from holter.translated_words import in_english
 
 COUNTS_DATA = re.compile(r"\((?:val|test|eval)\)\s*$", re.I)
 _WRITER = re.compile(r"(?:rank|gpu|worker|node|proc(?:ess)?)\d+")
-_RATES = frozenset({"fps", "sps", "time", "per", "rate", "speed", "latency", "seconds", "sec"})
+_RATES = DURATIONS | {"per", "rate"}
 """Words before `step` or `iteration` in the names of what is measured in one: `fps step: 12000`."""
 _CADENCE = re.compile(
     r"(?:LOG|PRINT|SAVE|EVAL|TEST|VAL|FIND|SNAPSHOT|CHECKPOINT|SUMMARY|WARMUP|NUM|MAX)(?:_[A-Z]+)+"
@@ -133,10 +134,11 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
         is_in_epoch = [each.counter for each in before] == [Counter.EPOCH] and field.total_index < 0
         if is_in_epoch and last in BATCHES and not (is_rate or has_settings([field.name])):
             return Counter.BATCH  # `Epoch  1, CIFAR-10 Batch 2:  Loss: 1.67`
-        if last in ("iteration", "step") and not (
-            before or field.before.strip() or field.is_duration or is_rate
-        ):
-            return None if has_settings([field.name]) else Counter.STEP  # `Optimization Iteration: 101`
+        # `Optimization Iteration: 101`, `Actor updates 3`, but `Total feature updates 300` is an amount
+        is_update = last in ("update", "updates") and not field.marked and "total" not in words
+        names_step = last in ("iteration", "step") or is_update
+        if names_step and not (before or field.before.strip() or field.is_duration or is_rate):
+            return None if has_settings([field.name]) else Counter.STEP
         is_stage = words[0] in _STAGES and last == "epoch" and not (field.marked and field.total_index < 0)
         return Counter.EPOCH if announces and (is_stage or not has_settings([field.name])) else None
     if field.is_duration:

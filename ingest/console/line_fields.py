@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from holter.ingest.console.line_words import BEFORE_MESSAGE, DATA_SPLIT
+from holter.ingest.console.line_words import BEFORE_MESSAGE, DATA_SPLIT, MISSPELT, STATISTICS
 from holter.ingest.console.names_behind import names_behind
 from holter.ingest.console.number_lists import listed_names
 from holter.ingest.console.number_names import MAX_NAME, NumberName, counts, name_before
@@ -93,7 +93,7 @@ _TWO_COUNTERS = re.compile(
 _AT_EPOCH = re.compile(r"(?i)\s?@ ?epoch")
 _CLOSING = re.compile(r"(?: ?[A-Za-z]{1,20}){0,3}\) ?[:=]\s*$")
 """What follows a number that is a part of a name: `reward (last 100 episodes): 0.5`."""
-_ENCLOSED = re.compile(r" ?\(((?:[A-Za-z]{1,20} ){0,3})$")
+_ENCLOSED = re.compile(r" ?\(((?:[A-Za-z]{1,20}:? ){0,3})$")
 """What is before such a number."""
 _OVER = re.compile(r"([A-Za-z][A-Za-z ]{1,40}?) (?:over|of|in|for|across)(?: the)?(?: last| past)? $")
 _COUNTED_EPISODES = re.compile(
@@ -166,8 +166,8 @@ class NumberField:
 
     @property
     def english(self) -> str:
-        """The name in English words, where its words are known."""
-        return " ".join(in_english(self.name).split())
+        """The name in English words, where its words are known, and those that count spelt right."""
+        return " ".join(MISSPELT.get(word.lower(), word) for word in in_english(self.name).split())
 
 
 def number_fields(texts: tuple[str, ...]) -> Iterator[NumberField]:
@@ -335,6 +335,8 @@ class _FieldReader:
             self._measured = of[1]  # `LOSS train 2.3 valid 2.2`
         else:
             self._measured = ""
+        if name.lower() in STATISTICS and self._is_explained(before):
+            name = f"{self._last_name.partition('/')[0]}/{name}"  # `loss: 0.5 (mean: 0.4, std: 0.1)`
         if counts(name):
             self._section = ""  # `Metrics(epoch=3, loss=0.5)` says nothing of the loss
         if self._section and name != self._section:
@@ -342,6 +344,13 @@ class _FieldReader:
         if self._keys:
             name = "/".join((*self._keys, name))
         return NumberName(name[:MAX_NAME], marked, before)
+
+    def _is_explained(self, before: str) -> bool:
+        """Whether a number is in brackets right behind one with a name, or behind another one in these."""
+        last = self._last_name
+        is_next = before.strip() == "," and last.rpartition("/")[2].lower() in STATISTICS and "/" in last
+        is_of_last = bool(last) and not (self._section or counts(last))
+        return is_of_last and (before.strip() == "(" or is_next)
 
     def _counted(
         self, index: int, text: str, after: str, two: re.Match[str] | None, named: NumberName

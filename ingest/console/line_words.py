@@ -20,6 +20,13 @@ STEPS = frozenset(
 )
 BATCHES = frozenset({"batch", "batches", "minibatch", "mb"})
 EPOCHS = frozenset({"epoch", "epochs", "ep", "pass"})
+MISSPELT = {
+    word[:at] + word[at + 1] + word[at] + word[at + 2 :]: word
+    for word in STEPS | BATCHES | EPOCHS
+    for at in range(1, len(word) - 1)
+    if len(word) > 3 and word[at] != word[at + 1]
+}
+"""These words with two letters in the wrong order: `Setp: 50`."""
 OTHERS = frozenset(
     {
         "timesteps",
@@ -53,9 +60,15 @@ ROWS = COUNTED_ROWS | {"class", "dataset", "agent", "domain", "player", "speaker
 INDEX_WORDS = frozenset({"number", "no", "num", "idx", "index", "id", "nr"})
 NOT_METRICS = frozenset(
     {"cuda", "npu", "xpu", "mps",
-     "eta", "required", "remaining", "elapsed", "left", "day", "days", "rank", "pid", "seed", "gpu", "worker",
-     "node", "port", "line", "exp", "epoch loaded", "v num", "local rank", "world size"}
+     "eta", "required", "remaining", "elapsed", "left", "day", "days", "rank", "pid", "seed",
+     "gpu", "worker", "node", "port", "line", "exp", "epoch loaded", "v num", "local rank", "world size"}
 )  # fmt: skip
+DURATIONS = frozenset({"time", "fps", "sps", "speed", "latency", "seconds", "sec"})
+"""Words of the names of what is measured in a step or an epoch: `time_per_batch`, `fps step`."""
+STATISTICS = frozenset(
+    {"avg", "average", "mean", "median", "std", "min", "max", "ema", "window", "smoothed", "running"}
+)
+"""Words in brackets behind a number for what is computed of it: `loss: 0.5 (avg: 0.4)`."""
 LONE_UNITS = frozenset({"s", "m", "h", "ms", "K", "M", "G", "B", "GB", "MB"})
 CALENDAR = frozenset(
     {"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun",

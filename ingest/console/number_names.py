@@ -48,6 +48,8 @@ _TUPLE = re.compile(
     r"[(,] ?['\"](?: |\\t){0,4}([A-Za-z][^'\"(){},]{0,60}?) ?[:=]? ?['\"], ?\[?(?:(?:array|tensor)\()?$"
 )
 """A name in a tuple with its number: `[('loss_att', 1.2), ('acc', 0.1)]`, `('epoch: ', 3, 'loss', 1.2)`."""
+_LEADERS = re.compile(r" ?\.{4,80} ?$")
+"""Dots that lead from a name to its number: `loss ...... 0.5`."""
 _NESTED = re.compile(
     r"(?<![\w.])([A-Za-z]\w{0,20}\([A-Za-z]\w{0,20}\([\w, ]{1,20}\)\)"
     r"|(?:dev |test )?[a-z]{2,12}\[\d{1,3}[a-z]\])$"
@@ -104,6 +106,8 @@ def name_before(text: str) -> NumberName:
         return NumberName(key[1].strip(), True, text[: key.start()])
     if _EPOCH.search(text) is not None:
         return NumberName("epoch", False, text[:-1])
+    if text.endswith((".... ", "....")):
+        text = _LEADERS.sub(":", text)
     text = text.rstrip(_OPENING).removesuffix(" /").replace("'s ", "\u2019s ")
     signed = _WITH_SIGNS.search(text) if text.endswith((":", "=")) else None
     if signed is not None and not _says_data(signed[0]):

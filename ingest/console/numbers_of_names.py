@@ -23,7 +23,6 @@ _AT_BEGIN = (
     rf"\d{{1,4}}D(?: |-){_WORDS}{_SIGN}",  # `3D loss: 0.1`
     rf"\d{{1,4}}(?!{_TIMES})[a-z]{{1,4}}[ -]{_ERRORS}{_SIGN}",  # `24h MAE: 0.5`
     rf"\d{{1,4}}(?:st|nd|rd|th) (?!{_COUNTED}){_WORDS}{_SIGN}",  # `2nd order loss: 0.1`
-    r"\d{1,2}-way \d{1,2}-shot",
     r"\d{1,4}(?:%|th) ?(?:quantile|percentile)",
     r"\d{1,4}[^\W\da-zA-Z_]{1,3}(?:平均|均|평균)",
 )
@@ -53,7 +52,7 @@ _FORMS = (
     r"(?:(?<=[aA]vg )|(?<=[mM]ean )|(?<=[vV]erage ))\d{1,4} (?:reward|return|score|loss|acc)"
     rf"[a-z]{{0,9}}{_SIGN}",
     r"(?<=[kl] on the )\d{2,6} (?:test|train|val)[a-z]{0,7} images",
-    r"(?<=\d-way )\d{1,2}-shot",
+    r"\d{1,3}-(?:way|shot)(?!\w)",  # `5-way 1-shot acc: 0.5`, `2-way-5-shot`
     rf"(?<=[lL]ast )\d{{1,4}} (?:avg|average|mean|max|min){_SIGN}",
     # a key of a dictionary: `iou: {0: 0.7, 1: 0.8}`, `'Dice, class 1': 0.5`
     r"(?=\d{1,4}(?:\.\d{1,4})?: [-\d])(?:(?<=\{)|(?<=, ))",

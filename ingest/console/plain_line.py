@@ -47,6 +47,7 @@ from holter.ingest.console.step_axis import (
     note_names,
     note_opening,
     position,
+    stated_step,
     training_step,
 )
 from holter.ingest.console.training_sections import (
@@ -127,7 +128,7 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
         enter_section(counts, axis)
     if not shape.is_record:
         note_line(shape, counts, axis)
-        return _recurring(line, shape, numbers, axis) if shape.may_recur else None
+        return _recurring(line, shape, numbers, counts, axis) if shape.may_recur else None
     announce_epoch(shape, counts, axis)
     if shape.is_of_round and counts.keys() >= {Counter.OTHER, Counter.EPOCH}:
         note_round(counts[Counter.OTHER][0], axis)
@@ -208,10 +209,12 @@ def _of_run(line: str, shape: LineShape, numbers: list[str], epoch: int) -> Line
 
 
 def _recurring(
-    line: str, shape: LineShape, numbers: list[str], axis: dict[str, Any]
+    line: str, shape: LineShape, numbers: list[str], counts: Counts, axis: dict[str, Any]
 ) -> list[LineValues] | None:
     """The numbers with unknown names of a line with a position, if such lines recur between records."""
-    step = position(axis)
+    step = stated_step(counts, axis)
+    if step is None:
+        step = position(axis)
     if step is None:
         return None
     counted = {field.index for field in shape.counters}
@@ -383,6 +386,8 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     is_best = is_of_best(parts, shape)
     lists = values_of_lists(tuple(parts[::2]))
     values = {}
+    # `Evaluating: score: -57.1, time: 1.5, length: 540`
+    is_several = bool(split) and sum(_is_measured(parts, field.index) for field in shape.metrics) > 1
     for field in shape.metrics:
         value = value_of(numbers[field.index])
         if value is None or _is_one_of_several(parts, field.index):
@@ -392,6 +397,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
         is_known = is_in_block or is_metric_name(field.name)
         is_measured = _is_measured(parts, lists.get(field.index, field.index))
         is_measured |= is_run and "." in numbers[field.index]
+        is_measured |= is_several and parts[2 * field.index].rstrip(" ")[-1:] in (":", "=")
         if is_known or (measures and is_measured):
             data = "" if evaluating and "train" in field.name.lower() else split or of_parts
             if is_best and "best" not in field.name.lower():
@@ -557,7 +563,8 @@ def _is_measured(parts: list[str], index: int) -> bool:
     """Whether a number next to known metrics is one, too: `acc=0.81 prec=0.79`, `WER 9.1% del 3.4%`."""
     before = parts[2 * index]
     is_marked = before.rstrip(" ")[-1:] in (":", "=") or before.endswith(("', ", '", '))  # `('acc', 0.7)`
-    return "." in parts[2 * index + 1] and (is_marked or parts[2 * index + 2].startswith("%"))
+    is_percent = parts[2 * index + 2].startswith("%")
+    return is_marked + is_percent + ("." in parts[2 * index + 1]) > 1
 
 
 def counts_of(shape: LineShape, numbers: list[str]) -> dict[Counter, tuple[int, int]]:

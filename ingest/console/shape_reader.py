@@ -39,20 +39,14 @@ from holter.ingest.console.line_shapes import (
 from holter.ingest.console.line_subjects import label_of, subject_of
 from holter.ingest.console.line_tokens import is_time
 from holter.ingest.console.line_words import (
-    BATCHES,
-    CALENDAR,
     COUNTED_ROWS,
     DATA_SPLIT,
-    EPOCHS,
     INDEX_WORDS,
-    LONE_UNITS,
-    NOT_METRICS,
     QUALIFIERS,
     ROUNDS,
     ROWS,
-    STEPS,
-    STOP_WORDS,
 )
+from holter.ingest.console.metric_fields import is_metric
 from holter.ingest.console.number_lists import values_of_lists, without_calls
 from holter.ingest.metric_names import is_metric_name
 from holter.translated_words import in_english
@@ -60,7 +54,6 @@ from holter.translated_words import in_english
 _MANY_METRICS = 3
 _MANY_AT_POSITION = 5
 _VALUE_AND_BEST = 2
-_SLASHES_OF_PATH = 5
 _GLOG = re.compile(r"[IWE]\d{4} $")
 """How lines of glog and absl begin, before a time, a process and a source: `I1125 12:00:00 14 a.py:9] `."""
 _BAR_WITHOUT_TOTAL = "it ["
@@ -94,8 +87,6 @@ _NAME_AHEAD = re.compile(
     r"(?: \([a-z ]{1,30}\))? (?:(?:at|in|after|over|for|of|@) |(?=(?i:epoch|step|iter(?:ation)?|batch)\b))"
 )
 """A name before what is counted: `loss at step 5: 2.3`, `Loss epoch[0] = 2.3`."""
-_SOURCE_FILE = re.compile(r"\.(?:py|cc|cpp|cu|cuh|c|h|go|rs|java|js|lua|m)$")
-_SOURCE_SUFFIXES = frozenset({"py", "cc", "cpp", "cu", "h"})
 _ESTIMATED = re.compile(r"\bSaving dict for global step|['\"]_?type['\"]: ['\"](?:val|test|eval)_")
 """What is before the metrics of an evaluation: of TensorFlow's estimators, `"_type": "val_epoch"`."""
 _BEST = re.compile(r"(?i)\bbest\b(?!\.\w|[_\w-]*[=:])")
@@ -254,7 +245,7 @@ class _ShapeReader:
             name = numbered(self._names_of_lists[self._lists[field.index]], self._names)
             self._names[name] = None
             self._metrics.append(MetricField(name, field.index, field.scale))
-        elif (field.index in self._measured and field.name) or _is_metric(field):
+        elif (field.index in self._measured and field.name) or is_metric(field):
             self._add_metric(field)
 
     def _counter(self, field: NumberField) -> Counter | None:
@@ -369,8 +360,8 @@ class _ShapeReader:
         is_named = DATA_SPLIT.search(field.english) or names_evaluation(field.name, self._part)
         is_of_part = self._part and not is_named
         stated = f"{self._part}/{field.name}" if is_of_part else field.name
-        if stated.lower() == "best" and self._metrics:  # `acc 0.81 (best 0.84)`
-            stated = f"best/{self._metrics[-1].name}"
+        if stated.lower() == "best" and (of := self._measured_before(field)):  # `acc 0.81 (best 0.84)`
+            stated = f"best/{of}"
         self._label = label_of(field.before, stated) or self._label
         name, self._section = unique_name(self._labelled(stated), self._section, self._names)
         self._names[name] = None
@@ -383,6 +374,18 @@ class _ShapeReader:
         is_clear = (self._is_stated and field.marked) or (bool(self._counters) and field.clean)
         self._is_known |= is_metric_name(name) or (is_clear and _is_of_data(field))
         self._marked += field.marked and _TIME.search(name) is None
+
+    def _measured_before(self, field: NumberField) -> str:
+        """The metric of which a number is the best value, such as `acc` in `acc: 0.8, lr: 0.1, best: 0.9`.
+
+        In brackets, and behind anything else than a rate or a time, that is the one before it.
+        """
+        is_in_brackets = field.before.rstrip().endswith("(")
+        for each in reversed(self._metrics):
+            is_rate = is_setting(each.name) or _TIME.search(each.name) is not None
+            if is_in_brackets or not (is_rate or self._texts[each.index + 1].startswith(")")):
+                return each.name if each is self._metrics[-1] or is_metric_name(each.name) else ""
+        return ""
 
     def _labelled(self, name: str) -> str:
         """The name of a metric, with what it is of where an earlier one of something else has it.
@@ -530,11 +533,6 @@ def _names(metrics: list[MetricField]) -> list[str]:
     return [field.name for field in metrics]
 
 
-def _names_itself(field: NumberField) -> bool:
-    """Whether a letter that is a unit is a name: `(R:116.3 M:0.80)`."""
-    return (field.marked and field.name.isupper()) or (field.clean and bool(field.before.strip()))
-
-
 def _unqualified(name: str) -> str:
     """A name in lower case without what qualifies it: `Round number`, `Running generation`."""
     words = name.lower().split()
@@ -548,33 +546,3 @@ def _is_of_best(metrics: list[MetricField], field: NumberField) -> bool:
     if len(metrics) < _VALUE_AND_BEST or not metrics[-1].name.lower().startswith("best"):
         return False
     return field.before.strip(" (,@") in ("", "at", "in")
-
-
-def _is_share_of(name: str) -> bool:
-    """Whether a metric is how many of all were right: `valid acc 9/16`."""
-    return name.lower().rpartition(" ")[2] in ("acc", "accuracy", "correct")
-
-
-def _is_metric(field: NumberField) -> bool:
-    name = field.name
-    lower = field.english.lower().replace("_", " ")
-    if (
-        not lower.strip()
-        or (lower in STOP_WORDS and not name.isupper())  # `best reward 200 in #3`, not `IS 2.3`
-        or (name in LONE_UNITS and not _names_itself(field))
-        or name[-1] in "/-"  # a part of a path
-        or name.count("/") >= _SLASHES_OF_PATH
-        or lower.rpartition("/")[2] in NOT_METRICS
-        or name.rpartition(" ")[2] in CALENDAR
-        or (name in _SOURCE_SUFFIXES and field.index and not field.before.strip("."))  # `123.py:45`
-        or (field.total_index >= 0 and not (is_metric_name(name) and (field.marked or _is_share_of(name))))
-        or _SOURCE_FILE.search(name)
-    ):
-        return False
-    last = lower.split()[-1]
-    stem, _, end = name.rpartition("_")
-    if stem and (end in LONE_UNITS or is_metric_name(stem)):  # `RSS_MB`, no minibatch; `train_loss_epoch`
-        return True
-    if (last in STEPS and lower != "steps") or last in EPOCHS or last in BATCHES:  # `warm-up steps: 100`
-        return False
-    return field.marked or field.clean or is_metric_name(name) or name[:1].isupper()

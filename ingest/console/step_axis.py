@@ -276,6 +276,14 @@ def has_steps_alone(state: DialectState) -> bool:
     return state.get("alone") is True and state.keys().isdisjoint(("announced", "epoch"))
 
 
+def stated_step(counts: Counts, state: DialectState) -> int | None:
+    """The step that a line counts, where it is one of all: no line so far named an epoch."""
+    if Counter.GLOBAL_STEP in counts:
+        return counts[Counter.GLOBAL_STEP][0]
+    is_of_all = "alone" in state and state.keys().isdisjoint(("announced", "epoch", "ended", "bar"))
+    return counts[Counter.STEP][0] if counts.keys() == {Counter.STEP} and is_of_all else None
+
+
 def note_global_steps(state: DialectState, epoch: tuple[int, int] | None = None) -> None:
     """Note that a line has stated the step of all, and maybe its epoch with their total."""
     state["global"] = True

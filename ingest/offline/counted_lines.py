@@ -19,6 +19,8 @@ from holter.ingest.console.line_words import CALENDAR
 
 _SPACES = re.compile(r"[ \t]+")
 _MARK = re.compile(r"[ \t]{1,8}[*\u2605\u2713\u2714](?=[ \t]|$)")
+_WORDS = re.compile(r"(?<=\[)'[^'\]]{0,60}'(?:, ?'[^'\]]{0,60}'){0,30}(?=\])")
+"""A list of words, which may be others on each line: `['cat', 'dog']`."""
 _NAME_ALONE = re.compile(r"\s?[,;]\s{0,4}([A-Za-z][\w./@-]{0,40}(?: [\w./@-]{1,40}){0,3})\s?[,;]\s{0,4}")
 """A name between separators: `Step, 0, Loss, 0.114, PSNR, 9.42`."""
 _LEAST_LINES = 5
@@ -75,8 +77,9 @@ def layout_of(parts: Sequence[str]) -> tuple[str, ...]:
     """The texts around the numbers of a line, of which these are the texts and numbers in turn.
 
     Columns are aligned by as many spaces as numbers need, which are one here. A star is that of the best row.
+    Words in a list are left out.
     """
-    return tuple(_SPACES.sub(" ", _MARK.sub("", text)) for text in parts[::2])
+    return tuple(_SPACES.sub(" ", _MARK.sub("", _WORDS.sub("", text))) for text in parts[::2])
 
 
 def _steps(columns: Sequence[Sequence[str]], index: int) -> Sequence[str]:

@@ -1,11 +1,12 @@
-"""Reads records that are on one line, from a file that was given by hand: each as a line of its own.
+"""Reads records that are no lines, from a file that was given by hand: each as a line of its own.
 
-`[{"epoch": 1, "loss": 0.5}, {"epoch": 2, "loss": 0.4}]`, and texts without any end of line:
-`Epoch 1/5 loss: 0.5 Epoch 2/5 loss: 0.4`.
+`[{"epoch": 1, "loss": 0.5}, {"epoch": 2, "loss": 0.4}]`, on one line or on many, and texts without any end of
+line: `Epoch 1/5 loss: 0.5 Epoch 2/5 loss: 0.4`.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import PurePath
@@ -38,7 +39,7 @@ class JoinedRecords(WholeFile):
 def separate_records(text: str) -> str:
     """The text with each of its records on a line; nothing if they are so, or there are none."""
     if len(text.splitlines()) > _MOST_LINES:
-        return ""
+        return _objects_of_list(text) if text.lstrip()[:1] == "[" else ""
     if len(_OBJECT.findall(text)) + 1 >= _LEAST_RECORDS:
         return _OBJECT.sub("}\n", text).lstrip("[ ") + "\n"
     counters = [*_COUNTER.finditer(text)]
@@ -49,3 +50,14 @@ def separate_records(text: str) -> str:
     if first is not None and text.count(first[0]) == len(begins):
         return text.replace(first[0], f"\n{first[0]}").lstrip("\n") + "\n"
     return "".join(f"{text[begin:end]}\n" for begin, end in zip(begins, [*begins[1:], None], strict=True))
+
+
+def _objects_of_list(text: str) -> str:
+    """The objects of a list that is printed over several lines, each on one; nothing of other texts."""
+    try:
+        records = json.loads(text)
+    except (ValueError, RecursionError):
+        return ""
+    if len(records) < _LEAST_RECORDS or not all(isinstance(record, dict) for record in records):
+        return ""
+    return "".join(f"{json.dumps(record)}\n" for record in records)

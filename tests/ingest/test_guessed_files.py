@@ -51,6 +51,10 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         {"losses": [0, 1, 2, 3]},
     ),
     "records of a list on one line": (json.dumps(RECORDS), {"loss": [1, 2, 3, 4]}),
+    "records of a list on many lines, without steps": (
+        json.dumps([{"loss": record["loss"], "gap": 0.5} for record in RECORDS], indent=2),
+        {"loss": [0, 1, 2, 3], "gap": [0, 1, 2, 3]},
+    ),
     "records of a list without a step": (
         json.dumps([{"rate": 0.5, "loss": loss} for loss in LOSS]),
         {"rate": [0, 1, 2, 3], "loss": [0, 1, 2, 3]},

@@ -506,7 +506,7 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
     ),
     "a rate whose name ends in step": (
         "".join(f"fps step: 12{n}00 fps total: 9000 epoch: {n}/500 frames: {n}6384\n" for n in N),
-        {name: [*N] for name in ("epoch", "frames", "fps total")},
+        {name: [*N] for name in ("epoch", "frames", "fps step", "fps total")},
     ),
     "blocks below an epoch and a batch between dashes": (
         "".join(

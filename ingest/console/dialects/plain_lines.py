@@ -155,7 +155,7 @@ _POSITION = LinearPattern(
     rb"|\[ {0,8}\d{1,9} (?:eps?|episodes?|steps?|iters?|updates?)\] "
     rb"|\[ {0,8}\d{1,9}"
     rb"(?:, {0,12}\d{1,9}(?:/ {0,8}\d{1,9})?| \| [\d.]{1,12}|(?:: {1,4}\d{1,9})? {0,2}/ {0,8}\d{1,9})\]"
-    rb"[:,|]?[ \t]{1,8}(?:- |\x1b\[\d{1,3}m|#\d{1,9} |\d{1,3}(?:\.\d)?%[ \t]{1,8})?\[?[a-z_]"
+    rb"[:,|]?[ \t]{1,8}(?:- |\x1b\[\d{1,3}m|#\d{1,9} |\d{1,3}(?:\.\d)?%[ \t]{1,8})?\[?(?:\d{1,3}-)?[a-z_]"
     rb"|^\( {0,8}\d{1,9}/ {0,8}\d{1,9}\)[:,]? {1,8}[a-z_]|^\d{1,5} \[ {0,8}\d{1,9}/"
     rb"|[\]|] {1,4}\d{1,9}/\d{1,9} {1,4}[|,:-] {0,4}[a-z]|\d% {1,4}\d{1,9}/\d{1,9} {1,4}[|,:-]"
     rb"|^(?:train|test|eval|val(?:id)?) {1,8}\d{1,9}, [a-z]| - {1,12}\d{1,9} - {1,12}[\d.]{1,12} \w{1,20}/s"
@@ -190,7 +190,7 @@ _METRIC_ALONE = LinearPattern(
     + rb"| (?:coeff?(?:icient)?|score|index|similarity)|"
     + OF_EPOCH.encode()
     + rb"|\[\d{1,3}[a-z]\])?"
-    + rb"[\"']?"
+    + rb"[\"']?(?: \.{4,80})?"
     # `Loss -> Train: 0.5, Val: 0.6`
     + rb"(?: {0,2}(?:(?:"
     + in_encodings("→")
@@ -222,6 +222,8 @@ _NUMBER_ALONE = LinearPattern(
 _LOSS_ALONE = LinearPattern(
     rb"(?im)" + _DATA_ALONE + rb"|(?:loss|reward|return|\bacc|accuracy|fitness)[\"')]?"
     rb"(?: (?:of|on|for|over)[ \w]{1,40})?[ \t]{0,12}(?:[:=\t]|is\b|\xe2\x94[\x82\x83])[ \t]{0,20}[-+]?\d"
+    # `mean/median reward 1.2/0.9`
+    + rb"|[a-z]/[a-z]{1,20} (?:loss|reward|return|accuracy) [-+]?\d{1,12}\.\d{1,12}/"
     + rb"|\xe2\x94[\x82\x83] (?:train|val|test)[a-z]{0,7}[ \t]{0,12}\xe2\x94[\x82\x83][ \t]{0,20}\d"
 )
 _EPOCH = re.compile(rb"(?i)\bepoch:? ?\[?\d{1,9}")
@@ -234,6 +236,9 @@ _HEADING = LinearPattern(
     rb"(?im)^(?:[^\n]{0,60}[\]>:|-] )?[ \t>*-]{0,80}(?:\x1b\[\d{1,3}m)?[ \t]{0,4}(?:learning |training )?"
     rb"(?:epoch|iteration|step|generation|round(?: number)?)[: \t#]{1,12}\d{1,9}(?:/\d{1,9})?"
     rb"(?:[^\w\n]{0,80}$| per-step time)|" + _NUMBER_AHEAD + rb"|^run \[\d{1,9}\]:[ \t\r]{0,8}$"
+    # `Updates 3, num timesteps 6400, FPS 81`
+    rb"|^[ \t]{0,8}(?:[\w/]{1,40} )?updates? \d{1,9}(?:, [a-z][a-z ]{0,30} \d{1,12}(?:\.\d{1,6})?){1,4}"
+    rb"[ \t\r]{0,8}$"
     rb"|^[ \t]{0,8}(?:[=*#~-]{3,80}|(?:"
     + _LINE_DRAWN
     + rb"){3,80}) [^\n]{0,60}?\b(?:epoch|iteration|step|batch|generation)[: #]{1,12}"
@@ -286,7 +291,9 @@ def _line_of_own_text(line: str, state: DialectState) -> LineResult:
     if found is not None:
         return found
     shape = shape_of_line(split_numbers(line))
-    return parse_metrics_of_epoch(line, state) if not shape.counters and _has_metric(shape) else None
+    if shape.counters or not shape.metrics:
+        return None
+    return parse_metrics_of_epoch(line, state) if _has_metric(shape) else _named_number(line, state)
 
 
 OWN_LINES = replace(LINES, parse=_line_of_own_text)
@@ -309,6 +316,16 @@ EPOCH_LINES = LineKind(pattern=_METRIC_ALONE, parse=parse_metric, any_program=Tr
 
 BLOCK_LINES = LineKind(pattern=_NUMBER_ALONE, parse=parse_result, any_program=True, in_blocks=True)
 """Lines of a name and a number below a heading, or next to a known metric."""
+
+
+_NAMES_ALONE = (or_recurring(BLOCK_LINES), RECURRING_LINES)
+
+
+def _named_number(line: str, state: DialectState) -> LineResult:
+    """The number of a line whose name ends with what counts, as those of other names: `time_epoch: 3.8`."""
+    text = line.encode()
+    kind = next((kind for kind in _NAMES_ALONE if kind.pattern.search(text) is not None), None)
+    return None if kind is None else kind.parse(line, state)
 
 
 def _section(line: str, state: DialectState) -> LineResult:
