@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from holter.ingest.console.alike_lines import note_alike
 from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.step_axis import (
     known_axis,
     lines_of_first_epoch,
     may_count_lines,
-    note_alike,
     note_uncounted,
 )
 from holter.ingest.rows import LogRow, row_from_json, row_to_json
@@ -78,7 +78,7 @@ class FirstEpoch:
         lines = lines_of_first_epoch(axis) - 1
         if lines < 0 or not record.is_unlabelled:
             return False
-        note_alike(line, [*record.rows[0].values.values()], axis, has_one_writer=has_one_writer)
+        note_alike(line, record.rows[0], axis, has_one_writer=has_one_writer)
         if lines == 0:
             return False
         if len(self._held) >= _MOST_HELD:

@@ -29,6 +29,7 @@ _MAX_KINDS = 32
 _LONGEST_GAP = 4096
 _LONG_PAUSE, _LONG_PAUSES = 600.0, 8.0
 """Seconds, and times the longest pause so far, after which no training begins anew in the same launch."""
+_SHORTEST_PAUSE = 5.0
 _USUAL_PAUSES = 4.0
 """A pause of so many times the longest one so far is not usual."""
 
@@ -41,7 +42,7 @@ class InterleavedWriters:
         self._end: int | None = state.get("end")
         self._gap: int = state.get("gap", 2)
         self._time: float | None = state.get("time")
-        self._pause: float = state.get("pause", 5.0)
+        self._pause: float | None = state.get("pause")
         self._training: int = state.get("training", 1)
         self._places: int = state.get("places", 0)
         self._last: str | None = state.get("last")
@@ -259,12 +260,17 @@ class InterleavedWriters:
         return rows
 
     def _is_paused(self, row: LogRow) -> bool:
-        """Whether a pause before a row is longer than usual."""
-        return self._pause_before(row) > _USUAL_PAUSES * self._pause
+        """Whether a pause before a row is longer than usual, as far as any are known."""
+        return self._pause is not None and self._pause_before(row) > _USUAL_PAUSES * self._longest_pause
 
     def _is_long_after(self, row: LogRow) -> bool:
         """Whether a row comes so long after the last one that another launch must have printed it."""
-        return self._pause_before(row) > max(_LONG_PAUSE, _LONG_PAUSES * self._pause)
+        return self._pause_before(row) > max(_LONG_PAUSE, _LONG_PAUSES * self._longest_pause)
+
+    @property
+    def _longest_pause(self) -> float:
+        """The longest pause between two rows so far."""
+        return max(self._pause or 0.0, _SHORTEST_PAUSE)
 
     def _pause_before(self, row: LogRow) -> float:
         """Seconds between a row and the one before; 0 where no clock says."""
@@ -274,12 +280,13 @@ class InterleavedWriters:
         """Whether there is no more text, and no longer pause, than usual between a row and the one before."""
         gap = 0 if self._end is None else start - self._end
         pause = self._pause_before(row)
-        is_near = gap <= self._gap and pause <= _USUAL_PAUSES * self._pause
+        is_near = gap <= self._gap and pause <= _USUAL_PAUSES * self._longest_pause
         if learn:
             if gap > self._gap:
                 self._gap = min(gap, _LONGEST_GAP)
-            if pause > self._pause:  # that between two launches is not usual
-                self._pause = min(pause, _USUAL_PAUSES * self._pause)
+            if self._time is not None and not isnan(row.time) and pause > (self._pause or -1.0):
+                # that between two launches is not usual
+                self._pause = min(pause, _USUAL_PAUSES * self._longest_pause)
         return is_near
 
 

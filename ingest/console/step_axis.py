@@ -6,11 +6,10 @@ as they come: at the first change of the epoch it is seen. What was learnt is pa
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
-from zlib import crc32
 
+from holter.ingest.console.alike_lines import are_alike
 from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.evaluated_parts import end_evaluation, end_parts
 from holter.ingest.console.line_counters import Counter
@@ -36,9 +35,6 @@ _MOST_LINES_BELOW = 2
 """The same for each time that the epoch was stated in a heading above them."""
 _MOST_LINES_OF_ONE_WRITER = 2
 """The same where the program printed its opening lines once: it may print and log each line."""
-_LEAST_ALIKE = 3
-"""Lines of an epoch that are no two trainings or evaluations in the same words."""
-_NUMBERS = re.compile(r"[-+\d.]+|nan|inf")
 
 _NAMES_EPOCHS = ("announced", "epoch", "fraction")
 """What is known of a text whose lines have named epochs, or parts of these."""
@@ -458,7 +454,7 @@ def _count_line(number: int, state: DialectState, kind: str, most: int = MOST_LI
     lines = int(before)
     if epoch != number:
         if "counts lines" not in state:
-            state["counts lines"] = _are_alike(lines, state)
+            state["counts lines"] = are_alike(lines, state)
         if state["counts lines"]:
             state["counted"] = [kind, number, epoch + lines]
             return int(epoch) + lines
@@ -481,25 +477,6 @@ def may_count_lines(state: DialectState) -> bool:
 def lines_of_first_epoch(state: DialectState) -> int:
     """The lines of the first epoch so far, while it is unknown whether these are counted; 0 once it is."""
     return int(state["lines"][2]) if "lines" in state and may_count_lines(state) else 0
-
-
-def note_alike(line: str, values: list[float], state: DialectState, *, has_one_writer: bool) -> None:
-    """Note a line of the first epoch that one program prints: how many are like the first.
-
-    Their values differ: a program may print a line and log it, too.
-    """
-    if not has_one_writer:
-        state.pop("alike", None)
-        return
-    template = crc32(_NUMBERS.sub("", line).encode(errors="replace"))
-    first, lines, last = state.setdefault("alike", [template, 0, None])
-    if template == first and values != last:
-        state["alike"] = [first, lines + 1, values]
-
-
-def _are_alike(lines: int, state: DialectState) -> bool:
-    """Whether so many lines of the first epoch are batches: all are alike, and each has other values."""
-    return lines >= _LEAST_ALIKE and state.pop("alike", [0, 0, None])[1] == lines
 
 
 def note_uncounted(state: DialectState) -> None:

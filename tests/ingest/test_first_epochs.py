@@ -100,3 +100,40 @@ def test_three_lines_of_an_epoch_that_are_alike_are_steps_of_their_own(tmp_path:
 )
 def test_lines_of_several_processes_are_not_counted(tmp_path: Path, text: str) -> None:
     assert {step for steps in steps_of(read_log(tmp_path, text)).values() for step in steps} == {1, 2, 3}
+
+
+def timed(seconds: int, line: str = "Train Epoch: [{0}/6], Loss: {0}.{1}") -> str:
+    """Two lines of each epoch so many seconds apart."""
+    return "".join(
+        f"2024-05-05 {clock // 3600:02}:{clock // 60 % 60:02}:{clock % 60:02} {line.format(n, b)}\n"
+        for n in range(1, 7)
+        for b in range(2)
+        for clock in [(2 * n + b) * seconds]
+    )
+
+
+def test_two_lines_of_an_epoch_that_are_far_apart_are_steps_of_their_own(
+    tmp_path: Path, reading: Any
+) -> None:
+    text = timed(180)
+    run = read_log(tmp_path, text)
+    assert run.attempts == 1
+    assert steps_of(run)["Loss"] == [*range(1, 13)]
+    content = text.encode()
+    complete = reading.read_complete("train.log", content)
+    chosen = reading.format_of("train.log", content)
+    assert reading.read_restarted("train.log", content, every=1, chosen=chosen).points == complete.points
+
+
+@pytest.mark.parametrize("line", ["Train Epoch: [{0}/6], Loss: {0}.{1}", "Epoch: [{0}/6], Loss: {0}.{1}"])
+@pytest.mark.parametrize("seconds", [1, 10, 60, 180])
+def test_a_pause_before_the_second_record_of_a_text_begins_no_launch(
+    tmp_path: Path, seconds: int, line: str
+) -> None:
+    assert read_log(tmp_path, timed(seconds, line)).attempts == 1
+    assert read_log(tmp_path, "Namespace(lr=0.1)\nLoading the data\n" + timed(seconds, line)).attempts == 1
+
+
+def test_a_launch_of_one_record_before_a_pause_is_one(tmp_path: Path) -> None:
+    lines = timed(60, "Epoch: [{0}/6], Loss: {0}.5").splitlines(keepends=True)[::2]
+    assert read_log(tmp_path, lines[0].replace("00:02", "00:00") + "".join(lines)).attempts == 2
