@@ -113,6 +113,27 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(bar(at, 9, f"Epoch {n} loss: 0.{n}, acc: 0.8{n}") for n in N for at in (n - 1, n)),
         {name: [1, 2, 3] for name in ("loss", "acc")},
     ),
+    "a bar of epochs around those of batches that does not name what it counts": (
+        bar(0, 9)
+        + "".join(
+            states("", f"loss={n}.{{at}}")
+            + states("", f"loss={n}.{{at}}", total=6)
+            + bar(n, 9, behind=f"loss=0.{n}, val_loss=0.5{n}")
+            for n in N
+        ),
+        {
+            "loss": [*range(20, 200, 20)],
+            **{name: [60, 120, 180] for name in ("eval/loss", "epoch/loss", "val_loss")},
+        },
+    ),
+    "the same where it is drawn before it is counted": (
+        "".join(
+            states("", f"loss={n}.{{at}}")
+            + "".join(bar(at, 9, behind=f"loss=0.{n}, val_loss=0.5{n}") for at in (n - 1, n))
+            for n in N
+        ),
+        {"loss": [*range(20, 200, 20)], **{name: [60, 120, 180] for name in ("epoch/loss", "val_loss")}},
+    ),
     "a bar that counts through all epochs": (
         "".join(bar(1000 * n, 9000, f"Ep {10 * n} | len {n} | return {n}.5") + "\n" for n in N),
         {name: [1000, 2000, 3000] for name in ("len", "return")},

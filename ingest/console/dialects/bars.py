@@ -27,6 +27,8 @@ _FEW = 2
 """Epochs and their batches that are too few to tell bars of one from those of the other."""
 _THROUGH = -1
 """What is noted of a bar that counts through all epochs."""
+_MOST_AROUND, _NOT_AROUND = 8, -2
+"""Lengths of bars that are looked at for one around the training's; the count of one that is not."""
 _OF_A_TRAINING = (
     "from one",
     "bar",
@@ -36,6 +38,7 @@ _OF_A_TRAINING = (
     "epoch bar",
     "evaluated",
     "evaluations",
+    "around",
     "evaluation ended",
     "shown",
     "is early",
@@ -62,6 +65,8 @@ def _bar(line: str, state: DialectState) -> LineResult:
         return parse_plain_line(line, state) if is_heading else None
     if bar.counts_epochs:
         return _end_of_epoch(bar, state)
+    if (of_epochs := _around(bar, state)) is not None:
+        return of_epochs
     return _evaluation(bar, split, state) if split else _training(bar, state)
 
 
@@ -238,11 +243,41 @@ def _end_of_epoch(bar: Bar, state: DialectState) -> list[LineValues]:
         state["epochs"] = min(bar.at, state.get("epochs", 0))
         return []
     state["epochs"], state["between"] = bar.at, True
-    step = int(state.get("bar") or bar.at)
-    names = axis.get("names", ()) if "bar" in state else ()
-    axis["step"] = step
-    means = {f"epoch/{name}" if name in names else name: value for name, value in bar.values.items()}
-    return [LineValues(step, means, labels=section_labels(axis))]
+    axis["step"] = step = int(state.get("bar") or bar.at)
+    return [LineValues(step, _means(bar.values, state), labels=section_labels(axis))]
+
+
+def _around(bar: Bar, state: DialectState) -> list[LineValues] | None:
+    """The values of a bar of epochs that does not say so: it counts one with each run of the bar within.
+
+    That it does is known when it counts the second one. None for all other bars.
+    """
+    within = state.get("bars", state.get("epoch bar", (0, 0, bar.total)))[2]
+    is_named = bar.split or bar.is_of_training or bar.version is not None or bar.counts
+    if is_named or bar.total == within or "bar" not in state:
+        return None
+    known, total, step = state.setdefault("around", {}), str(bar.total), int(state["bar"])
+    if total not in known:
+        if bar.at == 1 and len(known) < _MOST_AROUND:
+            known[total] = [1, step, bar.values]
+        return None
+    at, before, values = known[total]
+    if values is None:
+        return _end_of_epoch(bar, state)
+    if bar.at == at:
+        return None
+    if bar.at != at + 1 or step - before < within:
+        known[total] = [_NOT_AROUND, step, {}]
+        return None
+    known[total], state["epochs"] = [bar.at, step, None], at
+    first = LineValues(before, _means(values, state), labels=_labels(state), is_late=True)
+    return [first, *_end_of_epoch(bar, state)]
+
+
+def _means(values: dict[str, float], state: DialectState) -> dict[str, float]:
+    """The values of an epoch, of which those that its batches have, too, are means of these."""
+    names = axis_state(state).get("names", ()) if "bar" in state else ()
+    return {f"epoch/{name}" if name in names else name: value for name, value in values.items()}
 
 
 def _split_of(bar: Bar, state: DialectState) -> str:
