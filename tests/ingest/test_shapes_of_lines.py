@@ -427,4 +427,4 @@ def test_of_records_that_are_glued_the_first_is_read(tmp_path: Path) -> None:
     run = read_log(tmp_path, text)
     assert steps_of(run) == {"Loss": [*range(1, 7)]}
     [losses] = run.data.series.values()
-    assert losses.value.tolist() == [n / 10 + 0.05 for n in range(1, 7)]
+    assert losses.value.tolist() == pytest.approx([n / 10 + 0.05 for n in range(1, 7)])

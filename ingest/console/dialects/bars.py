@@ -252,7 +252,7 @@ def _around(bar: Bar, state: DialectState) -> list[LineValues] | None:
 
     That it does is known when it counts the second one. None for all other bars.
     """
-    within = state.get("bars", state.get("epoch bar", (0, 0, bar.total)))[2]
+    within: int = (state.get("bars") or state.get("epoch bar") or (0, 0, bar.total))[2]
     is_named = bar.split or bar.is_of_training or bar.version is not None or bar.counts
     if is_named or bar.total == within or "bar" not in state:
         return None
