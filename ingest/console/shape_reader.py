@@ -129,7 +129,7 @@ def _shape_of_numbers(parts: list[str], measured: frozenset[int]) -> LineShape:
 
 
 def _without_glued(texts: tuple[str, ...]) -> tuple[str, ...]:
-    """The texts without a line of the same kind that another process glued to them: `Epoch 4, loss 0.5Epoch 4`."""
+    """The texts without another line of the kind that is glued to them: `Epoch 4, loss 0.5Epoch 4`."""
     begin = texts[0]
     if len(texts) < _LEAST_GLUED or begin not in texts[2:] or sum(map(str.isalpha, begin)) < _LEAST_LETTERS:
         return texts

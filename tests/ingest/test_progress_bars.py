@@ -93,6 +93,21 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         ),
         {"train_loss": [*range(20, 200, 20)], "val_loss": [60, 120, 180]},
     ),
+    **{
+        f"bars of rich, {words}": (
+            "".join(
+                f"{description.format(n)} {'━' * (at // 3):20} {at}/60 {times} loss: {n}.{at} acc: 0.5\n"
+                for n in N
+                for at in (20, 40, 60)
+            ),
+            {name: [*range(20, 200, 20)] for name in ("loss", "acc")},
+        )
+        for words, description, times in (
+            ("with epochs from one", "Epoch {0}/3", "0:00:02 0:00:01"),
+            ("without epochs", "Training", "0:00:02 -:--:--"),
+            ("with their rate", "Epoch {0}/3", "0:00:02 • 0:00:01 • 12.30it/s"),
+        )
+    },
     "an epoch and its total in brackets": (
         "".join(states(f"[{n}/3] Loss_D: {n}.{{at}} Loss_G: 0.{{at}}") + "\n" for n in N),
         {name: [*range(20, 200, 20)] for name in ("Loss_D", "Loss_G")},

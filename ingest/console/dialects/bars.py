@@ -308,8 +308,8 @@ def _step_of_bar(bar: Bar, state: DialectState) -> int:
     number, epochs = epoch
     if (over_epochs := _step_over_epochs(number, bar, state)) is not None:
         return over_epochs
-    is_first = number == 1 and bar.version is None  # Lightning counts from 0
-    from_one: bool = state.setdefault("from one", number > 0 and (epochs > 0 or is_first))
+    may_be_first = bar.version is None and (epochs > 0 or number == 1)  # Lightning counts from 0
+    from_one: bool = state.setdefault("from one", number > 0 and may_be_first)
     return bar.at + (number - from_one) * bar.total
 
 
@@ -332,26 +332,6 @@ def _step_over_epochs(number: int, bar: Bar, state: DialectState) -> int | None:
     if before == _THROUGH:
         return bar.at
     return None if before is None else int(before) + number
-
-
-_RICH = re.compile(
-    r"\bEpoch (?P<epoch>\d++)(?:/\d++)?\s.{0,200}?\s(?P<at>\d++)/(?P<total>\d++)\s.{0,80}?(?:it/s|s/it) "
-    r"(?P<values>.*)$"
-)
-
-
-def _rich_bar(line: str, state: DialectState) -> list[LineValues]:
-    """`Epoch 0/4 ━━━━━━ 5/20 0:00:00 • 0:00:01 12.3it/s v_num: 0 train_loss: 1.75` of Lightning and rich."""
-    match = _RICH.search(line)
-    if match is None:
-        return []
-    step = int(match["epoch"]) * int(match["total"]) + int(match["at"])
-    if state.get("bar") == step:
-        return []
-    left = _release(state)
-    state["bar"] = step
-    new = _new_values(named_metrics(match["values"]), state)
-    return [*left, LineValues(step, new)]
 
 
 def _continued(step: int, total: int, state: DialectState) -> int:
@@ -406,6 +386,9 @@ _NAMED_NUMBER = (
 """A number behind a bar: with a name, or alone."""
 _ALIVE = rb"\d/\d{1,9} \[\d{1,3}%\] in [\d:.hms]{1,12} \([^)\r\n]{0,40}\) [a-z]"
 _BAR_OF_SIGNS = rb"\d/\d+ \[[=>.]+\] (?:- ETA: [\d:]{1,9}s?|[\d.]{1,9}m?s/step) {2,4}[A-Za-z]\w{0,40}: \d"
+_BAR_OF_RICH = (
+    rb"\xe2\x94\x81 {1,200}(?:\d{1,3}%% {1,4})?\d{1,9}/\d{1,9} (?:%s )?(?:\d{1,3}:\d\d|-:-)" % b"\xe2\x80\xa2"
+)
 _FRACTION_BEFORE_BAR = rb"(?:^|[ :=(|\r])-?\d+\.\d+(?:[^\r\n\w/][^\r\n]*)?: {1,4}\d{1,3}%\|"
 DIALECT = ConsoleDialect(
     name="progress-bars",
@@ -416,7 +399,7 @@ DIALECT = ConsoleDialect(
         + rb"[^\n]{0,100}?[=:] ?\d|"
         + _FRACTION_BEFORE_BAR
         + rb"|[Ll]oss\w{0,40}[:=] ?\d[^|\n]{0,200}?(?:\|\||: |\))?: {1,4}\d{1,3}%[| ]"
-        rb"|\d/\d{1,9} \d+:\d\d[^\n]{0,80}?it/s [^\n]{0,400}?loss\w{0,40}: ?[\dn]|" + keras_bars.SIGNATURE
+        rb"|" + _BAR_OF_RICH + rb"[^\r\n]{0,400}?loss\w{0,40}: ?[\dn]|" + keras_bars.SIGNATURE
     ),
     kinds=(
         LineKind(pattern=re.compile(rb"\d\|\d+\|Loss: "), parse=_torchtune),
@@ -435,7 +418,7 @@ DIALECT = ConsoleDialect(
             parse=_bar,
         ),
         LineKind(pattern=re.compile(_BAR_OF_SIGNS), parse=_bar),
-        LineKind(pattern=re.compile(rb"(?:it/s|s/it) [^\n]{0,400}?loss\w{0,40}: ?[\dn]"), parse=_rich_bar),
+        LineKind(pattern=re.compile(_BAR_OF_RICH + rb"[^\r\n]{0,400}?loss\w{0,40}: ?[\dn]"), parse=_bar),
         *keras_bars.KINDS,
     ),
 )
