@@ -29,6 +29,14 @@ _BAR_OF_SIGNS = re.compile(
     r" {2,4}(?P<rate>)(?P<behind>(?:[A-Za-z]\w{0,40}+: -?\d[\d.e+-]{0,20}+(?: - |,? {0,4}+)){1,20}+)"
 )
 """A bar in the shape of those of Keras, with the values of a batch: `3/9 [==>...] - ETA: 2s  loss: 2.1`."""
+_DRAWING_OF_RICH = "\u2501\u2578\u257a"
+_TIME_OF_RICH = r"(?:\u2022 )?(?:\d{1,3}:\d\d:\d\d|-:--:--)"
+_BAR_OF_RICH = re.compile(
+    rf"[{_DRAWING_OF_RICH}] {{1,200}}(?:\d{{1,3}}% {{1,4}})?(?P<at>\d++)/(?P<total>\d++)"
+    rf"(?: {_TIME_OF_RICH}){{1,2}}"
+    r"(?: (?:\u2022 )?[\d.]{1,12} ?(?P<rate>\w{1,9}/\w{1,9}))?,? {1,4}(?P<behind>[A-Za-z].{0,2000}+)"
+)
+"""A bar of rich: `Epoch 0/4 \u2501\u2501\u2501 5/20 0:00:00 \u2022 0:00:01 12.3it/s v_num: 0 loss: 1.75`."""
 _PAIR = re.compile(r"([A-Za-z_][\w./ @()-]{0,100}+)['\"]?\s*+[=:]\s*+['\"]?([-+\w.%]*[\w%])")
 _DASHED_PAIR = re.compile(r"(?:^|, )([A-Za-z_][\w./@]{0,60}) - (-?\d[\d.e+-]{0,20})(?=,|$)")
 """A pair with a dash for a sign: `dice_loss - 0.5, iou_score - 0.4`."""
@@ -62,6 +70,8 @@ class Bar(NamedTuple):
 def parse_bar(line: str) -> Bar | None:
     """The progress bar of a line, None if it has none."""
     match = _BAR.search(line) or _BAR_OF_SIGNS.search(line)
+    if match is None and _DRAWING_OF_RICH[0] in line:
+        match = _BAR_OF_RICH.search(line)
     if match is None:
         return None
     description = _description(line[: match.start("at")])
@@ -92,7 +102,7 @@ def _description(text: str) -> str:
         text = text[: max(0, text.rfind("|", 0, -1))]
     if text.endswith("%"):
         text = text[:-1].rstrip("0123456789.")
-    return text.rstrip(" :|")
+    return text.rstrip(f" :|{_DRAWING_OF_RICH}")
 
 
 class _Description(NamedTuple):

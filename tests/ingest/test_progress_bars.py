@@ -93,6 +93,21 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         ),
         {"train_loss": [*range(20, 200, 20)], "val_loss": [60, 120, 180]},
     ),
+    **{
+        f"bars of rich, {words}": (
+            "".join(
+                f"{description.format(n)} {'━' * (at // 3):20} {at}/60 {times} loss: {n}.{at} acc: 0.5\n"
+                for n in N
+                for at in (20, 40, 60)
+            ),
+            {name: [*range(20, 200, 20)] for name in ("loss", "acc")},
+        )
+        for words, description, times in (
+            ("with epochs from one", "Epoch {0}/3", "0:00:02 0:00:01"),
+            ("without epochs", "Training", "0:00:02 -:--:--"),
+            ("with their rate", "Epoch {0}/3", "0:00:02 • 0:00:01 • 12.30it/s"),
+        )
+    },
     "an epoch and its total in brackets": (
         "".join(states(f"[{n}/3] Loss_D: {n}.{{at}} Loss_G: 0.{{at}}") + "\n" for n in N),
         {name: [*range(20, 200, 20)] for name in ("Loss_D", "Loss_G")},
@@ -112,6 +127,27 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
     "a bar of epochs that names them": (
         "".join(bar(at, 9, f"Epoch {n} loss: 0.{n}, acc: 0.8{n}") for n in N for at in (n - 1, n)),
         {name: [1, 2, 3] for name in ("loss", "acc")},
+    ),
+    "a bar of epochs around those of batches that does not name what it counts": (
+        bar(0, 9)
+        + "".join(
+            states("", f"loss={n}.{{at}}")
+            + states("", f"loss={n}.{{at}}", total=6)
+            + bar(n, 9, behind=f"loss=0.{n}, val_loss=0.5{n}")
+            for n in N
+        ),
+        {
+            "loss": [*range(20, 200, 20)],
+            **{name: [60, 120, 180] for name in ("eval/loss", "epoch/loss", "val_loss")},
+        },
+    ),
+    "the same where it is drawn before it is counted": (
+        "".join(
+            states("", f"loss={n}.{{at}}")
+            + "".join(bar(at, 9, behind=f"loss=0.{n}, val_loss=0.5{n}") for at in (n - 1, n))
+            for n in N
+        ),
+        {"loss": [*range(20, 200, 20)], **{name: [60, 120, 180] for name in ("epoch/loss", "val_loss")}},
     ),
     "a bar that counts through all epochs": (
         "".join(bar(1000 * n, 9000, f"Ep {10 * n} | len {n} | return {n}.5") + "\n" for n in N),

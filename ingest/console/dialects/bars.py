@@ -28,6 +28,8 @@ _FEW = 2
 """Epochs and their batches that are too few to tell bars of one from those of the other."""
 _THROUGH = -1
 """What is noted of a bar that counts through all epochs."""
+_MOST_AROUND, _NOT_AROUND = 8, -2
+"""Lengths of bars that are looked at for one around the training's; the count of one that is not."""
 _OF_A_TRAINING = (
     "from one",
     "bar",
@@ -37,6 +39,7 @@ _OF_A_TRAINING = (
     "epoch bar",
     "evaluated",
     "evaluations",
+    "around",
     "evaluation ended",
     "shown",
     "is early",
@@ -63,6 +66,8 @@ def _bar(line: str, state: DialectState) -> LineResult:
         return parse_plain_line(line, state) if is_heading else None
     if bar.counts_epochs:
         return _end_of_epoch(bar, state)
+    if (of_epochs := _around(bar, state)) is not None:
+        return of_epochs
     return _evaluation(bar, split, state) if split else _training(bar, state)
 
 
@@ -239,11 +244,41 @@ def _end_of_epoch(bar: Bar, state: DialectState) -> list[LineValues]:
         state["epochs"] = min(bar.at, state.get("epochs", 0))
         return []
     state["epochs"], state["between"] = bar.at, True
-    step = int(state.get("bar") or bar.at)
-    names = axis.get("names", ()) if "bar" in state else ()
-    axis["step"] = step
-    means = {f"epoch/{name}" if name in names else name: value for name, value in bar.values.items()}
-    return [LineValues(step, means, labels=section_labels(axis))]
+    axis["step"] = step = int(state.get("bar") or bar.at)
+    return [LineValues(step, _means(bar.values, state), labels=section_labels(axis))]
+
+
+def _around(bar: Bar, state: DialectState) -> list[LineValues] | None:
+    """The values of a bar of epochs that does not say so: it counts one with each run of the bar within.
+
+    That it does is known when it counts the second one. None for all other bars.
+    """
+    within: int = (state.get("bars") or state.get("epoch bar") or (0, 0, bar.total))[2]
+    is_named = bar.split or bar.is_of_training or bar.version is not None or bar.counts
+    if is_named or bar.total == within or "bar" not in state:
+        return None
+    known, total, step = state.setdefault("around", {}), str(bar.total), int(state["bar"])
+    if total not in known:
+        if bar.at == 1 and len(known) < _MOST_AROUND:
+            known[total] = [1, step, bar.values]
+        return None
+    at, before, values = known[total]
+    if values is None:
+        return _end_of_epoch(bar, state)
+    if bar.at == at:
+        return None
+    if bar.at != at + 1 or step - before < within:
+        known[total] = [_NOT_AROUND, step, {}]
+        return None
+    known[total], state["epochs"] = [bar.at, step, None], at
+    first = LineValues(before, _means(values, state), labels=_labels(state), is_late=True)
+    return [first, *_end_of_epoch(bar, state)]
+
+
+def _means(values: dict[str, float], state: DialectState) -> dict[str, float]:
+    """The values of an epoch, of which those that its batches have, too, are means of these."""
+    names = axis_state(state).get("names", ()) if "bar" in state else ()
+    return {f"epoch/{name}" if name in names else name: value for name, value in values.items()}
 
 
 def _split_of(bar: Bar, state: DialectState) -> str:
@@ -274,8 +309,8 @@ def _step_of_bar(bar: Bar, state: DialectState) -> int:
     number, epochs = epoch
     if (over_epochs := _step_over_epochs(number, bar, state)) is not None:
         return over_epochs
-    is_first = number == 1 and bar.version is None  # Lightning counts from 0
-    from_one: bool = state.setdefault("from one", number > 0 and (epochs > 0 or is_first))
+    may_be_first = bar.version is None and (epochs > 0 or number == 1)  # Lightning counts from 0
+    from_one: bool = state.setdefault("from one", number > 0 and may_be_first)
     return bar.at + (number - from_one) * bar.total
 
 
@@ -298,26 +333,6 @@ def _step_over_epochs(number: int, bar: Bar, state: DialectState) -> int | None:
     if before == _THROUGH:
         return bar.at
     return None if before is None else int(before) + number
-
-
-_RICH = re.compile(
-    r"\bEpoch (?P<epoch>\d++)(?:/\d++)?\s.{0,200}?\s(?P<at>\d++)/(?P<total>\d++)\s.{0,80}?(?:it/s|s/it) "
-    r"(?P<values>.*)$"
-)
-
-
-def _rich_bar(line: str, state: DialectState) -> list[LineValues]:
-    """`Epoch 0/4 ━━━━━━ 5/20 0:00:00 • 0:00:01 12.3it/s v_num: 0 train_loss: 1.75` of Lightning and rich."""
-    match = _RICH.search(line)
-    if match is None:
-        return []
-    step = int(match["epoch"]) * int(match["total"]) + int(match["at"])
-    if state.get("bar") == step:
-        return []
-    left = _release(state)
-    state["bar"] = step
-    new = _new_values(named_metrics(match["values"]), state)
-    return [*left, LineValues(step, new)]
 
 
 def _continued(step: int, total: int, state: DialectState) -> int:
@@ -372,6 +387,9 @@ _NAMED_NUMBER = (
 """A number behind a bar: with a name, or alone."""
 _ALIVE = rb"\d/\d{1,9} \[\d{1,3}%\] in [\d:.hms]{1,12} \([^)\r\n]{0,40}\) [a-z]"
 _BAR_OF_SIGNS = rb"\d/\d+ \[[=>.]+\] (?:- ETA: [\d:]{1,9}s?|[\d.]{1,9}m?s/step) {2,4}[A-Za-z]\w{0,40}: \d"
+_BAR_OF_RICH = (
+    rb"\xe2\x94\x81 {1,200}(?:\d{1,3}%% {1,4})?\d{1,9}/\d{1,9} (?:%s )?(?:\d{1,3}:\d\d|-:-)" % b"\xe2\x80\xa2"
+)
 _FRACTION_BEFORE_BAR = rb"(?:^|[ :=(|\r])-?\d+\.\d+(?:[^\r\n\w/][^\r\n]*)?: {1,4}\d{1,3}%\|"
 DIALECT = ConsoleDialect(
     name="progress-bars",
@@ -382,7 +400,7 @@ DIALECT = ConsoleDialect(
         + rb"[^\n]{0,100}?[=:] ?\d|"
         + _FRACTION_BEFORE_BAR
         + rb"|[Ll]oss\w{0,40}[:=] ?\d[^|\n]{0,200}?(?:\|\||: |\))?: {1,4}\d{1,3}%[| ]"
-        rb"|\d/\d{1,9} \d+:\d\d[^\n]{0,80}?it/s [^\n]{0,400}?loss\w{0,40}: ?[\dn]|" + keras_bars.SIGNATURE
+        rb"|" + _BAR_OF_RICH + rb"[^\r\n]{0,400}?loss\w{0,40}: ?[\dn]|" + keras_bars.SIGNATURE
     ),
     kinds=(
         LineKind(pattern=re.compile(rb"\d\|\d+\|Loss: "), parse=_torchtune),
@@ -401,7 +419,7 @@ DIALECT = ConsoleDialect(
             parse=_bar,
         ),
         LineKind(pattern=re.compile(_BAR_OF_SIGNS), parse=_bar),
-        LineKind(pattern=re.compile(rb"(?:it/s|s/it) [^\n]{0,400}?loss\w{0,40}: ?[\dn]"), parse=_rich_bar),
+        LineKind(pattern=re.compile(_BAR_OF_RICH + rb"[^\r\n]{0,400}?loss\w{0,40}: ?[\dn]"), parse=_bar),
         *keras_bars.KINDS,
     ),
 )
