@@ -155,6 +155,8 @@ def name_before(text: str) -> NumberName:
     bracketed = None if words else _BRACKETED_NAME.search(bare)
     if bracketed is not None and (counts(bracketed[1]) or is_metric_name(bracketed[1])):
         return NumberName(bracketed[1], marked, bare[: bracketed.start()])  # `[Epoch] 3 [Loss] 0.5`
+    if marked and not words and is_metric_name(suffix):  # `Epoch 3 >> (mean accuracy): 0.5`
+        return NumberName(suffix.strip(" ()"), marked, bare)
     if bare[begin:].strip() and not words:
         return NumberName("", marked, bare)
     if "with" in words[:-1]:  # `saved the best model with loss: 0.5`

@@ -86,7 +86,7 @@ _FULL_WIDTH: dict[int, int | str] = {
 """Punctuation of Chinese and Japanese, which is as wide as a letter, and that of ASCII."""
 _NAME_AHEAD = re.compile(
     r"(?<![\w.@])(?!(?:INFO|DEBUG|WARNING|[Tt]he)\b)([A-Za-z][\w@-]{0,40}(?: [\w@-]{1,40}){0,5}?)"
-    r"(?: \([a-z ]{1,30}\))? (?:(?:at|in|after|over|for|of|@) |(?=(?i:epoch|step|iter(?:ation)?|batch)\b))"
+    r"(?: \([a-z ]{1,30}\))? (?:(?:at|in|on|after|over|for|of|@) |(?=(?i:epoch|step|iter(?:ation)?|batch)\b))"
 )
 """A name before what is counted: `loss at step 5: 2.3`, `Loss epoch[0] = 2.3`."""
 _ESTIMATED = re.compile(r"\bSaving dict for global step|['\"]_?type['\"]: ['\"](?:val|test|eval)_")

@@ -82,6 +82,18 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"[Memory] Iter {n} RSS_MB=99{n}.5\nIter {n} reward=1.{n} kl=0.{n}\n" for n in range(1, 7)),
         {name: [*range(1, 7)] for name in ("RSS_MB", "reward", "kl")},
     ),
+    "a name in brackets behind an epoch": (
+        "".join(f"Epoch {n} >> (mean accuracy): 0.{n}\n" for n in N),
+        {"mean accuracy": [*N]},
+    ),
+    "extremes of an evaluation": (
+        "".join(f"Episode {n}: loss = 0.{n}\nValidation: max height = {n}12, avg height = 3.{n}\n" for n in N),
+        {name: [*N] for name in ("loss", "validation/max height", "validation/avg height")},
+    ),
+    "a sentence that ends with its number": (
+        "".join(f"iter: {n}, loss: 2.{n}\nCurrent L2-norm of gradients is 9{n}.52\n" for n in N),
+        {name: [*N] for name in ("loss", "Current L2-norm of gradients")},
+    ),
     "a best value behind a rate": (
         "".join(f"Epoch {n} | acc: 0.{n} | lr: 0.01 | best: 0.9\n" for n in N),
         {name: [*N] for name in ("acc", "lr", "best/acc")},

@@ -86,7 +86,8 @@ def _values(parts: list[str], shape: LineShape, evaluating: str, alone: str) -> 
     for field in shape.metrics:
         before, number, behind = parts[2 * field.index : 2 * field.index + 3]
         before = parts[2 * lists.get(field.index, field.index)]
-        is_marked = before.rstrip(" \t[({'\"")[-1:] in (":", "=") or (field.index > 0 and "_" in field.name)
+        is_marked = before.rstrip(" \t[({'\"").endswith((":", "=", " is"))
+        is_marked |= field.index > 0 and "_" in field.name
         if not (is_marked or field.name == alone):
             continue
         # `the 500 test images: 0.1` is no name, `train_label:(371, 100)` no value
@@ -96,7 +97,9 @@ def _values(parts: list[str], shape: LineShape, evaluating: str, alone: str) -> 
         is_named = len(field.name) > 1 or len(shape.metrics) > 1
         is_named &= DATA_SPLIT.fullmatch(field.name) is None
         value = value_of(number)
-        if value is None or is_part or not is_named or is_setting(field.name) or is_of_model(field.name):
+        # `Validation: max length = 12` is measured
+        is_set = is_of_model(field.name) or (is_setting(field.name) and not split)
+        if value is None or is_part or not is_named or is_set:
             continue
         values[name_of_best(field.name, split)] = value * field.scale
     return values
@@ -115,7 +118,7 @@ def or_recurring(kind: LineKind) -> LineKind:
 RECURRING_LINES = LineKind(
     pattern=LinearPattern(
         rb"(?m)[A-Za-z_)\]'\x22][ \t]{0,12}[:=][ \t]{0,12}[\['\x22(]{0,2}[-+]?\.?\d"
-        rb"|[A-Za-z] #?\d{1,2}: {1,12}[-+]?\.?\d"
+        rb"|[A-Za-z] #?\d{1,2}: {1,12}[-+]?\.?\d|[A-Za-z)] is {1,4}[-+]?\d{1,12}\.\d{1,20}[ \t\r]{0,8}$"
         rb"|^(?:[^\n]{0,60}[\]>|:-] )?[ \t]{0,20}" + _NAME.encode() + rb"[ \t]{1,20}[-+]?\d{0,12}\.\d{1,12}"
         rb"[ \t\r]{0,8}$"
     ),
