@@ -77,3 +77,13 @@ def test_the_epochs_of_a_launch_are_as_long_as_its_own_first_one(tmp_path: Path)
     (loss,) = (each for key, each in run.data.series.items() if "loss" in key.metric)
     steps = loss.step[loss.attempt == 1]
     assert steps.tolist() == [31 * epoch + batch for epoch in range(3) for batch in range(0, 40, 10)]
+
+
+@pytest.mark.parametrize("before", [2, 5])
+@pytest.mark.parametrize("short", [1, 2])
+def test_launches_of_one_record_behind_a_longer_one_are_seen(tmp_path: Path, before: int, short: int) -> None:
+    launches = [range(1, 10 * before, 10), *([range(1, 2)] * short), range(1, 150, 10)]
+    text = "".join(f"epoch: 1  iter: {step}/699  loss: 1.{step}\n" for steps in launches for step in steps)
+    run = read_log(tmp_path, text)
+    assert run.attempts == 2 + short
+    assert steps_of(run)["loss"] == [step for steps in launches for step in steps]
