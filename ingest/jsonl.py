@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
 from pathlib import PurePath
 from typing import Any, BinaryIO, ClassVar
 
@@ -13,14 +14,12 @@ from holter.ingest.json_epochs import EpochAxis
 from holter.ingest.json_objects import flatten_object, read_object, row_from_fields
 from holter.ingest.lines import LineBlocks
 from holter.ingest.repeated_epochs import RepeatedEpochs
-from holter.ingest.rows import LogRow, batch_from_rows
+from holter.ingest.rows import LogRow, batch_from_rows, row_from_json, row_to_json
 from holter.ingest.wrapped_lines import is_wrapped
 from holter.types import Batch, Unreadable
 
 # last values and settings, no history
 _SUMMARIES = frozenset({"wandb-summary.json", "wandb-metadata.json", "trainer_state.json"})
-_LINES_AHEAD = 8
-"""Lines that are looked at to see how the rows behind an epoch that comes again go on."""
 _OTHER_FORMATS = frozenset({"current_steps", "log_type_name"})
 """Keys of objects that other formats read: LLaMA-Factory's, torchtitan's."""
 
@@ -92,6 +91,8 @@ class JsonLinesReader:
         self._row_of = row
         self._epochs = epochs
         self._repeated = repeated
+        self._ready = [row_from_json(row) for row in state.get("ready", ())]
+        """Rows that are read but not yielded yet."""
         self._lines = LineBlocks(state, expected="an object")
         self._stepless: bool = state.get("stepless", False)
         self._problems = ProblemBuffer(state)
@@ -104,6 +105,7 @@ class JsonLinesReader:
             **({"epochs": epochs} if epochs else {}),
             **({"repeated epochs": repeated} if repeated else {}),
             **self._lines.state(),
+            **({"ready": [row_to_json(row) for row in self._ready]} if self._ready else {}),
             **({"stepless": True} if self._stepless else {}),
             **self._problems.state(),
         }
@@ -111,45 +113,60 @@ class JsonLinesReader:
     def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
         """Yield the rows of every complete line; see `Reader`."""
         yield from self._problems.drain()
+        yield from self._batches()
         while (block := self._lines.next(stream, self._problems)) is not None:
-            rows: list[LogRow] = []
-            restarts = False
             before = self._lines.number
             for index, line in enumerate(block.lines):
                 row = self._row(line, before + index + 1)
                 if row is None or not row.values:
                     continue
-                begins = self._begins(row, line, block.lines, index)
-                if rows and (begins or row.attempt != rows[-1].attempt):
-                    self._lines.number = before + index
-                    stream.seek(block.offsets[index])
-                    yield batch_from_rows(rows, restarts=restarts)
-                    rows, restarts = [], False
-                rows.append(row)
-                restarts |= begins
-                if self._repeated is not None:
-                    self._repeated.note(row, begins=begins)
+                if self._add(row, line):
+                    self._lines.number = before + index + 1
+                    stream.seek(block.offsets[index + 1])
+                    yield from self._batches(of_last=False)
             self._lines.number = before + len(block.lines)
             stream.seek(block.offsets[-1])
-            if rows:
-                yield batch_from_rows(rows, restarts=restarts)
+            yield from self._batches()
             yield from self._problems.drain()
 
-    def _begins(self, row: LogRow, line: bytes, lines: Sequence[bytes], index: int) -> bool:
-        """Whether a launch begins with the row of a line by its index, though its step does not go back."""
-        if self._repeated is None or not self._repeated.may_begin(row):
-            return False
-        if step_columns.find_step([name for name, _ in flatten_object(read_object(line))]) != "epoch":
-            return False  # several ranks may log the same step
-        behind = map(self._peek, lines[index + 1 : index + 1 + _LINES_AHEAD])
-        return self._repeated.begins(row, [*filter(None, behind)])
+    @property
+    def is_holding(self) -> bool:
+        """Whether rows are held back until more lines say whether a launch begins with them."""
+        return self._repeated is not None and self._repeated.is_holding
 
-    def _peek(self, line: bytes) -> LogRow | None:
-        """The row of a line that is read later."""
-        try:
-            return self._row_of(read_object(line)) if line.strip() else None
-        except Exception:  # it is reported when it is read
-            return None
+    def finish(self) -> Iterator[Batch]:
+        """Yield the rows that more lines of the file would have decided on; there are none."""
+        if self._repeated is not None:
+            self._ready += self._repeated.release()
+        yield from self._batches()
+
+    def _batches(self, *, of_last: bool = True) -> Iterator[Batch]:
+        """The rows that are read, those of each launch in a batch; those of the last one if asked for."""
+        while self._ready:
+            numbers = (
+                number for number, pair in enumerate(pairwise(self._ready), 1) if _is_next_launch(*pair)
+            )
+            end = next(numbers, len(self._ready))
+            if end == len(self._ready) and not of_last:
+                return
+            rows, self._ready = self._ready[:end], self._ready[end:]
+            yield batch_from_rows(rows, restarts=rows[0].begins)
+
+    def _add(self, row: LogRow, line: bytes) -> bool:
+        """Add the rows that are clear with that of a line; whether a launch begins behind others."""
+        is_next = False
+        for clear in (row,) if self._repeated is None else self._clear(row, line, self._repeated):
+            is_next |= bool(self._ready) and _is_next_launch(self._ready[-1], clear)
+            self._ready.append(clear)
+        return is_next
+
+    def _clear(self, row: LogRow, line: bytes, repeated: RepeatedEpochs) -> list[LogRow]:
+        """The rows that are clear with that of a line."""
+        # several ranks may log the same step
+        counts_epochs = repeated.may_begin(row) and (
+            step_columns.find_step([name for name, _ in flatten_object(read_object(line))]) == "epoch"
+        )
+        return repeated.add(row, counts_epochs=counts_epochs)
 
     def _row(self, line: bytes, number: int) -> LogRow | None:
         if not line or line.isspace():
@@ -171,6 +188,11 @@ class JsonLinesReader:
             )
             self._stepless = True
         return row
+
+
+def _is_next_launch(last: LogRow, row: LogRow) -> bool:
+    """Whether a row behind another one is of another launch."""
+    return row.begins or row.attempt != last.attempt
 
 
 def _row_with_step(logged: Mapping[str, Any]) -> LogRow | None:

@@ -2,66 +2,97 @@
 
 `log.txt` of DETR, DeiT and MAE is appended to by each launch. One that was started again after its first
 epoch, or that resumed at the last one, goes back to no earlier epoch: its first row has the epoch of the row
-before, and the same names. Where epochs have several such rows, it means nothing.
+before, and the same names. Such rows are held back until those behind show it, as among printed lines
+(`first_step_again`). Where epochs have several such rows, it means nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import islice
+from collections.abc import Mapping
 from typing import Any
 
-from holter.ingest.rows import LogRow
+from holter.ingest.console.first_step_again import rows_of_launch
+from holter.ingest.rows import LogRow, row_from_json, row_to_json
 
 _LEAST_VALUES = 3
 """Values of a row that two rows of the same launch would not share the names of by chance."""
-_ROWS_AHEAD = 2
+_MOST_HELD = 16
 
 
 class RepeatedEpochs:
-    """What is known of the rows of a launch. `several`: epochs have several rows with the same names."""
+    """Holds rows back that may begin a launch. `several`: epochs have several rows with the same names."""
 
-    def __init__(self, state: dict[str, Any]) -> None:
+    def __init__(self, state: Mapping[str, Any]) -> None:
         self._names: list[str] = state.get("names", [])
         self._epoch: int | None = state.get("epoch")
         self._rows: int = state.get("rows", 0)
         self._is_several: bool = state.get("several", False)
+        self._held = [row_from_json(row) for row in state.get("held", ())]
 
     def state(self) -> dict[str, Any]:
         """The state as JSON-able values; empty before the first row."""
         if self._epoch is None:
             return {}
         several = {"several": True} if self._is_several else {}
-        return {"names": self._names, "epoch": self._epoch, "rows": self._rows, **several}
+        held = {"held": [row_to_json(row) for row in self._held]} if self._held else {}
+        return {"names": self._names, "epoch": self._epoch, "rows": self._rows, **several, **held}
+
+    @property
+    def is_holding(self) -> bool:
+        """Whether rows are held back."""
+        return bool(self._held)
 
     def may_begin(self, row: LogRow) -> bool:
         """Whether a row has the epoch and the names of the one before it."""
         return (
             row.step == self._epoch
-            and not (self._is_several or row.labels)
+            and not (self._is_several or row.labels or row.attempt)
             and len(row.values) >= _LEAST_VALUES
             and [*row.values] == self._names
         )
 
-    def begins(self, row: LogRow, behind: Sequence[LogRow]) -> bool:
-        """Whether such a row begins a launch, as those `behind` it show: these count on, a row each.
+    def add(self, row: LogRow, *, counts_epochs: bool) -> list[LogRow]:
+        """The rows that are clear now. `counts_epochs`: the step of the row is an epoch."""
+        if self._held:
+            return self._decide(row)
+        if counts_epochs and self.may_begin(row):
+            self._held = [row]
+            return []
+        return [self._noted(row)]
 
-        Without any the row is the last one of the file: it begins a launch only if the one before had a
-        single row, as a program may print its best epoch again when it ends.
+    def _decide(self, row: LogRow) -> list[LogRow]:
+        """Whether launches begin with the first of the rows that are held."""
+        steps = [each.step for each in (*self._held, row) if [*each.values] == self._names]
+        assert self._epoch is not None, "the epoch that came again"
+        rows = rows_of_launch([self._epoch, *steps], is_between=True)
+        if row.attempt or row.step < self._held[-1].step:
+            return [*self.release(), self._noted(row)]
+        self._held.append(row)
+        if rows is None and len(self._held) < _MOST_HELD:
+            return []
+        return self._released(begins=rows == 1)
+
+    def release(self) -> list[LogRow]:
+        """The rows held back, as nothing that comes after them shows more.
+
+        An epoch alone that comes again begins a launch only if the one before had a single row: a program may
+        print its best epoch again when it ends.
         """
-        ahead = [
-            each.step
-            for each in islice((each for each in behind if [*each.values] == self._names), _ROWS_AHEAD)
-        ]
-        if not ahead:
-            return self._rows == 1
-        return ahead[0] > row.step and len({*ahead}) == len(ahead)
+        behind = [row.step for row in self._held if row.step != self._epoch and [*row.values] == self._names]
+        begins = len({*behind}) == len(behind) if behind else self._rows == len(self._held) == 1
+        return self._released(begins=begins)
 
-    def note(self, row: LogRow, *, begins: bool) -> None:
-        """Note a row, which `begins` a launch or goes on."""
-        if begins:
-            self._rows = 0
-        elif self.may_begin(row):
-            self._is_several = True
-        self._rows = 1 if self._epoch is not None and row.step < self._epoch else self._rows + 1
+    def _released(self, *, begins: bool) -> list[LogRow]:
+        """The rows held back, of which each of the epoch that came again `begins` a launch, or none does."""
+        held, self._held = self._held, []
+        epoch, names = self._epoch, self._names
+        self._is_several |= bool(held) and not begins
+        rows = [row._replace(begins=begins and row.step == epoch and [*row.values] == names) for row in held]
+        return [self._noted(row) for row in rows]
+
+    def _noted(self, row: LogRow) -> LogRow:
+        """The row, as the last one so far."""
+        is_first = row.begins or (self._epoch is not None and row.step < self._epoch)
+        self._rows = 1 if is_first else self._rows + 1
         self._epoch, self._names = row.step, [*row.values]
+        return row

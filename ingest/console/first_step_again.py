@@ -34,9 +34,9 @@ def rows_of_launch(steps: Sequence[int], *, is_between: bool) -> int | None:
     """
     firsts, *behind = (len([*rows]) for _, rows in groupby(steps))
     counts = {*behind[:-1]}  # more rows of the last one may follow
-    if any(count >= firsts for count in behind) or len(counts) > 1 or len(steps) > _MOST_ROWS:
+    if any(count >= firsts for count in behind) or len(counts) > 1:
         return 0
     if len(behind) < (2 if is_between else 3):
-        return None
+        return 0 if len(steps) > _MOST_ROWS else None
     [rows_of_step] = counts
     return 0 if firsts % rows_of_step else rows_of_step

@@ -6,6 +6,7 @@ unusual pause it does. Otherwise rows are held back until those of later steps s
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import nan
@@ -181,7 +182,10 @@ class RowKind:
             goes_on = self.is_between and len({*behind}) == len(behind) > 0
             return self._launch(1) if goes_on else self._repeat()
         held, self.held = self.held, []
-        return self._begin_again(held) if held else []
+        if not held:
+            return []
+        rows = rows_of_launch([row.step for _, row in held], is_between=False)
+        return self._begin_again(_with_launches(held, rows) if rows else held)
 
     def _repeat(self) -> list[PlacedRow]:
         """The rows held back, as those of steps with several rows."""
@@ -213,13 +217,7 @@ class RowKind:
     def _launch(self, rows: int) -> list[PlacedRow]:
         """The rows held back, so many of which at the first step are of a launch each."""
         held, self.held, self.is_again = self.held, [], False
-        first = self.steps[0]
-        return self._begin_again(
-            [
-                (place, row._replace(begins=row.step == first and number % rows == 0))
-                for number, (place, row) in enumerate(held, start=1)
-            ]
-        )
+        return self._begin_again(_with_launches(held, rows, before=1))
 
     def follow(self) -> list[PlacedRow]:
         """The rows held back, as those of a restart that others show; a step back later is one, too."""
@@ -306,6 +304,15 @@ class RowKind:
             self._begin_again([(0, row)])
             return row
         return of_writer(row, writer)
+
+
+def _with_launches(held: Sequence[PlacedRow], rows: int, before: int = 0) -> list[PlacedRow]:
+    """Rows that are held, so many of which at their first step are of a launch each, with those `before`."""
+    first = held[0][1].step
+    return [
+        (place, row._replace(begins=row.step == first and number % rows == 0))
+        for number, (place, row) in enumerate(held, start=before)
+    ]
 
 
 def of_writer(row: LogRow, writer: int) -> LogRow:

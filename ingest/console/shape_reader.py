@@ -56,6 +56,7 @@ _MANY_AT_POSITION = 5
 _VALUE_AND_BEST = 2
 _LEAST_GLUED = 5
 """Texts of two lines that are one, each with a counter and a value."""
+_LEAST_LETTERS = 3
 _GLOG = re.compile(r"[IWE]\d{4} $")
 """How lines of glog and absl begin, before a time, a process and a source: `I1125 12:00:00 14 a.py:9] `."""
 _BAR_WITHOUT_TOTAL = "it ["

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from pathlib import PurePath
+from itertools import accumulate
+from pathlib import Path, PurePath
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from holter.ingest.jsonl import JsonLines
 from holter.ingest.lines import LONGEST_LINE
 from holter.types import SeriesKey
+from tests.support.log_runs import read_log
 
 
 @pytest.mark.parametrize("step", ["step", "_step", "iteration", "global_step", "train/global_step"])
@@ -132,3 +134,41 @@ def test_any_objects_are_read_without_raising(values: list[dict[str, Any]], read
     content = "".join(json.dumps(value) + "\n" for value in values).encode()
     complete = reading.read_complete("log.jsonl", content)
     assert reading.read_restarted("log.jsonl", content, every=1) == complete
+
+
+@pytest.mark.parametrize(
+    ("epochs", "attempts"),
+    [
+        ([0, 0, 1, 2], 2),
+        ([0, 0, 0, 1, 2, 3], 3),
+        ([0, 1, 2, 3, 3, 4, 5], 2),
+        ([0, 0, 1, 0, 1, 2], 3),
+        ([0, 0], 2),
+        ([0, 0, 1, 1, 2, 2], 1),
+        ([0, 1, 2, 2], 1),
+    ],
+    ids=[
+        "one epoch",
+        "one epoch twice",
+        "resumed at the last epoch",
+        "one epoch, then two",
+        "one epoch each",
+        "two rows of each epoch",
+        "the best epoch again",
+    ],
+)
+def test_an_epoch_that_comes_again_begins_a_launch(
+    tmp_path: Path, reading: Any, epochs: list[int], attempts: int
+) -> None:
+    lines = [
+        b'{"epoch": %d, "train_loss": 0.%d, "test_loss": 0.5, "test_acc": 0.1}\n' % (epoch, number)
+        for number, epoch in enumerate(epochs, 1)
+    ]
+    content = b"".join(lines)
+    run = read_log(tmp_path, content, "log.txt")
+    assert run.attempts == attempts
+    assert run.points == 3 * len(epochs if attempts > 1 else {*epochs})
+    complete = reading.read_complete("log.txt", content)
+    sizes = [*accumulate(map(len, lines))]
+    assert reading.read_growing("log.txt", content, sizes) == complete
+    assert reading.read_restarted("log.txt", content, every=1) == complete

@@ -108,3 +108,13 @@ def test_an_evaluation_behind_opening_lines_may_be_the_last_of_a_launch(tmp_path
     )
     assert run.attempts == 1
     assert steps_of(run) == {"loss": [1, 2, 3, 4], "test/F1": [3]}
+
+
+@pytest.mark.parametrize("before", [2, 5])
+@pytest.mark.parametrize("short", [1, 2])
+def test_launches_of_one_record_behind_a_longer_one_are_seen(tmp_path: Path, before: int, short: int) -> None:
+    launches = [range(1, 10 * before, 10), *([range(1, 2)] * short), range(1, 150, 10)]
+    text = "".join(f"epoch: 1  iter: {step}/699  loss: 1.{step}\n" for steps in launches for step in steps)
+    run = read_log(tmp_path, text)
+    assert run.attempts == 2 + short
+    assert steps_of(run)["loss"] == [step for steps in launches for step in steps]
