@@ -11,7 +11,9 @@ import numpy as np
 
 from holter.ingest import step_columns
 from holter.ingest.console.line_counters import Counter
+from holter.ingest.console.plain_line import metric_name
 from holter.ingest.console.step_axis import training_steps
+from holter.ingest.console.table_rows import column_name, evaluated_data, find_data, is_data, step_of_row
 from holter.ingest.names import storable_label
 from holter.ingest.text_encoding import decode_lines
 from holter.types import Batch, Column, FloatArray, IntArray, Labels, SeriesKey, labels_of
@@ -23,6 +25,13 @@ class CsvCells(NamedTuple):
     name: str
     values: FloatArray
     rows: IntArray | None
+
+
+class RowSeries(NamedTuple):
+    """Which series a row belongs to: the data of an evaluation, "" of the training, and labels."""
+
+    data: str
+    labels: Labels
 
 
 class CsvLayout:
@@ -41,6 +50,12 @@ class CsvLayout:
         self.clock_is = (
             "?" if self.clock is not None and step_columns.is_ambiguous_clock(self.header[self.clock]) else ""
         )
+        # a column `dataset` is a label
+        self.data = [
+            column
+            for column in find_data(list(map(column_name, self.header)))
+            if self.header[column] not in step_columns.LABEL_NAMES
+        ]
         self.labels = [header.index(name) for name in step_columns.LABEL_NAMES if name in header]
         self.numeric: set[int] = set()
         self.text: set[int] = set()
@@ -86,7 +101,7 @@ class CsvTable:
     times: FloatArray
     columns: list[CsvCells]
     attempts: list[str] | None = None
-    labels: list[Labels] | None = None
+    series: list[RowSeries] | None = None
     problems: list[tuple[int, str]] = field(default_factory=list)
 
     def __len__(self) -> int:
@@ -107,11 +122,11 @@ class CsvTable:
             values, rows = _slice(cells, start, stop)
             if not len(values):
                 continue
-            if self.labels is None:
+            if self.series is None:
                 full = len(values) == stop - start
                 columns.append(Column(key=SeriesKey(cells.name), values=values, rows=None if full else rows))
             else:
-                columns.extend(_labelled(cells.name, values, rows, self.labels[start:stop]))
+                columns.extend(_by_series(cells.name, values, rows, self.series[start:stop]))
         named = (self.attempts[start] or attempt) if self.attempts else attempt
         return Batch(
             steps=self.steps[start:stop],
@@ -128,7 +143,8 @@ def parse_rows(lines: Sequence[bytes], *, layout: CsvLayout, delimiter: str, fir
     if layout.step is None:
         rows, numbers = [], []
     rows, numbers, steps = _steps(rows, numbers, layout, problems)
-    steps = _over_epochs(rows, steps, layout)
+    data = _data(rows, layout)
+    steps = _over_epochs(rows, steps, data, layout)
     cells = list(zip(*rows, strict=True)) if rows else []
     line_numbers = np.array(numbers, dtype=np.int64)
     times = _times(cells, layout, line_numbers, problems)
@@ -143,7 +159,7 @@ def parse_rows(lines: Sequence[bytes], *, layout: CsvLayout, delimiter: str, fir
         times=times,
         columns=[column for column in columns if len(column.values)],
         attempts=_attempts(cells[layout.attempt]) if rows and layout.attempt is not None else None,
-        labels=_labels(cells, layout) if rows and layout.labels else None,
+        series=_series(data, cells, layout) if rows else None,
         problems=sorted(problems),
     )
 
@@ -213,7 +229,17 @@ def _steps(
     )
 
 
-def _over_epochs(rows: Sequence[Sequence[str]], steps: IntArray, layout: CsvLayout) -> IntArray:
+def _data(rows: Sequence[Sequence[str]], layout: CsvLayout) -> list[str]:
+    """The data of each row of an evaluation, "" of the training; empty if all rows are of the training."""
+    if not layout.data:
+        return []
+    data = [evaluated_data([row[column] for column in layout.data]) for row in rows]
+    return data if any(data) else []
+
+
+def _over_epochs(
+    rows: Sequence[Sequence[str]], steps: IntArray, data: Sequence[str], layout: CsvLayout
+) -> IntArray:
     """The steps, continued over epochs where they start over in each, as the first change of epoch shows."""
     several = layout.labels or layout.attempt is not None
     if layout.epoch is None or several or not len(steps) or layout.epochs.get("restarts") is False:
@@ -223,15 +249,28 @@ def _over_epochs(rows: Sequence[Sequence[str]], steps: IntArray, layout: CsvLayo
     except ValueError:  # a fraction, or rows without one: steps that count through all epochs
         layout.epochs["restarts"] = False
         return steps
-    counts = {
-        Counter.EPOCH: [(epoch, 0) for epoch in epochs],
-        Counter.STEP: [(step, 0) for step in steps.tolist()],
-    }
-    continued = training_steps(counts, layout.epochs)
+    continued = _continued(epochs, steps.tolist(), data, layout.epochs)
     if max(map(abs, continued)) > step_columns.LARGEST_STEP:  # an epoch of any size is no count of epochs
         layout.epochs["restarts"] = False
         return steps
     return np.array(continued, dtype=np.int64)
+
+
+def _continued(
+    epochs: Sequence[int], steps: Sequence[int], data: Sequence[str], axis: dict[str, Any]
+) -> list[int]:
+    counts = {
+        Counter.EPOCH: [(epoch, 0) for epoch in epochs],
+        Counter.STEP: [(step, 0) for step in steps],
+    }
+    if not data and "own batches" not in axis:
+        return training_steps(counts, axis)
+    continued = []
+    for row, step in enumerate(steps):
+        counted = {counter: column[row] for counter, column in counts.items()}
+        at = step_of_row(counted, axis, is_of_evaluation=bool(data and data[row]))
+        continued.append(step if at is None else at)
+    return continued
 
 
 def _times(
@@ -265,6 +304,8 @@ def _column(
     cells: Sequence[str], index: int, layout: CsvLayout, numbers: IntArray, problems: list[tuple[int, str]]
 ) -> CsvCells:
     name = layout.header[index]
+    if index in layout.data:
+        cells = ["" if is_data(cell) else cell for cell in cells]
     try:
         values = np.array(list(map(float, cells)), dtype=np.float64)
         layout.numeric.add(index)
@@ -318,6 +359,14 @@ def _attempts(cells: Sequence[str]) -> list[str]:
     return [_integer_text(cell) for cell in cells]
 
 
+def _series(data: Sequence[str], cells: Sequence[Sequence[str]], layout: CsvLayout) -> list[RowSeries] | None:
+    """The series of each row; None if all rows are of the same training, without labels."""
+    if not (data or layout.labels):
+        return None
+    labels = _labels(cells, layout) if layout.labels else [()] * len(cells[0])
+    return list(map(RowSeries, data or [""] * len(labels), labels))
+
+
 def _labels(cells: Sequence[Sequence[str]], layout: CsvLayout) -> list[Labels]:
     names = [layout.header[index] for index in layout.labels]
     known: dict[tuple[str, ...], Labels] = {}
@@ -331,14 +380,16 @@ def _labels(cells: Sequence[Sequence[str]], layout: CsvLayout) -> list[Labels]:
     return by_row
 
 
-def _labelled(name: str, values: FloatArray, rows: IntArray, labels: Sequence[Labels]) -> Iterator[Column]:
-    """One column per set of labels, in the order in which they first appear."""
-    codes: dict[Labels, int] = {}
-    code = np.array([codes.setdefault(labels[row], len(codes)) for row in rows.tolist()], dtype=np.int64)
+def _by_series(
+    name: str, values: FloatArray, rows: IntArray, series: Sequence[RowSeries]
+) -> Iterator[Column]:
+    """One column per series, in the order in which they first appear."""
+    codes: dict[RowSeries, int] = {}
+    code = np.array([codes.setdefault(series[row], len(codes)) for row in rows.tolist()], dtype=np.int64)
     order = np.argsort(code, kind="stable")
     ends = np.cumsum(np.bincount(code, minlength=len(codes)))
-    for label, taken in zip(codes, np.split(order, ends[:-1]), strict=True):
-        yield Column(key=SeriesKey(name, label), values=values[taken], rows=rows[taken])
+    for (data, labels), taken in zip(codes, np.split(order, ends[:-1]), strict=True):
+        yield Column(key=SeriesKey(metric_name(name, data), labels), values=values[taken], rows=rows[taken])
 
 
 def _slice(cells: CsvCells, start: int, stop: int) -> tuple[FloatArray, IntArray]:

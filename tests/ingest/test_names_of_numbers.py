@@ -168,7 +168,7 @@ TABLES: dict[str, tuple[str, str, list[str]]] = {
     "of tabs with the data in a column": (
         "epoch\tphase\tloss\n",
         "{n}\ttrain\t2.{n}\n{n}\tvalid\t3.{n}\n",
-        ["train/loss", "valid/loss"],
+        ["loss", "valid/loss"],
     ),
     "with spreads": ("| Epoch | Loss | Acc |\n", "| {n} | 2.{n}±0.1 | 0.{n} (0.9) |\n", ["Loss", "Acc"]),
     "with an empty column": (

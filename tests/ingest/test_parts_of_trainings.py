@@ -187,7 +187,7 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
     "rows of data with other short forms": (
         "dset      epoch    cost    cerr\n------  -------  ------  ------\n"
         + "".join(f"trn           {n}    0.4{n}    0.18\ndev           {n}    0.5    0.2\n" for n in N),
-        {name: [1, 2, 3] for name in ("trn/cost", "trn/cerr", "dev/cost", "dev/cerr")},
+        {name: [1, 2, 3] for name in ("cost", "cerr", "dev/cost", "dev/cerr")},
     ),
     "an evaluation that counts its own steps in each epoch": (
         "".join(

@@ -12,13 +12,23 @@ import re
 from zlib import crc32
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineResult, LineValues
-from holter.ingest.console.line_words import DATA_SPLIT
+from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.pattern_search import LinearPattern
-from holter.ingest.console.plain_line import axis_state, metric_name, parse_plain_line
+from holter.ingest.console.plain_line import axis_state, parse_plain_line
+from holter.ingest.console.table_rows import (
+    CountingColumns,
+    column_name,
+    counts_of_row,
+    evaluated_data,
+    find_counting,
+    find_data,
+    named_values,
+    step_of_row,
+)
 from holter.ingest.console.values import parse_number
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.text_encoding import words_in_encodings
-from holter.translated_words import COUNTERS, METRICS, in_english
+from holter.translated_words import COUNTERS, METRICS
 from holter.types import labels_of
 
 _BARS = re.compile(r"[|│┃║]")
@@ -31,16 +41,9 @@ _PREFIX = re.compile(
 """What a logger prints before the first cell: `(2024-01-02 10:00:00 INFO) - main:   Epoch | Train loss`."""
 _SPREAD = re.compile(r"\s?(?:±|\+/?-|\()")
 """What is behind a number in its cell: `0.52 ± 0.03`, `0.52 (0.61)`."""
-_DATA = frozenset({"data", "dataset", "split", "subset", "set", "phase", "mode", "stage"})
-"""Names of a column that says of which data a row is."""
 _COUNT = re.compile(r"(\d{1,9})(?: {0,8}/ {0,8}\d{1,9})?")
 """What a row counts, with its total: `1   / 200`."""
 _DIGIT = re.compile(r"\d")
-_AXES = (
-    *("global_step", "step", "iter", "iteration", "training_iteration", "epoch"),
-    *("episode", "round", "generation"),
-)
-"""Names of columns that count, in English words, the most reliable axis first."""
 _REMARK = re.compile(r"(?<=\d) {1,8}[^\w\s.,+-][^\d\n]*$")
 """What is behind the number of the last cell: `0.81 *`, `0.81  <- saved`."""
 _TRIALS = frozenset({"trial name", "trial"})
@@ -65,11 +68,6 @@ def _cells(line: str, columns: int = 0) -> list[str]:
     return [cell.strip() for cell in cells[: _MAX_COLUMNS + 1]]
 
 
-def _in_lower_case(name: str) -> str:
-    """The name of a column in English words, joined with `_`."""
-    return "_".join(in_english(name).lower().split())
-
-
 def _row(line: str, state: DialectState) -> LineValues | None:
     """The names of columns, or the numbers below them at the step or the epoch of the row."""
     names = state.get("cells", [])
@@ -77,8 +75,8 @@ def _row(line: str, state: DialectState) -> LineValues | None:
     above = state.pop("cells above", [])
     if len(above) == len(cells) and not any(map(_DIGIT.search, cells)):  # the names go on
         cells = [f"{first} {second}".strip() for first, second in zip(above, cells, strict=True)]
-    lower = [_in_lower_case(cell) for cell in cells]
-    if _is_heading(cells) and any(name in _AXES for name in lower):
+    lower = [column_name(cell) for cell in cells]
+    if _is_heading(cells) and find_counting(lower) is not None:
         if any(map(is_metric_name, cells)):
             state["cells"] = cells[:_MAX_COLUMNS]
             if "rows of cells" in state:
@@ -88,31 +86,31 @@ def _row(line: str, state: DialectState) -> LineValues | None:
         return None
     if len(cells) != len(names):
         return None
-    by_name = {_in_lower_case(name): cell for name, cell in zip(names, cells, strict=True)}
-    axis = next(name for name in _AXES if name in by_name)
-    count = _COUNT.fullmatch(by_name[axis])
-    if count is None or _is_printed_anew(line, state):
+    lower = [column_name(name) for name in names]
+    counting = find_counting(lower)
+    if counting is None or not (counts := _counts(counting, cells)) or _is_printed_anew(line, state):
         return None
-    step = int(count[1])
     trial = next((cell for name, cell in zip(names, cells, strict=True) if name.lower() in _TRIALS), None)
+    split = evaluated_data([cells[column] for column in find_data(lower)])
+    axis, step = axis_state(state), counts[min(counts)][0]
+    if counting.epoch >= 0 and trial is None:
+        at = step_of_row(counts, axis, is_of_evaluation=bool(split))
+        step = step if at is None else at
     if trial is not None and not _is_new(trial, step, state):
         return None
-    split = _data_of(names, cells)
     values = {}
-    for name, cell in zip(names, cells, strict=True):
+    for column, (name, cell) in enumerate(zip(names, cells, strict=True)):
         value = parse_number(_SPREAD.split(_REMARK.sub("", cell), maxsplit=1)[0])
-        if value is not None and _in_lower_case(name) not in (axis, "loc"):
-            values[metric_name(name, split)] = value
-    return LineValues(step, values, labels=None if trial is None else labels_of({"trial": trial[:200]}))
+        is_count = column == counting.step or (column == counting.epoch and len(counts) == 1)
+        if value is not None and not is_count and lower[column] != "loc":
+            values[name] = value
+    named = named_values(values, split, counts, step, axis, within_epochs=counting.epoch >= 0)
+    return LineValues(step, named, labels=None if trial is None else labels_of({"trial": trial[:200]}))
 
 
-def _data_of(names: list[str], cells: list[str]) -> str:
-    """The data that a row is of, if a cell says that; "" of the training."""
-    for name, cell in zip(names, cells, strict=True):
-        found = DATA_SPLIT.fullmatch(cell) if name.lower() in _DATA else None
-        if found is not None:
-            return (found[2] or "").lower()
-    return ""
+def _counts(counting: CountingColumns, cells: list[str]) -> dict[Counter, tuple[int, int]]:
+    step, epoch = (_COUNT.fullmatch(cells[column]) for column in (counting.step, counting.epoch))
+    return counts_of_row(counting, step and int(step[1]), epoch and int(epoch[1]))
 
 
 def _bare_row(line: str, state: DialectState) -> LineResult:

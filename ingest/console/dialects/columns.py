@@ -16,11 +16,22 @@ from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_words import DATA_SPLIT
 from holter.ingest.console.plain_line import axis_state
-from holter.ingest.console.step_axis import training_step
+from holter.ingest.console.step_axis import Counts, training_step
+from holter.ingest.console.table_rows import (
+    COUNTERS,
+    column_name,
+    counts_of_row,
+    evaluated_data,
+    find_counting,
+    find_data,
+    is_data,
+    named_values,
+    names_data,
+    step_of_row,
+)
 from holter.ingest.console.training_sections import enter_section, section_labels
 from holter.ingest.console.values import parse_number
 from holter.ingest.metric_names import is_metric_name
-from holter.ingest.step_columns import BATCH_NAMES
 
 _BETWEEN = re.compile(r"\s{0,8}[,;]\s{0,8}|\s{2,}|\t")
 _BETWEEN_NUMBERS = re.compile(r"\s{0,8}[,;]\s{0,8}|\s+")
@@ -33,22 +44,10 @@ _LOGGER = (
     rb"(?:[\]:|>-]|%(level)s|:\d\d(?:[.,]\d{1,6})?)[ \t]{1,40}|%(level)s:[\w.]{1,60}:)"
 ) % {b"level": _LEVEL}
 """What a logger prints before the names and the numbers: `INFO:main: `, `2024-01-02 10:00:00 - INFO - `."""
-_AXES = (
-    *("#", "global_step", "step", "episode", "steps", "iter", "iters", "iteration", "iterations", "numiters"),
-    *("epoch", "epochs", "e", "ep", "round"),
-)
-"""Names of columns that count, the most reliable axis first."""
-_EPOCHS = frozenset({"epoch", "epochs", "e", "ep"})
-_STEPS = frozenset({"step", "steps", "iter", "iters", "iteration", "iterations"})
-"""Names of columns that may count within an epoch."""
-_BATCHES = frozenset({*BATCH_NAMES, "batches", "batch_index"})
-"""Names of columns that count within an epoch."""
 _LENGTH = ("episode", "steps")
 """An axis, and the name of what each episode has so many of."""
 _MAX_COLUMNS = 64
 _LEAST_CELLS = 2
-_DATA = frozenset({"data", "dataset", "dset", "split", "subset", "set", "phase", "mode"})
-"""Names of a first column that says of which data a row is."""
 _BETWEEN_CELLS = rb"(?: {2,40}| ?\t ?| {0,8}[,;] {0,8})"
 _AXIS = (
     rb"(?:#[ \t]{1,20})?(?:[A-Za-z][\w-]{0,30}" + _BETWEEN_CELLS + rb"){0,2}"
@@ -118,49 +117,47 @@ def _row(line: str, state: DialectState) -> LineValues | None:
         names = possible[0][: len(cells)]  # the last columns were not written
     if names is None:
         return None
-    axis = next((axis for axis in _AXES for name in names if name.lower() == axis), None)
-    about = ""
-    data = next((cell for name, cell in zip(names, cells, strict=True) if name.lower() in _DATA), None)
-    if data is not None:
-        if DATA_SPLIT.fullmatch(data) is None:
-            return None
-        about = f"{data}/"
-    values, count, epoch, batch = {}, None, None, None
-    for name, cell in zip(names, cells, strict=True):
-        value = parse_number(cell)
-        if axis is not None and name.lower() == axis:
-            count = parse_number(cell.partition("/")[0])
-        elif name.lower() in _BATCHES and axis in _EPOCHS:
-            batch = value
-        elif value is not None and (name.lower() not in _AXES or (axis, name.lower()) == _LENGTH):
-            values[about + name] = value
-        if name.lower() in _EPOCHS and axis in _STEPS:
-            epoch = value
-    step = None if axis is None else _step(axis, count, epoch, batch, state)
+    lower = [column_name(name) for name in names]
+    counting = find_counting(lower)
+    if counting is None:
+        return None
+    of_data = find_data(lower)
+    if of_data and names_data(lower[of_data[0]]) and not is_data(cells[of_data[0]]):
+        return None
+    split, plain = evaluated_data([cells[column] for column in of_data]), axis_state(state)
+    counts = counts_of_row(counting, _count(cells[counting.step]), _count(cells[counting.epoch]))
+    within_epochs = counting.epoch >= 0 and Counter.EPOCH in counts
+    if not counts:
+        return None
+    if within_epochs:
+        step = step_of_row(counts, plain, is_of_evaluation=bool(split))
+    else:
+        step = _step_alone(counts, plain)
     if step is None:
         return None
-    plain = axis_state(state)
+    values = {}
+    for column, (name, cell) in enumerate(zip(names, cells, strict=True)):
+        value = parse_number(cell)
+        is_count = lower[column] in COUNTERS and (lower[counting.step], lower[column]) != _LENGTH
+        if value is not None and not is_count and column != counting.step:
+            values[name] = value
+    values = named_values(values, split, counts, step, plain, within_epochs=within_epochs)
     enter_section({Counter.EPOCH: (step, 0)}, plain)
     return LineValues(step, values, labels=section_labels(plain))
 
 
-def _step(
-    name: str, value: float | None, epoch: float | None, batch: float | None, state: DialectState
-) -> int | None:
-    """The step of a row: below the line of an epoch, rows that count steps begin anew with each epoch.
+def _step_alone(counts: Counts, axis: DialectState) -> int | None:
+    """The step of a row without an epoch: below the line of one, steps begin anew with each epoch."""
+    [(counter, count)] = counts.items()
+    if counter is Counter.EPOCH or "announced" not in axis:
+        return count[0]
+    return training_step({Counter.STEP: count}, axis)
 
-    So do the batches of a row with an epoch and a batch, and the steps of one with an epoch, if they do.
-    """
-    if value is None or not value.is_integer():
-        return None
-    axis = axis_state(state)
-    if batch is not None and batch.is_integer():
-        return training_step({Counter.EPOCH: (int(value), 0), Counter.BATCH: (int(batch), 0)}, axis)
-    if epoch is not None and epoch.is_integer():
-        return training_step({Counter.EPOCH: (int(epoch), 0), Counter.STEP: (int(value), 0)}, axis)
-    if name in _EPOCHS or "announced" not in axis:
-        return int(value)
-    return training_step({Counter.STEP: (int(value), 0)}, axis)
+
+def _count(cell: str) -> int | None:
+    """The number that a cell counts, without its total."""
+    value = parse_number(cell.partition("/")[0])
+    return int(value) if value is not None and value.is_integer() else None
 
 
 DIALECT = ConsoleDialect(

@@ -1,0 +1,146 @@
+"""What the columns of a table say of its rows, whatever its form: the step of each, and the data it is of.
+
+One column counts, maybe within the epochs of another: `Epoch  Iter  Loss`. Another one may name the data:
+`epoch,phase,loss` above `1,train,0.5` and `1,val,0.6`. The rows of the training have the names of the columns
+as they are, those of an evaluation the data before them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from holter.ingest.console.line_counters import Counter
+from holter.ingest.console.line_words import DATA_SPLIT
+from holter.ingest.console.plain_line import metric_name
+from holter.ingest.console.step_axis import Counts, is_end_of_epoch, note_names, training_step
+from holter.ingest.step_columns import BATCH_NAMES, EPOCH_NAMES
+from holter.translated_words import in_english
+
+_EPOCHS = (*EPOCH_NAMES, "e")
+_STEPS = ("step", "steps", "iter", "iters", "iteration", "iterations")
+"""Names of columns that may count within an epoch."""
+_BATCHES = (*BATCH_NAMES, "batches", "batch_index")
+"""Names of columns that count within an epoch."""
+COUNTERS = (
+    *("#", "global_step", "step", "episode", "steps", "iter", "iters", "iteration", "iterations"),
+    *("numiters", "training_iteration", *_EPOCHS, "round", "generation"),
+)
+"""Names of columns that count by themselves, the most reliable one first."""
+_OF_DATA = ("split", "subset", "set", "data", "dataset", "dset")
+"""Names of columns that name the data of a row."""
+_MAY_BE_OF_DATA = ("phase", "mode", "stage", "type")
+"""The same of columns that may also have something else, such as `warmup` or `SGD`."""
+
+
+class CountingColumns(NamedTuple):
+    """The indices of the column that counts and of that of the epochs that it may count within, or -1."""
+
+    step: int
+    epoch: int
+    counter: Counter
+
+
+def column_name(text: str) -> str:
+    """The name of a column in English words and lower case, joined with `_`."""
+    return "_".join(in_english(text).lower().split())
+
+
+def find_counting(names: Sequence[str]) -> CountingColumns | None:
+    """The columns that count, by names as `column_name` gives them; None if there are none."""
+    name = next((name for name in COUNTERS if name in names), None)
+    if name is None:
+        return None
+    if name in _EPOCHS:
+        batch = next((batch for batch in _BATCHES if batch in names), None)
+        if batch is not None:
+            return CountingColumns(names.index(batch), names.index(name), Counter.BATCH)
+        return CountingColumns(names.index(name), -1, Counter.EPOCH)
+    epoch = next((epoch for epoch in _EPOCHS if epoch in names), None) if name in _STEPS else None
+    counter = Counter.STEP if name in _STEPS else Counter.GLOBAL_STEP
+    return CountingColumns(names.index(name), -1 if epoch is None else names.index(epoch), counter)
+
+
+def find_data(names: Sequence[str]) -> list[int]:
+    """The columns that may say of which data a row is, the most likely one first."""
+    return [names.index(name) for name in (*_OF_DATA, *_MAY_BE_OF_DATA) if name in names]
+
+
+def names_data(name: str) -> bool:
+    """Whether a column of this name has the names of data and nothing else."""
+    return name in _OF_DATA
+
+
+def is_data(cell: str) -> bool:
+    """Whether a cell says of which data its row is: `train`, `Validation`, `dev`."""
+    return _match_of_data(cell) is not None
+
+
+@lru_cache(maxsize=256)
+def _match_of_data(cell: str) -> re.Match[str] | None:
+    return DATA_SPLIT.fullmatch(in_english(cell).strip())
+
+
+def evaluated_data(cells: Sequence[str]) -> str:
+    """The data of an evaluation by the cells that may name it, the most likely first; "" of the training."""
+    found = next((match for cell in cells if (match := _match_of_data(cell))), None)
+    return "" if found is None else (found[2] or "").lower()
+
+
+def counts_of_row(
+    counting: CountingColumns, step: int | None, epoch: int | None
+) -> dict[Counter, tuple[int, int]]:
+    """What a row counts, by the numbers in its cells: maybe its epoch alone, if it has no batch."""
+    counts = {}
+    if counting.epoch >= 0 and epoch is not None:
+        counts[Counter.EPOCH] = (epoch, 0)
+    if step is not None:
+        counts[counting.counter] = (step, 0)
+    needed = Counter.EPOCH if counting.counter is Counter.BATCH else counting.counter
+    return counts if needed in counts else {}
+
+
+def step_of_row(counts: Counts, axis: dict[str, Any], *, is_of_evaluation: bool) -> int | None:
+    """The step of a row with its epoch and a count that may begin anew with each epoch, if it has that.
+
+    The batches of an evaluation are its own: it is at the last step of the training. Steps that go on through
+    all epochs are those of the training as well.
+    """
+    if counts.keys() == {Counter.EPOCH}:  # the means of the batches above, if there are any
+        is_end = is_end_of_epoch(counts, axis)
+        return training_step(counts, axis) if is_end else counts[Counter.EPOCH][0]
+    if not is_of_evaluation:
+        axis.pop("own batches", None)
+        return training_step(counts, axis)
+    if "step" not in axis:  # there may be nothing but evaluations
+        return training_step(counts, axis.setdefault("evaluations", {}))
+    number, _ = counts[min(counts)]
+    _, last = axis.get("epoch", (0, axis["step"]))
+    if axis.get("restarts") is None and number < last:
+        axis["own batches"] = True
+    if axis.get("restarts") or "own batches" in axis:
+        return int(axis["step"])
+    return number
+
+
+def named_values(
+    values: Mapping[str, float],
+    split: str,
+    counts: Counts,
+    step: int,
+    axis: dict[str, Any],
+    *,
+    within_epochs: bool,
+) -> dict[str, float]:
+    """The values of a row by their names, by which the means of an epoch differ from its batches.
+
+    `within_epochs`: the table has a column for the batches or steps of each epoch.
+    """
+    if split or not within_epochs:
+        return {metric_name(name, split): value for name, value in values.items()}
+    if len(counts) > 1:
+        note_names([*values], step, step, axis)
+    means = axis.get("names", ()) if is_end_of_epoch(counts, axis) else ()
+    return {f"epoch/{name}" if name in means else name: value for name, value in values.items()}

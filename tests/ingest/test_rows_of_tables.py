@@ -1,0 +1,119 @@
+"""Tables of any form say in the same way which column counts, and of which data a row is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.log_runs import read_log, steps_of
+
+EPOCHS = (1, 2, 3)
+FORMS = {
+    "csv": ("{}\n", ",", "log.csv"),
+    "blanks": ("{}\n", "   ", "train.log"),
+    "tabs": ("{}\n", "\t", "train.log"),
+    "cells": ("| {} |\n", " | ", "train.log"),
+}
+
+form = pytest.mark.parametrize("form", FORMS)
+
+
+def table(form: str, *rows: tuple[object, ...]) -> tuple[str, str]:
+    """The text of a table, and a name for its file."""
+    line, between, name = FORMS[form]
+    return "".join(line.format(between.join(map(str, row))) for row in rows), name
+
+
+@form
+@pytest.mark.parametrize("column", ["Phase", "Stage", "Mode", "Split", "Set", "Subset", "Type"])
+@pytest.mark.parametrize("data", ["val", "Valid", "test", "dev"])
+def test_rows_of_an_evaluation_are_named_after_its_data(
+    form: str, column: str, data: str, tmp_path: Path
+) -> None:
+    rows = [(n, word, f"{n}.{part}") for n in EPOCHS for part, word in enumerate(("train", data))]
+    run = read_log(tmp_path, *table(form, ("Epoch", column, "Loss"), *rows))
+    assert (run.attempts, run.unreadable) == (1, [])
+    assert steps_of(run) == {"Loss": [*EPOCHS], f"{data.lower()}/Loss": [*EPOCHS]}
+
+
+@form
+@pytest.mark.parametrize("column", ["Batch", "Iter", "Step", "Iterations"])
+@pytest.mark.parametrize("last", [401, 1])
+def test_counts_that_begin_anew_with_each_epoch_go_on(
+    form: str, column: str, last: int, tmp_path: Path
+) -> None:
+    batches = [*range(1, last + 1, 100)]
+    rows = [(n, batch, f"{n}.{batch}") for n in EPOCHS for batch in batches]
+    run = read_log(tmp_path, *table(form, ("Epoch", column, "Loss"), *rows))
+    assert run.attempts == 1
+    assert steps_of(run)["Loss"] == [n * last + batch for n in range(3) for batch in batches]
+
+
+@form
+@pytest.mark.parametrize("column", ["Batch", "Iter", "Iterations"])
+def test_batches_of_an_evaluation_are_at_the_last_step_of_the_training(
+    form: str, column: str, tmp_path: Path
+) -> None:
+    rows = [
+        (n, data, batch, f"{n}.{batch}")
+        for n in EPOCHS
+        for data, batches in (("train", (1, 101, 201)), ("valid", (1, 101)))
+        for batch in batches
+    ]
+    run = read_log(tmp_path, *table(form, ("Epoch", "Stage", column, "Loss"), *rows))
+    assert run.attempts == 1
+    steps = steps_of(run)
+    assert steps["Loss"] == [1, 101, 201, 202, 302, 402, 403, 503, 603]
+    assert steps["valid/Loss"] == [201, 402, 603]
+
+
+@form
+def test_steps_that_go_on_through_all_epochs_are_those_of_an_evaluation_as_well(
+    form: str, tmp_path: Path
+) -> None:
+    rows = [
+        (n, step, data, f"{n}.{step}")
+        for n in EPOCHS
+        for data, parts in (("train", (5, 10)), ("val", (12,)))
+        for step in (20 * n + part for part in parts)
+    ]
+    run = read_log(tmp_path, *table(form, ("epoch", "step", "split", "loss"), *rows))
+    assert run.attempts == 1
+    steps = steps_of(run)
+    assert (steps["loss"], steps["val/loss"]) == ([25, 30, 45, 50, 65, 70], [32, 52, 72])
+
+
+@form
+def test_a_table_of_evaluations_alone_counts_their_batches(form: str, tmp_path: Path) -> None:
+    rows = [(n, "test", batch, f"{n}.{batch}") for n in EPOCHS for batch in (1, 2)]
+    run = read_log(tmp_path, *table(form, ("epoch", "split", "batch", "loss"), *rows))
+    assert (run.attempts, steps_of(run)["test/loss"]) == (1, [1, 2, 3, 4, 5, 6])
+
+
+@form
+def test_other_words_in_a_column_of_stages_name_no_data(form: str, tmp_path: Path) -> None:
+    rows = [(n, "warmup" if n == 1 else "main", f"{n}.5") for n in EPOCHS]
+    run = read_log(tmp_path, *table(form, ("epoch", "stage", "loss"), *rows))
+    assert steps_of(run) == {"loss": [*EPOCHS]}
+
+
+@form
+def test_another_launch_begins_where_the_epochs_do(form: str, tmp_path: Path) -> None:
+    rows = [(n, batch, f"{n}.{batch}") for n in EPOCHS for batch in (1, 51)]
+    run = read_log(tmp_path, *table(form, ("epoch", "iter", "loss"), *rows, *rows[:3]))
+    assert run.attempts == 2
+    assert len(steps_of(run)["loss"]) == 9
+
+
+@pytest.mark.parametrize("form", ["blanks", "tabs", "cells"])
+def test_the_means_of_an_epoch_are_at_its_last_batch(form: str, tmp_path: Path) -> None:
+    rows = []
+    for n in EPOCHS:
+        rows += [(n, batch, f"{n}.{batch}", "-") for batch in (20, 40)]
+        rows.append((n, "-", f"{n}.5", f"{n}.7"))
+    run = read_log(tmp_path, *table(form, ("Epoch", "Batch", "Train_Loss", "Val_Loss"), *rows))
+    assert run.attempts == 1
+    steps = steps_of(run)
+    assert steps["Train_Loss"] == [20, 40, 60, 80, 100, 120]
+    assert steps["epoch/Train_Loss"] == steps["Val_Loss"] == [40, 80, 120]
