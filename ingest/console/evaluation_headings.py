@@ -12,6 +12,7 @@ from holter.ingest.console.dialect import DialectState, LineKind
 from holter.ingest.console.evaluated_parts import end_evaluation
 from holter.ingest.console.line_words import DATA_SPLIT
 from holter.ingest.console.pattern_search import LinearPattern
+from holter.ingest.console.subjects_above import note_heading_of_subject
 
 _NO_HEADING = re.compile(
     r"(?i)train|done|finish|complete|end(?:ed|s)?\b|sav|load|best|improv|size|sample|skip|no |not |error"
@@ -48,6 +49,7 @@ def _announce(line: str, state: DialectState) -> None:
     if _KEY.fullmatch(line) is not None and "names" not in axis and "announced" not in axis:
         return
     text = _message(line.strip())
+    note_heading_of_subject(text, axis)
     if _OF_TRAINING.fullmatch(text) is not None and "plain lines" in state:
         end_evaluation(state["plain lines"])
         return

@@ -50,6 +50,7 @@ from holter.ingest.console.step_axis import (
     stated_step,
     training_step,
 )
+from holter.ingest.console.subjects_above import labels_below, note_place, subject_labels
 from holter.ingest.console.training_sections import (
     enter_section,
     forget_settings,
@@ -358,7 +359,8 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
         return _at_step(at_row, line, shape, numbers, axis)
     evaluating = axis.get("evaluating", "")
     # lines of which only the numbers differ are losses of batches, unlike rows that name what they are of
-    is_counted = not (shape.split or evaluating) and shape.row is None
+    subject = subject_labels((metric_name(field.name, evaluating) for field in shape.metrics), axis)
+    is_counted = not (shape.split or evaluating or subject) and shape.row is None
     step = announced_step(axis, str(template) if is_counted else "")
     is_row = _is_row(parts, shape)
     is_run = is_row or _is_run(parts)
@@ -408,12 +410,13 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
         return None
     if not all(map(is_setting, values)):
         forget_settings(axis)
-    labels = labels_of_line(shape, numbers, axis)
+    labels = labels_below(subject, labels_of_line(shape, numbers, axis))
     if shape.about is None:
         values = qualified(values, parts, shape, step, axis)
-    is_one = shape.about is None and shape.row is None and not row
+    is_one = shape.about is None and shape.row is None and not (row or subject)
     if split and is_one and not is_best and "heading" not in axis and has_steps(axis):
         step = step_of_next(template, int(step), values, axis)
+    note_place(axis)
     return LineValues(int(step), values, parse_time(line), labels)
 
 

@@ -15,14 +15,19 @@ _MAX_LINES = 8
 
 
 def recurring_values(
-    values: Mapping[str, float], step: int, state: DialectState, time: float, labels: Labels | None
+    values: Mapping[str, float],
+    step: int,
+    state: DialectState,
+    time: float,
+    labels: Labels | None,
+    subject: Mapping[str, str] | None = None,
 ) -> list[LineValues] | None:
-    """The values of a line, if such lines recur, and those of the first ones when it is seen.
+    """The values of a line of this subject, if such lines recur, and those of the first ones when it is seen.
 
     That is at the third step that has one, if the numbers vary: settings may be printed as often.
     """
     kinds: dict[str, list[Any]] = state.setdefault("recurring", {})
-    kind = "\n".join(values)
+    kind = "\n".join((*values, *(subject or {}).values()))
     if not values or (kind not in kinds and len(kinds) >= _MAX_KINDS):
         return None
     known = kinds.setdefault(kind, [0, step - 1, []])

@@ -20,6 +20,7 @@ from holter.ingest.console.nested_keys import nested_name
 from holter.ingest.console.plain_line import axis_state, metric_name, parse_metrics_of_epoch
 from holter.ingest.console.shape_reader import shape_of_line
 from holter.ingest.console.step_axis import position
+from holter.ingest.console.subjects_above import labels_below, subject_labels
 from holter.ingest.console.training_sections import section_labels
 from holter.ingest.metric_names import is_metric_name
 
@@ -51,6 +52,7 @@ def parse_result(line: str, state: DialectState) -> LineResult:
         _block(state)["is settings"] = True
     if step is None or result is None:
         return None
+    subject = subject_labels([metric_name(result[0], axis.get("evaluating", ""))], axis)
     block = _block(state)
     if block.get("is settings") and not is_metric_name(result[0]):
         return None
@@ -60,7 +62,8 @@ def parse_result(line: str, state: DialectState) -> LineResult:
     block["is known"] |= is_measured or _is_of_data(result[0])
     if block["is known"]:
         waiting, block["waiting"] = block["waiting"], {}
-        return LineValues(step, {**waiting, **values}, labels=section_labels(axis, values))
+        labels = labels_below(subject, section_labels(axis, values))
+        return LineValues(step, {**waiting, **values}, labels=labels)
     if len(block["waiting"]) < _MOST_WAITING:
         block["waiting"] |= values
     return None

@@ -35,6 +35,8 @@ _MOST_LINES_BELOW = 2
 """The same for each time that the epoch was stated in a heading above them."""
 _MOST_LINES_OF_ONE_WRITER = 2
 """The same where the program printed its opening lines once: it may print and log each line."""
+_EPOCHS_UNCOUNTED = 3
+"""Epochs in a row with fewer lines than batches have, behind which more lines of one are no batches."""
 
 _NAMES_EPOCHS = ("announced", "epoch", "fraction")
 """What is known of a text whose lines have named epochs, or parts of these."""
@@ -61,6 +63,7 @@ def forget_position(state: DialectState) -> None:
         "lines",
         "headings",
         "counted",
+        "uncounted",
         "bar",
         "laps",
         "given",
@@ -458,11 +461,13 @@ def _count_line(number: int, state: DialectState, kind: str, most: int = MOST_LI
         if state["counts lines"]:
             state["counted"] = [kind, number, epoch + lines]
             return int(epoch) + lines
+        state["uncounted"] = state.get("uncounted", 0) + 1 if number > epoch else 0
         first, lines = kind, 0
     lines += int(first == kind)
     state["lines"] = [first, number, lines]
     most = _MOST_LINES_OF_ONE_WRITER if "opening" in state else most
-    if lines > most or state.get("counts lines"):  # so it was in the launch before
+    is_settled = state.get("uncounted", 0) >= _EPOCHS_UNCOUNTED
+    if (lines > most and not is_settled) or state.get("counts lines"):  # so it was in the launch before
         state["counts lines"] = True
         state["counted"] = [kind, number, number + lines - 1]
         return number + lines - 1

@@ -16,6 +16,7 @@ from holter.ingest.console.dialect import DialectState, LineKind
 from holter.ingest.console.evaluated_parts import end_evaluation
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.pattern_search import LinearPattern
+from holter.ingest.console.subjects_above import note_heading_of_subject, note_subject
 from holter.ingest.text_encoding import in_encodings
 from holter.types import Labels, labels_of
 
@@ -113,13 +114,14 @@ def begin_section(line: str, state: DialectState) -> bool:
     elif (match := _STAGE_ALONE.match(line)) is not None and _NO_STAGE.search(line) is None:
         named = {"phase": match["stage"].lower()}
     elif (match := _NAMED.match(line)) is not None:
-        if match["name"].lower() in _NO_NAMES or not _is_name_of_model(line, match):
+        if match["name"].lower().rstrip(".") in _NO_NAMES or not _is_name_of_model(line, match):
             end_evaluation(state.get("plain lines", {}))  # a heading of the training
             return True
         named = {"model": match["name"].rstrip(".")}
     else:
         return False
     _note(named, state)
+    note_subject(named, state["plain lines"])
     return True
 
 
@@ -128,7 +130,7 @@ def _is_name_of_model(line: str, match: re.Match[str]) -> bool:
 
     So it is in a heading between signs.
     """
-    name = match["name"]
+    name = match["name"].rstrip(".")
     is_plain = name.isalpha() and name.islower() and _FRAMED.match(line) is None
     return not is_plain or _NAME_FOLLOWS.search(line[: match.start("name")]) is not None
 
@@ -154,7 +156,10 @@ def _begin_framed(line: str, state: DialectState) -> None:
     """Note the training that a heading between signs names."""
     match = _FRAMED.match(line)
     if match is not None and _NO_TRAINING.search(match["text"]) is None:
-        _note({"training": match["text"][:_LONGEST_TEXT]}, state)
+        named = {"training": match["text"][:_LONGEST_TEXT]}
+        _note(named, state)
+        if not note_heading_of_subject(line.strip(), state["plain lines"]):
+            note_subject(named, state["plain lines"])
 
 
 def _note(named: dict[str, str], state: DialectState) -> None:

@@ -10,6 +10,8 @@ import re
 from holter.ingest.console.dialect import DialectState, LineKind, LineResult
 from holter.ingest.console.pattern_search import LinearPattern
 from holter.ingest.console.plain_line import parse_metrics_of_epoch
+from holter.ingest.console.step_axis import known_axis
+from holter.ingest.console.subjects_above import note_heading_of_subject
 from holter.ingest.metric_names import is_metric_name
 
 _NAME = r"[A-Za-z][\w @/.-]{0,40}:[ \t|]{0,20}"
@@ -25,6 +27,8 @@ def _note_names(line: str, state: DialectState) -> None:
     state.pop("names above", None)
     if any(map(is_metric_name, names)):
         state["names above"] = names
+    else:
+        note_heading_of_subject(line, known_axis(state))
 
 
 def _numbers(line: str, state: DialectState) -> LineResult:

@@ -42,6 +42,7 @@ from holter.ingest.console.plain_line import (
 from holter.ingest.console.prefixes import strip_prefixes
 from holter.ingest.console.result_blocks import parse_metric, parse_result
 from holter.ingest.console.shape_reader import shape_of, shape_of_line
+from holter.ingest.console.subjects_above import SUBJECT_HEADINGS
 from holter.ingest.console.training_sections import (
     FRAMED_SECTIONS,
     SECTION_LINES,
@@ -395,6 +396,7 @@ _OWN_LINES = replace(DIALECT, kinds=_OWN_KINDS).followed_by(
             EVALUATION_HEADINGS,
             FRAMED_SECTIONS,
             *NAMES_ABOVE,
+            SUBJECT_HEADINGS,
             RECURRING_LINES,
         ),
     )

@@ -28,6 +28,7 @@ from holter.ingest.console.plain_line import (
 from holter.ingest.console.recurrence import recurring_values
 from holter.ingest.console.shape_reader import shape_of_line
 from holter.ingest.console.step_axis import has_steps, position
+from holter.ingest.console.subjects_above import labels_below, subject_labels
 from holter.ingest.console.training_sections import section_labels
 from holter.ingest.console.values import parse_time
 
@@ -57,7 +58,9 @@ def _recurring(line: str, state: DialectState) -> list[LineValues] | None:
     values = _without_stated(values, axis)
     if values:
         values = qualified(values, parts, shape, step, axis)
-    return recurring_values(values, step, axis, parse_time(line), section_labels(axis))
+    subject = subject_labels(values, axis)
+    labels = labels_below(subject, section_labels(axis))
+    return recurring_values(values, step, axis, parse_time(line), labels, subject)
 
 
 def _without_stated(values: dict[str, float], axis: DialectState) -> dict[str, float]:
