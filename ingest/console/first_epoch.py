@@ -27,7 +27,7 @@ class Record(NamedTuple):
     """The rows of a line, and where this begins and ends.
 
     `is_unlabelled`: nothing says who printed it. `is_named`: the line says what it is of. `job_wide` and
-    `in_block` are those of the kind of the line.
+    `in_block` are those of the kind of the line. `at` is the step of the training there.
     """
 
     rows: list[LogRow]
@@ -37,6 +37,7 @@ class Record(NamedTuple):
     is_named: bool
     job_wide: bool = False
     in_block: bool = False
+    at: int | None = None
 
     def to_json(self) -> list[Any]:
         """The record as JSON-able values."""

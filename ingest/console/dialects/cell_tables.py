@@ -12,9 +12,10 @@ import re
 from zlib import crc32
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineResult, LineValues
+from holter.ingest.console.evaluation_names import metric_name
 from holter.ingest.console.line_words import DATA_SPLIT
 from holter.ingest.console.pattern_search import LinearPattern
-from holter.ingest.console.plain_line import axis_state, metric_name, parse_plain_line
+from holter.ingest.console.plain_line import axis_state, parse_plain_line
 from holter.ingest.console.values import parse_number
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.text_encoding import words_in_encodings
