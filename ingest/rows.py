@@ -85,3 +85,9 @@ def _sparse_columns(rows: Sequence[LogRow]) -> Sequence[Column]:
         for labels, by_metric in columns.items()
         for metric, (indices, values) in by_metric.items()
     )
+
+
+def first_launch(rows: list[LogRow]) -> tuple[list[LogRow], list[LogRow]]:
+    """The rows up to the first one behind others with which a launch begins, and the rest."""
+    end = next((number for number, row in enumerate(rows) if row.begins and number), len(rows))
+    return rows[:end], rows[end:]

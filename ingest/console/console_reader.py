@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from math import isnan
 from typing import Any, BinaryIO
 
@@ -16,6 +15,7 @@ from holter.ingest.console.dialect import (
     LineSettings,
     LineValues,
 )
+from holter.ingest.console.evaluation_passes import trained_at
 from holter.ingest.console.first_epoch import FirstEpoch, Record
 from holter.ingest.console.interleaved_writers import InterleavedWriters
 from holter.ingest.console.labelled_trainings import LabelledTrainings
@@ -23,14 +23,16 @@ from holter.ingest.console.launch_opening import LaunchOpening
 from holter.ingest.console.line_names import is_of_evaluation
 from holter.ingest.console.line_settings import is_setting
 from holter.ingest.console.lines_above import LineAbove
+from holter.ingest.console.parsed_lines import ParsedLines
 from holter.ingest.console.pattern_search import BlockSearch, FoundLine, FoundTable
 from holter.ingest.console.prefixes import CleanLine, strip_prefixes
 from holter.ingest.console.result_blocks import LARGEST_GAP
+from holter.ingest.console.step_axis import known_axis
 from holter.ingest.console.stored_state import labels_from_json, storable
 from holter.ingest.errors import ProblemBuffer
 from holter.ingest.lines import read_text_block
 from holter.ingest.redaction import without_secrets
-from holter.ingest.rows import LogRow, batch_from_rows, row_from_json, row_to_json
+from holter.ingest.rows import LogRow, batch_from_rows, first_launch, row_from_json, row_to_json
 from holter.ingest.step_columns import LARGEST_STEP
 from holter.ingest.text_encoding import decode_line
 from holter.types import Batch, ConfigKey, ConfigValue, Labels, Unreadable, labels_of
@@ -38,20 +40,6 @@ from holter.types import Batch, ConfigKey, ConfigValue, Labels, Unreadable, labe
 _MAX_PROCESSES = 4096
 """Processes, told apart by the prefixes of their lines, that have a state of their own; more share one."""
 _MOST_UNDECIDED = 8
-
-
-@dataclass(slots=True)
-class ParsedLines:
-    """Rows of some lines, and the settings of their launch that were stated before them.
-
-    `in_launch`: some of the rows belong to a launch, so that settings stated after them belong to the next.
-    `restarts`: this launch begins with them.
-    """
-
-    rows: list[LogRow] = field(default_factory=list)
-    config: dict[ConfigKey, ConfigValue] = field(default_factory=dict)
-    in_launch: bool = False
-    restarts: bool = False
 
 
 class ConsoleReader:
@@ -135,7 +123,7 @@ class ConsoleReader:
 
     def batches(self, parsed: ParsedLines) -> Iterator[Batch]:
         """The rows and settings, those of each launch in a batch; no batch if there are none."""
-        rows, self._ready = _first_launch(parsed.rows)
+        rows, self._ready = first_launch(parsed.rows)
         if rows or parsed.config:
             restarts = parsed.restarts or bool(rows and rows[0].begins)
             yield batch_from_rows(rows, config=parsed.config, restarts=restarts)
@@ -144,7 +132,7 @@ class ConsoleReader:
     def ready(self) -> Iterator[Batch]:
         """Batches of launches that were parsed, but not yielded yet."""
         while self._ready:
-            rows, self._ready = _first_launch(self._ready)
+            rows, self._ready = first_launch(self._ready)
             yield batch_from_rows(rows, restarts=True)
 
     def flush(self) -> ParsedLines:
@@ -335,6 +323,7 @@ class ConsoleReader:
             parsed.rows += [self._of_running(row) for row in rows] if item.is_running else rows
             return
         is_unlabelled = not (kind.job_wide or line.labels or rows[0].labels)
+        at = trained_at(item.step, known_axis(state))
         record = Record(
             rows,
             found.start,
@@ -344,6 +333,7 @@ class ConsoleReader:
             job_wide=kind.job_wide,
             in_block=kind.in_blocks,
             is_same_launch=is_unlabelled and self._opening.is_same_launch,
+            at=at if at != item.step else None,
         )
         has_one_writer = not self._opening.is_repeated
         if not self._first_epoch.holds(record, line.text, state, has_one_writer=has_one_writer):
@@ -361,11 +351,12 @@ class ConsoleReader:
                 is_of_end = all(map(is_of_evaluation, row.values)) and not self._writers.has_at(
                     row.step, row.values
                 )
-                is_open = self._may_restart and is_of_end and row.step == self._last_step
+                step = row.step if record.at is None else record.at
+                is_open = self._may_restart and is_of_end and step == self._last_step
                 if is_open and len(self._undecided) < _MOST_UNDECIDED:
                     self._undecided.append(record)
                     continue
-                self._note_step(row.step, parsed, is_named=record.is_named, is_of_end=is_of_end)
+                self._note_step(step, parsed, is_named=record.is_named, is_of_end=is_of_end)
             self._place(record, parsed, counts_steps=counts_steps)
 
     def _place(self, record: Record, parsed: ParsedLines, *, counts_steps: bool = True) -> None:
@@ -490,12 +481,15 @@ class ConsoleReader:
         line, offset, end_of_records = 0, found.offset, None
         starts, ends = found.starts, found.ends
         unlabelled: list[tuple[LogRow, int, int]] = []
-        state = self._state_of(())
         for table, begin, end in found.parts:
             if not table.is_labelled:
-                for row in table.rows(begin, end, state):
+                state = self._state_of(())
+                rows, axis = table.rows(begin, end, state), known_axis(state)
+                last_step = axis.get("step", LARGEST_STEP)
+                for row in rows:
                     if row is not None and row.values and self._is_storable(row.step, offset + starts[line]):
-                        self._note_step(row.step, parsed, is_named=bool(row.labels))
+                        at = row.step if row.step <= last_step else trained_at(row.step, axis)
+                        self._note_step(at, parsed, is_named=bool(row.labels))
                         end_of_records = offset + ends[line]
                         if row.labels:
                             self._add_unlabelled(unlabelled, parsed)
@@ -510,9 +504,13 @@ class ConsoleReader:
             self._add_unlabelled(unlabelled, parsed)
             unlabelled = []
             for first, last, labels in table.by_process(begin, end):
-                for row in table.rows(first, last, self._state_of(labels)):
+                state = self._state_of(labels)
+                rows, axis = table.rows(first, last, state), known_axis(state)
+                last_step = axis.get("step", LARGEST_STEP)
+                for row in rows:
                     if row is not None and row.values and self._is_storable(row.step, offset + starts[line]):
-                        self._note_step(row.step, parsed, is_named=bool(row.labels))
+                        at = row.step if row.step <= last_step else trained_at(row.step, axis)
+                        self._note_step(at, parsed, is_named=bool(row.labels))
                         row = self._of_training(row) if row.labels else row
                         self._note_record(parsed)
                         end_of_records = offset + ends[line]
@@ -587,12 +585,6 @@ class ConsoleReader:
             self._several = True
             return (labels,)
         return ((), labels) if self._several and labels else ((),)
-
-
-def _first_launch(rows: list[LogRow]) -> tuple[list[LogRow], list[LogRow]]:
-    """The rows up to the first one behind others with which a launch begins, and the rest."""
-    end = next((number for number, row in enumerate(rows) if row.begins and number), len(rows))
-    return rows[:end], rows[end:]
 
 
 def _has_own_steps(kind: LineKind) -> bool:

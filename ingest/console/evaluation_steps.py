@@ -5,10 +5,11 @@ A heading announces it, or its batches have another total and begin anew behind 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from zlib import crc32
 
 from holter.ingest.console.dialect import DialectState
+from holter.ingest.console.evaluation_passes import step_in_pass
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.step_axis import Counts, has_steps, is_before_training, number_of_epoch
 
@@ -93,11 +94,12 @@ def step_of_next(template: int, step: int, values: Mapping[str, float], state: D
     return step
 
 
-def evaluation_step(counts: Counts, state: DialectState) -> int | None:
-    """The step of a line of an evaluation, whose batches are not those of the training.
+def evaluation_step(counts: Counts, data: str, names: Sequence[str], state: DialectState) -> int | None:
+    """The step of a line of an evaluation of some data, whose batches are not those of the training.
 
     It is the global step if the line has it, or a step without a total that is not before the last one of the
-    training; else the last step of the training. Without any, what the line counts is noted for those below.
+    training; else the last step of the training, or those behind it (`evaluation_passes`). Without any, what
+    the line counts is noted for those below.
     """
     if Counter.GLOBAL_STEP in counts:
         return counts[Counter.GLOBAL_STEP][0]
@@ -115,7 +117,12 @@ def evaluation_step(counts: Counts, state: DialectState) -> int | None:
     if last is not None:
         # before the line of the training at the same epoch, where lines count nothing but epochs
         is_next = epoch is not None and len(counts) == 1 and not has_steps(state) and epoch[0] > last
-        return epoch[0] if epoch is not None and is_next else int(last)
+        if epoch is not None and is_next:
+            return epoch[0]
+        inner = counts.get(Counter.STEP) or counts.get(Counter.BATCH)
+        if inner is None or not (has_steps(state) or "alone" in state):
+            return int(last)
+        return step_in_pass(inner[0], names, data, int(last), state)
     if epoch is not None:
         step = epoch[0]
     elif step is None and Counter.OTHER in counts:  # `Eval num_timesteps=250000` beside tables

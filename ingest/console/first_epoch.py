@@ -28,6 +28,7 @@ class Record(NamedTuple):
 
     `is_unlabelled`: nothing says who printed it. `is_named`: the line says what it is of. `job_wide` and
     `in_block` are those of the kind of the line. `is_same_launch`: what came before it shows no other one.
+    `at` is the step of the training there.
     """
 
     rows: list[LogRow]
@@ -38,6 +39,7 @@ class Record(NamedTuple):
     job_wide: bool = False
     in_block: bool = False
     is_same_launch: bool = False
+    at: int | None = None
 
     def to_json(self) -> list[Any]:
         """The record as JSON-able values."""

@@ -12,6 +12,8 @@ from typing import Any
 
 from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.evaluated_parts import end_evaluation, note_evaluation
+from holter.ingest.console.evaluation_names import best_of, metric_name, name_of_best, name_of_mean
+from holter.ingest.console.evaluation_passes import names_of_pass
 from holter.ingest.console.evaluation_steps import evaluated_batch, evaluation_step, repeats_step
 from holter.ingest.console.layout_slots import MAX_COUNT_DIGITS
 from holter.ingest.console.line_counters import Counter
@@ -23,9 +25,6 @@ from holter.ingest.console.number_lists import ORDERED
 from holter.ingest.console.plain_line import (
     announce_epoch,
     axis_state,
-    best_of,
-    metric_name,
-    name_of_best,
     note_line,
 )
 from holter.ingest.console.shape_reader import shape_of_line
@@ -188,6 +187,7 @@ class PlainTable:
         self._cells = list(zip(*_values(content, columns), strict=True)) or [()] * len(rows)
         self._columns = names
         self._is_of_epoch = not self._shape.split and self._counts.keys() == {Counter.EPOCH}
+        self._is_of_means = bool(self._shape.split) and self._counts.keys() <= {Counter.EPOCH, Counter.OTHER}
         self._direct = self._direct_steps()
         inner = self._counts.get(Counter.STEP) or self._counts.get(Counter.BATCH)
         self._totals = {total for _, total in inner or ()}
@@ -301,6 +301,11 @@ class PlainTable:
         if not self._shape.split:
             note_names(self._names, steps[0], steps[-1], axis)
         names = self._columns
+        if self._is_of_means and (of_pass := names_of_pass(self._shape.split, axis)):
+            names = [
+                name_of_mean(stated, self._shape.split) if stated in of_pass else name
+                for stated, name in zip(self._stated, names, strict=True)
+            ]
         if last - first == 1:
             return [LogRow(steps[0], times[first], dict(zip(names, cells[first], strict=True)))]
         return [
@@ -341,7 +346,7 @@ class PlainTable:
         if not data:
             end_evaluation(axis)
             return self._rows_at_steps(line, line + 1, axis)[0]
-        step = evaluation_step(counts, axis)
+        step = evaluation_step(counts, data, self._stated, axis)
         if step is None:
             return None
         axis["split"] = data
@@ -352,7 +357,10 @@ class PlainTable:
     def _steps(self, first: int, last: int, axis: dict[str, Any]) -> list[int] | None:
         """The steps of some lines, None if none of them counts what is a step."""
         if self._shape.split:
-            found = [evaluation_step(counts, axis) for counts in self._counts_by_row(first, last)]
+            found = [
+                evaluation_step(counts, self._shape.split, self._stated, axis)
+                for counts in self._counts_by_row(first, last)
+            ]
             return None if None in found else [step for step in found if step is not None]
         if last - first == 1:
             step = training_step(self._counts_at(first, axis), axis, self._shape.kind)

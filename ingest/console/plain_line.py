@@ -9,6 +9,8 @@ from typing import Any
 
 from holter.ingest.console.dialect import DialectState, LineValues
 from holter.ingest.console.evaluated_parts import data_of_parts, end_evaluation, note_evaluation
+from holter.ingest.console.evaluation_names import best_of, metric_name, name_of_best, name_of_mean
+from holter.ingest.console.evaluation_passes import names_of_pass
 from holter.ingest.console.evaluation_steps import (
     counts_own_batches,
     evaluated_batch,
@@ -19,7 +21,7 @@ from holter.ingest.console.evaluation_steps import (
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_names import is_of_evaluation
 from holter.ingest.console.line_settings import is_of_model, is_setting
-from holter.ingest.console.line_shapes import LineShape, MetricField, names_evaluation
+from holter.ingest.console.line_shapes import LineShape, MetricField
 from holter.ingest.console.line_tokens import split_numbers, template_of, value_of
 from holter.ingest.console.line_words import BEFORE_MESSAGE, DATA_SPLIT, LEVELS, LONE_UNITS
 from holter.ingest.console.nested_keys import forget_keys, nested_name
@@ -143,7 +145,11 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
     if is_late:
         step = counts[Counter.STEP][0]
     else:
-        step = evaluation_step(counts, axis) if split else training_step(counts, axis, shape.kind)
+        step = (
+            evaluation_step(counts, split, [field.name for field in shape.metrics], axis)
+            if split
+            else training_step(counts, axis, shape.kind)
+        )
     if step is None and not counts:
         # `eval_loss: 0.5, epoch: 0.4`
         is_at_last = fraction is not None or all(is_of_evaluation(field.name) for field in shape.metrics)
@@ -151,11 +157,14 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
     if step is None:
         return None
     values = {}
+    of_pass = names_of_pass(split, axis) if counts.keys() <= {Counter.EPOCH, Counter.OTHER} else ()
     means = () if split or not is_end_of_epoch(counts, axis, shape.kind) else axis.get("names", ())
     for field in shape.metrics:
         value = value_of(numbers[field.index])
         if value is not None:
-            name = metric_name(field.name, split)
+            name = (
+                name_of_mean(field.name, split) if field.name in of_pass else metric_name(field.name, split)
+            )
             values[f"epoch/{name}" if name in means else name] = value * field.scale
     if fraction is not None and values:
         values.setdefault("epoch", fraction)
@@ -258,19 +267,6 @@ def is_of_best(parts: list[str], shape: LineShape) -> bool:
 def _text_before(parts: list[str], field: MetricField) -> str:
     """The text before the name of a metric."""
     return "".join(parts[: 2 * field.index + 1]).rpartition(field.name)[0]
-
-
-def best_of(data: str) -> str:
-    """What the metrics of the best step are named after: `best`, or `val/best` of an evaluation."""
-    return f"{data}/best".lstrip("/")
-
-
-def name_of_best(name: str, split: str) -> str:
-    """The name of a metric of an evaluation, unless it says itself that it is of the best step."""
-    if "best" in name.lower():
-        return name
-    # `val_acc` of the best step is not that of the last one
-    return f"{split}/{name}" if split == best_of("") else metric_name(name, split)
 
 
 def labels_of_line(shape: LineShape, numbers: list[str], axis: dict[str, Any]) -> Labels | None:
@@ -404,7 +400,8 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
             data = "" if evaluating and "train" in field.name.lower() else split or of_parts
             if is_best and "best" not in field.name.lower():
                 data = best_of(data)
-            name = metric_name(nested_name(row + field.name, axis), data)
+            name = nested_name(row + field.name, axis)
+            name = name_of_mean(name, data) if name in names_of_pass(data, axis) else metric_name(name, data)
             values[f"epoch/{name}" if name in means else name] = value * field.scale
     if not values:
         return None
@@ -594,8 +591,3 @@ def _count(text: str, scale: float) -> int | None:
     if abs(value) > LARGEST_STEP:
         raise ValueError(f"expected a step or an epoch, found a larger number of {len(text)} characters")
     return int(value) if value == int(value) else None
-
-
-def metric_name(name: str, split: str) -> str:
-    """The name of a metric of an evaluation, which has that of its data; `split` is "" for the training."""
-    return name if not split or names_evaluation(name, split) else f"{split}/{name}"

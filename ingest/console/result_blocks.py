@@ -12,12 +12,13 @@ from typing import Any
 
 from holter.ingest.console.dialect import DialectState, LineResult, LineValues
 from holter.ingest.console.evaluated_parts import data_of_parts
+from holter.ingest.console.evaluation_names import metric_name
 from holter.ingest.console.line_fields import DURATION
 from holter.ingest.console.line_settings import has_settings, is_of_model, is_setting
 from holter.ingest.console.line_tokens import is_time, split_numbers, value_of
 from holter.ingest.console.line_words import DATA_SPLIT
 from holter.ingest.console.nested_keys import nested_name
-from holter.ingest.console.plain_line import axis_state, metric_name, parse_metrics_of_epoch
+from holter.ingest.console.plain_line import axis_state, parse_metrics_of_epoch
 from holter.ingest.console.shape_reader import shape_of_line
 from holter.ingest.console.step_axis import position
 from holter.ingest.console.subjects_above import labels_below, subject_labels

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from holter.ingest.console.evaluation_names import metric_name
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_words import DATA_SPLIT
-from holter.ingest.console.plain_line import metric_name
 from holter.ingest.console.step_axis import Counts, is_end_of_epoch, note_names, training_step
 from holter.ingest.step_columns import BATCH_NAMES, EPOCH_NAMES
 from holter.translated_words import in_english

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from holter.ingest import step_columns
+from holter.ingest.console.evaluation_names import metric_name
 from holter.ingest.console.line_counters import Counter
-from holter.ingest.console.plain_line import metric_name
 from holter.ingest.console.step_axis import training_steps
 from holter.ingest.console.table_rows import column_name, evaluated_data, find_data, is_data, step_of_row
 from holter.ingest.names import storable_label

@@ -19,7 +19,7 @@ def test_batches_with_another_total_behind_the_end_of_an_epoch_are_of_an_evaluat
     steps = steps_of(run)
     assert run.attempts == 1
     assert len(steps["loss"]) == 8 * 7
-    assert len(steps["eval/loss"]) == 8
+    assert len(steps["eval/loss"]) == 8 * 4
     assert {key.metric: series.value[-1] for key, series in run.data.series.items()}["loss"] == 2.7
 
 
@@ -61,7 +61,7 @@ def test_the_epoch_and_the_batch_of_a_test_are_in_brackets_that_stand_apart(tmp_
     )
     run = read_log(tmp_path, text)
     assert run.attempts == 1
-    assert steps_of(run)["test/f1"] == [*range(99, 600, 100)]
+    assert steps_of(run)["test/f1"] == [step + n for step in range(99, 600, 100) for n in (0, 1)]
     assert len(steps_of(run)["loss"]) == 18
 
 
@@ -89,3 +89,47 @@ def test_lines_about_data_sets_by_name_have_labels_but_the_first(tmp_path: Path)
     assert steps_of(run) == {name: [*range(1, 7)] for name in names}
     alone = "".join(f"epoch: {n}, dataset: cifar10, loss: 0.{n}\n" for n in range(1, 7))
     assert steps_of(read_log(tmp_path, alone)) == {"loss": [*range(1, 7)]}
+
+
+def _epochs(val: str, epochs: range = range(4)) -> str:
+    """Batches 0 to 20 of each epoch, and below them those of its validation."""
+    return "".join(
+        "".join(
+            f"Epoch {n} - TRAIN - Batch {batch} - Loss = 2.{n} | Acc = 0.5\n" for batch in range(0, 21, 5)
+        )
+        + val.format(n)
+        for n in epochs
+    )
+
+
+def test_batches_of_an_evaluation_are_behind_the_step_that_it_is_of(tmp_path: Path) -> None:
+    val = "".join(
+        f"Epoch {{0}} - VAL - Batch {batch} - Loss = 1.{{0}}{batch} | Acc = 0.7\n" for batch in (0, 2, 4)
+    )
+    run = read_log(tmp_path, _epochs(val) * 2)
+    assert run.attempts == 2
+    steps = [at + n for at in (20, 41, 62, 83) for n in range(3)]
+    assert steps_of(run)["val/Loss"] == [*steps, *steps]
+    assert len(steps_of(run)["Loss"]) == 40
+
+
+@pytest.mark.parametrize("mean", ["Val Epoch {0}: Loss = 1.5\n", "Validation: Loss = 1.5, Acc = 0.7\n"])
+def test_means_of_the_batches_of_an_evaluation_have_a_name_of_their_own(tmp_path: Path, mean: str) -> None:
+    batches = "".join(f"Val [{batch}/4] Loss = 1.{{0}}{batch} | Acc = 0.7\n" for batch in (2, 4))
+    steps = steps_of(read_log(tmp_path, _epochs(batches + mean.replace("Validation", "Val"))))
+    assert steps["val/Loss"] == [20, 21, 41, 42, 62, 63, 83, 84]
+    assert steps["val/epoch/Loss"] == [20, 41, 62, 83]
+
+
+def test_batches_without_room_before_the_next_evaluation_are_at_its_last_step(tmp_path: Path) -> None:
+    val = "".join(f"Epoch {{0}} - VAL - Batch {batch} - Loss = 1.{{0}} | Acc = 0.7\n" for batch in range(30))
+    steps = steps_of(read_log(tmp_path, _epochs(val)))["val/Loss"]
+    assert steps == [*range(20, 40), *range(41, 104)]
+    epochs = "".join(f"Epoch {n} loss 0.5\nval 1/2 loss 0.6\nval 2/2 loss 0.6\n" for n in range(1, 4))
+    assert steps_of(read_log(tmp_path, epochs))["val/loss"] == [1, 2, 3]
+
+
+def test_batches_of_an_evaluation_show_no_step_back(tmp_path: Path) -> None:
+    val = "".join(f"Epoch {{0}} - VAL - Batch {batch} - Loss = 1.{{0}} | Acc = 0.7\n" for batch in (0, 2, 4))
+    text = _epochs(val + "Loading the data\n")
+    assert read_log(tmp_path, f"Loading the data\n{text}").attempts == 1

@@ -18,7 +18,7 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             + f"val 5/10 loss {n}.25\nval 10/10 loss {n}.5\n"
             for n in N
         ),
-        {"loss": [*range(10, 100, 10)], "val/loss": [30, 60, 90]},
+        {"loss": [*range(10, 100, 10)], "val/loss": [30, 31, 60, 61, 90, 91]},
     ),
     "the same with signs and without epochs": (
         "".join(
@@ -198,8 +198,8 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         {
             "loss": [0, 50, 100, 101, 151, 201, 202, 252, 302],
             "epoch": [0, 50, 100, 101, 151, 201, 202, 252, 302],
-            "VAL loss": [100, 201, 302],
-            "eval/epoch": [100, 201, 302],
+            "VAL loss": [100, 101, 201, 202, 302, 303],
+            "eval/epoch": [100, 101, 201, 202, 302, 303],
         },
     ),
     "an id of an epoch": (

@@ -101,7 +101,7 @@ def test_lines_with_steps_and_values_of_their_own_are_no_headings(tmp_path: Path
         for n in range(3)
     )
     steps = steps_of(read_log(tmp_path, text))
-    assert steps["test/f1"] == [20, 60, 100]
+    assert steps["test/f1"] == [20, 21, 22, 60, 61, 62, 100, 101, 102]
 
 
 def test_steps_with_unknown_values_are_those_of_the_epoch_above(tmp_path: Path) -> None:

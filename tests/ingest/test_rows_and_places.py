@@ -61,7 +61,7 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         ),
         {
             "loss": [10, 20, 30, 40, 50, 60],
-            **{f"eval/{name}": [20, 40, 60] for name in ("loss", "AUC")},
+            **{f"eval/{name}": [20, 21, 40, 41, 60, 61] for name in ("loss", "AUC")},
         },
     ),
     "the outputs of the nets of Caffe": (

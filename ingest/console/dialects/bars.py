@@ -8,10 +8,11 @@ from holter.ingest.console.bar_lines import Bar, named_metrics, parse_bar
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineResult, LineValues
 from holter.ingest.console.dialects import keras_bars
 from holter.ingest.console.evaluated_parts import end_evaluation
+from holter.ingest.console.evaluation_names import metric_name
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_names import is_of_evaluation
 from holter.ingest.console.pattern_search import LinearPattern
-from holter.ingest.console.plain_line import axis_state, metric_name, parse_plain_line
+from holter.ingest.console.plain_line import axis_state, parse_plain_line
 from holter.ingest.console.step_axis import note_bar, position
 from holter.ingest.console.training_sections import begin_section, enter_section, section_labels
 from holter.ingest.console.values import parse_numbers

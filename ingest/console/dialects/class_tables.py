@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import DialectState, LineKind, LineValues
+from holter.ingest.console.evaluation_names import metric_name
 from holter.ingest.console.pattern_search import LinearPattern
-from holter.ingest.console.plain_line import axis_state, metric_name
+from holter.ingest.console.plain_line import axis_state
 from holter.ingest.console.step_axis import position
 from holter.ingest.console.training_sections import section_labels
 from holter.ingest.console.values import parse_number

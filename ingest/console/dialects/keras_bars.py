@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import DialectState, LineKind, LineValues
+from holter.ingest.console.evaluation_names import metric_name
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_words import DATA_SPLIT
-from holter.ingest.console.plain_line import axis_state, metric_name
+from holter.ingest.console.plain_line import axis_state
 from holter.ingest.console.training_sections import enter_section, section_labels
 from holter.ingest.console.values import parse_numbers
 

@@ -72,8 +72,9 @@ def _search(line: str, state: DialectState) -> LineValues | None:
     axis = axis_state(state)
     counts = {Counter.BATCH: (int(match["batch"]), 0)}
     is_training = match["data"] == "train"
-    step = training_step(counts, axis) if is_training else evaluation_step({}, axis)
-    values = parse_numbers((name, match[name]) for name in ("loss", "top1", "top5"))
+    names = ("loss", "top1", "top5")
+    step = training_step(counts, axis) if is_training else evaluation_step(counts, "valid", names, axis)
+    values = parse_numbers((name, match[name]) for name in names)
     data = "" if is_training else "valid/"
     return None if step is None else LineValues(step, {data + name: value for name, value in values.items()})
 

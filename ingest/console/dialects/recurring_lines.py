@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from holter.ingest.console.dialect import DialectState, LineKind, LineResult, LineValues
 from holter.ingest.console.evaluated_parts import data_of_parts
+from holter.ingest.console.evaluation_names import best_of, name_of_best
 from holter.ingest.console.line_settings import is_of_model, is_setting
 from holter.ingest.console.line_shapes import LineShape
 from holter.ingest.console.line_tokens import split_numbers, value_of
@@ -19,10 +20,8 @@ from holter.ingest.console.number_lists import values_of_lists
 from holter.ingest.console.pattern_search import LinearPattern
 from holter.ingest.console.plain_line import (
     axis_state,
-    best_of,
     is_of_best,
     is_within_epoch,
-    name_of_best,
     qualified,
 )
 from holter.ingest.console.recurrence import recurring_values
