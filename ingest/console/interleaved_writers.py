@@ -209,9 +209,9 @@ class InterleavedWriters:
     def _begin_trainings(self, kind: RowKind, rows: Sequence[PlacedRow]) -> list[PlacedRow]:
         """Rows that begin anew: each time they do is the next training, where no other launch began."""
         first = rows[0][1].step
-        if not self.is_same_launch and kind.trainings.number > 1:
-            rows = self._first_training(rows)
-            kind.trainings.first = first
+        is_back = first < kind.trainings.end or any(row.begins for _, row in rows)
+        if is_back and not self.is_same_launch and kind.trainings.number > 1:
+            self._count_from_first(kind, first)
         if not self.is_same_launch or kind.trainings.first is None or first > kind.trainings.first:
             return [(place, kind.trainings.of_training(row)) for place, row in rows]
         named, last = [], first
@@ -224,13 +224,13 @@ class InterleavedWriters:
         kind.trainings.first = first
         return named
 
-    def _first_training(self, rows: Sequence[PlacedRow]) -> list[PlacedRow]:
-        """The rows of another launch, which counts its trainings from the first one again."""
+    def _count_from_first(self, kind: RowKind, step: int) -> None:
+        """Count the trainings of another launch, which begins with a row of a kind, from one again."""
         self._training = 1
-        for kind in self._kinds.values():
-            kind.trainings.begin(1)
-        (place, row), *others = rows
-        return [(place, row._replace(begins=True)), *others]
+        for other in self._kinds.values():
+            if other.trainings.number > 1:
+                other.trainings.begin(1)
+        kind.trainings.first = step
 
     def _released(self, kind: RowKind) -> list[PlacedRow]:
         """The rows of a kind that were held back, as those of a restart that others show."""
