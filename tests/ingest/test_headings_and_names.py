@@ -87,7 +87,9 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         {"mean accuracy": [*N]},
     ),
     "extremes of an evaluation": (
-        "".join(f"Episode {n}: loss = 0.{n}\nValidation: max height = {n}12, avg height = 3.{n}\n" for n in N),
+        "".join(
+            f"Episode {n}: loss = 0.{n}\nValidation: max height = {n}12, avg height = 3.{n}\n" for n in N
+        ),
         {name: [*N] for name in ("loss", "validation/max height", "validation/avg height")},
     ),
     "a sentence that ends with its number": (
