@@ -184,6 +184,8 @@ class _ShapeReader:
         """A metric is known, or the line says clearly that it is one."""
         self._marked = 0
         """Metrics with a sign between name and number."""
+        self._listed = 0
+        """Metrics behind a comma, with nothing but the name between it and the number."""
         self._amounts = 0
         self._is_heading = self._is_stated = self._is_round = False
 
@@ -374,6 +376,7 @@ class _ShapeReader:
         is_clear = (self._is_stated and field.marked) or (bool(self._counters) and field.clean)
         self._is_known |= is_metric_name(name) or (is_clear and _is_of_data(field))
         self._marked += field.marked and _TIME.search(name) is None
+        self._listed += field.before.rstrip().endswith(",")
 
     def _measured_before(self, field: NumberField) -> str:
         """The metric of which a number is the best value, such as `acc` in `acc: 0.8, lr: 0.1, best: 0.9`.
@@ -426,7 +429,9 @@ class _ShapeReader:
         is_summary = (
             not counters and bool(metrics) and (bool(split) or _is_summary(texts[0], metrics[0].name))
         )
-        may_recur = self._is_stated and self._marked > 0 and not (is_record or split or has_settings(names))
+        # `Updates 3, num timesteps 6400, FPS 81`
+        is_named = self._marked > 0 or (len(counters) > 1 and self._listed > 0)
+        may_recur = self._is_stated and is_named and not (is_record or split or has_settings(names))
         if len(counters) > 1:  # what else counts is an axis that people may want
             metrics = [*self._axes, *metrics]
         about = subject_of(texts) if metrics else None
