@@ -20,7 +20,9 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         {"FPS": [*N], **{f"{name} reward": [*N] for name in ("mean", "median", "min", "max")}},
     ),
     "an amount of updates below an epoch": (
-        "".join(f"Epoch {n}\n  Loss: 2.{n}\n  Total weight updates {n + 1}00\n" for n in N),
+        "".join(
+            f"Epoch {n}\n  Total weight updates {n + 1}00\nTarget updates {n}7\nLoss: 2.{n}\n" for n in N
+        ),
         {"Loss": [*N]},
     ),
     "a label with numbers between a count and its metric": (
