@@ -134,11 +134,10 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
         is_in_epoch = [each.counter for each in before] == [Counter.EPOCH] and field.total_index < 0
         if is_in_epoch and last in BATCHES and not (is_rate or has_settings([field.name])):
             return Counter.BATCH  # `Epoch  1, CIFAR-10 Batch 2:  Loss: 1.67`
-        # `Optimization Iteration: 101`, `Actor updates 3`, but `Total feature updates 300` is an amount
-        is_update = last in ("update", "updates") and not field.marked and "total" not in words
-        names_step = last in ("iteration", "step") or is_update
-        if names_step and not (before or field.before.strip() or field.is_duration or is_rate):
-            return None if has_settings([field.name]) else Counter.STEP
+        if last in ("iteration", "step") and not (
+            before or field.before.strip() or field.is_duration or is_rate
+        ):
+            return None if has_settings([field.name]) else Counter.STEP  # `Optimization Iteration: 101`
         is_stage = words[0] in _STAGES and last == "epoch" and not (field.marked and field.total_index < 0)
         return Counter.EPOCH if announces and (is_stage or not has_settings([field.name])) else None
     if field.is_duration:

@@ -90,6 +90,8 @@ _OF_RESULTS = frozenset({"metrics", "results", "result", "scores", "performance"
 """Words before the metrics of a line that name nothing: `Metrics: auc=0.5 f1=0.4`."""
 _RUN = "run"
 """What a line may be of, whoever printed those around it."""
+_AMOUNT = re.compile(r"(?i)(?:^|/)n(?: \d+)?$|^num|\btotal\b|count$|(?:episode|sample|image|token)s$")
+"""Names of whole numbers that say of how many the metrics of an evaluation are."""
 _PARTS_OF_PERCENT = 100
 """Steps of one per cent of an epoch."""
 _PARTS = frozenset({"category", "class"})
@@ -395,7 +397,8 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
         is_known = is_in_block or is_metric_name(field.name)
         is_measured = _is_measured(parts, lists.get(field.index, field.index))
         is_measured |= is_run and "." in numbers[field.index]
-        is_measured |= is_several and parts[2 * field.index].rstrip(" ")[-1:] in (":", "=")
+        is_marked = parts[2 * field.index].rstrip(" ")[-1:] in (":", "=")
+        is_measured |= is_several and is_marked and _AMOUNT.search(field.name) is None
         if is_known or (measures and is_measured):
             data = "" if evaluating and "train" in field.name.lower() else split or of_parts
             if is_best and "best" not in field.name.lower():

@@ -195,6 +195,8 @@ class _ShapeReader:
         """A metric is known, or the line says clearly that it is one."""
         self._marked = 0
         """Metrics with a sign between name and number."""
+        self._listed = 0
+        """Metrics behind a comma, with nothing but the name between it and the number."""
         self._amounts = 0
         self._is_heading = self._is_stated = self._is_round = False
 
@@ -264,6 +266,8 @@ class _ShapeReader:
         counter = counter_of(field, self._counters)
         if counter is None and self._is_framed and not self._counters and field.name:
             counter = counter_of(replace(field, name=field.name.split()[-1]), [])
+        if counter is None and self._heads_list(field):
+            return Counter.STEP
         is_next = counter is None and not self._metrics
         if is_next and is_batch_of_epoch(field, self._counters, self._texts):
             counter = Counter.BATCH
@@ -295,6 +299,12 @@ class _ShapeReader:
         ):  # `Train: [1/5] Step 50/335`, `iteration:3 step:20/150`
             self._counters[0] = replace(self._counters[0], counter=Counter.EPOCH)
         return counter
+
+    def _heads_list(self, field: NumberField) -> bool:
+        """Whether a number of updates begins a list of numbers: `Actor updates 3, num timesteps 640`."""
+        begins = not (field.index or field.marked or field.before.strip())
+        is_of_updates = field.english.lower().rpartition(" ")[2] in ("update", "updates")
+        return begins and is_of_updates and len(self._texts) > 2 and self._texts[1].startswith(", ")
 
     def _is_length_of_other(self, field: NumberField) -> bool:
         """Whether steps are the length of something else than the training.
@@ -385,6 +395,7 @@ class _ShapeReader:
         is_clear = (self._is_stated and field.marked) or (bool(self._counters) and field.clean)
         self._is_known |= is_metric_name(name) or (is_clear and _is_of_data(field))
         self._marked += field.marked and _TIME.search(name) is None
+        self._listed += field.before.rstrip().endswith(",")
 
     def _measured_before(self, field: NumberField) -> str:
         """The metric of which a number is the best value, such as `acc` in `acc: 0.8, lr: 0.1, best: 0.9`.
@@ -437,7 +448,9 @@ class _ShapeReader:
         is_summary = (
             not counters and bool(metrics) and (bool(split) or _is_summary(texts[0], metrics[0].name))
         )
-        may_recur = self._is_stated and self._marked > 0 and not (is_record or split or has_settings(names))
+        # `Updates 3, num timesteps 6400, FPS 81`
+        is_named = self._marked > 0 or (len(counters) > 1 and self._listed > 0)
+        may_recur = self._is_stated and is_named and not (is_record or split or has_settings(names))
         if len(counters) > 1:  # what else counts is an axis that people may want
             metrics = [*self._axes, *metrics]
         about = subject_of(texts) if metrics else None

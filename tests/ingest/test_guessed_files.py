@@ -50,6 +50,13 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"losses: {LOSS[:count]}\n" for count in range(1, 5)),
         {"losses": [0, 1, 2, 3]},
     ),
+    "blocks of several lines, of which few have a known metric": (
+        "".join(
+            f"mean reward: {loss}\nSteps taken: {16 * loss:.0f}\nLeaks: {n}\n\n"
+            for n, loss in enumerate(LOSS)
+        ),
+        {name: [0, 1, 2, 3] for name in ("mean reward", "Steps taken", "Leaks")},
+    ),
     "records of a list on one line": (json.dumps(RECORDS), {"loss": [1, 2, 3, 4]}),
     "records of a list on many lines, without steps": (
         json.dumps([{"loss": record["loss"], "gap": 0.5} for record in RECORDS], indent=2),

@@ -13,14 +13,16 @@ N = range(6)
 CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
     "further counters behind a heading, and a record that begins with words": (
         "".join(
-            f"Actor/Critic updates {n}, num timesteps {n}600, FPS 81 \n"
+            f"Actor/Critic updates {n}, num timesteps {n}600, FPS 8{n} \n"
             f" Last 8 training episodes: mean/median reward 1.{n}/0.{n}, min/max reward -3.{n}/4.{n}\n\n"
             for n in N
         ),
-        {f"{name} reward": [*N] for name in ("mean", "median", "min", "max")},
+        {"FPS": [*N], **{f"{name} reward": [*N] for name in ("mean", "median", "min", "max")}},
     ),
     "an amount of updates below an epoch": (
-        "".join(f"Epoch {n}\n  Loss: 2.{n}\n  Total weight updates {n + 1}00\n" for n in N),
+        "".join(
+            f"Epoch {n}\n  Total weight updates {n + 1}00\nTarget updates {n}7\nLoss: 2.{n}\n" for n in N
+        ),
         {"Loss": [*N]},
     ),
     "a label with numbers between a count and its metric": (
