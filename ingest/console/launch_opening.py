@@ -18,6 +18,8 @@ from collections.abc import Mapping
 from typing import Any
 from zlib import crc32
 
+from holter.ingest.console.crashes import Crash
+
 _MAX_BYTES = 32 * 1024
 _MAX_PIECES = 12
 _LEAST_PIECES = 3
@@ -68,6 +70,7 @@ _PROMPT = re.compile(
 _RESUMES = re.compile(
     rb"(?i)\bresum(?:e|ed|es|ing)\b(?: the)?(?: training| run| model)? (?:from|at) [^\n]{0,100}"
     rb"(?:epoch|step|iter|checkpoint|ckpt|\.(?:pth?|pkl|h5|keras|tar)\b)"
+    rb"|\bresumed (?:epoch|iter|step):? \d"
 )
 """What a program says that was started again, and goes on where the launch before ended."""
 _PROMPTED = -1
@@ -125,6 +128,7 @@ class LaunchOpening:
         self._arguments, self._last_arguments = state.get("arguments", (0, 0))
         self._found: set[int] = set(state.get("found", ()))
         self._has_text: bool = state.get("text", False)
+        self._crash = Crash(state.get("crash", 0))
         self._block, self._position = b"", 0
 
     def state(self) -> dict[str, Any]:
@@ -146,6 +150,8 @@ class LaunchOpening:
             more["first"] = self._first.decode("latin-1")
         if self._has_text:
             more["text"] = True
+        if self._crash.stage:
+            more["crash"] = self._crash.stage
         pieces = [piece.decode("latin-1") for piece in self._pieces]
         return {"pieces": pieces, **more, **self._known_signs()}
 
@@ -217,6 +223,7 @@ class LaunchOpening:
             if (at >= 0 and not numbered) or block.find(_CRASH, begin, end) >= 0:
                 self._found.add(_OPENER_AGAIN)
                 numbered = b""
+        self._crash.search(block, begin, end, self._opener or (pieces[0] if pieces else b""))
         if not pieces or (not self._found and block.find(pieces[0], begin, end) < 0):
             return
         for number, piece in enumerate(pieces):
@@ -276,7 +283,7 @@ class LaunchOpening:
 
     def may_resume(self) -> bool:
         """Whether the next record is one of another launch if it is behind the last one."""
-        return _ARGUMENTS_AGAIN in self._found
+        return _ARGUMENTS_AGAIN in self._found or self._crash.is_followed
 
     @property
     def is_same_launch(self) -> bool:
@@ -313,6 +320,7 @@ class LaunchOpening:
         """Forget which opening lines came again."""
         self._found.clear()
         self._has_text = False
+        self._crash.forget()
 
     def note_record(self, *, is_setting: bool = False) -> bool:
         """A record was read: what comes next is compared with the lines before the first one.
@@ -321,8 +329,7 @@ class LaunchOpening:
         behind a record that `is_setting`.
         """
         if not is_setting:
-            self._found.clear()
-            self._has_text = False
+            self.forget()
         if self._pieces is not None:
             return False
         self._pieces = [piece for piece, count in self._counts.items() if count == 1]

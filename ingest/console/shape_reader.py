@@ -67,7 +67,7 @@ _NOTE = re.compile(r"(?i)\bsav(?:ed|ing)\b|\bcheckpoint\b|\bstopp(?:ed|ing)\b")
 """Words of lines that note what a program did at an epoch, and announce none."""
 _REDUCES_RATE = re.compile(r"(?i):? (?:reducing|adjusting) (?:the )?learning rate")
 """What PyTorch's schedulers say behind an epoch that they count on their own."""
-_LOADED = re.compile(r"(?i)\b(?:initiali[sz]ed|load(?:ed|ing)|restor(?:ed|ing))\b")
+_LOADED = re.compile(r"(?i)\b(?:initiali[sz]ed|load(?:ed|ing)|restor(?:ed|ing)|resum(?:e|ed|ing))\b")
 """Words of lines that say which checkpoint was loaded, and repeat what was measured at it."""
 _LENGTHS = frozenset({"steps", "it", "iters", "iterations"})
 """What may be the length of an episode."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -118,3 +119,40 @@ def test_launches_of_one_record_behind_a_longer_one_are_seen(tmp_path: Path, bef
     run = read_log(tmp_path, text)
     assert run.attempts == 2 + short
     assert steps_of(run)["loss"] == [step for steps in launches for step in steps]
+
+
+CRASH = 'Traceback (most recent call last):\n  File "train.py", line 8, in main\nKeyboardInterrupt\n'
+
+
+@pytest.mark.parametrize(
+    ("between", "attempts"),
+    [
+        (CRASH + "Loading the weights from last.pth\n", 2),
+        (CRASH + "=> loaded checkpoint 'last.tar' (epoch 3, loss 0.7)\n", 2),
+        (CRASH + "Using the device cuda\n", 2),
+        ("Resumed from checkpoint at step 30 (best_loss so far: 0.8112)\n", 2),
+        (CRASH, 1),
+        ("Loading the weights from last.pth\n", 1),
+        (CRASH + "Saved the weights in last.pth\n", 1),
+        ("Loading the weights from last.pth\n" + CRASH, 1),
+        (CRASH.replace("Traceback", "  Traceback") + "Loading the weights from last.pth\n", 1),
+        (CRASH.replace("KeyboardInterrupt\n", "") + "Loading the weights from last.pth\n", 1),
+    ],
+)
+def test_what_comes_behind_a_traceback_shows_another_process(
+    tmp_path: Path, reading: Any, between: str, attempts: int
+) -> None:
+    text = "Using the device cuda\n" + iterations(10, 30) + between + iterations(40, 60)
+    run = read_log(tmp_path, text)
+    assert run.attempts == attempts
+    assert steps_of(run)["loss"] == [*range(10, 70, 10)]
+    content = text.encode()
+    complete = reading.read_complete("train.log", content)
+    chosen = reading.format_of("train.log", content)
+    sizes = [*range(0, len(content), 7), len(content)]
+    assert reading.read_growing("train.log", content, sizes, chosen=chosen) == complete
+
+
+def test_a_test_behind_a_traceback_that_is_caught_is_of_the_same_launch(tmp_path: Path) -> None:
+    end = "Loading the weights from best.pth\niter: 30  test loss: 0.7\n"
+    assert read_log(tmp_path, iterations(10, 30) + CRASH + end).attempts == 1
