@@ -111,8 +111,7 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
     words = field.english.lower().translate(_SEPARATORS).split()
     if words and (compound := _INDEX.fullmatch(words[-1])) is not None:  # `batchnum`
         words[-1:] = [compound[1], compound[2]]
-    is_index = len(words) > 1 and words[-1].rstrip(".:") in INDEX_WORDS  # `epoch number`, `batch_idx`
-    if is_index or (field.total_index >= 0 and words[1:] == ["count"]):  # `batch count 20/400`
+    if _ends_in_index(words) or (field.total_index >= 0 and words[1:] == ["count"]):  # `batch count 20/400`
         words.pop()
     if not words:
         return None
@@ -152,6 +151,11 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
         if not forms.isdisjoint(members):
             return counter
     return None
+
+
+def _ends_in_index(words: Sequence[str]) -> bool:
+    """Whether the word for what is counted has one for an index behind it: `epoch number`, `batch_idx`."""
+    return len(words) > 1 and words[-1].lower().rstrip(".:") in INDEX_WORDS
 
 
 def _is_of_writer_or_data(word: str) -> bool:
@@ -239,7 +243,10 @@ def stage_of(field: NumberField, behind: str) -> str:
     These are words before it that do not qualify it, `FT epoch 1`, or such as `[Pretrain] epoch 1` and
     `epoch 1 (warmup)`; `behind` is the text behind its number.
     """
-    words = [word for word in field.english.split()[:-1] if not _is_of_writer_or_data(word.lower())]
+    counted = field.english.split()
+    if _ends_in_index(counted):  # `iteration index: 3` is no part of a training
+        counted.pop()
+    words = [word for word in counted[:-1] if not _is_of_writer_or_data(word.lower())]
     if not {word.lower() for word in words} <= QUALIFIERS:
         return " ".join(words)
     stage = _STAGE_BEFORE.search(in_english(field.before)) or _STAGE_BEHIND.match(behind)

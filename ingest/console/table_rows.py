@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.evaluation_names import metric_name
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_words import DATA_SPLIT
@@ -34,6 +35,10 @@ _OF_DATA = ("split", "subset", "set", "data", "dataset", "dset")
 _MAY_BE_OF_DATA = ("phase", "mode", "stage", "type")
 """The same of columns that may also have something else, such as `warmup` or `SGD`."""
 
+_FIRST_ROWS = 3
+"""Rows below the names of columns of which one is read, or else they are said not to be."""
+_LONGEST_SHOWN = 80
+
 
 class CountingColumns(NamedTuple):
     """The indices of the column that counts and of that of the epochs that it may count within, or -1."""
@@ -43,13 +48,31 @@ class CountingColumns(NamedTuple):
     counter: Counter
 
 
+class TableColumns(NamedTuple):
+    """The names of columns as `column_name` gives them, and which of them count or may name the data.
+
+    `counting` is None if no column counts; `data` are indices, that of the most likely column first.
+    """
+
+    names: tuple[str, ...]
+    counting: CountingColumns | None
+    data: tuple[int, ...]
+
+
 def column_name(text: str) -> str:
     """The name of a column in English words and lower case, joined with `_`."""
     return "_".join(in_english(text).lower().split())
 
 
-def find_counting(names: Sequence[str]) -> CountingColumns | None:
-    """The columns that count, by names as `column_name` gives them; None if there are none."""
+@lru_cache(maxsize=64)
+def columns_of(names: tuple[str, ...]) -> TableColumns:
+    """What the columns of these names are."""
+    columns = tuple(map(column_name, names))
+    data = [columns.index(name) for name in (*_OF_DATA, *_MAY_BE_OF_DATA) if name in columns]
+    return TableColumns(columns, _counting(columns), tuple(data))
+
+
+def _counting(names: Sequence[str]) -> CountingColumns | None:
     name = next((name for name in COUNTERS if name in names), None)
     if name is None:
         return None
@@ -61,11 +84,6 @@ def find_counting(names: Sequence[str]) -> CountingColumns | None:
     epoch = next((epoch for epoch in _EPOCHS if epoch in names), None) if name in _STEPS else None
     counter = Counter.STEP if name in _STEPS else Counter.GLOBAL_STEP
     return CountingColumns(names.index(name), -1 if epoch is None else names.index(epoch), counter)
-
-
-def find_data(names: Sequence[str]) -> list[int]:
-    """The columns that may say of which data a row is, the most likely one first."""
-    return [names.index(name) for name in (*_OF_DATA, *_MAY_BE_OF_DATA) if name in names]
 
 
 def names_data(name: str) -> bool:
@@ -144,3 +162,18 @@ def named_values(
         note_names([*values], step, step, axis)
     means = axis.get("names", ()) if is_end_of_epoch(counts, axis) else ()
     return {f"epoch/{name}" if name in means else name: value for name, value in values.items()}
+
+
+def note_fit(state: DialectState) -> None:
+    """Note a row with as many cells as there are names of columns."""
+    state["rows fit"] = True
+
+
+def note_misfit(names: Sequence[str], cells: Sequence[str], state: DialectState) -> None:
+    """Note a row with other cells than there are names. Raises ValueError if none of the first ones fits."""
+    if not any(names) or "rows fit" in state:
+        return
+    state["misfits"] = misfits = state.get("misfits", 0) + 1
+    if misfits == _FIRST_ROWS:
+        shown = ", ".join(names)[:_LONGEST_SHOWN]
+        raise ValueError(f"{len(names)} columns as in the names above ({shown}), found {len(cells)}")

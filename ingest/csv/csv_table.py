@@ -13,7 +13,7 @@ from holter.ingest import step_columns
 from holter.ingest.console.evaluation_names import metric_name
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.step_axis import training_steps
-from holter.ingest.console.table_rows import column_name, evaluated_data, find_data, is_data, step_of_row
+from holter.ingest.console.table_rows import columns_of, evaluated_data, is_data, step_of_row
 from holter.ingest.names import storable_label
 from holter.ingest.text_encoding import decode_lines
 from holter.types import Batch, Column, FloatArray, IntArray, Labels, SeriesKey, labels_of
@@ -53,7 +53,7 @@ class CsvLayout:
         # a column `dataset` is a label
         self.data = [
             column
-            for column in find_data(list(map(column_name, self.header)))
+            for column in columns_of(tuple(self.header)).data
             if self.header[column] not in step_columns.LABEL_NAMES
         ]
         self.labels = [header.index(name) for name in step_columns.LABEL_NAMES if name in header]

@@ -117,3 +117,28 @@ def test_the_means_of_an_epoch_are_at_its_last_batch(form: str, tmp_path: Path) 
     steps = steps_of(run)
     assert steps["Train_Loss"] == [20, 40, 60, 80, 100, 120]
     assert steps["epoch/Train_Loss"] == steps["Val_Loss"] == [40, 80, 120]
+
+
+@pytest.mark.parametrize("form", ["blanks", "cells"])
+def test_names_of_other_columns_than_those_below_are_said(form: str, tmp_path: Path) -> None:
+    rows = [(n, f"{n}.5", "0.7", "9.5", "8") for n in range(9)]
+    run = read_log(tmp_path, *table(form, ("Epoch", "Loss", "Acc"), *rows))
+    assert run.points == 0
+    assert ["3 columns as in the names above (Epoch, Loss, Acc), found 5" in u.reason for u in run.unreadable]
+    assert len(run.unreadable) == 1
+
+
+@pytest.mark.parametrize("before", ["", "2026-01-02 10:00:00,123 - utils - INFO - "])
+@pytest.mark.parametrize("behind", ['{{"acc": [0.{0}, 0.400]}}', ' {{"acc": 0.{0}}}', "  {{}}"])
+@pytest.mark.parametrize("time", ["0:01/ 5:00", "0:01/5:00"])
+def test_an_object_and_a_time_with_blanks_are_a_cell_each(
+    before: str, behind: str, time: str, tmp_path: Path
+) -> None:
+    text = before + "Epoch  Stage  Iterations  Time Usage    Loss    Output Information\n"
+    for n in EPOCHS:
+        for data, batches in (("train", (1, 201)), ("valid", (100,))):
+            for batch in batches:
+                text += f"{before}{n}      {data}  {batch}/300    {time}    2.{n}{behind.format(n)}\n"
+    run = read_log(tmp_path, text)
+    assert (run.attempts, run.unreadable) == (1, [])
+    assert steps_of(run) == {"Loss": [1, 201, 202, 402, 403, 603], "valid/Loss": [201, 402, 603]}

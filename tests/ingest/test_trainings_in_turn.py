@@ -353,6 +353,14 @@ def test_a_rate_below_each_epoch_is_a_metric(tmp_path: Path) -> None:
     assert steps_of(read_log(tmp_path, text)) == {"loss": [1, 2, 3], "lr": [1, 2, 3]}
 
 
+@pytest.mark.parametrize("word", ["iteration index", "step number", "Iteration no.", "batch index"])
+def test_a_word_for_an_index_names_no_part_of_a_training(word: str, tmp_path: Path) -> None:
+    rows = "".join(f"{word}: {n}, batch loss: 2.{n}\n" for n in (0, 100, 200))
+    run = read_log(tmp_path, f"building model\nepoch 0, lr=0.0001\n{rows}" * 4)
+    assert run.attempts == 4
+    assert steps_of(run) == {"batch loss": [0, 100, 200] * 4, "lr": [0] * 4}
+
+
 PHASES = [
     ("Pretrain Epoch {0}: loss: 0.5\n", "Train Epoch {0}: loss: 0.4\n", "stage=train"),
     ("Pretraining epoch {0}/9, loss = 0.5\n", "Training epoch {0}/9, loss = 0.4\n", "stage=train"),

@@ -17,12 +17,12 @@ from holter.ingest.console.pattern_search import LinearPattern
 from holter.ingest.console.plain_line import axis_state, parse_plain_line
 from holter.ingest.console.table_rows import (
     CountingColumns,
-    column_name,
+    columns_of,
     counts_of_row,
     evaluated_data,
-    find_counting,
-    find_data,
     named_values,
+    note_fit,
+    note_misfit,
     step_of_row,
 )
 from holter.ingest.console.values import parse_number
@@ -75,8 +75,7 @@ def _row(line: str, state: DialectState) -> LineValues | None:
     above = state.pop("cells above", [])
     if len(above) == len(cells) and not any(map(_DIGIT.search, cells)):  # the names go on
         cells = [f"{first} {second}".strip() for first, second in zip(above, cells, strict=True)]
-    lower = [column_name(cell) for cell in cells]
-    if _is_heading(cells) and find_counting(lower) is not None:
+    if _is_heading(cells) and columns_of(tuple(cells)).counting is not None:
         if any(map(is_metric_name, cells)):
             state["cells"] = cells[:_MAX_COLUMNS]
             if "rows of cells" in state:
@@ -85,13 +84,15 @@ def _row(line: str, state: DialectState) -> LineValues | None:
             state["cells above"] = cells[:_MAX_COLUMNS]
         return None
     if len(cells) != len(names):
+        if _COUNT.fullmatch(cells[0]) is not None:
+            note_misfit(names, cells, state)
         return None
-    lower = [column_name(name) for name in names]
-    counting = find_counting(lower)
+    note_fit(state)
+    lower, counting, of_data = columns_of(tuple(names))
     if counting is None or not (counts := _counts(counting, cells)) or _is_printed_anew(line, state):
         return None
     trial = next((cell for name, cell in zip(names, cells, strict=True) if name.lower() in _TRIALS), None)
-    split = evaluated_data([cells[column] for column in find_data(lower)])
+    split = evaluated_data([cells[column] for column in of_data])
     axis, step = axis_state(state), counts[min(counts)][0]
     if counting.epoch >= 0 and trial is None:
         at = step_of_row(counts, axis, is_of_evaluation=bool(split))
@@ -123,6 +124,8 @@ def _bare_row(line: str, state: DialectState) -> LineResult:
 
 def _is_heading(cells: list[str]) -> bool:
     """Whether cells may be the names of columns; of two, `| epoch | 3 |` is a name and its value."""
+    if _COUNT.fullmatch(cells[0]) is not None:
+        return False
     return len(cells) > _LEAST_COLUMNS or (
         len(cells) == _LEAST_COLUMNS
         and any(map(is_metric_name, cells))

@@ -19,14 +19,14 @@ from holter.ingest.console.plain_line import axis_state
 from holter.ingest.console.step_axis import Counts, training_step
 from holter.ingest.console.table_rows import (
     COUNTERS,
-    column_name,
+    columns_of,
     counts_of_row,
     evaluated_data,
-    find_counting,
-    find_data,
     is_data,
     named_values,
     names_data,
+    note_fit,
+    note_misfit,
     step_of_row,
 )
 from holter.ingest.console.training_sections import enter_section, section_labels
@@ -35,6 +35,7 @@ from holter.ingest.metric_names import is_metric_name
 
 _BETWEEN = re.compile(r"\s{0,8}[,;]\s{0,8}|\s{2,}|\t")
 _BETWEEN_NUMBERS = re.compile(r"\s{0,8}[,;]\s{0,8}|\s+")
+_BLANKS = re.compile(r"\s{2,}|\t")
 _REMARK = re.compile(r"\s{1,8}[^\w\s.,;+-][^\d\n]{0,40}$")
 """What is behind the last number of a row, and is no cell: ` *`, `  <- saved`."""
 _LEVEL = rb"(?:INFO|DEBUG|WARNING)"
@@ -100,28 +101,24 @@ def _possible_names(heading: str) -> tuple[list[str], ...]:
             joined[-1] += f" {word}"
         else:
             joined.append(word)
-    return tuple(names[:_MAX_COLUMNS] for names in (_BETWEEN.split(heading), words, joined))
+    possible = (_BETWEEN.split(heading), words, joined)
+    return tuple(names[:_MAX_COLUMNS] for names in possible if len(names) >= _LEAST_CELLS)
 
 
 def _row(line: str, state: DialectState) -> LineValues | None:
     """The numbers of a line with a cell for each column."""
     # `No log` is that of a Trainer in a notebook
     row = _PREFIX.sub("", line).strip().replace("No log", "-")
-    cells = _BETWEEN_NUMBERS.split(row)
-    possible = _possible_names(state.get("names of columns", ""))
-    if (remark := _REMARK.search(row)) is not None:
-        without = _BETWEEN_NUMBERS.split(row[: remark.start()])
-        cells = without if len(without) == len(possible[0]) else cells
-    names = next((names for names in possible if len(names) == len(cells)), None)
-    if names is None and _LEAST_CELLS <= len(cells) < len(possible[0]) and "\t" in state["names of columns"]:
-        names = possible[0][: len(cells)]  # the last columns were not written
-    if names is None:
+    heading = state.get("names of columns", "")
+    names, cells = _named_cells(row, heading)
+    if not names:
+        if cells:
+            note_misfit(_possible_names(heading)[0], cells, state)
         return None
-    lower = [column_name(name) for name in names]
-    counting = find_counting(lower)
+    note_fit(state)
+    lower, counting, of_data = columns_of(tuple(names))
     if counting is None:
         return None
-    of_data = find_data(lower)
     if of_data and names_data(lower[of_data[0]]) and not is_data(cells[of_data[0]]):
         return None
     split, plain = evaluated_data([cells[column] for column in of_data]), axis_state(state)
@@ -144,6 +141,44 @@ def _row(line: str, state: DialectState) -> LineValues | None:
     values = named_values(values, split, counts, step, plain, within_epochs=within_epochs)
     enter_section({Counter.EPOCH: (step, 0)}, plain)
     return LineValues(step, values, labels=section_labels(plain))
+
+
+def _named_cells(row: str, heading: str) -> tuple[list[str], list[str]]:
+    """The names of columns and the cells of a row below them.
+
+    No names if these are not as many as the cells, and no cells if there are no names above.
+    """
+    possible = _possible_names(heading)
+    if not possible:
+        return [], []
+    splits = _possible_cells(row)
+    is_wide = len(splits[0]) == len(possible[0])
+    if not is_wide and (remark := _REMARK.search(row)) is not None:
+        without = _BETWEEN_NUMBERS.split(row[: remark.start()])
+        if len(without) == len(possible[0]):
+            return possible[0], without
+    fitting = ((names, cells) for names in possible for cells in splits if len(names) == len(cells))
+    if (found := next(fitting, None)) is not None:
+        return found
+    cells = _BETWEEN_NUMBERS.split(row)
+    if _LEAST_CELLS <= len(cells) < len(possible[0]) and "\t" in heading:
+        return possible[0][: len(cells)], cells  # the last columns were not written
+    return [], cells
+
+
+def _possible_cells(row: str) -> list[list[str]]:
+    """The cells of a row as it may mean them, the most likely first.
+
+    Single blanks may be within a cell, as in `21:20/ 0:00`, and an object right behind the last number may be
+    one: `2.5{"acc": [0.5, 0.4]}`.
+    """
+    patterns = (_BLANKS, _BETWEEN_NUMBERS)
+    splits = [pattern.split(row) for pattern in patterns]
+    if row.endswith("}") and "{" in row:
+        begin = row.index("{")
+        numbers = row[:begin].rstrip(" \t,;")
+        splits += [[*pattern.split(numbers), row[begin:]] for pattern in patterns]
+    return splits
 
 
 def _step_alone(counts: Counts, axis: DialectState) -> int | None:
