@@ -26,6 +26,14 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"{_LOGURU}[{n},   {batch}] loss: 1.5\n" for n in (1, 2) for batch in (100, 200)),
         {"loss": [100, 200, 300, 400], "epoch": [100, 200, 300, 400]},
     ),
+    "a result below its name": (
+        "".join(
+            f"INFO - epoch {n} loss: 1.{n}\nINFO - val result score:\nINFO - 0.5{n}\n"
+            f"INFO - Test accuracy:\nINFO - 0.6{n}\n"
+            for n in N
+        ),
+        {"loss": [*N], "val result score": [*N], "Test accuracy": [*N]},
+    ),
     "an epoch and a batch without a space between them": (
         "".join(f"[{n},{batch}] loss:1.5\n" for n in (1, 2) for batch in (100, 200)),
         {"loss": [100, 200, 300, 400], "epoch": [100, 200, 300, 400]},

@@ -374,11 +374,11 @@ _OWN_LINES = replace(DIALECT, kinds=_OWN_KINDS).followed_by(
         signature=_EPOCH,
         kinds=(
             NESTED_KEYS,
+            *NAMES_ABOVE,
             SETTINGS_ALONE,
             *map(or_recurring, (*EVALUATION_RESULTS, EPOCH_LINES, BLOCK_LINES)),
             EVALUATION_HEADINGS,
             FRAMED_SECTIONS,
-            *NAMES_ABOVE,
             SUBJECT_HEADINGS,
             RECURRING_LINES,
         ),
