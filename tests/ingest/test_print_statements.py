@@ -34,6 +34,29 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         ),
         {"loss": [*N], "val result score": [*N], "Test accuracy": [*N]},
     ),
+    "extremes next to unknown names": (
+        "".join(
+            f"[{agent}] step {n}00: eval mean_width={n}.5 median={n}.2 max=1{n}\n"
+            for agent in ("red", "blue")
+            for n in N
+        ),
+        {
+            f"eval {name}{label}": [100 * n for n in N]
+            for name in ("mean_width", "median", "max")
+            for label in ("", "/training=blue")
+        },
+    ),
+    "brackets with nothing in them behind a name": (
+        "".join(f"step {n} loss (): 2.{n}, acc() = 0.{n}\n" for n in N),
+        {"loss": [*N], "acc": [*N]},
+    ),
+    "sizes in braces, which are settings": (
+        "".join(
+            f"Input size: {{'node': 2{n}, 'edge': 1{n}}}\nLoaded 19 rows\nepoch: {n}, score 0.{n}\n"
+            for n in N
+        ),
+        {"score": [*N]},
+    ),
     "an epoch and a batch without a space between them": (
         "".join(f"[{n},{batch}] loss:1.5\n" for n in (1, 2) for batch in (100, 200)),
         {"loss": [100, 200, 300, 400], "epoch": [100, 200, 300, 400]},
