@@ -34,6 +34,20 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         ),
         {"loss": [*N], "val result score": [*N], "Test accuracy": [*N]},
     ),
+    "means of an evaluation behind its last batch": (
+        "".join(
+            f"epoch {n} loss: 1.{n} (1.{n}5)\nVal Loss 1.{n}2 (1.{n}1)\n"
+            f"Test: [9/10] Loss 1.{n} (1.5) Acc@1 70.{n} (60.{n}) accuracy: 0.8 (40)\n"
+            for n in N
+        ),
+        {
+            name: [*N]
+            for name in (
+                *("loss", "Val Loss", "Val Loss/mean", "test/Loss", "test/Loss/mean"),
+                *("test/Acc@1", "test/Acc@1/mean", "test/accuracy"),
+            )
+        },
+    ),
     "extremes next to unknown names": (
         "".join(
             f"[{agent}] step {n}00: eval mean_width={n}.5 median={n}.2 max=1{n}\n"
