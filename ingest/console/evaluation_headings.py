@@ -41,7 +41,7 @@ _NO_DATA = re.compile(r"(?i)eval")
 _PREFIX = re.compile(r"^.{0,120}? (?:-|:|\|) (?=\S)")
 
 
-def _announce(line: str, state: DialectState) -> None:
+def announce(line: str, state: DialectState) -> None:
     """Note the data of an evaluation that begins."""
     if _SETTING_OF_YAML.fullmatch(line) is not None:
         return
@@ -86,7 +86,7 @@ EVALUATION_HEADINGS = LineKind(
         + rb"|^[ \t]{0,20}(?:train(?:ing)?|val(?:id(?:ation)?)?|test(?:ing)?|eval(?:uation)?|dev)"
         rb"[ \t\r]{0,8}$"
     ),
-    parse=_announce,
+    parse=announce,
     any_program=True,
 )
 """Lines that announce an evaluation."""

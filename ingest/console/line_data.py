@@ -15,6 +15,9 @@ _BEHIND_COUNTER = re.compile(
 )
 """The same at the end of a heading: `Epoch [3/10] [validation stage]`, `Epoch 3 - testing ...`."""
 
+_SUMMARY = re.compile(r"\W{0,8}\* {0,4}(?:acc|prec|mean|loss|top)|\W{0,8}\*$|\W{0,8}averaged stats:", re.I)
+"""How the mean of an evaluation begins: `* Acc@1 76.1 Acc@5 92.9`, `Averaged stats: loss: 0.5`."""
+
 
 def data_before(found: re.Match[str]) -> str:
     """The data that words before a number name: `Evaluating test: L1 0.03` are those of the test."""
@@ -30,3 +33,9 @@ def data_behind(text: str, *, is_heading: bool) -> str:
         return "train" if stated[1] else stated[2].lower()
     behind = _BEHIND_METRICS.fullmatch(text)
     return "" if behind is None else behind[1].lower()
+
+
+def is_summary(text: str, name: str) -> bool:
+    """Whether a line whose first text and name are these has the means of an evaluation."""
+    found = DATA_SPLIT.match(name)
+    return _SUMMARY.match(text) is not None or (found is not None and bool(found[2]))

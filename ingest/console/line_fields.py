@@ -87,7 +87,7 @@ _MEASURED = re.compile(
 _OF_DATA = re.compile(r"([A-Za-z][\w./@%-]{0,30}) (?:train|training)")
 """A metric of the training, before those of other data."""
 _TWO_COUNTERS = re.compile(
-    r"(?i:\b(epoch)/(iter(?:ation)?|step|batch)[ \t]?[:=]?[ \t]?)$|\b(?:TRAIN|CV) (Batch) $"
+    r"(?i:\b(epoch)/(iter(?:ation)?|step|batch)[\])]?[ \t]?[:=]?[ \t]?[\[(]?)$|\b(?:TRAIN|CV) (Batch) $"
 )
 """Names of an epoch and what is counted in it, before both: `epoch/iter: 2/150`, `TRAIN Batch 2/150`."""
 _AT_EPOCH = re.compile(r"(?i)\s?@ ?epoch")

@@ -10,6 +10,7 @@ from holter.ingest.metric_names import is_metric_name
 
 _SETTINGS = re.compile(
     r"(?:\bNamespace|[Cc]onfig|[Aa]rg(?:ument)?s|[Hh]param(?:eter)?s|[Hh]yperparameters|[Oo]ptions)\s?[(:={]"
+    r"|(?i:\b(?:sizes?|shapes?|dim(?:ension)?s?) ?[:=] ?\{['\"]?[a-z])"  # `Feature size: {'node': 25}`
 )
 _SIGNS = (
     (re.compile(r"(?:^|\s)--[a-z][\w-]*"), 2),  # options of a command line
@@ -29,9 +30,15 @@ _MANY_SETTINGS = 4
 _RATE = re.compile(r"(?i)\blr\b|learning.?rate|decay|dropout")
 _OF_METRIC = r"(?!(?:imum)?[ _.-](?:\w{1,20}[ _.-]){0,2}(?:loss|err|reward|return|acc|score))"
 """What makes `max` and `min` the extremes of a metric: `max l1_error`."""
+_NAMES_MORE = r"(?:(?<!^m[ai][xn])(?<!val m[ai][xn])(?<!test m[ai][xn])(?<!train m[ai][xn])|(?!$))"
+"""What makes `max` and `min` a part of a name.
+
+Alone or behind the data, as in `eval max`, they are the extremes of what is next to them.
+"""
 _SETTING = re.compile(
-    rf"(?i)size|dim|layer|head|max{_OF_METRIC}(?!.?mem)|min\b{_OF_METRIC}|warm|seed|worker|hidden"
-    r"|vocab|param|num|(?<!episode )(?<!mean )(?<!average )(?<!avg )length|interval|version|every|freq"
+    rf"(?i)size|dim|layer|head|max{_NAMES_MORE}{_OF_METRIC}(?!.?mem)|min\b{_NAMES_MORE}{_OF_METRIC}"
+    r"|warm|seed|worker|hidden|vocab|param|num|interval|version|every|freq"
+    r"|(?<!episode )(?<!mean )(?<!average )(?<!avg )length"
 )
 _OF_MODEL = re.compile(
     r"(?i:(?:(?<![a-z])every|_freq(?:uency)?|_interval|_size|_dim|_weight|parameters|params|_thresh(?:old)?|resolution)$)"

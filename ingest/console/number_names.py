@@ -35,6 +35,8 @@ _EPOCH = re.compile(r"(?:^| )[eE]$")
 _HYPHEN = re.compile(r"(?<=[A-Za-z])-$")
 _WRAPPER = re.compile(r"(?<![\w.])(?:np\.(?:float64|float32|float16|int64)|float|(?:tf\.T|t)ensor|array)$")
 """What numpy, torch and TensorFlow print around a number: `np.float64(0.02)`."""
+_EMPTY = re.compile(r" ?\(\)(?=\s?[:=]\s{0,8}$)")
+"""Brackets with nothing in them between a name and a sign."""
 _ARROW = re.compile(r" {0,4}(?:->|=>|→)$")
 OF_EPOCH = r" (?:(?:(?:over|for|in) )?(?:this|the)|over) epoch"
 """What a metric is of, where no number follows that counts: `Training acc over epoch: 0.31`."""
@@ -108,6 +110,7 @@ def name_before(text: str) -> NumberName:
         return NumberName("epoch", False, text[:-1])
     if text.endswith((".... ", "....")):
         text = _LEADERS.sub(":", text)
+    text = _EMPTY.sub("", text) if "()" in text else text  # `loss (): 2.5`, the shape of a scalar
     text = text.rstrip(_OPENING).removesuffix(" /").replace("'s ", "\u2019s ")
     signed = _WITH_SIGNS.search(text) if text.endswith((":", "=")) else None
     if signed is not None and not _says_data(signed[0]):

@@ -25,7 +25,7 @@ from holter.ingest.console.line_counters import (
     stage_of,
     states_amount,
 )
-from holter.ingest.console.line_data import data_before, data_behind
+from holter.ingest.console.line_data import data_before, data_behind, is_summary
 from holter.ingest.console.line_fields import NumberField, number_fields
 from holter.ingest.console.line_names import is_of_evaluation, numbered, unique_name
 from holter.ingest.console.line_settings import has_settings, is_setting, is_settings
@@ -94,8 +94,6 @@ _ESTIMATED = re.compile(r"\bSaving dict for global step|['\"]_?type['\"]: ['\"](
 """What is before the metrics of an evaluation: of TensorFlow's estimators, `"_type": "val_epoch"`."""
 _BEST = re.compile(r"(?i)\bbest\b(?!\.\w|[_\w-]*[=:])")
 _BEST_AHEAD = re.compile(r"(?i)\W{0,20}best_\w{1,40} ?[:=] ?(?=[a-z])")
-_SUMMARY = re.compile(r"\W{0,8}\* {0,4}(?:acc|prec|mean|loss|top)|\W{0,8}\*$|\W{0,8}averaged stats:", re.I)
-"""How the mean of an evaluation begins: `* Acc@1 76.1 Acc@5 92.9`, `Averaged stats: loss: 0.5`."""
 
 
 def shape_of_line(parts: list[str]) -> LineShape:
@@ -258,8 +256,29 @@ class _ShapeReader:
             name = numbered(self._names_of_lists[self._lists[field.index]], self._names)
             self._names[name] = None
             self._metrics.append(MetricField(name, field.index, field.scale))
+        elif self._is_mean_of_evaluation(field):
+            name = numbered(f"{self._metrics[-1].name}/mean", self._names)
+            self._names[name] = None
+            self._metrics.append(MetricField(name, field.index, field.scale))
         elif (field.index in self._measured and field.name) or is_metric(field):
             self._add_metric(field)
+
+    def _is_mean_of_evaluation(self, field: NumberField) -> bool:
+        """Whether a number in brackets is the mean of those of an evaluation: `val loss: 1.62 (1.58)`.
+
+        Behind a share it may as well be how many were right, unless that is of the first ranks: `Acc@1`.
+        """
+        before, behind = self._texts[field.index : field.index + 2]
+        is_behind = bool(self._metrics) and self._metrics[-1].index == field.index - 1
+        if field.name or not (is_behind and before.strip(" ") == "(" and behind.startswith(")")):
+            return False
+        name = self._metrics[-1].name
+        is_evaluated = (
+            self._split not in ("", "train")
+            or is_of_evaluation(name)
+            or is_summary(self._texts[0], self._metrics[0].name)
+        )
+        return is_evaluated and is_metric_name(name) and ("@" in name or not field.explains)
 
     def _counter(self, field: NumberField) -> Counter | None:
         """What a number counts; the counter before it may turn out to be an epoch."""
@@ -445,9 +464,7 @@ class _ShapeReader:
         if [(each.counter, each.total_index) for each in counters] == [(Counter.BATCH, -1)]:
             # `15000 iters, batch 64, lr 0.0002` are settings
             is_record &= any(is_metric_name(name) and not is_setting(name) for name in names)
-        is_summary = (
-            not counters and bool(metrics) and (bool(split) or _is_summary(texts[0], metrics[0].name))
-        )
+        has_means = not counters and bool(metrics) and (bool(split) or is_summary(texts[0], metrics[0].name))
         # `Updates 3, num timesteps 6400, FPS 81`
         is_named = self._marked > 0 or (len(counters) > 1 and self._listed > 0)
         may_recur = self._is_stated and is_named and not (is_record or split or has_settings(names))
@@ -461,7 +478,7 @@ class _ShapeReader:
             metrics=tuple(metrics),
             split=split,
             is_record=is_record,
-            is_summary=is_summary,
+            is_summary=has_means,
             is_heading=self._is_heading,
             is_amount=self._amounts > 0,
             stage=self._stage,
@@ -495,12 +512,6 @@ def _is_of_ratio(field: NumberField, ratio: NumberField, texts: tuple[str, ...])
 def _is_of_data(field: NumberField) -> bool:
     """Whether nothing but the data is the name of a metric."""
     return DATA_SPLIT.fullmatch(field.english) is not None
-
-
-def _is_summary(text: str, name: str) -> bool:
-    """Whether a line whose first text and name are these has the means of an evaluation."""
-    found = DATA_SPLIT.match(name)
-    return _SUMMARY.match(text) is not None or (found is not None and bool(found[2]))
 
 
 def _is_report(

@@ -19,6 +19,7 @@ from pathlib import PurePath
 from typing import ClassVar
 
 from holter.ingest import step_columns
+from holter.ingest.console.dialects.names_above import with_numbers_behind
 from holter.ingest.console.line_counters import Counter as Counts
 from holter.ingest.console.line_shapes import LineShape
 from holter.ingest.console.line_tokens import split_numbers
@@ -87,6 +88,7 @@ class NumberedRows(WholeFile):
             return
         text = separate_records(text) or text
         lines = [_BAR.sub("", line, count=1) if "%|" in line else line for line in text.splitlines()]
+        lines = with_numbers_behind(lines)
         table = _numbered_table(lines, path.stem)
         numbered = b"" if table else _below_epochs(lines, path.stem)
         if not (table or numbered):

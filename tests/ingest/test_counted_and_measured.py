@@ -23,6 +23,10 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"Epoch {e} shard {k}/4 - loss 2.{e}{k}\n" for e in EPOCHS for k in BATCHES),
         {"Epoch": TWELVE, "loss": TWELVE},
     ),
+    "names of both numbers in brackets of their own": (
+        "".join(f"[Epoch/iter]: [{e}/{k}00], loss: 2.{e}{k}\n" for e in EPOCHS for k in BATCHES),
+        {"epoch": [100 * n for n in TWELVE], "loss": [100 * n for n in TWELVE]},
+    ),
     "a patience is no batch": (
         "".join(f"Epoch {n}/9, Patience {n}/9, Loss: 2.{n}\n" for n in N),
         {"Loss": [*N]},

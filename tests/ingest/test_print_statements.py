@@ -26,6 +26,51 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"{_LOGURU}[{n},   {batch}] loss: 1.5\n" for n in (1, 2) for batch in (100, 200)),
         {"loss": [100, 200, 300, 400], "epoch": [100, 200, 300, 400]},
     ),
+    "a result below its name": (
+        "".join(
+            f"INFO - epoch {n} loss: 1.{n}\nINFO - val result score:\nINFO - 0.5{n}\n"
+            f"INFO - Test accuracy:\nINFO - 0.6{n}\n"
+            for n in N
+        ),
+        {"loss": [*N], "val result score": [*N], "Test accuracy": [*N]},
+    ),
+    "means of an evaluation behind its last batch": (
+        "".join(
+            f"epoch {n} loss: 1.{n} (1.{n}5)\nVal Loss 1.{n}2 (1.{n}1)\n"
+            f"Test: [9/10] Loss 1.{n} (1.5) Acc@1 70.{n} (60.{n}) accuracy: 0.8 (40)\n"
+            for n in N
+        ),
+        {
+            name: [*N]
+            for name in (
+                *("loss", "Val Loss", "Val Loss/mean", "test/Loss", "test/Loss/mean"),
+                *("test/Acc@1", "test/Acc@1/mean", "test/accuracy"),
+            )
+        },
+    ),
+    "extremes next to unknown names": (
+        "".join(
+            f"[{agent}] step {n}00: eval mean_width={n}.5 median={n}.2 max=1{n}\n"
+            for agent in ("red", "blue")
+            for n in N
+        ),
+        {
+            f"eval {name}{label}": [100 * n for n in N]
+            for name in ("mean_width", "median", "max")
+            for label in ("", "/training=blue")
+        },
+    ),
+    "brackets with nothing in them behind a name": (
+        "".join(f"step {n} loss (): 2.{n}, acc() = 0.{n}\n" for n in N),
+        {"loss": [*N], "acc": [*N]},
+    ),
+    "sizes in braces, which are settings": (
+        "".join(
+            f"Input size: {{'node': 2{n}, 'edge': 1{n}}}\nLoaded 19 rows\nepoch: {n}, score 0.{n}\n"
+            for n in N
+        ),
+        {"score": [*N]},
+    ),
     "an epoch and a batch without a space between them": (
         "".join(f"[{n},{batch}] loss:1.5\n" for n in (1, 2) for batch in (100, 200)),
         {"loss": [100, 200, 300, 400], "epoch": [100, 200, 300, 400]},

@@ -283,7 +283,8 @@ def test_a_loss_behind_that_of_the_evaluation_is_of_the_training(tmp_path: Path)
     text = "".join(
         f"Epoch: [{n}][900]\tVal Loss 6.0 (6.1)\tBatch Time 1.2 (3.8)\tLoss 6.{n} (8.9)\n" for n in N
     )
-    assert steps_of(read_log(tmp_path, text)).keys() == {"Epoch", "Val Loss", "Batch Time", "Loss"}
+    names = {"Epoch", "Val Loss", "Val Loss/mean", "Batch Time", "Loss"}
+    assert steps_of(read_log(tmp_path, text)).keys() == names
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,10 @@ So are several of them: `d_loss: | g_loss:` above `1.33 | 2.92`.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from holter.ingest.console.dialect import DialectState, LineKind, LineResult
+from holter.ingest.console.evaluation_headings import announce
 from holter.ingest.console.pattern_search import LinearPattern
 from holter.ingest.console.plain_line import parse_metrics_of_epoch
 from holter.ingest.console.step_axis import known_axis
@@ -18,37 +20,64 @@ _NAME = r"[A-Za-z][\w @/.-]{0,40}:[ \t|]{0,20}"
 _NUMBER = r"[-+]?\d{1,9}\.\d{1,20}(?:[eE][-+]?\d{1,3})?"
 _NAMES = rf"[ \t]{{0,20}}(?:{_NAME}){{1,8}}\r?"
 _NUMBERS = rf"[ \t]{{0,20}}{_NUMBER}(?:[ \t|]{{1,20}}{_NUMBER}){{0,7}}[ \t\r]{{0,8}}"
+_LOGGER = r"(?:[^\n]{0,80}\b(?:INFO|DEBUG|WARNING)\b(?::[\w.]{1,40}:|[\]:|> \t-]{1,8}))?"
+"""What loggers print before a message, with a level in it."""
+_BEFORE_MESSAGE = re.compile(_LOGGER)
+_NUMBER_BELOW = re.compile(rf"{_LOGGER}[ \t]{{0,20}}{_NUMBER}[ \t\r]{{0,8}}")
 _SEPARATORS = re.compile(r"[\s|]+")
 
 
 def _note_names(line: str, state: DialectState) -> None:
-    """Note names that have no number, if one is that of a metric."""
-    names = [name.strip(" \t|") for name in line.strip().split(":") if name.strip(" \t|")]
+    """Note names that have no number, if one is that of a metric; else the line may be a heading."""
+    names = [name.strip(" \t|") for name in _message(line).split(":") if name.strip(" \t|")]
     state.pop("names above", None)
     if any(map(is_metric_name, names)):
         state["names above"] = names
     else:
+        announce(line, state)
         note_heading_of_subject(line, known_axis(state))
 
 
 def _numbers(line: str, state: DialectState) -> LineResult:
     """The numbers below names, if there are as many of them."""
-    names, numbers = state.pop("names above", []), _SEPARATORS.split(line.strip())
+    names, numbers = state.pop("names above", []), _SEPARATORS.split(_message(line))
     if not state.get("is near") or len(names) != len(numbers):
         return None
     named = (f"{name}: {number}" for name, number in zip(names, numbers, strict=True))
     return parse_metrics_of_epoch(" | ".join(named), state)
 
 
+def with_numbers_behind(lines: Sequence[str]) -> list[str]:
+    """Lines in which the number below the name of a metric is behind it."""
+    joined: list[str] = []
+    for line in lines:
+        above = joined[-1] if joined else ""
+        is_below = above.rstrip().endswith(":") and _NUMBER_BELOW.fullmatch(line) is not None
+        if is_below and is_metric_name(_message(above).rstrip(" :")):
+            joined[-1] = f"{above} {_message(line)}"
+        else:
+            joined.append(line)
+    return joined
+
+
+def _message(line: str) -> str:
+    """A line without what loggers print before a message."""
+    match = _BEFORE_MESSAGE.match(line)
+    return line[match.end() if match is not None else 0 :].strip()
+
+
 NAMES_ABOVE = (
     LineKind(
-        pattern=LinearPattern(rf"(?m)^{_NAMES}$".encode()),
+        pattern=LinearPattern(rf"(?m)^{_LOGGER}{_NAMES}$".encode()),
         parse=_note_names,
         any_program=True,
         in_blocks=True,
     ),
     LineKind(
-        pattern=LinearPattern(rf"(?m)^{_NUMBERS}$".encode()), parse=_numbers, any_program=True, in_blocks=True
+        pattern=LinearPattern(rf"(?m)^{_LOGGER}{_NUMBERS}$".encode()),
+        parse=_numbers,
+        any_program=True,
+        in_blocks=True,
     ),
 )
 BELOW = LinearPattern(

@@ -186,7 +186,7 @@ _METRIC_ALONE = LinearPattern(
     + words_in_encodings(METRICS)
     + rb")(?:"
     + in_encodings("\u4e3a")
-    + rb")?(?: ?\([^()\d\n]{1,40}\)| (?:over|of)(?: the)?(?: last)? \d{1,9}(?: [a-z]{1,12}){1,2})?"
+    + rb")?(?: ?\([^()\d\n]{0,40}\)| (?:over|of)(?: the)?(?: last)? \d{1,9}(?: [a-z]{1,12}){1,2})?"
     + rb"(?:[_@/.-][\w@/.-]{0,40}|\d{1,2}(?:-\d{1,2})?"
     + rb"| (?:coeff?(?:icient)?|score|index|similarity)|"
     + OF_EPOCH.encode()
@@ -391,11 +391,11 @@ _OWN_LINES = replace(DIALECT, kinds=_OWN_KINDS).followed_by(
         signature=_EPOCH,
         kinds=(
             NESTED_KEYS,
+            *NAMES_ABOVE,
             SETTINGS_ALONE,
             *map(or_recurring, (*EVALUATION_RESULTS, EPOCH_LINES, BLOCK_LINES)),
             EVALUATION_HEADINGS,
             FRAMED_SECTIONS,
-            *NAMES_ABOVE,
             SUBJECT_HEADINGS,
             RECURRING_LINES,
         ),
