@@ -28,6 +28,7 @@ from holter.ingest.console.plain_line import (
     note_line,
 )
 from holter.ingest.console.shape_reader import shape_of_line
+from holter.ingest.console.stated_names import names_of_means, note_names
 from holter.ingest.console.step_axis import (
     Counts,
     as_epoch,
@@ -37,7 +38,6 @@ from holter.ingest.console.step_axis import (
     note_global_steps,
     note_inner_count,
     note_last_step,
-    note_names,
     note_steps_alone,
     note_uncounted,
     training_step,
@@ -299,7 +299,8 @@ class PlainTable:
                 for line, step, names in zip(range(first, last), steps, names_of_rows, strict=True)
             ]
         if not self._shape.split:
-            note_names(self._names, steps[0], steps[-1], axis)
+            of_epoch = is_of_epoch and "counted" not in axis
+            note_names(self._names, steps[0], steps[-1], axis, of_epoch=of_epoch)
         names = self._columns
         if self._is_of_means and (of_pass := names_of_pass(self._shape.split, axis)):
             names = [
@@ -370,9 +371,9 @@ class PlainTable:
 
     def _names_at_end_of_epoch(self, step: int, axis: dict[str, Any]) -> list[str]:
         """The names of values of a line that counts nothing but the epoch whose batches were printed."""
-        if means := axis.get("names", ()):
+        if means := names_of_means(axis):
             return [f"epoch/{name}" if name in means else name for name in self._columns]
-        note_names(self._names, step, step, axis)
+        note_names(self._names, step, step, axis, of_epoch="counted" not in axis)
         return self._columns
 
     def _note(self, first: int, last: int, axis: dict[str, Any]) -> None:

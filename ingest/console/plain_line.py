@@ -30,6 +30,7 @@ from holter.ingest.console.recurrence import recurring_values
 from holter.ingest.console.round_steps import is_in_round, note_named_client, note_round
 from holter.ingest.console.settings_in_objects import without_settings
 from holter.ingest.console.shape_reader import shape_of_line
+from holter.ingest.console.stated_names import names_of_means, note_names
 from holter.ingest.console.step_axis import (
     Counts,
     announced_step,
@@ -46,7 +47,6 @@ from holter.ingest.console.step_axis import (
     last_step,
     note_epoch,
     note_heading,
-    note_names,
     note_opening,
     position,
     stated_step,
@@ -160,7 +160,7 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
         return None
     values = {}
     of_pass = names_of_pass(split, axis) if counts.keys() <= {Counter.EPOCH, Counter.OTHER} else ()
-    means = () if split or not is_end_of_epoch(counts, axis, shape.kind) else axis.get("names", ())
+    means = () if split or not is_end_of_epoch(counts, axis, shape.kind) else names_of_means(axis)
     for field in shape.metrics:
         value = value_of(numbers[field.index])
         if value is not None:
@@ -177,7 +177,8 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
         end_evaluation(axis)
         forget_keys(axis)
         if not means:
-            note_names([*values], step, step, axis)
+            of_epoch = counts.keys() == {Counter.EPOCH} and "counted" not in axis
+            note_names([*values], step, step, axis, of_epoch=of_epoch)
     labels = labels_of_line(shape, numbers, axis)
     return LineValues(step, values, parse_time(line), labels, is_late=is_late)
 

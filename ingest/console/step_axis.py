@@ -24,6 +24,7 @@ from holter.ingest.console.round_steps import (
     note_outer_step,
     step_through_rounds,
 )
+from holter.ingest.console.stated_names import note_names
 from holter.ingest.console.unnumbered_rows import end_epoch, forget_rows, note_step
 
 _AXES = (Counter.GLOBAL_STEP, Counter.STEP, Counter.BATCH, Counter.EPOCH, Counter.OTHER)
@@ -74,6 +75,7 @@ def forget_position(state: DialectState) -> None:
         "headed",
         "names",
         "names at",
+        "names of epochs",
     ):
         state.pop(name, None)
     note_left(state)
@@ -235,6 +237,8 @@ def note_heading(counts: Counts, state: DialectState) -> None:
                 end_evaluation(state)  # the training goes on
             elif step != state.get("step"):
                 end_parts(state)
+            if step > state.get("step", step):
+                state.pop("ended", None)
             state["heading"] = state["step"] = step
 
 
@@ -351,16 +355,6 @@ def position(state: DialectState) -> int | None:
     if "announced" in state and not (has_steps(state) or counts_through_rounds(state)):
         return int(state["announced"][0])
     return last_step(state)
-
-
-def note_names(names: Sequence[str], first: int, last: int, state: DialectState) -> None:
-    """Note the names of the values of lines from this first to this last step of the training.
-
-    A step may have several lines. Lines of an epoch that have these names are means.
-    """
-    if state.get("names at") == first == last:
-        names = [*dict.fromkeys((*state["names"], *names))]
-    state["names"], state["names at"] = [*names], last
 
 
 def note_bar(step: int, names: Sequence[str], state: DialectState) -> None:

@@ -59,6 +59,27 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"Epoch {n}\nloss: {n}.5\nacc: 0.{n}\nTest Epoch {n}: loss {n}.75\nacc: 0.{n}5\n" for n in N),
         {name: [*N] for name in ("loss", "acc", "test/loss", "test/acc")},
     ),
+    "lines of epochs whose steps have no values of their own": (
+        "".join(
+            f"Epoch {n}/9\n"
+            + "".join(f"Train Batch {batch}/3\n" for batch in (1, 2, 3))
+            + f"Epoch [{n}/9] - loss: 1.{n}\n"
+            for n in N
+        ),
+        {"loss": [3, 6, 9]},
+    ),
+    "one epoch of each announced step": (
+        "".join(f"G-Step {n}\nEpoch 0, train loss: 1.{n}\neval loss: 3.{n}\n" for n in range(4)),
+        {"train loss": [0, 1, 2, 3], "eval loss": [0, 1, 2, 3]},
+    ),
+    "means of batches behind a line of the first epoch": (
+        "Epoch 1 loss 0.5\n"
+        + "".join(
+            "".join(f"Epoch {n} [{batch}/20] loss 0.{n}\n" for batch in (10, 20)) + f"Epoch {n} loss 0.5\n"
+            for n in (2, 3)
+        ),
+        {"loss": [1, 10, 20, 30, 40], "Epoch": [10, 20, 30, 40], "epoch/loss": [20, 40]},
+    ),
     "epochs of rounds": (
         "".join(
             f"=== Round {n}/3 ===\n"
