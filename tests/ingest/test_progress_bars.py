@@ -149,6 +149,10 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         ),
         {"loss": [*range(20, 200, 20)], **{name: [60, 120, 180] for name in ("epoch/loss", "val_loss")}},
     ),
+    "a value that is measured again with the same result, next to another one": (
+        "".join(bar(n, 9, behind=f"epoch={n}, test_loss=0.{n // 2}, test_acc=0.8{n}, loss=0.{n}") for n in N),
+        {name: [1, 2, 3] for name in ("test_loss", "test_acc", "loss")},
+    ),
     "a bar that counts through all epochs": (
         "".join(bar(1000 * n, 9000, f"Ep {10 * n} | len {n} | return {n}.5") + "\n" for n in N),
         {name: [1000, 2000, 3000] for name in ("len", "return")},

@@ -25,6 +25,8 @@ _PROGRESS = re.compile(
     r"(?(open)\)| \[\d{1,3}%\] in [\d:.hms]{1,12} \([^)\r]{0,40}\)) (?P<values>[^\r]*)$"
 )
 
+_WORD = re.compile(r"[_/. -]")
+
 _FEW = 2
 """Epochs and their batches that are too few to tell bars of one from those of the other."""
 _THROUGH = -1
@@ -152,7 +154,8 @@ def _new_values(
     """
     shown: dict[str, float] = state.setdefault("shown", {})
     carried = {name: value for name, value in values.items() if _is_of_epoch(name)}
-    repeated = {name for name, value in carried.items() if shown.get(name) == value}
+    measured = {_data_of(name) for name, value in carried.items() if shown.get(name) != value}
+    repeated = {name for name in carried if _data_of(name) not in measured}
     _, waiting = state.pop("waiting", (None, {}))
     waiting = {name: value for name, value in waiting.items() if carried.get(name, value) == value}
     if is_end_of_epoch:
@@ -161,6 +164,11 @@ def _new_values(
         state["waiting"] = [None, waiting]
     shown |= carried
     return {name: value for name, value in values.items() if name not in repeated}
+
+
+def _data_of(name: str) -> str:
+    """The data that a value of an epoch is of: all of these are measured at once."""
+    return _WORD.split(name, maxsplit=1)[0]
 
 
 def _release(state: DialectState) -> list[LineValues]:
