@@ -27,6 +27,11 @@ _RANKS = re.compile(
     r"(?<![\w.])([A-Za-z][\w-]{0,20}[@-])(\d{1,3}(?:/\d{1,3}){0,4}/(?:\d{1,3}|L))\s?[:=]?\s{0,8}$"
 )
 """Names of which only the first is written out: `Recall@1/5/10: 0.1/0.2/0.3`, `ROUGE-1/2/L: 38/16/35`."""
+_RANGE = re.compile(
+    r"(?<![\w.])([A-Za-z_]{1,20})(\d{1,2}) ?[-,]? ?\.{2,3} ?[-,]? ?\1(\d{1,2})((?: [A-Za-z]{1,20})?)"
+    r"\s?[:=]\s{0,8}\[$"
+)
+"""The first and the last name of numbered ones: `top1 - ... - top5 accuracy: [0.3, 0.4, 0.5, 0.6, 0.7]`."""
 _HISTORY = re.compile(r"['\"](?:val_)?loss['\"] ?: ?\[[-+.\w]{1,30},")
 _UNIT = re.compile(r"^[A-Za-z]\w*")
 """A unit right behind a number, which is no name: `mem 10.2GB, loss 2.1`."""
@@ -45,13 +50,20 @@ def listed_names(texts: tuple[str, ...]) -> dict[int, str]:
             names, signs = [f"{name} {match[2]}" for name in re.split(" ?/ ?", match[1])], {"/"}
         elif (match := _RANKS.search(text)) is not None:
             names, signs = [f"{match[1]}{rank}" for rank in match[2].split("/")], {"/"}
+        elif (match := _RANGE.search(text)) is not None:
+            numbers, signs = range(int(match[2]), int(match[3]) + 1), {","}
+            names = [f"{match[1]}{number}{match[4]}" for number in numbers]
         elif (match := _NAME_LIST.search(text) or _NAMES_IN_BRACKETS.search(text)) is not None:
             names, signs = re.split(r"[,/|] ?", match[2]), set(re.findall(r"[,/|]", match[2]))
             if of := match[1] or _metric_of_data(text[: match.start()], names):
                 names = [f"{of}/{name}" for name in names]  # `Loss(text/kernel): 0.4/0.1`
         else:
             continue
-        if any(name.endswith(".") for name in names) or (DATA_SPLIT.fullmatch(names[0]) and counts(names[1])):
+        if (
+            len(names) < 2
+            or any(name.endswith(".") for name in names)
+            or (DATA_SPLIT.fullmatch(names[0]) and counts(names[1]))
+        ):
             continue  # `Training.., epoch: 0, 0/1875`
         between = {separator.strip() for separator in texts[index + 1 : index + len(names)]}
         behind = texts[index + len(names)].strip() if len(texts) > index + len(names) else None

@@ -35,6 +35,11 @@ LINES: dict[str, list[str]] = {
     "epoch {n} acc[0]: 0.{n}, acc[1]: 0.5{n}": ["acc[0]", "acc[1]"],
     "epoch {n} loss #1: 0.{n}, loss #2: 0.5{n}": ["loss #1", "loss #2"],
     "Epoch {n}, Recall@1/5/10: 1{n}.5/2{n}.5/3{n}.5": ["Recall@1", "Recall@5", "Recall@10"],
+    "epoch {n}, top1 - ... - top3 accuracy: [0.1{n}, 0.2{n}, 0.3{n}]": [
+        "top1 accuracy",
+        "top2 accuracy",
+        "top3 accuracy",
+    ],
     "epoch {n} ROUGE-1/2/L: 38.{n}/16.{n}/35.{n}": ["ROUGE-1", "ROUGE-2", "ROUGE-L"],
     "Epoch {n} mAP@.5: 0.3{n} mAP@.5:.95: 0.2{n}": ["mAP@.5", "mAP@.5:.95"],
     "Epoch {n} AP@[0.5:0.95]: 0.3{n} mAP50-95: 0.2{n}": ["AP@[0.5:0.95]", "mAP50-95"],
