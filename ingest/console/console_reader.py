@@ -345,7 +345,7 @@ class ConsoleReader:
                 is_of_end = all(map(is_of_evaluation, row.values)) and not self._writers.has_at(
                     row.step, row.values
                 )
-                self._note_step(row.step, parsed, is_named=record.is_named, is_of_end=is_of_end)
+                self._note_step(row, parsed, is_named=record.is_named, is_of_end=is_of_end)
             if record.is_unlabelled:
                 self._note_launch()
                 rows = self._writers.add(row, record.start, record.end, in_block=record.in_block)
@@ -367,6 +367,7 @@ class ConsoleReader:
         self._may_resume |= may_resume
         if self._opening.may_be_new_launch():
             self._release_above(parsed)
+            parsed.rows += self._release_waiting()
             self._opening.forget()
             self._may_restart = True
             for state in self._states.values():
@@ -379,13 +380,18 @@ class ConsoleReader:
             return bool(parsed.rows)
         return False
 
-    def _note_step(self, step: int, parsed: ParsedLines, *, is_named: bool, is_of_end: bool = False) -> None:
-        """A record at this step follows: of another launch, if that may be and it is not after the last one.
+    def _note_step(
+        self, row: LogRow, parsed: ParsedLines, *, is_named: bool, is_of_end: bool = False
+    ) -> None:
+        """This record follows: one of another launch, if that may be and it is not after the last one.
 
-        `is_named`: its training is named, which may be the next one of the same launch. `is_of_end`: it is
-        the first of an evaluation, which may be at the last step.
+        Rates alone decide nothing: they may be among the settings of that launch. `is_named`: its training is
+        named, which may be the next one of the same launch. `is_of_end`: it is the first of an evaluation,
+        which may be at the last step.
         """
-        last = self._last_step
+        step, last = row.step, self._last_step
+        if (self._may_restart or self._may_resume) and all(map(is_setting, row.values)):
+            return
         if last is not None and (self._may_restart or self._may_resume):
             is_back = self._may_restart and step <= last - is_of_end and not is_named
             if is_back or (self._may_resume and step > last):
@@ -448,7 +454,7 @@ class ConsoleReader:
             if not table.is_labelled:
                 for row in table.rows(begin, end, state):
                     if row is not None and row.values and self._is_storable(row.step, offset + starts[line]):
-                        self._note_step(row.step, parsed, is_named=bool(row.labels))
+                        self._note_step(row, parsed, is_named=bool(row.labels))
                         end_of_records = offset + ends[line]
                         if row.labels:
                             self._add_unlabelled(unlabelled, parsed)
@@ -465,7 +471,7 @@ class ConsoleReader:
             for first, last, labels in table.by_process(begin, end):
                 for row in table.rows(first, last, self._state_of(labels)):
                     if row is not None and row.values and self._is_storable(row.step, offset + starts[line]):
-                        self._note_step(row.step, parsed, is_named=bool(row.labels))
+                        self._note_step(row, parsed, is_named=bool(row.labels))
                         row = self._of_training(row) if row.labels else row
                         self._note_record(parsed)
                         end_of_records = offset + ends[line]
