@@ -356,7 +356,7 @@ class ConsoleReader:
                 if is_open and len(self._undecided) < _MOST_UNDECIDED:
                     self._undecided.append(record)
                     continue
-                self._note_step(step, parsed, is_named=record.is_named, is_of_end=is_of_end)
+                self._note_step(row, step, parsed, is_named=record.is_named, is_of_end=is_of_end)
             self._place(record, parsed, counts_steps=counts_steps)
 
     def _place(self, record: Record, parsed: ParsedLines, *, counts_steps: bool = True) -> None:
@@ -398,6 +398,7 @@ class ConsoleReader:
                     return True
                 parsed.restarts, self._restarts = True, False
             self._release_above(parsed)
+            parsed.rows += self._release_waiting()
             self._opening.forget()
             self._may_restart = True
             for state in self._states.values():
@@ -410,13 +411,18 @@ class ConsoleReader:
             return bool(parsed.rows)
         return False
 
-    def _note_step(self, step: int, parsed: ParsedLines, *, is_named: bool, is_of_end: bool = False) -> None:
-        """A record at this step follows: of another launch, if that may be and it is not after the last one.
+    def _note_step(
+        self, row: LogRow, step: int, parsed: ParsedLines, *, is_named: bool, is_of_end: bool = False
+    ) -> None:
+        """This record follows: one of another launch, if that may be and it is not after the last one.
 
-        `is_named`: its training is named, which may be the next one of the same launch. `is_of_end`: it is
-        the first of an evaluation, which may be at the last step.
+        `step` is that of the training there. Rates alone decide nothing: they may be among the settings of that launch. `is_named`: its training is
+        named, which may be the next one of the same launch. `is_of_end`: it is the first of an evaluation,
+        which may be at the last step.
         """
         last = self._last_step
+        if (self._may_restart or self._may_resume) and all(map(is_setting, row.values)):
+            return
         if last is not None and (self._may_restart or self._may_resume):
             is_back = self._may_restart and step <= last - is_of_end and not is_named
             if is_back or (self._may_resume and step > last):
@@ -489,7 +495,7 @@ class ConsoleReader:
                 for row in rows:
                     if row is not None and row.values and self._is_storable(row.step, offset + starts[line]):
                         at = row.step if row.step <= last_step else trained_at(row.step, axis)
-                        self._note_step(at, parsed, is_named=bool(row.labels))
+                        self._note_step(row, at, parsed, is_named=bool(row.labels))
                         end_of_records = offset + ends[line]
                         if row.labels:
                             self._add_unlabelled(unlabelled, parsed)
@@ -510,7 +516,7 @@ class ConsoleReader:
                 for row in rows:
                     if row is not None and row.values and self._is_storable(row.step, offset + starts[line]):
                         at = row.step if row.step <= last_step else trained_at(row.step, axis)
-                        self._note_step(at, parsed, is_named=bool(row.labels))
+                        self._note_step(row, at, parsed, is_named=bool(row.labels))
                         row = self._of_training(row) if row.labels else row
                         self._note_record(parsed)
                         end_of_records = offset + ends[line]

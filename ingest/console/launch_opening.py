@@ -130,6 +130,7 @@ class LaunchOpening:
         self._has_text: bool = state.get("text", False)
         self._crash = Crash(state.get("crash", 0))
         self._block, self._position = b"", 0
+        self._is_setting = False
 
     def state(self) -> dict[str, Any]:
         """What later lines are compared with, as JSON-able values."""
@@ -170,6 +171,7 @@ class LaunchOpening:
 
     def advance(self, position: int) -> None:
         """The block is read up to a position, with no record since the last one."""
+        self._is_setting = False
         begin, self._position = self._position, position
         if position <= begin:
             return
@@ -181,7 +183,9 @@ class LaunchOpening:
             self._count(line[0])
 
     def skip(self, position: int) -> None:
-        """A record ends at a position of the block."""
+        """A record ends at a position of the block; one of settings may be an opening line."""
+        if self._is_setting:
+            self.advance(position)
         self._position = position
 
     def _count(self, line: bytes) -> None:
@@ -328,6 +332,7 @@ class LaunchOpening:
         Whether it is the first record, and another launch will be recognised. What was found so far is kept
         behind a record that `is_setting`.
         """
+        self._is_setting = is_setting
         if not is_setting:
             self.forget()
         if self._pieces is not None:

@@ -121,9 +121,14 @@ def training_step(counts: Counts, state: DialectState, kind: str = "") -> int | 
         state["step"] = step
         state.pop("heading", None)
         if counts.keys() - _NO_STEPS:
-            state.pop("ended", None)
-            state.pop("begun", None)
+            _note_begun(state)
     return step
+
+
+def _note_begun(state: DialectState) -> None:
+    """Note that an epoch, or a launch, goes on with steps of its own."""
+    for name in ("ended", "begun", "may begin"):
+        state.pop(name, None)
 
 
 def note_inner_count(counts: Counts, state: DialectState) -> None:
@@ -175,8 +180,7 @@ def training_steps(
         state["step"] = steps[-1]
         state.pop("heading", None)
         if columns.keys() - _NO_STEPS:
-            state.pop("ended", None)
-            state.pop("begun", None)
+            _note_begun(state)
     return steps
 
 
@@ -216,8 +220,10 @@ def note_epoch(counts: Counts, state: DialectState) -> None:
             end_evaluation(state)
         state["headings"] = state.get("headings", 1) + 1 if last == number else 1
         may_begin = state.pop("may begin", False)
-        if last is not None and (number < last or (may_begin and number == last)):
+        has_steps_above = state.get("epoch", [None])[0] == number
+        if last is not None and ((may_begin and number == last) or (number < last and not has_steps_above)):
             state["begun"] = True  # again: steps of the launch before say nothing of this one
+            state.pop("evaluating", None)
             state.pop("counted", None)
             state.pop("lines", None)
         state["announced"] = [number, epochs]

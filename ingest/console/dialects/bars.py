@@ -96,7 +96,8 @@ def _training(bar: Bar, state: DialectState) -> list[LineValues]:
     values = bar.values
     if last == step and state.get("is early") and bar.at < bar.total:
         return left  # with the values of the next step
-    if last == step:  # drawn again, maybe with the values of an evaluation
+    may_begin = state.pop("may begin bars", False)
+    if last == step and not may_begin:  # drawn again, maybe with the values of an evaluation
         values = {name: value for name, value in values.items() if _may_be_new(name, axis)}
     else:
         left += _release(state)
@@ -238,6 +239,11 @@ def _begin_launch(state: DialectState) -> None:
     _begin_again(state)
     state.pop("version", None)
     state.pop("trainer", None)
+
+
+def _may_begin(state: DialectState) -> None:
+    """Note that another launch may have begun: its first bar may be at the step of the last one before."""
+    state["may begin bars"] = True
 
 
 def _begin_again(state: DialectState) -> None:
@@ -419,6 +425,7 @@ DIALECT = ConsoleDialect(
             pattern=re.compile(rb"/\d+ \[\d[^\]\n]{0,200}?" + _NAMED_NUMBER),
             parse=_bar,
             begin_launch=_begin_launch,
+            may_begin=_may_begin,
             release=_release,
         ),
         LineKind(
