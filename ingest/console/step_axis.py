@@ -231,6 +231,8 @@ def note_heading(counts: Counts, state: DialectState) -> None:
             if Counter.GLOBAL_STEP in counts and step > state.get("step", step):
                 state.pop("evaluating", None)  # the training goes on
             state["heading"] = state["step"] = step
+            for line in state.get("evaluation lines", {}).values():
+                line[0] = None  # another launch may be at the same step
 
 
 def is_end_of_epoch(counts: Counts, state: DialectState, kind: str = "") -> bool:
