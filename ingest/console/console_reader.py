@@ -416,9 +416,9 @@ class ConsoleReader:
     ) -> None:
         """This record follows: one of another launch, if that may be and it is not after the last one.
 
-        `step` is that of the training there. Rates alone decide nothing: they may be among the settings of that launch. `is_named`: its training is
-        named, which may be the next one of the same launch. `is_of_end`: it is the first of an evaluation,
-        which may be at the last step.
+        `step` is that of the training there. Rates alone decide nothing: they may be among the settings of
+        that launch. `is_named`: its training is named, which may be the next one of the same launch.
+        `is_of_end`: it is the first of an evaluation, which may be at the last step.
         """
         last = self._last_step
         if (self._may_restart or self._may_resume) and all(map(is_setting, row.values)):

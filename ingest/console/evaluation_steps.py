@@ -6,6 +6,7 @@ A heading announces it, or its batches have another total and begin anew behind 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 from zlib import crc32
 
 from holter.ingest.console.dialect import DialectState
@@ -17,7 +18,6 @@ _NEARLY_ALL = 5
 """The last line of an epoch may be a fifth of its batches before its end, as lines are rarer than batches."""
 
 _MOST_EVALUATIONS = 64
-_SECOND = 2
 _LEAST_ALONE = 2
 """Steps with one evaluation each, after which a second one at a step is at another step."""
 
@@ -73,12 +73,12 @@ def is_passed(counts: Counts, state: DialectState) -> bool:
 
 
 def step_of_next(template: int, step: int, values: Mapping[str, float], state: DialectState) -> int:
-    """The step of an evaluation that counts nothing: behind one of the same words with other values.
+    """The step of values that count nothing: behind those in the same words with other values.
 
-    So it is where there was one per step before: that at the end of an epoch is behind steps that were not
-    printed. Several at each step are of several data.
+    So it is where there was one per step before: an evaluation at the end of an epoch is behind steps that
+    were not printed, the final results are behind the last step. Several at each step are of several data.
     """
-    lines: dict[str, list[int]] = state.setdefault("evaluation lines", {})
+    lines: dict[str, list[Any]] = state.setdefault("evaluation lines", {})
     if str(template) not in lines and len(lines) >= _MOST_EVALUATIONS:
         return step
     digest = crc32(repr([*values.items()]).encode(errors="replace"))
@@ -88,7 +88,7 @@ def step_of_next(template: int, step: int, values: Mapping[str, float], state: D
         return step
     if digest != before:
         number += 1
-        is_next = number == _SECOND and alone >= _LEAST_ALONE
+        is_next = bool(alone >= _LEAST_ALONE)
         lines[str(template)] = [step, digest, number, alone if is_next else 0]
         return step + is_next
     return step

@@ -2,8 +2,9 @@
 
 Most programs say where they are before they say what they measured. Lines with values before the first
 counter of a text are therefore kept. If such a line comes again behind that counter, and this says that
-something ended or follows such lines alone, it is below its values. The lines are then read when their
-counter comes, as if they were below it. An evaluation right above the first step is at this step.
+something ended or follows such lines alone, it is below its values; so is a step with values of its own of
+which the memory or a rate is right above. The lines are then read when their counter comes, as if they were
+below it. An evaluation right above the first step is at this step.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ _ENDS = re.compile(
     r"|\b(?:conclu[ií]d[ao]|terminad[ao]|finalizad[ao]|terminée?|beendet|abgeschlossen|заверш\w{1,8}|окончена?)\b"
 )
 """Words of a line that states what was counted when it is over."""
+
+_LONGEST_LINE_END = 2
 
 
 class LineAbove(NamedTuple):
@@ -84,9 +87,12 @@ def lines_due_before(line: str, state: DialectState) -> list[LineAbove]:
     templates = [template for template, _ in above["lines"]]
     if known.template not in templates or not _is_measured(known.shape):
         return []
-    if not (above["ends"] or _is_of_training(known.shape)):
-        return []
     begin = templates.index(known.template)
+    if not (above["ends"] or _is_of_training(known.shape)):
+        touching = len(templates) - above.get("touching", 0)
+        if known.template not in templates[touching:] or _is_result(known.shape):
+            return []
+        begin = touching
     while begin and not _shape(above["lines"][begin - 1]).metrics:
         begin -= 1  # headings of what is below them
     lines = above["lines"][begin:]
@@ -132,25 +138,32 @@ def lines_due_behind(
         if not known.has_numbers and "templates" not in above:
             above["heading"] = [known.template, place]  # maybe of values that wait
         elif "first" in above and "templates" not in above and has_values and not above["ends"]:
-            del state["above"]  # it is above these values
+            _forget_above(state)  # the counter is above these values
         return []
     if "templates" not in above:
-        return _lines_above_first(line, at, known.shape, state)
+        return _lines_above_first(line, place, at, known.shape, state)
     if at == above["at"]:
         return []
     above["at"], lines, above["lines"] = at, above["lines"], []
     return [LineAbove(*each) for _, each in lines]
 
 
-def _lines_above_first(line: str, at: int, shape: LineShape, state: DialectState) -> list[LineAbove]:
+def _lines_above_first(
+    line: str, place: LineAbove, at: int, shape: LineShape, state: DialectState
+) -> list[LineAbove]:
     """Note the first counter of the text; the evaluation right above it if it is a step of the training."""
     above = state["above"]
     ends = _ENDS.search(line) is not None
+    if "first" not in above and not ends and _announces(line, shape):
+        del state["above"]
+        return []
     if "first" not in above and (ends or at <= _LAST_OF_FIRST):
         counted = {field.counter for field in shape.counters}
         is_step = shape.is_record and not shape.split and counted <= {Counter.STEP, Counter.GLOBAL_STEP}
         if not is_step or not (lines := [*_last_evaluation(above["lines"])]):
             above["first"], above["ends"] = at, ends
+            if shape.is_record and not shape.split:
+                above["touching"] = _touching(above["lines"], place)
             return []
         del state["above"]
         return lines
@@ -221,6 +234,37 @@ def _may_hold_values(known: _Known, place: LineAbove) -> bool:
     """Whether a line may hold values, or announce some; others may be passed over unseen."""
     is_known = any(is_metric_name(field.name) for field in known.shape.metrics)
     return is_known or place.in_block or not known.has_numbers
+
+
+def _forget_above(state: DialectState) -> None:
+    """Forget the lines above the first counter but for the memory or rates that were right above it."""
+    above = state["above"]
+    lines = above["lines"][len(above["lines"]) - above.get("touching", 0) :]
+    if not lines or any(_is_result(_shape(each)) for each in lines):
+        del state["above"]
+    else:
+        above["lines"] = lines
+
+
+def _announces(line: str, shape: LineShape) -> bool:
+    """Whether a line without values says that they are below it: `Step 0 of 40:`."""
+    return not shape.is_record and line.rstrip().endswith(":")
+
+
+def _touching(lines: Sequence[Any], place: LineAbove) -> int:
+    """How many of the lines are right above a place, with nothing between them and it."""
+    count, below = 0, place.start
+    for _, line in reversed(lines):
+        above = LineAbove(*line)
+        if not 0 < below - above.start - len(above.text) <= _LONGEST_LINE_END:
+            break
+        count, below = count + 1, above.start
+    return count
+
+
+def _is_result(shape: LineShape) -> bool:
+    """Whether a line has what may be measured before the training, unlike its rates and the memory."""
+    return _is_of_evaluation(shape) or any(is_metric_name(field.name) for field in shape.metrics)
 
 
 def _last_evaluation(lines: Sequence[Any]) -> Iterator[LineAbove]:

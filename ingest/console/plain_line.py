@@ -415,7 +415,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     if shape.about is None:
         values = qualified(values, parts, shape, step, axis)
     is_one = shape.about is None and shape.row is None and not (row or subject)
-    if split and is_one and not is_best and "heading" not in axis and has_steps(axis):
+    if is_one and not is_best and ("heading" in axis or (split and has_steps(axis))):
         step = step_of_next(template, int(step), values, axis)
     note_place(axis)
     return LineValues(int(step), values, parse_time(line), labels)

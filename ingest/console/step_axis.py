@@ -246,6 +246,8 @@ def note_heading(counts: Counts, state: DialectState) -> None:
             if step > state.get("step", step):
                 state.pop("ended", None)
             state["heading"] = state["step"] = step
+            for line in state.get("evaluation lines", {}).values():
+                line[0] = None  # another launch may be at the same step
 
 
 def is_end_of_epoch(counts: Counts, state: DialectState, kind: str = "") -> bool:

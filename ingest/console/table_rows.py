@@ -16,7 +16,8 @@ from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.evaluation_names import metric_name
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_words import DATA_SPLIT
-from holter.ingest.console.step_axis import Counts, is_end_of_epoch, note_names, training_step
+from holter.ingest.console.stated_names import note_names
+from holter.ingest.console.step_axis import Counts, is_end_of_epoch, training_step
 from holter.ingest.step_columns import BATCH_NAMES, EPOCH_NAMES
 from holter.translated_words import in_english
 

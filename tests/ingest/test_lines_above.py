@@ -96,6 +96,31 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "lr: 0.01\n" + "".join(f"epoch {n}\nlr: 0.0{n}\ntrain loss: 2.{n}\n" for n in N),
         {"lr": [*N], "train loss": [*N]},
     ),
+    "the memory right above each step with values of its own": (
+        "".join(f"memory: 1{n}92\nstep: {n}, loss: 9.{n}\n" for n in N),
+        {"memory": [*N], "loss": [*N]},
+    ),
+    "the memory and a time, with an evaluation between some of them": (
+        "".join(
+            f"memory: 1{n}92\ntime: {n}.5\nepoch: {n}, loss: 9.{n}\n"
+            + (f"val loss: 8.{n}\n" if n % 2 == 0 else "")
+            for n in N
+        ),
+        {"memory": [*N], "time": [*N], "loss": [*N], "val loss": [0, 2, 4]},
+    ),
+    "the memory before the training and behind each step": (
+        "memory: 92\nStart\n" + "".join(f"step: {n}, loss: 9.{n}\nmemory: 1{n}92\n" for n in N),
+        {"memory": [*N], "loss": [*N]},
+    ),
+    "an accuracy before the training and behind each step": (
+        "accuracy: 0.1\n" + "".join(f"step: {n}, loss: 9.{n}\naccuracy: 0.{n}\n" for n in N),
+        {"accuracy": [*N], "loss": [*N]},
+    ),
+    "losses before the first step, which announces those below it": (
+        "Train loss: 9.5\nTest loss: 9.6\n"
+        + "".join(f"Step {n} of 40:\nTrain loss: 1.{n}\nTest loss: 2.{n}\n" for n in N),
+        {"Train loss": [*N], "Test loss": [*N]},
+    ),
     "the rest of another text": (
         "loss: 2.5\n" + "".join(f"epoch {n}\nloss: 2.{n}\n" for n in range(3, 8)),
         {"loss": [*range(3, 8)]},
@@ -125,6 +150,20 @@ def test_each_launch_has_its_values_above_its_counters(tmp_path: Path) -> None:
     run = read_log(tmp_path, (OPENING + text) * 2)
     assert run.attempts == 2
     assert steps_of(run) == {name: steps * 2 for name, steps in expected.items()}
+
+
+def test_launches_with_the_memory_above_each_step_are_told_apart(tmp_path: Path) -> None:
+    text = "".join(f"memory: 1{n}92\nstep: {n}, loss: 9.{n}\n" for n in (0, 100, 200))
+    run = read_log(tmp_path, f"Start\n{text}" * 3)
+    assert run.attempts == 3
+    assert steps_of(run) == {name: [0, 100, 200] * 3 for name in ("loss", "memory")}
+
+
+def test_losses_above_the_first_step_are_not_those_of_the_steps(tmp_path: Path) -> None:
+    text = "".join(f"Step {n} of 40:\nTrain loss: 1.{n}\n" for n in N)
+    run = read_log(tmp_path, f"Train loss: 9.5\n{text}")
+    [series] = run.data.series.values()
+    assert series.value.tolist() == [float(f"1.{n}") for n in N]
 
 
 def test_a_test_behind_the_last_counter_is_read(tmp_path: Path) -> None:

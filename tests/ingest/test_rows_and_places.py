@@ -107,7 +107,7 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
     "a row before the training": (
         "data\tepoch\tloss\n"
         + "".join(f"{data}\t{n}\t0.{n + 3}\n" for n in (-1, 0, 1) for data in ("train", "eval")),
-        {"train/loss": [-1, 0, 1], "eval/loss": [-1, 0, 1]},
+        {"loss": [-1, 0, 1], "eval/loss": [-1, 0, 1]},
     ),
     "parts of a loss in brackets": (
         "".join(f"epoch   {n}00 | loss 2.3e-01 (pde 2.2e-01, bc 0.0e+00) | lr 9.50e-05\n" for n in N),
@@ -393,3 +393,22 @@ def test_lines_beside_a_table_are_read_too(tmp_path: Path) -> None:
     rows = "".join(f"Episodes {n}0/50, Avg Reward: 1{n}.5\n" for n in N)
     table = "epoch  train_loss  valid_loss\n" + "".join(f"{n}      0.{n}         0.5\n" for n in N)
     assert steps_of(read_log(tmp_path, rows + table)).keys() == {"Avg Reward", "train_loss", "valid_loss"}
+
+
+_BLOCKS = "".join(f"Step {n} of 40:\nTrain loss: 1.{n:02}\nTest loss: 2.{n:02}\n" for n in range(0, 40, 5))
+_RESULTS = "Train loss: 0.5\nTest loss: 0.6\n"
+
+
+@pytest.mark.parametrize("heading", ["Final", "Epoch: 0", "=====", "Results of the best model"])
+def test_results_behind_the_last_step_do_not_replace_its_values(heading: str, tmp_path: Path) -> None:
+    run = read_log(tmp_path, f"{_BLOCKS}{heading}\n{_RESULTS}")
+    assert run.attempts == 1
+    assert steps_of(run) == {name: [*range(0, 40, 5), 36] for name in ("Train loss", "Test loss")}
+    values = {key.metric: series.value.tolist()[-2:] for key, series in run.data.series.items()}
+    assert values == {"Train loss": [1.35, 0.5], "Test loss": [2.35, 0.6]}
+
+
+def test_values_below_the_same_step_again_are_of_this_step(tmp_path: Path) -> None:
+    again = "".join(f"Step {n} of 40:\nTrain loss: 1.{n}\n" for n in (10, 15, 20, 20, 25, 30))
+    [series] = read_log(tmp_path, again).data.series.values()
+    assert {*series.step.tolist()} == {10, 15, 20, 25, 30}
