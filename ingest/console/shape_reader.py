@@ -270,9 +270,7 @@ class _ShapeReader:
             return False
         name = self._metrics[-1].name
         is_evaluated = (
-            self._split not in ("", "train")
-            or is_of_evaluation(name)
-            or is_summary(self._texts[0], self._metrics[0].name)
+            self._split not in ("", "train") or is_of_evaluation(name) or is_summary(self._texts[0], name)
         )
         return is_evaluated and is_metric_name(name) and ("@" in name or not field.explains)
 
