@@ -43,7 +43,7 @@ class JsonLines:
             return False
         line, end, _ = head.partition(b"\n")
         try:
-            names = [name for name, _ in flatten_object(read_object(line))] if end else []
+            names = _names_of_values(line) if end else []
         except ValueError:
             names = []
         if _OTHER_FORMATS.intersection(names):
@@ -65,11 +65,16 @@ class JsonLines:
         )
 
 
+def _names_of_values(line: bytes) -> list[str]:
+    """The names of an object's fields, without those of lists: a list of steps is no step."""
+    return [name for name, value in flatten_object(read_object(line)) if not isinstance(value, list)]
+
+
 def _has_step(head: bytes) -> bool:
     """Whether the second line has a step, where the first one has settings, as in OpenMMLab's logs."""
     lines = head.split(b"\n", 2)
     try:
-        names = [name for name, _ in flatten_object(read_object(lines[1]))] if len(lines) == 3 else []
+        names = _names_of_values(lines[1]) if len(lines) == 3 else []
     except ValueError:
         return False
     return step_columns.find_step(names) is not None and not step_columns.is_long_table(names)

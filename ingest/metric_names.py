@@ -11,6 +11,7 @@ _METRIC = re.compile(
     r"|\berr\b|cost|objective|nll|(?<![a-z\d])kl(?![a-z\d])|entropy|(?<![a-z\d])[mr]?mse(?![a-z\d])|(?<![a-z\d])mae(?![a-z\d])|auc|(?<![a-z\d])f1(?![a-z\d])|(?<![a-z\d])m?ap(?![a-z\d])|iou|mean.?iu\b|\bprec@|dice|bleu|(?<![a-z\d])epe(?![a-z\d])"
     r"|psnr|ssim|fid|bp[bc]\b|elbo|logloss|score|rmse|recall|precision|\bhits?@|(?<![a-z\d])mrr(?![a-z\d])|(?<![a-z\d])cer(?![a-z\d])|(?<![a-z\d])wer(?![a-z\d])|top.?[15]"
     r"|likelihood|mlm|mape|(?<![a-z\d])r(?:2|[\s_-]?squared?)(?![a-z\d])|(?<![a-z\d])mcc(?![a-z\d])|kappa|jaccard|fitness|sensitivity|specificity|hausdorff|(?<![a-z\d])hd95(?![a-z\d])|lpips|rouge"
+    r"|(?:^|(?<!clip)[\s.])grads?$|(?:^|(?<!clip)[\s_.])gradients?$"
     r"|cider|meteor|pesq|stoi|(?<![a-z\d])si-?s[dn]ri?(?![a-z\d])|(?<![a-z\d])s[dn]ri?(?![a-z\d])|mpjpe|pearson|spearman|(?<![a-z\d])eer(?![a-z\d])|\bl[12]\b|ndcg|^(?-i:R)$|\blearn\b|\b(?:sec|samples?|tokens?|images?)/\w"
 )
 _WEIGHT = re.compile(r"(?i)[ _.-](?:weights?|factor|coef(?:f|ficient)?|lambda)(?: \d+)?$")

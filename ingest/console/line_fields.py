@@ -126,6 +126,8 @@ _SHARE_BEHIND = re.compile(r" ?% ([A-Z]{2,5})(?=\s{0,8}(?:[|,;)]|$))")
 """A name in capitals behind a per cent: `34.2% MFU`."""
 _ENDS_PHRASE = re.compile(r" ?%?(?:[.,;!)]|\s*$| and )")
 """What is behind a number that is no amount of what follows it, as in `the loss of 3 horses`."""
+_CHANGED = re.compile(r"(\w[^\n]{0,80}?) (?:decreas|increas|reduc)(?:ed?|es) from $")
+"""What is before the old and the new value of a metric: `val loss decreased from 0.5 to 0.4`."""
 _RATE_BEHIND = re.compile(r" \w{1,20}/s\b")
 
 _BEHIND_NUMBERS_OF_NAMES = (_CLOSING, _COUNTED_EPISODES, _END_OF_KEY, _EQUALS)
@@ -214,6 +216,8 @@ class _FieldReader:
         named = self._keyed_by_number(text) or name_before(text)
         if not index and text[-1:] == "[" and BEFORE_MESSAGE.fullmatch(text) is not None:
             named = NumberName("", False, text)  # of a logger: `INFO:model:[20, 0.0001]`
+        if index and text == " to " and (changed := _CHANGED.search(self._texts[index - 1])) is not None:
+            named = name_before(changed[1] + ":")
         total, two = self._total(index, text, named.name)
         if index in self._listed:
             named = NumberName(self._listed[index], bool(self._listed[index]), "")

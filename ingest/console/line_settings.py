@@ -36,7 +36,7 @@ _NAMES_MORE = r"(?:(?<!^m[ai][xn])(?<!val m[ai][xn])(?<!test m[ai][xn])(?<!train
 Alone or behind the data, as in `eval max`, they are the extremes of what is next to them.
 """
 _SETTING = re.compile(
-    rf"(?i)size|dim|layer|head|max{_NAMES_MORE}{_OF_METRIC}(?!.?mem)|min\b{_NAMES_MORE}{_OF_METRIC}"
+    rf"(?i)size|dim|layer|heads(?![a-z])|head$|max{_NAMES_MORE}{_OF_METRIC}(?!.?mem)|min\b{_NAMES_MORE}{_OF_METRIC}"
     r"|warm|seed|worker|hidden|vocab|param|num|interval|version|every|freq"
     r"|(?<!episode )(?<!mean )(?<!average )(?<!avg )length"
 )

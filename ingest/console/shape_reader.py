@@ -65,10 +65,14 @@ _FRAMES = ("===", "---", "***", "###", "───", "═══", "━━━")
 _FRAME = re.compile(r"\s{0,20}(?:={3}|-{3}|\*{3}|#{3}|─{3}|═{3}|━{3})")
 _NOTE = re.compile(r"(?i)\bsav(?:ed|ing)\b|\bcheckpoint\b|\bstopp(?:ed|ing)\b")
 """Words of lines that note what a program did at an epoch, and announce none."""
-_REDUCES_RATE = re.compile(r"(?i):? (?:reducing|adjusting) (?:the )?learning rate")
-"""What PyTorch's schedulers say behind an epoch that they count on their own."""
+_SAYS_WHY = re.compile(r"(?i):? (?:reducing|adjusting) (?:the )?learning rate|,? (?:due to|because) ")
+"""What is behind an epoch or a step of others than the training: of PyTorch's schedulers, which count epochs
+on their own, and of notes such as `Early stopping at step 0 due to reaching max kl: 0.03`.
+"""
 _LOADED = re.compile(r"(?i)\b(?:initiali[sz]ed|load(?:ed|ing)|restor(?:ed|ing)|resum(?:e|ed|ing))\b")
 """Words of lines that say which checkpoint was loaded, and repeat what was measured at it."""
+_LIST_OF_KEY = ('": [', "': [")
+"""What begins a list in a dictionary: `{"step": [0, 1, 2], "loss": [5.0, 2.5, 1.7]}`."""
 _LENGTHS = frozenset({"steps", "it", "iters", "iterations"})
 """What may be the length of an episode."""
 _REWARD = re.compile(r"(?i)reward|return|score")
@@ -242,7 +246,9 @@ class _ShapeReader:
 
     def _add(self, field: NumberField) -> None:
         """Add a number to what it is: a counter, a metric, or nothing."""
-        counter = None if field.index in self._measured else self._counter(field)
+        before, behind = self._texts[field.index : field.index + 2]
+        is_list = behind.strip() == "," and before.endswith(_LIST_OF_KEY)  # of the steps of a history
+        counter = None if is_list or field.index in self._measured else self._counter(field)
         if counter is not None:
             is_size = counter is Counter.BATCH and field.total_index < 0 and self._counts_no_epoch()
             # `[500/9000] loss 0.5 | batch 16`, `tick 3  lod 0.0  batch 16`
@@ -274,9 +280,7 @@ class _ShapeReader:
             return False
         name = self._metrics[-1].name
         is_evaluated = (
-            self._split not in ("", "train")
-            or is_of_evaluation(name)
-            or is_summary(self._texts[0], self._metrics[0].name)
+            self._split not in ("", "train") or is_of_evaluation(name) or is_summary(self._texts[0], name)
         )
         return is_evaluated and is_metric_name(name) and ("@" in name or not field.explains)
 
@@ -449,7 +453,7 @@ class _ShapeReader:
         names = _names(metrics)
         if _LOADED.search(_text_ahead(texts, counters)) is not None:
             return _NOTHING
-        if counters and _REDUCES_RATE.match(texts[counters[0].index + 1]) is not None:
+        if counters and _SAYS_WHY.match(texts[counters[0].index + 1]) is not None:
             return _NOTHING
         named = {each.counter for each in counters if each is not self._unnamed}
         if len(counters) > 2 and self._unnamed is not None and Counter.EPOCH in named:

@@ -32,6 +32,10 @@ _CALL = re.compile(r"(?<![\w.])(?:(?:np|numpy|torch|jnp)\.)?(?:float|u?int|tenso
 _OPTION = re.compile(r", ?(?:dtype|device|grad_fn|requires_grad)=[\w.<>':]{1,60}")
 _SEPARATOR = re.compile(r"[\s,)]+")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d.]{0,40}(?:[eE][-+]?\d{1,4})?(?!\w)")
+_NESTED = re.compile(r"\[\s*(?:\[[^\[\]{}]*\][\s,]*)+\]")
+"""A list of lists in a dictionary, which has several numbers for each value of the lists beside it."""
+_QUOTED = re.compile(r"['\"]([-+\d.eEnainf]{1,40})['\"]")
+"""A number as a text: `"0.25"`."""
 _KEY = re.compile(r"['\"]([^'\"\n]{1,80})['\"]\s{0,8}[:,]\s{0,40}(?:\w{1,20}[.(])*$")
 """A quoted key, also of a dictionary that is printed as pairs."""
 _WORDS = re.compile(
@@ -51,6 +55,8 @@ def rows_of_histories(text: str, stem: str) -> list[LogRow]:
     `stem` is the name of the file, after which lists without a name are called if it is that of a metric. A
     name that comes again is of the next training, which has the label `training`.
     """
+    if "{" in text:
+        text = _NESTED.sub("[]", text)
     found = [*_histories(text, stem)]
     lengths = {len(each.values) for each in found if is_metric_name(each.name)}
     histories = [each for each in found if len(each.values) in lengths]
@@ -107,7 +113,8 @@ def _values(text: str) -> list[float]:
     if "(" in text or "=" in text:
         text = _CALL.sub("", _OPTION.sub("", text))
     try:
-        return [float(cell) for cell in _SEPARATOR.split(text.replace("null", "nan")) if cell]
+        cells = _QUOTED.sub(r"\1", text).replace("null", "nan")
+        return [float(cell) for cell in _SEPARATOR.split(cells) if cell]
     except ValueError:
         return []
 

@@ -63,6 +63,14 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"Epoch #{n}: test_reward: 146.8 ± 1.2, best_reward: 20{n}.0 ± 0.0 in #{n}\n" for n in N),
         {name: [*N] for name in ("test_reward", "best_reward")},
     ),
+    "notes that say why an update ended": (
+        "".join(
+            f"Early stopping at step {(3 * n) % 5} due to reaching max kl: 0.0{n}\n"
+            f"iteration {n} reward: 1{n}.5\n"
+            for n in N
+        ),
+        {"reward": [*N]},
+    ),
     "pairs of names and numbers with unknown names": (
         "".join(
             f"INFO:train_agent:outdir:results step:{n}00 episode:{n} R:13.{n}\n"

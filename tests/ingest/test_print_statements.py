@@ -48,6 +48,20 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             )
         },
     ),
+    "gradients of the parts of a model": (
+        "".join(
+            f"Epoch {n}\nhead.weight gradient: 0.1{n}\nhead.rate: 0.2{n}\nneck.weight gradient: 0.3{n}\n"
+            for n in N
+        ),
+        {name: [*N] for name in ("head.weight gradient", "head.rate", "neck.weight gradient")},
+    ),
+    "lines of what became smaller, without a counter": (
+        "".join(
+            f"val loss decrease from 1.{n}5 to 1.{n}, save model to ./best.pth\nred.bias gradient: 0.{n}\n"
+            for n in range(12)
+        ),
+        {"val loss": [*range(12)], "red.bias gradient": [*range(12)]},
+    ),
     "extremes next to unknown names": (
         "".join(
             f"[{agent}] step {n}00: eval mean_width={n}.5 median={n}.2 max=1{n}\n"

@@ -296,3 +296,12 @@ def test_another_launch_begins_anew(tmp_path: Path, case: str) -> None:
     run = read_log(tmp_path, "".join(OPENING.format(n) + text for n in (1, 2)))
     assert run.attempts == 2
     assert steps_of(run) == {name: steps * 2 for name, steps in expected.items()}
+
+
+def test_a_bar_with_a_position_per_epoch_has_new_values_at_each(tmp_path: Path) -> None:
+    text = "".join(
+        f"\r {n}%|#    | {n}/9 [00:09<1:15,  4.60s/it, epoch={n}, test_accuracy=9{n // 3}.5%, loss=1.{n}]"
+        for n in range(1, 10)
+    )
+    steps = [*range(1, 10)]
+    assert steps_of(read_log(tmp_path, text + "\n")) == {"test_accuracy": steps, "loss": steps}

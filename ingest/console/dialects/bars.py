@@ -40,6 +40,7 @@ _OF_A_TRAINING = (
     "between",
     "epochs",
     "epoch bar",
+    "epoch at",
     "evaluated",
     "evaluations",
     "around",
@@ -86,6 +87,7 @@ def _training(bar: Bar, state: DialectState) -> list[LineValues]:
     if "trains" not in state and not all(map(is_of_evaluation, bar.values)):
         state["trains"] = True
     step, last = _step_of_bar(bar, state), state.get("bar")
+    is_of_next = _is_of_next_epoch(bar, state)
     if bar.at == 0 and step + bar.total == last:  # Lightning resets the bar of a complete epoch
         step += bar.total
     if last is None and bar.version is None:
@@ -103,8 +105,19 @@ def _training(bar: Bar, state: DialectState) -> list[LineValues]:
         left += _release(state)
         state["bar"] = step
         note_bar(step, [*values], axis)
+    if is_of_next:
+        return [*left, LineValues(step, values, labels=_labels(state))]
     new = _new_values(values, state, is_end_of_epoch=_ends_epoch(bar, step, last, state))
     return [*left, LineValues(step, new, labels=_labels(state))] if new else left
+
+
+def _is_of_next_epoch(bar: Bar, state: DialectState) -> bool:
+    """Whether a bar has a position for each epoch that it states, so that all its values are new there."""
+    before, epoch = state.pop("epoch at", None), bar.counts.get(Counter.EPOCH)
+    if epoch is None:
+        return False
+    state["epoch at"] = [bar.at, epoch[0] - bar.at]
+    return before is not None and before[0] < bar.at and before[1] == epoch[0] - bar.at
 
 
 def _ends_epoch(bar: Bar, step: int, last: int | None, state: DialectState) -> bool:
