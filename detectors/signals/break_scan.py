@@ -77,6 +77,8 @@ class SignalBreak:
     end: int | None = None
     end_seen: int | None = None
     """The row at which the end was certain."""
+    start_rows: int = 1
+    """Rows of the block that begins at `start`: most of them are high, not always the first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,7 +233,16 @@ class BreakScan:
                 if abs(move) * self.sensitivity <= limits.noises * noise:
                     continue
                 start = before.onset(block, reference, limits.begun_share * move, limits.window_chunks)
-                return SignalBreak(shape, start, last_row, reference, reference + move, last_row, noise)
+                return SignalBreak(
+                    shape,
+                    start,
+                    last_row,
+                    reference,
+                    reference + move,
+                    last_row,
+                    noise,
+                    start_rows=1 if self.is_young else self.block_points,
+                )
         return None
 
     def _followed(
