@@ -81,9 +81,7 @@ def find_affected_dataset(
 class _Rises:
     """The rises of all datasets with their standard errors and numbers."""
 
-    def __init__(
-        self, known: list[tuple[float, float, int]], thresholds: AffectedDatasetThresholds
-    ) -> None:
+    def __init__(self, known: list[tuple[float, float, int]], thresholds: AffectedDatasetThresholds) -> None:
         self.highest, error, self.number = max(known)
         self.clearness = self.highest / max(error, TINY)
         self.others = [(rise, noise) for rise, noise, number in known if number != self.number]

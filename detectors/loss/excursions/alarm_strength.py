@@ -401,9 +401,7 @@ def window_means(
     ]
 
 
-def of_means(
-    rises: Iterable[MeanRise], noise: LossNoise, thresholds: AlarmThresholds
-) -> Iterator[Evidence]:
+def of_means(rises: Iterable[MeanRise], noise: LossNoise, thresholds: AlarmThresholds) -> Iterator[Evidence]:
     """The evidence of means by themselves."""
     clear = thresholds.clear_sigmas * noise.sigma
     for each in rises:
