@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from math import isnan
 from typing import Any, BinaryIO
 
@@ -23,6 +22,7 @@ from holter.ingest.console.launch_opening import LaunchOpening
 from holter.ingest.console.line_names import is_of_evaluation
 from holter.ingest.console.line_settings import is_setting
 from holter.ingest.console.lines_above import LineAbove
+from holter.ingest.console.parsed_lines import ParsedLines, first_launch
 from holter.ingest.console.pattern_search import BlockSearch, FoundLine, FoundTable
 from holter.ingest.console.prefixes import CleanLine, strip_prefixes
 from holter.ingest.console.result_blocks import LARGEST_GAP
@@ -38,20 +38,6 @@ from holter.types import Batch, ConfigKey, ConfigValue, Labels, Unreadable, labe
 _MAX_PROCESSES = 4096
 """Processes, told apart by the prefixes of their lines, that have a state of their own; more share one."""
 _MOST_UNDECIDED = 8
-
-
-@dataclass(slots=True)
-class ParsedLines:
-    """Rows of some lines, and the settings of their launch that were stated before them.
-
-    `in_launch`: some of the rows belong to a launch, so that settings stated after them belong to the next.
-    `restarts`: this launch begins with them.
-    """
-
-    rows: list[LogRow] = field(default_factory=list)
-    config: dict[ConfigKey, ConfigValue] = field(default_factory=dict)
-    in_launch: bool = False
-    restarts: bool = False
 
 
 class ConsoleReader:
@@ -135,7 +121,7 @@ class ConsoleReader:
 
     def batches(self, parsed: ParsedLines) -> Iterator[Batch]:
         """The rows and settings, those of each launch in a batch; no batch if there are none."""
-        rows, self._ready = _first_launch(parsed.rows)
+        rows, self._ready = first_launch(parsed.rows)
         if rows or parsed.config:
             restarts = parsed.restarts or bool(rows and rows[0].begins)
             yield batch_from_rows(rows, config=parsed.config, restarts=restarts)
@@ -144,7 +130,7 @@ class ConsoleReader:
     def ready(self) -> Iterator[Batch]:
         """Batches of launches that were parsed, but not yielded yet."""
         while self._ready:
-            rows, self._ready = _first_launch(self._ready)
+            rows, self._ready = first_launch(self._ready)
             yield batch_from_rows(rows, restarts=True)
 
     def flush(self) -> ParsedLines:
@@ -365,7 +351,7 @@ class ConsoleReader:
                 if is_open and len(self._undecided) < _MOST_UNDECIDED:
                     self._undecided.append(record)
                     continue
-                self._note_step(row.step, parsed, is_named=record.is_named, is_of_end=is_of_end)
+                self._note_step(row.step, row.values, parsed, is_named=record.is_named, is_of_end=is_of_end)
             self._place(record, parsed, counts_steps=counts_steps)
 
     def _place(self, record: Record, parsed: ParsedLines, *, counts_steps: bool = True) -> None:
@@ -416,17 +402,27 @@ class ConsoleReader:
             may_resume = True
         if may_resume:
             parsed.rows += self._writers.release()
-            return bool(parsed.rows)
-        return False
+        return bool(parsed.rows) and (may_resume or self._opening.may_repeat)
 
-    def _note_step(self, step: int, parsed: ParsedLines, *, is_named: bool, is_of_end: bool = False) -> None:
+    def _note_step(
+        self,
+        step: int,
+        values: Mapping[str, float],
+        parsed: ParsedLines,
+        *,
+        is_named: bool,
+        is_of_end: bool = False,
+    ) -> None:
         """A record at this step follows: of another launch, if that may be and it is not after the last one.
 
         `is_named`: its training is named, which may be the next one of the same launch. `is_of_end`: it is
         the first of an evaluation, which may be at the last step.
         """
-        last = self._last_step
-        if last is not None and (self._may_restart or self._may_resume):
+        last, may_repeat = self._last_step, self._opening.may_repeat and not is_named
+        self._opening.may_repeat = False
+        if may_repeat and step == last and self._writers.would_repeat(step, values):
+            self._restart(parsed)  # the step after the checkpoint is that at which the program crashed
+        elif last is not None and (self._may_restart or self._may_resume):
             is_back = self._may_restart and step <= last - is_of_end and not is_named
             if is_back or (self._may_resume and step > last):
                 self._restart(parsed)
@@ -495,7 +491,7 @@ class ConsoleReader:
             if not table.is_labelled:
                 for row in table.rows(begin, end, state):
                     if row is not None and row.values and self._is_storable(row.step, offset + starts[line]):
-                        self._note_step(row.step, parsed, is_named=bool(row.labels))
+                        self._note_step(row.step, row.values, parsed, is_named=bool(row.labels))
                         end_of_records = offset + ends[line]
                         if row.labels:
                             self._add_unlabelled(unlabelled, parsed)
@@ -512,7 +508,7 @@ class ConsoleReader:
             for first, last, labels in table.by_process(begin, end):
                 for row in table.rows(first, last, self._state_of(labels)):
                     if row is not None and row.values and self._is_storable(row.step, offset + starts[line]):
-                        self._note_step(row.step, parsed, is_named=bool(row.labels))
+                        self._note_step(row.step, row.values, parsed, is_named=bool(row.labels))
                         row = self._of_training(row) if row.labels else row
                         self._note_record(parsed)
                         end_of_records = offset + ends[line]
@@ -587,12 +583,6 @@ class ConsoleReader:
             self._several = True
             return (labels,)
         return ((), labels) if self._several and labels else ((),)
-
-
-def _first_launch(rows: list[LogRow]) -> tuple[list[LogRow], list[LogRow]]:
-    """The rows up to the first one behind others with which a launch begins, and the rest."""
-    end = next((number for number, row in enumerate(rows) if row.begins and number), len(rows))
-    return rows[:end], rows[end:]
 
 
 def _has_own_steps(kind: LineKind) -> bool:

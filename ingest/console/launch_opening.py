@@ -87,6 +87,12 @@ _SHOW_LAUNCH = (_PROMPTED, _LOSSES_AGAIN, _RESUMED)
 """What shows another launch by itself."""
 _CRASH = b"Traceback (most recent call last)"
 """Behind it a program is started again, whatever it prints."""
+_SIGNS_OF_END = (b"Killed", b"*** Aborted at ", b"Segmentation fault", b" CANCELLED AT ")
+_ENDED = re.compile(
+    rb"(?m)(?:^|[\]\d]) {0,8}(?:Killed(?: {2,40}\S[^\n]{0,400})?[ \t\r]{0,8}$|Segmentation fault\b)"
+    rb"|^\*\*\* Aborted at \d|\*\*\* (?:JOB|STEP) [\d.]{1,20} [^\n]{0,100} CANCELLED AT "
+)
+"""What the shell, a handler of signals or a queue says of a program that did not end by itself: `Killed`."""
 _ONLY_ONCE = re.compile(rb"(?i)download|creat|mkdir|nohup|warn|extract|finish|complete")
 """Words of lines that only the first launch may print, or the shell, or the end of another program."""
 _STATED = re.compile(
@@ -106,7 +112,8 @@ class LaunchOpening:
     launches that printed no record, or by workers that print what their parent does. `_first` is the first
     line of the program, if it was printed several times and others once. Where all lines are short, such as
     the name of a model, `_is_short`: they show that the launch is the same without them. `_opener` is a part
-    of the first line of the text; `_has_text`, whether other words came since the last record.
+    of the first line of the text; `_has_text`, whether other words came since the last record, `_has_ended`
+    and `may_repeat`, whether it was said since then that the program was ended, or that it crashed.
     """
 
     def __init__(self, state: Mapping[str, Any]) -> None:
@@ -125,6 +132,8 @@ class LaunchOpening:
         self._arguments, self._last_arguments = state.get("arguments", (0, 0))
         self._found: set[int] = set(state.get("found", ()))
         self._has_text: bool = state.get("text", False)
+        self._has_ended: bool = state.get("ended", False)
+        self.may_repeat: bool = state.get("may repeat", False)
         self._block, self._position = b"", 0
 
     def state(self) -> dict[str, Any]:
@@ -146,6 +155,10 @@ class LaunchOpening:
             more["first"] = self._first.decode("latin-1")
         if self._has_text:
             more["text"] = True
+        if self._has_ended:
+            more["ended"] = True
+        if self.may_repeat:
+            more["may repeat"] = True
         pieces = [piece.decode("latin-1") for piece in self._pieces]
         return {"pieces": pieces, **more, **self._known_signs()}
 
@@ -210,11 +223,15 @@ class LaunchOpening:
                 self._found.add(_LOSSES_AGAIN)
         if self._first and block.find(self._first, begin, end) >= 0:
             self._found.add(_FIRST_AGAIN)
+        has_crashed = block.find(_CRASH, begin, end) >= 0
+        if any(block.find(sign, begin, end) >= 0 for sign in _SIGNS_OF_END):
+            self._has_ended = self._has_ended or _ENDED.search(block, begin, end) is not None
+        self.may_repeat = self.may_repeat or has_crashed or self._has_ended
         if self._opener:
             self._has_text = self._has_text or _WORD.search(block, begin, end) is not None
             if (at := block.find(self._opener, begin, end)) >= 0:
                 numbered = self._count_on(_line_at(block, at)) if len(pieces) < _LEAST_PIECES - 1 else b""
-            if (at >= 0 and not numbered) or block.find(_CRASH, begin, end) >= 0:
+            if (at >= 0 and not numbered) or has_crashed:
                 self._found.add(_OPENER_AGAIN)
                 numbered = b""
         if not pieces or (not self._found and block.find(pieces[0], begin, end) < 0):
@@ -281,6 +298,8 @@ class LaunchOpening:
     @property
     def is_same_launch(self) -> bool:
         """Whether the next record is one of the same launch, even if its step begins anew."""
+        if self._has_ended:
+            return False
         if self._opener and self._has_text and not self._found:
             return True
         if not self._pieces:
@@ -312,7 +331,7 @@ class LaunchOpening:
     def forget(self) -> None:
         """Forget which opening lines came again."""
         self._found.clear()
-        self._has_text = False
+        self._has_text = self._has_ended = self.may_repeat = False
 
     def note_record(self, *, is_setting: bool = False) -> bool:
         """A record was read: what comes next is compared with the lines before the first one.
@@ -321,8 +340,7 @@ class LaunchOpening:
         behind a record that `is_setting`.
         """
         if not is_setting:
-            self._found.clear()
-            self._has_text = False
+            self.forget()
         if self._pieces is not None:
             return False
         self._pieces = [piece for piece, count in self._counts.items() if count == 1]

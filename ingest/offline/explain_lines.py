@@ -10,9 +10,10 @@ from typing import BinaryIO
 
 from holter.ingest.console import line_counters
 from holter.ingest.console.console_log import ConsoleLog
-from holter.ingest.console.console_reader import ConsoleReader, ParsedLines
+from holter.ingest.console.console_reader import ConsoleReader
 from holter.ingest.console.line_shapes import LineShape
 from holter.ingest.console.line_tokens import split_numbers
+from holter.ingest.console.parsed_lines import ParsedLines
 from holter.ingest.console.prefixes import strip_prefixes
 from holter.ingest.console.shape_reader import shape_of_line
 from holter.ingest.discovery.scanner import Source

@@ -14,8 +14,9 @@ from typing import Any, BinaryIO, ClassVar
 from holter.ingest.communication import nccl_log, nccl_setup
 from holter.ingest.communication.nccl_tests import TABLE_HEADER, NcclTestsParser, collective_from_name
 from holter.ingest.console.console_log import ConsoleLog
-from holter.ingest.console.console_reader import ConsoleReader, ParsedLines
+from holter.ingest.console.console_reader import ConsoleReader
 from holter.ingest.console.dialect import ConsoleDialect
+from holter.ingest.console.parsed_lines import ParsedLines
 from holter.ingest.console.pattern_search import signature_set
 from holter.ingest.format import Content, Format, FormatRole
 from holter.ingest.lines import read_text_block
