@@ -408,8 +408,7 @@ class ConsoleReader:
             may_resume = True
         if may_resume:
             parsed.rows += self._writers.release()
-            return bool(parsed.rows)
-        return False
+        return bool(parsed.rows) and (may_resume or self._opening.crash.may_repeat)
 
     def _note_step(
         self, row: LogRow, step: int, parsed: ParsedLines, *, is_named: bool, is_of_end: bool = False
@@ -420,10 +419,13 @@ class ConsoleReader:
         that launch. `is_named`: its training is named, which may be the next one of the same launch.
         `is_of_end`: it is the first of an evaluation, which may be at the last step.
         """
-        last = self._last_step
-        if (self._may_restart or self._may_resume) and all(map(is_setting, row.values)):
+        last, may_repeat = self._last_step, self._opening.crash.may_repeat and not is_named
+        if (self._may_restart or self._may_resume or may_repeat) and all(map(is_setting, row.values)):
             return
-        if last is not None and (self._may_restart or self._may_resume):
+        self._opening.crash.may_repeat = False
+        if may_repeat and step == last and self._writers.would_repeat(step, row.values):
+            self._restart(parsed)  # the step after the checkpoint is that at which the program crashed
+        elif last is not None and (self._may_restart or self._may_resume):
             is_back = self._may_restart and step <= last - is_of_end and not is_named
             if is_back or (self._may_resume and step > last):
                 self._restart(parsed)

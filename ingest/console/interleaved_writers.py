@@ -78,6 +78,13 @@ class InterleavedWriters:
             for kind in self._kinds.values()
         )
 
+    def would_repeat(self, step: int, values: Mapping[str, float]) -> bool:
+        """Whether a row would be the second one at the last step of values that have one writer."""
+        return not self.is_holding and any(
+            kind.steps == [step] and not (kind.repeats or values.keys().isdisjoint(kind.names))
+            for kind in self._kinds.values()
+        )
+
     def add(self, row: LogRow, start: int, end: int, *, in_block: bool = False) -> list[LogRow]:
         """The rows that are clear now; `start` and `end` are where its line begins and ends.
 

@@ -88,8 +88,6 @@ _RESUMED = -6
 _ARGUMENTS_AGAIN = -7
 _SHOW_LAUNCH = (_PROMPTED, _LOSSES_AGAIN, _RESUMED)
 """What shows another launch by itself."""
-_CRASH = b"Traceback (most recent call last)"
-"""Behind it a program is started again, whatever it prints."""
 _ONLY_ONCE = re.compile(rb"(?i)download|creat|mkdir|nohup|warn|extract|finish|complete")
 """Words of lines that only the first launch may print, or the shell, or the end of another program."""
 _STATED = re.compile(
@@ -109,7 +107,8 @@ class LaunchOpening:
     launches that printed no record, or by workers that print what their parent does. `_first` is the first
     line of the program, if it was printed several times and others once. Where all lines are short, such as
     the name of a model, `_is_short`: they show that the launch is the same without them. `_opener` is a part
-    of the first line of the text; `_has_text`, whether other words came since the last record.
+    of the first line of the text; `_has_text`, whether other words came since the last record, and
+    `crash`, what was printed since then of a program that crashed.
     """
 
     def __init__(self, state: Mapping[str, Any]) -> None:
@@ -128,7 +127,7 @@ class LaunchOpening:
         self._arguments, self._last_arguments = state.get("arguments", (0, 0))
         self._found: set[int] = set(state.get("found", ()))
         self._has_text: bool = state.get("text", False)
-        self._crash = Crash(state.get("crash", 0))
+        self.crash = Crash(state.get("crash", (0, 0, 0)))
         self._block, self._position = b"", 0
         self._is_setting = False
 
@@ -151,8 +150,8 @@ class LaunchOpening:
             more["first"] = self._first.decode("latin-1")
         if self._has_text:
             more["text"] = True
-        if self._crash.stage:
-            more["crash"] = self._crash.stage
+        if any(crash := self.crash.state()):
+            more["crash"] = crash
         pieces = [piece.decode("latin-1") for piece in self._pieces]
         return {"pieces": pieces, **more, **self._known_signs()}
 
@@ -220,14 +219,14 @@ class LaunchOpening:
                 self._found.add(_LOSSES_AGAIN)
         if self._first and block.find(self._first, begin, end) >= 0:
             self._found.add(_FIRST_AGAIN)
+        has_crashed = self.crash.search(block, begin, end, self._opener or (pieces[0] if pieces else b""))
         if self._opener:
             self._has_text = self._has_text or _WORD.search(block, begin, end) is not None
             if (at := block.find(self._opener, begin, end)) >= 0:
                 numbered = self._count_on(_line_at(block, at)) if len(pieces) < _LEAST_PIECES - 1 else b""
-            if (at >= 0 and not numbered) or block.find(_CRASH, begin, end) >= 0:
+            if (at >= 0 and not numbered) or has_crashed:
                 self._found.add(_OPENER_AGAIN)
                 numbered = b""
-        self._crash.search(block, begin, end, self._opener or (pieces[0] if pieces else b""))
         if not pieces or (not self._found and block.find(pieces[0], begin, end) < 0):
             return
         for number, piece in enumerate(pieces):
@@ -287,11 +286,13 @@ class LaunchOpening:
 
     def may_resume(self) -> bool:
         """Whether the next record is one of another launch if it is behind the last one."""
-        return _ARGUMENTS_AGAIN in self._found or self._crash.is_followed
+        return _ARGUMENTS_AGAIN in self._found or self.crash.is_followed
 
     @property
     def is_same_launch(self) -> bool:
         """Whether the next record is one of the same launch, even if its step begins anew."""
+        if self.crash.has_ended:
+            return False
         if self._opener and self._has_text and not self._found:
             return True
         if not self._pieces:
@@ -324,7 +325,7 @@ class LaunchOpening:
         """Forget which opening lines came again."""
         self._found.clear()
         self._has_text = False
-        self._crash.forget()
+        self.crash.forget()
 
     def note_record(self, *, is_setting: bool = False) -> bool:
         """A record was read: what comes next is compared with the lines before the first one.

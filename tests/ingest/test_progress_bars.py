@@ -305,3 +305,45 @@ def test_a_bar_with_a_position_per_epoch_has_new_values_at_each(tmp_path: Path) 
     )
     steps = [*range(1, 10)]
     assert steps_of(read_log(tmp_path, text + "\n")) == {"test_accuracy": steps, "loss": steps}
+
+
+def headed(first: int, last: int, *, heading: str = "Epoch [{}/9]") -> str:
+    """Epochs whose heading is above their bar, and their mean below it."""
+    return "".join(
+        f"{heading.format(n)}\n{states('', 'loss={at}.5')}\nTrain Loss: {n}.5\n"
+        for n in range(first, last + 1)
+    )
+
+
+@pytest.mark.parametrize("heading", ["Epoch [{}/9]", "Epoch {}/9"])
+@pytest.mark.parametrize("between", ["", "Traceback (most recent call last):\nKeyboardInterrupt\n", "half"])
+def test_headings_of_epochs_say_that_their_bars_begin_anew(
+    tmp_path: Path, heading: str, between: str
+) -> None:
+    if between == "half":
+        between = heading.format(4) + "\n" + bar(20, 60, "", "loss=20.5") + "Killed\n"
+    run = read_log(tmp_path, headed(1, 3, heading=heading) + between + headed(1, 2, heading=heading))
+    assert run.attempts == 2
+    assert steps_of(run)["Train Loss"] == [60, 120, 180, 60, 120]
+    assert steps_of(run)["loss"][-6:] == [*range(20, 121, 20)]
+
+
+def test_a_launch_goes_on_at_the_epoch_that_was_broken_off(tmp_path: Path) -> None:
+    opening = "Using device: cuda\nLoaded 900 samples\n"
+    crash = "Traceback (most recent call last):\nKeyboardInterrupt\n"
+    run = read_log(tmp_path, opening + headed(1, 3) + crash + opening + headed(3, 5))
+    assert run.attempts == 2
+    assert steps_of(run)["Train Loss"] == [60, 120, 180, 180, 240, 300]
+
+
+@pytest.mark.parametrize("name", ["", "===== Fold {} =====\n"])
+def test_bars_of_the_next_training_of_a_launch_begin_anew(tmp_path: Path, name: str) -> None:
+    opening = "Using device: cuda\nLoaded 900 samples\n"
+    run = read_log(tmp_path, opening + "".join(name.format(n) + headed(1, 3) for n in (1, 2)))
+    assert run.attempts == 1
+    assert [len(s.step) for key, s in run.data.series.items() if key.metric == "Train Loss"] == [3, 3]
+
+
+def test_bars_go_on_through_rounds(tmp_path: Path) -> None:
+    run = read_log(tmp_path, "".join(f"Round {n}\n{headed(1, 2)}" for n in (1, 2)))
+    assert steps_of(run)["Train Loss"] == [60, 120, 180, 240]

@@ -156,3 +156,43 @@ def test_what_comes_behind_a_traceback_shows_another_process(
 def test_a_test_behind_a_traceback_that_is_caught_is_of_the_same_launch(tmp_path: Path) -> None:
     end = "Loading the weights from best.pth\niter: 30  test loss: 0.7\n"
     assert read_log(tmp_path, iterations(10, 30) + CRASH + end).attempts == 1
+
+
+ENDS = [
+    CRASH,
+    "Killed\n",
+    "run.sh: line 3: 1234 Killed                  python3 run.py\n",
+    "*** Aborted at 1600000000 (unix time) ***\n",
+    "slurmstepd: error: *** JOB 12 ON node1 CANCELLED AT 2021-01-01T10:00:00 DUE TO TIME LIMIT ***\n",
+]
+
+
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("opening", ["", "Loading the data\nUsing device cuda\n"])
+def test_a_launch_repeats_the_step_at_which_the_one_before_crashed(
+    tmp_path: Path, end: str, opening: str
+) -> None:
+    run = read_log(tmp_path, opening + iterations(10, 30) + end + iterations(30, 60))
+    assert run.attempts == 2
+    assert steps_of(run)["loss"] == [10, 20, 30, 30, 40, 50, 60]
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_no_training_of_the_same_launch_follows_its_end(tmp_path: Path, end: str) -> None:
+    run = read_log(tmp_path, "Loading the data\n" + iterations(10, 30) + end + "Hello\n" + iterations(10, 60))
+    assert run.attempts == 2
+    assert {key.labels for key in run.data.series} == {()}
+
+
+@pytest.mark.parametrize(
+    "behind", ["iter: 30  acc: 0.5\n", "iter: 30  val loss: 0.5\n", "val loss: 0.5\n", "Killed: 5 foes\n"]
+)
+def test_what_is_caught_ends_no_launch(tmp_path: Path, behind: str) -> None:
+    text = iterations(10, 30) + CRASH + behind + iterations(40, 60)
+    assert read_log(tmp_path, text).attempts == 1
+
+
+def test_what_one_of_several_processes_raises_ends_no_launch(tmp_path: Path) -> None:
+    steps = [2 * iterations(step, step) for step in range(10, 60, 10)]
+    one = iterations(60, 60)
+    assert read_log(tmp_path, "".join(steps) + one + CRASH + one).attempts == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from holter.ingest.console.bar_lines import Bar, named_metrics, parse_bar
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineResult, LineValues
@@ -13,6 +14,7 @@ from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_names import is_of_evaluation
 from holter.ingest.console.pattern_search import LinearPattern
 from holter.ingest.console.plain_line import axis_state, parse_plain_line
+from holter.ingest.console.round_steps import is_in_round
 from holter.ingest.console.step_axis import note_bar, position
 from holter.ingest.console.training_sections import begin_section, enter_section, section_labels
 from holter.ingest.console.values import parse_numbers
@@ -368,8 +370,13 @@ def _continued(step: int, total: int, state: DialectState) -> int:
 
     The end itself is not printed of bars that vanish.
     """
-    epoch = axis_state(state).get("announced")
+    axis = axis_state(state)
+    epoch = axis.get("announced") or axis.get("headed")
     before, last, last_total, last_epoch = state.get("bars", (0, 0, 0, epoch))
+    if epoch is not None and not is_in_round(axis):
+        first = state["first epoch of bars"] = min(epoch[0], state.get("first epoch of bars", epoch[0]))
+        if "bars" not in state or _begins_again(epoch, last_epoch, axis):
+            before, last, last_epoch = (epoch[0] - first) * total, 0, epoch
     ended = last + max(1, total // 10) >= last_total == total and last > 0
     is_next = epoch != last_epoch or (step == last and state.get("between", False))
     state["between"] = False
@@ -377,6 +384,11 @@ def _continued(step: int, total: int, state: DialectState) -> int:
         before += total
     state["bars"] = [before, step, total, epoch]
     return int(before) + step
+
+
+def _begins_again(epoch: Sequence[int], last: Sequence[int] | None, axis: DialectState) -> bool:
+    """Whether the heading above a bar is of a program that was started again, maybe in a later epoch."""
+    return last is not None and (epoch[0] < last[0] or (epoch[0] == last[0] and "begun" in axis))
 
 
 def _progress(line: str, state: DialectState) -> LineValues | None:
