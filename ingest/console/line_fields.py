@@ -340,7 +340,7 @@ class _FieldReader:
         else:
             self._measured = ""
         if name.lower() in STATISTICS and self._is_explained(before):
-            name = f"{self._last_name.partition('/')[0]}/{name}"  # `loss: 0.5 (mean: 0.4, std: 0.1)`
+            name = f"{self._last_name.partition(' (')[0]} ({name})"  # `loss: 0.5 (mean: 0.4, std: 0.1)`
         if counts(name):
             self._section = ""  # `Metrics(epoch=3, loss=0.5)` says nothing of the loss
         if self._section and name != self._section:
@@ -352,7 +352,7 @@ class _FieldReader:
     def _is_explained(self, before: str) -> bool:
         """Whether a number is in brackets right behind one with a name, or behind another one in these."""
         last = self._last_name
-        is_next = before.strip() == "," and last.rpartition("/")[2].lower() in STATISTICS and "/" in last
+        is_next = before.strip() == "," and last.rpartition(" (")[2].rstrip(")").lower() in STATISTICS
         is_of_last = bool(last) and not (self._section or counts(last))
         return is_of_last and (before.strip() == "(" or is_next)
 

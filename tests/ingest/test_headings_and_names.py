@@ -62,11 +62,11 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             f" Place: 60{n}.0 (window: 61{n}.0)\n"
             for n in N
         ),
-        {name: [*N] for name in ("train loss", "Recall@9", "Recall@9/window", "Place", "Place/window")},
+        {name: [*N] for name in ("train loss", "Recall@9", "Recall@9 (window)", "Place", "Place (window)")},
     ),
     "several of these": (
         "".join(f"Epoch {n} reward: 2.{n} (mean: 1.{n}, std: 0.{n}) loss: 0.{n} (mean: 0.5)\n" for n in N),
-        {name: [*N] for name in ("reward", "reward/mean", "reward/std", "loss", "loss/mean")},
+        {name: [*N] for name in ("reward", "reward (mean)", "reward (std)", "loss", "loss (mean)")},
     ),
     "a number before a value in brackets, with a colon": (
         "".join(f"Epoch {n}\nTraining loss (progress: 0.50): 1.{n}\n" for n in N),

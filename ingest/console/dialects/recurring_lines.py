@@ -35,6 +35,8 @@ _NAME = r"([A-Za-z][\w@/.-]{0,30}(?: [A-Za-z][\w-]{0,30}){0,3})"
 _NAME_AND_NUMBER = re.compile(r"(?:^|[\]>|:-] )[ \t]{0,20}" + _NAME + r"[ \t]{1,20}[-+]?[\d.]+\s*$")
 _NO_RECORDS = ("wandb: ", '{"', '"')
 """How lines of its client begin, and those of JSON, which has formats of its own."""
+_EXTREME = re.compile(r"(?i)(?:max|min)(?:imum)?[ _]")
+"""Names of the extremes of an evaluation, no settings: `Validation: max length = 12`."""
 _CONTINUES = re.compile(r" [a-z][a-z ]*[:=]")
 """How a sentence goes on behind a number, up to a sign."""
 
@@ -99,8 +101,8 @@ def _values(parts: list[str], shape: LineShape, evaluating: str, alone: str) -> 
         is_named = len(field.name) > 1 or len(shape.metrics) > 1
         is_named &= DATA_SPLIT.fullmatch(field.name) is None
         value = value_of(number)
-        # `Validation: max length = 12` is measured
-        is_set = is_of_model(field.name) or (is_setting(field.name) and not split)
+        is_extreme = bool(split) and _EXTREME.match(field.name) is not None
+        is_set = is_of_model(field.name) or (is_setting(field.name) and not is_extreme)
         if value is None or is_part or not is_named or is_set:
             continue
         values[name_of_best(field.name, split)] = value * field.scale
