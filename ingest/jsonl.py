@@ -159,19 +159,18 @@ class JsonLinesReader:
 
     def _add(self, row: LogRow, line: bytes) -> bool:
         """Add the rows that are clear with that of a line; whether a launch begins behind others."""
+        clear, repeated = [row], self._repeated
+        if repeated is not None:
+            # several ranks may log the same step
+            counts_epochs = repeated.may_begin(row) and (
+                step_columns.find_step([name for name, _ in flatten_object(read_object(line))]) == "epoch"
+            )
+            clear = repeated.add(row, counts_epochs=counts_epochs)
         is_next = False
-        for clear in (row,) if self._repeated is None else self._clear(row, line, self._repeated):
-            is_next |= bool(self._ready) and _is_next_launch(self._ready[-1], clear)
-            self._ready.append(clear)
+        for each in clear:
+            is_next |= bool(self._ready) and _is_next_launch(self._ready[-1], each)
+            self._ready.append(each)
         return is_next
-
-    def _clear(self, row: LogRow, line: bytes, repeated: RepeatedEpochs) -> list[LogRow]:
-        """The rows that are clear with that of a line."""
-        # several ranks may log the same step
-        counts_epochs = repeated.may_begin(row) and (
-            step_columns.find_step([name for name, _ in flatten_object(read_object(line))]) == "epoch"
-        )
-        return repeated.add(row, counts_epochs=counts_epochs)
 
     def _row(self, line: bytes, number: int) -> LogRow | None:
         if not line or line.isspace():
