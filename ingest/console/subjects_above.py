@@ -37,8 +37,9 @@ _MOST_NAMES = 256
 def note_subject(named: Mapping[str, str], axis: dict[str, Any]) -> None:
     """Note what the values below a heading are of."""
     subject = _subject_here(axis)
+    if subject.get("now", named) != named:
+        axis.pop("block", None)  # the results below are of another subject than those above
     subject["now"] = dict(named)
-    axis.pop("block", None)
 
 
 def note_heading_of_subject(line: str, axis: dict[str, Any]) -> bool:
