@@ -394,7 +394,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
             if is_best and "best" not in field.name.lower():
                 data = best_of(data)
             name = metric_name(nested_name(row + field.name, axis), data)
-            values[f"epoch/{name}" if name in means else name] = value * field.scale
+            values[f"epoch/{name}" if name.removesuffix("/mean") in means else name] = value * field.scale
     if not values:
         return None
     if not all(map(is_setting, values)):
