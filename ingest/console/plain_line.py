@@ -406,7 +406,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
                 data = best_of(data)
             name = nested_name(row + field.name, axis)
             name = name_of_mean(name, data) if name in names_of_pass(data, axis) else metric_name(name, data)
-            values[f"epoch/{name}" if name in means else name] = value * field.scale
+            values[f"epoch/{name}" if name.removesuffix("/mean") in means else name] = value * field.scale
     if not values:
         return None
     if not all(map(is_setting, values)):

@@ -89,11 +89,11 @@ def _training(bar: Bar, state: DialectState) -> list[LineValues]:
     if "trains" not in state and not all(map(is_of_evaluation, bar.values)):
         state["trains"] = True
     step, last = _step_of_bar(bar, state), state.get("bar")
-    is_of_next = _is_of_next_epoch(bar, state)
     if bar.at == 0 and step + bar.total == last:  # Lightning resets the bar of a complete epoch
         step += bar.total
     if last is None and bar.version is None:
         state["bar"], state["waiting"] = step, [bar.at, bar.values]
+        _is_of_next_epoch(bar, state)
         note_bar(step, [*bar.values], axis)
         return left
     left += _first(bar, state)
@@ -107,7 +107,7 @@ def _training(bar: Bar, state: DialectState) -> list[LineValues]:
         left += _release(state)
         state["bar"] = step
         note_bar(step, [*values], axis)
-    if is_of_next:
+    if _is_of_next_epoch(bar, state):
         return [*left, LineValues(step, values, labels=_labels(state))]
     new = _new_values(values, state, is_end_of_epoch=_ends_epoch(bar, step, last, state))
     return [*left, LineValues(step, new, labels=_labels(state))] if new else left
