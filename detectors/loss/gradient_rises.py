@@ -42,26 +42,37 @@ class GradientRiseThresholds(Thresholds):
         """Those of a few rows and of many."""
         return self.short_means + self.means
 
-    @property
-    def look_back_rows(self) -> int:
-        """Rows before the evaluated ones that the rises rest on."""
-        longest = max(points + reference for points, reference in self.all_means)
+    def means_of(self, sizes: Collection[int]) -> tuple[tuple[int, int], ...]:
+        """Those of so many rows, in the order of `sizes`."""
+        references = dict(self.all_means)
+        return tuple((points, references[points]) for points in sizes)
+
+    def look_back_rows(self, sizes: Collection[int]) -> int:
+        """Rows before the evaluated ones that the rises of means of so many rows rest on."""
+        longest = max(points + reference for points, reference in self.means_of(sizes))
         return self.usual_rows + self.measured_every + 2 * longest
 
 
 def mean_rises(
-    level: FloatArray, above: FloatArray, spread: FloatArray, begin: int, thresholds: GradientRiseThresholds
+    level: FloatArray,
+    above: FloatArray,
+    spread: FloatArray,
+    begin: int,
+    sizes: Collection[int],
+    thresholds: GradientRiseThresholds,
 ) -> FloatArray:
-    """For each size of a mean, its rise in standard errors at each of some rows [sizes, n]; 0 where unknown.
+    """For each of these sizes of a mean, its rise in standard errors at each of some rows [sizes, n]; 0 where
+    unknown.
 
     `level` [n] are the running medians of the rows, `above` [n] how far the rows are above them, `spread` [n]
     their noise. `begin` is the number of rows of the attempt before these.
     """
     limit = thresholds.clip_sigmas * spread
     clipped = level + np.clip(above, -limit, limit)
-    sums = _window_sums(clipped, {rows for each in thresholds.all_means for rows in each})
-    errors = np.zeros((len(thresholds.all_means), len(level)))
-    for row, (points, reference) in enumerate(thresholds.all_means):
+    means = thresholds.means_of(sizes)
+    sums = _window_sums(clipped, {rows for each in means for rows in each})
+    errors = np.zeros((len(means), len(level)))
+    for row, (points, reference) in enumerate(means):
         first = points + reference
         if first >= len(level):
             continue

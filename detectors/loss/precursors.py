@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -138,14 +139,18 @@ class Precursors:
             return np.ones(len(steps))
         return _values_at_steps(self.rate, segment.attempt, steps, self._rate_factor, np.ones(len(steps)))
 
-    def gradient_errors(self, segment: AttemptSegment, first: int, stop: int) -> FloatArray:
-        """How many standard errors the gradient norm's latest means are above those before, at the points of
-        a segment from `first` to `stop` (exclusive) [sizes of means, n]; 0 where that is unknown."""
+    def gradient_errors(
+        self, segment: AttemptSegment, first: int, stop: int, sizes: tuple[int, ...]
+    ) -> FloatArray:
+        """How many standard errors the gradient norm's latest means of so many rows as each of `sizes` says
+        are above those before, at the points of a segment from `first` to `stop` (exclusive) [sizes, n]; 0
+        where that is unknown."""
         steps = segment.step[first:stop]
-        unknown = np.zeros((len(self.thresholds.gradient.rises.all_means), len(steps)))
+        unknown = np.zeros((len(sizes), len(steps)))
         if self.norm is None or not len(steps):
             return unknown
-        return _values_at_steps(self.norm, segment.attempt, steps, self._gradient_rises, unknown)
+        rises = partial(self._gradient_rises, sizes)
+        return _values_at_steps(self.norm, segment.attempt, steps, rises, unknown)
 
     def restart_errors(self, segment: AttemptSegment, stop: int) -> FloatArray:
         """How many standard errors the mean of the gradient norm since a segment began is above that before,
@@ -185,12 +190,15 @@ class Precursors:
         share = np.clip((recent[first - back :] - begin) / (full - begin), 0.0, 1.0)
         return 1 + self.thresholds.raised_evidence * share
 
-    def _gradient_rises(self, series: Series, attempt_row: int, first: int, stop: int) -> FloatArray:
+    def _gradient_rises(
+        self, sizes: tuple[int, ...], series: Series, attempt_row: int, first: int, stop: int
+    ) -> FloatArray:
         """The rises of the gradient norm's means in standard errors, at rows from `first` to `stop`
         (exclusive) [sizes of means, n]."""
         limits = self.thresholds.gradient
-        back = max(attempt_row, first - limits.look_back_points - limits.rises.look_back_rows)
-        errors = mean_rises(*self._gradient_logs(series, back, stop), back - attempt_row, limits.rises)
+        back = max(attempt_row, first - limits.look_back_points - limits.rises.look_back_rows(sizes))
+        logs = self._gradient_logs(series, back, stop)
+        errors = mean_rises(*logs, back - attempt_row, sizes, limits.rises)
         return errors[:, first - back :]
 
     def _gradient_logs(

@@ -77,6 +77,8 @@ class SignalBreak:
     end: int | None = None
     end_seen: int | None = None
     """The row at which the end was certain."""
+    start_rows: int = 1
+    """Rows of the block that begins at `start`: most of them are high, not always the first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,14 +138,17 @@ class BreakScan:
         medians = np.concatenate((self.medians, new))
         first_rows = np.concatenate((self.first_rows, rows[: blocks * size : size]))
         last_rows = rows[size - 1 : blocks * size : size]
-        scan, whole = self, blocks // CHUNK_BLOCKS
+        whole = blocks // CHUNK_BLOCKS
         chunks = row_medians(new[: whole * CHUNK_BLOCKS].reshape(whole, CHUNK_BLOCKS)).tolist()
-        breaks = self.breaks
+        breaks = settled = self.breaks
         latest, high, low = deque(self.latest), self.high, self.low
-        for chunk in range(-(-blocks // CHUNK_BLOCKS)):
-            first = chunk * CHUNK_BLOCKS
-            inside = new[first : first + CHUNK_BLOCKS]
-            if (breaks and breaks[-1].end is None) or self._may_break(inside, high, low):
+        starts = np.arange(0, blocks, CHUNK_BLOCKS)
+        highest = np.maximum.reduceat(new, starts).tolist() if blocks else []
+        lowest = np.minimum.reduceat(new, starts).tolist() if blocks else []
+        for chunk, first in enumerate(starts.tolist()):
+            is_open = bool(breaks) and breaks[-1].end is None
+            if is_open or self._may_break(highest[chunk], lowest[chunk], high, low):
+                inside = new[first : first + CHUNK_BLOCKS]
                 begin = known + first
                 window = self.limits.window_chunks * CHUNK_BLOCKS
                 stop = max(begin - CHUNK_BLOCKS, 0)
@@ -163,13 +168,14 @@ class BreakScan:
                 if len(latest) > self.limits.latest_chunks:
                     oldest = latest.popleft()
                     high, low = max(high, oldest), min(low, oldest)
-                scan = replace(scan, breaks=breaks)
+                settled = breaks
         done = known + whole * CHUNK_BLOCKS
         stored = max(done - (self.limits.window_chunks + 2) * CHUNK_BLOCKS, 0)
         if not whole:
             return self, breaks
         state = replace(
-            scan,
+            self,
+            breaks=settled,
             row=int(last_rows[whole * CHUNK_BLOCKS - 1]) + 1,
             medians=medians[stored:done].copy(),
             first_rows=first_rows[stored:done].copy(),
@@ -185,14 +191,14 @@ class BreakScan:
         before = usual - (self.limits.latest_chunks - 1) * CHUNK_BLOCKS
         return before if before >= self.limits.known_chunks * CHUNK_BLOCKS else usual
 
-    def _may_break(self, inside: FloatArray, high: float, low: float) -> bool:
-        """Whether any block is where no chunk was before, or has lost much of what was gained."""
+    def _may_break(self, highest: float, lowest: float, high: float, low: float) -> bool:
+        """Whether a chunk with these extremes has any block that is far from where each chunk was before, or
+        has lost much of what was gained."""
         if self.is_log:
-            return bool(inside.max() > high or inside.min() < low)
+            margin = log(self.limits.beyond_factor)
+            return highest > high + margin or lowest < low - margin
         share = self.limits.lost_share
-        if not isfinite(high):
-            return True
-        return bool(inside.min() < (1 - share) * high + share * low)
+        return not isfinite(high) or lowest < (1 - share) * high + share * low
 
     def _examine(
         self, breaks: tuple[SignalBreak, ...], before: _BlocksBefore, last_rows: IntArray
@@ -231,7 +237,16 @@ class BreakScan:
                 if abs(move) * self.sensitivity <= limits.noises * noise:
                     continue
                 start = before.onset(block, reference, limits.begun_share * move, limits.window_chunks)
-                return SignalBreak(shape, start, last_row, reference, reference + move, last_row, noise)
+                return SignalBreak(
+                    shape,
+                    start,
+                    last_row,
+                    reference,
+                    reference + move,
+                    last_row,
+                    noise,
+                    start_rows=1 if self.is_young else self.block_points,
+                )
         return None
 
     def _followed(

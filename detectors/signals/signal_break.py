@@ -168,9 +168,10 @@ class SignalBreakDetector:
             for level in (found.reference, found.extreme)
         )
         is_explosion = found.shape is BreakShape.EXPLOSION
+        start = _start_in_attempt(series, found)
         event = SignalEvent(
             kind=Kind.DIVERGENCE if is_explosion else Kind.METRIC_COLLAPSE,
-            start=found.start,
+            start=start,
             detected=found.detected,
             extreme_row=found.extreme_row,
             end=found.end,
@@ -186,10 +187,16 @@ class SignalBreakDetector:
             confidence=self.thresholds.confidence,
             summary=(
                 f"{_WORDS.get(role, series.key.metric)} {how} from {figure(before)} to {figure(extreme)} "
-                f"from step {int(series.step[found.start]):,} on{until}."
+                f"from step {int(series.step[start]):,} on{until}."
             ),
             advice=_ADVICE[is_explosion, role in (Role.ACCURACY, Role.REWARD)],
         )
+
+
+def _start_in_attempt(series: Series, found: SignalBreak) -> int:
+    """The row with which a break began: with an attempt, where one begins within its first block."""
+    block = series.attempt[found.start : found.start + found.start_rows]
+    return found.start + int(np.argmax(block == block[-1]))
 
 
 def _one_per_event(breaks: Sequence[SignalBreak]) -> tuple[SignalBreak, ...]:

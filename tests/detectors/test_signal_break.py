@@ -174,3 +174,17 @@ def test_another_launch_has_rewards_of_its_own() -> None:
         data = run(series("reward", lost[:stop], step=step[:stop], attempt=attempt[:stop]))
         assert find(data, state=state) == find(data)
     assert [(each.kind, each.attempt) for each in find(data)] == [("metric_collapse", 1)]
+
+
+@pytest.mark.parametrize("overlap", [0, 2, 20])
+def test_a_norm_that_is_high_since_a_restart_is_no_event_of_the_attempt_before(overlap: int) -> None:
+    step = np.concatenate((np.arange(AT + overlap), AT + np.arange(N - AT - overlap)))
+    attempt = (np.arange(N) >= AT + overlap).astype(np.int64)
+    norm = noisy(np.where(attempt, 30.0, 0.5))
+    data = run(
+        series("loss", noisy(2.0, share=0.01, seed=9), step=step, attempt=attempt),
+        series("grad_norm", norm, step=step, attempt=attempt),
+    )
+    (finding,) = (each for each in found(data) if each.metric == "grad_norm")
+    assert (finding.attempt, finding.start_step) == (1, AT)
+    assert finding.detected_step >= finding.start_step

@@ -134,6 +134,9 @@ class AlarmThresholds(Thresholds):
     least_sigmas_mean: float = 40.0
     """Sigmas that a mean of more points must rise by in addition, divided by their number: calm logs rise by
     two or three sigmas for a dozen points before a spike, and the spike is the event."""
+    clear_sigmas: float = 3.5
+    """Sigmas of a point by which a mean is clear of such calm rises, however few its points: a point counts
+    four at most."""
     strongest: float = 1e6
     """Strength and surprise are limited to this, so that they stay finite."""
 
@@ -398,10 +401,13 @@ def window_means(
     ]
 
 
-def of_means(rises: Iterable[MeanRise]) -> Iterator[Evidence]:
+def of_means(rises: Iterable[MeanRise], noise: LossNoise, thresholds: AlarmThresholds) -> Iterator[Evidence]:
     """The evidence of means by themselves."""
+    clear = thresholds.clear_sigmas * noise.sigma
     for each in rises:
-        yield each.points, each.strength, each.rise / each.least
+        # one that is just clear is no more than an alarm: shorter sums date the same rise better
+        most = np.maximum(each.rise / each.least, np.minimum(each.rise / clear, 1.0))
+        yield each.points, each.strength, most
 
 
 def with_gradient(

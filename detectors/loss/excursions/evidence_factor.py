@@ -19,8 +19,9 @@ class GradientEvidence:
     """The evidence of the gradient norm beside that of the loss, for means of `points`."""
 
     points: tuple[int, ...]
-    errors: FactorAt
-    """How many standard errors such means of it are above those before [points, n]."""
+    errors: Callable[[AttemptSegment, int, int, tuple[int, ...]], FloatArray]
+    """How many standard errors means of these numbers of points of it are above those before, at the points
+    of a segment from one index to another (exclusive) [numbers, n]."""
     since_restart: Callable[[AttemptSegment, int], FloatArray]
     """How many standard errors its mean since the segment began is above that before, at the points up to an
     index (exclusive)."""

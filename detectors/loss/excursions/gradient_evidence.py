@@ -19,6 +19,9 @@ from holter.detectors.loss.excursions.restart_level import RestartEvidence
 from holter.detectors.loss.excursions.segment import AttemptSegment
 from holter.types import FloatArray
 
+_NEARLY = 1 - 1e-9
+"""Of a limit that is computed in two ways, which round differently."""
+
 
 def evidence_with_gradient(
     gradient: GradientEvidence | None,
@@ -50,12 +53,20 @@ def evidence_with_gradient(
         return []
     first, stop = int(possible[0]), int(possible[-1]) + 1
     at = (segment, index + first, index + stop)
-    errors = dict(zip(gradient.points, gradient.errors(*at), strict=True))
+    # of the others, the gradient norm need not be read
+    parts = [
+        (size, strength[first:stop], most[first:stop])
+        for size, strength, most in few
+        if strength[first:stop].max() >= _NEARLY * thresholds.least_sum_with_gradient(size)
+    ]
+    of_means = [each.part(first, stop) for each in means]
+    of_means = [each for each in of_means if each.strength.max() >= thresholds.least_with_gradient]
+    sizes = (*(size for size, _, _ in parts), *(each.points for each in of_means))
+    errors = dict(zip(sizes, gradient.errors(*at, sizes), strict=True))
     factor, evidence = gradient.factor(*at), []
-    parts = [(size, strength[first:stop], most[first:stop]) for size, strength, most in few]
     both = [
         *sums_with_gradient(parts, errors, thresholds),
-        *with_gradient((each.part(first, stop) for each in means), errors, noise, thresholds),
+        *with_gradient(of_means, errors, noise, thresholds),
     ]
     for size, strength, most in both:
         at_chunk = np.zeros((2, len(enough[0])))

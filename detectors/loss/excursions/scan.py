@@ -295,7 +295,7 @@ class _SegmentScan:
         rises = window_means(*inputs, lambda points: self.usual.before(index - points), least_of_mean)
         least_of_sum = least if gradient is None else min(least, limits.both_least_sum)
         sums = list(surprise_sums(*inputs, least_of_sum))
-        evidence = [*sums, *of_means(rises), *single_points(*inputs, least)]
+        evidence = [*sums, *of_means(rises, noise, limits), *single_points(*inputs, least)]
         no_limit = np.full(len(values), np.inf)
         restart_with_gradient = None
         if since_restart is not None and gradient is not None:

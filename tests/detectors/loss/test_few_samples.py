@@ -49,3 +49,24 @@ def test_datasets_share_the_chance_of_a_false_alarm() -> None:
     assert one.sum_chance == thresholds.excursions.alarms.sum_chance
     assert 6.0 < many.mean_errors < 6.4
     assert many.sum_chance == pytest.approx(one.sum_chance / 50)
+
+
+def heavy_run(seed: int, *, height: float) -> RunData:
+    """A loss whose noise has a heavy tail, and which is higher by so many sigmas for ten points."""
+    noise = np.random.default_rng(seed).standard_t(5, POINTS)
+    noise[1200:1210] += height
+    return run_of(2 + 0.3 * noise)
+
+
+def found_at_the_rise(height: float) -> int:
+    """In how many of twenty runs."""
+    runs = (heavy_run(seed, height=height) for seed in range(20))
+    return sum(any(1190 <= each.start_step <= 1212 for each in detect_all(run)) for run in runs)
+
+
+def test_ten_points_well_above_a_heavy_tail_are_found() -> None:
+    assert found_at_the_rise(4.5) >= 15
+
+
+def test_ten_points_that_rise_as_calm_logs_do_are_no_event() -> None:
+    assert found_at_the_rise(1.8) <= 2

@@ -14,6 +14,7 @@ from tests.support.curves import until
 from tests.support.loss_curves import curve, detect_all, run_of
 
 POINTS, AT, LENGTH, SIGMA = 3000, 2000, 16, 0.02
+SIZES = (3, 5, 8, 16, 32, 64)
 
 
 def rising(sigmas: float, *, points: int = POINTS) -> FloatArray:
@@ -87,21 +88,21 @@ class TestErrors:
     def test_they_do_not_depend_on_which_points_are_asked_for(self, first: int) -> None:
         run = run_of(loss(1.1), grad_norm=gradient(3))
         (segment,) = split_attempts(run.series[SeriesKey("loss")], IncrementalState())
-        whole = precursors_of(run).gradient_errors(segment, 0, POINTS)
-        part = precursors_of(run).gradient_errors(segment, first, first + 70)
+        whole = precursors_of(run).gradient_errors(segment, 0, POINTS, SIZES)
+        part = precursors_of(run).gradient_errors(segment, first, first + 70, SIZES)
         assert np.array_equal(part, whole[:, first : first + 70])
 
     def test_they_rest_on_earlier_rows_only(self) -> None:
         run = run_of(loss(1.1), grad_norm=gradient(3))
         (segment,) = split_attempts(run.series[SeriesKey("loss")], IncrementalState())
-        whole = precursors_of(run).gradient_errors(segment, 1900, 2010)
+        whole = precursors_of(run).gradient_errors(segment, 1900, 2010, SIZES)
         seen = until(run, 0, 2009)
         (segment,) = split_attempts(seen.series[SeriesKey("loss")], IncrementalState())
-        assert np.array_equal(precursors_of(seen).gradient_errors(segment, 1900, 2010), whole)
+        assert np.array_equal(precursors_of(seen).gradient_errors(segment, 1900, 2010, SIZES), whole)
 
     def test_of_noise_they_are_standard_normal(self) -> None:
         noise = np.random.default_rng(3).normal(0, 1, 20_000)
-        errors = mean_rises(np.zeros(20_000), noise, np.ones(20_000), 0, GradientRiseThresholds())
+        errors = mean_rises(np.zeros(20_000), noise, np.ones(20_000), 0, SIZES, GradientRiseThresholds())
         assert not errors[:, :190].any()
         assert np.std(errors[:, 1000:], axis=1) == pytest.approx(1.0, abs=0.25)
         assert np.abs(errors).max() < 6

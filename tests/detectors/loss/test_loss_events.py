@@ -205,6 +205,16 @@ class TestDatasets:
         finding = single_finding(self.run(rise=(2.0, 2.5)))
         assert (finding.metric, finding.labels) == ("loss", ())
 
+    @pytest.mark.parametrize("seed", range(4))
+    def test_the_level_of_a_dataset_falls_on_until_it_rises(self, seed: int) -> None:
+        level = 1.5 + 3 * np.exp(-np.arange(400) / 60)
+        parts = [curve(400, noise=0.01, level=level, seed=2 * seed + n) for n in range(2)]
+        parts[1][150:153] += 0.35
+        finding = single_finding(
+            run_of(0.5 * parts[0] + 0.5 * parts[1], loss__web=parts[0], loss__code=parts[1])
+        )
+        assert finding.metric == "loss/code"
+
     def test_a_rise_too_small_for_the_total_is_detected_on_its_dataset(self) -> None:
         web = curve(seed=3, noise=0.03)
         code = curve(seed=4, noise=0.03) + decay(POINTS, 1800, 1.5, 30)
