@@ -82,11 +82,13 @@ def _in_sequence(is_there: NDArray[np.bool_]) -> int:
 
 
 def _find_jumps(value: FloatArray, limits: PeriodicJumpThresholds) -> IntArray:
-    """The points [n] at which the change is far larger than those before."""
+    """The points [n] at which the change is far larger than those before, and than the last digit of a log:
+    an average that hardly moves any more changes by that at times."""
     change = np.abs(np.diff(value))
     count = len(change) - limits.jump_points
     if count <= 0:
         return np.empty(0, dtype=np.int64)
     before = np.maximum.reduce([change[lag : lag + count] for lag in range(limits.jump_points)])
     after = change[limits.jump_points :]
-    return np.flatnonzero(after > limits.jump * before) + limits.jump_points + 1
+    digit = change.min(initial=np.inf, where=change > 0)
+    return np.flatnonzero(after > limits.jump * np.maximum(before, digit)) + limits.jump_points + 1

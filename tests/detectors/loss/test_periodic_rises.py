@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from holter.detectors.detector import DetectorContext
 from holter.detectors.loss.excursions.periodic_jumps import PeriodicJumpThresholds, count_equal_jumps
@@ -77,3 +78,14 @@ def test_jumps_are_counted_up_to_the_one_at_which_a_rise_begins() -> None:
     within = np.append(loss[:1700], loss[1699] + 0.1)
     assert count_equal_jumps(within, 1700, limits) < 2
     assert count_equal_jumps(2.0 + 0.1 * np.random.default_rng(0).standard_normal(900), 700, limits) == 0
+
+
+@pytest.mark.parametrize("digits", [3, 4])
+def test_the_last_digit_of_an_average_that_hardly_moves_is_no_jump(digits: int) -> None:
+    random, rows, epochs = np.random.default_rng(digits), 1500, 8
+    batch = 0.2 * (1 + 0.3 * random.standard_normal((epochs, rows)))
+    loss = (np.cumsum(batch, axis=1) / np.arange(1, rows + 1)).ravel().round(digits)
+    limits = PeriodicJumpThresholds()
+    for epoch in range(3, epochs):
+        row = epoch * rows
+        assert count_equal_jumps(np.append(loss[:row], loss[row - 1] + 0.05), row, limits) >= 3
