@@ -95,6 +95,8 @@ def scan_excursions(
                     rate_mismatch=segment.attempt in mismatched,
                 )
             scan.begin(history, restart)
+            if save is not None:  # attempts before this one have ended
+                save(scan.state(number, 0, begun[number]))
         for index in scan.run():
             if save is not None:
                 save(scan.state(number, index, begun[number]))

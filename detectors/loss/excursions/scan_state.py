@@ -42,15 +42,15 @@ class ExcursionScanState:
         begun = frozenset(segment.attempt for segment in segments[: self.number + 1])
         if self.mismatched != begun & set(mismatched):
             return False
+        begins = np.array([segment.step[0] for segment in segments])
+        ends = np.array([segment.step[-1] for segment in segments])
         for number in range(self.number + 1, len(segments)):
-            first = int(segments[number].step[0])
-            rolled_back = [
-                segment for segment in segments[:number] if segment.step[0] < first <= segment.step[-1]
-            ]
-            if not rolled_back:
+            first = int(begins[number])
+            rolled_back = np.flatnonzero((begins[:number] < first) & (first <= ends[:number]))
+            if not len(rolled_back):
                 continue
-            last = segments.index(rolled_back[-1])
-            index = int(np.searchsorted(rolled_back[-1].step, first))
+            last = int(rolled_back[-1])
+            index = int(np.searchsorted(segments[last].step, first))
             if last < self.number or (last == self.number and index < self.index):
                 return False
         return True
