@@ -57,6 +57,8 @@ QUALIFIERS = frozenset(
 COUNTED_ROWS = frozenset({"client", "fold", "trial", "subject", "run", "task"})
 ROWS = COUNTED_ROWS | {"class", "dataset", "agent", "domain", "player", "speaker", "horizon"}
 """Words before a number that tells one of several apart, each with lines of its own."""
+ROWS_AHEAD = ROWS | {"seed", "model"}
+"""The same at the beginning of a line, elsewhere what was set."""
 INDEX_WORDS = frozenset({"number", "no", "num", "idx", "index", "id", "nr"})
 NOT_METRICS = frozenset(
     {"cuda", "npu", "xpu", "mps",

@@ -36,7 +36,7 @@ _PREFIX = re.compile(
     r"|(?P<host>(?!(?:top|acc|loss|step|epoch|iter|layer|gpu|rank|it|ep|p|r)[_@]?\d)"
     r"[a-z][a-z0-9.-]{0,60}\d): (?=[^\W\d]|[\[(【]|\d{4}-)"
     # what a program prints itself before what it measures: `[GPU3] Epoch 1`, `Rank 3, step 10`
-    r"|\[?(?:GPU|[Rr]ank|RANK) ?[:=]? ?(?P<own>\d{1,6})\]?(?: ?[:,|-])? "
+    r"|\[?(?:GPU|gpu|[Rr]ank|RANK) ?[:=]? ?(?P<own>\d{1,6})\]?(?: ?[:,|-])? "
     r"(?=\W{0,3}(?i:epoch|step|iter|train|val|eval|loss|batch|global))"
     # pdsh with addresses instead of names
     r"|(?P<address>\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}): (?=[^\W\d]|[\[(【]|\d{4}-)"

@@ -45,6 +45,7 @@ from holter.ingest.console.line_words import (
     QUALIFIERS,
     ROUNDS,
     ROWS,
+    ROWS_AHEAD,
 )
 from holter.ingest.console.metric_fields import is_metric
 from holter.ingest.console.number_lists import values_of_lists, without_calls
@@ -543,7 +544,9 @@ def _row_name(field: NumberField) -> str:
         words.pop()
     if words[1:] and words[0] in ("on", "of", "for", "at"):
         del words[0]  # `epoch #1 on client #3`
-    if len(words) != 1 or words[0] not in (COUNTED_ROWS if field.marked else ROWS):
+    is_ahead = field.index == 0 and not field.marked
+    known = ROWS_AHEAD if is_ahead else COUNTED_ROWS if field.marked else ROWS
+    if len(words) != 1 or words[0] not in known:
         return ""  # `Class: 0.5` is a loss
     if words == ["run"] and field.bracketed:
         return ""  # `run [50]:` is a step

@@ -347,3 +347,15 @@ def test_bars_of_the_next_training_of_a_launch_begin_anew(tmp_path: Path, name: 
 def test_bars_go_on_through_rounds(tmp_path: Path) -> None:
     run = read_log(tmp_path, "".join(f"Round {n}\n{headed(1, 2)}" for n in (1, 2)))
     assert steps_of(run)["Train Loss"] == [60, 120, 180, 240]
+
+
+def test_a_bar_that_loses_its_total_is_of_the_same_launch(tmp_path: Path) -> None:
+    text = "".join(
+        f"{bar(500, 1000, f'Epoch #{n}', f'env_step={1000 * n - 500}, loss=1.5{n}')}"
+        f"\rEpoch #{n}: 1001it [00:04, 250.00it/s, env_step={1000 * n}, loss=1.2{n}]\n"
+        f"Epoch #{n}: test_reward: 8{n}.5, best_reward: 82.5 in #1\n"
+        for n in N
+    )
+    run = read_log(tmp_path, text)
+    assert run.attempts == 1
+    assert steps_of(run)["loss"] == [1000, 2000, 3000]

@@ -467,3 +467,25 @@ def test_launches_of_one_epoch_remain_launches_while_the_epoch_is_held_back(tmp_
     run = read_log(tmp_path, fit(1) + fit(1) + fit(4) + fit(4))
     assert run.attempts == 4
     assert steps_of(run)["loss"] == [1, 1, 1, 2, 3, 4, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    "line", ["seed {0} | ep {1} | loss {1}.5 | val {1}.25", "model {0}/3 epoch {1}/4 loss {1}.5"]
+)
+def test_lines_begin_with_the_training_that_they_are_of(tmp_path: Path, line: str) -> None:
+    text = "".join(line.format(training, epoch) + "\n" for training in (1, 2, 3) for epoch in (1, 2, 3, 4))
+    run = read_log(tmp_path, text)
+    assert run.attempts == 1
+    losses = {key.labels: [*s.step] for key, s in run.data.series.items() if key.metric == "loss"}
+    word = line.partition(" ")[0]
+    assert losses == {((word, str(number)),): [1, 2, 3, 4] for number in (1, 2, 3)}
+
+
+@pytest.mark.parametrize("prefix", ["gpu{} ", "gpu {} | ", "[gpu{}] "])
+def test_processes_name_their_device(tmp_path: Path, prefix: str) -> None:
+    text = "".join(f"{prefix.format(gpu)}epoch {n} loss {n}.{gpu}\n" for n in (1, 2, 3) for gpu in (0, 1))
+    run = read_log(tmp_path, text)
+    assert run.attempts == 1
+    values = {key.labels: [*s.value] for key, s in run.data.series.items()}
+    assert values[()] == [1.0, 2.0, 3.0]
+    assert values[(("rank", "1"),)] == [1.1, 2.1, 3.1]

@@ -144,6 +144,9 @@ def _first(bar: Bar, state: DialectState) -> list[LineValues]:
         return []
     before = state.get("epoch bar", [None])[-1]
     step = int(state["bar"]) if before is None else at
+    axis = axis_state(state)
+    if axis.get("step", step) > max(step, axis.get("bar", step)):
+        return []  # lines behind it are at later steps
     new = _new_values(values, state)
     return [LineValues(step, new, labels=_labels(state))] if new else []
 

@@ -20,6 +20,7 @@ from holter.ingest.console.dialects.kitti_results import KITTI_RESULTS
 from holter.ingest.console.dialects.names_above import BELOW, NAMES_ABOVE
 from holter.ingest.console.dialects.recurring_lines import RECURRING_LINES, or_recurring
 from holter.ingest.console.dialects.score_tables import SCORE_TABLES
+from holter.ingest.console.dialects.searched_parameters import FITS
 from holter.ingest.console.dialects.stylegan_metrics import STYLEGAN_METRICS
 from holter.ingest.console.dialects.voc_results import VOC_RESULTS
 from holter.ingest.console.evaluation_headings import EVALUATION_HEADINGS
@@ -362,14 +363,15 @@ CLASS_ROWS = LineKind(pattern=class_tables.ROW, parse=_row_of_class, any_program
 """Lines of a name and several numbers, in texts that no framework prints."""
 
 BEST_BELOW = LineKind(
-    pattern=LinearPattern(rb"(?im)\bbest iteration is:[ \t\r]{0,8}$"), parse=note_best, any_program=True
+    pattern=LinearPattern(rb"(?im)\bbest iteration(?: is)?:[ \t\r]{0,8}$"), parse=note_best, any_program=True
 )
-"""Lines of LightGBM above one that repeats the best iteration."""
+"""Lines of LightGBM and XGBoost above one that repeats the best iteration."""
 
 _MORE_SPECIAL = (
     BEST_BELOW,
     SUMMARY,
     *KITTI_RESULTS,
+    FITS,
     STYLEGAN_METRICS,
     VOC_RESULTS,
     *SPLIT_ROWS,

@@ -1,0 +1,45 @@
+"""Searches for parameters: fits of scikit-learn, and the best iteration of boosted trees."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.log_runs import assert_steps, read_log, steps_of
+
+
+def fits(results: str, place: str = "") -> str:
+    return "Fitting 3 folds for each of 2 candidates, totalling 6 fits\n" + "".join(
+        f"[CV {fold}/3{place}] END ....alpha={alpha}, degree=2;, {results.format(fold)} total time=   0.1s\n"
+        for alpha in (0.1, 1)
+        for fold in (1, 2, 3)
+    )
+
+
+@pytest.mark.parametrize(
+    ("results", "names"),
+    [
+        ("score=0.8{}", ("score",)),
+        ("score=-0.8{}", ("score",)),
+        ("score=(train=0.9{0}, test=0.8{0})", ("score", "train/score")),
+        ("accuracy: (test=0.8{0}) f1: (train=0.9{0}, test=0.7{0})", ("accuracy", "f1", "train/f1")),
+    ],
+)
+@pytest.mark.parametrize("place", ["", "; 1/2"])
+def test_fits_of_a_search_are_counted(
+    tmp_path: Path, results: str, names: tuple[str, ...], place: str
+) -> None:
+    assert_steps(tmp_path, fits(results, place), {name: [*range(1, 7)] for name in names})
+
+
+def test_the_best_iteration_is_no_step_of_the_next_fold(tmp_path: Path) -> None:
+    fold = (
+        "".join(f"[{n}0]\tlearn-auc:0.6{n}\tvalid-auc:0.5{n}\n" for n in range(4))
+        + "Stopping. Best iteration:\n[21]\tlearn-auc:0.625\tvalid-auc:0.525\n\n"
+    )
+    run = read_log(tmp_path, "Using 9 threads\n" + "".join(f"fold {n}\n{fold}" for n in (1, 2)))
+    assert run.attempts == 1
+    steps = [[*s.step] for key, s in run.data.series.items() if key.metric == "valid-auc"]
+    assert steps == [[0, 10, 20, 30]] * 2
+    assert steps_of(run)["best/valid-auc"] == [30]
