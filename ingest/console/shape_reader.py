@@ -95,8 +95,11 @@ _NAME_AHEAD = re.compile(
     r"(?: \([a-z ]{1,30}\))? (?:(?:at|in|on|after|over|for|of|@) |(?=(?i:epoch|step|iter(?:ation)?|batch)\b))"
 )
 """A name before what is counted: `loss at step 5: 2.3`, `Loss epoch[0] = 2.3`."""
-_ESTIMATED = re.compile(r"\bSaving dict for global step|['\"]_?type['\"]: ['\"](?:val|test|eval)_")
-"""What is before the metrics of an evaluation: of TensorFlow's estimators, `"_type": "val_epoch"`."""
+_ESTIMATED = re.compile(
+    r"\bSaving dict for global step|['\"]_?type['\"]: ['\"](?:val|test|eval)_"
+    r"|\b(?i:score|result)s? (?:for|of|on) (?:fold|split)\b"
+)
+"""What is before the metrics of an evaluation: of TensorFlow's estimators, `"_type": "val_epoch"`, a fold."""
 _BEST = re.compile(r"(?i)\bbest\b(?!\.\w|[_\w-]*[=:])")
 _BEST_AHEAD = re.compile(r"(?i)\W{0,20}best_\w{1,40} ?[:=] ?(?=[a-z])")
 

@@ -37,6 +37,11 @@ _ONE_OF_MANY = re.compile(
 """One of some trainings, with what it is of: `[1D] job 2/45 | seed=5`, `Training model 1/3 with lr 0.1`."""
 _CHINESE_FOLD = re.compile(r"[^\n]{0,80}第 ?(?P<number>\d{1,3}) ?(?:/ ?\d{1,3} ?)?折")
 """A fold of a cross-validation: `开始训练第 1/5 折...`."""
+_OF_RESULTS = re.compile(
+    r"(?i)(?:\b(?:fold|split|seed|trial)s?[ _:=#-]{0,3}\d{1,4}[^\w\n]{1,20}(?:result|score)s?"
+    r"|^[^\w\n]{3,100}(?P<all>cv|oof)) {0,4}[=*#~-]{3,80}[ \t]{0,8}$"
+)
+"""A heading of the result of a training, or of all folds: `== fold: 0 result ==`, `===== CV =====`."""
 _STAGE = (
     r"(?:(?:start(?:ing)?|begin(?:ning)?) )?(?:[a-z]{1,20} )?"
     r"(?P<stage>pre-?training|fine-?tuning|warm-?up)(?: [a-z]{1,20}){0,3}[^\w\n]{0,20}$"
@@ -97,6 +102,8 @@ _NO_TRAINING = re.compile(
 
 def begin_section(line: str, state: DialectState) -> bool:
     """Note the training that a line names; whether it is a heading."""
+    if _announces_results(line, state):
+        return True
     if (match := _NUMBERED.match(line)) is not None:
         if _NUMBER_BEFORE.search(line[: match.start("word")]) is not None:
             return False
@@ -123,6 +130,15 @@ def begin_section(line: str, state: DialectState) -> bool:
     _note(named, state)
     note_subject(named, state["plain lines"])
     return True
+
+
+def _announces_results(line: str, state: DialectState) -> bool:
+    """Whether a line is a heading of results, below which are no values of the last epoch."""
+    axis = state.get("plain lines", {})
+    match = _OF_RESULTS.search(line) if "step" in axis else None
+    if match is not None:
+        axis["evaluating"] = (match["all"] or "eval").lower()
+    return match is not None
 
 
 def _is_name_of_model(line: str, match: re.Match[str]) -> bool:
@@ -154,7 +170,7 @@ def forget_settings(axis: DialectState) -> None:
 
 def _begin_framed(line: str, state: DialectState) -> None:
     """Note the training that a heading between signs names."""
-    match = _FRAMED.match(line)
+    match = None if _announces_results(line, state) else _FRAMED.match(line)
     if match is not None and _NO_TRAINING.search(match["text"]) is None:
         named = {"training": match["text"][:_LONGEST_TEXT]}
         _note(named, state)

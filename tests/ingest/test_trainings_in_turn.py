@@ -489,3 +489,27 @@ def test_processes_name_their_device(tmp_path: Path, prefix: str) -> None:
     values = {key.labels: [*s.value] for key, s in run.data.series.items()}
     assert values[()] == [1.0, 2.0, 3.0]
     assert values[(("rank", "1"),)] == [1.1, 2.1, 3.1]
+
+
+@pytest.mark.parametrize(
+    ("result", "prefix"),
+    [
+        ("===== fold: {} result =====\nScore: 0.9\n", "eval/"),
+        ("Score for fold {}: Score of 0.9; loss of 0.4\n", "eval/"),
+        ("===== CV =====\nScore: 0.9\n", "cv/"),
+    ],
+)
+def test_the_result_of_a_fold_is_none_of_its_last_epoch(tmp_path: Path, result: str, prefix: str) -> None:
+    epochs = "".join(f"Epoch {n} - loss: 0.{n} - Score: 0.5{n}\n" for n in (1, 2, 3))
+    text = "".join(f"===== fold: {fold} training =====\n{epochs}{result.format(fold)}" for fold in (0, 1))
+    run = read_log(tmp_path, text)
+    scores = [[*s.value] for key, s in run.data.series.items() if key.metric == "Score"]
+    assert scores == [[0.51, 0.52, 0.53]] * 2
+    results = [[*s.value] for key, s in run.data.series.items() if key.metric == f"{prefix}Score"]
+    assert results == [[0.9], [0.9]]
+
+
+def test_results_of_an_epoch_are_of_the_training(tmp_path: Path) -> None:
+    text = "Epoch {0} started\n===== Epoch {0} results =====\nloss: 0.{0}\n===== Phase {0} =====\n"
+    run = read_log(tmp_path, "".join(text.format(n) for n in (1, 2, 3)))
+    assert steps_of(run)["loss"] == [1, 2, 3]
