@@ -141,7 +141,8 @@ _POSITION = LinearPattern(
     + _NUMBER_AHEAD
     + rb"|\d(?:epoch|batch)(?:es)?(?::| results)|\[\d{1,9}\]\t|\d:\tlearn: |/[ \t]{0,8}\d{1,9} batches \|"
     rb"|(?:^|\] )\[\d{1,9}\] [a-z_]\w{0,60}[=: ]"
-    rb"|(?:train|test|eval|val(?:id)?): {1,4}(?:\d{1,9}(?:/\d{1,9} {0,4}\( {0,4}\d{1,3}%\))? )?"
+    rb"|(?:train|test|eval|val(?:id)?)(?:[ _]ema| \(ema\))?: {1,4}"
+    rb"(?:\d{1,9}(?:/\d{1,9} {0,4}\( {0,4}\d{1,3}%\))? )?"
     rb"\[ {0,8}\d{1,9}(?:/|\] {0,4}\[ {0,8}\d{1,9}/)"
     rb"|(?:test|eval(?:uated)?|val(?:id)?) {1,4}\d{1,9}/\d"
     rb"|(?:^|[\]|] )[ \t]{0,8}(?:train|test|eval|val(?:id)?)[a-z]{0,7}:? {1,4}\d{1,9}/\d{1,9}[^\n]{0,3} [a-z]"

@@ -1,0 +1,87 @@
+"""Of which data lines are, and at which steps, where other words or numbers are between or around them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.log_runs import assert_steps, read_log, steps_of
+
+N = range(1, 5)
+ROWS = "      {epoch}    50         {a}         1.56\n      {epoch}   100         {b}         1.08\n"
+
+CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
+    "an evaluation with the means of the weights": (
+        "".join(
+            f"Train: {n} [   0/100 (  0%)]  Loss: 2.{n}\nTrain: {n} [  99/100 (100%)]  Loss: 1.{n}\n"
+            + "".join(
+                f"{data}: [  24/24]  Loss: {n}.5 ({n}.4)  Acc@1: 5{n}.5 (5{n}.4)\n"
+                for data in ("Test", "Test (EMA)")
+            )
+            for n in range(3)
+        ),
+        {
+            **{name: [0, 99, 100, 199, 200, 299] for name in ("Loss", "epoch")},
+            **{
+                f"{data}/{name}": [99, 199, 299]
+                for data in ("test", "test/ema")
+                for name in ("Loss", "Loss/mean", "Acc@1", "Acc@1/mean")
+            },
+        },
+    ),
+    "the data above the names of the columns": (
+        "".join(
+            "training\n# Epoch batch         loss       loss_f\n"
+            + ROWS.format(epoch=n, a=f"1.{n}", b=f"0.{n}")
+            + "\nvalidation\n# Epoch batch         loss       loss_f\n"
+            + f"      {n}    10          2.{n}         2.37\n\n"
+            for n in range(3)
+        ),
+        {
+            **{name: [50, 100, 150, 200, 250, 300] for name in ("loss", "loss_f")},
+            **{f"validation/{name}": [100, 200, 300] for name in ("loss", "loss_f")},
+        },
+    ),
+    "a step in brackets before a part of the epoch": (
+        "".join(
+            f"I0305 14:05:1{n}.123456 14012345 writer.py:35] [{n}00] epoch={n * 0.5}, loss=2.{n}, lr=0.1\n"
+            for n in N
+        ),
+        {name: [100, 200, 300, 400] for name in ("epoch", "loss", "lr")},
+    ),
+    "a rank in brackets before the epoch": (
+        "".join(f"[0] epoch={n}, loss=2.{n}, lr=0.1\n" for n in N),
+        {name: [*N] for name in ("loss", "lr")},
+    ),
+    "words of a message before the step": (
+        "".join(
+            f"2024-03-05T14:0{n}:11.123456Z  INFO train{{epoch={n // 3}}}: trainer: batch done "
+            f"step={n}0 loss=1.{n} grad_norm=7.{n}\n"
+            for n in N
+        ),
+        {name: [10, 20, 30, 40] for name in ("epoch", "loss", "grad_norm")},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_lines_are_of_their_data_at_their_steps(tmp_path: Path, case: str) -> None:
+    assert_steps(tmp_path, *CASES[case])
+
+
+def test_scores_of_masks_are_not_those_of_boxes(tmp_path: Path) -> None:
+    scores = "P          R      mAP50  mAP50-95"
+    text = "".join(
+        "      Epoch    GPU_mem   box_loss   seg_loss  Instances       Size\n"
+        f"        {n}/4      4.12G      1.{n}      2.461         17        640: 100%|####| 20/20\n"
+        f"           Class     Images  Instances      Box({scores})     Mask({scores}): 100%|##| 2/2\n"
+        f"             all         64        128      0.{n}1  0.{n}2  0.{n}3  0.{n}4"
+        f"  0.{n}5  0.{n}6  0.{n}7  0.{n}8\n"
+        for n in N
+    )
+    run = read_log(tmp_path, text)
+    assert {"val/P", "val/mAP50-95", "val/Mask/P", "val/Mask/mAP50-95"} < steps_of(run).keys()
+    values = {key.metric: points.value.tolist() for key, points in run.data.series.items()}
+    assert values["val/R"] == [0.12, 0.22, 0.32, 0.42]
+    assert values["val/Mask/R"] == [0.16, 0.26, 0.36, 0.46]
