@@ -54,6 +54,20 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"[0] epoch={n}, loss=2.{n}, lr=0.1\n" for n in N),
         {name: [*N] for name in ("loss", "lr")},
     ),
+    "the data behind a tag and `on`": (
+        "".join(
+            f"<trainer> on training set:\n<trainer> online epoch # {n} [batchSize = 10]\n"
+            f" + average row correct: 4{n}.5%\n + global correct: 5{n}.5%\n"
+            "<trainer> saving network to out.net\n"
+            f"<trainer> on testing Set:\n + average row correct: 3{n}.5%\n + global correct: 2{n}.5%\n"
+            for n in N
+        ),
+        {
+            f"{data}{name}": [*N]
+            for data in ("", "testing/")
+            for name in ("average row correct", "global correct")
+        },
+    ),
     "words of a message before the step": (
         "".join(
             f"2024-03-05T14:0{n}:11.123456Z  INFO train{{epoch={n // 3}}}: trainer: batch done "
