@@ -99,3 +99,35 @@ def test_scores_of_masks_are_not_those_of_boxes(tmp_path: Path) -> None:
     values = {key.metric: points.value.tolist() for key, points in run.data.series.items()}
     assert values["val/R"] == [0.12, 0.22, 0.32, 0.42]
     assert values["val/Mask/R"] == [0.16, 0.26, 0.36, 0.46]
+
+
+def test_the_step_behind_results_is_theirs(tmp_path: Path) -> None:
+    for prefix in ("INFO:tensorflow:  ", "INFO:tensorflow:", "03/05/2024 14:02:31 - INFO - __main__ -     "):
+        text = "".join(
+            f"INFO:tensorflow:loss = 2.{n}, step = {n}000 (12.345 sec)\n"
+            f"INFO:tensorflow:***** Eval results *****\n{prefix}eval_accuracy = 0.7{n}\n"
+            f"{prefix}eval_loss = 0.5{n}\n{prefix}global_step = {n}000\n"
+            for n in N
+        )
+        steps = [1000, 2000, 3000, 4000]
+        assert_steps(tmp_path, text, {name: steps for name in ("loss", "eval_accuracy", "eval_loss")})
+
+
+def test_a_line_of_several_values_is_no_result(tmp_path: Path) -> None:
+    text = "".join(
+        f"INFO:tensorflow:loss = 2.{n}, step = {n}00\nINFO:tensorflow:cls_loss = 1.{n}, norm = 10.{n}\n"
+        for n in N
+    )
+    run = read_log(tmp_path, text)
+    assert {name: steps_of(run)[name] for name in ("loss", "cls_loss")} == {
+        name: [100, 200, 300, 400] for name in ("loss", "cls_loss")
+    }
+
+
+def test_values_of_a_callback_above_the_bar_are_of_the_epoch_of_the_heading(tmp_path: Path) -> None:
+    text = "".join(
+        f"Epoch {n}/4\n - val_f1: 0.4{n} - val_recall: 0.5{n}\n125/125 - 3s - loss: 1.{n} - val_loss: 1.2\n"
+        for n in N
+    )
+    names = ("loss", "val_loss", "val_f1", "val_recall")
+    assert_steps(tmp_path, text, {name: [0, 1, 2, 3] for name in names})

@@ -15,7 +15,11 @@ from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind
 from holter.ingest.console.dialects import class_report, class_tables
 from holter.ingest.console.dialects.cell_tables import SPLIT_ROWS
 from holter.ingest.console.dialects.coco_summary import SUMMARY
-from holter.ingest.console.dialects.evaluation_results import EVALUATION_RESULTS, add_result
+from holter.ingest.console.dialects.evaluation_results import (
+    EVALUATION_RESULTS,
+    add_result,
+    is_step_of_results,
+)
 from holter.ingest.console.dialects.kitti_results import KITTI_RESULTS
 from holter.ingest.console.dialects.names_above import BELOW, NAMES_ABOVE
 from holter.ingest.console.dialects.recurring_lines import RECURRING_LINES, or_recurring
@@ -289,6 +293,8 @@ LINES = LineKind(
 
 def _line_of_own_text(line: str, state: DialectState) -> LineResult:
     """The numbers of a line with a position; those at the step above if nothing in it is one after all."""
+    if is_step_of_results(line, state):
+        return add_result(line, state)
     found = parse_plain_line(line, state)
     if found is not None:
         return found
