@@ -131,3 +131,21 @@ def test_values_of_a_callback_above_the_bar_are_of_the_epoch_of_the_heading(tmp_
     )
     names = ("loss", "val_loss", "val_f1", "val_recall")
     assert_steps(tmp_path, text, {name: [0, 1, 2, 3] for name in names})
+
+
+def test_results_to_copy_are_of_their_task(tmp_path: Path) -> None:
+    prefix = "[03/05 14:02:51 d2.evaluation.testing]: copypaste: "
+    text = "".join(
+        f"[03/05 14:02:11 d2.utils.events]:  eta: 0:12:31  iter: {n}99  total_loss: 2.{n}  lr: 0.0{n}\n"
+        + "".join(
+            f"{prefix}Task: {task}\n{prefix}AP,AP50,AP75\n{prefix}3{n}.{share},4{n}.5,nan\n"
+            for task, share in (("bbox", 25), ("segm", 75))
+        )
+        for n in N
+    )
+    run = read_log(tmp_path, text)
+    steps = [199, 299, 399, 499]
+    names = {f"val/{task}/{name}" for task in ("bbox", "segm") for name in ("AP", "AP50", "AP75")}
+    assert steps_of(run) == {name: steps for name in {*names, "total_loss", "lr"}}
+    values = {key.metric: points.value.tolist() for key, points in run.data.series.items()}
+    assert values["val/segm/AP"] == [31.75, 32.75, 33.75, 34.75]

@@ -15,6 +15,7 @@ from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind
 from holter.ingest.console.dialects import class_report, class_tables
 from holter.ingest.console.dialects.cell_tables import SPLIT_ROWS
 from holter.ingest.console.dialects.coco_summary import SUMMARY
+from holter.ingest.console.dialects.copied_results import COPIED_RESULTS
 from holter.ingest.console.dialects.evaluation_results import (
     EVALUATION_RESULTS,
     add_result,
@@ -379,6 +380,7 @@ _MORE_SPECIAL = (
     *KITTI_RESULTS,
     STYLEGAN_METRICS,
     VOC_RESULTS,
+    COPIED_RESULTS,
     *SPLIT_ROWS,
     class_report.ROW,
     *SCORE_TABLES,
