@@ -26,6 +26,7 @@ from holter.ingest.console.dialects.names_above import BELOW, NAMES_ABOVE
 from holter.ingest.console.dialects.recurring_lines import RECURRING_LINES, or_recurring
 from holter.ingest.console.dialects.score_tables import SCORE_TABLES
 from holter.ingest.console.dialects.stylegan_metrics import STYLEGAN_METRICS
+from holter.ingest.console.dialects.trials import FINISHED_TRIAL, TRIALS
 from holter.ingest.console.dialects.voc_results import VOC_RESULTS
 from holter.ingest.console.evaluation_headings import EVALUATION_HEADINGS
 from holter.ingest.console.line_ends import with_newlines
@@ -75,8 +76,9 @@ class _RecordLines:
                 is_record = not line.startswith((b'{"', b'{ "')) and _is_record(line)
                 if is_record:
                     yield _RecordLine(start, min(end, start + _LONGEST_LINE))
-        for match in _EPOCH_BLOCK.finditer(string):
-            yield _RecordLine(match.start(), match.end())
+        for pattern in (_EPOCH_BLOCK, FINISHED_TRIAL):
+            for match in pattern.finditer(string):
+                yield _RecordLine(match.start(), match.end())
         yield from _blocks(text)
 
     def search(self, string: bytes, /) -> _RecordLine | None:
@@ -381,6 +383,7 @@ _MORE_SPECIAL = (
     STYLEGAN_METRICS,
     VOC_RESULTS,
     COPIED_RESULTS,
+    *TRIALS,
     *SPLIT_ROWS,
     class_report.ROW,
     *SCORE_TABLES,
