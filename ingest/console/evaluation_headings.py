@@ -17,7 +17,7 @@ from holter.ingest.console.subjects_above import note_heading_of_subject
 _NO_HEADING = re.compile(
     r"(?i)train|done|finish|complete|end(?:ed|s)?\b|sav|load|best|improv|size|sample|skip|no |not |error"
 )
-_OF_TRAINING = re.compile(r"(?i)\W{0,20}train(?:ing)?(?:(?: \w{1,20}){0,2}\W{1,20})?")
+_OF_TRAINING = re.compile(r"(?i)\W{0,20}(?:on (?:the )?)?train(?:ing)?(?:(?: \w{1,20}){0,2}\W{1,20})?")
 _ON_TRAINING_DATA = (
     r"(?:check|evaluat|comput|calculat|measur)\w{0,4} [\w ]{0,30}\b(?:on|for|of|over)(?: the)? train(?:ing)?"
     r"(?: (?:set|data|dataset|images|samples))?[^\w\n]{0,20}$"
@@ -26,10 +26,10 @@ _ON_TRAINING_DATA = (
 _EVALUATES_TRAINING = re.compile(rf"(?i){_ON_TRAINING_DATA}")
 _LONGEST = 60
 _LOGGER = re.compile(
-    r"\[[^\]]{0,60}\]|\d[\d:.,/T-]{0,30}|(?:INFO|DEBUG|WARN(?:ING)?)\b:?"
+    r"\[[^\]]{0,60}\]|<\w{1,40}> |\d[\d:.,/T-]{0,30}|(?:INFO|DEBUG|WARN(?:ING)?)\b:?"
     r"|[\w.]{1,60}(?= (?:INFO|DEBUG|WARN))|[|\s-]{1,10}"
 )
-"""What loggers print before a message: a line of the program in brackets, a level, a time."""
+"""What is printed before a message: a line of the program or a part of it in brackets, a level, a time."""
 _FRAMED = re.compile(r"^[-=*#~]{3}.*[-=*#~]{3}$")
 _SETTING_OF_YAML = re.compile(r"[ \t]+[A-Z_]+: ?(?:\(.*\)|\[.*\])?\s*")
 """A key of nested settings, as those of yacs: `  TEST:`, `  TEST: ("coco_2014_val",)`."""
@@ -73,14 +73,14 @@ def _message(text: str) -> str:
     position = 0
     while (part := _LOGGER.match(text, position)) is not None:
         position = part.end()
-    return text[position:] if text[position:] and text[0] in "[0123456789ID" else text
+    return text[position:] if text[position:] and text[0] in "[<0123456789ID" else text
 
 
 EVALUATION_HEADINGS = LineKind(
     pattern=LinearPattern(
         rb"(?im)(?:^|[^\w/.\n])(?:eval(?:uat(?:e|ion|ing))?|valid(?:ation|at(?:e|ing))?|val|test(?:ing)?|dev)"
         rb"(?:[^\w\d\n./-][^\d\n]{0,40})?[-=*#:.\])>a-z][ \t\r]{0,8}(?:\x1b\[\d{1,3}m[ \t\r]{0,4})?$"
-        rb"|^[^\w\n]{0,20}train(?:ing)?(?: \w{1,20}){0,2}[^\w\n]{1,20}$"
+        rb"|^(?:<\w{1,40}>)?[^\w\n]{0,20}(?:on (?:the )?)?train(?:ing)?(?: \w{1,20}){0,2}[^\w\n]{1,20}$"
         rb"|(?:^|[ \]>:-])"
         + _ON_TRAINING_DATA.encode()
         + rb"|^[ \t]{0,20}(?:train(?:ing)?|val(?:id(?:ation)?)?|test(?:ing)?|eval(?:uation)?|dev)"

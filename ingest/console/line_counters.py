@@ -26,6 +26,8 @@ from holter.ingest.metric_names import is_metric_name
 from holter.translated_words import in_english
 
 COUNTS_DATA = re.compile(r"\((?:val|test|eval)\)\s*$", re.I)
+OF_MEAN_WEIGHTS = re.compile(r"(?i)(?: ?\(ema\)|[ _]ema)$")
+"""What says behind the data that the means of the weights are evaluated: `Test (EMA): [ 0/24]`."""
 _WRITER = re.compile(r"(?:rank|gpu|worker|node|proc(?:ess)?)\d+")
 _RATES = DURATIONS | {"per", "rate"}
 """Words before `step` or `iteration` in the names of what is measured in one: `fps step: 12000`."""
@@ -45,6 +47,7 @@ _INDEX = re.compile(
     "(" + "|".join(sorted((STEPS | BATCHES | EPOCHS) - {"it", "up"})) + ")(num|idx|index|id|no|nr)"
 )
 """A word that counts with one for an index right behind it."""
+_BETWEEN_STEP_AND_EPOCH = re.compile(r"\] epoch ?[=:] ?")
 _SEPARATORS = str.maketrans("_/-.", "    ")
 
 
@@ -93,7 +96,7 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
         found = DATA_SPLIT.fullmatch(field.english)
         if found is not None and not field.bracketed and (not field.marked or field.precedes_loss):
             return Counter.BATCH
-    if field.marked and not before and DATA_SPLIT.fullmatch(field.english):
+    if field.marked and not before and DATA_SPLIT.fullmatch(OF_MEAN_WEIGHTS.sub("", field.english)):
         if field.opens_batches:
             return Counter.EPOCH  # `Train: 0 [50/125`, `Train: [0/300][50/125]`
         return Counter.BATCH if field.total_index >= 0 and field.bracketed else None  # `Test: [0/24]`
@@ -225,6 +228,21 @@ def measured_counts(counters: Sequence[CounterField], numbers: Sequence[str]) ->
     if len(fractions) < len(counters):
         return fractions  # all of them beside a number that counts
     return frozenset(index for index in fractions if numbers[index].rpartition(".")[2].strip("0"))
+
+
+def epoch_behind_step(counters: Sequence[CounterField], parts: Sequence[str]) -> frozenset[int]:
+    """The index of an epoch with a fraction right behind a number in brackets, which is the step then.
+
+    `[100] epoch=0.4, loss=0.5`; in `[0] epoch=4, loss=0.5` it may be a rank.
+    """
+    return frozenset(
+        field.index
+        for field in counters
+        if field.counter is Counter.EPOCH
+        and "." in parts[2 * field.index + 1].rstrip(".")
+        and _BETWEEN_STEP_AND_EPOCH.fullmatch(parts[2 * field.index]) is not None
+        and parts[2 * field.index - 2].endswith("[")
+    )
 
 
 def is_lone_batch(counters: list[CounterField]) -> bool:

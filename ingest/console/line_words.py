@@ -50,7 +50,7 @@ QUALIFIERS = frozenset(
     {"global", "train", "training", "current", "cur", "optimizer", "optim", "opt", "gradient", "grad", "num",
      "data", "number", "total", "trainer", "eval", "evaluation", "val", "valid", "validation", "test", "env",
      "mini", "batch", "learning", "at", "after", "end", "of", "consumed", "seen", "update", "learner",
-     "policy", "runtime", "completed", "finished", "running", "start", "started", "starting", "begin",
+     "policy", "runtime", "completed", "finished", "done", "running", "start", "started", "starting", "begin",
      "beginning", "online", "local", "trained",
      "federated", "communication", "comm", "fl"}
 )  # fmt: skip

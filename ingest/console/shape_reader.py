@@ -14,9 +14,11 @@ from zlib import crc32
 
 from holter.ingest.console.line_counters import (
     COUNTS_DATA,
+    OF_MEAN_WEIGHTS,
     Counter,
     CounterField,
     counter_of,
+    epoch_behind_step,
     is_batch_of_epoch,
     is_length,
     is_lone_batch,
@@ -111,7 +113,10 @@ def shape_of_line(parts: list[str]) -> LineShape:
     """
     shape = _shape_of_numbers(parts, _NOTHING_MEASURED)
     for field in shape.counters:
-        if "." in parts[2 * field.index + 1] and (measured := measured_counts(shape.counters, parts[1::2])):
+        if "." not in parts[2 * field.index + 1]:
+            continue
+        measured = measured_counts(shape.counters, parts[1::2]) or epoch_behind_step(shape.counters, parts)
+        if measured:
             return replace(_shape_of_numbers(parts, measured), has_fractions=True)
     return shape
 
@@ -293,7 +298,7 @@ class _ShapeReader:
         counter = counter_of(field, self._counters)
         if counter is None and self._is_framed and not self._counters and field.name:
             counter = counter_of(replace(field, name=field.name.split()[-1]), [])
-        if counter is None and self._heads_list(field):
+        if counter is None and (self._heads_list(field) or self._is_before_measured_epoch(field)):
             return Counter.STEP
         is_next = counter is None and not self._metrics
         if is_next and is_batch_of_epoch(field, self._counters, self._texts):
@@ -333,6 +338,10 @@ class _ShapeReader:
         is_of_updates = field.english.lower().rpartition(" ")[2] in ("update", "updates")
         return begins and is_of_updates and len(self._texts) > 2 and self._texts[1].startswith(", ")
 
+    def _is_before_measured_epoch(self, field: NumberField) -> bool:
+        """Whether a number in brackets is the step at a part of an epoch: `[100] epoch=0.4, loss=0.5`."""
+        return field.index + 1 in self._measured and self._texts[field.index + 1].startswith("] epoch")
+
     def _is_length_of_other(self, field: NumberField) -> bool:
         """Whether steps are the length of something else than the training.
 
@@ -364,8 +373,10 @@ class _ShapeReader:
             self._axes.append(MetricField(name, field.index, field.scale))
         # `eval_epoch: 1,  loss is: 2.02`, but `eval_iters: 100` is a setting
         name = field.english.replace("_", " ") if counter is Counter.EPOCH else field.english
+        of_means = OF_MEAN_WEIGHTS.search(name)
+        name = OF_MEAN_WEIGHTS.sub("", name)
         if not self._split and (found := DATA_SPLIT.search(name)) is not None and found[2]:
-            self._split = found[2].lower()
+            self._split = found[2].lower() if of_means is None else f"{found[2].lower()}/ema"
         is_first = not self._counters
         self._is_round |= is_first and _unqualified(field.english) in ROUNDS
         if counter in (Counter.EPOCH, Counter.STEP) and is_first:

@@ -359,3 +359,20 @@ def test_a_bar_that_loses_its_total_is_of_the_same_launch(tmp_path: Path) -> Non
     run = read_log(tmp_path, text)
     assert run.attempts == 1
     assert steps_of(run)["loss"] == [1000, 2000, 3000]
+
+
+@pytest.mark.parametrize("is_evaluated", [True, False])
+def test_the_mean_of_an_epoch_is_that_of_the_last_state_of_its_bar(
+    tmp_path: Path, *, is_evaluated: bool
+) -> None:
+    text, carried = "", ""
+    for epoch in range(4):
+        text += states(f"Epoch {epoch}", f"v_num=3{carried}", total=60)
+        carried = f", train_loss=1.{epoch}, val_loss=2.{epoch}" if is_evaluated else f", train_loss=1.{epoch}"
+        text += "\n" + states("Validation DataLoader 0", total=9) + "\n" if is_evaluated else ""
+        text += bar(60, 60, f"Epoch {epoch}", f"v_num=3{carried}") + "\n"
+    run = read_log(tmp_path, text)
+    steps = [60, 120, 180, 240]
+    assert steps_of(run) == {name: steps for name in ("train_loss", "val_loss")[: 1 + is_evaluated]}
+    (losses,) = (points for key, points in run.data.series.items() if key.metric == "train_loss")
+    assert losses.value.tolist() == [1.0, 1.1, 1.2, 1.3]

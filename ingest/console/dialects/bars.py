@@ -33,6 +33,8 @@ _FEW = 2
 """Epochs and their batches that are too few to tell bars of one from those of the other."""
 _THROUGH = -1
 """What is noted of a bar that counts through all epochs."""
+_MOST_NAMES = 64
+"""Names of values in the bars of a training that are looked at."""
 _MOST_AROUND, _NOT_AROUND = 8, -2
 """Lengths of bars that are looked at for one around the training's; the count of one that is not."""
 _OF_A_TRAINING = (
@@ -48,6 +50,8 @@ _OF_A_TRAINING = (
     "around",
     "evaluation ended",
     "shown",
+    "names within",
+    "names of epochs",
     "is early",
     "trains",
 )
@@ -64,6 +68,8 @@ def _bar(line: str, state: DialectState) -> LineResult:
     if bar is None:
         return None
     split = "" if bar.counts_epochs else _split_of(bar, state)
+    if not split and bar.version is not None:
+        _note_names_of_epochs(bar, state)
     if split and bar.at == bar.total:
         state["evaluation ended"] = True
     if not bar.values:
@@ -102,7 +108,7 @@ def _training(bar: Bar, state: DialectState) -> list[LineValues]:
         return left  # with the values of the next step
     may_begin = state.pop("may begin bars", False)
     if last == step and not may_begin:  # drawn again, maybe with the values of an evaluation
-        values = {name: value for name, value in values.items() if _may_be_new(name, axis)}
+        values = {name: value for name, value in values.items() if _may_be_new(name, state)}
     else:
         left += _release(state)
         state["bar"] = step
@@ -111,6 +117,28 @@ def _training(bar: Bar, state: DialectState) -> list[LineValues]:
         return [*left, LineValues(step, values, labels=_labels(state))]
     new = _new_values(values, state, is_end_of_epoch=_ends_epoch(bar, step, last, state))
     return [*left, LineValues(step, new, labels=_labels(state))] if new else left
+
+
+def _note_names_of_epochs(bar: Bar, state: DialectState) -> None:
+    """Note the names that a bar of Lightning first has at the end of an epoch, where none within it had them.
+
+    These values are measured once an epoch, whatever they are called: `train_loss=2.2` logged on its end.
+    """
+    if 0 < bar.at < bar.total:
+        known = state.setdefault("names within", [])
+        new = [name for name in bar.values if name not in known and name not in _names_of_epochs(state)]
+        known += new[: _MOST_NAMES - len(known)]
+    elif bar.at == bar.total and "names within" in state:
+        names = state.setdefault("names of epochs", [])
+        within = state["names within"]
+        new = [name for name in bar.values if name not in names and name not in within]
+        names += new[: _MOST_NAMES - len(names)] if len(within) < _MOST_NAMES else []
+
+
+def _names_of_epochs(state: DialectState) -> Sequence[str]:
+    """The names of values that are measured once an epoch without saying so."""
+    names: list[str] = state.get("names of epochs", [])
+    return names
 
 
 def _is_of_next_epoch(bar: Bar, state: DialectState) -> bool:
@@ -172,7 +200,7 @@ def _new_values(
     bar, as long as the bar may be drawn once more with other ones.
     """
     shown: dict[str, float] = state.setdefault("shown", {})
-    carried = {name: value for name, value in values.items() if _is_of_epoch(name)}
+    carried = {name: value for name, value in values.items() if _is_of_epoch(name, state)}
     measured = {_data_of(name) for name, value in carried.items() if shown.get(name) != value}
     repeated = {name for name in carried if _data_of(name) not in measured}
     _, waiting = state.pop("waiting", (None, {}))
@@ -199,14 +227,14 @@ def _release(state: DialectState) -> list[LineValues]:
     return [LineValues(int(state["bar"]), waiting, labels=_labels(state))] if waiting else []
 
 
-def _is_of_epoch(name: str) -> bool:
+def _is_of_epoch(name: str, state: DialectState) -> bool:
     """Whether a value is measured once an epoch, and shown until the end of the next one."""
-    return is_of_evaluation(name) or name.endswith("_epoch")
+    return is_of_evaluation(name) or name.endswith("_epoch") or name in _names_of_epochs(state)
 
 
-def _may_be_new(name: str, axis: DialectState) -> bool:
+def _may_be_new(name: str, state: DialectState) -> bool:
     """Whether a value may be new in a bar that is drawn again at its step."""
-    return name not in axis.get("names", ()) or _is_of_epoch(name)
+    return name not in axis_state(state).get("names", ()) or _is_of_epoch(name, state)
 
 
 def _evaluation(bar: Bar, split: str, state: DialectState) -> list[LineValues]:

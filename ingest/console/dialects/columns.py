@@ -90,6 +90,7 @@ def _names(line: str, state: DialectState) -> None:
         return
     if any(is_metric_name(name) for names in _possible_names(heading) for name in names):
         state["names of columns"], state["places of columns"] = heading, placed
+        state["data of table"] = axis_state(state).get("evaluating", "")
     else:
         state.pop("names of columns", None)
 
@@ -130,6 +131,8 @@ def _row(line: str, state: DialectState) -> LineValues | None:
     split, plain = evaluated_data([cells[column] for column in of_data]), axis_state(state)
     counts = counts_of_row(counting, _count(cells[counting.step]), _count(cells[counting.epoch]))
     within_epochs = counting.epoch >= 0 and Counter.EPOCH in counts
+    if within_epochs and not split:  # `validation` above the names of the columns, whose batches are its own
+        split = state.get("data of table", "")
     if not counts:
         return None
     if within_epochs:

@@ -17,7 +17,10 @@ from holter.ingest.console.values import parse_number, parse_time
 from holter.ingest.metric_names import is_metric_name
 
 _HEADING = re.compile(r"\*{5} ?(?P<data>[A-Za-z]+) results ?(?P<step>\d{1,15})? ?\*{5}")
-_RESULT = re.compile(r"(?:^|[\s>-])(?P<name>[A-Za-z][\w@/.-]{0,60}) = (?P<value>[-+]?[\w.+-]{1,40})\s*$")
+_RESULT = re.compile(r"(?:^|[\s>:-])(?P<name>[A-Za-z][\w@/.-]{0,60}) = (?P<value>[-+]?[\w.+-]{1,40})\s*$")
+_NAMES_BEFORE = re.compile(r"\b([A-Za-z][\w@/.-]{0,60}) = [-+]?\d")
+"""The names of other numbers in a line that ends as a result does: `cls_loss = 4.8, kernel_norm = 10.5`."""
+_STEP = re.compile(r"[^=\n]{0,120}?\b(?:global_)?step = \d{1,15}\s*")
 _MOST_RESULTS = 100
 
 
@@ -45,7 +48,8 @@ def add_result(line: str, state: DialectState) -> LineResult:
     name, value = match["name"], parse_number(match["value"])
     if results is None or name in results["names"] or len(results["names"]) >= _MOST_RESULTS:
         left = _release(state)
-        is_metric = is_metric_name(name) and not is_setting(name)
+        names = [name, *_NAMES_BEFORE.findall(line, 0, match.start())]
+        is_metric = any(is_metric_name(each) and not is_setting(each) for each in names)
         found = parse_metrics_of_epoch(line, state) if is_metric else None
         return [*left, *([found] if found is not None else [])]
     if value is None:
@@ -56,6 +60,12 @@ def add_result(line: str, state: DialectState) -> LineResult:
     else:
         results["values"][metric_name(name, results["data"])] = value
     return None if results["step"] is None else _results(results, results["step"], line)
+
+
+def is_step_of_results(line: str, state: DialectState) -> bool:
+    """Whether a line is the step of the results above it, and no position of the training."""
+    results = state.get("results")
+    return results is not None and results["step"] is None and _STEP.fullmatch(line) is not None
 
 
 def _results(results: dict[str, object], step: int, line: str = "") -> LineValues | None:
@@ -82,7 +92,9 @@ EVALUATION_RESULTS = (
         release=_release,
     ),
     LineKind(
-        pattern=LinearPattern(rb"(?m)(?:^|[ \t>-])[A-Za-z][\w@/.-]{0,60} = [-+]?[\d.][\w.+-]{0,40}[ \t\r]*$"),
+        pattern=LinearPattern(
+            rb"(?m)(?:^|[ \t>:-])[A-Za-z][\w@/.-]{0,60} = [-+]?[\d.][\w.+-]{0,40}[ \t\r]*$"
+        ),
         parse=add_result,
         any_program=True,
     ),

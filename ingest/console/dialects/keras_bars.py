@@ -50,7 +50,9 @@ def _heading(line: str, state: DialectState) -> list[LineValues]:
         first = state.setdefault("first epoch", min(number, 1))
         _begin_epoch(state.get("epoch", -1) + 1 if epochs == 1 else number - first, state)
         if epochs > 1:
+            # what callbacks print below is of this epoch, also above its bar
             axis_state(state)["headed"] = [number, state["epoch"]]
+            axis_state(state)["step"] = state["epoch"]
         state.pop("unheaded", None)
     return left
 

@@ -15,13 +15,19 @@ from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind
 from holter.ingest.console.dialects import class_report, class_tables
 from holter.ingest.console.dialects.cell_tables import SPLIT_ROWS
 from holter.ingest.console.dialects.coco_summary import SUMMARY
-from holter.ingest.console.dialects.evaluation_results import EVALUATION_RESULTS, add_result
+from holter.ingest.console.dialects.copied_results import COPIED_RESULTS
+from holter.ingest.console.dialects.evaluation_results import (
+    EVALUATION_RESULTS,
+    add_result,
+    is_step_of_results,
+)
 from holter.ingest.console.dialects.kitti_results import KITTI_RESULTS
 from holter.ingest.console.dialects.names_above import BELOW, NAMES_ABOVE
 from holter.ingest.console.dialects.recurring_lines import RECURRING_LINES, or_recurring
 from holter.ingest.console.dialects.score_tables import SCORE_TABLES
 from holter.ingest.console.dialects.searched_parameters import FITS
 from holter.ingest.console.dialects.stylegan_metrics import STYLEGAN_METRICS
+from holter.ingest.console.dialects.trials import FINISHED_TRIAL, TRIALS
 from holter.ingest.console.dialects.voc_results import VOC_RESULTS
 from holter.ingest.console.evaluation_headings import EVALUATION_HEADINGS
 from holter.ingest.console.line_ends import with_newlines
@@ -72,8 +78,9 @@ class _RecordLines:
                 is_record = not line.startswith((b'{"', b'{ "')) and _is_record(line)
                 if is_record:
                     yield _RecordLine(start, min(end, start + _LONGEST_LINE))
-        for match in _EPOCH_BLOCK.finditer(string):
-            yield _RecordLine(match.start(), match.end())
+        for pattern in (_EPOCH_BLOCK, FINISHED_TRIAL):
+            for match in pattern.finditer(string):
+                yield _RecordLine(match.start(), match.end())
         yield from _blocks(text)
 
     def search(self, string: bytes, /) -> _RecordLine | None:
@@ -143,7 +150,8 @@ _POSITION = LinearPattern(
     + _NUMBER_AHEAD
     + rb"|\d(?:epoch|batch)(?:es)?(?::| results)|\[\d{1,9}\]\t|\d:\tlearn: |/[ \t]{0,8}\d{1,9} batches \|"
     rb"|(?:^|\] )\[\d{1,9}\] [a-z_]\w{0,60}[=: ]"
-    rb"|(?:train|test|eval|val(?:id)?): {1,4}(?:\d{1,9}(?:/\d{1,9} {0,4}\( {0,4}\d{1,3}%\))? )?"
+    rb"|(?:train|test|eval|val(?:id)?)(?:[ _]ema| \(ema\))?: {1,4}"
+    rb"(?:\d{1,9}(?:/\d{1,9} {0,4}\( {0,4}\d{1,3}%\))? )?"
     rb"\[ {0,8}\d{1,9}(?:/|\] {0,4}\[ {0,8}\d{1,9}/)"
     rb"|(?:test|eval(?:uated)?|val(?:id)?) {1,4}\d{1,9}/\d"
     rb"|(?:^|[\]|] )[ \t]{0,8}(?:train|test|eval|val(?:id)?)[a-z]{0,7}:? {1,4}\d{1,9}/\d{1,9}[^\n]{0,3} [a-z]"
@@ -295,6 +303,8 @@ LINES = LineKind(
 
 def _line_of_own_text(line: str, state: DialectState) -> LineResult:
     """The numbers of a line with a position; those at the step above if nothing in it is one after all."""
+    if is_step_of_results(line, state):
+        return add_result(line, state)
     found = parse_plain_line(line, state)
     if found is not None:
         return found
@@ -382,6 +392,8 @@ _MORE_SPECIAL = (
     FITS,
     STYLEGAN_METRICS,
     VOC_RESULTS,
+    COPIED_RESULTS,
+    *TRIALS,
     *SPLIT_ROWS,
     class_report.ROW,
     *SCORE_TABLES,

@@ -39,8 +39,23 @@ def _row(line: str, state: DialectState) -> LineValues | None:
 def _classes(line: str, state: DialectState) -> LineValues | None:
     if (match := _CLASSES.search(line)) is not None:
         names = re.split(r":(?=\s|$)", match[1], maxsplit=1)[0]
-        state["classes"] = names.replace("Box(P", "P").replace("Mask(P", "P").replace(")", "").split()
+        state["classes"] = _names_in_groups(names)
     return None
+
+
+def _names_in_groups(text: str) -> list[str]:
+    """The names of the scores: those of a second group, of masks or key points, have its name before them.
+
+    `Box(P  R  mAP50) Mask(P  R  mAP50)` are the same scores of two results.
+    """
+    names: list[str] = []
+    group = ""
+    for word in text.split():
+        opened, _, name = word.rstrip(")").rpartition("(")
+        group = opened or group
+        names.append(f"{group}/{name}" if group and name in names else name)
+        group = "" if word.endswith(")") else group
+    return names
 
 
 def _all(line: str, state: DialectState) -> LineValues | None:
