@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
+from holter.ingest.decimal_commas import with_decimal_points
 from holter.ingest.errors import ProblemBuffer
 from holter.ingest.wrapped_lines import unwrap_lines
 
@@ -112,7 +113,8 @@ def read_text_block(stream: BinaryIO) -> bytes | None:
     if end == 0 or _last_line_end(data[:LONGEST_LINE]) == 0:
         end = LONGEST_LINE
     stream.seek(start + end)
-    return unwrap_lines(data[:end].replace(b"\0", b"\n") if b"\0" in data else data[:end])
+    text = data[:end].replace(b"\0", b"\n") if b"\0" in data else data[:end]
+    return with_decimal_points(unwrap_lines(text))
 
 
 def line_around(text: bytes, first: int, last: int, begin: int = 0) -> tuple[int, int]:

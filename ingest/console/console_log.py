@@ -9,6 +9,7 @@ from typing import Any
 
 from holter.ingest.console.console_reader import ConsoleReader
 from holter.ingest.console.dialect import ConsoleDialect
+from holter.ingest.decimal_commas import with_decimal_points
 from holter.ingest.format import Content, FormatRole
 from holter.ingest.wrapped_lines import is_wrapped, unwrap_lines
 
@@ -51,5 +52,5 @@ class ConsoleLog:
 
 @lru_cache(maxsize=2)
 def _unwrapped_head(head: bytes) -> bytes:
-    """Text in which the lines in records of log collectors are as their programs printed them."""
-    return unwrap_lines(head)
+    """Text as consoles show it and with decimal points, as `read_text_block` has it."""
+    return with_decimal_points(unwrap_lines(head))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -17,6 +18,15 @@ from holter.ingest.console.table_rows import columns_of, evaluated_data, is_data
 from holter.ingest.names import storable_label
 from holter.ingest.text_encoding import decode_lines
 from holter.types import Batch, Column, FloatArray, IntArray, Labels, SeriesKey, labels_of
+
+_WITH_DECIMAL_COMMA = {
+    delimiter: re.compile(
+        rf"(?m)(?:(?<={delimiter})|^(?=[-+]?\d{{1,30}},\d{{1,30}}(?:[eE][-+]?\d{{1,3}})?{delimiter}))"
+        rf"([-+]?\d{{1,30}}),(\d{{1,30}}(?:[eE][-+]?\d{{1,3}})?)(?={delimiter}|$)"
+    )
+    for delimiter in "\t;"
+}
+"""Cells with a decimal comma, where no comma delimits them: `1;0,5000`. A line of one such is no row."""
 
 
 class CsvCells(NamedTuple):
@@ -174,6 +184,8 @@ def _rows(
     text = decode_lines(b"\n".join(lines))
     if "\r" in text:
         text = text.replace("\r\n", "\n").removesuffix("\r")
+    if delimiter != "," and "," in text:
+        text = _WITH_DECIMAL_COMMA[delimiter].sub(r"\1.\2", text)
     split = _quoted if '"' in text else str.split
     width, names = len(header), list(header)
     rows, numbers = [], []
