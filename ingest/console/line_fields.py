@@ -465,7 +465,8 @@ def _indexed(named: NumberName, after: str) -> str:
 def _name_around(text: str, after: str) -> str | None:
     """The name before the brackets that a number between these texts is in, None if there are none."""
     if _COUNTED_EPISODES.fullmatch(after) is not None and (over := _OVER.search(text)) is not None:
-        return over[1] if is_metric_name(over[1]) else f"{over[1]} over episodes"
+        is_name = is_metric_name(over[1]) or DATA_SPLIT.fullmatch(over[1]) is not None
+        return over[1] if is_name else f"{over[1]} over episodes"
     enclosed = _ENCLOSED.search(text) if _CLOSING.match(after) is not None else None
     if enclosed is None:
         return None

@@ -37,6 +37,8 @@ _WRAPPER = re.compile(r"(?<![\w.])(?:np\.(?:float64|float32|float16|int64)|float
 """What numpy, torch and TensorFlow print around a number: `np.float64(0.02)`."""
 _EMPTY = re.compile(r" ?\(\)(?=\s?[:=]\s{0,8}$)")
 """Brackets with nothing in them between a name and a sign."""
+_EXPLAINED = re.compile(r"(?<=\w) <[A-Za-z_]\w{0,30}>(?=\s?[:=]\s{0,8}$)")
+"""The name of a class in angle brackets between a name and a sign: `train loss <loss>=2.3`."""
 _ARROW = re.compile(r" {0,4}(?:->|=>|→)$")
 OF_EPOCH = r" (?:(?:(?:over|for|in) )?(?:this|the)|over) epoch"
 """What a metric is of, where no number follows that counts: `Training acc over epoch: 0.31`."""
@@ -111,6 +113,7 @@ def name_before(text: str) -> NumberName:
     if text.endswith((".... ", "....")):
         text = _LEADERS.sub(":", text)
     text = _EMPTY.sub("", text) if "()" in text else text  # `loss (): 2.5`, the shape of a scalar
+    text = _EXPLAINED.sub("", text) if ">" in text else text
     text = text.rstrip(_OPENING).removesuffix(" /").replace("'s ", "\u2019s ")
     signed = _WITH_SIGNS.search(text) if text.endswith((":", "=")) else None
     if signed is not None and not _says_data(signed[0]):

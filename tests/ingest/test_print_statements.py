@@ -26,6 +26,47 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"{_LOGURU}[{n},   {batch}] loss: 1.5\n" for n in (1, 2) for batch in (100, 200)),
         {"loss": [100, 200, 300, 400], "epoch": [100, 200, 300, 400]},
     ),
+    "epochs behind a letter": (
+        "".join(f"e{n:03} | lr 1.0e-03 | trn 2.{n} | val 2.5{n}\n" for n in N),
+        {"lr": [*N], "trn": [*N], "val": [*N]},
+    ),
+    "epochs behind a letter, and names with signs": (
+        "".join(f"E{n:02} loss=1.{n} acc=0.1{n}\n" for n in N),
+        {"loss": [*N], "acc": [*N]},
+    ),
+    "tokens count": (
+        "".join(f"tokens 0.{n}B loss 7.{n} ppl 60.{n}\n" for n in N),
+        {name: [100_000_000 * n for n in N] for name in ("loss", "ppl")},
+    ),
+    "the class of a metric behind its name": (
+        "".join(f"#quality: host=algo-1, epoch={n}, train loss <loss>=2.{n}\n" for n in N),
+        {"train loss": [*N]},
+    ),
+    "evaluations over some episodes": (
+        "".join(
+            f"Episode {n}: reward 1.{n}\n-----\nEvaluation over 10 episodes: {sign}22.{n}\n-----\n"
+            for n, sign in zip(N, ("", "-", "", "-", "", "-"), strict=True)
+        ),
+        {"reward": [*N], "Evaluation": [*N]},
+    ),
+    "evaluations of unknown names over some episodes": (
+        "".join(
+            f"Episode {n}: reward 1.{n}\n  >>> eval over 10 eps: mean R 22.{n}, success 6{n}.5%\n" for n in N
+        ),
+        {"reward": [*N], "eval/mean R": [*N], "eval/success": [*N]},
+    ),
+    "games of a test that are counted alone": (
+        "".join(f"step {n}: loss 1.{n}\nTest on 10 games: {n} won, 2 lost\n" for n in N),
+        {"loss": [*N]},
+    ),
+    "data in the first cell, in colours": (
+        "".join(
+            f"| \x1b[33mtrain\x1b[0m | E: {n} | S: {n}000 | R: 76.{n}\n"
+            f"| \x1b[32meval\x1b[0m  | E: {n} | S: {n}000 | R: 80.{n}\n"
+            for n in N
+        ),
+        {name: [1000 * n for n in N] for name in ("E", "R", "eval/E", "eval/R")},
+    ),
     "a result below its name": (
         "".join(
             f"INFO - epoch {n} loss: 1.{n}\nINFO - val result score:\nINFO - 0.5{n}\n"

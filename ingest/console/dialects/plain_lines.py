@@ -28,6 +28,7 @@ from holter.ingest.console.line_layouts import LineLayout, layout_of
 from holter.ingest.console.line_settings import is_setting
 from holter.ingest.console.line_shapes import LineShape
 from holter.ingest.console.line_tokens import split_numbers
+from holter.ingest.console.line_words import DATA_SPLIT
 from holter.ingest.console.nested_keys import NESTED_KEYS
 from holter.ingest.console.number_names import OF_EPOCH
 from holter.ingest.console.pattern_search import LinearPattern
@@ -161,7 +162,8 @@ _POSITION = LinearPattern(
     rb"|[\]|] {1,4}\d{1,9}/\d{1,9} {1,4}[|,:-] {0,4}[a-z]|\d% {1,4}\d{1,9}/\d{1,9} {1,4}[|,:-]"
     rb"|^(?:train|test|eval|val(?:id)?) {1,8}\d{1,9}, [a-z]| - {1,12}\d{1,9} - {1,12}[\d.]{1,12} \w{1,20}/s"
     rb"|\d% {1,4}\d{1,9}/\d{1,9} {1,4}[|\[(,-]"
-    rb"|(?:^| )e\d{1,6} {1,8}(?:trn|train|val|test)|^e\d{1,6}: "
+    rb"|(?:^| )e\d{1,6} {1,8}(?:trn|train|val|test)|^e\d{1,6}(?:: | {1,4}\| | {1,4}[a-z][\w/.-]{0,30}[=:])"
+    rb"|^[ \t]{0,8}tokens?(?: |: ?|=)\d{1,9}(?:\.\d{1,6})?[kmbt]?[ ,|]{1,4}[a-z]"
     rb"|(?:^|[ \[(|])ep?\d{1,6}/\d{1,6}[ :,\])|]|(?:^|[ |(])\[ep?\d{1,6}\] "
     rb"|\) \d{1,9}/\d{1,9} {0,4}$|\[ {0,8}\d{1,9}/ {0,8}\d{1,9}\] {0,4}$"
 )
@@ -206,6 +208,10 @@ _METRIC_ALONE = LinearPattern(
     + rb"{0,4}(?:is {1,8}|[-=]> {0,8}|- )?(?:array|tensor)?[\[(]{0,2}[\"']?[-+]?(?:\d|nan|inf|np\.float)"
     rb"|(?:loss|reward|return|fitness|score|accuracy)\) {0,4}[:=] {0,4}[-+]?\d"  # `max(fitness): 0.3`
     rb"|^[ \t]{0,8}got \d{1,9} ?/ ?\d{1,9} correct \("
+    # `Evaluation over 10 episodes: -64.5`, `eval over 10 eps: mean R 12.5`, `Eval: R 12.5`
+    rb"|\b(?:eval(?:uation)?|test(?:ing)?) (?:over|of|on) \d{1,9} (?:eps?|episodes|games|rollouts|trials):"
+    rb" {1,4}[-+]?[\da-z]"
+    rb"|\b(?:eval(?:uation)?|test(?:ing)?)[\]:]{0,2} {1,4}(?:(?:mean|avg)[ _])?r[ :=]{1,2}[-+]?\d"
     rb"|(?:accuracy|loss|error|precision|recall) (?:of|on|for)[ \w]{1,60}(?::[ \w]{1,30})?"
     rb"(?: is| ?[:=])[ \t]{1,8}\d"
     rb"|\(['\"][^'\"\n]{0,40}(?:loss|acc(?:uracy)?)[: ]{0,3}['\"], {0,2}\[?(?:array\(|tensor\()?-?\d"
@@ -340,8 +346,10 @@ def _section(line: str, state: DialectState) -> LineResult:
 
 
 def _has_metric(shape: LineShape) -> bool:
-    """Whether a line has a metric that is no setting, or is one of several rows."""
+    """Whether a line has a metric that is no setting, or that of an evaluation, or is one of several rows."""
     names = [field.name for field in shape.metrics]
+    if shape.split and names and DATA_SPLIT.fullmatch(names[0]) is not None:
+        return True  # `Evaluation over 10 episodes: 64.5`
     return shape.row is not None or any(is_metric_name(name) and not is_setting(name) for name in names)
 
 

@@ -169,7 +169,9 @@ def _step_and_rate(line: str, state: DialectState) -> LineValues | None:
     return LineValues(int(match[1]), parse_numbers({"lr": match[2]}.items()), parse_time(line))
 
 
-_LETTERS_BYTES = re.compile(rb"\| (?:train|eval) {1,4}\| [A-Z]\w{0,20}: ")
+_LETTERS_BYTES = re.compile(
+    rb"\| (?:\x1b\[\d{1,3}m)?(?:train|eval)(?:\x1b\[\d{1,3}m)? {1,4}\| [A-Z]\w{0,20}: "
+)
 _SEARCH_BYTES = re.compile(rb"\b(?:train|valid) \d{3,9} \d\.\d{1,9}e[+-]\d\d [\d.]{1,12} \d")
 _ROUND_BYTES = re.compile(rb"fit progress: \(\d{1,9}, [-\d]")
 _FACES_BYTES = re.compile(rb"\]\[\d{1,12}\](?:XNorm|Accuracy(?:-\w{1,20})?): ")
