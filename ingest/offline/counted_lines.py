@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from holter.ingest.console.line_fields import number_fields
@@ -19,10 +19,15 @@ from holter.ingest.console.line_words import CALENDAR
 
 _SPACES = re.compile(r"[ \t]+")
 _MARK = re.compile(r"[ \t]{1,8}[*\u2605\u2713\u2714](?=[ \t]|$)")
+_REMARK = re.compile(r"^(?:[ \t]{2,80}|\t)\S[^\n]{0,80}$")
 _WORDS = re.compile(r"(?<=\[)'[^'\]]{0,60}'(?:, ?'[^'\]]{0,60}'){0,30}(?=\])")
 """A list of words, which may be others on each line: `['cat', 'dog']`."""
 _NAME_ALONE = re.compile(r"\s?[,;]\s{0,4}([A-Za-z][\w./@-]{0,40}(?: [\w./@-]{1,40}){0,3})\s?[,;]\s{0,4}")
 """A name between separators: `Step, 0, Loss, 0.114, PSNR, 9.42`."""
+_BETWEEN_COLUMNS = re.compile(r"[ \t]{2,80}|\t|[ \t]?[,;][ \t]{0,80}")
+_BETWEEN_BARS = re.compile(r"[ \t]{0,80}\|[ \t]{0,80}")
+_NAME = re.compile(r"[^\d\s.,+-][^\n]{0,60}")
+"""The name of a column: anything that begins like no number."""
 _LEAST_LINES = 5
 _LEAST_SHARE = 0.25
 """Of the different lines of a text that are of the layout."""
@@ -36,10 +41,12 @@ _MOST_NUMBERS = 100
 def counted_table(lines: Sequence[str]) -> list[list[str]]:
     """The names and the rows of the most frequent layout with a number that counts; nothing without one."""
     by_texts: defaultdict[tuple[str, ...], list[list[str]]] = defaultdict(list)
-    for line in lines:
+    first: dict[tuple[str, ...], int] = {}
+    for number, line in enumerate(lines):
         parts = split_numbers(line)
         if 5 <= len(parts) <= 2 * _MOST_NUMBERS:
             by_texts[layout_of(parts)].append(parts[1::2])
+            first.setdefault(layout_of(parts), number)
     texts = max(by_texts, key=lambda each: len(by_texts[each]), default=())
     rows = by_texts[texts] if texts else []
     if len(rows) < max(_LEAST_LINES, _LEAST_SHARE * len({line for line in lines if line})):
@@ -50,7 +57,7 @@ def counted_table(lines: Sequence[str]) -> list[list[str]]:
     step, steps = next(((index, steps) for index, steps in counted if steps), (0, []))
     if not steps:
         return []
-    names = _names(texts, len(columns))
+    names = _names(texts, len(columns), _names_above(lines, first[texts], len(columns)))
     chosen = [
         index
         for index, column in enumerate(columns)
@@ -77,8 +84,9 @@ def layout_of(parts: Sequence[str]) -> tuple[str, ...]:
     """The texts around the numbers of a line, of which these are the texts and numbers in turn.
 
     Columns are aligned by as many spaces as numbers need, which are one here. A star is that of the best row.
-    Words in a list are left out.
+    Words in a list are left out, and a remark behind the last column.
     """
+    parts = [*parts[:-1], _REMARK.sub("", parts[-1])]
     return tuple(_SPACES.sub(" ", _MARK.sub("", _WORDS.sub("", text))) for text in parts[::2])
 
 
@@ -141,13 +149,35 @@ def steps_within(counts: Sequence[tuple[int, int]]) -> list[int]:
     return steps
 
 
-def _names(texts: tuple[str, ...], count: int) -> list[str]:
-    """The names of the numbers of a layout; of those without one, their places."""
+def _names_above(lines: Sequence[str], first: int, count: int) -> dict[int, str]:
+    """The names of the numbers of a row that the line above it states, or the one above a rule.
+
+    They are as many as the cells of the row, but for what both lines begin with and for a last column of
+    remarks, which begins behind the row.
+    """
+    row, above = lines[first].rstrip(), lines[max(first - 1, 0)]
+    if first > 1 and above and not any(map(str.isalnum, above)):
+        above = lines[first - 2]
+    for between in (_BETWEEN_BARS,) if "|" in row else (_BETWEEN_COLUMNS, _SPACES):
+        names, cells = (between.split(line.strip(" \t|")) for line in (above, row))
+        if len(names) == len(cells) + 1 and above.rfind(names[-1]) >= len(row):
+            names.pop()
+        while names and cells and names[0] == cells[0]:
+            del names[0], cells[0]
+        fits = 0 < len(names) == len(cells) <= count and all(map(is_number, cells))
+        if fits and all(map(_NAME.fullmatch, names)) and not any(map(is_number, names)):
+            return dict(enumerate(names, count - len(cells)))
+    return {}
+
+
+def _names(texts: tuple[str, ...], count: int, above: Mapping[int, str]) -> list[str]:
+    """The names of the numbers of a layout; of those without one, the names above or their places."""
     named = {field.index: field.name for field in number_fields(texts) if field.name}
     names: list[str] = []
     for index in range(count):
         alone = _NAME_ALONE.fullmatch(texts[index])
-        name = named.get(index) or (alone[1] if alone is not None else f"column {index + 1}")
+        name = named.get(index) or (alone[1] if alone is not None else "")
+        name = name or above.get(index, f"column {index + 1}")
         name = name.replace(",", " ")
         names.append(name if name not in names else f"{name} {index + 1}")
     return names

@@ -29,6 +29,20 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"[{n + 1}/6] - 3-way-5-shot - Acc: 7{n}.5 - 9.25 s - ['cat', 'dog']\n" for n in N),
         {"Acc": [*range(1, 7)]},
     ),
+    "names of nothing known above rows between bars": (
+        "opened\n|  iter  |  target  |  depth  |\n------------------------------\n"
+        + "".join(f"| {n}      | 0.4{n}     | 3.{n}     |\n" for n in N),
+        {"target": [*N], "depth": [*N]},
+    ),
+    "names of nothing known above rows with a prefix, and a remark behind the last one": (
+        "Begin [1]\nChain [1]   iter   EL   delta mean   notes\n"
+        + "".join(f"Chain [1]    {n}00   -6{n}.4        0.7{n}{'   CONVERGED' * (n == N[-1])}\n" for n in N),
+        {"EL": [100 * n for n in N], "delta mean": [100 * n for n in N]},
+    ),
+    "words above rows that are not as many as their cells": (
+        "opened\nsome words\n" + "".join(f"{n}  0.4{n}  3.{n}\n" for n in N),
+        {"column 2": [*N], "column 3": [*N]},
+    ),
     "rows that end with other words each time": (
         "".join(f"({n}, 0.5{n}, {['cat', 'dog'] if n % 2 else ['dog', 'cat']})\n" for n in N),
         {"column 2": [*N]},
