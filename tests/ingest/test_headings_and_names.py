@@ -39,6 +39,26 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         + "".join(f"Chain [1]    {n}00   -6{n}.4        0.7{n}{'   CONVERGED' * (n == N[-1])}\n" for n in N),
         {"EL": [100 * n for n in N], "delta mean": [100 * n for n in N]},
     ),
+    "rows with blank cells, below the beginnings of their names, and a bar between them": (
+        "epoch  main/loss  val/loss  elapsed_time\n"
+        + "".join(
+            f"\x1b[{4 * (n > 0)}A\x1b[J{n}      1.{n}        {f'2.{n}' if n % 2 else '   '}       1{n}.5\n"
+            "   total [##........] 20.00%\n"
+            for n in N
+        ),
+        {"main/loss": [*N], "val/loss": [n for n in N if n % 2], "elapsed_time": [*N]},
+    ),
+    "rows with blank cells, below the ends of their names": (
+        "  epoch    train_loss    cp     dur\n-------  ------------  ----  ------\n"
+        + "".join(f"      {n}        1.{n}000     {'+ '[n % 2]}  3{n}.231\n" for n in N),
+        {"train_loss": [*N], "dur": [*N]},
+    ),
+    "rows with fewer cells than names, in no places of theirs": (
+        "  epoch    train_loss    acc     dur\n"
+        + "".join(f"      {n}        1.{n}000   0.5  3{n}.231\n" for n in N)
+        + "      9   4.5  3\n",
+        {"train_loss": [*N], "acc": [*N], "dur": [*N]},
+    ),
     "words above rows that are not as many as their cells": (
         "opened\nsome words\n" + "".join(f"{n}  0.4{n}  3.{n}\n" for n in N),
         {"column 2": [*N], "column 3": [*N]},

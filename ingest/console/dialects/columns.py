@@ -36,6 +36,8 @@ from holter.ingest.metric_names import is_metric_name
 _BETWEEN = re.compile(r"\s{0,8}[,;]\s{0,8}|\s{2,}|\t")
 _BETWEEN_NUMBERS = re.compile(r"\s{0,8}[,;]\s{0,8}|\s+")
 _BLANKS = re.compile(r"\s{2,}|\t")
+_WIDE = re.compile(r"\S+(?: \S+)*")
+"""A name or a cell between columns of blanks."""
 _REMARK = re.compile(r"\s{1,8}[^\w\s.,;+-][^\d\n]{0,40}$")
 """What is behind the last number of a row, and is no cell: ` *`, `  <- saved`."""
 _LEVEL = rb"(?:INFO|DEBUG|WARNING)"
@@ -59,7 +61,7 @@ _COUNT = (
 )
 """What a row counts, behind its data or a date; -1 is before the training."""
 _NAMED = _LOGGER + rb"?[ \t]{0,20}" + _AXIS
-_COUNTED = _LOGGER + rb"?(?:[ \t]|\x1b\[\d{0,2}[mJK]){0,40}" + _COUNT
+_COUNTED = _LOGGER + rb"?(?:[ \t]|\x1b\[\d{0,2}[mJKA]){0,40}" + _COUNT
 _METRICS = rb"(?=[^|:=\n\d ])[^|:=\n]{0,400}(?:loss|acc|score|error|auc|rmse|reward|cost)[^|:=\n]{0,400}"
 _HEADING = re.compile(rb"(?im)^" + _NAMED + rb"(?: |%s)" % _BETWEEN_CELLS + _METRICS + rb"$")
 _TABLE = re.compile(
@@ -82,11 +84,12 @@ _PREFIX = re.compile(
 
 def _names(line: str, state: DialectState) -> None:
     """Note the names of the columns of the lines below; below a table, a sentence is none."""
-    heading = _PREFIX.sub("", line).strip().lstrip("# ")
+    placed = _PREFIX.sub("", line)
+    heading = placed.strip().lstrip("# ")
     if "names of columns" in state and len(_BETWEEN.split(heading)) == 1:
         return
     if any(is_metric_name(name) for names in _possible_names(heading) for name in names):
-        state["names of columns"] = heading
+        state["names of columns"], state["places of columns"] = heading, placed
     else:
         state.pop("names of columns", None)
 
@@ -108,9 +111,12 @@ def _possible_names(heading: str) -> tuple[list[str], ...]:
 def _row(line: str, state: DialectState) -> LineValues | None:
     """The numbers of a line with a cell for each column."""
     # `No log` is that of a Trainer in a notebook
-    row = _PREFIX.sub("", line).strip().replace("No log", "-")
+    placed = _PREFIX.sub("", line)
+    row = placed.strip().replace("No log", "-")
     heading = state.get("names of columns", "")
     names, cells = _named_cells(row, heading)
+    if not names and cells:
+        names, cells = _cells_in_places(placed, state.get("places of columns", "")) or ([], cells)
     if not names:
         if cells:
             note_misfit(_possible_names(heading)[0], cells, state)
@@ -164,6 +170,16 @@ def _named_cells(row: str, heading: str) -> tuple[list[str], list[str]]:
     if _LEAST_CELLS <= len(cells) < len(possible[0]) and "\t" in heading:
         return possible[0][: len(cells)], cells  # the last columns were not written
     return [], cells
+
+
+def _cells_in_places(row: str, heading: str) -> tuple[list[str], list[str]] | None:
+    """The cells of a row of which some are blank, and their names: all begin or all end where names do."""
+    cells = [*_WIDE.finditer(row)]
+    for place in (re.Match.start, re.Match.end):
+        names = {place(name): name[0] for name in _WIDE.finditer(heading)}
+        if _LEAST_CELLS <= len(cells) < len(names) and all(place(cell) in names for cell in cells):
+            return [names[place(cell)] for cell in cells], [cell[0] for cell in cells]
+    return None
 
 
 def _possible_cells(row: str) -> list[list[str]]:
