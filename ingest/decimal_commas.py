@@ -12,8 +12,8 @@ import re
 from holter.ingest.metric_names import is_metric_name
 from holter.translated_words import in_english
 
-_HINT = re.compile(rb"[=:][ \t]{0,8}[-+]?(?:0|\d{1,9}(?=,(?!\d{3}(?!\d)))),\d")
-"""What a line with decimal commas has in any case, lists have it as well; the rest is tried for few lines."""
+_HINT = re.compile(rb",(?<=\d,)\d(?:(?<=[^\d]0,\d)|\d?(?!\d)|\d{3})")
+"""A comma between digits that is none of thousands; it begins with the comma, which is found fast."""
 _ENDS = re.compile(rb"([\r\n])")
 _NUMBER = re.compile(
     r"(?:(?<=[\s=])|(?<=[^\d\s]:))([-+]?\d{1,9}),(\d{1,17}(?:[eE][-+]?\d{1,3})?)(?=,?\s|[%;|)]|$)"
