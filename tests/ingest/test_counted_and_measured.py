@@ -132,7 +132,7 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
     ),
     "an epoch that goes on through announced steps": (
         "".join(f"Step {n}00\nEpoch 0, loss: 0.{n}\n" for n in range(1, 7)),
-        {"loss": [0], "epoch/loss": [200, 300, 400, 500, 600]},
+        {"loss": [0, 200, 300, 400, 500, 600]},
     ),
     "rows with a star on the best, and warnings between": (
         "".join(

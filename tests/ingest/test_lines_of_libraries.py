@@ -674,8 +674,7 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             for n in range(2)
         ),
         {
-            "lr": [0],
-            "epoch/lr": [51],
+            "lr": [0, 51],
             **{name: [0, 50, 51, 101] for name in ("loss", "top1", "top5")},
             **{name: [50, 101] for name in ("valid/loss", "valid/top1", "valid/top5", "valid_acc")},
         },

@@ -246,7 +246,7 @@ def test_batches_of_a_test_may_be_far_from_its_epoch(tmp_path: Path, between: st
     assert run.attempts == 1
     steps = steps_of(run)
     assert steps["loss"] == [0, 20, 30, 50, 60, 80]
-    assert steps["test/f1"] == [20, 50, 80]
+    assert steps["test/f1"] == [20, 21, 50, 51, 80, 81]
 
 
 def test_the_data_in_the_name_of_a_metric_are_of_it_alone(tmp_path: Path) -> None:
@@ -419,7 +419,7 @@ def test_the_first_column_of_a_table_may_name_the_data(tmp_path: Path, between: 
     rows = [("Split", "Epoch", "F1", "Accuracy")]
     rows += [(split, str(n), "0.8", f"0.{n}") for n in N for split in ("train", "val")]
     text = "".join(f"{between.join(row)}\n" for row in rows)
-    names = [f"{split}/{name}" for split in ("train", "val") for name in ("F1", "Accuracy")]
+    names = [f"{split}{name}" for split in ("", "val/") for name in ("F1", "Accuracy")]
     assert steps_of(read_log(tmp_path, text)) == {name: [*N] for name in names}
 
 
