@@ -20,7 +20,7 @@ EPOCH_NAMES = ("epoch", "epochs", "epoch_num", "epoch_idx", "ep")
 OTHER_STEP_NAMES = ("episode", "episodes", "generation", "total_timesteps", "timesteps", "iterations")
 """Counted where neither steps nor epochs are, the first choice first."""
 BATCH_NAMES = ("batch", "batch_idx", "batch_id", "batch_num", "minibatch", "step_in_epoch", "iter_in_epoch")
-_STEP_NAMES_BESIDE_EPOCHS = (*STEP_NAMES, "iters", "iterations", *BATCH_NAMES)
+_STEP_NAMES_NEXT_TO_EPOCHS = (*STEP_NAMES, "iters", "iterations", *BATCH_NAMES)
 CLOCK_NAMES = ("wall_time", "_timestamp", "timestamp", "wall time")
 AMBIGUOUS_CLOCK_NAMES = ("time", "ts", "datetime")
 LABEL_NAMES = ("rank", "host", "node", "dataset")
@@ -39,7 +39,7 @@ def find_step(names: Sequence[str]) -> str | None:
 
 def find_epoch_and_batch(names: Sequence[str]) -> tuple[str, str] | None:
     """The names of the columns of the epoch and of the steps or batches that may be counted within it."""
-    epoch, step = _first_of(EPOCH_NAMES, names), _first_of(_STEP_NAMES_BESIDE_EPOCHS, names)
+    epoch, step = _first_of(EPOCH_NAMES, names), _first_of(_STEP_NAMES_NEXT_TO_EPOCHS, names)
     return None if epoch is None or step is None else (epoch, step)
 
 

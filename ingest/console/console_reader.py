@@ -23,6 +23,7 @@ from holter.ingest.console.launch_opening import LaunchOpening
 from holter.ingest.console.line_names import is_of_evaluation
 from holter.ingest.console.line_settings import is_setting
 from holter.ingest.console.lines_above import LineAbove
+from holter.ingest.console.next_launch import NextLaunch
 from holter.ingest.console.parsed_lines import ParsedLines
 from holter.ingest.console.pattern_search import BlockSearch, FoundLine, FoundTable
 from holter.ingest.console.prefixes import CleanLine, strip_prefixes
@@ -39,7 +40,6 @@ from holter.types import Batch, ConfigKey, ConfigValue, Labels, Unreadable, labe
 
 _MAX_PROCESSES = 4096
 """Processes, told apart by the prefixes of their lines, that have a state of their own; more share one."""
-_MOST_UNDECIDED = 8
 
 
 class ConsoleReader:
@@ -66,11 +66,7 @@ class ConsoleReader:
         self._ready = [row_from_json(row) for row in state.get("ready", ())]
         """Rows of the next launches, each of which is a batch of its own."""
         self._restarts: bool = state.get("restarts", False)
-        self._may_restart: bool = state.get("may restart", False)
-        self._may_resume: bool = state.get("may resume", False)
-        self._last_step: int | None = state.get("last step")
-        self._undecided = [Record.from_json(record) for record in state.get("undecided", ())]
-        """Records of an evaluation that may be the last of a launch, or the first of the next one."""
+        self._next = NextLaunch(state)
         self.problems = ProblemBuffer(state)
         self._pending = config_from_json(
             state.get("announced", ())
@@ -91,20 +87,13 @@ class ConsoleReader:
             pending["ready"] = [row_to_json(row) for row in self._ready]
         if self._restarts:
             pending["restarts"] = True
-        if self._may_restart:
-            pending["may restart"] = True
-        if self._may_resume:
-            pending["may resume"] = True
-        if self._last_step is not None:
-            pending["last step"] = self._last_step
-        if self._undecided:
-            pending["undecided"] = [record.to_json() for record in self._undecided]
         return {
             "memories": {process: storable(state) for process, state in self._states.items() if state},
             "voice": self._main,
             "herald": self._settings_from,
             "several": self._several,
             **pending,
+            **self._next.state(),
             **self.problems.state(),
         }
 
@@ -148,7 +137,7 @@ class ConsoleReader:
     def is_holding(self) -> bool:
         """Whether rows are held back until more lines say which process printed them, or at which step."""
         waits = ("waiting" in state or "running" in state for state in self._states.values())
-        return self._writers.is_holding or bool(self._undecided) or any(waits)
+        return self._writers.is_holding or self._next.is_holding or any(waits)
 
     @property
     def waits_for_step(self) -> bool:
@@ -291,7 +280,7 @@ class ConsoleReader:
 
     def _may_hold(self, state: DialectState) -> bool:
         """Whether the next record may be held back."""
-        is_open = self._may_restart or bool(self._undecided)
+        is_open = self._next.may_restart or self._next.is_holding
         return is_open or lines_above.may_wait(state) or self._first_epoch.is_open(state)
 
     def _add_settings(
@@ -352,9 +341,7 @@ class ConsoleReader:
                     row.step, row.values
                 )
                 step = row.step if record.at is None else record.at
-                is_open = self._may_restart and is_of_end and step == self._last_step
-                if is_open and len(self._undecided) < _MOST_UNDECIDED:
-                    self._undecided.append(record)
+                if self._next.holds(record, step, is_of_end=is_of_end):
                     continue
                 self._note_step(row, step, parsed, is_named=record.is_named, is_of_end=is_of_end)
             self._place(record, parsed, counts_steps=counts_steps)
@@ -370,9 +357,8 @@ class ConsoleReader:
         parsed.rows += rows
 
     def _place_undecided(self, parsed: ParsedLines) -> None:
-        """Add records of an evaluation now that it is known whether another launch began before them."""
-        undecided, self._undecided = self._undecided, []
-        for record in undecided:
+        """Add records that were held back, now that it is known whether another launch began before them."""
+        for record in self._next.release():
             self._place(record, parsed)
 
     def _of_running(self, row: LogRow) -> LogRow:
@@ -389,10 +375,12 @@ class ConsoleReader:
             self._release_above(parsed)
             parsed.rows += self._begin_launch()
             return bool(parsed.rows)
-        may_resume = self._opening.may_resume() and not self._may_resume
-        self._may_resume |= may_resume
+        may_resume = self._opening.may_resume() and not self._next.may_resume
+        self._next.may_resume |= may_resume
         if self._opening.may_be_new_launch():
-            if self._undecided and self._opening.states_settings:  # so did the lines before these records
+            if (
+                self._next.is_holding and self._opening.states_settings
+            ):  # so did the lines before these records
                 self._restart(parsed)
                 if parsed.rows:  # of the launch before
                     return True
@@ -400,7 +388,7 @@ class ConsoleReader:
             self._release_above(parsed)
             parsed.rows += self._release_waiting()
             self._opening.forget()
-            self._may_restart = True
+            self._next.may_restart = True
             for state in self._states.values():
                 for kind in self._kinds:
                     if kind.may_begin is not None:
@@ -413,26 +401,20 @@ class ConsoleReader:
     def _note_step(
         self, row: LogRow, step: int, parsed: ParsedLines, *, is_named: bool, is_of_end: bool = False
     ) -> None:
-        """This record follows: one of another launch, if that may be and it is not after the last one.
+        """This record follows, at this step of the training: it may be the first of another launch.
 
-        `step` is that of the training there. Rates alone decide nothing: they may be among the settings of
-        that launch. `is_named`: its training is named, which may be the next one of the same launch.
-        `is_of_end`: it is the first of an evaluation, which may be at the last step.
+        Rates alone decide nothing: they may be among the settings of that launch. For the rest see
+        `NextLaunch.begins_at`.
         """
-        last, may_repeat = self._last_step, self._opening.crash.may_repeat and not is_named
-        if (self._may_restart or self._may_resume or may_repeat) and all(map(is_setting, row.values)):
+        may_repeat = self._opening.crash.may_repeat and not is_named
+        may_begin = self._next.may_restart or self._next.may_resume or may_repeat
+        if may_begin and all(map(is_setting, row.values)):
             return
         self._opening.crash.may_repeat = False
-        if may_repeat and step == last and self._writers.would_repeat(step, row.values):
-            self._restart(parsed)  # the step after the checkpoint is that at which the program crashed
-        elif last is not None and (self._may_restart or self._may_resume):
-            is_back = self._may_restart and step <= last - is_of_end and not is_named
-            if is_back or (self._may_resume and step > last):
-                self._restart(parsed)
-            self._may_restart = False
-            self._may_resume &= step == last  # what has no step of its own decides nothing
+        is_repeated = may_repeat and self._writers.would_repeat(step, row.values)
+        if self._next.begins_at(step, is_named=is_named, is_of_end=is_of_end, is_repeated=is_repeated):
+            self._restart(parsed)
         self._place_undecided(parsed)
-        self._last_step = step
 
     def _restart(self, parsed: ParsedLines) -> None:
         """Note that the program was started again, which lines that were read before it may have shown."""

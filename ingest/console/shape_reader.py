@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import lru_cache
 from zlib import crc32
 
+from holter.ingest.console.glued_lines import without_glued
 from holter.ingest.console.line_counters import (
     COUNTS_DATA,
     OF_MEAN_WEIGHTS,
@@ -57,9 +58,6 @@ from holter.translated_words import in_english
 _MANY_METRICS = 3
 _MANY_AT_POSITION = 5
 _VALUE_AND_BEST = 2
-_LEAST_GLUED = 5
-"""Texts of two lines that are one, each with a counter and a value."""
-_LEAST_LETTERS = 3
 _GLOG = re.compile(r"[IWE]\d{4} $")
 """How lines of glog and absl begin, before a time, a process and a source: `I1125 12:00:00 14 a.py:9] `."""
 _BAR_WITHOUT_TOTAL = "it ["
@@ -122,20 +120,12 @@ def shape_of_line(parts: list[str]) -> LineShape:
 
 
 def _shape_of_numbers(parts: list[str], measured: frozenset[int]) -> LineShape:
-    texts = _without_glued(tuple(parts[::2]))
+    texts = without_glued(tuple(parts[::2]))
     if len(texts) > 2 and is_time(parts[1]) and not texts[0].strip(" [(\t"):
         return _shape_behind(1, texts[1].lstrip("]) \t"), texts, measured)
     if len(texts) > 4 and _GLOG.match(texts[0]) is not None and is_time(parts[1]):
         return _shape_behind(3, texts[3].lstrip("]) \t"), texts, measured)
     return shape_of(texts, measured)
-
-
-def _without_glued(texts: tuple[str, ...]) -> tuple[str, ...]:
-    """The texts without another line of the kind that is glued to them: `Epoch 4, loss 0.5Epoch 4`."""
-    begin = texts[0]
-    if len(texts) < _LEAST_GLUED or begin not in texts[2:] or sum(map(str.isalpha, begin)) < _LEAST_LETTERS:
-        return texts
-    return (*texts[: texts.index(begin, 2)], "")
 
 
 @lru_cache(maxsize=8192)

@@ -1,0 +1,80 @@
+"""Decides whether a record is the first of another launch, by its step and what was printed before it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from holter.ingest.console.first_epoch import Record
+from holter.ingest.console.line_settings import is_setting
+
+_MOST_UNDECIDED = 8
+
+
+class NextLaunch:
+    """The launch that may begin with the next record.
+
+    `may_restart`: opening lines came again, so that it does if the step is not behind the last one.
+    `may_resume`: what came again shows a launch by itself, so that it does if the step is behind it, too.
+    """
+
+    def __init__(self, state: Mapping[str, Any]) -> None:
+        self.may_restart: bool = state.get("may restart", False)
+        self.may_resume: bool = state.get("may resume", False)
+        self._last_step: int | None = state.get("last step")
+        self._undecided = [Record.from_json(record) for record in state.get("undecided", ())]
+        """Records that may be the last of a launch, or the first of the next one."""
+
+    def state(self) -> dict[str, Any]:
+        """What is known of it, as JSON-able values."""
+        known: dict[str, Any] = {}
+        if self.may_restart:
+            known["may restart"] = True
+        if self.may_resume:
+            known["may resume"] = True
+        if self._last_step is not None:
+            known["last step"] = self._last_step
+        if self._undecided:
+            known["undecided"] = [record.to_json() for record in self._undecided]
+        return known
+
+    @property
+    def is_holding(self) -> bool:
+        """Whether records are held back until the next one shows of which launch they are."""
+        return bool(self._undecided)
+
+    def holds(self, record: Record, step: int, *, is_of_end: bool) -> bool:
+        """Hold a record back where it may be of either launch; returns whether it is.
+
+        So may the first of an evaluation, `is_of_end`, at the last step, and rates alone at any: they may be
+        among the settings of the next launch.
+        """
+        is_open = self.may_restart and is_of_end and step == self._last_step
+        is_open |= (self.may_restart or self.may_resume) and all(map(is_setting, record.rows[0].values))
+        if is_open and len(self._undecided) < _MOST_UNDECIDED:
+            self._undecided.append(record)
+            return True
+        return False
+
+    def release(self) -> list[Record]:
+        """The records that were held back, of the launch that is known by now."""
+        undecided, self._undecided = self._undecided, []
+        return undecided
+
+    def begins_at(self, step: int, *, is_named: bool, is_of_end: bool, is_repeated: bool) -> bool:
+        """Whether another launch begins with a record at this step, which later ones are compared with.
+
+        `is_named`: its training is named, which may be the next one of the same launch. `is_of_end`: it is
+        the first of an evaluation, which may be at the last step. `is_repeated`: a program crashed, and this
+        record would be the second one at its step.
+        """
+        last, self._last_step = self._last_step, step
+        # the step after the checkpoint may be that at which the program crashed
+        begins = is_repeated and step == last
+        if last is not None and (self.may_restart or self.may_resume):
+            is_back = self.may_restart and step <= last - is_of_end and not is_named
+            begins = begins or is_back or (self.may_resume and step > last)
+            self.may_restart = False
+            # what has no step of its own decides nothing
+            self.may_resume &= step == last and not begins
+        return begins
