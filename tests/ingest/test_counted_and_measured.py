@@ -130,6 +130,22 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"D-Step {d}\n" + "".join(f"Epoch {e}, train loss: 0.{d}{e}\n" for e in range(3)) for d in N),
         {"train loss": [*range(18)]},
     ),
+    "a share behind the total of samples": (
+        "".join(
+            f"Epoch: {n}\n"
+            + "".join(f"[{at:5d}/60000 ({at // 600:3d}%)]  Loss: 0.{n}303\n" for at in range(0, 60000, 20000))
+            + f"Average test loss: 0.{n}  Accuracy: 9{n}00/10000 (9{n}.00%)\n"
+            for n in N
+        ),
+        {
+            "Loss": [*range(0, 360000, 20000)],
+            **{name: [*range(40000, 360000, 60000)] for name in ("Average test loss", "Accuracy")},
+        },
+    ),
+    "an epoch behind an @": (
+        "".join(f"batch {b:03d}/100 @epoch{n}/6 loss: 0.{n}\n" for n in N for b in (20, 40)),
+        {name: [100 * n + b for n in N for b in (20, 40)] for name in ("epoch", "loss")},
+    ),
     "an epoch that goes on through announced steps": (
         "".join(f"Step {n}00\nEpoch 0, loss: 0.{n}\n" for n in range(1, 7)),
         {"loss": [0, 200, 300, 400, 500, 600]},
