@@ -59,7 +59,8 @@ def measure_correlation(residual: FloatArray, thresholds: MedianLagThresholds) -
     spread = mad_sigma(change, middle)
     if spread <= 0:
         return Correlation(0.0, 0.0)
-    bounded = np.clip((change - middle) / spread, -thresholds.clip_sigmas, thresholds.clip_sigmas)
+    limit = thresholds.clip_sigmas * spread
+    bounded = np.clip(change - middle, -limit, limit) / spread  # in this order nothing overflows
     of_changes = float(np.mean(bounded[1:] * bounded[:-1]) / np.mean(bounded**2))
     value = min(max(1 + 2 * of_changes, 0.0), _MOST_CORRELATION)
     return Correlation(value, float(np.sqrt(2 / len(change))))

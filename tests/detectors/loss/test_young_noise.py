@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 from holter.detectors.loss.excursions.baseline import BaselineThresholds, measure_noise
-from holter.detectors.loss.excursions.noise_tails import NO_REACH, NoiseTailThresholds, measure_young_reach
+from holter.detectors.loss.excursions.noise_tails import (
+    NO_REACH,
+    NoiseTailThresholds,
+    measure_reach,
+    measure_young_reach,
+)
 
 TAILS = NoiseTailThresholds()
 
@@ -35,3 +40,13 @@ def test_a_young_body_is_skewed_where_it_is_so_beyond_chance(points: int) -> Non
     assert np.mean([reach == NO_REACH for reach in normal]) > 0.95
     skewed = [measure_young_reach(np.exp(0.7 * random.standard_normal(128)) - 1, TAILS) for _ in range(100)]
     assert np.mean([reach.rare > 8 for reach in skewed]) > 0.9
+
+
+def test_the_latest_points_show_a_skew_that_the_points_before_hide() -> None:
+    # the noise of a plateau is normal; once most examples are learned, a few wrong labels stand out
+    random = np.random.default_rng(7)
+    plateau = random.standard_normal(1500)
+    normal, skewed = random.standard_normal(256), np.exp(0.8 * random.standard_normal(256)) - 1
+    known = measure_reach(plateau, TAILS)
+    assert measure_reach(np.concatenate((plateau, normal)), TAILS).typical < 1.2 * known.typical
+    assert measure_reach(np.concatenate((plateau, skewed)), TAILS).typical > 2 * known.typical
