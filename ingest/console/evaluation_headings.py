@@ -79,12 +79,12 @@ def _message(text: str) -> str:
 EVALUATION_HEADINGS = LineKind(
     pattern=LinearPattern(
         rb"(?im)(?:^|[^\w/.\n])(?:eval(?:uat(?:e|ion|ing))?|valid(?:ation|at(?:e|ing))?|val|test(?:ing)?|dev)"
-        rb"(?:[^\w\d\n./-][^\d\n]{0,40})?[-=*#:.\])>a-z][ \t\r]{0,8}(?:\x1b\[\d{1,3}m[ \t\r]{0,4})?$"
+        rb"(?:[^\w\d\n./-][^\d\n]{0,40}|\.\.)?[-=*#:.\])>a-z][ \t\r]{0,8}(?:\x1b\[\d{1,3}m[ \t\r]{0,4})?$"
         rb"|^(?:<\w{1,40}>)?[^\w\n]{0,20}(?:on (?:the )?)?train(?:ing)?(?: \w{1,20}){0,2}[^\w\n]{1,20}$"
         rb"|(?:^|[ \]>:-])"
         + _ON_TRAINING_DATA.encode()
-        + rb"|^[ \t]{0,20}(?:train(?:ing)?|val(?:id(?:ation)?)?|test(?:ing)?|eval(?:uation)?|dev)"
-        rb"[ \t\r]{0,8}$"
+        + rb"|^[ \t]{0,20}(?:train(?:ing)?|val(?:id(?:ation|ating)?)?|test(?:ing)?|eval(?:uati(?:on|ng))?"
+        rb"|dev)[ \t\r]{0,8}$"
     ),
     parse=announce,
     any_program=True,

@@ -5,7 +5,7 @@ A heading announces it, or its batches have another total and begin anew behind 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from zlib import crc32
 
@@ -22,15 +22,15 @@ _LEAST_ALONE = 2
 """Steps with one evaluation each, after which a second one at a step is at another step."""
 
 
-def evaluated_batch(counts: Counts, state: DialectState) -> str:
+def evaluated_batch(counts: Counts, names: Collection[str], state: DialectState) -> str:
     """The data of an evaluation whose batches are counted: their total is not that of the training.
 
     A heading announced it, or they begin anew within an epoch behind its end. Below a heading, the step of
-    the training again is of the evaluation as well.
+    the training again is of the evaluation as well, with values of these names.
     """
     inner = counts.get(Counter.STEP) or counts.get(Counter.BATCH)
     data: str = state.get("evaluating", "")
-    if data and repeats_step(counts, state):
+    if data and repeats_step(counts, names, state):
         return data
     if inner is None or not inner[1] or inner[1] == state.get("total") or "total" not in state:
         return ""
@@ -50,11 +50,18 @@ def counts_own_batches(counts: Counts, state: DialectState) -> bool:
     return inner is not None and epoch is not None and epoch[0] == last and inner[0] < step
 
 
-def repeats_step(counts: Counts, state: DialectState) -> bool:
-    """Whether a line counts nothing but the last step of the training again."""
+def repeats_step(counts: Counts, names: Collection[str], state: DialectState) -> bool:
+    """Whether a line counts nothing but the last step of the training again.
+
+    Where lines count nothing but epochs, it has the last one and the same names again: `Epoch 3 loss = 0.5`
+    below `Validation`.
+    """
     if len(counts) != 1 or "step" not in state:
         return False
     [(counter, (number, total))] = counts.items()
+    if counter is Counter.EPOCH and not has_steps(state):
+        is_last = number_of_epoch(number, state) == state["step"] == state.get("names at")
+        return is_last and {*names} <= {*state["names"]}
     return counter in (Counter.GLOBAL_STEP, Counter.STEP) and not total and number == state["step"]
 
 

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 _LEAST_GLUED = 5
 """Texts of two lines that are one, each with a counter and a value."""
 _LEAST_LETTERS = 3
+_BEGIN = re.compile(r"[^\W\d][^\d\n]{2,60}(?=\d)")
+"""What is before the first number of a line that begins with a word: `Epoch `."""
+_LEAST_NUMBERS = 2
+_MOST_GLUED = 4096
 
 
 def without_glued(texts: tuple[str, ...]) -> tuple[str, ...]:
@@ -13,3 +19,23 @@ def without_glued(texts: tuple[str, ...]) -> tuple[str, ...]:
     if len(texts) < _LEAST_GLUED or begin not in texts[2:] or sum(map(str.isalpha, begin)) < _LEAST_LETTERS:
         return texts
     return (*texts[: texts.index(begin, 2)], "")
+
+
+def glued_records(line: str) -> list[str]:
+    """The records of a line, of which each but the first begins like the first, right behind a value."""
+    found = _BEGIN.match(line)
+    if found is None or line.find(begin := found[0], len(begin)) < 0:
+        return [line]
+    places = [0]
+    position = line.find(begin, len(begin))
+    while position >= 0 and len(places) < _MOST_GLUED:
+        if line[position - 1].isdecimal() or line[position - 1] in "%)]":
+            places.append(position)
+        position = line.find(begin, position + len(begin))
+    records = [line[first:last] for first, last in zip(places, [*places[1:], len(line)], strict=True)]
+    return records if all(map(_has_value, records)) else [line]
+
+
+def _has_value(record: str) -> bool:
+    """Whether a record has a counter and a value."""
+    return len(re.findall(r"(?<![\d.])\d", record)) >= _LEAST_NUMBERS

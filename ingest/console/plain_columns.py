@@ -15,6 +15,7 @@ from holter.ingest.console.evaluated_parts import end_evaluation, note_evaluatio
 from holter.ingest.console.evaluation_names import best_of, metric_name, name_of_best, name_of_mean
 from holter.ingest.console.evaluation_passes import names_of_pass
 from holter.ingest.console.evaluation_steps import evaluated_batch, evaluation_step, repeats_step
+from holter.ingest.console.glued_lines import glued_records
 from holter.ingest.console.layout_slots import MAX_COUNT_DIGITS
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_layouts import LayoutContent, LineLayout
@@ -103,6 +104,8 @@ def describe_line(line: str, parts: list[str]) -> LayoutContent | None:
     step may be late are read one by one.
     """
     shape, numbers = shape_of_line(parts), parts[1::2]
+    if len(glued_records(line)) > 1:
+        return None  # of these not the shape of the first alone
     if shape.row is not None or shape.about is not None:
         return None
     if any(field.is_percent for field in shape.counters):
@@ -262,7 +265,7 @@ class PlainTable:
             is_announced = (
                 "evaluating" in axis
                 and not self._shape.is_of_training
-                and (self._is_lap or repeats_step(self._counts_of(first), axis))
+                and (self._is_lap or repeats_step(self._counts_of(first), self._names, axis))
             )
             if is_announced or (self._is_lap and self._has_other_total(axis)):
                 return [self._row_of_batch(line, axis) for line in range(first, last)]
@@ -343,7 +346,7 @@ class PlainTable:
     def _row_of_batch(self, line: int, axis: dict[str, Any]) -> LogRow | None:
         """What a line holds that may be a batch of an evaluation."""
         counts = self._counts_at(line, axis)
-        data = "" if self._shape.is_of_training else evaluated_batch(counts, axis)
+        data = "" if self._shape.is_of_training else evaluated_batch(counts, self._names, axis)
         if not data:
             end_evaluation(axis)
             return self._rows_at_steps(line, line + 1, axis)[0]

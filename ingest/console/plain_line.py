@@ -139,7 +139,8 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
         note_round(counts[Counter.OTHER][0], axis)
     if is_in_round(axis):
         note_named_client(axis, is_named=shape.row is not None)
-    split = shape.split or ("" if shape.is_of_training else evaluated_batch(counts, axis))
+    names = [metric_name(field.name, "") for field in shape.metrics]
+    split = shape.split or ("" if shape.is_of_training else evaluated_batch(counts, names, axis))
     if not split and shape.is_of_evaluation and counts_own_batches(counts, axis):
         split = "eval"  # `VAL loss: 0.02 (epoch: 2, step: 0)`
     step: int | None

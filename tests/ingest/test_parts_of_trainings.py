@@ -332,3 +332,26 @@ def test_results_between_launches_belong_to_the_launch_before_them(tmp_path: Pat
     (results,) = (points for key, points in run.data.series.items() if key.metric == "val loss")
     assert results.attempt.tolist() == [0, 1, 2]
     assert results.value.tolist() == [1.5, 2.5, 3.5]
+
+
+@pytest.mark.parametrize(
+    ("training", "evaluation", "data"),
+    [
+        ("Training\n", "Validation\n", "validation"),
+        ("", "Val\n", "val"),
+        ("Training...\n", "Validating...\n", "validating"),
+        ("", "Evaluating\n", "evaluating"),
+        ("--- training ---\n", "--- test ---\n", "test"),
+    ],
+)
+@pytest.mark.parametrize("every", [1, 3])
+def test_an_epoch_again_below_the_heading_of_an_evaluation_is_of_it(
+    tmp_path: Path, training: str, evaluation: str, data: str, every: int
+) -> None:
+    text = "".join(
+        f"{training}Epoch {n} loss = 0.{n}\n" + f"{evaluation}Epoch {n} loss = 0.{n}5\n" * (n % every == 0)
+        for n in range(9)
+    )
+    run = read_log(tmp_path, text)
+    assert run.attempts == 1
+    assert steps_of(run) == {"loss": [*range(9)], f"{data}/loss": [*range(0, 9, every)]}

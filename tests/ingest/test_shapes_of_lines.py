@@ -423,9 +423,16 @@ def test_the_first_column_of_a_table_may_name_the_data(tmp_path: Path, between: 
     assert steps_of(read_log(tmp_path, text)) == {name: [*N] for name in names}
 
 
-def test_of_records_that_are_glued_the_first_is_read(tmp_path: Path) -> None:
+def test_records_that_are_glued_to_one_another_are_all_read(tmp_path: Path) -> None:
+    text = "".join(f"Epoch {n}, Loss: 0.{n}5" + "\n" * (n % 3 == 0) for n in range(1, 9))
+    run = read_log(tmp_path, text)
+    assert steps_of(run) == {"Loss": [*range(1, 9)]}
+    [losses] = run.data.series.values()
+    assert losses.value.tolist() == pytest.approx([n / 10 + 0.05 for n in range(1, 9)])
+
+
+def test_a_record_that_processes_print_into_one_line_is_one_of_a_launch(tmp_path: Path) -> None:
     text = "".join(f"Epoch {n}, Loss: 0.{n}5" * (1 + n % 2) + "\n" for n in range(1, 7))
     run = read_log(tmp_path, text)
+    assert run.attempts == 1
     assert steps_of(run) == {"Loss": [*range(1, 7)]}
-    [losses] = run.data.series.values()
-    assert losses.value.tolist() == pytest.approx([n / 10 + 0.05 for n in range(1, 7)])

@@ -30,6 +30,7 @@ from holter.ingest.console.dialects.stylegan_metrics import STYLEGAN_METRICS
 from holter.ingest.console.dialects.trials import FINISHED_TRIAL, TRIALS
 from holter.ingest.console.dialects.voc_results import VOC_RESULTS
 from holter.ingest.console.evaluation_headings import EVALUATION_HEADINGS
+from holter.ingest.console.glued_lines import glued_records
 from holter.ingest.console.line_ends import with_newlines
 from holter.ingest.console.line_layouts import LineLayout, layout_of
 from holter.ingest.console.line_settings import is_setting
@@ -304,6 +305,11 @@ LINES = LineKind(
 
 def _line_of_own_text(line: str, state: DialectState) -> LineResult:
     """The numbers of a line with a position; those at the step above if nothing in it is one after all."""
+    records = glued_records(line)
+    if len(records) > 1:
+        results = [parse_plain_line(record, state) for record in records]
+        several = (each if isinstance(each, list) else [each] for each in results if each is not None)
+        return [values for each in several for values in each]
     if is_step_of_results(line, state):
         return add_result(line, state)
     found = parse_plain_line(line, state)
