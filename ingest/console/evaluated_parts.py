@@ -7,17 +7,30 @@ later ones of these names are, too.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from holter.ingest.console.line_settings import is_setting
 
 _MOST_NAMES = 256
+_DATA_OF_NAME = re.compile(
+    r"(?i)(?:train(?:ing)?|(val(?:id(?:ation|ating)?)?|test(?:ing)?|eval(?:uation)?|dev))(?=[ _/-])"
+)
 
 
 def note_evaluation(data: str, state: dict[str, Any]) -> None:
     """Note a record of an evaluation, whose parts may be below it."""
     state["evaluated above"] = data
+
+
+def note_data(stated: str, names: Sequence[str], state: dict[str, Any]) -> None:
+    """Note the data of a line that counts nothing: `loss: 0.5` may be below `Val loss: 0.5`."""
+    data = _DATA_OF_NAME.match(names[0])
+    if stated or (data is not None and data[1]):
+        note_evaluation(stated or str(data and data[1]).lower(), state)
+    elif data is not None:
+        end_parts(state)
 
 
 def end_evaluation(state: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ from math import isfinite
 from typing import Any
 
 from holter.ingest.console.dialect import DialectState, LineValues
-from holter.ingest.console.evaluated_parts import data_of_parts, end_evaluation, note_evaluation
+from holter.ingest.console.evaluated_parts import data_of_parts, end_evaluation, note_data, note_evaluation
 from holter.ingest.console.evaluation_names import best_of, metric_name, name_of_best, name_of_mean
 from holter.ingest.console.evaluation_passes import names_of_pass
 from holter.ingest.console.evaluation_steps import (
@@ -412,6 +412,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
         return None
     if not all(map(is_setting, values)):
         forget_settings(axis)
+    note_data(stated, [field.name for field in shape.metrics], axis)
     labels = labels_below(subject, labels_of_line(shape, numbers, axis))
     if shape.about is None:
         values = qualified(values, parts, shape, step, axis)

@@ -355,3 +355,14 @@ def test_an_epoch_again_below_the_heading_of_an_evaluation_is_of_it(
     run = read_log(tmp_path, text)
     assert run.attempts == 1
     assert steps_of(run) == {"loss": [*range(9)], f"{data}/loss": [*range(0, 9, every)]}
+
+
+def test_rows_without_data_below_a_named_loss_are_of_its_data(tmp_path: Path) -> None:
+    text = "".join(
+        f"Epoch {n}, lr: 5e-05\nTrain loss: 0.{n}5\nloss: 0.{n}51 acc: 0.3{n}\n"
+        f"Val loss:   0.{n}6\nloss: 0.{n}61 acc: 0.2{n}\n"
+        for n in range(6)
+    )
+    run = read_log(tmp_path, text)
+    names = {"lr", "Train loss", "Val loss", "loss", "acc", "val/loss", "val/acc"}
+    assert steps_of(run) == dict.fromkeys(names, [*range(6)])
