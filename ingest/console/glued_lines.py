@@ -9,7 +9,8 @@ _LEAST_GLUED = 5
 _LEAST_LETTERS = 3
 _BEGIN = re.compile(r"[^\W\d][^\d\n]{2,60}(?=\d)")
 """What is before the first number of a line that begins with a word: `Epoch `."""
-_LEAST_NUMBERS = 2
+_BETWEEN = re.compile(r"(?<=\d)[^\d\n]{1,80}(?=\d)")
+"""What is between the first two numbers of a record, which is the same in all: `, loss: `."""
 _MOST_GLUED = 4096
 
 
@@ -33,9 +34,5 @@ def glued_records(line: str) -> list[str]:
             places.append(position)
         position = line.find(begin, position + len(begin))
     records = [line[first:last] for first, last in zip(places, [*places[1:], len(line)], strict=True)]
-    return records if all(map(_has_value, records)) else [line]
-
-
-def _has_value(record: str) -> bool:
-    """Whether a record has a counter and a value."""
-    return len(re.findall(r"(?<![\d.])\d", record)) >= _LEAST_NUMBERS
+    kinds = {match and match[0] for match in map(_BETWEEN.search, records)}
+    return records if None not in kinds and len(kinds) == 1 else [line]

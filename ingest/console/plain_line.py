@@ -376,7 +376,8 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     if step is None:
         return None
     # `Evaluation result: bleu 18.3` below `Decoding on test set...`
-    stated = "" if evaluating and shape.split.startswith("eval") else shape.split
+    is_of_heading = bool(evaluating) and not evaluating.startswith("eval")
+    stated = "" if is_of_heading and shape.split.startswith("eval") else shape.split
     split = stated or evaluating or (axis.get("split", "") if shape.is_summary else "")
     is_part = not (split or shape.is_of_training)
     of_parts = data_of_parts([field.name for field in shape.metrics], int(step), axis) if is_part else ""

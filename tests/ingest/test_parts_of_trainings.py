@@ -365,4 +365,4 @@ def test_rows_without_data_below_a_named_loss_are_of_its_data(tmp_path: Path) ->
     )
     run = read_log(tmp_path, text)
     names = {"lr", "Train loss", "Val loss", "loss", "acc", "val/loss", "val/acc"}
-    assert steps_of(run) == dict.fromkeys(names, [*range(6)])
+    assert steps_of(run) == {name: [*range(6)] for name in names}
