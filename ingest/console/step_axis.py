@@ -237,9 +237,11 @@ def note_heading(counts: Counts, state: DialectState) -> None:
             return
     is_batch = Counter.BATCH in counts and (Counter.EPOCH in counts or "announced" in state)
     if Counter.GLOBAL_STEP in counts or Counter.STEP in counts or is_batch:
+        _, total = counts.get(Counter.STEP) or counts.get(Counter.BATCH) or (0, 0)
+        counts_training = Counter.GLOBAL_STEP in counts or 0 < total == state.get("total")
         step = _step(counts, state)
         if step is not None:
-            if Counter.GLOBAL_STEP in counts and step > state.get("step", step):
+            if counts_training and step > state.get("step", step):
                 end_evaluation(state)  # the training goes on
             elif step != state.get("step"):
                 end_parts(state)

@@ -366,3 +366,14 @@ def test_rows_without_data_below_a_named_loss_are_of_its_data(tmp_path: Path) ->
     run = read_log(tmp_path, text)
     names = {"lr", "Train loss", "Val loss", "loss", "acc", "val/loss", "val/acc"}
     assert steps_of(run) == {name: [*range(6)] for name in names}
+
+
+def test_a_heading_with_the_batches_of_the_training_ends_an_evaluation(tmp_path: Path) -> None:
+    text = "".join(
+        f"epoch {n}\n" * (at == 20)
+        + f"batch count {at}/60\ntotal loss 2.{n}{at}\nTesting...\naccuracy 0.{n}{at}\n"
+        for n in range(3)
+        for at in (20, 40, 60)
+    )
+    steps = [20, 40, 60, 80, 100, 120, 140, 160, 180]
+    assert steps_of(read_log(tmp_path, text)) == {"total loss": steps, "testing/accuracy": steps}
