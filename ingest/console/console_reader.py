@@ -13,6 +13,7 @@ from holter.ingest.console.dialect import (
     DialectState,
     LineKind,
     LineSettings,
+    LineTable,
     LineValues,
 )
 from holter.ingest.console.evaluation_passes import trained_at
@@ -378,9 +379,8 @@ class ConsoleReader:
         may_resume = self._opening.may_resume() and not self._next.may_resume
         self._next.may_resume |= may_resume
         if self._opening.may_be_new_launch():
-            if (
-                self._next.is_holding and self._opening.states_settings
-            ):  # so did the lines before these records
+            # so did the lines before the records that are held back
+            if self._next.is_holding and self._opening.states_settings:
                 self._restart(parsed)
                 if parsed.rows:  # of the launch before
                     return True
@@ -406,8 +406,12 @@ class ConsoleReader:
         Rates alone decide nothing: they may be among the settings of that launch. For the rest see
         `NextLaunch.begins_at`.
         """
-        may_repeat = self._opening.crash.may_repeat and not is_named
-        may_begin = self._next.may_restart or self._next.may_resume or may_repeat
+        following, may_repeat = self._next, self._opening.crash.may_repeat and not is_named
+        may_begin = following.may_restart or following.may_resume or may_repeat
+        if not (may_begin or following.undecided):  # so it is for nearly all rows
+            following.last_step = step
+            self._opening.crash.may_repeat = False
+            return
         if may_begin and all(map(is_setting, row.values)):
             return
         self._opening.crash.may_repeat = False
@@ -473,12 +477,8 @@ class ConsoleReader:
         unlabelled: list[tuple[LogRow, int, int]] = []
         for table, begin, end in found.parts:
             if not table.is_labelled:
-                state = self._state_of(())
-                rows, axis = table.rows(begin, end, state), known_axis(state)
-                last_step = axis.get("step", LARGEST_STEP)
-                for row in rows:
+                for row, at in self._rows_of_table(table, begin, end, ()):
                     if row is not None and row.values and self._is_storable(row.step, offset + starts[line]):
-                        at = row.step if row.step <= last_step else trained_at(row.step, axis)
                         self._note_step(row, at, parsed, is_named=bool(row.labels))
                         end_of_records = offset + ends[line]
                         if row.labels:
@@ -494,12 +494,8 @@ class ConsoleReader:
             self._add_unlabelled(unlabelled, parsed)
             unlabelled = []
             for first, last, labels in table.by_process(begin, end):
-                state = self._state_of(labels)
-                rows, axis = table.rows(first, last, state), known_axis(state)
-                last_step = axis.get("step", LARGEST_STEP)
-                for row in rows:
+                for row, at in self._rows_of_table(table, first, last, labels):
                     if row is not None and row.values and self._is_storable(row.step, offset + starts[line]):
-                        at = row.step if row.step <= last_step else trained_at(row.step, axis)
                         self._note_step(row, at, parsed, is_named=bool(row.labels))
                         row = self._of_training(row) if row.labels else row
                         self._note_record(parsed)
@@ -509,6 +505,17 @@ class ConsoleReader:
                     line += 1
         self._add_unlabelled(unlabelled, parsed)
         return end_of_records
+
+    def _rows_of_table(
+        self, table: LineTable, first: int, last: int, labels: Labels
+    ) -> Iterator[tuple[LogRow | None, int]]:
+        """The rows of some lines of a process, each with the step of the training there."""
+        state = self._state_of(labels)
+        rows, axis = table.rows(first, last, state), known_axis(state)
+        last_step = axis.get("step", LARGEST_STEP)
+        for row in rows:
+            step = 0 if row is None else row.step
+            yield row, step if step <= last_step else trained_at(step, axis)
 
     def _add_unlabelled(self, lines: Sequence[tuple[LogRow, int, int]], parsed: ParsedLines) -> None:
         """Add rows of lines without a prefix that states who printed them, and where these lines are."""

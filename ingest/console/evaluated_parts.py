@@ -8,14 +8,15 @@ later ones of these names are, too.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Any
 
 from holter.ingest.console.line_settings import is_setting
 
 _MOST_NAMES = 256
 _DATA_OF_NAME = re.compile(
-    r"(?i)(?:train(?:ing)?|(val(?:id(?:ation|ating)?)?|test(?:ing)?|eval(?:uation)?|dev))(?=[ _/-])"
+    r"(?i)(?:train(?:ing)?|(?P<evaluation>val(?:id(?:ation|ating)?)?|test(?:ing)?|eval(?:uation)?|dev))"
+    r"(?=[ _/-])"
 )
 
 
@@ -24,12 +25,13 @@ def note_evaluation(data: str, state: dict[str, Any]) -> None:
     state["evaluated above"] = data
 
 
-def note_data(stated: str, names: Sequence[str], state: dict[str, Any]) -> None:
-    """Note the data of a line that counts nothing: `loss: 0.5` may be below `Val loss: 0.5`."""
-    data = _DATA_OF_NAME.match(names[0])
-    if stated or (data is not None and data[1]):
-        note_evaluation(stated or str(data and data[1]).lower(), state)
-    elif data is not None:
+def note_data(stated: str, name: str, state: dict[str, Any]) -> None:
+    """Note the data of a line that counts nothing, by what it states or its first name: `Val loss: 0.5`."""
+    of_name = _DATA_OF_NAME.match(name)
+    data = stated or (of_name["evaluation"] or "" if of_name is not None else "").lower()
+    if data:
+        note_evaluation(data, state)
+    elif of_name is not None:
         end_parts(state)
 
 

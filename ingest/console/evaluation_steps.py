@@ -12,7 +12,13 @@ from zlib import crc32
 from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.evaluation_passes import step_in_pass
 from holter.ingest.console.line_counters import Counter
-from holter.ingest.console.step_axis import Counts, has_steps, is_before_training, number_of_epoch
+from holter.ingest.console.step_axis import (
+    Counts,
+    has_steps,
+    inner_count,
+    is_before_training,
+    number_of_epoch,
+)
 
 _NEARLY_ALL = 5
 """The last line of an epoch may be a fifth of its batches before its end, as lines are rarer than batches."""
@@ -28,7 +34,7 @@ def evaluated_batch(counts: Counts, names: Collection[str], state: DialectState)
     A heading announced it, or they begin anew within an epoch behind its end. Below a heading, the step of
     the training again is of the evaluation as well, with values of these names.
     """
-    inner = counts.get(Counter.STEP) or counts.get(Counter.BATCH)
+    inner = inner_count(counts)
     data: str = state.get("evaluating", "")
     if data and repeats_step(counts, names, state):
         return data
@@ -45,7 +51,7 @@ def evaluated_batch(counts: Counts, names: Collection[str], state: DialectState)
 
 def counts_own_batches(counts: Counts, state: DialectState) -> bool:
     """Whether a line of an evaluation counts its own batches, from anew within the epoch of the training."""
-    inner = counts.get(Counter.STEP) or counts.get(Counter.BATCH)
+    inner = inner_count(counts)
     epoch, (last, step) = counts.get(Counter.EPOCH), state.get("epoch", (None, 0))
     return inner is not None and epoch is not None and epoch[0] == last and inner[0] < step
 
@@ -126,7 +132,7 @@ def evaluation_step(counts: Counts, data: str, names: Sequence[str], state: Dial
         is_next = epoch is not None and len(counts) == 1 and not has_steps(state) and epoch[0] > last
         if epoch is not None and is_next:
             return epoch[0]
-        inner = counts.get(Counter.STEP) or counts.get(Counter.BATCH)
+        inner = inner_count(counts)
         if inner is None or not (has_steps(state) or "alone" in state):
             return int(last)
         return step_in_pass(inner[0], names, data, int(last), state)

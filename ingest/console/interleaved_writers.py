@@ -43,6 +43,7 @@ class InterleavedWriters:
         self._gap: int = state.get("gap", 2)
         self._time: float | None = state.get("time")
         self._pause: float | None = state.get("pause")
+        self._usual_pause = _usual_pause(self._pause)
         self._training: int = state.get("training", 1)
         self._places: int = state.get("places", 0)
         self._last: str | None = state.get("last")
@@ -268,16 +269,11 @@ class InterleavedWriters:
 
     def _is_paused(self, row: LogRow) -> bool:
         """Whether a pause before a row is longer than usual, as far as any are known."""
-        return self._pause is not None and self._pause_before(row) > _USUAL_PAUSES * self._longest_pause
+        return self._pause is not None and self._pause_before(row) > self._usual_pause
 
     def _is_long_after(self, row: LogRow) -> bool:
         """Whether a row comes so long after the last one that another launch must have printed it."""
-        return self._pause_before(row) > max(_LONG_PAUSE, _LONG_PAUSES * self._longest_pause)
-
-    @property
-    def _longest_pause(self) -> float:
-        """The longest pause between two rows so far."""
-        return max(self._pause or 0.0, _SHORTEST_PAUSE)
+        return self._pause_before(row) > max(_LONG_PAUSE, _LONG_PAUSES / _USUAL_PAUSES * self._usual_pause)
 
     def _pause_before(self, row: LogRow) -> float:
         """Seconds between a row and the one before; 0 where no clock says."""
@@ -287,14 +283,20 @@ class InterleavedWriters:
         """Whether there is no more text, and no longer pause, than usual between a row and the one before."""
         gap = 0 if self._end is None else start - self._end
         pause = self._pause_before(row)
-        is_near = gap <= self._gap and pause <= _USUAL_PAUSES * self._longest_pause
+        is_near = gap <= self._gap and pause <= self._usual_pause
         if learn:
             if gap > self._gap:
                 self._gap = min(gap, _LONGEST_GAP)
             if self._time is not None and not isnan(row.time) and pause > (self._pause or -1.0):
                 # that between two launches is not usual
-                self._pause = min(pause, _USUAL_PAUSES * self._longest_pause)
+                self._pause = min(pause, self._usual_pause)
+                self._usual_pause = _usual_pause(self._pause)
         return is_near
+
+
+def _usual_pause(longest: float | None) -> float:
+    """Seconds up to which a pause is usual where so many are the longest so far, None if none is known."""
+    return _USUAL_PAUSES * max(longest or 0.0, _SHORTEST_PAUSE)
 
 
 class _Behind(NamedTuple):

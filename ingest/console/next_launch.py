@@ -21,8 +21,8 @@ class NextLaunch:
     def __init__(self, state: Mapping[str, Any]) -> None:
         self.may_restart: bool = state.get("may restart", False)
         self.may_resume: bool = state.get("may resume", False)
-        self._last_step: int | None = state.get("last step")
-        self._undecided = [Record.from_json(record) for record in state.get("undecided", ())]
+        self.last_step: int | None = state.get("last step")
+        self.undecided = [Record.from_json(record) for record in state.get("undecided", ())]
         """Records that may be the last of a launch, or the first of the next one."""
 
     def state(self) -> dict[str, Any]:
@@ -32,16 +32,16 @@ class NextLaunch:
             known["may restart"] = True
         if self.may_resume:
             known["may resume"] = True
-        if self._last_step is not None:
-            known["last step"] = self._last_step
-        if self._undecided:
-            known["undecided"] = [record.to_json() for record in self._undecided]
+        if self.last_step is not None:
+            known["last step"] = self.last_step
+        if self.undecided:
+            known["undecided"] = [record.to_json() for record in self.undecided]
         return known
 
     @property
     def is_holding(self) -> bool:
         """Whether records are held back until the next one shows of which launch they are."""
-        return bool(self._undecided)
+        return bool(self.undecided)
 
     def holds(self, record: Record, step: int, *, is_of_end: bool) -> bool:
         """Hold a record back where it may be of either launch; returns whether it is.
@@ -49,16 +49,16 @@ class NextLaunch:
         So may the first of an evaluation, `is_of_end`, at the last step, and rates alone at any: they may be
         among the settings of the next launch.
         """
-        is_open = self.may_restart and is_of_end and step == self._last_step
+        is_open = self.may_restart and is_of_end and step == self.last_step
         is_open |= (self.may_restart or self.may_resume) and all(map(is_setting, record.rows[0].values))
-        if is_open and len(self._undecided) < _MOST_UNDECIDED:
-            self._undecided.append(record)
+        if is_open and len(self.undecided) < _MOST_UNDECIDED:
+            self.undecided.append(record)
             return True
         return False
 
     def release(self) -> list[Record]:
         """The records that were held back, of the launch that is known by now."""
-        undecided, self._undecided = self._undecided, []
+        undecided, self.undecided = self.undecided, []
         return undecided
 
     def begins_at(self, step: int, *, is_named: bool, is_of_end: bool, is_repeated: bool) -> bool:
@@ -68,7 +68,7 @@ class NextLaunch:
         the first of an evaluation, which may be at the last step. `is_repeated`: a program crashed, and this
         record would be the second one at its step.
         """
-        last, self._last_step = self._last_step, step
+        last, self.last_step = self.last_step, step
         # the step after the checkpoint may be that at which the program crashed
         begins = is_repeated and step == last
         if last is not None and (self.may_restart or self.may_resume):

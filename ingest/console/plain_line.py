@@ -139,7 +139,7 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
         note_round(counts[Counter.OTHER][0], axis)
     if is_in_round(axis):
         note_named_client(axis, is_named=shape.row is not None)
-    names = [metric_name(field.name, "") for field in shape.metrics]
+    names = [field.name for field in shape.metrics]
     split = shape.split or ("" if shape.is_of_training else evaluated_batch(counts, names, axis))
     if not split and shape.is_of_evaluation and counts_own_batches(counts, axis):
         split = "eval"  # `VAL loss: 0.02 (epoch: 2, step: 0)`
@@ -149,9 +149,7 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
         step = counts[Counter.STEP][0]
     else:
         step = (
-            evaluation_step(counts, split, [field.name for field in shape.metrics], axis)
-            if split
-            else training_step(counts, axis, shape.kind)
+            evaluation_step(counts, split, names, axis) if split else training_step(counts, axis, shape.kind)
         )
     if step is None and not counts:
         # `eval_loss: 0.5, epoch: 0.4`
@@ -359,7 +357,8 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
         return _at_step(at_row, line, shape, numbers, axis)
     evaluating = axis.get("evaluating", "")
     # lines of which only the numbers differ are losses of batches, unlike rows that name what they are of
-    subject = subject_labels((metric_name(field.name, evaluating) for field in shape.metrics), axis)
+    names = [field.name for field in shape.metrics]
+    subject = subject_labels((metric_name(name, evaluating) for name in names), axis)
     is_counted = not (shape.split or evaluating or subject) and shape.row is None
     step = announced_step(axis, str(template) if is_counted else "")
     is_row = _is_row(parts, shape)
@@ -380,7 +379,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     stated = "" if is_of_heading and shape.split.startswith("eval") else shape.split
     split = stated or evaluating or (axis.get("split", "") if shape.is_summary else "")
     is_part = not (split or shape.is_of_training)
-    of_parts = data_of_parts([field.name for field in shape.metrics], int(step), axis) if is_part else ""
+    of_parts = data_of_parts(names, int(step), axis) if is_part else ""
     means = () if split or of_parts or "heading" in axis else axis.get("names", ())
     # below the heading of a block, a line with nothing but a name and a number has whatever is measured
     is_in_block = "heading" in axis and len(shape.metrics) == 1 and len(numbers) == 1
@@ -413,7 +412,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
         return None
     if not all(map(is_setting, values)):
         forget_settings(axis)
-    note_data(stated, [field.name for field in shape.metrics], axis)
+    note_data(stated, names[0], axis)
     labels = labels_below(subject, labels_of_line(shape, numbers, axis))
     if shape.about is None:
         values = qualified(values, parts, shape, step, axis)

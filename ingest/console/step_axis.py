@@ -46,6 +46,11 @@ Counts = Mapping[Counter, tuple[int, int]]
 """The numbers that a line counts, each with its total, 0 without one."""
 
 
+def inner_count(counts: Counts) -> tuple[int, int] | None:
+    """What a line counts within an epoch, with its total: steps or batches."""
+    return counts.get(Counter.STEP) or counts.get(Counter.BATCH)
+
+
 def known_axis(state: DialectState) -> dict[str, Any]:
     """What is known of the steps of a text so far; nothing where no plain line has counted any."""
     axis: dict[str, Any] = state.get("plain lines", {})
@@ -237,7 +242,7 @@ def note_heading(counts: Counts, state: DialectState) -> None:
             return
     is_batch = Counter.BATCH in counts and (Counter.EPOCH in counts or "announced" in state)
     if Counter.GLOBAL_STEP in counts or Counter.STEP in counts or is_batch:
-        _, total = counts.get(Counter.STEP) or counts.get(Counter.BATCH) or (0, 0)
+        _, total = inner_count(counts) or (0, 0)
         counts_training = Counter.GLOBAL_STEP in counts or 0 < total == state.get("total")
         step = _step(counts, state)
         if step is not None:
@@ -384,7 +389,7 @@ def _step(counts: Counts, state: DialectState, kind: str = "") -> int | None:
         if Counter.EPOCH not in counts:
             note_steps_alone(1, state)
         return counts[Counter.GLOBAL_STEP][0]
-    inner = counts.get(Counter.STEP) or counts.get(Counter.BATCH)
+    inner = inner_count(counts)
     epoch = counts.get(Counter.EPOCH) or state.get("announced")
     if inner is not None and inner[1]:
         state["total"] = inner[1]
