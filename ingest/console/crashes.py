@@ -1,8 +1,8 @@
-"""Recognises a program that crashed or was ended, and the one that goes on with what it saved.
+"""Recognises a program that crashed or was ended, and the one that continues with what it saved.
 
 A traceback alone says little: programs catch exceptions and print them. Behind one that ends with its
 exception, a line that begins a program, or says that a checkpoint is loaded, is one of another process, and
-so is behind any of them the step that was printed last. What the shell or a queue says is certain.
+so is behind any of them the step that was printed last. What the shell or a queue states is certain.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _END = re.compile(
     rb"(?m)(?:^|[\]\d]) {0,8}(?:Killed(?: {2,40}\S[^\n]{0,400})?[ \t\r]{0,8}$|Segmentation fault\b)"
     rb"|^\*\*\* Aborted at \d|\*\*\* (?:JOB|STEP) [\d.]{1,20} [^\n]{0,100} CANCELLED AT "
 )
-"""What the shell, a handler of signals or a queue says of a program that did not end by itself: `Killed`."""
+"""What a shell, a handler of signals or a queue states of a program that did not end by itself: `Killed`."""
 _NOTHING, _HEADED, _ENDED, _GOES_ON = range(4)
 
 
@@ -32,7 +32,7 @@ class Crash:
     """What was printed since the last record of a program that crashed or was ended.
 
     `has_ended`: something else said that it was ended. `may_repeat`: the next record may be the last one
-    again, of a process that goes on from a checkpoint.
+    again, of a process that continues from a checkpoint.
     """
 
     def __init__(self, state: Sequence[int]) -> None:
@@ -45,7 +45,7 @@ class Crash:
 
     @property
     def is_followed(self) -> bool:
-        """Whether another process goes on behind it."""
+        """Whether another process continues behind it."""
         return self._stage == _GOES_ON
 
     def forget(self) -> None:
@@ -66,7 +66,7 @@ class Crash:
         return has_traceback
 
     def _advance(self, block: bytes, begin: int, end: int, first: bytes) -> None:
-        """Note how far a part of a block takes a traceback, its exception and what goes on behind it."""
+        """Note how far a part of a block takes a traceback, its exception and what continues behind it."""
         if self._stage == _NOTHING:
             begin = self._find(_HEADING, _HEADED, block, begin, end)
         if self._stage == _HEADED:
