@@ -24,7 +24,8 @@ HEAD_BYTES = 64 * 1024
 MAX_UNPACKED_BYTES = 8 * 1024**3
 _IN_MEMORY = 64 * 1024 * 1024
 _CHUNK = 1024 * 1024
-_HOLE = re.compile(rb"\0{64,}+")
+_HOLE = re.compile(rb"\0{64,}+|(?<=\n)\0++")
+"""Zeros in a text: many, or at the beginning of a line. Other encodings have more of them elsewhere."""
 _GZIP = 31  # zlib: the largest window, with gzip's header and trailer
 
 
@@ -206,9 +207,10 @@ def _unpack(path: Path) -> Generator[bytes, None, None]:
 
 
 def without_holes(head: bytes) -> bytes:
-    """A part of a file in which long runs of zeros are empty lines; positions stay.
+    """A part of a file in which runs of zeros that are in no other file than a text are empty lines.
 
     Where a log is emptied while a program writes to it, what it writes next is where it was, behind zeros.
+    A few of them are between the lines of two programs that write to one file. Positions stay.
     """
     return _HOLE.sub(lambda hole: b"\n" * len(hole[0]), head) if b"\0" in head else head
 

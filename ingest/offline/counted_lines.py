@@ -26,6 +26,10 @@ _NAME_ALONE = re.compile(r"\s?[,;]\s{0,4}([A-Za-z][\w./@-]{0,40}(?: [\w./@-]{1,4
 """A name between separators: `Step, 0, Loss, 0.114, PSNR, 9.42`."""
 _BETWEEN_COLUMNS = re.compile(r"[ \t]{2,80}|\t|[ \t]?[,;][ \t]{0,80}")
 _BETWEEN_BARS = re.compile(r"[ \t]{0,80}\|[ \t]{0,80}")
+_SEPARATOR = re.compile(r"[ \t]?[,;|\t]")
+_AT_SEPARATOR = re.compile(r"^$|[,;|\t][ \t]?$")
+_MEASURED = re.compile(r"[-+]?\d{1,8}\.\d{1,20}(?:[eE][-+]?\d{1,3})?|(?i:nan)")
+"""A number with a fraction; those with more digits before it are times."""
 _NAME = re.compile(r"[^\d\s.,+-][^\n]{0,60}")
 """The name of a column: anything that begins like no number."""
 _LEAST_LINES = 5
@@ -61,7 +65,9 @@ def counted_table(lines: Sequence[str]) -> list[list[str]]:
     chosen = [
         index
         for index, column in enumerate(columns)
-        if index > step and len(set(column)) > 1 and all(is_number(text.replace(",", "")) for text in column)
+        if (index > step or (index < step and _is_measured(texts, columns, index)))
+        and len(set(column)) > 1
+        and all(is_number(text.replace(",", "")) for text in column)
     ]
     if _is_share(texts, columns, chosen):  # `Epoch 0: 9129 / 10000`
         return [
@@ -98,6 +104,15 @@ def _steps(columns: Sequence[Sequence[str]], index: int) -> Sequence[str]:
         if steps := steps_within([*pairs]):
             return [*map(str, steps)]
     return numbers if counts_evenly(numbers) else ()
+
+
+def _is_measured(texts: Sequence[str], columns: Sequence[Sequence[str]], index: int) -> bool:
+    """Whether a number ahead of the step is a column of measurements: between separators, with a fraction.
+
+    `vit, 0.184, 0.950, 0, 24`; what else is there is a time, or has other signs around it.
+    """
+    is_between = _AT_SEPARATOR.search(texts[index]) and _SEPARATOR.match(texts[index + 1])
+    return bool(is_between) and all(_MEASURED.fullmatch(number) for number in columns[index])
 
 
 def _is_share(texts: Sequence[str], columns: Sequence[Sequence[str]], chosen: Sequence[int]) -> bool:

@@ -41,6 +41,7 @@ from holter.ingest.rows import batch_from_rows
 from holter.ingest.step_columns import LARGEST_STEP
 from holter.types import Batch, Unreadable
 
+_BETWEEN_COLUMNS = str.maketrans(",;|", "   ")
 _LEAST_ROWS = 3
 _LEAST_COLUMNS = 2
 _LEAST_OF_OPENING = 12
@@ -134,13 +135,13 @@ def _numbered_table(lines: Sequence[str], name: str) -> bytes | None:
 
 def _stated_names(lines: Sequence[str]) -> list[str]:
     """The words of a header above columns, with or without a sign before them; nothing if there is none."""
-    names = lines[0].strip("# ").replace(",", " ").split()
+    names = lines[0].strip("# ").translate(_BETWEEN_COLUMNS).split()
     return [] if any(map(is_number, names)) else names
 
 
 def _columns(lines: Sequence[str]) -> _Cells:
     """The cells of lines of as many numbers each, but for a few other lines; nothing of other texts."""
-    texts = (_COUNT_AHEAD.sub(r"\1 ", line).replace(",", " ").replace(";", " ") for line in lines)
+    texts = (_COUNT_AHEAD.sub(r"\1 ", line).translate(_BETWEEN_COLUMNS) for line in lines)
     rows = [cells for text in texts if (cells := text.split())]
     width = Counter(map(len, rows)).most_common(1)[0][0] if rows else 0
     numbers = [row for row in rows if len(row) == width and all(map(is_number, row))]

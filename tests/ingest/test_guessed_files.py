@@ -88,6 +88,22 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         + "".join(f"{gen}  \t30    \t{loss}\t9.5\n" for gen, loss in enumerate(LOSS)),
         {"nevals": [0, 1, 2, 3], "avg": [0, 1, 2, 3], "max": [0, 1, 2, 3]},
     ),
+    "columns that bars part": (
+        "".join(f"{2 + n / 7:.4f}|{n / 11:.6f}\n" for n in range(12)),
+        {"column 1": [*range(12)], "column 2": [*range(12)]},
+    ),
+    "columns that semicolons part": (
+        "".join(f"{2 + n / 7:.4f};{n / 11:.6f}\n" for n in range(12)),
+        {"column 1": [*range(12)], "column 2": [*range(12)]},
+    ),
+    "measurements ahead of the epoch": (
+        "".join(f"vit_b16, 0.{n}184, 0.9{n}, {n}, 24, 90{n}.5\n" for n in range(6)),
+        {"column 1": [*range(6)], "column 2": [*range(6)], "column 5": [*range(6)]},
+    ),
+    "times ahead of what counts": (
+        "".join(f"1700000{n}00.25, {n}, 0.{n}5\n[{n}.25 s] saved\n" for n in range(6)),
+        {"column 3": [*range(6)]},
+    ),
 }
 
 

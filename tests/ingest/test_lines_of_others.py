@@ -375,6 +375,11 @@ def test_a_log_that_was_emptied_while_a_program_wrote_to_it_is_read(tmp_path: Pa
     assert steps_of(run) == {"loss": [*range(1, 9)]}
 
 
+def test_a_few_zeros_between_the_lines_of_two_programs_make_no_binary_file(tmp_path: Path) -> None:
+    lines = "".join(f"saved model_{n}.pt\n\0\0\0step: {n}, loss: 0.{n}\n" for n in N)
+    assert steps_of(read_log(tmp_path, lines)) == {"loss": [*N]}
+
+
 def test_each_start_of_the_training_is_a_launch_even_if_it_ends_after_a_record(tmp_path: Path) -> None:
     launch = "INFO:root:Start Training for Task: collar\n[Epoch 0] loss: 0.5\n"
     run = read_log(tmp_path, 3 * launch + "[Epoch 1] loss: 0.4\n")
