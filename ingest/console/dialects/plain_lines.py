@@ -121,8 +121,9 @@ _SIGN = rb"(?:[=:#|-]|" + _WIDE_SIGN + rb")"
 """A sign between a name and its number, or that sign as wide as a letter."""
 _OPENING = rb"(?:[\[({\"'#/]|" + in_encodings("\uff08", "\u3010") + rb"){0,2}"
 _COUNTED = (
-    rb"(?:epoch|iter(?:ation)?|step|batch|update|timestep|t_env|episode|\bgame\b|tick|round|progress|\bcount|\bit|\bep\.?|\bup\.|epoche|epoca|epoka|epok|krok|stap"
-    rb"|schritt|paso|passo|" + words_in_encodings(COUNTERS) + rb")"
+    rb"(?:epoch|iter(?:ation)?|step|batch|update|timestep|t_env|episode|\bgame\b|tick|round|progress|\bcount|\bit|\bep\.?|\bup\.|"
+    + words_in_encodings(COUNTERS)
+    + rb")"
 )
 _NUMBER_AHEAD = (
     rb"(?:\bthe |^[^\w\n]{0,20})\d{1,9}(?:st|nd|rd|th)? (?:training )?"
