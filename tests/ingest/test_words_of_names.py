@@ -51,6 +51,42 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         + "".join(f"Iteration {n} policy_loss 1.{n} value_loss 2.{n}\n" for n in N),
         {name: [*N] for name in ("policy_loss", "value_loss")},
     ),
+    "the count is in brackets behind the name": (
+        "".join(f"score({n}): {n * 3 % 7}\n" for n in range(29, 41)),
+        {"score": [*range(29, 41)]},
+    ),
+    "the count of two names, with a line above": (
+        "started\n" + "".join(f"loss [{n}]: {3 / n:.3f}\nwins [{n}] = {n // 3}\n" for n in range(4, 60, 4)),
+        {name: [*range(4, 60, 4)] for name in ("loss", "wins")},
+    ),
+    "what is in brackets tells values of an epoch apart": (
+        "".join(f"Epoch {n} loss 0.{n}\n" + "".join(f"acc[{i}]: 0.{n}{i}\n" for i in range(6)) for n in N),
+        {name: [*N] for name in ("loss", *(f"acc[{i}]" for i in range(6)))},
+    ),
+    "a heading of the epoch, and pairs with a word between": (
+        "".join(f"epoch {n}\nrecon: 0.{n}1 kl: 0.{n}2 beta: 0.5\n" for n in N),
+        {name: [*N] for name in ("recon", "kl", "beta")},
+    ),
+    "a sentence behind a number is no name": (
+        "".join(f"Epoch {n} loss 0.{n}\ntested on the 500 images seen: 0.{n}\n" for n in N),
+        {"loss": [*N]},
+    ),
+    "names with a number behind a sign, in nothing but such lines": (
+        "Loading\n" + "".join(f"Rank-1: 0.{n}1, Rank-5: 0.{n}5, mAP: 0.{n}3\n" for n in N),
+        {name: [n - 1 for n in N] for name in ("Rank-1", "Rank-5", "mAP")},
+    ),
+    "the same with other signs": (
+        "Loading\n" + "".join(f"P@5: 0.{n}1, R@10: 0.{n}5, HR@10: 0.{n}6\n" for n in N),
+        {name: [n - 1 for n in N] for name in ("P@5", "R@10", "HR@10")},
+    ),
+    "a process is no metric": (
+        "".join(f"rank-1: epoch {n}, loss 0.{n}\n" for n in N),
+        {"loss": [*N]},
+    ),
+    "what is in brackets tells values apart, over and over": (
+        "".join(f"acc[{i}]: 0.{n}{i}\n" for n in N for i in range(3)),
+        {f"acc[{i}]": [n - 1 for n in N] for i in range(3)},
+    ),
 }
 
 
