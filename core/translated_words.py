@@ -17,36 +17,48 @@ COUNTERS: dict[str, str] = {
             *("스텝", "단계", "반복", "이터레이션"),
             *("итерация", "итерации", "шаг", "шагов"),
             *("iteración", "iteração", "itération", "paso", "passo", "étape", "schritt"),
-            *("krok", "ad\u0131m", "stap", "bước", "langkah"),
+            *("krok", "ad\u0131m", "stap", "bước", "langkah", "iterazione", "itérations", "schritte"),
         ),
         "step",
     ),
     **dict.fromkeys(("批次", "批", "バッチ", "배치", "батч", "пакет", "lote"), "batch"),
     **dict.fromkeys(
         (
-            *("轮次", "轮数", "轮", "輪", "世代", "周期", "エポック", "回", "에포크", "에폭"),
+            *("轮次", "轮数", "轮", "輪", "周期", "エポック", "回", "에포크", "에폭"),
             *("эпоха", "эпохи", "época", "époque", "epoca", "epoche"),
             *("epoka", "epoki", "dönem", "epok", "kỷ nguyên"),
         ),
         "epoch",
     ),
-    **dict.fromkeys(("回合", "エピソード", "에피소드", "эпизод", "episodio", "épisode"), "episode"),
+    **dict.fromkeys(
+        ("回合", "エピソード", "에피소드", "эпизод", "episodio", "épisode", "episódio"), "episode"
+    ),
+    **dict.fromkeys(("runde", "ronda", "rodada", "ラウンド", "라운드", "раунд"), "round"),
+    **dict.fromkeys(
+        ("generación", "génération", "geração", "generazione", "世代", "세대", "поколение"), "generation"
+    ),
 }
 """What a number counts."""
 
 DATA: dict[str, str] = {
     **dict.fromkeys(
-        ("训练集", "训练", "訓練", "学習", "훈련", "обучение", "обучения", "entrenamiento"), "train"
+        (
+            *("训练集", "训练", "訓練", "学習", "훈련", "обучение", "обучения", "entrenamiento"),
+            *("entraînement", "treinamento", "treino", "addestramento"),
+        ),
+        "train",
     ),
     **dict.fromkeys(
         (
             *("验证集", "验证", "驗證", "検証", "バリデーション", "검증"),
-            *("валидация", "валидации", "проверка", "validación", "validação"),
+            *("валидация", "валидации", "проверка", "validación", "validação", "validierung", "validazione"),
         ),
         "val",
     ),
     **dict.fromkeys(("测试集", "测试", "測試", "テスト", "테스트", "тест", "prueba", "teste"), "test"),
-    **dict.fromkeys(("评估", "評估", "評価", "평가", "оценка", "evaluación", "évaluation"), "eval"),
+    **dict.fromkeys(
+        ("评估", "評估", "評価", "평가", "оценка", "evaluación", "évaluation", "avaliação"), "eval"
+    ),
 }
 """The data that a line is about."""
 
@@ -70,13 +82,32 @@ METRICS: dict[str, str] = {
         ("学习率", "學習率", "学習率", "학습률", "скорость обучения", "lernrate"), "learning rate"
     ),
     **dict.fromkeys(("梯度范数", "勾配ノルム"), "grad norm"),
-    **dict.fromkeys(("奖励", "獎勵", "回报", "報酬", "보상", "награда", "recompensa"), "reward"),
+    **dict.fromkeys(
+        (
+            *("奖励", "獎勵", "回报", "報酬", "보상", "награда", "recompensa"),
+            *("récompense", "ricompensa", "belohnung"),
+        ),
+        "reward",
+    ),
+    **dict.fromkeys(
+        ("适应度", "適應度", "適応度", "적합도", "приспособленность", "aptitud", "aptidão"), "fitness"
+    ),
+    **dict.fromkeys(("代价", "コスト", "비용", "coste", "custo", "coût", "kosten"), "cost"),
+    **dict.fromkeys(("误差", "오차", "fehler", "erreur", "erro", "errore"), "error"),
     **dict.fromkeys(("困惑度", "パープレキシティ", "перплексия"), "perplexity"),
     **dict.fromkeys(("召回率", "再現率", "재현율", "полнота"), "recall"),
     **dict.fromkeys(("精确率", "適合率", "정밀도"), "precision"),
     **dict.fromkeys(("得分", "分数", "スコア", "점수"), "score"),
 }
 """What is measured."""
+
+_GERMAN = {
+    data + metric: f"{data_in_english} {METRICS[metric]}"
+    for data, data_in_english in (("trainings", "train"), ("validierungs", "val"), ("test", "test"))
+    for metric in ("verlust", "fehler", "genauigkeit")
+}
+"""Words for data and what is measured in one: `Trainingsverlust`."""
+METRICS |= _GERMAN
 
 _ENGLISH = {**COUNTERS, **DATA, **METRICS}
 _LETTERS = r"a-z\u0430-\u044f\u0451\u00e0-\u00ff"

@@ -37,9 +37,12 @@ def in_encodings(*words: str) -> bytes:
 
 
 def words_in_encodings(words: Iterable[str]) -> bytes:
-    """A pattern of words of languages that are not written in ASCII, in the cases that occur."""
-    forms = {form for word in words if not word.isascii() for form in (word, word.capitalize(), word.upper())}
-    return in_encodings(*sorted(forms, key=len, reverse=True))
+    """A pattern of words of other languages, in the cases that occur; without case for those in ASCII."""
+    known = sorted(words, key=len, reverse=True)
+    others = (word for word in known if not word.isascii())
+    forms = dict.fromkeys(form for word in others for form in (word, word.capitalize(), word.upper()))
+    in_ascii = "|".join(word for word in known if word.isascii()).encode()
+    return in_encodings(*forms) + (rb"|\b(?i:" + in_ascii + rb")" if in_ascii else b"")
 
 
 def decode_line(line: bytes) -> str:

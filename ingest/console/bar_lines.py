@@ -9,8 +9,8 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from holter.ingest.console.data_names import is_of_evaluation
 from holter.ingest.console.line_counters import Counter
-from holter.ingest.console.line_names import is_of_evaluation
 from holter.ingest.console.line_tokens import split_numbers, value_of
 from holter.ingest.console.line_words import DATA_SPLIT
 from holter.ingest.console.plain_line import counts_of

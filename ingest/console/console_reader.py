@@ -8,6 +8,7 @@ from typing import Any, BinaryIO
 
 from holter.attempts.config_values import config_from_json, config_to_json
 from holter.ingest.console import lines_above
+from holter.ingest.console.data_names import is_of_evaluation
 from holter.ingest.console.dialect import (
     ConsoleDialect,
     DialectState,
@@ -21,7 +22,6 @@ from holter.ingest.console.first_epoch import FirstEpoch, Record
 from holter.ingest.console.interleaved_writers import InterleavedWriters
 from holter.ingest.console.labelled_trainings import LabelledTrainings
 from holter.ingest.console.launch_opening import LaunchOpening
-from holter.ingest.console.line_names import is_of_evaluation
 from holter.ingest.console.line_settings import is_setting
 from holter.ingest.console.lines_above import LineAbove
 from holter.ingest.console.next_launch import NextLaunch

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from holter.ingest.console.line_shapes import names_evaluation
+from holter.ingest.console.data_names import names_data
 
 
 def metric_name(name: str, split: str) -> str:
     """The name of a metric of an evaluation, which has that of its data; `split` is "" for the training."""
-    return name if not split or names_evaluation(name, split) else f"{split}/{name}"
+    return name if not split or names_data(name) else f"{split}/{name}"
 
 
 def name_of_mean(name: str, split: str) -> str:

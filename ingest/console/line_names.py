@@ -10,13 +10,9 @@ from holter.ingest.metric_names import is_metric_name
 from holter.translated_words import in_english
 
 _OF_TRAINING = re.compile(
-    r"(?i)\blr\b|learning.?rate|grad|train|/s(?:ec)?\b|best|total|time|(?:tokens?|samples?|images?)/"
+    r"(?i)(?<![a-z])(?:lr(?![a-z])|learning.?rate|grad|train|best|total)|time(?![a-z])|/s(?:ec)?\b"
+    r"|(?:tokens?|samples?|images?)/"
 )
-
-
-def is_of_evaluation(name: str) -> bool:
-    """Whether the name of a metric begins with data of an evaluation."""
-    return name.lower().startswith(("eval", "val", "test"))
 
 
 def unique_name(name: str, section: str, names: Collection[str]) -> tuple[str, str]:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from holter.ingest.console.line_counters import CounterField
-from holter.ingest.console.line_words import DATA_SPLIT
-from holter.translated_words import in_english
 
 _PARTS = frozenset({"stage", "phase"})
 
@@ -95,11 +92,3 @@ def part_before(counters: Sequence[CounterField], metrics: Sequence[MetricField]
     """The name of the metric that numbers the part of the training in which a line counts, if any does."""
     ahead = (field for field in metrics if counters and field.index < counters[0].index)
     return next((field.name for field in ahead if field.name.lower() in _PARTS), "")
-
-
-def names_evaluation(name: str, split: str) -> bool:
-    """Whether the name of a metric says that it is of an evaluation, of these data or of others."""
-    if name.lower().startswith((split[:3], "train")):
-        return True
-    found = DATA_SPLIT.match(re.split(r"[/_ ]", in_english(name).strip(), maxsplit=1)[0])
-    return found is not None and bool(found[2])

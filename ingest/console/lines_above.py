@@ -14,9 +14,9 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Any, NamedTuple
 
+from holter.ingest.console.data_names import is_of_evaluation
 from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.line_counters import Counter
-from holter.ingest.console.line_names import is_of_evaluation
 from holter.ingest.console.line_settings import is_of_model, is_setting
 from holter.ingest.console.line_shapes import LineShape
 from holter.ingest.console.line_tokens import split_numbers, template_of

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from itertools import product
 
+from holter.ingest.console.line_words import ROWS_AHEAD
+
 _SIGN = r"\s?[:=]\s{0,4}[-+]?[$€£¥₹₽]?\.?\d"
 _WORDS = r"[^\W\d][\w@%./+-]{0,30}(?: [^\W\d(][\w@%./+-]{0,20}){0,3}"
 _BEGIN = r"(?:^|(?<=[,;|(\t{])|(?<=[,;|({>] )|(?<=  )|(?<=\d: )|(?<=[\d%)\]] )|(?<= - ))"
@@ -28,8 +30,13 @@ _AT_BEGIN = (
 )
 """Numbers with which a name begins."""
 
-_LONGEST_INDEXED = 12
-_INDEXED = "|".join(rf"(?<=[\s,|;]\w{{{length}}}[\[(])" for length in range(1, _LONGEST_INDEXED + 1))
+_LENGTHS = range(1, 13)
+"""Of the names before an index."""
+_INDEXED = "|".join(rf"(?<=[\s,|;]\w{{{length}}}[\[(])" for length in _LENGTHS)
+_INDEXED_AHEAD = "".join(
+    rf"(?<!^(?i:{word})[\[(])" for word in sorted({*ROWS_AHEAD, "rank", "gpu", "game"})
+) + ("(?:" + "|".join(rf"(?<=^\w{{{length}}}[\[(])" for length in _LENGTHS) + ")")
+"""The same at the beginning of a line, but for `fold[1]: 0.5`."""
 _NO_INDEX = "".join(
     rf"(?<!{end}[\[(])" for end in ("och", "tep", "ter", "ion", "tch", "ode", "und", "ep", "EP", "Ep", "it")
 )
@@ -58,7 +65,7 @@ _FORMS = (
     r"(?=\d{1,4}(?:\.\d{1,4})?: [-\d])(?:(?<=\{)|(?<=, ))",
     r"(?<=[A-Za-z] )\d{1,4}['\"] ?:",
     # an index behind a name: `acc[0]: 0.5`, `avg(100): 2.5`, `Loss 1: 0.5`, `loss #1: 0.5`, `Stage 0 = 39.1`
-    rf"(?=(?:\d{{1,2}}\]|\d{{1,4}}\)){_SIGN})(?:{_INDEXED}){_NO_INDEX}",
+    rf"(?=(?:\d{{1,2}}\]|\d{{1,4}}\)){_SIGN})(?:{_INDEXED}|{_INDEXED_AHEAD}){_NO_INDEX}",
     r"(?=\d{1,2}: [-\d])(?:(?<=[lL]oss )|(?<=[lL]oss #)|(?<=[aA]cc )|(?<=uracy )|(?<=[dD]ice )|(?<=[dD][cC] )"
     r"|(?<=[iI]o[uU] )|(?<=rror ))",
     r"(?=\d{1,2} = [-\d])(?<=[a-z] )(?<!poch )(?<!tep )(?<!atch )(?<!iter )(?<!tion )(?<!ound )(?<!sode )",

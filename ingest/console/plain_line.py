@@ -7,6 +7,7 @@ from collections.abc import Collection
 from math import isfinite
 from typing import Any
 
+from holter.ingest.console.data_names import is_of_evaluation
 from holter.ingest.console.dialect import DialectState, LineValues
 from holter.ingest.console.evaluated_parts import data_of_parts, end_evaluation, note_data, note_evaluation
 from holter.ingest.console.evaluation_names import best_of, metric_name, name_of_best, name_of_mean
@@ -19,7 +20,6 @@ from holter.ingest.console.evaluation_steps import (
     step_of_next,
 )
 from holter.ingest.console.line_counters import Counter
-from holter.ingest.console.line_names import is_of_evaluation
 from holter.ingest.console.line_settings import is_of_model, is_setting
 from holter.ingest.console.line_shapes import LineShape, MetricField
 from holter.ingest.console.line_tokens import split_numbers, template_of, value_of

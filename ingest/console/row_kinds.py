@@ -12,8 +12,8 @@ from itertools import pairwise
 from math import nan
 from typing import Any
 
+from holter.ingest.console.data_names import is_of_evaluation
 from holter.ingest.console.first_step_again import counted_steps, rows_of_launch
-from holter.ingest.console.line_names import is_of_evaluation
 from holter.ingest.console.training_count import TrainingCount
 from holter.ingest.rows import LogRow, row_from_json, row_to_json
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import lru_cache
 from zlib import crc32
 
+from holter.ingest.console.data_names import is_of_evaluation, names_data
 from holter.ingest.console.glued_lines import without_glued
 from holter.ingest.console.line_counters import (
     COUNTS_DATA,
@@ -30,13 +31,12 @@ from holter.ingest.console.line_counters import (
 )
 from holter.ingest.console.line_data import data_before, data_behind, is_summary
 from holter.ingest.console.line_fields import NumberField, number_fields
-from holter.ingest.console.line_names import is_of_evaluation, numbered, unique_name
+from holter.ingest.console.line_names import numbered, unique_name
 from holter.ingest.console.line_settings import has_settings, is_setting, is_settings
 from holter.ingest.console.line_shapes import (
     LineShape,
     MetricField,
     RowField,
-    names_evaluation,
     part_before,
 )
 from holter.ingest.console.line_subjects import label_of, subject_of
@@ -406,7 +406,7 @@ class _ShapeReader:
             self._is_known = True
 
     def _add_metric(self, field: NumberField) -> None:
-        is_named = DATA_SPLIT.search(field.english) or names_evaluation(field.name, self._part)
+        is_named = DATA_SPLIT.search(field.english) or names_data(field.name)
         is_of_part = self._part and not is_named
         stated = f"{self._part}/{field.name}" if is_of_part else field.name
         if stated.lower() == "best" and (of := self._measured_before(field)):  # `acc 0.81 (best 0.84)`

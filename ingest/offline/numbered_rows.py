@@ -33,6 +33,7 @@ from holter.ingest.offline.counted_lines import (
     is_number,
     layout_of,
     steps_within,
+    table_of_counted_names,
 )
 from holter.ingest.offline.joined_records import separate_records
 from holter.ingest.offline.value_histories import rows_of_histories
@@ -90,7 +91,7 @@ class NumberedRows(WholeFile):
         text = separate_records(text) or text
         lines = [_BAR.sub("", line, count=1) if "%|" in line else line for line in text.splitlines()]
         lines = with_numbers_behind(lines)
-        table = _numbered_table(lines, path.stem)
+        table = _encoded(table_of_counted_names(lines)) or _numbered_table(lines, path.stem)
         numbered = b"" if table else _below_epochs(lines, path.stem)
         if not (table or numbered):
             table = _encoded(counted_table(lines) or _table_of_any_names(lines))

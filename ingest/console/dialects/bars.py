@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 
 from holter.ingest.console.bar_lines import Bar, named_metrics, parse_bar
+from holter.ingest.console.data_names import is_of_evaluation
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineResult, LineValues
 from holter.ingest.console.dialects import keras_bars
 from holter.ingest.console.evaluated_parts import end_evaluation
 from holter.ingest.console.evaluation_names import metric_name
 from holter.ingest.console.line_counters import Counter
-from holter.ingest.console.line_names import is_of_evaluation
 from holter.ingest.console.pattern_search import LinearPattern
 from holter.ingest.console.plain_line import axis_state, parse_plain_line
 from holter.ingest.console.round_steps import is_in_round

@@ -121,8 +121,9 @@ _SIGN = rb"(?:[=:#|-]|" + _WIDE_SIGN + rb")"
 """A sign between a name and its number, or that sign as wide as a letter."""
 _OPENING = rb"(?:[\[({\"'#/]|" + in_encodings("\uff08", "\u3010") + rb"){0,2}"
 _COUNTED = (
-    rb"(?:epoch|iter(?:ation)?|step|batch|update|timestep|t_env|episode|\bgame\b|tick|round|progress|\bcount|\bit|\bep\.?|\bup\.|epoche|epoca|epoka|epok|krok|stap"
-    rb"|schritt|paso|passo|" + words_in_encodings(COUNTERS) + rb")"
+    rb"(?:epoch|iter(?:ation)?|step|batch|update|timestep|t_env|episode|\bgame\b|tick|round|progress|\bcount|\bit|\bep\.?|\bup\.|"
+    + words_in_encodings(COUNTERS)
+    + rb")"
 )
 _NUMBER_AHEAD = (
     rb"(?:\bthe |^[^\w\n]{0,20})\d{1,9}(?:st|nd|rd|th)? (?:training )?"
@@ -192,7 +193,7 @@ _METRIC_ALONE = LinearPattern(
     + rb"|"
     + _ALL_DATA
     + rb"|(?:loss|acc(?:uracy)?|\blr|dice|iou|mean_?iu|learning rate|ppl|psnr|ssim|auc|f1|bleu|perplexity"
-    rb"|(?:acc|prec|top|hits?|ndcg|rank)[@-]?\d{1,4}|\br@\d{1,4}|r?mse|mae"
+    rb"|(?:acc|prec|top|hits?|ndcg|rank)[@-]?\d{1,4}|\b[pr]@\d{1,4}|\bkl(?:_?div)?|r?mse|mae"
     rb"|reward|return|fitness|score|si-?s[dn]ri?|s[dn]ri?|s?mape|r(?:2|[\s_-]?squared?)|mcc|kappa|jaccard|sensitivity|specificity|hd95|rouge|pearson|spearman"
     rb"|cider|meteor|epe|fid(?:\d{1,3}k)?|lpips|m?ap|elbo|nll|pesq|e?stoi|mrr|bp[bc]|mpjpe|eer"
     rb"|recall(?:@\d{1,4})?|precision(?:@\d{1,4})?|[wc]er|"

@@ -95,7 +95,7 @@ def _values(parts: list[str], shape: LineShape, evaluating: str, alone: str) -> 
         if not (is_marked or field.name == alone):
             continue
         # `the 500 test images: 0.1` is no name, `train_label:(371, 100)` no value
-        is_part = _CONTINUES.match(before) is not None if field.index else False
+        is_part = _continues_sentence(parts, field.index)
         is_part |= before.endswith("(") and behind.startswith(",")
         # `DONE (t=0.04s)`, `Test: [0] Total time: 0:00:17`
         is_named = len(field.name) > 1 or len(shape.metrics) > 1
@@ -107,6 +107,17 @@ def _values(parts: list[str], shape: LineShape, evaluating: str, alone: str) -> 
             continue
         values[name_of_best(field.name, split)] = value * field.scale
     return values
+
+
+def _continues_sentence(parts: list[str], index: int) -> bool:
+    """Whether the text before a number goes on with a sentence that the number before it is part of.
+
+    That is none if it has a name of its own, and a word is all between: `recon: 0.5 kl: 0.1`.
+    """
+    before = parts[2 * index]
+    if not index or _CONTINUES.match(before) is None:
+        return False
+    return len(before.split()) > 1 or not parts[2 * index - 2].rstrip(" ").endswith((":", "="))
 
 
 def or_recurring(kind: LineKind) -> LineKind:

@@ -1,0 +1,37 @@
+"""Of which data a metric is, by the first word of its name: `val_loss`, `testAcc`, but not `value_loss`."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from holter.translated_words import in_english
+
+_METRIC = (
+    r"(?:loss|acc|err|ppl|perp|auc|m?iou|dice|f1|mae|r?mse|psnr|ssim|map|wer|cer|bleu|score|reward|return"
+    r"|prec|recall|cost|nll|elbo|corr|data|set|split|epoch|step|iter|batch|num|metric)"
+)
+"""What may follow the data without a sign between: `valloss`, `testset`."""
+_DATA = re.compile(
+    r"(?:train(?:ing)?|trn"
+    r"|(?P<word>eval(?:uat(?:ion|ing|e))?|val(?:id(?:ation|at(?:ing|e))?)?|test(?:ing)?|dev))(?![a-z])"
+    rf"|(?:train|(?P<beginning>eval|valid|val|test))(?={_METRIC})"
+)
+_WITHIN_WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
+"""Where the next word of camel case begins."""
+
+
+@lru_cache(maxsize=8192)
+def _data_of(name: str) -> re.Match[str] | None:
+    return _DATA.match(_WITHIN_WORD.sub("_", in_english(name).strip()).lower())
+
+
+def is_of_evaluation(name: str) -> bool:
+    """Whether the name of a metric begins with data of an evaluation."""
+    found = _data_of(name)
+    return found is not None and bool(found["word"] or found["beginning"])
+
+
+def names_data(name: str) -> bool:
+    """Whether the name of a metric begins with data, of the training or of an evaluation."""
+    return _data_of(name) is not None

@@ -1,0 +1,96 @@
+"""Names of metrics are read by their words: `value_loss` is no loss of a validation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from holter.ingest.console.data_names import is_of_evaluation, names_data
+from holter.ingest.console.evaluation_names import metric_name
+from tests.support.log_runs import assert_steps
+
+N = range(1, 6)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["val_loss", "valLoss", "ValLoss", "valacc", "VAL loss", "evaluation/return", "testAcc", "test1_acc",
+     "validation_0-auc", "dev/f1", "验证损失"],
+)  # fmt: skip
+def test_the_first_word_of_a_name_is_data_of_an_evaluation(name: str) -> None:
+    assert is_of_evaluation(name)
+    assert metric_name(name, "val") == name
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["value_loss", "value", "valence", "validity", "latest_acc", "tested", "device_memory", "deviation",
+     "constrained_loss", "trainer/loss", "trainable"],
+)  # fmt: skip
+def test_a_word_that_begins_like_data_is_no_data(name: str) -> None:
+    assert not is_of_evaluation(name)
+    assert not names_data(name)
+    assert metric_name(name, "val") == f"val/{name}"
+
+
+def test_names_of_the_training_say_so_in_an_evaluation() -> None:
+    assert not is_of_evaluation("train_loss")
+    assert metric_name("trainLoss", "val") == "trainLoss"
+
+
+CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
+    "the loss of the values of a validation": (
+        "".join(
+            f"Epoch {n} value_loss 1.{9 - n} loss 2.{n}\nVal: value_loss 0.{n}, loss 0.{n}5\n" for n in N
+        ),
+        {name: [*N] for name in ("value_loss", "loss", "val/value_loss", "val/loss")},
+    ),
+    "losses of values above the first iteration are none of an evaluation": (
+        "value_loss: 5.0\nvalue_error: 3.0\n"
+        + "".join(f"Iteration {n} policy_loss 1.{n} value_loss 2.{n}\n" for n in N),
+        {name: [*N] for name in ("policy_loss", "value_loss")},
+    ),
+    "the count is in brackets behind the name": (
+        "".join(f"score({n}): {n * 3 % 7}\n" for n in range(29, 41)),
+        {"score": [*range(29, 41)]},
+    ),
+    "the count of two names, with a line above": (
+        "started\n" + "".join(f"loss [{n}]: {3 / n:.3f}\nwins [{n}] = {n // 3}\n" for n in range(4, 60, 4)),
+        {name: [*range(4, 60, 4)] for name in ("loss", "wins")},
+    ),
+    "what is in brackets tells values of an epoch apart": (
+        "".join(f"Epoch {n} loss 0.{n}\n" + "".join(f"acc[{i}]: 0.{n}{i}\n" for i in range(6)) for n in N),
+        {name: [*N] for name in ("loss", *(f"acc[{i}]" for i in range(6)))},
+    ),
+    "a heading of the epoch, and pairs with a word between": (
+        "".join(f"epoch {n}\nrecon: 0.{n}1 kl: 0.{n}2 beta: 0.5\n" for n in N),
+        {name: [*N] for name in ("recon", "kl", "beta")},
+    ),
+    "a sentence behind a number is no name": (
+        "".join(f"Epoch {n} loss 0.{n}\ntested on the 500 images seen: 0.{n}\n" for n in N),
+        {"loss": [*N]},
+    ),
+    "names with a number behind a sign, in nothing but such lines": (
+        "Loading\n" + "".join(f"Rank-1: 0.{n}1, Rank-5: 0.{n}5, mAP: 0.{n}3\n" for n in N),
+        {name: [n - 1 for n in N] for name in ("Rank-1", "Rank-5", "mAP")},
+    ),
+    "the same with other signs": (
+        "Loading\n" + "".join(f"P@5: 0.{n}1, R@10: 0.{n}5, HR@10: 0.{n}6\n" for n in N),
+        {name: [n - 1 for n in N] for name in ("P@5", "R@10", "HR@10")},
+    ),
+    "a process is no metric": (
+        "".join(f"rank-1: epoch {n}, loss 0.{n}\n" for n in N),
+        {"loss": [*N]},
+    ),
+    "what is in brackets tells values apart, over and over": (
+        "".join(f"acc[{i}]: 0.{n}{i}\n" for n in N for i in range(3)),
+        {f"acc[{i}]": [n - 1 for n in N] for i in range(3)},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_names_whose_words_look_like_others_are_read(case: str, tmp_path: Path) -> None:
+    text, expected = CASES[case]
+    assert_steps(tmp_path, text, expected)
