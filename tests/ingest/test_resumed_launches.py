@@ -154,7 +154,7 @@ def test_what_comes_behind_a_traceback_shows_another_process(
 
 
 @pytest.mark.parametrize(
-    "said, attempts",
+    ("said", "attempts"),
     [("Loaded the net at epoch 3\n", 2), ("Restored the weights\n", 2), ("Saved the epoch 3\n", 1), ("", 1)],
 )
 def test_what_loads_something_behind_an_end_is_another_process(
