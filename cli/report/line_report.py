@@ -11,7 +11,7 @@ from rich.text import Text
 from holter.ingest import formats
 from holter.ingest.discovery.scanner import LogTree
 from holter.ingest.offline.explain_lines import ExplainedLine, explain_lines
-from holter.ingest.offline.guessed_format import guessed_source
+from holter.ingest.offline.guessed_format import source_by_hand
 from holter.settings import Settings
 from holter.terminal_text import printable
 
@@ -29,8 +29,8 @@ def explain_paths(paths: Sequence[Path], settings: Settings) -> int:
         console.print("wrong  --explain needs the path of a log file")
     for path in paths:
         sources = LogTree(path, known).scan() if path.exists() else []
-        if not sources and path.is_file() and (guess := guessed_source(path, known)) is not None:
-            sources = [guess]
+        if (by_hand := source_by_hand(path, sources, known)) is not None:
+            sources = [by_hand]
         shown = 0
         for source in sources:
             console.print(f"{printable(str(source.path))}: {source.format.name}", markup=False)

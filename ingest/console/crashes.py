@@ -1,8 +1,8 @@
 """Recognises a program that crashed or was ended, and the one that continues with what it saved.
 
 A traceback alone says little: programs catch exceptions and print them. Behind one that ends with its
-exception, a line that begins a program, or says that a checkpoint is loaded, is one of another process, and
-so is behind any of them the step that was printed last. What the shell or a queue states is certain.
+exception, or behind what the shell or a queue states, a line that begins a program, or says that a checkpoint
+is loaded, is one of another process, and so is behind any of them the step that was printed last.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ _EXCEPTION = re.compile(
 )
 _LOADS = re.compile(
     rb"(?im)\b(?:load(?:ed|ing)?|restor(?:ed|ing)|resum(?:e|ed|ing))\b[^\n]{0,80}"
-    rb"(?:checkpoint|ckpt|snapshot|weights|\.(?:pth?|pkl|h5|keras|tar)\b)"
+    rb"(?:checkpoint|ckpt|snapshot|weights|\.(?:pth?|pkl|h5|keras|tar)\b"
+    rb"|\b(?:epoch|iter(?:ation)?|step)[ :=]{1,3}\d)"
 )
 _SIGNS_OF_END = (b"Killed", b"*** Aborted at ", b"Segmentation fault", b" CANCELLED AT ")
 _END = re.compile(
@@ -61,16 +62,21 @@ class Crash:
         if any(block.find(sign, begin, end) >= 0 for sign in _SIGNS_OF_END):
             self.has_ended = self.has_ended or _END.search(block, begin, end) is not None
         self.may_repeat = self.may_repeat or has_traceback or self.has_ended
-        if self._stage != _NOTHING or has_traceback:
+        if self._stage != _NOTHING or has_traceback or self.has_ended:
             self._advance(block, begin, end, first)
         return has_traceback
 
     def _advance(self, block: bytes, begin: int, end: int, first: bytes) -> None:
-        """Note how far a part of a block takes a traceback, its exception and what continues behind it."""
+        """Note how far a part of a block takes a traceback, its exception and what continues behind it.
+
+        What a shell or a queue states is an end by itself.
+        """
         if self._stage == _NOTHING:
             begin = self._find(_HEADING, _HEADED, block, begin, end)
         if self._stage == _HEADED:
             begin = self._find(_EXCEPTION, _ENDED, block, begin, end)
+        if self._stage < _ENDED and self.has_ended:
+            begin = self._find(_END, _ENDED, block, begin, end)
         if self._stage == _ENDED and (
             _LOADS.search(block, begin, end) is not None or (first and block.find(first, begin, end) >= 0)
         ):

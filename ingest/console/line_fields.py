@@ -116,7 +116,7 @@ _NUMBER_AS_KEY = re.compile(
 _BEGIN_OF_KEY = re.compile(r"[{,] ?['\"]")
 _RATE = re.compile(r" ?((?!its?/)[A-Za-z]{2,12}/(?:s|sec|second|step|it|iter))\b(?!/)")
 """A unit behind a number that says what it is: `39616 tok/s`."""
-_OF = frozenset({"/", "of", "de", "von", "sur", "di", "из"})
+_OF = frozenset({"/", "of", "out of", "de", "von", "sur", "di", "из"})
 """What is between a number and its total."""
 _NAME_AFTER = re.compile(
     r" ((?:[a-z]{1,12} )?(?:loss|accuracy|reward|error|perplexity))(?=[.,;!)]|\s*$| and )"

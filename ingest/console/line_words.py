@@ -93,3 +93,9 @@ BEFORE_MESSAGE = re.compile(
     r"|(?<=\| )[\w.]{1,80}:[\w<>]{1,60}:(?= - ))*"
 )
 """What loggers print before a message, without the digits of its time."""
+BEST_WORD = (
+    r"(?:\bbest\b|\bbeste[rsn]?\b|\bmeilleure?\b|\bmejor\b|\bmelhor\b|\bmigliore?\b"
+    r"|\b\u043b\u0443\u0447\u0448\w{1,4}\b"
+    r"|最(?:佳|好|优|優|高|良)|ベスト|최고|최적)"
+)
+"""What says, as a pattern in lower case, that something is of the best step so far."""

@@ -51,7 +51,7 @@ _BEHIND_THRESHOLD = "|".join(
 _FORMS = (
     # what is ahead is looked at first: it is there of few numbers, what is behind costs more
     rf"(?=\d{{1,4}}(?:\.\d{{1,2}})?(?:[^\W\d_]|[-%])){_BEGIN}(?:{'|'.join(_AT_BEGIN)})",
-    r"\d{1,4}_[A-Za-z]",
+    r"(?<!poch: )(?<!poch:)(?<!poch=)\d{1,4}_[A-Za-z]",  # but `Epoch: 3_Iter: 10`
     r"\d{1,2}[a-z]_[a-z]",
     r"\d{1,3}(?:px ?[:=]|th percentile|[a-z]\]:)",
     r"(?<=[Tt]op )\d{1,2}-[A-Za-z]",

@@ -23,7 +23,7 @@ from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_settings import is_of_model, is_setting
 from holter.ingest.console.line_shapes import LineShape, MetricField
 from holter.ingest.console.line_tokens import split_numbers, template_of, value_of
-from holter.ingest.console.line_words import BEFORE_MESSAGE, DATA_SPLIT, LEVELS, LONE_UNITS
+from holter.ingest.console.line_words import BEFORE_MESSAGE, BEST_WORD, DATA_SPLIT, LEVELS, LONE_UNITS
 from holter.ingest.console.nested_keys import forget_keys, nested_name
 from holter.ingest.console.number_lists import is_history, listed_names, values_of_lists, without_ordered
 from holter.ingest.console.recurrence import recurring_values
@@ -69,7 +69,7 @@ _LEAST_OF_ROW = 2
 _LEAST_OF_CELLS = 3
 _MOST_QUALIFIED = 64
 _WORDS_BEFORE = re.compile(r"([A-Za-z][\w -]{1,40}?)[^\w]{1,8}$")
-_BEST = re.compile(r"(?i)\bbest\b")
+_BEST = re.compile(rf"(?i){BEST_WORD}")
 """What a line says before it repeats a metric of the best step so far: `Saved the best model (acc=0.9)`."""
 _PAIR = re.compile(r"[\s,;|]*[A-Za-z_][\w./@-]*\s?[:=]\s?")
 """What is before a number in a line of nothing but names and numbers."""

@@ -42,6 +42,7 @@ from holter.ingest.console.line_shapes import (
 from holter.ingest.console.line_subjects import label_of, subject_of
 from holter.ingest.console.line_tokens import is_time
 from holter.ingest.console.line_words import (
+    BEST_WORD,
     COUNTED_ROWS,
     DATA_SPLIT,
     INDEX_WORDS,
@@ -100,7 +101,7 @@ _ESTIMATED = re.compile(
     r"|\b(?i:score|result)s? (?:for|of|on) (?:fold|split)\b"
 )
 """What is before the metrics of an evaluation: of TensorFlow's estimators, `"_type": "val_epoch"`, a fold."""
-_BEST = re.compile(r"(?i)\bbest\b(?!\.\w|[_\w-]*[=:])")
+_BEST = re.compile(rf"(?i){BEST_WORD}(?!\.\w|[_\w-]*[=:])")
 _BEST_AHEAD = re.compile(r"(?i)\W{0,20}best_\w{1,40} ?[:=] ?(?=[a-z])")
 
 

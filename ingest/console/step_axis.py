@@ -11,6 +11,7 @@ from typing import Any
 
 from holter.ingest.console.alike_lines import are_alike
 from holter.ingest.console.dialect import DialectState
+from holter.ingest.console.epochs_of_bars import end_epoch_of_bars
 from holter.ingest.console.evaluated_parts import end_evaluation, end_parts
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.round_steps import (
@@ -81,6 +82,8 @@ def forget_position(state: DialectState) -> None:
         "names",
         "names at",
         "names of epochs",
+        "epochs of bars",
+        "bars begun",
     ):
         state.pop(name, None)
     note_left(state)
@@ -167,7 +170,7 @@ def training_steps(
     if epochs is not None and inner is not None and axis is not Counter.GLOBAL_STEP:
         steps = _steps_over_epochs(epochs, inner, state)
     elif axis is Counter.EPOCH:
-        steps = [_step_of_epoch(number, state, kind) for number, _ in columns[axis]]
+        steps = [_step_of_epoch(*epoch, state, kind) for epoch in columns[axis]]
     else:
         counts = () if axis is None else columns[axis]
         if axis in (Counter.STEP, Counter.BATCH):
@@ -358,7 +361,7 @@ def announced_step(state: DialectState, kind: str = "") -> int | None:
 def last_step(state: DialectState) -> int | None:
     """The last step of the training, at which metrics that count nothing are; see `_step_of_epoch`."""
     if "step" in state and "announced" in state and not counts_through_rounds(state):
-        return _step_of_epoch(int(state["announced"][0]), state, "")
+        return _step_of_epoch(int(state["announced"][0]), 0, state, "")
     step = state.get("step")
     return None if step is None else int(step)
 
@@ -400,7 +403,7 @@ def _step(counts: Counts, state: DialectState, kind: str = "") -> int | None:
         note_step(inner[0], state)
         return _step_alone(*inner, state, is_batch=Counter.STEP not in counts)
     if Counter.EPOCH in counts:
-        return _step_of_epoch(counts[Counter.EPOCH][0], state, kind)
+        return _step_of_epoch(*counts[Counter.EPOCH], state, kind)
     if Counter.OTHER in counts:
         note_uncounted(state)
         # `episodes 57` below `iter 10` counts what was done until there
@@ -428,8 +431,8 @@ def _step_alone(step: int, total: int, state: DialectState, *, is_batch: bool) -
     return int(before) + step
 
 
-def _step_of_epoch(number: int, state: DialectState, kind: str) -> int:
-    """The step of a line that counts nothing but its epoch.
+def _step_of_epoch(number: int, epochs: int, state: DialectState, kind: str) -> int:
+    """The step of a line that counts nothing but its epoch, of so many.
 
     It is the last step, if any was printed since the line of another epoch; else the next one, or the epoch,
     if it is beyond. Lines of steps may be rarer than epochs, or end before these.
@@ -437,6 +440,8 @@ def _step_of_epoch(number: int, state: DialectState, kind: str) -> int:
     if not has_steps(state, kind):
         return _count_line(number_of_epoch(number, state), state, kind)
     end_epoch(number, state)
+    if "bar" in state and not is_in_round(state):
+        end_epoch_of_bars(number, epochs, state)
     step, ended = int(state["step"]), state.setdefault("ended", number)
     if number == ended:
         return step

@@ -17,7 +17,7 @@ from holter.ingest.errors import describe_error
 from holter.ingest.file_tasks import file_task
 from holter.ingest.format import Format
 from holter.ingest.offline.explain_lines import LineSummary, summarize_lines
-from holter.ingest.offline.guessed_format import guessed_source
+from holter.ingest.offline.guessed_format import source_by_hand
 from holter.ingest.offline.read_run import LogSample, read_source
 from holter.ingest.offline.suggest_pattern import suggest_format
 from holter.ingest.open_log import HEAD_BYTES, open_beginning, read_head, uncompressed_name
@@ -74,7 +74,7 @@ def explain_files(root: Path, *, known: Mapping[str, Format] | None = None) -> l
     """
     known = known or formats()
     sources = {source.path: source for source in LogTree(root, known).scan()}
-    guessed = guessed_source(root, known) if not sources and root.is_file() else None
+    guessed = source_by_hand(root, [*sources.values()], known)
     if guessed is not None:
         return [replace(_explain_file(root, guessed, {root}, known), is_guessed=True)]
     scanned = {Path(path) for path, _ in walk_files(root)}

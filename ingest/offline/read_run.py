@@ -15,7 +15,7 @@ from holter.ingest.discovery.scanner import LogTree, Source
 from holter.ingest.errors import describe_error
 from holter.ingest.file_tasks import file_task
 from holter.ingest.format import Format, HoldingReader
-from holter.ingest.offline.guessed_format import guessed_source
+from holter.ingest.offline.guessed_format import source_by_hand
 from holter.ingest.offline.series_builder import SeriesBuilder, count_attempts
 from holter.ingest.open_log import OpenedLog, WithLineEnd, open_beginning, open_log, uncompressed_name
 from holter.ingest.processor_time import ProcessorTimeError
@@ -54,8 +54,8 @@ def read_run(
     if path.exists():
         tree = LogTree(path, known or formats(), one_run=True)
         sources = tree.scan()
-        if not sources and path.is_file() and (guess := guessed_source(path, known or formats())) is not None:
-            sources = [guess]
+        if (by_hand := source_by_hand(path, sources, known or formats())) is not None:
+            sources = [by_hand]
         unreadable += [
             Unreadable(source=_relative_name(file, path), location="file", reason=problem)
             for file, problem in tree.problems().items()

@@ -475,3 +475,17 @@ def test_a_dictionary_that_does_not_end_names_nothing_behind_the_next_record(tmp
         + "Epoch 5, loss: 0.4\nTest accuracy: 0.9\n"
     )
     assert {*steps_of(read_log(tmp_path, text))} == {"loss", "scores/precision", "Test accuracy"}
+
+
+def test_lines_of_a_queue_do_not_hide_those_of_a_program_that_no_format_claims(tmp_path: Path) -> None:
+    epochs = [
+        f"Epoch {n}, Phase train\ntrain Loss: {2 / n:.4f} Acc: {1 - 0.5 / n:.4f}\n" for n in range(1, 9)
+    ]
+    end = "slurmstepd: error: *** JOB 12 ON node1 CANCELLED AT 2021-01-01T10:00:00 DUE TO TIME LIMIT ***\n"
+    run = read_log(
+        tmp_path, "".join(epochs[:5]) + end + "Restored the weights of epoch 4\n" + "".join(epochs[4:])
+    )
+    assert run.attempts == 2
+    assert steps_of(run)["train Loss"] == [1, 2, 3, 4, 5, 5, 6, 7, 8]
+    alone = read_log(tmp_path, end)
+    assert {key.metric for key in alone.data.series} == {"job_ends"}

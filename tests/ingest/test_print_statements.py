@@ -26,6 +26,27 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"{_LOGURU}[{n},   {batch}] loss: 1.5\n" for n in (1, 2) for batch in (100, 200)),
         {"loss": [100, 200, 300, 400], "epoch": [100, 200, 300, 400]},
     ),
+    "a remark one blank behind the last cell of a table": (
+        " epoch      loss      F1    recall\n"
+        + "".join(
+            f"{n:6}  {2 / (n + 1):8.4f}  {n / 10:6.4f}  {n * 9.1:8.1f}%{' <- saved' * (n % 2)}\n" for n in N
+        ),
+        {"loss": [*N], "F1": [*N], "recall": [*N]},
+    ),
+    "an epoch with a line below it before the next word": (
+        "".join(
+            f"Epoch: {n}_Iter:{at}  loss: 1.{n}{at} || dice: 0.{at + 1}\n"
+            for n in (0, 1)
+            for at in (0, 5, 10)
+        ),
+        {name: [0, 5, 10, 11, 16, 21] for name in ("loss", "dice", "Epoch")},
+    ),
+    "the best epoch in other words": (
+        "epoch  train_loss  val_acc\n"
+        + "".join(f"{n:5}  {1 / (n + 1):9.3f}  {50 + n}.25%\n" for n in range(1, 9))
+        + "4 轮未提升，提前停止。最佳 epoch 5，val_acc 55.25%\n",
+        {"train_loss": [*range(1, 9)], "val_acc": [*range(1, 9)], "best/val_acc": [5]},
+    ),
     "epochs behind a letter": (
         "".join(f"e{n:03} | lr 1.0e-03 | trn 2.{n} | val 2.5{n}\n" for n in N),
         {"lr": [*N], "trn": [*N], "val": [*N]},

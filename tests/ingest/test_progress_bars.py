@@ -376,3 +376,44 @@ def test_the_mean_of_an_epoch_is_that_of_the_last_state_of_its_bar(
     assert steps_of(run) == {name: steps for name in ("train_loss", "val_loss")[: 1 + is_evaluated]}
     (losses,) = (points for key, points in run.data.series.items() if key.metric == "train_loss")
     assert losses.value.tolist() == [1.0, 1.1, 1.2, 1.3]
+
+
+def epochs(first: int, last: int, of: str, loss: float) -> str:
+    """Bars that state no epoch, each with the line of its epoch below."""
+    return "".join(
+        f"{states('Training', 'loss=0.5{at}')}\nEpoch {n}{of} train_loss: {loss / n:.3f}\n"
+        for n in range(first, last + 1)
+    )
+
+
+def test_a_bar_behind_the_last_of_all_epochs_is_of_another_launch(tmp_path: Path) -> None:
+    run = read_log(tmp_path, epochs(1, 3, "/3", 2.0) + epochs(1, 3, "/3", 2.5))
+    assert run.attempts == 2
+    assert steps_of(run) == {"loss": 2 * [*range(20, 200, 20)], "train_loss": 2 * [60, 120, 180]}
+
+
+@pytest.mark.parametrize(("of", "first"), [("/9", 1), ("", 1), ("/9", 3)])
+def test_an_epoch_that_was_over_shows_another_launch_of_bars(tmp_path: Path, of: str, first: int) -> None:
+    run = read_log(tmp_path, epochs(1, 4, of, 2.0) + epochs(first, 6, of, 2.5))
+    assert run.attempts == 2
+    # nothing said so while the first of its epochs was trained
+    assert steps_of(run)["train_loss"] == [60, 120, 180, 240, 300, *range(60 * (first + 1), 361, 60)]
+
+
+def test_epochs_of_other_trainings_and_of_slower_processes_begin_no_launch(tmp_path: Path) -> None:
+    folds = "".join(f"Fold {fold}\n{epochs(1, 3, '/3', 2.0 + fold)}" for fold in (1, 2))
+    run = read_log(tmp_path, folds)
+    assert run.attempts == 1
+    assert steps_of(run)["train_loss/fold=2"] == [60, 120, 180]
+    late = epochs(1, 3, "/9", 2.0) + bar(20, 60, "Training", "loss=0.5") + "\nEpoch 2/9 train_loss: 1.1\n"
+    assert read_log(tmp_path, late + bar(60, 60, "Training", "loss=0.5") + "\n").attempts == 1
+
+
+def test_a_bar_of_the_shape_of_keras_may_have_names_of_words(tmp_path: Path) -> None:
+    text = "".join(
+        f"Epoch {n} out of 15\n\r   1/703 [>....] - train loss: 20.4"
+        f"\r 703/703 [=====] - 121s - train loss: {9 - n}.5\n"
+        f"acc {50 + n}.25 - f1 {40 + n}.75\n- new best score!\n"
+        for n in range(1, 5)
+    )
+    assert_steps(tmp_path, text, {name: [1, 2, 3, 4] for name in ("train loss", "acc", "f1")})

@@ -153,6 +153,18 @@ def test_what_comes_behind_a_traceback_shows_another_process(
     assert reading.read_growing("train.log", content, sizes, chosen=chosen) == complete
 
 
+@pytest.mark.parametrize(
+    ("said", "attempts"),
+    [("Loaded the net at epoch 3\n", 2), ("Restored the weights\n", 2), ("Saved the epoch 3\n", 1), ("", 1)],
+)
+def test_what_loads_something_behind_an_end_is_another_process(
+    tmp_path: Path, said: str, attempts: int
+) -> None:
+    run = read_log(tmp_path, "Hello\n" + iterations(10, 30) + ENDS[-1] + said + iterations(40, 60))
+    assert run.attempts == attempts
+    assert steps_of(run)["loss"] == [*range(10, 70, 10)]
+
+
 def test_a_test_behind_a_traceback_that_is_caught_is_of_the_same_launch(tmp_path: Path) -> None:
     end = "Loading the weights from best.pth\niter: 30  test loss: 0.7\n"
     assert read_log(tmp_path, iterations(10, 30) + CRASH + end).attempts == 1

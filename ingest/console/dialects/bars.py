@@ -9,13 +9,14 @@ from holter.ingest.console.bar_lines import Bar, named_metrics, parse_bar
 from holter.ingest.console.data_names import is_of_evaluation
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineResult, LineValues
 from holter.ingest.console.dialects import keras_bars
+from holter.ingest.console.epochs_of_bars import are_complete, steps_begun
 from holter.ingest.console.evaluated_parts import end_evaluation
 from holter.ingest.console.evaluation_names import metric_name
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.pattern_search import LinearPattern
 from holter.ingest.console.plain_line import axis_state, parse_plain_line
 from holter.ingest.console.round_steps import is_in_round
-from holter.ingest.console.step_axis import note_bar, position
+from holter.ingest.console.step_axis import forget_position, note_bar, position
 from holter.ingest.console.training_sections import begin_section, enter_section, section_labels
 from holter.ingest.console.values import parse_numbers
 from holter.ingest.metric_names import is_metric_name
@@ -411,7 +412,13 @@ def _continued(step: int, total: int, state: DialectState) -> int:
     ended = last + max(1, total // 10) >= last_total == total and last > 0
     is_next = epoch != last_epoch or (step == last and state.get("between", False))
     state["between"] = False
-    if (step < last and ended) or (is_next and last == last_total == total):
+    if (begun := steps_begun(axis)) is not None:
+        before = begun - total
+    if step < last and ended and are_complete(axis):
+        forget_position(axis)
+        _begin_again(state)
+        before = 0
+    elif (step < last and ended) or (is_next and last == last_total == total):
         before += total
     state["bars"] = [before, step, total, epoch]
     return int(before) + step

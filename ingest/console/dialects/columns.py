@@ -162,6 +162,8 @@ def _named_cells(row: str, heading: str) -> tuple[list[str], list[str]]:
         return [], []
     splits = _possible_cells(row)
     is_wide = len(splits[0]) == len(possible[0])
+    if is_wide:  # a remark is a blank behind the last cell: `0.5 *`
+        splits[0][-1] = _REMARK.sub("", splits[0][-1])
     if not is_wide and (remark := _REMARK.search(row)) is not None:
         without = _BETWEEN_NUMBERS.split(row[: remark.start()])
         if len(without) == len(possible[0]):

@@ -23,7 +23,7 @@ _PARTS = 4
 """Parts of a long epoch at the ends of which its values are shown."""
 _KERAS = re.compile(
     r"(?<!\d)(?P<at>\d++)/(?P<total>\d++) (?:\[=*+>?\.*+\]|━++)?\s{0,20}-? (?:.{0,60}?- )??"
-    r"(?P<values>(?!ETA)\w+: .*)$"
+    r"(?P<values>(?!ETA|\d)\w+(?: \w+){0,2}: .*)$"
 )
 
 
