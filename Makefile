@@ -5,7 +5,7 @@ BIN := .venv/bin
 # the files of core/ and the top-level folders are linked one by one (setup.py): a new one there needs installing again
 UNLINKED := $(filter-out __pycache__ $(notdir $(wildcard .editable/holter/*)),$(notdir $(wildcard core/*)))
 
-.PHONY: always docs types-js demo test test-frameworks test-fast test-patterns fuzz mutation screenshots message-pictures dev lint types check-imports format build clean serve bench bench-peers
+.PHONY: always docs types-js demo test test-frameworks test-fast test-patterns explore fuzz mutation screenshots message-pictures dev lint types check-imports format build clean serve bench bench-peers
 
 demo: .venv/server.done  ## Holter with real training runs, replayed live (ONCE=1: replay, print, exit)
 	@$(BIN)/holter demo $(if $(ONCE),--once)
@@ -32,6 +32,9 @@ test-frameworks: .venv/test.done  ## the plug-ins with real frameworks, which ar
 
 test-patterns: .venv/test.done  ## every pattern of the formats against worst-case texts of 64 Ki characters
 	@HOLTER_TEST_PATTERN_KIB=64 $(BIN)/pytest -q tests/ingest/test_linear_patterns.py
+
+explore: .venv/test.done  ## the tests of properties with other examples each time; `make test` has the same each time
+	@$(BIN)/pytest -q -n auto --dist loadfile -m hypothesis --hypothesis-profile=exploring
 
 fuzz: .venv/test.done  ## 1,000,000 mutated inputs for every reader of files (FUZZ="--inputs 50000 --seed 7 --targets format/csv")
 	@$(BIN)/python -m tests.support.fuzzing --save .fuzz $(FUZZ)

@@ -13,6 +13,8 @@ from uuid import uuid4
 import psycopg
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 from sqlalchemy import Engine
 
 from holter.server.database import connect
@@ -23,13 +25,28 @@ from tests.support.postgresql_relay import Relay, relayed
 from tests.support.requirements import list_missing
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Let SIGTERM end the tests as Ctrl-C does: fixtures still stop servers and unmount disks."""
     os.environ.setdefault("HOLTER_ENVIRONMENT", "0")  # of this machine: tests of it pass one of their own
+    _set_up_hypothesis(is_exploring=config.getoption("--hypothesis-profile", None) == "exploring")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+def _set_up_hypothesis(*, is_exploring: bool) -> None:
+    """Give a test the same examples each time: a change of something else must not bring a failure to light.
+
+    `make explore` (`--hypothesis-profile=exploring`) looks for such failures.
+    """
     # how long an input takes depends on what else the machine does
     settings.register_profile("any load", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-    settings.load_profile("any load")
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    any_load = settings.get_profile("any load")
+    settings.register_profile("repeatable", any_load, derandomize=True, database=None)
+    settings.register_profile("exploring", any_load, derandomize=False, print_blob=True)
+    settings.load_profile("repeatable")
+    if not is_exploring:
+        # otherwise numbers and texts of all modules that are imported by then are among the examples
+        assert callable(providers._get_local_constants)
+        providers._get_local_constants = Constants
 
 
 @pytest.hookimpl(optionalhook=True)

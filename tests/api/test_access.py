@@ -348,7 +348,7 @@ def test_failed_logins_from_everywhere_take_no_memory() -> None:
 
 def test_a_browser_logs_in_and_out(sqlite_url: str, serve: Serve) -> None:
     settings = Settings(database_url=sqlite_url, password=PASSWORD)  # type: ignore[arg-type]
-    with serve(settings) as (_, address), httpx.Client(base_url=address) as browser:
+    with serve(settings) as (_, address), httpx.Client(base_url=address, timeout=60) as browser:
         assert browser.get("/").status_code == 200
         state = browser.get("/api/v1/session").json()
         assert state.pop("findings") == catalogue_as_json()
@@ -372,12 +372,12 @@ def test_a_browser_logs_in_and_out(sqlite_url: str, serve: Serve) -> None:
         stolen = dict(browser.cookies)
         assert browser.delete("/api/v1/session").json()["logged_in"] is False
         assert browser.get("/api/v1/runs").status_code == 401
-        assert httpx.get(f"{address}/api/v1/runs", cookies=stolen).status_code == 401
+        assert httpx.get(f"{address}/api/v1/runs", cookies=stolen, timeout=60).status_code == 401
 
 
 def test_too_many_failed_logins_get_a_time_to_retry(sqlite_url: str, serve: Serve) -> None:
     settings = Settings(database_url=sqlite_url, password=PASSWORD)  # type: ignore[arg-type]
-    with serve(settings) as (_, address), httpx.Client(base_url=address) as browser:
+    with serve(settings) as (_, address), httpx.Client(base_url=address, timeout=60) as browser:
         for _ in range(ALLOWED_FAILURES):
             assert browser.post("/api/v1/session", json={"password": "wrong"}).status_code == 401
         stopped = browser.post("/api/v1/session", json={"password": PASSWORD})
@@ -392,11 +392,11 @@ def test_forged_forwarded_addresses_do_not_reset_the_limit_of_logins(sqlite_url:
         headers = {"X-Forwarded-For": forwarded}
         return browser.post("/api/v1/session", json={"password": "wrong"}, headers=headers).status_code
 
-    with serve(settings) as (_, address), httpx.Client(base_url=address) as browser:
+    with serve(settings) as (_, address), httpx.Client(base_url=address, timeout=60) as browser:
         states = [attempt(browser, f"10.0.0.{number}") for number in range(ALLOWED_FAILURES + 2)]
         assert states == [401] * ALLOWED_FAILURES + [429] * 2
     trusting = settings.model_copy(update={"trusted_proxies": ("127.0.0.0/8",)})
-    with serve(trusting) as (_, address), httpx.Client(base_url=address) as browser:
+    with serve(trusting) as (_, address), httpx.Client(base_url=address, timeout=60) as browser:
         # what the client itself states comes first: the proxy appends the address that it sees
         states = [attempt(browser, f"10.0.0.{number}, 10.9.9.9") for number in range(ALLOWED_FAILURES + 2)]
         assert states == [401] * ALLOWED_FAILURES + [429] * 2

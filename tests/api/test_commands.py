@@ -35,7 +35,7 @@ pytestmark = pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_serve_prints_its_address_and_ends_cleanly(how: signal.Signals, tmp_path: Path) -> None:
     with started("serve", "--data-dir", tmp_path / "data") as (process, address, _):
-        assert httpx.get(address).status_code == 200
+        assert httpx.get(address, timeout=60).status_code == 200
         assert "stopped" in stop(process, how)
     assert (tmp_path / "data" / "holter.db").exists()
 
@@ -45,9 +45,9 @@ def test_the_server_starts_and_stays_small(tmp_path: Path) -> None:
         body = {"project": "p", "run": "r", "columns": {"step": [1, 2], "loss": [1, 2]}}
         for step in range(20):
             body["columns"] = {"step": [step], "loss": [1.0]}
-            httpx.post(f"{address}/api/v1/ingest", json=body).raise_for_status()
-        httpx.get(f"{address}/api/v1/runs").raise_for_status()
-        httpx.get(f"{address}/").raise_for_status()
+            httpx.post(f"{address}/api/v1/ingest", json=body, timeout=60).raise_for_status()
+        httpx.get(f"{address}/api/v1/runs", timeout=60).raise_for_status()
+        httpx.get(f"{address}/", timeout=60).raise_for_status()
         megabytes = psutil.Process(process.pid).memory_info().rss / 2**20
     assert seconds < 60, f"{seconds:.1f} s from start to first answer"  # 2 s when nothing else runs
     assert megabytes < 175, f"{megabytes:.0f} MiB"
@@ -83,7 +83,7 @@ def test_watch_follows_serves_and_reports_incidents(tmp_path: Path) -> None:
         assert "NaN or infinity" in line
         assert "a, step 60" in line
         assert f"{address}/incidents/1" in process.stdout.readline()
-        (run,) = httpx.get(f"{address}/api/v1/runs").json()["runs"]
+        (run,) = httpx.get(f"{address}/api/v1/runs", timeout=60).json()["runs"]
         assert (run["name"], run["points"]) == ("a", 100)
         stop(process, signal.SIGINT)
     assert took < 60, f"{took:.1f} s from line to incident"  # 2 s when nothing else runs
@@ -108,12 +108,12 @@ def test_watch_reports_unreadable_locations(tmp_path: Path) -> None:
         with log.open("a") as out:
             out.write("two,2.0\n3,2.0\n")
         assert f"holter: {log}, line 3: column step: expected a whole number" in process.stdout.readline()
-        (run,) = httpx.get(f"{address}/api/v1/runs").json()["runs"]
-        detail = httpx.get(f"{address}/api/v1/runs/{run['id']}").json()
+        (run,) = httpx.get(f"{address}/api/v1/runs", timeout=60).json()["runs"]
+        detail = httpx.get(f"{address}/api/v1/runs/{run['id']}", timeout=60).json()
         assert detail["unreadable_count"] == 1
         assert detail["unreadable"][0]["source"] == str(log)
         deadline = time.monotonic() + 60
-        while "holter_points_total 2.0" not in httpx.get(f"{address}/metrics").text:
+        while "holter_points_total 2.0" not in httpx.get(f"{address}/metrics", timeout=60).text:
             assert time.monotonic() < deadline, "points that were followed are counted too"
             time.sleep(0.05)
 
@@ -145,7 +145,9 @@ def test_every_address_that_serve_prints_can_be_opened(host: str, tmp_path: Path
             while not addresses[-1].startswith(f"http://{'[::1]' if host == '::' else '127.0.0.1'}:"):
                 addresses.append(process.stdout.readline().strip())
             for address in addresses:
-                assert httpx.get(f"{address}/healthz", trust_env=False).json() == {"status": "alive"}
+                assert httpx.get(f"{address}/healthz", trust_env=False, timeout=60).json() == {
+                    "status": "alive"
+                }
         finally:
             process.kill()
     assert f"http://{host}:" not in " ".join(addresses)

@@ -163,7 +163,7 @@ def test_bodies_are_bounded_before_and_after_decompression(sqlite_url: str, serv
             ("zstd", zstandard.ZstdCompressor().compress(zeros)),
         ):
             headers = {"Content-Type": "application/json", "Content-Encoding": coding}
-            answer = httpx.post(address + INGEST, content=content, headers=headers)
+            answer = httpx.post(address + INGEST, content=content, headers=headers, timeout=60)
             assert answer.status_code == 413, coding
             assert "max_batch_mb" in answer.json()["detail"]
 
@@ -192,7 +192,7 @@ def test_many_writers_at_once_lose_nothing(server: tuple[ServerContext, str]) ->
     for thread in threads:
         thread.join()
     assert accepted == [10] * 80
-    run = httpx.get(f"{server[1]}/api/v1/runs").json()["runs"][0]
+    run = httpx.get(f"{server[1]}/api/v1/runs", timeout=60).json()["runs"][0]
     assert run["points"] == 800
     assert run["series"] == 8
     assert run["attempts"] == 1

@@ -95,7 +95,7 @@ def test_a_changed_incident_is_on_the_stream(server: tuple[ServerContext, str]) 
         incident = next(data for name, data in events(lines) if name == "incident")
     assert incident["kind"] == "nonfinite"
     assert incident["start_step"] == 60
-    assert incident == httpx.get(f"{address}/api/v1/incidents/{incident['id']}").json()
+    assert incident == httpx.get(f"{address}/api/v1/incidents/{incident['id']}", timeout=60).json()
 
 
 def test_the_server_stops_although_streams_are_open(settings: Settings, serve: Serve) -> None:
@@ -193,5 +193,5 @@ def test_a_stream_ends_when_its_token_is_revoked_or_its_session_ends(
                     tokens.revoke(session, "job", now=1.0)
             else:
                 cookies = dict(browser.cookies)
-                httpx.delete(f"{address}/api/v1/session", cookies=cookies)
+                httpx.delete(f"{address}/api/v1/session", cookies=cookies, timeout=60)
             assert not [line for line in lines if line.startswith("data:")]  # and it ends

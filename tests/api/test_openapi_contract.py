@@ -55,7 +55,9 @@ def api(postgres_url: str, serve: Serve) -> Iterator[Api]:
         token = _token(context)
         headers = {"Authorization": f"Bearer {token}"}
         body = {"project": "p", "run": "r", "columns": {"step": [1, 2], "loss": [1.0, "NaN"]}}
-        run_id = httpx.post(f"{address}/api/v1/ingest", json=body, headers=headers).json()["run_id"]
+        run_id = httpx.post(f"{address}/api/v1/ingest", json=body, headers=headers, timeout=60).json()[
+            "run_id"
+        ]
         yield schemathesis.openapi.from_url(f"{address}/openapi.json", headers=headers), run_id, headers
 
 

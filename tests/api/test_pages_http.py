@@ -25,7 +25,7 @@ Serve = Callable[[Settings], AbstractContextManager[tuple[ServerContext, str]]]
 def client(serve: Serve, tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     """One server for all these tests: pages are read only."""
     settings = Settings(data_dir=tmp_path_factory.mktemp("data"))
-    with serve(settings) as (_, address), httpx.Client(base_url=address) as talking:
+    with serve(settings) as (_, address), httpx.Client(base_url=address, timeout=60) as talking:
         yield talking
 
 

@@ -55,7 +55,7 @@ class Run:
         self.context = context
         self.number = deliver(context, **which)
         self.address = f"{address}/api/v1"
-        self.id = httpx.get(f"{self.address}/runs").json()["runs"][0]["id"]
+        self.id = httpx.get(f"{self.address}/runs", timeout=60).json()["runs"][0]["id"]
 
     def incidents(self) -> list[dict[str, Any]]:
         """All of them, after a look."""
@@ -64,7 +64,7 @@ class Run:
         return found_incidents
 
     def ask(self, method: str, path: str, body: object = None, *, status: int = 200) -> Any:
-        answer = httpx.request(method, f"{self.address}{path}", json=body)
+        answer = httpx.request(method, f"{self.address}{path}", json=body, timeout=60)
         assert answer.status_code == status, answer.text
         return answer.json()
 
@@ -198,9 +198,11 @@ def test_the_role_set_for_a_metric_applies_to_findings_and_pages(database_url: s
         body = {"project": "llm", "run": "a", "columns": columns | {"my_other": speed.tolist()}}
         run_id = httpx.post(f"{address}/api/v1/ingest", json=body, timeout=60).json()["run_id"]
         context.analysis.analyze(context.runs.run_id(run_id))
-        run = httpx.get(f"{address}/api/v1/runs/{run_id}").json()
-        listed = httpx.get(f"{address}/api/v1/runs/{run_id}/series").json()["series"]
-        found_incidents = httpx.get(f"{address}/api/v1/runs/{run_id}/incidents").json()["incidents"]
+        run = httpx.get(f"{address}/api/v1/runs/{run_id}", timeout=60).json()
+        listed = httpx.get(f"{address}/api/v1/runs/{run_id}/series", timeout=60).json()["series"]
+        found_incidents = httpx.get(f"{address}/api/v1/runs/{run_id}/incidents", timeout=60).json()[
+            "incidents"
+        ]
     assert [(one["kind"], one["metric"]) for one in found_incidents] == [("throughput_regression", "my_tps")]
     assert changed_metrics == ["my_tps"]
     assert run["latest"]["throughput"]["metric"] == "my_tps"

@@ -59,13 +59,15 @@ def test_a_token_of_a_limited_scope_may_call_its_own_routes_only(
     scope: TokenScope, address: str, sqlite_engine: Engine
 ) -> None:
     everything, limited = (bearer(make_token(sqlite_engine, one)) for one in (TokenScope.ALL, scope))
-    run_id = httpx.post(f"{address}/api/v1/ingest", json=BATCH, headers=everything).json()["run_id"]
-    openapi: dict[str, Any] = httpx.get(f"{address}/openapi.json", headers=everything).json()
+    run_id = httpx.post(f"{address}/api/v1/ingest", json=BATCH, headers=everything, timeout=60).json()[
+        "run_id"
+    ]
+    openapi: dict[str, Any] = httpx.get(f"{address}/openapi.json", headers=everything, timeout=60).json()
     routes = {(method.upper(), path) for path, methods in openapi["paths"].items() for method in methods}
     routes |= {("GET", path) for path in ("/", "/runs/{run_id}", "/docs", "/openapi.json", "/static/main.js")}
     routes |= {("HEAD", "/api/v1/runs"), ("OPTIONS", "/api/v1/runs"), ("GET", "/api/v1/ingest")}
     assert len(routes) > 40
-    with httpx.Client(base_url=address, headers=limited) as client:
+    with httpx.Client(base_url=address, headers=limited, timeout=60) as client:
         for method, path in sorted(routes):
             filled = re.sub(r"\{\w+\}", "1", path.replace("{run_id}", run_id))
             for address_of_route in (filled, f"{filled}/", f"{filled}?a=b"):
@@ -76,17 +78,23 @@ def test_a_token_of_a_limited_scope_may_call_its_own_routes_only(
                     assert answer.status_code == 403, (method, address_of_route, answer.text)
                     needed = answer.text if method != "HEAD" else "needs the scope all"
                     assert re.search("needs the scope ((ingest|metrics) or )?all", needed)
-    assert httpx.get(f"{address}/api/v1/runs/{run_id}", headers=everything).status_code == 200
+    assert httpx.get(f"{address}/api/v1/runs/{run_id}", headers=everything, timeout=60).status_code == 200
 
 
 def test_a_job_can_do_what_it_needs(address: str, sqlite_engine: Engine) -> None:
     job, prometheus = (make_token(sqlite_engine, scope) for scope in (TokenScope.INGEST, TokenScope.METRICS))
-    accepted = httpx.post(f"{address}/api/v1/ingest", json=BATCH, headers=bearer(job))
+    accepted = httpx.post(f"{address}/api/v1/ingest", json=BATCH, headers=bearer(job), timeout=60)
     assert accepted.json()["accepted"] == 2
     report = {"agent": "n1:1", "host": "n1", "kind": "files"}
-    assert httpx.post(f"{address}/api/v1/agents", json=report, headers=bearer(job)).status_code == 200
-    assert "holter_points_total 2.0" in httpx.get(f"{address}/metrics", headers=bearer(prometheus)).text
-    assert "--scope metrics" in httpx.get(f"{address}/metrics", headers=bearer(job)).text
+    assert (
+        httpx.post(f"{address}/api/v1/agents", json=report, headers=bearer(job), timeout=60).status_code
+        == 200
+    )
+    assert (
+        "holter_points_total 2.0"
+        in httpx.get(f"{address}/metrics", headers=bearer(prometheus), timeout=60).text
+    )
+    assert "--scope metrics" in httpx.get(f"{address}/metrics", headers=bearer(job), timeout=60).text
 
 
 @pytest.mark.parametrize("scope", list(ALLOWED))
@@ -94,7 +102,7 @@ def test_people_cannot_log_in_with_a_token_of_a_program(
     scope: TokenScope, address: str, sqlite_engine: Engine
 ) -> None:
     limited, full = make_token(sqlite_engine, scope), make_token(sqlite_engine, TokenScope.ALL)
-    with httpx.Client(base_url=address) as browser:
+    with httpx.Client(base_url=address, timeout=60) as browser:
         refused = browser.post("/api/v1/session", json={"password": limited})
         assert refused.status_code == 403
         assert f"has the scope {scope}" in refused.text

@@ -144,7 +144,7 @@ def test_sigterm_ends_a_server_whose_receivers_drip_and_the_next_one_delivers(
         channels = json.dumps({"team": {**channel, "url": url}})
         with started(*arguments, HOLTER_CHANNELS=channels) as (process, address, _):
             body = {"project": "llm", "run": "7b", "columns": columns}
-            httpx.post(f"{address}/api/v1/ingest", json=body).raise_for_status()
+            httpx.post(f"{address}/api/v1/ingest", json=body, timeout=60).raise_for_status()
             wait_for(lambda: receiver.connections)
             process.send_signal(signal.SIGTERM)
             try:

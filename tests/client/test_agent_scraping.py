@@ -23,11 +23,11 @@ Eventually = Callable[..., Any]
 
 
 def series_of(server: Server, run: str) -> list[str]:
-    runs = httpx.get(f"{server.url}/api/v1/runs").json()["runs"]
+    runs = httpx.get(f"{server.url}/api/v1/runs", timeout=60).json()["runs"]
     run_id = next((each["id"] for each in runs if each["name"] == run), None)
     if run_id is None:
         return []
-    response = httpx.get(f"{server.url}/api/v1/runs/{run_id}/series").json()
+    response = httpx.get(f"{server.url}/api/v1/runs/{run_id}/series", timeout=60).json()
     return [series["metric"] for series in response["series"]]
 
 

@@ -161,7 +161,11 @@ anything = st.recursive(
 
 @pytest.mark.slow
 @given(calls=st.lists(st.tuples(anything | st.dictionaries(st.text(), anything), anything), max_size=20))
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=150,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @pytest.mark.filterwarnings("ignore:Conversion of an array:DeprecationWarning")
 def test_log_never_raises_and_what_it_writes_is_understood(
     tmp_path_factory: pytest.TempPathFactory, calls: list[tuple[Any, Any]]

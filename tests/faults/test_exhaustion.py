@@ -134,7 +134,7 @@ def test_a_body_beyond_its_limit_is_refused_and_not_stored(usual: Attacked) -> N
     large = {"password": "x" * SESSION_BODY_BYTES}
     for path, limit in (("/api/v1/session", 0), ("/api/v1/agents", 2 * MIB), ("/healthz", 2 * MIB)):
         content = json.dumps(large) + " " * limit
-        assert httpx.post(f"{usual.address}{path}", content=content).status_code == 413
+        assert httpx.post(f"{usual.address}{path}", content=content, timeout=60).status_code == 413
     assert usual.memory() - before < 32 * MIB
 
 
@@ -283,7 +283,7 @@ def test_a_connection_that_had_requests_survives_silent_ones(tmp_path: Path) -> 
 def test_connections_beyond_the_limit_are_refused_while_all_are_in_use(tmp_path: Path) -> None:
     limits = {"max_connections": 64, "max_connections_per_address": 8}
     with attacked(tmp_path, **limits) as server, ExitStack() as lines:
-        with httpx.Client(base_url=server.address) as browser:
+        with httpx.Client(base_url=server.address, timeout=60) as browser:
             browser.post("/api/v1/session", json={"password": "correct horse"}).raise_for_status()
             cookie = f"holter_session={browser.cookies['holter_session']}"
         request = f"GET /api/v1/stream HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: {cookie}\r\n\r\n".encode()

@@ -228,7 +228,7 @@ def test_a_worker_that_hangs_in_a_living_server_stops_the_heartbeat(
                 time.sleep(0.02)
             time.sleep(0.1)  # a request that was in progress
             assert service.silent_for(0.5)
-            assert httpx.get(f"{address}/healthz").status_code == 200
+            assert httpx.get(f"{address}/healthz", timeout=60).status_code == 200
         finally:
             released.set()
         service.wait_for_request()

@@ -114,7 +114,10 @@ def test_torn_page_of_postgresql_is_reported(own: Postgres, caplog: pytest.LogCa
     own.stop()
     tear(own.data / row[0], row[1])
     own.start()
-    with served(settings) as (context, address), httpx.Client(base_url=f"{address}/api/v1") as client:
+    with (
+        served(settings) as (context, address),
+        httpx.Client(base_url=f"{address}/api/v1", timeout=60) as client,
+    ):
         runs = {run["name"]: run for run in client.get("/runs").json()["runs"]}
         assert (runs["well"]["points"], runs["well"]["damaged"]) == (200 * 150, None)
         assert "page" in runs["hurt"]["damaged"]

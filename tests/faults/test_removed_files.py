@@ -84,7 +84,10 @@ def test_removed_database_file_accepts_no_points(
 ) -> None:
     caplog.set_level(logging.CRITICAL)
     file, other = Path(sqlite_url.removeprefix("sqlite:///")), tmp_path / "other.db"
-    with served(Settings(database_url=sqlite_url)) as (_, url), httpx.Client(base_url=url) as client:
+    with (
+        served(Settings(database_url=sqlite_url)) as (_, url),
+        httpx.Client(base_url=url, timeout=60) as client,
+    ):
         sender = BatchSender(int(url.rpartition(":")[2]), "r")
         sender.start()
         wait_for(lambda: sender.acknowledged > 5)

@@ -57,13 +57,13 @@ def test_requests_of_people_reach_a_trainer(server: Server, train: Train, tmp_pa
     process = train(*command, str(tmp_path), "5000", HOLTER_RUN="ignored: the arguments name the run")
     run = wait_for(lambda: _running(server, "trainer"), 120)
     address = f"{server.url}/api/v1/runs/{run['id']}"
-    httpx.post(f"{address}/save", json={"by": "ana"})
-    wait_for(lambda: httpx.get(address).json()["save"]["saved_at"], 60)
-    httpx.post(f"{address}/stop", json={"by": "ana", "reason": "enough"})
+    httpx.post(f"{address}/save", json={"by": "ana"}, timeout=60)
+    wait_for(lambda: httpx.get(address, timeout=60).json()["save"]["saved_at"], 60)
+    httpx.post(f"{address}/stop", json={"by": "ana", "reason": "enough"}, timeout=60)
     steps = int(ended(process).split("steps ")[-1])
     assert steps < 5000
     assert list(tmp_path.glob("checkpoint-*"))
-    assert httpx.get(address).json()["stop"]["stopped_at"] is not None
+    assert httpx.get(address, timeout=60).json()["stop"]["stopped_at"] is not None
 
 
 def _running(server: Server, name: str) -> dict[str, Any] | None:
@@ -129,7 +129,7 @@ def test_ranks_log_their_times_and_stop_together(server: Server, train: Train, t
     launch = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
     process = train(*launch, "plain_loop.py", str(tmp_path), "5000", "ranks")
     run = wait_for(lambda: _running(server, "ranks"), 120)
-    httpx.post(f"{server.url}/api/v1/runs/{run['id']}/stop", json={"reason": "enough"})
+    httpx.post(f"{server.url}/api/v1/runs/{run['id']}/stop", json={"reason": "enough"}, timeout=60)
     output = ended(process)
     steps = [line for line in output.splitlines() if line.startswith("steps ")]
     assert len(steps) == 2

@@ -85,7 +85,7 @@ def test_a_file_that_takes_too_long_is_refused_and_nothing_remains(tmp_path: Pat
     with started("serve", "--data-dir", tmp_path / "data", HOLTER_PARSE_SECONDS="0.01") as (process, url, _):
         response = httpx.post(f"{url}/api/v1/import", content=path.read_bytes(), timeout=60)
         assert "more than 0.01 s of processor time for each MiB" in response.text
-        assert httpx.get(f"{url}/api/v1/runs").json()["runs"] == []
+        assert httpx.get(f"{url}/api/v1/runs", timeout=60).json()["runs"] == []
         assert reader_of(process.pid) is None
         stop(process, signal.SIGTERM)
 

@@ -162,8 +162,8 @@ def test_interrupted_import_is_marked_and_continued(
     assert notes(context.engine) == [
         "the run was not imported completely: repeat the same import to continue"
     ]
-    page = httpx.get(f"{address}/api/v1/runs").json()["runs"][0]["id"]
-    detail = httpx.get(f"{address}/api/v1/runs/{page}").json()
+    page = httpx.get(f"{address}/api/v1/runs", timeout=60).json()["runs"][0]["id"]
+    detail = httpx.get(f"{address}/api/v1/runs/{page}", timeout=60).json()
     assert detail["unreadable"][0]["source"] == "holter import"
     with HttpImportTarget(ServerAddress(address)) as sender:
         done = sender.file(source / "a.parquet")
@@ -182,7 +182,7 @@ def test_interrupted_upload_leaves_nothing(live: Running, source: Path) -> None:
         yield (source / "a.csv").read_bytes()[:5000]
         raise KeyboardInterrupt
 
-    with httpx.Client(base_url=address) as client, pytest.raises(KeyboardInterrupt):
+    with httpx.Client(base_url=address, timeout=60) as client, pytest.raises(KeyboardInterrupt):
         client.post("/api/v1/import", content=cut(), params={"run": "cut"})
     folder = Path(str(context.engine.url.database)).parent
     wait_for(lambda: context.uploads.active == 0)
@@ -241,14 +241,14 @@ def test_bounds_and_headers(serve: Serve, sqlite_url: str) -> None:
     with serve(Settings(database_url=sqlite_url, max_import_mb=1)) as (_, address):
         url = f"{address}/api/v1/import"
         bomb = zstandard.ZstdCompressor().compress(bytes(4_000_000))
-        assert httpx.post(url, content=bytes(1_100_000)).status_code == 413
-        packed = httpx.post(url, content=bomb, headers={"Content-Encoding": "zstd"})
+        assert httpx.post(url, content=bytes(1_100_000), timeout=60).status_code == 413
+        packed = httpx.post(url, content=bomb, headers={"Content-Encoding": "zstd"}, timeout=60)
         assert (packed.status_code, "max_import_mb" in packed.text) == (413, True)
-        damaged = httpx.post(url, content=bomb[20:], headers={"Content-Encoding": "zstd"})
+        damaged = httpx.post(url, content=bomb[20:], headers={"Content-Encoding": "zstd"}, timeout=60)
         assert (damaged.status_code, "not zstd" in damaged.text) == (400, True)
-        other = httpx.post(url, content=b"", headers={"Content-Encoding": "br"})
+        other = httpx.post(url, content=b"", headers={"Content-Encoding": "br"}, timeout=60)
         assert (other.status_code, "expected zstd or none" in other.text) == (415, True)
-        foreign = httpx.post(url, content=b"", headers={"Origin": "https://elsewhere.example"})
+        foreign = httpx.post(url, content=b"", headers={"Origin": "https://elsewhere.example"}, timeout=60)
         assert foreign.status_code == 403
 
 
@@ -303,7 +303,7 @@ def test_the_command_finds_the_server_that_has_the_file(
         assert "was imported before" in holter("import", source / "a.parquet", "--data-dir", folder)[1]
         code, _, complaint = holter("import", source / "a.json", "--data-dir", folder)
         assert (code, "give it another name with --run" in complaint) == (1, True)
-        page = httpx.get(f"{address}/api/v1/runs").json()["runs"][0]
+        page = httpx.get(f"{address}/api/v1/runs", timeout=60).json()["runs"][0]
         assert (page["name"], page["points"]) == ("a", 615)
     code, printed, complaint = holter("import", source / "a.json", "--run", "b", "--data-dir", folder)
     assert (code, complaint) == (0, "")  # and without one it goes on by itself

@@ -20,7 +20,7 @@ def run(server: tuple[ServerContext, str], request: pytest.FixtureRequest) -> st
     now, name = time.time(), request.node.name[:60]
     columns = {"step": [1, 2], "time": [now - 1, now], "loss": [2.0, 1.9]}
     body = {"project": name, "run": name, "columns": columns}
-    httpx.post(f"{server[1]}/api/v1/ingest", json=body).raise_for_status()
+    httpx.post(f"{server[1]}/api/v1/ingest", json=body, timeout=60).raise_for_status()
     return str(name)
 
 
@@ -30,7 +30,7 @@ def stored(server: tuple[ServerContext, str], run: str) -> Callable[[], dict[str
 
     def read() -> dict[str, list[float]]:
         context, address = server
-        runs = httpx.get(f"{address}/api/v1/runs").json()["runs"]
+        runs = httpx.get(f"{address}/api/v1/runs", timeout=60).json()["runs"]
         public_id = next(each["id"] for each in runs if each["name"] == run)
         series = context.store.read(context.runs.run_id(public_id))
         return {

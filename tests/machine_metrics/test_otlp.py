@@ -65,7 +65,7 @@ def of_metric(metric: dict[str, Any], host: str = "n17") -> dict[str, Any]:
 
 
 def send(address: str, content: dict[str, Any], **parameters: str) -> httpx.Response:
-    return httpx.post(f"{address}/v1/metrics", json=content, params=parameters)
+    return httpx.post(f"{address}/v1/metrics", json=content, params=parameters, timeout=60)
 
 
 def test_the_sdks_exporter_stores_each_point_once_by_host_and_gpu(
@@ -102,7 +102,7 @@ def test_metrics_go_to_the_runs_on_their_hosts(
     config = {"slurm.nodes": "n1,n2"}
     columns = {"step": [3], "loss": [1.8]}
     body = {"project": run, "run": run, "columns": columns, "config": config}
-    httpx.post(f"{server[1]}/api/v1/ingest", json=body).raise_for_status()
+    httpx.post(f"{server[1]}/api/v1/ingest", json=body, timeout=60).raise_for_status()
     for host, value in (("n2.cluster", 50.0), ("n3.cluster", 60.0)):
         send(server[1], export("gpu.dcgm.temperature", [value], host=host), project=run)
     assert stored() == {"gpu_temperature (C){gpu=0,host=n2.cluster}": [50.0]}
@@ -146,7 +146,9 @@ def test_what_is_no_series_is_refused_with_its_reason(
 def test_answers_have_the_type_of_the_request(server: tuple[ServerContext, str], run: str) -> None:
     request = ExportMetricsServiceRequest().SerializeToString()
     headers = {"content-type": PROTOBUF, "content-encoding": "gzip"}
-    answer = httpx.post(f"{server[1]}/v1/metrics", content=gzip.compress(request), headers=headers)
+    answer = httpx.post(
+        f"{server[1]}/v1/metrics", content=gzip.compress(request), headers=headers, timeout=60
+    )
     assert answer.headers["content-type"] == PROTOBUF
     assert ExportMetricsServiceResponse.FromString(answer.content) == ExportMetricsServiceResponse()
 
@@ -165,7 +167,7 @@ def test_answers_have_the_type_of_the_request(server: tuple[ServerContext, str],
 def test_bad_bodies_are_refused_in_words_and_not_to_be_sent_again(
     server: tuple[ServerContext, str], content: bytes, headers: dict[str, str], status: int, words: str
 ) -> None:
-    answer = httpx.post(f"{server[1]}/v1/metrics", content=content, headers=headers)
+    answer = httpx.post(f"{server[1]}/v1/metrics", content=content, headers=headers, timeout=60)
     assert answer.status_code == status
     is_protobuf = status != 415 and headers["content-type"] == PROTOBUF
     assert words in (Status.FromString(answer.content).message if is_protobuf else answer.text)

@@ -37,7 +37,7 @@ def body(series: Mapping[tuple[tuple[str, str], ...], list[float]], at: float) -
 
 def send(address: str, content: bytes, **headers: str) -> httpx.Response:
     usual = {"content-encoding": "snappy", "content-type": "application/x-protobuf"}
-    return httpx.post(address, content=content, headers={**usual, **headers})
+    return httpx.post(address, content=content, headers={**usual, **headers}, timeout=60)
 
 
 @pytest.fixture

@@ -113,7 +113,7 @@ def test_server_downsamples_in_the_background(serve: Serve, engine: Engine, data
     run_id = long_run(engine, days=40)
     with (
         serve(retaining(database_url), clock=settled_clock()) as (context, address),
-        httpx.Client(base_url=address) as client,
+        httpx.Client(base_url=address, timeout=60) as client,
     ):
         end = time.monotonic() + 60
         while not any(one.logged > one.points for one in context.store.series(run_id)):
@@ -128,7 +128,10 @@ def test_server_downsamples_in_the_background(serve: Serve, engine: Engine, data
 
 def test_a_run_is_deleted_over_rest_and_comes_anew(serve: Serve, engine: Engine, database_url: str) -> None:
     number = long_run(engine)
-    with serve(Settings(database_url=database_url)) as (_, address), httpx.Client(base_url=address) as client:
+    with (
+        serve(Settings(database_url=database_url)) as (_, address),
+        httpx.Client(base_url=address, timeout=60) as client,
+    ):
         body = {"project": "llm", "run": "a", "columns": {"step": [SIZE], "loss": [1.0]}}
         run = client.post("/api/v1/ingest", json=body).json()["run_id"]
         page = f"/api/v1/runs/{run}"
@@ -154,7 +157,10 @@ def test_a_run_is_exported_over_rest(serve: Serve, sqlite_engine: Engine, sqlite
     run_id = long_run(sqlite_engine)
     with reading(sqlite_engine) as connection:
         public_id = connection.scalar(select(RunRecord.public_id).where(RunRecord.id == run_id))
-    with serve(Settings(database_url=sqlite_url)) as (_, address), httpx.Client(base_url=address) as client:
+    with (
+        serve(Settings(database_url=sqlite_url)) as (_, address),
+        httpx.Client(base_url=address, timeout=60) as client,
+    ):
         answer = client.get(f"/api/v1/runs/{public_id}/export", params={"format": form})
         assert answer.status_code == 200
         assert f'filename="{public_id}.{form}"' in answer.headers["content-disposition"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from holter.server.context import ServerContext
 from holter.types import SeriesKey
 from tests.support.cutting_proxy import cutting_proxy
 from tests.support.mlflow_trainings import Training, result_of
+from tests.support.ports import free_port
 from tests.support.servers import started
 from tests.support.waiting import wait_for
 
@@ -50,7 +50,7 @@ def test_all_that_a_training_logs_is_stored_and_read_back(
     number = context.runs.run_id(logged["run"])
     loss = context.store.read(number)[LOSS]
     assert [len(loss), loss.attempt.tolist()] == [50, [0] * 30 + [1] * 20]
-    detail = httpx.get(f"{address}/api/v1/runs/{logged['run']}").json()
+    detail = httpx.get(f"{address}/api/v1/runs/{logged['run']}", timeout=60).json()
     assert (detail["name"], detail["project"], detail["state"]) == ("first", "demo", "finished")
     assert detail["config"]["layers"] == 12
     notes = [note["reason"] for note in detail["unreadable"]]
@@ -73,7 +73,7 @@ def _serving(port: int, folder: Path) -> Iterator[None]:
 
 def _answers(port: int) -> bool:
     try:
-        return httpx.get(f"http://127.0.0.1:{port}/readyz").status_code == 200
+        return httpx.get(f"http://127.0.0.1:{port}/readyz", timeout=60).status_code == 200
     except httpx.TransportError:
         return False
 
@@ -82,8 +82,10 @@ def _stored_losses(port: int) -> dict[str, list[float]]:
     """The losses that a server has, by run; a run that was just created has none."""
     address = f"http://127.0.0.1:{port}/api/v1/runs"
     stored = {}
-    for run in httpx.get(address).json()["runs"]:
-        losses = httpx.get(f"{address}/{run['id']}/data", params={"metric": "loss"}).json()["series"]
+    for run in httpx.get(address, timeout=60).json()["runs"]:
+        losses = httpx.get(f"{address}/{run['id']}/data", params={"metric": "loss"}, timeout=60).json()[
+            "series"
+        ]
         assert len(losses) <= 1
         stored[run["id"]] = [
             value for series in losses for segment in series["segments"] for value in segment["value"]
@@ -95,8 +97,7 @@ def _stored_losses(port: int) -> dict[str, list[float]]:
 def test_a_server_that_is_killed_during_a_run_and_started_again_loses_and_repeats_nothing(
     train: Training, tmp_path: Path
 ) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     with _serving(port, tmp_path / "data"):
         training = train("steadily", f"http://127.0.0.1:{port}")
         wait_for(lambda: any(len(losses) > 10 for losses in _stored_losses(port).values()))
@@ -110,7 +111,9 @@ def test_answers_that_are_lost_do_not_repeat_points(
 ) -> None:
     context, address = server
     with cutting_proxy(int(address.rpartition(":")[2]), 0.2) as proxy:
-        created = httpx.post(f"{address}/api/2.0/mlflow/runs/create", json={"run_name": "cut"}).json()
+        created = httpx.post(
+            f"{address}/api/2.0/mlflow/runs/create", json={"run_name": "cut"}, timeout=60
+        ).json()
         run = created["run"]["info"]["run_id"]
         for step in range(60):
             point = {"run_id": run, "key": "loss", "value": step, "timestamp": 1000 * step, "step": step}

@@ -34,7 +34,7 @@ VALUES = st.recursive(
 
 @pytest.fixture
 def client(server: tuple[ServerContext, str]) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=server[1] + BASE) as opened:
+    with httpx.Client(base_url=server[1] + BASE, timeout=60) as opened:
         yield opened
 
 
@@ -148,7 +148,7 @@ def test_a_metric_that_is_new_to_a_run_that_was_opened_again_supersedes_nothing(
 def test_runs_are_created_logged_and_searched_on_postgresql(postgres_url: str, serve: Serve) -> None:
     with (
         serve(Settings(database_url=postgres_url)) as (_, address),
-        httpx.Client(base_url=address + BASE) as client,
+        httpx.Client(base_url=address + BASE, timeout=60) as client,
     ):
         runs = [create_run(client, "100%_run") for _ in range(3)]
         for number, run in enumerate(runs):
@@ -162,7 +162,11 @@ def test_runs_are_created_logged_and_searched_on_postgresql(postgres_url: str, s
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=150,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(data=st.data())
 def test_no_request_is_answered_with_an_error_of_the_server(
     client: httpx.Client, data: st.DataObject

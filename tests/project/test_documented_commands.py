@@ -200,7 +200,7 @@ class Runner:
                 """HOLTER_CHANNELS='{"slack": {"allow_private": true}}' """
                 f"HOLTER_SLACK_WEBHOOK_URL={slack.url}/services/T0/B0/secret"
             ),
-            "RUN_ID": httpx.get(f"{servers.open}/api/v1/runs?q=104b").json()["runs"][0]["id"],
+            "RUN_ID": httpx.get(f"{servers.open}/api/v1/runs?q=104b", timeout=60).json()["runs"][0]["id"],
             **{f" {name}": f" {folder}{name}" for name in ("/logs/", "/scratch/", "/etc/holter/")},
             ":////path/to/": f":///{folder}/path/to/",
         }

@@ -8,14 +8,12 @@ import os
 import queue
 import random
 import signal
-import socket
 import subprocess
 import sys
 import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from functools import partial
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -25,6 +23,7 @@ from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
+from tests.support.ports import free_port
 from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.slow
@@ -60,8 +59,7 @@ class Holter:
     """`holter watch` on a folder, in a separate process."""
 
     def __init__(self, runs: Path, data: Path, slack: Slack) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as listener:
-            port = int(listener.getsockname()[1])
+        port = free_port()
         self.url = f"http://127.0.0.1:{port}"
         watch = [
             sys.executable,
@@ -97,7 +95,7 @@ class Holter:
         return self.process.communicate(timeout=60)[0].decode()
 
 
-eventually = partial(wait_for, seconds=30.0)
+eventually = wait_for
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -78,11 +77,6 @@ def test_it_migrates_and_serves_from_another_folder(installed: Path, tmp_path: P
             server.terminate()
             errors = server.communicate()[1].decode()
     assert b"Holter" in page, errors
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
 
 
 def wait_for(url: str, seconds: float = 60) -> bytes:

@@ -79,7 +79,11 @@ def holds(drawn: ReducedSeries, real: Series, spans: list[AttemptSpan], points: 
     assert seen == int(finite.sum()), "a segment leaves out points"
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(
     window=st.one_of(
         st.just((None, None)),

@@ -35,6 +35,7 @@ from holter.server.context import ServerContext
 from holter.server.rendering import incident_chart
 from holter.server.serve import HolterServer, bind
 from holter.settings import Settings
+from tests.support.ports import free_port
 
 ROOT = Path(__file__).parents[2]
 DEADLINE = 2.0
@@ -248,7 +249,7 @@ class KilledServer:
 
     folder: Path
     channels: dict[str, dict[str, Any]]
-    port: int = 0
+    port: int = field(default_factory=free_port)
     kills: list[float] = field(default_factory=list)
     process: ForkServerProcess | None = None
     client: httpx.Client = field(default_factory=lambda: httpx.Client(trust_env=False, timeout=20))
@@ -260,9 +261,6 @@ class KilledServer:
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
-        if not self.port:
-            with socket.create_server(("127.0.0.1", 0)) as free:
-                self.port = free.getsockname()[1]
         self.process = _PROCESSES.Process(
             target=serve, args=(str(self.folder), self.channels, self.port), daemon=True
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -18,6 +17,7 @@ from typing import Any
 import numpy as np
 from msgspec import msgpack
 
+from tests.support.ports import free_port
 from tests.support.waiting import wait_for
 
 
@@ -25,8 +25,7 @@ class Server:
     """`holter serve` on a port and a folder of its own."""
 
     def __init__(self, data: Path) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as listener:
-            self.port = int(listener.getsockname()[1])
+        self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.data = data
         self.process: subprocess.Popen[bytes] | None = None

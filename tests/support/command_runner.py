@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 from contextlib import suppress
 from http.client import HTTPConnection
 from pathlib import Path
 
+from tests.support.ports import free_port
 from tests.support.waiting import wait_for
 
 
@@ -21,7 +21,7 @@ class CommandRunner:
     def __init__(self, folder: Path) -> None:
         program = Path(__file__).with_name("command_program.py")
         self.log = folder / "servers.log"
-        self.port = _free_port()
+        self.port = free_port()
         environment = os.environ | {"XDG_DATA_HOME": str(folder), "HOLTER_PORT": str(self.port)}
         self._process = subprocess.Popen(
             [sys.executable, program, self.log],
@@ -79,9 +79,3 @@ class CommandRunner:
     def _hear(self) -> str:
         assert self._process.stdout is not None
         return self._process.stdout.readline()
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port

@@ -7,6 +7,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from tests.support.ports import free_port
+
 _PIECE = 65536
 
 
@@ -20,8 +22,8 @@ class FaultProxy:
         self._status: tuple[int, int] | None = None
         self.refused = 0
         """Requests that were answered with the status."""
-        self._listener = self._listen(0)
-        self.port: int = self._listener.getsockname()[1]
+        self.port = free_port()  # it is left, and taken again
+        self._listener = self._listen(self.port)
 
     @property
     def address(self) -> str:

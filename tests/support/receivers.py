@@ -6,10 +6,12 @@ import asyncio
 import hashlib
 import hmac
 import json
+import socket
 import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from email import message_from_bytes, policy
@@ -387,12 +389,14 @@ def make_incident(*, run: str = RUN.name, **changes: Any) -> Incident:
 
 
 @pytest.fixture
-def closed_port() -> Callable[[], int]:
-    """A port on which nobody listens."""
+def closed_port() -> Iterator[Callable[[], int]]:
+    """A port on which nobody listens, nor anybody else begins to."""
+    with ExitStack() as taken:
 
-    def find() -> int:
-        server = ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
-        server.server_close()
-        return server.server_port
+        def find() -> int:
+            silent = taken.enter_context(socket.socket())
+            silent.bind(("127.0.0.1", 0))
+            port: int = silent.getsockname()[1]
+            return port
 
-    return find
+        yield find

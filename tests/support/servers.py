@@ -41,7 +41,7 @@ def started(*arguments: object, **environment: str) -> Iterator[tuple[subprocess
         assert match, line + process.stdout.read()
         while True:
             try:
-                httpx.get(f"{match[0]}/readyz").raise_for_status()
+                httpx.get(f"{match[0]}/readyz", timeout=60).raise_for_status()
                 break
             except httpx.TransportError:
                 time.sleep(0.01)

@@ -29,5 +29,5 @@ def client_python() -> Path:
 @pytest.fixture
 def trackio(server: tuple[ServerContext, str], request: pytest.FixtureRequest) -> Iterator[TrackioProject]:
     """A project of the test's own."""
-    with httpx.Client(base_url=server[1], headers={"x-trackio-write-token": "any"}) as client:
+    with httpx.Client(base_url=server[1], headers={"x-trackio-write-token": "any"}, timeout=60) as client:
         yield TrackioProject(server[0], client, request.node.name[:60])

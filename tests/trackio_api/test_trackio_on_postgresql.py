@@ -18,7 +18,7 @@ def test_rows_resumes_and_repetitions_are_stored_as_on_sqlite(postgres_url: str,
 
     with (
         serve(Settings(database_url=postgres_url)) as (context, address),
-        httpx.Client(base_url=address) as client,
+        httpx.Client(base_url=address, timeout=60) as client,
     ):
         trackio = TrackioProject(context, client, "demo")
         begun = {"_Created": "2026-11-23T14:00:00+00:00", "lr": 0.1}

@@ -218,7 +218,11 @@ def test_bodies_that_are_no_call_are_refused(trackio: TrackioProject, body: byte
     assert "error" in answer.json()
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(
     name=st.sampled_from(sorted(handlers())),
     parameters=st.dictionaries(st.sampled_from(PARAMETERS), VALUES, max_size=5),

@@ -152,7 +152,9 @@ def test_an_alert_is_one_incident_however_often_it_is_sent(wandb: ProtocolClient
     for _ in range(3):
         alert = {"title": "Low accuracy", "text": "0.3", "severity": "WARN"}
         wandb.graphql("NotifyScriptableRunAlert", runName="a", projectName="demo", **alert)
-    found = httpx.get(f"{wandb.address}/api/v1/runs/{wandb.run('a')['id']}/incidents").json()["incidents"]
+    found = httpx.get(f"{wandb.address}/api/v1/runs/{wandb.run('a')['id']}/incidents", timeout=60).json()[
+        "incidents"
+    ]
     assert [(each["kind"], each["severity"]) for each in found] == [("user_alert", "warning")]
 
 
@@ -160,7 +162,7 @@ def test_a_request_to_stop_is_answered_until_the_run_is_resumed(wandb: ProtocolC
     wandb.upsert("a")
     wandb.history("a", 0, rows(0, 2, 1000.0))
     path = f"{wandb.address}/api/v1/runs/{wandb.run('a')['id']}/stop"
-    httpx.post(path, json={"by": "ana", "reason": "diverged"}).raise_for_status()
+    httpx.post(path, json={"by": "ana", "reason": "diverged"}, timeout=60).raise_for_status()
     assert wandb.stream("a").json()["stopped"] is True
     asked = wandb.graphql("RunStoppedStatus", projectName="demo", runId="a")
     assert asked["project"]["run"]["stopped"] is True
@@ -186,8 +188,8 @@ def test_files_are_uploaded_to_signed_addresses_only(wandb: ProtocolClient, cont
     answer = wandb.graphql("CreateRunFiles", run="a", project="demo", files=["requirements.txt", "model.pt"])
     addresses = {each["name"]: each["uploadUrl"] for each in answer["createRunFiles"]["files"]}
     for name, address in addresses.items():
-        assert httpx.put(address, content=b"numpy==2.0\n").status_code == 200, name
-        assert httpx.put(address.replace(name, f"other-{name}"), content=b"x").status_code == 403
+        assert httpx.put(address, content=b"numpy==2.0\n", timeout=60).status_code == 200, name
+        assert httpx.put(address.replace(name, f"other-{name}"), content=b"x", timeout=60).status_code == 403
     stored = context.run_details.attributes(context.runs.run_id(wandb.run("a")["id"]), "file.")
     assert stored == {"file.requirements.txt": "numpy==2.0\n"}
 
@@ -210,7 +212,7 @@ def test_the_environment_of_a_launch_is_what_its_files_state_without_secrets_and
     }
     answer = wandb.graphql("CreateRunFiles", run="a", project="demo", files=list(files))
     for each in answer["createRunFiles"]["files"]:
-        assert httpx.put(each["uploadUrl"], content=files[each["name"]]).status_code == 200
+        assert httpx.put(each["uploadUrl"], content=files[each["name"]], timeout=60).status_code == 200
     run = context.runs.run_id(wandb.run("a")["id"])
     stated = {key.name: list(values.values()) for key, values in context.store.environment(run).items()}
     assert stated == {
@@ -225,19 +227,22 @@ def test_the_environment_of_a_launch_is_what_its_files_state_without_secrets_and
 def test_files_about_the_environment_may_have_any_content(wandb: ProtocolClient, content: bytes) -> None:
     wandb.upsert("a")
     answer = wandb.graphql("CreateRunFiles", run="a", project="demo", files=["wandb-metadata.json"])
-    assert httpx.put(answer["createRunFiles"]["files"][0]["uploadUrl"], content=content).status_code == 200
+    assert (
+        httpx.put(answer["createRunFiles"]["files"][0]["uploadUrl"], content=content, timeout=60).status_code
+        == 200
+    )
 
 
 def test_old_clients_ask_for_types_without_naming_the_operation(wandb: ProtocolClient) -> None:
     query = 'query ProbeServerCapabilities { MutationType: __type(name: "Mutation") { fields { name } } }'
-    answer = httpx.post(f"{wandb.address}/graphql", json={"query": query, "variables": {}}).json()
+    answer = httpx.post(f"{wandb.address}/graphql", json={"query": query, "variables": {}}, timeout=60).json()
     fields = {each["name"] for each in answer["data"]["MutationType"]["fields"]}
     assert {"createRunFiles", "upsertBucket", "notifyScriptableRunAlert"} <= fields
 
 
 @pytest.mark.parametrize("body", [b"{", b"[1]", b'{"files": {"wandb-history.jsonl": {"offset": -1}}}'])
 def test_a_malformed_chunk_is_never_answered_with_4xx(wandb: ProtocolClient, body: bytes) -> None:
-    answer = httpx.post(f"{wandb.address}/files/local/demo/a/file_stream", content=body)
+    answer = httpx.post(f"{wandb.address}/files/local/demo/a/file_stream", content=body, timeout=60)
     assert answer.status_code == 503
 
 
@@ -254,11 +259,13 @@ def test_a_foreign_key_is_refused_and_neither_stored_nor_logged(
         for key, status in ((foreign, 401), (own, 200)):
             header = {"Authorization": f"Basic {base64.b64encode(f'api:{key}'.encode()).decode()}"}
             context.authenticator.refresh()
-            answer = httpx.post(f"{address}/graphql", json=body, headers=header)
+            answer = httpx.post(f"{address}/graphql", json=body, headers=header, timeout=60)
             assert answer.status_code == status, answer.text
-            stream = httpx.post(f"{address}/files/local/demo/a/file_stream", content=b"{}", headers=header)
+            stream = httpx.post(
+                f"{address}/files/local/demo/a/file_stream", content=b"{}", headers=header, timeout=60
+            )
             assert stream.status_code == (200 if status == 200 else 503)
-        assert "holter token create" in httpx.post(f"{address}/graphql", json=body).text
+        assert "holter token create" in httpx.post(f"{address}/graphql", json=body, timeout=60).text
     folder = Path(sqlite_url.removeprefix("sqlite:///")).parent
     assert all(foreign.encode() not in file.read_bytes() for file in folder.rglob("*") if file.is_file())
     assert foreign not in caplog.text

@@ -140,7 +140,7 @@ def test_a_wrong_filter_is_named(wandb: ProtocolClient, filters: Any, reason: st
     wandb.upsert("a")
     variables = {"project": "demo", "filters": json.dumps(filters)}
     body = {"operationName": "Runs", "query": "query Runs { x }", "variables": variables}
-    answer = httpx.post(f"{wandb.address}/graphql", json=body).json()
+    answer = httpx.post(f"{wandb.address}/graphql", json=body, timeout=60).json()
     assert reason in answer["errors"][0]["message"]
 
 
@@ -165,5 +165,5 @@ def test_a_key_that_may_only_log_reads_and_changes_nothing(sqlite_url: str, serv
                  "StopRun")  # fmt: skip
         for name in names:
             body = {"operationName": name, "query": f"query {name}", "variables": variables}
-            answer = httpx.post(f"{address}/graphql", json=body, headers=header)
+            answer = httpx.post(f"{address}/graphql", json=body, headers=header, timeout=60)
             assert (answer.status_code, "may only log" in answer.text) == (403, True), name

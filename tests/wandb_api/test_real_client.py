@@ -45,5 +45,7 @@ def test_a_run_and_its_resume_arrive_row_by_row(wandb: ProtocolClient, tmp_path:
         (200, 399),
     ]
     assert (run["state"], run["config"], run["description"]["exit_code"]) == ("finished", {"lr": 0.1}, 0)
-    incidents = httpx.get(f"{wandb.address}/api/v1/runs/{run['id']}/incidents").json()["incidents"]
+    incidents = httpx.get(f"{wandb.address}/api/v1/runs/{run['id']}/incidents", timeout=60).json()[
+        "incidents"
+    ]
     assert [each["summary"] for each in incidents] == ["Low accuracy: 0.3"]
