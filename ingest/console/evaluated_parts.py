@@ -25,14 +25,25 @@ def note_evaluation(data: str, state: dict[str, Any]) -> None:
     state["evaluated above"] = data
 
 
+def has_results(state: dict[str, Any]) -> bool:
+    """Whether results were read below the heading of an evaluation, or others named their data themselves."""
+    return "evaluated above" in state or "names its data" in state
+
+
 def note_data(stated: str, name: str, state: dict[str, Any]) -> None:
-    """Note the data of a line that counts nothing, by what it states or its first name: `Val loss: 0.5`."""
+    """Note the data of a line that counts nothing, by what it states or its first name: `Val loss: 0.5`.
+
+    Other lines are of the evaluation that a heading above them announces.
+    """
     of_name = _DATA_OF_NAME.match(name)
     data = stated or (of_name["evaluation"] or "" if of_name is not None else "").lower()
     if data:
         note_evaluation(data, state)
+        state["names its data"] = True
     elif of_name is not None:
         end_parts(state)
+    elif "evaluating" in state:
+        note_evaluation(state["evaluating"], state)
 
 
 def end_evaluation(state: dict[str, Any]) -> None:

@@ -10,8 +10,10 @@ from typing import Any
 from zlib import crc32
 
 from holter.ingest.console.dialect import DialectState
+from holter.ingest.console.evaluated_parts import has_results
 from holter.ingest.console.evaluation_passes import step_in_pass
 from holter.ingest.console.line_counters import Counter
+from holter.ingest.console.line_names import is_of_evaluation
 from holter.ingest.console.step_axis import (
     Counts,
     has_steps,
@@ -60,15 +62,30 @@ def repeats_step(counts: Counts, names: Collection[str], state: DialectState) ->
     """Whether a line counts nothing but the last step of the training again.
 
     Where lines count nothing but epochs, it has the last one and the same names again: `Epoch 3 loss = 0.5`
-    below `Validation`.
+    below `Validation`. Behind batches so is the first line below the heading of an evaluation.
     """
     if len(counts) != 1 or "step" not in state:
         return False
     [(counter, (number, total))] = counts.items()
-    if counter is Counter.EPOCH and not has_steps(state):
-        is_last = number_of_epoch(number, state) == state["step"] == state.get("names at")
+    if counter is Counter.EPOCH:
+        number = number_of_epoch(number, state)
+        if has_steps(state):
+            return _is_first_below(number, names, state)
+        is_last = number == state["step"] == state.get("names at")
         return is_last and {*names} <= {*state["names"]}
     return counter in (Counter.GLOBAL_STEP, Counter.STEP) and not total and number == state["step"]
+
+
+def _is_first_below(epoch: int, names: Collection[str], state: DialectState) -> bool:
+    """Whether the line of an epoch is the first one below the heading of an evaluation, with known names.
+
+    Behind results it has the means of the training, as where evaluations name their data themselves.
+    """
+    last = state.get("announced") or state.get("epoch") or (None, 0)
+    is_first = last[0] == epoch and not has_results(state)
+    return (
+        is_first and not {*names}.isdisjoint(state.get("names", ())) and not any(map(is_of_evaluation, names))
+    )
 
 
 def _is_behind_epoch(number: int, inner: tuple[int, int], state: DialectState) -> bool:

@@ -84,6 +84,8 @@ def lines_due_before(line: str, state: DialectState) -> list[LineAbove]:
     known = _known(line)
     if "first" not in above:
         return _rows_above(known.shape, line, state)
+    if rows := _rows_of_epoch(known, state):
+        return rows
     templates = [template for template, _ in above["lines"]]
     if known.template not in templates or not _is_measured(known.shape):
         return []
@@ -162,6 +164,8 @@ def _lines_above_first(
         is_step = shape.is_record and not shape.split and counted <= {Counter.STEP, Counter.GLOBAL_STEP}
         if not is_step or not (lines := [*_last_evaluation(above["lines"])]):
             above["first"], above["ends"] = at, ends
+            is_epoch = counted == {Counter.EPOCH} and not (ends or shape.is_record)
+            above["epoch"] = is_epoch and any(_is_of_training(_shape(each)) for each in above["lines"][-1:])
             if shape.is_record and not shape.split:
                 above["touching"] = _touching(above["lines"], place)
             return []
@@ -194,8 +198,7 @@ def _rows_above(shape: LineShape, line: str, state: DialectState) -> list[LineAb
     above = state["above"]
     if not (shape.is_record and above["lines"]) or shape.split:
         return []
-    template = above["lines"][-1][0]
-    rows = [*takewhile(lambda each: each[0] == template, reversed(above["lines"]))]
+    template, rows = _last_rows(above["lines"])
     before = above.get("dropped", 0) if len(rows) == len(above["lines"]) else 0
     counts = counts_of(shape, split_numbers(line)[1::2])
     number, _ = next(iter(counts.values()), (0, 0))
@@ -205,6 +208,30 @@ def _rows_above(shape: LineShape, line: str, state: DialectState) -> list[LineAb
         are_steps = counts.keys() == {Counter.STEP} and len(rows) + before == number > 1
     if not are_steps or not _is_of_training(_shape(rows[0])):
         return []
+    return _as_steps(template, rows, before, state)
+
+
+def _rows_of_epoch(known: _Known, state: DialectState) -> list[LineAbove]:
+    """The losses above the line of the first epoch that are steps of it, as its results are below.
+
+    Losses of the training below would say that the epoch is above them.
+    """
+    above = state["above"]
+    is_result = _is_measured(known.shape) and not _is_of_training(known.shape)
+    if not is_result or not above.get("epoch", False):
+        return []
+    template, rows = _last_rows(above["lines"])
+    return _as_steps(template, rows, 0, state) if len(rows) > MOST_LINES_OF_EPOCH else []
+
+
+def _last_rows(lines: Sequence[Any]) -> tuple[int, list[Any]]:
+    """The last of some lines that are in the same words, and these words; the last one first."""
+    template: int = lines[-1][0]
+    return template, [*takewhile(lambda each: each[0] == template, reversed(lines))]
+
+
+def _as_steps(template: int, rows: Sequence[Any], before: int, state: DialectState) -> list[LineAbove]:
+    """Lines that are steps of their own, behind so many `before` them."""
     del state["above"]
     state["placed"] = True
     note_rows(template, before, state.setdefault("plain lines", {}))

@@ -464,6 +464,8 @@ class _ShapeReader:
         named = {each.counter for each in counters if each is not self._unnamed}
         if len(counters) > 2 and self._unnamed is not None and Counter.EPOCH in named:
             counters.remove(self._unnamed)  # `(0/8)`, a rank, before the epoch and the batch
+        if counters == [self._unnamed] and _is_share(counters[0], texts) and "[" in texts[0]:
+            counters[0] = replace(counters[0], counter=Counter.BATCH)  # `[3200/60000 (5%)]`, of the data
         if not self._split:
             self._split = data_behind(texts[-1], is_heading=bool(counters) and not metrics)
         split = "" if self._split == "train" else self._split

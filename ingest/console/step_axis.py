@@ -417,17 +417,21 @@ def _step_alone(step: int, total: int, state: DialectState, *, is_batch: bool) -
 
     One that begins anew behind a line of an epoch, after the end where a total says it, is of the next epoch.
     So is one after the end by itself if it is a batch, of which an epoch has so many, or where another launch
-    would show itself by its opening lines.
+    would show itself by its opening lines; no batch behind some of these. Lines are as far apart as the last.
     """
     before, last, last_total, *more = state.get("laps", (0, 0, total))
-    first = more[0] if more else step
+    first, stride = [*more, step, 0][:2] if len(more) != 1 else (more[0], 0)
     is_next = "ended" in state or (total and (is_batch or "opening" in state))
     is_begin = step <= max(first, total // 2)  # else it is that of a slower process
-    if step < last and last_total == total and is_next and is_begin and last + max(1, total // 10) >= total:
+    ends = last + max(1, total // 10, stride) >= total
+    if step < last and is_begin and is_batch and "may begin" in state:
+        before = 0  # another launch
+    elif step < last and last_total == total and is_next and is_begin and ends:
         before += (
             total + (step == 0 and last == total) if total else last + (step == 0)
         )  # from 0 to the total has one more
-    state["laps"] = [before, step, total, first] if total else [before, step, total]
+    stride = step - last if step > last else stride
+    state["laps"] = [before, step, total, first, stride] if total else [before, step, total]
     return int(before) + step
 
 

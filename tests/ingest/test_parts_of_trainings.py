@@ -377,3 +377,68 @@ def test_a_heading_with_the_batches_of_the_training_ends_an_evaluation(tmp_path:
     )
     steps = [20, 40, 60, 80, 100, 120, 140, 160, 180]
     assert steps_of(read_log(tmp_path, text)) == {"total loss": steps, "testing/accuracy": steps}
+
+
+def epoch_of_batches(n: int, mean: str = "", below: str = "Validation\n") -> str:
+    """An epoch with three batches, its mean, and a line of the epoch again below a heading."""
+    batches = "".join(f"Epoch {n}, batch {at}, loss = 1.{n}{at}\n" for at in (1, 2, 3))
+    return f"{batches}{mean}{below}Epoch {n} loss = 0.{n}\n"
+
+
+@pytest.mark.parametrize("heading", ["Validation", "Validating epoch {n}", "--- evaluation ---", "Test"])
+@pytest.mark.parametrize("has_mean", [True, False])
+def test_the_first_line_of_an_epoch_below_the_heading_of_an_evaluation_is_of_it(
+    tmp_path: Path, heading: str, has_mean: bool
+) -> None:
+    text = "".join(
+        epoch_of_batches(n, f"Epoch {n} loss = 0.{n}9\n" * has_mean, f"{heading.format(n=n)}\n")
+        for n in range(1, 5)
+    )
+    found = steps_of(read_log(tmp_path, text))
+    evaluated = next(name for name in found if name not in ("loss", "epoch/loss", "Epoch"))
+    assert evaluated.endswith("/loss")
+    assert found[evaluated] == [3, 6, 9, 12]
+    assert found["loss"] == [*range(1, 13)]
+    assert ("epoch/loss" in found) == has_mean
+
+
+def test_the_line_of_an_epoch_behind_the_results_of_an_evaluation_has_its_means(tmp_path: Path) -> None:
+    text = "".join(epoch_of_batches(n, below=f"Validation\naccuracy: 0.7{n}\n") for n in range(1, 5))
+    found = steps_of(read_log(tmp_path, text))
+    assert found["validation/accuracy"] == found["epoch/loss"] == [3, 6, 9, 12]
+    named = "".join(f"{epoch_of_batches(n)}Val loss: 0.6{n}\n" for n in range(1, 5))
+    assert steps_of(read_log(tmp_path, named))["epoch/loss"] == [6, 9, 12]
+
+
+def passes(number: int, between: str = "", *, before: str = "", last: int = 600) -> str:
+    """Passes through the data that state no epoch, of lines with a share of it."""
+    lines = [
+        [f"[{at:5}/600 ({at // 6:3}%)]\tLoss: 0.{n}{at}\n" for at in range(0, last + 1, 100)]
+        for n in range(number)
+    ]
+    return "".join(f"{before}{''.join(rows)}{between}" for rows in lines)
+
+
+@pytest.mark.parametrize("between", ["", "Test set: Average loss: 0.31, Accuracy: 81/100 (81%)\n"])
+@pytest.mark.parametrize("last", [500, 600])
+def test_passes_through_the_data_are_epochs(tmp_path: Path, between: str, last: int) -> None:
+    run = read_log(tmp_path, passes(4, between, last=last))
+    assert run.attempts == 1
+    steps = steps_of(run)["Loss"]
+    assert len(steps) == 4 * (last // 100 + 1)
+    assert steps == sorted(steps)
+
+
+@pytest.mark.parametrize("opening", ["Using device: cuda\n", "Loading data from disk\nModel has 5 parts\n"])
+def test_passes_below_opening_lines_are_launches(tmp_path: Path, opening: str) -> None:
+    assert read_log(tmp_path, passes(3, before=opening)).attempts == 3
+    assert read_log(tmp_path, 2 * (opening + passes(3))).attempts == 2
+
+
+def test_a_pass_that_does_not_reach_the_end_is_of_a_launch(tmp_path: Path) -> None:
+    assert read_log(tmp_path, passes(3, last=300)).attempts == 3
+
+
+def test_steps_that_are_no_share_of_the_data_begin_again_with_a_launch(tmp_path: Path) -> None:
+    rows = "".join(f"step {at}/600 loss: 0.{at}\n" for at in range(0, 601, 100))
+    assert read_log(tmp_path, 3 * rows).attempts == 3

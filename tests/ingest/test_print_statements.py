@@ -515,3 +515,25 @@ def test_values_are_at_their_steps(tmp_path: Path, case: str) -> None:
 
 def test_no_case_has_the_name_of_another() -> None:
     assert len(ALL_CASES) == len(CASES) + len(BLOCKS) + len(GUESSED)
+
+
+def losses(n: int, number: int = 11) -> str:
+    return "".join(f"loss:  {1 / (n + k / 20):.4f}\n" for k in range(number))
+
+
+def test_losses_above_the_line_of_their_epoch_are_steps_where_its_results_are_below(tmp_path: Path) -> None:
+    text = "".join(f"{losses(n)}Epoch:  {n}\nAccuracy on test data:  6{n}.5\n" for n in range(1, 6))
+    expected = {"loss": [*range(1, 56)], "Accuracy on test data": [11, 22, 33, 44, 55]}
+    assert_steps(tmp_path, text, expected)
+
+
+def test_losses_above_the_first_epoch_are_none_of_it_where_others_are_below(tmp_path: Path) -> None:
+    epochs = (f"Epoch: {n}\ntrain_loss: 0.{n}\nval_loss: 0.{n}2\n" for n in range(1, 5))
+    assert_steps(
+        tmp_path, losses(1, 20) + "".join(epochs), {"train_loss": [1, 2, 3, 4], "val_loss": [1, 2, 3, 4]}
+    )
+
+
+def test_losses_below_the_line_of_their_epoch_are_its_own(tmp_path: Path) -> None:
+    text = "".join(f"Epoch: {n}\n{losses(n)}Accuracy: 6{n}.5\n" for n in range(1, 5))
+    assert_steps(tmp_path, text, {"loss": [*range(1, 45)], "Accuracy": [11, 22, 33, 44]})

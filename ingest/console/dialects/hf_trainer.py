@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import ceil
 from zlib import crc32
 
@@ -209,8 +209,8 @@ def _defer(values: dict[str, float], state: DialectState) -> list[LineValues]:
     """
     _note_epochs(values, state)
     before = state.get("held", {})
-    if (step := _step_by_epoch(values, state, state.get("count", 0))) is not None:
-        return [*_release_late(state), _record(step, values, state)]
+    if (step := _step_by_epoch(values, state)) is not None:
+        return [*_release_late(values, state), _record(step, values, state)]
     if state.get("in bulk"):
         return _wait([values], state)
     if before == values and len(values) >= _LEAST_OF_RECORD:  # another process prints the same
@@ -222,7 +222,8 @@ def _defer(values: dict[str, float], state: DialectState) -> list[LineValues]:
         return _wait([before, values], state)
     if before.keys() & values.keys():
         state["held"] = values
-        return [_record(state.get("bar", 0), before, state)]
+        number = state.get("count", 0) - (_LOSS in values)
+        return [_record(_step_of_held(before, number, state), before, state)]
     state["held"] = before | values
     return []
 
@@ -250,7 +251,7 @@ def _note_epochs(values: Mapping[str, float], state: DialectState) -> None:
     at, evaluated = state.get("evaluated", (0, 0.0))
     if "epochs" in state or not 0 < at < bar or not _states_other_epoch(epoch, state):
         return
-    epochs = state["total"] * evaluated / at
+    epochs = _total(state) * evaluated / at
     if abs(epochs - round(epochs)) < min(_EPOCHS_ERROR, epochs * _EPOCH_ERROR):
         state["epochs"] = round(epochs)
 
@@ -263,14 +264,11 @@ def _states_other_epoch(epoch: float, state: DialectState) -> bool:
     )
 
 
-def _step_by_epoch(values: Mapping[str, float], state: DialectState, number: int) -> int | None:
-    """The step of a record that was printed long after its epoch: a buffer came late.
-
-    Losses are logged at multiples of an interval; `number` of them are up to this record.
-    """
+def _step_by_epoch(values: Mapping[str, float], state: DialectState) -> int | None:
+    """The step of the latest record if it was printed long after its epoch: a buffer came late."""
     epoch, bar = values.get("epoch"), state.get("bar", 0)
     epochs: int | None = state.get("epochs")
-    per_epoch: float | None = state["total"] / epochs if epochs else state.get("steps per epoch")
+    per_epoch = _steps_of_epoch(state)
     if per_epoch is None or epoch is None:
         return None
     step = round(epoch * per_epoch)
@@ -278,26 +276,98 @@ def _step_by_epoch(values: Mapping[str, float], state: DialectState, number: int
         return step if _LOSS not in values and bar - step > per_epoch / 2 else None
     if epoch > epochs or bar - step <= _EPOCH_ERROR * (step + 2 * per_epoch):
         return None
-    if _LOSS not in values or not number:
-        return step
-    low, high = ((epoch + error) * per_epoch / number for error in (-_EPOCH_ERROR, _EPOCH_ERROR))
-    interval = _roundest(ceil(low), int(high))
-    return number * interval if interval else step
+    return _step_at_epoch(values, per_epoch, state.get("count", 0))
 
 
-def _release_late(state: DialectState) -> list[LineValues]:
-    """The records before one that came late, if they came late as well."""
-    if "epochs" not in state:
-        return []
-    records = [*state.get("waiting", ())]
+def _steps_of_epoch(state: DialectState) -> float | None:
+    """The steps of an epoch, of which the whole training has so many, or as records that came late show."""
+    epochs: int | None = state.get("epochs")
+    per_epoch: float | None = _total(state) / epochs if epochs else state.get("steps per epoch")
+    return per_epoch
+
+
+def _total(state: DialectState) -> int:
+    """The steps of the training by its bar, which may have been complete before the first record."""
+    return int(state.get("total") or state.get("complete") or 0)
+
+
+def _step_at_epoch(values: Mapping[str, float], per_epoch: float, number: int) -> int:
+    """The step of a record by its epoch.
+
+    Losses are logged at multiples of an interval; `number` of them are up to this record.
+    """
+    is_loss = _LOSS in values and number > 0
+    interval = _interval_at_epoch(values["epoch"], per_epoch, number) if is_loss else None
+    return number * interval if interval else round(values["epoch"] * per_epoch)
+
+
+def _release_late(following: Mapping[str, float], state: DialectState) -> list[LineValues]:
+    """The records that wait before one that came late: so did these, however many steps they are behind."""
+    per_epoch, records = _steps_of_epoch(state), [*state.get("waiting", ())]
     if "held" in state:
-        records.append([state.get("count", 0), state["held"]])
-    steps = [_step_by_epoch(values, state, number) for number, values in records]
-    if None in steps:
+        records.append([state.get("count", 0) - (_LOSS in following), state["held"]])
+    if per_epoch is None or any("epoch" not in values for _, values in records):
         return []
     for name in ("waiting", "held", "in bulk"):
         state.pop(name, None)
-    return [_record(step, values, state) for step, (_, values) in zip(steps, records, strict=True) if step]
+    return _place(records, state)
+
+
+def _step_of_held(values: Mapping[str, float], number: int, state: DialectState) -> int:
+    """The step of a record that was held until the next one: the last bar's, if it is not known to be late.
+
+    `number` losses are up to this record.
+    """
+    bar: int = state.get("bar", 0)
+    epoch, per_epoch = values.get("epoch"), _steps_of_epoch(state)
+    if "epochs" not in state or per_epoch is None or epoch is None:
+        return bar
+    step = _step_at_epoch(values, per_epoch, number)
+    if _LOSS not in values:
+        return step if step < bar - _EPOCH_ERROR * per_epoch else bar
+    interval = _interval_at_epoch(epoch, per_epoch, number) if number else None
+    if interval is None or (bar % interval == 0 and bar - step <= interval):
+        return bar
+    return min(step, bar)
+
+
+def _place(records: Sequence[tuple[int, dict[str, float]]], state: DialectState) -> list[LineValues]:
+    """Records at multiples of the interval of losses, or by their epochs, else at their numbers."""
+    per_epoch = _steps_of_epoch(state)
+    interval = state.get("interval") or _interval_by_epoch(records, state)
+    placed: list[LineValues] = []
+    for number, values in records:
+        step = number * (interval or 1)
+        if per_epoch is not None and "epoch" in values and (_LOSS not in values or not interval):
+            # what is printed behind a loss is not before it
+            step = max(round(values["epoch"] * per_epoch), *(record.step for record in placed[-1:]), 0)
+        placed.append(_record(step, values, state))
+    return placed
+
+
+def _last_loss(records: Sequence[tuple[int, dict[str, float]]]) -> tuple[int, dict[str, float]]:
+    """The last of some records with a loss, and how many there were up to it."""
+    return next((record for record in reversed(records) if _LOSS in record[1]), (0, {}))
+
+
+def _interval_by_epoch(records: Sequence[tuple[int, dict[str, float]]], state: DialectState) -> int | None:
+    """The interval of losses that wait, by the epoch of the last one and the steps of an epoch."""
+    number, values = _last_loss(records)
+    per_epoch = _steps_of_epoch(state)
+    if per_epoch is None or not number or "epoch" not in values:
+        return None
+    # the steps of an epoch are as exact as the epoch from which they are known
+    epoch, known = values["epoch"], state.get("loss at", [0.0])[0]
+    error = _EPOCH_ERROR if "epochs" in state or not known else _EPOCH_ERROR * (1 + epoch / known)
+    return _interval_at_epoch(epoch, per_epoch, number, error)
+
+
+def _interval_at_epoch(
+    epoch: float, per_epoch: float, number: int, error: float = _EPOCH_ERROR
+) -> int | None:
+    """The roundest interval of losses of which so many were logged up to an epoch."""
+    low, high = ((epoch + error) * per_epoch / number for error in (-error, error))
+    return _roundest(ceil(low), int(high))
 
 
 def _note_epoch(step: int, values: dict[str, float], state: DialectState) -> None:
@@ -316,21 +386,22 @@ def _wait(records: list[dict[str, float]], state: DialectState) -> list[LineValu
     if state.get("interval") is None and not state.get("ended"):
         state.setdefault("waiting", []).extend([number, values] for number, values in numbered)
         return _release(state) if len(state["waiting"]) > _MAX_WAITING else []
-    interval = state.get("interval") or 1
-    return [_record(number * interval, values, state) for number, values in numbered]
+    return _place(numbered, state)
 
 
 def _release(state: DialectState) -> list[LineValues]:
-    """The records that wait for a bar: at multiples of a known interval, else at their numbers."""
-    interval = state.get("interval") or 1
+    """The records that wait for a bar: at multiples of a known interval, else at their numbers.
+
+    Behind others that came late they have epochs as long as those.
+    """
     waiting = state.pop("waiting", ())
-    records = [_record(number * interval, values, state) for number, values in waiting]
-    if waiting:
-        _note_epoch(waiting[-1][0] * interval, waiting[-1][1], state)
+    records = _place(waiting, state)
+    if records:
+        _note_epoch(records[-1].step, waiting[-1][1], state)
     held = state.pop("held", None)
     if not held:
         return records
-    step = _step_by_epoch(held, state, state.get("count", 0)) or _step_of_last_loss(held, state)
+    step = _step_by_epoch(held, state) or _step_of_last_loss(held, state)
     step = step or state.get("bar", 0)
     if _LOSS in held and state.get("interval"):  # bars are rarer than records
         step = state["interval"] * state["count"]
@@ -348,20 +419,22 @@ def _step_of_last_loss(values: dict[str, float], state: DialectState) -> int:
 
 def _release_by_epochs(epochs: float, state: DialectState) -> list[LineValues]:
     """The records that came in bulk, by their epochs and those of the complete training."""
-    waiting, total = state.get("waiting", ()), state.get("total", state.get("complete"))
+    waiting, total = state.get("waiting", ()), _total(state)
     if not waiting:
         return []
-    number, values = waiting[-1]
+    number, values = _last_loss(waiting)
     epoch = values.get("epoch", 0.0)
     if total and number and 0 < epoch <= epochs and state.get("interval") is None:
-        low, high = ((epoch + error) / epochs * total / number for error in (-_EPOCH_ERROR, _EPOCH_ERROR))
-        state["interval"] = _roundest(ceil(low), int(high))
+        state["interval"] = _interval_at_epoch(epoch, total / epochs, number)
     return _release(state)
 
 
 def _interval(step: int, records: int) -> int | None:
-    """The steps between two of so many records that were printed up to a step: the roundest that fits."""
-    return _roundest(step // (records + 1) + 1, step // records)
+    """The steps between two of so many records that were printed up to a step: the roundest that fits.
+
+    The bar of a step is drawn before its record, which may be left in a buffer.
+    """
+    return _roundest(ceil(step / (records + 1)), step // records)
 
 
 def _roundest(low: int, high: int) -> int | None:
@@ -405,7 +478,7 @@ def _bar(line: str, state: DialectState) -> list[LineValues] | None:
     if state.pop("in bulk", False) and step and count:
         state["interval"] = _interval(step, count) if "waiting" in state else state.get("interval")
     interval = state.get("interval") or 0
-    if not interval * count <= step < interval * (count + 1):
+    if not interval * count <= step <= interval * (count + 1):
         state.pop("interval", None)
     return [*left, *_release(state)]
 

@@ -1,0 +1,76 @@
+"""Records of a Trainer that a buffer holds back, which are printed in blocks behind bars that none holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.log_runs import read_log, steps_of
+
+
+def bar(at: int, total: int) -> str:
+    return f"\r{100 * at // total:3d}%|{'#' * (10 * at // total):10}| {at}/{total} [00:02<00:04,  9.70it/s]"
+
+
+def record(step: int, per_epoch: int) -> str:
+    numbers = f"'grad_norm': {1 + step / 700:.5f}, 'learning_rate': {1e-4 / step:.6e}"
+    return f"{{'loss': {5 / (1 + step / 50):.4f}, {numbers}, 'epoch': {round(step / per_epoch, 2)}}}\n"
+
+
+def evaluation(step: int, per_epoch: int) -> str:
+    return f"{{'eval_loss': {2 / step:.5f}, 'eval_runtime': 3.1, 'epoch': {step / per_epoch}}}\n"
+
+
+def training(per_epoch: int, epochs: int, interval: int, size: int, *, evaluates: bool = True) -> str:
+    """A training whose records are written once there are `size` bytes of them; its bars are at once."""
+    text, held, total = "", "", per_epoch * epochs
+    for step in range(1, total + 1):
+        text += bar(step, total)
+        if step % interval == 0:
+            held += record(step, per_epoch)
+            text, held = (text + held, "") if len(held) >= size else (text, held)
+            text += bar(step, total)  # it is drawn again below what is printed
+        if evaluates and step % per_epoch == 0:
+            text += "".join(bar(at, 20) for at in range(21))
+            held += evaluation(step, per_epoch)
+            text, held = (text + held, "") if len(held) >= size else (text, held)
+            text += bar(step, total)
+    return f"{text}{held}{{'train_runtime': 281.5, 'train_loss': 0.94, 'epoch': {epochs}.0}}\n"
+
+
+@pytest.mark.parametrize("size", [1, 1500, 4096, 8192, 100_000])
+@pytest.mark.parametrize("shape", [(40, 3, 7), (150, 5, 20), (533, 3, 10), (533, 2, 20)])
+def test_records_in_blocks_are_at_their_steps(shape: tuple[int, int, int], size: int, tmp_path: Path) -> None:
+    per_epoch, epochs, interval = shape
+    run = read_log(tmp_path, training(*shape, size))
+    assert run.attempts == 1
+    assert not run.unreadable
+    assert steps_of(run)["train/loss"] == [*range(interval, per_epoch * epochs + 1, interval)]
+    evaluated = steps_of(run)["eval/loss"]
+    ends = [per_epoch * epoch for epoch in range(1, epochs + 1)]
+    assert all(0 <= end - step < interval for end, step in zip(ends, evaluated, strict=True))
+
+
+@pytest.mark.parametrize("size", [1, 1500, 8192])
+def test_records_in_blocks_without_evaluations_are_at_their_steps(size: int, tmp_path: Path) -> None:
+    run = read_log(tmp_path, training(400, 3, 25, size, evaluates=False))
+    assert run.attempts == 1
+    assert steps_of(run)["train/loss"] == [*range(25, 1201, 25)]
+
+
+def test_the_record_of_the_last_bar_may_still_be_in_a_buffer(tmp_path: Path) -> None:
+    first = "".join(record(step, 100) for step in range(10, 91, 10))
+    second = "".join(record(step, 100) for step in range(100, 301, 10))
+    bars = [bar(at, 300) for at in range(301)]
+    text = f"{''.join(bars[:101])}\n{first}{''.join(bars[100:])}\n{second}"
+    run = read_log(tmp_path, text)
+    assert steps_of(run)["train/loss"] == [*range(10, 301, 10)]
+
+
+def test_a_trainer_that_is_started_again_is_another_attempt(tmp_path: Path) -> None:
+    opening = "Loading the tokenizer from disk\nDataset ready with all of its columns\nDevice is cuda\n"
+    text = "".join(opening + training(150, 2, 10, 1500) for _ in range(2))
+    run = read_log(tmp_path, text)
+    assert run.attempts == 2
+    assert len(steps_of(run)["train/loss"]) == 60
