@@ -9,12 +9,18 @@ from holter.ingest.console.numbers_of_names import NUMBER_OF_NAME
 
 # neither of the two in `[1,100] loss: 2.1` has a thousands separator
 _NUMBER = r"[-+]?(?:(?<=\[)\d++(?=,\d{1,9}\])|\d++(?:,\d{3}(?!\d))*+(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?\d++)?+"
+_GLUED = "|".join(
+    rf"(?<=^{word})|(?<=[\s\[(|{marks}]{word})"
+    for words, marks in (("[iI]ter|[sS]tep", ",:-"), ("[iI]teration|[eE]pisode|[rR]ound", ""))
+    for word in words.split("|")
+)
+"""What counts, right before its number: `iter120 loss 0.5`; `batch32` may name a training by its setting."""
 # times, durations, versions, addresses and hexadecimal numbers are tokens, too, so that no part of them is
 # taken for a number
 _TOKEN = re.compile(
     r"(?:(?<![0-9A-Za-z_.@^\u00c0-\u1fff])(?<![A-Za-z][-+~])(?<![0-9]e\+)"
     rf"(?!{NUMBER_OF_NAME})"
-    r"|(?:(?<=[\s\[(|,:-][iI]ter)|(?<=[\s\[(|,:-][sS]tep)|(?<=^[sS]tep))(?=\d{1,9}(?:[,:\s\])|]|$))"
+    rf"|(?=\d{{1,9}}(?:[,:\s\])|]|$))(?:{_GLUED})"
     r"|(?:(?<=^[eE]poch)|(?<=[\s\[(|,:@-][eE]poch)|(?<=^[eE]poch_)|(?<=[\s\[(|,:-][eE]poch_))(?!-)"
     r"|(?:(?<=\s[lL]oss)|(?<=\s[aA]cc))(?=\d\.)"
     r"|(?<=[ _][nN]o\.)(?=\d)|(?<=[eE]poch-)(?=\d{1,6}(?:[:,\s\])|]|$))"

@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from holter.ingest.console.line_fields import number_fields
 from holter.ingest.console.line_tokens import split_numbers
-from holter.ingest.console.line_words import CALENDAR
+from holter.ingest.console.line_words import CALENDAR, DATA_SPLIT
 
 _SPACES = re.compile(r"[ \t]+")
 _MARK = re.compile(r"[ \t]{1,8}[*\u2605\u2713\u2714](?=[ \t]|$)")
@@ -50,17 +50,54 @@ _LEAST_OF_LINES = 0.9
 
 
 def counted_table(lines: Sequence[str]) -> list[list[str]]:
-    """The names and the rows of the most frequent layout with a number that counts; nothing without one."""
-    by_texts: defaultdict[tuple[str, ...], list[list[str]]] = defaultdict(list)
-    first: dict[tuple[str, ...], int] = {}
+    """The names and the rows of the most frequent layout with a number that counts; nothing without one.
+
+    `train, 3, 0.5` and `val, 3, 0.75` are rows of one table, whose names have the data before them.
+    """
+    by_texts: defaultdict[tuple[str, ...], dict[int, list[str]]] = defaultdict(dict)
     for number, line in enumerate(lines):
         parts = split_numbers(line)
         if 5 <= len(parts) <= 2 * _MOST_NUMBERS:
-            by_texts[layout_of(parts)].append(parts[1::2])
-            first.setdefault(layout_of(parts), number)
+            by_texts[layout_of(parts)][number] = parts[1::2]
     texts = max(by_texts, key=lambda each: len(by_texts[each]), default=())
-    rows = by_texts[texts] if texts else []
-    if len(rows) < max(_LEAST_LINES, _LEAST_SHARE * len({line for line in lines if line})):
+    if len(by_texts[texts]) < max(_LEAST_LINES, _LEAST_SHARE * len({line for line in lines if line})):
+        return []
+    alike = [each for each in by_texts if each == texts or _are_of_other_data(each, texts)]
+    tables = [(_data_of(each), by_texts[each], _table_of(each, by_texts[each], lines)) for each in alike]
+    tables = [each for each in tables if each[2]]
+    return _side_by_side(tables) if len(tables) > 1 else tables[0][2] if tables else []
+
+
+def _data_of(texts: Sequence[str]) -> str:
+    """The word for the data of rows that begin with nothing else: `val, 3, 0.75`."""
+    word = texts[0].strip(" \t,;|:[]()")
+    return word.lower() if DATA_SPLIT.fullmatch(word) is not None else ""
+
+
+def _are_of_other_data(one: Sequence[str], other: Sequence[str]) -> bool:
+    return one[1:] == other[1:] and bool(_data_of(one)) and bool(_data_of(other))
+
+
+def _side_by_side(tables: Sequence[tuple[str, Mapping[int, list[str]], list[list[str]]]]) -> list[list[str]]:
+    """One table of those of several data, in the order of their lines, with empty cells for the others."""
+    header, rows = ["step"], []
+    width = sum(len(table[0]) - 1 for _, _, table in tables)
+    for data, places, (names, *cells) in tables:
+        before = [""] * (len(header) - 1)
+        after = [""] * (width - len(before) - len(names) + 1)
+        rows += [
+            (place, [row[0], *before, *row[1:], *after]) for place, row in zip(places, cells, strict=True)
+        ]
+        header += [f"{data}/{name}" for name in names[1:]]
+    return [header, *(row for _, row in sorted(rows))]
+
+
+def _table_of(
+    texts: tuple[str, ...], by_place: Mapping[int, list[str]], lines: Sequence[str]
+) -> list[list[str]]:
+    """The names and the rows of a layout with a number that counts; nothing without one."""
+    rows = [*by_place.values()]
+    if len(rows) < 2:
         return []
     columns = list(zip(*rows, strict=True))
     is_date = [text.strip(" ([").rpartition(" ")[2] in CALENDAR for text in texts]
@@ -68,7 +105,7 @@ def counted_table(lines: Sequence[str]) -> list[list[str]]:
     step, steps = next(((index, steps) for index, steps in counted if steps), (0, []))
     if not steps:
         return []
-    names = _names(texts, len(columns), _names_above(lines, first[texts], len(columns)))
+    names = _names(texts, len(columns), _names_above(lines, next(iter(by_place)), len(columns)))
     chosen = [
         index
         for index, column in enumerate(columns)

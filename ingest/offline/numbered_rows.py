@@ -43,6 +43,10 @@ from holter.ingest.step_columns import LARGEST_STEP
 from holter.types import Batch, Unreadable
 
 _BETWEEN_COLUMNS = str.maketrans(",;|", "   ")
+_WRAPPING = re.compile(
+    r"tensor\(|np\.float\d\d\(|, {0,4}(?:device|dtype|grad_fn|requires_grad)=[^,)\s]{1,60}|[\[\]()]|(?<=\d)%"
+)
+"""What is printed around numbers: `tensor(0.5, device='cuda:0')`, `(0.5, 0.25)`, `93.5%`."""
 _LEAST_ROWS = 3
 _LEAST_COLUMNS = 2
 _LEAST_OF_OPENING = 12
@@ -90,7 +94,7 @@ class NumberedRows(WholeFile):
             return
         text = separate_records(text) or text
         lines = [_BAR.sub("", line, count=1) if "%|" in line else line for line in text.splitlines()]
-        lines = with_numbers_behind(lines)
+        lines = _unwrapped(with_numbers_behind(lines))
         table = _encoded(table_of_counted_names(lines)) or _numbered_table(lines, path.stem)
         numbered = b"" if table else _below_epochs(lines, path.stem)
         if not (table or numbered):
@@ -99,6 +103,16 @@ class NumberedRows(WholeFile):
             yield from CsvLog().reader(path, {}).read(io.BytesIO(table))
         else:
             yield from self.read_lines(path, numbered or _numbered_lines(lines, path.stem))
+
+
+def _unwrapped(lines: list[str]) -> list[str]:
+    """The lines without what is around their numbers, if they have nothing else; else as they are.
+
+    Whole numbers alone may be places: `(3, 4)`.
+    """
+    bare = [_WRAPPING.sub("", line) for line in lines]
+    cells = (cell for line in bare for cell in line.translate(_BETWEEN_COLUMNS).split())
+    return bare if any("." in line for line in bare) and all(map(is_number, cells)) else lines
 
 
 def _encoded(table: _Cells) -> bytes:

@@ -35,6 +35,11 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"| E{e}/3 S{k}/4 | loss=2.{e}{k}\n" for e in EPOCHS for k in BATCHES),
         {"epoch": TWELVE, "loss": TWELVE},
     ),
+    "iterations glued to their word": ("".join(f"iter{n} loss 2.{n}\n" for n in N), {"loss": [*N]}),
+    "episodes glued to their word": (
+        "".join(f"[Episode{n}] reward: 2.{n}\n" for n in N),
+        {"reward": [*N]},
+    ),
     "an index glued to what it counts": (
         "".join(f"epoch= {e} batchnum= {k} loss= tensor(2.{e}{k})\n" for e in EPOCHS for k in BATCHES),
         {"epoch": TWELVE, "loss": TWELVE},

@@ -100,6 +100,10 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"vit_b16, 0.{n}184, 0.9{n}, {n}, 24, 90{n}.5\n" for n in range(6)),
         {"column 1": [*range(6)], "column 2": [*range(6)], "column 5": [*range(6)]},
     ),
+    "columns of the training and of the validation in turn": (
+        "".join(f"train\t{n}\t0.{n}5\n" + (f"val\t{n}\t0.{n}4\n" if n % 2 else "") for n in range(1, 10)),
+        {"train/column 2": [*range(1, 10)], "val/column 2": [*range(1, 10, 2)]},
+    ),
     "times ahead of what counts": (
         "".join(f"1700000{n}00.25, {n}, 0.{n}5\n[{n}.25 s] saved\n" for n in range(6)),
         {"column 3": [*range(6)]},
@@ -110,6 +114,18 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_values_are_at_their_steps(tmp_path: Path, case: str) -> None:
     assert_steps(tmp_path, *CASES[case])
+
+
+@pytest.mark.parametrize(
+    "row", ["tensor(0.{}5, device='cuda:0')", "tensor(0.{}5, grad_fn=<MeanBackward0>)", "[0.{}5]", "9{}.5%"]
+)
+def test_numbers_in_a_file_of_losses_may_be_wrapped(tmp_path: Path, row: str) -> None:
+    text = "".join(f"{row.format(n)}\n" for n in range(6))
+    assert steps_of(read_log(tmp_path, text, "val_loss.txt")) == {"val_loss": [*range(6)]}
+
+
+def test_pairs_of_counts_are_nothing_measured(tmp_path: Path) -> None:
+    assert not steps_of(read_log(tmp_path, "".join(f"({n}, {n + 1})\n" for n in range(20))))
 
 
 def test_lists_without_a_name_are_named_after_the_file(tmp_path: Path) -> None:

@@ -82,6 +82,28 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             for name in ("loss", "train/top/acc", "train/aux", "lr", "test/top/acc", "test 1/top/acc")
         },
     ),
+    "what a layer and a program print between the lines of Caffe": (
+        "I0101 10:00:00.10  77 box_layer.cpp:88] iou: 0.1 count: 3\n"  # before the first iteration
+        + "".join(
+            f"I0101 10:00:0{n}.13  77 solver.cpp:228] Iteration {n}00, loss = 2.5\n"
+            f"I0101 10:00:0{n}.14  77 box_layer.cpp:88] iou: 0.{n} far: 1e-0{n} count: 3\n"
+            f"I0101 10:00:0{n}.14  77 main.cpp:17] episode reward({n}): 3\n"
+            f"I0101 10:00:0{n}.15  77 net.cpp:165] Memory required for data: 4096\n"
+            f"I0101 10:00:0{n}.15  77 data_layer.cpp:40] loss: {n} of 3 images\n"
+            f"I0101 10:00:0{n}.17  77 solver.cpp:337] Iteration {n}00, Testing net (#0)\n"
+            f"I0101 10:00:0{n}.17  77 box_layer.cpp:88] iou: 0.{n}5 count: 3\n"
+            f"I0101 10:00:0{n}.18  77 solver.cpp:404]     Test net output #0: top/acc = 0.{n}\n"
+            for n in N
+        )
+        + "I0101 10:00:09.18  77 caffe.cpp:330] accuracy = 0.5\n",
+        {
+            name: [100, 200, 300]
+            for name in (
+                *("loss", "iou", "far", "count", "episode reward"),
+                *("test/iou", "test/count", "test/top/acc"),
+            )
+        },
+    ),
     "evaluations alone": (
         "INFO:root:Model is ready.\n"
         + "".join(f"INFO:__main__:Eval Metrics — Hits@1: 0.4, MRR: 0.{n}\n" for n in N),

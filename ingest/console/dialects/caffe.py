@@ -1,4 +1,7 @@
-"""Caffe's solver: the loss and the rate of an iteration, and the outputs of its nets below them."""
+"""Caffe's solver: the loss and the rate of an iteration, and the outputs of its nets below them.
+
+So is what layers and programs with a solver print of it themselves.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,20 @@ import re
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
 from holter.ingest.console.dialects.voc_results import VOC_RESULTS
 from holter.ingest.console.values import parse_number
+from holter.ingest.metric_names import is_metric_name
 
 _ITERATION = re.compile(
     r"Iteration (?P<step>\d{1,15})(?: \([^)]{0,80}\))?, "
     r"(?:(?P<name>loss|lr) = (?P<value>\S{1,40})|Testing net \(#(?P<net>\d{1,4})\))"
 )
 _OUTPUT = re.compile(r"(?P<data>Train|Test) net output #\d{1,6}: (?P<name>\S{1,120}) = (?P<value>\S{1,40})")
+
+_NAME = r"[A-Za-z][\w.@-]{0,40}"
+_OTHER = re.compile(r"\.c(?:pp|c|u):\d{1,5}\] {1,4}")
+_PAIR = re.compile(
+    rf"({_NAME}(?: {_NAME}){{0,2}})(?: ?\(\d{{1,9}}\))?(?: ?= ?|: {{0,4}})"
+    r"(-?\d[\w.+-]{0,30})(?:[,;|]?\s{1,4}|$)"
+)
 
 
 def _iteration(line: str, state: DialectState) -> LineValues | None:
@@ -21,6 +32,7 @@ def _iteration(line: str, state: DialectState) -> LineValues | None:
     if match is None:
         return None
     state["iteration"], state["net"] = int(match["step"]), match["net"] or "0"
+    state["tests"] = bool(match["net"])
     value = parse_number(match["value"]) if match["value"] else None
     return None if value is None else LineValues(state["iteration"], {match["name"]: value})
 
@@ -31,10 +43,34 @@ def _output(line: str, state: DialectState) -> LineValues | None:
     value = parse_number(match["value"]) if match else None
     if match is None or value is None or "iteration" not in state:
         return None
-    data = match["data"].lower()
+    data, state["tests"] = match["data"].lower(), False
     if data == "test" and state["net"] != "0":
         data = f"test {state['net']}"
     return LineValues(int(state["iteration"]), {f"{data}/{match['name']}": value})
+
+
+def _of_a_layer(line: str, state: DialectState) -> LineValues | None:
+    """`iou_layer.cpp:53] iou: 0.66 recall: 0.74`, `main.cpp:17] score(29): 3`: at the iteration above.
+
+    Nothing but names with numbers, one of which is that of a metric.
+    """
+    start = _OTHER.search(line)
+    if start is None or "iteration" not in state:
+        return None
+    values: dict[str, float] = {}
+    position, end = start.end(), len(line.rstrip())
+    while position < end:
+        pair = _PAIR.match(line, position)
+        value = parse_number(pair[2]) if pair else None
+        if pair is None or value is None:
+            return None
+        values[pair[1]] = value
+        position = pair.end()
+    if not any(map(is_metric_name, values)):
+        return None
+    if state.get("tests"):
+        values = {f"test/{name}": value for name, value in values.items()}
+    return LineValues(int(state["iteration"]), values)
 
 
 DIALECT = ConsoleDialect(
@@ -50,6 +86,13 @@ DIALECT = ConsoleDialect(
             parse=_iteration,
         ),
         LineKind(pattern=re.compile(rb"(?:Train|Test) net output #\d{1,6}: "), parse=_output),
+        LineKind(
+            pattern=re.compile(
+                rb"(?<!/caffe)(?<!solver)(?<! caffe)(?<! net)\.c(?:pp|c|u):\d{1,5}\] {1,4}"
+                rb"[A-Za-z][\w .@-]{0,80}(?:\(\d{1,9}\))?(?: ?= ?|: {0,4})-?\d"
+            ),
+            parse=_of_a_layer,
+        ),
         VOC_RESULTS,
     ),
 )
