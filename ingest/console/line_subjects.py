@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.line_words import DATA_SPLIT
+from holter.ingest.console.logger_lines import logger_line
 from holter.ingest.metric_names import is_metric_name
 
 _ABOUT = re.compile(
@@ -32,6 +33,8 @@ def subject_of(texts: tuple[str, ...]) -> tuple[str, str] | None:
     """What a line says that it is about, if it is one of several things with names."""
     if (tag := _TAG.match(texts[0])) is not None:
         return ("training", tag[1])
+    if (logger := logger_line(texts)) is not None:
+        return ("logger", logger.tag)
     if (run := _RUN.search(texts[0])) is not None:
         return ("run", run[2])
     match = next(filter(None, map(_ABOUT.search, texts)), None)

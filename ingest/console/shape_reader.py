@@ -51,6 +51,7 @@ from holter.ingest.console.line_words import (
     ROWS,
     ROWS_AHEAD,
 )
+from holter.ingest.console.logger_lines import logger_line
 from holter.ingest.console.metric_fields import is_metric
 from holter.ingest.console.number_lists import values_of_lists, without_calls
 from holter.ingest.metric_names import is_metric_name
@@ -166,7 +167,8 @@ class _ShapeReader:
 
     def __init__(self, texts: tuple[str, ...], measured: frozenset[int]) -> None:
         self._texts = texts
-        self._measured = {*measured}
+        self._logger = logger_line(texts)
+        self._measured = {*measured, *(self._logger.others if self._logger is not None else ())}
         """Numbers that count nothing, whatever their names."""
         self._is_framed = _FRAME.match(texts[0]) is not None and texts[-1].rstrip().endswith(_FRAMES)
         """Signs are around it: `=== RUN first STEP 500 @ 2026-01-02 ===`."""
@@ -286,6 +288,8 @@ class _ShapeReader:
 
     def _counter(self, field: NumberField) -> Counter | None:
         """What a number counts; the counter before it may turn out to be an epoch."""
+        if self._logger is not None and field.index == self._logger.counted:
+            return Counter.STEP  # of the logger, an episode as well
         counter = counter_of(field, self._counters)
         if counter is None and self._is_framed and not self._counters and field.name:
             counter = counter_of(replace(field, name=field.name.split()[-1]), [])
@@ -370,7 +374,7 @@ class _ShapeReader:
             self._split = found[2].lower() if of_means is None else f"{found[2].lower()}/ema"
         is_first = not self._counters
         self._is_round |= is_first and _unqualified(field.english) in ROUNDS
-        if counter in (Counter.EPOCH, Counter.STEP) and is_first:
+        if counter in (Counter.EPOCH, Counter.STEP) and is_first and self._logger is None:
             self._stage = stage_of(field, self._texts[field.index + 1])
         self._amounts += states_amount(field)
         # `---- [Epoch 0/100, Batch 2/3] ----`, `[001/100] D: 0.6`

@@ -157,6 +157,12 @@ def note_setting(line: str, state: DialectState) -> None:
         _note({match["name"].lower().replace(" ", "_"): match["value"]}, state)
 
 
+def note_settings(settings: dict[str, str], state: DialectState) -> None:
+    """Note the settings by which the training below a heading differs from others."""
+    _note(settings, state)
+    note_subject(settings, state["plain lines"])
+
+
 def forget_settings(axis: DialectState) -> None:
     """Forget the settings above: a record below them is of the training that goes on."""
     section = axis.get("section")

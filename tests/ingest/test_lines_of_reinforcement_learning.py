@@ -45,6 +45,26 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             for name in ("Diagnostics/NewCompletedTrajs", "ReturnAverage", "gradNormAverage")
         },
     ),
+    "loggers in turn, each with its own steps and those of others": (
+        "".join(
+            f"[Environment Loop] Actor Episodes = {n} | Actor Steps = {n}00 | Episode Return = {n}.5\n"
+            f"[Learner] Actor Steps = {n}00 | Critic Loss = 0.{n} | Learner Steps = {n}0 | Time = {n}.25\n"
+            f"[Evaluator] Actor Steps = {n}00 | Episode Return = {n}.9 | Evaluator Episodes = {n}\n"
+            for n in N
+        ),
+        {
+            **{name: [n * 100 for n in N] for name in ("Actor Episodes", "Episode Return")},
+            **{
+                f"{name}/logger=Learner": [n * 10 for n in N]
+                for name in ("Critic Loss", "Time", "Actor Steps")
+            },
+            **{f"{name}/logger=Evaluator": [*N] for name in ("Episode Return", "Actor Steps")},
+        },
+    ),
+    "levels of a logger are no tags": (
+        "".join(f"[INFO] Loss = 0.{n} | Steps = {n}0\n[WARNING] Reward = 1.{n} | Steps = {n}0\n" for n in N),
+        {name: [n * 10 for n in N] for name in ("Loss", "Reward")},
+    ),
     "a table whose steps are in the plural": (
         "".join(
             f"{BAR}| % time spent exploring  | {98 - n}       |\n| episodes                | {n}00      |\n"

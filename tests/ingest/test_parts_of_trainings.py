@@ -36,6 +36,29 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"batch {batch}/30 loss {n}.5\n" for n in N for batch in (10, 20, 30)),
         {"loss": [*range(10, 100, 10)]},
     ),
+    "trainings of a search below headings of their settings": (
+        "".join(
+            f"==== lr={lr} hidden_size=32 ====\n"
+            + "".join(f"epoch {n} loss 0.{n}\n" for n in N)
+            + "best acc 0.7\n"
+            for lr in ("0.1", "0.01")
+        ),
+        {"loss": [*N], "best acc": [3], "loss/lr=0.01": [*N], "best acc/lr=0.01": [3]},
+    ),
+    "results between signs are no settings": (
+        "".join(f"Epoch {n} loss 0.{n}\n=== lr=0.1 acc=0.{n} ===\n" for n in N),
+        {name: [*N] for name in ("loss", "lr", "acc")},
+    ),
+    "a fold and its epoch before the values": (
+        "".join(
+            f"0{fold}/{n:03}: Val Loss: 1.{n}, Test Acc: 0.{n}\n" for fold in (1, 2) for n in range(1, 13)
+        ),
+        {f"{name}/fold={fold}": [*range(1, 13)] for name in ("Val Loss", "Test Acc") for fold in (1, 2)},
+    ),
+    "a count and a total with zeros before it": (
+        "".join(f"{n:02}/012: loss: 1.{n}, acc: 0.{n}\n" for n in range(1, 13)),
+        {name: [*range(1, 13)] for name in ("loss", "acc")},
+    ),
     "the data at the end of a line": (
         "".join(f"Epoch {n} loss 0.5 (train)\nEpoch {n} loss 0.6 (val)\n" for n in N),
         {"loss": [1, 2, 3], "val/loss": [1, 2, 3]},

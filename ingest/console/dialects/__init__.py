@@ -11,6 +11,7 @@ from holter.ingest.console.dialects import (
     composer,
     deepspeed,
     fairseq,
+    fixed_tables,
     grouped_tables,
     hf_trainer,
     litgpt,
@@ -62,6 +63,7 @@ PLAIN_LINES = plain_lines.DIALECT
 """Any program's lines with a step and named numbers."""
 
 GENERIC: tuple[ConsoleDialect, ...] = (
+    fixed_tables.DIALECT.followed_by(plain_lines.OWN_TEXT),
     bars.DIALECT.followed_by(plain_lines.OWN_TEXT),
     *(
         dialect.followed_by(plain_lines.OWN_TEXT)

@@ -21,6 +21,7 @@ from holter.ingest.console.dialects.evaluation_results import (
     add_result,
     is_step_of_results,
 )
+from holter.ingest.console.dialects.framed_settings import FRAMED_SETTINGS
 from holter.ingest.console.dialects.kitti_results import KITTI_RESULTS
 from holter.ingest.console.dialects.names_above import BELOW, NAMES_ABOVE
 from holter.ingest.console.dialects.recurring_lines import RECURRING_LINES, or_recurring
@@ -42,6 +43,7 @@ from holter.ingest.console.number_names import OF_EPOCH
 from holter.ingest.console.pattern_search import LinearPattern
 from holter.ingest.console.plain_columns import PlainTable, describe_line
 from holter.ingest.console.plain_line import (
+    axis_state,
     begin_launch,
     may_begin,
     note_best,
@@ -385,6 +387,26 @@ def _row_of_class(line: str, state: DialectState) -> LineResult:
     )
 
 
+def _fold_and_epoch(line: str, state: DialectState) -> LineResult:
+    """A line that begins with its fold and epoch, `01/003: Val Loss: 1.1`, or with a count and its total.
+
+    Behind one that ends with `001` or `000`, which is no total, the second number is an epoch.
+    """
+    match = _FOLD_AND_EPOCH.match(line)
+    axis = axis_state(state)
+    if match is not None and match["epoch"] in ("000", "001"):
+        axis["counts folds"] = True
+    if match is None or "counts folds" not in axis:
+        return _line_of_own_text(line, state)
+    return _line_of_own_text(f"fold {match['fold']} epoch {match['epoch']}: {line[match.end() :]}", state)
+
+
+_FOLD_AND_EPOCH = re.compile(r"(?P<fold>\d\d)/(?P<epoch>\d{3}): (?=[A-Za-z])")
+FOLDS_AND_EPOCHS = LineKind(
+    pattern=LinearPattern(rb"(?m)^\d\d/\d{3}: [A-Za-z]"), parse=_fold_and_epoch, any_program=True
+)
+"""Lines with numbers of two and three digits before them, which may be a fold and its epoch."""
+
 CLASS_ROWS = LineKind(pattern=class_tables.ROW, parse=_row_of_class, any_program=True, in_blocks=True)
 """Lines of a name and several numbers, in texts that no framework prints."""
 
@@ -414,7 +436,14 @@ DIALECT = ConsoleDialect(
     min_matches=2,
     kinds=(class_report.HEADING, *_MORE_SPECIAL, LINES),
 )
-_OWN_KINDS = (class_report.HEADING, class_tables.BEGIN, CLASS_ROWS, *_MORE_SPECIAL, OWN_LINES)
+_OWN_KINDS = (
+    class_report.HEADING,
+    class_tables.BEGIN,
+    CLASS_ROWS,
+    *_MORE_SPECIAL,
+    FOLDS_AND_EPOCHS,
+    OWN_LINES,
+)
 _OWN_LINES = replace(DIALECT, kinds=_OWN_KINDS).followed_by(
     ConsoleDialect(
         name="epochs",
@@ -422,6 +451,7 @@ _OWN_LINES = replace(DIALECT, kinds=_OWN_KINDS).followed_by(
         kinds=(
             NESTED_KEYS,
             *NAMES_ABOVE,
+            FRAMED_SETTINGS,
             SETTINGS_ALONE,
             *map(or_recurring, (*EVALUATION_RESULTS, EPOCH_LINES, BLOCK_LINES)),
             EVALUATION_HEADINGS,

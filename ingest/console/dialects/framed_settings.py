@@ -1,0 +1,44 @@
+"""Headings of settings, as of a search: `==== lr=0.1 hidden=32 ====` names the training below it."""
+
+from __future__ import annotations
+
+import re
+
+from holter.ingest.console.dialect import DialectState, LineKind, LineResult
+from holter.ingest.console.line_settings import is_setting
+from holter.ingest.console.number_names import counts
+from holter.ingest.console.pattern_search import LinearPattern
+from holter.ingest.console.result_blocks import parse_metric
+from holter.ingest.console.training_sections import note_settings
+from holter.ingest.metric_names import is_metric_name
+
+_PAIR = r"[A-Za-z_][\w.-]{0,30} ?[=:] ?['\x22]?[\w.+-]{1,30}['\x22]?"
+_PAIRS = rf"{_PAIR}(?:[,;|]? {{1,4}}{_PAIR}){{1,8}}"
+_FRAMED = re.compile(rf"[ \t]*[=*#~+>-]{{3,80}} {{0,4}}(?P<pairs>{_PAIRS}) {{0,4}}[=*#~+<-]{{3,80}}\s*")
+_NAME_AND_VALUE = re.compile(r"([A-Za-z_][\w.-]{0,30}) ?[=:] ?['\x22]?([\w.+-]{1,30})")
+
+
+def _heading(line: str, state: DialectState) -> LineResult:
+    """Note the settings of the training below; read a line with anything else, such as one of results."""
+    match = _FRAMED.fullmatch(line)
+    settings = {} if match is None else dict(_NAME_AND_VALUE.findall(match["pairs"]))
+    if not any(map(is_setting, settings)) or any(map(_is_measured, settings)):
+        return parse_metric(line, state)
+    note_settings(settings, state)
+    return None
+
+
+def _is_measured(name: str) -> bool:
+    """Whether a name is that of a metric or of what counts."""
+    return (is_metric_name(name) and not is_setting(name)) or counts(name.replace("_", " "))
+
+
+FRAMED_SETTINGS = LineKind(
+    pattern=LinearPattern(
+        rf"(?m)^[ \t]{{0,8}}[=*#~+>-]{{3,80}} {{0,4}}{_PAIRS} {{0,4}}[=*#~+<-]{{3,80}}\s{{0,8}}$".encode()
+    ),
+    parse=_heading,
+    any_program=True,
+    in_blocks=True,
+)
+"""Lines of nothing but pairs of a name and a value between signs."""
