@@ -135,7 +135,7 @@ def training_step(counts: Counts, state: DialectState, kind: str = "") -> int | 
 
 def _note_begun(state: DialectState) -> None:
     """Note that an epoch, or a launch, goes on with steps of its own."""
-    for name in ("ended", "begun", "may begin"):
+    for name in ("ended", "begun", "may begin", "evaluated since"):
         state.pop(name, None)
 
 
@@ -176,7 +176,8 @@ def training_steps(
         if axis in (Counter.STEP, Counter.BATCH):
             is_batch = axis is Counter.BATCH
             steps = [_step_alone(*count, state, is_batch=is_batch) for count in counts[:1]]
-            state.pop("ended", None)  # what follows within these lines begins no epoch
+            for name in ("ended", "evaluated since"):  # what follows within these lines begins no epoch
+                state.pop(name, None)
             steps += [_step_alone(*count, state, is_batch=is_batch) for count in counts[1:]]
         else:
             if axis is Counter.OTHER:
@@ -267,7 +268,7 @@ def is_end_of_epoch(counts: Counts, state: DialectState, kind: str = "") -> bool
 
 def counts_on(state: DialectState) -> bool:
     """Whether lines that count steps and no epoch are at these: no line above says more."""
-    if "announced" in state or "bar" in state or "ended" in state:
+    if not state.keys().isdisjoint(("announced", "bar", "ended", "evaluated since")):
         return False
     return "laps" not in state or not state["laps"][0]
 
@@ -416,17 +417,20 @@ def _step_alone(step: int, total: int, state: DialectState, *, is_batch: bool) -
     """The step of a line that names no epoch.
 
     One that begins anew behind a line of an epoch, after the end where a total says it, is of the next epoch.
-    So is one after the end by itself if it is a batch, of which an epoch has so many, or where another launch
-    would show itself by its opening lines.
+    So is a batch behind an evaluation, and one after the end by itself if it is a batch, of which an epoch
+    has so many, or where another launch would show itself by its opening lines.
     """
     before, last, last_total, *more = state.get("laps", (0, 0, total))
     first = more[0] if more else step
     is_next = "ended" in state or (total and (is_batch or "opening" in state))
+    is_next = is_next or (is_batch and "evaluated since" in state and "may begin" not in state)
     is_begin = step <= max(first, total // 2)  # else it is that of a slower process
     if step < last and last_total == total and is_next and is_begin and last + max(1, total // 10) >= total:
         before += (
             total + (step == 0 and last == total) if total else last + (step == 0)
         )  # from 0 to the total has one more
+    elif step < last and "may begin" in state:
+        before = 0  # nothing of the launch before counts
     state["laps"] = [before, step, total, first] if total else [before, step, total]
     return int(before) + step
 

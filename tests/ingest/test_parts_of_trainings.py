@@ -377,3 +377,50 @@ def test_a_heading_with_the_batches_of_the_training_ends_an_evaluation(tmp_path:
     )
     steps = [20, 40, 60, 80, 100, 120, 140, 160, 180]
     assert steps_of(read_log(tmp_path, text)) == {"total loss": steps, "testing/accuracy": steps}
+
+
+def test_a_plain_word_names_a_training_where_a_name_did(tmp_path: Path) -> None:
+    models = ("resnet18", "vgg16", "vit", "complete")
+    text = "".join(
+        f"Training {model}\n"
+        + "".join(
+            f"[{n}/3] train_loss={2 / n:.3f} mAP=0.{n}{i}\nBest mAP=0.{n}{i}\n" for n in (1, 2, 3) if i < 3
+        )
+        for i, model in enumerate(models)
+    )
+    run = read_log(tmp_path, text)
+    assert run.attempts == 1
+    steps = steps_of(run)
+    for label in ("", "/model=vgg16", "/model=vit"):
+        assert steps[f"train_loss{label}"] == [1, 2, 3]
+    alone = read_log(tmp_path, text.replace("resnet18", "going").replace("vgg16", "slowly"))
+    assert not any(key.labels and dict(key.labels).get("model") for key in alone.data.series)
+
+
+def test_a_heading_of_results_in_other_words_names_no_training(tmp_path: Path) -> None:
+    epochs = "".join(f"Epoch {n}: train_loss={2 / n:.3f} val_loss={3 / n:.3f}\n" for n in range(1, 6))
+    run = read_log(tmp_path, 2 * (epochs + "\n=== CNN 结果 ===\ntest_acc: 0.8911\n"))
+    assert run.attempts == 2
+    assert {key.labels for key in run.data.series} == {()}
+
+
+@pytest.mark.parametrize(
+    "counted", ["| {:5} batches | ms/batch 12.50 | loss {:5.2f}\n", "batch {} loss {:.2f}\n"]
+)
+@pytest.mark.parametrize(
+    ("below", "is_next"),
+    [("valid loss: 2.3\n", True), ("Test set: Average loss: 0.5\n", True), ("Saved the weights\n", False)],
+)
+def test_batches_without_an_epoch_go_on_behind_an_evaluation(
+    tmp_path: Path, counted: str, below: str, *, is_next: bool
+) -> None:
+    opening = "Loading the data\nUsing device cuda\nThe model has 3 layers\n"
+    epochs = [
+        "".join(counted.format(at, 5.0 / (n + at / 20)) for at in range(20, 101, 20)) + below
+        for n in range(1, 4)
+    ]
+    run = read_log(tmp_path, "".join(epochs))
+    assert run.attempts == (1 if is_next else 3)
+    assert steps_of(run)["loss"] == ([*range(20, 301, 20)] if is_next else 3 * [*range(20, 101, 20)])
+    again = read_log(tmp_path, 2 * (opening + epochs[0].replace("5.", "4.")))
+    assert again.attempts == 2
