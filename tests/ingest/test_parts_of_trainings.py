@@ -424,3 +424,23 @@ def test_batches_without_an_epoch_go_on_behind_an_evaluation(
     assert steps_of(run)["loss"] == ([*range(20, 301, 20)] if is_next else 3 * [*range(20, 101, 20)])
     again = read_log(tmp_path, 2 * (opening + epochs[0].replace("5.", "4.")))
     assert again.attempts == 2
+
+
+@pytest.mark.parametrize("crash", ["", "Traceback (most recent call last):\nKeyboardInterrupt\n"])
+@pytest.mark.parametrize("word", ["STAGE", "Model"])
+def test_trainings_that_lines_name_are_counted_in_each_launch_anew(
+    tmp_path: Path, crash: str, word: str
+) -> None:
+    def part(number: int, last: int, loss: float) -> str:
+        frame = "=" * 20
+        rows = (
+            f"Epoch {n}/4 loss: {loss / n:.4f} val_loss: {loss / n + 1:.4f}\n" for n in range(1, last + 1)
+        )
+        return f"{frame}\n{word} {number}\n{frame}\n{''.join(rows)}"
+
+    first = part(1, 4, 2.0) + part(2, 2 if crash else 4, 1.0)
+    run = read_log(tmp_path, first + crash + part(1, 4, 2.1) + part(2, 4, 1.1))
+    assert run.attempts == 2
+    labels = {key.labels for key in run.data.series}
+    assert len(labels) == 2
+    assert not any("training" in dict(each) for each in labels)
