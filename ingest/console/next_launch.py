@@ -43,10 +43,6 @@ class NextLaunch:
         """Whether records are held back until the next one shows of which launch they are."""
         return bool(self.undecided)
 
-    def is_back(self, step: int) -> bool:
-        """Whether a step is before that of the last record."""
-        return self.last_step is not None and step < self.last_step
-
     def holds(self, record: Record, step: int, *, is_of_end: bool) -> bool:
         """Hold a record back where it may be of either launch; returns whether it is.
 
