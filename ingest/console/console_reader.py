@@ -408,6 +408,9 @@ class ConsoleReader:
         """
         following, may_repeat = self._next, self._opening.crash.may_repeat and not is_named
         may_begin = following.may_restart or following.may_resume or may_repeat
+        last = following.last_step
+        if last is not None and step < last and not (is_named or self._opening.is_same_launch):
+            self._trainings.begin_launch()  # what rows with names count is of the launch before
         if not (may_begin or following.undecided):  # so it is for nearly all rows
             following.last_step = step
             self._opening.crash.may_repeat = False

@@ -23,6 +23,7 @@ _DATA_OF_NAME = re.compile(
 def note_evaluation(data: str, state: dict[str, Any]) -> None:
     """Note a record of an evaluation, whose parts may be below it."""
     state["evaluated above"] = data
+    state["evaluated since"] = True  # the last step of the training
 
 
 def has_results(state: dict[str, Any]) -> bool:

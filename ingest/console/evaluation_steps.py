@@ -9,11 +9,11 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from zlib import crc32
 
+from holter.ingest.console.data_names import is_of_evaluation
 from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.evaluated_parts import has_results
 from holter.ingest.console.evaluation_passes import step_in_pass
 from holter.ingest.console.line_counters import Counter
-from holter.ingest.console.line_names import is_of_evaluation
 from holter.ingest.console.step_axis import (
     Counts,
     has_steps,

@@ -365,7 +365,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     is_run = is_row or _is_run(parts)
     belongs = (
         *("announced" in axis, "epoch" in axis, evaluating, shape.is_summary, "evaluated at" in axis),
-        *(_is_report(shape), _is_result(parts, shape), _has_pairs_alone(parts), is_row),
+        *(_is_report(shape), _is_result(parts, shape), has_pairs_alone(parts), is_row),
     )
     if step is None and any(belongs):
         if "step" not in axis:
@@ -530,7 +530,7 @@ def _is_report(shape: LineShape) -> bool:
     return sum(is_metric_name(field.name) for field in shape.metrics) > 1
 
 
-def _has_pairs_alone(parts: list[str]) -> bool:
+def has_pairs_alone(parts: list[str]) -> bool:
     """Whether a line is nothing but several names with a number each: `all:269.5  small:133.5 lr:0.003`.
 
     So are tuples of a list: `[('average_q', 1.4), ('average_loss', 0.9)]`.

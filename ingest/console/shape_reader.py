@@ -14,6 +14,7 @@ from zlib import crc32
 
 from holter.ingest.console.data_names import is_of_evaluation, names_data
 from holter.ingest.console.glued_lines import without_glued
+from holter.ingest.console.line_bests import is_of_best, says_best, text_ahead
 from holter.ingest.console.line_counters import (
     COUNTS_DATA,
     OF_MEAN_WEIGHTS,
@@ -42,7 +43,6 @@ from holter.ingest.console.line_shapes import (
 from holter.ingest.console.line_subjects import label_of, subject_of
 from holter.ingest.console.line_tokens import is_time
 from holter.ingest.console.line_words import (
-    BEST_WORD,
     COUNTED_ROWS,
     DATA_SPLIT,
     INDEX_WORDS,
@@ -59,7 +59,6 @@ from holter.translated_words import in_english
 
 _MANY_METRICS = 3
 _MANY_AT_POSITION = 5
-_VALUE_AND_BEST = 2
 _GLOG = re.compile(r"[IWE]\d{4} $")
 """How lines of glog and absl begin, before a time, a process and a source: `I1125 12:00:00 14 a.py:9] `."""
 _BAR_WITHOUT_TOTAL = "it ["
@@ -102,8 +101,6 @@ _ESTIMATED = re.compile(
     r"|\b(?i:score|result)s? (?:for|of|on) (?:fold|split)\b"
 )
 """What is before the metrics of an evaluation: of TensorFlow's estimators, `"_type": "val_epoch"`, a fold."""
-_BEST = re.compile(rf"(?i){BEST_WORD}(?!\.\w|[_\w-]*[=:])")
-_BEST_AHEAD = re.compile(r"(?i)\W{0,20}best_\w{1,40} ?[:=] ?(?=[a-z])")
 
 
 def shape_of_line(parts: list[str]) -> LineShape:
@@ -298,7 +295,7 @@ class _ShapeReader:
         is_next = counter is None and not self._metrics
         if is_next and is_batch_of_epoch(field, self._counters, self._texts):
             counter = Counter.BATCH
-        if counter is not None and _is_of_best(self._metrics, field):
+        if counter is not None and is_of_best(self._metrics, field):
             return None
         if counter is Counter.STEP and self._is_length_of_other(field):
             return None
@@ -461,7 +458,7 @@ class _ShapeReader:
     def _shape(self) -> LineShape:
         texts, counters, metrics = self._texts, self._counters, self._metrics
         names = _names(metrics)
-        if _LOADED.search(_text_ahead(texts, counters)) is not None:
+        if _LOADED.search(text_ahead(texts, counters)) is not None:
             return _NOTHING
         if counters and _SAYS_WHY.match(texts[counters[0].index + 1]) is not None:
             return _NOTHING
@@ -514,8 +511,8 @@ class _ShapeReader:
             and [(field.counter, field.total_index) for field in counters] == [(Counter.STEP, -1)]
             and texts[0].lstrip().startswith("["),
             is_note=[field.counter for field in counters] == [Counter.EPOCH]
-            and _NOTE.search(_text_ahead(texts, counters)) is not None,
-            is_best=_says_best(texts, counters),
+            and _NOTE.search(text_ahead(texts, counters)) is not None,
+            is_best=says_best(texts, counters),
         )
 
 
@@ -570,18 +567,6 @@ def _is_share(counted: CounterField, texts: tuple[str, ...]) -> bool:
     return len(behind) > 1 and behind[0].strip() == "(" and behind[1].startswith("%)")
 
 
-def _text_ahead(texts: tuple[str, ...], counters: list[CounterField]) -> str:
-    """The text before what a line counts first; nothing of a line that counts nothing."""
-    return "".join(texts[: counters[0].index + 1]) if counters else ""
-
-
-def _says_best(texts: tuple[str, ...], counters: list[CounterField]) -> bool:
-    """Whether a line is about the best step: `Best performance in epoch 3: `, `BEST_SCORE : epoch: 3 `."""
-    if _BEST.search(_text_ahead(texts, counters)) is not None:
-        return True
-    return bool(counters) and counters[0].index == 0 and _BEST_AHEAD.match(texts[0]) is not None
-
-
 def _names(metrics: list[MetricField]) -> list[str]:
     return [field.name for field in metrics]
 
@@ -592,10 +577,3 @@ def _unqualified(name: str) -> str:
     if words[1:] and words[-1].rstrip(".:") in INDEX_WORDS:
         words.pop()
     return " ".join(word for word in words if word not in QUALIFIERS)
-
-
-def _is_of_best(metrics: list[MetricField], field: NumberField) -> bool:
-    """Whether what is counted is where the best of two values was: `PSNR: 34.0 (Best: 34.1 @epoch 5)`."""
-    if len(metrics) < _VALUE_AND_BEST or not metrics[-1].name.lower().startswith("best"):
-        return False
-    return field.before.strip(" (,@") in ("", "at", "in")

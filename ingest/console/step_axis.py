@@ -26,6 +26,7 @@ from holter.ingest.console.round_steps import (
     step_through_rounds,
 )
 from holter.ingest.console.stated_names import note_names
+from holter.ingest.console.step_without_epoch import step_without_epoch
 from holter.ingest.console.unnumbered_rows import end_epoch, forget_rows, note_step
 
 _AXES = (Counter.GLOBAL_STEP, Counter.STEP, Counter.BATCH, Counter.EPOCH, Counter.OTHER)
@@ -135,7 +136,7 @@ def training_step(counts: Counts, state: DialectState, kind: str = "") -> int | 
 
 def _note_begun(state: DialectState) -> None:
     """Note that an epoch, or a launch, goes on with steps of its own."""
-    for name in ("ended", "begun", "may begin"):
+    for name in ("ended", "begun", "may begin", "evaluated since"):
         state.pop(name, None)
 
 
@@ -175,9 +176,10 @@ def training_steps(
         counts = () if axis is None else columns[axis]
         if axis in (Counter.STEP, Counter.BATCH):
             is_batch = axis is Counter.BATCH
-            steps = [_step_alone(*count, state, is_batch=is_batch) for count in counts[:1]]
-            state.pop("ended", None)  # what follows within these lines begins no epoch
-            steps += [_step_alone(*count, state, is_batch=is_batch) for count in counts[1:]]
+            steps = [step_without_epoch(*count, state, is_batch=is_batch) for count in counts[:1]]
+            for name in ("ended", "evaluated since"):  # what follows within these lines begins no epoch
+                state.pop(name, None)
+            steps += [step_without_epoch(*count, state, is_batch=is_batch) for count in counts[1:]]
         else:
             if axis is Counter.OTHER:
                 note_uncounted(state)
@@ -267,7 +269,7 @@ def is_end_of_epoch(counts: Counts, state: DialectState, kind: str = "") -> bool
 
 def counts_on(state: DialectState) -> bool:
     """Whether lines that count steps and no epoch are at these: no line above says more."""
-    if "announced" in state or "bar" in state or "ended" in state:
+    if not state.keys().isdisjoint(("announced", "bar", "ended", "evaluated since")):
         return False
     return "laps" not in state or not state["laps"][0]
 
@@ -401,7 +403,7 @@ def _step(counts: Counts, state: DialectState, kind: str = "") -> int | None:
     if inner is not None:
         note_steps_alone(1, state)
         note_step(inner[0], state)
-        return _step_alone(*inner, state, is_batch=Counter.STEP not in counts)
+        return step_without_epoch(*inner, state, is_batch=Counter.STEP not in counts)
     if Counter.EPOCH in counts:
         return _step_of_epoch(*counts[Counter.EPOCH], state, kind)
     if Counter.OTHER in counts:
@@ -410,29 +412,6 @@ def _step(counts: Counts, state: DialectState, kind: str = "") -> int | None:
         is_within = state.get("alone") is True or counts_through_rounds(state)
         return int(state["step"]) if is_within else counts[Counter.OTHER][0]
     return None
-
-
-def _step_alone(step: int, total: int, state: DialectState, *, is_batch: bool) -> int:
-    """The step of a line that names no epoch.
-
-    One that begins anew behind a line of an epoch, after the end where a total says it, is of the next epoch.
-    So is one after the end by itself if it is a batch, of which an epoch has so many, or where another launch
-    would show itself by its opening lines; no batch behind some of these. Lines are as far apart as the last.
-    """
-    before, last, last_total, *more = state.get("laps", (0, 0, total))
-    first, stride = [*more, step, 0][:2] if len(more) != 1 else (more[0], 0)
-    is_next = "ended" in state or (total and (is_batch or "opening" in state))
-    is_begin = step <= max(first, total // 2)  # else it is that of a slower process
-    ends = last + max(1, total // 10, stride) >= total
-    if step < last and is_begin and is_batch and "may begin" in state:
-        before = 0  # another launch
-    elif step < last and last_total == total and is_next and is_begin and ends:
-        before += (
-            total + (step == 0 and last == total) if total else last + (step == 0)
-        )  # from 0 to the total has one more
-    stride = step - last if step > last else stride
-    state["laps"] = [before, step, total, first, stride] if total else [before, step, total]
-    return int(before) + step
 
 
 def _step_of_epoch(number: int, epochs: int, state: DialectState, kind: str) -> int:

@@ -84,18 +84,18 @@ _MOST_WORDS = 4
 """Words before the one that is numbered, in a heading that is no sentence."""
 _NO_NAMES = frozenset(
     {"and", "begin", "beginning", "begins", "complete", "completed", "config", "configuration", "data",
-     "dataset", "device", "done", "end", "ended", "epoch", "epochs", "false", "finish", "finished", "for",
-     "from", "images", "in", "info", "interrupted", "loaded", "log", "logs", "loop", "loss", "measures",
-     "metrics", "mode", "model", "none", "now", "on", "parameters", "phase", "progress", "result", "results",
-     "resumed", "samples", "saved", "set", "size", "stage", "start", "started", "starts", "steps", "stopped",
-     "summary", "the", "time", "true", "using", "with"}
+     "dataset", "device", "done", "end", "ended", "epoch", "epochs", "failed", "false", "finish", "finished",
+     "for", "from", "images", "in", "info", "interrupted", "loaded", "log", "logs", "loop", "loss",
+     "measures", "metrics", "mode", "model", "none", "now", "on", "parameters", "phase", "progress", "result",
+     "results", "resumed", "samples", "saved", "set", "size", "stage", "start", "started", "starts", "steps",
+     "stopped", "succeeded", "summary", "the", "time", "true", "using", "with"}
 )  # fmt: skip
 """Words behind `Training` that name no model."""
 _NAME_FOLLOWS = re.compile(r"(?i)(?:model|network|name|:)\W{0,4}$")
 _NO_TRAINING = re.compile(
     r"(?i)epoch|iter|step|batch|round|episode|updat|eval|valid|\bval\b|test|\bdev\b|loss|acc|result|final|summar"
     r"|config|setting|argument|param|data|best|report|done|finish|complete|start|begin|end\b|predict|metric"
-    r"|\d[-/]\d\d|\d:\d\d"
+    r"|\d[-/]\d\d|\d:\d\d|结果|結果|评估|評価|测试|验证|完成|결과|평가|résultat|ergebnis"
 )
 """Words of headings that name no training, but a part of one or what comes next to it; dates and times."""
 
@@ -121,7 +121,7 @@ def begin_section(line: str, state: DialectState) -> bool:
     elif (match := _STAGE_ALONE.match(line)) is not None and _NO_STAGE.search(line) is None:
         named = {"phase": match["stage"].lower()}
     elif (match := _NAMED.match(line)) is not None:
-        if match["name"].lower().rstrip(".") in _NO_NAMES or not _is_name_of_model(line, match):
+        if match["name"].lower().rstrip(".") in _NO_NAMES or not _is_name_of_model(line, match, state):
             end_evaluation(state.get("plain lines", {}))  # a heading of the training
             return True
         named = {"model": match["name"].rstrip(".")}
@@ -141,14 +141,18 @@ def _announces_results(line: str, state: DialectState) -> bool:
     return match is not None
 
 
-def _is_name_of_model(line: str, match: re.Match[str]) -> bool:
+def _is_name_of_model(line: str, match: re.Match[str], state: DialectState) -> bool:
     """Whether a word behind `Training` is a name, no verb: it is no plain word, or `model` is before it.
 
-    So it is in a heading between signs.
+    So it is in a heading between signs, and where a name was before: `Training vit` behind `Training vgg16`.
     """
     name = match["name"].rstrip(".")
+    around = [line[: match.start("name")], line[match.end("name") :].rstrip()]
     is_plain = name.isalpha() and name.islower() and _FRAMED.match(line) is None
-    return not is_plain or _NAME_FOLLOWS.search(line[: match.start("name")]) is not None
+    if is_plain and _NAME_FOLLOWS.search(around[0]) is None:
+        return around == state.get("around names")
+    state["around names"] = around
+    return True
 
 
 def note_setting(line: str, state: DialectState) -> None:

@@ -465,3 +465,70 @@ def test_a_pass_that_does_not_reach_the_end_is_of_a_launch(tmp_path: Path) -> No
 def test_steps_that_are_no_share_of_the_data_begin_again_with_a_launch(tmp_path: Path) -> None:
     rows = "".join(f"step {at}/600 loss: 0.{at}\n" for at in range(0, 601, 100))
     assert read_log(tmp_path, 3 * rows).attempts == 3
+
+
+def test_a_plain_word_names_a_training_where_a_name_did(tmp_path: Path) -> None:
+    models = ("resnet18", "vgg16", "vit", "complete")
+    text = "".join(
+        f"Training {model}\n"
+        + "".join(
+            f"[{n}/3] train_loss={2 / n:.3f} mAP=0.{n}{i}\nBest mAP=0.{n}{i}\n" for n in (1, 2, 3) if i < 3
+        )
+        for i, model in enumerate(models)
+    )
+    run = read_log(tmp_path, text)
+    assert run.attempts == 1
+    steps = steps_of(run)
+    for label in ("", "/model=vgg16", "/model=vit"):
+        assert steps[f"train_loss{label}"] == [1, 2, 3]
+    alone = read_log(tmp_path, text.replace("resnet18", "going").replace("vgg16", "slowly"))
+    assert not any(key.labels and dict(key.labels).get("model") for key in alone.data.series)
+
+
+def test_a_heading_of_results_in_other_words_names_no_training(tmp_path: Path) -> None:
+    epochs = "".join(f"Epoch {n}: train_loss={2 / n:.3f} val_loss={3 / n:.3f}\n" for n in range(1, 6))
+    run = read_log(tmp_path, 2 * (epochs + "\n=== CNN 结果 ===\ntest_acc: 0.8911\n"))
+    assert run.attempts == 2
+    assert {key.labels for key in run.data.series} == {()}
+
+
+@pytest.mark.parametrize(
+    "counted", ["| {:5} batches | ms/batch 12.50 | loss {:5.2f}\n", "batch {} loss {:.2f}\n"]
+)
+@pytest.mark.parametrize(
+    ("below", "is_next"),
+    [("valid loss: 2.3\n", True), ("Test set: Average loss: 0.5\n", True), ("Saved the weights\n", False)],
+)
+def test_batches_without_an_epoch_go_on_behind_an_evaluation(
+    tmp_path: Path, counted: str, below: str, *, is_next: bool
+) -> None:
+    opening = "Loading the data\nUsing device cuda\nThe model has 3 layers\n"
+    epochs = [
+        "".join(counted.format(at, 5.0 / (n + at / 20)) for at in range(20, 101, 20)) + below
+        for n in range(1, 4)
+    ]
+    run = read_log(tmp_path, "".join(epochs))
+    assert run.attempts == (1 if is_next else 3)
+    assert steps_of(run)["loss"] == ([*range(20, 301, 20)] if is_next else 3 * [*range(20, 101, 20)])
+    again = read_log(tmp_path, 2 * (opening + epochs[0].replace("5.", "4.")))
+    assert again.attempts == 2
+
+
+@pytest.mark.parametrize("crash", ["", "Traceback (most recent call last):\nKeyboardInterrupt\n"])
+@pytest.mark.parametrize("word", ["STAGE", "Model"])
+def test_trainings_that_lines_name_are_counted_in_each_launch_anew(
+    tmp_path: Path, crash: str, word: str
+) -> None:
+    def part(number: int, last: int, loss: float) -> str:
+        frame = "=" * 20
+        rows = (
+            f"Epoch {n}/4 loss: {loss / n:.4f} val_loss: {loss / n + 1:.4f}\n" for n in range(1, last + 1)
+        )
+        return f"{frame}\n{word} {number}\n{frame}\n{''.join(rows)}"
+
+    first = part(1, 4, 2.0) + part(2, 2 if crash else 4, 1.0)
+    run = read_log(tmp_path, first + crash + part(1, 4, 2.1) + part(2, 4, 1.1))
+    assert run.attempts == 2
+    labels = {key.labels for key in run.data.series}
+    assert len(labels) == 2
+    assert not any("training" in dict(each) for each in labels)

@@ -47,6 +47,13 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         + "4 轮未提升，提前停止。最佳 epoch 5，val_acc 55.25%\n",
         {"train_loss": [*range(1, 9)], "val_acc": [*range(1, 9)], "best/val_acc": [5]},
     ),
+    "lines of nothing but pairs whose names are plain words or end with a digit": (
+        "".join(
+            f"Epoch {n} | loss {2 / (n + 1):.4f}\n    foo=0.{n} bar=1.{n} baz={n}.5\n  NC1=2.{n} NC2=0.{n}1\n"
+            for n in N
+        ),
+        {name: [*N] for name in ("loss", "foo", "bar", "baz", "NC1", "NC2")},
+    ),
     "epochs behind a letter": (
         "".join(f"e{n:03} | lr 1.0e-03 | trn 2.{n} | val 2.5{n}\n" for n in N),
         {"lr": [*N], "trn": [*N], "val": [*N]},

@@ -20,6 +20,7 @@ from holter.ingest.console.number_lists import values_of_lists
 from holter.ingest.console.pattern_search import LinearPattern
 from holter.ingest.console.plain_line import (
     axis_state,
+    has_pairs_alone,
     is_of_best,
     is_within_epoch,
     qualified,
@@ -86,7 +87,7 @@ def _values(parts: list[str], shape: LineShape, evaluating: str, alone: str) -> 
     split = evaluating or shape.split
     if is_of_best(parts, shape):
         split = best_of(split)
-    values = {}
+    values, are_pairs = {}, has_pairs_alone(parts)
     for field in shape.metrics:
         before, number, behind = parts[2 * field.index : 2 * field.index + 3]
         before = parts[2 * lists.get(field.index, field.index)]
@@ -95,7 +96,7 @@ def _values(parts: list[str], shape: LineShape, evaluating: str, alone: str) -> 
         if not (is_marked or field.name == alone):
             continue
         # `the 500 test images: 0.1` is no name, `train_label:(371, 100)` no value
-        is_part = _continues_sentence(parts, field.index)
+        is_part = not are_pairs and _continues_sentence(parts, field.index)
         is_part |= before.endswith("(") and behind.startswith(",")
         # `DONE (t=0.04s)`, `Test: [0] Total time: 0:00:17`
         is_named = len(field.name) > 1 or len(shape.metrics) > 1
@@ -133,7 +134,9 @@ def or_recurring(kind: LineKind) -> LineKind:
 RECURRING_LINES = LineKind(
     pattern=LinearPattern(
         rb"(?m)[A-Za-z_)\]'\x22][ \t]{0,12}[:=][ \t]{0,12}[\['\x22(]{0,2}[-+]?\.?\d"
-        rb"|[A-Za-z] #?\d{1,2}: {1,12}[-+]?\.?\d|[A-Za-z)] is {1,4}[-+]?\d{1,12}\.\d{1,20}[ \t\r]{0,8}$"
+        # `Layer 3: 5`, `Q1=0.5`
+        rb"|[A-Za-z] #?\d{1,2}: {1,12}[-+]?\.?\d|[A-Za-z]\d{1,2}[:=][ \t]{0,12}[-+]?\d{0,12}\.\d"
+        rb"|[A-Za-z)] is {1,4}[-+]?\d{1,12}\.\d{1,20}[ \t\r]{0,8}$"
         rb"|^(?:[^\n]{0,60}[\]>|:-] )?[ \t]{0,20}" + _NAME.encode() + rb"[ \t]{1,20}[-+]?\d{0,12}\.\d{1,12}"
         rb"[ \t\r]{0,8}$"
     ),
