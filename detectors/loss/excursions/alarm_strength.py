@@ -156,13 +156,15 @@ class AlarmThresholds(Thresholds):
 class ExcursionAlarm:
     """Evidence for an excursion: `strength` over 1 at point `index`, from the last `width` points.
 
-    `explained`: it is a single point that the shape of the noise explains.
+    `explained`: it is a single point that the shape of the noise explains. `repeated`: it compares with the
+    same steps before a restart.
     """
 
     index: int
     width: int
     strength: float
     explained: bool = False
+    repeated: bool = False
 
 
 def least_rise(noise: LossNoise, points: int, thresholds: AlarmThresholds) -> float:

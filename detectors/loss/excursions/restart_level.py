@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from holter.detectors.loss.excursions.baseline import LossHistory, LossNoise
+from holter.detectors.loss.excursions.repeated_steps import RepeatedSteps, RepeatedStepThresholds
 from holter.detectors.thresholds import Thresholds
 from holter.types import FloatArray
 
@@ -44,6 +45,8 @@ class RestartThresholds(Thresholds):
     """Sigmas of a point by which the loss must move to be worth reporting."""
     clip_sigmas: float = 4.0
     """Sigmas. A point counts at most this much in the mean."""
+    repeated: RepeatedStepThresholds = RepeatedStepThresholds()
+    """When the losses of steps that are repeated count as higher than they were."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -79,12 +82,13 @@ class RestartEvidence:
 class RestartLevel:
     """What was known of a loss when an attempt after the first began.
 
-    `rate_mismatch`: the attempt began with another learning rate.
+    `rate_mismatch`: the attempt began with another learning rate. `repeated`: the steps that it repeats.
     """
 
     thresholds: RestartThresholds
     history: LossHistory
     rate_mismatch: bool
+    repeated: RepeatedSteps | None = None
 
     @property
     def points_examined(self) -> int:

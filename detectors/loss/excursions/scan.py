@@ -38,6 +38,7 @@ from holter.detectors.loss.excursions.gradient_evidence import (
 )
 from holter.detectors.loss.excursions.periodic_jumps import count_equal_jumps
 from holter.detectors.loss.excursions.recovery import untracked_recovery
+from holter.detectors.loss.excursions.repeated_steps import RepeatedSteps
 from holter.detectors.loss.excursions.restart_level import RestartEvidence, RestartLevel
 from holter.detectors.loss.excursions.rise_speed import half_peak_index, is_slow_rise
 from holter.detectors.loss.excursions.scan_state import ExcursionScanState, mismatched_so_far
@@ -48,6 +49,8 @@ from holter.types import FloatArray, IntArray
 
 _AT_RESTART = 0
 """In place of the width of an alarm: the evidence compares with the level before the restart."""
+_REPEATED = -2
+"""In place of the width of evidence: it compares with the same steps before the restart."""
 
 
 def scan_excursions(
@@ -93,6 +96,9 @@ def scan_excursions(
                     thresholds=thresholds.restart,
                     history=history,
                     rate_mismatch=segment.attempt in mismatched,
+                    repeated=RepeatedSteps.between(
+                        segments[number - 1], segment, thresholds.restart.repeated
+                    ),
                 )
             scan.begin(history, restart)
             if save is not None:  # attempts before this one have ended
@@ -306,6 +312,9 @@ class _SegmentScan:
             restart_with_gradient is not None or since_restart.up.max() >= least
         ):
             evidence.insert(0, (_AT_RESTART, since_restart.up, no_limit))
+        repeated = self._repeated_strength(index, index + len(values), noise)
+        if repeated is not None and repeated.max() >= least:
+            evidence.insert(0, (_REPEATED, repeated, no_limit))
         if not evidence:
             return None
         candidates = np.minimum([each for _, each, _ in evidence], [most for _, _, most in evidence])
@@ -331,12 +340,13 @@ class _SegmentScan:
             return None
         first = int(alarms[0])
         strongest = int(np.argmax(candidates[:, first]))
-        points, explained = int(widths[strongest]), bool(widths[strongest] == OUTLIER)
+        points = int(widths[strongest])
         return ExcursionAlarm(
             index=index + first,
-            width=1 if explained else points,
+            width={OUTLIER: 1, _REPEATED: _AT_RESTART}.get(points, points),
             strength=min(float(candidates[strongest, first]), self.thresholds.scan.strongest),
-            explained=explained,
+            explained=points == OUTLIER,
+            repeated=points == _REPEATED,
         )
 
     def _first_alarm(self, index: int, values: FloatArray) -> tuple[LossNoise | None, ExcursionAlarm | None]:
@@ -378,6 +388,14 @@ class _SegmentScan:
         least = min(1 / self.factor.most, 1.0)
         evidence = self.restart.evidence(self.segment.value[:stop], noise, least)
         return None if evidence is None else evidence.since(index)
+
+    def _repeated_strength(self, index: int, stop: int, noise: LossNoise) -> FloatArray | None:
+        """The strength of evidence at the points of a chunk that the loss is higher than at the same steps
+        before the restart; None where no step is repeated."""
+        repeated = None if self.restart is None else self.restart.repeated
+        if repeated is None or self.segment.step[index] > repeated.step[-1]:
+            return None
+        return repeated.strength(self.segment.step[:stop], self.segment.value[:stop], noise)[index:]
 
     def _detect_low_restart(self, index: int, strength: FloatArray, noise: LossNoise) -> None:
         """Append an excursion for a restart after which the loss is lower than it should be.
@@ -421,10 +439,12 @@ class _SegmentScan:
         if at_restart:
             start = 0
         self.history = self.history.without_last(alarm.index - start)
-        self.restart = self.restart if alarm.explained else None
+        known_before, self.restart = self.restart, self.restart if alarm.explained else None
         baseline = self._level(alarm, noise) if len(self.history.clipped) else float(values[0])
         if baseline >= values[count]:  # the loss fell faster than the mean of so many points
             baseline = min(baseline, float(medians[count]))
+        if alarm.repeated and known_before is not None and known_before.repeated is not None:
+            baseline = known_before.repeated.level(self.segment.step[: alarm.index + 1])
         excursion = Excursion(
             attempt=self.segment.attempt,
             start=start,
