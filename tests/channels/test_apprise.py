@@ -52,11 +52,11 @@ def test_a_failure_or_redirect_is_tried_again_and_names_no_secret(
 
 
 def test_a_service_that_hangs_is_left_at_the_deadline(endpoint: Endpoint) -> None:
-    endpoint.fail(200, delay=4)
+    endpoint.fail(200, delay=60)
     began = time.monotonic()
     outcome = open_channel("apprise", url=url_of(endpoint), deadline=2).send(message_about(), None)
     assert outcome == Retry("Apprise: not finished within 2 s")
-    assert time.monotonic() - began < 4
+    assert time.monotonic() - began < 30
 
 
 def test_private_addresses_are_refused(endpoint: Endpoint) -> None:

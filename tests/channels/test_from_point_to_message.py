@@ -50,7 +50,7 @@ def test_a_loss_that_becomes_nan_reaches_people_within_seconds(
         began = time.monotonic()
         context.store.accept(going_nan(600))
         while not (slack.payloads and settings[1].mails):
-            assert time.monotonic() - began < 20, "no message came"
+            assert time.monotonic() - began < 60, "no message came"
             time.sleep(0.05)
     finally:
         context.close()

@@ -145,7 +145,7 @@ def test_an_unreachable_server_makes_the_status_old(tmp_path: Path) -> None:
     begin = time.monotonic()
     for _ in range(1000):
         assert run.status().age == float("inf")
-    assert time.monotonic() - begin < 5
+    assert time.monotonic() - begin < 30
     run.close(0.0)
 
 

@@ -122,5 +122,5 @@ def test_closed_connections_release_file_descriptors(sqlite_url: str) -> None:
 
 def held(file: str) -> list[str]:
     """What this process has open of a database."""
-    links = [os.readlink(entry) for entry in Path("/proc/self/fd").iterdir() if entry.is_symlink()]
-    return [link for link in links if link.startswith(file)]
+    links = [os.path.realpath(entry) for entry in Path("/proc/self/fd").iterdir()]
+    return [link for link in links if link.startswith(os.path.realpath(file))]

@@ -279,6 +279,6 @@ def test_the_check_is_quick_with_thousands_of_runs(watched: Watched) -> None:
             RunRecord(public_id=f"{n:x}", project_id=project, name=f"r{n}", created_at=at, updated_at=at)
             for n in range(2000)
         )
-    began = time.process_time()
+    began = time.thread_time()
     watched.monitor.check()
-    assert time.process_time() - began < 2
+    assert time.thread_time() - began < 2

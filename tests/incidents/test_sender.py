@@ -284,7 +284,10 @@ def test_a_sender_that_never_started_closes(
     assert caplog.text == ""
 
 
-def test_a_rate_is_not_exceeded_whatever_arrives(start: Callable[..., Alerting]) -> None:
+def test_a_rate_is_not_exceeded_whatever_arrives(
+    start: Callable[..., Alerting], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sender_module, "_POLL_SECONDS", 600.0)  # they wait for the interval, not for a poll
     times: list[float] = []
 
     def note() -> Delivered:
@@ -301,7 +304,6 @@ def test_a_rate_is_not_exceeded_whatever_arrives(start: Callable[..., Alerting])
     wait_for(lambda: len(times) == 3)
     alerting.sender.close()
     assert min(times[1] - times[0], times[2] - times[1]) >= channel.least_interval
-    assert times[2] - times[0] < 10, "it waited for the next poll, not for the interval"
     assert set(turns) == {"team"}
     assert len(turns) >= 3
 

@@ -81,9 +81,9 @@ def test_it_goes_before_the_format_that_takes_any_line() -> None:
 def test_no_pattern_can_hang_a_reader() -> None:
     custom = CustomFormat(name="evil", pattern=r"(?P<step>\d+) (x+x+)+y (?P<loss>\S+)")
     text = b"1 xxxxy 2.5\n" + b"1 " + b"x" * 500_000 + b"\n2 xxy 3.5\n"
-    began = time.process_time()
+    began = time.thread_time()
     assert [value for *_, value in read(custom, text)["loss"]] == ["2.5", "3.5"]
-    assert time.process_time() - began < 20, "a backtracking engine would need longer than the universe"
+    assert time.thread_time() - began < 20, "a backtracking engine would need longer than the universe"
 
 
 @pytest.mark.parametrize(

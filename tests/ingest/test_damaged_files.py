@@ -26,10 +26,10 @@ from tests.support.fuzzing.targets import targets
 
 def seconds_to_read(format_name: str, content: bytes) -> float:
     """Processor time that reading some content as a format takes."""
-    began = time.process_time()
+    began = time.thread_time()
     for _ in formats()[format_name].reader(PurePath("a"), {}).read(io.BytesIO(content)):
         pass
-    return time.process_time() - began
+    return time.thread_time() - began
 
 
 def read_in_all_ways(reading: Any, format_name: str, content: bytes) -> list[Any]:
@@ -118,9 +118,9 @@ def test_a_log_with_thousands_of_launches_takes_time_linear_in_its_size() -> Non
 @pytest.mark.parametrize("text", ["[" * 4000, "{a: " * 4000, "&a [" * 4000, "a: 0x_\n", "? {}\n"])
 def test_metadata_of_mlflow_that_is_no_mapping_makes_no_run(tmp_path: Path, text: str) -> None:
     (tmp_path / "meta.yaml").write_text(text)
-    began = time.process_time()
+    began = time.thread_time()
     assert find_collection(tmp_path) is None
-    assert time.process_time() - began < 2
+    assert time.thread_time() - began < 2
 
 
 def test_a_database_whose_schema_is_no_valid_text_is_no_collection(tmp_path: Path) -> None:
@@ -178,6 +178,6 @@ def test_a_damaged_file_cannot_be_imported_and_says_why(tmp_path: Path, content:
 
 def test_names_are_matched_with_an_allowlist_of_many_stars_in_linear_time() -> None:
     is_allowed = build_allowlist(["*a" * 12 + "*b"])
-    began = time.process_time()
+    began = time.thread_time()
     assert not is_allowed("a" * 5000)
-    assert time.process_time() - began < 1
+    assert time.thread_time() - began < 1

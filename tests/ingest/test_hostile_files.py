@@ -157,9 +157,9 @@ def test_the_text_of_deepspeed_chat_that_took_seconds_is_parsed_at_once(reading:
     hostile = chat.format(8, "|a: " + "a1b:" * 40 + " !")
     content = "".join(chat.format(step, "") for step in range(7)) + hostile
     dialect = formats()["deepspeed"]
-    began = time.process_time()
+    began = time.thread_time()
     result = reading.read_complete("train.log", content.encode(), chosen=dialect)
-    assert time.process_time() - began < 1
+    assert time.thread_time() - began < 1
     assert len(result.values("act_loss")) == 7
 
 
@@ -176,9 +176,9 @@ def test_the_text_of_deepspeed_chat_that_took_seconds_is_parsed_at_once(reading:
 )
 def test_long_lines_take_no_time(tmp_path: Path, text: str) -> None:
     (tmp_path / "job.log").write_text(f"{text}\n" * 3)
-    began = time.process_time()
+    began = time.thread_time()
     explain_files(tmp_path)
-    assert time.process_time() - began < 5
+    assert time.thread_time() - began < 5
 
 
 def test_links_to_files_of_the_kernel_are_not_read(tmp_path: Path) -> None:
@@ -210,9 +210,9 @@ def test_a_pickle_that_expands_without_end_is_refused_at_once(make: Any) -> None
     assert len(content) < 2000
     with pytest.raises(UnsafePickleError, match="written out"):
         loads(content)
-    began = time.process_time()
+    began = time.thread_time()
     records = list(FlightRecorder().reader(PurePath("dump_0"), {}).read(io.BytesIO(content)))
-    assert time.process_time() - began < 1
+    assert time.thread_time() - began < 1
     assert [type(record) for record in records] == [Unreadable]
 
 
@@ -221,7 +221,7 @@ def test_a_dump_whose_names_are_no_text_is_reported_entry_by_entry() -> None:
     nested = (nested,) * 100
     entry = {"pg_id": 0, "process_group": (nested, "x"), "collective_seq_id": 1, "time_created_ns": 1}
     content = pickle.dumps({"pg_config": {}, "pg_status": {}, "entries": [entry] * 5}, protocol=2)
-    began = time.process_time()
+    began = time.thread_time()
     records = list(FlightRecorder().reader(PurePath("dump_0"), {}).read(io.BytesIO(content)))
-    assert time.process_time() - began < 1
+    assert time.thread_time() - began < 1
     assert len(records) == 5

@@ -58,7 +58,7 @@ def test_a_slow_file_costs_itself(tmp_path: Path, call: str, work: str) -> None:
     (tmp_path / "a.slow").write_text("anything\n")
     (tmp_path / "metrics.csv").write_text("step,loss\n1,2.5\n2,2.25\n")
     known = {"slow": SlowFormat(call, work), **formats()}
-    with limited_file_time(0.1):
+    with limited_file_time(0.3):
         run = read_run(tmp_path, known=known)
         reports = {report.path.name: report for report in explain_files(tmp_path, known=known)}
     assert run.points == 2

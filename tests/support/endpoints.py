@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import time
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from email.message import EmailMessage
@@ -51,7 +51,7 @@ class ReceivedRequest:
 
 @dataclass(frozen=True)
 class EndpointReply:
-    """What the endpoint replies; `delay`: seconds before."""
+    """What the endpoint replies; `delay`: seconds before, or until the test ends."""
 
     status: int
     body: str = ""
@@ -83,7 +83,7 @@ class Endpoint:
 @pytest.fixture
 def endpoint() -> Iterator[Endpoint]:
     """An endpoint that accepts everything unless a test changes it."""
-    state = Endpoint(url="")
+    state, ended = Endpoint(url=""), threading.Event()
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -93,7 +93,7 @@ def endpoint() -> Iterator[Endpoint]:
             headers = {name.lower(): value for name, value in self.headers.items()}
             state.requests.append(ReceivedRequest(self.command, parts.path, query, headers, body))
             reply = state.replies.pop(0) if state.replies else state.reply
-            time.sleep(reply.delay)
+            ended.wait(reply.delay)
             data = reply.body.encode()
             self.send_response(reply.status)
             for name, value in {**reply.headers, "Content-Length": str(len(data))}.items():
@@ -109,3 +109,4 @@ def endpoint() -> Iterator[Endpoint]:
     with serving(Handler) as url:
         state.url = url
         yield state
+        ended.set()

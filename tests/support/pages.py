@@ -80,6 +80,11 @@ class Server:
                 raise AssertionError(f"{path}: {error.code} {error.read()!r}; the server:\n{log}") from error
             raise
 
+    def delete(self, path: str) -> None:
+        """Send a DELETE request."""
+        request = urllib.request.Request(f"{self.address}/api/v1{path}", method="DELETE")
+        urllib.request.urlopen(request, timeout=60).close()
+
     def post(self, run: str, columns: dict[str, list[Any]], **more: object) -> str:
         """Send points and return the id of their run."""
         receipt = self.ask("/ingest", {"project": "llm", "run": run, "columns": columns, **more})
@@ -181,7 +186,7 @@ class Runs:
     """Ids of the runs and incidents on the server."""
 
     def __init__(self, server: Server) -> None:
-        now = time.time()
+        self.posted_at = now = time.time()
         self.steady = server.post("steady", healthy(ends=now))
         first = healthy(0, 900, ends=now - 700)
         self.rolled_back = server.post("rolled-back", first, attempt="0", writer="a")
@@ -191,3 +196,8 @@ class Runs:
         broken["grad_norm"][-40:] = ["Infinity"] * 40
         self.broken = server.post("broken", broken)
         self.incident = server.wait_for_incident(self.broken, "nonfinite")
+
+    def remove(self, server: Server) -> None:
+        """Remove them from the server, so that others may have their names."""
+        for run_id in (self.steady, self.rolled_back, self.broken):
+            server.delete(f"/runs/{run_id}")

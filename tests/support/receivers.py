@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from email import message_from_bytes, policy
 from email.message import EmailMessage
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ from cryptography.x509.oid import NameOID
 
 from holter.server.alerting.incident import EventType, HistoryEntry, Incident, IncidentRun, IncidentState
 from holter.types import Cause, Finding, Kind, Severity, labels_of
+from tests.support.http_servers import QuietServer
 
 USER, PASSWORD = "holter@example.com", "correct horse"
 SIGNING_SECRET = "8f742231b10e8888abcd99yyyzzz85a5"
@@ -303,6 +304,8 @@ def _check_elements(block: dict[str, Any]) -> None:
 
 @pytest.fixture
 def slack() -> Iterator[SlackServer]:
+    ended = threading.Event()
+
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
@@ -312,25 +315,23 @@ def slack() -> Iterator[SlackServer]:
                 if server_state.answers
                 else (200, {}, server_state.take(self.path, self.headers["Content-Type"], body), 0.0)
             )
-            time.sleep(delay)
-            try:
-                self.send_response(status)
-                for name, value in {**headers, "Content-Length": str(len(text.encode()))}.items():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(text.encode())
-            except OSError:
-                pass  # the other side did not wait
+            ended.wait(delay)
+            self.send_response(status)
+            for name, value in {**headers, "Content-Length": str(len(text.encode()))}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(text.encode())
 
         def log_message(self, *_: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = QuietServer(("127.0.0.1", 0), Handler)
     server_state = SlackServer(url=f"http://127.0.0.1:{server.server_port}")
     server.tokens = server_state.tokens  # type: ignore[attr-defined]
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
     yield server_state
+    ended.set()
     server.shutdown()
     server.server_close()
     thread.join()

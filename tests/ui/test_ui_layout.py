@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Route, expect
 
 from tests.support.pages import Opener, Runs, Server
+from tests.support.ports import free_port
 
 PAGES = (
     "/",
@@ -174,13 +175,14 @@ def test_an_overview_without_runs_shows_the_next_step(open_page: Opener, tmp_pat
 def test_a_page_reports_a_lost_connection_and_continues_when_the_server_is_back(
     open_page: Opener, tmp_path: Path
 ) -> None:
-    first = Server(tmp_path)
+    port = free_port()  # it is left, and taken again
+    first = Server(tmp_path, port=port)
     run_id = first.post("patient", {"step": [1, 2], "loss": [3.0, 2.0]})
     page = open_page(f"{first.address}/runs/{run_id}")
     expect(page.locator(".tiles")).to_contain_text("Loss2.000")
     first.close()
     expect(page.locator(".connection")).to_have_text("Server unreachable, retrying")
-    second = Server(tmp_path, port=int(first.address.rpartition(":")[2]))
+    second = Server(tmp_path, port=port)
     try:
         second.post("patient", {"step": [3], "loss": [1.25]})
         expect(page.locator(".connection")).to_have_text("", timeout=60_000)
