@@ -1,0 +1,33 @@
+"""Lines about the best so far: of which step they are, and of which they are not."""
+
+from __future__ import annotations
+
+import re
+
+from holter.ingest.console.line_counters import CounterField
+from holter.ingest.console.line_fields import NumberField
+from holter.ingest.console.line_shapes import MetricField
+from holter.ingest.console.line_words import BEST_WORD
+
+_BEST = re.compile(rf"(?i){BEST_WORD}(?!\.\w|[_\w-]*[=:])")
+_BEST_AHEAD = re.compile(r"(?i)\W{0,20}best_\w{1,40} ?[:=] ?(?=[a-z])")
+_VALUE_AND_BEST = 2
+
+
+def text_ahead(texts: tuple[str, ...], counters: list[CounterField]) -> str:
+    """The text before what a line counts first; nothing of a line that counts nothing."""
+    return "".join(texts[: counters[0].index + 1]) if counters else ""
+
+
+def says_best(texts: tuple[str, ...], counters: list[CounterField]) -> bool:
+    """Whether a line is about the best step: `Best performance in epoch 3: `, `BEST_SCORE : epoch: 3 `."""
+    if _BEST.search(text_ahead(texts, counters)) is not None:
+        return True
+    return bool(counters) and counters[0].index == 0 and _BEST_AHEAD.match(texts[0]) is not None
+
+
+def is_of_best(metrics: list[MetricField], field: NumberField) -> bool:
+    """Whether what is counted is where the best of two values was: `PSNR: 34.0 (Best: 34.1 @epoch 5)`."""
+    if len(metrics) < _VALUE_AND_BEST or not metrics[-1].name.lower().startswith("best"):
+        return False
+    return field.before.strip(" (,@") in ("", "at", "in")
