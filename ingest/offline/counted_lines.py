@@ -106,10 +106,13 @@ def _table_of(
     if not steps:
         return []
     names = _names(texts, len(columns), _names_above(lines, next(iter(by_place)), len(columns)))
+    ahead = [index for index in range(step) if len(set(columns[index])) > 1]
+    if not all(_is_measured(texts, columns, index) for index in ahead):
+        ahead = []  # `0.31, 8, 128`: what is tried, and its result
     chosen = [
         index
         for index, column in enumerate(columns)
-        if (index > step or (index < step and _is_measured(texts, columns, index)))
+        if (index > step or index in ahead)
         and len(set(column)) > 1
         and all(is_number(text.replace(",", "")) for text in column)
     ]

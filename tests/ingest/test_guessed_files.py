@@ -128,6 +128,11 @@ def test_pairs_of_counts_are_nothing_measured(tmp_path: Path) -> None:
     assert not steps_of(read_log(tmp_path, "".join(f"({n}, {n + 1})\n" for n in range(20))))
 
 
+def test_results_of_a_search_are_no_trainings(tmp_path: Path) -> None:
+    rows = "".join(f"mlp, 0.{n}184, {size}, {n}0\n" for size in (8, 9) for n in range(1, 7))
+    assert not steps_of(read_log(tmp_path, rows))
+
+
 def test_lists_without_a_name_are_named_after_the_file(tmp_path: Path) -> None:
     run = read_log(tmp_path, f"{LOSS}\n{OTHERS}\n", "val_loss.txt")
     assert steps_of(run) == {"val_loss": [0, 1, 2, 3], "val_loss_2": [0, 1, 2, 3]}
