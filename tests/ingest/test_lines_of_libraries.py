@@ -112,6 +112,15 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             )
         },
     ),
+    "tables of a detector's classes below headings, without bars or losses": (
+        "".join(
+            f"Epoch: {n}\n"
+            "                 Class     Images  Instances          P          R     mAP@.5 mAP@.5:.95\n"
+            f"                   all         40         52    0.6{n}      0.5{n}       0.61   4.{n}2e-05\n"
+            for n in N
+        ),
+        {f"eval/all/{name}": [*N] for name in ("P", "R", "mAP@.5", "mAP@.5:.95")},
+    ),
     "such tables whose names are indented": (
         "".join(
             f"Epoch {n} loss 0.{n}\nEvaluation on subtest dataset: 13128\nregression: \n"

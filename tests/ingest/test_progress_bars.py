@@ -267,6 +267,18 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(states("") + f"{{'loss': 0.{n}, 'val_loss': 0.5{n}, 'epoch': {n}}}\n" for n in N),
         {name: [60, 120, 180] for name in ("train/loss", "train/val_loss", "epoch")},
     ),
+} | {
+    f"an epoch from {first} named above its bars and above its results": (
+        "".join(
+            f"Epoch {epoch}/9\n{states('Training', 'loss={at}.5')}\n"
+            f"{states('Validation', 'loss=2.5', total=6)}\n\n  Gradient norm: 3.{epoch}\n"
+            f"Epoch {epoch} Results:\n  Train Loss: {epoch}.5 | F1: 0.5{epoch}\n\n"
+            for epoch in range(first, first + 3)
+        ),
+        {"loss": [*range(20, 181, 20)]}
+        | {name: [60, 120, 180] for name in ("validation/loss", "Gradient norm", "Train Loss", "F1")},
+    )
+    for first in (0, 1, 4)
 }
 
 

@@ -403,7 +403,8 @@ def _continued(step: int, total: int, state: DialectState) -> int:
     The end itself is not printed of bars that vanish.
     """
     axis = axis_state(state)
-    epoch = axis.get("announced") or axis.get("headed")
+    # other lines of an epoch, such as that of its results, may count it from 0 where its heading does from 1
+    epoch = axis.get("headed") or axis.get("announced")
     before, last, last_total, last_epoch = state.get("bars", (0, 0, 0, epoch))
     if epoch is not None and not is_in_round(axis):
         first = state["first epoch of bars"] = min(epoch[0], state.get("first epoch of bars", epoch[0]))

@@ -24,6 +24,8 @@ _FIRST = frozenset(
 """Names of the column that says what a row is about."""
 _SHORT = re.compile(r"[A-Z]{2}[\w@.]{0,12}")
 """Short names of scores, as `MJE` and `ADD`."""
+_OF_DATA = frozenset({"images", "instances", "labels", "targets", "samples", "support"})
+"""Columns that say how much data a row is of, and measure nothing."""
 _MOST_ROWS = 50
 
 
@@ -49,19 +51,22 @@ def parse_row(line: str, state: DialectState) -> LineValues | None:
     cells = parts[-len(names) :]
     name = " ".join(parts[: -len(names)])
     split = axis.get("evaluating") or "eval"
-    values = {
-        metric_name(f"{name}/{column}", split): value
-        for column, cell in zip(names, cells, strict=False)
-        if (value := parse_number(cell)) is not None
-    }
-    if not name or len(values) < len(names) or parse_number(name.split()[-1]) is not None:
+    numbers = [number for cell in cells if (number := parse_number(cell)) is not None]
+    if not name or len(numbers) < len(names) or parse_number(name.split()[-1]) is not None:
         del state["class columns"]
         return None
     table["rows"] += 1
+    values = {
+        metric_name(f"{name}/{column}", split): number
+        for column, number in zip(names, numbers, strict=True)
+        if column.lower() not in _OF_DATA
+    }
     return LineValues(int(step), values, labels=section_labels(axis))
 
 
-_WORD = rb"[A-Za-z][\w@.%-]*"
+_WORD = rb"[A-Za-z][\w@.%-]*(?::\.?\d{1,3})?"
+"""A name, maybe with a range of thresholds: `mAP@.5:.95`."""
+_NUMBER = rb"-?\d+(?:\.\d+)?(?:e[-+]\d{2,3}|%)?"
 BEGIN = LineKind(
     pattern=LinearPattern(
         rb"(?im)^(?:[ \t]{4,80}|(?:%s)(?:[ ]{2,80}|\t[ \t]{0,20}))(?:%s[ \t]+)+%s[ \t\r]{0,40}$"
@@ -74,6 +79,6 @@ BEGIN = LineKind(
 """A line of nothing but names, which are indented or below which things are named."""
 ROW = LinearPattern(
     rb"(?m)^[ \t]{0,40}\w[\w.()/&+-]{0,60}(?: [\w.()/&+-]{1,40}){0,3}[ \t]+"
-    rb"(?:-?\d+(?:\.\d+)?%?[ \t]+)+-?\d+(?:\.\d+)?%?[ \t\r]{0,40}$"
+    rb"(?:%s[ \t]+)+%s[ \t\r]{0,40}$" % (_NUMBER, _NUMBER)
 )
 """A line of a name and several numbers."""

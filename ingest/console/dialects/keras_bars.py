@@ -51,8 +51,10 @@ def _heading(line: str, state: DialectState) -> list[LineValues]:
         _begin_epoch(state.get("epoch", -1) + 1 if epochs == 1 else number - first, state)
         if epochs > 1:
             # what callbacks print below is of this epoch, also above its bar
-            axis_state(state)["headed"] = [number, state["epoch"]]
-            axis_state(state)["step"] = state["epoch"]
+            axis = axis_state(state)
+            axis["headed"], axis["step"] = [number, state["epoch"]], state["epoch"]
+            if "announced" in axis:
+                axis["announced"] = [state["epoch"], epochs]
         state.pop("unheaded", None)
     return left
 
