@@ -38,7 +38,6 @@ _MOST_LINES_OF_ONE_WRITER = 2
 """The same where the program printed its opening lines once: it may print and log each line."""
 _EPOCHS_UNCOUNTED = 3
 """Epochs in a row with fewer lines than batches have, behind which more lines of one are no batches."""
-
 _NAMES_EPOCHS = ("announced", "epoch", "fraction")
 """What is known of a text whose lines have named epochs, or parts of these."""
 
@@ -95,8 +94,11 @@ def as_epoch(counts: Counts, state: DialectState) -> Counts:
     """The counts of a line, where what looks like a step is an epoch.
 
     `[2] loss: 131.7` behind a bar of 60,000 samples is of the second epoch, as is `[2/5] loss: 131.7` in the
-    second of five epochs.
+    second of five epochs, and `step 2 loss: 0.5` behind the second `batch 4/4 loss: 0.6`.
     """
+    number, total = counts.get(Counter.STEP, (0, 0))
+    if counts.keys() <= {Counter.STEP, Counter.OTHER} and not total and _is_number_of_pass(number, state):
+        return {Counter.EPOCH: (number, total)}
     if len(counts) != 1:
         return counts
     [(counter, (number, total))] = counts.items()
@@ -113,6 +115,13 @@ def _is_epoch(number: int, total: int, state: DialectState) -> bool:
         return [*state["epoch of steps"]] == [number, total]
     is_current = "epoch" in state and number == state["epoch"][0]
     return is_current and total == state.get("epochs") != state.get("total")
+
+
+def _is_number_of_pass(number: int, state: DialectState) -> bool:
+    """Whether a number is how often batches were counted to their end: the last one was right before it."""
+    before, last, total, *more = state.get("laps", (0, 0, 0))
+    is_behind = 0 < last == total and more[-1:] == [True] and state.get("step") == before + last
+    return bool(is_behind) and number == before // total + 1
 
 
 def training_step(counts: Counts, state: DialectState, kind: str = "") -> int | None:
@@ -412,23 +421,22 @@ def _step(counts: Counts, state: DialectState, kind: str = "") -> int | None:
 def _step_alone(step: int, total: int, state: DialectState, *, is_batch: bool) -> int:
     """The step of a line that names no epoch.
 
-    One that begins anew behind a line of an epoch, after the end where a total says it, is of the next epoch.
+    One that begins anew behind that of an epoch, after the end where a total says it, is of the next epoch.
     So is one after the end by itself if it is a batch, of which an epoch has so many, or where another launch
-    would show itself by its opening lines; no batch behind some of these. Lines are as far apart as the last.
+    would show itself; no batch behind some opening lines. Lines are as far apart as the last ones.
     """
     before, last, last_total, *more = state.get("laps", (0, 0, total))
-    first, stride = [*more, step, 0][:2] if len(more) != 1 else (more[0], 0)
+    first, stride = more[:2] if more[1:] else (step, 0)
     is_next = "ended" in state or (total and (is_batch or "opening" in state))
     is_begin = step <= max(first, total // 2)  # else it is that of a slower process
     ends = last + max(1, total // 10, stride) >= total
     if step < last and is_begin and is_batch and "may begin" in state:
         before = 0  # another launch
     elif step < last and last_total == total and is_next and is_begin and ends:
-        before += (
-            total + (step == 0 and last == total) if total else last + (step == 0)
-        )  # from 0 to the total has one more
+        # from 0 to the total has one more
+        before += total + (step == 0 and last == total) if total else last + (step == 0)
     stride = step - last if step > last else stride
-    state["laps"] = [before, step, total, first, stride] if total else [before, step, total]
+    state["laps"] = [before, step, total, first, stride, is_batch] if total else [before, step, total]
     return int(before) + step
 
 
@@ -564,11 +572,8 @@ def _step_over_epochs(epoch: tuple[int, int], inner: tuple[int, int], state: Dia
             state["before"] = max((number - 1) * total, last_step)
         elif restarts:
             # from 0 to the total has one more
-            length = (
-                total + (last_step == total and "from zero" in state)
-                if total
-                else last_step + ("from zero" in state)
-            )
+            is_from_0 = "from zero" in state
+            length = total + (last_step == total and is_from_0) if total else last_step + is_from_0
             # another process may go on between the lines of an epoch
             is_complete = state.pop("anew", last_step) < last_step and number == last_number + 1
             if is_complete and length + abs(int(state.get("stride", 0))) < int(state.get("length", 0)):
