@@ -16,6 +16,7 @@ from itertools import pairwise
 from holter.ingest.console.line_fields import number_fields
 from holter.ingest.console.line_tokens import split_numbers
 from holter.ingest.console.line_words import CALENDAR
+from holter.ingest.metric_names import is_metric_name
 
 _SPACES = re.compile(r"[ \t]+")
 _MARK = re.compile(r"[ \t]{1,8}[*\u2605\u2713\u2714](?=[ \t]|$)")
@@ -36,6 +37,7 @@ _LEAST_EVEN = 0.8
 _MOST_BEGINNINGS = 8
 """Times that the numbers begin anew: a table that comes more often is one of results."""
 _MOST_NUMBERS = 100
+_SIGNS_BEHIND = ("-", ":", ",", "|")
 
 
 def counted_table(lines: Sequence[str]) -> list[list[str]]:
@@ -55,6 +57,8 @@ def counted_table(lines: Sequence[str]) -> list[list[str]]:
     is_date = [text.strip(" ([").rpartition(" ")[2] in CALENDAR for text in texts]
     counted = ((index, _steps(columns, index)) for index in range(len(columns)) if not is_date[index])
     step, steps = next(((index, steps) for index, steps in counted if steps), (0, []))
+    if not steps and _rises_ahead(texts, columns):
+        steps = columns[0]
     if not steps:
         return []
     names = _names(texts, len(columns), _names_above(lines, first[texts], len(columns)))
@@ -98,6 +102,14 @@ def _steps(columns: Sequence[Sequence[str]], index: int) -> Sequence[str]:
         if steps := steps_within([*pairs]):
             return [*map(str, steps)]
     return numbers if counts_evenly(numbers) else ()
+
+
+def _rises_ahead(texts: Sequence[str], columns: Sequence[Sequence[str]]) -> bool:
+    """Whether a number with no name before a metric always rises: `3 - loss: 0.5`, of better steps alone."""
+    is_ahead = not texts[0].strip() and texts[1].lstrip()[:1] in _SIGNS_BEHIND and _are_counts(columns[0])
+    if not is_ahead or not any(is_metric_name(field.name) for field in number_fields(tuple(texts))):
+        return False
+    return all(before < after for before, after in pairwise(map(int, columns[0])))
 
 
 def _is_share(texts: Sequence[str], columns: Sequence[Sequence[str]], chosen: Sequence[int]) -> bool:
