@@ -26,7 +26,12 @@ from holter.ingest.console.round_steps import (
     step_through_rounds,
 )
 from holter.ingest.console.stated_names import note_names
-from holter.ingest.console.step_without_epoch import step_without_epoch
+from holter.ingest.console.step_without_epoch import (
+    is_number_of_pass,
+    note_step_without_epoch,
+    passes_before,
+    step_without_epoch,
+)
 from holter.ingest.console.unnumbered_rows import end_epoch, forget_rows, note_step
 
 _AXES = (Counter.GLOBAL_STEP, Counter.STEP, Counter.BATCH, Counter.EPOCH, Counter.OTHER)
@@ -40,7 +45,6 @@ _MOST_LINES_OF_ONE_WRITER = 2
 """The same where the program printed its opening lines once: it may print and log each line."""
 _EPOCHS_UNCOUNTED = 3
 """Epochs in a row with fewer lines than batches have, behind which more lines of one are no batches."""
-
 _NAMES_EPOCHS = ("announced", "epoch", "fraction")
 """What is known of a text whose lines have named epochs, or parts of these."""
 
@@ -99,8 +103,11 @@ def as_epoch(counts: Counts, state: DialectState) -> Counts:
     """The counts of a line, where what looks like a step is an epoch.
 
     `[2] loss: 131.7` behind a bar of 60,000 samples is of the second epoch, as is `[2/5] loss: 131.7` in the
-    second of five epochs.
+    second of five epochs, and `step 2 loss: 0.5` behind the second `batch 4/4 loss: 0.6`.
     """
+    number, total = counts.get(Counter.STEP, (0, 0))
+    if counts.keys() <= {Counter.STEP, Counter.OTHER} and not total and is_number_of_pass(number, state):
+        return {Counter.EPOCH: (number, total)}
     if len(counts) != 1:
         return counts
     [(counter, (number, total))] = counts.items()
@@ -271,13 +278,13 @@ def counts_on(state: DialectState) -> bool:
     """Whether lines that count steps and no epoch are at these: no line above says more."""
     if not state.keys().isdisjoint(("announced", "bar", "ended", "evaluated since")):
         return False
-    return "laps" not in state or not state["laps"][0]
+    return not passes_before(state)
 
 
 def note_last_step(step: int, state: DialectState) -> None:
     """Note the last of some steps that lines counted without an epoch."""
     state["step"] = step
-    state["laps"] = [0, step, 0]
+    note_step_without_epoch(step, state)
     state.pop("heading", None)
     state.pop("begun", None)
 
@@ -548,11 +555,8 @@ def _step_over_epochs(epoch: tuple[int, int], inner: tuple[int, int], state: Dia
             state["before"] = max((number - 1) * total, last_step)
         elif restarts:
             # from 0 to the total has one more
-            length = (
-                total + (last_step == total and "from zero" in state)
-                if total
-                else last_step + ("from zero" in state)
-            )
+            is_from_0 = "from zero" in state
+            length = total + (last_step == total and is_from_0) if total else last_step + is_from_0
             # another process may go on between the lines of an epoch
             is_complete = state.pop("anew", last_step) < last_step and number == last_number + 1
             if is_complete and length + abs(int(state.get("stride", 0))) < int(state.get("length", 0)):

@@ -2,7 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TypedDict
+
 from holter.ingest.console.dialect import DialectState
+
+
+class _Passes(TypedDict):
+    """What is known of the passes so far, `laps` of the state."""
+
+    before: int
+    """Steps of the passes before."""
+    step: int
+    """Of the last line, within its pass."""
+    total: int
+    """Of a pass, 0 if unknown."""
+    first: int
+    """Step of a pass."""
+    stride: int
+    """Between the last two lines."""
+    counts_batches: bool
 
 
 def step_without_epoch(step: int, total: int, state: DialectState, *, is_batch: bool) -> int:
@@ -13,19 +31,45 @@ def step_without_epoch(step: int, total: int, state: DialectState, *, is_batch: 
     evaluation, or one where another launch would show itself by its opening lines; no batch behind some of
     these. Lines are as far apart as the last.
     """
-    before, last, last_total, *more = state.get("laps", (0, 0, total))
-    first, stride = [*more, step, 0][:2] if len(more) != 1 else (more[0], 0)
+    known = _passes(state, total)
+    before, last, stride = known["before"], known["step"], known["stride"]
+    first = known["first"] if last else step
     may_begin = "may begin" in state
     is_next = "ended" in state or (total and (is_batch or "opening" in state))
     is_next = (is_next or (is_batch and "evaluated since" in state)) and not (is_batch and may_begin)
     is_begin = step <= max(first, total // 2)  # else it is that of a slower process
-    ends = last_total == total and last + max(1, total // 10, stride) >= total
+    ends = known["total"] == total and last + max(1, total // 10, stride) >= total
     if step < last and is_next and is_begin and ends:
-        before += (
-            total + (step == 0 and last == total) if total else last + (step == 0)
-        )  # from 0 to the total has one more
+        # from 0 to the total has one more
+        before += total + (step == 0 and last == total) if total else last + (step == 0)
     elif step < last and may_begin:
         before = 0  # nothing of the launch before counts
     stride = step - last if step > last else stride
-    state["laps"] = [before, step, total, first, stride] if total else [before, step, total]
-    return int(before) + step
+    state["laps"] = _Passes(
+        before=before, step=step, total=total, first=first, stride=stride, counts_batches=is_batch
+    )
+    return before + step
+
+
+def note_step_without_epoch(step: int, state: DialectState) -> None:
+    """Note the last of some steps, which lines counted from the beginning of the launch on."""
+    state["laps"] = _Passes(before=0, step=step, total=0, first=step, stride=0, counts_batches=False)
+
+
+def passes_before(state: DialectState) -> int:
+    """The steps of all passes before this one."""
+    return _passes(state, 0)["before"]
+
+
+def is_number_of_pass(number: int, state: DialectState) -> bool:
+    """Whether a number is how often batches were counted to their end: the last one was right before it."""
+    known = _passes(state, 0)
+    before, last, total = known["before"], known["step"], known["total"]
+    is_behind = 0 < last == total and known["counts_batches"] and state.get("step") == before + last
+    return is_behind and number == before // total + 1
+
+
+def _passes(state: DialectState, total: int) -> _Passes:
+    nothing = _Passes(before=0, step=0, total=total, first=0, stride=0, counts_batches=False)
+    known: _Passes = state.get("laps", nothing)
+    return known

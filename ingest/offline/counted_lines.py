@@ -16,6 +16,7 @@ from itertools import pairwise
 from holter.ingest.console.line_fields import number_fields
 from holter.ingest.console.line_tokens import split_numbers
 from holter.ingest.console.line_words import CALENDAR, DATA_SPLIT
+from holter.ingest.metric_names import is_metric_name
 
 _SPACES = re.compile(r"[ \t]+")
 _MARK = re.compile(r"[ \t]{1,8}[*\u2605\u2713\u2714](?=[ \t]|$)")
@@ -47,6 +48,7 @@ _COUNT_IN_BRACKETS = re.compile(
 """A name, what it counts in brackets, and a number: `loss [3]: 2.5`, `score(29): 3`."""
 _LEAST_OF_LINES = 0.9
 """Of the lines of a text that are such ones."""
+_SIGNS_BEHIND = ("-", ":", ",", "|")
 
 
 def counted_table(lines: Sequence[str]) -> list[list[str]]:
@@ -103,6 +105,8 @@ def _table_of(
     is_date = [text.strip(" ([").rpartition(" ")[2] in CALENDAR for text in texts]
     counted = ((index, _steps(columns, index)) for index in range(len(columns)) if not is_date[index])
     step, steps = next(((index, steps) for index, steps in counted if steps), (0, []))
+    if not steps and _rises_ahead(texts, columns):
+        steps = columns[0]
     if not steps:
         return []
     names = _names(texts, len(columns), _names_above(lines, next(iter(by_place)), len(columns)))
@@ -160,6 +164,14 @@ def _is_measured(texts: Sequence[str], columns: Sequence[Sequence[str]], index: 
     """
     is_between = _AT_SEPARATOR.search(texts[index]) and _SEPARATOR.match(texts[index + 1])
     return bool(is_between) and all(_MEASURED.fullmatch(number) for number in columns[index])
+
+
+def _rises_ahead(texts: Sequence[str], columns: Sequence[Sequence[str]]) -> bool:
+    """Whether a number with no name before a metric always rises: `3 - loss: 0.5`, of better steps alone."""
+    is_ahead = not texts[0].strip() and texts[1].lstrip()[:1] in _SIGNS_BEHIND and _are_counts(columns[0])
+    if not is_ahead or not any(is_metric_name(field.name) for field in number_fields(tuple(texts))):
+        return False
+    return all(before < after for before, after in pairwise(map(int, columns[0])))
 
 
 def _is_share(texts: Sequence[str], columns: Sequence[Sequence[str]], chosen: Sequence[int]) -> bool:

@@ -532,3 +532,23 @@ def test_trainings_that_lines_name_are_counted_in_each_launch_anew(
     labels = {key.labels for key in run.data.series}
     assert len(labels) == 2
     assert not any("training" in dict(each) for each in labels)
+
+
+@pytest.mark.parametrize("more", ["", " | gnorm=1.4 | tokens=0.5M"])
+def test_a_step_behind_its_batches_is_no_launch(tmp_path: Path, more: str) -> None:
+    text = "".join(
+        "".join(f"  batch {batch}/4 loss=3.{n}{batch}\n" for batch in (1, 2, 3, 4))
+        + f"step {n} | loss=3.{n}{more} | lr=1e-4\n"
+        for n in range(1, 9)
+    )
+    run = read_log(tmp_path, text)
+    assert run.attempts == 1
+    found = steps_of(run)
+    assert found["loss"] == [*range(1, 33)]
+    assert found["epoch/loss"] == found["lr"] == [*range(4, 33, 4)]
+
+
+def test_the_first_step_behind_all_steps_of_a_launch_is_of_another(tmp_path: Path) -> None:
+    first = "".join(f"step {n}/40 loss: 1.{n}\n" for n in range(10, 41, 10))
+    second = "".join(f"step {n} loss: 0.{n}\n" for n in range(1, 5))
+    assert read_log(tmp_path, first + second).attempts == 2

@@ -131,3 +131,17 @@ def test_an_epoch_beyond_all_steps_and_half_a_pair_in_a_name_stop_nothing(tmp_pa
     assert read_run(table).points > 0
     line = ':::MLLOG {"key": "tracked_stats", "value": {"\\ud800": 6}, "metadata": {"step": 2}}\n'
     assert read_log(tmp_path, line).attempts == 1
+
+
+@pytest.mark.parametrize("sign", [" - ", ": ", ", ", " | "])
+def test_a_number_ahead_of_a_loss_that_always_rises_is_the_step(tmp_path: Path, sign: str) -> None:
+    steps = [1, 2, 3, 5, 8, 40, 41, 420, 7211]
+    text = "".join(f"{step}{sign}loss: {1 / step:.4f}, val_loss: {1.1 / step:.4f}\n" for step in steps)
+    assert steps_of(read_log(tmp_path, text)) == {"loss": steps, "val_loss": steps}
+
+
+@pytest.mark.parametrize("line", ["{} - loss: 0.{}1, val_loss: 0.4", "{} correct, loss: 0.{}1"])
+def test_a_number_ahead_of_a_loss_that_falls_or_has_a_name_is_no_step(tmp_path: Path, line: str) -> None:
+    counts = [31, 40, 38, 52, 57, 70] if "correct" not in line else [31, 40, 48, 52, 57, 70]
+    text = "".join(f"{line.format(count, number)}\n" for number, count in enumerate(counts, 1))
+    assert all(steps == [*range(6)] for steps in steps_of(read_log(tmp_path, text)).values())
