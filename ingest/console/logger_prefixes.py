@@ -43,6 +43,11 @@ _DOTTED = (
     rb"(?:[A-Za-z_]\w{0,40}+(?:\.[A-Za-z_]\w{0,40}+){1,6}+(?::\d{1,6}+)?|__main__(?::\d{1,6}+)?|root|main)"
 )
 _COUNTED = rb"(?i:epoch|ep|step|iter|iteration|batch|round|global_step|train|val|valid|test|eval)"
+_BEFORE_CELLS = (
+    rb"[A-Za-z]\w{0,40}+(?=:[ \t]{1,20}"
+    rb"(?:\d{1,9}[ \t]{0,8}(?:/[ \t]{0,8}\d{1,9}[ \t]{0,8})?|[A-Za-z]\w{0,20}[ \t]{0,8})\|)"
+)
+"""The name of a function before the cells of a table: `train: 1 / 20 | 0.5 | 0.4`."""
 _PLACE = (
     rb"(?:"
     + _in_brackets(rb"(?:" + _SOURCE + rb"[^\[\]()\n=]{0,60}+|" + _DOTTED + rb")")
@@ -52,7 +57,9 @@ _PLACE = (
     + _SOURCE
     + rb"|"
     + _DOTTED
-    + rb"(?=:| [-|>]+ ))"
+    + rb"(?=:| [-|>]+ )|"
+    + _BEFORE_CELLS
+    + rb")"
 )
 _BETWEEN = rb"[ \t]{0,8}+(?:[-|:,>]{1,2}+[ \t]{0,8}+)?+"
 _NAME = rb"(?:\[[^\[\]\n]{1,60}+\]|\([^()\n]{1,60}+\)|<[^<>\n]{1,60}+>|[\w./@-]{1,80}+)"
