@@ -28,17 +28,21 @@ from holter.ingest.console.next_launch import NextLaunch
 from holter.ingest.console.parsed_lines import ParsedLines
 from holter.ingest.console.pattern_search import BlockSearch, FoundLine, FoundTable
 from holter.ingest.console.prefixes import CleanLine, strip_prefixes
+from holter.ingest.console.process_series import ProcessSeries, with_rank
 from holter.ingest.console.result_blocks import LARGEST_GAP
 from holter.ingest.console.step_axis import known_axis
 from holter.ingest.console.stored_state import labels_from_json, storable
+from holter.ingest.console.values import parse_time
 from holter.ingest.errors import ProblemBuffer
 from holter.ingest.lines import read_text_block
 from holter.ingest.redaction import without_secrets
 from holter.ingest.rows import LogRow, batch_from_rows, first_launch, row_from_json, row_to_json
 from holter.ingest.step_columns import LARGEST_STEP
 from holter.ingest.text_encoding import decode_line
-from holter.types import Batch, ConfigKey, ConfigValue, Labels, Unreadable, labels_of
+from holter.types import Batch, ConfigKey, ConfigValue, Labels, Unreadable
 
+_LINES_IN_GAP = 3
+"""Lines in the largest gap between lines of a block, each with a prefix as long as that of the last one."""
 _MAX_PROCESSES = 4096
 """Processes, told apart by the prefixes of their lines, that have a state of their own; more share one."""
 
@@ -57,9 +61,8 @@ class ConsoleReader:
             process: dict(lines_state) for process, lines_state in state.get("memories", {}).items()
         }
         self._state_by_labels: dict[Labels, DialectState] = {}
-        self._main = labels_from_json(state.get("voice"))
+        self._series = ProcessSeries(state)
         self._settings_from = labels_from_json(state.get("herald"))
-        self._several: bool = state.get("several", False)
         self._writers = InterleavedWriters(state.get("writers", {}))
         self._trainings = LabelledTrainings(state.get("trainings", {}))
         self._first_epoch = FirstEpoch(state.get("first epoch", ()))
@@ -90,9 +93,8 @@ class ConsoleReader:
             pending["restarts"] = True
         return {
             "memories": {process: storable(state) for process, state in self._states.items() if state},
-            "voice": self._main,
             "herald": self._settings_from,
-            "several": self._several,
+            **self._series.state(),
             **pending,
             **self._next.state(),
             **self.problems.state(),
@@ -167,8 +169,9 @@ class ConsoleReader:
         """
         parsed.config |= self._pending
         self._pending = {}
-        self._opening.begin_block(block)
-        for found in self._search.lines(block, begin):
+        self._search.begin_block(block, begin)
+        self._opening.begin_block(self._search.messages)
+        for found in self._search.lines():
             self._opening.advance(found.start - begin)
             if self._stops_before_launch(parsed):
                 self._search.put_back(found)
@@ -210,19 +213,21 @@ class ConsoleReader:
             self._kinds.index(found.kind),
             found.start,
             found.line.decode("latin-1"),
+            line.message,
             in_block=found.kind.in_blocks,
         )
-        self._read_above(lines_above.lines_due_before(line.text, state), parsed)
-        if lines_above.waits(line.text, place, state):
+        message = line.message
+        self._read_above(lines_above.lines_due_before(message, state), parsed)
+        if lines_above.waits(message, place, state):
             return True
         is_record = self._read_line(found, line, parsed)
-        due = lines_above.lines_due_behind(line.text, place, state, has_values=is_record)
+        due = lines_above.lines_due_behind(message, place, state, has_values=is_record)
         self._read_above(due, parsed)
         return is_record
 
     def _read_above(self, lines: Sequence[LineAbove], parsed: ParsedLines) -> None:
         """Read lines that waited for the counter below them."""
-        for kind, start, text, _ in lines:
+        for kind, start, text, *_ in lines:
             if kind >= len(self._kinds):  # the state is that of another version
                 continue
             found = FoundLine(start, text.encode("latin-1"), self._kinds[kind])
@@ -239,10 +244,11 @@ class ConsoleReader:
         """Add what one line holds to `parsed`; whether it is a record."""
         kind = found.kind
         try:
-            text = decode_line(found.line) if kind.with_prefixes else line.text
-            state = self._state_of((self._main or ()) if kind.job_wide else line.labels)
+            text = _text_for(kind, found.line, line)
+            state = self._state_of((self._series.main or ()) if kind.job_wide else line.labels)
             if kind.in_blocks:
-                state["is near"] = found.start - state.get("end", found.start) <= LARGEST_GAP
+                around = _LINES_IN_GAP * (len(found.line) - len(line.message.encode(errors="replace")))
+                state["is near"] = found.start - state.get("end", found.start) <= LARGEST_GAP + around
                 state["end"] = found.start + len(found.line)
             result = kind.parse(text, state)
         except Exception as error:
@@ -269,9 +275,13 @@ class ConsoleReader:
 
         Returns the rest of the table, None if there is none.
         """
-        if any(table.is_labelled for table, _, _ in found.parts):
+        processes = {
+            labels for table, first, last in found.parts for *_, labels in table.by_process(first, last)
+        }
+        process = processes.pop()
+        if processes or not self._series.is_alone(process):
             return found
-        lines, state = 0, self._state_of(())
+        lines, state = 0, self._state_of(process)
         while lines < len(found.starts) and self._may_hold(state):
             start, end = found.offset + found.starts[lines], found.offset + found.ends[lines]
             line = FoundLine(start, block[start - begin : end - begin].rstrip(b"\r\n"), found.kind)
@@ -306,13 +316,15 @@ class ConsoleReader:
             return  # a series that has later points already would go back
         # the clock of the line itself states no time zone, the prefix does
         time = item.time if isnan(line.time) else line.time
+        if isnan(time) and line.logged:
+            time = parse_time(line.logged)
         rows = [
             LogRow(item.step, time, item.values, labels) for labels in self._series_labels(item, kind, line)
         ]
         if _has_own_steps(kind) or item.is_late or item.is_running:
             parsed.rows += [self._of_running(row) for row in rows] if item.is_running else rows
             return
-        is_unlabelled = not (kind.job_wide or line.labels or rows[0].labels)
+        is_unlabelled = not (kind.job_wide or rows[0].labels) and self._series.is_alone(line.labels)
         at = trained_at(item.step, known_axis(state))
         record = Record(
             rows,
@@ -326,7 +338,7 @@ class ConsoleReader:
             at=at if at != item.step else None,
         )
         has_one_writer = not self._opening.is_repeated
-        if not self._first_epoch.holds(record, line.text, state, has_one_writer=has_one_writer):
+        if not self._first_epoch.holds(record, line.message, state, has_one_writer=has_one_writer):
             self._add_records([record], parsed)
         # reports with a unit of their own, as those of RAS, repeat their headings
         counts_steps = all(name != "steps" for name, _ in rows[0].labels)
@@ -479,32 +491,22 @@ class ConsoleReader:
         starts, ends = found.starts, found.ends
         unlabelled: list[tuple[LogRow, int, int]] = []
         for table, begin, end in found.parts:
-            if not table.is_labelled:
-                for row, at in self._rows_of_table(table, begin, end, ()):
+            for first, last, process in table.by_process(begin, end):
+                is_alone, is_first = self._series.is_alone(process), True
+                for row, at in self._rows_of_table(table, first, last, process):
                     if row is not None and row.values and self._is_storable(row.step, offset + starts[line]):
                         self._note_step(row, at, parsed, is_named=bool(row.labels))
                         end_of_records = offset + ends[line]
-                        if row.labels:
+                        if is_alone and not row.labels:
+                            if is_first:
+                                self._series.labels_of_process(process)
+                                is_first = False
+                            unlabelled.append((row, offset + starts[line], offset + ends[line]))
+                        else:
                             self._add_unlabelled(unlabelled, parsed)
                             unlabelled = []
-                            row = self._of_training(row)
+                            parsed.rows += self._rows_of_process(row, process)
                             self._note_record(parsed)
-                            parsed.rows.append(row)
-                        else:
-                            unlabelled.append((row, offset + starts[line], offset + ends[line]))
-                    line += 1
-                continue
-            self._add_unlabelled(unlabelled, parsed)
-            unlabelled = []
-            for first, last, labels in table.by_process(begin, end):
-                for row, at in self._rows_of_table(table, first, last, labels):
-                    if row is not None and row.values and self._is_storable(row.step, offset + starts[line]):
-                        self._note_step(row, at, parsed, is_named=bool(row.labels))
-                        row = self._of_training(row) if row.labels else row
-                        self._note_record(parsed)
-                        end_of_records = offset + ends[line]
-                        for each in (row.labels,) if row.labels else self._process_labels(labels):
-                            parsed.rows.append(LogRow(row.step, row.time, row.values, each))
                     line += 1
         self._add_unlabelled(unlabelled, parsed)
         return end_of_records
@@ -520,6 +522,15 @@ class ConsoleReader:
             step = 0 if row is None else row.step
             yield row, step if step <= last_step else trained_at(step, axis)
 
+    def _rows_of_process(self, row: LogRow, process: Labels) -> list[LogRow]:
+        """A row for each series of a process that gets its values, with the label of its training."""
+        if not row.labels:
+            labels = self._series.labels_of_process(process)
+        else:
+            row = self._of_training(row)
+            labels = self._series.labels_of(row.labels, process)
+        return [row._replace(labels=each) for each in labels]
+
     def _add_unlabelled(self, lines: Sequence[tuple[LogRow, int, int]], parsed: ParsedLines) -> None:
         """Add rows of lines without a prefix that states who printed them, and where these lines are."""
         for number, line in enumerate(lines):
@@ -528,7 +539,6 @@ class ConsoleReader:
                 parsed.rows += self._writers.add_lines(lines[number:])
                 return
             self._note_record(parsed)
-            self._process_labels(())
             parsed.rows += self._writers.add_lines([line])
 
     def _note_launch(self, *, is_same: bool) -> bool:
@@ -552,7 +562,7 @@ class ConsoleReader:
         self, settings: LineSettings, line: CleanLine, config: dict[ConfigKey, ConfigValue]
     ) -> None:
         if settings.labels is not None:
-            labels = _own_labels(settings, line)
+            labels = with_rank(settings.labels, line.labels)
         else:
             labels = ()
             if self._settings_from is None:
@@ -565,7 +575,9 @@ class ConsoleReader:
     def _series_labels(self, values: LineValues, kind: LineKind, line: CleanLine) -> tuple[Labels, ...]:
         if kind.job_wide:
             return (values.labels or (),)
-        return self._process_labels(line.labels) if values.labels is None else (_own_labels(values, line),)
+        if values.labels is None:
+            return self._series.labels_of_process(line.labels)
+        return self._series.labels_of(values.labels, line.labels)
 
     def _state_of(self, process_labels: Labels) -> DialectState:
         state = self._state_by_labels.get(process_labels)
@@ -577,23 +589,14 @@ class ConsoleReader:
         state = self._state_by_labels[process_labels] = self._states.setdefault(process, {})
         return state
 
-    def _process_labels(self, labels: Labels) -> tuple[Labels, ...]:
-        """The labels of the series that get the values of the process with these labels."""
-        if self._main is None:
-            self._main = labels
-        if labels != self._main:
-            self._several = True
-            return (labels,)
-        return ((), labels) if self._several and labels else ((),)
+
+def _text_for(kind: LineKind, printed: bytes, line: CleanLine) -> str:
+    """What a kind parses of a line."""
+    if kind.with_prefixes:
+        return decode_line(printed)
+    return line.message if kind.of_message else line.text
 
 
 def _has_own_steps(kind: LineKind) -> bool:
     """Whether values of a line are at steps of their own, or among settings: they begin no launch."""
     return kind.yields_settings or kind.own_steps
-
-
-def _own_labels(item: LineValues | LineSettings, line: CleanLine) -> Labels:
-    """The labels in the line itself; a rank in the launcher's prefix is that of the job and wins."""
-    labels = item.labels or ()
-    rank = next((label for label in line.labels if label[0] == "rank"), None)
-    return labels if rank is None or rank in labels else labels_of({**dict(labels), rank[0]: rank[1]})

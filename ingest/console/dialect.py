@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
 from holter.ingest.console.line_layouts import LineLayout
+from holter.ingest.console.messages import LineTexts, texts_alone
 from holter.ingest.rows import LogRow
 from holter.types import ConfigValue, Labels
 
@@ -111,7 +112,8 @@ class LineKind:
     `pattern` is searched for in large blocks of text, so it begins with a few literal characters, which is
     what makes the search fast, and takes linear time in any text. `parse` gets the line without colours and
     prefixes; `with_prefixes`: as it was printed. What `parse` raises is reported as that line being
-    unreadable, and reading continues behind it.
+    unreadable, and reading continues behind it. `of_message`: the message alone, without what loggers print
+    before it, either. The pattern is searched for in such lines, too.
 
     `yields_settings`: `parse` may return `LineSettings`. What follows such a line belongs to the launch that
     it announces. The values of such a kind, and those of one with `own_steps`, have steps of their own.
@@ -140,6 +142,7 @@ class LineKind:
     own_steps: bool = False
     job_wide: bool = False
     with_prefixes: bool = False
+    of_message: bool = False
     columns: LineColumns | None = None
     any_program: bool = False
     in_blocks: bool = False
@@ -149,6 +152,12 @@ class LineKind:
     may_begin: Callable[[DialectState], None] | None = None
     release: Callable[[DialectState], list[LineValues]] | None = None
 
+    def searched(self, texts: LineTexts) -> bytes:
+        """The text that the pattern is searched for in."""
+        if self.with_prefixes:
+            return texts.printed
+        return texts.messages if self.of_message else texts.bare
+
 
 @dataclass(frozen=True, kw_only=True)
 class ConsoleDialect:
@@ -156,7 +165,8 @@ class ConsoleDialect:
 
     A text is in this dialect if `signature` matches it at least `min_matches` times. A dialect that
     `is_supplement` has what other logs of a run lack (see `Content.SUPPLEMENT`). `kinds` are tried in their
-    order: the first whose pattern matches a line parses it.
+    order: the first whose pattern matches a line parses it. `of_messages`: the signature is that of messages,
+    without what stands before them.
     """
 
     name: str
@@ -164,10 +174,21 @@ class ConsoleDialect:
     kinds: tuple[LineKind, ...]
     min_matches: int = 1
     is_supplement: bool = False
+    of_messages: bool = False
 
     def matches(self, text: bytes) -> bool:
         """Whether a text is in this dialect."""
-        return len(list(islice(self.signature.finditer(text), self.min_matches))) == self.min_matches
+        searched = self.searched(texts_alone(text))
+        return len(list(islice(self.signature.finditer(searched), self.min_matches))) == self.min_matches
+
+    def searched(self, texts: LineTexts) -> bytes:
+        """The text that the signature is searched for in."""
+        return texts.messages if self.of_messages else texts.bare
+
+    def of_any_logger(self) -> ConsoleDialect:
+        """This dialect of lines that any launcher or logger may print something before."""
+        kinds = (kind if kind.with_prefixes else replace(kind, of_message=True) for kind in self.kinds)
+        return replace(self, kinds=tuple(kinds), of_messages=True)
 
     def followed_by(self, *others: ConsoleDialect) -> ConsoleDialect:
         """This dialect extended by the lines of others, which are tried after its own."""

@@ -25,11 +25,6 @@ _ON_TRAINING_DATA = (
 """An evaluation of the data of the training: `Checking accuracy on training data`."""
 _EVALUATES_TRAINING = re.compile(rf"(?i){_ON_TRAINING_DATA}")
 _LONGEST = 60
-_LOGGER = re.compile(
-    r"\[[^\]]{0,60}\]|<\w{1,40}> |\d[\d:.,/T-]{0,30}|(?:INFO|DEBUG|WARN(?:ING)?)\b:?"
-    r"|[\w.]{1,60}(?= (?:INFO|DEBUG|WARN))|[|\s-]{1,10}"
-)
-"""What is printed before a message: a line of the program or a part of it in brackets, a level, a time."""
 _FRAMED = re.compile(r"^[-=*#~]{3}.*[-=*#~]{3}$")
 _SETTING_OF_YAML = re.compile(r"[ \t]+[A-Z_]+: ?(?:\(.*\)|\[.*\])?\s*")
 """A key of nested settings, as those of yacs: `  TEST:`, `  TEST: ("coco_2014_val",)`."""
@@ -48,7 +43,7 @@ def announce(line: str, state: DialectState) -> None:
     axis = state.get("plain lines", {})
     if _KEY.fullmatch(line) is not None and "names" not in axis and "announced" not in axis:
         return
-    text = _message(line.strip())
+    text = line.strip()
     note_heading_of_subject(text, axis)
     if _OF_TRAINING.fullmatch(text) is not None and "plain lines" in state:
         end_evaluation(state["plain lines"])
@@ -66,14 +61,6 @@ def announce(line: str, state: DialectState) -> None:
         of_data = [match[2] for match in found if not _NO_DATA.match(match[2])] or [found[-1][2]]
         data = of_data[-1].lower()
         state["plain lines"]["evaluating"] = data if best is None else f"{data}/best"
-
-
-def _message(text: str) -> str:
-    """A line without what loggers print before a message; a frame of dashes belongs to the message."""
-    position = 0
-    while (part := _LOGGER.match(text, position)) is not None:
-        position = part.end()
-    return text[position:] if text[position:] and text[0] in "[<0123456789ID" else text
 
 
 EVALUATION_HEADINGS = LineKind(

@@ -37,6 +37,8 @@ _SHORT = re.compile(rb"[ \t]*[A-Za-z][\w./:-]{2,39}[ \t]*")
 """A line of one word."""
 _LINE = re.compile(rb"[^\r\n]+")
 _WITHOUT_DIGITS = re.compile(rb"[^0-9\x1b]+")
+_TEMPORARY = re.compile(rb"/tmp/[^\s'\"]{1,200}")
+"""A file that has another name each time."""
 _NUMBER = re.compile(rb"(?<![\w.:/-])(?<!\d,)\d{1,6}(?![\w/-]|[.:]\d)")
 _LETTER = re.compile(rb"[A-Za-z\x80-\xff]")
 _WORD = re.compile(rb"[A-Za-z]{4}")
@@ -385,7 +387,7 @@ def _piece_of(line: bytes) -> bytes:
     """
     if _ARGUMENTS in line:
         return _ARGUMENTS
-    parts = _WITHOUT_DIGITS.findall(line)
+    parts = _WITHOUT_DIGITS.findall(_TEMPORARY.sub(b"0", line))
     if (stated := _STATED.search(line)) is not None:
         last: bytes = _WITHOUT_DIGITS.findall(line[: stated.end()])[-1]
         return last[-_LONGEST:].lstrip()

@@ -1,7 +1,7 @@
 """The prefixes of lines of one layout: their labels and times, as columns.
 
-Lines of many ranks, or with the time of a container runtime before them, are of one layout: the digits of
-their prefixes are slots like the numbers behind them.
+Lines of many ranks, or with the time of a container runtime or a logger before them, are of one layout: the
+digits of their prefixes are slots like the numbers behind them.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from holter.ingest.console.layout_slots import Piece, PrefixSlot, StampSlot
 from holter.ingest.console.prefixes import COLOUR, CleanLine, parse_stamp, strip_prefixes
+from holter.ingest.console.values import begins_with_year, find_time, parse_time, parse_year_first
 from holter.types import Labels
 
 _DIGIT = re.compile(r"[0-9]")
@@ -23,28 +24,49 @@ _MAX_PREFIXES = 4096
 class LinePrefix:
     """What the prefixes of lines of one layout are; `groups` of the layout's pattern belong to them.
 
-    `rest` is what follows the prefix of one of the lines. Without groups, all of them have `labels`.
+    `rest` is what follows the prefix of one of the lines. Without groups of a launcher, all of them have
+    `labels`. What a logger printed is in another group behind these, if `clock` says where its time is.
     """
 
-    groups: int
+    of_launcher: int
     labels: Labels
     rest: str
     zone: str
+    clock: slice | None = None
+    is_logged: bool = False
     _known: dict[tuple[bytes, ...], Labels] = field(default_factory=dict)
 
     def labels_of(self, columns: Sequence[Sequence[bytes]]) -> list[Labels] | None:
         """The labels of some lines by the groups of their prefixes; None if those are the same for all."""
-        if not self.groups:
+        if not self.of_launcher:
             return None
-        keys = zip(columns[0], strict=True) if self.groups == 1 else zip(columns[0], columns[2], strict=True)
+        keys = (
+            zip(columns[0], strict=True)
+            if self.of_launcher == 1
+            else zip(columns[0], columns[2], strict=True)
+        )
         return [self._known[key] if key in self._known else self._labels(key) for key in keys]
 
     def times_of(self, columns: Sequence[Sequence[bytes]]) -> list[float] | None:
         """The times in the prefixes, in Unix seconds, NaN for those that are none; None without times."""
-        if self.groups < 3:
+        if self.of_launcher < 3:
             return None
         stamps = map(bytes.decode, columns[1])
         return [parse_stamp(stamp[:19], stamp[19:], self.zone) for stamp in stamps]
+
+    def logged_times(self, columns: Sequence[Sequence[bytes]]) -> list[float] | None:
+        """The times that a logger printed, which state no zone; None without any."""
+        if self.clock is None:
+            return None
+        times = [text[self.clock] for text in columns[self.of_launcher]]
+        if begins_with_year(times[0].decode()):
+            return list(map(parse_year_first, times))
+        return [parse_time(time.decode()) for time in times]
+
+    @property
+    def groups(self) -> int:
+        """How many of the groups belong to it."""
+        return self.of_launcher + self.is_logged
 
     def _labels(self, key: tuple[bytes, ...]) -> Labels:
         if len(self._known) >= _MAX_PREFIXES:
@@ -61,7 +83,7 @@ def prefix_shape(line: CleanLine) -> str:
     if line.stamp is not None:
         begin, zone, _ = line.stamp
         prefix = prefix[: begin + len(_ANY_STAMP)] + prefix[zone:]
-    return _DIGIT.sub("0", prefix)
+    return _DIGIT.sub("0", f"{prefix}\n{line.logged}")
 
 
 def with_prefix_slots(pieces: Sequence[Piece], line: CleanLine) -> tuple[list[Piece], LinePrefix] | None:
@@ -75,11 +97,19 @@ def with_prefix_slots(pieces: Sequence[Piece], line: CleanLine) -> tuple[list[Pi
     colour = COLOUR.match(first)
     before = colour[0] if colour is not None else ""
     first = first[len(before) :]
-    if not first.startswith(line.prefix) or _DIGIT.search(line.prefix) is None:
-        return None
-    behind = [first[len(line.prefix) :], *pieces[1:]]
+    is_plain = first.startswith(line.prefix)
+    size = len(line.prefix) if is_plain else _printed_size(first, len(line.prefix))
+    end = _printed_size(first, len(line.prefix) + len(line.logged))
+    logged, clock = first[size:end], None
+    is_logged = _DIGIT.search(logged) is not None
+    behind: list[Piece] = [PrefixSlot(logged) if is_logged else logged, first[end:], *pieces[1:]]
+    if is_logged and (time := find_time(logged)) is not None:
+        clock = slice(len(logged[: time.start()].encode()), len(logged[: time.end()].encode()))
+    if not is_plain or _DIGIT.search(line.prefix) is None:
+        fixed = LinePrefix(0, line.labels, rest, "", clock, is_logged)
+        return ([before, first[:size], *behind], fixed) if is_logged and line.stamp is None else None
     if line.stamp is None:
-        return [before, PrefixSlot(line.prefix), *behind], LinePrefix(1, (), rest, "")
+        return [before, PrefixSlot(line.prefix), *behind], LinePrefix(1, (), rest, "", clock, is_logged)
     begin, zone_begin, zone_end = line.stamp
     zone = line.prefix[zone_begin:zone_end]
     slots: list[Piece] = [
@@ -88,7 +118,16 @@ def with_prefix_slots(pieces: Sequence[Piece], line: CleanLine) -> tuple[list[Pi
         StampSlot(line.prefix[begin:zone_begin], zone),
         PrefixSlot(line.prefix[zone_end:]),
     ]
-    return [*slots, *behind], LinePrefix(3, (), rest, zone)
+    return [*slots, *behind], LinePrefix(3, (), rest, zone, clock, is_logged)
+
+
+def _printed_size(text: str, size: int) -> int:
+    """How many characters the first ones of a text take with the colours between them."""
+    for colour in COLOUR.finditer(text):
+        if colour.start() >= size:
+            break
+        size += len(colour[0])
+    return size
 
 
 def fixed_prefix(line: CleanLine) -> LinePrefix:

@@ -25,7 +25,7 @@ from holter.ingest.console.layout_slots import (
     with_digits_of_names,
 )
 from holter.ingest.console.line_tokens import split_numbers
-from holter.ingest.console.prefixes import CleanLine, strip_prefixes
+from holter.ingest.console.prefixes import CleanLine, message_of, strip_prefixes
 
 _LONGEST_LINE = 4096
 _MAX_NUMBERS = 128
@@ -67,8 +67,8 @@ def layout_of(
 ) -> LineLayout | None:
     """The layout of a line without its end; None if other lines of its texts may be read in another way.
 
-    `describe` gets the line without prefixes, and its texts and numbers in turn. `is_found` tells whether
-    lines are searched that far at all.
+    `describe` gets the message of the line, and its texts and numbers in turn. `is_found` tells whether
+    messages are searched that far at all.
     """
     read = _read(line, describe) if len(line) <= _LONGEST_LINE else None
     if read is None:
@@ -78,7 +78,7 @@ def layout_of(
 
     def is_safe(pieces: Sequence[Piece]) -> bool:
         for example in _examples(pieces):
-            found = _read(example, describe) if is_found(example) else None
+            found = _read(example, describe) if is_found(message_of(example)) else None
             if found != read or (fixed_labels is not None and found.line.labels != fixed_labels):
                 return False
         return True
@@ -119,10 +119,11 @@ def _read(line: bytes, describe: Callable[[str, list[str]], LayoutContent | None
     except UnicodeDecodeError:
         return None
     clean = strip_prefixes(line)
-    parts = split_numbers(clean.text)
+    message = clean.message
+    parts = split_numbers(message)
     if isnan(clean.time) != (clean.stamp is None) or not 1 < len(parts) <= 2 * _MAX_NUMBERS:
         return None
-    content = describe(clean.text, parts)
+    content = describe(message, parts)
     texts = [_DIGIT.sub("0", text) for text in parts[::2]]
     if content is None:
         return None

@@ -43,12 +43,14 @@ _LONGEST_LINE_END = 2
 class LineAbove(NamedTuple):
     """A line that waits for a counter: the number of its kind, where it begins, and its bytes as Latin-1.
 
-    `in_block`: lines of its kind below one another belong together.
+    `message` is what of it was not printed by a launcher or a logger. `in_block`: lines of its kind below one
+    another belong together.
     """
 
     kind: int
     start: int
     text: str
+    message: str
     in_block: bool = False
 
 
@@ -302,7 +304,7 @@ def _last_evaluation(lines: Sequence[Any]) -> Iterator[LineAbove]:
 
 
 def _shape(kept: Sequence[Any]) -> LineShape:
-    return _known(LineAbove(*kept[1]).text).shape
+    return _known(LineAbove(*kept[1]).message).shape
 
 
 def _known(line: str) -> _Known:

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import re2  # type: ignore[import-untyped]
 
@@ -15,8 +15,10 @@ from holter.ingest.console.dialect import ConsoleDialect, LineKind, LineTable, T
 from holter.ingest.console.layout_index import KnownLines, LayoutIndex
 from holter.ingest.console.line_ends import with_newlines
 from holter.ingest.console.line_layouts import LineLayout
+from holter.ingest.console.messages import LineTexts, texts_in_place
 from holter.ingest.lines import line_around
 
+_Searching = TypeVar("_Searching", LineKind, ConsoleDialect)
 _BOUNDS = re.compile(rb"(?<!\\)\{([01]),\d{2,4}\}\??")
 
 
@@ -139,27 +141,35 @@ class LineMatcher:
         self._kinds = tuple(dict.fromkeys(kinds))
         self._patterns = PatternSet([kind.pattern for kind in self._kinds])
 
-    def candidates(self, block: bytes) -> list[LineKind]:
+    def candidates(self, texts: LineTexts) -> list[LineKind]:
         """The kinds whose patterns may match in a block, in their order."""
-        return [self._kinds[index] for index in self._patterns.candidates(block)]
+        return _candidates(self._kinds, self._patterns, texts)
 
-    def lines(self, block: bytes, offset: int = 0, indexes: LayoutIndexes | None = None) -> Iterator[Found]:
-        """The matching lines of a block in their order.
+    def lines(
+        self,
+        block: bytes,
+        offset: int = 0,
+        indexes: LayoutIndexes | None = None,
+        texts: LineTexts | None = None,
+    ) -> Iterator[Found]:
+        """The matching lines of a block in their order; `texts` are those of its lines, if they are known.
 
         A line is of the first kind whose pattern matches it. A carriage return ends a line, too, so that what
         is found does not depend on where blocks begin. `offset` is added to positions. Of kinds that have an
         index, lines of known layouts come as parts of tables, and the other lines are learnt.
         """
-        text = with_newlines(block)
+        if texts is None:
+            texts = texts_in_place(with_newlines(block))
         indexed = indexes or {}
-        groups = [tuple(group) for _, group in groupby(self.candidates(text), key=indexed.get)]
-        return iter(_BlockLines(text, offset, indexed).found(groups))
+        groups = [tuple(group) for _, group in groupby(self.candidates(texts), key=indexed.get)]
+        return iter(_BlockLines(texts.printed, texts, offset, indexed).found(groups))
 
 
 class _BlockLines(NamedTuple):
     """The matching lines of one block."""
 
     text: bytes
+    texts: LineTexts
     offset: int
     indexes: LayoutIndexes
 
@@ -188,7 +198,7 @@ class _BlockLines(NamedTuple):
             matches: dict[int, tuple[int, LineKind]] = {}
             for kind in kinds:
                 line_end = begin
-                for match in _matches(kind.pattern, self.text, begin, end):
+                for match in _matches(kind.pattern, kind.searched(self.texts), begin, end):
                     if (
                         match[0] < line_end
                     ):  # the same line again; looking for its ends each time is quadratic
@@ -229,7 +239,7 @@ class _BlockLines(NamedTuple):
         while begin < end:
             known = index.lines(self.text, begin, end)
             if known is None:
-                match = next(_matches(kind.pattern, self.text, begin, end), None)
+                match = next(_matches(kind.pattern, kind.searched(self.texts), begin, end), None)
                 if match is None:
                     return
                 start, line_end = line_around(self.text, *match, begin)
@@ -295,14 +305,23 @@ class BlockSearch:
         }
         self._searches: deque[Iterator[Found]] = deque()
         self._rest, self._rest_begin = b"", 0
+        self.messages = b""
+        """The messages of the lines of the block, each where its line begins."""
 
-    def lines(self, block: bytes, begin: int) -> Iterator[Found]:
-        """The matching lines of a block at byte `begin` of a text; see `LineMatcher.lines`."""
+    def begin_block(self, block: bytes, begin: int) -> None:
+        """Search a block at byte `begin` of a text."""
         known = self._rest if begin == self._rest_begin and block.startswith(self._rest) else b""
         if not known:
             self._searches.clear()
-        self._searches.append(self._matcher.lines(block[len(known) :], begin + len(known), self._indexes))
+        new, position = block[len(known) :], begin + len(known)
+        texts = texts_in_place(with_newlines(new))
+        rest = self.messages[len(self.messages) - len(known) :]
+        self.messages = rest + texts.messages if known else texts.messages
+        self._searches.append(self._matcher.lines(new, position, self._indexes, texts))
         self._rest = b""
+
+    def lines(self) -> Iterator[Found]:
+        """The matching lines of the block; see `LineMatcher.lines`."""
         while self._searches:
             for found in self._searches[0]:  # noqa: UP028 (`yield from` would end it with this generator)
                 yield found
@@ -330,7 +349,24 @@ def line_matcher(kinds: tuple[LineKind, ...]) -> LineMatcher:
     return LineMatcher(kinds)
 
 
+def possible_dialects(dialects: tuple[ConsoleDialect, ...], texts: LineTexts) -> list[ConsoleDialect]:
+    """The dialects whose signatures may match a text, in their order."""
+    return _candidates(dialects, _signature_set(dialects), texts)
+
+
+def _candidates(searching: Sequence[_Searching], patterns: PatternSet, texts: LineTexts) -> list[_Searching]:
+    """Of some things the ones whose patterns may match the text that they are searched for in."""
+    if texts.are_same:
+        return [searching[index] for index in patterns.candidates(texts.printed)]
+    found = _candidates_by_text(patterns, texts)
+    return [each for index, each in enumerate(searching) if index in found[each.searched(texts)]]
+
+
+def _candidates_by_text(patterns: PatternSet, texts: LineTexts) -> dict[bytes, set[int]]:
+    return {text: {*patterns.candidates(text)} for text in {*texts}}
+
+
 @lru_cache(maxsize=256)
-def signature_set(dialects: tuple[ConsoleDialect, ...]) -> PatternSet:
+def _signature_set(dialects: tuple[ConsoleDialect, ...]) -> PatternSet:
     """The signatures of these dialects as one set; cached likewise."""
     return PatternSet([dialect.signature for dialect in dialects])

@@ -174,12 +174,14 @@ class PlainTable:
         self._labels_of_rows = prefix.labels_of(columns)
         self.is_labelled = bool(self._labels or (self._labels_of_rows and self._labels_of_rows[0]))
         stamps = prefix.times_of(columns)
-        columns = columns[prefix.groups :]
+        columns_of_prefix, columns = columns, columns[prefix.groups :]
         self._counts = {count.counter: _counts(count, columns) for count in content.counts}
         self._names: list[str] = []
         if not self._shape.is_record:
             return
         self._times = _times(content, columns, len(rows))
+        if (logged := prefix.logged_times(columns_of_prefix)) is not None:
+            self._times = [time if isnan(own) else own for time, own in zip(logged, self._times, strict=True)]
         if stamps is not None:
             self._times = [
                 own if isnan(stamp) else stamp for stamp, own in zip(stamps, self._times, strict=True)

@@ -1,4 +1,4 @@
-"""Removes what launchers put before a line: a rank, a task, a time, colours of the terminal."""
+"""Removes what stands before the message of a line: a rank, a task, a time, a logger's parts, colours."""
 
 from __future__ import annotations
 
@@ -7,46 +7,60 @@ from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
 
+from holter.ingest.console.logger_prefixes import LOGGER
 from holter.ingest.text_encoding import decode_line
 from holter.types import Labels
 
 _NO_TIME = float("nan")
-COLOUR = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
-_PREFIX = re.compile(
-    r"\s*(?P<task>\d{1,5}): "  # srun --label
-    r"|\s*\[(?P<word>[a-z_]*)(?P<number>\d{1,6})\]:\s?"  # torchrun --tee, torch's own
-    r"|[\w-]+/\d+ \[(?P<role>[a-z_]+)(?P<local>\d{1,6})\]:\s?"  # NeMo-Run, torchx
+_COLOUR = r"\x1b\[[0-9;?]*[ -/]*[@-~]"
+COLOUR = re.compile(_COLOUR)
+_COLOUR_BYTES = re.compile(_COLOUR.encode())
+_LAUNCHER = (
+    rb"\s*(?P<task>\d{1,5}): "  # srun --label
+    rb"|\s*\[(?P<word>[a-z_]*)(?P<number>\d{1,6})\]:\s?"  # torchrun --tee, torch's own
+    rb"|[\w-]+/\d+ \[(?P<role>[a-z_]+)(?P<local>\d{1,6})\]:\s?"  # NeMo-Run, torchx
     # mpirun, SageMaker, and horovodrun, which may print the time before it
-    r"|(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4})?"
-    r"\[(?:\d{1,6},)?(?:mpirank:)?(?P<mpi>\d{1,6})(?:,[\w-]{1,60})?\]<std(?:out|err)>: ?"
-    r"|\([\w-]{1,100}, rank=(?P<sky>\d{1,6}), pid=\d{1,10}(?:, ip=\S{1,60})?\) "  # SkyPilot
-    r"|\(\S{1,100} pid=(?P<pid>\d{1,10})(?:, ip=\S{1,60})?\) "  # Ray
+    rb"|(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4})?"
+    rb"\[(?:\d{1,6},)?(?:mpirank:)?(?P<mpi>\d{1,6})(?:,[\w-]{1,60})?\]<std(?:out|err)>: ?"
+    rb"|\([\w-]{1,100}, rank=(?P<sky>\d{1,6}), pid=\d{1,10}(?:, ip=\S{1,60})?\) "  # SkyPilot
+    rb"|\(\S{1,100} pid=(?P<pid>\d{1,10})(?:, ip=\S{1,60})?\) "  # Ray
     # docker compose, its first version, SageMaker's local mode, honcho and foreman
-    r"|(?P<container>[A-Za-z][\w.-]{0,100}-\d{1,5}) {1,60}\| "
-    r"|(?:\d\d:\d\d:\d\d )?(?P<service>[A-Za-z][\w-]{0,100}[_.]\d{1,5}|algo-\d{1,4}-[a-z0-9]{5}) {2,60}\| ?"
+    rb"|(?P<container>[A-Za-z][\w.-]{0,100}-\d{1,5}) {1,60}\| "
+    rb"|(?:\d\d:\d\d:\d\d )?(?P<service>[A-Za-z][\w-]{0,100}[_.]\d{1,5}|algo-\d{1,4}-[a-z0-9]{5}) {2,60}\| ?"
     # journalctl and syslog, with the name and the number of the process
-    r"|(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?[+-]\d\d:?\d\d)"
-    r" (?P<machine>[\w.-]{1,100}) [A-Za-z][\w./-]{0,60}\[\d{1,10}\]: "
+    rb"|(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?[+-]\d\d:?\d\d)"
+    rb" (?P<machine>[\w.-]{1,100}) [A-Za-z][\w./-]{0,60}\[\d{1,10}\]: "
     # stern: the name of a pod, which ends in a number or a hash, and that of its container
-    r"|(?P<stern>[a-z0-9]{1,60}+(?:-[a-z0-9]{1,60}+){1,12}-(?:\d{1,4}|[a-z0-9]{5})) "
-    r"(?!(?:train|training|val|valid|validation|test|eval|evaluation|epoch|step|iter|iteration|loss|batch) )"
-    r"[a-z][a-z0-9-]{0,60} "
-    r"(?=\d{4}-\d\d-\d\d|\W{0,3}(?i:epoch|step|iter|train|val|eval|loss|batch|global)|[\[{(])"
+    rb"|(?P<stern>[a-z0-9]{1,60}+(?:-[a-z0-9]{1,60}+){1,12}-(?:\d{1,4}|[a-z0-9]{5})) "
+    rb"(?!(?:train|training|val|valid|validation|test|eval|evaluation|epoch|step|iter|iteration|loss|batch) )"
+    rb"[a-z][a-z0-9-]{0,60} "
+    rb"(?=\d{4}-\d\d-\d\d|\W{0,9}(?i:epoch|step|iter|train|val|eval|loss|batch|global)|[\[{(])"
     # pdsh, whose prefix is a host's name: not the name of a number
-    r"|(?P<host>(?!(?:top|acc|loss|step|epoch|iter|layer|gpu|rank|it|ep|p|r)[_@]?\d)"
-    r"[a-z][a-z0-9.-]{0,60}\d): (?=[^\W\d]|[\[(【]|\d{4}-)"
+    rb"|(?P<host>(?!(?:top|acc|loss|step|epoch|iter|layer|gpu|rank|it|ep|p|r)[_@]?\d)"
+    rb"[a-z][a-z0-9.-]{0,60}\d): (?=[A-Za-z_\x80-\xff]|[\[(]|\d{4}-)"
     # what a program prints itself before what it measures: `[GPU3] Epoch 1`, `Rank 3, step 10`
-    r"|\[?(?:GPU|gpu|[Rr]ank|RANK) ?[:=]? ?(?P<own>\d{1,6})\]?(?: ?[:,|-])? "
-    r"(?=\W{0,3}(?i:epoch|step|iter|train|val|eval|loss|batch|global))"
+    rb"|\[?(?:GPU|gpu|[Rr]ank|RANK) ?[:=]? ?(?P<own>\d{1,6})\]?(?: ?[:,|-])? "
+    rb"(?=\W{0,9}(?i:epoch|step|iter|train|val|eval|loss|batch|global))"
     # pdsh with addresses instead of names
-    r"|(?P<address>\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}): (?=[^\W\d]|[\[(【]|\d{4}-)"
+    rb"|(?P<address>\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}): (?=[A-Za-z_\x80-\xff]|[\[(]|\d{4}-)"
     # the job and the step of GitHub Actions
-    r"|[^\t\n]{1,100}\t[^\t\n]{1,100}\t(?=\ufeff?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{1,9}Z )"
-    r"|\[pod/(?P<pod>[\w.-]{1,253})/[\w.-]{1,253}\] ?"  # kubectl logs --prefix
+    rb"|[^\t\n]{1,100}+\t[^\t\n]{1,100}+\t(?=(?:\xef\xbb\xbf)?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{1,9}Z )"
+    rb"|\[pod/(?P<pod>[\w.-]{1,253})/[\w.-]{1,253}\] ?"  # kubectl logs --prefix
     # kubectl and docker logs --timestamps, logs of container runtimes
-    r"|(?P<stamp>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?P<part>\.\d{1,9})?(?P<zone>Z|[+-]\d\d:\d\d)"
-    r" (?:std(?:out|err) [FP] )?"
+    rb"|(?P<stamp>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?P<part>\.\d{1,9})?(?P<zone>Z|[+-]\d\d:\d\d)"
+    rb" (?:std(?:out|err) [FP] )?"
 )
+"""What a launcher puts before a line."""
+_PREFIX = re.compile(_LAUNCHER)
+_LOGGERS = re.compile(rb"(?:" + LOGGER + rb"){0,2}+")
+"""What one or two loggers print: one may get the lines of another program."""
+_WITHOUT_GROUPS = re.sub(rb"\(\?P<\w+>", b"(?:", _LAUNCHER)
+_ALL_PREFIXES = re.compile(rb"((?:" + _WITHOUT_GROUPS + rb")*+)(?:" + LOGGER + rb"){0,2}+")
+_ZEROS = bytes.maketrans(b"0123456789", b"0000000000")
+_LONGEST_KNOWN = 400
+_MOST_KNOWN = 4096
+_known_ends: dict[bytes, tuple[int, int]] = {}
+"""Where prefixes end in lines that were looked at, by these lines with zeros for their digits."""
 _PROCESSES = {
     "host": "host",
     "address": "host",
@@ -63,6 +77,7 @@ class CleanLine(NamedTuple):
 
     `time` is when it was printed, in Unix seconds, from a prefix; NaN without one. `prefix` is what was
     removed, without colours, and `stamp` where the time and its zone in it begin, and where that ends.
+    `logged` is the part of the text that its logger printed before the message.
     """
 
     text: str
@@ -70,21 +85,57 @@ class CleanLine(NamedTuple):
     time: float = float("nan")
     prefix: str = ""
     stamp: tuple[int, int, int] | None = None
+    logged: str = ""
+
+    @property
+    def message(self) -> str:
+        """The line without what its logger printed before it."""
+        return self.text[len(self.logged) :]
 
 
 def strip_prefixes(line: bytes) -> CleanLine:
     """Remove colours and prefixes from a line; of several ranks in them, the innermost counts."""
-    text = decode_line(line)
-    if "\x1b" in text:
-        text = COLOUR.sub("", text)
+    if b"\x1b" in line:
+        line = without_colours(line)
     position, labels, time, stamp = 0, Labels(), _NO_TIME, None
-    while (match := _PREFIX.match(text, position)) is not None:
+    while (match := _PREFIX.match(line, position)) is not None:
         labels = _labels(match, labels)
         if match["stamp"] is not None:
-            time = parse_stamp(match["stamp"], match["part"] or "", match["zone"])
+            second, fraction, zone = (match[part] or b"" for part in ("stamp", "part", "zone"))
+            time = parse_stamp(second.decode(), fraction.decode(), zone.decode())
             stamp = match.start("stamp"), match.start("zone"), match.end("zone")
         position = match.end()
-    return CleanLine(text[position:], labels, time, text[:position], stamp)
+    logged = decode_line(logger[0]) if (logger := _LOGGERS.match(line, position)) is not None else ""
+    text = decode_line(line[position:] if position else line)
+    return CleanLine(text, labels, time, decode_line(line[:position]), stamp, logged)
+
+
+def without_colours(text: bytes) -> bytes:
+    """A text without the colours of a terminal."""
+    return _COLOUR_BYTES.sub(b"", text)
+
+
+def prefix_ends(line: bytes) -> tuple[int, int]:
+    """Where what a launcher put before a line ends, and what its logger did; the line has no colours.
+
+    Which digits are in a line does not matter for that.
+    """
+    alike = line.translate(_ZEROS)
+    ends = _known_ends.get(alike)
+    if ends is None:
+        match = _ALL_PREFIXES.match(line)
+        ends = (0, 0) if match is None else (match.end(1), match.end())
+        if len(line) <= _LONGEST_KNOWN:
+            if len(_known_ends) >= _MOST_KNOWN:
+                _known_ends.clear()
+            _known_ends[alike] = ends
+    return ends
+
+
+def message_of(line: bytes) -> bytes:
+    """The message of a line, without colours and all that stands before it."""
+    plain = without_colours(line)
+    return plain[prefix_ends(plain)[1] :]
 
 
 def parse_stamp(second: str, fraction: str, zone: str) -> float:
@@ -92,20 +143,20 @@ def parse_stamp(second: str, fraction: str, zone: str) -> float:
     return _second(second, zone) + float(fraction or 0)
 
 
-def _labels(prefix: re.Match[str], before: Labels) -> Labels:
+def _labels(prefix: re.Match[bytes], before: Labels) -> Labels:
     """The labels in a prefix, which replace those of earlier prefixes; pods number their own ranks."""
     pod = [label for label in before if label[0] == "pod"]
     if (name_of_pod := prefix["pod"] or prefix["stern"]) is not None:
-        return (("pod", name_of_pod),)
+        return (("pod", name_of_pod.decode()),)
     for name in ("task", "mpi", "sky", "own"):
         if (rank := prefix[name]) is not None:
             return (("rank", str(int(rank))),)
     for group, name in _PROCESSES.items():
         if (process := prefix[group]) is not None:
-            return ((name, process),)
+            return ((name, process.decode("utf-8", "replace")),)
     if (number := prefix["number"]) is not None:
         # torchrun numbers the processes of a node, torch's own prefix those of the job
-        rank = "rank" if prefix["word"] == "rank" else "local_rank"
+        rank = "rank" if prefix["word"] == b"rank" else "local_rank"
         return ((rank, str(int(number))), *(pod if rank == "local_rank" else ()))
     if (local := prefix["local"]) is not None:
         return (("local_rank", str(int(local))), *pod)

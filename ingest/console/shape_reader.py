@@ -59,8 +59,6 @@ from holter.translated_words import in_english
 
 _MANY_METRICS = 3
 _MANY_AT_POSITION = 5
-_GLOG = re.compile(r"[IWE]\d{4} $")
-"""How lines of glog and absl begin, before a time, a process and a source: `I1125 12:00:00 14 a.py:9] `."""
 _BAR_WITHOUT_TOTAL = "it ["
 """What is behind the count of a progress bar that knows no total."""
 _FRAMES = ("===", "---", "***", "###", "───", "═══", "━━━")
@@ -122,14 +120,12 @@ def _shape_of_numbers(parts: list[str], measured: frozenset[int]) -> LineShape:
     texts = without_glued(tuple(parts[::2]))
     if len(texts) > 2 and is_time(parts[1]) and not texts[0].strip(" [(\t"):
         return _shape_behind(1, texts[1].lstrip("]) \t"), texts, measured)
-    if len(texts) > 4 and _GLOG.match(texts[0]) is not None and is_time(parts[1]):
-        return _shape_behind(3, texts[3].lstrip("]) \t"), texts, measured)
     return shape_of(texts, measured)
 
 
 @lru_cache(maxsize=8192)
 def _shape_behind(numbers: int, text: str, texts: tuple[str, ...], measured: frozenset[int]) -> LineShape:
-    """The shape of a line whose first numbers are a time that nothing is before, or a logger's.
+    """The shape of a line whose first numbers are a time that nothing is before.
 
     `text` is that behind these numbers.
     """

@@ -5,37 +5,38 @@ So is one of which a format claims nothing but the lines of a scheduler, the ker
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+
+import numpy as np
 
 from holter.ingest.console.dialects import PLAIN_LINES
 from holter.ingest.discovery.run_layout import assign_tree
 from holter.ingest.discovery.scanner import Source
 from holter.ingest.format import Format
 from holter.ingest.offline.joined_records import JoinedRecords
-from holter.ingest.offline.numbered_rows import NumberedRows
+from holter.ingest.offline.numbered_rows import UNNAMED, NumberedRows
 from holter.ingest.open_log import HEAD_BYTES, open_beginning, uncompressed_name, without_holes
 from holter.ingest.stdout.system_text import SystemText
-from holter.types import Batch
+from holter.types import Batch, SeriesKey
 
 _TRIED_BYTES = 16 * 2**20
+_SEVERAL = 2
 
 
 def source_by_hand(file: Path, sources: Sequence[Source], known: Mapping[str, Format]) -> Source | None:
     """The source of a file that was given by hand, better than the `sources` found; None if these are right.
 
     As records on one line, as lines of any program, else its rows as steps; as lines alone where the system's
-    are among them. None if none has a value, or it is no text.
+    are among them. Lines that hold nothing but single values come behind rows with a name: these are the
+    results below such rows. None if none has a value, or it is no text.
     """
     lines = known.get(PLAIN_LINES.name)
     if lines is None or not file.is_file():
         return None
     try:
-        if not sources:
-            guesses = (JoinedRecords(lines), lines, NumberedRows(lines))
-            guess = next((guess for guess in guesses if _finds(file, guess, _is_any)), None)
-        else:
-            guess = lines if _lacks_training(file, sources) and _finds(file, lines, _is_of_training) else None
+        guess = _guessed(file, lines) if not sources else _lines_of_training(file, sources, lines)
     except OSError:
         return None
     if guess is None:
@@ -43,28 +44,55 @@ def source_by_hand(file: Path, sources: Sequence[Source], known: Mapping[str, Fo
     return Source(path=file, format=guess, assignment=assign_tree(file, [file], one_run=True)[file])
 
 
-def _lacks_training(file: Path, sources: Sequence[Source]) -> bool:
-    """Whether nothing but lines of the system are known in a file."""
-    return all(
-        isinstance(source.format, SystemText) and not _finds(file, source.format, _is_of_training)
+def _guessed(file: Path, lines: Format) -> Format | None:
+    rows = NumberedRows(lines)
+    if _has_points(file, JoinedRecords(lines)):
+        return JoinedRecords(lines)
+    for guess in (lines, rows):
+        if _has_points(file, guess, _is_named, steps=_SEVERAL):
+            return guess
+    return next((guess for guess in (lines, rows) if _has_points(file, guess)), None)
+
+
+def _lines_of_training(file: Path, sources: Sequence[Source], lines: Format) -> Format | None:
+    """Lines of any program, where nothing but those of the system are known in a file that has such."""
+    lacks_training = all(
+        isinstance(source.format, SystemText) and not _has_points(file, source.format, _is_of_training)
         for source in sources
     )
+    return lines if lacks_training and _has_points(file, lines, _is_of_training) else None
 
 
-def _finds(file: Path, guess: Format, is_found: Callable[[Batch], bool]) -> bool:
+def _is_named(key: SeriesKey) -> bool:
+    """Whether a series has a name from the file: not that of its column's place."""
+    return not key.metric.startswith(UNNAMED)
+
+
+def _is_of_training(key: SeriesKey) -> bool:
+    """Whether a series is at steps of the training, and not at times of events of the system."""
+    return "steps" not in dict(key.labels)
+
+
+def _has_points(
+    file: Path, guess: Format, is_meant: Callable[[SeriesKey], bool] = bool, *, steps: int = 1
+) -> bool:
+    """Whether a file read by a format has a series that is meant, at so many steps."""
+    seen: defaultdict[SeriesKey, set[int]] = defaultdict(set)
+    for key, at in _columns(file, guess):
+        if is_meant(key):
+            seen[key].update(at[:steps].tolist())
+            if len(seen[key]) >= steps:
+                return True
+    return False
+
+
+def _columns(file: Path, guess: Format) -> Iterator[tuple[SeriesKey, np.ndarray]]:
+    """The series of a text read by a format, and their steps, in parts; none of other files."""
     with open_beginning(file, _TRIED_BYTES)[0].stream as stream:
         if b"\0" in without_holes(stream.read(HEAD_BYTES)):
-            return False
+            return
         stream.seek(0)
-        records = guess.reader(uncompressed_name(file), {}).read(stream)
-        return any(isinstance(record, Batch) and record.points and is_found(record) for record in records)
-
-
-def _is_any(batch: Batch) -> bool:
-    """Any values count where no format knows the file."""
-    return True
-
-
-def _is_of_training(batch: Batch) -> bool:
-    """Whether a value is at a step of the training, and not at the time of an event of the system."""
-    return any("steps" not in dict(column.key.labels) for column in batch.columns)
+        for record in guess.reader(uncompressed_name(file), {}).read(stream):
+            if isinstance(record, Batch):
+                for column in record.columns:
+                    yield column.key, record.steps if column.rows is None else record.steps[column.rows]

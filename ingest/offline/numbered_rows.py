@@ -24,6 +24,7 @@ from holter.ingest.console.line_counters import Counter as Counts
 from holter.ingest.console.line_shapes import LineShape
 from holter.ingest.console.line_tokens import split_numbers
 from holter.ingest.console.line_words import BEFORE_MESSAGE
+from holter.ingest.console.prefixes import strip_prefixes
 from holter.ingest.console.shape_reader import shape_of
 from holter.ingest.csv.csv_log import CsvLog
 from holter.ingest.metric_names import is_metric_name
@@ -47,6 +48,8 @@ _WRAPPING = re.compile(
     r"tensor\(|np\.float\d\d\(|, {0,4}(?:device|dtype|grad_fn|requires_grad)=[^,)\s]{1,60}|[\[\]()]|(?<=\d)%"
 )
 """What is printed around numbers: `tensor(0.5, device='cuda:0')`, `(0.5, 0.25)`, `93.5%`."""
+UNNAMED = "column "
+"""What the names of columns begin with that are named after their places."""
 _LEAST_ROWS = 3
 _LEAST_COLUMNS = 2
 _LEAST_OF_OPENING = 12
@@ -88,7 +91,14 @@ class NumberedRows(WholeFile):
     name: ClassVar[str] = "numbered-rows"
 
     def records(self, path: PurePath, text: str) -> Iterator[Batch | Unreadable]:
-        """The rows of the file."""
+        """The rows of the file, without what stands before them unless nothing is read then."""
+        messages = _messages_of_one(text)
+        found = [*self._records(path, messages)]
+        if messages != text and not any(isinstance(each, Batch) and each.points for each in found):
+            found = [*self._records(path, text)]
+        yield from found
+
+    def _records(self, path: PurePath, text: str) -> Iterator[Batch | Unreadable]:
         if rows := rows_of_histories(text, path.stem):
             yield batch_from_rows(rows)
             return
@@ -113,6 +123,18 @@ def _unwrapped(lines: list[str]) -> list[str]:
     bare = [_WRAPPING.sub("", line) for line in lines]
     cells = (cell for line in bare for cell in line.translate(_BETWEEN_COLUMNS).split())
     return bare if any("." in line for line in bare) and all(map(is_number, cells)) else lines
+
+
+def _messages_of_one(text: str) -> str:
+    """The messages of the lines of a text that one writer printed, if something stands before most of them.
+
+    Others are the rest of a message. What differs before the lines may be what their rows count: `12: 0.31`.
+    """
+    lines = [strip_prefixes(line.encode()) for line in text.splitlines()]
+    prefixed = [line for line in lines if line.prefix or line.logged]
+    if 2 * len(prefixed) < len(lines) or len({line.labels for line in prefixed}) != 1:
+        return text
+    return "\n".join(line.message for line in lines)
 
 
 def _encoded(table: _Cells) -> bytes:
@@ -180,7 +202,7 @@ def _counted_columns(rows: _Cells, name: str, stated: Sequence[str]) -> _Cells:
         return []
     if stated and len(stated) != len(rows[0]):
         return []  # a name may have several words
-    names = [*stated] or [f"column {number}" for number in range(1, len(rows[0]) + 1)]
+    names = [*stated] or [f"{UNNAMED}{number}" for number in range(1, len(rows[0]) + 1)]
     is_named = len(names) == _LEAST_COLUMNS and not stated and is_metric_name(name)
     if counts_evenly([row[0] for row in rows], *((_LEAST_EVEN,) if is_named else ())):
         return [["step", *([name] if is_named else names[1:])], *rows]
@@ -205,7 +227,7 @@ def _named_columns(rows: _Cells, name: str, stated: Sequence[str]) -> _Cells:
     elif is_metric_name(name):
         names = [name, *(f"{name}_{number}" for number in range(2, len(rows[0]) + 1))]
     elif _are_measured(rows):
-        names = [f"column {number}" for number in range(1, len(rows[0]) + 1)]
+        names = [f"{UNNAMED}{number}" for number in range(1, len(rows[0]) + 1)]
     else:
         names = []
     return [["step", *names], *([str(number), *row] for number, row in enumerate(rows))] if names else []

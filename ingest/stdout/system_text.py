@@ -16,8 +16,9 @@ from holter.ingest.communication.nccl_tests import TABLE_HEADER, NcclTestsParser
 from holter.ingest.console.console_log import ConsoleLog
 from holter.ingest.console.console_reader import ConsoleReader
 from holter.ingest.console.dialect import ConsoleDialect
+from holter.ingest.console.messages import texts_alone
 from holter.ingest.console.parsed_lines import ParsedLines
-from holter.ingest.console.pattern_search import signature_set
+from holter.ingest.console.pattern_search import possible_dialects
 from holter.ingest.format import Content, Format, FormatRole
 from holter.ingest.lines import read_text_block
 from holter.ingest.slurm import log_lines as slurm_lines
@@ -173,10 +174,11 @@ class SystemTextReader:
         if offset > _SEARCHED_BYTES or not self._dialects:
             return None
         text = self._context + block
+        texts = texts_alone(text)
         candidates = [
             dialect
-            for index in signature_set(tuple(self._dialects)).candidates(text)
-            if (dialect := self._dialects[index]).signature.search(text) is not None
+            for dialect in possible_dialects(tuple(self._dialects), texts)
+            if dialect.signature.search(dialect.searched(texts)) is not None
         ]
         for line in _LINE.finditer(block) if candidates else ():
             for dialect in candidates:
@@ -190,7 +192,8 @@ class SystemTextReader:
 
     def _is_found(self, dialect: ConsoleDialect, text: bytes) -> bool:
         """Count the matches of a dialect that end in the last line of `text`; whether they suffice now."""
-        for match in dialect.signature.finditer(text):
-            if match.end() > len(self._context):
+        before = dialect.searched(texts_alone(self._context))
+        for match in dialect.signature.finditer(dialect.searched(texts_alone(text))):
+            if match.end() > len(before):
                 self._matches[dialect.name] = self._matches.get(dialect.name, 0) + 1
         return self._matches.get(dialect.name, 0) >= dialect.min_matches

@@ -47,6 +47,17 @@ OPENINGS = [
     "-------------- End ----------------\n",
 ]
 PREFIXES = ["", "2026-05-21 {hour:02}:{minute:02}:{second:02},101 - INFO - ", "INFO:root:"]
+OTHER_PREFIXES = [
+    "trainer-1  | ",
+    "2026-05-21T{hour:02}:{minute:02}:{second:02}.123456789Z ",
+    "0: ",
+    "[rank0]: ",
+    "May 21 {hour:02}:{minute:02}:{second:02} host python[123]: ",
+    "[2026-05-21 {hour:02}:{minute:02}:{second:02},101][INFO][train.py:55] ",
+    "INFO:root:",
+    "2026-05-21 {hour:02}:{minute:02}:{second:02}.101 | INFO     | __main__:main:55 - ",
+    "trainer-1  | 2026-05-21 {hour:02}:{minute:02}:{second:02},101 - train - INFO - ",
+]
 
 
 @dataclass(frozen=True)
@@ -115,6 +126,13 @@ def read(tmp_path_factory: pytest.TempPathFactory, text: str) -> OfflineRun:
     return read_run(file)
 
 
+def points_of(run: OfflineRun) -> dict[str, list[tuple[int, int, float]]]:
+    return {
+        str(key): [*zip(series.attempt.tolist(), series.step.tolist(), series.value.tolist(), strict=True)]
+        for key, series in run.data.series.items()
+    }
+
+
 def values_of(run: OfflineRun, attempt: int) -> set[float]:
     return {
         float(value)
@@ -145,3 +163,19 @@ def test_each_launch_that_prints_its_opening_is_an_attempt_of_its_own(
     assert run.attempts == len(lasts), text[:3000]
     for attempt, expected in enumerate(values):
         assert not {*map(float, expected)} - values_of(run, attempt), text[:3000]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    program=programs(),
+    lasts=st.lists(st.integers(1, 5), min_size=1, max_size=3),
+    prefix=st.sampled_from(OTHER_PREFIXES),
+)
+def test_what_stands_before_the_lines_of_launches_changes_nothing(
+    tmp_path_factory: pytest.TempPathFactory, program: Program, lasts: list[int], prefix: str
+) -> None:
+    plain, _ = replace(program, prefix="").launches(*lasts)
+    prefixed, _ = replace(program, prefix=prefix).launches(*lasts)
+    expected, run = read(tmp_path_factory, plain), read(tmp_path_factory, prefixed)
+    assert run.attempts == expected.attempts, prefixed[:3000]
+    assert points_of(run) == points_of(expected), prefixed[:3000]

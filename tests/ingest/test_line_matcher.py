@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from holter.ingest.console.dialect import LineKind
 from holter.ingest.console.line_ends import with_newlines
+from holter.ingest.console.messages import texts_in_place
 from holter.ingest.console.pattern_search import LineMatcher
 from holter.ingest.stdout import console_dialects
 from holter.ingest.stdout.system_text import NCCL_DIALECT
@@ -29,9 +30,10 @@ def one_by_one(block: bytes) -> Iterator[tuple[int, LineKind]]:
     A carriage return ends a line, as the end of a progress bar does: no mark goes across it.
     """
     text = with_newlines(block)
+    texts = texts_in_place(text)
     found: dict[int, LineKind] = {}
     for kind in KINDS:
-        for mark in kind.pattern.finditer(text):
+        for mark in kind.pattern.finditer(kind.searched(texts)):
             start = text.rfind(b"\n", 0, mark.start()) + 1
             found.setdefault(start, kind)
     return iter(sorted(found.items(), key=lambda pair: pair[0]))

@@ -59,22 +59,22 @@ FRAMEWORKS: tuple[ConsoleDialect, ...] = (
 )
 """Dialects of frameworks, in the order in which they are tried."""
 
-PLAIN_LINES = plain_lines.DIALECT
+PLAIN_LINES = plain_lines.DIALECT.of_any_logger()
 """Any program's lines with a step and named numbers."""
 
 GENERIC: tuple[ConsoleDialect, ...] = (
-    fixed_tables.DIALECT.followed_by(plain_lines.OWN_TEXT),
-    bars.DIALECT.followed_by(plain_lines.OWN_TEXT),
     *(
-        dialect.followed_by(plain_lines.OWN_TEXT)
+        dialect.followed_by(plain_lines.OWN_TEXT).of_any_logger()
         for dialect in (
+            fixed_tables.DIALECT,
+            bars.DIALECT,
             tables.DIALECT,
             columns.DIALECT,
             cell_tables.DIALECT,
             grouped_tables.DIALECT,
-            positional.DIALECT,
         )
     ),
-    plain_lines.OWN_TEXT,
+    positional.DIALECT.followed_by(plain_lines.OWN_TEXT.of_any_logger()),
+    plain_lines.OWN_TEXT.of_any_logger(),
 )
 """Dialects for any program, tried last."""

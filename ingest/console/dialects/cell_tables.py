@@ -2,7 +2,7 @@
 
 `| Epoch | Train Loss | Val Loss |` above rows of numbers, the names maybe in two lines, as MATLAB prints
 them; the status of trials, a row for each, whose series have the label `trial`; `Result for NAME:` with a
-line per value. The lines may have no outer bars, and a logger's prefix. A table that is printed anew with
+line per value. The lines may have no outer bars. A table that is printed anew with
 each of its rows is one table. AllenNLP's `loss | 0.68 | 0.65` below `Training | Validation`.
 """
 
@@ -34,11 +34,6 @@ from holter.types import labels_of
 _BARS = re.compile(r"[|│┃║]")
 _OUTER_BAR = re.compile(r"[|│┃║]$")
 _SPACES = re.compile(r"\s{2,}")
-_PREFIX = re.compile(
-    r"^(?=[\[(]?\d{2,4}[-:/]\d\d|[\[(]?(?:INFO|DEBUG)|[\w.]{1,60}:)"
-    r"[^\n]{1,120}?[\]:)>-]\s{1,20}(?=[|│┃║]|\w[\w ]{0,30}(?:/\s{0,8}\d{1,9}\s{0,40})?[|│┃║])"
-)
-"""What a logger prints before the first cell: `(2024-01-02 10:00:00 INFO) - main:   Epoch | Train loss`."""
 _SPREAD = re.compile(r"\s?(?:±|\+/?-|\()")
 """What is behind a number in its cell: `0.52 ± 0.03`, `0.52 (0.61)`."""
 _COUNT = re.compile(r"(\d{1,9})(?: {0,8}/ {0,8}\d{1,9})?")
@@ -58,7 +53,7 @@ _ROWS_OF_FIRST = 2
 
 def _cells(line: str, columns: int = 0) -> list[str]:
     """The cells of a line; without outer bars the last one of so many columns may be empty."""
-    text = _PREFIX.sub("", line.strip())
+    text = line.strip()
     inner = text.lstrip("|│┃║")
     if inner != text:
         inner = _OUTER_BAR.sub("", inner)
@@ -222,15 +217,11 @@ _HEADING = re.compile(
     rb"(?:[^\n]{0,200}?[| \x82\x83\x91])?" + _AXIS + rb"[ \t]{0,40}(?:" + _VERTICAL + rb"|[ \t]{2}[a-z])"
 )
 _BARE_HEADING = (
-    rb"(?im)^(?:[^\n]{0,120}[\]:)>|-][ \t]{1,20})?[ \t]{0,20}"
-    + _AXIS
-    + rb"[ \t]{0,40}\|[^\n:=\d]{0,400}"
-    + _METRIC
-    + rb"[^\n:=\d]{0,400}$"
+    rb"(?im)^[ \t]{0,20}" + _AXIS + rb"[ \t]{0,40}\|[^\n:=\d]{0,400}" + _METRIC + rb"[^\n:=\d]{0,400}$"
 )
-"""A line of names without an outer bar at its beginning, maybe behind what a logger prints."""
+"""A line of names without an outer bar at its beginning."""
 _BARE_ROW = (
-    rb"(?m)^(?:[^\n]{0,120}[\]:)>|-][ \t]{1,20})?[ \t]{0,20}"
+    rb"(?m)^[ \t]{0,20}"
     rb"\d{1,9}(?:[ \t]{0,8}/[ \t]{0,8}\d{1,9})?[ \t]{0,40}\|[ \t]{0,40}[-+\d.n]"
 )
 SPLIT_ROWS = (

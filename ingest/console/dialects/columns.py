@@ -4,7 +4,7 @@
 scikit-learn, `E  #  LOSS NER  SCORE` of spaCy. Their names are separated by two spaces or more, tabs, commas
 or semicolons, right above rows of as many numbers also by single spaces; their numbers by any of these.
 Behind columns of other things, such as dates, may be that which counts; the first one may name the data of
-each row: `Dataset  Epoch  Accuracy` above `eval  3  0.9`. A logger's prefix may be before each line.
+each row: `Dataset  Epoch  Accuracy` above `eval  3  0.9`.
 """
 
 from __future__ import annotations
@@ -40,13 +40,6 @@ _WIDE = re.compile(r"\S+(?: \S+)*")
 """A name or a cell between columns of blanks."""
 _REMARK = re.compile(r"\s{1,8}[^\w\s.,;+-][^\d\n]{0,40}$")
 """What is behind the last number of a row, and is no cell: ` *`, `  <- saved`."""
-_LEVEL = rb"(?:INFO|DEBUG|WARNING)"
-_LOGGER = (
-    # a time or a level, then anything up to a sign, a level, or where the time ends
-    rb"(?:\[?(?:\d{2,4}[-/.]\d\d[-/.]\d\d|\d\d:\d\d|[A-Z] \d{6}|%(level)s)\b[^\n]{0,80}?"
-    rb"(?:[\]:|>-]|%(level)s|:\d\d(?:[.,]\d{1,6})?)[ \t]{1,40}|%(level)s:[\w.]{1,60}:)"
-) % {b"level": _LEVEL}
-"""What a logger prints before the names and the numbers: `INFO:main: `, `2024-01-02 10:00:00 - INFO - `."""
 _LENGTH = ("episode", "steps")
 """An axis, and the name of what each episode has so many of."""
 _MAX_COLUMNS = 64
@@ -60,8 +53,8 @@ _COUNT = (
     rb"(?:\w[\w.:/-]{0,59}" + _BETWEEN_CELLS + rb"){0,2}(?:-1|\d{1,9}(?:\.0|\.\d{1,20}e[-+]\d\d|/\d{1,9})?)"
 )
 """What a row counts, behind its data or a date; -1 is before the training."""
-_NAMED = _LOGGER + rb"?[ \t]{0,20}" + _AXIS
-_COUNTED = _LOGGER + rb"?(?:[ \t]|\x1b\[\d{0,2}[mJKA]){0,40}" + _COUNT
+_NAMED = rb"[ \t]{0,20}" + _AXIS
+_COUNTED = rb"(?:[ \t]|\x1b\[\d{0,2}[mJKA]){0,40}" + _COUNT
 _METRICS = rb"(?=[^|:=\n\d ])[^|:=\n]{0,400}(?:loss|acc|score|error|auc|rmse|reward|cost)[^|:=\n]{0,400}"
 _HEADING = re.compile(rb"(?im)^" + _NAMED + rb"(?: |%s)" % _BETWEEN_CELLS + _METRICS + rb"$")
 _TABLE = re.compile(
@@ -77,19 +70,15 @@ _TABLE = re.compile(
     + _COUNTED
 )
 _NUMBERS = re.compile(rb"(?m)^" + _COUNTED + rb"(?:%s| [-+.\dn])[^|=\n]{0,400}$" % _BETWEEN_CELLS)
-_PREFIX = re.compile(
-    (rb"(?i)^%s(?=[ \t]*(?!%s)(?:%s|%s)%s)" % (_LOGGER, _LEVEL, _AXIS, _COUNT, _BETWEEN_CELLS)).decode()
-)
 
 
 def _names(line: str, state: DialectState) -> None:
     """Note the names of the columns of the lines below; below a table, a sentence is none."""
-    placed = _PREFIX.sub("", line)
-    heading = placed.strip().lstrip("# ")
+    heading = line.strip().lstrip("# ")
     if "names of columns" in state and len(_BETWEEN.split(heading)) == 1:
         return
     if any(is_metric_name(name) for names in _possible_names(heading) for name in names):
-        state["names of columns"], state["places of columns"] = heading, placed
+        state["names of columns"], state["places of columns"] = heading, line
         state["data of table"] = axis_state(state).get("evaluating", "")
     else:
         state.pop("names of columns", None)
@@ -112,12 +101,11 @@ def _possible_names(heading: str) -> tuple[list[str], ...]:
 def _row(line: str, state: DialectState) -> LineValues | None:
     """The numbers of a line with a cell for each column."""
     # `No log` is that of a Trainer in a notebook
-    placed = _PREFIX.sub("", line)
-    row = placed.strip().replace("No log", "-")
+    row = line.strip().replace("No log", "-")
     heading = state.get("names of columns", "")
     names, cells = _named_cells(row, heading)
     if not names and cells:
-        names, cells = _cells_in_places(placed, state.get("places of columns", "")) or ([], cells)
+        names, cells = _cells_in_places(line, state.get("places of columns", "")) or ([], cells)
     if not names:
         if cells:
             note_misfit(_possible_names(heading)[0], cells, state)

@@ -20,16 +20,13 @@ _NAME = r"[A-Za-z][\w @/.-]{0,40}:[ \t|]{0,20}"
 _NUMBER = r"[-+]?\d{1,9}\.\d{1,20}(?:[eE][-+]?\d{1,3})?"
 _NAMES = rf"[ \t]{{0,20}}(?:{_NAME}){{1,8}}\r?"
 _NUMBERS = rf"[ \t]{{0,20}}{_NUMBER}(?:[ \t|]{{1,20}}{_NUMBER}){{0,7}}[ \t\r]{{0,8}}"
-_LOGGER = r"(?:[^\n]{0,80}\b(?:INFO|DEBUG|WARNING)\b(?::[\w.]{1,40}:|[\]:|> \t-]{1,8}))?"
-"""What loggers print before a message, with a level in it."""
-_BEFORE_MESSAGE = re.compile(_LOGGER)
-_NUMBER_BELOW = re.compile(rf"{_LOGGER}[ \t]{{0,20}}{_NUMBER}[ \t\r]{{0,8}}")
+_NUMBER_BELOW = re.compile(rf"[ \t]{{0,20}}{_NUMBER}[ \t\r]{{0,8}}")
 _SEPARATORS = re.compile(r"[\s|]+")
 
 
 def _note_names(line: str, state: DialectState) -> None:
     """Note names that have no number, if one is that of a metric; else the line may be a heading."""
-    names = [name.strip(" \t|") for name in _message(line).split(":") if name.strip(" \t|")]
+    names = [name.strip(" \t|") for name in line.split(":") if name.strip(" \t|")]
     state.pop("names above", None)
     if any(map(is_metric_name, names)):
         state["names above"] = names
@@ -40,7 +37,7 @@ def _note_names(line: str, state: DialectState) -> None:
 
 def _numbers(line: str, state: DialectState) -> LineResult:
     """The numbers below names, if there are as many of them."""
-    names, numbers = state.pop("names above", []), _SEPARATORS.split(_message(line))
+    names, numbers = state.pop("names above", []), _SEPARATORS.split(line.strip())
     if not state.get("is near") or len(names) != len(numbers):
         return None
     named = (f"{name}: {number}" for name, number in zip(names, numbers, strict=True))
@@ -53,28 +50,22 @@ def with_numbers_behind(lines: Sequence[str]) -> list[str]:
     for line in lines:
         above = joined[-1] if joined else ""
         is_below = above.rstrip().endswith(":") and _NUMBER_BELOW.fullmatch(line) is not None
-        if is_below and is_metric_name(_message(above).rstrip(" :")):
-            joined[-1] = f"{above} {_message(line)}"
+        if is_below and is_metric_name(above.strip(" \t:")):
+            joined[-1] = f"{above} {line.strip()}"
         else:
             joined.append(line)
     return joined
 
 
-def _message(line: str) -> str:
-    """A line without what loggers print before a message."""
-    match = _BEFORE_MESSAGE.match(line)
-    return line[match.end() if match is not None else 0 :].strip()
-
-
 NAMES_ABOVE = (
     LineKind(
-        pattern=LinearPattern(rf"(?m)^{_LOGGER}{_NAMES}$".encode()),
+        pattern=LinearPattern(rf"(?m)^{_NAMES}$".encode()),
         parse=_note_names,
         any_program=True,
         in_blocks=True,
     ),
     LineKind(
-        pattern=LinearPattern(rf"(?m)^{_LOGGER}{_NUMBERS}$".encode()),
+        pattern=LinearPattern(rf"(?m)^{_NUMBERS}$".encode()),
         parse=_numbers,
         any_program=True,
         in_blocks=True,

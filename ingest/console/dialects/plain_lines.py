@@ -232,8 +232,7 @@ _METRIC_ALONE = LinearPattern(
     rb"|(?:metrics|results?|scores?)[ )\]]{0,4}[:=] {0,4}\{['\"][\w @./-]{1,40}['\"]: {0,4}[-+]?\d"
 )
 _NUMBER_ALONE = LinearPattern(
-    rb"(?m)^(?:[\[(]?(?:\d\d|INFO|DEBUG)[^\n]{0,100}[\]:|>,-] {1,8})?"  # of a logger
-    rb"[ \t|>*{'\"-]{0,80}(?:[A-Za-z]|[\xe3-\xed][\x80-\xbf]{2})[\w ./()@\x80-\xbf\xe3-\xed-]{0,80}"
+    rb"(?m)^[ \t|>*{'\"-]{0,80}(?:[A-Za-z]|[\xe3-\xed][\x80-\xbf]{2})[\w ./()@\x80-\xbf\xe3-\xed-]{0,80}"
     rb"['\"]?:[ \t]{0,20}[-+]?\d[\d.]{0,20}"
     rb"(?:[eE][-+]?\d{1,3})?[^\n:=]{0,20}$"
     # `Agent SUCCESS Rate 0.04`, `success -> 0.9`
