@@ -34,6 +34,7 @@ _LAST_OF_FIRST = 1
 _ENDS = re.compile(
     r"(?i)\b(?:finish(?:ed|es)?|end(?:ed|s)?|done|complet(?:ed?|es)|took|takes)\b|完成|结束|結束|終了|完了|완료"
     r"|\b(?:conclu[ií]d[ao]|terminad[ao]|finalizad[ao]|terminée?|beendet|abgeschlossen|заверш\w{1,8}|окончена?)\b"
+    r"|^training_iteration: "  # of the keys of a result in alphabetical order
 )
 """Words of a line that states what was counted when it is over."""
 

@@ -40,6 +40,9 @@ _CALL = re.compile(r"(?<![\w.])(?:(?:np|numpy|torch)\.)?(?:float|u?int|tensor|ar
 """What numpy and torch print around a number of a list: `[np.float32(0.5), np.float32(0.4)]`."""
 
 
+_EPOCH_LETTER = re.compile(r"(?:^|[\s\]|:])E=$")
+
+
 def listed_names(texts: tuple[str, ...]) -> dict[int, str]:
     """The names of numbers whose names are listed before: `loss_a,loss_b 7.1 5.5`, `loss/acc: 0.5/0.8`."""
     listed: dict[int, str] = {}
@@ -92,6 +95,14 @@ def without_calls(texts: tuple[str, ...]) -> tuple[str, ...]:
         if found[index + 1].startswith(")") and (call := _CALL.search(found[index])) is not None:
             found[index], found[index + 1] = found[index][: call.start()], found[index + 1][1:]
     return tuple(found)
+
+
+def with_words(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """The texts with words for the letters of an epoch and its batch: `E=0 B=500 ppl=20.5`."""
+    for index in range(len(texts) - 2):
+        if texts[index + 1].strip(" ,") == "B=" and _EPOCH_LETTER.search(texts[index]) is not None:
+            return (*texts[:index], f"{texts[index][:-2]}Epoch=", " Batch=", *texts[index + 2 :])
+    return texts
 
 
 def without_ordered(line: str) -> str:

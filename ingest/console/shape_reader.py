@@ -53,7 +53,7 @@ from holter.ingest.console.line_words import (
 )
 from holter.ingest.console.logger_lines import logger_line
 from holter.ingest.console.metric_fields import is_metric
-from holter.ingest.console.number_lists import values_of_lists, without_calls
+from holter.ingest.console.number_lists import values_of_lists, with_words, without_calls
 from holter.ingest.metric_names import is_metric_name
 from holter.translated_words import in_english
 
@@ -152,7 +152,7 @@ def shape_of(texts: tuple[str, ...], measured: frozenset[int] = _NOTHING_MEASURE
         return _NOTHING
     if not all(map(str.isascii, texts)):
         texts = tuple(text.translate(_FULL_WIDTH) for text in texts)
-    return _ShapeReader(without_calls(texts), measured).read()
+    return _ShapeReader(with_words(without_calls(texts)), measured).read()
 
 
 class _ShapeReader:

@@ -33,6 +33,20 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         PROGRESS + "".join(f"0.9{n}1294 0.8{n}2328 {n * 8} {n * 8}.0 unknown 0.{n}000 5{n} h\n" for n in N),
         {name: [n * 8 for n in N] for name in ("average loss", "since last", "current features")},
     ),
+    "averages and those since the last row, in front of the examples": (
+        " average      since    average      since      examples\n"
+        "    loss       last     metric       last              \n"
+        + " "
+        + "-" * 54
+        + "\n"
+        + "".join(
+            f"     {9 - n}.52     {9 - n}.5      0.{9 - n}44      0.944            {16 * n}\n" for n in N
+        ),
+        {
+            name: [16 * n for n in N]
+            for name in ("average loss", "loss since last", "average metric", "metric since last")
+        },
+    ),
     "names of several words between single blanks": (
         SEARCH
         + "".join(

@@ -61,6 +61,18 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             **{f"{name}/logger=Evaluator": [*N] for name in ("Episode Return", "Actor Steps")},
         },
     ),
+    "an arrow with a long tail": (
+        "".join(f"Episode * {n} * Avg Reward is ==> {n}0.5\n" for n in N),
+        {"Avg Reward": [*N]},
+    ),
+    "results whose keys are in alphabetical order, the counter among the last ones": (
+        "".join(
+            f"date: 2024-03-05_10-00-0{n}\nepisode_reward_mean: {n}0.5\ntime_total_s: {n}2.5\n"
+            f"training_iteration: {n}\n\n"
+            for n in N
+        ),
+        {name: [*N] for name in ("episode_reward_mean", "time_total_s")},
+    ),
     "levels of a logger are no tags": (
         "".join(f"[INFO] Loss = 0.{n} | Steps = {n}0\n[WARNING] Reward = 1.{n} | Steps = {n}0\n" for n in N),
         {name: [n * 10 for n in N] for name in ("Loss", "Reward")},

@@ -79,6 +79,12 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "Loading\n" + "".join(f"P@5: 0.{n}1, R@10: 0.{n}5, HR@10: 0.{n}6\n" for n in N),
         {name: [n - 1 for n in N] for name in ("P@5", "R@10", "HR@10")},
     ),
+    "letters of an epoch and its batch": (
+        "".join(
+            f"[10:00:0{n}:INFO:speed] E={n} B={b}\ttok/sec=300.1\tppl=20.{n}\n" for n in N for b in (50, 100)
+        ),
+        {name: [*range(50, 501, 50)] for name in ("Epoch", "tok/sec", "ppl")},
+    ),
     "a process is no metric": (
         "".join(f"rank-1: epoch {n}, loss 0.{n}\n" for n in N),
         {"loss": [*N]},

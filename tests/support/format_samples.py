@@ -38,6 +38,9 @@ ULTRALYTICS = "".join(
 COLUMNS = b"epoch     train_loss  valid loss  time\n" + b"".join(
     b"%d         1.%d         1.6         00:12\n" % (epoch, epoch) for epoch in range(8)
 )
+LISTS_IN_COLUMNS = b"Step      Train loss              Test loss               Test metric\n" + b"".join(
+    b"%d000      [1.%de+00, 2.1e-01]    [1.5e+00, 3.1e-01]    []\n" % (n, n) for n in range(8)
+)
 TABLE = "".join(
     "---------------------------------\n"
     "| rollout/           |          |\n"
@@ -87,6 +90,7 @@ SAMPLES: dict[str, tuple[str, bytes]] = {
     "columns": ("train.log", COLUMNS),
     "cells": ("train.log", CELLS),
     "grouped-table": ("train.log", GROUPS),
+    "fixed-tables": ("train.log", LISTS_IN_COLUMNS),
     "wrapped/docker": ("5f3a-json.log", DOCKER),
     "wrapped/runtime": ("0.log", RUNTIME),
     "trials": ("train.log", TRIALS),

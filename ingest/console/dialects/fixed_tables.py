@@ -1,7 +1,7 @@
 """Tables of libraries that print the same columns always, and which are no columns of names and numbers.
 
-The heading has two lines (Vowpal Wabbit), names of several words between single blanks (pycma) or lists below
-its names (DeepXDE).
+The heading has two lines (Vowpal Wabbit, CNTK), names of several words between single blanks (pycma) or lists
+below its names (DeepXDE).
 """
 
 from __future__ import annotations
@@ -18,6 +18,10 @@ _PROGRESS = re.compile(
     r"[ \t]*(?P<average>[-+.\w]{1,30}) +(?P<since>[-+.\w]{1,30}) +(?P<step>\d{1,15}) +[\d.]{1,30} +\S{1,80}"
     r"(?: +\S{1,80}){1,4} +(?P<features>\d{1,12})(?: h)?[ \t\r]*"
 )
+_EXAMPLES = re.compile(
+    r" *(?P<loss>[-+.\w]{1,30}) +(?P<loss_since>[-+.\w]{1,30}) +(?P<metric>[-+.\w]{1,30})"
+    r" +(?P<metric_since>[-+.\w]{1,30}) +(?P<step>\d{1,15})\s*"
+)
 _GENERATION = re.compile(
     r" *(?P<step>\d{1,15}) +(?P<evaluations>\d{1,15}) +(?P<value>[-+.\w]{1,40}) +(?P<ratio>[-+.\w]{1,30})"
     r" +(?P<sigma>[-+.\w]{1,30}) +(?P<least>[-+.\w]{1,30}) +(?P<most>[-+.\w]{1,30}) +[\d:.]{1,30}\s*"
@@ -31,6 +35,18 @@ def _progress(line: str, state: DialectState) -> LineValues | None:
     """`1.021294 1.012328   4   4.0   1.0000   0.5000   51`: the average loss, and that since the last row."""
     match = _PROGRESS.fullmatch(line)
     names = {"average loss": "average", "since last": "since", "current features": "features"}
+    return None if match is None else _row(match, [(name, match[key]) for name, key in names.items()], state)
+
+
+def _examples(line: str, state: DialectState) -> LineValues | None:
+    """` 2.3   2.3   0.9   0.9   64`: averages, and those since the last row, in front of the examples."""
+    match = _EXAMPLES.fullmatch(line)
+    names = {
+        "average loss": "loss",
+        "loss since last": "loss_since",
+        "average metric": "metric",
+        "metric since last": "metric_since",
+    }
     return None if match is None else _row(match, [(name, match[key]) for name, key in names.items()], state)
 
 
@@ -76,11 +92,13 @@ def _row(match: re.Match[str], cells: list[tuple[str, str]], state: DialectState
 _HEADINGS = rb"|".join(
     (
         rb"^loss {1,12}last {1,12}counter {1,12}weight {1,12}label {1,12}predict {1,12}features",
+        rb"^ {1,4}average {1,8}since {1,8}average {1,8}since {1,8}examples",
         rb"^Iterat {1,4}#Fevals {1,4}function value {1,4}axis ratio {1,4}sigma ",
         rb"^Step {1,40}Train loss {1,80}Test loss {1,80}Test metric",
     )
 )
 _NUMBERS = rb"[-+]?\d{1,12}\.\d{1,20}(?:e[-+]\d\d)?"
+_EXAMPLE = rb"[-+]?\d{1,12}(?:\.\d{0,20})?(?:e[-+]\d\d)?"
 DIALECT = ConsoleDialect(
     name="fixed-tables",
     signature=re.compile(rb"(?m)" + _HEADINGS),
@@ -96,6 +114,10 @@ DIALECT = ConsoleDialect(
                 rb"(?m)^ {0,8}\d{1,15} {1,8}\d{1,15} %s %s %s {1,2}[-+\de.]" % ((_NUMBERS,) * 3)
             ),
             parse=_generation,
+        ),
+        LineKind(
+            pattern=re.compile(rb"(?m)^ {1,12}(?:%s {1,12}){4}\d{1,15}[ \t\r]{0,8}$" % _EXAMPLE),
+            parse=_examples,
         ),
         LineKind(pattern=re.compile(rb"(?m)^\d{1,15} {1,12}\["), parse=_lists),
     ),
