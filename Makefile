@@ -5,7 +5,7 @@ BIN := .venv/bin
 # the files of core/ and the top-level folders are linked one by one (setup.py): a new one there needs installing again
 UNLINKED := $(filter-out __pycache__ $(notdir $(wildcard .editable/holter/*)),$(notdir $(wildcard core/*)))
 
-.PHONY: always docs types-js demo test test-frameworks test-fast test-patterns explore fuzz mutation screenshots message-pictures dev lint types check-imports format build clean serve bench bench-peers
+.PHONY: always docs types-js demo test test-frameworks test-fast test-patterns explore fuzz mutation screenshots message-pictures dev lint types types-python types-pages test-programs check-imports format build clean serve bench bench-peers
 
 demo: .venv/server.done  ## Holter with real training runs, replayed live (ONCE=1: replay, print, exit)
 	@$(BIN)/holter demo $(if $(ONCE),--once)
@@ -14,9 +14,7 @@ demo: .venv/server.done  ## Holter with real training runs, replayed live (ONCE=
 test test-fast: export PYTHONDONTWRITEBYTECODE :=
 
 test: .venv/test.done  ## lint, types, direction of imports, all tests
-	@$(MAKE) --no-print-directory lint types check-imports
-	@$(BIN)/python -m tests.support.install_chromium
-	@$(BIN)/python -m tests.support.install_trackio
+	@$(MAKE) --no-print-directory -j 2 types-python test-programs lint check-imports types-pages
 	@$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
 
 test-fast: .venv/test.done  ## the tests without browser, PostgreSQL and long ones: at most three minutes
@@ -76,9 +74,17 @@ lint: .venv/test.done
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 
-types: .venv/test.done  ## of the Python modules and of the pages
+types: types-python types-pages
+
+types-python: .venv/test.done  ## of the Python modules: half a minute, so `make test` does it beside the rest
 	@$(BIN)/mypy
+
+types-pages: .venv/test.done
 	@$(BIN)/python -m tests.ui.check_types
+
+test-programs: .venv/test.done  ## what tests of pages and of trackio's client need besides .venv
+	@$(BIN)/python -m tests.support.install_chromium
+	@$(BIN)/python -m tests.support.install_trackio
 
 types-js: .venv/server.done  ## the JSDoc types of the REST interface, for the pages
 	@$(BIN)/python -m holter.server.schemas.jsdoc

@@ -13,6 +13,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 import pytest
 
+from tests.support.waiting import wait_until_at_rest
+
 if TYPE_CHECKING:
     from tests.support.client_server import Server
 
@@ -148,7 +150,7 @@ def test_killed_without_warning_its_spool_is_sent_at_the_next_start(
     sink(process).write(lines(0, 1_000))
     sink(process).flush()
     eventually(lambda: pipes.spooled() > 10_000)
-    time.sleep(3)  # its flush interval is one second
+    wait_until_at_rest(pipes.spooled)
     process.kill()
     process.wait()
     fickle.start()

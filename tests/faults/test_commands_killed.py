@@ -63,18 +63,17 @@ def killed(command_runner: CommandRunner, after: Callable[[], None], *command: o
         after()
     kills, chance = 0, random.Random(1)
     for moment in range(MOMENTS):
-        after()
         command_runner.begin(*command)
         time.sleep(took * (moment + chance.random()) / (MOMENTS + 1))
         kills += command_runner.end() == -signal.SIGKILL
+        after()
     while not kills:  # the machine was busy when `took` was measured: all kills came too late
         took /= 2
         assert took > 0.001
-        after()
         command_runner.begin(*command)
         time.sleep(took)
         kills += command_runner.end() == -signal.SIGKILL
-    after()
+        after()
     return kills
 
 

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import TypeVar
 
 T = TypeVar("T")
+QUIET_SECONDS = 4.0
+"""So long after its last growth a spool has everything: it is written each second, or later under load."""
 
 
 def wait_for(look: Callable[[], T], seconds: float = 60) -> T:
@@ -20,3 +22,13 @@ def wait_for(look: Callable[[], T], seconds: float = 60) -> T:
             pass
         assert time.monotonic() < deadline, f"nothing within {seconds} s"
         time.sleep(0.05)
+
+
+def wait_until_at_rest(measure: Callable[[], int], seconds: float = 60) -> None:
+    """Wait until a size, once it is not 0, has been the same for `QUIET_SECONDS`."""
+    size, since, end = 0, time.monotonic(), time.monotonic() + seconds
+    while not size or time.monotonic() - since < QUIET_SECONDS:
+        assert time.monotonic() < end, f"not at rest within {seconds} s"
+        time.sleep(0.1)
+        if (new_size := measure()) != size:
+            size, since = new_size, time.monotonic()

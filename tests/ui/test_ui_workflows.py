@@ -347,18 +347,21 @@ def test_the_x_axis_can_be_time(open_page: Opener, server: Server, runs: Runs) -
     assert plot.evaluate("node => node.figure.layout.xaxis.type") == "date"
     drag(page, "Loss", 0.2, 0.4)
     expect(page).to_have_url(re.compile(r"from=1\d{9}&to=1\d{9}"))  # Unix seconds
-    page.wait_for_timeout(600)
-    first, last, drawn = plot.evaluate(
-        """node => {
-          const [first, last] = node.figure.layout.xaxis.range;
-          const all = node.figure.data.flatMap((trace) => trace.x ?? []);
-          return [first / 1000, last / 1000, all.filter((x) => x >= first && x <= last).length];
-        }"""
-    )
     named = re.search(r"from=(\d+)&to=(\d+)", page.url)
     assert named is not None
-    assert (first, last) == pytest.approx((int(named[1]), int(named[2])), abs=1)
-    assert drawn > 50
+
+    def is_drawn() -> bool:
+        first, last, drawn = plot.evaluate(
+            """node => {
+              const [first, last] = node.figure.layout.xaxis.range;
+              const all = node.figure.data.flatMap((trace) => trace.x ?? []);
+              return [first / 1000, last / 1000, all.filter((x) => x >= first && x <= last).length];
+            }"""
+        )
+        is_named: bool = (first, last) == pytest.approx((int(named[1]), int(named[2])), abs=1)
+        return is_named and drawn > 50
+
+    until(is_drawn)
 
 
 def test_deleting_a_run_needs_a_confirmation(open_page: Opener, server: Server) -> None:
