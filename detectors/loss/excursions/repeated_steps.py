@@ -9,6 +9,7 @@ Student's t.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.special import ndtri, stdtr
@@ -42,12 +43,12 @@ class RepeatedStepThresholds(Thresholds):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RepeatedSteps:
-    """The points [n] of the attempt before from the first step on that is repeated; `sigma` is that of
-    uncorrelated points."""
+    """The points [n] of the attempt before from the first step on that is repeated, and the `latest` values
+    of that attempt, whose changes show the sigma of a point."""
 
     step: IntArray
     value: FloatArray
-    sigma: float
+    latest: FloatArray
     thresholds: RepeatedStepThresholds
 
     @staticmethod
@@ -56,16 +57,25 @@ class RepeatedSteps:
     ) -> RepeatedSteps | None:
         """What `earlier` shows of the steps that `later` repeats; None where that is too little."""
         first = int(np.searchsorted(earlier.step, later.step[0]))
-        part = slice(first, first + thresholds.points)
-        changes = np.diff(earlier.value[-thresholds.sigma_points :])
-        if len(earlier.step) - first < 2 or not changes.any():
+        if len(earlier.step) - first < 2:
             return None
+        part = slice(first, first + thresholds.points)
+        return RepeatedSteps(
+            step=earlier.step[part],
+            value=earlier.value[part],
+            latest=earlier.value[-thresholds.sigma_points :],
+            thresholds=thresholds,
+        )
+
+    @cached_property
+    def sigma(self) -> float:
+        """That of uncorrelated points, infinite where the loss did not change at all."""
+        changes = np.diff(self.latest)
+        if not changes.any():
+            return float("inf")
         # of values that hardly change but for their last digit, that digit
         digit = float(np.abs(changes[changes != 0]).min()) / 2
-        sigma = max(mad_sigma(changes, 0.0) / float(np.sqrt(2)), digit)
-        return RepeatedSteps(
-            step=earlier.step[part], value=earlier.value[part], sigma=sigma, thresholds=thresholds
-        )
+        return max(mad_sigma(changes, 0.0) / float(np.sqrt(2)), digit)
 
     def level(self, steps: IntArray) -> float:
         """The mean of those at the given steps [n], of which one at least is repeated."""
@@ -75,12 +85,17 @@ class RepeatedSteps:
         """The strength of evidence, at each of the first points [n] after the restart, that those up to there
         are higher than at the same steps before."""
         limits, strength = self.thresholds, np.zeros(len(steps))
-        _, before, after = np.intersect1d(self.step, steps, return_indices=True)
-        difference = values[after] - self.value[before]
-        correlation = min(max(noise.correlation, 0.0), limits.most_correlation)
-        sigma = self.sigma / float(np.sqrt(1 - correlation))
+        before = np.minimum(self.step.searchsorted(steps), len(self.step) - 1)
+        is_repeated = self.step[before] == steps
+        is_repeated[1:] &= steps[1:] != steps[:-1]  # each step once
+        after = is_repeated.nonzero()[0]
+        difference = values[after] - self.value[before[after]]
         count = np.arange(1, len(difference) + 1)
         mean = np.cumsum(difference) / count
+        if not (mean > 0).any():
+            return strength
+        correlation = min(max(noise.correlation, 0.0), limits.most_correlation)
+        sigma = self.sigma / float(np.sqrt(1 - correlation))
         # correlated points tell as much as so many independent ones
         independent = count * (1 - correlation) / (1 + correlation)
         possible = (mean >= limits.least_sigmas * sigma) & (independent > 2)
