@@ -38,7 +38,6 @@ from holter.ingest.lines import read_text_block
 from holter.ingest.redaction import without_secrets
 from holter.ingest.rows import LogRow, batch_from_rows, first_launch, row_from_json, row_to_json
 from holter.ingest.step_columns import LARGEST_STEP
-from holter.ingest.text_encoding import decode_line
 from holter.types import Batch, ConfigKey, ConfigValue, Labels, Unreadable
 
 _LINES_IN_GAP = 3
@@ -244,7 +243,7 @@ class ConsoleReader:
         """Add what one line holds to `parsed`; whether it is a record."""
         kind = found.kind
         try:
-            text = _text_for(kind, found.line, line)
+            text = kind.parsed_text(found.line, line)
             state = self._state_of((self._series.main or ()) if kind.job_wide else line.labels)
             if kind.in_blocks:
                 around = _LINES_IN_GAP * (len(found.line) - len(line.message.encode(errors="replace")))
@@ -262,7 +261,7 @@ class ConsoleReader:
                 self._add_settings(item, kind, line, parsed)
             elif item is not None and item.values and self._is_storable(item.step, found.start):
                 self._add_values(item, found, line, state, parsed)
-                is_record |= not _has_own_steps(kind)
+                is_record |= not kind.is_apart
         return is_record
 
     def _add_failure(self, found: FoundLine, error: Exception) -> None:
@@ -321,7 +320,7 @@ class ConsoleReader:
         rows = [
             LogRow(item.step, time, item.values, labels) for labels in self._series_labels(item, kind, line)
         ]
-        if _has_own_steps(kind) or item.is_late or item.is_running:
+        if kind.is_apart or item.is_late or item.is_running:
             parsed.rows += [self._of_running(row) for row in rows] if item.is_running else rows
             return
         is_unlabelled = not (kind.job_wide or rows[0].labels) and self._series.is_alone(line.labels)
@@ -588,15 +587,3 @@ class ConsoleReader:
             return self._states.setdefault("", {})
         state = self._state_by_labels[process_labels] = self._states.setdefault(process, {})
         return state
-
-
-def _text_for(kind: LineKind, printed: bytes, line: CleanLine) -> str:
-    """What a kind parses of a line."""
-    if kind.with_prefixes:
-        return decode_line(printed)
-    return line.message if kind.of_message else line.text
-
-
-def _has_own_steps(kind: LineKind) -> bool:
-    """Whether values of a line are at steps of their own, or among settings: they begin no launch."""
-    return kind.yields_settings or kind.own_steps

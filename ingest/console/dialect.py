@@ -9,7 +9,9 @@ from typing import Any, NamedTuple, Protocol
 
 from holter.ingest.console.line_layouts import LineLayout
 from holter.ingest.console.messages import LineTexts, texts_alone
+from holter.ingest.console.prefixes import CleanLine
 from holter.ingest.rows import LogRow
+from holter.ingest.text_encoding import decode_line
 from holter.types import ConfigValue, Labels
 
 DialectState = dict[str, Any]
@@ -157,6 +159,17 @@ class LineKind:
         if self.with_prefixes:
             return texts.printed
         return texts.messages if self.of_message else texts.bare
+
+    def parsed_text(self, printed: bytes, line: CleanLine) -> str:
+        """What is parsed of a line."""
+        if self.with_prefixes:
+            return decode_line(printed)
+        return line.message if self.of_message else line.text
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether values of a line are at steps of their own, or among settings: they begin no launch."""
+        return self.yields_settings or self.own_steps
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,6 +25,8 @@ _ON_TRAINING_DATA = (
 """An evaluation of the data of the training: `Checking accuracy on training data`."""
 _EVALUATES_TRAINING = re.compile(rf"(?i){_ON_TRAINING_DATA}")
 _LONGEST = 60
+_SPEAKER = re.compile(r"<\w{1,40}> ")
+"""The part of a program that prints a line: `<trainer> on testing set:`."""
 _FRAMED = re.compile(r"^[-=*#~]{3}.*[-=*#~]{3}$")
 _SETTING_OF_YAML = re.compile(r"[ \t]+[A-Z_]+: ?(?:\(.*\)|\[.*\])?\s*")
 """A key of nested settings, as those of yacs: `  TEST:`, `  TEST: ("coco_2014_val",)`."""
@@ -43,7 +45,7 @@ def announce(line: str, state: DialectState) -> None:
     axis = state.get("plain lines", {})
     if _KEY.fullmatch(line) is not None and "names" not in axis and "announced" not in axis:
         return
-    text = line.strip()
+    text = _SPEAKER.sub("", line.strip(), count=1)
     note_heading_of_subject(text, axis)
     if _OF_TRAINING.fullmatch(text) is not None and "plain lines" in state:
         end_evaluation(state["plain lines"])
