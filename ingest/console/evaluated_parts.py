@@ -8,9 +8,10 @@ later ones of these names are, too.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
+from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_settings import is_setting
 
 _MOST_NAMES = 256
@@ -45,6 +46,19 @@ def note_data(stated: str, name: str, state: dict[str, Any]) -> None:
         end_parts(state)
     elif "evaluating" in state:
         note_evaluation(state["evaluating"], state)
+
+
+def is_heading_of_evaluation(counts: Mapping[Counter, tuple[int, int]], state: dict[str, Any]) -> bool:
+    """Whether a heading counts a batch of the evaluation above it, not one of the training.
+
+    The training goes on with later batches, or behind the heading of an epoch. A total says more.
+    """
+    if "evaluating" not in state or state.get("headings", 1) > 1 or "epoch" not in state:
+        return False
+    if counts.keys() not in ({Counter.BATCH}, {Counter.STEP}) or "announced" not in state:
+        return False
+    [(number, total)] = counts.values()
+    return not total and number <= state["epoch"][1] and state["epoch"][0] == state["announced"][0]
 
 
 def end_evaluation(state: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from holter.ingest.console.alike_lines import are_alike
 from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.epochs_of_bars import end_epoch_of_bars
-from holter.ingest.console.evaluated_parts import end_evaluation, end_parts
+from holter.ingest.console.evaluated_parts import end_evaluation, end_parts, is_heading_of_evaluation
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.round_steps import (
     counts_through_rounds,
@@ -252,6 +252,9 @@ def note_heading(counts: Counts, state: DialectState) -> None:
         note_outer_step(counts[Counter.STEP][0], state)
         if is_within_outer_step(state):
             return
+    if is_heading_of_evaluation(counts, state):
+        _begin_lines(state)
+        return
     is_batch = Counter.BATCH in counts and (Counter.EPOCH in counts or "announced" in state)
     if Counter.GLOBAL_STEP in counts or Counter.STEP in counts or is_batch:
         _, total = inner_count(counts) or (0, 0)
@@ -265,8 +268,13 @@ def note_heading(counts: Counts, state: DialectState) -> None:
             if step > state.get("step", step):
                 state.pop("ended", None)
             state["heading"] = state["step"] = step
-            for line in state.get("evaluation lines", {}).values():
-                line[0] = None  # another launch may be at the same step
+            _begin_lines(state)  # another launch may be at the same step
+
+
+def _begin_lines(state: DialectState) -> None:
+    """Note that lines in the same words as before are no others of the same step; see `step_of_next`."""
+    for line in state.get("evaluation lines", {}).values():
+        line[0] = None
 
 
 def is_end_of_epoch(counts: Counts, state: DialectState, kind: str = "") -> bool:

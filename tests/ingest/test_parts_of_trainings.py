@@ -28,6 +28,27 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         ),
         {"loss": [*range(10, 100, 10)], "acc": [*range(10, 100, 10)], "val/loss": [30, 60, 90]},
     ),
+    "headings of batches below the heading of an evaluation": (
+        "".join(
+            f"==== EPOCH {n:03} ====\n"
+            + "".join(f"-- batch: {batch:03} --\nloss: {n}.{batch}\n" for batch in (10, 20, 30))
+            + "Validating ...\n"
+            + "".join(f"-- batch: {batch:03} --\n" for batch in (10, 20))
+            + f"val loss: {n}.25\n"
+            for n in range(3)
+        ),
+        {"loss": [*range(10, 100, 10)], "val loss": [30, 60, 90]},
+    ),
+    "the same with losses of the batches of the evaluation": (
+        "".join(
+            f"Epoch {n}\n"
+            + "".join(f"Step {step}\nloss: {n}.{step}\n" for step in (10, 20, 30))
+            + "Evaluation:\n"
+            + "".join(f"Step {step}\nloss: {n}.{step}5\n" for step in (10, 20))
+            for n in N
+        ),
+        {"loss": [*range(10, 100, 10)], "evaluation/loss": [30, 60, 90]},
+    ),
     "shares that are no batches": (
         "".join(f"Epoch {n}\ntrain: 4{n}/50, acc 0.5{n}\n" for n in N),
         {"acc": [1, 2, 3]},
