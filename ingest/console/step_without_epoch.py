@@ -23,6 +23,9 @@ class _Passes(TypedDict):
     counts_batches: bool
 
 
+_NO_PASSES = _Passes(before=0, step=0, total=0, first=0, stride=0, counts_batches=False)
+
+
 def step_without_epoch(step: int, total: int, state: DialectState, *, is_batch: bool) -> int:
     """The step of a line that names no epoch.
 
@@ -31,20 +34,23 @@ def step_without_epoch(step: int, total: int, state: DialectState, *, is_batch: 
     evaluation, or one where another launch would show itself by its opening lines; no batch behind some of
     these. Lines are as far apart as the last.
     """
-    known = _passes(state, total)
-    before, last, stride = known["before"], known["step"], known["stride"]
-    first = known["first"] if last else step
-    may_begin = "may begin" in state
-    is_next = "ended" in state or (total and (is_batch or "opening" in state))
-    is_next = (is_next or (is_batch and "evaluated since" in state)) and not (is_batch and may_begin)
-    is_begin = step <= max(first, total // 2)  # else it is that of a slower process
-    ends = known["total"] == total and last + max(1, total // 10, stride) >= total
-    if step < last and is_next and is_begin and ends:
-        # from 0 to the total has one more
-        before += total + (step == 0 and last == total) if total else last + (step == 0)
-    elif step < last and may_begin:
-        before = 0  # nothing of the launch before counts
-    stride = step - last if step > last else stride
+    known = _passes(state)
+    before, last, first, stride = known["before"], known["step"], known["first"], known["stride"]
+    if not last or not total:
+        first = step
+    if step < last:
+        may_begin = "may begin" in state
+        is_next = "ended" in state or (total and (is_batch or "opening" in state))
+        is_next = (is_next or (is_batch and "evaluated since" in state)) and not (is_batch and may_begin)
+        is_begin = step <= max(first, total // 2)  # else it is that of a slower process
+        ends = known["total"] == total and last + max(1, total // 10, stride) >= total
+        if is_next and is_begin and ends:
+            # from 0 to the total has one more
+            before += total + (step == 0 and last == total) if total else last + (step == 0)
+        elif may_begin:
+            before = 0  # nothing of the launch before counts
+    elif step > last:
+        stride = step - last
     state["laps"] = _Passes(
         before=before, step=step, total=total, first=first, stride=stride, counts_batches=is_batch
     )
@@ -58,18 +64,17 @@ def note_step_without_epoch(step: int, state: DialectState) -> None:
 
 def passes_before(state: DialectState) -> int:
     """The steps of all passes before this one."""
-    return _passes(state, 0)["before"]
+    return _passes(state)["before"]
 
 
 def is_number_of_pass(number: int, state: DialectState) -> bool:
     """Whether a number is how often batches were counted to their end: the last one was right before it."""
-    known = _passes(state, 0)
+    known = _passes(state)
     before, last, total = known["before"], known["step"], known["total"]
     is_behind = 0 < last == total and known["counts_batches"] and state.get("step") == before + last
     return is_behind and number == before // total + 1
 
 
-def _passes(state: DialectState, total: int) -> _Passes:
-    nothing = _Passes(before=0, step=0, total=total, first=0, stride=0, counts_batches=False)
-    known: _Passes = state.get("laps", nothing)
+def _passes(state: DialectState) -> _Passes:
+    known: _Passes = state.get("laps", _NO_PASSES)
     return known

@@ -88,7 +88,8 @@ _NO_NAMES = frozenset(
      "for", "from", "images", "in", "info", "interrupted", "loaded", "log", "logs", "loop", "loss",
      "measures", "metrics", "mode", "model", "none", "now", "on", "parameters", "phase", "progress", "result",
      "results", "resumed", "samples", "saved", "set", "size", "stage", "start", "started", "starts", "steps",
-     "stopped", "succeeded", "success", "successful", "successfully", "summary", "the", "time", "true", "using", "with"}
+     "stopped", "succeeded", "success", "successful", "successfully", "summary", "the", "time", "true",
+     "using", "with"}
 )  # fmt: skip
 """Words behind `Training` that name no model."""
 _NAME_FOLLOWS = re.compile(r"(?i)(?:model|network|name|:)\W{0,4}$")
