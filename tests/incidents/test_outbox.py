@@ -336,7 +336,11 @@ def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
 
 
 def test_a_dead_channel_delays_no_other(
-    run_sender: Callable[..., Running], slack: SlackServer, run_id: int, mail_server: Callable[..., Any]
+    # servers first: they end once nobody sends any more
+    slack: SlackServer,
+    mail_server: Callable[..., Any],
+    run_id: int,
+    run_sender: Callable[..., Running],
 ) -> None:
     mail = mail_server("none", login=False)
     mail.delay = 60.0

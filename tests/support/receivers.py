@@ -111,6 +111,7 @@ class _Mails:
     loop: asyncio.AbstractEventLoop
     certificate: Path
     servers: list[asyncio.Server] = field(default_factory=list)
+    talks: list[SMTP] = field(default_factory=list)
 
     def __call__(self, security: str = "starttls", *, login: bool = True) -> MailServer:
         async def listen() -> MailServer:
@@ -119,7 +120,7 @@ class _Mails:
             mail = MailServer()
 
             def factory() -> SMTP:
-                return SMTP(
+                talk = SMTP(
                     mail,
                     hostname="mail.example.com",
                     tls_context=context if security == "starttls" else None,
@@ -128,6 +129,8 @@ class _Mails:
                     auth_required=login and security == "starttls",
                     auth_require_tls=security == "starttls",
                 )
+                self.talks.append(talk)
+                return talk
 
             server = await self.loop.create_server(
                 factory, "127.0.0.1", 0, ssl=context if security == "ssl" else None
@@ -150,6 +153,9 @@ def mail_server(certificate: Path) -> Iterator[_Mails]:
     async def close() -> None:
         for server in mails.servers:
             server.close()
+        for talk in mails.talks:
+            if talk.transport is not None:
+                talk.transport.abort()
         others = asyncio.all_tasks() - {asyncio.current_task()}
         for task in others:
             task.cancel()
