@@ -303,8 +303,6 @@ class _FieldReader:
             return -1, None
         if texts[index] == "/" or (texts[total + 1] == "/" and total + 1 < self._count):
             return -1, None  # `means: 0.5/0.4/0.3`
-        if texts[total].strip() == "out of" and not counts(name):
-            return -1, None  # `EarlyStopping counter: 1 out of 5`
         if name.endswith("))") or index in self._listed:
             return -1, None  # `D(G(z)): 0.5 / 0.4`, before and after
         two = _TWO_COUNTERS.search(text)

@@ -41,10 +41,11 @@ _SETTING = re.compile(
     r"|(?<!episode )(?<!mean )(?<!average )(?<!avg )length"
 )
 _OF_MODEL = re.compile(
-    r"(?i:(?:(?<![a-z])every|_freq(?:uency)?|_interval|_size|_dim|_weight|parameters|params|_thresh(?:old)?|resolution)$)"
+    r"(?i:(?:(?<![a-z])every|_freq(?:uency)?|_interval|_size|_dim|_weight|parameters|params|_thresh(?:old)?|resolution"
+    r"|(?:patience|early[ _-]?stop(?:ping)?)(?:[ _-]?count(?:er)?)?)$)"
     r"|^(?!.*(?:LOSS|ACC|REWARD|SCORE|AUC|DICE|RMSE|RECALL|PRECISION|PSNR|SSIM)|.*_(?:[KMG]I?B|MS|SECS?)$)[A-Z][A-Z\d]*(?:_[A-Z\d]+)+$"
 )
-"""Names that end like settings or are written like constants: `BASE_LR`."""
+"""Names that end like settings, are written like constants: `BASE_LR`, or count what stops a training."""
 
 
 def is_settings(texts: Sequence[str], before: int, names: Sequence[str], *, is_amount: bool) -> bool:

@@ -27,6 +27,14 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"[Epoch/iter]: [{e}/{k}00], loss: 2.{e}{k}\n" for e in EPOCHS for k in BATCHES),
         {"epoch": [100 * n for n in TWELVE], "loss": [100 * n for n in TWELVE]},
     ),
+    "what stops a training is no metric": (
+        "".join(
+            f"Epoch {n}\nLoss: 2.{n}\nEarlyStopping counter: {n} out of 5\nPatience: {n}\n"
+            f"early_stop/val_loss: 1.{n}\n"
+            for n in N
+        ),
+        {name: [*N] for name in ("Loss", "early_stop/val_loss")},
+    ),
     "a patience is no batch": (
         "".join(f"Epoch {n}/9, Patience {n}/9, Loss: 2.{n}\n" for n in N),
         {"Loss": [*N]},
