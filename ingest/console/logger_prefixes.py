@@ -47,7 +47,7 @@ _BEFORE_CELLS = (
     rb"[A-Za-z]\w{0,40}+(?=:[ \t]{1,20}"
     rb"(?:\d{1,9}[ \t]{0,8}(?:/[ \t]{0,8}\d{1,9}[ \t]{0,8})?|[A-Za-z]\w{0,20}[ \t]{0,8})\|[^:=\n]{0,400}+$)"
 )
-"""The name of a function before the cells of a table, as in `train: 1 / 20 | 0.5`; not `Run: a | Loss: 0.5`."""
+"""The name of a function before the cells of a table, `train: 1 / 20 | 0.5`; not `Run: a | Loss: 0.5`."""
 _PLACE = (
     rb"(?:"
     + _in_brackets(rb"(?:" + _SOURCE + rb"[^\[\]()\n=]{0,60}+|" + _DOTTED + rb")")
