@@ -12,7 +12,7 @@ from holter.ingest.console.logger_lines import logger_line
 from holter.ingest.metric_names import is_metric_name
 
 _ABOUT = re.compile(
-    r"(?i)(?:^|[\s,;|({\[])['\"]?(dataset|subset|task|domain|category|corpus|lang(?:uage)?|speaker|class|model|method|algo(?:rithm)?|agent)['\"]?"
+    r"(?i)(?:^|[\s,;|({\[])['\"]?(dataset|subset|task|domain|category|corpus|lang(?:uage)?|speaker|class|model|method|algo(?:rithm)?|agent|client|player)['\"]?"
     r"\s?[:=]\s?['\"]?([a-z][\w.+-]{0,60})(?=['\"]?(?:[\s,;|)}\]]|$))"
 )
 """A word before a name that tells one of several things apart, each with lines of its own."""
@@ -37,8 +37,12 @@ def subject_of(texts: tuple[str, ...]) -> tuple[str, str] | None:
         return ("logger", logger.tag)
     if (run := _RUN.search(texts[0])) is not None:
         return ("run", run[2])
-    match = next(filter(None, map(_ABOUT.search, texts)), None)
-    return None if match is None or DATA_SPLIT.fullmatch(match[2]) else (match[1].lower(), match[2])
+    found = [(match[1].lower(), match[2]) for text in texts for match in _ABOUT.finditer(text)]
+    if not found or DATA_SPLIT.fullmatch(found[0][1]):
+        return None
+    word, name = found[0]
+    is_of_several = any(other == word and named != name for other, named in found)
+    return None if is_of_several else (word, name)  # `player: red reward: 1.5 player: blue reward: 0.5`
 
 
 def label_of(before: str, name: str) -> str:

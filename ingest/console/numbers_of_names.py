@@ -8,7 +8,7 @@ from holter.ingest.console.line_words import ROWS_AHEAD
 
 _SIGN = r"\s?[:=]\s{0,4}[-+]?[$€£¥₹₽]?\.?\d"
 _WORDS = r"[^\W\d][\w@%./+-]{0,30}(?: [^\W\d(][\w@%./+-]{0,20}){0,3}"
-_BEGIN = r"(?:^|(?<=[,;|(\t{])|(?<=[,;|({>] )|(?<=  )|(?<=\d: )|(?<=[\d%)\]] )|(?<= - ))"
+_BEGIN = r"(?:^|(?<=[,;|(\t{])|(?<=[,;|({>] )|(?<=  )|(?<=[\d)\]]: )|(?<=[\d%)\]] )|(?<= - ))"
 """Where a name may begin: at the beginning of a line, behind a separator or a number."""
 _UNITS = (
     r"(?:[kKMGTB]i?B?|[mun]?s|secs?|seconds?|mins?|minutes?|h|hrs?|hours?|d|days?|its?|x|e|ep|epochs?|steps?"
@@ -22,7 +22,7 @@ _ERRORS = r"(?i:s?mape|r?mse|mae|acc|csi|corr)\w{0,10}"
 _AT_BEGIN = (
     rf"\d{{1,4}}-(?!{_COUNTED}s?(?! [A-Za-z])){_WORDS}{_SIGN}",  # `10-avg reward: 23`, `5-step MSE: 0.5`
     rf"\d{{1,4}}(?:\.\d{{1,2}})?(?!{_UNITS}(?!\w))[^\W\d_]{{1,20}}{_SIGN}",  # `0.5PER: 99`
-    rf"\d{{1,4}}D(?: |-){_WORDS}{_SIGN}",  # `3D loss: 0.1`
+    rf"\d{{1,4}}D(?:(?: |-){_WORDS})?{_SIGN}",  # `3D loss: 0.1`, `3D=0.1`
     rf"\d{{1,4}}(?!{_TIMES})[a-z]{{1,4}}[ -]{_ERRORS}{_SIGN}",  # `24h MAE: 0.5`
     rf"\d{{1,4}}(?:st|nd|rd|th) (?!{_COUNTED}){_WORDS}{_SIGN}",  # `2nd order loss: 0.1`
     r"\d{1,4}(?:%|th) ?(?:quantile|percentile)",

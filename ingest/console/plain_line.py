@@ -24,6 +24,7 @@ from holter.ingest.console.line_settings import is_of_model, is_setting
 from holter.ingest.console.line_shapes import LineShape, MetricField
 from holter.ingest.console.line_tokens import split_numbers, template_of, value_of
 from holter.ingest.console.line_words import BEFORE_MESSAGE, BEST_WORD, DATA_SPLIT, LEVELS, LONE_UNITS
+from holter.ingest.console.names_of_rows import row_name, text_before
 from holter.ingest.console.nested_keys import forget_keys, nested_name
 from holter.ingest.console.number_lists import is_history, listed_names, values_of_lists, without_ordered
 from holter.ingest.console.recurrence import recurring_values
@@ -79,24 +80,20 @@ _DATA_BEFORE = re.compile(r"\s*\[[A-Za-z][\w-]{1,30}\]:? ")
 """The data in brackets before a result: `[CIFAR10] acc 0.81`."""
 _NEXT_NAME = re.compile(r"%?[\s,;|]{1,4}[A-Za-z][\w@.-]{0,20}\s{1,4}")
 """What is between two numbers of such a line of names and numbers without signs."""
-_ROW_BEFORE_ARROW = re.compile(r"(?:^|\s\s|[-|\])] )([A-Za-z][\w-]{0,40}) {0,4}-{1,3}> {0,20}$")
 _PART_OF_MODEL = re.compile(r"\s{0,8}\d{1,3}\s+\|\s+[\w.]+\s+\|\s+[A-Za-z_]\w*\s+\|")
 """A row of Lightning's summary of a model: `0  | train_acc | BinaryAccuracy | 0 `, a number of parameters."""
 _DRAWN_BAR = re.compile(r"\s{0,8}\[(?=[=#>-])[=#]{0,200}>?[ .-]{0,200}\]")
 """A bar that counts nothing: `[=====>------] 10s Loss D: 1.4`."""
 _FRACTION = re.compile(r"\d{1,6}\.\d{1,8}")
 _PART_AHEAD = re.compile(r"[ \t]{0,8}[01]\.\d{1,6}")
-_OF_RESULTS = frozenset({"metrics", "results", "result", "scores", "performance"})
-"""Words before the metrics of a line that name nothing: `Metrics: auc=0.5 f1=0.4`."""
 _RUN = "run"
 """What a line may be of, whoever printed those around it."""
 _AMOUNT = re.compile(r"(?i)(?:^|/)n(?: \d+)?$|^num|\btotal\b|count$|(?:episode|sample|image|token)s$")
 """Names of whole numbers that say of how many the metrics of an evaluation are."""
 _PARTS_OF_PERCENT = 100
 """Steps of one per cent of an epoch."""
-_PARTS = frozenset({"category", "class"})
+_PARTS = frozenset({"category", "class", "client", "player"})
 """What is always one of several."""
-_ROW_NAME = re.compile(r"(?:^|\s\s|[-|\])] )([A-Za-z][\w-]{0,40}): {0,20}$")
 
 
 def axis_state(state: DialectState) -> dict[str, Any]:
@@ -263,12 +260,7 @@ def note_best(line: str, state: DialectState) -> None:
 
 def is_of_best(parts: list[str], shape: LineShape) -> bool:
     """Whether a line repeats metrics of the best step, as the words before its first metric say."""
-    return bool(shape.metrics) and _BEST.search(_text_before(parts, shape.metrics[0])) is not None
-
-
-def _text_before(parts: list[str], field: MetricField) -> str:
-    """The text before the name of a metric."""
-    return "".join(parts[: 2 * field.index + 1]).rpartition(field.name)[0]
+    return bool(shape.metrics) and _BEST.search(text_before(parts, shape.metrics[0])) is not None
 
 
 def labels_of_line(shape: LineShape, numbers: list[str], axis: dict[str, Any]) -> Labels | None:
@@ -384,7 +376,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     # below the heading of a block, a line with nothing but a name and a number has whatever is measured
     is_in_block = "heading" in axis and len(shape.metrics) == 1 and len(numbers) == 1
     measures = split or "heading" in axis or any(map(_says_measured, shape.metrics))
-    row = "" if shape.about is not None else _row_name(parts, shape)
+    row = "" if shape.about is not None else row_name(parts, shape)
     is_best = is_of_best(parts, shape)
     lists = values_of_lists(tuple(parts[::2]))
     values = {}
@@ -405,7 +397,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
             data = "" if evaluating and "train" in field.name.lower() else split or of_parts
             if is_best and "best" not in field.name.lower():
                 data = best_of(data)
-            name = nested_name(row + field.name, axis)
+            name = nested_name(row + field.name.removeprefix(f"{row[:-1]} "), axis)
             name = name_of_mean(name, data) if name in names_of_pass(data, axis) else metric_name(name, data)
             values[f"epoch/{name}" if name.removesuffix("/mean") in means else name] = value * field.scale
     if not values:
@@ -484,21 +476,11 @@ def _words_before(parts: list[str], shape: LineShape, values: Collection[str]) -
     """The words before the first of some values of a line: `evl set : loss 0.2`."""
     named = (field for field in shape.metrics if any(name.endswith(field.name) for name in values))
     first = next(named, shape.metrics[0])
-    before = _text_before(parts, first)
+    before = text_before(parts, first)
     match = None if BEFORE_MESSAGE.fullmatch(before) is not None else _WORDS_BEFORE.search(before)
     words = "" if match is None else match[1].rpartition(" - ")[2].strip()
     is_name = words not in LEVELS and words not in LONE_UNITS and DATA_SPLIT.fullmatch(words) is None
     return words if is_name else ""
-
-
-def _row_name(parts: list[str], shape: LineShape) -> str:
-    """The name of a row before its metrics: `ORG: precision: 67.98%; recall: 50.91%`, `bus --> mAP : 0.5`."""
-    if not shape.metrics:
-        return ""
-    before = _text_before(parts, shape.metrics[0])
-    match = (_ROW_NAME if len(shape.metrics) >= _LEAST_OF_ROW else _ROW_BEFORE_ARROW).search(before)
-    is_name = match is not None and match[1] not in LEVELS and match[1].lower() not in _OF_RESULTS
-    return f"{match[1]}/" if match is not None and is_name and not DATA_SPLIT.fullmatch(match[1]) else ""
 
 
 def _is_row(parts: list[str], shape: LineShape) -> bool:
@@ -552,7 +534,7 @@ def _is_result(parts: list[str], shape: LineShape) -> bool:
         or "loss" in first.name.lower()
     ):
         return False
-    before = _text_before(parts, first)
+    before = text_before(parts, first)
     return BEFORE_MESSAGE.fullmatch(before) is not None or _DATA_BEFORE.fullmatch(before) is not None
 
 

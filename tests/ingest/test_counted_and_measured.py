@@ -35,6 +35,11 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         ),
         {name: [*N] for name in ("Loss", "early_stop/val_loss")},
     ),
+    "errors in two dimensions behind epochs": (
+        "".join(f"Epoch {n}: loss=0.{n}\n" for n in N)
+        + "".join(f"@{n}.5s (step {n}0): 3D=0.{n}m, Speed=1.{n}m/s\n" for n in EPOCHS),
+        {"loss": [*N], "3D": [10, 20, 30], "Speed": [10, 20, 30]},
+    ),
     "a patience is no batch": (
         "".join(f"Epoch {n}/9, Patience {n}/9, Loss: 2.{n}\n" for n in N),
         {"Loss": [*N]},

@@ -28,6 +28,7 @@ LINES: dict[str, list[str]] = {
     "Episode {n}/300 | 10局平均: 23.{n} | Loss: 0.{n}": ["10局平均", "Loss"],
     "epoch {n}: 1-NN acc: 3{n}.5, 5-NN acc: 4{n}.5": ["1-NN acc", "5-NN acc"],
     "epoch {n}: 3D loss: 0.{n}, 2nd order loss: 1.{n}": ["3D loss", "2nd order loss"],
+    "@0.5s (step {n}): 3D=0.{n}m, 2D=1.{n}m": ["3D", "2D"],
     "epoch {n}: 10% quantile loss: 0.{n}, 90% quantile loss: 1.{n}": [
         "10% quantile loss",
         "90% quantile loss",

@@ -49,6 +49,27 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         ),
         {"loss": [*range(10, 100, 10)], "evaluation/loss": [30, 60, 90]},
     ),
+    "rows of agents whose numbers are in their names": (
+        "".join(
+            f"Episode {n}/3 | avg_turns=1{n}.5\n"
+            + "".join(f"  player_{k} avg_reward={n}.{k}  pl=-0.{n}{k}  ent=1.{n}{k}\n" for k in (0, 1))
+            for n in N
+        ),
+        {"avg_turns": [*N]}
+        | {f"player_{k}/{name}": [*N] for k in (0, 1) for name in ("avg_reward", "pl", "ent")},
+    ),
+    "clients with names, the first of which has its label, too": (
+        "".join(
+            f"Round {n}\n"
+            + "".join(f"client: {site}  test_loss: 0.{n}{k}\n" for k, site in ((1, "a"), (2, "b")))
+            for n in N
+        ),
+        {f"test_loss/client={site}": [*N] for site in "ab"},
+    ),
+    "two of one line are no subject of it": (
+        "".join(f"Episode {n} player: red reward: {n}.5 player: blue reward: {n}.25\n" for n in N),
+        {"red reward": [*N], "blue reward": [*N]},
+    ),
     "shares that are no batches": (
         "".join(f"Epoch {n}\ntrain: 4{n}/50, acc 0.5{n}\n" for n in N),
         {"acc": [1, 2, 3]},

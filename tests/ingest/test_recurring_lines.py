@@ -14,7 +14,13 @@ N = range(1, 7)
 
 @pytest.mark.parametrize(
     "line",
-    ["Current zeta: 0.{0}, Current eta_b: 0.5{0}", "INFO zeta = 0.{0}", "** Running evaluation **\nEM 0.{0}"],
+    [
+        "Current zeta: 0.{0}, Current eta_b: 0.5{0}",
+        "INFO zeta = 0.{0}",
+        "** Running evaluation **\nEM 0.{0}",
+        "Evaluating ...\nHit percent {0}4%",
+        "  H = 2.{0}",
+    ],
 )
 def test_lines_that_recur_between_records_are_read_from_the_first_one_on(tmp_path: Path, line: str) -> None:
     text = "".join(f"Epoch {n}/9 | Loss: 0.{n}\n{line.format(n)}\n" for n in N)
@@ -34,12 +40,24 @@ def test_a_line_with_a_position_and_unknown_names_is_read_if_it_recurs(tmp_path:
         "zeta: 0.5",
         "batch size: {0}",
         "DONE (t=0.0{0}s)",
+        "i = {0}",
+        "Loading images {0}4%",
         "on the 500{0} test images: 0.{0}",
         "shape: ({0}, 2)",
         "Saved checkpoint to model_{0}.pt",
         "found {0} files in 3 folders",
     ],
-    ids=["a constant", "a setting", "a letter", "a phrase", "a tuple", "a file", "a sentence"],
+    ids=[
+        "a constant",
+        "a setting",
+        "a letter",
+        "an index",
+        "what is done",
+        "a phrase",
+        "a tuple",
+        "a file",
+        "a sentence",
+    ],
 )
 def test_other_lines_between_records_are_none(tmp_path: Path, line: str) -> None:
     text = "".join(f"Epoch {n}/9 | Loss: 0.{n}\n{line.format(n)}\n" for n in N)

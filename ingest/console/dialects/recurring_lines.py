@@ -33,7 +33,9 @@ from holter.ingest.console.training_sections import section_labels
 from holter.ingest.console.values import parse_time
 
 _NAME = r"([A-Za-z][\w@/.-]{0,30}(?: [A-Za-z][\w-]{0,30}){0,3})"
-_NAME_AND_NUMBER = re.compile(r"(?:^|[\]>|:-] )[ \t]{0,20}" + _NAME + r"[ \t]{1,20}[-+]?[\d.]+\s*$")
+_NAME_AND_NUMBER = re.compile(r"(?:^|[\]>|:-] )[ \t]{0,20}" + _NAME + r"[ \t]{1,20}[-+]?[\d.]+%?\s*$")
+_NAME_AND_VALUE = 3
+"""Texts and numbers of a line with a number behind its name."""
 _NO_RECORDS = ("wandb: ", '{"', '"')
 """How lines of its client begin, and those of JSON, which has formats of its own."""
 _EXTREME = re.compile(r"(?i)(?:max|min)(?:imum)?[ _]")
@@ -99,7 +101,7 @@ def _values(parts: list[str], shape: LineShape, evaluating: str, alone: str) -> 
         is_part = not are_pairs and _continues_sentence(parts, field.index)
         is_part |= before.endswith("(") and behind.startswith(",")
         # `DONE (t=0.04s)`, `Test: [0] Total time: 0:00:17`
-        is_named = len(field.name) > 1 or len(shape.metrics) > 1
+        is_named = len(field.name) > 1 or len(shape.metrics) > 1 or _is_letter_alone(parts)
         is_named &= DATA_SPLIT.fullmatch(field.name) is None
         value = value_of(number)
         is_extreme = bool(split) and _EXTREME.match(field.name) is not None
@@ -108,6 +110,12 @@ def _values(parts: list[str], shape: LineShape, evaluating: str, alone: str) -> 
             continue
         values[name_of_best(field.name, split)] = value * field.scale
     return values
+
+
+def _is_letter_alone(parts: list[str]) -> bool:
+    """Whether a line is a letter and a measured number: `E = 1.5`, but not `DONE (t=0.04s)`, `i = 3`."""
+    is_pair = len(parts) == _NAME_AND_VALUE and not parts[2].strip()
+    return is_pair and "." in parts[1] and parts[0].strip(" \t=:").isalpha()
 
 
 def _continues_sentence(parts: list[str], index: int) -> bool:
@@ -138,7 +146,9 @@ RECURRING_LINES = LineKind(
         rb"|[A-Za-z] #?\d{1,2}: {1,12}[-+]?\.?\d|[A-Za-z]\d{1,2}[:=][ \t]{0,12}[-+]?\d{0,12}\.\d"
         rb"|[A-Za-z)] is {1,4}[-+]?\d{1,12}\.\d{1,20}[ \t\r]{0,8}$"
         rb"|^(?:[^\n]{0,60}[\]>|:-] )?[ \t]{0,20}" + _NAME.encode() + rb"[ \t]{1,20}[-+]?\d{0,12}\.\d{1,12}"
-        rb"[ \t\r]{0,8}$"
+        rb"%?[ \t\r]{0,8}$"
+        # `Match percent 49%`; how much of something else is done is said so, too
+        rb"|(?i:percent(?:age)?|rate|ratio|share)[ \t]{1,20}\d{1,3}%[ \t\r]{0,8}$"
     ),
     parse=_recurring,
     any_program=True,
