@@ -484,9 +484,9 @@ def _is_reference(text: str, after: str) -> bool:
 
 
 def _is_before_rate(texts: tuple[str, ...], index: int) -> bool:
-    """Whether a number is alone between dashes, before a rate: ` -    1135 -   56.12 sent/s - `."""
+    """Whether a number is the first of a line with dashes, before a rate: `1135 -   56.12 sent/s - `."""
     return (
-        texts[index].strip() == "-"
+        texts[index].strip() in ("", "-")
         and texts[index + 1].startswith(" - ")
         and len(texts) > index + 2
         and _RATE_BEHIND.match(texts[index + 2]) is not None

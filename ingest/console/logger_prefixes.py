@@ -26,8 +26,8 @@ _TIME = (
 _LEVELS = rb"(?:INFO|DEBUG|WARN(?:ING)?)"
 _LEVEL = rb"(?:(?:" + _LEVELS + rb"|ERROR|CRITICAL|FATAL|NOTICE|TRACE|SUCCESS)(?![\w/.-]))"
 _LOWER_LEVEL = rb"(?:[Ii]nfo|[Dd]ebug|[Ww]arning)"
-_INSIDE = rb"[^\[\]()\n=]{0,80}+"
-"""What is behind a time or a level in the same brackets."""
+_INSIDE = rb"(?:[^\[\]()\n=:]|:(?! )){0,80}+"
+"""What is behind a time or a level in the same brackets: no name and its value, `epoch: 3`."""
 
 
 def _in_brackets(inside: bytes) -> bytes:

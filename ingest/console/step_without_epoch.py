@@ -37,7 +37,7 @@ def step_without_epoch(step: int, total: int, state: DialectState, *, is_batch: 
     known = _passes(state)
     before, last, first, stride = known["before"], known["step"], known["first"], known["stride"]
     if not last or not total:
-        first = step
+        first, stride = step, 0
     if step < last:
         may_begin = "may begin" in state
         is_next = "ended" in state or (total and (is_batch or "opening" in state))
@@ -49,10 +49,15 @@ def step_without_epoch(step: int, total: int, state: DialectState, *, is_batch: 
             before += total + (step == 0 and last == total) if total else last + (step == 0)
         elif may_begin:
             before = 0  # nothing of the launch before counts
-    elif step > last:
+    elif step > last and total:
         stride = step - last
     state["laps"] = _Passes(
-        before=before, step=step, total=total, first=first, stride=stride, counts_batches=is_batch
+        before=before,
+        step=step,
+        total=total,
+        first=first,
+        stride=stride,
+        counts_batches=is_batch and total > 0,
     )
     return before + step
 

@@ -48,6 +48,8 @@ _WRAPPING = re.compile(
     r"tensor\(|np\.float\d\d\(|, {0,4}(?:device|dtype|grad_fn|requires_grad)=[^,)\s]{1,60}|[\[\]()]|(?<=\d)%"
 )
 """What is printed around numbers: `tensor(0.5, device='cuda:0')`, `(0.5, 0.25)`, `93.5%`."""
+_PLACES = re.compile(r"[\[(][ \t]{0,8}\d{1,12}[ \t]{0,8},[ \t]{0,8}\d{1,12}[ \t]{0,8}[\])]")
+"""Whole numbers alone in brackets: an epoch and its batch, `(3, 40)`."""
 UNNAMED = "column "
 """What the names of columns begin with that are named after their places."""
 _LEAST_ROWS = 3
@@ -120,6 +122,8 @@ def _unwrapped(lines: list[str]) -> list[str]:
 
     Whole numbers alone may be places: `(3, 4)`.
     """
+    if any(_PLACES.search(line) for line in lines):
+        return lines
     bare = [_WRAPPING.sub("", line) for line in lines]
     cells = (cell for line in bare for cell in line.translate(_BETWEEN_COLUMNS).split())
     return bare if any("." in line for line in bare) and all(map(is_number, cells)) else lines

@@ -20,7 +20,7 @@ from holter.ingest.stdout.system_text import SYSTEM_DIALECTS
 from holter.types import Batch
 from tests.support.format_samples import SAMPLES
 
-WITH_LAYOUTS = plain_lines.OWN_TEXT.followed_by(*SYSTEM_DIALECTS)
+WITH_LAYOUTS = plain_lines.OWN_TEXT.of_any_logger().followed_by(*SYSTEM_DIALECTS)
 LINE_BY_LINE = replace(WITH_LAYOUTS, kinds=tuple(replace(kind, columns=None) for kind in WITH_LAYOUTS.kinds))
 
 

@@ -89,12 +89,12 @@ PROGRAMS = {
 
 
 BLOCKS: dict[str, tuple[str, dict[str, list[int]]]] = {
-    "two brackets": (
+    "two brackets": (  # the mean replaces the value of the only batch
         "INFO Train: [{0}/9][0/20]\tlr 0.1\tloss 6.9 (6.9)\n"
         "INFO Train: [{0}/9][10/20]\tlr 0.1\tloss 6.8 (6.9)\n"
         "INFO Test: [0/9]\tLoss 5.1 (5.1)\tAcc@1 1.5 (1.5)\n"
         "INFO  * Acc@1 2.5\n",
-        {"loss": [0, 10, 20, 30], "test/Acc@1": [10, 30]},
+        {"loss": [0, 10, 20, 30], "test/Acc@1": [10, 10, 30, 30]},
     ),
     "numbered data": (
         "Train: {0} [   0/20 (  0%)]  Loss: 6.9 (6.9)  LR: 0.1\n"

@@ -74,7 +74,7 @@ def test_a_line_that_comes_twice_is_no_record(tmp_path: Path) -> None:
     [
         ("E: {0} | A: 0.1{0} | R: -0.7{0}\n", ["A", "R"]),
         ("INFO:root:(datetime.datetime(2017, 7, 19, 15, 49), {0}, 0.01, 43.{0})\n", ["column 8"]),
-        ("2026-01-01 10:00:0{0} worker {0} 43.{0} of 0.{0}7\n", ["column 3", "column 4"]),
+        ("2026-01-01 10:00:0{0} worker {0} 43.{0} of 0.{0}7\n", ["column 2", "column 3"]),
     ],
 )
 def test_of_lines_that_differ_in_numbers_one_that_counts_up_is_the_step(

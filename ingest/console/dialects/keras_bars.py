@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 
-from holter.ingest.console.dialect import DialectState, LineKind, LineValues
+from holter.ingest.console.dialect import DialectState, LineKind, LineResult, LineValues
 from holter.ingest.console.evaluation_names import metric_name
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_words import DATA_SPLIT
-from holter.ingest.console.plain_line import axis_state
+from holter.ingest.console.plain_line import axis_state, parse_plain_line
 from holter.ingest.console.training_sections import enter_section, section_labels
 from holter.ingest.console.values import parse_numbers
 
 _KERAS_EPOCH = re.compile(r"^\s*Epoch (\d+)/(\d+)\s*$")
+_AROUND_EPOCHS = re.compile(r"(?i)\s*epoch \d+/\d+ ")
+"""A bar of all epochs, of which it states one: `Epoch 1/5 ━━━━ 100% 0:00:11 loss: 0.5`."""
 _OF_TRAINING = re.compile(r" - (?:val_|lr: |learning_rate: )")
 """What no bar of an evaluation has; a training of one epoch has no heading."""
 _LEFT = re.compile(r"(?:ETA: |\u2501 {0,4})(?:(?P<hours>\d{1,4}):)?(?P<minutes>\d{1,2}):\d\d\b")
@@ -63,12 +65,14 @@ def _begin_epoch(number: int, state: DialectState) -> None:
     state["epoch"], state["told"], state["total"], state["part"] = number, [], None, 0
 
 
-def _bar(line: str, state: DialectState) -> LineValues | None:
+def _bar(line: str, state: DialectState) -> LineResult:
     """`92/92 [====] - 2s 20ms/step - loss: 1.2 - val_loss: 1.0`: the end of an epoch.
 
     Epochs count from 0, as in CSVLogger. Evaluations between epochs are skipped.
     """
     text = line.rpartition("\b")[2]
+    if _AROUND_EPOCHS.match(text) is not None:
+        return parse_plain_line(text, state)
     match = _KERAS.search(text)
     if match is None:
         return None

@@ -84,5 +84,5 @@ KINDS = (
     LineKind(pattern=re.compile(rb"MnRtt/Rnk: \d"), parse=_stragglers, job_wide=True),
     LineKind(pattern=re.compile(rb"\^\^\^\^ (?:Bottom|Top) +\d+ Ranks"), parse=_ranked, job_wide=True),
     LineKind(pattern=re.compile(rb"rank +\d+: \d[\d.]*\s*?(?=\n)"), parse=_of_rank, job_wide=True),
-    LineKind(pattern=re.compile(rb"  [A-Za-z][\w/-]{0,80}:(?=\r?\n)"), parse=_name, job_wide=True),
+    LineKind(pattern=re.compile(rb"(?m)(?:^| ) [A-Za-z][\w/-]{0,80}:(?=\r?\n)"), parse=_name, job_wide=True),
 )
