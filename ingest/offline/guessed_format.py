@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import numpy as np
 
 from holter.ingest.console.dialects import PLAIN_LINES
+from holter.ingest.csv.csv_log import CsvLog
 from holter.ingest.discovery.run_layout import assign_tree
 from holter.ingest.discovery.scanner import Source
 from holter.ingest.format import Format
@@ -30,7 +31,8 @@ def source_by_hand(file: Path, sources: Sequence[Source], known: Mapping[str, Fo
 
     As records on one line, as lines of any program, else its rows as steps; as lines alone where the system's
     are among them. Lines that hold nothing but single values come behind rows with a name: these are the
-    results below such rows. None if none has a value, or it is no text.
+    results below such rows. A table in CSV comes last: of several rows it is known under any name. None if
+    none has a value, or it is no text.
     """
     lines = known.get(PLAIN_LINES.name)
     if lines is None or not file.is_file():
@@ -45,13 +47,14 @@ def source_by_hand(file: Path, sources: Sequence[Source], known: Mapping[str, Fo
 
 
 def _guessed(file: Path, lines: Format) -> Format | None:
-    rows = NumberedRows(lines)
+    rows, table = NumberedRows(lines), CsvLog()
     if _has_points(file, JoinedRecords(lines)):
         return JoinedRecords(lines)
     for guess in (lines, rows):
         if _has_points(file, guess, _is_named, steps=_SEVERAL):
             return guess
-    return next((guess for guess in (lines, rows) if _has_points(file, guess)), None)
+    tables = [table] if table.sniff(PurePath("table.csv"), _head(file)) else []
+    return next((guess for guess in (lines, rows, *tables) if _has_points(file, guess)), None)
 
 
 def _lines_of_training(file: Path, sources: Sequence[Source], lines: Format) -> Format | None:
@@ -84,6 +87,11 @@ def _has_points(
             if len(seen[key]) >= steps:
                 return True
     return False
+
+
+def _head(file: Path) -> bytes:
+    with open_beginning(file, _TRIED_BYTES)[0].stream as stream:
+        return stream.read(HEAD_BYTES)
 
 
 def _columns(file: Path, guess: Format) -> Iterator[tuple[SeriesKey, np.ndarray]]:

@@ -133,6 +133,12 @@ def test_results_of_a_search_are_no_trainings(tmp_path: Path) -> None:
     assert not steps_of(read_log(tmp_path, rows))
 
 
+def test_a_table_in_csv_with_a_single_row_is_read(tmp_path: Path) -> None:
+    row = "epoch,accuracy,loss,val_loss\n0,0.51,1.5,1.25\n"
+    assert_steps(tmp_path, row, {"accuracy": [0], "loss": [0], "val_loss": [0]})
+    assert read_log(tmp_path, "epoch,notes\nsome, text here\n").points == 0
+
+
 def test_lists_without_a_name_are_named_after_the_file(tmp_path: Path) -> None:
     run = read_log(tmp_path, f"{LOSS}\n{OTHERS}\n", "val_loss.txt")
     assert steps_of(run) == {"val_loss": [0, 1, 2, 3], "val_loss_2": [0, 1, 2, 3]}
