@@ -90,7 +90,7 @@ def test_where_nothing_is_readable_there_are_no_points(name: str, tmp_path: Path
     (tmp_path / "data.csv").write_text("name,price\nbread,2\n")
     (tmp_path / "config.json").write_text('{"step": 1}')
     (tmp_path / "notes.txt").write_text("step 1\n")
-    (tmp_path / "model.pt").write_bytes(b"step,loss\n1,2\n")
+    (tmp_path / "model.pt").write_bytes(b"PK\x03\x04" + bytes(64) + b"step,loss\n1,2\n")
     gathered = read_run(tmp_path / name)
     assert (gathered.points, gathered.attempts, gathered.files) == (0, 0, {})
 
