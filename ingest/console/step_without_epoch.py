@@ -82,4 +82,4 @@ def is_number_of_pass(number: int, state: DialectState) -> bool:
 
 def _passes(state: DialectState) -> _Passes:
     known: _Passes = state.get("laps", _NO_PASSES)
-    return known
+    return known if isinstance(known, dict) else _NO_PASSES  # else the state is of another version
