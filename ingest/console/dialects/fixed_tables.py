@@ -7,8 +7,9 @@ below its names (DeepXDE).
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
-from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
+from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineResult, LineValues
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.plain_line import axis_state
 from holter.ingest.console.training_sections import enter_section, section_labels
@@ -31,37 +32,17 @@ _LISTS = re.compile(rf"(?P<step>\d{{1,15}}) +(?P<train>{_LIST}) +(?P<test>{_LIST
 _NUMBER = re.compile(r"[^\s,\][]{1,40}")
 
 
-def _progress(line: str, state: DialectState) -> LineValues | None:
-    """`1.021294 1.012328   4   4.0   1.0000   0.5000   51`: the average loss, and that since the last row."""
-    match = _PROGRESS.fullmatch(line)
-    names = {"average loss": "average", "since last": "since", "current features": "features"}
-    return None if match is None else _row(match, [(name, match[key]) for name, key in names.items()], state)
+_Match = Callable[[str], re.Match[str] | None]
 
 
-def _examples(line: str, state: DialectState) -> LineValues | None:
-    """` 2.3   2.3   0.9   0.9   64`: averages, and those since the last row, in front of the examples."""
-    match = _EXAMPLES.fullmatch(line)
-    names = {
-        "average loss": "loss",
-        "loss since last": "loss_since",
-        "average metric": "metric",
-        "metric since last": "metric_since",
-    }
-    return None if match is None else _row(match, [(name, match[key]) for name, key in names.items()], state)
+def _columns(match_row: _Match, names: dict[str, str]) -> Callable[[str, DialectState], LineResult]:
+    """Reads rows that a pattern matches as a whole; `names` are those of the metrics in its groups."""
 
+    def parse(line: str, state: DialectState) -> LineValues | None:
+        match = match_row(line)
+        return None if match is None else _row(match, [(names[key], match[key]) for key in names], state)
 
-def _generation(line: str, state: DialectState) -> LineValues | None:
-    """`100   1100 5.27e+02 2.0e+00 5.04e-01  7e-02  7e-02 0:01.0`: the value of an iteration."""
-    match = _GENERATION.fullmatch(line)
-    names = {
-        "function value": "value",
-        "axis ratio": "ratio",
-        "sigma": "sigma",
-        "min std": "least",
-        "max std": "most",
-        "Fevals": "evaluations",
-    }
-    return None if match is None else _row(match, [(name, match[key]) for name, key in names.items()], state)
+    return parse
 
 
 def _lists(line: str, state: DialectState) -> LineValues | None:
@@ -89,6 +70,32 @@ def _row(match: re.Match[str], cells: list[tuple[str, str]], state: DialectState
     return LineValues(step, values, labels=section_labels(axis, values))
 
 
+_progress = _columns(
+    _PROGRESS.fullmatch, {"average": "average loss", "since": "since last", "features": "current features"}
+)
+"""`1.021294 1.012328   4   4.0   1.0000   0.5000   51`: the average loss, and that since the last row."""
+_examples = _columns(
+    _EXAMPLES.fullmatch,
+    {
+        "loss": "average loss",
+        "loss_since": "loss since last",
+        "metric": "average metric",
+        "metric_since": "metric since last",
+    },
+)
+"""` 2.3   2.3   0.9   0.9   64`: averages, and those since the last row, in front of the examples."""
+_generation = _columns(
+    _GENERATION.fullmatch,
+    {
+        "value": "function value",
+        "ratio": "axis ratio",
+        "sigma": "sigma",
+        "least": "min std",
+        "most": "max std",
+        "evaluations": "Fevals",
+    },
+)
+"""`100   1100 5.27e+02 2.0e+00 5.04e-01  7e-02  7e-02 0:01.0`: the value of an iteration."""
 _HEADINGS = rb"|".join(
     (
         rb"^loss {1,12}last {1,12}counter {1,12}weight {1,12}label {1,12}predict {1,12}features",

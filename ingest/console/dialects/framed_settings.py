@@ -12,10 +12,12 @@ from holter.ingest.console.result_blocks import parse_metric
 from holter.ingest.console.training_sections import note_settings
 from holter.ingest.metric_names import is_metric_name
 
-_PAIR = r"[A-Za-z_][\w.-]{0,30} ?[=:] ?['\x22]?[\w.+-]{1,30}['\x22]?"
+_NAME, _VALUE = r"[A-Za-z_][\w.-]{0,30}", r"[\w.+-]{1,30}"
+_PAIR = rf"{_NAME} ?[=:] ?['\x22]?{_VALUE}['\x22]?"
 _PAIRS = rf"{_PAIR}(?:[,;|]? {{1,4}}{_PAIR}){{1,8}}"
-_FRAMED = re.compile(rf"[ \t]*[=*#~+>-]{{3,80}} {{0,4}}(?P<pairs>{_PAIRS}) {{0,4}}[=*#~+<-]{{3,80}}\s*")
-_NAME_AND_VALUE = re.compile(r"([A-Za-z_][\w.-]{0,30}) ?[=:] ?['\x22]?([\w.+-]{1,30})")
+_HEADING = rf"[ \t]{{0,8}}[=*#~+>-]{{3,80}} {{0,4}}(?P<pairs>{_PAIRS}) {{0,4}}[=*#~+<-]{{3,80}}\s{{0,8}}"
+_FRAMED = re.compile(_HEADING)
+_NAME_AND_VALUE = re.compile(rf"({_NAME}) ?[=:] ?['\x22]?({_VALUE})")
 
 
 def _heading(line: str, state: DialectState) -> LineResult:
@@ -34,9 +36,7 @@ def _is_measured(name: str) -> bool:
 
 
 FRAMED_SETTINGS = LineKind(
-    pattern=LinearPattern(
-        rf"(?m)^[ \t]{{0,8}}[=*#~+>-]{{3,80}} {{0,4}}{_PAIRS} {{0,4}}[=*#~+<-]{{3,80}}\s{{0,8}}$".encode()
-    ),
+    pattern=LinearPattern(rf"(?m)^{_HEADING}$".encode()),
     parse=_heading,
     any_program=True,
     in_blocks=True,
