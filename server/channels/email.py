@@ -17,7 +17,7 @@ from email.utils import format_datetime, parseaddr
 from enum import StrEnum
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -188,6 +188,25 @@ class EmailChannel:
         return server
 
 
+@dataclass(frozen=True)
+class _WholeLines:
+    """A server's lines, of which one that breaks off is none.
+
+    smtplib takes `250` before a connection ends for the end of a reply: `250-...` may have been on its way.
+    """
+
+    stream: BinaryIO
+
+    def readline(self, limit: int) -> bytes:
+        """The next line, empty at the end of the connection."""
+        line = self.stream.readline(limit)
+        return line if line.endswith(b"\n") or len(line) == limit else b""
+
+    def close(self) -> None:
+        """Close it."""
+        self.stream.close()
+
+
 class _BoundedClient(smtplib.SMTP):
     """A connection that ends with a deadline."""
 
@@ -197,6 +216,12 @@ class _BoundedClient(smtplib.SMTP):
 
     def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:
         return self._deadline.connect(host, port, timeout=timeout)
+
+    def getreply(self) -> tuple[int, bytes]:
+        """The next reply of the server. Raises SMTPServerDisconnected where it breaks off, even in a line."""
+        if self.file is None:
+            self.file = _WholeLines(self.sock.makefile("rb"))  # type: ignore[union-attr]
+        return super().getreply()
 
 
 class _BoundedTLSClient(smtplib.SMTP_SSL, _BoundedClient):

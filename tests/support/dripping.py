@@ -16,7 +16,7 @@ DRIP_SECONDS = 0.05
 
 @dataclass
 class DrippingReceiver:
-    """Answers each request line or body with the next of `answers` at once, then drips `endless` for ever."""
+    """Answers each request line or body with the next of `answers` at once, then drips `endless`, if any."""
 
     answers: tuple[bytes, ...]
     endless: bytes
@@ -32,6 +32,8 @@ class DrippingReceiver:
             for answer in self.answers:
                 connection.sendall(answer)
                 self.received += connection.recv(2**20)
+            if not self.endless:
+                self.stopping.wait()
             while not self.stopping.is_set():
                 for byte in self.endless:
                     connection.sendall(bytes([byte]))
