@@ -528,7 +528,7 @@ class ConsoleReader:
         else:
             row = self._of_training(row)
             labels = self._series.labels_of(row.labels, process)
-        return [row._replace(labels=each) for each in labels]
+        return [LogRow(row.step, row.time, row.values, each, row.attempt, row.begins) for each in labels]
 
     def _add_unlabelled(self, lines: Sequence[tuple[LogRow, int, int]], parsed: ParsedLines) -> None:
         """Add rows of lines without a prefix that states who printed them, and where these lines are."""

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import re2  # type: ignore[import-untyped]
 
-from holter.ingest.console.prefixes import prefix_ends, without_colours
+from holter.ingest.console.prefixes import ends_of_prefixes, without_colours
 
 _ESCAPE = b"\x1b"
 _OPTIONS = re2.Options()
@@ -48,21 +48,18 @@ def texts_in_place(text: bytes) -> LineTexts:
     """Texts of the lines of a text, each where its line begins: newlines fill the rest."""
     if not _may_differ(text):
         return LineTexts(text, text, text)
-    messages = text.split(b"\n")
-    bare: list[bytes] | None = None
-    for number, line in enumerate(messages):
-        plain = without_colours(line) if _ESCAPE in line else line
-        launcher, logger = prefix_ends(plain)
-        if not logger and plain is line:
-            continue
-        filling = len(line) - len(plain)
-        message = plain[logger:] + b"\n" * (filling + logger)
-        if launcher or filling:
-            if bare is None:
-                bare = text.split(b"\n")
-            bare[number] = message if launcher == logger else plain[launcher:] + b"\n" * (filling + launcher)
-        messages[number] = message
-    return LineTexts(text, text if bare is None else b"\n".join(bare), b"\n".join(messages))
+    printed = text.split(b"\n")
+    plain = without_colours(text).split(b"\n") if _ESCAPE in text else printed
+    launchers, loggers = ends_of_prefixes(plain)
+
+    def without(ends: list[int]) -> bytes:
+        lines = zip(printed, plain, ends, strict=True)
+        return b"\n".join([line[end:].ljust(len(as_printed), b"\n") for as_printed, line, end in lines])
+
+    messages = without(loggers)
+    if plain is printed and not any(launchers):
+        return LineTexts(text, text, messages)
+    return LineTexts(text, messages if launchers == loggers else without(launchers), messages)
 
 
 @lru_cache(maxsize=2)
@@ -71,9 +68,11 @@ def texts_alone(text: bytes) -> LineTexts:
     if not _may_differ(text):
         return LineTexts(text, text, text)
     lines = without_colours(text).split(b"\n")
-    ends = [prefix_ends(line) for line in lines]
-    bare = b"\n".join(line[end:] for line, (end, _) in zip(lines, ends, strict=True))
-    return LineTexts(text, bare, b"\n".join(line[end:] for line, (_, end) in zip(lines, ends, strict=True)))
+    bare, messages = (
+        b"\n".join([line[end:] for line, end in zip(lines, ends, strict=True)])
+        for ends in ends_of_prefixes(lines)
+    )
+    return LineTexts(text, bare, messages)
 
 
 def _may_differ(text: bytes) -> bool:

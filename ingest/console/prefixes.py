@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
@@ -115,27 +116,32 @@ def without_colours(text: bytes) -> bytes:
     return _COLOUR_BYTES.sub(b"", text)
 
 
-def prefix_ends(line: bytes) -> tuple[int, int]:
-    """Where what a launcher put before a line ends, and what its logger did; the line has no colours.
+def ends_of_prefixes(lines: Sequence[bytes]) -> tuple[list[int], list[int]]:
+    """Where what launchers put before some lines ends, and what loggers did; the lines have no colours.
 
     Which digits are in a line does not matter for that.
     """
-    alike = line.translate(_ZEROS)
-    ends = _known_ends.get(alike)
-    if ends is None:
-        match = _ALL_PREFIXES.match(line)
-        ends = (0, 0) if match is None else (match.end(1), match.end())
-        if len(line) <= _LONGEST_KNOWN:
-            if len(_known_ends) >= _MOST_KNOWN:
-                _known_ends.clear()
-            _known_ends[alike] = ends
+    known = _known_ends
+    alike = b"\n".join(lines).translate(_ZEROS).split(b"\n")
+    ends = [known.get(zeros) or _find_ends(line, zeros) for line, zeros in zip(lines, alike, strict=True)]
+    return [launcher for launcher, _ in ends], [logger for _, logger in ends]
+
+
+def _find_ends(line: bytes, alike: bytes) -> tuple[int, int]:
+    match = _ALL_PREFIXES.match(line)
+    ends = (0, 0) if match is None else (match.end(1), match.end())
+    if len(line) <= _LONGEST_KNOWN:
+        if len(_known_ends) >= _MOST_KNOWN:
+            _known_ends.clear()
+        _known_ends[alike] = ends
     return ends
 
 
 def message_of(line: bytes) -> bytes:
     """The message of a line, without colours and all that stands before it."""
     plain = without_colours(line)
-    return plain[prefix_ends(plain)[1] :]
+    _, end = _find_ends(plain, plain.translate(_ZEROS))
+    return plain[end:]
 
 
 def parse_stamp(second: str, fraction: str, zone: str) -> float:
