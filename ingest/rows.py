@@ -14,7 +14,8 @@ from holter.types import NO_CONFIG, Batch, Column, Config, Labels, SeriesKey
 class LogRow(NamedTuple):
     """Values logged in one call. `time` is in Unix seconds, NaN without a clock; all values have `labels`.
 
-    `begins`: a new launch begins with it, whatever its step is.
+    `begins`: a new launch begins with it, whatever its step is. `is_provisional`: a later row may replace it:
+    its step is not complete, or its line was drawn over another.
     """
 
     step: int
@@ -23,19 +24,21 @@ class LogRow(NamedTuple):
     labels: Labels = ()
     attempt: str | None = None
     begins: bool = False
+    is_provisional: bool = False
 
 
 def row_to_json(row: LogRow) -> list[Any]:
     """A row as JSON-able values."""
     time = None if isnan(row.time) else row.time
-    return [row.step, time, dict(row.values), row.labels, row.attempt, row.begins]
+    stored = [row.step, time, dict(row.values), row.labels, row.attempt, row.begins]
+    return [*stored, True] if row.is_provisional else stored
 
 
 def row_from_json(stored: Sequence[Any]) -> LogRow:
     """The row from what `row_to_json` returned."""
-    step, time, values, labels, attempt, begins = stored
+    step, time, values, labels, *more = stored
     pairs = tuple((name, value) for name, value in labels)
-    return LogRow(step, nan if time is None else time, values, pairs, attempt, begins)
+    return LogRow(step, nan if time is None else time, values, pairs, *more)
 
 
 def batch_from_rows(rows: Sequence[LogRow], *, config: Config = NO_CONFIG, restarts: bool = False) -> Batch:

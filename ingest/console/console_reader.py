@@ -29,6 +29,8 @@ from holter.ingest.console.parsed_lines import ParsedLines
 from holter.ingest.console.pattern_search import BlockSearch, FoundLine, FoundTable
 from holter.ingest.console.prefixes import CleanLine, strip_prefixes
 from holter.ingest.console.process_series import ProcessSeries, with_rank
+from holter.ingest.console.redrawn_lines import RedrawnLines
+from holter.ingest.console.repeated_steps import RepeatedSteps
 from holter.ingest.console.result_blocks import LARGEST_GAP
 from holter.ingest.console.step_axis import known_axis
 from holter.ingest.console.stored_state import labels_from_json, storable
@@ -36,7 +38,7 @@ from holter.ingest.console.values import parse_time
 from holter.ingest.errors import ProblemBuffer
 from holter.ingest.lines import read_text_block
 from holter.ingest.redaction import without_secrets
-from holter.ingest.rows import LogRow, batch_from_rows, first_launch, row_from_json, row_to_json
+from holter.ingest.rows import LogRow, first_launch, row_from_json, row_to_json
 from holter.ingest.step_columns import LARGEST_STEP
 from holter.types import Batch, ConfigKey, ConfigValue, Labels, Unreadable
 
@@ -70,31 +72,30 @@ class ConsoleReader:
         """Rows of the next launches, each of which is a batch of its own."""
         self._restarts: bool = state.get("restarts", False)
         self._next = NextLaunch(state)
+        self._repeats = RepeatedSteps(state.get("repeats", ()))
+        self._redrawn = RedrawnLines(is_next=state.get("redrawn", False))
         self.problems = ProblemBuffer(state)
-        self._pending = config_from_json(
-            state.get("announced", ())
-        )  # settings of the next launch, not yielded yet
+        self._pending = config_from_json(state.get("announced", ()))
+        """Settings of the next launch, not yielded yet."""
 
     def state(self) -> Mapping[str, Any]:
         """What later lines depend on, which process is the main one, and problems not reported yet."""
-        pending: dict[str, Any] = {"announced": config_to_json(self._pending)} if self._pending else {}
-        if writers := self._writers.state():
-            pending["writers"] = writers
-        if trainings := self._trainings.state():
-            pending["trainings"] = trainings
-        if opening := self._opening.state():
-            pending["opening"] = opening
-        if first_epoch := self._first_epoch.state():
-            pending["first epoch"] = first_epoch
-        if self._ready:
-            pending["ready"] = [row_to_json(row) for row in self._ready]
-        if self._restarts:
-            pending["restarts"] = True
+        pending = {
+            "announced": config_to_json(self._pending),
+            "writers": self._writers.state(),
+            "trainings": self._trainings.state(),
+            "opening": self._opening.state(),
+            "first epoch": self._first_epoch.state(),
+            "ready": [row_to_json(row) for row in self._ready],
+            "restarts": self._restarts,
+            "redrawn": self._redrawn.is_next,
+            "repeats": self._repeats.state(),
+        }
         return {
             "memories": {process: storable(state) for process, state in self._states.items() if state},
             "herald": self._settings_from,
             **self._series.state(),
-            **pending,
+            **{name: stored for name, stored in pending.items() if stored},
             **self._next.state(),
             **self.problems.state(),
         }
@@ -117,14 +118,14 @@ class ConsoleReader:
         rows, self._ready = first_launch(parsed.rows)
         if rows or parsed.config:
             restarts = parsed.restarts or bool(rows and rows[0].begins)
-            yield batch_from_rows(rows, config=parsed.config, restarts=restarts)
+            yield self._repeats.batch(rows, config=parsed.config, restarts=restarts)
         yield from self.ready()
 
     def ready(self) -> Iterator[Batch]:
         """Batches of launches that were parsed, but not yielded yet."""
         while self._ready:
             rows, self._ready = first_launch(self._ready)
-            yield batch_from_rows(rows, restarts=True)
+            yield self._repeats.batch(rows, restarts=True)
 
     def flush(self) -> ParsedLines:
         """The settings of a launch of which nothing else is known yet."""
@@ -168,6 +169,12 @@ class ConsoleReader:
         """
         parsed.config |= self._pending
         self._pending = {}
+        self._redrawn.begin_block(block, begin)
+        size = self._parse_block(block, parsed, begin)
+        self._redrawn.end_block(size)
+        return size
+
+    def _parse_block(self, block: bytes, parsed: ParsedLines, begin: int) -> int:
         self._search.begin_block(block, begin)
         self._opening.begin_block(self._search.messages)
         for found in self._search.lines():
@@ -317,8 +324,10 @@ class ConsoleReader:
         time = item.time if isnan(line.time) else line.time
         if isnan(time) and line.logged:
             time = parse_time(line.logged)
+        is_provisional = item.is_running or self._redrawn.is_at(found.start)
         rows = [
-            LogRow(item.step, time, item.values, labels) for labels in self._series_labels(item, kind, line)
+            LogRow(item.step, time, item.values, labels, is_provisional=is_provisional)
+            for labels in self._series_labels(item, kind, line)
         ]
         if kind.is_apart or item.is_late or item.is_running:
             parsed.rows += [self._of_running(row) for row in rows] if item.is_running else rows
@@ -475,7 +484,7 @@ class ConsoleReader:
             for kind in self._kinds:
                 for item in kind.release(state) if kind.release is not None else ():
                     of_item = [
-                        LogRow(item.step, item.time, item.values, series)
+                        LogRow(item.step, item.time, item.values, series, is_provisional=item.is_running)
                         for series in self._series_labels(item, kind, CleanLine("", labels))
                     ]
                     rows += [self._of_running(row) for row in of_item] if item.is_running else of_item
@@ -487,13 +496,15 @@ class ConsoleReader:
         Returns where the last record among them ends in the stream, None if there is none.
         """
         line, offset, end_of_records = 0, found.offset, None
-        starts, ends = found.starts, found.ends
+        starts, ends, has_redrawn = found.starts, found.ends, self._redrawn.has_any
         unlabelled: list[tuple[LogRow, int, int]] = []
         for table, begin, end in found.parts:
             for first, last, process in table.by_process(begin, end):
                 is_alone, is_first = self._series.is_alone(process), True
                 for row, at in self._rows_of_table(table, first, last, process):
                     if row is not None and row.values and self._is_storable(row.step, offset + starts[line]):
+                        if has_redrawn and self._redrawn.is_at(offset + starts[line]):
+                            row = row._replace(is_provisional=True)
                         self._note_step(row, at, parsed, is_named=bool(row.labels))
                         end_of_records = offset + ends[line]
                         if is_alone and not row.labels:
@@ -528,7 +539,7 @@ class ConsoleReader:
         else:
             row = self._of_training(row)
             labels = self._series.labels_of(row.labels, process)
-        return [LogRow(row.step, row.time, row.values, each, row.attempt, row.begins) for each in labels]
+        return [LogRow(row.step, row.time, row.values, each, *row[4:]) for each in labels]
 
     def _add_unlabelled(self, lines: Sequence[tuple[LogRow, int, int]], parsed: ParsedLines) -> None:
         """Add rows of lines without a prefix that states who printed them, and where these lines are."""
