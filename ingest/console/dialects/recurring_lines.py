@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from math import nan
 
 from holter.ingest.console.dialect import DialectState, LineKind, LineResult, LineValues
 from holter.ingest.console.evaluated_parts import data_of_parts
@@ -16,6 +17,7 @@ from holter.ingest.console.line_settings import is_of_model, is_setting
 from holter.ingest.console.line_shapes import LineShape
 from holter.ingest.console.line_tokens import split_numbers, value_of
 from holter.ingest.console.line_words import DATA_SPLIT
+from holter.ingest.console.names_of_rows import numbered_row
 from holter.ingest.console.number_lists import values_of_lists
 from holter.ingest.console.pattern_search import LinearPattern
 from holter.ingest.console.plain_line import (
@@ -23,8 +25,8 @@ from holter.ingest.console.plain_line import (
     has_pairs_alone,
     is_of_best,
     is_within_epoch,
-    qualified,
 )
+from holter.ingest.console.qualified_names import qualified, values_again
 from holter.ingest.console.recurrence import recurring_values
 from holter.ingest.console.shape_reader import shape_of_line
 from holter.ingest.console.step_axis import has_steps, position
@@ -60,10 +62,14 @@ def _recurring(line: str, state: DialectState) -> list[LineValues] | None:
     alone = _NAME_AND_NUMBER.search(line) if evaluating or "announced" in axis else None
     values = _values(parts, shape, evaluating, "" if alone is None else alone[1])
     values = _without_stated(values, axis)
-    if values:
+    if values and (row := numbered_row(parts, shape)):
+        values = {f"{row}{name.removeprefix(f'{row[:-1]} ')}": value for name, value in values.items()}
+    elif values:
         values = qualified(values, parts, shape, step, axis)
     subject = subject_labels(values, axis)
     labels = labels_below(subject, section_labels(axis))
+    if again := values_again(step, axis):
+        recurring_values(again, step, axis, nan, labels, subject)  # the first of the lines that recur
     return recurring_values(values, step, axis, parse_time(line), labels, subject)
 
 

@@ -1,0 +1,111 @@
+"""Names of metrics that several lines of a step have: `training set : loss 0.3` and `evl set : loss 0.2`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import Any
+
+from holter.ingest.console.line_shapes import LineShape
+from holter.ingest.console.line_tokens import template_of
+from holter.ingest.console.line_words import BEFORE_MESSAGE, DATA_SPLIT, LEVELS, LONE_UNITS
+from holter.ingest.console.names_of_rows import text_before
+from holter.ingest.metric_names import is_metric_name
+
+_MOST_QUALIFIED = 64
+_WORDS_BEFORE = re.compile(r"([A-Za-z](?:[\w -]|(?<=\d)\.(?=\d)){1,40}?)[^\w]{1,8}$")
+
+_TAG_BEFORE = re.compile(r"[^\w\n]{0,12}([A-Za-z][A-Za-z ]{0,30}?)[ _#]{1,2}")
+_TAG_BEHIND = re.compile(r" ?[\]):][^\w]{0,6}[A-Za-z]")
+_LEAST_OF_TAGGED = 4
+"""Texts and numbers of a line with a number before that of a metric, and more."""
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+
+
+def qualified(
+    values: dict[str, float], parts: list[str], shape: LineShape, step: float, axis: dict[str, Any]
+) -> dict[str, float]:
+    """The values, after the words before them where another line of the step has these names.
+
+    `training set : loss 0.3` and `evl set : loss 0.2` are two losses. If no words are before the second, the
+    first is one of its parts: `{negative/acc: 0.5}` of `acc: 0.7`.
+    """
+    tag = _tag(parts, shape)
+    template = f"{template_of(parts)} {tag}".rstrip()
+    lines: dict[str, str] = axis.setdefault("qualified", {})
+    if template not in lines:
+        given = axis.get("given", {"step": step, "names": {}})
+        if given["step"] != step:
+            given = {"step": step, "names": {}}
+        axis["given"] = given
+        others = {given["names"].setdefault(name, template) for name in values} - {template}
+        if not others:
+            if shape.is_of_training:
+                given["training"] = True
+            _note_first(template, tag or _words_before(parts, shape, values), values, axis)
+            return values
+        if tag and not others <= {*lines, *given.get("first", ())}:
+            return values  # the number counts something
+        words = tag or _words_before(parts, shape, values)
+        if not words and given.get("training"):  # `* Training: LOSS - 8.9` above `* LOSS - 8.8`
+            words = "eval"
+        if len(lines) >= _MOST_QUALIFIED:
+            return values
+        _qualify_first(others, words, axis)
+        if not words:
+            return values
+        lines[template] = words
+    return {f"{lines[template]}/{name}": value for name, value in values.items()}
+
+
+def values_again(step: float, axis: dict[str, Any]) -> dict[str, float]:
+    """Values of a step that were given without words before them, and are of a part of others there."""
+    given = axis.get("given", {})
+    again: dict[str, float] = given.pop("again", {}) if given.get("step") == step else {}
+    return again
+
+
+def _note_first(template: str, words: str, values: dict[str, float], axis: dict[str, Any]) -> None:
+    """Note the words before a line that comes for the first time, and its values up to the next step."""
+    seen: list[str] = axis.setdefault("given before", [])
+    if template in seen or len(seen) >= _MOST_QUALIFIED:
+        return
+    seen.append(template)
+    if words:
+        axis["given"].setdefault("first", {})[template] = [words, values]
+
+
+def _qualify_first(templates: Collection[str], words: str, axis: dict[str, Any]) -> None:
+    """Put the words before some lines before their names, if the first ones of these are of this step.
+
+    That is if another line has none, or words that differ in a number alone: `Faces x2`, `Faces x3`.
+    """
+    first: dict[str, Any] = axis["given"].get("first", {})
+    for template in sorted(first.keys() & templates):
+        before, values = first[template]
+        if not words or _NUMBER.sub("0", before) == _NUMBER.sub("0", words):
+            del first[template]
+            axis["qualified"][template] = before
+            again = axis["given"].setdefault("again", {})
+            again |= {f"{before}/{name}": value for name, value in values.items()}
+
+
+def _tag(parts: list[str], shape: LineShape) -> str:
+    """A word and a small number before the metrics of a line, as of one of several: `Zone 0: loss 0.5`."""
+    if len(parts) <= _LEAST_OF_TAGGED or shape.row is not None or not parts[1].isdecimal():
+        return ""
+    before = _TAG_BEFORE.fullmatch(parts[0])
+    if before is None or _TAG_BEHIND.match(parts[2]) is None or int(parts[1]) >= _MOST_QUALIFIED:
+        return ""
+    return "" if is_metric_name(before[1]) else f"{before[1].rstrip()} {int(parts[1])}"
+
+
+def _words_before(parts: list[str], shape: LineShape, values: Collection[str]) -> str:
+    """The words before the first of some values of a line: `evl set : loss 0.2`."""
+    named = (field for field in shape.metrics if any(name.endswith(field.name) for name in values))
+    first = next(named, shape.metrics[0])
+    before = text_before(parts, first)
+    match = None if BEFORE_MESSAGE.fullmatch(before) is not None else _WORDS_BEFORE.search(before)
+    words = "" if match is None else match[1].rpartition(" - ")[2].strip()
+    is_name = words not in LEVELS and words not in LONE_UNITS and DATA_SPLIT.fullmatch(words) is None
+    return words if is_name else ""
