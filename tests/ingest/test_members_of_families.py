@@ -96,6 +96,23 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             for name in ("precision", "recall")
         },
     ),
+    "ranks in two blocks of a line each": (
+        "".join(f"Epoch {n}:\n  Loss: 0.{n}\n  Top-1: 2{n}.5%\n  Top-3: 7{n}.5%\n" for n in (1, 2)),
+        {name: [1, 2] for name in ("Loss", "Top-1", "Top-3")},
+    ),
+    "results with a setting of theirs behind the last epoch": (
+        "".join(
+            f"==== Training tau = {tau} ====\n"
+            + "".join(f"Epoch {n}/3, loss: {tau}{n}\n" for n in (1, 2, 3))
+            + f"Accuracy with tau = {tau}: 7{tau}%\n"
+            for tau in (0.1, 0.2)
+        ),
+        {"loss": [1, 2, 3], "Accuracy with tau = 0.1": [3]}
+        | {
+            f"{name}/training=Training tau = 0.2": steps
+            for name, steps in (("loss", [1, 2, 3]), ("Accuracy with tau = 0.2", [3]))
+        },
+    ),
     "unknown names that recur": (
         "".join(
             f"Epoch {n}/9 loss: 0.{n}\n"
