@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection
 from typing import Any
 
+from holter.ingest.console.dialect import LineResult, LineValues
 from holter.ingest.console.line_shapes import LineShape
 from holter.ingest.console.line_tokens import template_of
 from holter.ingest.console.line_words import BEFORE_MESSAGE, DATA_SPLIT, LEVELS, LONE_UNITS
@@ -19,6 +20,7 @@ _TAG_BEFORE = re.compile(r"[^\w\n]{0,12}([A-Za-z][A-Za-z ]{0,30}?)[ _#]{1,2}")
 _TAG_BEHIND = re.compile(r" ?[\]):][^\w]{0,6}[A-Za-z]")
 _LEAST_OF_TAGGED = 4
 """Texts and numbers of a line with a number before that of a metric, and more."""
+_LAST_NUMBER = re.compile(r"[ _#-]{0,4}\d{1,9}(?:\.\d{1,9})?$")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
@@ -33,11 +35,10 @@ def qualified(
     tag = _tag(parts, shape)
     template = f"{template_of(parts)} {tag}".rstrip()
     lines: dict[str, str] = axis.setdefault("qualified", {})
+    if (of_whole := axis.get("parts of a whole", {}).get(template)) is not None:
+        _give_again(of_whole, values, step, axis)
     if template not in lines:
-        given = axis.get("given", {"step": step, "names": {}})
-        if given["step"] != step:
-            given = {"step": step, "names": {}}
-        axis["given"] = given
+        given = _given(step, axis)
         others = {given["names"].setdefault(name, template) for name in values} - {template}
         if not others:
             if shape.is_of_training:
@@ -51,18 +52,33 @@ def qualified(
             words = "eval"
         if len(lines) >= _MOST_QUALIFIED:
             return values
-        _qualify_first(others, words, axis)
+        _qualify_first(others, words, step, axis)
         if not words:
             return values
         lines[template] = words
     return {f"{lines[template]}/{name}": value for name, value in values.items()}
 
 
-def values_again(step: float, axis: dict[str, Any]) -> dict[str, float]:
-    """Values of a step that were given without words before them, and are of a part of others there."""
+def with_values_again(found: LineValues | None, axis: dict[str, Any]) -> LineResult:
+    """The values of a line, behind those that were given without the words before them, with these."""
     given = axis.get("given", {})
-    again: dict[str, float] = given.pop("again", {}) if given.get("step") == step else {}
-    return again
+    again = given.pop("again", {}) if found is not None and given.get("step") == found.step else {}
+    return [LineValues(found.step, again, labels=found.labels), found] if found and again else found
+
+
+def _given(step: float, axis: dict[str, Any]) -> dict[str, Any]:
+    """What was given at a step: `names`, each with the line that had it."""
+    given: dict[str, Any] = axis.get("given", {"step": step, "names": {}})
+    if given["step"] != step:
+        given = {"step": step, "names": {}}
+    axis["given"] = given
+    return given
+
+
+def _give_again(words: str, values: dict[str, float], step: float, axis: dict[str, Any]) -> None:
+    """Give values of a step once more, with the words before their names."""
+    again = _given(step, axis).setdefault("again", {})
+    again |= {f"{words}/{name}": value for name, value in values.items()}
 
 
 def _note_first(template: str, words: str, values: dict[str, float], axis: dict[str, Any]) -> None:
@@ -75,19 +91,19 @@ def _note_first(template: str, words: str, values: dict[str, float], axis: dict[
         axis["given"].setdefault("first", {})[template] = [words, values]
 
 
-def _qualify_first(templates: Collection[str], words: str, axis: dict[str, Any]) -> None:
+def _qualify_first(templates: Collection[str], words: str, step: float, axis: dict[str, Any]) -> None:
     """Put the words before some lines before their names, if the first ones of these are of this step.
 
-    That is if another line has none, or words that differ in a number alone: `Faces x2`, `Faces x3`.
+    That is if another line has words that differ in a number alone, `Faces x2` and `Faces x3`, or none. Then
+    they are parts of what it is of, and have its names as well: it replaces their values.
     """
     first: dict[str, Any] = axis["given"].get("first", {})
     for template in sorted(first.keys() & templates):
         before, values = first[template]
         if not words or _NUMBER.sub("0", before) == _NUMBER.sub("0", words):
             del first[template]
-            axis["qualified"][template] = before
-            again = axis["given"].setdefault("again", {})
-            again |= {f"{before}/{name}": value for name, value in values.items()}
+            axis.setdefault("qualified" if words else "parts of a whole", {})[template] = before
+            _give_again(before, values, step, axis)
 
 
 def _tag(parts: list[str], shape: LineShape) -> str:
@@ -107,5 +123,7 @@ def _words_before(parts: list[str], shape: LineShape, values: Collection[str]) -
     before = text_before(parts, first)
     match = None if BEFORE_MESSAGE.fullmatch(before) is not None else _WORDS_BEFORE.search(before)
     words = "" if match is None else match[1].rpartition(" - ")[2].strip()
+    if first.index:  # the numbers before it are others in other lines
+        words = _LAST_NUMBER.sub("", words)
     is_name = words not in LEVELS and words not in LONE_UNITS and DATA_SPLIT.fullmatch(words) is None
     return words if is_name else ""

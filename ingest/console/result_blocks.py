@@ -19,7 +19,7 @@ from holter.ingest.console.line_tokens import is_time, split_numbers, value_of
 from holter.ingest.console.line_words import DATA_SPLIT
 from holter.ingest.console.nested_keys import nested_name
 from holter.ingest.console.plain_line import axis_state, parse_metrics_of_epoch
-from holter.ingest.console.qualified_names import values_again
+from holter.ingest.console.qualified_names import with_values_again
 from holter.ingest.console.shape_reader import shape_of_line
 from holter.ingest.console.step_axis import position
 from holter.ingest.console.subjects_above import labels_below, subject_labels
@@ -36,14 +36,12 @@ _MOST_WAITING = 32
 def parse_metric(line: str, state: DialectState) -> LineResult:
     """The metrics of a line that counts nothing, and the results above it that waited for a known one."""
     found = parse_metrics_of_epoch(line, state)
-    if found is None:
-        return None
-    above = values_again(found.step, axis_state(state))
-    if _result(line) is not None:
-        block = _block(state)
-        block["is known"] = True
-        above, block["waiting"] = block["waiting"] | above, {}
-    return [LineValues(found.step, above, labels=found.labels), found] if above else found
+    if found is None or _result(line) is None:
+        return with_values_again(found, axis_state(state))
+    block = _block(state)
+    block["is known"] = True
+    waiting, block["waiting"] = block["waiting"], {}
+    return [LineValues(found.step, waiting, labels=found.labels), found] if waiting else found
 
 
 def parse_result(line: str, state: DialectState) -> LineResult:

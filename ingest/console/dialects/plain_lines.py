@@ -51,6 +51,7 @@ from holter.ingest.console.plain_line import (
     parse_plain_line,
 )
 from holter.ingest.console.prefixes import strip_prefixes
+from holter.ingest.console.qualified_names import with_values_again
 from holter.ingest.console.result_blocks import parse_metric, parse_result
 from holter.ingest.console.shape_reader import shape_of, shape_of_line
 from holter.ingest.console.subjects_above import SUBJECT_HEADINGS
@@ -324,7 +325,9 @@ def _line_of_own_text(line: str, state: DialectState) -> LineResult:
     shape = shape_of_line(split_numbers(line))
     if shape.counters or not shape.metrics:
         return None
-    return parse_metrics_of_epoch(line, state) if _has_metric(shape) else _named_number(line, state)
+    if not _has_metric(shape):
+        return _named_number(line, state)
+    return with_values_again(parse_metrics_of_epoch(line, state), axis_state(state))
 
 
 OWN_LINES = replace(LINES, parse=_line_of_own_text)
@@ -365,7 +368,7 @@ def _section(line: str, state: DialectState) -> LineResult:
         return None
     found = parse_plain_line(line, state)
     if found is None and _has_metric(shape_of(tuple(split_numbers(line)[::2]))):
-        found = parse_metrics_of_epoch(line, state)
+        return with_values_again(parse_metrics_of_epoch(line, state), axis_state(state))
     return found
 
 

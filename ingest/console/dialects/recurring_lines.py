@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from math import nan
 
 from holter.ingest.console.dialect import DialectState, LineKind, LineResult, LineValues
 from holter.ingest.console.evaluated_parts import data_of_parts
@@ -26,7 +25,7 @@ from holter.ingest.console.plain_line import (
     is_of_best,
     is_within_epoch,
 )
-from holter.ingest.console.qualified_names import qualified, values_again
+from holter.ingest.console.qualified_names import qualified, with_values_again
 from holter.ingest.console.recurrence import recurring_values
 from holter.ingest.console.shape_reader import shape_of_line
 from holter.ingest.console.step_axis import has_steps, position
@@ -68,9 +67,13 @@ def _recurring(line: str, state: DialectState) -> list[LineValues] | None:
         values = qualified(values, parts, shape, step, axis)
     subject = subject_labels(values, axis)
     labels = labels_below(subject, section_labels(axis))
-    if again := values_again(step, axis):
-        recurring_values(again, step, axis, nan, labels, subject)  # the first of the lines that recur
-    return recurring_values(values, step, axis, parse_time(line), labels, subject)
+    rows = with_values_again(LineValues(step, values, parse_time(line), labels), axis)
+    found = (
+        recurring_values(row.values, row.step, axis, row.time, labels, subject)
+        for row in (rows if isinstance(rows, list) else [rows])
+        if isinstance(row, LineValues)
+    )
+    return [values for each in found if each is not None for values in each] or None
 
 
 def _without_stated(values: dict[str, float], axis: DialectState) -> dict[str, float]:
