@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from holter.ingest.console.dialect import LineResult, LineValues
@@ -16,7 +16,10 @@ from holter.ingest.metric_names import is_metric_name
 _MOST_QUALIFIED = 64
 _WORDS_BEFORE = re.compile(r"([A-Za-z](?:[\w -]|(?<=\d)\.(?=\d)){1,40}?)[^\w]{1,8}$")
 
-_TAG_BEFORE = re.compile(r"[^\w\n]{0,12}([A-Za-z][A-Za-z ]{0,30}?)[ _#]{1,2}")
+_TAG_BEFORE = re.compile(r"[^\w\n]{0,12}(?P<word>[A-Za-z][A-Za-z ]{0,30}?)(?: ?(?P<sign>=) ?|[ _#]{1,2})")
+_SMALL = re.compile(r"\d{1,3}(?:\.\d{1,3})?")
+_LARGEST_OF_TAG = 128
+_MEASURED = re.compile(r"(?i)time|elapsed|took|speed|mem|rate|cost|/s\b")
 _TAG_BEHIND = re.compile(r" ?[\]):][^\w]{0,6}[A-Za-z]")
 _LEAST_OF_TAGGED = 4
 """Texts and numbers of a line with a number before that of a metric, and more."""
@@ -32,7 +35,8 @@ def qualified(
     `training set : loss 0.3` and `evl set : loss 0.2` are two losses. If no words are before the second, the
     first is one of its parts: `{negative/acc: 0.5}` of `acc: 0.7`.
     """
-    tag = _tag(parts, shape)
+    # below the heading of an epoch such lines may be its batches
+    tag = "" if "announced" in axis and "heading" not in axis else _tag(parts, shape)
     template = f"{template_of(parts)} {tag}".rstrip()
     lines: dict[str, str] = axis.setdefault("qualified", {})
     if (of_whole := axis.get("parts of a whole", {}).get(template)) is not None:
@@ -56,7 +60,7 @@ def qualified(
         if not words:
             return values
         lines[template] = words
-    return {f"{lines[template]}/{name}": value for name, value in values.items()}
+    return _named(lines[template], values)
 
 
 def with_values_again(found: LineValues | None, axis: dict[str, Any]) -> LineResult:
@@ -64,6 +68,15 @@ def with_values_again(found: LineValues | None, axis: dict[str, Any]) -> LineRes
     given = axis.get("given", {})
     again = given.pop("again", {}) if found is not None and given.get("step") == found.step else {}
     return [LineValues(found.step, again, labels=found.labels), found] if found and again else found
+
+
+def _named(words: str, values: Mapping[str, float]) -> dict[str, float]:
+    """Values with the words before their names, without the number that is in these: `k=5`."""
+    return {
+        f"{words}/{name}": value
+        for name, value in values.items()
+        if not words.startswith((f"{name}=", f"{name} "))
+    }
 
 
 def _given(step: float, axis: dict[str, Any]) -> dict[str, Any]:
@@ -78,7 +91,7 @@ def _given(step: float, axis: dict[str, Any]) -> dict[str, Any]:
 def _give_again(words: str, values: dict[str, float], step: float, axis: dict[str, Any]) -> None:
     """Give values of a step once more, with the words before their names."""
     again = _given(step, axis).setdefault("again", {})
-    again |= {f"{words}/{name}": value for name, value in values.items()}
+    again |= _named(words, values)
 
 
 def _note_first(template: str, words: str, values: dict[str, float], axis: dict[str, Any]) -> None:
@@ -107,13 +120,14 @@ def _qualify_first(templates: Collection[str], words: str, step: float, axis: di
 
 
 def _tag(parts: list[str], shape: LineShape) -> str:
-    """A word and a small number before the metrics of a line, as of one of several: `Zone 0: loss 0.5`."""
-    if len(parts) <= _LEAST_OF_TAGGED or shape.row is not None or not parts[1].isdecimal():
+    """A word and a number before the metrics of a line, as of one of several: `Zone 0: loss 0.5`, `k=5: `."""
+    if len(parts) <= _LEAST_OF_TAGGED or shape.row is not None or _SMALL.fullmatch(parts[1]) is None:
         return ""
     before = _TAG_BEFORE.fullmatch(parts[0])
-    if before is None or _TAG_BEHIND.match(parts[2]) is None or int(parts[1]) >= _MOST_QUALIFIED:
+    if before is None or _TAG_BEHIND.match(parts[2]) is None or float(parts[1]) >= _LARGEST_OF_TAG:
         return ""
-    return "" if is_metric_name(before[1]) else f"{before[1].rstrip()} {int(parts[1])}"
+    is_other = is_metric_name(before["word"]) or _MEASURED.search(before["word"]) is not None
+    return "" if is_other else f"{before['word']}{before['sign'] or ' '}{float(parts[1]):g}"
 
 
 def _words_before(parts: list[str], shape: LineShape, values: Collection[str]) -> str:

@@ -58,6 +58,25 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         {"loss": [*N], "acc": [2], "dice": [2]}
         | {f"Zone {k}/{name}": [*N] for name in ("acc", "dice") for k in THREE},
     ),
+    "thresholds": (
+        "".join(
+            f"Epoch {n}/9 loss: 0.{n}\n"
+            + "".join(f"threshold {k}: precision: 0.{n}1 recall: 0.{n}2\n" for k in (0.3, 0.5))
+            + "".join(f"k={k}: hr@k: 0.{n}3 ndcg: 0.{n}4\n" for k in (5, 10))
+            for n in N
+        ),
+        {"loss": [*N], "precision": [2], "recall": [2]}
+        | {f"threshold {k}/{name}": [*N] for name in ("precision", "recall") for k in (0.3, 0.5)}
+        | {f"k={k}/{name}": [*N] for name in ("hr@k", "ndcg") for k in (5, 10)},
+    ),
+    "numbered parts below the heading of an epoch, which may be its batches": (
+        "".join(f"Epoch {n}/9\n" + "".join(f"Chunk {k}: loss: 0.{n}{k}\n" for k in range(9)) for n in (1, 2)),
+        {"loss": [*range(1, 19)]},
+    ),
+    "scales of a metric each, below the heading of an epoch": (
+        "".join(f"Epoch {n}/9\n" + "".join(f"[Faces x{k}] PSNR: 3{n}.{k}\n" for k in THREE) for n in N),
+        {"PSNR": [2]} | {f"Faces x{k}/PSNR": [*N] for k in THREE},
+    ),
     "a number that counts": (
         "".join(f"Epoch {n}/9 loss: 0.{n}\nPatience 0: acc: 0.{n} dice: 0.{n}\n" for n in N)
         + "Epoch 6/9 loss: 0.6\nPatience 0: acc: 0.5 dice: 0.5\nPatience 1: acc: 0.6 dice: 0.6\n",
@@ -85,7 +104,7 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(
             f"epoch: {n}/9 loss: 0.{n}\nevaluation ...\n"
             + "".join(f"{part}: {{'precision': 0.{n}1, 'recall': 0.{n}2}}\n" for part in ("minus", "plus"))
-            + f"took: 1.5 s, precision: 0.{n}3 recall: 0.{n}4\n"
+            + f"precision: 0.{n}3 recall: 0.{n}4\n"
             for n in N
         ),
         {"loss": [*N]}
