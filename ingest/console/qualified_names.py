@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Any
 
 from holter.ingest.console.dialect import LineResult, LineValues
@@ -11,18 +11,11 @@ from holter.ingest.console.line_shapes import LineShape
 from holter.ingest.console.line_tokens import template_of
 from holter.ingest.console.line_words import BEFORE_MESSAGE, DATA_SPLIT, LEVELS, LONE_UNITS
 from holter.ingest.console.names_of_rows import text_before
-from holter.ingest.metric_names import is_metric_name
+from holter.ingest.console.tagged_rows import named_by_tag, tag_of, with_words
 
 _MOST_QUALIFIED = 64
 _WORDS_BEFORE = re.compile(r"([A-Za-z](?:[\w -]|(?<=\d)\.(?=\d)){1,40}?)[^\w]{1,8}$")
 
-_TAG_BEFORE = re.compile(r"[^\w\n]{0,12}(?P<word>[A-Za-z][A-Za-z ]{0,30}?)(?: ?(?P<sign>=) ?|[ _#]{1,2})")
-_SMALL = re.compile(r"\d{1,3}(?:\.\d{1,3})?")
-_LARGEST_OF_TAG = 128
-_MEASURED = re.compile(r"(?i)time|elapsed|took|speed|mem|rate|cost|/s\b")
-_TAG_BEHIND = re.compile(r" ?[\]):][^\w]{0,6}[A-Za-z]")
-_LEAST_OF_TAGGED = 4
-"""Texts and numbers of a line with a number before that of a metric, and more."""
 _LAST_NUMBER = re.compile(r"[ _#-]{0,4}\d{1,9}(?:\.\d{1,9})?$")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
@@ -35,9 +28,13 @@ def qualified(
     `training set : loss 0.3` and `evl set : loss 0.2` are two losses. If no words are before the second, the
     first is one of its parts: `{negative/acc: 0.5}` of `acc: 0.7`.
     """
+    template = str(template_of(parts))
     # below the heading of an epoch such lines may be its batches
-    tag = "" if "announced" in axis and "heading" not in axis else _tag(parts, shape)
-    template = f"{template_of(parts)} {tag}".rstrip()
+    tag = "" if "announced" in axis and "heading" not in axis else tag_of(parts, shape)
+    if tag and (of_tag := named_by_tag(tag, template, values, step, axis)) is not None:
+        if of_tag.earlier:
+            _given(step, axis)["earlier"] = [of_tag.earlier_step, of_tag.earlier]
+        return of_tag.values
     lines: dict[str, str] = axis.setdefault("qualified", {})
     if (of_whole := axis.get("parts of a whole", {}).get(template)) is not None:
         _give_again(of_whole, values, step, axis)
@@ -47,11 +44,9 @@ def qualified(
         if not others:
             if shape.is_of_training:
                 given["training"] = True
-            _note_first(template, tag or _words_before(parts, shape, values), values, axis)
+            _note_first(template, _words_before(parts, shape, values), values, axis)
             return values
-        if tag and not others <= {*lines, *given.get("first", ())}:
-            return values  # the number counts something
-        words = tag or _words_before(parts, shape, values)
+        words = _words_before(parts, shape, values)
         if not words and given.get("training"):  # `* Training: LOSS - 8.9` above `* LOSS - 8.8`
             words = "eval"
         if len(lines) >= _MOST_QUALIFIED:
@@ -60,23 +55,19 @@ def qualified(
         if not words:
             return values
         lines[template] = words
-    return _named(lines[template], values)
+    return with_words(lines[template], values)
 
 
 def with_values_again(found: LineValues | None, axis: dict[str, Any]) -> LineResult:
     """The values of a line, behind those that were given without the words before them, with these."""
     given = axis.get("given", {})
-    again = given.pop("again", {}) if found is not None and given.get("step") == found.step else {}
-    return [LineValues(found.step, again, labels=found.labels), found] if found and again else found
-
-
-def _named(words: str, values: Mapping[str, float]) -> dict[str, float]:
-    """Values with the words before their names, without the number that is in these: `k=5`."""
-    return {
-        f"{words}/{name}": value
-        for name, value in values.items()
-        if not words.startswith((f"{name}=", f"{name} "))
-    }
+    if found is None or given.get("step") != found.step:
+        return found
+    step, earlier = given.pop("earlier", (0, ()))
+    rows = [LineValues(int(step), values, labels=found.labels, is_late=True) for values in earlier]
+    if again := given.pop("again", {}):
+        rows.append(LineValues(found.step, again, labels=found.labels))
+    return [*rows, found] if rows else found
 
 
 def _given(step: float, axis: dict[str, Any]) -> dict[str, Any]:
@@ -91,7 +82,7 @@ def _given(step: float, axis: dict[str, Any]) -> dict[str, Any]:
 def _give_again(words: str, values: dict[str, float], step: float, axis: dict[str, Any]) -> None:
     """Give values of a step once more, with the words before their names."""
     again = _given(step, axis).setdefault("again", {})
-    again |= _named(words, values)
+    again |= with_words(words, values)
 
 
 def _note_first(template: str, words: str, values: dict[str, float], axis: dict[str, Any]) -> None:
@@ -117,17 +108,6 @@ def _qualify_first(templates: Collection[str], words: str, step: float, axis: di
             del first[template]
             axis.setdefault("qualified" if words else "parts of a whole", {})[template] = before
             _give_again(before, values, step, axis)
-
-
-def _tag(parts: list[str], shape: LineShape) -> str:
-    """A word and a number before the metrics of a line, as of one of several: `Zone 0: loss 0.5`, `k=5: `."""
-    if len(parts) <= _LEAST_OF_TAGGED or shape.row is not None or _SMALL.fullmatch(parts[1]) is None:
-        return ""
-    before = _TAG_BEFORE.fullmatch(parts[0])
-    if before is None or _TAG_BEHIND.match(parts[2]) is None or float(parts[1]) >= _LARGEST_OF_TAG:
-        return ""
-    is_other = is_metric_name(before["word"]) or _MEASURED.search(before["word"]) is not None
-    return "" if is_other else f"{before['word']}{before['sign'] or ' '}{float(parts[1]):g}"
 
 
 def _words_before(parts: list[str], shape: LineShape, values: Collection[str]) -> str:

@@ -77,6 +77,11 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"Epoch {n}/9\n" + "".join(f"[Faces x{k}] PSNR: 3{n}.{k}\n" for k in THREE) for n in N),
         {"PSNR": [2]} | {f"Faces x{k}/PSNR": [*N] for k in THREE},
     ),
+    "a report of each sample behind the training": (
+        "".join(f"Epoch {n}/9 loss: 0.{n}\n" for n in N)
+        + "".join(f"Sample {k}: PSNR: 3{k}.5 SSIM: 0.{k}5\n" for k in THREE),
+        {"loss": [*N], "PSNR": [5], "SSIM": [5]},
+    ),
     "a number that counts": (
         "".join(f"Epoch {n}/9 loss: 0.{n}\nPatience 0: acc: 0.{n} dice: 0.{n}\n" for n in N)
         + "Epoch 6/9 loss: 0.6\nPatience 0: acc: 0.5 dice: 0.5\nPatience 1: acc: 0.6 dice: 0.6\n",
