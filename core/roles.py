@@ -205,10 +205,14 @@ _NO_LOSSES = _words("packet weight frame power scale scaler scaling")
 _OTHER_OBJECTIVES = _words("ppl perplexity bpb bpc objective cost error xent crossentropy nll")
 _MODIFIERS = _SPLITS | _EVALUATIONS | _STATISTICS
 _HEADS = {
-    Role.ACCURACY: _words("acc accuracy accuracies top1 top5"),
+    Role.ACCURACY: _words("acc accuracy accuracies"),
     Role.REWARD: _words("reward rewards rew return returns"),
     Role.KL: _words("kl kld"),
 }
+_TOP = re.compile(r"top[ _-]?\d{1,3}")
+"""An accuracy among the first so many guesses: `top1`, `top-5`."""
+_QUALITIES = _words("auc auroc f1 precision recall psnr")
+"""Words of what grows as a loss falls, whatever its folder or its output is called: `loss1/auc`."""
 _MAX_WORDS = 5
 """Words of a name, at most: longer ones are sentences or paths of modules."""
 
@@ -261,7 +265,19 @@ def _kind_of_loss(words: set[str]) -> Role:
 def _other_quantity(words: list[str]) -> Role | None:
     """Accuracy, reward or KL divergence, where that is the last word that is not a modifier."""
     known = [word for word in words if word not in _MODIFIERS | {"div", "divergence", "ep"}]
+    if known and _TOP.fullmatch("".join(known[-2:] if known[-1].isdigit() else known[-1:])) is not None:
+        return Role.ACCURACY
     return next((role for role, heads in _HEADS.items() if known and known[-1] in heads), None)
+
+
+def _quality(metric: str) -> Role | None:
+    """The role of what is in the folder of a loss, or of an output called so, and is none: `loss1/top-1`."""
+    words = _split_words(metric)[1]
+    if any("loss" in word for word in words):
+        return None
+    if _other_quantity(words) is Role.ACCURACY:
+        return Role.ACCURACY
+    return Role.OTHER if words and words[-1] in _QUALITIES else None
 
 
 class MetricWithRole(str):
@@ -283,6 +299,8 @@ class MetricWithRole(str):
 def _by_name(metric: str) -> Role:
     normalized = _normalize(metric)
     by_name = next((role for role, pattern in _COMPILED if pattern.fullmatch(normalized)), None)
+    if by_name in (Role.EVAL_LOSS, Role.DATASET_LOSS) and "/" in metric:
+        by_name = _quality(metric) or by_name
     if by_name in (None, Role.DATASET_LOSS):
         by_name = _by_words(metric) or by_name
     if by_name is Role.LOSS and any(word in _TERMS and len(word) > 1 for word in _split_words(metric)[0]):

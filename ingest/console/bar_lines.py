@@ -46,7 +46,7 @@ _EPOCH_AHEAD = re.compile(r"^\s*(\d{1,9})/(\d{1,9}) \* Epoch \(")
 _NAMES_STEPS = re.compile(r"(?i)step|iter|update")
 _NUMBER_ALONE = re.compile(r"\s*-?\d{1,9}\.\d{1,20}(?:e-?\d{1,3})?\s*", re.IGNORECASE)
 """What is nothing but a number before or behind a bar, the loss: `pbar.set_description(f"{loss:.4f}")`."""
-_NOT_METRICS = frozenset({"v_num", "step", "global_step", "epoch", "iteration"})
+_NOT_METRICS = frozenset({"v_num", "step", "global_step", "epoch", "iteration", "iter", "itr", "it"})
 
 
 class Bar(NamedTuple):

@@ -84,6 +84,10 @@ _MEASURED = re.compile(
     r" {0,4}(?:→|->|=>|:|\||-) {0,4}$"
 )
 """A metric before the names of data: `Accuracy -> Train: 0.9, Val: 0.8`."""
+_PARTED = re.compile(r"(?:^|[^\w./@% -]) {0,4}([A-Za-z][\w./@%-]{0,30}(?: [\w./@%-]{1,20}){0,2}): {0,4}$")
+"""A metric before the names of its parts: `dice: LV 0.8 RV 0.7`."""
+_SAYS_WHY = re.compile(r"(?i)(?:errors?|return(?:ed|s)?|objective)$")
+"""What is before the reason of a failure, too: `ValueError: got 3`."""
 _OF_DATA = re.compile(r"([A-Za-z][\w./@%-]{0,30}) (?:train|training)")
 """A metric of the training, before those of other data."""
 _TWO_COUNTERS = re.compile(
@@ -192,6 +196,8 @@ class _FieldReader:
         """The name of the dictionary around a number whose keys are numbers."""
         self._measured = ""
         """The metric that the names of data follow: `Accuracy -> Train: 0.9, Val: 0.8`."""
+        self._parted = ""
+        """The metric that the names of its parts follow: `dice: LV 0.8 RV 0.7`."""
         self._around = ""
         """The name around the number before, which is that of this one: `reward (last 100 episodes): 0.5`."""
         self._of_range = NumberName("", False, "")
@@ -339,6 +345,7 @@ class _FieldReader:
             self._measured = of[1]  # `LOSS train 2.3 valid 2.2`
         else:
             self._measured = ""
+            name = self._of_parts(named)
         if name.lower() in STATISTICS and self._is_explained(before):
             name = f"{self._last_name.partition(' (')[0]} ({name})"  # `loss: 0.5 (mean: 0.4, std: 0.1)`
         if counts(name):
@@ -348,6 +355,17 @@ class _FieldReader:
         if self._keys:
             name = "/".join((*self._keys, name))
         return NumberName(name[:MAX_NAME], marked, before)
+
+    def _of_parts(self, named: NumberName) -> str:
+        """A name behind the metric that it is a part of: `dice: LV 0.8 RV 0.7`; so are those behind it."""
+        name, marked, before = named
+        if marked or " " in name or counts(name) or is_metric_name(name):
+            self._parted = ""
+        elif (of := _PARTED.search(before)) is not None:
+            self._parted = of[1] if is_metric_name(of[1]) and _SAYS_WHY.search(of[1]) is None else ""
+        elif before.strip(" ,%"):
+            self._parted = ""
+        return f"{self._parted}/{name}" if self._parted else name
 
     def _is_explained(self, before: str) -> bool:
         """Whether a number is in brackets right behind one with a name, or behind another one in these."""

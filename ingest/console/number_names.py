@@ -26,7 +26,7 @@ _UNITS_AT_END = frozenset({"s.", "ms.", "sec.", "secs.", "SPS.", "FPS."})
 _OPENING = " \t[({\"'<$€£¥₹₽"
 
 _SUFFIX = re.compile(
-    r"(?: ?\((?:[^\W\d]|[%\u00b5\u00b0])(?:[^\W\d]|[/ _-]){0,23}\)"
+    r"(?: ?\((?:[^\W\d]|[%\u00b5\u00b0])(?:[^\W\d]|[/ _-]){0,23}\)| \(\d{1,3}(?:\.\d{1,4})?%\)"
     r"|(?<=\w) \[(?:[^\W\d]|[%/\u00b5\u00b0 ]){1,12}\]|(?<=\w)\[%\])$"
 )
 """A unit or the like behind a name: `loss (MSE)`, `acc [%]`."""
@@ -73,6 +73,8 @@ _WITH_SIGNS = re.compile(
             r"[A-Za-z][\w-]{0,12}@\[?0?\.\d{1,2}:0?\.\d{1,2}\]?",  # `mAP@0.5:0.95`, `AP@[.5:.95]`
             r"[^\W\d]\w{0,12}[<>]\d?\.\d{1,3}(?:\^\d)?",  # `delta<1.25`
             r"[lL]ast \d{1,4} [a-z]{3,8}",  # `last 100 avg`
+            # `Accuracy with alpha = 0.1`
+            r"(?:[A-Za-z][\w-]{0,20} ){1,4}(?:with|for|at) [A-Za-z]\w{0,11} ?= ?\d?\.\d{1,6}",
             r"[A-Z]{2,4}@[A-Z]{2,4}=[\d.e-]{1,8}",  # `TAR@FAR=1e-4`
         )
     )

@@ -40,6 +40,14 @@ _INDEXED_AHEAD = "".join(
 _NO_INDEX = "".join(
     rf"(?<!{end}[\[(])" for end in ("och", "tep", "ter", "ion", "tch", "ode", "und", "ep", "EP", "Ep", "it")
 )
+_NO_PROGRESS = "".join(
+    rf"(?<!{end} \()"
+    for end in ("rain", "ning", "ress", "tion", "alid", "test", "done", "lete", "eted", "poch")
+)
+_CONDITIONS = "|".join(
+    rf"(?<= {word} \w{{{length}}}{sign})"
+    for word, length, sign in product(("with", "for", "at"), _LENGTHS, ("=", " = "))
+)
 _RANKED = [rf"@\d{{{first}}}/" for first in (1, 2)]
 _RANKED += [rf"{first}\d{{{second}}}/" for first, second in product(_RANKED, (1, 2))]
 _BEHIND_RANK = "|".join(rf"(?<={rank})" for rank in (*_RANKED, r"[A-Z]-\d/"))
@@ -61,6 +69,9 @@ _FORMS = (
     r"(?<=[kl] on the )\d{2,6} (?:test|train|val)[a-z]{0,7} images",
     r"\d{1,3}-(?:way|shot)(?!\w)",  # `5-way 1-shot acc: 0.5`, `2-way-5-shot`
     rf"(?<=[lL]ast )\d{{1,4}} (?:avg|average|mean|max|min){_SIGN}",
+    # a threshold, `Hits (0.5%): 8.7`, and no part of what is done, `Training (50%): 8.7`
+    rf"(?=\d{{1,3}}(?:\.\d{{1,4}})?%\){_SIGN})(?<=[a-z] \(){_NO_PROGRESS}",
+    rf"(?=\d?\.\d{{1,6}}\s?:\s{{0,4}}-?\d)(?:{_CONDITIONS})",  # `Accuracy with alpha = 0.1: 87.5`
     # a key of a dictionary: `iou: {0: 0.7, 1: 0.8}`, `'Dice, class 1': 0.5`
     r"(?=\d{1,4}(?:\.\d{1,4})?: [-\d])(?:(?<=\{)|(?<=, ))",
     r"(?<=[A-Za-z] )\d{1,4}['\"] ?:",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 from math import isfinite
 from typing import Any
 
@@ -23,10 +22,12 @@ from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_settings import is_of_model, is_setting
 from holter.ingest.console.line_shapes import LineShape, MetricField
 from holter.ingest.console.line_tokens import split_numbers, template_of, value_of
-from holter.ingest.console.line_words import BEFORE_MESSAGE, BEST_WORD, DATA_SPLIT, LEVELS, LONE_UNITS
-from holter.ingest.console.names_of_rows import row_name, text_before
+from holter.ingest.console.line_words import BEFORE_MESSAGE, BEST_WORD, DATA_SPLIT
+from holter.ingest.console.names_of_rows import numbered_row, row_name, text_before
 from holter.ingest.console.nested_keys import forget_keys, nested_name
 from holter.ingest.console.number_lists import is_history, listed_names, values_of_lists, without_ordered
+from holter.ingest.console.numbered_evaluations import labels_of_evaluation, numbered_evaluation
+from holter.ingest.console.qualified_names import qualified
 from holter.ingest.console.recurrence import recurring_values
 from holter.ingest.console.round_steps import is_in_round, note_named_client, note_round
 from holter.ingest.console.settings_in_objects import without_settings
@@ -68,8 +69,6 @@ from holter.types import Labels, labels_of
 
 _LEAST_OF_ROW = 2
 _LEAST_OF_CELLS = 3
-_MOST_QUALIFIED = 64
-_WORDS_BEFORE = re.compile(r"([A-Za-z][\w -]{1,40}?)[^\w]{1,8}$")
 _BEST = re.compile(rf"(?i){BEST_WORD}")
 """What a line says before it repeats a metric of the best step so far: `Saved the best model (acc=0.9)`."""
 _PAIR = re.compile(r"[\s,;|]*[A-Za-z_][\w./@-]*\s?[:=]\s?")
@@ -351,13 +350,15 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     # lines of which only the numbers differ are losses of batches, unlike rows that name what they are of
     names = [field.name for field in shape.metrics]
     subject = subject_labels((metric_name(name, evaluating) for name in names), axis)
-    is_counted = not (shape.split or evaluating or subject) and shape.row is None
+    numbered = numbered_evaluation(line)
+    is_counted = not (shape.split or evaluating or subject or numbered) and shape.row is None
     step = announced_step(axis, str(template) if is_counted else "")
     is_row = _is_row(parts, shape)
     is_run = is_row or _is_run(parts)
     belongs = (
         *("announced" in axis, "epoch" in axis, evaluating, shape.is_summary, "evaluated at" in axis),
         *(_is_report(shape), _is_result(parts, shape), has_pairs_alone(parts), is_row),
+        bool(numbered_row(parts, shape)),
     )
     if step is None and any(belongs):
         if "step" not in axis:
@@ -369,6 +370,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     # `Evaluation result: bleu 18.3` below `Decoding on test set...`
     is_of_heading = bool(evaluating) and not evaluating.startswith("eval")
     stated = "" if is_of_heading and shape.split.startswith("eval") else shape.split
+    stated = stated or (numbered.data if numbered is not None else "")
     split = stated or evaluating or (axis.get("split", "") if shape.is_summary else "")
     is_part = not (split or shape.is_of_training)
     of_parts = data_of_parts(names, int(step), axis) if is_part else ""
@@ -405,10 +407,12 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     if not all(map(is_setting, values)):
         forget_settings(axis)
     note_data(stated, names[0], axis)
+    if numbered is not None:
+        subject = {**subject, **labels_of_evaluation(numbered, int(step), axis)}
     labels = labels_below(subject, labels_of_line(shape, numbers, axis))
-    if shape.about is None:
+    if shape.about is None and numbered is None:
         values = qualified(values, parts, shape, step, axis)
-    is_one = shape.about is None and shape.row is None and not (row or subject)
+    is_one = shape.about is None and shape.row is None and not (row or subject or numbered)
     if is_one and not is_best and ("heading" in axis or (split and has_steps(axis))):
         step = step_of_next(template, int(step), values, axis)
     note_place(axis)
@@ -443,44 +447,6 @@ def _is_repeated(line: str) -> bool:
 def is_within_epoch(line: str, axis: dict[str, Any]) -> bool:
     """Whether a line is a bar that counts nothing in an epoch that the line below states, with its means."""
     return _DRAWN_BAR.match(line) is not None and axis.keys().isdisjoint(("announced", "heading"))
-
-
-def qualified(
-    values: dict[str, float], parts: list[str], shape: LineShape, step: float, axis: dict[str, Any]
-) -> dict[str, float]:
-    """The values, after the words before them where another line of the step has these names.
-
-    `training set : loss 0.3` and `evl set : loss 0.2` are two losses.
-    """
-    template = str(template_of(parts))
-    lines: dict[str, str] = axis.setdefault("qualified", {})
-    if template not in lines:
-        given = axis.get("given", {"step": step, "names": {}})
-        if given["step"] != step:
-            given = {"step": step, "names": {}}
-        axis["given"] = given
-        if all(given["names"].setdefault(name, template) == template for name in values):
-            if shape.is_of_training:
-                given["training"] = True
-            return values
-        words = _words_before(parts, shape, values)
-        if not words and given.get("training"):  # `* Training: LOSS - 8.9` above `* LOSS - 8.8`
-            words = "eval"
-        if not words or len(lines) >= _MOST_QUALIFIED:
-            return values
-        lines[template] = words
-    return {f"{lines[template]}/{name}": value for name, value in values.items()}
-
-
-def _words_before(parts: list[str], shape: LineShape, values: Collection[str]) -> str:
-    """The words before the first of some values of a line: `evl set : loss 0.2`."""
-    named = (field for field in shape.metrics if any(name.endswith(field.name) for name in values))
-    first = next(named, shape.metrics[0])
-    before = text_before(parts, first)
-    match = None if BEFORE_MESSAGE.fullmatch(before) is not None else _WORDS_BEFORE.search(before)
-    words = "" if match is None else match[1].rpartition(" - ")[2].strip()
-    is_name = words not in LEVELS and words not in LONE_UNITS and DATA_SPLIT.fullmatch(words) is None
-    return words if is_name else ""
 
 
 def _is_row(parts: list[str], shape: LineShape) -> bool:

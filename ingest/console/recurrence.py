@@ -24,7 +24,8 @@ def recurring_values(
 ) -> list[LineValues] | None:
     """The values of a line of this subject, if such lines recur, and those of the first ones when it is seen.
 
-    That is at the third step that has one, if the numbers vary: settings may be printed as often.
+    That is at the third step that has one, if the numbers vary: settings may be printed as often. Zeros next
+    to lines that vary are what never happened.
     """
     kinds: dict[str, list[Any]] = state.setdefault("recurring", {})
     kind = "\n".join((*values, *(subject or {}).values()))
@@ -39,7 +40,8 @@ def recurring_values(
     known[:] = [steps + (step != last), step, [*waiting, [step, dict(values)]][-_MAX_LINES:]]
     if known[0] < _LEAST_STEPS:
         return None
-    if all(earlier == values for _, earlier in waiting):
+    is_constant = all(earlier == values for _, earlier in waiting)
+    if is_constant and (any(values.values()) or not _has_others(kinds, last)):
         known[0] -= 1
         return None
     waiting, known[2] = known[2], []
@@ -48,3 +50,10 @@ def recurring_values(
         *(LineValues(at, found, labels=labels, is_late=True) for at, found in first),
         LineValues(step, present, time, labels),
     ]
+
+
+def _has_others(kinds: Mapping[str, list[Any]], step: int) -> bool:
+    """Whether lines of another kind that varies came at a step, or later."""
+    return any(
+        steps >= _LEAST_STEPS and last >= step and not waiting for steps, last, waiting in kinds.values()
+    )

@@ -19,6 +19,7 @@ from holter.ingest.console.line_tokens import is_time, split_numbers, value_of
 from holter.ingest.console.line_words import DATA_SPLIT
 from holter.ingest.console.nested_keys import nested_name
 from holter.ingest.console.plain_line import axis_state, parse_metrics_of_epoch
+from holter.ingest.console.qualified_names import with_values_again
 from holter.ingest.console.shape_reader import shape_of_line
 from holter.ingest.console.step_axis import position
 from holter.ingest.console.subjects_above import labels_below, subject_labels
@@ -35,19 +36,25 @@ _MOST_WAITING = 32
 def parse_metric(line: str, state: DialectState) -> LineResult:
     """The metrics of a line that counts nothing, and the results above it that waited for a known one."""
     found = parse_metrics_of_epoch(line, state)
+    rows = with_values_again(found, axis_state(state))
     if found is None or _result(line) is None:
-        return found
+        return rows
     block = _block(state)
     block["is known"] = True
     waiting, block["waiting"] = block["waiting"], {}
-    return [LineValues(found.step, waiting, labels=found.labels), found] if waiting else found
+    if not waiting:
+        return rows
+    return [
+        LineValues(found.step, waiting, labels=found.labels),
+        *(rows if isinstance(rows, list) else [found]),
+    ]
 
 
 def parse_result(line: str, state: DialectState) -> LineResult:
     """The number of a line below a heading, at the heading's step, or of a line of a block of results."""
     axis = axis_state(state)
     if "heading" in axis:
-        return parse_metrics_of_epoch(line, state)
+        return with_values_again(parse_metrics_of_epoch(line, state), axis)
     step, result = position(axis), _result(line)
     if result is None and _states_setting(line):
         _block(state)["is settings"] = True

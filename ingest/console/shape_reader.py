@@ -167,7 +167,7 @@ class _ShapeReader:
         """Signs are around it: `=== RUN first STEP 500 @ 2026-01-02 ===`."""
         self._counters: list[CounterField] = []
         self._metrics: list[MetricField] = []
-        self._axes: list[MetricField] = []
+        self._axes: list[tuple[Counter, MetricField]] = []
         """What is counted, as metrics."""
         self._names: dict[str, None] = {}  # in their order
         self._section = ""
@@ -358,7 +358,7 @@ class _ShapeReader:
         if counter in (Counter.EPOCH, Counter.OTHER) and field.name not in self._names:
             name = "epoch" if not field.name or DATA_SPLIT.fullmatch(field.name) else field.name
             self._names[name] = None
-            self._axes.append(MetricField(name, field.index, field.scale))
+            self._axes.append((counter, MetricField(name, field.index, field.scale)))
         # `eval_epoch: 1,  loss is: 2.02`, but `eval_iters: 100` is a setting
         name = field.english.replace("_", " ") if counter is Counter.EPOCH else field.english
         of_means = OF_MEAN_WEIGHTS.search(name)
@@ -478,7 +478,8 @@ class _ShapeReader:
         is_named = self._marked > 0 or (len(counters) > 1 and self._listed > 0)
         may_recur = self._is_stated and is_named and not (is_record or split or has_settings(names))
         if len(counters) > 1:  # what else counts is an axis that people may want
-            metrics = [*self._axes, *metrics]
+            axes = [axis for counter, axis in self._axes if not (split and counter is Counter.EPOCH)]
+            metrics = [*axes, *metrics]  # the epochs of evaluations are those of the training
         about = subject_of(texts) if metrics else None
         if about is not None:  # `Category: person Accuracy 0.2`
             metrics = [replace(field, name=field.name.removeprefix(f"{about[1]} ")) for field in metrics]

@@ -63,7 +63,16 @@ NAMES = {
         "aux_loss",
         "load_balancing_loss",
     ],
-    Role.ACCURACY: ["accuracy", "train/acc", "train_accuracy", "mean_token_accuracy", "rewards/accuracies"],
+    Role.ACCURACY: [
+        "accuracy",
+        "train/acc",
+        "train_accuracy",
+        "mean_token_accuracy",
+        "rewards/accuracies",
+        "Train Top-3",
+        "test/loss2/top-5",  # of the output of a network that is called so
+        "loss/val_accuracy",
+    ],
     Role.REWARD: ["reward", "train/reward", "rollout/ep_rew_mean"],
     Role.KL: ["kl", "objective/kl", "approx_kl", "kl_divergence"],
     Role.EVAL_LOSS: [
@@ -85,6 +94,8 @@ NAMES = {
         "valLoss",
         "eval/mse_loss",
         "val_ppl",
+        "test/loss1/loss1",
+        "val/loss_top1",
     ],
     Role.DATASET_LOSS: ["loss/cm4", "train/loss/books", "loss/a"],
     Role.THROUGHPUT: [
@@ -179,6 +190,7 @@ NAMES = {
         "rewards/margins",
         "kl_coef",
         "packet_loss",
+        "test/loss1/auc",
         "loss_std",
         "gpu.0.memoryClock",
         "gpu.0.memory",

@@ -34,6 +34,21 @@ LINES: dict[str, list[str]] = {
         "90% quantile loss",
     ],
     "epoch {n} acc[0]: 0.{n}, acc[1]: 0.5{n}": ["acc[0]", "acc[1]"],
+    "Epoch {n}, Hits (0.5%): {n}.5%, Hits (5%): 1{n}.5%": ["Hits (0.5%)", "Hits (5%)"],
+    "epoch {n} | acc with tau = 0.25: 0.{n} | acc with tau = 1.0: 0.5{n}": [
+        "acc with tau = 0.25",
+        "acc with tau = 1.0",
+    ],
+    "step {n}, acc for thr=.5: 0.{n}, acc for thr=.75: 0.5{n}": ["acc for thr=.5", "acc for thr=.75"],
+    # parts of a metric
+    "epoch: {n}, val_dice: LV 0.{n} RV 0.2{n} MY 0.3{n}": ["val_dice/LV", "val_dice/RV", "val_dice/MY"],
+    "Epoch {n} loss: total 1.{n} box 0.2{n} | accuracy: cat 5{n}.5% dog 6{n}.5%": [
+        "loss/total",
+        "loss/box",
+        "accuracy/cat",
+        "accuracy/dog",
+    ],
+    "epoch {n} dice: LV 0.{n}, RV 0.2{n}, loss: 0.3{n}, lr 0.1": ["dice/LV", "dice/RV", "loss", "lr"],
     "epoch {n} loss #1: 0.{n}, loss #2: 0.5{n}": ["loss #1", "loss #2"],
     "Epoch {n}, Recall@1/5/10: 1{n}.5/2{n}.5/3{n}.5": ["Recall@1", "Recall@5", "Recall@10"],
     "epoch {n}, top1 - ... - top3 accuracy: [0.1{n}, 0.2{n}, 0.3{n}]": [

@@ -117,7 +117,7 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
                 for data in ("", "val/")
                 for name in ("loss", "mask_loss", "Liver")
             },
-            **{name: [5, 10, 15] for name in ("box", "val/box", "Time", "Train Epoch", "Val Epoch")},
+            **{name: [5, 10, 15] for name in ("box", "val/box", "Time", "Train Epoch")},
         },
     ),
     "metrics below the heading of an epoch behind the record of an evaluation": (

@@ -29,6 +29,13 @@ def test_lines_that_recur_between_records_are_read_from_the_first_one_on(tmp_pat
     assert set(map(tuple, steps.values())) == {tuple(N)}
 
 
+def test_zeros_next_to_lines_that_vary_never_happened(tmp_path: Path) -> None:
+    text = "".join(f"Epoch {n}/9 | Loss: 0.{n}\nmissed: 0\nfound: {n}\nof: 7\n" for n in N)
+    assert steps_of(read_log(tmp_path, text)) == {name: [*N] for name in ("Loss", "missed", "found")}
+    text = "".join(f"Epoch {n}/9 | Loss: 0.{n}\noffset: 0\nzeta: 7\n" for n in N)
+    assert steps_of(read_log(tmp_path, text)) == {"Loss": [*N]}
+
+
 def test_a_line_with_a_position_and_unknown_names_is_read_if_it_recurs(tmp_path: Path) -> None:
     text = "".join(f"Epoch {n} loss: 0.{n}\nEpoch {n} zeta: 1.{n}\n" for n in N)
     assert steps_of(read_log(tmp_path, text)) == {"loss": [*N], "zeta": [*N]}

@@ -51,6 +51,7 @@ from holter.ingest.console.plain_line import (
     parse_plain_line,
 )
 from holter.ingest.console.prefixes import strip_prefixes
+from holter.ingest.console.qualified_names import with_values_again
 from holter.ingest.console.result_blocks import parse_metric, parse_result
 from holter.ingest.console.shape_reader import shape_of, shape_of_line
 from holter.ingest.console.subjects_above import SUBJECT_HEADINGS
@@ -237,7 +238,7 @@ _METRIC_ALONE = LinearPattern(
 )
 _NUMBER_ALONE = LinearPattern(
     rb"(?m)^[ \t|>*{'\"-]{0,80}(?:[A-Za-z]|[\xe3-\xed][\x80-\xbf]{2})[\w ./()@\x80-\xbf\xe3-\xed-]{0,80}"
-    rb"['\"]?:[ \t]{0,20}[-+]?\d[\d.]{0,20}"
+    rb"(?:['\"]| ?= ?\d?\.\d{1,6})?:[ \t]{0,20}[-+]?\d[\d.]{0,20}"
     rb"(?:[eE][-+]?\d{1,3})?[^\n:=]{0,20}$"
     # `Agent SUCCESS Rate 0.04`, `success -> 0.9`
     rb"|^[ \t>*-]{0,20}(?:[A-Z][A-Za-z_-]{1,30} ){1,4}-?\d{1,9}\.\d{1,20}[ \t\r]{0,8}$"
@@ -324,7 +325,9 @@ def _line_of_own_text(line: str, state: DialectState) -> LineResult:
     shape = shape_of_line(split_numbers(line))
     if shape.counters or not shape.metrics:
         return None
-    return parse_metrics_of_epoch(line, state) if _has_metric(shape) else _named_number(line, state)
+    if not _has_metric(shape):
+        return _named_number(line, state)
+    return with_values_again(parse_metrics_of_epoch(line, state), axis_state(state))
 
 
 OWN_LINES = replace(LINES, parse=_line_of_own_text)
@@ -365,7 +368,7 @@ def _section(line: str, state: DialectState) -> LineResult:
         return None
     found = parse_plain_line(line, state)
     if found is None and _has_metric(shape_of(tuple(split_numbers(line)[::2]))):
-        found = parse_metrics_of_epoch(line, state)
+        return with_values_again(parse_metrics_of_epoch(line, state), axis_state(state))
     return found
 
 

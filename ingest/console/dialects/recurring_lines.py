@@ -16,6 +16,7 @@ from holter.ingest.console.line_settings import is_of_model, is_setting
 from holter.ingest.console.line_shapes import LineShape
 from holter.ingest.console.line_tokens import split_numbers, value_of
 from holter.ingest.console.line_words import DATA_SPLIT
+from holter.ingest.console.names_of_rows import numbered_row
 from holter.ingest.console.number_lists import values_of_lists
 from holter.ingest.console.pattern_search import LinearPattern
 from holter.ingest.console.plain_line import (
@@ -23,8 +24,8 @@ from holter.ingest.console.plain_line import (
     has_pairs_alone,
     is_of_best,
     is_within_epoch,
-    qualified,
 )
+from holter.ingest.console.qualified_names import qualified, with_values_again
 from holter.ingest.console.recurrence import recurring_values
 from holter.ingest.console.shape_reader import shape_of_line
 from holter.ingest.console.step_axis import has_steps, position
@@ -60,11 +61,19 @@ def _recurring(line: str, state: DialectState) -> list[LineValues] | None:
     alone = _NAME_AND_NUMBER.search(line) if evaluating or "announced" in axis else None
     values = _values(parts, shape, evaluating, "" if alone is None else alone[1])
     values = _without_stated(values, axis)
-    if values:
+    if values and (row := numbered_row(parts, shape)):
+        values = {f"{row}{name.removeprefix(f'{row[:-1]} ')}": value for name, value in values.items()}
+    elif values:
         values = qualified(values, parts, shape, step, axis)
     subject = subject_labels(values, axis)
     labels = labels_below(subject, section_labels(axis))
-    return recurring_values(values, step, axis, parse_time(line), labels, subject)
+    rows = with_values_again(LineValues(step, values, parse_time(line), labels), axis)
+    found = (
+        recurring_values(row.values, row.step, axis, row.time, labels, subject)
+        for row in (rows if isinstance(rows, list) else [rows])
+        if isinstance(row, LineValues)
+    )
+    return [values for each in found if each is not None for values in each] or None
 
 
 def _without_stated(values: dict[str, float], axis: DialectState) -> dict[str, float]:

@@ -1,0 +1,154 @@
+"""Lines of a step with the same names, each of one of several: evaluations, classes, players, scales."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.log_runs import assert_steps
+
+N = range(2, 6)
+THREE = range(3)
+
+CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
+    "numbered evaluations": (
+        "".join(
+            f"[{n}0] Total: 0.{n} | Rate: 0.3{n}\n"
+            + "".join(f"[ Test{k:2d} ] Total: 0.{n}{k + 1} | PSNR: 3{n}.{k + 1}\n" for k in (-1, 0, 10))
+            for n in N
+        ),
+        {"Total": [20, 30, 40, 50], "Rate": [20, 30, 40, 50]}
+        | {f"test/{name}/test={k}": [20, 30, 40, 50] for name in ("Total", "PSNR") for k in (-1, 0, 10)},
+    ),
+    "numbered evaluations from one on, of which the first line may be that of an epoch": (
+        "".join(
+            f"Epoch {n} loss: 0.{n}\n" + "".join(f"Test {k}: PSNR: 3{n}.{k} SSIM: 0.{n}{k}\n" for k in (1, 2))
+            for n in N
+        ),
+        {"loss": [*N], "test/PSNR": [2], "test/SSIM": [2]}
+        | {f"test/{name}/test=1": [3, 4, 5] for name in ("PSNR", "SSIM")}
+        | {f"test/{name}/test=2": [*N] for name in ("PSNR", "SSIM")},
+    ),
+    "an evaluation with the number of its epoch": (
+        "".join(f"Epoch {n} loss: 0.{n}\nTest {n}: loss: 0.5{n} acc: 0.6{n}\n" for n in N),
+        {"loss": [*N], "test/loss": [*N], "test/acc": [*N]},
+    ),
+    "evaluations that are counted": (
+        "".join(
+            f"Epoch {n} loss: 0.{n}\n" + (f"[Eval {n // 2}] acc: 0.6{n} f1: 0.5{n}\n" if n % 2 else "")
+            for n in range(1, 9)
+        ),
+        {"loss": [*range(1, 9)], "eval/acc": [1, 3, 5, 7], "eval/f1": [1, 3, 5, 7]},
+    ),
+    "scales in brackets": (
+        "".join(
+            f"Epoch {n}/9 loss: 0.{n}\n"
+            + "".join(f"[Faces x{k}.5] PSNR: 3{n}.{k} SSIM: 0.{n}{k}\n" for k in THREE)
+            for n in N
+        ),
+        {"loss": [*N], "PSNR": [2], "SSIM": [2]}
+        | {f"Faces x{k}.5/{name}": [*N] for name in ("PSNR", "SSIM") for k in THREE},
+    ),
+    "a word and a number": (
+        "".join(
+            f"Epoch {n}/9 loss: 0.{n}\n" + "".join(f"Zone {k}: acc: 0.{n}{k} dice: 0.{n}{k}\n" for k in THREE)
+            for n in N
+        ),
+        {"loss": [*N], "acc": [2], "dice": [2]}
+        | {f"Zone {k}/{name}": [*N] for name in ("acc", "dice") for k in THREE},
+    ),
+    "thresholds": (
+        "".join(
+            f"Epoch {n}/9 loss: 0.{n}\n"
+            + "".join(f"threshold {k}: precision: 0.{n}1 recall: 0.{n}2\n" for k in (0.3, 0.5))
+            + "".join(f"k={k}: hr@k: 0.{n}3 ndcg: 0.{n}4\n" for k in (5, 10))
+            for n in N
+        ),
+        {"loss": [*N], "precision": [2], "recall": [2]}
+        | {f"threshold {k}/{name}": [*N] for name in ("precision", "recall") for k in (0.3, 0.5)}
+        | {f"k={k}/{name}": [*N] for name in ("hr@k", "ndcg") for k in (5, 10)},
+    ),
+    "numbered parts below the heading of an epoch, which may be its batches": (
+        "".join(f"Epoch {n}/9\n" + "".join(f"Chunk {k}: loss: 0.{n}{k}\n" for k in range(9)) for n in (1, 2)),
+        {"loss": [*range(1, 19)]},
+    ),
+    "scales of a metric each, below the heading of an epoch": (
+        "".join(f"Epoch {n}/9\n" + "".join(f"[Faces x{k}] PSNR: 3{n}.{k}\n" for k in THREE) for n in N),
+        {"PSNR": [2]} | {f"Faces x{k}/PSNR": [*N] for k in THREE},
+    ),
+    "a report of each sample behind the training": (
+        "".join(f"Epoch {n}/9 loss: 0.{n}\n" for n in N)
+        + "".join(f"Sample {k}: PSNR: 3{k}.5 SSIM: 0.{k}5\n" for k in THREE),
+        {"loss": [*N], "PSNR": [5], "SSIM": [5]},
+    ),
+    "a number that counts": (
+        "".join(f"Epoch {n}/9 loss: 0.{n}\nPatience 0: acc: 0.{n} dice: 0.{n}\n" for n in N)
+        + "Epoch 6/9 loss: 0.6\nPatience 0: acc: 0.5 dice: 0.5\nPatience 1: acc: 0.6 dice: 0.6\n",
+        {"loss": [*N, 6], "acc": [*N, 6], "dice": [*N, 6]},
+    ),
+    "players behind two blanks": (
+        "".join(
+            f"Episode {n}00/900 | avg_turns=1{n}.5\n"
+            + "".join(f"    player_{k}  avg_reward=+{n}.{k}  pl=-0.{n}{k}\n" for k in THREE)
+            for n in N
+        ),
+        {"avg_turns": [200, 300, 400, 500]}
+        | {f"player_{k}/{name}": [200, 300, 400, 500] for name in ("avg_reward", "pl") for k in THREE},
+    ),
+    "players with a sign, below a line with known metrics": (
+        "".join(
+            f"Episode {n}00/900 | loss=0.{n}\n"
+            + "".join(f"player_{k}: avg_reward={n}.{k} pl=-0.{n}{k}\n" for k in THREE)
+            for n in N
+        ),
+        {"loss": [200, 300, 400, 500]}
+        | {f"player_{k}/{name}": [200, 300, 400, 500] for name in ("avg_reward", "pl") for k in THREE},
+    ),
+    "the parts of a whole that has the same names": (
+        "".join(
+            f"epoch: {n}/9 loss: 0.{n}\nevaluation ...\n"
+            + "".join(f"{part}: {{'precision': 0.{n}1, 'recall': 0.{n}2}}\n" for part in ("minus", "plus"))
+            + f"precision: 0.{n}3 recall: 0.{n}4\n"
+            for n in N
+        ),
+        {"loss": [*N]}
+        | {f"evaluation/{name}": [*N] for name in ("precision", "recall")}
+        | {
+            f"{part}/evaluation/{name}": [*N]
+            for part in ("minus", "plus")
+            for name in ("precision", "recall")
+        },
+    ),
+    "ranks in two blocks of a line each": (
+        "".join(f"Epoch {n}:\n  Loss: 0.{n}\n  Top-1: 2{n}.5%\n  Top-3: 7{n}.5%\n" for n in (1, 2)),
+        {name: [1, 2] for name in ("Loss", "Top-1", "Top-3")},
+    ),
+    "results with a setting of theirs behind the last epoch": (
+        "".join(
+            f"==== Training tau = {tau} ====\n"
+            + "".join(f"Epoch {n}/3, loss: {tau}{n}\n" for n in (1, 2, 3))
+            + f"Accuracy with tau = {tau}: 7{tau}%\n"
+            for tau in (0.1, 0.2)
+        ),
+        {"loss": [1, 2, 3], "Accuracy with tau = 0.1": [3]}
+        | {
+            f"{name}/training=Training tau = 0.2": steps
+            for name, steps in (("loss", [1, 2, 3]), ("Accuracy with tau = 0.2", [3]))
+        },
+    ),
+    "unknown names that recur": (
+        "".join(
+            f"Epoch {n}/9 loss: 0.{n}\n"
+            + "".join(f"[Faces x{k}] foo: 0.{n}{k} bar: 0.{n}{k}\n" for k in THREE)
+            for n in N
+        ),
+        {"loss": [*N]} | {f"Faces x{k}/{name}": [*N] for name in ("foo", "bar") for k in THREE},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_each_of_several_has_its_series(case: str, tmp_path: Path) -> None:
+    text, expected = CASES[case]
+    assert_steps(tmp_path, text, expected)
