@@ -20,6 +20,7 @@ from holter.ingest.console.line_words import (
     NOT_METRICS,
     OTHERS,
     QUALIFIERS,
+    STATISTICS,
     STEPS,
 )
 from holter.ingest.metric_names import is_metric_name
@@ -131,8 +132,9 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
     if not set(words[:-1]) <= QUALIFIERS:
         # `==> run_model epoch:0 loss:0.5`, but `stop epoch: 30` is a setting
         is_stated = not field.marked or field.total_index >= 0 or words[0] in _STAGES or field.precedes_loss
-        announces = last in ("epoch", "epochs") and not before and is_stated
         is_rate = not _RATES.isdisjoint(words)
+        is_epoch = last in ("epoch", "epochs") or (last == "ep" and STATISTICS.isdisjoint(words))
+        announces = is_epoch and not before and is_stated  # `LSTM ep=5 train_loss=0.4`
         is_in_epoch = [each.counter for each in before] == [Counter.EPOCH] and field.total_index < 0
         if is_in_epoch and last in BATCHES and not (is_rate or has_settings([field.name])):
             return Counter.BATCH  # `Epoch  1, CIFAR-10 Batch 2:  Loss: 1.67`
