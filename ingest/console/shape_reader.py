@@ -349,10 +349,19 @@ class _ShapeReader:
         return first is not None and (first is self._unnamed or first.counter is Counter.OTHER)
 
     def _is_length_behind(self, field: NumberField) -> bool:
-        """Whether steps behind a reward are the length of an episode: `Ep 200: Reward=0.8 | Steps=14`."""
+        """Whether steps next to a reward are the length of an episode: `Ep 200: Reward=0.8 | Steps=14`.
+
+        Before it they are if `ep` counts: an epoch may have as many.
+        """
         is_episode = bool(self._counters) and self._counters[0].counter in (Counter.EPOCH, Counter.OTHER)
-        is_length = field.english.lower() in _LENGTHS and field.total_index < 0
-        return is_episode and is_length and any(map(_REWARD.search, _names(self._metrics)))
+        if not is_episode or field.english.lower() not in _LENGTHS or field.total_index >= 0:
+            return False
+        behind = self._texts[field.index + 1 :] if self._counts_ep() else ()
+        return any(map(_REWARD.search, (*_names(self._metrics), *behind)))
+
+    def _counts_ep(self) -> bool:
+        """Whether what the line counts first is called `ep`, an epoch or an episode."""
+        return bool(self._axes) and self._axes[0].name.lower() == "ep"
 
     def _add_counter(self, field: NumberField, counter: Counter) -> None:
         if counter in (Counter.EPOCH, Counter.OTHER) and field.name not in self._names:
@@ -495,6 +504,7 @@ class _ShapeReader:
             kind=str(crc32("\n".join(_names(metrics)).encode())),
             is_round=self._is_round and self._is_heading and len(counters) == 1,
             is_of_round=self._is_round and self._is_heading,
+            is_of_episode=len(counters) == 1 and self._counts_ep() and any(map(_REWARD.search, names)),
             is_report=is_record and not measures,
             has_rates_alone=is_record and measures and all(map(is_setting, names)),
             is_of_training=self._split == "train",
