@@ -9,13 +9,14 @@ anew, that is the epoch, and the steps go on.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import accumulate, pairwise
+from operator import itemgetter
 
 from holter.ingest.console.line_fields import number_fields
 from holter.ingest.console.line_tokens import split_numbers
-from holter.ingest.console.line_words import CALENDAR, DATA_SPLIT, EPOCHS, STEPS
+from holter.ingest.console.line_words import BATCHES, CALENDAR, DATA_SPLIT, EPOCHS, STEPS
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.step_columns import ATTEMPT_NAME
 
@@ -49,6 +50,8 @@ _COUNT_IN_BRACKETS = re.compile(
 """A name, what it counts in brackets, and a number: `loss [3]: 2.5`, `score(29): 3`."""
 _LEAST_OF_LINES = 0.9
 """Of the lines of a text that are such ones."""
+_GLUED_COUNT = re.compile(r"[ \t]{0,8}\[?([A-Za-z]{1,12}) {0,8}(\d{1,9})(?=[ \t:,|\]])")
+"""A word at the beginning of a line with a number behind it: `B120`, `B 80`."""
 _COUNTERS = STEPS | EPOCHS | {"e"}
 _SIGNS_BEHIND = ("-", ":", ",", "|")
 
@@ -58,6 +61,7 @@ def counted_table(lines: Sequence[str]) -> list[list[str]]:
 
     `train, 3, 0.5` and `val, 3, 0.75` are rows of one table, whose names have the data before them.
     """
+    lines = _with_separate_counts(lines)
     by_texts: defaultdict[tuple[str, ...], dict[int, list[str]]] = defaultdict(dict)
     for number, line in enumerate(lines):
         parts = split_numbers(line)
@@ -72,6 +76,24 @@ def counted_table(lines: Sequence[str]) -> list[list[str]]:
     if len(tables) > 1:
         return _side_by_side(tables)
     return with_launches(tables[0][2]) if tables else []
+
+
+def _with_separate_counts(lines: Sequence[str]) -> Sequence[str]:
+    """The lines with a blank behind the word that they begin with, where a count is glued to it: `B120 loss`.
+
+    The count may have a blank before it where it has fewer digits. Small numbers may be those of parts: `B4`.
+    """
+    found = [_GLUED_COUNT.match(line) for line in lines]
+    words = Counter(match[1] for match in found if match is not None)
+    word, rows = max(words.items(), key=itemgetter(1), default=("", 0))
+    counts = [match[2] for match in found if match is not None and match[1] == word]
+    is_counter = len(word) == 1 or word.lower() in STEPS | BATCHES | EPOCHS
+    if not is_counter or rows < _LEAST_LINES or max(map(len, counts)) < 2 or not counts_evenly(counts):
+        return lines
+    return [
+        line if match is None or match[1] != word else f"{word} {line[match.start(2) :]}"
+        for line, match in zip(lines, found, strict=True)
+    ]
 
 
 def _data_of(texts: Sequence[str]) -> str:

@@ -128,6 +128,22 @@ def test_pairs_of_counts_are_nothing_measured(tmp_path: Path) -> None:
     assert not steps_of(read_log(tmp_path, "".join(f"({n}, {n + 1})\n" for n in range(20))))
 
 
+@pytest.mark.parametrize("begin", ["B{}", "B{:3}", "it{}", "batch{}", "[T{}]"])
+def test_a_counter_may_be_glued_to_its_word(tmp_path: Path, begin: str) -> None:
+    steps = [*range(0, 200, 20)]
+    rows = "".join(
+        f"{begin.format(n)} loss: {2 / (n + 1):.4f} (digits: 87.{n}, presence: 3.{n})\n"
+        + "time for 60 batches 46.5\n" * (n % 60 == 0)
+        for n in steps
+    )
+    assert_steps(tmp_path, rows, {name: steps for name in ("loss", "digits", "presence")})
+
+
+@pytest.mark.parametrize("word", ["B", "layer", "conv"])
+def test_numbers_of_parts_are_no_counts(tmp_path: Path, word: str) -> None:
+    assert not steps_of(read_log(tmp_path, "".join(f"{word}{n} loss: 0.{n} size: 5.{n}\n" for n in range(9))))
+
+
 _EVERY_FIFTH = (1, *range(5, 30, 5))
 
 
