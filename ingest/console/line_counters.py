@@ -49,6 +49,9 @@ _INDEX = re.compile(
 )
 """A word that counts with one for an index right behind it."""
 _BETWEEN_STEP_AND_EPOCH = re.compile(r"\] epoch ?[=:] ?")
+_LEAST_WITH_BATCH = 4
+"""Texts of a line with an epoch, a batch, its total and a name."""
+_NAME_AND_SIGN = re.compile(r"[ \t]{1,8}[A-Za-z_][\w./@-]{0,60} ?[=:] {0,8}")
 _SEPARATORS = str.maketrans("_/-.", "    ")
 
 
@@ -202,6 +205,22 @@ def is_batch_of_epoch(field: NumberField, counters: list[CounterField], texts: t
     is_counted = field.total_index >= 0 and (field.marked or field.bracketed or field.clean)
     is_count = field.english.lower().split()[-1] not in _COUNT_OTHERS
     return is_counted and is_count and not is_metric_name(field.name)
+
+
+def heads_list(field: NumberField, texts: tuple[str, ...]) -> bool:
+    """Whether a number of updates begins a list of numbers: `Actor updates 3, num timesteps 640`."""
+    begins = not (field.index or field.marked or field.before.strip())
+    is_of_updates = field.english.lower().rpartition(" ")[2] in ("update", "updates")
+    return begins and is_of_updates and len(texts) > 2 and texts[1].startswith(", ")
+
+
+def is_epoch_before_batch(field: NumberField, texts: tuple[str, ...]) -> bool:
+    """Whether a line begins with an epoch, its batch and their total: ` 72  100 /  320 loss = 0.15`."""
+    if field.index or field.name or field.marked or len(texts) <= _LEAST_WITH_BATCH:
+        return False
+    before, behind, total, name = texts[:_LEAST_WITH_BATCH]
+    is_alone = not (before.strip() or behind.strip(" \t"))
+    return is_alone and total.strip() == "/" and _NAME_AND_SIGN.fullmatch(name) is not None
 
 
 def is_length(field: NumberField, counters: list[CounterField]) -> bool:

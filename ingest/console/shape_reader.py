@@ -22,7 +22,9 @@ from holter.ingest.console.line_counters import (
     CounterField,
     counter_of,
     epoch_behind_step,
+    heads_list,
     is_batch_of_epoch,
+    is_epoch_before_batch,
     is_length,
     is_lone_batch,
     is_lone_step,
@@ -286,8 +288,10 @@ class _ShapeReader:
         counter = counter_of(field, self._counters)
         if counter is None and self._is_framed and not self._counters and field.name:
             counter = counter_of(replace(field, name=field.name.split()[-1]), [])
-        if counter is None and (self._heads_list(field) or self._is_before_measured_epoch(field)):
+        if counter is None and (heads_list(field, self._texts) or self._is_before_measured_epoch(field)):
             return Counter.STEP
+        if counter is None and is_epoch_before_batch(field, self._texts):
+            return Counter.EPOCH
         is_next = counter is None and not self._metrics
         if is_next and is_batch_of_epoch(field, self._counters, self._texts):
             counter = Counter.BATCH
@@ -319,12 +323,6 @@ class _ShapeReader:
         ):  # `Train: [1/5] Step 50/335`, `iteration:3 step:20/150`
             self._counters[0] = replace(self._counters[0], counter=Counter.EPOCH)
         return counter
-
-    def _heads_list(self, field: NumberField) -> bool:
-        """Whether a number of updates begins a list of numbers: `Actor updates 3, num timesteps 640`."""
-        begins = not (field.index or field.marked or field.before.strip())
-        is_of_updates = field.english.lower().rpartition(" ")[2] in ("update", "updates")
-        return begins and is_of_updates and len(self._texts) > 2 and self._texts[1].startswith(", ")
 
     def _is_before_measured_epoch(self, field: NumberField) -> bool:
         """Whether a number in brackets is the step at a part of an epoch: `[100] epoch=0.4, loss=0.5`."""

@@ -41,6 +41,21 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         ),
         {name: [0, 5, 10, 11, 16, 21] for name in ("loss", "dice", "Epoch")},
     ),
+    "an epoch and its batch before a total and a name, and lines of epochs": (
+        "".join(
+            "".join(
+                f" {n:3}  {at:3} /  320 {name} = 0.{at}{n} time = 2025-06-05 03:19:11.165537\n"
+                for at in (0, 100, 200, 300)
+                for name in ("whole_loss", "L1_loss")
+            )
+            + f"\nepoch =  {n:3} , L1_loss = 0.5{n} , time = 534.18 s\n\n"
+            for n in (1, 2)
+        ),
+        {
+            **{name: [0, 100, 200, 300, 320, 420, 520, 620] for name in ("whole_loss", "L1_loss", "epoch")},
+            **{name: [300, 620] for name in ("epoch/L1_loss", "time")},
+        },
+    ),
     "the best epoch in other words": (
         "epoch  train_loss  val_acc\n"
         + "".join(f"{n:5}  {1 / (n + 1):9.3f}  {50 + n}.25%\n" for n in range(1, 9))
