@@ -49,6 +49,9 @@ _INDEX = re.compile(
 )
 """A word that counts with one for an index right behind it."""
 _BETWEEN_STEP_AND_EPOCH = re.compile(r"\] epoch ?[=:] ?")
+_AROUND_NUMBER = 2
+"""Texts of a line with one number."""
+_AROUND_HEADING = " \t\r\n:=#-*[]"
 _LEAST_WITH_BATCH = 4
 """Texts of a line with an epoch, a batch, its total and a name."""
 _NAME_AND_SIGN = re.compile(r"[ \t]{1,8}[A-Za-z_][\w./@-]{0,60} ?[=:] {0,8}")
@@ -205,6 +208,17 @@ def is_batch_of_epoch(field: NumberField, counters: list[CounterField], texts: t
     is_counted = field.total_index >= 0 and (field.marked or field.bracketed or field.clean)
     is_count = field.english.lower().split()[-1] not in _COUNT_OTHERS
     return is_counted and is_count and not is_metric_name(field.name)
+
+
+def announces_timesteps(texts: tuple[str, ...]) -> bool:
+    """Whether a line is nothing but the steps of an environment so far, at which the values below it are.
+
+    `Num timesteps: 2000`, `2000 timesteps`; how many there are in all is stated in other words.
+    """
+    if len(texts) != _AROUND_NUMBER:
+        return False
+    before, behind = (text.strip(_AROUND_HEADING).lower() for text in texts)
+    return (before, behind) in (("num timesteps", ""), ("timestep", ""), ("", "timesteps"))
 
 
 def heads_list(field: NumberField, texts: tuple[str, ...]) -> bool:

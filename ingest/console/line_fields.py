@@ -57,7 +57,7 @@ _COUNTED_BEHIND_TOTAL = re.compile(
 )
 """The same behind a total, before the name of a metric: `1/10 epoch G_loss : 4.1`."""
 _COUNTED_AT_END = re.compile(
-    r"(?:st|nd|rd|th)? (epoch|iteration|iter|step|batch|episode|round)[^\w\n]{0,40}$"
+    r"(?:st|nd|rd|th)? (epoch|iteration|iter|step|timesteps|batch|episode|round)[^\w\n]{0,40}$"
 )
 """The same at the end of a line that begins with the number or has `the` before it: `this is the 3 epoch`."""
 _COUNTED_AT_BEGIN = re.compile(r"(?i) (?:training )?(epoch|iteration|iter|step|episode|round)s?(?=[ ,:|-])")

@@ -20,6 +20,7 @@ from holter.ingest.console.line_counters import (
     OF_MEAN_WEIGHTS,
     Counter,
     CounterField,
+    announces_timesteps,
     counter_of,
     epoch_behind_step,
     heads_list,
@@ -167,6 +168,7 @@ class _ShapeReader:
         """Numbers that count nothing, whatever their names."""
         self._is_framed = _FRAME.match(texts[0]) is not None and texts[-1].rstrip().endswith(_FRAMES)
         """Signs are around it: `=== RUN first STEP 500 @ 2026-01-02 ===`."""
+        self._is_of_timesteps = announces_timesteps(texts)
         self._counters: list[CounterField] = []
         self._metrics: list[MetricField] = []
         self._axes: list[MetricField] = []
@@ -286,6 +288,8 @@ class _ShapeReader:
         if self._logger is not None and field.index == self._logger.counted:
             return Counter.STEP  # of the logger, an episode as well
         counter = counter_of(field, self._counters)
+        if counter is Counter.OTHER and self._is_of_timesteps:
+            return Counter.STEP
         if counter is None and self._is_framed and not self._counters and field.name:
             counter = counter_of(replace(field, name=field.name.split()[-1]), [])
         if counter is None and (heads_list(field, self._texts) or self._is_before_measured_epoch(field)):
@@ -376,7 +380,7 @@ class _ShapeReader:
         self._is_round |= is_first and _unqualified(field.english) in ROUNDS
         if counter in (Counter.EPOCH, Counter.STEP) and is_first and self._logger is None:
             self._stage = stage_of(field, self._texts[field.index + 1])
-        self._amounts += states_amount(field)
+        self._amounts += states_amount(field) and not self._is_of_timesteps
         # `---- [Epoch 0/100, Batch 2/3] ----`, `[001/100] D: 0.6`
         begins_in_brackets = bool(field.name or field.total_index >= 0) and field.before.strip() in ("[", "(")
         is_clean = field.clean or self._is_framed or begins_in_brackets

@@ -156,3 +156,25 @@ def test_episodes_behind_the_epochs_of_another_part_begin_launches(tmp_path: Pat
     run = read_log(tmp_path, (epochs + episodes) * 2)
     assert run.attempts == 2
     assert steps_of(run)["Reward"] == 2 * [*range(10, 501, 10)]
+
+
+@pytest.mark.parametrize(
+    "heading", ["{} timesteps", "Num timesteps: {}", "Timestep {}", "[Num timesteps: {}]"]
+)
+def test_values_below_the_timesteps_so_far_are_at_these(tmp_path: Path, heading: str) -> None:
+    steps = [*range(2000, 20000, 2000)]
+    text = "Num timesteps: 20000 in all\n" + "".join(
+        f"{heading.format(n)}\nBest mean reward: 1{n}.5 - Last mean reward per episode: 2{n}.25\nSaving it\n"
+        for n in steps
+    )
+    names = ("Best mean reward", "Last mean reward per episode")
+    assert_steps(tmp_path, text, {name: steps for name in names})
+    assert read_log(tmp_path, text * 2).attempts == 2
+
+
+@pytest.mark.parametrize(
+    "amount", ["total_timesteps: 9000", "num_timesteps: 9000", "Timesteps: 9000", "9000 steps"]
+)
+def test_amounts_of_timesteps_are_no_steps(tmp_path: Path, amount: str) -> None:
+    text = f"{amount}\nmean reward: 0.5\n" + "".join(f"Step {n}: loss {n}.5\n" for n in range(5))
+    assert 9000 not in {step for steps in steps_of(read_log(tmp_path, text)).values() for step in steps}

@@ -129,7 +129,8 @@ _COUNTED = (
 )
 _NUMBER_AHEAD = (
     rb"(?:\bthe |^[^\w\n]{0,20})\d{1,9}(?:st|nd|rd|th)? (?:training )?"
-    rb"(?:epoch|iteration|iter|step|batch|episode|round)(?: completed?| done| finished)?[^\w\n]{0,40}$"
+    rb"(?:epoch|iteration|iter|step|timesteps|batch|episode|round)(?: completed?| done| finished)?"
+    rb"[^\w\n]{0,40}$"
 )
 """A line that ends with what it counts behind its number: `this is the 3 epoch`."""
 _POSITION = LinearPattern(
@@ -247,7 +248,7 @@ _NUMBER_ALONE = LinearPattern(
 )
 _LOSS_ALONE = LinearPattern(
     rb"(?im)" + _DATA_ALONE + rb"|(?:loss|reward|return|\bacc|accuracy|fitness)[\"')]?"
-    rb"(?: (?:of|on|for|over)[ \w]{1,40})?[ \t]{0,12}(?:[:=\t]|is\b|\xe2\x94[\x82\x83])[ \t]{0,20}[-+]?\d"
+    rb"(?: (?:of|on|for|over|per)[ \w]{1,40})?[ \t]{0,12}(?:[:=\t]|is\b|\xe2\x94[\x82\x83])[ \t]{0,20}[-+]?\d"
     # `mean/median reward 1.2/0.9`
     + rb"|[a-z]/[a-z]{1,20} (?:loss|reward|return|accuracy) [-+]?\d{1,12}\.\d{1,12}/"
     + rb"|\xe2\x94[\x82\x83] (?:train|val|test)[a-z]{0,7}[ \t]{0,12}\xe2\x94[\x82\x83][ \t]{0,20}\d"
@@ -260,7 +261,8 @@ _EPOCH_BLOCK = re.compile(
 _LINE_DRAWN = in_encodings("─", "═", "━")
 _HEADING = LinearPattern(
     rb"(?im)^(?:[^\n]{0,60}[\]>:|-] )?[ \t>*-]{0,80}(?:\x1b\[\d{1,3}m)?[ \t]{0,4}(?:learning |training )?"
-    rb"(?:epoch|iteration|step|generation|round(?: number)?)[: \t#]{1,12}\d{1,9}(?:/\d{1,9})?"
+    rb"(?:epoch|iteration|step|generation|round(?: number)?|num timesteps|timestep)[: \t#]{1,12}"
+    rb"\d{1,9}(?:/\d{1,9})?"
     rb"(?:[^\w\n]{0,80}$| per-step time)|" + _NUMBER_AHEAD + rb"|^run \[\d{1,9}\]:[ \t\r]{0,8}$"
     # `Updates 3, num timesteps 6400, FPS 81`
     rb"|^[ \t]{0,8}(?:[\w/]{1,40} )?updates? \d{1,9}(?:, [a-z][a-z ]{0,30} \d{1,12}(?:\.\d{1,6})?){1,4}"
