@@ -36,7 +36,7 @@ from holter.ingest.console.line_counters import (
 from holter.ingest.console.line_data import data_before, data_behind, is_summary
 from holter.ingest.console.line_fields import NumberField, number_fields
 from holter.ingest.console.line_names import numbered, unique_name
-from holter.ingest.console.line_settings import has_settings, is_setting, is_settings
+from holter.ingest.console.line_settings import has_settings, is_of_model, is_setting, is_settings
 from holter.ingest.console.line_shapes import (
     LineShape,
     MetricField,
@@ -488,6 +488,7 @@ class _ShapeReader:
         # `Updates 3, num timesteps 6400, FPS 81`
         is_named = self._marked > 0 or (len(counters) > 1 and self._listed > 0)
         may_recur = self._is_stated and is_named and not (is_record or split or has_settings(names))
+        may_recur &= not all(map(is_of_model, names))  # `Step / patience: 30 / 0` is a heading
         if len(counters) > 1:  # what else counts is an axis that people may want
             metrics = [*self._axes, *metrics]
         about = subject_of(texts) if metrics else None

@@ -56,6 +56,20 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             **{name: [300, 620] for name in ("epoch/L1_loss", "time")},
         },
     ),
+    "a heading of a step and of what stops the training": (
+        "".join(
+            f"Step / patience: {10 * n} / {n % 3}\nTrain loss: 1.{n}\nValidation loss: 2.{n}\n" for n in N
+        ),
+        {name: [10 * n for n in N] for name in ("Train loss", "Validation loss")},
+    ),
+    "a heading of an epoch and its total, and a name that ends with such a word": (
+        "".join(f"Epoch / total: {n + 1} / 9\nTrain loss: 1.{n}\nloss/total: 0.{n}\n" for n in N),
+        {name: [n + 1 for n in N] for name in ("Train loss", "loss/total")},
+    ),
+    "two names and two numbers with a slash between blanks": (
+        "".join(f"Epoch {n}, loss / acc: 1.{n} / 0.{n}\n" for n in N),
+        {"loss": [*N], "acc": [*N]},
+    ),
     "the best epoch in other words": (
         "epoch  train_loss  val_acc\n"
         + "".join(f"{n:5}  {1 / (n + 1):9.3f}  {50 + n}.25%\n" for n in range(1, 9))

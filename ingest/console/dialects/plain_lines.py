@@ -133,6 +133,8 @@ _NUMBER_AHEAD = (
     rb"[^\w\n]{0,40}$"
 )
 """A line that ends with what it counts behind its number: `this is the 3 epoch`."""
+_WITH_ANOTHER = rb"\b(?:epoch|iteration|step) ?/ ?[a-z]{1,20}: {0,4}\d{1,9} ?/ ?\d[\d.]{0,12}[ \t\r]{0,8}$"
+"""A line of nothing but what counts and another number: `Step / patience: 30 / 0`."""
 _POSITION = LinearPattern(
     rb"(?im)"
     + _COUNTED
@@ -155,6 +157,8 @@ _POSITION = LinearPattern(
     rb"|^[ \t]{0,8}(?:after )?\d{1,9} (?:epoch|iteration|iter|step|episode|round)s?[ ,:|-]"
     rb"|\d(?:st|nd|rd|th) (?:epoch|iteration|step|(?:mini-?)?batch)|"
     + _NUMBER_AHEAD
+    + rb"|"
+    + _WITH_ANOTHER
     + rb"|\d(?:epoch|batch)(?:es)?(?::| results)|\[\d{1,9}\]\t|\d:\tlearn: |/[ \t]{0,8}\d{1,9} batches \|"
     rb"|(?:^|\] )\[\d{1,9}\] [a-z_]\w{0,60}[=: ]"
     rb"|(?:train|test|eval|val(?:id)?)(?:[ _]ema| \(ema\))?: {1,4}"
@@ -263,7 +267,8 @@ _HEADING = LinearPattern(
     rb"(?im)^(?:[^\n]{0,60}[\]>:|-] )?[ \t>*-]{0,80}(?:\x1b\[\d{1,3}m)?[ \t]{0,4}(?:learning |training )?"
     rb"(?:epoch|iteration|step|generation|round(?: number)?|num timesteps|timestep)[: \t#]{1,12}"
     rb"\d{1,9}(?:/\d{1,9})?"
-    rb"(?:[^\w\n]{0,80}$| per-step time)|" + _NUMBER_AHEAD + rb"|^run \[\d{1,9}\]:[ \t\r]{0,8}$"
+    rb"(?:[^\w\n]{0,80}$| per-step time)"
+    rb"|" + _WITH_ANOTHER + rb"|" + _NUMBER_AHEAD + rb"|^run \[\d{1,9}\]:[ \t\r]{0,8}$"
     # `Updates 3, num timesteps 6400, FPS 81`
     rb"|^[ \t]{0,8}(?:[\w/]{1,40} )?updates? \d{1,9}(?:, [a-z][a-z ]{0,30} \d{1,12}(?:\.\d{1,6})?){1,4}"
     rb"[ \t\r]{0,8}$"
