@@ -34,8 +34,9 @@ _RATES = DURATIONS | {"per", "rate"}
 """Words before `step` or `iteration` in the names of what is measured in one: `fps step: 12000`."""
 _CADENCE = re.compile(
     r"(?:LOG|PRINT|SAVE|EVAL|TEST|VAL|FIND|SNAPSHOT|CHECKPOINT|SUMMARY|WARMUP|NUM|MAX)(?:_[A-Z]+)+"
+    r"|(?:BEGIN|START|END|STOP)_[A-Z]+|(?:begin|start|end|stop)_(?:epoch|step|iter|iteration)"
 )
-"""Constants that say how often something is done: `LOG_STEP: 10`, `EVAL_EPOCH: 2`, `NUM_ITER: 200`."""
+"""Settings of when or how often something is done: `LOG_STEP: 10`, `END_EPOCH: 200`, `NUM_ITER: 200`."""
 _STAGES = frozenset({"pretrain", "pretraining", "finetune", "finetuning", "warmup"})
 """Words before an epoch that is that of a part of the training: `Pretrain Epoch: 3`."""
 _STAGE = r"(?<![\w-])((?i:(?:[a-z]{1,20} )?(?:pre-?train(?:ing)?|fine-?tun(?:e|ing)|warm-?up)))"

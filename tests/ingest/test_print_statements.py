@@ -70,6 +70,11 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"Epoch {n}, loss / acc: 1.{n} / 0.{n}\n" for n in N),
         {"loss": [*N], "acc": [*N]},
     ),
+    "settings of when a training begins and ends": (
+        "TRAIN:\n  BEGIN_EPOCH: 0\n  END_EPOCH: 520\n  EXTRA_LR: 0.1\n  LR: 0.05\n  end_epoch: 52\n"
+        + "".join(f"Epoch: [{n}/520] Iter:[{at}/90], Loss: 0.{at}\n" for n in (0, 1) for at in (0, 30, 60)),
+        {name: [0, 30, 60, 90, 120, 150] for name in ("Epoch", "Loss")},
+    ),
     "the best epoch in other words": (
         "epoch  train_loss  val_acc\n"
         + "".join(f"{n:5}  {1 / (n + 1):9.3f}  {50 + n}.25%\n" for n in range(1, 9))
