@@ -140,8 +140,10 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
         # `==> run_model epoch:0 loss:0.5`, but `stop epoch: 30` is a setting
         is_stated = not field.marked or field.total_index >= 0 or words[0] in _STAGES or field.precedes_loss
         is_rate = not _RATES.isdisjoint(words)
-        is_epoch = last in ("epoch", "epochs") or (last == "ep" and STATISTICS.isdisjoint(words))
-        announces = is_epoch and not before and is_stated  # `LSTM ep=5 train_loss=0.4`
+        is_epoch = last in ("epoch", "epochs")
+        if last == "ep" and STATISTICS.isdisjoint(words):  # `LSTM ep=5 train_loss=0.4`, not `as of ep 5`
+            is_epoch = field.total_index >= 0 or field.precedes_loss
+        announces = is_epoch and not before and is_stated
         is_in_epoch = [each.counter for each in before] == [Counter.EPOCH] and field.total_index < 0
         if is_in_epoch and last in BATCHES and not (is_rate or has_settings([field.name])):
             return Counter.BATCH  # `Epoch  1, CIFAR-10 Batch 2:  Loss: 1.67`

@@ -73,8 +73,10 @@ _BRACKETS = re.compile(
     r"(\w{1,60})(?:\[(?=[A-Za-z]|$)|\((?=[A-Za-z_]\w{0,30}=)| \{(?=[A-Za-z][\w./]{0,40} $))|[\])}]"
 )
 """A bracket with named numbers in it begins or ends: `train[loss: 0.5`, `Adv(mean=0.1`."""
-_WITH_TOTAL = re.compile(r"(?<=\w) ?/ ?[Tt]otal(?=\s?[:=]\s{0,8}$)")
-"""What says behind the name of a number that its total is behind it: `Epoch / total: 3 / 90`."""
+_WITH_TOTAL = re.compile(
+    r"(?i)\b(epochs?|steps?|iter(?:ation)?s?|batch|episodes?) ?/ ?total(?=\s?[:=]\s{0,8}$)"
+)
+"""What says behind what counts that its total is behind it: `Epoch / total: 3 / 90`."""
 _NESTED_KEY = re.compile(r"['\"]([\w. -]{1,60})['\"] ?: ?\{|\}")
 """A dictionary within one begins or ends: `{'daily': {'loss': 0.5}}`."""
 _MODULE = re.compile(r"(?:^|[\s|])(?:(?:[A-Za-z_]\w*\.)+\w+:(?:[\w<>]+:)?|[A-Za-z_]\w*:[\w<>]+:)$")
@@ -289,7 +291,7 @@ class _FieldReader:
         elif index and (unit := _UNITS.match(text)) is not None and not _NO_UNIT_ALONE.fullmatch(text):
             text = text[unit.end() :]
         if "otal" in text and self._texts[index + 1].strip() in _OF:
-            text = _WITH_TOTAL.sub("", text)
+            text = _WITH_TOTAL.sub(r"\1", text)
         for bracket in _BRACKETS.finditer(text):
             self._section = bracket[1] or ""
         if text.endswith("["):  # it encloses this number, not names

@@ -66,7 +66,7 @@ def listed_names(texts: tuple[str, ...]) -> dict[int, str]:
             len(names) < 2
             or any(name.endswith(".") for name in names)
             or (DATA_SPLIT.fullmatch(names[0]) and counts(names[1]))
-            or names[1].lower() == "total"
+            or (counts(names[0]) and names[1].lower() == "total")
         ):
             continue  # `Training.., epoch: 0, 0/1875`, `Epoch / total: 3 / 90`
         between = {separator.strip() for separator in texts[index + 1 : index + len(names)]}

@@ -75,6 +75,13 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         + "".join(f"Epoch: [{n}/520] Iter:[{at}/90], Loss: 0.{at}\n" for n in (0, 1) for at in (0, 30, 60)),
         {name: [0, 30, 60, 90, 120, 150] for name in ("Epoch", "Loss")},
     ),
+    "a word before ep, and a sentence about such ones": (
+        "".join(
+            f"LSTM ep={n} train_loss=0.{n:02} acc=0.5{n}\nmuch better from ep{n} to ep{n + 1}\n"
+            for n in (1, 5, 9)
+        ),
+        {name: [1, 5, 9] for name in ("train_loss", "acc")},
+    ),
     "the best epoch in other words": (
         "epoch  train_loss  val_acc\n"
         + "".join(f"{n:5}  {1 / (n + 1):9.3f}  {50 + n}.25%\n" for n in range(1, 9))
