@@ -16,7 +16,15 @@ from operator import itemgetter
 
 from holter.ingest.console.line_fields import number_fields
 from holter.ingest.console.line_tokens import split_numbers
-from holter.ingest.console.line_words import BATCHES, CALENDAR, DATA_SPLIT, EPOCHS, STEPS
+from holter.ingest.console.line_words import (
+    BATCHES,
+    CALENDAR,
+    DATA_SPLIT,
+    EPOCHS,
+    INDEX_WORDS,
+    ROUNDS,
+    STEPS,
+)
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.step_columns import ATTEMPT_NAME
 
@@ -52,8 +60,10 @@ _LEAST_OF_LINES = 0.9
 """Of the lines of a text that are such ones."""
 _GLUED_COUNT = re.compile(r"[ \t]{0,8}\[?([A-Za-z]{1,12}) {0,8}(\d{1,9})(?=[ \t:,|\]])")
 """A word at the beginning of a line with a number behind it: `B120`, `B 80`."""
-_COUNTERS = STEPS | EPOCHS | {"e"}
-_SIGNS_BEHIND = ("-", ":", ",", "|")
+_COUNTERS = STEPS | EPOCHS | BATCHES | ROUNDS | {"e", "gen", "upd"}
+_SIGNS_BEHIND = ("-", ":", ",", "|", ")")
+_SIGN_AHEAD = re.compile(r"[ \t]{0,8}\[?(?:[a-zA-Z] ?[=:]|[#@]) ?")
+"""A letter or a sign before a number at the beginning of a line: `t=`, `#`."""
 
 
 def counted_table(lines: Sequence[str]) -> list[list[str]]:
@@ -183,8 +193,14 @@ def _counters(texts: tuple[str, ...]) -> frozenset[int]:
     return frozenset(
         field.index
         for field in number_fields(texts)
-        if field.name and field.name.split()[-1].lower() in _COUNTERS and field.total_index < 0
+        if field.name and _names_counter(field.name) and field.total_index < 0
     )
+
+
+def _names_counter(name: str) -> bool:
+    """Whether a name is that of what counts: `LSTM iter`, `gen`, `cur_it`, `epoch_i`."""
+    *_, word = [""] + [each for each in re.split("[ _]", name.lower()) if each not in INDEX_WORDS | {"i"}]
+    return word in _COUNTERS
 
 
 def _steps(columns: Sequence[Sequence[str]], index: int, *, is_named: bool) -> Sequence[str]:
@@ -210,8 +226,13 @@ def _is_measured(texts: Sequence[str], columns: Sequence[Sequence[str]], index: 
 
 
 def _rises_ahead(texts: Sequence[str], columns: Sequence[Sequence[str]]) -> bool:
-    """Whether a number with no name before a metric always rises: `3 - loss: 0.5`, of better steps alone."""
-    is_ahead = not texts[0].strip() and texts[1].lstrip()[:1] in _SIGNS_BEHIND and _are_counts(columns[0])
+    """Whether a number with no name before a metric always rises: `3 - loss: 0.5`, of better steps alone.
+
+    So may one with a letter or a sign: `t=3 loss: 0.5`, `#3 loss: 0.5`, `3) loss: 0.5`.
+    """
+    is_ahead = _SIGN_AHEAD.fullmatch(texts[0]) is not None and texts[1][:1] in (" ", "\t", ",", "]")
+    is_ahead |= not texts[0].strip() and texts[1].lstrip()[:1] in _SIGNS_BEHIND
+    is_ahead &= _are_counts(columns[0])
     if not is_ahead or not any(is_metric_name(field.name) for field in number_fields(tuple(texts))):
         return False
     return all(before < after for before, after in pairwise(map(int, columns[0])))

@@ -147,7 +147,22 @@ def test_numbers_of_parts_are_no_counts(tmp_path: Path, word: str) -> None:
 _EVERY_FIFTH = (1, *range(5, 30, 5))
 
 
-@pytest.mark.parametrize("begin", ["e={}", "LSTM iter={}", "LSTM e {}", "LSTM ep={}", "[x] it {}"])
+@pytest.mark.parametrize(
+    "begin",
+    [
+        *(
+            "e={}",
+            "LSTM iter={}",
+            "LSTM e {}",
+            "LSTM ep={}",
+            "[x] it {}",
+            "gen {}",
+            "cur_it={}",
+            "epoch_i: {}",
+        ),
+        *("t={}", "#{}", "{})"),
+    ],
+)
 def test_a_counter_that_is_named_may_go_up_unevenly(tmp_path: Path, begin: str) -> None:
     rows = "".join(f"{begin.format(n)} train_loss={2 / n:.4f} acc=0.{n:02}\n" for n in _EVERY_FIFTH)
     assert_steps(tmp_path, rows, {name: [*_EVERY_FIFTH] for name in ("train_loss", "acc")})
@@ -163,6 +178,12 @@ def test_launches_of_a_single_row_are_kept(tmp_path: Path, row: str, launches: t
     run = read_log(tmp_path, "".join(row.format(n, n + 1, n + 2) for rows in launches for n in range(rows)))
     assert run.attempts == len(launches)
     assert [*steps_of(run).values()] == 2 * [[n for rows in launches for n in range(rows)]]
+
+
+@pytest.mark.parametrize("begin", ["t={}", "#{}", "{})", "size {}"])
+def test_a_first_number_that_falls_is_no_step(tmp_path: Path, begin: str) -> None:
+    rows = "".join(f"{begin.format(n)} loss=0.{n:02} rate=1.{n}\n" for n in (3, 1, 4, 9, 5, 8))
+    assert {3, 4, 9} - {step for steps in steps_of(read_log(tmp_path, rows)).values() for step in steps}
 
 
 @pytest.mark.parametrize("classes", [3, 4, 10])
