@@ -20,6 +20,7 @@ from holter.ingest.console.line_words import (
     NOT_METRICS,
     OTHERS,
     QUALIFIERS,
+    STATISTICS,
     STEPS,
 )
 from holter.ingest.metric_names import is_metric_name
@@ -33,8 +34,9 @@ _RATES = DURATIONS | {"per", "rate"}
 """Words before `step` or `iteration` in the names of what is measured in one: `fps step: 12000`."""
 _CADENCE = re.compile(
     r"(?:LOG|PRINT|SAVE|EVAL|TEST|VAL|FIND|SNAPSHOT|CHECKPOINT|SUMMARY|WARMUP|NUM|MAX)(?:_[A-Z]+)+"
+    r"|(?:BEGIN|START|END|STOP)_[A-Z]+|(?:begin|start|end|stop)_(?:epoch|step|iter|iteration)"
 )
-"""Constants that say how often something is done: `LOG_STEP: 10`, `EVAL_EPOCH: 2`, `NUM_ITER: 200`."""
+"""Settings of when or how often something is done: `LOG_STEP: 10`, `END_EPOCH: 200`, `NUM_ITER: 200`."""
 _STAGES = frozenset({"pretrain", "pretraining", "finetune", "finetuning", "warmup"})
 """Words before an epoch that is that of a part of the training: `Pretrain Epoch: 3`."""
 _STAGE = r"(?<![\w-])((?i:(?:[a-z]{1,20} )?(?:pre-?train(?:ing)?|fine-?tun(?:e|ing)|warm-?up)))"
@@ -48,6 +50,12 @@ _INDEX = re.compile(
 )
 """A word that counts with one for an index right behind it."""
 _BETWEEN_STEP_AND_EPOCH = re.compile(r"\] epoch ?[=:] ?")
+_AROUND_NUMBER = 2
+"""Texts of a line with one number."""
+_AROUND_HEADING = " \t\r\n:=#-*[]"
+_LEAST_WITH_BATCH = 4
+"""Texts of a line with an epoch, a batch, its total and a name."""
+_NAME_AND_SIGN = re.compile(r"[ \t]{1,8}[A-Za-z_][\w./@-]{0,60} ?[=:] {0,8}")
 _SEPARATORS = str.maketrans("_/-.", "    ")
 
 
@@ -131,8 +139,11 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
     if not set(words[:-1]) <= QUALIFIERS:
         # `==> run_model epoch:0 loss:0.5`, but `stop epoch: 30` is a setting
         is_stated = not field.marked or field.total_index >= 0 or words[0] in _STAGES or field.precedes_loss
-        announces = last in ("epoch", "epochs") and not before and is_stated
         is_rate = not _RATES.isdisjoint(words)
+        is_epoch = last in ("epoch", "epochs")
+        if last == "ep" and STATISTICS.isdisjoint(words):  # `LSTM ep=5 train_loss=0.4`, not `as of ep 5`
+            is_epoch = field.total_index >= 0 or field.precedes_loss
+        announces = is_epoch and not before and is_stated
         is_in_epoch = [each.counter for each in before] == [Counter.EPOCH] and field.total_index < 0
         if is_in_epoch and last in BATCHES and not (is_rate or has_settings([field.name])):
             return Counter.BATCH  # `Epoch  1, CIFAR-10 Batch 2:  Loss: 1.67`
@@ -200,6 +211,33 @@ def is_batch_of_epoch(field: NumberField, counters: list[CounterField], texts: t
     is_counted = field.total_index >= 0 and (field.marked or field.bracketed or field.clean)
     is_count = field.english.lower().split()[-1] not in _COUNT_OTHERS
     return is_counted and is_count and not is_metric_name(field.name)
+
+
+def announces_timesteps(texts: tuple[str, ...]) -> bool:
+    """Whether a line is nothing but the steps of an environment so far, at which the values below it are.
+
+    `Num timesteps: 2000`, `2000 timesteps`; how many there are in all is stated in other words.
+    """
+    if len(texts) != _AROUND_NUMBER:
+        return False
+    before, behind = (text.strip(_AROUND_HEADING).lower() for text in texts)
+    return (before, behind) in (("num timesteps", ""), ("timestep", ""), ("", "timesteps"))
+
+
+def heads_list(field: NumberField, texts: tuple[str, ...]) -> bool:
+    """Whether a number of updates begins a list of numbers: `Actor updates 3, num timesteps 640`."""
+    begins = not (field.index or field.marked or field.before.strip())
+    is_of_updates = field.english.lower().rpartition(" ")[2] in ("update", "updates")
+    return begins and is_of_updates and len(texts) > 2 and texts[1].startswith(", ")
+
+
+def is_epoch_before_batch(field: NumberField, texts: tuple[str, ...]) -> bool:
+    """Whether a line begins with an epoch, its batch and their total: ` 72  100 /  320 loss = 0.15`."""
+    if field.index or field.name or field.marked or len(texts) <= _LEAST_WITH_BATCH:
+        return False
+    before, behind, total, name = texts[:_LEAST_WITH_BATCH]
+    is_alone = not (before.strip() or behind.strip(" \t"))
+    return is_alone and total.strip() == "/" and _NAME_AND_SIGN.fullmatch(name) is not None
 
 
 def is_length(field: NumberField, counters: list[CounterField]) -> bool:

@@ -57,7 +57,7 @@ _COUNTED_BEHIND_TOTAL = re.compile(
 )
 """The same behind a total, before the name of a metric: `1/10 epoch G_loss : 4.1`."""
 _COUNTED_AT_END = re.compile(
-    r"(?:st|nd|rd|th)? (epoch|iteration|iter|step|batch|episode|round)[^\w\n]{0,40}$"
+    r"(?:st|nd|rd|th)? (epoch|iteration|iter|step|timesteps|batch|episode|round)[^\w\n]{0,40}$"
 )
 """The same at the end of a line that begins with the number or has `the` before it: `this is the 3 epoch`."""
 _COUNTED_AT_BEGIN = re.compile(r"(?i) (?:training )?(epoch|iteration|iter|step|episode|round)s?(?=[ ,:|-])")
@@ -73,6 +73,10 @@ _BRACKETS = re.compile(
     r"(\w{1,60})(?:\[(?=[A-Za-z]|$)|\((?=[A-Za-z_]\w{0,30}=)| \{(?=[A-Za-z][\w./]{0,40} $))|[\])}]"
 )
 """A bracket with named numbers in it begins or ends: `train[loss: 0.5`, `Adv(mean=0.1`."""
+_WITH_TOTAL = re.compile(
+    r"(?i)\b(epochs?|steps?|iter(?:ation)?s?|batch|episodes?) ?/ ?total(?=\s?[:=]\s{0,8}$)"
+)
+"""What says behind what counts that its total is behind it: `Epoch / total: 3 / 90`."""
 _NESTED_KEY = re.compile(r"['\"]([\w. -]{1,60})['\"] ?: ?\{|\}")
 """A dictionary within one begins or ends: `{'daily': {'loss': 0.5}}`."""
 _MODULE = re.compile(r"(?:^|[\s|])(?:(?:[A-Za-z_]\w*\.)+\w+:(?:[\w<>]+:)?|[A-Za-z_]\w*:[\w<>]+:)$")
@@ -292,6 +296,8 @@ class _FieldReader:
             text = text[self._ordinal_end :]
         elif index and (unit := _UNITS.match(text)) is not None and not _NO_UNIT_ALONE.fullmatch(text):
             text = text[unit.end() :]
+        if "otal" in text and self._texts[index + 1].strip() in _OF:
+            text = _WITH_TOTAL.sub(r"\1", text)
         for bracket in _BRACKETS.finditer(text):
             self._section = bracket[1] or ""
         if text.endswith("["):  # it encloses this number, not names

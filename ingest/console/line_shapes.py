@@ -54,6 +54,8 @@ class LineShape:
     """It announces a round or an episode, and nothing else."""
     is_of_round: bool = False
     """It begins with a round, in which what else it counts may begin anew: `Round 2, epoch 0: loss 0.5`."""
+    is_of_episode: bool = False
+    """It counts episodes as `ep`, which may begin anew with each epoch: `Ep 10/40 | Reward: 1.05`."""
     is_report: bool = False
     """None of its metrics is a known one: lines with these may be below it."""
     has_rates_alone: bool = False

@@ -12,7 +12,7 @@ _MOST_OF_LIST = 32
 """Numbers of a list that are values of a step; longer ones are a history or weights."""
 _NAME_LIST = re.compile(
     r"(?<![\w.])(?:([A-Za-z_][\w.@]{0,40}) ?\()?"
-    r"((?:[A-Za-z_][\w.@]{0,40}[,/|] ?){1,15}[A-Za-z_][\w.@]{0,40})\)?\s?[:=]?\s{0,8}[\[(]?$"
+    r"((?:[A-Za-z_][\w.@]{0,40}(?: ?/|[,|]) ?){1,15}[A-Za-z_][\w.@]{0,40})\)?\s?[:=]?\s{0,8}[\[(]?$"
 )
 _NAMES_IN_BRACKETS = re.compile(
     r"()\[((?:[A-Za-z_][\w.@ -]{0,40}, ?){1,15}[A-Za-z_][\w.@ -]{0,40})\]\s?[:=]\s{0,8}[\[(]$"
@@ -57,7 +57,7 @@ def listed_names(texts: tuple[str, ...]) -> dict[int, str]:
             numbers, signs = range(int(match[2]), int(match[3]) + 1), {","}
             names = [f"{match[1]}{number}{match[4]}" for number in numbers]
         elif (match := _NAME_LIST.search(text) or _NAMES_IN_BRACKETS.search(text)) is not None:
-            names, signs = re.split(r"[,/|] ?", match[2]), set(re.findall(r"[,/|]", match[2]))
+            names, signs = re.split(r" ?[,/|] ?", match[2]), set(re.findall(r"[,/|]", match[2]))
             if of := match[1] or _metric_of_data(text[: match.start()], names):
                 names = [f"{of}/{name}" for name in names]  # `Loss(text/kernel): 0.4/0.1`
         else:
@@ -66,8 +66,9 @@ def listed_names(texts: tuple[str, ...]) -> dict[int, str]:
             len(names) < 2
             or any(name.endswith(".") for name in names)
             or (DATA_SPLIT.fullmatch(names[0]) and counts(names[1]))
+            or (counts(names[0]) and names[1].lower() == "total")
         ):
-            continue  # `Training.., epoch: 0, 0/1875`
+            continue  # `Training.., epoch: 0, 0/1875`, `Epoch / total: 3 / 90`
         between = {separator.strip() for separator in texts[index + 1 : index + len(names)]}
         behind = texts[index + len(names)].strip() if len(texts) > index + len(names) else None
         is_last = behind == "" and len(texts) == index + len(names) + 1

@@ -28,6 +28,7 @@ from holter.ingest.console.plain_line import (
     axis_state,
     note_line,
 )
+from holter.ingest.console.round_steps import is_within_announced
 from holter.ingest.console.shape_reader import shape_of_line
 from holter.ingest.console.stated_names import names_of_means, note_names
 from holter.ingest.console.step_axis import (
@@ -273,6 +274,8 @@ class PlainTable:
                 return [self._row_of_batch(line, axis) for line in range(first, last)]
             end_evaluation(axis)
             forget_keys(axis)
+            if self._shape.is_of_episode:
+                is_within_announced(*self._counts[Counter.EPOCH][first], axis)
         return self._rows_at_steps(first, last, axis)
 
     def _has_other_total(self, axis: dict[str, Any]) -> bool:
@@ -371,6 +374,12 @@ class PlainTable:
         if last - first == 1:
             step = training_step(self._counts_at(first, axis), axis, self._shape.kind)
             return None if step is None else [step]
+        if self._counts.keys() == {Counter.OTHER} and "announced" in axis:  # they may count within that epoch
+            found = [
+                training_step(self._counts_at(line, axis), axis, self._shape.kind)
+                for line in range(first, last)
+            ]
+            return [step for step in found if step is not None] or None
         counts_by_row = {counter: column[first:last] for counter, column in self._counts.items()}
         return training_steps(counts_by_row, axis, self._shape.kind) or None
 

@@ -29,7 +29,7 @@ from holter.ingest.console.number_lists import is_history, listed_names, values_
 from holter.ingest.console.numbered_evaluations import labels_of_evaluation, numbered_evaluation
 from holter.ingest.console.qualified_names import qualified
 from holter.ingest.console.recurrence import recurring_values
-from holter.ingest.console.round_steps import is_in_round, note_named_client, note_round
+from holter.ingest.console.round_steps import is_in_round, is_within_announced, note_named_client, note_round
 from holter.ingest.console.settings_in_objects import without_settings
 from holter.ingest.console.shape_reader import shape_of_line
 from holter.ingest.console.stated_names import names_of_means, note_names
@@ -133,6 +133,8 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
     announce_epoch(shape, counts, axis)
     if shape.is_of_round and counts.keys() >= {Counter.OTHER, Counter.EPOCH}:
         note_round(counts[Counter.OTHER][0], axis)
+    if shape.is_of_episode and Counter.EPOCH in counts:
+        is_within_announced(*counts[Counter.EPOCH], axis)
     if is_in_round(axis):
         note_named_client(axis, is_named=shape.row is not None)
     names = [field.name for field in shape.metrics]

@@ -9,10 +9,29 @@ from __future__ import annotations
 
 from holter.ingest.console.dialect import DialectState
 
+_LEAST_DIFFERENCE = 2
+"""Between the totals of different counts: the last of 40 epochs from 0 may be taken for their total."""
+
 
 def note_round(number: int, state: DialectState) -> None:
     """Note the round of the lines below."""
     state["round"] = number
+
+
+def is_within_announced(number: int, total: int, state: DialectState) -> bool:
+    """Whether a count with its total is within an announced epoch, which is noted as a round of it then.
+
+    `Ep 10/40 | Reward: 1.05` below `Epoch 1/25`; as many epochs are the announced ones themselves. Behind
+    values of these it is another part of the training: `Epoch 10/10`, `loss: 0.4`, `Episode 1/500`.
+    """
+    announced, epochs = state.get("announced", (number, total))
+    if not (epochs and total) or abs(epochs - total) < _LEAST_DIFFERENCE:
+        return False
+    has_values = "lines" in state or state.get("step") != state.get("left")
+    if has_values and not is_in_round(state):
+        return False
+    note_round(int(announced), state)
+    return True
 
 
 def is_in_round(state: DialectState) -> bool:

@@ -20,9 +20,12 @@ from holter.ingest.console.line_counters import (
     OF_MEAN_WEIGHTS,
     Counter,
     CounterField,
+    announces_timesteps,
     counter_of,
     epoch_behind_step,
+    heads_list,
     is_batch_of_epoch,
+    is_epoch_before_batch,
     is_length,
     is_lone_batch,
     is_lone_step,
@@ -33,7 +36,7 @@ from holter.ingest.console.line_counters import (
 from holter.ingest.console.line_data import data_before, data_behind, is_summary
 from holter.ingest.console.line_fields import NumberField, number_fields
 from holter.ingest.console.line_names import numbered, unique_name
-from holter.ingest.console.line_settings import has_settings, is_setting, is_settings
+from holter.ingest.console.line_settings import has_settings, is_of_model, is_setting, is_settings
 from holter.ingest.console.line_shapes import (
     LineShape,
     MetricField,
@@ -165,6 +168,7 @@ class _ShapeReader:
         """Numbers that count nothing, whatever their names."""
         self._is_framed = _FRAME.match(texts[0]) is not None and texts[-1].rstrip().endswith(_FRAMES)
         """Signs are around it: `=== RUN first STEP 500 @ 2026-01-02 ===`."""
+        self._is_of_timesteps = announces_timesteps(texts)
         self._counters: list[CounterField] = []
         self._metrics: list[MetricField] = []
         self._axes: list[tuple[Counter, MetricField]] = []
@@ -284,10 +288,14 @@ class _ShapeReader:
         if self._logger is not None and field.index == self._logger.counted:
             return Counter.STEP  # of the logger, an episode as well
         counter = counter_of(field, self._counters)
+        if counter is Counter.OTHER and self._is_of_timesteps:
+            return Counter.STEP
         if counter is None and self._is_framed and not self._counters and field.name:
             counter = counter_of(replace(field, name=field.name.split()[-1]), [])
-        if counter is None and (self._heads_list(field) or self._is_before_measured_epoch(field)):
+        if counter is None and (heads_list(field, self._texts) or self._is_before_measured_epoch(field)):
             return Counter.STEP
+        if counter is None and is_epoch_before_batch(field, self._texts):
+            return Counter.EPOCH
         is_next = counter is None and not self._metrics
         if is_next and is_batch_of_epoch(field, self._counters, self._texts):
             counter = Counter.BATCH
@@ -320,12 +328,6 @@ class _ShapeReader:
             self._counters[0] = replace(self._counters[0], counter=Counter.EPOCH)
         return counter
 
-    def _heads_list(self, field: NumberField) -> bool:
-        """Whether a number of updates begins a list of numbers: `Actor updates 3, num timesteps 640`."""
-        begins = not (field.index or field.marked or field.before.strip())
-        is_of_updates = field.english.lower().rpartition(" ")[2] in ("update", "updates")
-        return begins and is_of_updates and len(self._texts) > 2 and self._texts[1].startswith(", ")
-
     def _is_before_measured_epoch(self, field: NumberField) -> bool:
         """Whether a number in brackets is the step at a part of an epoch: `[100] epoch=0.4, loss=0.5`."""
         return field.index + 1 in self._measured and self._texts[field.index + 1].startswith("] epoch")
@@ -349,10 +351,19 @@ class _ShapeReader:
         return first is not None and (first is self._unnamed or first.counter is Counter.OTHER)
 
     def _is_length_behind(self, field: NumberField) -> bool:
-        """Whether steps behind a reward are the length of an episode: `Ep 200: Reward=0.8 | Steps=14`."""
+        """Whether steps next to a reward are the length of an episode: `Ep 200: Reward=0.8 | Steps=14`.
+
+        Before it they are if `ep` counts: an epoch may have as many.
+        """
         is_episode = bool(self._counters) and self._counters[0].counter in (Counter.EPOCH, Counter.OTHER)
-        is_length = field.english.lower() in _LENGTHS and field.total_index < 0
-        return is_episode and is_length and any(map(_REWARD.search, _names(self._metrics)))
+        if not is_episode or field.english.lower() not in _LENGTHS or field.total_index >= 0:
+            return False
+        behind = self._texts[field.index + 1 :] if self._counts_ep() else ()
+        return any(map(_REWARD.search, (*_names(self._metrics), *behind)))
+
+    def _counts_ep(self) -> bool:
+        """Whether what the line counts first is called `ep`, an epoch or an episode."""
+        return bool(self._axes) and self._axes[0].name.lower() == "ep"
 
     def _add_counter(self, field: NumberField, counter: Counter) -> None:
         if counter in (Counter.EPOCH, Counter.OTHER) and field.name not in self._names:
@@ -369,7 +380,7 @@ class _ShapeReader:
         self._is_round |= is_first and _unqualified(field.english) in ROUNDS
         if counter in (Counter.EPOCH, Counter.STEP) and is_first and self._logger is None:
             self._stage = stage_of(field, self._texts[field.index + 1])
-        self._amounts += states_amount(field)
+        self._amounts += states_amount(field) and not self._is_of_timesteps
         # `---- [Epoch 0/100, Batch 2/3] ----`, `[001/100] D: 0.6`
         begins_in_brackets = bool(field.name or field.total_index >= 0) and field.before.strip() in ("[", "(")
         is_clean = field.clean or self._is_framed or begins_in_brackets
@@ -477,6 +488,7 @@ class _ShapeReader:
         # `Updates 3, num timesteps 6400, FPS 81`
         is_named = self._marked > 0 or (len(counters) > 1 and self._listed > 0)
         may_recur = self._is_stated and is_named and not (is_record or split or has_settings(names))
+        may_recur &= not all(map(is_of_model, names))  # `Step / patience: 30 / 0` is a heading
         if len(counters) > 1:  # what else counts is an axis that people may want
             axes = [axis for counter, axis in self._axes if not (split and counter is Counter.EPOCH)]
             metrics = [*axes, *metrics]  # the epochs of evaluations are those of the training
@@ -496,6 +508,7 @@ class _ShapeReader:
             kind=str(crc32("\n".join(_names(metrics)).encode())),
             is_round=self._is_round and self._is_heading and len(counters) == 1,
             is_of_round=self._is_round and self._is_heading,
+            is_of_episode=len(counters) == 1 and self._counts_ep() and any(map(_REWARD.search, names)),
             is_report=is_record and not measures,
             has_rates_alone=is_record and measures and all(map(is_setting, names)),
             is_of_training=self._split == "train",

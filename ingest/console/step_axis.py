@@ -20,6 +20,7 @@ from holter.ingest.console.round_steps import (
     forget_round,
     has_outer_step,
     is_in_round,
+    is_within_announced,
     is_within_outer_step,
     note_inner_epoch,
     note_outer_step,
@@ -111,7 +112,9 @@ def as_epoch(counts: Counts, state: DialectState) -> Counts:
     if len(counts) != 1:
         return counts
     [(counter, (number, total))] = counts.items()
-    if counter is Counter.STEP and "bar" in state:
+    if counter is Counter.OTHER:  # `Episode 10/40` below `Epoch 1/25`
+        is_epoch = not has_steps(state) and is_within_announced(number, total, state)
+    elif counter is Counter.STEP and "bar" in state:
         is_epoch = number < state["bar"]
     else:
         is_epoch = counter in (Counter.STEP, Counter.BATCH) and total > 0 and _is_epoch(number, total, state)

@@ -165,6 +165,30 @@ def named_values(
     return {f"epoch/{name}" if name in means else name: value for name, value in values.items()}
 
 
+def number_of_part(epoch: float, state: DialectState) -> tuple[int, bool]:
+    """The step of a row by its epoch, and whether that may be a part of one: rows are numbered then.
+
+    `0.05`, `0.10`: another row is at another part. Where the parts go back, so do the numbers, by as many
+    rows as there are between the two.
+    """
+    part = state.get("part of epoch")
+    if (part is None or not part["is part"]) and epoch.is_integer():
+        step = int(epoch)
+        state["part of epoch"] = {**(part or {"from": [epoch, step]}), "is part": False, "at": [epoch, step]}
+        return step, False
+    if part is None or epoch < part["from"][0]:
+        part = {"from": [epoch, 1], "at": [epoch, 0]}
+    last, step = part["at"]
+    if epoch < last:
+        step -= round((last - epoch) / part["distance"]) if part.get("distance") else step
+        step = max(step, part["from"][1])
+    elif epoch > last or not step:
+        part["distance"] = epoch - last
+        step += 1
+    state["part of epoch"] = {**part, "is part": True, "at": [epoch, step]}
+    return int(step), True
+
+
 def note_fit(state: DialectState) -> None:
     """Note a row with as many cells as there are names of columns."""
     state["rows fit"] = True

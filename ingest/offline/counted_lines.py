@@ -9,14 +9,24 @@ anew, that is the epoch, and the steps go on.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
+from operator import itemgetter
 
 from holter.ingest.console.line_fields import number_fields
 from holter.ingest.console.line_tokens import split_numbers
-from holter.ingest.console.line_words import CALENDAR, DATA_SPLIT
+from holter.ingest.console.line_words import (
+    BATCHES,
+    CALENDAR,
+    DATA_SPLIT,
+    EPOCHS,
+    INDEX_WORDS,
+    ROUNDS,
+    STEPS,
+)
 from holter.ingest.metric_names import is_metric_name
+from holter.ingest.step_columns import ATTEMPT_NAME
 
 _SPACES = re.compile(r"[ \t]+")
 _MARK = re.compile(r"[ \t]{1,8}[*\u2605\u2713\u2714](?=[ \t]|$)")
@@ -48,7 +58,12 @@ _COUNT_IN_BRACKETS = re.compile(
 """A name, what it counts in brackets, and a number: `loss [3]: 2.5`, `score(29): 3`."""
 _LEAST_OF_LINES = 0.9
 """Of the lines of a text that are such ones."""
-_SIGNS_BEHIND = ("-", ":", ",", "|")
+_GLUED_COUNT = re.compile(r"[ \t]{0,8}\[?([A-Za-z]{1,12}) {0,8}(\d{1,9})(?=[ \t:,|\]])")
+"""A word at the beginning of a line with a number behind it: `B120`, `B 80`."""
+_COUNTERS = STEPS | EPOCHS | BATCHES | ROUNDS | {"e", "gen", "upd"}
+_SIGNS_BEHIND = ("-", ":", ",", "|", ")")
+_SIGN_AHEAD = re.compile(r"[ \t]{0,8}\[?(?:[a-zA-Z] ?[=:]|[#@]) ?")
+"""A letter or a sign before a number at the beginning of a line: `t=`, `#`."""
 
 
 def counted_table(lines: Sequence[str]) -> list[list[str]]:
@@ -56,6 +71,7 @@ def counted_table(lines: Sequence[str]) -> list[list[str]]:
 
     `train, 3, 0.5` and `val, 3, 0.75` are rows of one table, whose names have the data before them.
     """
+    lines = _with_separate_counts(lines)
     by_texts: defaultdict[tuple[str, ...], dict[int, list[str]]] = defaultdict(dict)
     for number, line in enumerate(lines):
         parts = split_numbers(line)
@@ -67,7 +83,27 @@ def counted_table(lines: Sequence[str]) -> list[list[str]]:
     alike = [each for each in by_texts if each == texts or _are_of_other_data(each, texts)]
     tables = [(_data_of(each), by_texts[each], _table_of(each, by_texts[each], lines)) for each in alike]
     tables = [each for each in tables if each[2]]
-    return _side_by_side(tables) if len(tables) > 1 else tables[0][2] if tables else []
+    if len(tables) > 1:
+        return _side_by_side(tables)
+    return with_launches(tables[0][2]) if tables else []
+
+
+def _with_separate_counts(lines: Sequence[str]) -> Sequence[str]:
+    """The lines with a blank behind the word that they begin with, where a count is glued to it: `B120 loss`.
+
+    The count may have a blank before it where it has fewer digits. Small numbers may be those of parts: `B4`.
+    """
+    found = [_GLUED_COUNT.match(line) for line in lines]
+    words = Counter(match[1] for match in found if match is not None)
+    word, rows = max(words.items(), key=itemgetter(1), default=("", 0))
+    counts = [match[2] for match in found if match is not None and match[1] == word]
+    is_counter = len(word) == 1 or word.lower() in STEPS | BATCHES | EPOCHS
+    if not is_counter or rows < _LEAST_LINES or max(map(len, counts)) < 2 or not counts_evenly(counts):
+        return lines
+    return [
+        line if match is None or match[1] != word else f"{word} {line[match.start(2) :]}"
+        for line, match in zip(lines, found, strict=True)
+    ]
 
 
 def _data_of(texts: Sequence[str]) -> str:
@@ -103,7 +139,12 @@ def _table_of(
         return []
     columns = list(zip(*rows, strict=True))
     is_date = [text.strip(" ([").rpartition(" ")[2] in CALENDAR for text in texts]
-    counted = ((index, _steps(columns, index)) for index in range(len(columns)) if not is_date[index])
+    named = _counters(texts)
+    counted = (
+        (index, _steps(columns, index, is_named=index in named))
+        for index in range(len(columns))
+        if not is_date[index]
+    )
     step, steps = next(((index, steps) for index, steps in counted if steps), (0, []))
     if not steps and _rises_ahead(texts, columns):
         steps = columns[0]
@@ -147,14 +188,32 @@ def layout_of(parts: Sequence[str]) -> tuple[str, ...]:
     return tuple(_SPACES.sub(" ", _MARK.sub("", _WORDS.sub("", text))) for text in parts[::2])
 
 
-def _steps(columns: Sequence[Sequence[str]], index: int) -> Sequence[str]:
-    """The steps that a column counts, through all epochs if the one before counts these; nothing if none."""
+def _counters(texts: tuple[str, ...]) -> frozenset[int]:
+    """The numbers of a layout that their names say to count: `LSTM iter=5 loss=0.5`, `e=5 loss=0.5`."""
+    return frozenset(
+        field.index
+        for field in number_fields(texts)
+        if field.name and _names_counter(field.name) and field.total_index < 0
+    )
+
+
+def _names_counter(name: str) -> bool:
+    """Whether a name is that of what counts: `LSTM iter`, `gen`, `cur_it`, `epoch_i`."""
+    *_, word = [""] + [each for each in re.split("[ _]", name.lower()) if each not in INDEX_WORDS | {"i"}]
+    return word in _COUNTERS
+
+
+def _steps(columns: Sequence[Sequence[str]], index: int, *, is_named: bool) -> Sequence[str]:
+    """The steps that a column counts, through all epochs if the one before counts these; nothing if none.
+
+    What its name says to count need not go up evenly: programs print the first epoch, and every fifth one.
+    """
     numbers, epochs = columns[index], columns[index - 1] if index else ()
     if epochs and len({*epochs}) > 1 and _are_counts(epochs) and _are_counts(numbers):
         pairs = zip(map(int, epochs), map(int, numbers), strict=True)
         if steps := steps_within([*pairs]):
             return [*map(str, steps)]
-    return numbers if counts_evenly(numbers) else ()
+    return numbers if counts_evenly(numbers) or (is_named and _rises(numbers)) else ()
 
 
 def _is_measured(texts: Sequence[str], columns: Sequence[Sequence[str]], index: int) -> bool:
@@ -167,8 +226,13 @@ def _is_measured(texts: Sequence[str], columns: Sequence[Sequence[str]], index: 
 
 
 def _rises_ahead(texts: Sequence[str], columns: Sequence[Sequence[str]]) -> bool:
-    """Whether a number with no name before a metric always rises: `3 - loss: 0.5`, of better steps alone."""
-    is_ahead = not texts[0].strip() and texts[1].lstrip()[:1] in _SIGNS_BEHIND and _are_counts(columns[0])
+    """Whether a number with no name before a metric always rises: `3 - loss: 0.5`, of better steps alone.
+
+    So may one with a letter or a sign: `t=3 loss: 0.5`, `#3 loss: 0.5`, `3) loss: 0.5`.
+    """
+    is_ahead = _SIGN_AHEAD.fullmatch(texts[0]) is not None and texts[1][:1] in (" ", "\t", ",", "]")
+    is_ahead |= not texts[0].strip() and texts[1].lstrip()[:1] in _SIGNS_BEHIND
+    is_ahead &= _are_counts(columns[0])
     if not is_ahead or not any(is_metric_name(field.name) for field in number_fields(tuple(texts))):
         return False
     return all(before < after for before, after in pairwise(map(int, columns[0])))
@@ -192,7 +256,8 @@ def _are_counts(column: Sequence[str]) -> bool:
 def counts_evenly(column: Sequence[str], least: float = _LEAST_EVEN) -> bool:
     """Whether these numbers, of several lines, go up evenly, but for trainings that begin anew.
 
-    `least` is the share of the distances between them that must be the usual one.
+    `least` is the share of the distances between them that must be the usual one. They may begin anew more
+    often where they go up to other numbers each time, and far enough: those are no results of a few classes.
     """
     if not _are_counts(column):
         return False
@@ -200,11 +265,39 @@ def counts_evenly(column: Sequence[str], least: float = _LEAST_EVEN) -> bool:
     distances = [after - before for before, after in pairwise(numbers)]
     usual = max(set(distances), key=distances.count)
     even = sum(distance == usual for distance in distances)
-    back = sum(
-        distance <= 0 and after == numbers[0] for distance, after in zip(distances, numbers[1:], strict=True)
-    )
-    is_even = even + back == len(distances) and even >= least * len(distances)
-    return usual > 0 and is_even and back <= _MOST_BEGINNINGS
+    back = [
+        at
+        for at, distance in enumerate(distances, 1)
+        if distance != usual and distance <= 0 and numbers[at] == numbers[0]
+    ]
+    if usual <= 0 or even + len(back) < len(distances):
+        return False
+    rows = [end - begin for begin, end in pairwise([0, *back, len(numbers)])]
+    differ = len({*rows[:-1]}) > 1 and max(rows) >= _LEAST_LINES
+    return differ or (even >= least * len(distances) and len(back) <= _MOST_BEGINNINGS)
+
+
+def with_launches(table: list[list[str]]) -> list[list[str]]:
+    """A table of steps with the launch of each row, if one has nothing but a row that the next would replace.
+
+    Others are told by their steps, which go back.
+    """
+    header, *rows = table
+    steps = [int(row[0]) for row in rows]
+    if not any(before == after for before, after in pairwise(steps)):
+        return table
+    launches = accumulate((after <= before for before, after in pairwise(steps)), initial=0)
+    rows = [[row[0], str(launch), *row[1:]] for launch, row in zip(launches, rows, strict=True)]
+    return [[header[0], ATTEMPT_NAME, *header[1:]], *rows]
+
+
+def _rises(column: Sequence[str]) -> bool:
+    """Whether these numbers go up, but for trainings that begin anew with the first of them."""
+    if not _are_counts(column):
+        return False
+    numbers = [*map(int, column)]
+    back = [after for before, after in pairwise(numbers) if after <= before]
+    return len(back) <= _MOST_BEGINNINGS and all(number == numbers[0] for number in back)
 
 
 def steps_within(counts: Sequence[tuple[int, int]]) -> list[int]:

@@ -35,6 +35,7 @@ from holter.ingest.offline.counted_lines import (
     layout_of,
     steps_within,
     table_of_counted_names,
+    with_launches,
 )
 from holter.ingest.offline.joined_records import separate_records
 from holter.ingest.offline.value_histories import rows_of_histories
@@ -209,7 +210,7 @@ def _counted_columns(rows: _Cells, name: str, stated: Sequence[str]) -> _Cells:
     names = [*stated] or [f"{UNNAMED}{number}" for number in range(1, len(rows[0]) + 1)]
     is_named = len(names) == _LEAST_COLUMNS and not stated and is_metric_name(name)
     if counts_evenly([row[0] for row in rows], *((_LEAST_EVEN,) if is_named else ())):
-        return [["step", *([name] if is_named else names[1:])], *rows]
+        return with_launches([["step", *([name] if is_named else names[1:])], *rows])
     if len(names) <= _LEAST_COLUMNS or not all(row[1].isdecimal() for row in rows):
         return []
     steps = steps_within([(int(row[0]), int(row[1])) for row in rows])

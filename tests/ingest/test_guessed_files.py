@@ -128,6 +128,70 @@ def test_pairs_of_counts_are_nothing_measured(tmp_path: Path) -> None:
     assert not steps_of(read_log(tmp_path, "".join(f"({n}, {n + 1})\n" for n in range(20))))
 
 
+@pytest.mark.parametrize("begin", ["B{}", "B{:3}", "it{}", "batch{}", "[T{}]"])
+def test_a_counter_may_be_glued_to_its_word(tmp_path: Path, begin: str) -> None:
+    steps = [*range(0, 200, 20)]
+    rows = "".join(
+        f"{begin.format(n)} loss: {2 / (n + 1):.4f} (digits: 87.{n}, presence: 3.{n})\n"
+        + "time for 60 batches 46.5\n" * (n % 60 == 0)
+        for n in steps
+    )
+    assert_steps(tmp_path, rows, {name: steps for name in ("loss", "digits", "presence")})
+
+
+@pytest.mark.parametrize("word", ["B", "layer", "conv"])
+def test_numbers_of_parts_are_no_counts(tmp_path: Path, word: str) -> None:
+    assert not steps_of(read_log(tmp_path, "".join(f"{word}{n} loss: 0.{n} size: 5.{n}\n" for n in range(9))))
+
+
+_EVERY_FIFTH = (1, *range(5, 30, 5))
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [
+        *(
+            "e={}",
+            "LSTM iter={}",
+            "LSTM e {}",
+            "LSTM ep={}",
+            "[x] it {}",
+            "gen {}",
+            "cur_it={}",
+            "epoch_i: {}",
+        ),
+        *("t={}", "#{}", "{})"),
+    ],
+)
+def test_a_counter_that_is_named_may_go_up_unevenly(tmp_path: Path, begin: str) -> None:
+    rows = "".join(f"{begin.format(n)} train_loss={2 / n:.4f} acc=0.{n:02}\n" for n in _EVERY_FIFTH)
+    assert_steps(tmp_path, rows, {name: [*_EVERY_FIFTH] for name in ("train_loss", "acc")})
+
+
+@pytest.mark.parametrize(
+    "row", ["{}\t0.{}1\t0.{}2\n", "{}  0.{}1  0.{}2\n", "E: {} | A: 0.{}1 | R: -0.{}2\n"]
+)
+@pytest.mark.parametrize(
+    "launches", [(20, 1, 1, 3, 8), (5, 1, 1, 1, 4, 30), (9, 1, 1, 2, 1, 1, 1, 1, 1, 1, 2)]
+)
+def test_launches_of_a_single_row_are_kept(tmp_path: Path, row: str, launches: tuple[int, ...]) -> None:
+    run = read_log(tmp_path, "".join(row.format(n, n + 1, n + 2) for rows in launches for n in range(rows)))
+    assert run.attempts == len(launches)
+    assert [*steps_of(run).values()] == 2 * [[n for rows in launches for n in range(rows)]]
+
+
+@pytest.mark.parametrize("begin", ["t={}", "#{}", "{})", "size {}"])
+def test_a_first_number_that_falls_is_no_step(tmp_path: Path, begin: str) -> None:
+    rows = "".join(f"{begin.format(n)} loss=0.{n:02} rate=1.{n}\n" for n in (3, 1, 4, 9, 5, 8))
+    assert {3, 4, 9} - {step for steps in steps_of(read_log(tmp_path, rows)).values() for step in steps}
+
+
+@pytest.mark.parametrize("classes", [3, 4, 10])
+def test_the_same_rows_again_and_again_are_no_launches(tmp_path: Path, classes: int) -> None:
+    rows = "".join(f"{n} 0.{n}5 {n}.75\n" for _ in range(12) for n in range(classes))
+    assert not steps_of(read_log(tmp_path, rows))
+
+
 def test_results_of_a_search_are_no_trainings(tmp_path: Path) -> None:
     rows = "".join(f"mlp, 0.{n}184, {size}, {n}0\n" for size in (8, 9) for n in range(1, 7))
     assert not steps_of(read_log(tmp_path, rows))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.log_runs import assert_steps
+from tests.support.log_runs import assert_steps, read_log, steps_of
 
 N = range(1, 5)
 BAR = "-" * 40 + "\n"
@@ -125,3 +125,56 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
 @pytest.mark.parametrize(("text", "expected"), CASES.values(), ids=CASES)
 def test_numbers_are_at_their_steps(text: str, expected: dict[str, list[int]], tmp_path: Path) -> None:
     assert_steps(tmp_path, text, expected)
+
+
+def _epochs_of_episodes(word: str, *, parts: int = 1) -> str:
+    text = ""
+    for epoch in (1, 2, 3):
+        rows = "".join(
+            f"    {word} {n}0/40 | Steps: {4 + n * epoch % 3} | Reward: {epoch}.{n} | Success: True\n"
+            for n in range(1, 5)
+        )
+        text += (
+            f"[Epoch   {epoch}/25] maps: ['a', 'b']\n{parts * rows}  success=0.{epoch}\n  loss=1.{epoch}\n"
+        )
+    return text
+
+
+@pytest.mark.parametrize("word", ["Ep", "Episode"])
+@pytest.mark.parametrize("parts", [1, 2])
+def test_episodes_are_counted_through_the_epochs_above(tmp_path: Path, word: str, parts: int) -> None:
+    run = read_log(tmp_path, _epochs_of_episodes(word, parts=parts))
+    episodes, ends = [*range(10, 120 * parts + 10, 10)], [*range(40 * parts, 120 * parts + 10, 40 * parts)]
+    assert run.attempts == 1
+    assert steps_of(run) == {"Steps": episodes, "Reward": episodes, "success": ends, "loss": ends}
+
+
+@pytest.mark.parametrize("word", ["Ep", "Episode"])
+def test_episodes_behind_the_epochs_of_another_part_begin_launches(tmp_path: Path, word: str) -> None:
+    epochs = "".join(f"Pretrain Epoch {n}/10\n  loss: 0.{50 - n}\n" for n in range(1, 11))
+    episodes = "".join(f"{word} {n}/500 | Reward: {n}.5 | Len: {n % 7}\n" for n in range(10, 501, 10))
+    run = read_log(tmp_path, (epochs + episodes) * 2)
+    assert run.attempts == 2
+    assert steps_of(run)["Reward"] == 2 * [*range(10, 501, 10)]
+
+
+@pytest.mark.parametrize(
+    "heading", ["{} timesteps", "Num timesteps: {}", "Timestep {}", "[Num timesteps: {}]"]
+)
+def test_values_below_the_timesteps_so_far_are_at_these(tmp_path: Path, heading: str) -> None:
+    steps = [*range(2000, 20000, 2000)]
+    text = "Num timesteps: 20000 in all\n" + "".join(
+        f"{heading.format(n)}\nBest mean reward: 1{n}.5 - Last mean reward per episode: 2{n}.25\nSaving it\n"
+        for n in steps
+    )
+    names = ("Best mean reward", "Last mean reward per episode")
+    assert_steps(tmp_path, text, {name: steps for name in names})
+    assert read_log(tmp_path, text * 2).attempts == 2
+
+
+@pytest.mark.parametrize(
+    "amount", ["total_timesteps: 9000", "num_timesteps: 9000", "Timesteps: 9000", "9000 steps"]
+)
+def test_amounts_of_timesteps_are_no_steps(tmp_path: Path, amount: str) -> None:
+    text = f"{amount}\nmean reward: 0.5\n" + "".join(f"Step {n}: loss {n}.5\n" for n in range(5))
+    assert 9000 not in {step for steps in steps_of(read_log(tmp_path, text)).values() for step in steps}

@@ -41,6 +41,47 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         ),
         {name: [0, 5, 10, 11, 16, 21] for name in ("loss", "dice", "Epoch")},
     ),
+    "an epoch and its batch before a total and a name, and lines of epochs": (
+        "".join(
+            "".join(
+                f" {n:3}  {at:3} /  320 {name} = 0.{at}{n} time = 2025-06-05 03:19:11.165537\n"
+                for at in (0, 100, 200, 300)
+                for name in ("whole_loss", "L1_loss")
+            )
+            + f"\nepoch =  {n:3} , L1_loss = 0.5{n} , time = 534.18 s\n\n"
+            for n in (1, 2)
+        ),
+        {
+            **{name: [0, 100, 200, 300, 320, 420, 520, 620] for name in ("whole_loss", "L1_loss", "epoch")},
+            **{name: [300, 620] for name in ("epoch/L1_loss", "time")},
+        },
+    ),
+    "a heading of a step and of what stops the training": (
+        "".join(
+            f"Step / patience: {10 * n} / {n % 3}\nTrain loss: 1.{n}\nValidation loss: 2.{n}\n" for n in N
+        ),
+        {name: [10 * n for n in N] for name in ("Train loss", "Validation loss")},
+    ),
+    "a heading of an epoch and its total, and a name that ends with such a word": (
+        "".join(f"Epoch / total: {n + 1} / 9\nTrain loss: 1.{n}\nloss/total: 0.{n}\n" for n in N),
+        {name: [n + 1 for n in N] for name in ("Train loss", "loss/total")},
+    ),
+    "two names and two numbers with a slash between blanks": (
+        "".join(f"Epoch {n}, loss / acc: 1.{n} / 0.{n}\n" for n in N),
+        {"loss": [*N], "acc": [*N]},
+    ),
+    "settings of when a training begins and ends": (
+        "TRAIN:\n  BEGIN_EPOCH: 0\n  END_EPOCH: 520\n  EXTRA_LR: 0.1\n  LR: 0.05\n  end_epoch: 52\n"
+        + "".join(f"Epoch: [{n}/520] Iter:[{at}/90], Loss: 0.{at}\n" for n in (0, 1) for at in (0, 30, 60)),
+        {name: [0, 30, 60, 90, 120, 150] for name in ("Epoch", "Loss")},
+    ),
+    "a word before ep, and a sentence about such ones": (
+        "".join(
+            f"LSTM ep={n} train_loss=0.{n:02} acc=0.5{n}\nmuch better from ep{n} to ep{n + 1}\n"
+            for n in (1, 5, 9)
+        ),
+        {name: [1, 5, 9] for name in ("train_loss", "acc")},
+    ),
     "the best epoch in other words": (
         "epoch  train_loss  val_acc\n"
         + "".join(f"{n:5}  {1 / (n + 1):9.3f}  {50 + n}.25%\n" for n in range(1, 9))

@@ -142,3 +142,17 @@ def test_an_object_and_a_time_with_blanks_are_a_cell_each(
     run = read_log(tmp_path, text)
     assert (run.attempts, run.unreadable) == (1, [])
     assert steps_of(run) == {"Loss": [1, 201, 202, 402, 403, 603], "valid/Loss": [201, 402, 603]}
+
+
+@pytest.mark.parametrize("first", [0.0, 0.001, 0.25])
+def test_rows_at_parts_of_epochs_are_numbered(first: float, tmp_path: Path) -> None:
+    epochs = [first + row / 4 for row in range(9)]
+    text = "Epoch\tLoss\n" + "".join(f"{epoch:.4f}\t{2 - epoch / 9:.3f}\n" for epoch in epochs)
+    run = read_log(tmp_path, text)
+    begin = int(first > 0)
+    assert run.attempts == 1
+    assert steps_of(run) == {"Loss": [*range(begin, begin + 9)], "epoch": [*range(1, begin + 9)]}
+    resumed = "".join(f"{epoch:.4f}\t{2 - epoch / 9:.3f}\n" for epoch in epochs[4:])
+    run = read_log(tmp_path, text + resumed)
+    assert run.attempts == 2
+    assert steps_of(run)["Loss"] == [*range(begin, begin + 9), *range(begin + 4, begin + 9)]

@@ -74,3 +74,19 @@ def test_a_trainer_that_is_started_again_is_another_attempt(tmp_path: Path) -> N
     run = read_log(tmp_path, text)
     assert run.attempts == 2
     assert len(steps_of(run)["train/loss"]) == 60
+
+
+@pytest.mark.parametrize("at", [200, 600, 900])
+def test_a_bar_may_be_drawn_again_before_the_last_record_of_a_block(at: int, tmp_path: Path) -> None:
+    text, rows = "", []
+    for step in range(1, 1001):
+        text += bar(step, 2970) + "\n"
+        if step % 20 == 0:
+            rows.append(record(step, 594).replace(f"{round(step / 594, 2)}}}", f"{step / 594:.4g}}}"))
+        if step % 100 == 0:
+            again = bar(step, 2970) + "\n" if step == at else ""
+            text += "".join(rows[:-1]) + again + rows[-1] + bar(step, 2970) + "\n"
+            rows = []
+    run = read_log(tmp_path, text)
+    assert run.attempts == 1
+    assert steps_of(run)["train/loss"] == [*range(20, 1001, 20)]

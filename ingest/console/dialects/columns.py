@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from math import isfinite
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
 from holter.ingest.console.line_counters import Counter
@@ -27,6 +28,7 @@ from holter.ingest.console.table_rows import (
     names_data,
     note_fit,
     note_misfit,
+    number_of_part,
     step_of_row,
 )
 from holter.ingest.console.training_sections import enter_section, section_labels
@@ -49,10 +51,11 @@ _AXIS = (
     rb"(?:#[ \t]{1,20})?(?:[A-Za-z][\w-]{0,30}" + _BETWEEN_CELLS + rb"){0,2}"
     rb"(?:epochs?|ep|(?:num)?iter(?:ation)?s?|(?:global_)?steps?|episode|round|E {1,8}#)"
 )
-_COUNT = (
-    rb"(?:\w[\w.:/-]{0,59}" + _BETWEEN_CELLS + rb"){0,2}(?:-1|\d{1,9}(?:\.0|\.\d{1,20}e[-+]\d\d|/\d{1,9})?)"
-)
+_AHEAD = rb"(?:\w[\w.:/-]{0,59}" + _BETWEEN_CELLS + rb"){0,2}"
+_COUNT = _AHEAD + rb"(?:-1|\d{1,9}(?:\.0|\.\d{1,20}e[-+]\d\d|/\d{1,9})?)"
 """What a row counts, behind its data or a date; -1 is before the training."""
+_PART = rb"[ \t]{0,40}" + _AHEAD + rb"\d{1,9}\.\d{1,20}"
+"""A part of an epoch, which a row may state as well."""
 _NAMED = rb"[ \t]{0,20}" + _AXIS
 _COUNTED = rb"(?:[ \t]|\x1b\[\d{0,2}[mJKA]){0,40}" + _COUNT
 _METRICS = rb"(?=[^|:=\n\d ])[^|:=\n]{0,400}(?:loss|acc|score|error|auc|rmse|reward|cost)[^|:=\n]{0,400}"
@@ -69,7 +72,9 @@ _TABLE = re.compile(
     + rb"[ \t,;]{1,20}[-+\d.][^\n]{0,400}\n"
     + _COUNTED
 )
-_NUMBERS = re.compile(rb"(?m)^" + _COUNTED + rb"(?:%s| [-+.\dn])[^|=\n]{0,400}$" % _BETWEEN_CELLS)
+_NUMBERS = re.compile(
+    rb"(?m)^(?:" + _COUNTED + rb"|" + _PART + rb")(?:%s| [-+.\dn])[^|=\n]{0,400}$" % _BETWEEN_CELLS
+)
 
 
 def _names(line: str, state: DialectState) -> None:
@@ -117,7 +122,12 @@ def _row(line: str, state: DialectState) -> LineValues | None:
     if of_data and names_data(lower[of_data[0]]) and not is_data(cells[of_data[0]]):
         return None
     split, plain = evaluated_data([cells[column] for column in of_data]), axis_state(state)
-    counts = counts_of_row(counting, _count(cells[counting.step]), _count(cells[counting.epoch]))
+    counted, part, is_part = _count(cells[counting.step]), None, False
+    if counting.counter is Counter.EPOCH:
+        part = parse_number(cells[counting.step])
+    if part is not None and isfinite(part):
+        counted, is_part = number_of_part(part, state)
+    counts = counts_of_row(counting, counted, _count(cells[counting.epoch]))
     within_epochs = counting.epoch >= 0 and Counter.EPOCH in counts
     if within_epochs and not split:  # `validation` above the names of the columns, whose batches are its own
         split = state.get("data of table", "")
@@ -135,6 +145,8 @@ def _row(line: str, state: DialectState) -> LineValues | None:
         is_count = lower[column] in COUNTERS and (lower[counting.step], lower[column]) != _LENGTH
         if value is not None and not is_count and column != counting.step:
             values[name] = value
+    if part is not None and is_part:
+        values["epoch"] = part
     values = named_values(values, split, counts, step, plain, within_epochs=within_epochs)
     enter_section({Counter.EPOCH: (step, 0)}, plain)
     return LineValues(step, values, labels=section_labels(plain))

@@ -34,6 +34,7 @@ _OF_A_TRAINER = (
     "epochs",
     "evaluations",
     "evaluated at",
+    "late at",
     "evaluated",
     "epoch",
     "is numbered",
@@ -210,6 +211,7 @@ def _defer(values: dict[str, float], state: DialectState) -> list[LineValues]:
     _note_epochs(values, state)
     before = state.get("held", {})
     if (step := _step_by_epoch(values, state)) is not None:
+        state["late at"] = state.get("bar", 0)
         return [*_release_late(values, state), _record(step, values, state)]
     if state.get("in bulk"):
         return _wait([values], state)
@@ -274,7 +276,10 @@ def _step_by_epoch(values: Mapping[str, float], state: DialectState) -> int | No
     step = round(epoch * per_epoch)
     if not epochs:
         return step if _LOSS not in values and bar - step > per_epoch / 2 else None
-    if epoch > epochs or bar - step <= _EPOCH_ERROR * (step + 2 * per_epoch):
+    is_late = bar - step > _EPOCH_ERROR * (step + 2 * per_epoch)
+    if epoch > epochs or not (
+        is_late or state.get("late at") == bar
+    ):  # what is behind one that came late is so
         return None
     return _step_at_epoch(values, per_epoch, state.get("count", 0))
 

@@ -130,9 +130,12 @@ _COUNTED = (
 )
 _NUMBER_AHEAD = (
     rb"(?:\bthe |^[^\w\n]{0,20})\d{1,9}(?:st|nd|rd|th)? (?:training )?"
-    rb"(?:epoch|iteration|iter|step|batch|episode|round)(?: completed?| done| finished)?[^\w\n]{0,40}$"
+    rb"(?:epoch|iteration|iter|step|timesteps|batch|episode|round)(?: completed?| done| finished)?"
+    rb"[^\w\n]{0,40}$"
 )
 """A line that ends with what it counts behind its number: `this is the 3 epoch`."""
+_WITH_ANOTHER = rb"\b(?:epoch|iteration|step) ?/ ?[a-z]{1,20}: {0,4}\d{1,9} ?/ ?\d[\d.]{0,12}[ \t\r]{0,8}$"
+"""A line of nothing but what counts and another number: `Step / patience: 30 / 0`."""
 _POSITION = LinearPattern(
     rb"(?im)"
     + _COUNTED
@@ -155,6 +158,8 @@ _POSITION = LinearPattern(
     rb"|^[ \t]{0,8}(?:after )?\d{1,9} (?:epoch|iteration|iter|step|episode|round)s?[ ,:|-]"
     rb"|\d(?:st|nd|rd|th) (?:epoch|iteration|step|(?:mini-?)?batch)|"
     + _NUMBER_AHEAD
+    + rb"|"
+    + _WITH_ANOTHER
     + rb"|\d(?:epoch|batch)(?:es)?(?::| results)|\[\d{1,9}\]\t|\d:\tlearn: |/[ \t]{0,8}\d{1,9} batches \|"
     rb"|(?:^|\] )\[\d{1,9}\] [a-z_]\w{0,60}[=: ]"
     rb"|(?:train|test|eval|val(?:id)?)(?:[ _]ema| \(ema\))?: {1,4}"
@@ -168,6 +173,8 @@ _POSITION = LinearPattern(
     rb"|\d{1,9}/\d{1,9}\] ?\[ {0,8}\d{1,9}/\d|^\d{1,9} \[[a-z]\w{0,20} ?\w{0,20}: "
     # `10/445, loss: 0.5`, `INFO 0/2 MIL Loss: 0.7`
     rb"|(?:^|(?:info|debug|[\])|:-]) )[ \t]{0,8}\d{1,9} ?/ {0,8}\d{1,9}[,:]? {1,8}[a-z]"
+    # ` 72  100 /  320 loss = 0.15`
+    rb"|^ {0,8}\d{1,9} {1,8}\d{1,9} ?/ {0,8}\d{1,9} {1,8}[a-z_][\w./@-]{0,60} ?[=:]"
     rb"|^ {0,8}\d{1,9}/\d{1,9}: ?\|[=#>. |-]{2,120}[a-z]"  # a bar of the epoch behind it
     # `[1,  2000] loss: 2.1`, `[1: 20/100] loss: 2`, `[10 | 12.3] loss=2`, `[10/500] [L1: 2`
     rb"|\[ {0,8}\d{1,9} (?:eps?|episodes?|steps?|iters?|updates?)\] "
@@ -246,7 +253,7 @@ _NUMBER_ALONE = LinearPattern(
 )
 _LOSS_ALONE = LinearPattern(
     rb"(?im)" + _DATA_ALONE + rb"|(?:loss|reward|return|\bacc|accuracy|fitness)[\"')]?"
-    rb"(?: (?:of|on|for|over)[ \w]{1,40})?[ \t]{0,12}(?:[:=\t]|is\b|\xe2\x94[\x82\x83])[ \t]{0,20}[-+]?\d"
+    rb"(?: (?:of|on|for|over|per)[ \w]{1,40})?[ \t]{0,12}(?:[:=\t]|is\b|\xe2\x94[\x82\x83])[ \t]{0,20}[-+]?\d"
     # `mean/median reward 1.2/0.9`
     + rb"|[a-z]/[a-z]{1,20} (?:loss|reward|return|accuracy) [-+]?\d{1,12}\.\d{1,12}/"
     + rb"|\xe2\x94[\x82\x83] (?:train|val|test)[a-z]{0,7}[ \t]{0,12}\xe2\x94[\x82\x83][ \t]{0,20}\d"
@@ -259,8 +266,10 @@ _EPOCH_BLOCK = re.compile(
 _LINE_DRAWN = in_encodings("─", "═", "━")
 _HEADING = LinearPattern(
     rb"(?im)^(?:[^\n]{0,60}[\]>:|-] )?[ \t>*-]{0,80}(?:\x1b\[\d{1,3}m)?[ \t]{0,4}(?:learning |training )?"
-    rb"(?:epoch|iteration|step|generation|round(?: number)?)[: \t#]{1,12}\d{1,9}(?:/\d{1,9})?"
-    rb"(?:[^\w\n]{0,80}$| per-step time)|" + _NUMBER_AHEAD + rb"|^run \[\d{1,9}\]:[ \t\r]{0,8}$"
+    rb"(?:epoch|iteration|step|generation|round(?: number)?|num timesteps|timestep)[: \t#]{1,12}"
+    rb"\d{1,9}(?:/\d{1,9})?"
+    rb"(?:[^\w\n]{0,80}$| per-step time)"
+    rb"|" + _WITH_ANOTHER + rb"|" + _NUMBER_AHEAD + rb"|^run \[\d{1,9}\]:[ \t\r]{0,8}$"
     # `Updates 3, num timesteps 6400, FPS 81`
     rb"|^[ \t]{0,8}(?:[\w/]{1,40} )?updates? \d{1,9}(?:, [a-z][a-z ]{0,30} \d{1,12}(?:\.\d{1,6})?){1,4}"
     rb"[ \t\r]{0,8}$"
