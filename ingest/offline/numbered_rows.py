@@ -29,7 +29,7 @@ from holter.ingest.console.shape_reader import shape_of
 from holter.ingest.csv.csv_log import CsvLog
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.offline.counted_lines import (
-    counted_table,
+    Cells,
     counts_evenly,
     is_number,
     layout_of,
@@ -37,6 +37,7 @@ from holter.ingest.offline.counted_lines import (
     table_of_counted_names,
 )
 from holter.ingest.offline.joined_records import separate_records
+from holter.ingest.offline.row_forms import counted_table
 from holter.ingest.offline.value_histories import rows_of_histories
 from holter.ingest.offline.whole_file import WholeFile
 from holter.ingest.rows import batch_from_rows
@@ -81,8 +82,6 @@ _MOST_COLUMNS = 16
 _LEAST_FRACTIONS = 0.9
 """Of these numbers that have one: whole numbers may be anything."""
 _Shape = tuple[str, ...]
-_Cells = list[list[str]]
-"""Rows of a table."""
 _BARE: _Shape = ("", "")
 """The shape of a number alone."""
 
@@ -141,7 +140,7 @@ def _messages_of_one(text: str) -> str:
     return "\n".join(line.message for line in lines)
 
 
-def _encoded(table: _Cells) -> bytes:
+def _encoded(table: Cells) -> bytes:
     return "\n".join((*map(",".join, table), "")).encode() if table else b""
 
 
@@ -180,7 +179,7 @@ def _stated_names(lines: Sequence[str]) -> list[str]:
     return [] if any(map(is_number, names)) else names
 
 
-def _columns(lines: Sequence[str]) -> _Cells:
+def _columns(lines: Sequence[str]) -> Cells:
     """The cells of lines of as many numbers each, but for a few other lines; nothing of other texts."""
     texts = (_COUNT_AHEAD.sub(r"\1 ", line).translate(_BETWEEN_COLUMNS) for line in lines)
     rows = [cells for text in texts if (cells := text.split())]
@@ -195,7 +194,7 @@ def _whole(cell: str) -> str:
     return str(int(number)) if abs(number) <= LARGEST_STEP and number == int(number) else cell
 
 
-def _counted_columns(rows: _Cells, name: str, stated: Sequence[str]) -> _Cells:
+def _counted_columns(rows: Cells, name: str, stated: Sequence[str]) -> Cells:
     """The table with the names of its columns if the first one counts up; nothing if it does not.
 
     It counts evenly, from its first number again with each launch, or it is an epoch in which the second one
@@ -221,7 +220,7 @@ def _counted_columns(rows: _Cells, name: str, stated: Sequence[str]) -> _Cells:
     ]
 
 
-def _named_columns(rows: _Cells, name: str, stated: Sequence[str]) -> _Cells:
+def _named_columns(rows: Cells, name: str, stated: Sequence[str]) -> Cells:
     """The table with numbers of its rows, if a column or, without names, the file has that of a metric.
 
     Without either the columns are named after their places: a person gave the file as one with measurements.
@@ -237,7 +236,7 @@ def _named_columns(rows: _Cells, name: str, stated: Sequence[str]) -> _Cells:
     return [["step", *names], *([str(number), *row] for number, row in enumerate(rows))] if names else []
 
 
-def _are_measured(rows: _Cells) -> bool:
+def _are_measured(rows: Cells) -> bool:
     """Whether rows of numbers may be measurements of anything: enough of them, most with a fraction."""
     if len(rows) < _LEAST_OF_NUMBERS or len(rows[0]) > _MOST_COLUMNS:
         return False
@@ -275,7 +274,7 @@ def _below_epochs(lines: Sequence[str], name: str) -> bytes:
     ).encode()
 
 
-def _table_of_any_names(lines: Sequence[str]) -> _Cells:
+def _table_of_any_names(lines: Sequence[str]) -> Cells:
     """Lines that are the same but for their numbers, each with a name, numbered; nothing of other texts."""
     rows = [split_numbers(line) for line in lines if line.strip()]
     texts = Counter(map(layout_of, rows)).most_common(1)[0][0] if rows else ()

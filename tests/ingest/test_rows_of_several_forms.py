@@ -1,0 +1,106 @@
+"""Rows of several forms in one text that is given by hand: each form is read, at the steps that all share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.log_runs import assert_steps, read_log, steps_of
+
+N = range(1, 21)
+_TWENTY = [*N]
+_STAGES = ("words", "pairs")
+_LOSSES = ("total_loss", "pixel_loss", "edge_loss", "style_loss", "tone_loss")
+
+CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
+    "two forms in turn, of which one has whole numbers": (
+        "".join(f"{n} th cost -> 0.{99 - n}\n{n} th misses ->{n % 3}\n" for n in N),
+        {"th cost": _TWENTY, "th misses": _TWENTY},
+    ),
+    "a line for each of several losses": (
+        "".join(
+            f"{e:4} {b:4} /  320 {name} = 0.{90 - e - b // 100}\n"
+            for e in range(1, 5)
+            for b in range(0, 301, 100)
+            for name in _LOSSES
+        ),
+        {name: [320 * e + b for e in range(4) for b in range(0, 301, 100)] for name in _LOSSES},
+    ),
+    "evaluations that count as the training does, unevenly": (
+        "".join(
+            f"[{n // 5}/4] {n}00), Loss: 0.{99 - n}, mAP 5{n % 10}.5%\n"
+            + (f"TESTING: {n}03), mAP 6{n % 10}.5%\n" if n in (3, 4, 9, 12, 20) else "")
+            for n in N
+        ),
+        {
+            **{key: [100 * n for n in N] for key in ("Loss", "mAP")},
+            "testing/mAP": [303, 403, 903, 1203, 2003],
+        },
+    ),
+    "evaluations that count nothing": (
+        "".join(
+            f"({n:03}) L: 0.{99 - n} R: 2.{n:02}\n" + (f"accuracy = 0.{n:02}\n" if n % 5 == 0 else "")
+            for n in N
+        ),
+        {**dict.fromkeys(("L", "R"), _TWENTY), "accuracy": [5, 10, 15, 20]},
+    ),
+    "means of the epochs that the rows are counted in": (
+        "".join(
+            "".join(f"{e} | {b}/50 | D {e}.{b}5 | G 1.{b}\n" for b in range(10, 51, 10))
+            + f"{e} mean: 0.{e}5\n"
+            for e in range(1, 5)
+        ),
+        {**{key: [*range(10, 201, 10)] for key in ("D", "G")}, "mean": [50, 100, 150, 200]},
+    ),
+    "stages that are told apart by a word": (
+        "".join(
+            f"progress ({s}):  {n}  /  20  | time:  1.{n} s | loss:  0.{99 - n}\n" for s in _STAGES for n in N
+        ),
+        {f"{s}/{name}": _TWENTY for s in _STAGES for name in ("time", "loss")},
+    ),
+    "several processes": (
+        "".join(
+            f"progress ({s}):  {n}  /  20  | time:  1.{n} s | loss:  0.{99 - n}{rank}\n"
+            for s in _STAGES
+            for n in N
+            for rank in range(4)
+        ),
+        {f"{s}/{name}": _TWENTY for s in _STAGES for name in ("time", "loss")},
+    ),
+    "a few rows are missing": (
+        "".join(f"E: {n} | A: 0.{n:02} | R: -0.{99 - n}\n" for n in N if n not in (7, 15)),
+        {key: [n for n in N if n not in (7, 15)] for key in ("A", "R")},
+    ),
+    "the first and the last row are at other distances": (
+        "".join(f"E: {n} | A: 0.{n:03} | R: -0.{999 - n}\n" for n in (1, *range(5, 96, 5), 98)),
+        {key: [1, *range(5, 96, 5), 98] for key in ("A", "R")},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_values_are_at_their_steps(tmp_path: Path, case: str) -> None:
+    assert_steps(tmp_path, *CASES[case])
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [
+            f"size {size} rate 0.{rate} score 0.{size}{rate}\n"
+            for size in range(8, 49, 8)
+            for rate in (1, 2, 3)
+        ],
+        [f"layers {n} heads {k} error 0.{n}{k}\n" for n in range(1, 7) for k in (3, 1, 2)],
+        [f"{n * n + 3} | error 0.{n:02} | gap 0.{n % 7}\n" for n in N],
+    ],
+    ids=["what is tried is no process", "a whole number within another one", "distances that grow"],
+)
+def test_other_rows_are_no_steps(tmp_path: Path, rows: list[str]) -> None:
+    assert not any(len({*steps}) == 6 for steps in steps_of(read_log(tmp_path, "".join(rows))).values())
+
+
+def test_lines_of_other_counts_are_not_of_the_table(tmp_path: Path) -> None:
+    text = "".join(f"E: {n} | A: 0.{n:02} | R: -0.{99 - n}\nread {n * 7 % 5} files of 3.{n} MB\n" for n in N)
+    assert steps_of(read_log(tmp_path, text)) == {"A": _TWENTY, "R": _TWENTY}
