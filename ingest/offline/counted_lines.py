@@ -207,18 +207,18 @@ def steps_within(counts: Sequence[tuple[int, int]], total: int = 0) -> list[int]
 
     `total` is the number of batches of each epoch, 0 if that is unknown.
     """
-    steps, before = [counts[0][1]], 0
+    steps, before, launches = [counts[0][1]], 0, 0
     for (epoch, batch), (next_epoch, next_batch) in pairwise(counts):
         if next_epoch == epoch and next_batch <= batch:
             return []
         if next_epoch < epoch and (next_epoch, next_batch) == counts[0]:
-            before = 0  # another launch
+            before, launches = 0, launches + 1
         elif next_epoch != epoch:
             if next_epoch != epoch + 1 or next_batch > batch:
                 return []
             before += total if total >= batch else batch + (counts[0][1] == 0)
         steps.append(before + next_batch)
-    return steps
+    return steps if launches <= _MOST_BEGINNINGS else []
 
 
 def is_number(cell: str) -> bool:

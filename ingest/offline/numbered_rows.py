@@ -14,7 +14,8 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Hashable, Iterator, Sequence, Set
+from itertools import chain, zip_longest
 from pathlib import PurePath
 from typing import ClassVar
 
@@ -36,7 +37,9 @@ from holter.ingest.offline.counted_lines import (
     steps_within,
     table_of_counted_names,
 )
+from holter.ingest.offline.glued_rows import separate_rows
 from holter.ingest.offline.joined_records import separate_records
+from holter.ingest.offline.printed_arrays import without_arrays
 from holter.ingest.offline.row_forms import counted_table
 from holter.ingest.offline.value_histories import rows_of_histories
 from holter.ingest.offline.whole_file import WholeFile
@@ -44,7 +47,7 @@ from holter.ingest.rows import batch_from_rows
 from holter.ingest.step_columns import LARGEST_STEP
 from holter.types import Batch, Unreadable
 
-_BETWEEN_COLUMNS = str.maketrans(",;|", "   ")
+_BETWEEN_COLUMNS = str.maketrans(",;|'\"", "     ")
 _WRAPPING = re.compile(
     r"tensor\(|np\.float\d\d\(|, {0,4}(?:device|dtype|grad_fn|requires_grad)=[^,)\s]{1,60}|[\[\]()]|(?<=\d)%"
 )
@@ -57,8 +60,8 @@ _LEAST_ROWS = 3
 _LEAST_COLUMNS = 2
 _LEAST_OF_OPENING = 12
 """Characters of the first line of a text that shows another launch where it comes again."""
-_LEAST_OF_COLUMNS = 0.99
-"""Of the lines of a table without a header that have its numbers."""
+_LEAST_OF_COLUMNS = 0.95
+"""Of the lines of a table without a header that have its numbers; one may always be broken."""
 _MOST_BELOW_EPOCH = 4
 _MOST_OTHERS = 0.1
 """Of the lines of a text of epochs with numbers below them that are others."""
@@ -79,6 +82,8 @@ _LEAST_OF_NUMBERS = 10
 _LEAST_OF_LINES = 0.9
 """Of the lines of a text that have the same names, which may be of anything."""
 _MOST_COLUMNS = 16
+_MOST_FORMS = 8
+"""Forms of lines in turn."""
 _LEAST_FRACTIONS = 0.9
 """Of these numbers that have one: whole numbers may be anything."""
 _Shape = tuple[str, ...]
@@ -105,7 +110,7 @@ class NumberedRows(WholeFile):
             return
         text = separate_records(text) or text
         lines = [_BAR.sub("", line, count=1) if "%|" in line else line for line in text.splitlines()]
-        lines = _unwrapped(with_numbers_behind(lines))
+        lines = _unwrapped(with_numbers_behind(separate_rows(without_arrays(lines))))
         table = _encoded(table_of_counted_names(lines)) or _numbered_table(lines, path.stem)
         numbered = b"" if table else _below_epochs(lines, path.stem)
         if not (table or numbered):
@@ -185,7 +190,8 @@ def _columns(lines: Sequence[str]) -> Cells:
     rows = [cells for text in texts if (cells := text.split())]
     width = Counter(map(len, rows)).most_common(1)[0][0] if rows else 0
     numbers = [row for row in rows if len(row) == width and all(map(is_number, row))]
-    return numbers if len(numbers) >= _LEAST_OF_COLUMNS * len(rows) else []
+    most_broken = max(len(rows) >= _LEAST_OF_NUMBERS, (1 - _LEAST_OF_COLUMNS) * len(rows))
+    return numbers if len(rows) - len(numbers) <= most_broken else []
 
 
 def _whole(cell: str) -> str:
@@ -275,17 +281,43 @@ def _below_epochs(lines: Sequence[str], name: str) -> bytes:
 
 
 def _table_of_any_names(lines: Sequence[str]) -> Cells:
-    """Lines that are the same but for their numbers, each with a name, numbered; nothing of other texts."""
+    """Lines that are the same but for their numbers, each with a name, numbered; nothing of other texts.
+
+    So are lines of a few forms in turn, as many of each; the last ones of a text may be a part of them.
+    """
     rows = [split_numbers(line) for line in lines if line.strip()]
-    texts = Counter(map(layout_of, rows)).most_common(1)[0][0] if rows else ()
-    cells = [row[1::2] for row in rows if layout_of(row) == texts]
+    layouts = [*map(layout_of, rows)]
+    counts = Counter(layouts)
+    most = max(counts.values(), default=0)
+    forms = {texts: number for texts, number in counts.items() if number >= most - 1}
+    if len(forms) > _MOST_FORMS or sum(forms.values()) < _LEAST_OF_LINES * len(rows):
+        return []
+    cells: dict[_Shape, Cells] = {texts: [] for texts in forms}
+    for texts, row in zip(layouts, rows, strict=True):
+        if texts in cells:
+            cells[texts].append(row[1::2])
+    names = [_names_of_any(texts, of_form) for texts, of_form in cells.items()]
+    header = [*chain(*names)]
+    if not all(names) or len({*header}) < len(header):
+        return []
+    in_turn = zip_longest(*cells.values(), fillvalue=())
+    missing = [[""] * len(of_form) for of_form in names]
+    return [
+        ["step", *header],
+        *(
+            [str(number), *chain(*(row or gap for row, gap in zip(block, missing, strict=True)))]
+            for number, block in enumerate(in_turn)
+        ),
+    ]
+
+
+def _names_of_any(texts: _Shape, cells: Cells) -> list[str]:
+    """The names of the numbers of a form whose numbers are measurements, none of a known metric."""
     shape = shape_of(texts)
     names = [field.name for field in shape.metrics]
-    if shape.counters or len(cells) < _LEAST_OF_LINES * len(rows) or not _are_measured(cells):
+    if shape.counters or not _are_measured(cells) or any(map(is_metric_name, names)):
         return []
-    if any(map(is_metric_name, names)) or len(names) < len(texts) - 1:
-        return []
-    return [["step", *names], *([str(number), *row] for number, row in enumerate(cells))]
+    return names if len(names) >= len(texts) - 1 else []
 
 
 def _numbered_lines(lines: Sequence[str], name: str) -> bytes:
@@ -299,16 +331,17 @@ def _numbered_lines(lines: Sequence[str], name: str) -> bytes:
         shapes = [shape or _texts_in(others, line) for line, shape in zip(lines, shapes, strict=True)]
     if 2 * sum(shape in frequent for shape in shapes) < sum(map(bool, lines)):
         return b""  # the text is about something else
-    seen: Counter[_Shape] = Counter()
+    seen: Counter[Hashable] = Counter()
+    series = {shape: _first_series(shape) for shape in frequent}
     numbered = []
     opening = _opening(lines, shapes)
     for line, shape in zip(lines, shapes, strict=True):
         if shape in frequent:
             named = line if any(text.strip() for text in shape) else f"{name}: {line.strip()}"
-            step = f"step: {seen[shape]}"
+            step = f"step: {seen[series[shape]]}"
             is_evaluation = bool(shape_of(shape).counters)
             numbered.append(f"{named} {step}\n" if is_evaluation else f"{step}, {named.lstrip()}\n")
-            seen[shape] += 1
+            seen[series[shape]] += 1
         elif opening and line == opening:  # the program was started again
             seen.clear()
         elif (
@@ -318,6 +351,12 @@ def _numbered_lines(lines: Sequence[str], name: str) -> bytes:
             step = f"step: {max(seen.values()) - (not is_row)}"
             numbered.append(f"{step}, {line.lstrip(' *=#-')}\n")
     return "".join(numbered).encode()
+
+
+def _first_series(shape: _Shape) -> Hashable:
+    """The first value of a row by its data and name: rows of several shapes that have it count together."""
+    known = shape_of(shape)
+    return (known.split, known.metrics[0].name) if known.metrics else shape
 
 
 def _others_of_blocks(lines: Sequence[str], rows: Sequence[_Shape]) -> set[_Shape]:

@@ -13,9 +13,9 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, count, pairwise
 
-from holter.ingest.console.line_fields import number_fields
+from holter.ingest.console.line_fields import NumberField, number_fields
 from holter.ingest.console.line_tokens import split_numbers
 from holter.ingest.console.line_words import DATA_SPLIT
 from holter.ingest.console.shape_reader import shape_of
@@ -51,6 +51,8 @@ _LEAST_SHARE_OF_ALL = 0.5
 """The same of all forms, where those of the lead are fewer."""
 _LEAST_FRACTIONS = 0.9
 """Of the numbers without a name that have one: whole numbers may be anything."""
+_LEAST_IN_TURN = 0.9
+"""Rows of another form for each row of the lead, where both are printed in turn."""
 _MOST_WORDS = 3
 """Words that tell names apart."""
 
@@ -92,6 +94,9 @@ def counted_table(lines: Sequence[str]) -> Cells:
     forms = _forms(lines)
     first = next((form for form in forms if len(form.texts) > 2), None)
     lead = None if first is None else _table_of_lead(first, lines)
+    if lead is None and first is not None:  # parts of its lines may have something behind them
+        first, forms = _with_remarks(first, forms)
+        lead = _table_of_lead(first, lines)
     if lead is None:
         return []
     others = (form for form in forms if form is not first)
@@ -112,6 +117,21 @@ def _forms(lines: Sequence[str]) -> list[_Form]:
             by_texts[layout_of(parts)][number] = parts[1::2]
     forms = [_Form(texts, [*rows], [*rows.values()]) for texts, rows in by_texts.items() if len(rows) > 1]
     return sorted(forms, key=lambda form: -len(form.rows))[:_MOST_FORMS]
+
+
+def _with_remarks(lead: _Form, forms: Sequence[_Form]) -> tuple[_Form, list[_Form]]:
+    """A form with the rows that have more text behind them, but for words of data; and the other forms."""
+    *texts, end = lead.texts
+    alike = [
+        form
+        for form in forms
+        if [*form.texts[:-1]] == texts
+        and form.texts[-1].startswith(end)
+        and DATA_SPLIT.search(form.texts[-1]) is None
+    ]
+    rows = sorted(row for form in alike for row in zip(form.places, form.rows, strict=True))
+    joined = _Form(lead.texts, [place for place, _ in rows], [numbers for _, numbers in rows])
+    return joined, [joined, *(form for form in forms if form not in alike)]
 
 
 def _table_of_lead(form: _Form, lines: Sequence[str]) -> _Table | None:
@@ -141,18 +161,25 @@ def _table_along(form: _Form, lead: _Table) -> _Table | None:
         return None
     steps, measured = counted
     names = _names(form.texts, len(form.texts) - 1, {})
-    named = {field.index: field for field in number_fields(form.texts) if field.name}
+    fields = {field.index: field for field in number_fields(form.texts)}
     chosen = [
         index
         for index in measured
-        if _varies(column := form.column(index))
-        and (
-            is_alike
-            or (index in named and (named[index].marked or is_metric_name(named[index].name)))
-            or sum("." in number for number in column) >= _LEAST_FRACTIONS * len(column)
-        )
+        if _varies(column := form.column(index)) and (is_alike or _is_value(fields.get(index), column))
     ]
     return _Table(form, steps, {index: names[index] for index in chosen}) if chosen else None
+
+
+def _is_value(field: NumberField | None, column: Sequence[str]) -> bool:
+    """Whether the numbers of a column are values: they have a name with a sign, or most have a fraction."""
+    if field is not None and field.name and (field.marked or is_metric_name(field.name)):
+        return True
+    return not (field is None or (field.is_duration and not field.name)) and _have_fractions([column])
+
+
+def _have_fractions(columns: Sequence[Sequence[str]]) -> bool:
+    numbers = [number for column in columns for number in column]
+    return sum("." in number for number in numbers) >= _LEAST_FRACTIONS * len(numbers)
 
 
 def _steps_along(form: _Form, lead: _Table, *, is_alike: bool) -> tuple[list[int], Sequence[int]] | None:
@@ -178,7 +205,8 @@ def _steps_along(form: _Form, lead: _Table, *, is_alike: bool) -> tuple[list[int
         for index in counting if lead.epochs else ():
             if all(lead.epochs[row] == number for row, number in zip(above, form.column(index), strict=True)):
                 return steps, range(index + 1, count)
-        if _has_metrics_alone(form.texts) and len({*above}) == len(above):
+        is_once = len({*above}) == len(above)
+        if is_once and _has_names_alone(form, is_metric=len(above) < _LEAST_IN_TURN * len(lead.steps)):
             return steps, range(count)
     return None
 
@@ -196,11 +224,17 @@ def _is_in_place(places: Sequence[int], steps: Sequence[int], lead: _Table) -> b
     return True
 
 
-def _has_metrics_alone(texts: Texts) -> bool:
-    """Whether all numbers of a layout have names, nothing counts, and the first one is that of a metric."""
-    fields = [*number_fields(texts)]
-    is_named = len(fields) == len(texts) - 1 and all(field.name for field in fields)
-    return is_named and is_metric_name(fields[0].name) and not shape_of(texts).counters
+def _has_names_alone(form: _Form, *, is_metric: bool) -> bool:
+    """Whether all numbers of a form have names and none counts.
+
+    The first name is that of a metric, or with rows in turn with those of the lead, they have fractions.
+    """
+    fields = [*number_fields(form.texts)]
+    is_named = len(fields) == len(form.texts) - 1 and all(field.name for field in fields)
+    if not is_named or shape_of(form.texts).counters:
+        return False
+    columns = [*zip(*form.rows, strict=True)]
+    return is_metric_name(fields[0].name) or (not is_metric and _have_fractions(columns))
 
 
 def _varies(column: Sequence[str]) -> bool:
@@ -234,16 +268,23 @@ def _side_by_side(tables: Sequence[_Table]) -> Cells:
 
 
 def _unique_names(tables: Sequence[_Table]) -> list[dict[int, str]]:
-    """The names of the numbers of each table, with its data or with words that tell it from the others."""
-    return [
-        {
-            index: f"{table.data}/{name}"
-            if table.data
-            else "/".join((*_words_of(table, index, tables), name))
-            for index, name in table.names.items()
-        }
-        for table in tables
-    ]
+    """The names of the numbers of each table, with its data or with words that tell it from the others.
+
+    Where nothing tells them apart and both have the same steps, the later one has a number in its names.
+    """
+    steps_of: defaultdict[str, set[int]] = defaultdict(set)
+    found = []
+    for table in tables:
+        names = {}
+        steps = {*table.steps}
+        for index, name in table.names.items():
+            words = [table.data] if table.data else _words_of(table, index, tables)
+            stated = "/".join((*words, name))
+            numbered = chain([stated], (f"{stated} {number}" for number in count(2)))
+            names[index] = next(each for each in numbered if not steps & steps_of[each])
+            steps_of[names[index]] |= steps
+        found.append(names)
+    return found
 
 
 def _words_of(table: _Table, index: int, tables: Sequence[_Table]) -> Iterator[str]:

@@ -76,6 +76,53 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"E: {n} | A: 0.{n:03} | R: -0.{999 - n}\n" for n in (1, *range(5, 96, 5), 98)),
         {key: [1, *range(5, 96, 5), 98] for key in ("A", "R")},
     ),
+    "rows of several columns, and others of fewer": (
+        "".join(f"{n} 0.{99 - n} 0.{n:03}\n{n} 0.5{n}\n" for n in N),
+        {name: _TWENTY for name in ("column 2", "column 3", "column 2 2")},
+    ),
+    "two rows in turn without anything that counts": (
+        "".join(f"D: 0.{99 - n} P: 0.{n:02}\nG: 1.{n}\n" for n in N),
+        {name: [*range(20)] for name in ("D", "P", "G")},
+    ),
+    "rows of which some have a remark behind them": (
+        "".join(f"loss: 0.{99 - n}{' best' if n % 4 == 0 else ''}\n" for n in N),
+        {"loss": [*range(20)]},
+    ),
+    "rows of which some have another value": (
+        "".join(f"loss: 0.{99 - n}{f' acc: 0.{n}' if n % 4 == 0 else ''}\n" for n in N),
+        {"loss": [*range(20)], "acc": [3, 7, 11, 15, 19]},
+    ),
+    "a text without an end of line before rows": (
+        "".join(f"{'connection lost!!!' if n % 5 == 0 else ''}[no: {n}] A: 0.{n:02}  R: 1.{n}\n" for n in N),
+        {name: _TWENTY for name in ("A", "R")},
+    ),
+    "the same before rows that count nothing": (
+        "".join(f"{'connection lost!!!' if n % 5 == 0 else ''}loss: 0.{99 - n}\n" for n in N),
+        {"loss": [*range(20)]},
+    ),
+    "rows without an end of line": (
+        "".join(f"loss: 0.{99 - n}" + ("" if n % 5 == 0 else "\n") for n in N),
+        {"loss": [*range(20)]},
+    ),
+    "a text behind rows that count": (
+        "".join(f"[no: {n}] A: 0.{n:02}  R: 1.{n}{'saving ...' if n % 4 == 0 else ''}\n" for n in N),
+        {name: _TWENTY for name in ("A", "R")},
+    ),
+    "arrays of numpy over several lines": (
+        "".join(
+            f"all probabilities: [[[0.{n} 0.5]\n  [0.1 0.2]\n  ...\n  [0.3 0.{n}]]]\nloss: 0.{99 - n}\n"
+            for n in N
+        ),
+        {"loss": [*range(20)]},
+    ),
+    "arrays of torch, without names and with a text behind them": (
+        "".join(
+            f"tensor([[0.{n}, 0.5],\n        [0.1, nan]], device='cuda:0', grad_fn=<AddBackward0>)\n"
+            f"[[0.{n}]\n [0.5]]E: {n} | A: 0.{99 - n}\n"
+            for n in N
+        ),
+        {"A": _TWENTY},
+    ),
 }
 
 
@@ -104,3 +151,27 @@ def test_other_rows_are_no_steps(tmp_path: Path, rows: list[str]) -> None:
 def test_lines_of_other_counts_are_not_of_the_table(tmp_path: Path) -> None:
     text = "".join(f"E: {n} | A: 0.{n:02} | R: -0.{99 - n}\nread {n * 7 % 5} files of 3.{n} MB\n" for n in N)
     assert steps_of(read_log(tmp_path, text)) == {"A": _TWENTY, "R": _TWENTY}
+
+
+def test_lists_in_rows_are_no_histories(tmp_path: Path) -> None:
+    rows = "".join(f"{n},8.{n}e-29,[0.05{n:02}, 0.{n}, 2.{n}e-16]\n" for n in N)
+    expected = {f"column {number}": _TWENTY for number in range(2, 6)}
+    assert steps_of(read_log(tmp_path, rows, "loss.txt")) == expected
+    lists = "".join(f"[0.05{n:02}, 0.{n}, 2.{n}e-16]\n" for n in N)
+    expected = {name: [*range(20)] for name in ("loss", "loss_2", "loss_3")}
+    assert steps_of(read_log(tmp_path, lists, "loss.txt")) == expected
+
+
+def test_broken_rows_of_two_columns_stop_no_others(tmp_path: Path) -> None:
+    rows = [f"{n:03}  0.9{n:02}{',' if n % 3 else ''}\n\n" for n in range(60)]
+    rows[7] = "007  0.907'\n"
+    rows[20], rows[40] = "", "noted by hand\n"
+    steps = [n for n in range(60) if n not in (20, 40)]
+    assert steps_of(read_log(tmp_path, "".join(rows), "accuracy.txt")) == {"accuracy": steps}
+
+
+def test_a_name_ahead_of_a_row_is_no_text_before_it(tmp_path: Path) -> None:
+    text = "".join(f"loss: 0.{99 - n}\nval_loss: 0.{n:02}\naux.loss: 1.{n}\n" for n in N)
+    assert steps_of(read_log(tmp_path, text)) == {
+        name: [*range(20)] for name in ("loss", "val_loss", "aux.loss")
+    }
