@@ -321,18 +321,20 @@ def _names_of_any(texts: _Shape, cells: Cells) -> list[str]:
 
 
 def _numbered_lines(lines: Sequence[str], name: str) -> bytes:
-    """The lines that repeat named numbers, or nothing but a number, each with the count of its layout."""
+    """The lines that repeat named numbers, or nothing but a number, each with the count of its series."""
     shapes = [_shape_with_metric(line) for line in lines]
-    frequent = {shape for shape, count in Counter(shapes).items() if shape and count >= _LEAST_ROWS}
+    series = {shape: _first_series(shape) for shape in {*shapes} if shape}
+    counts = Counter(series[shape] for shape in shapes if shape)
+    frequent = {shape for shape, first in series.items() if counts[first] >= _LEAST_ROWS}
     if not is_metric_name(name):
         frequent.discard(_BARE)  # numbers of anything
     if others := _others_of_blocks(lines, [shape for shape in shapes if shape in frequent]):
         frequent |= others
+        series |= {shape: _first_series(shape) for shape in others}
         shapes = [shape or _texts_in(others, line) for line, shape in zip(lines, shapes, strict=True)]
     if 2 * sum(shape in frequent for shape in shapes) < sum(map(bool, lines)):
         return b""  # the text is about something else
     seen: Counter[Hashable] = Counter()
-    series = {shape: _first_series(shape) for shape in frequent}
     numbered = []
     opening = _opening(lines, shapes)
     for line, shape in zip(lines, shapes, strict=True):
@@ -355,8 +357,8 @@ def _numbered_lines(lines: Sequence[str], name: str) -> bytes:
 
 def _first_series(shape: _Shape) -> Hashable:
     """The first value of a row by its data and name: rows of several shapes that have it count together."""
-    known = shape_of(shape)
-    return (known.split, known.metrics[0].name) if known.metrics else shape
+    known = shape_of(shape) if shape[0] != "{" else None
+    return shape if known is None or not known.metrics else (known.split, known.metrics[0].name)
 
 
 def _others_of_blocks(lines: Sequence[str], rows: Sequence[_Shape]) -> set[_Shape]:
