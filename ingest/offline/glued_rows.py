@@ -5,12 +5,17 @@ So does a row whose line does not end before the next one: `loss: 0.5loss: 0.4`.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 
 from holter.ingest.console.line_tokens import split_numbers
 from holter.ingest.offline.counted_lines import LEAST_LINES, Texts, layout_of
 
+_BEGIN = re.compile(r"[^\d\n]{1,80}(?<![-+.])(?=[-+.]?\d)")
+"""What is before the first number of a line."""
+_MOST_KINDS = 2
+"""Kinds of rows that are looked for."""
 _LEAST_SHARE = 0.25
 """Of the lines with numbers that begin like a row."""
 _LEAST_OF_BEGIN = 3
@@ -23,12 +28,15 @@ _MOST_ROWS = 64
 
 def separate_rows(lines: Sequence[str]) -> list[str]:
     """The lines, of which those with a row behind something else are several."""
-    rows = [(parts[0], layout_of(parts)) for line in lines if len(parts := split_numbers(line)) > 1]
-    begins = Counter(begin for begin, _ in rows)
+    begins = Counter(match[0] for line in lines if (match := _BEGIN.match(line)) is not None)
+    least = max(LEAST_LINES, _LEAST_SHARE * begins.total())
+    frequent = [
+        begin for begin, count in begins.most_common(_MOST_KINDS) if count >= least and _is_clear(begin)
+    ]
     known = {
-        begin: {layout for first, layout in rows if first == begin}
-        for begin, count in begins.most_common(2)
-        if count >= max(LEAST_LINES, _LEAST_SHARE * len(rows)) and _is_clear(begin)
+        begin: {layout_of(split_numbers(line)) for line in lines if line.startswith(begin)}
+        for begin in frequent
+        if any(line.find(begin, 1) > 0 for line in lines)
     }
     if not known:
         return [*lines]

@@ -16,6 +16,7 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence, Set
 from itertools import chain, zip_longest
+from math import nan
 from pathlib import PurePath
 from typing import ClassVar
 
@@ -54,6 +55,8 @@ _WRAPPING = re.compile(
 """What is printed around numbers: `tensor(0.5, device='cuda:0')`, `(0.5, 0.25)`, `93.5%`."""
 _PLACES = re.compile(r"[\[(][ \t]{0,8}\d{1,12}[ \t]{0,8},[ \t]{0,8}\d{1,12}[ \t]{0,8}[\])]")
 """Whole numbers alone in brackets: an epoch and its batch, `(3, 40)`."""
+_ABSENT = frozenset({"-", "--", "None", "null", "N/A", "NA"})
+"""What stands for a value that is missing."""
 UNNAMED = "column "
 """What the names of columns begin with that are named after their places."""
 _LEAST_ROWS = 3
@@ -185,18 +188,28 @@ def _stated_names(lines: Sequence[str]) -> list[str]:
 
 
 def _columns(lines: Sequence[str]) -> Cells:
-    """The cells of lines of as many numbers each, but for a few other lines; nothing of other texts."""
+    """The cells of lines of as many numbers each, but for a few other lines; nothing of other texts.
+
+    Words may be behind the numbers, and cells may be empty.
+    """
     texts = (_COUNT_AHEAD.sub(r"\1 ", line).translate(_BETWEEN_COLUMNS) for line in lines)
-    rows = [cells for text in texts if (cells := text.split())]
+    rows = [["" if cell in _ABSENT else cell for cell in cells] for text in texts if (cells := text.split())]
     width = Counter(map(len, rows)).most_common(1)[0][0] if rows else 0
-    numbers = [row for row in rows if len(row) == width and all(map(is_number, row))]
+    numbers = [row[:width] for row in rows if len(row) >= width and _are_cells(row, width)]
     most_broken = max(len(rows) >= _LEAST_OF_NUMBERS, (1 - _LEAST_OF_COLUMNS) * len(rows))
     return numbers if len(rows) - len(numbers) <= most_broken else []
 
 
+def _are_cells(row: Sequence[str], width: int) -> bool:
+    """Whether so many cells begin a row, of which the first is a number; only words are behind them."""
+    first, *cells = row[:width]
+    are_numbers = is_number(first) and all(not cell or is_number(cell) for cell in cells)
+    return are_numbers and not any(map(is_number, row[width : width + 1]))
+
+
 def _whole(cell: str) -> str:
     """A whole number as digits alone: `1.0e+00` is 1."""
-    number = float(cell)
+    number = float(cell or nan)
     return str(int(number)) if abs(number) <= LARGEST_STEP and number == int(number) else cell
 
 

@@ -43,6 +43,8 @@ _WORD = re.compile(r"[^\W\d_]\w{0,40}")
 _MOST_NUMBERS = 100
 _MOST_FORMS = 16
 """Forms of which the most frequent ones are read."""
+_MOST_LEADS = 3
+"""Forms of which the first one that counts leads."""
 _LEAST_OTHERS = 3
 """Rows of another form than the lead; of other data two are enough."""
 _LEAST_SHARE = 0.25
@@ -92,20 +94,28 @@ def counted_table(lines: Sequence[str]) -> Cells:
     `val, 3, 0.75` are rows of one table, whose names have the data before them.
     """
     forms = _forms(lines)
-    first = next((form for form in forms if len(form.texts) > 2), None)
-    lead = None if first is None else _table_of_lead(first, lines)
-    if lead is None and first is not None:  # parts of its lines may have something behind them
-        first, forms = _with_remarks(first, forms)
-        lead = _table_of_lead(first, lines)
+    leads = (lead for form in _leading(forms) if (lead := _table_of_lead(form, forms, lines)) is not None)
+    lead = next(leads, None)
     if lead is None:
         return []
-    others = (form for form in forms if form is not first)
+    others = [form for form in forms if form.places[0] not in {*lead.form.places}]
     tables = [lead, *(table for form in others if (table := _table_along(form, lead)) is not None)]
     different = len({line for line in lines if line})
     is_most = sum(len(table.steps) for table in tables) >= _LEAST_SHARE_OF_ALL * different
     if not is_most and len(lead.steps) < _LEAST_SHARE * different:
         return []
     return _side_by_side(tables)
+
+
+def _leading(forms: Sequence[_Form]) -> Iterator[_Form]:
+    """The forms that may lead: the most frequent ones, but none behind one with nothing but metrics."""
+    tried = 0
+    for form in forms:
+        if len(form.texts) > 2:
+            yield form
+            tried += 1
+        if tried == _MOST_LEADS or (tried and _has_names_alone(form, is_metric=True)):
+            return
 
 
 def _forms(lines: Sequence[str]) -> list[_Form]:
@@ -119,8 +129,8 @@ def _forms(lines: Sequence[str]) -> list[_Form]:
     return sorted(forms, key=lambda form: -len(form.rows))[:_MOST_FORMS]
 
 
-def _with_remarks(lead: _Form, forms: Sequence[_Form]) -> tuple[_Form, list[_Form]]:
-    """A form with the rows that have more text behind them, but for words of data; and the other forms."""
+def _with_remarks(lead: _Form, forms: Sequence[_Form]) -> _Form:
+    """A form with the rows of others that have more text behind them, but for words of data."""
     *texts, end = lead.texts
     alike = [
         form
@@ -130,14 +140,16 @@ def _with_remarks(lead: _Form, forms: Sequence[_Form]) -> tuple[_Form, list[_For
         and DATA_SPLIT.search(form.texts[-1]) is None
     ]
     rows = sorted(row for form in alike for row in zip(form.places, form.rows, strict=True))
-    joined = _Form(lead.texts, [place for place, _ in rows], [numbers for _, numbers in rows])
-    return joined, [joined, *(form for form in forms if form not in alike)]
+    return _Form(lead.texts, [place for place, _ in rows], [numbers for _, numbers in rows])
 
 
-def _table_of_lead(form: _Form, lines: Sequence[str]) -> _Table | None:
-    """The rows of the most frequent form; None if it counts or measures nothing."""
-    counted = counted_rows(form.texts, form.rows) if len(form.rows) >= LEAST_LINES else None
+def _table_of_lead(form: _Form, forms: Sequence[_Form], lines: Sequence[str]) -> _Table | None:
+    """The rows of a form, also of those with a remark behind them; None if it counts or measures nothing."""
+    counted = counted_rows(form.texts, form.rows)
     if counted is None:
+        form = _with_remarks(form, forms)
+        counted = counted_rows(form.texts, form.rows)
+    if counted is None or len(form.rows) < LEAST_LINES:
         return None
     count = len(form.texts) - 1
     names = _names(form.texts, count, _names_above(lines, form.places[0], count))
@@ -174,12 +186,11 @@ def _is_value(field: NumberField | None, column: Sequence[str]) -> bool:
     """Whether the numbers of a column are values: they have a name with a sign, or most have a fraction."""
     if field is not None and field.name and (field.marked or is_metric_name(field.name)):
         return True
-    return not (field is None or (field.is_duration and not field.name)) and _have_fractions([column])
+    return not (field is None or (field.is_duration and not field.name)) and _have_fractions(column)
 
 
-def _have_fractions(columns: Sequence[Sequence[str]]) -> bool:
-    numbers = [number for column in columns for number in column]
-    return sum("." in number for number in numbers) >= _LEAST_FRACTIONS * len(numbers)
+def _have_fractions(column: Sequence[str]) -> bool:
+    return sum("." in number for number in column) >= _LEAST_FRACTIONS * len(column)
 
 
 def _steps_along(form: _Form, lead: _Table, *, is_alike: bool) -> tuple[list[int], Sequence[int]] | None:
@@ -227,14 +238,14 @@ def _is_in_place(places: Sequence[int], steps: Sequence[int], lead: _Table) -> b
 def _has_names_alone(form: _Form, *, is_metric: bool) -> bool:
     """Whether all numbers of a form have names and none counts.
 
-    The first name is that of a metric, or with rows in turn with those of the lead, they have fractions.
+    The first name is that of a metric, or with rows in turn with those of the lead, some have fractions.
     """
     fields = [*number_fields(form.texts)]
     is_named = len(fields) == len(form.texts) - 1 and all(field.name for field in fields)
     if not is_named or shape_of(form.texts).counters:
         return False
-    columns = [*zip(*form.rows, strict=True)]
-    return is_metric_name(fields[0].name) or (not is_metric and _have_fractions(columns))
+    has_fractions = any(map(_have_fractions, zip(*form.rows, strict=True)))
+    return is_metric_name(fields[0].name) or (not is_metric and has_fractions)
 
 
 def _varies(column: Sequence[str]) -> bool:

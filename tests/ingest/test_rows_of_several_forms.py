@@ -5,7 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from holter.ingest.offline.glued_rows import separate_rows
+from holter.ingest.offline.printed_arrays import without_arrays
+from holter.ingest.offline.row_forms import counted_table
 from tests.support.log_runs import assert_steps, read_log, steps_of
 
 N = range(1, 21)
@@ -25,7 +30,7 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             for b in range(0, 301, 100)
             for name in _LOSSES
         ),
-        {name: [320 * e + b for e in range(4) for b in range(0, 301, 100)] for name in _LOSSES},
+        {name: [320 * e + b for e in range(4) for b in range(0, 301, 100)] for name in ("epoch", *_LOSSES)},
     ),
     "evaluations that count as the training does, unevenly": (
         "".join(
@@ -68,6 +73,13 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         ),
         {f"{s}/{name}": _TWENTY for s in _STAGES for name in ("time", "loss")},
     ),
+    "columns with missing cells and words behind them": (
+        "".join(
+            f"{n}\t0.{99 - n}\t{'None' if n in (7, 12) else f'0.1{n}'}{' <- best' if n == 9 else ''}\n"
+            for n in N
+        ),
+        {"column 2": _TWENTY, "column 3": [n for n in N if n not in (7, 12)]},
+    ),
     "a few rows are missing": (
         "".join(f"E: {n} | A: 0.{n:02} | R: -0.{99 - n}\n" for n in N if n not in (7, 15)),
         {key: [n for n in N if n not in (7, 15)] for key in ("A", "R")},
@@ -75,6 +87,17 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
     "the first and the last row are at other distances": (
         "".join(f"E: {n} | A: 0.{n:03} | R: -0.{999 - n}\n" for n in (1, *range(5, 96, 5), 98)),
         {key: [1, *range(5, 96, 5), 98] for key in ("A", "R")},
+    ),
+    "rows of inner loops, which begin anew again and again": (
+        "".join(
+            f"out {n}: Q 0.{99 - n} P 1.{n}\n" + "".join(f"  in {k}: q 0.{k}{n}\n" for k in (1, 2, 3))
+            for n in N
+        ),
+        {"Q": _TWENTY, "P": _TWENTY},
+    ),
+    "rows without a count in turn with those that have one": (
+        "".join(f"k={n} f(x)=0.{99 - n}\n  ls alpha=0.{n:02} evals={n % 3}\n" for n in N),
+        {name: _TWENTY for name in ("f(x)", "ls alpha", "evals")},
     ),
     "rows of several columns, and others of fewer": (
         "".join(f"{n} 0.{99 - n} 0.{n:03}\n{n} 0.5{n}\n" for n in N),
@@ -175,3 +198,17 @@ def test_a_name_ahead_of_a_row_is_no_text_before_it(tmp_path: Path) -> None:
     assert steps_of(read_log(tmp_path, text)) == {
         name: [*range(20)] for name in ("loss", "val_loss", "aux.loss")
     }
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["E: 1 | A: 0.5", "E: 2 | A: 0.4!", "x [[1 2]", " [3 4]]E: 3 | B: 0.5", "E: 9", "[", "0.5 1"]
+        )
+    )
+)
+def test_no_lines_fail_and_none_is_lost(lines: list[str]) -> None:
+    assert "".join(separate_rows(lines)) == "".join(lines)
+    rest = "".join(without_arrays(lines))
+    assert rest.count("A: ") == "".join(lines).count("A: ")
+    counted_table(lines)
