@@ -38,11 +38,12 @@ _MOST_GAPS = 0.15
 """Of the distances that are several of the usual one."""
 _MOST_BEGINNINGS = 8
 """Times that the numbers begin anew: a table that comes more often is one of results."""
-_COUNT_IN_BRACKETS = re.compile(
-    r"\s*(?P<name>[A-Za-z][\w./@-]{0,40}(?: [A-Za-z][\w./@-]{0,40}){0,3}) ?[\[(](?P<count>\d{1,9})[\])]"
-    r" ?[:=] ?(?P<value>[-+]?[\d.]{1,30}(?:[eE][-+]?\d{1,3})?)%?\s*"
+_COUNTED_NAME = re.compile(
+    r"\s*(?P<name>[A-Za-z][\w./-]{0,40}(?: [A-Za-z][\w./-]{0,40}){0,3})"
+    r"(?: ?[\[(](?P<in_brackets>\d{1,9})[\])]|(?: ?[@#]| )(?P<bare>\d{1,9}))"
+    r"(?: ?[:=]| ?[-=]>| is) ?(?P<value>[-+]?[\d.]{1,30}(?:[eE][-+]?\d{1,3})?)%?\s*"
 )
-"""A name, what it counts in brackets, and a number: `loss [3]: 2.5`, `score(29): 3`."""
+"""A name, what it counts, and a number: `loss [3]: 2.5`, `score(29): 3`, `loss 3 -> 2.5`."""
 _LEAST_OF_LINES = 0.9
 """Of the lines of a text that are such ones."""
 _SIGNS_BEHIND = ("-", ":", ",", "|")
@@ -231,22 +232,25 @@ def is_number(cell: str) -> bool:
 
 
 def table_of_counted_names(lines: Sequence[str]) -> Cells:
-    """The table of lines of a name with what it counts in brackets behind that; nothing for other texts.
+    """The table of lines of a name with what it counts behind that; nothing for other texts.
 
     `loss [29]: 3.5` is the loss of step 29 where the numbers in brackets go up evenly for each name; of
-    `acc[0]: 0.5`, `acc[1]: 0.6`, over and over, they tell several values of a step apart.
+    `acc[0]: 0.5`, `acc[1]: 0.6`, over and over, they tell several values of a step apart. Those of metrics
+    need no brackets.
     """
     texts = [line for line in lines if line.strip()]
-    found = [match for line in texts if (match := _COUNT_IN_BRACKETS.fullmatch(line)) is not None]
+    found = [match for line in texts if (match := _COUNTED_NAME.fullmatch(line)) is not None]
     by_name: defaultdict[str, dict[str, str]] = defaultdict(dict)
     for match in found:
-        by_name[match["name"]][match["count"]] = match["value"]
+        if match["bare"] and not is_metric_name(match["name"]):
+            return []
+        by_name[match["name"]][match["in_brackets"] or match["bare"]] = match["value"]
     are_single = sum(map(len, by_name.values())) == len(found) >= _LEAST_OF_LINES * len(texts)
     if not are_single or any(len(values) < LEAST_LINES for values in by_name.values()):
         return []
     if not all(counts_evenly([*values]) for values in by_name.values()):
         return []
-    counts = sorted({int(match["count"]): match["count"] for match in found}.items())
+    counts = sorted({int(count): count for values in by_name.values() for count in values}.items())
     return [
         ["step", *by_name],
         *([count, *(values.get(count, "") for values in by_name.values())] for _, count in counts),

@@ -19,10 +19,12 @@ from holter.ingest.console.line_fields import NumberField, number_fields
 from holter.ingest.console.line_tokens import split_numbers
 from holter.ingest.console.line_words import DATA_SPLIT
 from holter.ingest.console.shape_reader import shape_of
+from holter.ingest.console.training_sections import OF_TRAININGS
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.offline.counted_lines import (
     LEAST_LINES,
     Cells,
+    CountedRows,
     Texts,
     are_counts,
     counted_rows,
@@ -145,12 +147,10 @@ def _with_remarks(lead: _Form, forms: Sequence[_Form]) -> _Form:
 
 def _table_of_lead(form: _Form, forms: Sequence[_Form], lines: Sequence[str]) -> _Table | None:
     """The rows of a form, also of those with a remark behind them; None if it counts or measures nothing."""
-    counted = counted_rows(form.texts, form.rows)
-    if counted is None:
-        form = _with_remarks(form, forms)
-        counted = counted_rows(form.texts, form.rows)
-    if counted is None or len(form.rows) < LEAST_LINES:
+    found = _counted(form, forms) or _counted(_with_remarks(form, forms), forms)
+    if found is None or len(found[0].rows) < LEAST_LINES:
         return None
+    form, counted = found
     count = len(form.texts) - 1
     names = _names(form.texts, count, _names_above(lines, form.places[0], count))
     columns = list(zip(*form.rows, strict=True))
@@ -161,6 +161,29 @@ def _table_of_lead(form: _Form, forms: Sequence[_Form], lines: Sequence[str]) ->
         return None  # counts of other things
     epochs = columns[counted.epoch] if counted.epoch >= 0 else ()
     return _Table(form, [*map(int, counted.steps)], {index: names[index] for index in chosen}, epochs)
+
+
+def _counted(form: _Form, forms: Sequence[_Form]) -> tuple[_Form, CountedRows] | None:
+    """A form with what its rows count, and the number of the heading above each if they count below these."""
+    counted = counted_rows(form.texts, form.rows)
+    if counted is not None and all(a <= b for a, b in pairwise(map(int, counted.steps))):
+        return form, counted
+    for headings in forms:
+        if len(headings.texts) == 2 and OF_TRAININGS.search("".join(headings.texts)) is None:
+            below = _below(headings, form)
+            within = None if below is None else counted_rows(below.texts, below.rows)
+            if below is not None and within is not None and within.epoch == 0:
+                return below, within
+    return None if counted is None else (form, counted)
+
+
+def _below(headings: _Form, form: _Form) -> _Form | None:
+    """The rows of a form with the number of the heading above each as the first; None if one has none."""
+    above = [bisect_left(headings.places, place) - 1 for place in form.places]
+    if above[0] < 0 or len({*above}) < len(headings.rows):
+        return None
+    rows = [[headings.rows[number][0], *row] for number, row in zip(above, form.rows, strict=True)]
+    return _Form(("", *form.texts), form.places, rows)
 
 
 def _table_along(form: _Form, lead: _Table) -> _Table | None:
@@ -213,8 +236,11 @@ def _steps_along(form: _Form, lead: _Table, *, is_alike: bool) -> tuple[list[int
     above = [bisect_left(lead.form.places, place) - 1 for place in form.places]
     if above[0] >= 0:
         steps = [lead.steps[row] for row in above]
-        for index in counting if lead.epochs else ():
-            if all(lead.epochs[row] == number for row, number in zip(above, form.column(index), strict=True)):
+        epochs = [int(lead.epochs[row]) for row in above] if lead.epochs else []
+        for index in counting if epochs else ():
+            numbers = map(int, form.column(index))
+            # counted from 0 in the one and from 1 in the other
+            if {number - epoch for number, epoch in zip(numbers, epochs, strict=True)} in ({0}, {1}):
                 return steps, range(index + 1, count)
         is_once = len({*above}) == len(above)
         if is_once and _has_names_alone(form, is_metric=len(above) < _LEAST_IN_TURN * len(lead.steps)):

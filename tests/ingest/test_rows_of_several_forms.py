@@ -88,6 +88,19 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"E: {n} | A: 0.{n:03} | R: -0.{999 - n}\n" for n in (1, *range(5, 96, 5), 98)),
         {key: [1, *range(5, 96, 5), 98] for key in ("A", "R")},
     ),
+    "rows that count from the beginning below headings": (
+        "".join(
+            f"--- pass {e} ---\n"
+            + "".join(f"{b} J={9 - e}.{b}\n" for b in range(5))
+            + f"done {e + 1}: V={e}.5\n"
+            for e in range(12)
+        ),
+        {"J": [*range(60)], "V": [*range(4, 60, 5)]},
+    ),
+    "metrics with what they count behind their names": (
+        "".join(f"loss {n}: 0.{99 - n}\nacc {n}: 0.{n:02}\n" for n in N),
+        {name: _TWENTY for name in ("loss", "acc")},
+    ),
     "rows of inner loops, which begin anew again and again": (
         "".join(
             f"out {n}: Q 0.{99 - n} P 1.{n}\n" + "".join(f"  in {k}: q 0.{k}{n}\n" for k in (1, 2, 3))
@@ -174,6 +187,19 @@ def test_other_rows_are_no_steps(tmp_path: Path, rows: list[str]) -> None:
 def test_lines_of_other_counts_are_not_of_the_table(tmp_path: Path) -> None:
     text = "".join(f"E: {n} | A: 0.{n:02} | R: -0.{99 - n}\nread {n * 7 % 5} files of 3.{n} MB\n" for n in N)
     assert steps_of(read_log(tmp_path, text)) == {"A": _TWENTY, "R": _TWENTY}
+
+
+def test_rows_below_headings_of_trainings_are_no_epochs(tmp_path: Path) -> None:
+    text = "".join(
+        f"--- fold {k} ---\n" + "".join(f"{b} J={9 - k}.{b}\n" for b in range(8)) for k in range(3)
+    )
+    run = read_log(tmp_path, text)
+    assert {name: sorted({*steps}) for name, steps in steps_of(run).items()} == {"J": [*range(8)]}
+
+
+def test_losses_with_numbers_over_and_over_are_several(tmp_path: Path) -> None:
+    text = "".join(f"loss {k}: {9 - n}.{k}\n" for n in range(6) for k in range(1, 4))
+    assert all(len({*steps}) <= 6 for steps in steps_of(read_log(tmp_path, text)).values())
 
 
 def test_lists_in_rows_are_no_histories(tmp_path: Path) -> None:
