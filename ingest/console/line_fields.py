@@ -405,6 +405,8 @@ class _FieldReader:
             return NumberName("epoch", True, text)
         if text == "/" and index and (two := _TWO_COUNTERS.search(texts[index - 1])) is not None:
             return NumberName(two[2] or two[3], True, before)
+        if index < 2 and _begins_with_epoch_and_batch(texts):
+            return NumberName(("epoch", "batch")[index], True, before)
         if not named.name and (_is_first(texts, index) or _is_before_rate(texts, index)):
             return NumberName("iteration", True, before)
         if (not index and text.strip().lower() in _BEFORE_COUNTED) or self._is_behind_counted(index, text):
@@ -457,6 +459,11 @@ def _is_clean(before: str) -> bool:
         or _LABEL.search(before) is not None
         or before.strip() in _BETWEEN_FIELDS
     )
+
+
+def _begins_with_epoch_and_batch(texts: tuple[str, ...]) -> bool:
+    """Whether a line begins with two numbers of which the second has a total: ` 3  100 / 320 loss = 0.5`."""
+    return len(texts) > 4 and not (texts[0] + texts[1]).strip() and texts[2].strip() == "/"
 
 
 def _opens_pair(texts: tuple[str, ...], index: int) -> bool:

@@ -363,7 +363,7 @@ class _ShapeReader:
 
     def _counts_ep(self) -> bool:
         """Whether what the line counts first is called `ep`, an epoch or an episode."""
-        return bool(self._axes) and self._axes[0].name.lower() == "ep"
+        return bool(self._axes) and self._axes[0][1].name.lower() == "ep"
 
     def _add_counter(self, field: NumberField, counter: Counter) -> None:
         if counter in (Counter.EPOCH, Counter.OTHER) and field.name not in self._names:

@@ -29,6 +29,8 @@ _NUMBERED = re.compile(
     r"[^\w\n]{0,100}(?:[a-z][a-z -]{0,30})?[^\w\n]{0,100}$"
 )
 _MANY = "job|run|combination|config(?:uration)?|setting|trial|experiment|model|fold"
+OF_TRAININGS = re.compile(rf"(?i)(?<![a-z])(?:{_WORDS}|{_MANY})s?(?![a-z])")
+"""A word for one of several trainings."""
 _OF_TRAINING = r"(?:training (?:[a-z]{1,20} ){0,2})?"
 _ONE_OF_MANY = re.compile(
     rf"(?i)[^\w\n]{{0,40}}(?:\[[^\]\n]{{1,20}}\] )?{_OF_TRAINING}(?P<word>{_MANY})"

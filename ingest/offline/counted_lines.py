@@ -10,21 +10,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from itertools import accumulate, pairwise
+from collections.abc import Sequence
+from itertools import accumulate, groupby, pairwise
 from operator import itemgetter
+from typing import NamedTuple
 
 from holter.ingest.console.line_fields import number_fields
-from holter.ingest.console.line_tokens import split_numbers
-from holter.ingest.console.line_words import (
-    BATCHES,
-    CALENDAR,
-    DATA_SPLIT,
-    EPOCHS,
-    INDEX_WORDS,
-    ROUNDS,
-    STEPS,
-)
+from holter.ingest.console.line_words import BATCHES, CALENDAR, EPOCHS, INDEX_WORDS, ROUNDS, STEPS
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.step_columns import ATTEMPT_NAME
 
@@ -33,29 +25,27 @@ _MARK = re.compile(r"[ \t]{1,8}[*\u2605\u2713\u2714](?=[ \t]|$)")
 _REMARK = re.compile(r"^(?:[ \t]{2,80}|\t)\S[^\n]{0,80}$")
 _WORDS = re.compile(r"(?<=\[)'[^'\]]{0,60}'(?:, ?'[^'\]]{0,60}'){0,30}(?=\])")
 """A list of words, which may be others on each line: `['cat', 'dog']`."""
-_NAME_ALONE = re.compile(r"\s?[,;]\s{0,4}([A-Za-z][\w./@-]{0,40}(?: [\w./@-]{1,40}){0,3})\s?[,;]\s{0,4}")
-"""A name between separators: `Step, 0, Loss, 0.114, PSNR, 9.42`."""
-_BETWEEN_COLUMNS = re.compile(r"[ \t]{2,80}|\t|[ \t]?[,;][ \t]{0,80}")
-_BETWEEN_BARS = re.compile(r"[ \t]{0,80}\|[ \t]{0,80}")
 _SEPARATOR = re.compile(r"[ \t]?[,;|\t]")
 _AT_SEPARATOR = re.compile(r"^$|[,;|\t][ \t]?$")
 _MEASURED = re.compile(r"[-+]?\d{1,8}\.\d{1,20}(?:[eE][-+]?\d{1,3})?|(?i:nan)")
 """A number with a fraction; those with more digits before it are times."""
-_NAME = re.compile(r"[^\d\s.,+-][^\n]{0,60}")
-"""The name of a column: anything that begins like no number."""
-_LEAST_LINES = 5
-_LEAST_SHARE = 0.25
-"""Of the different lines of a text that are of the layout."""
+Texts = tuple[str, ...]
+"""The texts around the numbers of a line: its layout."""
+Cells = list[list[str]]
+"""Rows of a table, of which the first one has the names of the columns."""
+LEAST_LINES = 5
 _LEAST_EVEN = 0.8
 """Of the distances between lines that are the usual one: trainings in turn begin anew."""
+_MOST_GAPS = 0.15
+"""Of the distances that are several of the usual one."""
 _MOST_BEGINNINGS = 8
 """Times that the numbers begin anew: a table that comes more often is one of results."""
-_MOST_NUMBERS = 100
-_COUNT_IN_BRACKETS = re.compile(
-    r"\s*(?P<name>[A-Za-z][\w./@-]{0,40}(?: [A-Za-z][\w./@-]{0,40}){0,3}) ?[\[(](?P<count>\d{1,9})[\])]"
-    r" ?[:=] ?(?P<value>[-+]?[\d.]{1,30}(?:[eE][-+]?\d{1,3})?)%?\s*"
+_COUNTED_NAME = re.compile(
+    r"\s*(?P<name>[A-Za-z][\w./-]{0,40}(?: [A-Za-z][\w./-]{0,40}){0,3})"
+    r"(?: ?[\[(](?P<in_brackets>\d{1,9})[\])]|(?: ?[@#]| )(?P<bare>\d{1,9}))"
+    r"(?: ?[:=]| ?[-=]>| is) ?(?P<value>[-+]?[\d.]{1,30}(?:[eE][-+]?\d{1,3})?)%?\s*"
 )
-"""A name, what it counts in brackets, and a number: `loss [3]: 2.5`, `score(29): 3`."""
+"""A name, what it counts, and a number: `loss [3]: 2.5`, `score(29): 3`, `loss 3 -> 2.5`."""
 _LEAST_OF_LINES = 0.9
 """Of the lines of a text that are such ones."""
 _GLUED_COUNT = re.compile(r"[ \t]{0,8}\[?([A-Za-z]{1,12}) {0,8}(\d{1,9})(?=[ \t:,|\]])")
@@ -66,29 +56,47 @@ _SIGN_AHEAD = re.compile(r"[ \t]{0,8}\[?(?:[a-zA-Z] ?[=:]|[#@]) ?")
 """A letter or a sign before a number at the beginning of a line: `t=`, `#`."""
 
 
-def counted_table(lines: Sequence[str]) -> list[list[str]]:
-    """The names and the rows of the most frequent layout with a number that counts; nothing without one.
+class CountedRows(NamedTuple):
+    """The steps that rows of a layout count, and the indices of the numbers that are measured there.
 
-    `train, 3, 0.5` and `val, 3, 0.75` are rows of one table, whose names have the data before them.
+    `epoch` is that of the number in which the steps count from the beginning, -1 without one.
     """
-    lines = _with_separate_counts(lines)
-    by_texts: defaultdict[tuple[str, ...], dict[int, list[str]]] = defaultdict(dict)
-    for number, line in enumerate(lines):
-        parts = split_numbers(line)
-        if 5 <= len(parts) <= 2 * _MOST_NUMBERS:
-            by_texts[layout_of(parts)][number] = parts[1::2]
-    texts = max(by_texts, key=lambda each: len(by_texts[each]), default=())
-    if len(by_texts[texts]) < max(_LEAST_LINES, _LEAST_SHARE * len({line for line in lines if line})):
-        return []
-    alike = [each for each in by_texts if each == texts or _are_of_other_data(each, texts)]
-    tables = [(_data_of(each), by_texts[each], _table_of(each, by_texts[each], lines)) for each in alike]
-    tables = [each for each in tables if each[2]]
-    if len(tables) > 1:
-        return _side_by_side(tables)
-    return with_launches(tables[0][2]) if tables else []
+
+    steps: Sequence[str]
+    measured: Sequence[int]
+    epoch: int = -1
 
 
-def _with_separate_counts(lines: Sequence[str]) -> Sequence[str]:
+def counted_rows(texts: Texts, rows: Sequence[Sequence[str]]) -> CountedRows | None:
+    """What these rows of a layout count; None if no number of theirs does."""
+    if len(rows) < 2:
+        return None
+    columns = list(zip(*rows, strict=True))
+    counting, named = counting_columns(texts), _counters(texts)
+    counted = ((index, _steps(texts, columns, index, is_named=index in named)) for index in counting)
+    step, steps = next(((index, steps) for index, steps in counted if steps), (0, ()))
+    if not steps and _has_metric(texts):
+        of_processes = (index for index in counting if _counts_for_processes(columns, index))
+        step = next(of_processes, -1)
+        steps = columns[step] if step >= 0 else ()
+    if not steps and _rises_ahead(texts, columns):
+        step, steps = 0, columns[0]
+    if not steps:
+        return None
+    ahead = [index for index in range(step) if len(set(columns[index])) > 1]
+    if not all(_is_measured(texts, columns, index) for index in ahead):
+        ahead = []  # `0.31, 8, 128`: what is tried, and its result
+    epoch = step - 1 if step and steps is not columns[step] else -1
+    return CountedRows(steps, [*ahead, *range(step + 1, len(columns))], epoch)
+
+
+def counting_columns(texts: Texts) -> list[int]:
+    """The indices of the numbers of a layout that may count: those that are no part of a date."""
+    is_date = [text.strip(" ([").rpartition(" ")[2] in CALENDAR for text in texts]
+    return [index for index in range(len(texts) - 1) if not is_date[index]]
+
+
+def with_separate_counts(lines: Sequence[str]) -> Sequence[str]:
     """The lines with a blank behind the word that they begin with, where a count is glued to it: `B120 loss`.
 
     The count may have a blank before it where it has fewer digits. Small numbers may be those of parts: `B4`.
@@ -98,7 +106,7 @@ def _with_separate_counts(lines: Sequence[str]) -> Sequence[str]:
     word, rows = max(words.items(), key=itemgetter(1), default=("", 0))
     counts = [match[2] for match in found if match is not None and match[1] == word]
     is_counter = len(word) == 1 or word.lower() in STEPS | BATCHES | EPOCHS
-    if not is_counter or rows < _LEAST_LINES or max(map(len, counts)) < 2 or not counts_evenly(counts):
+    if not is_counter or rows < LEAST_LINES or max(map(len, counts)) < 2 or not counts_evenly(counts):
         return lines
     return [
         line if match is None or match[1] != word else f"{word} {line[match.start(2) :]}"
@@ -106,79 +114,7 @@ def _with_separate_counts(lines: Sequence[str]) -> Sequence[str]:
     ]
 
 
-def _data_of(texts: Sequence[str]) -> str:
-    """The word for the data of rows that begin with nothing else: `val, 3, 0.75`."""
-    word = texts[0].strip(" \t,;|:[]()")
-    return word.lower() if DATA_SPLIT.fullmatch(word) is not None else ""
-
-
-def _are_of_other_data(one: Sequence[str], other: Sequence[str]) -> bool:
-    return one[1:] == other[1:] and bool(_data_of(one)) and bool(_data_of(other))
-
-
-def _side_by_side(tables: Sequence[tuple[str, Mapping[int, list[str]], list[list[str]]]]) -> list[list[str]]:
-    """One table of those of several data, in the order of their lines, with empty cells for the others."""
-    header, rows = ["step"], []
-    width = sum(len(table[0]) - 1 for _, _, table in tables)
-    for data, places, (names, *cells) in tables:
-        before = [""] * (len(header) - 1)
-        after = [""] * (width - len(before) - len(names) + 1)
-        rows += [
-            (place, [row[0], *before, *row[1:], *after]) for place, row in zip(places, cells, strict=True)
-        ]
-        header += [f"{data}/{name}" for name in names[1:]]
-    return [header, *(row for _, row in sorted(rows))]
-
-
-def _table_of(
-    texts: tuple[str, ...], by_place: Mapping[int, list[str]], lines: Sequence[str]
-) -> list[list[str]]:
-    """The names and the rows of a layout with a number that counts; nothing without one."""
-    rows = [*by_place.values()]
-    if len(rows) < 2:
-        return []
-    columns = list(zip(*rows, strict=True))
-    is_date = [text.strip(" ([").rpartition(" ")[2] in CALENDAR for text in texts]
-    named = _counters(texts)
-    counted = (
-        (index, _steps(columns, index, is_named=index in named))
-        for index in range(len(columns))
-        if not is_date[index]
-    )
-    step, steps = next(((index, steps) for index, steps in counted if steps), (0, []))
-    if not steps and _rises_ahead(texts, columns):
-        steps = columns[0]
-    if not steps:
-        return []
-    names = _names(texts, len(columns), _names_above(lines, next(iter(by_place)), len(columns)))
-    ahead = [index for index in range(step) if len(set(columns[index])) > 1]
-    if not all(_is_measured(texts, columns, index) for index in ahead):
-        ahead = []  # `0.31, 8, 128`: what is tried, and its result
-    chosen = [
-        index
-        for index, column in enumerate(columns)
-        if (index > step or index in ahead)
-        and len(set(column)) > 1
-        and all(is_number(text.replace(",", "")) for text in column)
-    ]
-    if _is_share(texts, columns, chosen):  # `Epoch 0: 9129 / 10000`
-        return [
-            ["step", "correct"],
-            *([count, row[chosen[0]]] for count, row in zip(steps, rows, strict=True)),
-        ]
-    if not any("." in number for index in chosen for number in columns[index]):
-        return []  # counts of other things
-    header = ["step", *(names[index] for index in chosen)]
-    return [
-        header,
-        *(
-            [count, *(row[index].replace(",", "") for index in chosen)]
-            for count, row in zip(steps, rows, strict=True)
-        ),
-    ]
-
-
-def layout_of(parts: Sequence[str]) -> tuple[str, ...]:
+def layout_of(parts: Sequence[str]) -> Texts:
     """The texts around the numbers of a line, of which these are the texts and numbers in turn.
 
     Columns are aligned by as many spaces as numbers need, which are one here. A star is that of the best row.
@@ -188,7 +124,7 @@ def layout_of(parts: Sequence[str]) -> tuple[str, ...]:
     return tuple(_SPACES.sub(" ", _MARK.sub("", _WORDS.sub("", text))) for text in parts[::2])
 
 
-def _counters(texts: tuple[str, ...]) -> frozenset[int]:
+def _counters(texts: Texts) -> frozenset[int]:
     """The numbers of a layout that their names say to count: `LSTM iter=5 loss=0.5`, `e=5 loss=0.5`."""
     return frozenset(
         field.index
@@ -203,20 +139,51 @@ def _names_counter(name: str) -> bool:
     return word in _COUNTERS
 
 
-def _steps(columns: Sequence[Sequence[str]], index: int, *, is_named: bool) -> Sequence[str]:
+def _steps(texts: Texts, columns: Sequence[Sequence[str]], index: int, *, is_named: bool) -> Sequence[str]:
     """The steps that a column counts, through all epochs if the one before counts these; nothing if none.
 
     What its name says to count need not go up evenly: programs print the first epoch, and every fifth one.
     """
     numbers, epochs = columns[index], columns[index - 1] if index else ()
-    if epochs and len({*epochs}) > 1 and _are_counts(epochs) and _are_counts(numbers):
+    if epochs and len({*epochs}) > 1 and are_counts(epochs) and are_counts(numbers):
         pairs = zip(map(int, epochs), map(int, numbers), strict=True)
-        if steps := steps_within([*pairs]):
+        if steps := steps_within([*pairs], _total_behind(texts, columns, index)):
             return [*map(str, steps)]
     return numbers if counts_evenly(numbers) or (is_named and _rises(numbers)) else ()
 
 
-def _is_measured(texts: Sequence[str], columns: Sequence[Sequence[str]], index: int) -> bool:
+def _total_behind(texts: Texts, columns: Sequence[Sequence[str]], index: int) -> int:
+    """The total of what a column counts, `100 / 320`; 0 without one."""
+    totals = {*columns[index + 1]} if texts[index + 1].strip() == "/" else ()
+    return int(total) if len(totals) == 1 and (total := next(iter(totals))).isdecimal() else 0
+
+
+def _counts_for_processes(columns: Sequence[Sequence[str]], index: int) -> bool:
+    """Whether a column counts evenly with several rows of most steps, those of as many processes.
+
+    Their values differ in every row: a whole number that does counts within the other, and what comes again
+    with each number is what was tried.
+    """
+    numbers = columns[index]
+    groups = [[*rows] for _, rows in groupby(range(len(numbers)), key=numbers.__getitem__)]
+    several = [rows for rows in groups if len(rows) > 1]
+    if len(groups) < LEAST_LINES or len(several) < _LEAST_EVEN * len(groups):
+        return False
+    if not counts_evenly([numbers[rows[0]] for rows in groups]):
+        return False
+    first, second, *_ = several
+    others = [column for column in columns if any(column[row] != column[first[0]] for row in first)]
+    return not any(
+        are_counts(column) or {column[row] for row in first} == {column[row] for row in second}
+        for column in others
+    )
+
+
+def _has_metric(texts: Texts) -> bool:
+    return any(is_metric_name(field.name) for field in number_fields(texts))
+
+
+def _is_measured(texts: Texts, columns: Sequence[Sequence[str]], index: int) -> bool:
     """Whether a number ahead of the step is a column of measurements: between separators, with a fraction.
 
     `vit, 0.184, 0.950, 0, 24`; what else is there is a time, or has other signs around it.
@@ -225,56 +192,72 @@ def _is_measured(texts: Sequence[str], columns: Sequence[Sequence[str]], index: 
     return bool(is_between) and all(_MEASURED.fullmatch(number) for number in columns[index])
 
 
-def _rises_ahead(texts: Sequence[str], columns: Sequence[Sequence[str]]) -> bool:
+def _rises_ahead(texts: Texts, columns: Sequence[Sequence[str]]) -> bool:
     """Whether a number with no name before a metric always rises: `3 - loss: 0.5`, of better steps alone.
 
     So may one with a letter or a sign: `t=3 loss: 0.5`, `#3 loss: 0.5`, `3) loss: 0.5`.
     """
     is_ahead = _SIGN_AHEAD.fullmatch(texts[0]) is not None and texts[1][:1] in (" ", "\t", ",", "]")
     is_ahead |= not texts[0].strip() and texts[1].lstrip()[:1] in _SIGNS_BEHIND
-    is_ahead &= _are_counts(columns[0])
-    if not is_ahead or not any(is_metric_name(field.name) for field in number_fields(tuple(texts))):
+    is_ahead &= are_counts(columns[0])
+    if not (is_ahead and _has_metric(texts)):
         return False
     return all(before < after for before, after in pairwise(map(int, columns[0])))
 
 
-def _is_share(texts: Sequence[str], columns: Sequence[Sequence[str]], chosen: Sequence[int]) -> bool:
+def is_share(texts: Texts, columns: Sequence[Sequence[str]], chosen: Sequence[int]) -> bool:
     """Whether nothing is measured but how many of all there were, behind a colon, at the end of a line."""
     if len(chosen) != 1 or chosen[0] + 2 != len(columns) or texts[-1].strip():
         return False
     number, total = columns[chosen[0]], columns[-1]
     is_divided = texts[-2].strip() == "/" and texts[chosen[0]].strip() == ":"
     return (
-        is_divided and len(set(total)) == 1 and _are_counts(number) and max(map(int, number)) <= int(total[0])
+        is_divided and len(set(total)) == 1 and are_counts(number) and max(map(int, number)) <= int(total[0])
     )
 
 
-def _are_counts(column: Sequence[str]) -> bool:
+def are_counts(column: Sequence[str]) -> bool:
     return all(number.isdecimal() and len(number) < 16 for number in column)
 
 
 def counts_evenly(column: Sequence[str], least: float = _LEAST_EVEN) -> bool:
     """Whether these numbers, of several lines, go up evenly, but for trainings that begin anew.
 
-    `least` is the share of the distances between them that must be the usual one. They may begin anew more
-    often where they go up to other numbers each time, and far enough: those are no results of a few classes.
+    `least` is the share of the distances between them that must be the usual one. Others may be several of
+    those, where a few rows are missing, or a part of it behind the first or before the last number of a
+    training: `1, 5, 10, 15`. They may begin anew more often where they go up to other numbers each time, and
+    far enough: those are no results of a few classes.
     """
-    if not _are_counts(column):
+    if not are_counts(column):
         return False
     numbers = [*map(int, column)]
     distances = [after - before for before, after in pairwise(numbers)]
     usual = max(set(distances), key=distances.count)
     even = sum(distance == usual for distance in distances)
-    back = [
-        at
-        for at, distance in enumerate(distances, 1)
-        if distance != usual and distance <= 0 and numbers[at] == numbers[0]
-    ]
-    if usual <= 0 or even + len(back) < len(distances):
+    if usual <= 0:
         return False
-    rows = [end - begin for begin, end in pairwise([0, *back, len(numbers)])]
-    differ = len({*rows[:-1]}) > 1 and max(rows) >= _LEAST_LINES
-    return differ or (even >= least * len(distances) and len(back) <= _MOST_BEGINNINGS)
+    begins = [
+        row for row, distance in enumerate(distances) if distance <= 0 and numbers[row + 1] == numbers[0]
+    ]
+    if even + len(begins) == len(distances) and _have_other_lengths(begins, len(numbers)):
+        return True
+    if even < least * len(distances):
+        return False
+    at_ends = {0, len(distances) - 1, *(row - 1 for row in begins), *(row + 1 for row in begins)}
+    gaps = 0
+    for row in {*range(len(distances))}.difference(begins):
+        distance = distances[row]
+        is_part = row in at_ends and 0 < distance < usual
+        gaps += distance != usual and not is_part
+        if distance <= 0 or (distance % usual and not is_part):
+            return False
+    return len(begins) <= _MOST_BEGINNINGS and gaps <= _MOST_GAPS * len(distances)
+
+
+def _have_other_lengths(begins: Sequence[int], rows: int) -> bool:
+    """Whether trainings, of which one begins behind each of these rows, have other numbers of rows."""
+    lengths = [end - begin for begin, end in pairwise([0, *(row + 1 for row in begins), rows])]
+    return len({*lengths[:-1]}) > 1 and max(lengths) >= LEAST_LINES
 
 
 def with_launches(table: list[list[str]]) -> list[list[str]]:
@@ -293,61 +276,30 @@ def with_launches(table: list[list[str]]) -> list[list[str]]:
 
 def _rises(column: Sequence[str]) -> bool:
     """Whether these numbers go up, but for trainings that begin anew with the first of them."""
-    if not _are_counts(column):
+    if not are_counts(column):
         return False
     numbers = [*map(int, column)]
     back = [after for before, after in pairwise(numbers) if after <= before]
     return len(back) <= _MOST_BEGINNINGS and all(number == numbers[0] for number in back)
 
 
-def steps_within(counts: Sequence[tuple[int, int]]) -> list[int]:
-    """Steps through all epochs of these epochs and batches; nothing if they do not count like that."""
-    steps, before = [counts[0][1]], 0
+def steps_within(counts: Sequence[tuple[int, int]], total: int = 0) -> list[int]:
+    """Steps through all epochs of these epochs and batches; nothing if they do not count like that.
+
+    `total` is the number of batches of each epoch, 0 if that is unknown.
+    """
+    steps, before, launches = [counts[0][1]], 0, 0
     for (epoch, batch), (next_epoch, next_batch) in pairwise(counts):
         if next_epoch == epoch and next_batch <= batch:
             return []
         if next_epoch < epoch and (next_epoch, next_batch) == counts[0]:
-            before = 0  # another launch
+            before, launches = 0, launches + 1
         elif next_epoch != epoch:
             if next_epoch != epoch + 1 or next_batch > batch:
                 return []
-            before += batch + (counts[0][1] == 0)
+            before += total if total >= batch else batch + (counts[0][1] == 0)
         steps.append(before + next_batch)
-    return steps
-
-
-def _names_above(lines: Sequence[str], first: int, count: int) -> dict[int, str]:
-    """The names of the numbers of a row that the line above it states, or the one above a rule.
-
-    They are as many as the cells of the row, but for what both lines begin with and for a last column of
-    remarks, which begins behind the row.
-    """
-    row, above = lines[first].rstrip(), lines[max(first - 1, 0)]
-    if first > 1 and above and not any(map(str.isalnum, above)):
-        above = lines[first - 2]
-    for between in (_BETWEEN_BARS,) if "|" in row else (_BETWEEN_COLUMNS, _SPACES):
-        names, cells = (between.split(line.strip(" \t|")) for line in (above, row))
-        if len(names) == len(cells) + 1 and above.rfind(names[-1]) >= len(row):
-            names.pop()
-        while names and cells and names[0] == cells[0]:
-            del names[0], cells[0]
-        fits = 0 < len(names) == len(cells) <= count and all(map(is_number, cells))
-        if fits and all(map(_NAME.fullmatch, names)) and not any(map(is_number, names)):
-            return dict(enumerate(names, count - len(cells)))
-    return {}
-
-
-def _names(texts: tuple[str, ...], count: int, above: Mapping[int, str]) -> list[str]:
-    """The names of the numbers of a layout; of those without one, the names above or their places."""
-    named = {field.index: field.name for field in number_fields(texts) if field.name}
-    names: list[str] = []
-    for index in range(count):
-        alone = _NAME_ALONE.fullmatch(texts[index])
-        name = named.get(index) or (alone[1] if alone is not None else "")
-        name = name or above.get(index, f"column {index + 1}")
-        name = name.replace(",", " ")
-        names.append(name if name not in names else f"{name} {index + 1}")
-    return names
+    return steps if launches <= _MOST_BEGINNINGS else []
 
 
 def is_number(cell: str) -> bool:
@@ -359,23 +311,26 @@ def is_number(cell: str) -> bool:
     return True
 
 
-def table_of_counted_names(lines: Sequence[str]) -> list[list[str]]:
-    """The table of lines of a name with what it counts in brackets behind that; nothing for other texts.
+def table_of_counted_names(lines: Sequence[str]) -> Cells:
+    """The table of lines of a name with what it counts behind that; nothing for other texts.
 
     `loss [29]: 3.5` is the loss of step 29 where the numbers in brackets go up evenly for each name; of
-    `acc[0]: 0.5`, `acc[1]: 0.6`, over and over, they tell several values of a step apart.
+    `acc[0]: 0.5`, `acc[1]: 0.6`, over and over, they tell several values of a step apart. Those of metrics
+    need no brackets.
     """
     texts = [line for line in lines if line.strip()]
-    found = [match for line in texts if (match := _COUNT_IN_BRACKETS.fullmatch(line)) is not None]
+    found = [match for line in texts if (match := _COUNTED_NAME.fullmatch(line)) is not None]
     by_name: defaultdict[str, dict[str, str]] = defaultdict(dict)
     for match in found:
-        by_name[match["name"]][match["count"]] = match["value"]
+        if match["bare"] and not is_metric_name(match["name"]):
+            return []
+        by_name[match["name"]][match["in_brackets"] or match["bare"]] = match["value"]
     are_single = sum(map(len, by_name.values())) == len(found) >= _LEAST_OF_LINES * len(texts)
-    if not are_single or any(len(values) < _LEAST_LINES for values in by_name.values()):
+    if not are_single or any(len(values) < LEAST_LINES for values in by_name.values()):
         return []
     if not all(counts_evenly([*values]) for values in by_name.values()):
         return []
-    counts = sorted({int(match["count"]): match["count"] for match in found}.items())
+    counts = sorted({int(count): count for values in by_name.values() for count in values}.items())
     return [
         ["step", *by_name],
         *([count, *(values.get(count, "") for values in by_name.values())] for _, count in counts),

@@ -14,7 +14,9 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Hashable, Iterator, Sequence, Set
+from itertools import chain, zip_longest
+from math import nan
 from pathlib import PurePath
 from typing import ClassVar
 
@@ -29,7 +31,7 @@ from holter.ingest.console.shape_reader import shape_of
 from holter.ingest.csv.csv_log import CsvLog
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.offline.counted_lines import (
-    counted_table,
+    Cells,
     counts_evenly,
     is_number,
     layout_of,
@@ -37,28 +39,33 @@ from holter.ingest.offline.counted_lines import (
     table_of_counted_names,
     with_launches,
 )
+from holter.ingest.offline.glued_rows import separate_rows
 from holter.ingest.offline.joined_records import separate_records
+from holter.ingest.offline.printed_arrays import without_arrays
+from holter.ingest.offline.row_forms import counted_table
 from holter.ingest.offline.value_histories import rows_of_histories
 from holter.ingest.offline.whole_file import WholeFile
 from holter.ingest.rows import batch_from_rows
 from holter.ingest.step_columns import LARGEST_STEP
 from holter.types import Batch, Unreadable
 
-_BETWEEN_COLUMNS = str.maketrans(",;|", "   ")
+_BETWEEN_COLUMNS = str.maketrans(",;|'\"", "     ")
 _WRAPPING = re.compile(
     r"tensor\(|np\.float\d\d\(|, {0,4}(?:device|dtype|grad_fn|requires_grad)=[^,)\s]{1,60}|[\[\]()]|(?<=\d)%"
 )
 """What is printed around numbers: `tensor(0.5, device='cuda:0')`, `(0.5, 0.25)`, `93.5%`."""
 _PLACES = re.compile(r"[\[(][ \t]{0,8}\d{1,12}[ \t]{0,8},[ \t]{0,8}\d{1,12}[ \t]{0,8}[\])]")
 """Whole numbers alone in brackets: an epoch and its batch, `(3, 40)`."""
+_ABSENT = frozenset({"-", "--", "None", "null", "N/A", "NA"})
+"""What stands for a value that is missing."""
 UNNAMED = "column "
 """What the names of columns begin with that are named after their places."""
 _LEAST_ROWS = 3
 _LEAST_COLUMNS = 2
 _LEAST_OF_OPENING = 12
 """Characters of the first line of a text that shows another launch where it comes again."""
-_LEAST_OF_COLUMNS = 0.99
-"""Of the lines of a table without a header that have its numbers."""
+_LEAST_OF_COLUMNS = 0.95
+"""Of the lines of a table without a header that have its numbers; one may always be broken."""
 _MOST_BELOW_EPOCH = 4
 _MOST_OTHERS = 0.1
 """Of the lines of a text of epochs with numbers below them that are others."""
@@ -79,11 +86,11 @@ _LEAST_OF_NUMBERS = 10
 _LEAST_OF_LINES = 0.9
 """Of the lines of a text that have the same names, which may be of anything."""
 _MOST_COLUMNS = 16
+_MOST_FORMS = 8
+"""Forms of lines in turn."""
 _LEAST_FRACTIONS = 0.9
 """Of these numbers that have one: whole numbers may be anything."""
 _Shape = tuple[str, ...]
-_Cells = list[list[str]]
-"""Rows of a table."""
 _BARE: _Shape = ("", "")
 """The shape of a number alone."""
 
@@ -107,7 +114,7 @@ class NumberedRows(WholeFile):
             return
         text = separate_records(text) or text
         lines = [_BAR.sub("", line, count=1) if "%|" in line else line for line in text.splitlines()]
-        lines = _unwrapped(with_numbers_behind(lines))
+        lines = _unwrapped(with_numbers_behind(separate_rows(without_arrays(lines))))
         table = _encoded(table_of_counted_names(lines)) or _numbered_table(lines, path.stem)
         numbered = b"" if table else _below_epochs(lines, path.stem)
         if not (table or numbered):
@@ -142,7 +149,7 @@ def _messages_of_one(text: str) -> str:
     return "\n".join(line.message for line in lines)
 
 
-def _encoded(table: _Cells) -> bytes:
+def _encoded(table: Cells) -> bytes:
     return "\n".join((*map(",".join, table), "")).encode() if table else b""
 
 
@@ -181,22 +188,33 @@ def _stated_names(lines: Sequence[str]) -> list[str]:
     return [] if any(map(is_number, names)) else names
 
 
-def _columns(lines: Sequence[str]) -> _Cells:
-    """The cells of lines of as many numbers each, but for a few other lines; nothing of other texts."""
+def _columns(lines: Sequence[str]) -> Cells:
+    """The cells of lines of as many numbers each, but for a few other lines; nothing of other texts.
+
+    Words may be behind the numbers, and cells may be empty.
+    """
     texts = (_COUNT_AHEAD.sub(r"\1 ", line).translate(_BETWEEN_COLUMNS) for line in lines)
-    rows = [cells for text in texts if (cells := text.split())]
+    rows = [["" if cell in _ABSENT else cell for cell in cells] for text in texts if (cells := text.split())]
     width = Counter(map(len, rows)).most_common(1)[0][0] if rows else 0
-    numbers = [row for row in rows if len(row) == width and all(map(is_number, row))]
-    return numbers if len(numbers) >= _LEAST_OF_COLUMNS * len(rows) else []
+    numbers = [row[:width] for row in rows if len(row) >= width and _are_cells(row, width)]
+    most_broken = max(len(rows) >= _LEAST_OF_NUMBERS, (1 - _LEAST_OF_COLUMNS) * len(rows))
+    return numbers if len(rows) - len(numbers) <= most_broken else []
+
+
+def _are_cells(row: Sequence[str], width: int) -> bool:
+    """Whether so many cells begin a row, of which the first is a number; only words are behind them."""
+    first, *cells = row[:width]
+    are_numbers = is_number(first) and all(not cell or is_number(cell) for cell in cells)
+    return are_numbers and not any(map(is_number, row[width : width + 1]))
 
 
 def _whole(cell: str) -> str:
     """A whole number as digits alone: `1.0e+00` is 1."""
-    number = float(cell)
+    number = float(cell or nan)
     return str(int(number)) if abs(number) <= LARGEST_STEP and number == int(number) else cell
 
 
-def _counted_columns(rows: _Cells, name: str, stated: Sequence[str]) -> _Cells:
+def _counted_columns(rows: Cells, name: str, stated: Sequence[str]) -> Cells:
     """The table with the names of its columns if the first one counts up; nothing if it does not.
 
     It counts evenly, from its first number again with each launch, or it is an epoch in which the second one
@@ -222,7 +240,7 @@ def _counted_columns(rows: _Cells, name: str, stated: Sequence[str]) -> _Cells:
     ]
 
 
-def _named_columns(rows: _Cells, name: str, stated: Sequence[str]) -> _Cells:
+def _named_columns(rows: Cells, name: str, stated: Sequence[str]) -> Cells:
     """The table with numbers of its rows, if a column or, without names, the file has that of a metric.
 
     Without either the columns are named after their places: a person gave the file as one with measurements.
@@ -238,7 +256,7 @@ def _named_columns(rows: _Cells, name: str, stated: Sequence[str]) -> _Cells:
     return [["step", *names], *([str(number), *row] for number, row in enumerate(rows))] if names else []
 
 
-def _are_measured(rows: _Cells) -> bool:
+def _are_measured(rows: Cells) -> bool:
     """Whether rows of numbers may be measurements of anything: enough of them, most with a fraction."""
     if len(rows) < _LEAST_OF_NUMBERS or len(rows[0]) > _MOST_COLUMNS:
         return False
@@ -276,41 +294,70 @@ def _below_epochs(lines: Sequence[str], name: str) -> bytes:
     ).encode()
 
 
-def _table_of_any_names(lines: Sequence[str]) -> _Cells:
-    """Lines that are the same but for their numbers, each with a name, numbered; nothing of other texts."""
+def _table_of_any_names(lines: Sequence[str]) -> Cells:
+    """Lines that are the same but for their numbers, each with a name, numbered; nothing of other texts.
+
+    So are lines of a few forms in turn, as many of each; the last ones of a text may be a part of them.
+    """
     rows = [split_numbers(line) for line in lines if line.strip()]
-    texts = Counter(map(layout_of, rows)).most_common(1)[0][0] if rows else ()
-    cells = [row[1::2] for row in rows if layout_of(row) == texts]
+    layouts = [*map(layout_of, rows)]
+    counts = Counter(layouts)
+    most = max(counts.values(), default=0)
+    forms = {texts: number for texts, number in counts.items() if number >= most - 1}
+    if len(forms) > _MOST_FORMS or sum(forms.values()) < _LEAST_OF_LINES * len(rows):
+        return []
+    cells: dict[_Shape, Cells] = {texts: [] for texts in forms}
+    for texts, row in zip(layouts, rows, strict=True):
+        if texts in cells:
+            cells[texts].append(row[1::2])
+    names = [_names_of_any(texts, of_form) for texts, of_form in cells.items()]
+    header = [*chain(*names)]
+    if not all(names) or len({*header}) < len(header):
+        return []
+    in_turn = zip_longest(*cells.values(), fillvalue=())
+    missing = [[""] * len(of_form) for of_form in names]
+    return [
+        ["step", *header],
+        *(
+            [str(number), *chain(*(row or gap for row, gap in zip(block, missing, strict=True)))]
+            for number, block in enumerate(in_turn)
+        ),
+    ]
+
+
+def _names_of_any(texts: _Shape, cells: Cells) -> list[str]:
+    """The names of the numbers of a form whose numbers are measurements, none of a known metric."""
     shape = shape_of(texts)
     names = [field.name for field in shape.metrics]
-    if shape.counters or len(cells) < _LEAST_OF_LINES * len(rows) or not _are_measured(cells):
+    if shape.counters or not _are_measured(cells) or any(map(is_metric_name, names)):
         return []
-    if any(map(is_metric_name, names)) or len(names) < len(texts) - 1:
-        return []
-    return [["step", *names], *([str(number), *row] for number, row in enumerate(cells))]
+    return names if len(names) >= len(texts) - 1 else []
 
 
 def _numbered_lines(lines: Sequence[str], name: str) -> bytes:
-    """The lines that repeat named numbers, or nothing but a number, each with the count of its layout."""
+    """The lines that repeat named numbers, or nothing but a number, each with the count of its series."""
     shapes = [_shape_with_metric(line) for line in lines]
-    frequent = {shape for shape, count in Counter(shapes).items() if shape and count >= _LEAST_ROWS}
+    series = {shape: _first_series(shape) for shape in {*shapes} if shape}
+    counts = Counter(series[shape] for shape in shapes if shape)
+    frequent = {shape for shape, first in series.items() if counts[first] >= _LEAST_ROWS}
     if not is_metric_name(name):
         frequent.discard(_BARE)  # numbers of anything
     if others := _others_of_blocks(lines, [shape for shape in shapes if shape in frequent]):
         frequent |= others
+        series |= {shape: _first_series(shape) for shape in others}
         shapes = [shape or _texts_in(others, line) for line, shape in zip(lines, shapes, strict=True)]
     if 2 * sum(shape in frequent for shape in shapes) < sum(map(bool, lines)):
         return b""  # the text is about something else
-    seen: Counter[_Shape] = Counter()
+    seen: Counter[Hashable] = Counter()
     numbered = []
     opening = _opening(lines, shapes)
     for line, shape in zip(lines, shapes, strict=True):
         if shape in frequent:
             named = line if any(text.strip() for text in shape) else f"{name}: {line.strip()}"
-            step = f"step: {seen[shape]}"
+            step = f"step: {seen[series[shape]]}"
             is_evaluation = bool(shape_of(shape).counters)
             numbered.append(f"{named} {step}\n" if is_evaluation else f"{step}, {named.lstrip()}\n")
-            seen[shape] += 1
+            seen[series[shape]] += 1
         elif opening and line == opening:  # the program was started again
             seen.clear()
         elif (
@@ -320,6 +367,12 @@ def _numbered_lines(lines: Sequence[str], name: str) -> bytes:
             step = f"step: {max(seen.values()) - (not is_row)}"
             numbered.append(f"{step}, {line.lstrip(' *=#-')}\n")
     return "".join(numbered).encode()
+
+
+def _first_series(shape: _Shape) -> Hashable:
+    """The first value of a row by its data and name: rows of several shapes that have it count together."""
+    known = shape_of(shape) if shape[0] != "{" else None
+    return shape if known is None or not known.metrics else (known.split, known.metrics[0].name)
 
 
 def _others_of_blocks(lines: Sequence[str], rows: Sequence[_Shape]) -> set[_Shape]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import count, pairwise
 from math import nan
 from typing import NamedTuple
 
@@ -57,7 +57,7 @@ def rows_of_histories(text: str, stem: str) -> list[LogRow]:
     """
     if "{" in text:
         text = _NESTED.sub("[]", text)
-    found = [*_histories(text, stem)]
+    found = _named([*_histories(text)], stem)
     lengths = {len(each.values) for each in found if is_metric_name(each.name)}
     histories = [each for each in found if len(each.values) in lengths]
     in_lists = sum(len(each.values) for each in histories)
@@ -76,13 +76,12 @@ def rows_of_histories(text: str, stem: str) -> list[LogRow]:
     ]
 
 
-def _histories(text: str, stem: str) -> Iterator[_History]:
+def _histories(text: str) -> Iterator[_History]:
     """The lists of numbers of a text with their names, the keys of the dictionaries around them included."""
     if "[" not in text:
         lines = text.splitlines()
         text = "".join(f"[{line}]\n" for line in lines) if len(lines) <= _MOST_LINES else ""
     keys: list[str] = []
-    unnamed = 0
     for token in _TOKEN.finditer(text):
         before = text[max(0, token.start() - _LONGEST_NAME) : token.start()]
         if token[0] == "{":
@@ -91,11 +90,24 @@ def _histories(text: str, stem: str) -> Iterator[_History]:
             del keys[-1:]
         elif len(values := _values(token[1])) >= _LEAST_VALUES:
             name = _key_of(before) or _words_of(before)
-            if not name and is_metric_name(stem):
-                unnamed += 1
-                name = stem if unnamed == 1 else f"{stem}_{unnamed}"
-            if name:
-                yield _History("/".join(filter(None, (*keys[:_MOST_NESTED], name))), values)
+            yield _History("/".join(filter(None, (*keys[:_MOST_NESTED], name))) if name else "", values)
+
+
+def _named(histories: Sequence[_History], stem: str) -> list[_History]:
+    """The histories with names, those without one after a file with the name of a metric.
+
+    More lists without a name than each of them has values are rows, of a step each.
+    """
+    unnamed = [values for name, values in histories if not name]
+    if not is_metric_name(stem) or len(unnamed) > max(map(len, unnamed), default=0):
+        return [history for history in histories if history.name]
+    numbers = count(1)
+    return [
+        history
+        if history.name
+        else history._replace(name=stem if (n := next(numbers)) == 1 else f"{stem}_{n}")
+        for history in histories
+    ]
 
 
 def _key_of(before: str) -> str:

@@ -44,6 +44,21 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"Epoch {n}/9, Patience {n}/9, Loss: 2.{n}\n" for n in N),
         {"Loss": [*N]},
     ),
+    "an epoch, a batch and its total with nothing else": (
+        "".join(
+            "".join(
+                f"{e:4} {k:4} /  4 {name} = 2.{e}{k} time = 2026-01-01 10:00:0{k}.123456\n"
+                for name in ("A_loss", "B_loss")
+            )
+            + (f"epoch = {e:4} , A_loss = 2.{e} , time = 5.{e} s\n" if k == 4 else "")
+            for e in EPOCHS
+            for k in BATCHES
+        ),
+        {
+            **{name: TWELVE for name in ("epoch", "A_loss", "B_loss")},
+            **{name: [4, 8, 12] for name in ("epoch/A_loss", "time")},
+        },
+    ),
     "letters before numbers with totals": (
         "".join(f"| E{e}/3 S{k}/4 | loss=2.{e}{k}\n" for e in EPOCHS for k in BATCHES),
         {"epoch": TWELVE, "loss": TWELVE},

@@ -1,0 +1,240 @@
+"""Rows of several forms in one text that is given by hand: each form is read, at the steps that all share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holter.ingest.offline.glued_rows import separate_rows
+from holter.ingest.offline.printed_arrays import without_arrays
+from holter.ingest.offline.row_forms import counted_table
+from tests.support.log_runs import assert_steps, read_log, steps_of
+
+N = range(1, 21)
+_TWENTY = [*N]
+_STAGES = ("words", "pairs")
+_LOSSES = ("total_loss", "pixel_loss", "edge_loss", "style_loss", "tone_loss")
+
+CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
+    "two forms in turn, of which one has whole numbers": (
+        "".join(f"{n} th cost -> 0.{99 - n}\n{n} th misses ->{n % 3}\n" for n in N),
+        {"th cost": _TWENTY, "th misses": _TWENTY},
+    ),
+    "a line for each of several losses": (
+        "".join(
+            f"{e:4} {b:4} /  320 {name} = 0.{90 - e - b // 100}\n"
+            for e in range(1, 5)
+            for b in range(0, 301, 100)
+            for name in _LOSSES
+        ),
+        {name: [320 * e + b for e in range(4) for b in range(0, 301, 100)] for name in ("epoch", *_LOSSES)},
+    ),
+    "evaluations that count as the training does, unevenly": (
+        "".join(
+            f"[{n // 5}/4] {n}00), Loss: 0.{99 - n}, mAP 5{n % 10}.5%\n"
+            + (f"TESTING: {n}03), mAP 6{n % 10}.5%\n" if n in (3, 4, 9, 12, 20) else "")
+            for n in N
+        ),
+        {
+            **{key: [100 * n for n in N] for key in ("Loss", "mAP")},
+            "testing/mAP": [303, 403, 903, 1203, 2003],
+        },
+    ),
+    "evaluations that count nothing": (
+        "".join(
+            f"({n:03}) L: 0.{99 - n} R: 2.{n:02}\n" + (f"accuracy = 0.{n:02}\n" if n % 5 == 0 else "")
+            for n in N
+        ),
+        {**dict.fromkeys(("L", "R"), _TWENTY), "accuracy": [5, 10, 15, 20]},
+    ),
+    "means of the epochs that the rows are counted in": (
+        "".join(
+            "".join(f"{e} | {b}/50 | D {e}.{b}5 | G 1.{b}\n" for b in range(10, 51, 10))
+            + f"{e} mean: 0.{e}5\n"
+            for e in range(1, 5)
+        ),
+        {**{key: [*range(10, 201, 10)] for key in ("D", "G")}, "mean": [50, 100, 150, 200]},
+    ),
+    "stages that are told apart by a word": (
+        "".join(
+            f"progress ({s}):  {n}  /  20  | time:  1.{n} s | loss:  0.{99 - n}\n" for s in _STAGES for n in N
+        ),
+        {f"{s}/{name}": _TWENTY for s in _STAGES for name in ("time", "loss")},
+    ),
+    "several processes": (
+        "".join(
+            f"progress ({s}):  {n}  /  20  | time:  1.{n} s | loss:  0.{99 - n}{rank}\n"
+            for s in _STAGES
+            for n in N
+            for rank in range(4)
+        ),
+        {f"{s}/{name}": _TWENTY for s in _STAGES for name in ("time", "loss")},
+    ),
+    "columns with missing cells and words behind them": (
+        "".join(
+            f"{n}\t0.{99 - n}\t{'None' if n in (7, 12) else f'0.1{n}'}{' <- best' if n == 9 else ''}\n"
+            for n in N
+        ),
+        {"column 2": _TWENTY, "column 3": [n for n in N if n not in (7, 12)]},
+    ),
+    "a few rows are missing": (
+        "".join(f"E: {n} | A: 0.{n:02} | R: -0.{99 - n}\n" for n in N if n not in (7, 15)),
+        {key: [n for n in N if n not in (7, 15)] for key in ("A", "R")},
+    ),
+    "the first and the last row are at other distances": (
+        "".join(f"E: {n} | A: 0.{n:03} | R: -0.{999 - n}\n" for n in (1, *range(5, 96, 5), 98)),
+        {key: [1, *range(5, 96, 5), 98] for key in ("A", "R")},
+    ),
+    "rows that count from the beginning below headings": (
+        "".join(
+            f"--- pass {e} ---\n"
+            + "".join(f"{b} J={9 - e}.{b}\n" for b in range(5))
+            + f"done {e + 1}: V={e}.5\n"
+            for e in range(12)
+        ),
+        {"J": [*range(60)], "V": [*range(4, 60, 5)]},
+    ),
+    "metrics with what they count behind their names": (
+        "".join(f"loss {n}: 0.{99 - n}\nacc {n}: 0.{n:02}\n" for n in N),
+        {name: _TWENTY for name in ("loss", "acc")},
+    ),
+    "rows of inner loops, which begin anew again and again": (
+        "".join(
+            f"out {n}: Q 0.{99 - n} P 1.{n}\n" + "".join(f"  in {k}: q 0.{k}{n}\n" for k in (1, 2, 3))
+            for n in N
+        ),
+        {"Q": _TWENTY, "P": _TWENTY},
+    ),
+    "rows without a count in turn with those that have one": (
+        "".join(f"k={n} f(x)=0.{99 - n}\n  ls alpha=0.{n:02} evals={n % 3}\n" for n in N),
+        {name: _TWENTY for name in ("f(x)", "ls alpha", "evals")},
+    ),
+    "rows of several columns, and others of fewer": (
+        "".join(f"{n} 0.{99 - n} 0.{n:03}\n{n} 0.5{n}\n" for n in N),
+        {name: _TWENTY for name in ("column 2", "column 3", "column 2 2")},
+    ),
+    "two rows in turn without anything that counts": (
+        "".join(f"D: 0.{99 - n} P: 0.{n:02}\nG: 1.{n}\n" for n in N),
+        {name: [*range(20)] for name in ("D", "P", "G")},
+    ),
+    "rows of which some have a remark behind them": (
+        "".join(f"loss: 0.{99 - n}{' best' if n % 4 == 0 else ''}\n" for n in N),
+        {"loss": [*range(20)]},
+    ),
+    "rows of which some have another value": (
+        "".join(f"loss: 0.{99 - n}{f' acc: 0.{n}' if n % 4 == 0 else ''}\n" for n in N),
+        {"loss": [*range(20)], "acc": [3, 7, 11, 15, 19]},
+    ),
+    "a text without an end of line before rows": (
+        "".join(f"{'connection lost!!!' if n % 5 == 0 else ''}[no: {n}] A: 0.{n:02}  R: 1.{n}\n" for n in N),
+        {name: _TWENTY for name in ("A", "R")},
+    ),
+    "the same before rows that count nothing": (
+        "".join(f"{'connection lost!!!' if n % 5 == 0 else ''}loss: 0.{99 - n}\n" for n in N),
+        {"loss": [*range(20)]},
+    ),
+    "rows without an end of line": (
+        "".join(f"loss: 0.{99 - n}" + ("" if n % 5 == 0 else "\n") for n in N),
+        {"loss": [*range(20)]},
+    ),
+    "a text behind rows that count": (
+        "".join(f"[no: {n}] A: 0.{n:02}  R: 1.{n}{'saving ...' if n % 4 == 0 else ''}\n" for n in N),
+        {name: _TWENTY for name in ("A", "R")},
+    ),
+    "arrays of numpy over several lines": (
+        "".join(
+            f"all probabilities: [[[0.{n} 0.5]\n  [0.1 0.2]\n  ...\n  [0.3 0.{n}]]]\nloss: 0.{99 - n}\n"
+            for n in N
+        ),
+        {"loss": [*range(20)]},
+    ),
+    "arrays of torch, without names and with a text behind them": (
+        "".join(
+            f"tensor([[0.{n}, 0.5],\n        [0.1, nan]], device='cuda:0', grad_fn=<AddBackward0>)\n"
+            f"[[0.{n}]\n [0.5]]E: {n} | A: 0.{99 - n}\n"
+            for n in N
+        ),
+        {"A": _TWENTY},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_values_are_at_their_steps(tmp_path: Path, case: str) -> None:
+    assert_steps(tmp_path, *CASES[case])
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [
+            f"size {size} rate 0.{rate} score 0.{size}{rate}\n"
+            for size in range(8, 49, 8)
+            for rate in (1, 2, 3)
+        ],
+        [f"layers {n} heads {k} error 0.{n}{k}\n" for n in range(1, 7) for k in (3, 1, 2)],
+        [f"{n * n + 3} | error 0.{n:02} | gap 0.{n % 7}\n" for n in N],
+    ],
+    ids=["what is tried is no process", "a whole number within another one", "distances that grow"],
+)
+def test_other_rows_are_no_steps(tmp_path: Path, rows: list[str]) -> None:
+    assert not any(len({*steps}) == 6 for steps in steps_of(read_log(tmp_path, "".join(rows))).values())
+
+
+def test_lines_of_other_counts_are_not_of_the_table(tmp_path: Path) -> None:
+    text = "".join(f"E: {n} | A: 0.{n:02} | R: -0.{99 - n}\nread {n * 7 % 5} files of 3.{n} MB\n" for n in N)
+    assert steps_of(read_log(tmp_path, text)) == {"A": _TWENTY, "R": _TWENTY}
+
+
+def test_rows_below_headings_of_trainings_are_no_epochs(tmp_path: Path) -> None:
+    text = "".join(
+        f"--- fold {k} ---\n" + "".join(f"{b} J={9 - k}.{b}\n" for b in range(8)) for k in range(3)
+    )
+    run = read_log(tmp_path, text)
+    assert {name: sorted({*steps}) for name, steps in steps_of(run).items()} == {"J": [*range(8)]}
+
+
+def test_losses_with_numbers_over_and_over_are_several(tmp_path: Path) -> None:
+    text = "".join(f"loss {k}: {9 - n}.{k}\n" for n in range(6) for k in range(1, 4))
+    assert all(len({*steps}) <= 6 for steps in steps_of(read_log(tmp_path, text)).values())
+
+
+def test_lists_in_rows_are_no_histories(tmp_path: Path) -> None:
+    rows = "".join(f"{n},8.{n}e-29,[0.05{n:02}, 0.{n}, 2.{n}e-16]\n" for n in N)
+    expected = {f"column {number}": _TWENTY for number in range(2, 6)}
+    assert steps_of(read_log(tmp_path, rows, "loss.txt")) == expected
+    lists = "".join(f"[0.05{n:02}, 0.{n}, 2.{n}e-16]\n" for n in N)
+    expected = {name: [*range(20)] for name in ("loss", "loss_2", "loss_3")}
+    assert steps_of(read_log(tmp_path, lists, "loss.txt")) == expected
+
+
+def test_broken_rows_of_two_columns_stop_no_others(tmp_path: Path) -> None:
+    rows = [f"{n:03}  0.9{n:02}{',' if n % 3 else ''}\n\n" for n in range(60)]
+    rows[7] = "007  0.907'\n"
+    rows[20], rows[40] = "", "noted by hand\n"
+    steps = [n for n in range(60) if n not in (20, 40)]
+    assert steps_of(read_log(tmp_path, "".join(rows), "accuracy.txt")) == {"accuracy": steps}
+
+
+def test_a_name_ahead_of_a_row_is_no_text_before_it(tmp_path: Path) -> None:
+    text = "".join(f"loss: 0.{99 - n}\nval_loss: 0.{n:02}\naux.loss: 1.{n}\n" for n in N)
+    assert steps_of(read_log(tmp_path, text)) == {
+        name: [*range(20)] for name in ("loss", "val_loss", "aux.loss")
+    }
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["E: 1 | A: 0.5", "E: 2 | A: 0.4!", "x [[1 2]", " [3 4]]E: 3 | B: 0.5", "E: 9", "[", "0.5 1"]
+        )
+    )
+)
+def test_no_lines_fail_and_none_is_lost(lines: list[str]) -> None:
+    assert "".join(separate_rows(lines)) == "".join(lines)
+    rest = "".join(without_arrays(lines))
+    assert rest.count("A: ") == "".join(lines).count("A: ")
+    counted_table(lines)
