@@ -103,7 +103,8 @@ def counted_table(lines: Sequence[str]) -> Cells:
     lead = next(leads, None)
     if lead is None:
         return []
-    others = [form for form in forms if form.places[0] not in {*lead.form.places}]
+    of_lead = {*lead.form.places}
+    others = (form for form in forms if form.places[0] not in of_lead)
     tables = [lead, *(table for form in others if (table := _table_along(form, lead)) is not None)]
     different = len({line for line in lines if line})
     is_most = sum(len(table.steps) for table in tables) >= _LEAST_SHARE_OF_ALL * different
@@ -225,6 +226,7 @@ def _steps_along(form: _Form, lead: _Table, *, is_alike: bool) -> tuple[list[int
     own = counted_rows(form.texts, form.rows) if count > 1 else None
     own_steps = [*map(int, own.steps)] if own is not None else []
     is_apart = form.places[0] > lead.form.places[-1] or form.places[-1] < lead.form.places[0]
+    is_apart &= len(form.rows) >= LEAST_LINES
     if own is not None and (is_alike or is_apart or _is_in_place(form.places, own_steps, lead)):
         return own_steps, own.measured
     counting = [
@@ -252,7 +254,12 @@ def _steps_along(form: _Form, lead: _Table, *, is_alike: bool) -> tuple[list[int
 
 
 def _is_in_place(places: Sequence[int], steps: Sequence[int], lead: _Table) -> bool:
-    """Whether each of some rows has a step between those of the rows of the lead above and below it."""
+    """Whether each of some rows has a step between those of the rows of the lead above and below it.
+
+    One row may be ahead of the lead: an evaluation of what the training begins with.
+    """
+    if len(places) > 1 and places[1] < lead.form.places[0]:
+        return False
     distance = max((after - before for before, after in pairwise(lead.steps)), default=0)
     for place, step in zip(places, steps, strict=True):
         row = bisect_left(lead.form.places, place)

@@ -186,6 +186,7 @@ def test_other_rows_are_no_steps(tmp_path: Path, rows: list[str]) -> None:
 
 def test_lines_of_other_counts_are_not_of_the_table(tmp_path: Path) -> None:
     text = "".join(f"E: {n} | A: 0.{n:02} | R: -0.{99 - n}\nread {n * 7 % 5} files of 3.{n} MB\n" for n in N)
+    text = "".join(f"found device: {k}, memory: {k}.5\n" for k in range(3)) + text
     assert steps_of(read_log(tmp_path, text)) == {"A": _TWENTY, "R": _TWENTY}
 
 
