@@ -39,7 +39,9 @@ _LEAST_SHARE = 0.25
 _LEAST_EVEN = 0.8
 """Of the distances between lines that are the usual one: trainings in turn begin anew."""
 _MOST_BEGINNINGS = 8
-"""Times that the numbers begin anew: a table that comes more often is one of results."""
+"""Times that the numbers begin anew: a table that comes more often is one of results, unless it is long."""
+_LONG_TABLE = 32
+"""Rows, on average, of a table that is no one of results."""
 _MOST_NUMBERS = 100
 _COUNT_IN_BRACKETS = re.compile(
     r"\s*(?P<name>[A-Za-z][\w./@-]{0,40}(?: [A-Za-z][\w./@-]{0,40}){0,3}) ?[\[(](?P<count>\d{1,9})[\])]"
@@ -204,7 +206,7 @@ def counts_evenly(column: Sequence[str], least: float = _LEAST_EVEN) -> bool:
         distance <= 0 and after == numbers[0] for distance, after in zip(distances, numbers[1:], strict=True)
     )
     is_even = even + back == len(distances) and even >= least * len(distances)
-    return usual > 0 and is_even and back <= _MOST_BEGINNINGS
+    return usual > 0 and is_even and back <= max(_MOST_BEGINNINGS, len(numbers) // _LONG_TABLE)
 
 
 def steps_within(counts: Sequence[tuple[int, int]]) -> list[int]:

@@ -15,6 +15,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence, Set
+from dataclasses import replace
 from pathlib import PurePath
 from typing import ClassVar
 
@@ -112,9 +113,13 @@ class NumberedRows(WholeFile):
         if not (table or numbered):
             table = _encoded(counted_table(lines) or _table_of_any_names(lines))
         if table:
-            yield from CsvLog().reader(path, {}).read(io.BytesIO(table))
-        else:
-            yield from self.read_lines(path, numbered or _numbered_lines(lines, path.stem))
+            for number, launch in enumerate(_launches(table)):
+                restarts = number > 0
+                for each in CsvLog().reader(path, {}).read(io.BytesIO(launch)):
+                    yield replace(each, restarts=restarts) if isinstance(each, Batch) else each
+                    restarts = False
+            return
+        yield from self.read_lines(path, numbered or _numbered_lines(lines, path.stem))
 
 
 def _unwrapped(lines: list[str]) -> list[str]:
@@ -139,6 +144,21 @@ def _messages_of_one(text: str) -> str:
     if 2 * len(prefixed) < len(lines) or len({line.labels for line in prefixed}) != 1:
         return text
     return "\n".join(line.message for line in lines)
+
+
+def _launches(table: bytes) -> Iterator[bytes]:
+    """The table, cut behind launches of a single row, whose first step the next one has again."""
+    header, *rows = table.splitlines(keepends=True)
+    begin = 0
+    if header.startswith(b"step,") and rows:
+        cells = [row.rstrip().split(b",") for row in rows]
+        kinds = [[bool(cell) for cell in row] for row in cells]
+        for number in range(1, len(rows)):
+            is_first_again = cells[number][0] == cells[number - 1][0] == cells[0][0]
+            if is_first_again and kinds[number] == kinds[number - 1]:
+                yield b"".join((header, *rows[begin:number]))
+                begin = number
+    yield b"".join((header, *rows[begin:]))
 
 
 def _encoded(table: _Cells) -> bytes:

@@ -115,3 +115,11 @@ def test_the_only_batch_of_an_epoch_is_one_of_its_steps(tmp_path: Path) -> None:
         3,
         4,
     ]
+
+
+@pytest.mark.parametrize("counts", [(9, 5, 1, 1, 9), (40, 3, 1, 1, 1, 60, 80, 7, 90, 2, 50, 20)])
+def test_rows_of_numbers_begin_anew_even_behind_a_single_one(tmp_path: Path, counts: tuple[int, ...]) -> None:
+    rows = [f"{n}\t{0.7 / (1 + n):.5f}\t0.{n + 11}\n" for count in counts for n in range(count)]
+    run = read_log(tmp_path, "".join(rows), "history.txt")
+    assert run.attempts == len(counts)
+    assert all(len(points.step) == sum(counts) for points in run.data.series.values())
