@@ -431,6 +431,7 @@ class ConsoleReader:
             return
         self._opening.crash.may_repeat = False
         is_repeated = may_repeat and self._writers.would_repeat(step, row.values)
+        is_named = is_named and not self._trainings.has_at(row)  # else it would be replaced
         if following.begins_at(step, is_named=is_named, is_of_end=is_of_end, is_repeated=is_repeated):
             self._restart(parsed)
         self._place_undecided(parsed)

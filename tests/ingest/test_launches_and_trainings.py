@@ -123,3 +123,22 @@ def test_rows_of_numbers_begin_anew_even_behind_a_single_one(tmp_path: Path, cou
     run = read_log(tmp_path, "".join(rows), "history.txt")
     assert run.attempts == len(counts)
     assert all(len(points.step) == sum(counts) for points in run.data.series.values())
+
+
+@pytest.mark.parametrize("without_records", [0, 3])
+def test_a_launch_that_broke_off_amid_its_clients_is_an_attempt(tmp_path: Path, without_records: int) -> None:
+    opening = "Namespace(batch_size=8, data='x')\nName of the set : y\nUsing the device cuda:0\n"
+
+    def launch(*clients: int) -> str:
+        rounds = (
+            f"------ Communication Round: {number} ------\n"
+            + "".join(f"Client: [{n}] Epoch: [0] train_loss: 0.{number + 2}{n}\n" for n in range(count))
+            for number, count in enumerate(clients)
+        )
+        return opening + "".join(rounds)
+
+    counts = [(4,), (4, 4, 3), (2,), (4, 2)]
+    run = read_log(tmp_path, without_records * opening + "".join(launch(*clients) for clients in counts))
+    assert run.attempts == 4
+    assert sum(len(points.step) for points in run.data.series.values()) == sum(map(sum, counts))
+    assert {name for key in run.data.series for name, _ in key.labels} == {"client"}
