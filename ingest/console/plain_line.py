@@ -527,13 +527,14 @@ def has_pairs_alone(parts: list[str]) -> bool:
 def _is_result(parts: list[str], shape: LineShape, axis: dict[str, Any]) -> bool:
     """Whether a line begins with a metric of an evaluation: `Accuracy: 0.91`, no setting.
 
-    A loss is one if its name says so, unless lines of steps have that name: `val_loss: 21.2` is a sum of it.
+    A loss is one if its name says so and the lines of steps have others: `val_loss: 21.2` may be a sum of it.
     """
     first = next(iter(shape.metrics), None)
     if first is None or not is_metric_name(first.name) or is_setting(first.name):
         return False
-    is_of_lines = not is_of_evaluation(first.name) or first.name in axis.get("names", ())
-    if "loss" in first.name.lower() and is_of_lines:
+    names = axis.get("names", ())
+    is_own = is_of_evaluation(first.name) and names and first.name not in names
+    if "loss" in first.name.lower() and not is_own:
         return False
     before = text_before(parts, first)
     return BEFORE_MESSAGE.fullmatch(before) is not None or _DATA_BEFORE.fullmatch(before) is not None
