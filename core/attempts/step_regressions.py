@@ -105,8 +105,23 @@ class BatchRows:
                 is_training[slice(None) if column.rows is None else column.rows] = True
         return is_training
 
+    def _second_step(self, key: SeriesKey, progress: SeriesProgress, start: int) -> int:
+        """The first row from `start` on at which a series that was at one step so far is at another.
+
+        Until then it tells no time: an evaluation for each of many classes has more values than the training.
+        """
+        if key not in self.row_indices:
+            return len(self.steps)
+        rows = self.rows_of_series(key, start, len(self.steps))
+        first = progress.step if progress.count else self.steps[rows[:1]]
+        others = np.flatnonzero(self.steps[rows] != first)
+        return int(rows[others[0]]) if len(others) else len(self.steps)
+
     def first_regression(self, writer: WriterState, start: int, stop: int) -> int | None:
-        """The first row in [start, stop) at which a clock series goes back, other than by late delivery."""
+        """The first row in [start, stop) at which a clock series goes back, other than by late delivery.
+
+        Series that stay at one step are no clock, however many values they have.
+        """
         progress = writer.series
         highest = max((progress[key].step for key in self.row_indices), default=NO_STEP)
         if self.rising and self.steps[start] >= highest:
@@ -121,6 +136,10 @@ class BatchRows:
             back = rows[_goes_back(progress[key], self.steps[rows], self.times[rows])]
             if len(back):
                 counts = {other: base[other] + self.values_before_rows(other, back) for other in progress}
+                for other in counts.keys() - {key}:
+                    if progress[other].low >= progress[other].step:
+                        second = self._second_step(other, progress[other], start)
+                        counts[other] = counts[other] * (back > second)
                 clock = back[2 * counts[key] >= np.max(list(counts.values()), axis=0)]
                 first = min(first, int(clock[0])) if len(clock) else first
         return first if first < stop else None

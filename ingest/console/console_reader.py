@@ -344,6 +344,7 @@ class ConsoleReader:
             in_block=kind.in_blocks,
             is_same_launch=is_unlabelled and self._opening.is_same_launch,
             at=at if at != item.step else None,
+            is_guess=is_unlabelled and self._opening.is_guess,
         )
         has_one_writer = not self._opening.is_repeated
         if not self._first_epoch.holds(record, line.message, state, has_one_writer=has_one_writer):
@@ -371,7 +372,7 @@ class ConsoleReader:
         """Add the rows of a record of the launch that is known to have printed it."""
         rows = record.rows
         if record.is_unlabelled:
-            self._note_launch(is_same=record.is_same_launch)
+            self._note_launch(is_same=record.is_same_launch, is_guess=record.is_guess)
             rows = self._writers.add(rows[0], record.start, record.end, in_block=record.in_block)
         elif record.is_named and counts_steps and not record.job_wide:
             rows = [self._of_training(each) for each in rows]
@@ -439,6 +440,7 @@ class ConsoleReader:
             return
         self._opening.crash.may_repeat = False
         is_repeated = may_repeat and self._writers.would_repeat(step, row.values)
+        is_named = is_named and not self._trainings.has_at(row)  # else it would be replaced
         if following.begins_at(step, is_named=is_named, is_of_end=is_of_end, is_repeated=is_repeated):
             self._restart(parsed)
         self._place_undecided(parsed)
@@ -544,21 +546,25 @@ class ConsoleReader:
     def _add_unlabelled(self, lines: Sequence[tuple[LogRow, int, int]], parsed: ParsedLines) -> None:
         """Add rows of lines without a prefix that states who printed them, and where these lines are."""
         for number, line in enumerate(lines):
-            is_settled = self._note_launch(is_same=self._opening.is_same_launch)
+            is_settled = self._note_launch(
+                is_same=self._opening.is_same_launch, is_guess=self._opening.is_guess
+            )
             if number and is_settled:  # nothing comes between these lines
                 parsed.rows += self._writers.add_lines(lines[number:])
                 return
             self._note_record(parsed)
             parsed.rows += self._writers.add_lines([line])
 
-    def _note_launch(self, *, is_same: bool) -> bool:
+    def _note_launch(self, *, is_same: bool, is_guess: bool) -> bool:
         """Note whether the next record is of the same launch, unless rows before it wait for a decision.
+
+        Where that is a guess, it is what it was the first time that the steps went back.
 
         Returns whether it was noted.
         """
         if self._writers.is_holding:
             return False
-        self._writers.is_same_launch = is_same
+        self._writers.note_launch(is_same=is_same, is_guess=is_guess)
         return True
 
     def _is_storable(self, step: int, position: int) -> bool:

@@ -27,8 +27,8 @@ class Record(NamedTuple):
     """The rows of a line, and where this begins and ends.
 
     `is_unlabelled`: nothing says who printed it. `is_named`: the line says what it is of. `job_wide` and
-    `in_block` are those of the kind of the line. `is_same_launch`: what came before it shows no other one.
-    `at` is the step of the training there.
+    `in_block` are those of the kind of the line. `is_same_launch`: what came before it shows no other one;
+    `is_guess`: nothing but text does. `at` is the step of the training there.
     """
 
     rows: list[LogRow]
@@ -40,6 +40,7 @@ class Record(NamedTuple):
     in_block: bool = False
     is_same_launch: bool = False
     at: int | None = None
+    is_guess: bool = False
 
     def to_json(self) -> list[Any]:
         """The record as JSON-able values."""

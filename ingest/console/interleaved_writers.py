@@ -52,6 +52,9 @@ class InterleavedWriters:
         """Rows of other kinds since the first row that is held."""
         self.is_same_launch: bool = state.get("same launch", False)
         """Whether a training that begins anew belongs to the launch so far."""
+        self._is_guess: bool = state.get("guess", False)
+        self._first_guess: bool | None = state.get("first guess")
+        """What was guessed where the steps went back first; the text around may be another one later."""
 
     def state(self) -> dict[str, Any]:
         """What later rows are compared with, as JSON-able values."""
@@ -70,6 +73,10 @@ class InterleavedWriters:
             state |= {"places": self._places, "behind": [row.to_json() for row in self._behind]}
             if self.is_same_launch:  # rows that are held back may be the last ones
                 state["same launch"] = True
+            if self._is_guess:
+                state["guess"] = True
+        if self._first_guess is not None:
+            state["first guess"] = self._first_guess
         return state if self._training == 1 else {**state, "training": self._training}
 
     def has_at(self, step: int, values: Mapping[str, float]) -> bool:
@@ -86,6 +93,11 @@ class InterleavedWriters:
             for kind in self._kinds.values()
         )
 
+    def note_launch(self, *, is_same: bool, is_guess: bool = False) -> None:
+        """Note whether the next row is one of the launch so far, for a guess as it was at first."""
+        self._is_guess = is_guess
+        self.is_same_launch = self._first_guess if is_guess and self._first_guess is not None else is_same
+
     def add(self, row: LogRow, start: int, end: int, *, in_block: bool = False) -> list[LogRow]:
         """The rows that are clear now; `start` and `end` are where its line begins and ends.
 
@@ -98,9 +110,14 @@ class InterleavedWriters:
             if len(self._kinds) >= _MAX_KINDS:
                 return [row]
             kind = RowKind(trainings=TrainingCount(number=self._training), names=tuple(row.values))
-        if not (kind.steps or kind.held) and self._is_of_next_training(row):
-            clear += self._begin_next_training()
-            kind.begin_training(self._training)
+        if not (kind.steps or kind.held) and self._begins_anew(row):
+            if self._is_long_after(row):
+                clear += self.begin_again()
+                row, self.is_same_launch = row._replace(begins=True), False
+                kind.begin_training(1)
+            elif self.is_same_launch and self._training < MOST_TRAININGS:
+                clear += self._begin_next_training()
+                kind.begin_training(self._training)
         self._kinds[name] = kind
         if not self.is_holding and len(kind.steps) == 1 and (writer := self._writer_at(row.step, kind)):
             self._end, self._last = end, name
@@ -127,7 +144,7 @@ class InterleavedWriters:
             is_between=is_between,
         )
         begins = was_holding or last > kind.steps or any(each.begins for _, each in rows)
-        if len(kind.steps) == 1 and not kind.held and begins:
+        if rows and len(kind.steps) == 1 and begins:
             # the program was started again: rows of other kinds belong to it, too
             rows = self._begin_trainings(kind, rows)
             for other in self._kinds.values():
@@ -195,15 +212,11 @@ class InterleavedWriters:
                 return other.steps.index(step)
         return 0
 
-    def _is_of_next_training(self, row: LogRow) -> bool:
-        """Whether a row with values of new names begins the next training, which prints others besides."""
-        return (
-            self.is_same_launch
-            and self._training < MOST_TRAININGS
-            and any(
-                kind.begins_anew(row.step) and not row.values.keys().isdisjoint(kind.names)
-                for kind in self._kinds.values()
-            )
+    def _begins_anew(self, row: LogRow) -> bool:
+        """Whether a row with values of new names begins another training, which may print others besides."""
+        names = {name.removeprefix("epoch/") for name in row.values}
+        return any(
+            kind.begins_anew(row.step) and not names.isdisjoint(kind.names) for kind in self._kinds.values()
         )
 
     def _begin_next_training(self) -> list[LogRow]:
@@ -218,6 +231,8 @@ class InterleavedWriters:
         """Rows that begin anew: each time they do is the next training, where no other launch began."""
         first = rows[0][1].step
         is_back = first < kind.trainings.end or any(row.begins for _, row in rows)
+        if is_back and self._is_guess and self._first_guess is None:
+            self._first_guess = self.is_same_launch
         if is_back and not self.is_same_launch and kind.trainings.number > 1:
             self._count_from_first(kind, first)
         if not self.is_same_launch or kind.trainings.first is None or first > kind.trainings.first:

@@ -36,9 +36,14 @@ class LabelledTrainings:
         """Forget the trainings of the launch before."""
         self._kinds.clear()
 
+    def has_at(self, row: LogRow) -> bool:
+        """Whether a row of this kind was at its step, or behind it, in this launch."""
+        count = self._kinds.get(_kind_of(row))
+        return count is not None and count.end >= row.step
+
     def of_training(self, row: LogRow, *, is_same_launch: bool) -> LogRow:
         """The row with the label of its training, if that is not the first one of its launch."""
-        key = str(crc32(repr((row.labels, tuple(row.values))).encode()))
+        key = _kind_of(row)
         count = self._kinds.get(key)
         if count is None:
             if len(self._kinds) < _MAX_KINDS:
@@ -48,3 +53,7 @@ class LabelledTrainings:
             count.advance()
             count.first = row.step
         return count.of_training(row)
+
+
+def _kind_of(row: LogRow) -> str:
+    return str(crc32(repr((row.labels, tuple(row.values))).encode()))

@@ -14,7 +14,7 @@ next training. So they are where other lines come between, but neither these nor
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from zlib import crc32
 
@@ -69,6 +69,14 @@ _PROMPT = re.compile(
     rb"(?:[\w./=-]{1,80} ){0,6}?(?:python[\d.]*|torchrun|accelerate|deepspeed|bash|sh|th|srun|mpirun) "
 )
 """`user@host:~/project$ python3 train.py`."""
+_STARTERS = (b"python", b"torchrun", b"accelerate", b"deepspeed")
+"""What every command that is looked for has."""
+_COMMAND = re.compile(
+    rb"(?m)^(?:[+$>#] )?(?:[A-Z_]{1,40}=[\w./,:-]{0,80} ){0,6}(?:nohup )?(?:[\w.-]{0,40}/){0,8}"
+    rb"(?:python[\d.]{0,4} (?:-u )?(?:-m [\w.]{1,80}(?: [^\n]{0,400})?|[\w./-]{1,120}\.py\b[^\n]{0,400})"
+    rb"|(?:torchrun|accelerate launch|deepspeed) [^\n]{0,200}\.py\b[^\n]{0,400})$"
+)
+"""A line that is nothing but the command of a program: `python train.py --gpu 1`."""
 _RESUMES = re.compile(
     rb"(?i)\bresum(?:e|ed|es|ing)\b(?: the)?(?: training| run| model)? (?:from|at) [^\n]{0,100}"
     rb"(?:epoch|step|iter|checkpoint|ckpt|\.(?:pth?|pkl|h5|keras|tar)\b)"
@@ -88,6 +96,7 @@ _OPENER_AGAIN = -4
 _LOSSES_AGAIN = -5
 _RESUMED = -6
 _ARGUMENTS_AGAIN = -7
+_COMMANDED = -8
 _SHOW_LAUNCH = (_PROMPTED, _LOSSES_AGAIN, _RESUMED)
 """What shows another launch by itself."""
 _ONLY_ONCE = re.compile(rb"(?i)download|creat|mkdir|nohup|warn|extract|finish|complete")
@@ -132,6 +141,7 @@ class LaunchOpening:
         self.crash = Crash(state.get("crash", (0, 0, 0)))
         self._block, self._position = b"", 0
         self._is_setting = False
+        self._has_set_up = _tells_set_up(self._pieces or ())
 
     def state(self) -> dict[str, Any]:
         """What later lines are compared with, as JSON-able values."""
@@ -211,6 +221,10 @@ class LaunchOpening:
         block, pieces, numbered = self._block, self._pieces or (), b""
         if block.find(b"@", begin, end) >= 0 and _PROMPT.search(block, begin, end) is not None:
             self._found.add(_PROMPTED)
+        if any(block.find(word, begin, end) >= 0 for word in _STARTERS) and _COMMAND.search(
+            block, begin, end
+        ):
+            self._found.add(_COMMANDED)
         if _may_resume(block, begin, end) and _RESUMES.search(block, begin, end) is not None:
             self._found.add(_RESUMED)
         if self._arguments and self._has_new_arguments(begin, end):
@@ -249,9 +263,15 @@ class LaunchOpening:
         return False
 
     def _count_on(self, line: bytes) -> bytes:
-        """The line, if it is the first one of the text with a number that counts on: it heads a training."""
+        """The line, if it is the first one of the text with a number that counts on: it heads a training.
+
+        A number that was skipped counts no trainings, here and from here on.
+        """
         before, self._numbers = self._numbers, _numbers_of(line)
         changes = [now - last for last, now in zip(before, self._numbers, strict=False) if now != last]
+        if not before or changes[:1] > [1]:
+            self._numbers = []
+            return b""
         return line if changes[:1] == [1] and len(before) == len(self._numbers) else b""
 
     def is_new_launch(self) -> bool:
@@ -302,10 +322,17 @@ class LaunchOpening:
         if self._is_short:
             return not self._found
         first = (_FIRST_AGAIN,) if self._first else range(_FIRST_PIECES)
-        is_beginning = not self._found.isdisjoint((_PROMPTED, _DATED_AGAIN, *first))
+        is_beginning = not self._found.isdisjoint((_PROMPTED, _COMMANDED, _DATED_AGAIN, *first))
         if is_beginning or (not self._first and len(self._found) >= _SHARE_OF_PART * len(self._pieces)):
             return False
-        return any(_SET_UP.search(piece) is not None for piece in self._pieces)
+        return self._has_set_up
+
+    @property
+    def is_guess(self) -> bool:
+        """Whether only other text tells whether the launch is the same: no line of a set-up is known."""
+        return bool(self._opener) and not (
+            self._found or self._has_set_up or self._is_short or self.crash.has_ended
+        )
 
     def _is_opening(self, *others: re.Pattern[bytes]) -> bool:
         """Whether most of the opening lines came again, one about the set-up or `others` among them."""
@@ -348,7 +375,13 @@ class LaunchOpening:
         if not self._pieces and self._short:
             self._pieces, self._is_repeated, self._is_short = self._short, False, True
         self._counts, self._short = {}, []
+        self._has_set_up = _tells_set_up(self._pieces)
         return self._is_sufficient
+
+
+def _tells_set_up(pieces: Sequence[bytes]) -> bool:
+    """Whether one of some lines is about the set-up of a program."""
+    return any(_SET_UP.search(piece) is not None for piece in pieces)
 
 
 def _arguments_of(line: bytes) -> int:

@@ -359,7 +359,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     is_run = is_row or _is_run(parts)
     belongs = (
         *("announced" in axis, "epoch" in axis, evaluating, shape.is_summary, "evaluated at" in axis),
-        *(_is_report(shape), _is_result(parts, shape), has_pairs_alone(parts), is_row),
+        *(_is_report(shape), _is_result(parts, shape, axis), has_pairs_alone(parts), is_row),
         bool(numbered_row(parts, shape)),
     )
     if step is None and any(belongs):
@@ -492,15 +492,17 @@ def has_pairs_alone(parts: list[str]) -> bool:
     )
 
 
-def _is_result(parts: list[str], shape: LineShape) -> bool:
-    """Whether a line begins with a metric of an evaluation: `Accuracy: 0.91`, no loss and no setting."""
+def _is_result(parts: list[str], shape: LineShape, axis: dict[str, Any]) -> bool:
+    """Whether a line begins with a metric of an evaluation: `Accuracy: 0.91`, no setting.
+
+    A loss is one if its name says so and the lines of steps have others: `val_loss: 21.2` may be a sum of it.
+    """
     first = next(iter(shape.metrics), None)
-    if (
-        first is None
-        or not is_metric_name(first.name)
-        or is_setting(first.name)
-        or "loss" in first.name.lower()
-    ):
+    if first is None or not is_metric_name(first.name) or is_setting(first.name):
+        return False
+    names = axis.get("names", ())
+    is_own = is_of_evaluation(first.name) and names and first.name not in names
+    if "loss" in first.name.lower() and not is_own:
         return False
     before = text_before(parts, first)
     return BEFORE_MESSAGE.fullmatch(before) is not None or _DATA_BEFORE.fullmatch(before) is not None

@@ -250,7 +250,15 @@ def note_epoch(counts: Counts, state: DialectState) -> None:
 
 
 def note_heading(counts: Counts, state: DialectState) -> None:
-    """Note the step of a line without any metric: lines of metrics follow."""
+    """Note the step of a line without any metric: lines of metrics follow.
+
+    What is the only one, as in `Progress: 1/1`, says nothing of steps where others are known.
+    """
+    inner = inner_count(counts)
+    if inner is not None and inner[1] == 1 and "announced" not in state and Counter.EPOCH not in counts:
+        if "step" not in state:
+            state["heading"] = inner[0]
+        return
     if counts.keys() == {Counter.STEP}:
         note_outer_step(counts[Counter.STEP][0], state)
         if is_within_outer_step(state):

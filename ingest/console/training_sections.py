@@ -37,6 +37,12 @@ _ONE_OF_MANY = re.compile(
     r" \[?(?P<number>\d{1,4})/\d{1,4}\b(?![^\n]*(?:epoch|step|iter|loss|acc))"
 )
 """One of some trainings, with what it is of: `[1D] job 2/45 | seed=5`, `Training model 1/3 with lr 0.1`."""
+_STARTED = re.compile(
+    rf"(?i)[^\w\n]{{0,40}}(?:start|begin|runn|train)(?:n?ing|s|ed)?:? (?:k-?|cv )?(?P<word>{_WORDS})"
+    r"[ \t]?[:=#_-]?[ \t]?#?(?P<number>\d{1,4})(?: ?(?:/|of) ?\d{1,4})?[ \t]{0,4}[|,;:(\[-]"
+    r"(?![^\n]*(?:epoch|step|iter|loss|acc))"
+)
+"""The beginning of a training, with what it is of: `Starting Fold 1 | Test Year: 2021`."""
 _CHINESE_FOLD = re.compile(r"[^\n]{0,80}第 ?(?P<number>\d{1,3}) ?(?:/ ?\d{1,3} ?)?折")
 """A fold of a cross-validation: `开始训练第 1/5 折...`."""
 _OF_RESULTS = re.compile(
@@ -50,6 +56,7 @@ _STAGE = (
 )
 _STAGE_ALONE = re.compile(rf"(?i)[^\w\n]{{0,100}}{_STAGE}")
 """A part of a training, in a heading: `Fine-tuning the model...`."""
+_ENDED = re.compile(r"(?i)\b(?:complete[ds]?|finish(?:ed)?|done|ended|end of)\b")
 _NO_STAGE = re.compile(r"(?i)done|finish|complete|\bend|sav|load|config|data|result")
 _TRAINING = (
     r"(?:now )?(?:training|train|fitting|model)(?: the)?(?: model| network| name)? ?[: ] ?"
@@ -110,6 +117,8 @@ def begin_section(line: str, state: DialectState) -> bool:
     if (match := _NUMBERED.match(line)) is not None:
         if _NUMBER_BEFORE.search(line[: match.start("word")]) is not None:
             return False
+        if _ENDED.search(line) is not None:
+            return True  # it names the training above
         word = match["word"].lower()
         named = {_KEYS.get(word, word): match["number"].lstrip("0") or "0"}
         words = _PREFIX.split(line[: match.start("word")])[-1].strip(_SIGNS)
@@ -119,8 +128,9 @@ def begin_section(line: str, state: DialectState) -> bool:
             named["training"] = words[:_LONGEST_TEXT]
     elif (match := _CHINESE_FOLD.match(line)) is not None:
         named = {"fold": match["number"]}
-    elif (match := _ONE_OF_MANY.match(line)) is not None:
-        named = {match["word"].lower(): match["number"]}
+    elif (match := _ONE_OF_MANY.match(line) or _STARTED.match(line)) is not None:
+        word = match["word"].lower()
+        named = {_KEYS.get(word, word): match["number"].lstrip("0") or "0"}
     elif (match := _STAGE_ALONE.match(line)) is not None and _NO_STAGE.search(line) is None:
         named = {"phase": match["stage"].lower()}
     elif (match := _NAMED.match(line)) is not None:

@@ -11,14 +11,13 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from itertools import accumulate, groupby, pairwise
+from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import NamedTuple
 
 from holter.ingest.console.line_fields import number_fields
 from holter.ingest.console.line_words import BATCHES, CALENDAR, EPOCHS, INDEX_WORDS, ROUNDS, STEPS
 from holter.ingest.metric_names import is_metric_name
-from holter.ingest.step_columns import ATTEMPT_NAME
 
 _SPACES = re.compile(r"[ \t]+")
 _MARK = re.compile(r"[ \t]{1,8}[*\u2605\u2713\u2714](?=[ \t]|$)")
@@ -39,7 +38,9 @@ _LEAST_EVEN = 0.8
 _MOST_GAPS = 0.15
 """Of the distances that are several of the usual one."""
 _MOST_BEGINNINGS = 8
-"""Times that the numbers begin anew: a table that comes more often is one of results."""
+"""Times that the numbers begin anew: a table that comes more often is one of results, unless it is long."""
+_LONG_TABLE = 32
+"""Rows, on average, of a table that is no one of results."""
 _COUNTED_NAME = re.compile(
     r"\s*(?P<name>[A-Za-z][\w./-]{0,40}(?: [A-Za-z][\w./-]{0,40}){0,3})"
     r"(?: ?[\[(](?P<in_brackets>\d{1,9})[\])]|(?: ?[@#]| )(?P<bare>\d{1,9}))"
@@ -251,27 +252,15 @@ def counts_evenly(column: Sequence[str], least: float = _LEAST_EVEN) -> bool:
         gaps += distance != usual and not is_part
         if distance <= 0 or (distance % usual and not is_part):
             return False
-    return len(begins) <= _MOST_BEGINNINGS and gaps <= _MOST_GAPS * len(distances)
+    return len(begins) <= max(_MOST_BEGINNINGS, len(numbers) // _LONG_TABLE) and gaps <= _MOST_GAPS * len(
+        distances
+    )
 
 
 def _have_other_lengths(begins: Sequence[int], rows: int) -> bool:
     """Whether trainings, of which one begins behind each of these rows, have other numbers of rows."""
     lengths = [end - begin for begin, end in pairwise([0, *(row + 1 for row in begins), rows])]
     return len({*lengths[:-1]}) > 1 and max(lengths) >= LEAST_LINES
-
-
-def with_launches(table: list[list[str]]) -> list[list[str]]:
-    """A table of steps with the launch of each row, if one has nothing but a row that the next would replace.
-
-    Others are told by their steps, which go back.
-    """
-    header, *rows = table
-    steps = [int(row[0]) for row in rows]
-    if not any(before == after for before, after in pairwise(steps)):
-        return table
-    launches = accumulate((after <= before for before, after in pairwise(steps)), initial=0)
-    rows = [[row[0], str(launch), *row[1:]] for launch, row in zip(launches, rows, strict=True)]
-    return [[header[0], ATTEMPT_NAME, *header[1:]], *rows]
 
 
 def _rises(column: Sequence[str]) -> bool:

@@ -15,6 +15,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence, Set
+from dataclasses import replace
 from itertools import chain, zip_longest
 from math import nan
 from pathlib import PurePath
@@ -37,7 +38,6 @@ from holter.ingest.offline.counted_lines import (
     layout_of,
     steps_within,
     table_of_counted_names,
-    with_launches,
 )
 from holter.ingest.offline.glued_rows import separate_rows
 from holter.ingest.offline.joined_records import separate_records
@@ -120,9 +120,13 @@ class NumberedRows(WholeFile):
         if not (table or numbered):
             table = _encoded(counted_table(lines) or _table_of_any_names(lines))
         if table:
-            yield from CsvLog().reader(path, {}).read(io.BytesIO(table))
-        else:
-            yield from self.read_lines(path, numbered or _numbered_lines(lines, path.stem))
+            for number, launch in enumerate(_launches(table)):
+                restarts = number > 0
+                for each in CsvLog().reader(path, {}).read(io.BytesIO(launch)):
+                    yield replace(each, restarts=restarts) if isinstance(each, Batch) else each
+                    restarts = False
+            return
+        yield from self.read_lines(path, numbered or _numbered_lines(lines, path.stem))
 
 
 def _unwrapped(lines: list[str]) -> list[str]:
@@ -147,6 +151,26 @@ def _messages_of_one(text: str) -> str:
     if 2 * len(prefixed) < len(lines) or len({line.labels for line in prefixed}) != 1:
         return text
     return "\n".join(line.message for line in lines)
+
+
+def _launches(table: bytes) -> Iterator[bytes]:
+    """The table, cut behind launches of a single row, whose first step the next one has again.
+
+    Where other steps have several rows, too, these are not of launches.
+    """
+    header, *rows = table.splitlines(keepends=True)
+    begin, cells = 0, [row.rstrip().split(b",") for row in rows]
+    kinds = [[bool(cell) for cell in row] for row in cells]
+    again = [
+        number
+        for number in range(1, len(rows))
+        if cells[number][0] == cells[number - 1][0] and kinds[number] == kinds[number - 1]
+    ]
+    if header.startswith(b"step,") and {cells[number][0] for number in again} == {cells[0][0]}:
+        for number in again:
+            yield b"".join((header, *rows[begin:number]))
+            begin = number
+    yield b"".join((header, *rows[begin:]))
 
 
 def _encoded(table: Cells) -> bytes:
@@ -228,7 +252,7 @@ def _counted_columns(rows: Cells, name: str, stated: Sequence[str]) -> Cells:
     names = [*stated] or [f"{UNNAMED}{number}" for number in range(1, len(rows[0]) + 1)]
     is_named = len(names) == _LEAST_COLUMNS and not stated and is_metric_name(name)
     if counts_evenly([row[0] for row in rows], *((_LEAST_EVEN,) if is_named else ())):
-        return with_launches([["step", *([name] if is_named else names[1:])], *rows])
+        return [["step", *([name] if is_named else names[1:])], *rows]
     if len(names) <= _LEAST_COLUMNS or not all(row[1].isdecimal() for row in rows):
         return []
     steps = steps_within([(int(row[0]), int(row[1])) for row in rows])

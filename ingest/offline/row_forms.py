@@ -32,7 +32,6 @@ from holter.ingest.offline.counted_lines import (
     is_number,
     is_share,
     layout_of,
-    with_launches,
     with_separate_counts,
 )
 
@@ -110,7 +109,7 @@ def counted_table(lines: Sequence[str]) -> Cells:
     is_most = sum(len(table.steps) for table in tables) >= _LEAST_SHARE_OF_ALL * different
     if not is_most and len(lead.steps) < _LEAST_SHARE * different:
         return []
-    return _side_by_side(tables) if len(tables) > 1 else with_launches(_side_by_side(tables))
+    return _side_by_side(tables)
 
 
 def _leading(forms: Sequence[_Form]) -> Iterator[_Form]:

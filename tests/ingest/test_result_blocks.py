@@ -29,6 +29,23 @@ def test_settings_and_amounts_next_to_results_are_none(tmp_path: Path, line: str
     assert steps.keys() - {"lr"} == {"loss", "Accuracy"}
 
 
+@pytest.mark.parametrize("name", ["eval_loss", "val_loss", "test_loss", "Test Loss"])
+@pytest.mark.parametrize("below", ["", "accuracy: 0.9\n"])
+def test_a_loss_of_an_evaluation_behind_the_last_epoch_is_a_result(
+    tmp_path: Path, name: str, below: str
+) -> None:
+    assert steps_of(read_log(tmp_path, f"{EPOCHS}{name}: 0.31\n{below}"))[name] == [3]
+
+
+def test_a_loss_of_an_evaluation_does_not_replace_that_of_the_last_epoch(tmp_path: Path) -> None:
+    bar = "5/5 [==============================] - 1s 2ms/step - loss: 0.{0} - val_loss: 0.{0}5\n"
+    text = "".join(f"Epoch {n}/3\n{bar.format(n)}" for n in (1, 2, 3))
+    run = read_log(tmp_path, f"{text}Trial 1 Complete [00h 00m 05s]\nval_loss: 0.42\n")
+    assert [[*each.value] for key, each in run.data.series.items() if key.metric == "val_loss"] == [
+        [0.15, 0.25, 0.35]
+    ]
+
+
 def test_a_number_far_from_results_is_none(tmp_path: Path) -> None:
     text = f"{EPOCHS}Accuracy: 0.9\n{'Saving all that was learnt.' * 10}\nFree space: 17.5\n"
     assert steps_of(read_log(tmp_path, text)).keys() == {"loss", "Accuracy"}

@@ -1,0 +1,144 @@
+"""Where steps begin anew: in another launch, which is an attempt, or in the next training of the same one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from holter.ingest.offline.read_run import OfflineRun
+from tests.support.log_runs import read_log, steps_of
+
+
+def epochs(count: int, line: str = "Epoch {0}, loss: {1:.3f}\n", first: int = 1) -> str:
+    return "".join(line.format(n, 2 / n) for n in range(first, count + 1))
+
+
+def attempts_of(run: OfflineRun, metric: str = "loss") -> list[list[int]]:
+    """The attempts of the points of each series of a metric."""
+    series = run.data.series.items()
+    return [points.attempt.tolist() for key, points in series if key.metric == metric]
+
+
+@pytest.mark.parametrize(
+    "second", ["python b.py --gpu 1", "$ python3 -m pkg.train", "CUDA_VISIBLE_DEVICES=1 torchrun run/b.py -v"]
+)
+def test_another_command_is_one_of_another_launch(tmp_path: Path, second: str) -> None:
+    first = "python a.py --gpu 0,1"
+    text = "".join(f"{command}\n{epochs(4)}" for command in (first, second, second, first))
+    assert attempts_of(read_log(tmp_path, text)) == [[0] * 4 + [1] * 4 + [2] * 4 + [3] * 4]
+
+
+@pytest.mark.parametrize("line", ["python is ready", "Usage: python a.py", "python 3.8.1 (default)"])
+def test_words_about_a_program_are_no_command(tmp_path: Path, line: str) -> None:
+    run = read_log(tmp_path, f"Loading the data set\n{epochs(4)}{line}\n{epochs(4)}")
+    assert run.attempts == 1
+    assert {key.labels for key in run.data.series} == {(), (("training", "2"),)}
+
+
+def test_a_guess_of_what_begins_anew_is_that_of_the_first_time(tmp_path: Path) -> None:
+    """One line at the beginning says little of a launch, and what is printed between epochs says nothing."""
+    stages = [epochs(5), epochs(8), epochs(5), "tensor(9.5)\nSaved\n" + epochs(8), epochs(5)]
+    assert read_log(tmp_path, "ok, ready\n" + "".join(stages)).attempts == 5
+    stages[0] += "Saved\n"
+    run = read_log(tmp_path, "ok, ready\n" + "".join(stages))
+    assert run.attempts == 1
+    assert sorted(map(len, steps_of(run).values())) == [5, 5, 5, 8, 8]
+
+
+@pytest.mark.parametrize("count", [6, 7, 8, 9, 10])
+def test_a_longer_training_behind_a_short_one_is_of_the_same_launch(tmp_path: Path, count: int) -> None:
+    run = read_log(tmp_path, "Loading the data set\n" + 2 * (epochs(5) + epochs(count)))
+    assert run.attempts == 1
+    assert sorted(map(len, steps_of(run).values())) == sorted([5, 5, count, count])
+
+
+def test_a_number_that_was_skipped_in_the_first_line_counts_no_trainings(tmp_path: Path) -> None:
+    parts = (1, 2, 5, 6)
+    run = read_log(tmp_path, "".join(f"Reading the part {part} of all\n{epochs(4)}" for part in parts))
+    assert run.attempts == 3
+
+
+@pytest.mark.parametrize("evaluations", [1, 3, 20])
+def test_many_evaluations_at_one_step_are_no_clock(tmp_path: Path, evaluations: int) -> None:
+    evaluated = "".join(f"eval_loss: 0.{n}\nclass {n}\n\n" for n in range(1, evaluations + 1))
+    rows = epochs(5, "epoch: {0}\tloss: {1:.3f}\n")
+    assert attempts_of(read_log(tmp_path, 2 * (rows + evaluated) + rows)) == [[0] * 5 + [1] * 5 + [2] * 5]
+
+
+def test_rows_of_another_form_long_after_the_last_ones_are_of_another_launch(tmp_path: Path) -> None:
+    def at(hour: int, text: str) -> str:
+        return "".join(f"2026-03-01 {hour:02}:00:01,000 - {line}\n" for line in text.splitlines())
+
+    lines = at(8, "The set has 60 parts\n" + epochs(5, "Epoch {0}/5 | Loss: {1:.3f} | LR: 0.01\n"))
+    blocks = at(9, "Version of the graph\n" + epochs(5, "Epoch {0}\nLoss: {1:.3f}\nTrain Acc: 0.{0}\n"))
+    run = read_log(tmp_path, lines + blocks)
+    assert run.attempts == 2
+    assert attempts_of(run, "Loss") == [[0] * 5]
+    assert attempts_of(run, "epoch/Loss") == attempts_of(run, "Train Acc") == [[1] * 5]
+
+
+@pytest.mark.parametrize(
+    ("begin", "end"),
+    [
+        ("Starting Fold {0} | Test Year: 202{0}\n", "Completed Fold {0}\n"),
+        ("==== Fold {0} ====\n", "Fold {0} done\n"),
+        ("Training fold {0}: 700 images\n", "End of fold {0}\n"),
+    ],
+)
+def test_the_end_of_a_fold_does_not_name_the_next_one(tmp_path: Path, begin: str, end: str) -> None:
+    def fold(number: int, count: int = 4) -> str:
+        return begin.format(number) + epochs(count) + (end.format(number) if count == 4 else "")
+
+    run = read_log(tmp_path, fold(1) + fold(2, 3) + fold(1) + fold(2) + fold(3))
+    found = {key.labels: points.attempt.tolist() for key, points in run.data.series.items()}
+    assert found == {
+        (): [0] * 4 + [1] * 4,
+        (("fold", "2"),): [0] * 3 + [1] * 4,
+        (("fold", "3"),): [1] * 4,
+    }
+
+
+@pytest.mark.parametrize("heading", ["", "Training model m{}\n"])
+def test_what_is_the_only_one_counts_no_steps(tmp_path: Path, heading: str) -> None:
+    row = "Finished the set 0. Progress: 1/1\nEpoch {0}/4 done. Avg loss: {1:.3f}.\n"
+    text = "".join(heading.format(n) + epochs(4, row) + "saved it\n" for n in (1, 2, 3))
+    run = read_log(tmp_path, "Reading the set\n" + text)
+    assert run.attempts == 1
+    assert [*steps_of(run).values()] == [[1, 2, 3, 4]] * 3
+
+
+def test_the_only_batch_of_an_epoch_is_one_of_its_steps(tmp_path: Path) -> None:
+    assert steps_of(read_log(tmp_path, epochs(4, "Epoch {0}/4\nbatch 1/1\nloss: {1:.3f}\n")))["loss"] == [
+        1,
+        2,
+        3,
+        4,
+    ]
+
+
+@pytest.mark.parametrize("counts", [(9, 5, 1, 1, 9), (40, 3, 1, 1, 1, 60, 80, 7, 90, 2, 50, 20)])
+def test_rows_of_numbers_begin_anew_even_behind_a_single_one(tmp_path: Path, counts: tuple[int, ...]) -> None:
+    rows = [f"{n}\t{0.7 / (1 + n):.5f}\t0.{n + 11}\n" for count in counts for n in range(count)]
+    run = read_log(tmp_path, "".join(rows), "history.txt")
+    assert run.attempts == len(counts)
+    assert all(len(points.step) == sum(counts) for points in run.data.series.values())
+
+
+@pytest.mark.parametrize("without_records", [0, 3])
+def test_a_launch_that_broke_off_amid_its_clients_is_an_attempt(tmp_path: Path, without_records: int) -> None:
+    opening = "Namespace(batch_size=8, data='x')\nName of the set : y\nUsing the device cuda:0\n"
+
+    def launch(*clients: int) -> str:
+        rounds = (
+            f"------ Communication Round: {number} ------\n"
+            + "".join(f"Client: [{n}] Epoch: [0] train_loss: 0.{number + 2}{n}\n" for n in range(count))
+            for number, count in enumerate(clients)
+        )
+        return opening + "".join(rounds)
+
+    counts = [(4,), (4, 4, 3), (2,), (4, 2)]
+    run = read_log(tmp_path, without_records * opening + "".join(launch(*clients) for clients in counts))
+    assert run.attempts == 4
+    assert sum(len(points.step) for points in run.data.series.values()) == sum(map(sum, counts))
+    assert {name for key in run.data.series for name, _ in key.labels} == {"client"}
