@@ -90,8 +90,8 @@ _MEASURED = re.compile(
 """A metric before the names of data: `Accuracy -> Train: 0.9, Val: 0.8`."""
 _PARTED = re.compile(r"(?:^|[^\w./@% -]) {0,4}([A-Za-z][\w./@%-]{0,30}(?: [\w./@%-]{1,20}){0,2}): {0,4}$")
 """A metric before the names of its parts: `dice: LV 0.8 RV 0.7`."""
-_SAYS_WHY = re.compile(r"(?i)(?:errors?|return(?:ed|s)?|objective)$")
-"""What is before the reason of a failure, too: `ValueError: got 3`."""
+_NO_WHOLE = re.compile(r"(?i)(?:errors?|return(?:ed|s)?|objective|losses|scores|rewards)$")
+"""What is before the reason of a failure, too, `ValueError: got 3`, or before several metrics."""
 _OF_DATA = re.compile(r"([A-Za-z][\w./@%-]{0,30}) (?:train|training)")
 """A metric of the training, before those of other data."""
 _TWO_COUNTERS = re.compile(
@@ -351,7 +351,7 @@ class _FieldReader:
             self._measured = of[1]  # `LOSS train 2.3 valid 2.2`
         else:
             self._measured = ""
-            name = self._of_parts(named)
+            name = self._of_parts(NumberName(name, marked, before))
         if name.lower() in STATISTICS and self._is_explained(before):
             name = f"{self._last_name.partition(' (')[0]} ({name})"  # `loss: 0.5 (mean: 0.4, std: 0.1)`
         if counts(name):
@@ -368,7 +368,7 @@ class _FieldReader:
         if marked or " " in name or counts(name) or is_metric_name(name):
             self._parted = ""
         elif (of := _PARTED.search(before)) is not None:
-            self._parted = of[1] if is_metric_name(of[1]) and _SAYS_WHY.search(of[1]) is None else ""
+            self._parted = of[1] if is_metric_name(of[1]) and _NO_WHOLE.search(of[1]) is None else ""
         elif before.strip(" ,%"):
             self._parted = ""
         return f"{self._parted}/{name}" if self._parted else name
