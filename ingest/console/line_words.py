@@ -51,7 +51,7 @@ QUALIFIERS = frozenset(
      "data", "number", "total", "trainer", "eval", "evaluation", "val", "valid", "validation", "test", "env",
      "mini", "batch", "learning", "at", "after", "end", "of", "consumed", "seen", "update", "learner",
      "policy", "runtime", "completed", "finished", "done", "running", "start", "started", "starting", "begin",
-     "beginning", "online", "local", "trained",
+     "beginning", "entering", "online", "local", "trained",
      "federated", "communication", "comm", "fl"}
 )  # fmt: skip
 COUNTED_ROWS = frozenset({"client", "fold", "trial", "subject", "run", "task"})

@@ -33,6 +33,26 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"Epoch {n}\nloss {n}.5\nEpoch {n} - testing ...\nloss {n}.25\n" for n in N),
         {"loss": [*N], "testing/loss": [*N]},
     ),
+    "an epoch in brackets between a loss of some data and its value": (
+        "".join(
+            "".join(f"[{n + 1},    {batch}] loss: {n}.{batch}\n" for batch in (10, 20))
+            + f"Validation Loss [{n + 1}]: {n}.25\n"
+            for n in N
+        ),
+        {
+            "epoch": [*range(10, 121, 10)],
+            "loss": [*range(10, 121, 10)],
+            "Validation Loss": [*range(20, 121, 20)],
+        },
+    ),
+    "an epoch that is entered": (
+        "".join(f"Entering Epoch:{n}\nTrain Loss:{n}.5\nValidation Loss:{n}.25\n" for n in N),
+        {"Train Loss": [*N], "Validation Loss": [*N]},
+    ),
+    "the length of a game": (
+        "".join(f"Episode {n}\n  Average game length: {n}7.5\n  Average reward: 0.{n}\n" for n in N),
+        {"Average game length": [*N], "Average reward": [*N]},
+    ),
     "a remark behind the last cell": (
         "epoch | loss | val loss\n-----------------\n"
         + "".join(f"  {n} | {n}.5 | {n}.25{'' if n % 3 else '  <- best'}\n" for n in N),
