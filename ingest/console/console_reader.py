@@ -29,6 +29,7 @@ from holter.ingest.console.parsed_lines import ParsedLines
 from holter.ingest.console.pattern_search import BlockSearch, FoundLine, FoundTable
 from holter.ingest.console.prefixes import CleanLine, strip_prefixes
 from holter.ingest.console.process_series import ProcessSeries, with_rank
+from holter.ingest.console.redrawn_lines import RedrawnLines
 from holter.ingest.console.result_blocks import LARGEST_GAP
 from holter.ingest.console.step_axis import known_axis
 from holter.ingest.console.stored_state import labels_from_json, storable
@@ -65,6 +66,7 @@ class ConsoleReader:
         self._writers = InterleavedWriters(state.get("writers", {}))
         self._trainings = LabelledTrainings(state.get("trainings", {}))
         self._first_epoch = FirstEpoch(state.get("first epoch", ()))
+        self._redrawn = RedrawnLines(state)
         self._opening = LaunchOpening(state.get("opening", {}))
         self._ready = [row_from_json(row) for row in state.get("ready", ())]
         """Rows of the next launches, each of which is a batch of its own."""
@@ -95,6 +97,7 @@ class ConsoleReader:
             "herald": self._settings_from,
             **self._series.state(),
             **pending,
+            **self._redrawn.state(),
             **self._next.state(),
             **self.problems.state(),
         }
@@ -166,6 +169,12 @@ class ConsoleReader:
         another launch: they belong to the next launch and come with what follows. A line that cannot be
         parsed is added to `problems` and skipped; `begin` is the position of the block in the stream.
         """
+        self._redrawn.begin_block(block, begin)
+        size = self._parse_block(block, parsed, begin)
+        self._redrawn.end_block(size)
+        return size
+
+    def _parse_block(self, block: bytes, parsed: ParsedLines, begin: int) -> int:
         parsed.config |= self._pending
         self._pending = {}
         self._search.begin_block(block, begin)
@@ -193,7 +202,7 @@ class ConsoleReader:
         """Add what one line holds to `parsed`; return where the next line of the block begins."""
         after = min(len(block), found.start - begin + len(found.line) + 1)
         try:
-            clean = strip_prefixes(found.line)
+            clean = self._redrawn.with_labels(strip_prefixes(found.line), found.start)
         except Exception as error:
             self._add_failure(found, error)
             return after
@@ -490,7 +499,8 @@ class ConsoleReader:
         starts, ends = found.starts, found.ends
         unlabelled: list[tuple[LogRow, int, int]] = []
         for table, begin, end in found.parts:
-            for first, last, process in table.by_process(begin, end):
+            places = [offset + at for at in starts[line : line + end - begin]]
+            for first, last, process in self._redrawn.parts(table.by_process(begin, end), places):
                 is_alone, is_first = self._series.is_alone(process), True
                 for row, at in self._rows_of_table(table, first, last, process):
                     if row is not None and row.values and self._is_storable(row.step, offset + starts[line]):
