@@ -49,7 +49,7 @@ _REPEATED = re.compile(
 )
 """Words of lines that may come again within a launch, or that the shell prints."""
 _EPOCH = re.compile(
-    rb"(?i)(?:[^\n]{0,80}[\]\[:|> -])?(?:test |train(?:ing)? )?(?:epoch|round)"
+    rb"(?i)(?:[^\n]{0,80}[\]\[:|> -])?(?:test |train(?:ing)? )?(?:epoch|round|cycle)"
     rb"(?:[ #\[(]{0,4}\d{1,6}(?: ?/ ?\d{1,6})?|[: \[(]{1,4}\d{1,6} ?/ ?\d{1,6})[^\w\n]{0,100}"
 )
 """The heading of an epoch or a round, no setting as `epoch: 100`: lines below may come with each of them."""

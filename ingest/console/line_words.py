@@ -44,7 +44,9 @@ OTHERS = frozenset(
         "sen",
     }
 )
-ROUNDS = frozenset({"episode", "game", "round", "generation"})
+OF_SEVERAL = frozenset({"cycle"})
+"""What counts where its total is stated, as in `Cycle 2/3`; else it is the name of a loss."""
+ROUNDS = OF_SEVERAL | {"episode", "game", "round", "generation"}
 """What may be announced by a line, as an epoch is."""
 QUALIFIERS = frozenset(
     {"global", "train", "training", "current", "cur", "optimizer", "optim", "opt", "gradient", "grad", "num",

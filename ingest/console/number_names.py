@@ -12,7 +12,7 @@ MAX_NAME = 120
 _LONGEST_SHORT_FORM = 5
 _WORD = re.compile(
     r"(?:\d{1,4}(?:\.\d{1,2}|_)?-?)?[^\W\d][\w./@%+^~\u2019-]*|\d{1,2}%(?= )"
-    r"|\d{1,4}(?= (?:reward|return|score|loss|acc))"
+    r"|\d{1,4}(?= (?:reward|return|score|[lL]oss|acc))"
 )
 """A word of a name; digits at its beginning are part of it, else they would be a number of their own.
 
@@ -82,6 +82,7 @@ _WITH_SIGNS = re.compile(
 _RANKED = re.compile(
     r"(?<![\w.])([Tt]op \d{1,2}-[A-Za-z]{2,10}"
     r"|(?:[A-Za-z]\w{0,20} ){0,3}(?i:loss|acc|accuracy|dice|dc|iou|error) #?\d{1,2}"
+    r"|(?:[A-Za-z]\w{0,20} ){0,2}(?i:precision|recall|hits?|n?dcg|m?ap|mrr) at \d{1,4}"
     r"|[A-Za-z]\w{0,20} \d{1,2})$"
 )
 """A name with a number in it: `Top 1-err 60.1`, `Stage 0 = 39.1`, `Train Sup Loss 1: 2.19`."""
@@ -121,6 +122,7 @@ def name_before(text: str) -> NumberName:
     bare = (
         _ARROW.sub("", text.rstrip(" :=#|*\"'"))
         .removesuffix(" is")
+        .rstrip(" ")
         .removesuffix(" was")
         .removesuffix(" to")
         .removesuffix("为")

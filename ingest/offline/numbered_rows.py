@@ -300,7 +300,7 @@ def _numbered_lines(lines: Sequence[str], name: str) -> bytes:
     if others := _others_of_blocks(lines, [shape for shape in shapes if shape in frequent]):
         frequent |= others
         shapes = [shape or _texts_in(others, line) for line, shape in zip(lines, shapes, strict=True)]
-    if 2 * sum(shape in frequent for shape in shapes) < sum(map(bool, lines)):
+    if 2 * sum(shape in frequent for shape in shapes) < sum(any(map(str.isalnum, line)) for line in lines):
         return b""  # the text is about something else
     seen: Counter[_Shape] = Counter()
     numbered = []

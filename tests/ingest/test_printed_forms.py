@@ -53,6 +53,50 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"Episode {n}\n  Average game length: {n}7.5\n  Average reward: 0.{n}\n" for n in N),
         {"Average game length": [*N], "Average reward": [*N]},
     ),
+    "an epoch of the training and of the validation that it says to start": (
+        "".join(
+            "".join(
+                f"Iter: [{at}/4]  Epoch: [{n + 1}/6]  Loss: 2.{at}{n}  Acc: 0.{n}{at}\n" for at in range(1, 5)
+            )
+            + f"Epoch: {n + 1}  Loss: 2.{n}  Accuracy: 0.{n}\nEpoch: {n + 1}  Start Validation\n"
+            + "".join(
+                f"Iter: [{at}/2]  Epoch: [{n + 1}/6]  Loss: 3.{at}{n}  Acc: 0.{n}{at}\n" for at in (1, 2)
+            )
+            + f"Epoch: {n + 1}  Loss: 3.{n}  Accuracy: 0.{n}5\n"
+            for n in N
+        ),
+        {name: [*range(1, 25)] for name in ("Epoch", "Loss", "Acc")}
+        | {name: [*range(4, 25, 4)] for name in ("epoch/Loss", "Accuracy")}
+        | {f"validation/{name}": [*range(4, 25, 4)] for name in ("epoch/Loss", "Accuracy")}
+        | {
+            f"validation/{name}": sorted((*range(4, 25, 4), *range(5, 26, 4)))
+            for name in ("Epoch", "Loss", "Acc")
+        },
+    ),
+    "cycles of several epochs": (
+        "".join(
+            f"{'=' * 40}\nCYCLE {cycle}/3\n{'=' * 40}\n"
+            + "".join(f"  Epoch {n + 1}/6 - loss: {n}.{cycle}, value_loss: 1.{n}\n" for n in N)
+            for cycle in (1, 2, 3)
+        ),
+        {"loss": [*range(1, 19)], "value_loss": [*range(1, 19)]},
+    ),
+    "losses of parts of a model that have numbers": (
+        "".join(f"Episode {n}, Critic 1 Loss: 2.{n}, Critic 2 loss: 3.{n}, ent loss: 0.{n}\n" for n in N),
+        {name: [*N] for name in ("Critic 1 Loss", "Critic 2 loss", "ent loss")},
+    ),
+    "scores at a rank": (
+        "".join(f"model epoch:{n} loss:2.{n}\nprecision at 100: 0.{n}5\n" for n in N),
+        {"loss": [*N], "precision at 100": [*N]},
+    ),
+    "names of classes that are padded": (
+        "".join(
+            f"Epoch {n} loss: 2.{n}\nAccuracy for class: cat   is 9{n}.1 %\n"
+            f"Accuracy for class: horse is 8{n}.1 %\n"
+            for n in N
+        ),
+        {"loss": [*N]} | {f"Accuracy for class: {name}/class={name}": [*N] for name in ("cat", "horse")},
+    ),
     "a remark behind the last cell": (
         "epoch | loss | val loss\n-----------------\n"
         + "".join(f"  {n} | {n}.5 | {n}.25{'' if n % 3 else '  <- best'}\n" for n in N),
