@@ -29,6 +29,18 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         ),
         {name: [*N] for name in ("Loss", "Prec@1", "validation/Loss", "validation/Prec@1")},
     ),
+    "a warning between the bar of an epoch, which counts from 0, and its line": (
+        "".join(
+            "".join(
+                f"\rEpoch {n}: {at * 25}%|██  | {at}/4 [00:00<00:02,  9.70it/s, loss={n}.{at}5]"
+                for at in range(1, 5)
+            )
+            + "\n/opt/lib/torch/nn/functional.py:1967: UserWarning: it is deprecated.\n" * (n == 2)
+            + f"\nEpoch {n + 1} Average Loss: 2.{n}\n"
+            for n in N
+        ),
+        {"loss": [*range(1, 25)], "Average Loss": [*range(4, 25, 4)]},
+    ),
     "the data of a part of an epoch behind its number": (
         "".join(f"Epoch {n}\nloss {n}.5\nEpoch {n} - testing ...\nloss {n}.25\n" for n in N),
         {"loss": [*N], "testing/loss": [*N]},
