@@ -45,7 +45,7 @@ OF_EPOCH = r" (?:(?:(?:over|for|in) )?(?:this|the)|over) epoch"
 _ENDS_WITH_EPOCH = re.compile(OF_EPOCH + "$")
 _DASHED = re.compile(r"([A-Za-z][\w@-]{0,30}(?: [\w@-]{1,30}){0,2}) -$")
 """A metric before a dash: `LOSS - 8.96, TOP-5 ACCURACY - 30.5`."""
-_BRACKETED_NAME = re.compile(r"\[([A-Za-z]\w{0,30}(?: [A-Za-z]\w{0,20}){0,3})\]$")
+_BRACKETED_NAME = re.compile(r"\[([A-Za-z][\w-]{0,30}(?: [A-Za-z]\w{0,20}){0,3})\]$")
 _KEY = re.compile(r"[{,] ?['\"]([A-Za-z][^'\"{},:]{0,60}(?:, [^'\"{},:]{1,60}){0,3})['\"] ?: ?[\[(]?$")
 """A key of a dictionary, which is a name as it is: `{'Dice, class 1': 0.5}`."""
 _TUPLE = re.compile(
@@ -161,8 +161,12 @@ def name_before(text: str) -> NumberName:
     if sign == "=" or (sign == ":" and counts(words[-1])):
         begin += len(words.pop(0)) + 1  # the value of another name: `model=cnn epoch=1`
     bracketed = None if words else _BRACKETED_NAME.search(bare)
-    if bracketed is not None and (counts(bracketed[1]) or is_metric_name(bracketed[1])):
-        return NumberName(bracketed[1], marked, bare[: bracketed.start()])  # `[Epoch] 3 [Loss] 0.5`
+    if bracketed is not None:
+        # `[Epoch] 3 [Loss] 0.5`, and with a sign behind another number: ` [den]: 24.2`
+        is_name = counts(bracketed[1]) or is_metric_name(bracketed[1])
+        is_behind = text.endswith((":", "=")) and bare[: bracketed.start()].isspace()
+        if is_name or (is_behind and DATA_SPLIT.fullmatch(bracketed[1]) is None):
+            return NumberName(bracketed[1], marked, bare[: bracketed.start()])
     if marked and not words and is_metric_name(suffix):  # `Epoch 3 >> (mean accuracy): 0.5`
         return NumberName(suffix.strip(" ()"), marked, bare)
     if bare[begin:].strip() and not words:

@@ -97,6 +97,14 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"Episode {n}, Critic 1 Loss: 2.{n}, Critic 2 loss: 3.{n}, ent loss: 0.{n}\n" for n in N),
         {name: [*N] for name in ("Critic 1 Loss", "Critic 2 loss", "ent loss")},
     ),
+    "names in brackets with a sign behind them": (
+        "".join(
+            f"[{n}/6][{at}/40]: 2.3{n}e-01 [PSNR]: 2{n}.{at} +/- 1.20 [den]: 1{n}.{at} [r-mse]: 0.{n}\n"
+            for n in N
+            for at in (0, 20)
+        ),
+        {name: [n * 40 + at for n in N for at in (0, 20)] for name in ("PSNR", "den", "r-mse")},
+    ),
     "scores at a rank": (
         "".join(f"model epoch:{n} loss:2.{n}\nprecision at 100: 0.{n}5\n" for n in N),
         {"loss": [*N], "precision at 100": [*N]},
