@@ -67,13 +67,13 @@ class ConsoleReader:
         self._writers = InterleavedWriters(state.get("writers", {}))
         self._trainings = LabelledTrainings(state.get("trainings", {}))
         self._first_epoch = FirstEpoch(state.get("first epoch", ()))
+        self._redrawn = RedrawnLines(state)
         self._opening = LaunchOpening(state.get("opening", {}))
         self._ready = [row_from_json(row) for row in state.get("ready", ())]
         """Rows of the next launches, each of which is a batch of its own."""
         self._restarts: bool = state.get("restarts", False)
         self._next = NextLaunch(state)
         self._repeats = RepeatedSteps(state.get("repeats", ()))
-        self._redrawn = RedrawnLines(is_next=state.get("redrawn", False))
         self.problems = ProblemBuffer(state)
         self._pending = config_from_json(state.get("announced", ()))
         """Settings of the next launch, not yielded yet."""
@@ -88,7 +88,6 @@ class ConsoleReader:
             "first epoch": self._first_epoch.state(),
             "ready": [row_to_json(row) for row in self._ready],
             "restarts": self._restarts,
-            "redrawn": self._redrawn.is_next,
             "repeats": self._repeats.state(),
         }
         return {
@@ -96,6 +95,7 @@ class ConsoleReader:
             "herald": self._settings_from,
             **self._series.state(),
             **{name: stored for name, stored in pending.items() if stored},
+            **self._redrawn.state(),
             **self._next.state(),
             **self.problems.state(),
         }
@@ -167,14 +167,14 @@ class ConsoleReader:
         another launch: they belong to the next launch and come with what follows. A line that cannot be
         parsed is added to `problems` and skipped; `begin` is the position of the block in the stream.
         """
-        parsed.config |= self._pending
-        self._pending = {}
         self._redrawn.begin_block(block, begin)
         size = self._parse_block(block, parsed, begin)
         self._redrawn.end_block(size)
         return size
 
     def _parse_block(self, block: bytes, parsed: ParsedLines, begin: int) -> int:
+        parsed.config |= self._pending
+        self._pending = {}
         self._search.begin_block(block, begin)
         self._opening.begin_block(self._search.messages)
         for found in self._search.lines():
@@ -200,7 +200,7 @@ class ConsoleReader:
         """Add what one line holds to `parsed`; return where the next line of the block begins."""
         after = min(len(block), found.start - begin + len(found.line) + 1)
         try:
-            clean = strip_prefixes(found.line)
+            clean = self._redrawn.with_labels(strip_prefixes(found.line), found.start)
         except Exception as error:
             self._add_failure(found, error)
             return after
@@ -501,7 +501,8 @@ class ConsoleReader:
         starts, ends, has_redrawn = found.starts, found.ends, self._redrawn.has_any
         unlabelled: list[tuple[LogRow, int, int]] = []
         for table, begin, end in found.parts:
-            for first, last, process in table.by_process(begin, end):
+            places = [offset + at for at in starts[line : line + end - begin]]
+            for first, last, process in self._redrawn.parts(table.by_process(begin, end), places):
                 is_alone, is_first = self._series.is_alone(process), True
                 for row, at in self._rows_of_table(table, first, last, process):
                     if row is not None and row.values and self._is_storable(row.step, offset + starts[line]):

@@ -69,6 +69,8 @@ EVALUATION_HEADINGS = LineKind(
     pattern=LinearPattern(
         rb"(?im)(?:^|[^\w/.\n])(?:eval(?:uat(?:e|ion|ing))?|valid(?:ation|at(?:e|ing))?|val|test(?:ing)?|dev)"
         rb"(?:[^\w\d\n./-][^\d\n]{0,40}|\.\.)?[-=*#:.\])>a-z][ \t\r]{0,8}(?:\x1b\[\d{1,3}m[ \t\r]{0,4})?$"
+        rb"|(?:^|[ \]>:-])(?:start|begin)(?:n?ing)?(?: the)?"
+        rb" (?:eval(?:uation)?|validation|val|test(?:ing)?)[ \t\r]{0,8}$"
         rb"|^(?:<\w{1,40}>)?[^\w\n]{0,20}(?:on (?:the )?)?train(?:ing)?(?: \w{1,20}){0,2}[^\w\n]{1,20}$"
         rb"|(?:^|[ \]>:-])"
         + _ON_TRAINING_DATA.encode()

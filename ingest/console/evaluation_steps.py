@@ -14,6 +14,7 @@ from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.evaluated_parts import has_results
 from holter.ingest.console.evaluation_passes import step_in_pass
 from holter.ingest.console.line_counters import Counter
+from holter.ingest.console.stated_names import has_means
 from holter.ingest.console.step_axis import (
     Counts,
     has_steps,
@@ -79,10 +80,11 @@ def repeats_step(counts: Counts, names: Collection[str], state: DialectState) ->
 def _is_first_below(epoch: int, names: Collection[str], state: DialectState) -> bool:
     """Whether the line of an epoch is the first one below the heading of an evaluation, with known names.
 
-    Behind results it has the means of the training, as where evaluations name their data themselves.
+    Behind results it has the means of the training, as where evaluations name their data themselves, unless
+    a line above has had them.
     """
     last = state.get("announced") or state.get("epoch") or (None, 0)
-    is_first = last[0] == epoch and not has_results(state)
+    is_first = last[0] == epoch and (has_means(names, state["step"], state) or not has_results(state))
     return (
         is_first and not {*names}.isdisjoint(state.get("names", ())) and not any(map(is_of_evaluation, names))
     )

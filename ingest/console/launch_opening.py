@@ -32,6 +32,8 @@ _FIRST_PIECES = 2
 """Lines with which a program begins: no later part of it prints them."""
 _SHORTEST, _LONGEST = 12, 80
 _LEAST_OF_OPENER = 4
+_SIGNS = (b":", b"=")
+"""What stands between a name and its value."""
 _LEAST_LETTERS = 8
 _SHORT = re.compile(rb"[ \t]*[A-Za-z][\w./:-]{2,39}[ \t]*")
 """A line of one word."""
@@ -47,10 +49,10 @@ _REPEATED = re.compile(
 )
 """Words of lines that may come again within a launch, or that the shell prints."""
 _EPOCH = re.compile(
-    rb"(?i)(?:[^\n]{0,80}[\]:|> -])?(?:test |train(?:ing)? )?epoch"
+    rb"(?i)(?:[^\n]{0,80}[\]\[:|> -])?(?:test |train(?:ing)? )?(?:epoch|round|cycle)"
     rb"(?:[ #\[(]{0,4}\d{1,6}(?: ?/ ?\d{1,6})?|[: \[(]{1,4}\d{1,6} ?/ ?\d{1,6})[^\w\n]{0,100}"
 )
-"""The heading of an epoch, no setting as `epoch: 100`: lines below it may come with each epoch."""
+"""The heading of an epoch or a round, no setting as `epoch: 100`: lines below may come with each of them."""
 _SET_UP = re.compile(
     rb"(?i)seed|devices?\b|cuda|gpus?\b|namespace|config|arg(?:ument)?s\b|hyper|param|data|resum|checkpoint"
     rb"|(?:program|script|process|experiment) (?:start|begin)"
@@ -194,9 +196,14 @@ class LaunchOpening:
             self._count(line[0])
 
     def skip(self, position: int) -> None:
-        """A record ends at a position of the block; one of settings may be an opening line."""
+        """A record ends at a position of the block; one of settings may be an opening line.
+
+        A first line that comes again as a record, `loss item: 0.5`, is none.
+        """
         if self._is_setting:
             self.advance(position)
+        elif self._opener[-1:] in _SIGNS and self._block.find(self._opener, self._position, position) >= 0:
+            self._opener = b""
         self._position = position
 
     def _count(self, line: bytes) -> None:

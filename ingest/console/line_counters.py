@@ -18,6 +18,7 @@ from holter.ingest.console.line_words import (
     GLOBAL,
     INDEX_WORDS,
     NOT_METRICS,
+    OF_SEVERAL,
     OTHERS,
     QUALIFIERS,
     STATISTICS,
@@ -161,6 +162,8 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
         is_epoch = field.bracketed and field.opens_batches and field.total_index < 0 and not before
         return Counter.EPOCH if is_epoch else Counter.STEP  # `Iter: [0][50/391]`
     forms = {last, last.removesuffix("s")} if field.total_index >= 0 else {last}  # `Episodes 20/50`
+    if field.total_index >= 0 and last in OF_SEVERAL and not before:
+        return Counter.OTHER
     for members, counter in ((BATCHES, Counter.BATCH), (EPOCHS, Counter.EPOCH), (OTHERS, Counter.OTHER)):
         if not forms.isdisjoint(members):
             return counter

@@ -9,7 +9,7 @@ from holter.ingest.console.line_words import DATA_SPLIT
 _BEHIND_METRICS = re.compile(r"(?i)%?[\s,;|-]{0,8}[\[(](train|val(?:id(?:ation)?)?|test|eval)[\])]\s*")
 """The data at the end of a line: `Epoch 3 loss 0.5 (val)`."""
 _BEHIND_COUNTER = re.compile(
-    r"(?i)[\s,;:|\])>*=-]{0,8}[\[(]?"
+    r"(?i)[\s,;:|\])>*=-]{0,8}[\[(]?(?:(?:start|begin)(?:n?ing)? (?:the )?)?"
     r"(?:(train(?:ing)?)|(val(?:id(?:ation|ating)?)?|test(?:ing)?|eval(?:uation|uating)?))"
     r"(?: (?:stage|phase|mode|loop))?[^\w/]{0,80}"
 )

@@ -38,7 +38,7 @@ Alone or behind the data, as in `eval max`, they are the extremes of what is nex
 _SETTING = re.compile(
     rf"(?i)size|dim|layer|heads(?![a-z])|head$|max{_NAMES_MORE}{_OF_METRIC}(?!.?mem)|min\b{_NAMES_MORE}{_OF_METRIC}"
     r"|warm|seed|worker|hidden|vocab|param|num|interval|version|every|freq"
-    r"|(?<!episode )(?<!mean )(?<!average )(?<!avg )length"
+    r"|(?<!episode )(?<!game )(?<!trajectory )(?<!mean )(?<!average )(?<!avg )length"
 )
 _OF_MODEL = re.compile(
     r"(?i:(?:(?<![a-z])every|_freq(?:uency)?|_interval|_size|_dim|_weight|parameters|params|_thresh(?:old)?|resolution"

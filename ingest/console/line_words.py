@@ -44,14 +44,16 @@ OTHERS = frozenset(
         "sen",
     }
 )
-ROUNDS = frozenset({"episode", "game", "round", "generation"})
+OF_SEVERAL = frozenset({"cycle"})
+"""What counts where its total is stated, as in `Cycle 2/3`; else it is the name of a loss."""
+ROUNDS = OF_SEVERAL | {"episode", "game", "round", "generation"}
 """What may be announced by a line, as an epoch is."""
 QUALIFIERS = frozenset(
     {"global", "train", "training", "current", "cur", "optimizer", "optim", "opt", "gradient", "grad", "num",
      "data", "number", "total", "trainer", "eval", "evaluation", "val", "valid", "validation", "test", "env",
      "mini", "batch", "learning", "at", "after", "end", "of", "consumed", "seen", "update", "learner",
      "policy", "runtime", "completed", "finished", "done", "running", "start", "started", "starting", "begin",
-     "beginning", "online", "local", "trained",
+     "beginning", "entering", "online", "local", "trained",
      "federated", "communication", "comm", "fl"}
 )  # fmt: skip
 COUNTED_ROWS = frozenset({"client", "fold", "trial", "subject", "run", "task"})

@@ -12,7 +12,7 @@ MAX_NAME = 120
 _LONGEST_SHORT_FORM = 5
 _WORD = re.compile(
     r"(?:\d{1,4}(?:\.\d{1,2}|_)?-?)?[^\W\d][\w./@%+^~\u2019-]*|\d{1,2}%(?= )"
-    r"|\d{1,4}(?= (?:reward|return|score|loss|acc))"
+    r"|\d{1,4}(?= (?:reward|return|score|[lL]oss|acc))"
 )
 """A word of a name; digits at its beginning are part of it, else they would be a number of their own.
 
@@ -45,7 +45,7 @@ OF_EPOCH = r" (?:(?:(?:over|for|in) )?(?:this|the)|over) epoch"
 _ENDS_WITH_EPOCH = re.compile(OF_EPOCH + "$")
 _DASHED = re.compile(r"([A-Za-z][\w@-]{0,30}(?: [\w@-]{1,30}){0,2}) -$")
 """A metric before a dash: `LOSS - 8.96, TOP-5 ACCURACY - 30.5`."""
-_BRACKETED_NAME = re.compile(r"\[([A-Za-z]\w{0,30}(?: [A-Za-z]\w{0,20}){0,3})\]$")
+_BRACKETED_NAME = re.compile(r"\[([A-Za-z][\w-]{0,30}(?: [A-Za-z]\w{0,20}){0,3})\]$")
 _KEY = re.compile(r"[{,] ?['\"]([A-Za-z][^'\"{},:]{0,60}(?:, [^'\"{},:]{1,60}){0,3})['\"] ?: ?[\[(]?$")
 """A key of a dictionary, which is a name as it is: `{'Dice, class 1': 0.5}`."""
 _TUPLE = re.compile(
@@ -84,6 +84,7 @@ _WITH_SIGNS = re.compile(
 _RANKED = re.compile(
     r"(?<![\w.])([Tt]op \d{1,2}-[A-Za-z]{2,10}"
     r"|(?:[A-Za-z]\w{0,20} ){0,3}(?i:loss|acc|accuracy|dice|dc|iou|error) #?\d{1,2}"
+    r"|(?:[A-Za-z]\w{0,20} ){0,2}(?i:precision|recall|hits?|n?dcg|m?ap|mrr) at \d{1,4}"
     r"|[A-Za-z]\w{0,20} \d{1,2})$"
 )
 """A name with a number in it: `Top 1-err 60.1`, `Stage 0 = 39.1`, `Train Sup Loss 1: 2.19`."""
@@ -123,6 +124,7 @@ def name_before(text: str) -> NumberName:
     bare = (
         _ARROW.sub("", text.rstrip(" :=#|*\"'"))
         .removesuffix(" is")
+        .rstrip(" ")
         .removesuffix(" was")
         .removesuffix(" to")
         .removesuffix("为")
@@ -161,8 +163,12 @@ def name_before(text: str) -> NumberName:
     if sign == "=" or (sign == ":" and counts(words[-1])):
         begin += len(words.pop(0)) + 1  # the value of another name: `model=cnn epoch=1`
     bracketed = None if words else _BRACKETED_NAME.search(bare)
-    if bracketed is not None and (counts(bracketed[1]) or is_metric_name(bracketed[1])):
-        return NumberName(bracketed[1], marked, bare[: bracketed.start()])  # `[Epoch] 3 [Loss] 0.5`
+    if bracketed is not None:
+        # `[Epoch] 3 [Loss] 0.5`, and with a sign behind another number: ` [den]: 24.2`
+        is_name = counts(bracketed[1]) or is_metric_name(bracketed[1])
+        is_behind = text.endswith((":", "=")) and bare[: bracketed.start()].isspace()
+        if is_name or (is_behind and DATA_SPLIT.fullmatch(bracketed[1]) is None):
+            return NumberName(bracketed[1], marked, bare[: bracketed.start()])
     if marked and not words and is_metric_name(suffix):  # `Epoch 3 >> (mean accuracy): 0.5`
         return NumberName(suffix.strip(" ()"), marked, bare)
     if bare[begin:].strip() and not words:

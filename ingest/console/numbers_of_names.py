@@ -48,6 +48,12 @@ _CONDITIONS = "|".join(
     rf"(?<= {word} \w{{{length}}}{sign})"
     for word, length, sign in product(("with", "for", "at"), _LENGTHS, ("=", " = "))
 )
+_PARTS = ("critic", "actor", "generator", "discriminator", "decoder", "encoder", "head", "branch", "layer")
+_BEHIND_PARTS = "|".join(rf"(?<=[{word[0]}{word[0].upper()}]{word[1:]} )" for word in _PARTS)
+_BEHIND_AT = "|".join(
+    f"(?<={end} at )"
+    for end in ("recision", "ecall", "[hH]it", "[hH]its", "DCG", "dcg", "AP", "[mM]ap", "MRR", "mrr")
+)
 _RANKED = [rf"@\d{{{first}}}/" for first in (1, 2)]
 _RANKED += [rf"{first}\d{{{second}}}/" for first, second in product(_RANKED, (1, 2))]
 _BEHIND_RANK = "|".join(rf"(?<={rank})" for rank in (*_RANKED, r"[A-Z]-\d/"))
@@ -66,6 +72,10 @@ _FORMS = (
     # how many values a mean is of: `avg 5 reward: 355.3`
     r"(?:(?<=[aA]vg )|(?<=[mM]ean )|(?<=[vV]erage ))\d{1,4} (?:reward|return|score|loss|acc)"
     rf"[a-z]{{0,9}}{_SIGN}",
+    # which of several parts of a model a loss is of: `Critic 1 loss: 0.5`
+    rf"(?:{_BEHIND_PARTS})\d{{1,2}} (?i:loss){_SIGN}",
+    # the ranks that are looked at: `precision at 100: 0.8`
+    rf"(?:{_BEHIND_AT})\d{{1,4}}{_SIGN}",
     r"(?<=[kl] on the )\d{2,6} (?:test|train|val)[a-z]{0,7} images",
     r"\d{1,3}-(?:way|shot)(?!\w)",  # `5-way 1-shot acc: 0.5`, `2-way-5-shot`
     rf"(?<=[lL]ast )\d{{1,4}} (?:avg|average|mean|max|min){_SIGN}",
@@ -88,7 +98,7 @@ _FORMS = (
     rf"(?<=\w[<>])\d?\.\d{{1,3}}(?:\^\d)?{_SIGN}",
     rf"(?<=@F[APR]R=)[\d.]{{1,6}}(?:e-\d)?{_SIGN}",
 )
-_AHEAD = r"[\d.]++(?:[^\s\d.,|;}]| (?:[:=]|test|train|val|avg|average|mean|max|min|re|score|loss|acc))"
+_AHEAD = r"[\d.]++(?:[^\s\d.,|;}]| (?:[:=]|test|train|val|avg|average|mean|max|min|re|score|[lL]oss|acc))"
 """What is ahead of all these, and of few other numbers: it saves most of the time."""
 NUMBER_OF_NAME = rf"(?={_AHEAD})(?:{'|'.join(_FORMS)})|95(?:(?<=[pP]50-95)|(?<=[pP]@50-95))"
 """Where a number is part of a name, as a pattern that begins right before the number."""

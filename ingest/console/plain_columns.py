@@ -30,7 +30,7 @@ from holter.ingest.console.plain_line import (
 )
 from holter.ingest.console.round_steps import is_within_announced
 from holter.ingest.console.shape_reader import shape_of_line
-from holter.ingest.console.stated_names import names_of_means, note_names
+from holter.ingest.console.stated_names import names_of_means, note_means, note_names
 from holter.ingest.console.step_axis import (
     Counts,
     as_epoch,
@@ -360,7 +360,10 @@ class PlainTable:
             return None
         axis["split"] = data
         note_evaluation(data, axis)
-        names = (metric_name(name, data) for name in self._columns)
+        of_pass = names_of_pass(data, axis) if counts.keys() <= {Counter.EPOCH, Counter.OTHER} else ()
+        names = (
+            name_of_mean(name, data) if name in of_pass else metric_name(name, data) for name in self._columns
+        )
         return LogRow(step, self._times[line], dict(zip(names, self._cells[line], strict=True)))
 
     def _steps(self, first: int, last: int, axis: dict[str, Any]) -> list[int] | None:
@@ -386,6 +389,7 @@ class PlainTable:
     def _names_at_end_of_epoch(self, step: int, axis: dict[str, Any]) -> list[str]:
         """The names of values of a line that counts nothing but the epoch whose batches were printed."""
         if means := names_of_means(axis):
+            note_means(self._stated, step, axis)
             return [f"epoch/{name}" if name in means else name for name in self._columns]
         note_names(self._names, step, step, axis, of_epoch="counted" not in axis)
         return self._columns

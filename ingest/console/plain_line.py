@@ -32,7 +32,7 @@ from holter.ingest.console.recurrence import recurring_values
 from holter.ingest.console.round_steps import is_in_round, is_within_announced, note_named_client, note_round
 from holter.ingest.console.settings_in_objects import without_settings
 from holter.ingest.console.shape_reader import shape_of_line
-from holter.ingest.console.stated_names import names_of_means, note_names
+from holter.ingest.console.stated_names import names_of_means, note_means, note_names
 from holter.ingest.console.step_axis import (
     Counts,
     announced_step,
@@ -173,7 +173,9 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
     else:
         end_evaluation(axis)
         forget_keys(axis)
-        if not means:
+        if means:
+            note_means(names, step, axis)
+        else:
             of_epoch = counts.keys() == {Counter.EPOCH} and "counted" not in axis
             note_names([*values], step, step, axis, of_epoch=of_epoch)
     labels = labels_of_line(shape, numbers, axis)

@@ -97,6 +97,7 @@ _NAME_AHEAD = re.compile(
     r"(?: \([a-z ]{1,30}\))? (?:(?:at|in|on|after|over|for|of|@) |(?=(?i:epoch|step|iter(?:ation)?|batch)\b))"
 )
 """A name before what is counted: `loss at step 5: 2.3`, `Loss epoch[0] = 2.3`."""
+_LOSS_OF_DATA = re.compile(r"(?i)(?:train(?:ing)?|val(?:id(?:ation)?)?|test(?:ing)?|eval(?:uation)?)[ _]loss")
 _ESTIMATED = re.compile(
     r"\bSaving dict for global step|['\"]_?type['\"]: ['\"](?:val|test|eval)_"
     r"|\b(?i:score|result)s? (?:for|of|on) (?:fold|split)\b"
@@ -188,6 +189,8 @@ class _ShapeReader:
         self._stage = ""
         self._unnamed: CounterField | None = None
         """The first counter, if it has no name."""
+        self._named_ahead = ""
+        """The name before the epoch, if that stands between it and its number."""
         self._ratio: NumberField | None = None
         """The metric before, if it has a total."""
         self._lists = values_of_lists(texts)
@@ -246,6 +249,9 @@ class _ShapeReader:
     def _add(self, field: NumberField) -> None:
         """Add a number to what it is: a counter, a metric, or nothing."""
         before, behind = self._texts[field.index : field.index + 2]
+        if field.index not in self._measured and _is_epoch_of_loss(field, behind):
+            self._named_ahead = field.name
+            field = replace(field, name="epoch")
         is_list = behind.strip() == "," and before.endswith(_LIST_OF_KEY)  # of the steps of a history
         counter = None if is_list or field.index in self._measured else self._counter(field)
         if counter is not None:
@@ -407,11 +413,12 @@ class _ShapeReader:
         return behind.startswith("%") and not behind.startswith("%|")
 
     def _add_named_ahead(self, field: NumberField) -> None:
-        """Add a number whose name is before what is counted: `loss at step 5: 2.3`."""
+        """Add a number whose name is before what is counted: `loss at step 5: 2.3`, `Val loss [5]: 2.3`."""
         before = self._texts[: self._counters[0].index + 1]
         ahead = next(filter(None, map(_NAME_AHEAD.search, before)), None)
-        if ahead is not None and (is_metric_name(ahead[1]) or self._split not in ("", "train")):
-            self._metrics.append(MetricField(ahead[1], field.index, field.scale))
+        name = self._named_ahead or ("" if ahead is None else ahead[1])
+        if name and (is_metric_name(name) or self._split not in ("", "train")):
+            self._metrics.append(MetricField(name, field.index, field.scale))
             self._is_known = True
 
     def _add_metric(self, field: NumberField) -> None:
@@ -524,6 +531,15 @@ class _ShapeReader:
             and _NOTE.search(text_ahead(texts, counters)) is not None,
             is_best=says_best(texts, counters),
         )
+
+
+def _is_epoch_of_loss(field: NumberField, behind: str) -> bool:
+    """Whether a number in brackets stands between a loss of some data and its value: `Val Loss [3]: 1.5`.
+
+    Where the name says of no data, it may as well be one of several losses.
+    """
+    is_between = not field.index and not field.before and behind.startswith(("]: ", "] = "))
+    return is_between and field.bracketed and _LOSS_OF_DATA.fullmatch(field.english) is not None
 
 
 def _is_of_ratio(field: NumberField, ratio: NumberField, texts: tuple[str, ...]) -> bool:

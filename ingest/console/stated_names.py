@@ -30,6 +30,17 @@ def note_names(
     state["names"], state["names at"] = [*names], last
 
 
+def note_means(names: Sequence[str], step: int, state: dict[str, Any]) -> None:
+    """Note that a line has had the means of the training of an epoch, whose last step this is."""
+    state["means"] = [step, [*names][:_MOST_NAMES]]
+
+
+def has_means(names: Collection[str], step: int, state: dict[str, Any]) -> bool:
+    """Whether a line has had the means of the training with these names at this step."""
+    at, of_training = state.get("means", (None, ()))
+    return at == step and {*names} <= {*of_training}
+
+
 def names_of_means(state: dict[str, Any]) -> Collection[str]:
     """The names that are those of the means in a line of an epoch."""
     of_epochs = state.get("names of epochs", ())

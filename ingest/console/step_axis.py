@@ -88,6 +88,7 @@ def forget_position(state: DialectState) -> None:
         "names",
         "names at",
         "names of epochs",
+        "means",
         "epochs of bars",
         "bars begun",
     ):

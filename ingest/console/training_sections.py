@@ -171,7 +171,9 @@ def _is_name_of_model(line: str, match: re.Match[str], state: DialectState) -> b
 def note_setting(line: str, state: DialectState) -> None:
     """Note a setting alone in its line, by which the trainings of a search may differ: `lr = 0.01`."""
     if (match := _SETTING_ALONE.match(line)) is not None:
-        _note({match["name"].lower().replace(" ", "_"): match["value"]}, state)
+        name = match["name"].lower().replace(" ", "_")
+        if name not in state.get("plain lines", {}).get("section", {}).get("scheduled", ()):
+            _note({name: match["value"]}, state)
 
 
 def note_settings(settings: dict[str, str], state: DialectState) -> None:
@@ -269,7 +271,8 @@ def enter_section(counts: Mapping[Counter, tuple[int, int]], axis: DialectState)
     epoch = counts.get(Counter.EPOCH)
     inner = next((counts[counter] for counter in sorted(counts) if counter != Counter.EPOCH), None)
     position = [epoch[0] if epoch else -1, inner[0] if inner else -1]
-    named, begins = {**section["now"], **section.pop("next", {})}, False
+    noted = section.pop("next", {})
+    named, begins = {**section["now"], **noted}, False
     if "last" not in section:  # names of the first training, such as its seed and its fold
         section["first"] = section["now"] = named
         section["begin"] = position
@@ -278,12 +281,21 @@ def enter_section(counts: Mapping[Counter, tuple[int, int]], axis: DialectState)
     ):
         _exchange_axes(named, axis)
         section["now"], section["begin"], begins = named, position, True
+    elif named != section["now"]:
+        _note_scheduled(noted, section)
     # a line of an epoch below those of batches says nothing of these
     last = position if begins else section.get("last", position)
     section["last"] = [
         number if number >= 0 else before for number, before in zip(position, last, strict=True)
     ]
     return begins
+
+
+def _note_scheduled(noted: Mapping[str, str], section: dict[str, Any]) -> None:
+    """Note settings that changed as the training went on, such as its rate: no later line names one."""
+    changed = [name for name in noted if _SETTING_NAME.fullmatch(name)]
+    if changed:
+        section["scheduled"] = [*dict.fromkeys((*section.get("scheduled", ()), *changed))]
 
 
 def _is_in_turn(named: Mapping[str, str], section: Mapping[str, Any]) -> bool:

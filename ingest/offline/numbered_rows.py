@@ -70,7 +70,9 @@ _MOST_BELOW_EPOCH = 4
 _MOST_OTHERS = 0.1
 """Of the lines of a text of epochs with numbers below them that are others."""
 _EPOCH = re.compile(r"(?i)(?:\[ info: |\W{0,10})epoch\W{0,4}(\d{1,9})(?: ?/ ?\d{1,9})?\W{0,10}")
-_ABOUT_METRICS = re.compile(r"(?i)\b(?:(?:eval|valid|test|train)\w{0,10}|val|metrics?|results?|scores?)\b")
+_ABOUT_METRICS = re.compile(
+    r"(?i)\b(?:(?:eval|valid|test|train)\w{0,10}(?: set)?|val(?: set)?|metrics?|results?|scores?)\b"
+)
 """Words before the first metric of a line: `Eval metrics - AUC: 0.5`."""
 _EPOCH_VALUE = re.compile(
     r"(?i)\W{0,10}epoch\W{0,4}(\d{1,9})[\s:;,=|>-]{1,10}([-+]?[\d.]{1,40}(?:e[-+]?\d{1,4})?)"
@@ -370,7 +372,7 @@ def _numbered_lines(lines: Sequence[str], name: str) -> bytes:
         frequent |= others
         series |= {shape: _first_series(shape) for shape in others}
         shapes = [shape or _texts_in(others, line) for line, shape in zip(lines, shapes, strict=True)]
-    if 2 * sum(shape in frequent for shape in shapes) < sum(map(bool, lines)):
+    if 2 * sum(shape in frequent for shape in shapes) < sum(any(map(str.isalnum, line)) for line in lines):
         return b""  # the text is about something else
     seen: Counter[Hashable] = Counter()
     numbered = []

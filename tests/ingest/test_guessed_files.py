@@ -104,6 +104,12 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"train\t{n}\t0.{n}5\n" + (f"val\t{n}\t0.{n}4\n" if n % 2 else "") for n in range(1, 10)),
         {"train/column 2": [*range(1, 10)], "val/column 2": [*range(1, 10, 2)]},
     ),
+    "results on a set alone": (
+        "".join(
+            f"Test set: Average loss: {loss}, Accuracy: 12{n}/400 (3{n}%)\n\n" for n, loss in enumerate(LOSS)
+        ),
+        {"test/Average loss": [0, 1, 2, 3], "test/Accuracy": [0, 1, 2, 3]},
+    ),
     "times ahead of what counts": (
         "".join(f"1700000{n}00.25, {n}, 0.{n}5\n[{n}.25 s] saved\n" for n in range(6)),
         {"column 3": [*range(6)]},

@@ -29,9 +29,93 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         ),
         {name: [*N] for name in ("Loss", "Prec@1", "validation/Loss", "validation/Prec@1")},
     ),
+    "a warning between the bar of an epoch, which counts from 0, and its line": (
+        "".join(
+            "".join(
+                f"\rEpoch {n}: {at * 25}%|██  | {at}/4 [00:00<00:02,  9.70it/s, loss={n}.{at}5]"
+                for at in range(1, 5)
+            )
+            + "\n/opt/lib/torch/nn/functional.py:1967: UserWarning: it is deprecated.\n" * (n == 2)
+            + f"\nEpoch {n + 1} Average Loss: 2.{n}\n"
+            for n in N
+        ),
+        {"loss": [*range(1, 25)], "Average Loss": [*range(4, 25, 4)]},
+    ),
     "the data of a part of an epoch behind its number": (
         "".join(f"Epoch {n}\nloss {n}.5\nEpoch {n} - testing ...\nloss {n}.25\n" for n in N),
         {"loss": [*N], "testing/loss": [*N]},
+    ),
+    "an epoch in brackets between a loss of some data and its value": (
+        "".join(
+            "".join(f"[{n + 1},    {batch}] loss: {n}.{batch}\n" for batch in (10, 20))
+            + f"Validation Loss [{n + 1}]: {n}.25\n"
+            for n in N
+        ),
+        {
+            "epoch": [*range(10, 121, 10)],
+            "loss": [*range(10, 121, 10)],
+            "Validation Loss": [*range(20, 121, 20)],
+        },
+    ),
+    "an epoch that is entered": (
+        "".join(f"Entering Epoch:{n}\nTrain Loss:{n}.5\nValidation Loss:{n}.25\n" for n in N),
+        {"Train Loss": [*N], "Validation Loss": [*N]},
+    ),
+    "the length of a game": (
+        "".join(f"Episode {n}\n  Average game length: {n}7.5\n  Average reward: 0.{n}\n" for n in N),
+        {"Average game length": [*N], "Average reward": [*N]},
+    ),
+    "an epoch of the training and of the validation that it says to start": (
+        "".join(
+            "".join(
+                f"Iter: [{at}/4]  Epoch: [{n + 1}/6]  Loss: 2.{at}{n}  Acc: 0.{n}{at}\n" for at in range(1, 5)
+            )
+            + f"Epoch: {n + 1}  Loss: 2.{n}  Accuracy: 0.{n}\nEpoch: {n + 1}  Start Validation\n"
+            + "".join(
+                f"Iter: [{at}/2]  Epoch: [{n + 1}/6]  Loss: 3.{at}{n}  Acc: 0.{n}{at}\n" for at in (1, 2)
+            )
+            + f"Epoch: {n + 1}  Loss: 3.{n}  Accuracy: 0.{n}5\n"
+            for n in N
+        ),
+        {name: [*range(1, 25)] for name in ("Epoch", "Loss", "Acc")}
+        | {name: [*range(4, 25, 4)] for name in ("epoch/Loss", "Accuracy")}
+        | {f"validation/{name}": [*range(4, 25, 4)] for name in ("epoch/Loss", "Accuracy")}
+        | {
+            f"validation/{name}": sorted((*range(4, 25, 4), *range(5, 26, 4)))
+            for name in ("Epoch", "Loss", "Acc")
+        },
+    ),
+    "cycles of several epochs": (
+        "".join(
+            f"{'=' * 40}\nCYCLE {cycle}/3\n{'=' * 40}\n"
+            + "".join(f"  Epoch {n + 1}/6 - loss: {n}.{cycle}, value_loss: 1.{n}\n" for n in N)
+            for cycle in (1, 2, 3)
+        ),
+        {"loss": [*range(1, 19)], "value_loss": [*range(1, 19)]},
+    ),
+    "losses of parts of a model that have numbers": (
+        "".join(f"Episode {n}, Critic 1 Loss: 2.{n}, Critic 2 loss: 3.{n}, ent loss: 0.{n}\n" for n in N),
+        {name: [*N] for name in ("Critic 1 Loss", "Critic 2 loss", "ent loss")},
+    ),
+    "names in brackets with a sign behind them": (
+        "".join(
+            f"[{n}/6][{at}/40]: 2.3{n}e-01 [PSNR]: 2{n}.{at} +/- 1.20 [den]: 1{n}.{at} [r-mse]: 0.{n}\n"
+            for n in N
+            for at in (0, 20)
+        ),
+        {name: [n * 40 + at for n in N for at in (0, 20)] for name in ("PSNR", "den", "r-mse")},
+    ),
+    "scores at a rank": (
+        "".join(f"model epoch:{n} loss:2.{n}\nprecision at 100: 0.{n}5\n" for n in N),
+        {"loss": [*N], "precision at 100": [*N]},
+    ),
+    "names of classes that are padded": (
+        "".join(
+            f"Epoch {n} loss: 2.{n}\nAccuracy for class: cat   is 9{n}.1 %\n"
+            f"Accuracy for class: horse is 8{n}.1 %\n"
+            for n in N
+        ),
+        {"loss": [*N]} | {f"Accuracy for class: {name}/class={name}": [*N] for name in ("cat", "horse")},
     ),
     "a remark behind the last cell": (
         "epoch | loss | val loss\n-----------------\n"

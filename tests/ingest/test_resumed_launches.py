@@ -208,3 +208,33 @@ def test_what_one_of_several_processes_raises_ends_no_launch(tmp_path: Path) -> 
     steps = [2 * iterations(step, step) for step in range(10, 60, 10)]
     one = iterations(60, 60)
     assert read_log(tmp_path, "".join(steps) + one + CRASH + one).attempts == 1
+
+
+def test_a_rate_that_was_printed_at_each_epoch_names_no_training(tmp_path: Path) -> None:
+    def epoch(n: int) -> str:
+        return f"\nEpoch {n}/5\nTrain Loss: {n}.5 | Acc: 0.{n}\nLearning Rate: 0.00{6 - n}\n"
+
+    run = read_log(tmp_path, 2 * "".join(map(epoch, range(1, 6))))
+    assert run.attempts == 2
+    assert steps_of(run)["Train Loss"] == 2 * [*range(1, 6)]
+
+
+def test_a_first_line_that_comes_again_as_a_record_opens_no_program(tmp_path: Path) -> None:
+    def launch(at: int) -> str:
+        return "".join(f"loss item: {n}.{at}5\n[{n}] avg_loss: {n}.{at}\n" for n in range(1, 7))
+
+    run = read_log(tmp_path, f"{launch(1)}Finished\n{launch(2)}")
+    assert run.attempts == 2
+    assert steps_of(run)["loss item"] == steps_of(run)["avg_loss"] == 2 * [*range(1, 7)]
+
+
+def test_what_a_server_prints_in_each_round_opens_no_program(tmp_path: Path) -> None:
+    text = "".join(
+        f"INFO :      \nINFO :      [ROUND {n}]\nINFO :      configure_fit: sampled 4 clients (out of 4)\n"
+        "INFO :      aggregate_fit: received 4 results and 0 failures\n"
+        f"INFO :      configure_evaluate: sampled 4 clients (out of 4)\n[SERVER] Round {n} - MAE: {n}.5\n"
+        for n in range(1, 7)
+    )
+    run = read_log(tmp_path, text)
+    assert run.attempts == 1
+    assert steps_of(run)["MAE"] == [*range(1, 7)]

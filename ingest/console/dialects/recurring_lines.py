@@ -37,6 +37,8 @@ _NAME = r"([A-Za-z][\w@/.-]{0,30}(?: [A-Za-z][\w-]{0,30}){0,3})"
 _NAME_AND_NUMBER = re.compile(r"(?:^|[\]>|:-] )[ \t]{0,20}" + _NAME + r"[ \t]{1,20}[-+]?[\d.]+%?\s*$")
 _NAME_AND_VALUE = 3
 """Texts and numbers of a line with a number behind its name."""
+_POSITIONS = ("announced", "heading", "step")
+"""What is known of the steps of a text where lines have a position."""
 _NO_RECORDS = ("wandb: ", '{"', '"')
 """How lines of its client begin, and those of JSON, which has formats of its own."""
 _EXTREME = re.compile(r"(?i)(?:max|min)(?:imum)?[ _]")
@@ -48,14 +50,17 @@ _CONTINUES = re.compile(r" [a-z][a-z ]*[:=]")
 def _recurring(line: str, state: DialectState) -> list[LineValues] | None:
     """The named numbers of a line that recurs, and those of the first such lines."""
     axis = axis_state(state)
-    step = position(axis)
-    if step is None or line.lstrip().startswith(_NO_RECORDS) or is_within_epoch(line, axis):
+    if axis.keys().isdisjoint(_POSITIONS) or line.lstrip().startswith(_NO_RECORDS):
         return None
     parts = split_numbers(line)
     shape = shape_of_line(parts)
+    if shape.counters or not shape.metrics or is_within_epoch(line, axis):
+        return None  # a line that measures nothing, such as a warning, is at no step
+    step = position(axis)
+    if step is None:
+        return None
     evaluating = axis.get("evaluating", "")
-    is_part = not (evaluating or shape.split or shape.counters or shape.is_of_training)
-    if is_part and shape.metrics:
+    if not (evaluating or shape.split or shape.is_of_training):
         evaluating = data_of_parts([field.name for field in shape.metrics], step, axis)
     # `Feature norm 6.9` below `Epoch 3`
     alone = _NAME_AND_NUMBER.search(line) if evaluating or "announced" in axis else None
@@ -92,8 +97,6 @@ def _values(parts: list[str], shape: LineShape, evaluating: str, alone: str) -> 
 
     None of settings, of counts, and of sentences and tuples in which a sign happens to be.
     """
-    if shape.counters or not shape.metrics:
-        return {}
     lists = values_of_lists(tuple(parts[::2]))
     split = evaluating or shape.split
     if is_of_best(parts, shape):
