@@ -37,6 +37,7 @@ from holter.ingest.offline.counted_lines import (
     table_of_counted_names,
 )
 from holter.ingest.offline.joined_records import separate_records
+from holter.ingest.offline.text_columns import without_texts
 from holter.ingest.offline.value_histories import rows_of_histories
 from holter.ingest.offline.whole_file import WholeFile
 from holter.ingest.rows import batch_from_rows
@@ -106,7 +107,7 @@ class NumberedRows(WholeFile):
             return
         text = separate_records(text) or text
         lines = [_BAR.sub("", line, count=1) if "%|" in line else line for line in text.splitlines()]
-        lines = _unwrapped(with_numbers_behind(lines))
+        lines = _unwrapped(with_numbers_behind(without_texts(lines)))
         table = _encoded(table_of_counted_names(lines)) or _numbered_table(lines, path.stem)
         numbered = b"" if table else _below_epochs(lines, path.stem)
         if not (table or numbered):
@@ -298,8 +299,8 @@ def _numbered_lines(lines: Sequence[str], name: str) -> bytes:
     if others := _others_of_blocks(lines, [shape for shape in shapes if shape in frequent]):
         frequent |= others
         shapes = [shape or _texts_in(others, line) for line, shape in zip(lines, shapes, strict=True)]
-    if 2 * sum(shape in frequent for shape in shapes) < sum(map(bool, lines)):
-        return b""  # the text is about something else
+    if not _is_about(lines, [shape in frequent for shape in shapes]):
+        return b""
     seen: Counter[_Shape] = Counter()
     numbered = []
     opening = _opening(lines, shapes)
@@ -319,6 +320,14 @@ def _numbered_lines(lines: Sequence[str], name: str) -> bytes:
             step = f"step: {max(seen.values()) - (not is_row)}"
             numbered.append(f"{step}, {line.lstrip(' *=#-')}\n")
     return "".join(numbered).encode()
+
+
+def _is_about(lines: Sequence[str], are_rows: Sequence[bool]) -> bool:
+    """Whether a text is about its rows: half of its lines, or enough measurements between any lines."""
+    rows = [line for line, is_row in zip(lines, are_rows, strict=True) if is_row]
+    fractions = sum("." in "".join(split_numbers(line)[1::2]) for line in rows)
+    is_measured = len(rows) >= _LEAST_OF_NUMBERS and fractions >= _LEAST_FRACTIONS * len(rows)
+    return is_measured or 2 * len(rows) >= sum(map(bool, lines))
 
 
 def _others_of_blocks(lines: Sequence[str], rows: Sequence[_Shape]) -> set[_Shape]:
@@ -345,9 +354,11 @@ def _texts_in(known: Set[_Shape], line: str) -> _Shape:
 
 
 def _opening(lines: Sequence[str], shapes: Sequence[_Shape]) -> str:
-    """The first line of a text, if it is none of its rows."""
+    """The first line of a text, if it is none of its rows and is not printed before each of them again."""
     first = next(((line, shape) for line, shape in zip(lines, shapes, strict=True) if line.strip()), ("", ()))
-    return "" if first[1] or len(first[0].strip()) < _LEAST_OF_OPENING else first[0]
+    if first[1] or len(first[0].strip()) < _LEAST_OF_OPENING:
+        return ""
+    return "" if lines.count(first[0]) * _LEAST_ROWS > sum(map(bool, shapes)) else first[0]
 
 
 def _shape_with_metric(line: str) -> _Shape:
