@@ -321,7 +321,7 @@ class _FieldReader:
             or _FILE.match(after) is not None
             or after == "-"
             or _is_reference(text, after)
-            or text.rstrip(" ").endswith("[[")
+            or (text.rstrip(" ").endswith("[[") and not after.lstrip(" ").startswith("]]"))
             or (after == "," and last + 1 < self._count and text[-1:] not in ("[", "("))
             or (text.endswith("[") and after.strip() == "," and last + 1 == self._count)  # a list goes on
         )
