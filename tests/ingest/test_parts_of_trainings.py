@@ -32,6 +32,15 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "stop epoch: 30, step: 5\n" + "".join(f"Epoch {n} loss: {n}.5\n" for n in N),
         {"loss": [*N]},
     ),
+    "a network that is printed before each epoch": (
+        "".join(
+            "Net(\n  (fc1): Linear(in_features=400, out_features=120, bias=True)\n"
+            "  (fc2): Linear(in_features=120, out_features=84, bias=True)\n)\n"
+            f"Epoch {n}, loss: {n}.5\n"
+            for n in N
+        ),
+        {"loss": [*N]},
+    ),
     "the same with signs and without epochs": (
         "".join(
             "".join(f"train: {batch}/30, loss: {n}.5, acc: 0.5\n" for batch in (10, 20, 30))
