@@ -58,7 +58,12 @@ def announce(line: str, state: DialectState) -> None:
     found = [match for match in DATA_SPLIT.finditer(text) if match[2]]
     best = _BEST.search(text) if _FRAMED.search(text) is not None else None
     other = text if best is None else text[: best.start()] + text[best.end() :]
-    if found and len(text) <= _LONGEST and _NO_HEADING.search(other) is None and "plain lines" in state:
+    if (
+        found
+        and len(text.strip("-=*#~ ")) <= _LONGEST
+        and _NO_HEADING.search(other) is None
+        and "plain lines" in state
+    ):
         # `Running test evaluation`
         of_data = [match[2] for match in found if not _NO_DATA.match(match[2])] or [found[-1][2]]
         data = of_data[-1].lower()
@@ -68,7 +73,8 @@ def announce(line: str, state: DialectState) -> None:
 EVALUATION_HEADINGS = LineKind(
     pattern=LinearPattern(
         rb"(?im)(?:^|[^\w/.\n])(?:eval(?:uat(?:e|ion|ing))?|valid(?:ation|at(?:e|ing))?|val|test(?:ing)?|dev)"
-        rb"(?:[^\w\d\n./-][^\d\n]{0,40}|\.\.)?[-=*#:.\])>a-z][ \t\r]{0,8}(?:\x1b\[\d{1,3}m[ \t\r]{0,4})?$"
+        rb"(?:[^\w\d\n./-][^\d\n]{0,40}|\.\.)?[-=*#:.\])>a-z][-=*#]{0,40}[ \t\r]{0,8}"
+        rb"(?:\x1b\[\d{1,3}m[ \t\r]{0,4})?$"
         rb"|(?:^|[ \]>:-])(?:start|begin)(?:n?ing)?(?: the)?"
         rb" (?:eval(?:uation)?|validation|val|test(?:ing)?)[ \t\r]{0,8}$"
         rb"|^(?:<\w{1,40}>)?[^\w\n]{0,20}(?:on (?:the )?)?train(?:ing)?(?: \w{1,20}){0,2}[^\w\n]{1,20}$"

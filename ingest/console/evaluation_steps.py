@@ -26,6 +26,8 @@ from holter.ingest.console.step_axis import (
 _NEARLY_ALL = 5
 """The last line of an epoch may be a fifth of its batches before its end, as lines are rarer than batches."""
 
+_OF_ALL_STEPS = {Counter.GLOBAL_STEP, Counter.EPOCH}
+"""What places a line among all steps of the training."""
 _MOST_EVALUATIONS = 64
 _LEAST_ALONE = 2
 """Steps with one evaluation each, after which a second one at a step is at another step."""
@@ -35,11 +37,12 @@ def evaluated_batch(counts: Counts, names: Collection[str], state: DialectState)
     """The data of an evaluation whose batches are counted: their total is not that of the training.
 
     A heading announced it, or they begin anew within an epoch behind its end. Below a heading, the step of
-    the training again is of the evaluation as well, with values of these names.
+    the training again is of the evaluation as well, with values of these names, and so are batches that name
+    no epoch where those of the training do.
     """
     inner = inner_count(counts)
     data: str = state.get("evaluating", "")
-    if data and repeats_step(counts, names, state):
+    if data and (repeats_step(counts, names, state) or lacks_epoch(counts, state)):
         return data
     if inner is None or not inner[1] or inner[1] == state.get("total") or "total" not in state:
         return ""
@@ -52,9 +55,17 @@ def evaluated_batch(counts: Counts, names: Collection[str], state: DialectState)
     return data
 
 
+def lacks_epoch(counts: Counts, state: DialectState) -> bool:
+    """Whether a line counts batches or steps alone, where those of the training name their epoch as well."""
+    is_counted = inner_count(counts) is not None and counts.keys().isdisjoint(_OF_ALL_STEPS)
+    return is_counted and bool(state.get("names epochs"))
+
+
 def counts_own_batches(counts: Counts, state: DialectState) -> bool:
     """Whether a line of an evaluation counts its own batches, from anew within the epoch of the training."""
     inner = inner_count(counts)
+    if Counter.BATCH in counts and lacks_epoch(counts, state):
+        return True
     epoch, (last, step) = counts.get(Counter.EPOCH), state.get("epoch", (None, 0))
     return inner is not None and epoch is not None and epoch[0] == last and inner[0] < step
 

@@ -40,6 +40,8 @@ _CADENCE = re.compile(
 """Settings of when or how often something is done: `LOG_STEP: 10`, `END_EPOCH: 200`, `NUM_ITER: 200`."""
 _STAGES = frozenset({"pretrain", "pretraining", "finetune", "finetuning", "warmup"})
 """Words before an epoch that is that of a part of the training: `Pretrain Epoch: 3`."""
+_OF_OTHER_EPOCHS = frozenset({"best", "early", "first", "last", "previous", "resume", "resumed", "stop"})
+"""Words before an epoch that is not that of the line: `best epoch: 3, batch: 20`."""
 _STAGE = r"(?<![\w-])((?i:(?:[a-z]{1,20} )?(?:pre-?train(?:ing)?|fine-?tun(?:e|ing)|warm-?up)))"
 _STAGE_BEFORE = re.compile(rf"{_STAGE}[\])]?[ \t]?[:|,-]?[ \t]{{0,4}}$")
 _STAGE_BEHIND = re.compile(rf"[ \t]?[(\[]{_STAGE}[)\]]")
@@ -139,7 +141,8 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
         return Counter.EPOCH  # `E1/6: loss=0.5`, `[E01] loss=0.5`
     if not set(words[:-1]) <= QUALIFIERS:
         # `==> run_model epoch:0 loss:0.5`, but `stop epoch: 30` is a setting
-        is_stated = not field.marked or field.total_index >= 0 or words[0] in _STAGES or field.precedes_loss
+        precedes = field.precedes_loss or (field.precedes_batch and _OF_OTHER_EPOCHS.isdisjoint(words))
+        is_stated = not field.marked or field.total_index >= 0 or words[0] in _STAGES or precedes
         is_rate = not _RATES.isdisjoint(words)
         is_epoch = last in ("epoch", "epochs")
         if last == "ep" and STATISTICS.isdisjoint(words):  # `LSTM ep=5 train_loss=0.4`, not `as of ep 5`

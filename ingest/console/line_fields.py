@@ -67,6 +67,7 @@ _THE = re.compile(r"(?i)(?:(?:^|\s)the|^[^\w\n]{0,40}) {0,2}$")
 _COUNTED_IN_BRACKETS = re.compile(r" (ep|episode|step|iter|epoch|update)s?(?=\])")
 """The same in brackets: `[  1000 steps] reward=0.5`."""
 _LOSS_BEHIND = re.compile(r"(?i)[\s,;:|\]-]{1,5}(?:[a-z]{1,10}[ _.-])?loss\b")
+_BATCH_BEHIND = re.compile(r"(?i)[\s,;:|\]-]{1,5}(?:mini-?batch|batch|step|iter(?:ation)?)\W{0,4}$")
 _NAME_BEHIND = re.compile(r"\] (?!(?i:epoch|step|iter(?:ation)?|round|episode)\b)[A-Za-z_]\w{0,60}[=: ]")
 _BRACKET_BEHIND = re.compile(r" \[[A-Za-z]\w{0,20} ?\w{0,20}: $")
 _BRACKETS = re.compile(
@@ -171,6 +172,8 @@ class NumberField:
     """Its total ends the line."""
     precedes_loss: bool
     """A loss is right behind it, and its total if it has one: `val: 5/10, loss: 0.5`."""
+    precedes_batch: bool
+    """The number of a batch is right behind it: `unet epoch: 3 batch: 20`, `unet epoch: 3 [20/50]`."""
     follows_percent: bool
     """Nothing but spaces is between it and the per cent before it: `8.5% 5000/58874`."""
 
@@ -262,7 +265,7 @@ class _FieldReader:
             bracketed=text.rstrip(" ")[-1:] in ("[", "("),
             adjacent=index > 0
             and "".join(between.split()) in (("][", "]#", "],[") if total >= 0 else ("][", "]#")),
-            opens_batches=self._opens_batches(last, after),
+            opens_batches=(opens_batches := self._opens_batches(last, after)),
             clean=_is_clean(named.before.rstrip(" ")),
             before=named.before,
             scale=SCALES[after[0]] if _SCALE.match(after) else 1.0,
@@ -272,6 +275,7 @@ class _FieldReader:
             closes_pair=closes_pair,
             ends_line=total >= 0 and not after.strip() and last + 1 == self._count,
             precedes_loss=_LOSS_BEHIND.match(after) is not None,
+            precedes_batch=opens_batches or _BATCH_BEHIND.fullmatch(after) is not None,
             follows_percent=index > 0 and between.strip(" |") == "%",
         )
 
@@ -329,7 +333,7 @@ class _FieldReader:
             or _FILE.match(after) is not None
             or after == "-"
             or _is_reference(text, after)
-            or text.rstrip(" ").endswith("[[")
+            or (text.rstrip(" ").endswith("[[") and not after.lstrip(" ").startswith("]]"))
             or (after == "," and last + 1 < self._count and text[-1:] not in ("[", "("))
             or (text.endswith("[") and after.strip() == "," and last + 1 == self._count)  # a list goes on
         )

@@ -40,7 +40,7 @@ _CALL = re.compile(r"(?<![\w.])(?:(?:np|numpy|torch)\.)?(?:float|u?int|tensor|ar
 """What numpy and torch print around a number of a list: `[np.float32(0.5), np.float32(0.4)]`."""
 
 
-_EPOCH_LETTER = re.compile(r"(?:^|[\s\]|:])E=$")
+_EPOCH_LETTER = re.compile(r"(?:^|[\s\]|:])E[= ]$")
 
 
 def listed_names(texts: tuple[str, ...]) -> dict[int, str]:
@@ -99,9 +99,9 @@ def without_calls(texts: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def with_words(texts: tuple[str, ...]) -> tuple[str, ...]:
-    """The texts with words for the letters of an epoch and its batch: `E=0 B=500 ppl=20.5`."""
+    """The texts with words for the letters of an epoch and its batch: `E=0 B=500 ppl=20.5`, `E 0 B 500`."""
     for index in range(len(texts) - 2):
-        if texts[index + 1].strip(" ,") == "B=" and _EPOCH_LETTER.search(texts[index]) is not None:
+        if texts[index + 1].strip(" ,") in ("B=", "B") and _EPOCH_LETTER.search(texts[index]) is not None:
             return (*texts[:index], f"{texts[index][:-2]}Epoch=", " Batch=", *texts[index + 2 :])
     return texts
 

@@ -14,7 +14,12 @@ from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.evaluated_parts import end_evaluation, note_evaluation
 from holter.ingest.console.evaluation_names import best_of, metric_name, name_of_best, name_of_mean
 from holter.ingest.console.evaluation_passes import names_of_pass
-from holter.ingest.console.evaluation_steps import evaluated_batch, evaluation_step, repeats_step
+from holter.ingest.console.evaluation_steps import (
+    evaluated_batch,
+    evaluation_step,
+    lacks_epoch,
+    repeats_step,
+)
 from holter.ingest.console.glued_lines import glued_records
 from holter.ingest.console.layout_slots import MAX_COUNT_DIGITS
 from holter.ingest.console.line_counters import Counter
@@ -125,7 +130,8 @@ def describe_line(line: str, parts: list[str]) -> LayoutContent | None:
         if time < 0:
             return None
     counters = {field.counter: field for field in reversed(shape.counters)}
-    if shape.is_of_evaluation and not shape.split and Counter.EPOCH in counters and len(counters) > 1:
+    may_be_own = Counter.BATCH in counters or (Counter.EPOCH in counters and len(counters) > 1)
+    if shape.is_of_evaluation and not shape.split and may_be_own:
         return None  # whether the others are its own depends on the lines above
     if shape.is_of_round and counters.keys() >= {Counter.OTHER, Counter.EPOCH}:
         return None  # each line says in which round it counts epochs
@@ -268,7 +274,7 @@ class PlainTable:
             is_announced = (
                 "evaluating" in axis
                 and not self._shape.is_of_training
-                and (self._is_lap or repeats_step(self._counts_of(first), self._names, axis))
+                and (self._is_lap or self._is_of_heading(self._counts_of(first), axis))
             )
             if is_announced or (self._is_lap and self._has_other_total(axis)):
                 return [self._row_of_batch(line, axis) for line in range(first, last)]
@@ -277,6 +283,10 @@ class PlainTable:
             if self._shape.is_of_episode:
                 is_within_announced(*self._counts[Counter.EPOCH][first], axis)
         return self._rows_at_steps(first, last, axis)
+
+    def _is_of_heading(self, counts: Counts, axis: dict[str, Any]) -> bool:
+        """Whether a line below the heading of an evaluation is of it, by what it counts."""
+        return repeats_step(counts, self._names, axis) or lacks_epoch(counts, axis)
 
     def _has_other_total(self, axis: dict[str, Any]) -> bool:
         """Whether the batches of these lines have another total than those of the training so far."""

@@ -91,6 +91,7 @@ def forget_position(state: DialectState) -> None:
         "means",
         "epochs of bars",
         "bars begun",
+        "names epochs",
     ):
         state.pop(name, None)
     note_left(state)
@@ -169,6 +170,8 @@ def training_steps(
         rows = (dict(zip(columns, counts, strict=True)) for counts in zip(*columns.values(), strict=True))
         return [step for counts in rows if (step := training_step(counts, state, kind)) is not None]
     epochs, inner = columns.get(Counter.EPOCH), columns.get(Counter.STEP) or columns.get(Counter.BATCH)
+    if inner is not None:
+        state["names epochs"] = epochs is not None
     if epochs is None and inner is not None and "announced" in state:
         announced = state["announced"]
         epochs = [(int(announced[0]), int(announced[1]))] * len(inner)
@@ -422,6 +425,8 @@ def _step(counts: Counts, state: DialectState, kind: str = "") -> int | None:
             note_steps_alone(1, state)
         return counts[Counter.GLOBAL_STEP][0]
     inner = inner_count(counts)
+    if inner is not None:
+        state["names epochs"] = Counter.EPOCH in counts
     epoch = counts.get(Counter.EPOCH) or state.get("announced")
     if inner is not None and inner[1]:
         state["total"] = inner[1]

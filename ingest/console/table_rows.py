@@ -20,6 +20,7 @@ from holter.ingest.console.stated_names import note_names
 from holter.ingest.console.step_axis import Counts, is_end_of_epoch, training_step
 from holter.ingest.step_columns import BATCH_NAMES, EPOCH_NAMES
 from holter.translated_words import in_english
+from holter.types import Labels, labels_of
 
 _EPOCHS = (*EPOCH_NAMES, "e")
 _STEPS = ("step", "steps", "iter", "iters", "iteration", "iterations")
@@ -36,6 +37,9 @@ _OF_DATA = ("split", "subset", "set", "data", "dataset", "dset")
 _MAY_BE_OF_DATA = ("phase", "mode", "stage", "type")
 """The same of columns that may also have something else, such as `warmup` or `SGD`."""
 
+_DATA_SET = "dataset"
+"""The name of a column that is a label of the series, as in tables in CSV."""
+_IS_NUMBER = re.compile(r"[-+.\d]{1,40}")
 _FIRST_ROWS = 3
 """Rows below the names of columns of which one is read, or else they are said not to be."""
 _LONGEST_SHOWN = 80
@@ -87,11 +91,6 @@ def _counting(names: Sequence[str]) -> CountingColumns | None:
     return CountingColumns(names.index(name), -1 if epoch is None else names.index(epoch), counter)
 
 
-def names_data(name: str) -> bool:
-    """Whether a column of this name has the names of data and nothing else."""
-    return name in _OF_DATA
-
-
 def is_data(cell: str) -> bool:
     """Whether a cell says of which data its row is: `train`, `Validation`, `dev`."""
     return _match_of_data(cell) is not None
@@ -100,6 +99,14 @@ def is_data(cell: str) -> bool:
 @lru_cache(maxsize=256)
 def _match_of_data(cell: str) -> re.Match[str] | None:
     return DATA_SPLIT.fullmatch(in_english(cell).strip())
+
+
+def with_data_set(labels: Labels | None, columns: Sequence[str], cells: Sequence[str]) -> Labels | None:
+    """The labels of a row, among them the data set that it names, if that is no split: `cifar10`."""
+    data = cells[columns.index(_DATA_SET)] if _DATA_SET in columns else ""
+    if not data or is_data(data) or _IS_NUMBER.fullmatch(data) is not None:
+        return labels
+    return labels_of({**dict(labels or ()), _DATA_SET: data[:_LONGEST_SHOWN]})
 
 
 def evaluated_data(cells: Sequence[str]) -> str:

@@ -31,8 +31,8 @@ def source_by_hand(file: Path, sources: Sequence[Source], known: Mapping[str, Fo
 
     As records on one line, as lines of any program, else its rows as steps; as lines alone where the system's
     are among them. Lines that hold nothing but single values come behind rows with a name: these are the
-    results below such rows. A table in CSV comes last: of several rows it is known under any name. None if
-    none has a value, or it is no text.
+    results below such rows. A table in CSV comes behind others with names: of several rows it is mostly known
+    under any name. None if none has a value, or it is no text.
     """
     lines = known.get(PLAIN_LINES.name)
     if lines is None or not file.is_file():
@@ -50,10 +50,10 @@ def _guessed(file: Path, lines: Format) -> Format | None:
     rows, table = NumberedRows(lines), CsvLog()
     if _has_points(file, JoinedRecords(lines)):
         return JoinedRecords(lines)
-    for guess in (lines, rows):
+    tables = [table] if table.sniff(PurePath("table.csv"), _head(file)) else []
+    for guess in (lines, rows, *tables):
         if _has_points(file, guess, _is_named, steps=_SEVERAL):
             return guess
-    tables = [table] if table.sniff(PurePath("table.csv"), _head(file)) else []
     return next((guess for guess in (lines, rows, *tables) if _has_points(file, guess)), None)
 
 

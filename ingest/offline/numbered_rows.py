@@ -43,6 +43,7 @@ from holter.ingest.offline.glued_rows import separate_rows
 from holter.ingest.offline.joined_records import separate_records
 from holter.ingest.offline.printed_arrays import without_arrays
 from holter.ingest.offline.row_forms import counted_table
+from holter.ingest.offline.text_columns import without_texts
 from holter.ingest.offline.value_histories import rows_of_histories
 from holter.ingest.offline.whole_file import WholeFile
 from holter.ingest.rows import batch_from_rows
@@ -116,7 +117,8 @@ class NumberedRows(WholeFile):
             return
         text = separate_records(text) or text
         lines = [_BAR.sub("", line, count=1) if "%|" in line else line for line in text.splitlines()]
-        lines = _unwrapped(with_numbers_behind(separate_rows(without_arrays(lines))))
+        lines = without_texts(separate_rows(without_arrays(lines)))
+        lines = _unwrapped(with_numbers_behind(lines))
         table = _encoded(table_of_counted_names(lines)) or _numbered_table(lines, path.stem)
         numbered = b"" if table else _below_epochs(lines, path.stem)
         if not (table or numbered):
@@ -372,8 +374,8 @@ def _numbered_lines(lines: Sequence[str], name: str) -> bytes:
         frequent |= others
         series |= {shape: _first_series(shape) for shape in others}
         shapes = [shape or _texts_in(others, line) for line, shape in zip(lines, shapes, strict=True)]
-    if 2 * sum(shape in frequent for shape in shapes) < sum(any(map(str.isalnum, line)) for line in lines):
-        return b""  # the text is about something else
+    if not _is_about(lines, [shape in frequent for shape in shapes]):
+        return b""
     seen: Counter[Hashable] = Counter()
     numbered = []
     opening = _opening(lines, shapes)
@@ -401,6 +403,14 @@ def _first_series(shape: _Shape) -> Hashable:
     return shape if known is None or not known.metrics else (known.split, known.metrics[0].name)
 
 
+def _is_about(lines: Sequence[str], are_rows: Sequence[bool]) -> bool:
+    """Whether a text is about its rows: half of its lines, or enough measurements between any lines."""
+    rows = [line for line, is_row in zip(lines, are_rows, strict=True) if is_row]
+    fractions = sum("." in "".join(split_numbers(line)[1::2]) for line in rows)
+    is_measured = len(rows) >= _LEAST_OF_NUMBERS and fractions >= _LEAST_FRACTIONS * len(rows)
+    return is_measured or 2 * len(rows) >= sum(any(map(str.isalnum, line)) for line in lines)
+
+
 def _others_of_blocks(lines: Sequence[str], rows: Sequence[_Shape]) -> set[_Shape]:
     """The shapes of other lines with a name and a number that come as often as each of the rows does.
 
@@ -425,9 +435,11 @@ def _texts_in(known: Set[_Shape], line: str) -> _Shape:
 
 
 def _opening(lines: Sequence[str], shapes: Sequence[_Shape]) -> str:
-    """The first line of a text, if it is none of its rows."""
+    """The first line of a text, if it is none of its rows and is not printed before each of them again."""
     first = next(((line, shape) for line, shape in zip(lines, shapes, strict=True) if line.strip()), ("", ()))
-    return "" if first[1] or len(first[0].strip()) < _LEAST_OF_OPENING else first[0]
+    if first[1] or len(first[0].strip()) < _LEAST_OF_OPENING:
+        return ""
+    return "" if lines.count(first[0]) * _LEAST_ROWS > sum(map(bool, shapes)) else first[0]
 
 
 def _shape_with_metric(line: str) -> _Shape:

@@ -133,3 +133,30 @@ def test_batches_of_an_evaluation_show_no_step_back(tmp_path: Path) -> None:
     val = "".join(f"Epoch {{0}} - VAL - Batch {batch} - Loss = 1.{{0}} | Acc = 0.7\n" for batch in (0, 2, 4))
     text = _epochs(val + "Loading the data\n")
     assert read_log(tmp_path, f"Loading the data\n{text}").attempts == 1
+
+
+@pytest.mark.parametrize(
+    "heading", ["Validation:", f"{'*' * 20}Validation of the whole set of images{'*' * 20}"]
+)
+@pytest.mark.parametrize(
+    "row", ["Batch {} loss: 0.2{}", "Batch : {}  Final error: 0.2{}", "Batch {}, val_loss: 0.2{}"]
+)
+def test_batches_without_an_epoch_below_a_heading_are_those_of_the_evaluation(
+    heading: str, row: str, tmp_path: Path
+) -> None:
+    text = "".join(
+        f"Training begins\n{epoch_lines(epoch)}{heading}\n"
+        + "".join(f"{row.format(batch, batch)}\n" for batch in (1, 2, 3))
+        + f"Epoch {epoch}, mean of all: 0.3{epoch}\n"
+        for epoch in (1, 2, 3)
+    )
+    run = read_log(tmp_path, text)
+    steps = steps_of(run)
+    assert (run.attempts, steps["loss"]) == (1, [*range(1, 16)])
+    assert not [name for name in steps if "training=" in name]
+    of_batches = next(name for name in steps if name.startswith("val"))
+    assert steps[of_batches] == [5, 6, 7, 10, 11, 12, 15, 16, 17]
+
+
+def epoch_lines(epoch: int) -> str:
+    return "".join(f"Epoch {epoch} batch {batch} loss: {epoch}.{batch}\n" for batch in range(1, 6))

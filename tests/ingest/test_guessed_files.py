@@ -209,6 +209,43 @@ def test_a_table_in_csv_with_a_single_row_is_read(tmp_path: Path) -> None:
     assert read_log(tmp_path, "epoch,notes\nsome, text here\n").points == 0
 
 
+def test_a_table_in_csv_has_its_names_whatever_stands_before_the_epoch(tmp_path: Path) -> None:
+    rows = "".join(f"net-v{n}.pt,a-60k.pkl,0.001,32,{n},{1 / (n + 1)}\n" for n in range(6))
+    run = read_log(tmp_path, f"net,source,rate,size,epoch,train_loss\n{rows}", "log.txt")
+    assert steps_of(run) == {name: [*range(6)] for name in ("rate", "size", "train_loss")}
+
+
+@pytest.mark.parametrize("between", [" | ", ",", ";", "\t"])
+def test_columns_of_texts_are_left_out_of_a_table(between: str, tmp_path: Path) -> None:
+    rows = [(n, f"0.{n + 1}", "tanh" if n % 2 else "relu", n / 8) for n in range(1, 6)]
+    table = [("Net", "Accuracy", "Activation", "Time"), *rows]
+    run = read_log(tmp_path, "".join(between.join(map(str, row)) + "\n" for row in table), "log.txt")
+    assert steps_of(run) == {"Accuracy": [1, 2, 3, 4, 5], "Time": [1, 2, 3, 4, 5]}
+
+
+def test_cells_with_a_number_and_a_text_are_no_texts(tmp_path: Path) -> None:
+    rows = "".join(f"{n} | 0.{n + 1} | {n * 3} relu\n" for n in range(1, 6))
+    run = read_log(tmp_path, f"Net | Accuracy | Layer\n{rows}", "log.txt")
+    assert {len(steps) for steps in steps_of(run).values()} == {5}
+    assert len(run.data.series) == 2
+
+
+def test_losses_between_other_lines_are_steps(tmp_path: Path) -> None:
+    blocks = (f"Training with case {n % 2}\nmask of size (16, {n})\nLoss: 1.{90 - n}\n" for n in range(12))
+    run = read_log(tmp_path, "".join(blocks))
+    assert (run.attempts, steps_of(run)) == (1, {"Loss": [*range(12)]})
+
+
+def test_a_few_losses_in_a_text_about_something_else_are_none(tmp_path: Path) -> None:
+    text = "".join(f"The weather of day {n}\nis as it was\nLoss: 1.{n}\n" for n in range(5))
+    assert not steps_of(read_log(tmp_path, text))
+
+
+def test_a_line_before_each_row_begins_no_launch(tmp_path: Path) -> None:
+    run = read_log(tmp_path, "".join(f"training on the next batch\nLoss: 1.{90 - n}\n" for n in range(12)))
+    assert (run.attempts, steps_of(run)) == (1, {"Loss": [*range(12)]})
+
+
 def test_lists_without_a_name_are_named_after_the_file(tmp_path: Path) -> None:
     run = read_log(tmp_path, f"{LOSS}\n{OTHERS}\n", "val_loss.txt")
     assert steps_of(run) == {"val_loss": [0, 1, 2, 3], "val_loss_2": [0, 1, 2, 3]}

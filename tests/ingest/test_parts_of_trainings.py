@@ -20,6 +20,27 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         ),
         {"loss": [*range(10, 100, 10)], "val/loss": [30, 31, 60, 61, 90, 91]},
     ),
+    "batches of an epoch behind the name of a network and a sign": (
+        "".join(f"unet epoch: {n} batch:{batch} loss:{n}.{batch}\n" for n in N for batch in range(4)),
+        {"loss": [*range(12)], "unet epoch": [*range(12)]},
+    ),
+    "the same in brackets": (
+        "".join(f"unet epoch: {n} [{batch}/4] loss:{n}.{batch}\n" for n in N for batch in range(1, 5)),
+        {"loss": [*range(1, 13)], "unet epoch": [*range(1, 13)]},
+    ),
+    "an epoch to stop at with a step is a setting": (
+        "stop epoch: 30, step: 5\n" + "".join(f"Epoch {n} loss: {n}.5\n" for n in N),
+        {"loss": [*N]},
+    ),
+    "a network that is printed before each epoch": (
+        "".join(
+            "Net(\n  (fc1): Linear(in_features=400, out_features=120, bias=True)\n"
+            "  (fc2): Linear(in_features=120, out_features=84, bias=True)\n)\n"
+            f"Epoch {n}, loss: {n}.5\n"
+            for n in N
+        ),
+        {"loss": [*N]},
+    ),
     "the same with signs and without epochs": (
         "".join(
             "".join(f"train: {batch}/30, loss: {n}.5, acc: 0.5\n" for batch in (10, 20, 30))

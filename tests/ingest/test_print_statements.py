@@ -33,6 +33,14 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         ),
         {"loss": [*N], "F1": [*N], "recall": [*N]},
     ),
+    "an array of one value, and one in a tensor": (
+        "".join(f"Epoch {n}: Loss = {9 - n}.5, Theta = [[{n}.25]], Bias = tensor([[0.{n}]])\n" for n in N),
+        {"Loss": [*N], "Theta": [*N], "Bias": [*N]},
+    ),
+    "a name that is no known metric, with a sign for the first data alone": (
+        "".join(f"Epoch: {n}\nTrain overlaps: 0.{n}5, Validation overlaps 0.{n}2\n" for n in N),
+        {"Train overlaps": [*N], "Validation overlaps": [*N]},
+    ),
     "an epoch with a line below it before the next word": (
         "".join(
             f"Epoch: {n}_Iter:{at}  loss: 1.{n}{at} || dice: 0.{at + 1}\n"

@@ -99,6 +99,21 @@ def test_other_words_in_a_column_of_stages_name_no_data(form: str, tmp_path: Pat
 
 
 @form
+@pytest.mark.parametrize("column", ["data", "subset"])
+def test_a_column_of_data_may_name_no_part_of_it(form: str, column: str, tmp_path: Path) -> None:
+    rows = [("base", "flowers-17", n, f"{n}.5") for n in EPOCHS]
+    run = read_log(tmp_path, *table(form, ("model", column, "epoch", "loss"), *rows))
+    assert steps_of(run) == {"loss": [*EPOCHS]}
+
+
+@form
+def test_a_data_set_is_a_label(form: str, tmp_path: Path) -> None:
+    rows = [("base", data, n, f"{n}.5") for n in EPOCHS for data in ("flowers-17", "cars")]
+    run = read_log(tmp_path, *table(form, ("model", "dataset", "epoch", "loss"), *rows))
+    assert steps_of(run) == {"loss/dataset=flowers-17": [*EPOCHS], "loss/dataset=cars": [*EPOCHS]}
+
+
+@form
 def test_another_launch_begins_where_the_epochs_do(form: str, tmp_path: Path) -> None:
     rows = [(n, batch, f"{n}.{batch}") for n in EPOCHS for batch in (1, 51)]
     run = read_log(tmp_path, *table(form, ("epoch", "iter", "loss"), *rows, *rows[:3]))

@@ -90,3 +90,21 @@ def test_a_bar_may_be_drawn_again_before_the_last_record_of_a_block(at: int, tmp
     run = read_log(tmp_path, text)
     assert run.attempts == 1
     assert steps_of(run)["train/loss"] == [*range(20, 1001, 20)]
+
+
+@pytest.mark.parametrize("size", [1, 500, 600, 900, 100_000])
+def test_an_evaluation_behind_a_loss_of_the_same_epoch_is_not_before_it(size: int, tmp_path: Path) -> None:
+    text, held, per_epoch = "", "", 160
+    for step in range(1, per_epoch + 1):
+        text += bar(step, per_epoch)
+        if step % 10 == 0:
+            held += record(step, per_epoch)
+        if step % 50 == 0:  # at the epochs 0.3125, 0.625 and 0.9375
+            text += "".join(bar(at, 8) for at in range(9)) + bar(step, per_epoch)
+            held += f"{{'eval_loss': {2 / step:.5f}, 'eval_runtime': 3.1, 'epoch': {step / per_epoch:.2f}}}\n"
+        if len(held) >= size:
+            text, held = text + held + bar(step, per_epoch), ""
+    run = read_log(tmp_path, text + held)
+    assert run.attempts == 1
+    assert steps_of(run)["train/loss"] == [*range(10, 161, 10)]
+    assert steps_of(run)["eval/loss"] == [50, 100, 150]

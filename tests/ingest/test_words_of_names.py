@@ -85,6 +85,18 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         ),
         {name: [*range(50, 501, 50)] for name in ("Epoch", "tok/sec", "ppl")},
     ),
+    "letters without signs, also of an evaluation": (
+        "".join(
+            f"E {n} B {b} loss rc:0.{n}{b} t:1.{n}  lr 0.0001\n"
+            + (f"*** Eval: E {n} B {b} loss rc:0.3{n}  lr \nsaving\npsnr 2{n}.5\n" if b == 4 else "")
+            for n in N
+            for b in (2, 4)
+        ),
+        {
+            **{name: [*range(2, 21, 2)] for name in ("Epoch", "loss rc", "t", "lr")},
+            **{name: [*range(4, 21, 4)] for name in ("eval/Epoch", "eval/loss rc", "psnr")},
+        },
+    ),
     "a process is no metric": (
         "".join(f"rank-1: epoch {n}, loss 0.{n}\n" for n in N),
         {"loss": [*N]},

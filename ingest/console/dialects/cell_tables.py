@@ -24,6 +24,7 @@ from holter.ingest.console.table_rows import (
     note_fit,
     note_misfit,
     step_of_row,
+    with_data_set,
 )
 from holter.ingest.console.values import parse_number
 from holter.ingest.metric_names import is_metric_name
@@ -101,7 +102,8 @@ def _row(line: str, state: DialectState) -> LineValues | None:
         if value is not None and not is_count and lower[column] != "loc":
             values[name] = value
     named = named_values(values, split, counts, step, axis, within_epochs=counting.epoch >= 0)
-    return LineValues(step, named, labels=None if trial is None else labels_of({"trial": trial[:200]}))
+    labels = None if trial is None else labels_of({"trial": trial[:200]})
+    return LineValues(step, named, labels=with_data_set(labels, lower, cells))
 
 
 def _counts(counting: CountingColumns, cells: list[str]) -> dict[Counter, tuple[int, int]]:

@@ -23,13 +23,12 @@ from holter.ingest.console.table_rows import (
     columns_of,
     counts_of_row,
     evaluated_data,
-    is_data,
     named_values,
-    names_data,
     note_fit,
     note_misfit,
     number_of_part,
     step_of_row,
+    with_data_set,
 )
 from holter.ingest.console.training_sections import enter_section, section_labels
 from holter.ingest.console.values import parse_number
@@ -119,8 +118,6 @@ def _row(line: str, state: DialectState) -> LineValues | None:
     lower, counting, of_data = columns_of(tuple(names))
     if counting is None:
         return None
-    if of_data and names_data(lower[of_data[0]]) and not is_data(cells[of_data[0]]):
-        return None
     split, plain = evaluated_data([cells[column] for column in of_data]), axis_state(state)
     counted, part, is_part = _count(cells[counting.step]), None, False
     if counting.counter is Counter.EPOCH:
@@ -149,7 +146,7 @@ def _row(line: str, state: DialectState) -> LineValues | None:
         values["epoch"] = part
     values = named_values(values, split, counts, step, plain, within_epochs=within_epochs)
     enter_section({Counter.EPOCH: (step, 0)}, plain)
-    return LineValues(step, values, labels=section_labels(plain))
+    return LineValues(step, values, labels=with_data_set(section_labels(plain), lower, cells))
 
 
 def _named_cells(row: str, heading: str) -> tuple[list[str], list[str]]:

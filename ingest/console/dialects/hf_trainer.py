@@ -196,9 +196,18 @@ def _begin_launch(state: DialectState) -> None:
 def _record(step: int, values: dict[str, float], state: DialectState) -> LineValues:
     """A record of the Trainer that is running; the first one of a launch has no label."""
     number = state.get("trainer", 1)
-    if _LOSS in values and "epoch" in values:
-        state["loss at"] = [values["epoch"], step]
+    if "epoch" in values:
+        if _LOSS in values:
+            state["loss at"] = [values["epoch"], step]
+        else:
+            step = _not_before_loss(step, values["epoch"], state)
     return LineValues(step, values, labels=labels_of({"trainer": str(number)}) if number > 1 else None)
+
+
+def _not_before_loss(step: int, epoch: float, state: DialectState) -> int:
+    """The step of an evaluation behind a loss, of which its epoch is known to two digits alone."""
+    known, at = state.get("loss at", (0.0, 0))
+    return max(step, int(at)) if epoch >= known else step
 
 
 def _defer(values: dict[str, float], state: DialectState) -> list[LineValues]:

@@ -152,7 +152,7 @@ _POSITION = LinearPattern(
     # `('epoch: ', 3, 'loss', 1.2)`, `epoch_3: loss=1.2`
     rb"|^[^\n,=|]{0,60}\bgeneration[: #]{1,3}\d{1,6}(?:[^\d.]|$)"
     rb"|^[ \t]{0,8}(?:epoch|episode|iteration|step) \* \d{1,9} \* [a-z]"
-    rb"|(?:^|[\] ])e=\d{1,9},? b=\d{1,9}[\t ]"
+    rb"|(?:^|[\] ])e[= ]\d{1,9},? b[= ]\d{1,9}[\t ]"
     rb"|^run \[\d{1,9}\]:|\(['\"](?:epoch|iter(?:ation)?|step|episode)[: ]{0,3}['\"], {0,2}\d"
     rb"|\bcycle[:# \[]{1,3}\d{1,6} ?/ ?\d"
     rb"|\bepoch_\d{1,6}:|(?:ing|n|l|d|t)[ _]loss \[\d{1,9}\](?::| =) [-+]?\d"

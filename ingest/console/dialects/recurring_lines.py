@@ -7,6 +7,7 @@ line counts from its third step on, and only if its numbers vary: the first two 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 
 from holter.ingest.console.dialect import DialectState, LineKind, LineResult, LineValues
@@ -101,12 +102,13 @@ def _values(parts: list[str], shape: LineShape, evaluating: str, alone: str) -> 
     split = evaluating or shape.split
     if is_of_best(parts, shape):
         split = best_of(split)
-    values, are_pairs = {}, has_pairs_alone(parts)
+    values: dict[str, float] = {}
+    are_pairs = has_pairs_alone(parts)
     for field in shape.metrics:
         before, number, behind = parts[2 * field.index : 2 * field.index + 3]
         before = parts[2 * lists.get(field.index, field.index)]
         is_marked = before.rstrip(" \t[({'\"").endswith((":", "=", " is"))
-        is_marked |= field.index > 0 and "_" in field.name
+        is_marked |= field.index > 0 and ("_" in field.name or _is_of_other_data(field.name, values))
         if not (is_marked or field.name == alone):
             continue
         # `the 500 test images: 0.1` is no name, `train_label:(371, 100)` no value
@@ -122,6 +124,13 @@ def _values(parts: list[str], shape: LineShape, evaluating: str, alone: str) -> 
             continue
         values[name_of_best(field.name, split)] = value * field.scale
     return values
+
+
+def _is_of_other_data(name: str, values: Iterable[str]) -> bool:
+    """Whether a name is one before it with other data: `Train overlap: 0.5, Val overlap 0.4`."""
+    data, _, of = name.partition(" ")
+    is_data = bool(of) and DATA_SPLIT.fullmatch(data) is not None
+    return is_data and any(each == of or each.partition(" ")[2] == of for each in values)
 
 
 def _is_letter_alone(parts: list[str]) -> bool:
