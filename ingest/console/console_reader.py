@@ -372,7 +372,7 @@ class ConsoleReader:
         """Add the rows of a record of the launch that is known to have printed it."""
         rows = record.rows
         if record.is_unlabelled:
-            self._note_launch(is_same=record.is_same_launch, is_guess=record.is_guess)
+            self._writers.note_launch(is_same=record.is_same_launch, is_guess=record.is_guess)
             rows = self._writers.add(rows[0], record.start, record.end, in_block=record.in_block)
         elif record.is_named and counts_steps and not record.job_wide:
             rows = [self._of_training(each) for each in rows]
@@ -547,7 +547,7 @@ class ConsoleReader:
     def _add_unlabelled(self, lines: Sequence[tuple[LogRow, int, int]], parsed: ParsedLines) -> None:
         """Add rows of lines without a prefix that states who printed them, and where these lines are."""
         for number, line in enumerate(lines):
-            is_settled = self._note_launch(
+            is_settled = self._writers.note_launch(
                 is_same=self._opening.is_same_launch, is_guess=self._opening.is_guess
             )
             if number and is_settled:  # nothing comes between these lines
@@ -555,18 +555,6 @@ class ConsoleReader:
                 return
             self._note_record(parsed)
             parsed.rows += self._writers.add_lines([line])
-
-    def _note_launch(self, *, is_same: bool, is_guess: bool) -> bool:
-        """Note whether the next record is of the same launch, unless rows before it wait for a decision.
-
-        Where that is a guess, it is what it was the first time that the steps went back.
-
-        Returns whether it was noted.
-        """
-        if self._writers.is_holding:
-            return False
-        self._writers.note_launch(is_same=is_same, is_guess=is_guess)
-        return True
 
     def _is_storable(self, step: int, position: int) -> bool:
         """Whether a step can be stored; if not, it is a problem of the line there."""

@@ -93,10 +93,17 @@ class InterleavedWriters:
             for kind in self._kinds.values()
         )
 
-    def note_launch(self, *, is_same: bool, is_guess: bool = False) -> None:
-        """Note whether the next row is one of the launch so far, for a guess as it was at first."""
+    def note_launch(self, *, is_same: bool, is_guess: bool = False) -> bool:
+        """Note whether the next row is one of the launch so far, unless rows before it wait for a decision.
+
+        Where that is a guess, it is what it was the first time that the steps went back. Returns whether it
+        was noted.
+        """
+        if self.is_holding:
+            return False
         self._is_guess = is_guess
         self.is_same_launch = self._first_guess if is_guess and self._first_guess is not None else is_same
+        return True
 
     def add(self, row: LogRow, start: int, end: int, *, in_block: bool = False) -> list[LogRow]:
         """The rows that are clear now; `start` and `end` are where its line begins and ends.

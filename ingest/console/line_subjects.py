@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 
-from holter.ingest.console.line_words import DATA_SPLIT
+from holter.ingest.console.line_fields import NumberField
+from holter.ingest.console.line_words import COUNTED_ROWS, DATA_SPLIT, INDEX_WORDS, ROWS, ROWS_AHEAD
 from holter.ingest.console.logger_lines import logger_line
 from holter.ingest.metric_names import is_metric_name
 
@@ -52,3 +53,21 @@ def label_of(before: str, name: str) -> str:
     words = name.split(" ")
     is_of_word = len(words) == 2 and is_metric_name(words[1]) and DATA_SPLIT.fullmatch(words[0]) is None
     return words[0] if is_of_word else ""
+
+
+def row_name(field: NumberField) -> str:
+    """The name of what a number tells apart, if it does: `Class 0: acc 0.5`, `[Client 3] loss 0.5`."""
+    if not field.name or field.explains or field.is_duration:
+        return ""
+    words = field.english.lower().replace("_", " ").split()
+    if words[1:] and words[-1].rstrip(".:") in INDEX_WORDS:
+        words.pop()
+    if words[1:] and words[0] in ("on", "of", "for", "at"):
+        del words[0]  # `epoch #1 on client #3`
+    is_ahead = field.index == 0 and not field.marked
+    known = ROWS_AHEAD if is_ahead else COUNTED_ROWS if field.marked else ROWS
+    if len(words) != 1 or words[0] not in known:
+        return ""  # `Class: 0.5` is a loss
+    if words == ["run"] and field.bracketed:
+        return ""  # `run [50]:` is a step
+    return words[0]

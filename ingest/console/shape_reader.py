@@ -43,16 +43,13 @@ from holter.ingest.console.line_shapes import (
     RowField,
     part_before,
 )
-from holter.ingest.console.line_subjects import label_of, subject_of
+from holter.ingest.console.line_subjects import label_of, row_name, subject_of
 from holter.ingest.console.line_tokens import is_time
 from holter.ingest.console.line_words import (
-    COUNTED_ROWS,
     DATA_SPLIT,
     INDEX_WORDS,
     QUALIFIERS,
     ROUNDS,
-    ROWS,
-    ROWS_AHEAD,
 )
 from holter.ingest.console.logger_lines import logger_line
 from holter.ingest.console.metric_fields import is_metric
@@ -231,7 +228,7 @@ class _ShapeReader:
             self._part = data if self._metrics and found[2] and self._split != data else ""
         elif not self._split and _ESTIMATED.search(field.before + field.name):
             self._split = "eval"
-        if not self._metrics and (name := _row_name(field)):
+        if not self._metrics and (name := row_name(field)):
             self._row = None if self._rows else RowField(name, field.index)
             self._rows += 1
             return True
@@ -567,24 +564,6 @@ def _is_report(
     several &= len(counted) > 1 or is_stated
     is_marked = marked >= (1 if Counter.EPOCH in counted else _MANY_METRICS)
     return (is_marked or several) and not has_settings(field.name for field in metrics)
-
-
-def _row_name(field: NumberField) -> str:
-    """The name of what a number tells apart, if it does: `Class 0: acc 0.5`, `[Client 3] loss 0.5`."""
-    if not field.name or field.explains or field.is_duration:
-        return ""
-    words = field.english.lower().replace("_", " ").split()
-    if words[1:] and words[-1].rstrip(".:") in INDEX_WORDS:
-        words.pop()
-    if words[1:] and words[0] in ("on", "of", "for", "at"):
-        del words[0]  # `epoch #1 on client #3`
-    is_ahead = field.index == 0 and not field.marked
-    known = ROWS_AHEAD if is_ahead else COUNTED_ROWS if field.marked else ROWS
-    if len(words) != 1 or words[0] not in known:
-        return ""  # `Class: 0.5` is a loss
-    if words == ["run"] and field.bracketed:
-        return ""  # `run [50]:` is a step
-    return words[0]
 
 
 def _is_share(counted: CounterField, texts: tuple[str, ...]) -> bool:

@@ -33,6 +33,7 @@ from holter.ingest.console.step_without_epoch import (
     passes_before,
     step_without_epoch,
 )
+from holter.ingest.console.steps_over_epochs import step_over_epochs, steps_over_epochs
 from holter.ingest.console.unnumbered_rows import end_epoch, forget_rows, note_step
 
 _AXES = (Counter.GLOBAL_STEP, Counter.STEP, Counter.BATCH, Counter.EPOCH, Counter.OTHER)
@@ -183,7 +184,7 @@ def training_steps(
     if axis is Counter.GLOBAL_STEP:
         note_global_steps(state, epochs[-1] if epochs else None)
     if epochs is not None and inner is not None and axis is not Counter.GLOBAL_STEP:
-        steps = _steps_over_epochs(epochs, inner, state)
+        steps = steps_over_epochs(epochs, inner, state)
     elif axis is Counter.EPOCH:
         steps = [_step_of_epoch(*epoch, state, kind) for epoch in columns[axis]]
     else:
@@ -431,7 +432,7 @@ def _step(counts: Counts, state: DialectState, kind: str = "") -> int | None:
     if inner is not None and inner[1]:
         state["total"] = inner[1]
     if inner is not None and epoch is not None:
-        return _step_over_epochs((int(epoch[0]), int(epoch[1])), inner, state)
+        return step_over_epochs((int(epoch[0]), int(epoch[1])), inner, state)
     if inner is not None:
         note_steps_alone(1, state)
         note_step(inner[0], state)
@@ -532,75 +533,3 @@ def follows_steps(state: DialectState) -> bool:
     if "parts behind steps" not in state:
         state["parts behind steps"] = "laps" in state and state.keys().isdisjoint(_NAMES_EPOCHS)
     return bool(state["parts behind steps"])
-
-
-def _steps_over_epochs(
-    epochs: Sequence[tuple[int, int]], inner: Sequence[tuple[int, int]], state: DialectState
-) -> list[int]:
-    """`_step_over_epochs` of several lines, which need no more than an addition within an epoch."""
-    steps: list[int] = []
-    number, last, before, stride = None, 0, 0, 0
-    for epoch, count in zip(epochs, inner, strict=True):
-        if epoch[0] == number and count[0]:
-            stride, last = count[0] - last, count[0]
-            steps.append(before + last)
-            continue
-        if number is not None:
-            state["epoch"] = [number, last]
-            if stride:
-                state["stride"] = stride
-        steps.append(_step_over_epochs(epoch, count, state))
-        number, last, stride = epoch[0], count[0], 0
-        before = 0 if state.get("restarts") is False else int(state.get("before", 0))
-    state["epoch"] = [number, last]
-    if stride:
-        state["stride"] = stride
-    return steps
-
-
-def _step_over_epochs(epoch: tuple[int, int], inner: tuple[int, int], state: DialectState) -> int:
-    """The steps of earlier epochs and those of this one; just the latter where they count on through epochs.
-
-    Where the log begins in a later epoch, earlier ones are counted if both totals are printed, or the step is
-    too small to count through all epochs.
-    """
-    (number, epochs), (step, total) = epoch, inner
-    if epochs:
-        state["epochs"] = epochs
-    last_number, last_step = state.get("epoch", (number, 0))
-    state["first epoch"] = min(number, state.get("first epoch", number))
-    if "epoch" not in state and total and (epochs or (number > 1 and step * number < total)):
-        base = 1 if epochs or step else 0  # who counts batches from 0 counts epochs so
-        state["before"] = max(number - base, 0) * total
-        state["first epoch"] = min(number, base)
-    elif number > last_number:
-        restarts = state.setdefault("restarts", step <= last_step)
-        if not restarts and step <= last_step:  # too few lines had been seen to decide
-            state["restarts"] = True
-            state["before"] = max((number - 1) * total, last_step)
-        elif restarts:
-            # from 0 to the total has one more
-            is_from_0 = "from zero" in state
-            length = total + (last_step == total and is_from_0) if total else last_step + is_from_0
-            # another process may go on between the lines of an epoch
-            is_complete = state.pop("anew", last_step) < last_step and number == last_number + 1
-            if is_complete and length + abs(int(state.get("stride", 0))) < int(state.get("length", 0)):
-                state["length"] = 0  # its first epoch was complete: this launch has fewer batches
-            if state.get("stride") != 1:
-                # lines may be rarer than the last step of an epoch: all epochs are as long
-                length = max(length, int(state.get("length", 0)))
-            state["length"] = max(length, int(state.get("length", 0)))
-            state["before"] = int(state.get("before", 0)) + (number - last_number) * length
-    elif number < last_number:  # the program was started again, maybe in a later epoch
-        if total and state.get("before"):  # the log began in a later epoch whose steps began anew
-            state.setdefault("restarts", True)
-            state.setdefault("length", total)
-        state["before"] = max(number - state["first epoch"], 0) * int(state.get("length", 0))
-        if number == state["first epoch"] and step <= max(int(state.get("stride", 0)), 1):
-            state["anew"] = step
-    if step == 0:
-        state["from zero"] = True
-    if number == last_number and step != last_step:
-        state["stride"] = step - last_step
-    state["epoch"] = [number, step]
-    return step if state.get("restarts") is False else int(state.get("before", 0)) + step
