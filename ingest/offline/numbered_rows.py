@@ -21,6 +21,7 @@ from typing import ClassVar
 from holter.ingest import step_columns
 from holter.ingest.console.dialects.names_above import with_numbers_behind
 from holter.ingest.console.line_counters import Counter as Counts
+from holter.ingest.console.line_settings import has_settings, is_setting
 from holter.ingest.console.line_shapes import LineShape
 from holter.ingest.console.line_tokens import split_numbers
 from holter.ingest.console.line_words import BEFORE_MESSAGE
@@ -299,7 +300,7 @@ def _numbered_lines(lines: Sequence[str], name: str) -> bytes:
     if others := _others_of_blocks(lines, [shape for shape in shapes if shape in frequent]):
         frequent |= others
         shapes = [shape or _texts_in(others, line) for line, shape in zip(lines, shapes, strict=True)]
-    if not _is_about(lines, [shape in frequent for shape in shapes]):
+    if not _is_about(lines, [shape if shape in frequent else () for shape in shapes]):
         return b""
     seen: Counter[_Shape] = Counter()
     numbered = []
@@ -322,12 +323,26 @@ def _numbered_lines(lines: Sequence[str], name: str) -> bytes:
     return "".join(numbered).encode()
 
 
-def _is_about(lines: Sequence[str], are_rows: Sequence[bool]) -> bool:
-    """Whether a text is about its rows: half of its lines, or enough measurements between any lines."""
-    rows = [line for line, is_row in zip(lines, are_rows, strict=True) if is_row]
-    fractions = sum("." in "".join(split_numbers(line)[1::2]) for line in rows)
-    is_measured = len(rows) >= _LEAST_OF_NUMBERS and fractions >= _LEAST_FRACTIONS * len(rows)
-    return is_measured or 2 * len(rows) >= sum(map(bool, lines))
+def _is_about(lines: Sequence[str], shapes: Sequence[_Shape]) -> bool:
+    """Whether a text is about its rows: half of its lines, or enough measurements between any lines.
+
+    `shapes` are those of its rows. A learning rate between other lines is a setting.
+    """
+    rows = [(line, shape) for line, shape in zip(lines, shapes, strict=True) if shape]
+    if 2 * len(rows) >= sum(map(bool, lines)):
+        return True
+    measured = [line for line, shape in rows if not all(map(_is_rate, _names_of(shape)))]
+    fractions = sum("." in "".join(split_numbers(line)[1::2]) for line in measured)
+    return len(measured) >= _LEAST_OF_NUMBERS and fractions >= _LEAST_FRACTIONS * len(measured)
+
+
+def _is_rate(name: str) -> bool:
+    return is_setting(name) and not has_settings([name])
+
+
+def _names_of(shape: _Shape) -> list[str]:
+    """The names of the values of a row."""
+    return [*shape[1:]] if shape[0] == "{" else [field.name for field in shape_of(shape).metrics]
 
 
 def _others_of_blocks(lines: Sequence[str], rows: Sequence[_Shape]) -> set[_Shape]:
@@ -358,7 +373,8 @@ def _opening(lines: Sequence[str], shapes: Sequence[_Shape]) -> str:
     first = next(((line, shape) for line, shape in zip(lines, shapes, strict=True) if line.strip()), ("", ()))
     if first[1] or len(first[0].strip()) < _LEAST_OF_OPENING:
         return ""
-    return "" if lines.count(first[0]) * _LEAST_ROWS > sum(map(bool, shapes)) else first[0]
+    most = max(Counter(filter(None, shapes)).values(), default=0)
+    return "" if lines.count(first[0]) * _LEAST_ROWS > most else first[0]
 
 
 def _shape_with_metric(line: str) -> _Shape:
