@@ -24,7 +24,7 @@ from holter.ingest.console.line_counters import Counter as Counts
 from holter.ingest.console.line_settings import has_settings, is_setting
 from holter.ingest.console.line_shapes import LineShape
 from holter.ingest.console.line_tokens import split_numbers
-from holter.ingest.console.line_words import BEFORE_MESSAGE
+from holter.ingest.console.line_words import BEFORE_MESSAGE, DATA_SPLIT
 from holter.ingest.console.prefixes import strip_prefixes
 from holter.ingest.console.shape_reader import shape_of
 from holter.ingest.csv.csv_log import CsvLog
@@ -77,6 +77,8 @@ _LEAST_EVEN = 0.5
 """Of the distances between what the rows of a file with the name of a metric count that are the usual one."""
 _LEAST_OF_NUMBERS = 10
 """Rows of numbers in a file that says nothing of what they are."""
+_AROUND_DATA = " \t-=*#~_:<>[]()."
+"""What may be around the name of the data in a heading."""
 _LEAST_OF_LINES = 0.9
 """Of the lines of a text that have the same names, which may be of anything."""
 _MOST_COLUMNS = 16
@@ -331,6 +333,8 @@ def _is_about(lines: Sequence[str], shapes: Sequence[_Shape]) -> bool:
     rows = [(line, shape) for line, shape in zip(lines, shapes, strict=True) if shape]
     if 2 * len(rows) >= sum(map(bool, lines)):
         return True
+    if any(DATA_SPLIT.fullmatch(line.strip(_AROUND_DATA)) for line in {*lines}):
+        return False  # what is below `--- TEST ---` and what below `--- TRAIN ---` would be one series
     measured = [line for line, shape in rows if not all(map(_is_rate, _names_of(shape)))]
     fractions = sum("." in "".join(split_numbers(line)[1::2]) for line in measured)
     return len(measured) >= _LEAST_OF_NUMBERS and fractions >= _LEAST_FRACTIONS * len(measured)
