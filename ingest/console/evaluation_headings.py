@@ -56,14 +56,11 @@ def announce(line: str, state: DialectState) -> None:
     while (prefix := _PREFIX.match(text)) is not None and DATA_SPLIT.search(text, prefix.end()) is not None:
         text = text[prefix.end() :]
     found = [match for match in DATA_SPLIT.finditer(text) if match[2]]
-    best = _BEST.search(text) if _FRAMED.search(text) is not None else None
+    framed = _FRAMED.search(text)
+    best = _BEST.search(text) if framed is not None else None
     other = text if best is None else text[: best.start()] + text[best.end() :]
-    if (
-        found
-        and len(text.strip("-=*#~ ")) <= _LONGEST
-        and _NO_HEADING.search(other) is None
-        and "plain lines" in state
-    ):
+    is_short = len(text if framed is None else text.strip("-=*#~ ")) <= _LONGEST
+    if found and is_short and _NO_HEADING.search(other) is None and "plain lines" in state:
         # `Running test evaluation`
         of_data = [match[2] for match in found if not _NO_DATA.match(match[2])] or [found[-1][2]]
         data = of_data[-1].lower()

@@ -24,9 +24,10 @@ from typing import ClassVar
 from holter.ingest import step_columns
 from holter.ingest.console.dialects.names_above import with_numbers_behind
 from holter.ingest.console.line_counters import Counter as Counts
+from holter.ingest.console.line_settings import has_settings, is_setting
 from holter.ingest.console.line_shapes import LineShape
 from holter.ingest.console.line_tokens import split_numbers
-from holter.ingest.console.line_words import BEFORE_MESSAGE
+from holter.ingest.console.line_words import BEFORE_MESSAGE, DATA_SPLIT
 from holter.ingest.console.prefixes import strip_prefixes
 from holter.ingest.console.shape_reader import shape_of
 from holter.ingest.csv.csv_log import CsvLog
@@ -86,6 +87,8 @@ _LEAST_EVEN = 0.5
 """Of the distances between what the rows of a file with the name of a metric count that are the usual one."""
 _LEAST_OF_NUMBERS = 10
 """Rows of numbers in a file that says nothing of what they are."""
+_AROUND_DATA = " \t-=*#~_:<>[]()."
+"""What may be around the name of the data in a heading."""
 _LEAST_OF_LINES = 0.9
 """Of the lines of a text that have the same names, which may be of anything."""
 _MOST_COLUMNS = 16
@@ -374,7 +377,7 @@ def _numbered_lines(lines: Sequence[str], name: str) -> bytes:
         frequent |= others
         series |= {shape: _first_series(shape) for shape in others}
         shapes = [shape or _texts_in(others, line) for line, shape in zip(lines, shapes, strict=True)]
-    if not _is_about(lines, [shape in frequent for shape in shapes]):
+    if not _is_about(lines, [shape if shape in frequent else () for shape in shapes]):
         return b""
     seen: Counter[Hashable] = Counter()
     numbered = []
@@ -403,12 +406,28 @@ def _first_series(shape: _Shape) -> Hashable:
     return shape if known is None or not known.metrics else (known.split, known.metrics[0].name)
 
 
-def _is_about(lines: Sequence[str], are_rows: Sequence[bool]) -> bool:
-    """Whether a text is about its rows: half of its lines, or enough measurements between any lines."""
-    rows = [line for line, is_row in zip(lines, are_rows, strict=True) if is_row]
-    fractions = sum("." in "".join(split_numbers(line)[1::2]) for line in rows)
-    is_measured = len(rows) >= _LEAST_OF_NUMBERS and fractions >= _LEAST_FRACTIONS * len(rows)
-    return is_measured or 2 * len(rows) >= sum(any(map(str.isalnum, line)) for line in lines)
+def _is_about(lines: Sequence[str], shapes: Sequence[_Shape]) -> bool:
+    """Whether a text is about its rows: half of its lines, or enough measurements between any lines.
+
+    `shapes` are those of its rows. A learning rate between other lines is a setting.
+    """
+    rows = [(line, shape) for line, shape in zip(lines, shapes, strict=True) if shape]
+    if 2 * len(rows) >= sum(any(map(str.isalnum, line)) for line in lines):
+        return True
+    if any(DATA_SPLIT.fullmatch(line.strip(_AROUND_DATA)) for line in {*lines}):
+        return False  # what is below `--- TEST ---` and what below `--- TRAIN ---` would be one series
+    measured = [line for line, shape in rows if not all(map(_is_rate, _names_of(shape)))]
+    fractions = sum("." in "".join(split_numbers(line)[1::2]) for line in measured)
+    return len(measured) >= _LEAST_OF_NUMBERS and fractions >= _LEAST_FRACTIONS * len(measured)
+
+
+def _is_rate(name: str) -> bool:
+    return is_setting(name) and not has_settings([name])
+
+
+def _names_of(shape: _Shape) -> list[str]:
+    """The names of the values of a row."""
+    return [*shape[1:]] if shape[0] == "{" else [field.name for field in shape_of(shape).metrics]
 
 
 def _others_of_blocks(lines: Sequence[str], rows: Sequence[_Shape]) -> set[_Shape]:
@@ -439,7 +458,8 @@ def _opening(lines: Sequence[str], shapes: Sequence[_Shape]) -> str:
     first = next(((line, shape) for line, shape in zip(lines, shapes, strict=True) if line.strip()), ("", ()))
     if first[1] or len(first[0].strip()) < _LEAST_OF_OPENING:
         return ""
-    return "" if lines.count(first[0]) * _LEAST_ROWS > sum(map(bool, shapes)) else first[0]
+    most = max(Counter(filter(None, shapes)).values(), default=0)
+    return "" if lines.count(first[0]) * _LEAST_ROWS > most else first[0]
 
 
 def _shape_with_metric(line: str) -> _Shape:

@@ -241,6 +241,18 @@ def test_a_few_losses_in_a_text_about_something_else_are_none(tmp_path: Path) ->
     assert not steps_of(read_log(tmp_path, text))
 
 
+def test_losses_below_headings_of_their_data_are_not_one_series(tmp_path: Path) -> None:
+    text = "".join(f"--- {'TEST' if n % 5 == 0 else 'TRAIN'} ---\nLoss: 1.{90 - n}\n{n}\n" for n in range(20))
+    assert not steps_of(read_log(tmp_path, text))
+
+
+def test_learning_rates_between_other_lines_are_settings(tmp_path: Path) -> None:
+    text = "".join(
+        f"An experiment of day {n}\nwith learning rate\nlearning rate: 0.0{n}\n" for n in range(12)
+    )
+    assert not steps_of(read_log(tmp_path, text))
+
+
 def test_a_line_before_each_row_begins_no_launch(tmp_path: Path) -> None:
     run = read_log(tmp_path, "".join(f"training on the next batch\nLoss: 1.{90 - n}\n" for n in range(12)))
     assert (run.attempts, steps_of(run)) == (1, {"Loss": [*range(12)]})
