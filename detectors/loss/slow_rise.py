@@ -25,6 +25,7 @@ from holter.detectors.loss.excursions.baseline import TINY
 from holter.detectors.loss.excursions.usual_rises import (
     MEDIAN_ERROR,
     UsualRiseThresholds,
+    spread_over,
     spreads_of_rises,
 )
 from holter.detectors.positions import attempt_rows, rows_up_to
@@ -33,6 +34,8 @@ from holter.detectors.thresholds import Thresholds
 from holter.roles import Role, role_of
 from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series, Severity
 
+_LAGS = tuple(1 << power for power in range(32))
+"""Blocks over which the usual rises of a run that is long already are measured."""
 _VALUE_LIMIT = 1e30
 """Values are clipped to this magnitude, so that means of them stay finite."""
 
@@ -343,10 +346,8 @@ class SlowRiseScan:
         limits = self.thresholds
         levels = self.level[max(low + 1 - limits.measured_blocks, self.first) : low + 1]
         of_median = MEDIAN_ERROR * noise / float(np.sqrt(limits.block_points))
-        spreads = spreads_of_rises(of_median, levels, limits.rises)
-        place, longest = float(np.log2(lag)), len(spreads) - 1
-        beyond = float(np.exp2(max(place - longest, 0.0) / 2))
-        return beyond * float(spreads[min(int(np.ceil(place)), longest)])
+        spreads = spreads_of_rises(of_median, levels, limits.rises, _LAGS)
+        return spread_over(spreads, lag, _LAGS)
 
 
 def _window_means(values: FloatArray, size: int) -> FloatArray:

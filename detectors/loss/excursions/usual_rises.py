@@ -7,6 +7,7 @@ Points of earlier events count, too: what a run does again and again is how it i
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,9 @@ from holter.types import FloatArray
 
 MEDIAN_ERROR = 1.25
 """Standard error of a median of n normal values, times sqrt(n) / sigma."""
+LAGS = (1, *(size << power for power in range(24) for size in (2, 3)))
+"""Blocks over which rises are measured: 1, 2, 3, 4, 6, 8, 12 ... What is known of rises over a horizon should
+not wait for twice as many points."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,15 +47,15 @@ class UsualRiseThresholds(Thresholds):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class UsualRises:
-    """For each size of a block the spread of rises beyond that of noise, over 1, 2, 4 ... blocks [m]; where
-    m = 0, none is known."""
+    """For each size of a block the spread of rises beyond that of noise, over each of `LAGS` blocks that is
+    known [m]; where m = 0, none is known."""
 
     spreads: tuple[FloatArray, ...]
     thresholds: UsualRiseThresholds
 
     def knows(self, points: int, horizon: float) -> bool:
         """Whether the rises of a mean of so many points over a horizon in points were measured."""
-        return any(horizon <= size * 2.0 ** (len(spread) - 1) for size, spread in self._up_to(points))
+        return any(horizon <= size * LAGS[len(spread) - 1] for size, spread in self._up_to(points))
 
     def limit(self, points: int, horizon: float) -> float:
         """The rise of a mean of so many points over a horizon in points that is not usual; 0 where nothing is
@@ -60,10 +64,7 @@ class UsualRises:
         if not known:
             return 0.0
         size, spread = known[-1]
-        place, longest = float(np.log2(max(horizon / size, 1.0))), len(spread) - 1
-        # beyond the longest horizon known as a random walk
-        beyond = float(np.exp2(max(place - longest, 0.0) / 2))
-        return self.thresholds.errors * beyond * float(spread[min(int(np.ceil(place)), longest)])
+        return self.thresholds.errors * spread_over(spread, horizon / size)
 
     def _up_to(self, points: int) -> list[tuple[int, FloatArray]]:
         """The sizes of blocks of at most so many points whose rises are known, and their spreads."""
@@ -130,16 +131,25 @@ class _BlockLevels:
         return self._known[first - self._first : last - self._first]
 
 
-def spreads_of_rises(noise: float, level: FloatArray, thresholds: UsualRiseThresholds) -> FloatArray:
-    """The spread of the rises of levels [n] over 1, 2, 4 ... of them, beyond that of noise [m]."""
+def spreads_of_rises(
+    noise: float, level: FloatArray, thresholds: UsualRiseThresholds, lags: tuple[int, ...] = LAGS
+) -> FloatArray:
+    """The spread of the rises of levels [n] over each of `lags` of them, beyond that of noise [m]."""
     spreads: list[float] = []
     shares, sigmas = zip(*thresholds.upper_quantiles, strict=True)
-    lag = 1
-    while lag * thresholds.independent_rises < len(level):
+    for lag in lags:
+        if lag * thresholds.independent_rises >= len(level):
+            break
         rise = level[lag:] - level[:-lag]
         upper = max(value / sigma for value, sigma in zip(quantiles(rise, shares), sigmas, strict=True))
         beyond = max(upper, 0.0) ** 2 - (thresholds.noise_margin * noise) ** 2
         # a level that has moved so far over a shorter horizon may do so over a longer one
         spreads.append(max(float(np.sqrt(max(beyond, 0.0))), *spreads[-1:], 0.0))
-        lag *= 2
     return np.array(spreads)
+
+
+def spread_over(spreads: FloatArray, levels: float, lags: tuple[int, ...] = LAGS) -> float:
+    """The spread of the rises over so many levels, of those that are known [m >= 1]; over more than those as
+    a random walk."""
+    place = min(bisect_left(lags, levels), len(spreads) - 1)
+    return float(spreads[place]) * float(np.sqrt(max(levels / lags[place], 1.0)))

@@ -54,6 +54,21 @@ def test_a_loss_that_walks_has_no_events_and_a_drift_of_a_calm_one_has() -> None
     assert 2900 < found.start_step < found.detected_step < 3400
 
 
+def test_a_horizon_is_known_once_eight_rises_fit_into_the_run() -> None:
+    noise = np.random.default_rng(5).standard_normal(POINTS)
+    assert not usual(noise[: 8 * 96]).knows(64, 96)
+    assert usual(noise[: 9 * 96]).knows(64, 96)
+
+
+def test_a_loss_that_turns_upwards_is_found_although_its_rise_is_a_third_of_what_is_known() -> None:
+    noise = 0.3 * np.random.default_rng(7).standard_normal(1500)
+    points = np.arange(1500)
+    turn = 1.7 + 0.7 * np.exp(-points / 300) + 0.6 * np.clip((points - 850) / 250, 0, 1)
+    found = detect_all(run_of(turn + noise))
+    assert [each.kind for each in found] == [Kind.DIVERGENCE]
+    assert 850 < found[0].start_step < found[0].detected_step < 1200
+
+
 def usual(values: np.ndarray) -> UsualRises:
     return UsualRiseMeter(values, UsualRiseThresholds()).before(len(values))
 
