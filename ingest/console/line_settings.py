@@ -11,8 +11,8 @@ from holter.ingest.metric_names import is_metric_name
 _SETTINGS = re.compile(
     r"(?:\bNamespace|[Cc]onfig|[Aa]rg(?:ument)?s|[Hh]param(?:eter)?s|[Hh]yperparameters|[Oo]ptions)\s?[(:={]"
     r"|(?i:\b(?:sizes?|shapes?|dim(?:ension)?s?) ?[:=] ?\{['\"]?[a-z])"  # `Feature size: {'node': 25}`
-    r"|^[ \t]{0,40}\([\w.-]{1,40}\): (?!\w{0,40}(?:Loss|Score|Acc|Metric))[A-Z]\w{0,40}\("
-    # a part of a network: `(fc1): Linear(in_features=400, out_features=10)`
+    r"|^(?:[ \t]{0,40}\([\w.-]{1,40})?\): (?!\w{0,40}(?:Loss|Score|Acc|Metric))[A-Z]\w{0,40}\("
+    # a part of a network: `(fc1): Linear(in_features=400, out_features=10)`, `(0): Linear(..)`
 )
 _SIGNS = (
     (re.compile(r"(?:^|\s)--[a-z][\w-]*"), 2),  # options of a command line

@@ -35,7 +35,8 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
     "a network that is printed before each epoch": (
         "".join(
             "Net(\n  (fc1): Linear(in_features=400, out_features=120, bias=True)\n"
-            "  (fc2): Linear(in_features=120, out_features=84, bias=True)\n)\n"
+            "  (fc2): Linear(in_features=120, out_features=84, bias=True)\n"
+            "  (0): Linear(in_features=84, out_features=10, bias=True)\n)\n"
             f"Epoch {n}, loss: {n}.5\n"
             for n in N
         ),
