@@ -30,7 +30,7 @@ from holter.ingest.console.pattern_search import BlockSearch, FoundLine, FoundTa
 from holter.ingest.console.prefixes import CleanLine, strip_prefixes
 from holter.ingest.console.process_series import ProcessSeries, with_rank
 from holter.ingest.console.redrawn_lines import RedrawnLines
-from holter.ingest.console.repeated_steps import RepeatedSteps
+from holter.ingest.console.repeated_rows import RepeatedRows
 from holter.ingest.console.result_blocks import LARGEST_GAP
 from holter.ingest.console.step_axis import known_axis
 from holter.ingest.console.stored_state import labels_from_json, storable
@@ -73,7 +73,7 @@ class ConsoleReader:
         """Rows of the next launches, each of which is a batch of its own."""
         self._restarts: bool = state.get("restarts", False)
         self._next = NextLaunch(state)
-        self._repeats = RepeatedSteps(state.get("repeats", ()))
+        self._repeats = RepeatedRows(state.get("repeats", ()))
         self.problems = ProblemBuffer(state)
         self._pending = config_from_json(state.get("announced", ()))
         """Settings of the next launch, not yielded yet."""

@@ -36,7 +36,7 @@ class _LastStep:
     is_provisional: bool = False
 
 
-class RepeatedSteps:
+class RepeatedRows:
     """Labels rows by how often their step has had other values of the same names."""
 
     def __init__(self, state: Iterable[Sequence[Any]]) -> None:
