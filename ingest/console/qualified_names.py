@@ -38,6 +38,7 @@ def qualified(
     lines: dict[str, str] = axis.setdefault("qualified", {})
     if (of_whole := axis.get("parts of a whole", {}).get(template)) is not None:
         _give_again(of_whole, values, step, axis)
+        _given(step, axis)["is part"] = True
     if template not in lines:
         given = _given(step, axis)
         others = {given["names"].setdefault(name, template) for name in values} - {template}
@@ -67,6 +68,8 @@ def with_values_again(found: LineValues | None, axis: dict[str, Any]) -> LineRes
     rows = [LineValues(int(step), values, labels=found.labels, is_late=True) for values in earlier]
     if again := given.pop("again", {}):
         rows.append(LineValues(found.step, again, labels=found.labels))
+    if given.pop("is part", False):
+        found = found._replace(is_part=True)
     return [*rows, found] if rows else found
 
 

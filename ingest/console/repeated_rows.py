@@ -91,7 +91,12 @@ class RepeatedRows:
                 continue
             if step > last.step:
                 last.step, last.number = step, 1
-            elif not (row.is_provisional or last.is_provisional or _are_same(values, last.values)):
+            elif not (
+                row.is_provisional
+                or last.is_provisional
+                or _are_same(values, last.values)
+                or _has_own_steps(row.labels)
+            ):
                 last.number = min(last.number + 1, _MOST_REPEATS)
             last.values, last.is_provisional = values, row.is_provisional
             yield row if last.number == 1 else _with_number(row, last.number)
@@ -99,6 +104,11 @@ class RepeatedRows:
 
 def _kind_of(row: LogRow) -> _Kind:
     return row.labels, tuple(row.values)
+
+
+def _has_own_steps(labels: Labels) -> bool:
+    """Whether the steps of a series are no steps of the training: reports and events say what they are."""
+    return any(name == "steps" for name, _ in labels)
 
 
 def _are_same(values: Mapping[str, float], others: Mapping[str, float]) -> bool:

@@ -18,7 +18,8 @@ def without_texts(lines: Sequence[str]) -> list[str]:
     """The lines of a text without the columns of its table that have texts; as they are if there are none.
 
     Such a table has names above, of which one is that of a metric and none that of what counts: others are
-    read as they are. Other lines have not as many cells.
+    read as they are, and so are those whose first column has another text in each row, which is what the row
+    is about. Other lines have not as many cells.
     """
     for separator in _SEPARATORS:
         split = [line.strip().strip("|").split(separator) if separator in line else [] for line in lines]
@@ -32,6 +33,8 @@ def without_texts(lines: Sequence[str]) -> list[str]:
         places = range(len(names))
         kept = [place for place in places if all(is_number(cells[place]) for cells in rows)]
         texts = [place for place in places if not any(_has_number(cells[place]) for cells in rows)]
+        if texts[:1] == [0] and len({cells[0] for cells in rows}) == len(rows):
+            continue
         if texts and len(kept) + len(texts) == len(names) and any(is_metric_name(names[at]) for at in kept):
             return [
                 f" {separator} ".join(cells[place].strip() for place in kept)

@@ -130,7 +130,7 @@ def test_several_rows_of_a_step_do_not_show_another_writer(tmp_path: Path) -> No
 
     run = read(tmp_path, of_classes(range(0, 300, 100)) + of_classes(range(0, 1200, 100)))
     assert run.attempts == 2
-    assert {key.labels for key in run.data.series} == {()}
+    assert {key.labels for key in run.data.series} == {(), (("repeat", "2"),), (("repeat", "3"),)}
 
 
 def test_lines_of_two_kinds_restart_together(tmp_path: Path) -> None:
@@ -220,7 +220,10 @@ def test_a_writer_that_is_an_epoch_behind_is_known_by_the_rows_that_its_epoch_la
         if key.metric == "precision"
     }
     assert steps.pop(()) == [*range(9)]
-    assert steps == {(("process", f"{writer}"),): [*range(3, 9)] for writer in (1, 2, 3)}
+    assert steps == {
+        **{(("repeat", f"{row}"),): [*range(3)] for row in (2, 3, 4)},
+        **{(("process", f"{writer}"),): [*range(3, 9)] for writer in (1, 2, 3)},
+    }
     content = "".join(lines).encode()
     complete = reading.read_complete("train.log", content)
     assert reading.read_growing("train.log", content, [*range(0, len(content), 97), len(content)]) == complete

@@ -55,7 +55,8 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             f"Epoch {n}/9 loss: 0.{n}\n" + "".join(f"Zone {k}: acc: 0.{n}{k} dice: 0.{n}{k}\n" for k in THREE)
             for n in N
         ),
-        {"loss": [*N], "acc": [2], "dice": [2]}
+        {"loss": [*N]}
+        | {f"{name}{repeat}": [2] for name in ("acc", "dice") for repeat in ("", "/repeat=2", "/repeat=3")}
         | {f"Zone {k}/{name}": [*N] for name in ("acc", "dice") for k in THREE},
     ),
     "thresholds": (
@@ -80,12 +81,14 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
     "a report of each sample behind the training": (
         "".join(f"Epoch {n}/9 loss: 0.{n}\n" for n in N)
         + "".join(f"Sample {k}: PSNR: 3{k}.5 SSIM: 0.{k}5\n" for k in THREE),
-        {"loss": [*N], "PSNR": [5], "SSIM": [5]},
+        {"loss": [*N]}
+        | {f"{name}{repeat}": [5] for name in ("PSNR", "SSIM") for repeat in ("", "/repeat=2", "/repeat=3")},
     ),
     "a number that counts": (
         "".join(f"Epoch {n}/9 loss: 0.{n}\nPatience 0: acc: 0.{n} dice: 0.{n}\n" for n in N)
         + "Epoch 6/9 loss: 0.6\nPatience 0: acc: 0.5 dice: 0.5\nPatience 1: acc: 0.6 dice: 0.6\n",
-        {"loss": [*N, 6], "acc": [*N, 6], "dice": [*N, 6]},
+        {name: [*N, 6] for name in ("loss", "acc", "dice")}
+        | {f"{name}/repeat=2": [6] for name in ("acc", "dice")},
     ),
     "players behind two blanks": (
         "".join(
@@ -114,6 +117,7 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         ),
         {"loss": [*N]}
         | {f"evaluation/{name}": [*N] for name in ("precision", "recall")}
+        | {f"evaluation/{name}/repeat=2": [2] for name in ("precision", "recall")}
         | {
             f"{part}/evaluation/{name}": [*N]
             for part in ("minus", "plus")

@@ -69,7 +69,8 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             + "".join(f"Step {step}\nloss: {n}.{step}5\n" for step in (10, 20))
             for n in N
         ),
-        {"loss": [*range(10, 100, 10)], "evaluation/loss": [30, 60, 90]},
+        {"loss": [*range(10, 100, 10)]}
+        | {name: [30, 60, 90] for name in ("evaluation/loss", "evaluation/loss/repeat=2")},
     ),
     "rows of agents whose numbers are in their names": (
         "".join(

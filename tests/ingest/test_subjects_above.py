@@ -71,14 +71,18 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
     ),
     "words behind that name nothing": (
         "".join(f"Epoch {n}\nModel saved.\nloss: {n}.5\nModel loaded.\nloss: {n}.4\n" for n in N),
-        {"loss": [*N]},
+        {"loss": [*N], "loss/repeat=2": [*N]},
     ),
     "more lines of an epoch than before, which are no batches": (
         "".join(
             f"Epoch {n}\n" + "".join(f"Train Loss: {n}.{k}\n" for k in range(1 if n < 5 else 3))
             for n in range(1, 9)
         ),
-        {"Train Loss": [*range(1, 9)]},
+        {
+            "Train Loss": [*range(1, 9)],
+            "Train Loss/repeat=2": [*range(5, 9)],
+            "Train Loss/repeat=3": [*range(5, 9)],
+        },
     ),
 }
 

@@ -94,7 +94,7 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         ),
         {
             **{name: [*range(2, 21, 2)] for name in ("Epoch", "loss rc", "t", "lr")},
-            **{name: [*range(4, 21, 4)] for name in ("eval/Epoch", "eval/loss rc", "psnr")},
+            **{name: [*range(4, 21, 4)] for name in ("eval/loss rc", "psnr")},
         },
     ),
     "a process is no metric": (
