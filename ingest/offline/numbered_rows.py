@@ -377,7 +377,7 @@ def _numbered_lines(lines: Sequence[str], name: str) -> bytes:
         frequent |= others
         series |= {shape: _first_series(shape) for shape in others}
         shapes = [shape or _texts_in(others, line) for line, shape in zip(lines, shapes, strict=True)]
-    if not _is_about(lines, [shape if shape in frequent else () for shape in shapes]):
+    if not _is_about(lines, shapes, frequent):
         return b""
     seen: Counter[Hashable] = Counter()
     numbered = []
@@ -406,16 +406,18 @@ def _first_series(shape: _Shape) -> Hashable:
     return shape if known is None or not known.metrics else (known.split, known.metrics[0].name)
 
 
-def _is_about(lines: Sequence[str], shapes: Sequence[_Shape]) -> bool:
+def _is_about(lines: Sequence[str], shapes: Sequence[_Shape], frequent: Set[_Shape]) -> bool:
     """Whether a text is about its rows: half of its lines, or enough measurements between any lines.
 
-    `shapes` are those of its rows. A learning rate between other lines is a setting.
+    The `frequent` shapes are those of its rows. A learning rate between other lines is a setting.
     """
-    rows = [(line, shape) for line, shape in zip(lines, shapes, strict=True) if shape]
+    rows = [(line, shape) for line, shape in zip(lines, shapes, strict=True) if shape in frequent]
     if 2 * len(rows) >= sum(any(map(str.isalnum, line)) for line in lines):
         return True
     if any(DATA_SPLIT.fullmatch(line.strip(_AROUND_DATA)) for line in {*lines}):
         return False  # what is below `--- TEST ---` and what below `--- TRAIN ---` would be one series
+    if 2 * len({shape for _, shape in rows}) > len(rows):
+        return False  # each has other words: `map-395 0.0 <-> abc-207 1.0`
     measured = [line for line, shape in rows if not all(map(_is_rate, _names_of(shape)))]
     fractions = sum("." in "".join(split_numbers(line)[1::2]) for line in measured)
     return len(measured) >= _LEAST_OF_NUMBERS and fractions >= _LEAST_FRACTIONS * len(measured)

@@ -297,3 +297,9 @@ def test_a_history_is_read_whatever_its_values_are(columns: dict[str, list[float
 @given(st.text(alphabet="[]{}'\",: .0123456789loss\n=("))
 def test_no_text_fails(text: str) -> None:
     rows_of_histories(text, "loss")
+
+
+def test_words_that_differ_in_every_row_are_no_metrics(tmp_path: Path) -> None:
+    plates = [f"MAP-395 {n % 2}.0 <-> {chr(65 + n % 26)}QL-{100 + n} 1.0\n" for n in range(40)]
+    others = "".join(f"{plate}the next plate\nand one more\n" for plate in plates)
+    assert read_log(tmp_path, others, "plates.log").points == 0
