@@ -19,7 +19,10 @@ STEP_NAMES = (
 EPOCH_NAMES = ("epoch", "epochs", "epoch_num", "epoch_idx", "ep")
 OTHER_STEP_NAMES = ("episode", "episodes", "generation", "total_timesteps", "timesteps", "iterations")
 """Counted where neither steps nor epochs are, the first choice first."""
-BATCH_NAMES = ("batch", "batch_idx", "batch_id", "batch_num", "minibatch", "step_in_epoch", "iter_in_epoch")
+BATCH_NAMES = (
+    *("batch", "batch_idx", "batch_id", "batch_num", "minibatch"),
+    *("step_in_epoch", "iter_in_epoch", "sample", "sample_idx"),
+)
 _STEP_NAMES_NEXT_TO_EPOCHS = (*STEP_NAMES, "iters", "iterations", *BATCH_NAMES)
 CLOCK_NAMES = ("wall_time", "_timestamp", "timestamp", "wall time")
 AMBIGUOUS_CLOCK_NAMES = ("time", "ts", "datetime")

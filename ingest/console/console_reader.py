@@ -324,7 +324,7 @@ class ConsoleReader:
         time = item.time if isnan(line.time) else line.time
         if isnan(time) and line.logged:
             time = parse_time(line.logged)
-        is_provisional = item.is_running or item.is_part or self._redrawn.is_at(found.start)
+        is_provisional = item.is_running or item.is_provisional or self._redrawn.is_at(found.start)
         rows = [
             LogRow(item.step, time, item.values, labels, is_provisional=is_provisional)
             for labels in self._series_labels(item, kind, line)

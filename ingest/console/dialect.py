@@ -24,7 +24,7 @@ class LineValues(NamedTuple):
     `labels` are those that the line itself gives its values, in addition to the rank of the process that
     printed it; None where it gives none. `is_late`: an earlier line had them, so that their step, which goes
     back, shows no restart. `is_running`: they are those of a step that is not complete, and replaced later.
-    `is_part`: they are of a part, and replaced by those of the whole.
+    `is_provisional`: those of a later line replace them, or they replace those of the line before.
     """
 
     step: int
@@ -33,7 +33,7 @@ class LineValues(NamedTuple):
     labels: Labels | None = None
     is_late: bool = False
     is_running: bool = False
-    is_part: bool = False
+    is_provisional: bool = False
 
 
 class LineSettings(NamedTuple):

@@ -69,7 +69,7 @@ def with_values_again(found: LineValues | None, axis: dict[str, Any]) -> LineRes
     if again := given.pop("again", {}):
         rows.append(LineValues(found.step, again, labels=found.labels))
     if given.pop("is part", False):
-        found = found._replace(is_part=True)
+        found = found._replace(is_provisional=True)
     return [*rows, found] if rows else found
 
 

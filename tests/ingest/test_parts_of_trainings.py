@@ -72,6 +72,11 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         {"loss": [*range(10, 100, 10)]}
         | {name: [30, 60, 90] for name in ("evaluation/loss", "evaluation/loss/repeat=2")},
     ),
+    "samples within epochs, in columns": (
+        "epoch\tsample\tloss\n"
+        + "".join(f"{n}\t{sample}\t{n}.{sample}\n" for n in N for sample in range(1, 51)),
+        {"loss": [*range(1, 151)]},
+    ),
     "rows of agents whose numbers are in their names": (
         "".join(
             f"Episode {n}/3 | avg_turns=1{n}.5\n"

@@ -429,3 +429,26 @@ def test_a_bar_of_the_shape_of_keras_may_have_names_of_words(tmp_path: Path) -> 
         for n in range(1, 5)
     )
     assert_steps(tmp_path, text, {name: [1, 2, 3, 4] for name in ("train loss", "acc", "f1")})
+
+
+@pytest.mark.parametrize("end", ["\r", "\n"])
+def test_lightning_draws_the_next_batch_with_the_values_of_the_last_one_first(
+    tmp_path: Path, end: str
+) -> None:
+    def drawn(epoch: int, batch: int, loss: int) -> str:
+        filled = "█" * batch + " " * (9 - batch)
+        position = f"Epoch {epoch}: {100 * batch // 9:3}%|{filled}| {batch}/9 [00:0{batch}<00:01,  1.00it/s"
+        return f"{position}, v_num=0, train_loss={loss}.000]{end}"
+
+    text, last = "", 0
+    for epoch in range(3):
+        for batch in range(1, 10):
+            loss = 100 * epoch + batch
+            text += drawn(epoch, batch, last) * 2 + drawn(epoch, batch, loss)
+            last = loss
+        text += drawn(epoch, 0, last)
+    run = read_log(tmp_path, text)
+    ((key, losses),) = run.data.series.items()
+    assert str(key) == "train_loss"
+    assert losses.step.tolist() == [*range(1, 28)]
+    assert losses.value.tolist() == [100 * epoch + batch for epoch in range(3) for batch in range(1, 10)]

@@ -108,3 +108,11 @@ def test_an_evaluation_behind_a_loss_of_the_same_epoch_is_not_before_it(size: in
     assert run.attempts == 1
     assert steps_of(run)["train/loss"] == [*range(10, 161, 10)]
     assert steps_of(run)["eval/loss"] == [50, 100, 150]
+
+
+def test_a_trainer_may_log_many_rewards_with_long_names(tmp_path: Path) -> None:
+    names = [f"rewards/what_the_answer_of_the_model_is_worth_by_rule_{n}/mean" for n in range(66)]
+    rewards = ", ".join(f"'{name}': 0.5" for name in names)
+    rows = (f"{{'loss': 0.{n}, {rewards}, 'num_tokens': {n}5000.0, 'epoch': 0.{n}}}\n" for n in range(1, 10))
+    steps = steps_of(read_log(tmp_path, "".join(rows)))
+    assert steps["train/loss"] == steps["train/num_tokens"] == [*range(1, 10)]

@@ -51,6 +51,7 @@ _OF_A_TRAINING = (
     "around",
     "evaluation ended",
     "shown",
+    "drawn",
     "names within",
     "names of epochs",
     "is early",
@@ -109,15 +110,23 @@ def _training(bar: Bar, state: DialectState) -> list[LineValues]:
         return left  # with the values of the next step
     may_begin = state.pop("may begin bars", False)
     if last == step and not may_begin:  # drawn again, maybe with the values of an evaluation
-        values = {name: value for name, value in values.items() if _may_be_new(name, state)}
+        drawn = bar.values if bar.version is None else state.get("drawn", bar.values)
+        values = {
+            name: value
+            for name, value in values.items()
+            if _may_be_new(name, state) or drawn.get(name, value) != value
+        }
     else:
         left += _release(state)
         state["bar"] = step
         note_bar(step, [*values], axis)
+    if bar.version is not None:  # Lightning draws the next step with the values of the last one first
+        state["drawn"] = bar.values
     if _is_of_next_epoch(bar, state):
         return [*left, LineValues(step, values, labels=_labels(state))]
     new = _new_values(values, state, is_end_of_epoch=_ends_epoch(bar, step, last, state))
-    return [*left, LineValues(step, new, labels=_labels(state))] if new else left
+    is_again = last == step and bar.version is not None
+    return [*left, LineValues(step, new, labels=_labels(state), is_provisional=is_again)] if new else left
 
 
 def _note_names_of_epochs(bar: Bar, state: DialectState) -> None:

@@ -500,9 +500,9 @@ def _bar(line: str, state: DialectState) -> list[LineValues] | None:
 DIALECT = ConsoleDialect(
     name="hf-trainer",
     signature=re.compile(
-        rb"(?:\{'(?:loss|eval_loss)'|(?:^|[^=])\{'[^{}\n]{0,2000}, 'loss'): '?[\d.naif-]+'?, '"
+        rb"(?:\{'(?:loss|eval_loss)'|(?:^|[^=])\{'[^{}\n]{0,8000}, 'loss'): '?[\d.naif-]+'?, '"
         # a Trainer says where it is: other dicts are the program's own
-        rb"(?:[^{}\n]{0,2000}, ')?(?:epoch|(?:global_)?step[/\w]{0,20})': "
+        rb"(?:[^{}\n]{0,8000}, ')?(?:epoch|(?:global_)?step[/\w]{0,20})': "
     ),
     kinds=(
         LineKind(
