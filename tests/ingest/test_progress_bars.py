@@ -452,3 +452,22 @@ def test_lightning_draws_the_next_batch_with_the_values_of_the_last_one_first(
     assert str(key) == "train_loss"
     assert losses.step.tolist() == [*range(1, 28)]
     assert losses.value.tolist() == [100 * epoch + batch for epoch in range(3) for batch in range(1, 10)]
+
+
+def test_a_launch_that_resumes_counts_its_epochs_as_the_one_before(tmp_path: Path) -> None:
+    def bars(epoch: int) -> str:
+        shown = (
+            f"  Epoch {epoch:03} [Train]:  {5 * at}%|##   | {at}/20 [00:03<00:02,  3.5s/it"
+            for at in range(1, 21)
+        )
+        drawn = (f"{position}, loss=1.{at}{epoch}]\r" for at, position in enumerate(shown))
+        begin = f"  Epoch {epoch:03} [Train]:   0%|     | 0/20 [00:00<?, ?it/s]\r"
+        return (
+            begin + "".join(drawn) + f"\n{time} Epoch [{epoch:03}/30] TrainLoss=0.{epoch} ValLoss=1.{epoch}\n"
+        )
+
+    time = "2026-05-08 22:00:00 | INFO |"
+    head = f"{time}   Epochs       : 30\n{time}   Batch size   : 32\n"
+    run = read_log(tmp_path, head + "".join(map(bars, range(1, 7))) + head + "".join(map(bars, range(4, 9))))
+    assert run.attempts == 2
+    assert steps_of(run)["ValLoss"] == [*range(20, 121, 20), *range(80, 161, 20)]

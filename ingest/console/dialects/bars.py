@@ -381,7 +381,10 @@ def _step_of_bar(bar: Bar, state: DialectState) -> int:
     if (over_epochs := _step_over_epochs(number, bar, state)) is not None:
         return over_epochs
     may_be_first = bar.version is None and (epochs > 0 or number == 1)  # Lightning counts from 0
-    from_one: bool = state.setdefault("from one", number > 0 and may_be_first)
+    if "from one" not in state:  # a launch that resumes counts as those before it
+        state["from one"] = state.get("launch from one", False) or (number > 0 and may_be_first)
+    from_one: bool = state["from one"]
+    state["launch from one"] = from_one
     return bar.at + (number - from_one) * bar.total
 
 
