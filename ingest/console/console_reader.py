@@ -501,8 +501,11 @@ class ConsoleReader:
         starts, ends, has_redrawn = found.starts, found.ends, self._redrawn.has_any
         unlabelled: list[tuple[LogRow, int, int]] = []
         for table, begin, end in found.parts:
-            places = [offset + at for at in starts[line : line + end - begin]]
-            for first, last, process in self._redrawn.parts(table.by_process(begin, end), places):
+            parts = table.by_process(begin, end)
+            if has_redrawn:
+                places = [offset + at for at in starts[line : line + end - begin]]
+                parts = self._redrawn.parts(parts, places)
+            for first, last, process in parts:
                 is_alone, is_first = self._series.is_alone(process), True
                 for row, at in self._rows_of_table(table, first, last, process):
                     if row is not None and row.values and self._is_storable(row.step, offset + starts[line]):

@@ -55,8 +55,8 @@ def label_of(before: str, name: str) -> str:
     return words[0] if is_of_word else ""
 
 
-def row_name(field: NumberField) -> str:
-    """The name of what a number tells apart, if it does: `Class 0: acc 0.5`, `[Client 3] loss 0.5`."""
+def word_of_row(field: NumberField) -> str:
+    """The word for what a number tells apart, if it does: `Class 0: acc 0.5`, `[Client 3] loss 0.5`."""
     if not field.name or field.explains or field.is_duration:
         return ""
     words = field.english.lower().replace("_", " ").split()

@@ -22,7 +22,7 @@ _REDRAWN = re.compile(rb"\r(?!\n)")
 
 
 class RedrawnLines:
-    """The labels before the first of the lines that are drawn in one.
+    """Which lines are drawn over others, and the labels before the first of those that are drawn in one.
 
     `_open` are those of the line that the text before ended in, None behind a newline. The block, which
     begins at `_offset` of the text, is looked at up to `_position`, where a line with `_labels` goes on.
@@ -71,8 +71,6 @@ class RedrawnLines:
 
         Each is the number of its first line, and that behind its last one; the lines are at these places.
         """
-        if not self.has_any:
-            return parts
         lines = [(line, labels) for first, last, labels in parts for line in range(first, last)]
         labelled = (
             (line, labels or self._labels_at(place))

@@ -43,7 +43,7 @@ from holter.ingest.console.line_shapes import (
     RowField,
     part_before,
 )
-from holter.ingest.console.line_subjects import label_of, row_name, subject_of
+from holter.ingest.console.line_subjects import label_of, subject_of, word_of_row
 from holter.ingest.console.line_tokens import is_time
 from holter.ingest.console.line_words import (
     DATA_SPLIT,
@@ -228,7 +228,7 @@ class _ShapeReader:
             self._part = data if self._metrics and found[2] and self._split != data else ""
         elif not self._split and _ESTIMATED.search(field.before + field.name):
             self._split = "eval"
-        if not self._metrics and (name := row_name(field)):
+        if not self._metrics and (name := word_of_row(field)):
             self._row = None if self._rows else RowField(name, field.index)
             self._rows += 1
             return True

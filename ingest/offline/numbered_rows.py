@@ -165,6 +165,9 @@ def _launches(table: bytes) -> Iterator[bytes]:
 
     Where other steps have several rows, too, these are not of launches.
     """
+    if not table.startswith(b"step,"):
+        yield table
+        return
     header, *rows = table.splitlines(keepends=True)
     begin, cells = 0, [row.rstrip().split(b",") for row in rows]
     kinds = [[bool(cell) for cell in row] for row in cells]
@@ -173,7 +176,7 @@ def _launches(table: bytes) -> Iterator[bytes]:
         for number in range(1, len(rows))
         if cells[number][0] == cells[number - 1][0] and kinds[number] == kinds[number - 1]
     ]
-    if header.startswith(b"step,") and {cells[number][0] for number in again} == {cells[0][0]}:
+    if again and {cells[number][0] for number in again} == {cells[0][0]}:
         for number in again:
             yield b"".join((header, *rows[begin:number]))
             begin = number
