@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import PurePath
 from typing import Any, BinaryIO, ClassVar
 
 from holter.ingest import step_columns
+from holter.ingest.console.repeated_rows import RepeatedRows
 from holter.ingest.errors import ProblemBuffer
 from holter.ingest.format import FormatRole
 from holter.ingest.json_epochs import EpochAxis
 from holter.ingest.json_objects import flatten_object, read_object, row_from_fields
+from holter.ingest.json_subjects import ObjectSubjects
 from holter.ingest.lines import LineBlocks
 from holter.ingest.repeated_epochs import RepeatedEpochs
 from holter.ingest.rows import LogRow, batch_from_rows, row_from_json, row_to_json
@@ -62,6 +64,7 @@ class JsonLines:
             _row_with_step,
             EpochAxis(known.get("epochs", {})),
             RepeatedEpochs(known.get("repeated epochs", {})),
+            ObjectSubjects(known.get("subjects", {})),
         )
 
 
@@ -83,7 +86,8 @@ def _has_step(head: bytes) -> bool:
 class JsonLinesReader:
     """Reads one file of JSON Lines that is being written; `row` converts an object, None without a step.
 
-    `epochs` continues iterations over epochs; `repeated` recognises launches by an epoch that comes again.
+    `epochs` continues iterations over epochs; `repeated` recognises launches by an epoch that comes again;
+    `subjects` finds what rows are of, and with it rows that repeat a step have a label.
     """
 
     def __init__(
@@ -92,10 +96,14 @@ class JsonLinesReader:
         row: Callable[[Mapping[str, Any]], LogRow | None],
         epochs: EpochAxis | None = None,
         repeated: RepeatedEpochs | None = None,
+        subjects: ObjectSubjects | None = None,
     ) -> None:
         self._row_of = row
         self._epochs = epochs
         self._repeated = repeated
+        self._subjects = subjects
+        self._repeats = RepeatedRows(state.get("repeats", ()))
+        self._attempt: str | None = state.get("attempt")
         self._ready = [row_from_json(row) for row in state.get("ready", ())]
         """Rows that are read but not yielded yet."""
         self._lines = LineBlocks(state, expected="an object")
@@ -106,7 +114,12 @@ class JsonLinesReader:
         """The line number, which problems have been reported, and what is known of epochs."""
         epochs = {} if self._epochs is None else self._epochs.state()
         repeated = {} if self._repeated is None else self._repeated.state()
+        subjects = {} if self._subjects is None else self._subjects.state()
+        repeats = {} if self._subjects is None else {"repeats": self._repeats.state()}
         return {
+            **({"subjects": subjects} if subjects else {}),
+            **({"attempt": self._attempt} if self._attempt else {}),
+            **repeats,
             **({"epochs": epochs} if epochs else {}),
             **({"repeated epochs": repeated} if repeated else {}),
             **self._lines.state(),
@@ -155,7 +168,16 @@ class JsonLinesReader:
             if end == len(self._ready) and not of_last:
                 return
             rows, self._ready = self._ready[:end], self._ready[end:]
-            yield batch_from_rows(rows, restarts=rows[0].begins)
+            yield self._batch(rows)
+
+    def _batch(self, rows: Sequence[LogRow]) -> Batch:
+        """A batch of rows of one launch; those that repeat a step have a label."""
+        if self._subjects is None:
+            return batch_from_rows(rows, restarts=rows[0].begins)
+        if rows[0].attempt != self._attempt:
+            self._repeats.forget()
+            self._attempt = rows[0].attempt
+        return self._repeats.batch(rows, restarts=rows[0].begins)
 
     def _add(self, row: LogRow, line: bytes) -> bool:
         """Add the rows that are clear with that of a line; whether a launch begins behind others."""
@@ -180,6 +202,8 @@ class JsonLinesReader:
             row = self._row_of(logged)
             if row is not None and self._epochs is not None:
                 row = self._epochs.row(logged, row)
+            if row is not None and self._subjects is not None:
+                row = self._subjects.row(logged, row)
         except (ValueError, OverflowError) as error:
             self._problems.add(f"line {number}", str(error))
             return None

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from datetime import datetime
+
+from holter.ingest.metric_names import is_metric_name
 
 STEP_NAMES = (
     "step",
@@ -17,8 +20,16 @@ STEP_NAMES = (
     "progress/tick/mean",
 )
 EPOCH_NAMES = ("epoch", "epochs", "epoch_num", "epoch_idx", "ep")
-OTHER_STEP_NAMES = ("episode", "episodes", "generation", "total_timesteps", "timesteps", "iterations")
+OTHER_STEP_NAMES = (
+    *("episode", "episodes", "generation", "total_timesteps", "timesteps", "iterations"),
+    *("time/total_timesteps", "training_iteration", "timesteps_total", "total_env_steps", "totalenvsteps"),
+)
 """Counted where neither steps nor epochs are, the first choice first."""
+_STEP_NAMES_NEXT_TO_METRICS = (
+    *("round", "rounds", "communication_round", "comm_round", "global_round", "server_round"),
+    *("timestep", "time_step", "env_step", "env_steps", "itr", "update", "n_updates", "nupdates"),
+)
+"""Counted where nothing else is, next to a metric: such columns may be in tables of anything."""
 BATCH_NAMES = (
     *("batch", "batch_idx", "batch_id", "batch_num", "minibatch"),
     *("step_in_epoch", "iter_in_epoch", "sample", "sample_idx"),
@@ -31,13 +42,23 @@ ATTEMPT_NAME = "attempt"
 
 EARLIEST_CLOCK = 1e9  # 2001: smaller values in a column `time` are durations
 SMALLEST_MILLISECONDS = 1e11
+_COUNTED = re.compile(
+    r"(?i)[\s\[(#]{0,4}(?:(?:epoch|step|iter(?:ation)?|episode|round|ep|generation|gen)s?[\s.:_#=-]{0,4})?"
+    r"(\d{1,18})(?:\s{0,4}(?:/|of)\s{0,4}\d{1,18})?[\s\])]{0,4}"
+)
+"""What counts, with its name or its total: `3/20`, `Epoch 3`, `[3]`."""
+_DURATION = re.compile(r"\s{0,8}\d{1,6}:\d\d(?::\d\d(?:\.\d{1,9})?)?\s{0,8}")
+"""How long something took: `00:12`, `1:02:33`."""
 _ABSENT = frozenset({"", "NA", "N/A", "null", "None", "none", "NULL"})
 LARGEST_STEP = 2**62
 
 
 def find_step(names: Sequence[str]) -> str | None:
     """The name of the step column, as written; then of epochs, then of episodes. None if there is none."""
-    return _first_of((*STEP_NAMES, *EPOCH_NAMES, *OTHER_STEP_NAMES), names)
+    found = _first_of((*STEP_NAMES, *EPOCH_NAMES, *OTHER_STEP_NAMES), names)
+    if found is None and any(map(is_metric_name, names)):
+        return _first_of(_STEP_NAMES_NEXT_TO_METRICS, names)
+    return found
 
 
 def find_epoch_and_batch(names: Sequence[str]) -> tuple[str, str] | None:
@@ -68,6 +89,8 @@ def is_ambiguous_clock(name: str) -> bool:
 
 def clock_or_metric(first: str, *, name: str) -> str:
     """What a column `time` is by its first value: "clock", "metric", or "?" if it does not decide."""
+    if _DURATION.fullmatch(first) is not None:
+        return "metric"
     try:
         return "?" if is_empty_cell(first) else "metric" if read_clock(first, name=name) is None else "clock"
     except ValueError:
@@ -91,6 +114,12 @@ def read_step(value: object) -> int:
     if not exact or abs(step) > LARGEST_STEP:
         raise ValueError(f"expected a whole number as the step, found {_shown(value)}")
     return step
+
+
+def read_counted(cell: str) -> int:
+    """The step in a cell, which may have its name or its total. Raises ValueError for any other text."""
+    counted = _COUNTED.fullmatch(cell)
+    return read_step(cell) if counted is None else int(counted[1])
 
 
 def _integer(value: int | float | str) -> int:

@@ -18,6 +18,8 @@ from holter.ingest.console.stored_state import labels_from_json
 from holter.ingest.rows import LogRow, batch_from_rows
 from holter.types import NO_CONFIG, Batch, Config, Labels, labels_of
 
+REPEAT = "repeat"
+"""The name of the label."""
 _MOST_KINDS = 256
 """Kinds of rows, by their labels and the names of their values, that are looked at."""
 _MOST_REPEATS = 32
@@ -58,10 +60,18 @@ class RepeatedRows:
         batch = batch_from_rows(rows, config=config, restarts=restarts)
         if not rows or self._is_of_later_steps(batch, rows):
             return batch
-        labelled = list(self._labelled(rows))
+        labelled = self.labelled(rows)
         if all(map(is_, labelled, rows)):
             return batch
         return batch_from_rows(labelled, config=config, restarts=restarts)
+
+    def forget(self) -> None:
+        """Compare later rows with none of those so far: they are of another attempt, or of other steps."""
+        self._kinds.clear()
+
+    def labelled(self, rows: Iterable[LogRow]) -> list[LogRow]:
+        """The rows, those that repeat a step with a label."""
+        return list(self._labelled(rows))
 
     def _is_of_later_steps(self, batch: Batch, rows: Sequence[LogRow]) -> bool:
         """Whether all rows are of one kind and each is of a later step: so are nearly all of a large log."""
@@ -117,4 +127,4 @@ def _are_same(values: Mapping[str, float], others: Mapping[str, float]) -> bool:
 
 
 def _with_number(row: LogRow, number: int) -> LogRow:
-    return row._replace(labels=labels_of({**dict(row.labels), "repeat": number}))
+    return row._replace(labels=labels_of({**dict(row.labels), REPEAT: number}))

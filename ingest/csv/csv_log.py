@@ -59,7 +59,7 @@ class CsvReader:
         self._old_header: list[str] | None = before.get("header")
         self._delimiter: str = state.get("delimiter", before.get("delimiter", ","))
         self._lines = LineBlocks(state, expected="a row")
-        self._layout = CsvLayout.from_state(self._header or [], state)
+        self._layout = CsvLayout(self._header or [], state)
         self._fingerprint = RowFingerprint(state.get("trail", {}))
         self._expected = RowFingerprint(before.get("trail", {}))
         self._problems = ProblemBuffer(state)
@@ -145,7 +145,7 @@ class CsvReader:
         """
         start = stream.tell()
         while self._fingerprint.rows < self._expected.rows:
-            here, line = stream.tell(), self._lines.number
+            here, line, layout = stream.tell(), self._lines.number, self._layout.state()
             block = self._lines.next(stream, self._problems)
             if block is None:
                 if self._fingerprint.agrees(self._expected):
@@ -158,6 +158,9 @@ class CsvReader:
             if wanted < len(table):
                 self._lines.number = int(table.lines[wanted]) - 1
                 stream.seek(block.offsets[self._lines.number - line])
+                self._layout = CsvLayout(self._header or [], layout)  # as it was behind the known rows
+                known = block.lines[: self._lines.number - line]
+                parse_rows(known, layout=self._layout, delimiter=self._delimiter, first_line=line + 1)
             assert stream.tell() > here
         agrees = self._fingerprint.agrees(self._expected)
         self._expected = RowFingerprint({})

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from math import nan
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -14,46 +14,29 @@ from holter.ingest import step_columns
 from holter.ingest.console.evaluation_names import metric_name
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.step_axis import training_steps
-from holter.ingest.console.table_rows import columns_of, evaluated_data, is_data, step_of_row
+from holter.ingest.console.table_rows import (
+    columns_of,
+    evaluated_data,
+    is_data,
+    number_of_part,
+    step_of_row,
+)
+from holter.ingest.csv.repeated_steps import CsvCells, RepeatedSteps, RowSeries
+from holter.ingest.csv.row_cells import split_rows
+from holter.ingest.csv.subject_columns import SubjectColumns
 from holter.ingest.names import storable_label
-from holter.ingest.text_encoding import decode_lines
 from holter.types import Batch, Column, FloatArray, IntArray, Labels, SeriesKey, labels_of
-
-_WITH_DECIMAL_COMMA = {
-    delimiter: re.compile(
-        rf"(?m)(?:(?<={delimiter})|^(?=[-+]?\d{{1,30}},\d{{1,30}}(?:[eE][-+]?\d{{1,3}})?{delimiter}))"
-        rf"([-+]?\d{{1,30}}),(\d{{1,30}}(?:[eE][-+]?\d{{1,3}})?)(?={delimiter}|$)"
-    )
-    for delimiter in "\t;"
-}
-"""Cells with a decimal comma, where no comma delimits them: `1;0,5000`. A line of one such is no row."""
-
-
-class CsvCells(NamedTuple):
-    """The numbers of one column: `values[i]` is in row `rows[i]`; None if every row has a value."""
-
-    name: str
-    values: FloatArray
-    rows: IntArray | None
-
-
-class RowSeries(NamedTuple):
-    """Which series a row belongs to: the data of an evaluation, "" of the training, and labels."""
-
-    data: str
-    labels: Labels
 
 
 class CsvLayout:
     """The purpose of each column of a header, and which columns have had numbers or text so far."""
 
-    def __init__(self, header: Sequence[str]) -> None:
+    def __init__(self, header: Sequence[str], state: Mapping[str, Any] = MappingProxyType({})) -> None:
         self.header = list(header)
         self._first = {name: len(header) - 1 - back for back, name in enumerate(reversed(self.header))}
         within = step_columns.find_epoch_and_batch(self.header)
         self.step = _index_of(self.header, within[1] if within else step_columns.find_step(self.header))
         self.epoch = _index_of(self.header, within[0]) if within else None
-        self.epochs: dict[str, Any] = {}
         self.clock = _index_of(self.header, step_columns.find_clock(self.header))
         self.attempt = _index_of(self.header, step_columns.ATTEMPT_NAME)
         # `time` is a wall time or a duration: its first value decides
@@ -67,18 +50,16 @@ class CsvLayout:
             if self.header[column] not in step_columns.LABEL_NAMES
         ]
         self.labels = [header.index(name) for name in step_columns.LABEL_NAMES if name in header]
-        self.numeric: set[int] = set()
-        self.text: set[int] = set()
-
-    @classmethod
-    def from_state(cls, header: Sequence[str], state: Mapping[str, Any]) -> CsvLayout:
-        """The layout that `state()` described."""
-        layout = cls(header)
-        layout.numeric = _from_bitmap(state.get("numeric", "0"))
-        layout.text = _from_bitmap(state.get("text", "0"))
-        layout.settle_clock(state.get("clock", "?"))
-        layout.epochs = dict(state.get("epochs", {}))
-        return layout
+        self.numeric: set[int] = _from_bitmap(state.get("numeric", "0"))
+        self.text: set[int] = _from_bitmap(state.get("text", "0"))
+        self.settle_clock(state.get("clock", "?"))
+        self.epochs: dict[str, Any] = dict(state.get("epochs", {}))
+        name = "" if self.step is None else self.header[self.step].strip().lower()
+        counts_epochs = self.epoch is None and name in step_columns.EPOCH_NAMES
+        self.parts: dict[str, Any] | None = dict(state.get("parts", {})) if counts_epochs else None
+        """What is known of the parts of epochs that rows may be at; None if they are at no epochs."""
+        self.subjects = SubjectColumns(header, self._taken(), state.get("subjects", {}))
+        self.repeats = RepeatedSteps(state.get("repeats", {}))
 
     def state(self) -> dict[str, Any]:
         """What the rows so far have shown, as JSON-able values."""
@@ -87,6 +68,9 @@ class CsvLayout:
             "text": _to_bitmap(self.text),
             **({"clock": self.clock_is} if self.clock_is else {}),
             **({"epochs": self.epochs} if self.epochs else {}),
+            **({"parts": self.parts} if self.parts else {}),
+            **({"subjects": subjects} if (subjects := self.subjects.state()) else {}),
+            **({"repeats": repeats} if (repeats := self.repeats.state()) else {}),
         }
 
     def settle_clock(self, decision: str) -> None:
@@ -98,8 +82,12 @@ class CsvLayout:
 
     def metrics(self) -> list[int]:
         """The indices of metric columns: of columns with one name only the first, none without a name."""
-        taken = {self.step, self.clock, self.attempt, *self.labels}
+        taken = self._taken() | self.subjects.no_metrics
         return [index for name, index in self._first.items() if name and index not in taken]
+
+    def _taken(self) -> set[int]:
+        taken = {self.step, self.clock, self.attempt, *self.labels}
+        return {index for index in taken if index is not None}
 
 
 @dataclass(kw_only=True)
@@ -149,96 +137,83 @@ class CsvTable:
 def parse_rows(lines: Sequence[bytes], *, layout: CsvLayout, delimiter: str, first_line: int) -> CsvTable:
     """The rows in these lines. A line that is no row is a problem, unless it is empty or the header."""
     problems: list[tuple[int, str]] = []
-    rows, numbers = _rows(lines, layout.header, delimiter, first_line, problems)
+    rows, numbers = split_rows(lines, layout.header, delimiter, first_line, problems)
     if layout.step is None:
         rows, numbers = [], []
-    rows, numbers, steps = _steps(rows, numbers, layout, problems)
+    rows, numbers, steps, parts = _steps(rows, numbers, layout, problems)
     data = _data(rows, layout)
     steps = _over_epochs(rows, steps, data, layout)
     cells = list(zip(*rows, strict=True)) if rows else []
     line_numbers = np.array(numbers, dtype=np.int64)
     times = _times(cells, layout, line_numbers, problems)
+    series = _series(data, cells, steps, layout) if rows else None
     columns = (
         [_column(cells[column], column, layout, line_numbers, problems) for column in layout.metrics()]
         if rows
         else []
     )
+    if parts:
+        at = np.array([*parts], dtype=np.int64)
+        columns.append(CsvCells("epoch", np.array([*parts.values()], dtype=np.float64), at))
+    attempts = _attempts(cells[layout.attempt]) if rows and layout.attempt is not None else None
     return CsvTable(
         lines=line_numbers,
         steps=steps,
         times=times,
         columns=[column for column in columns if len(column.values)],
-        attempts=_attempts(cells[layout.attempt]) if rows and layout.attempt is not None else None,
-        series=_series(data, cells, layout) if rows else None,
+        attempts=attempts,
+        series=layout.repeats.series(steps, attempts, series, columns),
         problems=sorted(problems),
     )
 
 
-def _rows(
-    lines: Sequence[bytes],
-    header: Sequence[str],
-    delimiter: str,
-    first_line: int,
-    problems: list[tuple[int, str]],
-) -> tuple[list[list[str]], list[int]]:
-    text = decode_lines(b"\n".join(lines))
-    if "\r" in text:
-        text = text.replace("\r\n", "\n").removesuffix("\r")
-    if delimiter != "," and "," in text:
-        text = _WITH_DECIMAL_COMMA[delimiter].sub(r"\1.\2", text)
-    split = _quoted if '"' in text else str.split
-    width, names = len(header), list(header)
-    rows, numbers = [], []
-    for number, line in enumerate(text.split("\n") if lines else (), first_line):
-        row = split(line, delimiter)
-        if len(row) == 1 < width and delimiter not in line:
-            row = _split_otherwise(line, width) or row
-        if len(row) == width and row != names:
-            rows.append(row)
-            numbers.append(number)
-        elif line and len(row) != width:
-            problems.append((number, f"expected {width} columns as in the header, found {len(row)}"))
-    return rows, numbers
-
-
-def _split_otherwise(line: str, width: int) -> list[str]:
-    """The cells of a row without the delimiter of the header, between others; none if that is no row."""
-    found = (line.split(delimiter) for delimiter in ",\t;")
-    return next((row for row in found if len(row) == width), [])
-
-
-def _quoted(line: str, delimiter: str) -> list[str]:
-    if '"' not in line:  # decided by line, so that other lines of a block do not matter
-        return line.split(delimiter)
-    try:
-        return next(csv.reader([line], delimiter=delimiter), [])
-    except csv.Error:
-        return []
-
-
 def _steps(
     rows: list[list[str]], numbers: list[int], layout: CsvLayout, problems: list[tuple[int, str]]
-) -> tuple[list[list[str]], list[int], IntArray]:
-    """The rows with a readable step, and these steps."""
+) -> tuple[list[list[str]], list[int], IntArray, dict[int, float]]:
+    """The rows with a readable step, and these steps; and the parts of epochs that rows are at."""
     index = layout.step or 0
     try:
         steps = np.array([int(row[index]) for row in rows], dtype=np.int64)
-        if ((steps >= -step_columns.LARGEST_STEP) & (steps <= step_columns.LARGEST_STEP)).all():
-            return rows, numbers, steps
+        if ((steps >= -step_columns.LARGEST_STEP) & (steps <= step_columns.LARGEST_STEP)).all() and not (
+            layout.parts and layout.parts["part of epoch"]["is part"]
+        ):
+            if layout.parts is not None:
+                for step in (*steps[:1].tolist(), *steps[-1:].tolist()):
+                    number_of_part(float(step), layout.parts)
+            return rows, numbers, steps, {}
     except (ValueError, OverflowError):
         pass
-    found, readable = [], []
+    found: list[int] = []
+    readable: list[int] = []
+    parts: dict[int, float] = {}
     for row_index, row in enumerate(rows):
         try:
-            found.append(step_columns.read_step(row[index]))
-            readable.append(row_index)
+            step, part = _step(row[index], layout)
         except ValueError as error:
             problems.append((numbers[row_index], f"column {layout.header[index]}: {error}"))
+            continue
+        if part is not None:
+            parts[len(found)] = part
+        found.append(step)
+        readable.append(row_index)
     return (
         [rows[row_index] for row_index in readable],
         [numbers[row_index] for row_index in readable],
         np.array(found, dtype=np.int64),
+        parts,
     )
+
+
+def _step(cell: str, layout: CsvLayout) -> tuple[int, float | None]:
+    """The step in a cell, and the part of an epoch that this is. Raises ValueError for other cells."""
+    try:
+        part = float(cell)
+    except ValueError:
+        part = nan
+    if layout.parts is None or not abs(part) <= step_columns.LARGEST_STEP:
+        return step_columns.read_counted(cell), None
+    step, is_part = number_of_part(part, layout.parts)
+    return step, part if is_part else None
 
 
 def _data(rows: Sequence[Sequence[str]], layout: CsvLayout) -> list[str]:
@@ -371,11 +346,19 @@ def _attempts(cells: Sequence[str]) -> list[str]:
     return [_integer_text(cell) for cell in cells]
 
 
-def _series(data: Sequence[str], cells: Sequence[Sequence[str]], layout: CsvLayout) -> list[RowSeries] | None:
+def _series(
+    data: Sequence[str], cells: Sequence[Sequence[str]], steps: IntArray, layout: CsvLayout
+) -> list[RowSeries] | None:
     """The series of each row; None if all rows are of the same training, without labels."""
-    if not (data or layout.labels):
+    subjects = layout.subjects.labels(cells, steps)
+    if not (data or layout.labels or subjects):
         return None
     labels = _labels(cells, layout) if layout.labels else [()] * len(cells[0])
+    if subjects:
+        labels = [
+            labels_of({**dict(own), **dict(subject)}) if own else subject
+            for own, subject in zip(labels, subjects, strict=True)
+        ]
     return list(map(RowSeries, data or [""] * len(labels), labels))
 
 

@@ -16,8 +16,11 @@ from holter.ingest.csv.csv_log import CsvLog
 from holter.ingest.discovery.run_layout import assign_tree
 from holter.ingest.discovery.scanner import Source
 from holter.ingest.format import Format
+from holter.ingest.jsonl import JsonLines
 from holter.ingest.offline.joined_records import JoinedRecords
+from holter.ingest.offline.json_tables import JsonTables
 from holter.ingest.offline.numbered_rows import UNNAMED, NumberedRows
+from holter.ingest.offline.rows_of_epochs import RowsOfEpochs
 from holter.ingest.open_log import HEAD_BYTES, open_beginning, uncompressed_name, without_holes
 from holter.ingest.stdout.system_text import SystemText
 from holter.types import Batch, SeriesKey
@@ -38,7 +41,7 @@ def source_by_hand(file: Path, sources: Sequence[Source], known: Mapping[str, Fo
     if lines is None or not file.is_file():
         return None
     try:
-        guess = _guessed(file, lines) if not sources else _lines_of_training(file, sources, lines)
+        guess = _guess(file, sources, lines)
     except OSError:
         return None
     if guess is None:
@@ -46,10 +49,24 @@ def source_by_hand(file: Path, sources: Sequence[Source], known: Mapping[str, Fo
     return Source(path=file, format=guess, assignment=assign_tree(file, [file], one_run=True)[file])
 
 
+def _guess(file: Path, sources: Sequence[Source], lines: Format) -> Format | None:
+    """The format of a file for which some were found, or none; None if these are right."""
+    if not sources:
+        return _guessed(file, lines)
+    formats = [source.format for source in sources]
+    if len(formats) == 1 and isinstance(formats[0], CsvLog | JsonLines):
+        counted = RowsOfEpochs(formats[0])
+        if _has_points(file, counted):
+            return counted
+        return None if _has_points(file, formats[0]) else _guessed(file, lines)
+    return _lines_of_training(file, sources, lines)
+
+
 def _guessed(file: Path, lines: Format) -> Format | None:
     rows, table = NumberedRows(lines), CsvLog()
-    if _has_points(file, JoinedRecords(lines)):
-        return JoinedRecords(lines)
+    for records in (JsonTables(lines), JoinedRecords(lines)):
+        if _has_points(file, records):
+            return records
     tables = [table] if table.sniff(PurePath("table.csv"), _head(file)) else []
     for guess in (lines, rows, *tables):
         if _has_points(file, guess, _is_named, steps=_SEVERAL):

@@ -1,0 +1,64 @@
+"""Tables in JSON that was given by hand: records, columns as pandas writes them, charts of TensorBoard."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.log_runs import read_log, steps_of
+
+LOSSES = [2.5, 2.25, 2.125, 2.0]
+RECORDS: list[dict[str, Any]] = [{"loss": loss, "acc": 1 / loss} for loss in LOSSES]
+KEYED = {"loss": [0, 1, 2, 3], "acc": [0, 1, 2, 3]}
+
+
+def steps(value: Any, tmp_path: Path, name: str = "history.json", **options: Any) -> dict[str, list[int]]:
+    run = read_log(tmp_path, json.dumps(value, **options), name)
+    assert run.attempts == 1
+    return steps_of(run)
+
+
+@pytest.mark.parametrize("options", [{}, {"indent": 2}])
+@pytest.mark.parametrize(
+    "value",
+    [
+        RECORDS,
+        {"history": RECORDS},
+        {"args": {"lr": 0.1, "epochs": 4}, "log": RECORDS, "best": 2.0},
+        {str(number): record for number, record in enumerate(RECORDS)},
+        {f"epoch_{number}": record for number, record in enumerate(RECORDS)},
+        {name: {str(n): record[name] for n, record in enumerate(RECORDS)} for name in ("loss", "acc")},
+    ],
+)
+def test_the_order_of_records_or_their_keys_are_their_steps(
+    value: Any, options: dict[str, Any], tmp_path: Path
+) -> None:
+    assert steps(value, tmp_path, **options) == KEYED
+
+
+def test_a_step_of_records_is_theirs(tmp_path: Path) -> None:
+    records = [{"epoch": 5 * number, **record} for number, record in enumerate(RECORDS)]
+    assert steps({"history": records}, tmp_path) == {"loss": [0, 5, 10, 15], "acc": [0, 5, 10, 15]}
+
+
+def test_several_tables_are_named_after_their_keys(tmp_path: Path) -> None:
+    found = steps({"train": RECORDS, "val": RECORDS}, tmp_path)
+    assert {*found} == {"train/loss", "train/acc", "val/loss", "val/acc"}
+
+
+def test_points_of_a_chart_are_named_after_their_tag(tmp_path: Path) -> None:
+    points = [[1_700_000_000.5 + n, 10 * n, loss] for n, loss in enumerate(LOSSES)]
+    assert steps(points, tmp_path, "run-train-tag-epoch_loss.json") == {"epoch_loss": [0, 10, 20, 30]}
+
+
+def test_lines_without_a_step_are_counted(tmp_path: Path) -> None:
+    text = "".join(f"{json.dumps(record)}\n" for record in RECORDS)
+    assert steps_of(read_log(tmp_path, text, "stats.jsonl")) == KEYED
+
+
+def test_lists_of_all_epochs_remain_those(tmp_path: Path) -> None:
+    value = {"config": {"layers": [64, 128, 256]}, "history": {"loss": LOSSES}}
+    assert steps(value, tmp_path) == {"history/loss": [0, 1, 2, 3]}
