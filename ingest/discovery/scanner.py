@@ -32,7 +32,9 @@ from holter.ingest.stdout.system_text import SystemText, without_training
 _log = logging.getLogger(__name__)
 
 _MAX_DEPTH = 24
-_SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules", "site-packages", "checkpoints"})
+_SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules", "site-packages"})
+_CHECKPOINTS = "checkpoints"
+"""A folder whose files are mostly parts of models, of which large jobs have thousands."""
 _SKIPPED_SUFFIXES = frozenset(
     {".pt", ".pth", ".bin", ".ckpt", ".safetensors", ".npz", ".npy", ".h5", ".parquet", ".arrow", ".tar"}
     | {".zip", ".whl", ".so", ".png", ".jpg", ".jpeg", ".gif", ".mp4", ".pdf", ".py", ".ipynb", ".md"}
@@ -90,21 +92,27 @@ class LogTree:
     def scan(self) -> list[Source]:
         """Every log that exists now, in the order in which those of a run should be read."""
         self._search_left = self._search_seconds
-        self._scanned = {
-            path: self._scan_file(path, stat)
-            for path, stat in walk_files(self.root)
-            if not self._is_skipped(path)
-        }
-        found = {
-            file.path: file.detected.format
-            for file in self._scanned.values()
-            if file.detected.format is not None
-        }
+        found = self._find_logs()
+        if self._one_run and all(format_.role.is_settings for format_ in found.values()):
+            found = self._find_logs(within_checkpoints=True)
         launches = {} if self._one_run else self._find_launches(found)
         if (found, launches) != self._sources_of or any(map(is_trainer_state, found)):
             self._sources_of = dict(found), launches
             self._sources = self._assign(found, launches)
         return self._sources
+
+    def _find_logs(self, *, within_checkpoints: bool = False) -> dict[Path, Format]:
+        """The files that exist now and have a format."""
+        self._scanned = {
+            path: self._scan_file(path, stat)
+            for path, stat in walk_files(self.root, within_checkpoints=within_checkpoints)
+            if not self._is_skipped(path)
+        }
+        return {
+            file.path: file.detected.format
+            for file in self._scanned.values()
+            if file.detected.format is not None
+        }
 
     def problems(self) -> dict[Path, str]:
         """The files of the last scan whose format could not be detected since a format failed, and why."""
@@ -164,7 +172,7 @@ class LogTree:
     def is_new(self, path: Path) -> bool:
         """Whether a file that was reported as changed may be a log that the last scan did not find."""
         parts = path.relative_to(self.root).parts
-        if any(part.startswith(".") or part in _SKIPPED_FOLDERS for part in parts) or is_skipped(path.name):
+        if any(part.startswith(".") or not _is_searched(part) for part in parts) or is_skipped(path.name):
             return False
         if self._is_skipped(str(path)):
             return False
@@ -250,18 +258,21 @@ def _read_launch(path: Path, format_: Format) -> TrainerLaunch | bool:
         return False
 
 
-def walk_files(root: Path) -> Iterator[tuple[str, os.stat_result]]:
+def walk_files(root: Path, *, within_checkpoints: bool = False) -> Iterator[tuple[str, os.stat_result]]:
     """The files below a folder that may be logs; or the file itself.
 
-    Hidden folders (except Hydra's), checkpoints, and links to other places in the tree are skipped.
+    Hidden folders (except Hydra's), links to other places in the tree, and checkpoints unless asked for are
+    skipped.
     """
     if root.is_file():
         yield str(root), root.stat()
     else:
-        yield from _walk(str(root), root.resolve(), _MAX_DEPTH)
+        yield from _walk(str(root), root.resolve(), _MAX_DEPTH, within_checkpoints)
 
 
-def _walk(folder: str, root: Path, depth: int) -> Iterator[tuple[str, os.stat_result]]:
+def _walk(
+    folder: str, root: Path, depth: int, within_checkpoints: bool
+) -> Iterator[tuple[str, os.stat_result]]:
     try:
         with os.scandir(folder) as entries:
             inside = sorted(entries, key=lambda entry: entry.name)
@@ -271,8 +282,10 @@ def _walk(folder: str, root: Path, depth: int) -> Iterator[tuple[str, os.stat_re
     for entry in inside:
         try:
             if entry.is_dir(follow_symlinks=False):
-                if depth and _is_searched(entry.name):
-                    yield from _walk(entry.path, root, depth - 1)
+                if depth and (
+                    _is_searched(entry.name) or (within_checkpoints and entry.name == _CHECKPOINTS)
+                ):
+                    yield from _walk(entry.path, root, depth - 1, within_checkpoints)
             elif _may_be_log(entry, root):
                 yield entry.path, entry.stat()
         except OSError:  # deleted since it was listed
@@ -280,7 +293,8 @@ def _walk(folder: str, root: Path, depth: int) -> Iterator[tuple[str, os.stat_re
 
 
 def _is_searched(folder: str) -> bool:
-    return (not folder.startswith(".") or folder == ".hydra") and folder not in _SKIPPED_FOLDERS
+    is_hidden = folder.startswith(".") and folder != ".hydra"
+    return not is_hidden and folder not in _SKIPPED_FOLDERS and folder != _CHECKPOINTS
 
 
 def _may_be_log(entry: os.DirEntry[str], root: Path) -> bool:

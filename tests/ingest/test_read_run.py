@@ -49,10 +49,11 @@ def test_steps_that_go_backwards_in_one_file_begin_an_attempt(tmp_path: Path) ->
     assert loss.step[loss.attempt == 1].tolist() == list(range(60, 120))
 
 
-def test_of_several_writes_of_a_step_in_one_attempt_the_newest_is(tmp_path: Path) -> None:
+def test_of_several_writes_of_a_step_in_one_attempt_each_is_in_a_series(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("step,loss\n1,3.0\n2,2.0\n2,2.5\n3,1.0\n")
-    loss = read_run(tmp_path).data.series[SeriesKey("loss")]
-    assert (loss.step.tolist(), loss.value.tolist()) == ([1, 2, 3], [3.0, 2.5, 1.0])
+    series = read_run(tmp_path).data.series
+    found = {str(key): (points.step.tolist(), points.value.tolist()) for key, points in series.items()}
+    assert found == {"loss": ([1, 2, 3], [3.0, 2.0, 1.0]), "loss{repeat=2}": ([2], [2.5])}
 
 
 def test_gathering_until_a_step_leaves_out_what_comes_later(tmp_path: Path) -> None:
@@ -108,3 +109,20 @@ def test_links_within_the_folder_are_not_read_twice(tmp_path: Path) -> None:
     (tmp_path / "latest").symlink_to("run")
     (tmp_path / "latest.csv").symlink_to("run/log.csv")
     assert len(read_run(tmp_path).files) == 1
+
+
+@pytest.mark.parametrize("others", [{}, {"config.json": '{"lr": 0.1}'}])
+def test_the_only_log_may_be_next_to_the_checkpoints(others: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "checkpoints" / "history.csv").write_text("epoch,loss\n1,0.5\n2,0.25\n")
+    for name, text in others.items():
+        (tmp_path / name).write_text(text)
+    run = read_run(tmp_path)
+    assert run.data.series[SeriesKey("loss")].value.tolist() == [0.5, 0.25]
+
+
+def test_logs_next_to_checkpoints_are_not_read_beside_others(tmp_path: Path) -> None:
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "checkpoints" / "history.csv").write_text("epoch,loss\n1,0.5\n2,0.25\n")
+    (tmp_path / "log.csv").write_text("epoch,acc\n1,0.5\n2,0.25\n")
+    assert [*read_run(tmp_path).data.series] == [SeriesKey("acc")]
