@@ -65,6 +65,12 @@ def known_axis(state: DialectState) -> dict[str, Any]:
     return axis
 
 
+def last_epochs(state: DialectState) -> list[int]:
+    """The epochs that the last lines counted and announced, as far as they did."""
+    axis = known_axis(state)
+    return [int(axis[name][0]) for name in ("epoch", "announced") if name in axis]
+
+
 def forget_position(state: DialectState) -> None:
     """Forget what lines above announced: another launch of the program begins."""
     for name in (
