@@ -445,6 +445,11 @@ def _tells_set_up(pieces: Sequence[bytes]) -> bool:
     return any(_SET_UP.search(piece) is not None for piece in pieces)
 
 
+def is_about_set_up(line: str) -> bool:
+    """Whether a line is about the set-up of a program: a device, data, a model, settings."""
+    return _SET_UP.search(line.encode()) is not None and _REPEATED.search(line.encode()) is None
+
+
 def _arguments_of(line: bytes) -> int:
     """What tells the arguments in a line from others."""
     return crc32(line[line.index(_ARGUMENTS) :].rstrip())

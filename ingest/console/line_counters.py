@@ -30,6 +30,7 @@ from holter.translated_words import in_english
 COUNTS_DATA = re.compile(r"\((?:val|test|eval)\)\s*$", re.I)
 OF_MEAN_WEIGHTS = re.compile(r"(?i)(?: ?\(ema\)|[ _]ema)$")
 """What says behind the data that the means of the weights are evaluated: `Test (EMA): [ 0/24]`."""
+_LENGTH = re.compile(r"(?i)(?:(?:num(?:ber)?|no\.?|n)[ _](?:of[ _])?|ep(?:isode)?[ _])?steps")
 _WRITER = re.compile(r"(?:rank|gpu|worker|node|proc(?:ess)?)\d+")
 _RATES = DURATIONS | {"per", "rate"}
 """Words before `step` or `iteration` in the names of what is measured in one: `fps step: 12000`."""
@@ -249,10 +250,12 @@ def is_epoch_before_batch(field: NumberField, texts: tuple[str, ...]) -> bool:
 def is_length(field: NumberField, counters: list[CounterField]) -> bool:
     """Whether a number of steps is the length of an episode.
 
-    `Episode: 3, reward: 1.5, steps: 120`, `Episode 3 - truncated at step 1000. Reward: 5`.
+    `Episode: 3, reward: 1.5, steps: 120`, `Episode 3 - truncated at step 1000. Reward: 5`,
+    `Episode: 3, Number of steps: 120`.
     """
     is_other = bool(counters) and counters[0].counter is Counter.OTHER
-    is_length = field.english.lower() == "steps" or field.before.endswith((" at ", " in ", " after "))
+    is_named = _LENGTH.fullmatch(field.english) is not None
+    is_length = is_named or field.before.endswith((" at ", " in ", " after "))
     return is_other and is_length and field.total_index < 0
 
 

@@ -322,6 +322,8 @@ class _ShapeReader:
             self._measured.add(field.index)
             return None
         if counter is Counter.STEP and is_length(field, self._counters):
+            if field.english.lower().endswith("steps"):
+                self._measured.add(field.index)
             return None
         if (
             counter is Counter.STEP
@@ -359,7 +361,11 @@ class _ShapeReader:
         Before it they are if `ep` counts: an epoch may have as many.
         """
         is_episode = bool(self._counters) and self._counters[0].counter in (Counter.EPOCH, Counter.OTHER)
-        if not is_episode or field.english.lower() not in _LENGTHS or field.total_index >= 0:
+        # `Episode: 3, reward: 1.5, step: 200`, but `Episode: 3, step: 4500, reward: 1.5`
+        is_last = self._counters[-1:] != [] and self._counters[-1].counter is Counter.OTHER
+        name = field.english.lower()
+        is_length = name in _LENGTHS or (name == "step" and is_last)
+        if not is_episode or not is_length or field.total_index >= 0:
             return False
         behind = self._texts[field.index + 1 :] if self._counts_ep() else ()
         return any(map(_REWARD.search, (*_names(self._metrics), *behind)))

@@ -145,7 +145,8 @@ def _steps(texts: Texts, columns: Sequence[Sequence[str]], index: int, *, is_nam
 
     What its name says to count need not go up evenly: programs print the first epoch, and every fifth one.
     """
-    numbers, epochs = columns[index], columns[index - 1] if index else ()
+    has_total = index > 1 and texts[index - 1].strip() == "/"  # `[ 3/ 9]  [ 20/ 100]  0.5`
+    numbers, epochs = columns[index], columns[index - 1 - has_total] if index else ()
     if epochs and len({*epochs}) > 1 and are_counts(epochs) and are_counts(numbers):
         pairs = zip(map(int, epochs), map(int, numbers), strict=True)
         if steps := steps_within([*pairs], _total_behind(texts, columns, index)):
@@ -277,18 +278,24 @@ def steps_within(counts: Sequence[tuple[int, int]], total: int = 0) -> list[int]
 
     `total` is the number of batches of each epoch, 0 if that is unknown.
     """
-    steps, before, launches = [counts[0][1]], 0, 0
+    first, steps, before = counts[0], [counts[0][1]], 0
+    begins, launches, resumed = {first[0]: 0}, 0, 0
     for (epoch, batch), (next_epoch, next_batch) in pairwise(counts):
-        if next_epoch == epoch and next_batch <= batch:
+        is_back = next_epoch <= epoch and (next_epoch < epoch or next_batch <= batch)
+        if is_back and next_batch == first[1] and next_epoch in begins:
+            before, launches = begins[next_epoch], launches + 1
+            resumed += next_epoch > first[0]
+        elif is_back:
             return []
-        if next_epoch < epoch and (next_epoch, next_batch) == counts[0]:
-            before, launches = 0, launches + 1
         elif next_epoch != epoch:
             if next_epoch != epoch + 1 or next_batch > batch:
                 return []
-            before += total if total >= batch else batch + (counts[0][1] == 0)
+            before += total if total >= batch else batch + (first[1] == 0)
+            begins[next_epoch] = before
         steps.append(before + next_batch)
-    return steps if launches <= _MOST_BEGINNINGS else []
+    # of other data in each epoch are what begins anew as often as these do
+    is_of_launches = launches <= _MOST_BEGINNINGS and resumed <= max(1, len(begins) // 2)
+    return steps if is_of_launches else []
 
 
 def is_number(cell: str) -> bool:

@@ -42,6 +42,7 @@ from holter.ingest.offline.counted_lines import (
 )
 from holter.ingest.offline.glued_rows import separate_rows
 from holter.ingest.offline.joined_records import separate_records
+from holter.ingest.offline.passes_of_rows import through_passes
 from holter.ingest.offline.printed_arrays import without_arrays
 from holter.ingest.offline.row_forms import counted_table
 from holter.ingest.offline.text_columns import without_texts
@@ -125,7 +126,7 @@ class NumberedRows(WholeFile):
         table = _encoded(table_of_counted_names(lines)) or _numbered_table(lines, path.stem)
         numbered = b"" if table else _below_epochs(lines, path.stem)
         if not (table or numbered):
-            table = _encoded(counted_table(lines) or _table_of_any_names(lines))
+            table = _encoded(through_passes(counted_table(lines), lines) or _table_of_any_names(lines))
         if table:
             for number, launch in enumerate(_launches(table)):
                 restarts = number > 0

@@ -91,6 +91,18 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"Episode: {n}, reward: 3{n}, it: {50 - n * (-1) ** n}, loss= 8.{n}\n" for n in N),
         {"reward": [*N], "it": [*N], "loss": [*N]},
     ),
+    "the number of steps of an episode": (
+        "".join(f"Episode: {n}, Number of Steps : {90 - n * (-1) ** n}, Reward: 2.{n}\n" for n in N),
+        {"Number of Steps": [*N], "Reward": [*N]},
+    ),
+    "the step at which an episode ended": (
+        "".join(f"Episode: {n}, name: W_0, reward: 3.{n}, step:200.\n" for n in N),
+        {"reward": [*N], "step": [*N]},
+    ),
+    "the step of all before a reward": (
+        "".join(f"Episode: {n}, step: {200 * n}, reward: 3.{n}\n" for n in N),
+        {"Episode": [200 * n for n in N], "reward": [200 * n for n in N]},
+    ),
     "any words before an epoch and a loss": (
         "".join(f"10:00:0{n} INFO ==> fit_encoder epoch:{n} loss:2.{n}\n" for n in N),
         {"loss": [*N]},
