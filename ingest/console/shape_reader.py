@@ -45,12 +45,7 @@ from holter.ingest.console.line_shapes import (
 )
 from holter.ingest.console.line_subjects import label_of, subject_of, word_of_row
 from holter.ingest.console.line_tokens import is_time
-from holter.ingest.console.line_words import (
-    DATA_SPLIT,
-    INDEX_WORDS,
-    QUALIFIERS,
-    ROUNDS,
-)
+from holter.ingest.console.line_words import DATA_SPLIT, ENDS, INDEX_WORDS, QUALIFIERS, ROUNDS
 from holter.ingest.console.logger_lines import logger_line
 from holter.ingest.console.metric_fields import is_metric
 from holter.ingest.console.number_lists import values_of_lists, with_words, without_calls
@@ -532,6 +527,9 @@ class _ShapeReader:
             and texts[0].lstrip().startswith("["),
             is_note=[field.counter for field in counters] == [Counter.EPOCH]
             and _NOTE.search(text_ahead(texts, counters)) is not None,
+            is_end=[field.counter for field in counters] == [Counter.EPOCH]
+            and not names
+            and ENDS.search("".join(texts)) is not None,
             is_best=says_best(texts, counters),
         )
 

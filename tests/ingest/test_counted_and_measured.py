@@ -103,6 +103,14 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"Episode: {n}, step: {200 * n}, reward: 3.{n}\n" for n in N),
         {"Episode": [200 * n for n in N], "reward": [200 * n for n in N]},
     ),
+    "epochs that are said to be over behind their steps": (
+        "Loading the data\nBuilding the model\nStart training\n"
+        + "".join(
+            "".join(f"iter {k}/100: loss=2.{e}{k}\n" for k in (25, 50, 75)) + f"epoch {e} finished\n"
+            for e in range(4)
+        ),
+        {"loss": [100 * e + k for e in range(4) for k in (25, 50, 75)]},
+    ),
     "any words before an epoch and a loss": (
         "".join(f"10:00:0{n} INFO ==> fit_encoder epoch:{n} loss:2.{n}\n" for n in N),
         {"loss": [*N]},
