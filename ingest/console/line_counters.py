@@ -39,6 +39,8 @@ _CADENCE = re.compile(
     r"|(?:BEGIN|START|END|STOP)_[A-Z]+|(?:begin|start|end|stop)_(?:epoch|step|iter|iteration)"
 )
 """Settings of when or how often something is done: `LOG_STEP: 10`, `END_EPOCH: 200`, `NUM_ITER: 200`."""
+_INDICES = frozenset({"i", "idx", "index"})
+"""Names of what counts right behind an epoch."""
 _STAGES = frozenset({"pretrain", "pretraining", "finetune", "finetuning", "warmup"})
 """Words before an epoch that is that of a part of the training: `Pretrain Epoch: 3`."""
 _OF_OTHER_EPOCHS = frozenset({"best", "early", "first", "last", "previous", "resume", "resumed", "stop"})
@@ -120,9 +122,11 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
             return Counter.BATCH if found[2] else Counter.STEP
     if not before and field.before.endswith("[") and field.scale > 1 and DATA_SPLIT.fullmatch(field.english):
         return Counter.STEP  # `[eval 10k] score 9.3`
-    is_in_epoch = [each.counter for each in before] == [Counter.EPOCH] and not field.marked
-    if is_in_epoch and field.total_index >= 0 and DATA_SPLIT.fullmatch(field.english):
+    is_in_epoch = [each.counter for each in before] == [Counter.EPOCH]
+    if is_in_epoch and not field.marked and field.total_index >= 0 and DATA_SPLIT.fullmatch(field.english):
         return Counter.BATCH  # `epoch 1, train 20/100`
+    if is_in_epoch and field.name.lower() in _INDICES and field.index == before[0].index + 1:
+        return Counter.BATCH  # `[Epoch: 1, i: 20] loss: 0.5`
     words = field.english.lower().translate(_SEPARATORS).split()
     if words and (compound := _INDEX.fullmatch(words[-1])) is not None:  # `batchnum`
         words[-1:] = [compound[1], compound[2]]

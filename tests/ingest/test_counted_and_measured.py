@@ -111,6 +111,10 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         ),
         {"loss": [100 * e + k for e in range(4) for k in (25, 50, 75)]},
     ),
+    "an index right behind the epoch": (
+        "".join(f"[Epoch: {e}, i: {k}] loss: 2.{e}{k}\n" for e in EPOCHS for k in BATCHES),
+        {"Epoch": TWELVE, "loss": TWELVE},
+    ),
     "any words before an epoch and a loss": (
         "".join(f"10:00:0{n} INFO ==> fit_encoder epoch:{n} loss:2.{n}\n" for n in N),
         {"loss": [*N]},
