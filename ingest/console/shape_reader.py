@@ -412,7 +412,7 @@ class _ShapeReader:
 
     def _add_named_ahead(self, field: NumberField) -> None:
         """Add a number whose name is before what is counted: `loss at step 5: 2.3`, `Val loss [5]: 2.3`."""
-        before = self._texts[: self._counters[0].index + 1]
+        before = self._texts[: self._counters[-1].index + 1]
         ahead = next(filter(None, map(_NAME_AHEAD.search, before)), None)
         name = self._named_ahead or ("" if ahead is None else ahead[1])
         if name and (is_metric_name(name) or self._split not in ("", "train")):
