@@ -87,7 +87,7 @@ _RANKED = re.compile(
     r"|(?:[A-Za-z]\w{0,20} ){0,2}(?i:precision|recall|hits?|n?dcg|m?ap|mrr) at \d{1,4}"
     r"|[A-Za-z]\w{0,20} \d{1,2})$"
 )
-"""A name with a number in it: `Top 1-err 60.1`, `Top 5 Acc: 0.4`, `Stage 0 = 39.1`, `Train Sup Loss 1: 2.19`."""
+"""A name with a number in it: `Top 1-err 60.1`, `Top 5 Acc: 0.4`, `Stage 0 = 39.1`, `Train Sup Loss 1: 2`."""
 
 
 _PHRASE = re.compile(

@@ -111,6 +111,30 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         ),
         {"loss": [100 * e + k for e in range(4) for k in (25, 50, 75)]},
     ),
+    "several numbers with per cent signs": (
+        "".join(f"Epoch: {n}\n\tTrain Acc: 5{n}.5% 6{n}.5% 7{n}.5%\n" for n in N),
+        {name: [*N] for name in ("Train Acc", "Train Acc 2", "Train Acc 3")},
+    ),
+    "the cost on an iteration of an epoch": (
+        "".join(f"Epoch {e}: Cost on iteration {4 * e + k - 4} is 2.{e}{k}\n" for e in EPOCHS for k in BATCHES),
+        {"Epoch": TWELVE, "Cost": TWELVE},
+    ),
+    "ranks in names": (
+        "".join(f"Epoch {n}, Loss: 2.{n}, Top 1 Acc: 0.3{n}, Top 5 Acc: 0.5{n}\n" for n in N),
+        {name: [*N] for name in ("Loss", "Top 1 Acc", "Top 5 Acc")},
+    ),
+    "a second loss": (
+        "".join(f"Epoch: {n} --> train loss:  0.7{n} second loss:  0.6{n}\n" for n in N),
+        {"train loss": [*N], "second loss": [*N]},
+    ),
+    "seconds before a name": (
+        "".join(f"Epoch: {n} took 2.5 seconds loss: 0.6{n}\n" for n in N),
+        {"loss": [*N]},
+    ),
+    "results of evaluations alone": (
+        "".join(f"Eval num_timesteps={n}00. Reward: 0.{n}+/-0.1\nReward Negative: -0.{n}+/-0.1\n" for n in N),
+        {"eval/Reward": [100 * n for n in N], "Reward Negative": [100 * n for n in N]},
+    ),
     "an index right behind the epoch": (
         "".join(f"[Epoch: {e}, i: {k}] loss: 2.{e}{k}\n" for e in EPOCHS for k in BATCHES),
         {"Epoch": TWELVE, "loss": TWELVE},

@@ -270,3 +270,12 @@ def test_weights_that_are_loaded_for_each_test_show_no_launch(tmp_path: Path) ->
     opening = "Loading the weights of the network from a.pth\n"
     text = opening + "".join(iterations(step, step) + opening for step in range(10, 60, 10))
     assert read_log(tmp_path, text).attempts == 1
+
+
+def test_a_launch_that_resumes_counts_the_lines_of_its_epochs_on(tmp_path: Path) -> None:
+    def lines(*epochs: int) -> str:
+        return "".join(f"Train Epoch: {epoch} Loss: 2.{epoch}{n}\n" for epoch in epochs for n in range(9))
+
+    run = read_log(tmp_path, "Ready\n" + lines(1, 2, 3) + "Resuming from epoch 2\n" + lines(3, 4))
+    assert run.attempts == 2
+    assert steps_of(run)["Loss"] == [*range(1, 28), *range(19, 37)]
