@@ -39,7 +39,9 @@ _MOST_GAPS = 0.15
 """Of the distances that are several of the usual one."""
 _MOST_BEGINNINGS = 8
 """Times that the numbers begin anew: a table that comes more often is one of results, unless it is long."""
-_LONG_TABLE = 32
+MOST_RESUMED = 2
+"""Launches in a long table that go on with a number before the last one."""
+LONG_TABLE = 32
 """Rows, on average, of a table that is no one of results."""
 _COUNTED_NAME = re.compile(
     r"\s*(?P<name>[A-Za-z][\w./-]{0,40}(?: [A-Za-z][\w./-]{0,40}){0,3})"
@@ -227,8 +229,9 @@ def counts_evenly(column: Sequence[str], least: float = _LEAST_EVEN) -> bool:
 
     `least` is the share of the distances between them that must be the usual one. Others may be several of
     those, where a few rows are missing, or a part of it behind the first or before the last number of a
-    training: `1, 5, 10, 15`. They may begin anew more often where they go up to other numbers each time, and
-    far enough: those are no results of a few classes.
+    training: `1, 5, 10, 15`. A launch or two may resume from a number before, in a long table. They may begin
+    anew more often where they go up to other numbers each time, and far enough: those are no results of a few
+    classes.
     """
     if not are_counts(column):
         return False
@@ -241,6 +244,9 @@ def counts_evenly(column: Sequence[str], least: float = _LEAST_EVEN) -> bool:
     begins = [
         row for row, distance in enumerate(distances) if distance <= 0 and numbers[row + 1] == numbers[0]
     ]
+    back = [row for row, distance in enumerate(distances) if distance <= 0 and row not in begins]
+    if len(back) <= MOST_RESUMED and len(numbers) >= LONG_TABLE:
+        begins += [row for row in back if numbers[row + 1] in numbers[: row + 1]]
     if even + len(begins) == len(distances) and _have_other_lengths(begins, len(numbers)):
         return True
     if even < least * len(distances):
@@ -253,7 +259,7 @@ def counts_evenly(column: Sequence[str], least: float = _LEAST_EVEN) -> bool:
         gaps += distance != usual and not is_part
         if distance <= 0 or (distance % usual and not is_part):
             return False
-    return len(begins) <= max(_MOST_BEGINNINGS, len(numbers) // _LONG_TABLE) and gaps <= _MOST_GAPS * len(
+    return len(begins) <= max(_MOST_BEGINNINGS, len(numbers) // LONG_TABLE) and gaps <= _MOST_GAPS * len(
         distances
     )
 

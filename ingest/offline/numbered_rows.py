@@ -33,6 +33,8 @@ from holter.ingest.console.shape_reader import shape_of
 from holter.ingest.csv.csv_log import CsvLog
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.offline.counted_lines import (
+    LONG_TABLE,
+    MOST_RESUMED,
     Cells,
     counts_evenly,
     is_number,
@@ -164,7 +166,8 @@ def _messages_of_one(text: str) -> str:
 def _launches(table: bytes) -> Iterator[bytes]:
     """The table, cut behind launches of a single row, whose first step the next one has again.
 
-    Where other steps have several rows, too, these are not of launches.
+    Where other steps have several rows, too, these are not of launches; but a launch or two may resume at the
+    last step in a long table.
     """
     if not table.startswith(b"step,"):
         yield table
@@ -177,7 +180,8 @@ def _launches(table: bytes) -> Iterator[bytes]:
         for number in range(1, len(rows))
         if cells[number][0] == cells[number - 1][0] and kinds[number] == kinds[number - 1]
     ]
-    if again and {cells[number][0] for number in again} == {cells[0][0]}:
+    is_resumed = len(again) <= MOST_RESUMED and len(rows) >= LONG_TABLE
+    if again and (is_resumed or {cells[number][0] for number in again} == {cells[0][0]}):
         for number in again:
             yield b"".join((header, *rows[begin:number]))
             begin = number

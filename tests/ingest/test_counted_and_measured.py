@@ -116,7 +116,9 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         {name: [*N] for name in ("Train Acc", "Train Acc 2", "Train Acc 3")},
     ),
     "the cost on an iteration of an epoch": (
-        "".join(f"Epoch {e}: Cost on iteration {4 * e + k - 4} is 2.{e}{k}\n" for e in EPOCHS for k in BATCHES),
+        "".join(
+            f"Epoch {e}: Cost on iteration {4 * e + k - 4} is 2.{e}{k}\n" for e in EPOCHS for k in BATCHES
+        ),
         {"Epoch": TWELVE, "Cost": TWELVE},
     ),
     "ranks in names": (

@@ -279,3 +279,14 @@ def test_a_launch_that_resumes_in_an_epoch_is_at_its_steps(tmp_path: Path) -> No
     assert run.attempts == 2
     steps = [99 * epoch + batch for epoch in (0, 1, 1, 2, 3) for batch in range(20, 100, 20)]
     assert list(steps_of(run).values()) == [steps, steps]
+
+
+def test_rows_between_what_a_program_prints_otherwise(tmp_path: Path) -> None:
+    def rows(first: int, last: int) -> str:
+        return "".join(f"{n} {9.5 - n / 10:.4f}\n" for n in range(first, last))
+
+    opening = "device: cuda\nReading 100 files\n"
+    crash = 'Traceback (most recent call last):\n  File "a.py", line 8, in main\nKeyboardInterrupt\n'
+    run = read_log(tmp_path, opening + rows(0, 25) + crash + opening + rows(24, 60) + "w = 2.0\n")
+    assert run.attempts == 2
+    assert steps_of(run)["column 2"] == [*range(25), *range(24, 60)]
