@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from math import isnan
 from typing import Any, BinaryIO
 
@@ -393,31 +394,33 @@ class ConsoleReader:
 
     def _stops_before_launch(self, parsed: ParsedLines) -> bool:
         """Whether the next record is, or may be, the first of another launch, and rows are before it."""
-        if self._opening.is_new_launch():
+        opening, following = self._opening, self._next
+        if opening.is_new_launch():
             self._release_above(parsed)
             parsed.rows += self._begin_launch()
             return bool(parsed.rows)
-        may_resume = self._opening.may_resume() and not self._next.may_resume
-        self._next.may_resume |= may_resume
-        if self._opening.may_be_new_launch():
+        may_resume = not following.may_resume and (
+            opening.may_resume() or following.is_at(opening.loaded_at, self._states.values())
+        )
+        following.may_resume |= may_resume
+        if opening.may_be_new_launch():
             # so did the lines before the records that are held back
-            if self._next.is_holding and self._opening.states_settings:
+            if following.is_holding and opening.states_settings:
                 self._restart(parsed)
                 if parsed.rows:  # of the launch before
                     return True
                 parsed.restarts, self._restarts = True, False
             self._release_above(parsed)
             parsed.rows += self._release_waiting()
-            self._opening.forget()
-            self._next.may_restart = True
-            for state in self._states.values():
-                for kind in self._kinds:
-                    if kind.may_begin is not None:
-                        kind.may_begin(state)
+            opening.set_aside()
+            following.may_restart = True
+            for state, kind in product(self._states.values(), self._kinds):
+                if kind.may_begin is not None:
+                    kind.may_begin(state)
             may_resume = True
         if may_resume:
             parsed.rows += self._writers.release()
-        return bool(parsed.rows) and (may_resume or self._opening.crash.may_repeat)
+        return bool(parsed.rows) and (may_resume or opening.crash.may_repeat)
 
     def _note_step(
         self, row: LogRow, step: int, parsed: ParsedLines, *, is_named: bool, is_of_end: bool = False
@@ -456,10 +459,9 @@ class ConsoleReader:
         waiting = self._release_waiting()
         rows = [*self._writers.begin_again(), *waiting]
         self._trainings.begin_launch()
-        for state in self._states.values():
-            for kind in self._kinds:
-                if kind.begin_launch is not None:
-                    kind.begin_launch(state)
+        for state, kind in product(self._states.values(), self._kinds):
+            if kind.begin_launch is not None:
+                kind.begin_launch(state)
         self._opening.forget()
         self._restarts = True
         return rows

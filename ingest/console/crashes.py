@@ -15,11 +15,12 @@ _HEADING = re.compile(rb"(?m)^Traceback \(most recent call last\):")
 _EXCEPTION = re.compile(
     rb"(?m)^(?:[A-Za-z_]\w{0,60}\.){0,6}[A-Za-z_]\w{0,60}(?:Error|Exception|Interrupt|Exit)\b"
 )
-_LOADS = re.compile(
+LOADS = re.compile(
     rb"(?im)\b(?:load(?:ed|ing)?|restor(?:ed|ing)|resum(?:e|ed|ing))\b[^\n]{0,80}"
     rb"(?:checkpoint|ckpt|snapshot|weights|\.(?:pth?|pkl|h5|keras|tar)\b"
     rb"|\b(?:epoch|iter(?:ation)?|step)[ :=]{1,3}\d)"
 )
+"""What a program says that loads what another process, or an earlier part of itself, has saved."""
 _SIGNS_OF_END = (b"Killed", b"*** Aborted at ", b"Segmentation fault", b" CANCELLED AT ")
 _END = re.compile(
     rb"(?m)(?:^|[\]\d]) {0,8}(?:Killed(?: {2,40}\S[^\n]{0,400})?[ \t\r]{0,8}$|Segmentation fault\b)"
@@ -78,7 +79,7 @@ class Crash:
         if self._stage < _ENDED and self.has_ended:
             begin = self._find(_END, _ENDED, block, begin, end)
         if self._stage == _ENDED and (
-            _LOADS.search(block, begin, end) is not None or (first and block.find(first, begin, end) >= 0)
+            LOADS.search(block, begin, end) is not None or (first and block.find(first, begin, end) >= 0)
         ):
             self._stage = _GOES_ON
 

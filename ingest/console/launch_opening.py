@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from zlib import crc32
 
-from holter.ingest.console.crashes import Crash
+from holter.ingest.console.crashes import LOADS, Crash
 
 _MAX_BYTES = 32 * 1024
 _MAX_PIECES = 12
@@ -83,8 +83,18 @@ _RESUMES = re.compile(
     rb"(?i)\bresum(?:e|ed|es|ing)\b(?: the)?(?: training| run| model)? (?:from|at) [^\n]{0,100}"
     rb"(?:epoch|step|iter|checkpoint|ckpt|\.(?:pth?|pkl|h5|keras|tar)\b)"
     rb"|\bresumed (?:epoch|iter|step):? \d"
+    rb"|\brestored all states from the checkpoint\b"
+    rb"|\bcontinu(?:e|es|ing)\b(?: the)?(?: training| run)? from (?:the )?(?:global )?"
+    rb"(?:epoch|step|iter(?:ation)?|checkpoint)\b"
 )
 """What a program says that was started again, and goes on where the launch before ended."""
+_MAY_RESUME = (b"esum", b"ESUM", b"estored all", b"ontinu")
+"""What each such line has a part of."""
+_LOADED_AT = re.compile(
+    rb"(?i)\b(?:loaded|restored) (?:the )?checkpoint [^\n(]{0,200}"
+    rb"\((?:at )?(?:epoch|step|iter(?:ation)?)[ :=]{1,3}(\d{1,9})[^\d.]"
+)
+"""What states the position of a checkpoint that was loaded: `=> loaded checkpoint 'last.tar' (epoch 3)`."""
 _PROMPTED = -1
 _DATED = re.compile(
     rb"(?m)^[=*#~-]{4,80} [^\n\r=*#~]{0,60}\d\d:\d\d:\d\d[^\n\r=*#~]{0,20} ?[=*#~-]{4,80}[ \t\r]*$"
@@ -120,8 +130,10 @@ class LaunchOpening:
     launches that printed no record, or by workers that print what their parent does. `_first` is the first
     line of the program, if it was printed several times and others once. Where all lines are short, such as
     the name of a model, `_is_short`: they show that the launch is the same without them. `_opener` is a part
-    of the first line of the text; `_has_text`, whether other words came since the last record, and
-    `crash`, what was printed since then of a program that crashed.
+    of the first line of the text; `_has_text`, whether other words came since the last record, `crash`, what
+    was printed since then of a program that crashed, `_has_loaded`, whether something says that a checkpoint
+    was loaded, and `loaded_at`, its step or epoch. `_had_begun`: the first opening lines came again
+    since then, before they were set aside.
     """
 
     def __init__(self, state: Mapping[str, Any]) -> None:
@@ -140,6 +152,9 @@ class LaunchOpening:
         self._arguments, self._last_arguments = state.get("arguments", (0, 0))
         self._found: set[int] = set(state.get("found", ()))
         self._has_text: bool = state.get("text", False)
+        self._has_loaded: bool = state.get("loaded", False)
+        self._had_begun: bool = state.get("begun", False)
+        self.loaded_at: int | None = state.get("loaded at")
         self.crash = Crash(state.get("crash", (0, 0, 0)))
         self._block, self._position = b"", 0
         self._is_setting = False
@@ -164,6 +179,12 @@ class LaunchOpening:
             more["first"] = self._first.decode("latin-1")
         if self._has_text:
             more["text"] = True
+        if self._has_loaded:
+            more["loaded"] = True
+        if self._had_begun:
+            more["begun"] = True
+        if self.loaded_at is not None:
+            more["loaded at"] = self.loaded_at
         if any(crash := self.crash.state()):
             more["crash"] = crash
         pieces = [piece.decode("latin-1") for piece in self._pieces]
@@ -234,6 +255,7 @@ class LaunchOpening:
             self._found.add(_COMMANDED)
         if _may_resume(block, begin, end) and _RESUMES.search(block, begin, end) is not None:
             self._found.add(_RESUMED)
+        self._search_loaded(begin, end)
         if self._arguments and self._has_new_arguments(begin, end):
             self._found.add(_ARGUMENTS_AGAIN)
         if self._has_dated and _DATED.search(block, begin, end) is not None:
@@ -255,6 +277,15 @@ class LaunchOpening:
         for number, piece in enumerate(pieces):
             if number not in self._found and piece not in numbered and block.find(piece, begin, end) >= 0:
                 self._found.add(number)
+
+    def _search_loaded(self, begin: int, end: int) -> None:
+        """Note what a part of the block says of a checkpoint that was loaded."""
+        block = self._block
+        if block.find(b"oad", begin, end) < 0 and block.find(b"estor", begin, end) < 0:
+            return
+        self._has_loaded = self._has_loaded or LOADS.search(block, begin, end) is not None
+        if self._has_loaded and (stated := _LOADED_AT.search(block, begin, end)) is not None:
+            self.loaded_at = int(stated[1])
 
     def _has_new_arguments(self, begin: int, end: int) -> bool:
         """Whether a part of the block states arguments: others, or the ones that were printed once so far.
@@ -315,7 +346,23 @@ class LaunchOpening:
 
     def may_resume(self) -> bool:
         """Whether the next record is one of another launch if it is behind the last one."""
-        return _ARGUMENTS_AGAIN in self._found or self.crash.is_followed
+        if _ARGUMENTS_AGAIN in self._found or self.crash.is_followed:
+            return True
+        return self._has_loaded and (self._had_begun or self._has_begun)
+
+    @property
+    def _has_begun(self) -> bool:
+        """Whether the first opening line came again, and half of them: others may be no text but records.
+
+        One of them must be about the set-up, and not about what is loaded: that may come with each test.
+        """
+        pieces = self._pieces or []
+        found = [piece for number, piece in enumerate(pieces) if number in self._found]
+        if self._is_repeated or self._is_short or 0 not in self._found:
+            return False
+        return len(found) >= _SHARE_OF_PART * len(pieces) and any(
+            _SET_UP.search(piece) is not None and LOADS.search(piece) is None for piece in found
+        )
 
     @property
     def is_same_launch(self) -> bool:
@@ -357,10 +404,17 @@ class LaunchOpening:
         found = [piece for number, piece in enumerate(self._pieces or ()) if number in self._found]
         return any(piece == _ARGUMENTS or _STATED.search(piece) is not None for piece in found)
 
+    def set_aside(self) -> None:
+        """Forget which opening lines came again, but for whether they did, until the next record."""
+        had_begun = self._had_begun or self._has_begun
+        self.forget()
+        self._had_begun = had_begun
+
     def forget(self) -> None:
         """Forget which opening lines came again."""
         self._found.clear()
-        self._has_text = False
+        self._has_text = self._has_loaded = self._had_begun = False
+        self.loaded_at = None
         self.crash.forget()
 
     def note_record(self, *, is_setting: bool = False) -> bool:
@@ -391,6 +445,11 @@ def _tells_set_up(pieces: Sequence[bytes]) -> bool:
     return any(_SET_UP.search(piece) is not None for piece in pieces)
 
 
+def is_about_set_up(line: str) -> bool:
+    """Whether a line is about the set-up of a program: a device, data, a model, settings."""
+    return _SET_UP.search(line.encode()) is not None and _REPEATED.search(line.encode()) is None
+
+
 def _arguments_of(line: bytes) -> int:
     """What tells the arguments in a line from others."""
     return crc32(line[line.index(_ARGUMENTS) :].rstrip())
@@ -398,7 +457,7 @@ def _arguments_of(line: bytes) -> int:
 
 def _may_resume(block: bytes, begin: int, end: int) -> bool:
     """Whether a part of a block may have a line that says that a program resumes."""
-    return block.find(b"esum", begin, end) >= 0 or block.find(b"ESUM", begin, end) >= 0
+    return any(block.find(word, begin, end) >= 0 for word in _MAY_RESUME)
 
 
 def _line_at(block: bytes, position: int) -> bytes:

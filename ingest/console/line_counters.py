@@ -30,6 +30,7 @@ from holter.translated_words import in_english
 COUNTS_DATA = re.compile(r"\((?:val|test|eval)\)\s*$", re.I)
 OF_MEAN_WEIGHTS = re.compile(r"(?i)(?: ?\(ema\)|[ _]ema)$")
 """What says behind the data that the means of the weights are evaluated: `Test (EMA): [ 0/24]`."""
+_LENGTH = re.compile(r"(?i)(?:(?:num(?:ber)?|no\.?|n)[ _](?:of[ _])?|ep(?:isode)?[ _])?steps")
 _WRITER = re.compile(r"(?:rank|gpu|worker|node|proc(?:ess)?)\d+")
 _RATES = DURATIONS | {"per", "rate"}
 """Words before `step` or `iteration` in the names of what is measured in one: `fps step: 12000`."""
@@ -38,6 +39,8 @@ _CADENCE = re.compile(
     r"|(?:BEGIN|START|END|STOP)_[A-Z]+|(?:begin|start|end|stop)_(?:epoch|step|iter|iteration)"
 )
 """Settings of when or how often something is done: `LOG_STEP: 10`, `END_EPOCH: 200`, `NUM_ITER: 200`."""
+_INDICES = frozenset({"i", "idx", "index"})
+"""Names of what counts right behind an epoch."""
 _STAGES = frozenset({"pretrain", "pretraining", "finetune", "finetuning", "warmup"})
 """Words before an epoch that is that of a part of the training: `Pretrain Epoch: 3`."""
 _OF_OTHER_EPOCHS = frozenset({"best", "early", "first", "last", "previous", "resume", "resumed", "stop"})
@@ -119,9 +122,11 @@ def counter_of(field: NumberField, before: list[CounterField]) -> Counter | None
             return Counter.BATCH if found[2] else Counter.STEP
     if not before and field.before.endswith("[") and field.scale > 1 and DATA_SPLIT.fullmatch(field.english):
         return Counter.STEP  # `[eval 10k] score 9.3`
-    is_in_epoch = [each.counter for each in before] == [Counter.EPOCH] and not field.marked
-    if is_in_epoch and field.total_index >= 0 and DATA_SPLIT.fullmatch(field.english):
+    is_in_epoch = [each.counter for each in before] == [Counter.EPOCH]
+    if is_in_epoch and not field.marked and field.total_index >= 0 and DATA_SPLIT.fullmatch(field.english):
         return Counter.BATCH  # `epoch 1, train 20/100`
+    if is_in_epoch and field.name.lower() in _INDICES and field.index == before[0].index + 1:
+        return Counter.BATCH  # `[Epoch: 1, i: 20] loss: 0.5`
     words = field.english.lower().translate(_SEPARATORS).split()
     if words and (compound := _INDEX.fullmatch(words[-1])) is not None:  # `batchnum`
         words[-1:] = [compound[1], compound[2]]
@@ -249,10 +254,12 @@ def is_epoch_before_batch(field: NumberField, texts: tuple[str, ...]) -> bool:
 def is_length(field: NumberField, counters: list[CounterField]) -> bool:
     """Whether a number of steps is the length of an episode.
 
-    `Episode: 3, reward: 1.5, steps: 120`, `Episode 3 - truncated at step 1000. Reward: 5`.
+    `Episode: 3, reward: 1.5, steps: 120`, `Episode 3 - truncated at step 1000. Reward: 5`,
+    `Episode: 3, Number of steps: 120`.
     """
     is_other = bool(counters) and counters[0].counter is Counter.OTHER
-    is_length = field.english.lower() == "steps" or field.before.endswith((" at ", " in ", " after "))
+    is_named = _LENGTH.fullmatch(field.english) is not None
+    is_length = is_named or field.before.endswith((" at ", " in ", " after "))
     return is_other and is_length and field.total_index < 0
 
 

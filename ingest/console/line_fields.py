@@ -15,8 +15,9 @@ from holter.ingest.metric_names import is_metric_name
 from holter.translated_words import COUNTERS, in_english
 
 _UNITS = re.compile(
-    r"(?! [kKMGTB] [A-Za-z])"  # `D loss 1.2 G loss 0.9`
-    r"\s?(?:%|(?:[A-Za-z]{0,12}/){1,2}[A-Za-z]{1,12}\b(?!\.[a-z]|\s?[:=]\s*$)|(?:[kKMGT]i?B?|B|m?s|secs?|seconds?|mins?|minutes?|h|hours?|days?"
+    r"(?! [kKMGTB] [A-Za-z])"  # `D loss 1.2 G loss 0.9`, and below `first loss: 1.2 second loss: 0.9`
+    r"\s?(?:%|(?:[A-Za-z]{0,12}/){1,2}[A-Za-z]{1,12}\b(?!\.[a-z]|\s?[:=]\s*$)|(?:[kKMGT]i?B?|B|m?s|secs?|seconds"
+    r"|second(?! [A-Za-z]\w{0,20} ?[:=])|mins?|minutes?|h|hours?|days?"
     r"|its?|samples?|tokens?|images?|x|W|C)(?![\w(=:./-]| ?[=:])|毫秒|秒|分钟|小时|分|初|초|сек|мс)"
 )
 _NO_UNIT = re.compile(r"[A-Za-z_]++\d")

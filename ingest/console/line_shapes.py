@@ -78,6 +78,8 @@ class LineShape:
     """An evaluation that names its step in brackets, and may be printed behind the bars of later ones."""
     is_note: bool = False
     """It notes what was done at an epoch, and announces none: `Checkpoint saved at epoch 10`."""
+    is_end: bool = False
+    """It says that an epoch is over, and nothing else: `Epoch 3 finished`."""
     is_best: bool = False
     """It repeats the metrics of the best step: `Best performance in epoch 3: auc: 0.9`."""
     has_fractions: bool = False

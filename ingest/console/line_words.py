@@ -101,3 +101,9 @@ BEST_WORD = (
     r"|最(?:佳|好|优|優|高|良)|ベスト|최고|최적)"
 )
 """What says, as a pattern in lower case, that something is of the best step so far."""
+ENDS = re.compile(
+    r"(?i)\b(?:finish(?:ed|es)?|end(?:ed|s)?|done|complet(?:ed?|es)|took|takes)\b|完成|结束|結束|終了|完了|완료"
+    r"|\b(?:conclu[ií]d[ao]|terminad[ao]|finalizad[ao]|terminée?|beendet|abgeschlossen|заверш\w{1,8}|окончена?)\b"
+    r"|^training_iteration: "  # of the keys of a result in alphabetical order
+)
+"""Words of a line that states what was counted when it is over."""

@@ -9,7 +9,6 @@ below it. An evaluation right above the first step is at this step.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Any, NamedTuple
@@ -20,6 +19,7 @@ from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_settings import is_of_model, is_setting
 from holter.ingest.console.line_shapes import LineShape
 from holter.ingest.console.line_tokens import split_numbers, template_of
+from holter.ingest.console.line_words import ENDS
 from holter.ingest.console.plain_line import counts_of
 from holter.ingest.console.shape_reader import shape_of_line
 from holter.ingest.console.step_axis import MOST_LINES_OF_EPOCH, known_axis, position
@@ -31,12 +31,6 @@ _MOST_LINES = 64
 _LONGEST = 500
 _LAST_OF_FIRST = 1
 """The number of the first epoch or step of a text that is not the rest of another one."""
-_ENDS = re.compile(
-    r"(?i)\b(?:finish(?:ed|es)?|end(?:ed|s)?|done|complet(?:ed?|es)|took|takes)\b|完成|结束|結束|終了|完了|완료"
-    r"|\b(?:conclu[ií]d[ao]|terminad[ao]|finalizad[ao]|terminée?|beendet|abgeschlossen|заверш\w{1,8}|окончена?)\b"
-    r"|^training_iteration: "  # of the keys of a result in alphabetical order
-)
-"""Words of a line that states what was counted when it is over."""
 
 _LONGEST_LINE_END = 2
 
@@ -158,7 +152,7 @@ def _lines_above_first(
 ) -> list[LineAbove]:
     """Note the first counter of the text; the evaluation right above it if it is a step of the training."""
     above = state["above"]
-    ends = _ENDS.search(line) is not None
+    ends = ENDS.search(line) is not None
     if "first" not in above and not ends and _announces(line, shape):
         del state["above"]
         return []

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.first_epoch import Record
 from holter.ingest.console.line_settings import is_setting
+from holter.ingest.console.step_axis import last_epochs
 
 _MOST_UNDECIDED = 8
 
@@ -42,6 +44,16 @@ class NextLaunch:
     def is_holding(self) -> bool:
         """Whether records are held back until the next one shows of which launch they are."""
         return bool(self.undecided)
+
+    def is_at(self, loaded: int | None, states: Iterable[DialectState]) -> bool:
+        """Whether a checkpoint of the last step or epoch was loaded.
+
+        So does a program that was started again: one that goes on has no need of it.
+        """
+        if loaded is None:
+            return False
+        epochs = [epoch for state in states for epoch in last_epochs(state)]
+        return any(last is not None and 0 <= loaded - last <= 1 for last in (self.last_step, *epochs))
 
     def holds(self, record: Record, step: int, *, is_of_end: bool) -> bool:
         """Hold a record back where it may be of either launch; returns whether it is.

@@ -122,16 +122,19 @@ def _last_of_run(texts: tuple[str, ...], index: int, between: tuple[str, ...]) -
 
 
 def values_of_lists(texts: tuple[str, ...]) -> dict[int, int]:
-    """The first number of the list that a number is in: `acc: [0.5, 0.4]`; `IoU: 0.9 0.8` ends its line."""
+    """The first number of the list that a number is in: `acc: [0.5, 0.4]`; `IoU: 0.9 0.8` ends its line.
+
+    So does `acc: 50.5% 60.5%`.
+    """
     firsts: dict[int, int] = {}
     index, count = 0, len(texts) - 1
     while index < count:
-        last = max(_last_of_run(texts, index, ("", ",")), _last_of_run(texts, index, ("/",)))
+        last = max(_last_of_run(texts, index, between) for between in (("", ","), ("/",), ("%",)))
         if texts[last] == "/" and last - index == 1:  # a total
             last = index
         before, behind = texts[index].rstrip(" "), texts[last + 1].lstrip(" ")
         is_closed = before.endswith(("[", "(")) and behind.startswith(("]", ")"))
-        is_end = before.endswith((":", "=")) and not behind.strip() and last + 1 == count
+        is_end = before.endswith((":", "=")) and behind.strip() in ("", "%") and last + 1 == count
         if last - index < _MOST_OF_LIST and (is_closed or is_end):
             firsts |= dict.fromkeys(range(index + 1, last + 1), index)
         elif last == index and before.endswith((":", "=")) and texts[index + 1].strip() in ("->", "→"):

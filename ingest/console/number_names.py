@@ -82,12 +82,12 @@ _WITH_SIGNS = re.compile(
 )
 """Names with signs in them that else are between names."""
 _RANKED = re.compile(
-    r"(?<![\w.])([Tt]op \d{1,2}-[A-Za-z]{2,10}"
+    r"(?<![\w.])([Tt]op \d{1,2}(?:-[A-Za-z]{2,10}| (?i:acc|err|prec)[a-z]{0,9})"
     r"|(?:[A-Za-z]\w{0,20} ){0,3}(?i:loss|acc|accuracy|dice|dc|iou|error) #?\d{1,2}"
     r"|(?:[A-Za-z]\w{0,20} ){0,2}(?i:precision|recall|hits?|n?dcg|m?ap|mrr) at \d{1,4}"
     r"|[A-Za-z]\w{0,20} \d{1,2})$"
 )
-"""A name with a number in it: `Top 1-err 60.1`, `Stage 0 = 39.1`, `Train Sup Loss 1: 2.19`."""
+"""A name with a number in it: `Top 1-err 60.1`, `Top 5 Acc: 0.4`, `Stage 0 = 39.1`, `Train Sup Loss 1: 2`."""
 
 
 _PHRASE = re.compile(

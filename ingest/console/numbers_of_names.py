@@ -69,6 +69,7 @@ _FORMS = (
     r"\d{1,2}[a-z]_[a-z]",
     r"\d{1,3}(?:px ?[:=]|th percentile|[a-z]\]:)",
     r"(?<=[Tt]op )\d{1,2}-[A-Za-z]",
+    rf"(?<=[Tt]op )\d{{1,2}} (?i:acc|err|prec)[a-z]{{0,9}}{_SIGN}",
     # how many values a mean is of: `avg 5 reward: 355.3`
     r"(?:(?<=[aA]vg )|(?<=[mM]ean )|(?<=[vV]erage ))\d{1,4} (?:reward|return|score|loss|acc)"
     rf"[a-z]{{0,9}}{_SIGN}",
@@ -98,7 +99,10 @@ _FORMS = (
     rf"(?<=\w[<>])\d?\.\d{{1,3}}(?:\^\d)?{_SIGN}",
     rf"(?<=@F[APR]R=)[\d.]{{1,6}}(?:e-\d)?{_SIGN}",
 )
-_AHEAD = r"[\d.]++(?:[^\s\d.,|;}]| (?:[:=]|test|train|val|avg|average|mean|max|min|re|score|[lL]oss|acc))"
+_AHEAD = (
+    r"[\d.]++(?:[^\s\d.,|;}]"
+    r"| (?:[:=]|test|train|val|avg|average|mean|max|min|re|score|[lL]oss|[aA]cc|[eE]rr|[pP]rec))"
+)
 """What is ahead of all these, and of few other numbers: it saves most of the time."""
 NUMBER_OF_NAME = rf"(?={_AHEAD})(?:{'|'.join(_FORMS)})|95(?:(?<=[pP]50-95)|(?<=[pP]@50-95))"
 """Where a number is part of a name, as a pattern that begins right before the number."""

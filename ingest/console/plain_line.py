@@ -296,8 +296,11 @@ def note_line(shape: LineShape, counts: Counts, axis: dict[str, Any]) -> None:
     """Note what a line without values announces: an epoch, a step, an evaluation."""
     if shape.is_of_round and Counter.OTHER in counts:
         note_round(counts[Counter.OTHER][0], axis)
-    # `Epoch 1, time: 1.2 s` behind steps without an epoch ends one
-    is_end = counts.keys() == {Counter.EPOCH} and bool(shape.metrics) and has_steps_alone(axis)
+    # `Epoch 1, time: 1.2 s` behind steps without an epoch ends one, and so does `Epoch 1 finished`
+    ends = counts.keys() == {Counter.EPOCH} and has_steps_alone(axis)
+    if ends and shape.is_end:
+        axis.setdefault("ended", counts[Counter.EPOCH][0])
+    is_end = ends and (bool(shape.metrics) or shape.is_end)
     if is_end or (shape.is_note and "step" in axis):
         return
     if shape.is_of_training and shape.is_heading:

@@ -56,6 +56,8 @@ def parse_result(line: str, state: DialectState) -> LineResult:
     if "heading" in axis:
         return with_values_again(parse_metrics_of_epoch(line, state), axis)
     step, result = position(axis), _result(line)
+    if step is None:
+        step = axis.get("evaluated at")  # nothing is trained
     if result is None and _states_setting(line):
         _block(state)["is settings"] = True
     if step is None or result is None:

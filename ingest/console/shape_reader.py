@@ -45,12 +45,7 @@ from holter.ingest.console.line_shapes import (
 )
 from holter.ingest.console.line_subjects import label_of, subject_of, word_of_row
 from holter.ingest.console.line_tokens import is_time
-from holter.ingest.console.line_words import (
-    DATA_SPLIT,
-    INDEX_WORDS,
-    QUALIFIERS,
-    ROUNDS,
-)
+from holter.ingest.console.line_words import DATA_SPLIT, ENDS, INDEX_WORDS, QUALIFIERS, ROUNDS
 from holter.ingest.console.logger_lines import logger_line
 from holter.ingest.console.metric_fields import is_metric
 from holter.ingest.console.number_lists import values_of_lists, with_words, without_calls
@@ -322,6 +317,8 @@ class _ShapeReader:
             self._measured.add(field.index)
             return None
         if counter is Counter.STEP and is_length(field, self._counters):
+            if field.english.lower().endswith("steps"):
+                self._measured.add(field.index)
             return None
         if (
             counter is Counter.STEP
@@ -359,7 +356,11 @@ class _ShapeReader:
         Before it they are if `ep` counts: an epoch may have as many.
         """
         is_episode = bool(self._counters) and self._counters[0].counter in (Counter.EPOCH, Counter.OTHER)
-        if not is_episode or field.english.lower() not in _LENGTHS or field.total_index >= 0:
+        # `Episode: 3, reward: 1.5, step: 200`, but `Episode: 3, step: 4500, reward: 1.5`
+        is_last = self._counters[-1:] != [] and self._counters[-1].counter is Counter.OTHER
+        name = field.english.lower()
+        is_length = name in _LENGTHS or (name == "step" and is_last)
+        if not is_episode or not is_length or field.total_index >= 0:
             return False
         behind = self._texts[field.index + 1 :] if self._counts_ep() else ()
         return any(map(_REWARD.search, (*_names(self._metrics), *behind)))
@@ -411,7 +412,7 @@ class _ShapeReader:
 
     def _add_named_ahead(self, field: NumberField) -> None:
         """Add a number whose name is before what is counted: `loss at step 5: 2.3`, `Val loss [5]: 2.3`."""
-        before = self._texts[: self._counters[0].index + 1]
+        before = self._texts[: self._counters[-1].index + 1]
         ahead = next(filter(None, map(_NAME_AHEAD.search, before)), None)
         name = self._named_ahead or ("" if ahead is None else ahead[1])
         if name and (is_metric_name(name) or self._split not in ("", "train")):
@@ -526,6 +527,9 @@ class _ShapeReader:
             and texts[0].lstrip().startswith("["),
             is_note=[field.counter for field in counters] == [Counter.EPOCH]
             and _NOTE.search(text_ahead(texts, counters)) is not None,
+            is_end=[field.counter for field in counters] == [Counter.EPOCH]
+            and not names
+            and ENDS.search("".join(texts)) is not None,
             is_best=says_best(texts, counters),
         )
 

@@ -65,6 +65,12 @@ def known_axis(state: DialectState) -> dict[str, Any]:
     return axis
 
 
+def last_epochs(state: DialectState) -> list[int]:
+    """The epochs that the last lines counted and announced, as far as they did."""
+    axis = known_axis(state)
+    return [int(axis[name][0]) for name in ("epoch", "announced") if name in axis]
+
+
 def forget_position(state: DialectState) -> None:
     """Forget what lines above announced: another launch of the program begins."""
     for name in (
@@ -478,6 +484,9 @@ def _count_line(number: int, state: DialectState, kind: str, most: int = MOST_LI
         state.pop("lines", None)
     if "counted" in state:
         _, last, step = state["counted"]
+        if number > last:
+            first = state.setdefault("first of lines", last)
+            state["lines of epoch"] = (step + 1 - first) // (number - first)
         is_late = "opening" in state and number == last - 1  # of a slower process
         step = step + 1 if is_late or number >= last else number
         state["counted"] = [kind, last if is_late else number, step]
@@ -499,8 +508,11 @@ def _count_line(number: int, state: DialectState, kind: str, most: int = MOST_LI
     is_settled = state.get("uncounted", 0) >= _EPOCHS_UNCOUNTED
     if (lines > most and not is_settled) or state.get("counts lines"):  # so it was in the launch before
         state["counts lines"] = True
+        first = state.get("first of lines", number)
+        if number > first:  # a launch that resumes, where the epochs before had so many lines
+            lines += (number - first) * (state["lines of epoch"] - 1)
         state["counted"] = [kind, number, number + lines - 1]
-        return number + lines - 1
+        return int(number + lines - 1)
     return number
 
 

@@ -39,7 +39,9 @@ _MOST_GAPS = 0.15
 """Of the distances that are several of the usual one."""
 _MOST_BEGINNINGS = 8
 """Times that the numbers begin anew: a table that comes more often is one of results, unless it is long."""
-_LONG_TABLE = 32
+MOST_RESUMED = 2
+"""Launches in a long table that go on with a number before the last one."""
+LONG_TABLE = 32
 """Rows, on average, of a table that is no one of results."""
 _COUNTED_NAME = re.compile(
     r"\s*(?P<name>[A-Za-z][\w./-]{0,40}(?: [A-Za-z][\w./-]{0,40}){0,3})"
@@ -145,7 +147,8 @@ def _steps(texts: Texts, columns: Sequence[Sequence[str]], index: int, *, is_nam
 
     What its name says to count need not go up evenly: programs print the first epoch, and every fifth one.
     """
-    numbers, epochs = columns[index], columns[index - 1] if index else ()
+    has_total = index > 1 and texts[index - 1].strip() == "/"  # `[ 3/ 9]  [ 20/ 100]  0.5`
+    numbers, epochs = columns[index], columns[index - 1 - has_total] if index else ()
     if epochs and len({*epochs}) > 1 and are_counts(epochs) and are_counts(numbers):
         pairs = zip(map(int, epochs), map(int, numbers), strict=True)
         if steps := steps_within([*pairs], _total_behind(texts, columns, index)):
@@ -226,8 +229,9 @@ def counts_evenly(column: Sequence[str], least: float = _LEAST_EVEN) -> bool:
 
     `least` is the share of the distances between them that must be the usual one. Others may be several of
     those, where a few rows are missing, or a part of it behind the first or before the last number of a
-    training: `1, 5, 10, 15`. They may begin anew more often where they go up to other numbers each time, and
-    far enough: those are no results of a few classes.
+    training: `1, 5, 10, 15`. A launch or two may resume from a number before, in a long table. They may begin
+    anew more often where they go up to other numbers each time, and far enough: those are no results of a few
+    classes.
     """
     if not are_counts(column):
         return False
@@ -240,6 +244,9 @@ def counts_evenly(column: Sequence[str], least: float = _LEAST_EVEN) -> bool:
     begins = [
         row for row, distance in enumerate(distances) if distance <= 0 and numbers[row + 1] == numbers[0]
     ]
+    back = [row for row, distance in enumerate(distances) if distance <= 0 and row not in begins]
+    if len(back) <= MOST_RESUMED and len(numbers) >= LONG_TABLE:
+        begins += [row for row in back if numbers[row + 1] in numbers[: row + 1]]
     if even + len(begins) == len(distances) and _have_other_lengths(begins, len(numbers)):
         return True
     if even < least * len(distances):
@@ -252,7 +259,7 @@ def counts_evenly(column: Sequence[str], least: float = _LEAST_EVEN) -> bool:
         gaps += distance != usual and not is_part
         if distance <= 0 or (distance % usual and not is_part):
             return False
-    return len(begins) <= max(_MOST_BEGINNINGS, len(numbers) // _LONG_TABLE) and gaps <= _MOST_GAPS * len(
+    return len(begins) <= max(_MOST_BEGINNINGS, len(numbers) // LONG_TABLE) and gaps <= _MOST_GAPS * len(
         distances
     )
 
@@ -277,18 +284,24 @@ def steps_within(counts: Sequence[tuple[int, int]], total: int = 0) -> list[int]
 
     `total` is the number of batches of each epoch, 0 if that is unknown.
     """
-    steps, before, launches = [counts[0][1]], 0, 0
+    first, steps, before = counts[0], [counts[0][1]], 0
+    begins, launches, resumed = {first[0]: 0}, 0, 0
     for (epoch, batch), (next_epoch, next_batch) in pairwise(counts):
-        if next_epoch == epoch and next_batch <= batch:
+        is_back = next_epoch <= epoch and (next_epoch < epoch or next_batch <= batch)
+        if is_back and next_batch == first[1] and next_epoch in begins:
+            before, launches = begins[next_epoch], launches + 1
+            resumed += next_epoch > first[0]
+        elif is_back:
             return []
-        if next_epoch < epoch and (next_epoch, next_batch) == counts[0]:
-            before, launches = 0, launches + 1
         elif next_epoch != epoch:
             if next_epoch != epoch + 1 or next_batch > batch:
                 return []
-            before += total if total >= batch else batch + (counts[0][1] == 0)
+            before += total if total >= batch else batch + (first[1] == 0)
+            begins[next_epoch] = before
         steps.append(before + next_batch)
-    return steps if launches <= _MOST_BEGINNINGS else []
+    # of other data in each epoch are what begins anew as often as these do
+    is_of_launches = launches <= _MOST_BEGINNINGS and resumed <= max(1, len(begins) // 2)
+    return steps if is_of_launches else []
 
 
 def is_number(cell: str) -> bool:

@@ -33,6 +33,8 @@ from holter.ingest.console.shape_reader import shape_of
 from holter.ingest.csv.csv_log import CsvLog
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.offline.counted_lines import (
+    LONG_TABLE,
+    MOST_RESUMED,
     Cells,
     counts_evenly,
     is_number,
@@ -42,6 +44,7 @@ from holter.ingest.offline.counted_lines import (
 )
 from holter.ingest.offline.glued_rows import separate_rows
 from holter.ingest.offline.joined_records import separate_records
+from holter.ingest.offline.passes_of_rows import through_passes
 from holter.ingest.offline.printed_arrays import without_arrays
 from holter.ingest.offline.row_forms import counted_table
 from holter.ingest.offline.text_columns import without_texts
@@ -125,7 +128,7 @@ class NumberedRows(WholeFile):
         table = _encoded(table_of_counted_names(lines)) or _numbered_table(lines, path.stem)
         numbered = b"" if table else _below_epochs(lines, path.stem)
         if not (table or numbered):
-            table = _encoded(counted_table(lines) or _table_of_any_names(lines))
+            table = _encoded(through_passes(counted_table(lines), lines) or _table_of_any_names(lines))
         if table:
             for number, launch in enumerate(_launches(table)):
                 restarts = number > 0
@@ -163,7 +166,8 @@ def _messages_of_one(text: str) -> str:
 def _launches(table: bytes) -> Iterator[bytes]:
     """The table, cut behind launches of a single row, whose first step the next one has again.
 
-    Where other steps have several rows, too, these are not of launches.
+    Where other steps have several rows, too, these are not of launches; but a launch or two may resume at the
+    last step in a long table.
     """
     if not table.startswith(b"step,"):
         yield table
@@ -176,7 +180,8 @@ def _launches(table: bytes) -> Iterator[bytes]:
         for number in range(1, len(rows))
         if cells[number][0] == cells[number - 1][0] and kinds[number] == kinds[number - 1]
     ]
-    if again and {cells[number][0] for number in again} == {cells[0][0]}:
+    is_resumed = len(again) <= MOST_RESUMED and len(rows) >= LONG_TABLE
+    if again and (is_resumed or {cells[number][0] for number in again} == {cells[0][0]}):
         for number in again:
             yield b"".join((header, *rows[begin:number]))
             begin = number

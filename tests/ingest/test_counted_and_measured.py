@@ -91,6 +91,56 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"Episode: {n}, reward: 3{n}, it: {50 - n * (-1) ** n}, loss= 8.{n}\n" for n in N),
         {"reward": [*N], "it": [*N], "loss": [*N]},
     ),
+    "the number of steps of an episode": (
+        "".join(f"Episode: {n}, Number of Steps : {90 - n * (-1) ** n}, Reward: 2.{n}\n" for n in N),
+        {"Number of Steps": [*N], "Reward": [*N]},
+    ),
+    "the step at which an episode ended": (
+        "".join(f"Episode: {n}, name: W_0, reward: 3.{n}, step:200.\n" for n in N),
+        {"reward": [*N], "step": [*N]},
+    ),
+    "the step of all before a reward": (
+        "".join(f"Episode: {n}, step: {200 * n}, reward: 3.{n}\n" for n in N),
+        {"Episode": [200 * n for n in N], "reward": [200 * n for n in N]},
+    ),
+    "epochs that are said to be over behind their steps": (
+        "Loading the data\nBuilding the model\nStart training\n"
+        + "".join(
+            "".join(f"iter {k}/100: loss=2.{e}{k}\n" for k in (25, 50, 75)) + f"epoch {e} finished\n"
+            for e in range(4)
+        ),
+        {"loss": [100 * e + k for e in range(4) for k in (25, 50, 75)]},
+    ),
+    "several numbers with per cent signs": (
+        "".join(f"Epoch: {n}\n\tTrain Acc: 5{n}.5% 6{n}.5% 7{n}.5%\n" for n in N),
+        {name: [*N] for name in ("Train Acc", "Train Acc 2", "Train Acc 3")},
+    ),
+    "the cost on an iteration of an epoch": (
+        "".join(
+            f"Epoch {e}: Cost on iteration {4 * e + k - 4} is 2.{e}{k}\n" for e in EPOCHS for k in BATCHES
+        ),
+        {"Epoch": TWELVE, "Cost": TWELVE},
+    ),
+    "ranks in names": (
+        "".join(f"Epoch {n}, Loss: 2.{n}, Top 1 Acc: 0.3{n}, Top 5 Acc: 0.5{n}\n" for n in N),
+        {name: [*N] for name in ("Loss", "Top 1 Acc", "Top 5 Acc")},
+    ),
+    "a second loss": (
+        "".join(f"Epoch: {n} --> train loss:  0.7{n} second loss:  0.6{n}\n" for n in N),
+        {"train loss": [*N], "second loss": [*N]},
+    ),
+    "seconds before a name": (
+        "".join(f"Epoch: {n} took 2.5 seconds loss: 0.6{n}\n" for n in N),
+        {"loss": [*N]},
+    ),
+    "results of evaluations alone": (
+        "".join(f"Eval num_timesteps={n}00. Reward: 0.{n}+/-0.1\nReward Negative: -0.{n}+/-0.1\n" for n in N),
+        {"eval/Reward": [100 * n for n in N], "Reward Negative": [100 * n for n in N]},
+    ),
+    "an index right behind the epoch": (
+        "".join(f"[Epoch: {e}, i: {k}] loss: 2.{e}{k}\n" for e in EPOCHS for k in BATCHES),
+        {"Epoch": TWELVE, "loss": TWELVE},
+    ),
     "any words before an epoch and a loss": (
         "".join(f"10:00:0{n} INFO ==> fit_encoder epoch:{n} loss:2.{n}\n" for n in N),
         {"loss": [*N]},

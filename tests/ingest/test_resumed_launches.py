@@ -238,3 +238,44 @@ def test_what_a_server_prints_in_each_round_opens_no_program(tmp_path: Path) -> 
     run = read_log(tmp_path, text)
     assert run.attempts == 1
     assert steps_of(run)["MAE"] == [*range(1, 7)]
+
+
+@pytest.mark.parametrize(
+    ("between", "attempts"),
+    [
+        ("=> loaded checkpoint 'last.tar' (epoch 30)\n", 2),
+        ("=> loaded checkpoint 'best.tar' (epoch 20)\n", 1),
+        ("Using the device cuda\nLoading the weights from last.pth\n", 2),
+        ("Using the device cuda\n", 1),
+        ("Restored all states from the checkpoint at out/last.ckpt\n", 2),
+        ("Continuing training from epoch 4\n", 2),
+        ("The training continues from here\n", 1),
+    ],
+)
+def test_a_checkpoint_of_the_last_step_is_loaded_by_another_launch(
+    tmp_path: Path, between: str, attempts: int
+) -> None:
+    run = read_log(tmp_path, "Using the device cuda\n" + iterations(10, 30) + between + iterations(40, 60))
+    assert run.attempts == attempts
+    assert steps_of(run)["loss"] == [*range(10, 70, 10)]
+
+
+def test_a_test_of_what_was_saved_is_of_the_same_launch(tmp_path: Path) -> None:
+    opening = "Using the device cuda\n"
+    test = opening + "=> loaded checkpoint 'best.tar' (epoch 30)\niter: 30  test loss: 0.7\n"
+    assert read_log(tmp_path, opening + iterations(10, 30) + test).attempts == 1
+
+
+def test_weights_that_are_loaded_for_each_test_show_no_launch(tmp_path: Path) -> None:
+    opening = "Loading the weights of the network from a.pth\n"
+    text = opening + "".join(iterations(step, step) + opening for step in range(10, 60, 10))
+    assert read_log(tmp_path, text).attempts == 1
+
+
+def test_a_launch_that_resumes_counts_the_lines_of_its_epochs_on(tmp_path: Path) -> None:
+    def lines(*epochs: int) -> str:
+        return "".join(f"Train Epoch: {epoch} Loss: 2.{epoch}{n}\n" for epoch in epochs for n in range(9))
+
+    run = read_log(tmp_path, "Ready\n" + lines(1, 2, 3) + "Resuming from epoch 2\n" + lines(3, 4))
+    assert run.attempts == 2
+    assert steps_of(run)["Loss"] == [*range(1, 28), *range(19, 37)]

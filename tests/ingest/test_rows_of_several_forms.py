@@ -239,3 +239,54 @@ def test_no_lines_fail_and_none_is_lost(lines: list[str]) -> None:
     rest = "".join(without_arrays(lines))
     assert rest.count("A: ") == "".join(lines).count("A: ")
     counted_table(lines)
+
+
+def passes(*lengths: int) -> str:
+    return "".join(
+        "".join(f"step {step}: A 1.{step}{number}, B 2.{step}{number}\n" for step in range(0, length, 10))
+        + f"\nacc 0.6{number}\n"
+        for number, length in enumerate(lengths)
+    )
+
+
+def test_steps_of_a_launch_that_begin_anew_go_on_through_its_passes(tmp_path: Path) -> None:
+    run = read_log(tmp_path, "Preparing the data\nBuilding the model\n" + passes(60, 60, 60, 30))
+    assert run.attempts == 1
+    assert steps_of(run)["A"] == [*range(0, 210, 10)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        passes(60, 60, 60),  # nothing shows that the launch is the same
+        2 * ("Preparing the data\n" + passes(60, 60)),
+        "step loss of all\n" + passes(60, 60, 60),
+    ],
+)
+def test_other_steps_that_begin_anew_are_of_other_launches(tmp_path: Path, text: str) -> None:
+    assert read_log(tmp_path, text).attempts > 1
+
+
+def test_a_launch_that_resumes_in_an_epoch_is_at_its_steps(tmp_path: Path) -> None:
+    def rows(*epochs: int) -> str:
+        return "".join(
+            f"   [ {epoch}/ 4]   [ {batch}/ 99]   7.{epoch}{batch}   0.{batch}\n"
+            for epoch in epochs
+            for batch in range(20, 100, 20)
+        )
+
+    run = read_log(tmp_path, rows(1, 2) + rows(2, 3, 4))
+    assert run.attempts == 2
+    steps = [99 * epoch + batch for epoch in (0, 1, 1, 2, 3) for batch in range(20, 100, 20)]
+    assert list(steps_of(run).values()) == [steps, steps]
+
+
+def test_rows_between_what_a_program_prints_otherwise(tmp_path: Path) -> None:
+    def rows(first: int, last: int) -> str:
+        return "".join(f"{n} {9.5 - n / 10:.4f}\n" for n in range(first, last))
+
+    opening = "device: cuda\nReading 100 files\n"
+    crash = 'Traceback (most recent call last):\n  File "a.py", line 8, in main\nKeyboardInterrupt\n'
+    run = read_log(tmp_path, opening + rows(0, 25) + crash + opening + rows(24, 60) + "w = 2.0\n")
+    assert run.attempts == 2
+    assert steps_of(run)["column 2"] == [*range(25), *range(24, 60)]

@@ -59,6 +59,8 @@ def _recurring(line: str, state: DialectState) -> list[LineValues] | None:
         return None  # a line that measures nothing, such as a warning, is at no step
     step = position(axis)
     if step is None:
+        step = axis.get("evaluated at")  # nothing is trained
+    if step is None:
         return None
     evaluating = axis.get("evaluating", "")
     if not (evaluating or shape.split or shape.is_of_training):

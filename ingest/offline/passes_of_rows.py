@@ -1,0 +1,46 @@
+"""Passes of one launch through its data, where the steps of a table begin anew and no epoch is printed.
+
+A program that was started again prints its first line again. Where that line is about the set-up and came
+once, and all passes but the last one end at the same step, the steps go on through the passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from holter.ingest.console.launch_opening import is_about_set_up
+from holter.ingest.console.line_tokens import split_numbers
+from holter.ingest.offline.counted_lines import Cells
+
+_LEAST_PASSES = 3
+_CRASH = "Traceback (most recent call last)"
+
+
+def through_passes(table: Cells, lines: Sequence[str]) -> Cells:
+    """The table of these lines with steps that go on; as it is where they may be those of launches."""
+    if not table or table[0][0] != "step" or not _is_one_launch(lines):
+        return table
+    header, *rows = table
+    if not all(row[0].isdecimal() for row in rows):
+        return table
+    steps = [int(row[0]) for row in rows]
+    begins = [0, *(at for at, (last, now) in enumerate(pairwise(steps), 1) if now < last)]
+    passes = [steps[begin:end] for begin, end in pairwise([*begins, len(steps)])]
+    if len(passes) < _LEAST_PASSES or len({each[0] for each in passes}) > 1:
+        return table
+    if len({each[-1] for each in passes[:-1]}) > 1 or passes[-1][-1] > passes[0][-1]:
+        return table
+    distance = next((now - last for last, now in pairwise(passes[0]) if now > last), 1)
+    length = passes[0][-1] - passes[0][0] + distance
+    through = [step + number * length for number, each in enumerate(passes) for step in each]
+    return [header, *([str(step), *row[1:]] for step, row in zip(through, rows, strict=True))]
+
+
+def _is_one_launch(lines: Sequence[str]) -> bool:
+    """Whether the first line is about the set-up of a program, which came once, and nothing crashed."""
+    first = next((line for line in lines if line.strip()), "")
+    if not is_about_set_up(first) or any(_CRASH in line for line in lines):
+        return False
+    texts = split_numbers(first)[::2]
+    return sum(line[:1] == first[:1] and split_numbers(line)[::2] == texts for line in lines) == 1
