@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from uuid import uuid4
 
@@ -47,6 +48,18 @@ def _set_up_hypothesis(*, is_exploring: bool) -> None:
         # otherwise numbers and texts of all modules that are imported by then are among the examples
         assert callable(providers._get_local_constants)
         providers._get_local_constants = Constants
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect without the garbage collector: thousands of tests stay, and it would go through all of them
+    again and again, here and while they run."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -156,6 +156,9 @@ class LineKind:
     may_begin: Callable[[DialectState], None] | None = None
     release: Callable[[DialectState], list[LineValues]] | None = None
 
+    def __hash__(self) -> int:
+        return hash(self.parse)  # of all fields, it would take longer than to read a small file
+
     def searched(self, texts: LineTexts) -> bytes:
         """The text that the pattern is searched for in."""
         if self.with_prefixes:
@@ -190,6 +193,9 @@ class ConsoleDialect:
     min_matches: int = 1
     is_supplement: bool = False
     of_messages: bool = False
+
+    def __hash__(self) -> int:
+        return hash(self.name)  # see `LineKind`
 
     def matches(self, text: bytes) -> bool:
         """Whether a text is in this dialect."""

@@ -26,7 +26,7 @@ from holter.server.database import connect
 from holter.server.models import Base, RunRecord
 from holter.server.store import Store
 from tests.support.requirements import skip_missing
-from tests.support.servers import Printed, started, stop
+from tests.support.servers import Printed, forked, started, stop
 from tests.support.stored_runs import some_run
 
 pytestmark = pytest.mark.slow
@@ -54,7 +54,7 @@ def test_the_server_starts_and_stays_small(tmp_path: Path) -> None:
 
 
 def test_a_second_server_on_the_same_data_is_refused_with_a_sentence(tmp_path: Path) -> None:
-    with started("serve", "--data-dir", tmp_path / "data"):
+    with forked("serve", "--data-dir", tmp_path / "data"):
         other = subprocess.run(
             [sys.executable, "-m", "holter", "serve", "--port", "0", "--data-dir", tmp_path / "data"],
             capture_output=True, text=True, timeout=120,
@@ -69,8 +69,7 @@ def test_watch_follows_serves_and_reports_incidents(tmp_path: Path) -> None:
     logs.mkdir(parents=True)
     log = logs / "log.csv"
     log.write_text("step,wall_time,loss\n")
-    with started("watch", tmp_path / "runs", "--data-dir", tmp_path / "data") as (process, address, _):
-        assert process.stdout is not None
+    with forked("watch", tmp_path / "runs", "--data-dir", tmp_path / "data") as (process, address):
         assert f"following {tmp_path / 'runs'}" in process.stdout.readline()
         assert f"{tmp_path / 'runs'}: 1 log of 1 run" in process.stdout.readline()
         now = time.time()
@@ -91,8 +90,7 @@ def test_watch_follows_serves_and_reports_incidents(tmp_path: Path) -> None:
 
 def test_watch_reports_an_empty_folder(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("no log")
-    with started("watch", tmp_path, "--data-dir", tmp_path / "data") as (process, _, _):
-        assert process.stdout is not None
+    with forked("watch", tmp_path, "--data-dir", tmp_path / "data") as (process, _):
         process.stdout.readline()
         assert f"{tmp_path}: no logs of a known format yet" in process.stdout.readline()
 
@@ -101,8 +99,7 @@ def test_watch_reports_unreadable_locations(tmp_path: Path) -> None:
     log = tmp_path / "runs" / "log.csv"
     log.parent.mkdir()
     log.write_text("step,loss\n1,2.0\n")
-    with started("watch", log, "--data-dir", tmp_path / "data") as (process, address, _):
-        assert process.stdout is not None
+    with forked("watch", log, "--data-dir", tmp_path / "data") as (process, address):
         for _ in range(2):
             process.stdout.readline()
         with log.open("a") as out:

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from holter.server.models import RunRecord
 from holter.server.models.alerting import AnalysisRow
-from tests.support.servers import Printed, started
+from tests.support.servers import Printed, forked
 from tests.support.stored_runs import some_run
 
 
@@ -84,7 +84,7 @@ def test_doctor_reports_runs_whose_analysis_fails(holter: Printed, engine: Engin
 
 @pytest.mark.slow
 def test_doctor_knows_a_running_holter_from_another_program(holter: Printed, tmp_path: Path) -> None:
-    with started("serve", "--data-dir", tmp_path / "data") as (_, address, _):
+    with forked("serve", "--data-dir", tmp_path / "data") as (_, address):
         code, printed, _ = holter("doctor", "--port", address.rpartition(":")[2])
     assert code == 0
     assert "Holter is running there" in printed

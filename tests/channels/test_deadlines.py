@@ -21,7 +21,7 @@ from holter.server.channels.channel import Channel
 from tests.support.alerting import NoCharts
 from tests.support.dripping import DrippingReceiver, dripping
 from tests.support.receivers import SlackServer, make_incident
-from tests.support.servers import started
+from tests.support.servers import forked
 from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.slow
@@ -147,7 +147,7 @@ def test_sigterm_ends_a_server_whose_receivers_drip_and_the_next_one_delivers(
     with dripping(CONTINUE) as receiver:
         url = f"http://127.0.0.1:{receiver.port}/services/x"
         channels = json.dumps({"team": {**channel, "url": url}})
-        with started(*arguments, HOLTER_CHANNELS=channels) as (process, address, _):
+        with forked(*arguments, HOLTER_CHANNELS=channels) as (process, address):
             body = {"project": "llm", "run": "7b", "columns": columns}
             httpx.post(f"{address}/api/v1/ingest", json=body, timeout=60).raise_for_status()
             wait_for(lambda: receiver.connections)
@@ -158,6 +158,6 @@ def test_sigterm_ends_a_server_whose_receivers_drip_and_the_next_one_delivers(
                 pytest.fail("the server waits for its receiver")
             assert process.returncode == 0
     channels = json.dumps({"team": {**channel, "url": f"{slack.url}/services/x"}})
-    with started(*arguments, HOLTER_CHANNELS=channels):
+    with forked(*arguments, HOLTER_CHANNELS=channels):
         wait_for(lambda: slack.payloads)
     assert "7b" in slack.payloads[0]["text"]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.signal import lfilter
 
 from holter.detectors import find
 from holter.detectors.detector import DetectorContext
 from holter.detectors.evaluation.eval_loss import EvaluationDetector
 from holter.types import Finding, FloatArray, Kind, Severity
 from tests.support.curves import loss_curve, run, series
+from tests.support.filtered_noise import filtered
 
 EVERY = 500
 
@@ -47,7 +47,7 @@ def healthy(seed: int, points: int = 50) -> tuple[np.ndarray, FloatArray]:
         3.0 - (at > points * random.uniform(0.2, 0.8)),
         4.0 - 0.5 * (at[:, None] > random.integers(0, points, 4)).sum(axis=1),
     )
-    noise = np.asarray(lfilter([1], [1, -random.choice([0.0, 0.0, 0.3])], random.standard_normal(points)))
+    noise = filtered(random.standard_normal(points), decay=random.choice([0.0, 0.0, 0.3]))
     step = EVERY * at if seed % 2 else np.cumsum(random.integers(200, 2000, points))
     return step, shapes[seed // 2 % 4] * (1 + random.choice([0.003, 0.01, 0.03, 0.1]) * noise)
 

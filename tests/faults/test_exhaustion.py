@@ -22,7 +22,7 @@ import pytest
 from holter.server.api.request_limits import SESSION_BODY_BYTES
 from holter.server.api.static_files import PLOTLY_PATH
 from holter.server.http_protocol import LINGER_BYTES
-from tests.support.servers import started
+from tests.support.servers import forked
 from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.slow
@@ -67,7 +67,7 @@ class Attacked:
 def attacked(folder: Path, password: str = "correct horse", **limits: float) -> Iterator[Attacked]:
     """A server with a login; `limits` of [http] that differ from the defaults."""
     settings = {"HOLTER_HTTP": json.dumps(limits), "HOLTER_PASSWORD": password}
-    with started("serve", "--data-dir", folder, **settings) as (process, address, _):
+    with forked("serve", "--data-dir", folder, **settings) as (process, address):
         server = Attacked(process.pid, address)
         httpx.get(f"{address}{PLOTLY_PATH}", timeout=60)  # what is loaded once is not counted
         httpx.get(f"{address}{PLOTLY_PATH}", headers={"Accept-Encoding": "identity"}, timeout=60)

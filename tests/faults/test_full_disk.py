@@ -21,7 +21,7 @@ from tests.support.batch_senders import BatchSender, assert_all_is_there, sendin
 from tests.support.command_runner import CommandRunner
 from tests.support.mounts import mounted_tmpfs
 from tests.support.postgresql import Postgres
-from tests.support.servers import started
+from tests.support.servers import forked
 from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.slow
@@ -77,7 +77,7 @@ def check(database: str, senders: list[BatchSender]) -> None:
 
 
 def test_full_disk_rejects_points_and_serves_reads(small_disk: Path) -> None:
-    with started("serve", "--data-dir", small_disk) as (process, url, _):
+    with forked("serve", "--data-dir", small_disk) as (process, url):
         port = int(url.rpartition(":")[2])
         senders = fill_and_go_on(url, port, "the disk of the database is full", lambda: enlarge(small_disk))
         process.terminate()
@@ -86,7 +86,7 @@ def test_full_disk_rejects_points_and_serves_reads(small_disk: Path) -> None:
 
 
 def test_file_size_limit_is_treated_as_a_full_disk(tmp_path: Path) -> None:
-    with started("serve", "--data-dir", tmp_path) as (process, url, _):
+    with forked("serve", "--data-dir", tmp_path) as (process, url):
         port = int(url.rpartition(":")[2])
         limits = psutil.Process(process.pid)
         limits.rlimit(resource.RLIMIT_FSIZE, (SMALL // 2, resource.RLIM_INFINITY))
@@ -100,7 +100,7 @@ def test_file_size_limit_is_treated_as_a_full_disk(tmp_path: Path) -> None:
 
 
 def test_server_starts_on_a_full_disk_and_serves_reads(small_disk: Path) -> None:
-    with started("serve", "--data-dir", small_disk) as (process, url, _):
+    with forked("serve", "--data-dir", small_disk) as (process, url):
         senders = [BatchSender(int(url.rpartition(":")[2]), "small")]
         with sending(senders):
             wait_for(lambda: senders[0].acknowledged > 3)
@@ -109,7 +109,7 @@ def test_server_starts_on_a_full_disk_and_serves_reads(small_disk: Path) -> None
     with (small_disk / "ballast").open("wb") as ballast:
         free = os.statvfs(small_disk)
         os.posix_fallocate(ballast.fileno(), 0, free.f_bavail * free.f_frsize)
-    with started("serve", "--data-dir", small_disk) as (_, url, _seconds):
+    with forked("serve", "--data-dir", small_disk) as (_, url):
         (run,) = httpx.get(f"{url}/api/v1/runs", timeout=60).json()["runs"]
         assert run["points"] == senders[0].acknowledged * 150
         body = {"project": "p", "run": "r", "columns": {"step": [1], "a": [1]}}

@@ -16,7 +16,7 @@ from holter.server.read_models.runs import RunReader
 from holter.server.store import Receipt, Store
 from holter.types import Batch, Column, Delivery, SeriesKey
 from tests.support.batch_senders import BatchSender
-from tests.support.servers import started
+from tests.support.servers import forked
 from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.slow
@@ -80,7 +80,7 @@ def test_many_clients_share_the_wait_for_a_slow_disk(slow: Store, commits: list[
 
 
 def test_stopping_server_answers_accepted_requests(sqlite_url: str) -> None:
-    with started("serve", "--database-url", sqlite_url) as (process, url, _):
+    with forked("serve", "--database-url", sqlite_url) as (process, url):
         port = int(url.rpartition(":")[2])
         senders = [BatchSender(port, f"r{n}") for n in range(4)]
         try:

@@ -15,7 +15,7 @@ import pytest
 
 from holter.server.import_export.read_file import read_file
 from holter.server.import_export.reading_process import ReadingProcess
-from tests.support.servers import Printed, started, stop
+from tests.support.servers import Printed, forked, stop
 from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.slow
@@ -82,7 +82,7 @@ def test_a_process_that_dies_is_told(tmp_path: Path) -> None:
 
 def test_a_file_that_takes_too_long_is_refused_and_nothing_remains(tmp_path: Path) -> None:
     path = write_csv(tmp_path / "points.csv", 2_000_000)
-    with started("serve", "--data-dir", tmp_path / "data", HOLTER_PARSE_SECONDS="0.01") as (process, url, _):
+    with forked("serve", "--data-dir", tmp_path / "data", HOLTER_PARSE_SECONDS="0.01") as (process, url):
         response = httpx.post(f"{url}/api/v1/import", content=path.read_bytes(), timeout=60)
         assert "more than 0.01 s of processor time for each MiB" in response.text
         assert httpx.get(f"{url}/api/v1/runs", timeout=60).json()["runs"] == []
@@ -100,7 +100,7 @@ def test_a_server_answers_and_stops_during_an_import(tmp_path: Path) -> None:
         except httpx.TransportError as error:
             answers.append(str(error))
 
-    with started("serve", "--data-dir", tmp_path / "data") as (process, url, _):
+    with forked("serve", "--data-dir", tmp_path / "data") as (process, url):
         sender = threading.Thread(target=send, args=(url,))
         sender.start()
         reader = wait_for(lambda: reader_of(process.pid))

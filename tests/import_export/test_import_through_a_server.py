@@ -34,7 +34,7 @@ from holter.server.models import AnalysisRow, IncidentRow, RunRecord, Unreadable
 from holter.server.store import Store
 from holter.settings import Settings
 from tests.support.exported_runs import COMPLETE, odd_run, random_batches, write_export
-from tests.support.servers import Printed, Serve, started
+from tests.support.servers import Printed, Serve, forked
 from tests.support.stored_runs import (
     LOSS,
     RANKED,
@@ -296,7 +296,7 @@ def test_the_command_finds_the_server_that_has_the_file(
     holter: Printed, sqlite_engine: Engine, source: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "held"
-    with started("serve", "--data-dir", folder) as (_, address, _):
+    with forked("serve", "--data-dir", folder) as (_, address):
         code, printed, complaint = holter("import", source / "a.parquet", "--data-dir", folder)
         assert (code, "615 points" in printed) == (0, True), complaint
         assert complaint == f"holter: a server is using the database: importing through it, at {address}\n"

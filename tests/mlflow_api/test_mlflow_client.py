@@ -18,7 +18,7 @@ from holter.types import SeriesKey
 from tests.support.cutting_proxy import cutting_proxy
 from tests.support.mlflow_trainings import Training, result_of
 from tests.support.ports import free_port
-from tests.support.servers import started
+from tests.support.servers import forked
 from tests.support.waiting import wait_for
 
 LOSS = SeriesKey("loss")
@@ -137,7 +137,7 @@ def _send_until_answered(address: str, body: dict[str, object]) -> None:
 @pytest.mark.slow
 def test_a_token_of_jobs_logs_and_reads_nothing(train: Training, tmp_path: Path) -> None:
     data = {"HOLTER_DATA_DIR": str(tmp_path / "data"), "HOLTER_PASSWORD": "a long password"}
-    with started("serve", **data) as (_, address, _):
+    with forked("serve", **data) as (_, address):
         token = _create_token(data)
         logged = result_of(train("logging_only", address, MLFLOW_TRACKING_TOKEN=token))
         unknown = train("logging_only", address, MLFLOW_TRACKING_TOKEN="f" * 40)

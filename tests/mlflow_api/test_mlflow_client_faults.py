@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests.support.mlflow_faults import SCENARIOS, MlflowTrainings
+from tests.support.requirements import needs_package
 from tests.support.tracker_host import TrackerHost, tracker_host
 
-pytestmark = pytest.mark.slow
-pytest.importorskip("mlflow")
+pytestmark = [pytest.mark.slow, needs_package("mlflow")]
 
 SOON = {"MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR": "1"}
 """The client tries again sooner than by itself."""

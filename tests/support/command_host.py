@@ -3,7 +3,7 @@
     python command_host.py SOCKET
 
 Importing Holter takes far longer than most commands: here it happens once. `command_client.py` connects to
-the socket, and passes its arguments, folder, environment, input and output.
+the socket, and passes its arguments, folder, environment, input and output. It ends with who started it.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ import sys
 from importlib import import_module
 
 from holter.cli.main import COMMANDS, main
+
+_LOOKS = 5.0
+"""Seconds between two looks whether the process that started this one is still there."""
 
 
 def handle(connection: socket.socket) -> None:
@@ -41,15 +44,20 @@ def handle(connection: socket.socket) -> None:
 
 
 def serve(path: str) -> None:
-    """Fork a process for each connection."""
+    """Fork a process for each connection, until who started this one is gone."""
+    parent = os.getppid()
     for command in COMMANDS:
         import_module(f"holter.cli.commands.{command}")
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the children
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(path)
         listener.listen()
-        while True:
-            connection, _ = listener.accept()
+        listener.settimeout(_LOOKS)
+        while os.getppid() == parent:
+            try:
+                connection, _ = listener.accept()
+            except TimeoutError:
+                continue
             if os.fork() == 0:
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                 listener.close()

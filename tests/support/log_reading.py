@@ -7,6 +7,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import islice
 from pathlib import PurePath
 from typing import BinaryIO
@@ -81,6 +82,10 @@ class Reading:
         reader = (chosen or self.format_of(name, content)).reader(PurePath(name), {})
         return self.collect(reader.read(io.BytesIO(content)))
 
+    def read_sample(self, name: str, content: bytes) -> ReadResult:
+        """The same of a sample, read once for several tests, which leave it as it is."""
+        return _read_sample(name, content)
+
     def read_growing(
         self, name: str, content: bytes, sizes: Iterable[int], *, chosen: Format | None = None
     ) -> ReadResult:
@@ -117,6 +122,11 @@ class Reading:
     def _noting(self, reader: Reader, stream: BinaryIO) -> Iterator[tuple[Batch | Unreadable, int, str]]:
         for record in reader.read(stream):
             yield record, stream.tell(), json.dumps(reader.state())
+
+
+@lru_cache(maxsize=2)  # the tests of a sample follow one another, and each compares with this
+def _read_sample(name: str, content: bytes) -> ReadResult:
+    return Reading().read_complete(name, content)
 
 
 class MemorySink:

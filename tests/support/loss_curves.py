@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import lfilter
 
 from holter.detectors.detector import DetectorContext
 from holter.detectors.loss.nonfinite import NonfiniteDetector
 from holter.detectors.loss.spike import SpikeDetector
 from holter.types import Finding, RunData, Series, SeriesKey, labels_of
+from tests.support.filtered_noise import filtered
 
 Floats = NDArray[np.float64]
 Noise = Callable[[np.random.Generator, int], Floats]
@@ -26,7 +26,7 @@ def skewed(random: np.random.Generator, points: int) -> Floats:
 
 
 def correlated(random: np.random.Generator, points: int) -> Floats:
-    return np.asarray(lfilter([0.8], [1, -0.6], random.standard_normal(points)))
+    return filtered(random.standard_normal(points), gain=0.8, decay=0.6)
 
 
 def heavy(random: np.random.Generator, points: int) -> Floats:

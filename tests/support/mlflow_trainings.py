@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.support import mlflow_program
-
+PROGRAM = Path(__file__).with_name("mlflow_program.py")
 Training = Callable[..., subprocess.Popen[str]]
 
 
@@ -32,7 +31,7 @@ def train(tmp_path: Path) -> Iterator[Training]:
         }
         processes.append(
             subprocess.Popen(
-                [sys.executable, mlflow_program.__file__, task],
+                [sys.executable, PROGRAM, task],
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path,
                 env=os.environ | variables | environment,
             )

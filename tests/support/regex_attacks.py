@@ -43,6 +43,12 @@ class UsedPattern(NamedTuple):
     pattern: re.Pattern[Any]
     method: str
 
+    @property
+    def module(self) -> str:
+        """The module where it is defined: a location is `MODULE.NAME` or `MODULE:LINE`."""
+        name, separator, _ = self.location.rpartition(":")
+        return name if separator else self.location.rpartition(".")[0]
+
     def seconds(self, text: str) -> float:
         """Processor time that applying the pattern to a text takes."""
         subject: Any = text.encode("latin-1", "replace") if isinstance(self.pattern.pattern, bytes) else text

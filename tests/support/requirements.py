@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from importlib.util import find_spec
 from typing import NoReturn
 
 import pytest
@@ -25,6 +26,11 @@ def skip_missing(requirement: str, *, fails_in_ci: bool = True) -> NoReturn:
     if fails_in_ci and in_ci():
         pytest.fail(f"missing on this machine: {requirement}")
     pytest.skip(MISSING + requirement)
+
+
+def needs_package(name: str) -> pytest.MarkDecorator:
+    """Skip tests where a package is missing; not imported, which may take seconds in every process."""
+    return pytest.mark.skipif(find_spec(name) is None, reason=f"no package {name}")
 
 
 def list_missing(reporter: pytest.TerminalReporter) -> None:

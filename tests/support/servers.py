@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import httpx
 import pytest
@@ -22,6 +22,7 @@ from holter.server.clock import Clock
 from holter.server.context import ServerContext
 from holter.server.serve import HolterServer, bind
 from holter.settings import Settings
+from tests.support.forked_commands import ForkedCommand
 
 Printed = Callable[..., tuple[int, str, str]]
 
@@ -34,26 +35,39 @@ def started(*arguments: object, **environment: str) -> Iterator[tuple[subprocess
         [sys.executable, "-m", "holter", *map(str, arguments), "--port", "0"],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=os.environ | environment,
     )  # fmt: skip
+    assert process.stdout is not None
     try:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        match = re.search(r"http://127\.0\.0\.1:\d+", line)
-        assert match, line + process.stdout.read()
-        while True:
-            try:
-                httpx.get(f"{match[0]}/readyz", timeout=60).raise_for_status()
-                break
-            except httpx.TransportError:
-                time.sleep(0.01)
-        yield process, match[0], time.monotonic() - began
+        yield process, address_when_ready(process.stdout), time.monotonic() - began
     finally:
         process.kill()
         process.wait()
-        assert process.stdout is not None
         process.stdout.close()
 
 
-def stop(process: subprocess.Popen[str], how: signal.Signals) -> str:
+@contextmanager
+def forked(*arguments: object, **environment: str) -> Iterator[tuple[ForkedCommand, str]]:
+    """The same, forked within a moment: the process and its address. It has the Python path of the tests."""
+    process = ForkedCommand([*map(str, arguments), "--port", "0"], os.environ | environment)
+    try:
+        yield process, address_when_ready(process.stdout)
+    finally:
+        process.close()
+
+
+def address_when_ready(printed: IO[str]) -> str:
+    """The address that a command prints first, once it answers."""
+    line = printed.readline()
+    match = re.search(r"http://127\.0\.0\.1:\d+", line)
+    assert match, line + printed.read()
+    while True:
+        try:
+            httpx.get(f"{match[0]}/readyz", timeout=60).raise_for_status()
+            return match[0]
+        except httpx.TransportError:
+            time.sleep(0.01)
+
+
+def stop(process: subprocess.Popen[str] | ForkedCommand, how: signal.Signals) -> str:
     """Send a signal, wait for the clean end, return the rest of what it printed."""
     process.send_signal(how)
     rest, _ = process.communicate(timeout=60)

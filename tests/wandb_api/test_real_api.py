@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from tests.support.requirements import needs_package
 from tests.support.wandb_protocol import ProtocolClient
 
-pytestmark = pytest.mark.slow
-pytest.importorskip("wandb")
+pytestmark = [pytest.mark.slow, needs_package("wandb")]
 
 SCRIPT = """
 import json, wandb

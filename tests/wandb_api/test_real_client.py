@@ -10,10 +10,10 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.support.requirements import needs_package
 from tests.support.wandb_protocol import ProtocolClient
 
-pytestmark = pytest.mark.slow
-pytest.importorskip("wandb")
+pytestmark = [pytest.mark.slow, needs_package("wandb")]
 
 SCRIPT = """
 import sys, wandb

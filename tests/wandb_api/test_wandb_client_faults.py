@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.requirements import needs_package
 from tests.support.tracker_host import TrackerHost, tracker_host
 from tests.support.wandb_faults import QUICK, SCENARIOS, WandbClient, WandbTraining
 
-pytestmark = pytest.mark.slow
-pytest.importorskip("wandb")
+pytestmark = [pytest.mark.slow, needs_package("wandb")]
 
 ATTEMPTS = {"normal": 2, "five_resumes": 6, "resume_from": 2, "stopped": 2}
 """Attempts of the runs that are launched more than once."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.signal import lfilter
 
 from holter.types import Kind, RunData, Severity
+from tests.support.filtered_noise import filtered
 from tests.support.loss_curves import curve, decay, detect_all, falling, prefix, run_of, single_finding
 
 POINTS = 3000
@@ -86,7 +86,7 @@ def test_a_level_that_has_always_wandered_gives_few_findings() -> None:
     late = []
     for seed in range(8):
         random = np.random.default_rng(seed)
-        wandering = lfilter([0.1], [1, -0.995], random.standard_normal(20_000))
+        wandering = filtered(random.standard_normal(20_000), gain=0.1, decay=0.995)
         value = 2.5 * (1 + 0.03 * random.standard_normal(20_000) + 0.01 * wandering)
         late += [finding for finding in detect_all(run_of(value)) if finding.start_step > 4000]
     # 128,000 points; without the measured wander of means there are three times as many

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from scipy.signal import lfilter
 
 from holter.types import Finding, Kind, Severity
+from tests.support.filtered_noise import filtered
 from tests.support.loss_curves import (
     Floats,
     curve,
@@ -77,10 +77,9 @@ def test_a_spike_after_the_interval_changed(interval: tuple[int, int]) -> None:
 def test_a_smoothed_loss_has_only_its_spike(smoothing: float) -> None:
     raw = falling(6000) * (1 + 0.05 * np.random.default_rng(4).standard_normal(6000))
     spiked = raw + decay(6000, 4000, 3.0, 10)
-    first = [raw[0] * smoothing]
 
     def smooth(value: Floats) -> Floats:
-        return np.asarray(lfilter([1 - smoothing], [1, -smoothing], value, zi=first)[0])
+        return filtered(value, gain=1 - smoothing, decay=smoothing, first=raw[0])
 
     assert detect_all(run_of(smooth(raw))) == []
     finding = single_finding(run_of(smooth(spiked)))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.signal import lfilter
 
 from holter.detectors import IncrementalState
 from holter.detectors.detector import DetectorContext
 from holter.detectors.loss.spike import SpikeDetector
 from holter.types import FloatArray, Kind, RunData
 from tests.support.curves import until
+from tests.support.filtered_noise import filtered
 from tests.support.loss_curves import detect_all, run_of
 
 POINTS, AT, STOPPED, SIGMA = 900, 600, 660, 0.02
@@ -62,7 +62,7 @@ def test_the_same_batches_with_another_course_of_rounding_are_no_finding(seed: i
 
 @pytest.mark.parametrize("seed", range(10))
 def test_moving_averages_of_other_batches_are_no_finding(seed: int) -> None:
-    smooth = [lfilter([0.1], [1, -0.9], 3 * batches(each)) for each in (seed, seed + 50)]
+    smooth = [filtered(3 * batches(each), gain=0.1, decay=0.9) for each in (seed, seed + 50)]
     assert not detect_all(rolled_back(LEVEL + smooth[0], LEVEL + smooth[1]))
 
 
