@@ -485,7 +485,8 @@ def _shape_with_metric(line: str) -> _Shape:
     if names[1:] and names[0].lower() == "progress":  # a part of the training, without a step
         del names[0]
     keys = _keys_of_object(line)
-    if shape.counters or not any(map(is_metric_name, names if keys else names[:1])):
+    is_about = sum(map(is_metric_name, names)) > 1 or any(map(is_metric_name, names if keys else names[:1]))
+    if shape.counters or not is_about:
         return ()
     if keys:
         return keys

@@ -290,3 +290,9 @@ def test_rows_between_what_a_program_prints_otherwise(tmp_path: Path) -> None:
     run = read_log(tmp_path, opening + rows(0, 25) + crash + opening + rows(24, 60) + "w = 2.0\n")
     assert run.attempts == 2
     assert steps_of(run)["column 2"] == [*range(25), *range(24, 60)]
+
+
+def test_rows_with_two_known_metrics_may_begin_with_anything(tmp_path: Path) -> None:
+    rows = "".join(f"Item: {n * 7 % 5}\tReward: 0.{n:02}\tMean Reward: 0.{n + 20}\n" for n in N)
+    steps = steps_of(read_log(tmp_path, rows))
+    assert steps["Reward"] == steps["Mean Reward"] == [*range(20)]
