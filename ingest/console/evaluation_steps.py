@@ -38,11 +38,14 @@ def evaluated_batch(counts: Counts, names: Collection[str], state: DialectState)
 
     A heading announced it, or they begin anew within an epoch behind its end. Below a heading, the step of
     the training again is of the evaluation as well, with values of these names, and so are batches that name
-    no epoch where those of the training do.
+    no epoch where those of the training do, and batches with a total where lines of the training count steps
+    without one.
     """
     inner = inner_count(counts)
     data: str = state.get("evaluating", "")
     if data and (repeats_step(counts, names, state) or lacks_epoch(counts, state)):
+        return data
+    if data and _has_batches_below_steps(counts, state):
         return data
     if inner is None or not inner[1] or inner[1] == state.get("total") or "total" not in state:
         return ""
@@ -61,6 +64,12 @@ def lacks_epoch(counts: Counts, state: DialectState) -> bool:
     return is_counted and bool(state.get("names epochs"))
 
 
+def _has_batches_below_steps(counts: Counts, state: DialectState) -> bool:
+    """Whether a line counts batches of so many, and the training is steps that no line has a total of."""
+    is_batch = counts.keys() == {Counter.BATCH} and counts[Counter.BATCH][1] > 0
+    return is_batch and state.get("alone") is True and "total" not in state and "laps" in state
+
+
 def counts_own_batches(counts: Counts, state: DialectState) -> bool:
     """Whether a line of an evaluation counts its own batches, from anew within the epoch of the training."""
     inner = inner_count(counts)
@@ -68,6 +77,16 @@ def counts_own_batches(counts: Counts, state: DialectState) -> bool:
         return True
     epoch, (last, step) = counts.get(Counter.EPOCH), state.get("epoch", (None, 0))
     return inner is not None and epoch is not None and epoch[0] == last and inner[0] < step
+
+
+def counts_evaluated(counts: Counts, state: DialectState) -> bool:
+    """Whether a line without values counts what was evaluated so far: a step that the training has passed.
+
+    One of another launch may be before the last one as well.
+    """
+    step, last = counts.get(Counter.STEP), state.get("step")
+    is_passed = counts.keys() == {Counter.STEP} and step is not None and last is not None and step[0] < last
+    return is_passed and "may begin" not in state
 
 
 def repeats_step(counts: Counts, names: Collection[str], state: DialectState) -> bool:

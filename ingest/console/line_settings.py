@@ -30,6 +30,7 @@ _PER_STEP = ("/iter", "/step", "/batch", "/epoch")
 _MANY_SETTINGS = 4
 """Names of settings from which on a metric among four names is one, too: `iou=0.7`."""
 _RATE = re.compile(r"(?i)\blr\b|learning.?rate|decay|dropout")
+_LEARNING_RATE = re.compile(r"(?i)^(?:(?:current|new|now) )?(?:lr|learning[ _-]?rate)(?:[ _-]?\d{1,2})?$")
 _OF_METRIC = r"(?!(?:imum)?[ _.-](?:\w{1,20}[ _.-]){0,2}(?:loss|err|reward|return|acc|score))"
 """What makes `max` and `min` the extremes of a metric: `max l1_error`."""
 _NAMES_MORE = r"(?:(?<!^m[ai][xn])(?<!val m[ai][xn])(?<!test m[ai][xn])(?<!train m[ai][xn])|(?!$))"
@@ -86,6 +87,11 @@ def has_settings(names: Iterable[str]) -> bool:
 def is_setting(name: str) -> bool:
     """Whether a name is that of a setting, such as a learning rate."""
     return _SETTING.search(name) is not None or _RATE.search(name) is not None
+
+
+def is_learning_rate(name: str) -> bool:
+    """Whether a name is that of a learning rate, which programs state in their settings and in each epoch."""
+    return _LEARNING_RATE.match(name) is not None
 
 
 def is_of_model(name: str) -> bool:

@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 from holter.ingest.console.data_names import is_of_evaluation
 from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.line_counters import Counter
-from holter.ingest.console.line_settings import is_of_model, is_setting
+from holter.ingest.console.line_settings import is_learning_rate, is_of_model, is_setting
 from holter.ingest.console.line_shapes import LineShape
 from holter.ingest.console.line_tokens import split_numbers, template_of
 from holter.ingest.console.line_words import ENDS
-from holter.ingest.console.plain_line import counts_of
+from holter.ingest.console.plain_line import counts_of, is_named_number
 from holter.ingest.console.shape_reader import shape_of_line
 from holter.ingest.console.step_axis import MOST_LINES_OF_EPOCH, known_axis, position
 from holter.ingest.console.unnumbered_rows import note_rows
@@ -32,6 +32,8 @@ _LONGEST = 500
 _LAST_OF_FIRST = 1
 """The number of the first epoch or step of a text that is not the rest of another one."""
 
+_OF_UPDATE = re.compile(r"(?i)grad(?:ient)?s?(?:[ _]|$)|\bnorm$|\btime\b|memory|/s(?:ec)?$|per[ _]sec")
+"""Names of what is measured of an update, not of the model."""
 _LONGEST_LINE_END = 2
 
 
@@ -55,6 +57,7 @@ class _Known(NamedTuple):
     template: int
     shape: LineShape
     has_numbers: bool
+    is_named_number: bool
 
 
 def may_wait(state: DialectState) -> bool:
@@ -257,7 +260,8 @@ def _keep(known: _Known, place: LineAbove, state: DialectState) -> None:
 def _may_hold_values(known: _Known, place: LineAbove) -> bool:
     """Whether a line may hold values, or announce some; others may be passed over unseen."""
     is_known = any(is_metric_name(field.name) for field in known.shape.metrics)
-    return is_known or place.in_block or not known.has_numbers
+    # `Time per epoch: 3.2` looks like one that counts
+    return is_known or known.is_named_number or place.in_block or not known.has_numbers
 
 
 def _forget_above(state: DialectState) -> None:
@@ -288,7 +292,10 @@ def _touching(lines: Sequence[Any], place: LineAbove) -> int:
 
 def _is_result(shape: LineShape) -> bool:
     """Whether a line has what may be measured before the training, unlike its rates and the memory."""
-    return _is_of_evaluation(shape) or any(is_metric_name(field.name) for field in shape.metrics)
+    return _is_of_evaluation(shape) or any(
+        is_metric_name(field.name) and not (_OF_UPDATE.search(field.name) or is_learning_rate(field.name))
+        for field in shape.metrics
+    )
 
 
 def _last_evaluation(lines: Sequence[Any]) -> Iterator[LineAbove]:
@@ -304,12 +311,21 @@ def _shape(kept: Sequence[Any]) -> LineShape:
 
 def _known(line: str) -> _Known:
     parts = split_numbers(line)
-    return _Known(template_of(parts), shape_of_line(parts), has_numbers=len(parts) > 1)
+    shape = shape_of_line(parts)
+    return _Known(
+        template_of(parts),
+        shape,
+        has_numbers=len(parts) > 1,
+        is_named_number=is_named_number(parts, shape),
+    )
 
 
 def _is_measured(shape: LineShape) -> bool:
-    """Whether a line has a result, no setting."""
-    return any(not (is_setting(field.name) or is_of_model(field.name)) for field in shape.metrics)
+    """Whether a line has a result or a rate, no other setting."""
+    return any(
+        is_learning_rate(field.name) or not (is_setting(field.name) or is_of_model(field.name))
+        for field in shape.metrics
+    )
 
 
 def _is_of_evaluation(shape: LineShape) -> bool:

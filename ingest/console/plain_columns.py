@@ -31,6 +31,7 @@ from holter.ingest.console.number_lists import ORDERED
 from holter.ingest.console.plain_line import (
     announce_epoch,
     axis_state,
+    is_named_number,
     note_line,
 )
 from holter.ingest.console.round_steps import is_within_announced
@@ -119,6 +120,8 @@ def describe_line(line: str, parts: list[str]) -> LayoutContent | None:
     if shape.has_fractions:  # other lines of the layout may have whole numbers there, which count
         return None
     if shape.is_best or shape.may_recur or shape.is_bar or shape.may_be_late:
+        return None
+    if is_named_number(parts, shape):
         return None
     if not shape.counters and any(is_metric_name(field.name) for field in shape.metrics):
         return None  # nothing in it is a position

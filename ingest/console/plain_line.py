@@ -12,6 +12,7 @@ from holter.ingest.console.evaluated_parts import data_of_parts, end_evaluation,
 from holter.ingest.console.evaluation_names import best_of, metric_name, name_of_best, name_of_mean
 from holter.ingest.console.evaluation_passes import names_of_pass
 from holter.ingest.console.evaluation_steps import (
+    counts_evaluated,
     counts_own_batches,
     evaluated_batch,
     evaluation_step,
@@ -38,6 +39,7 @@ from holter.ingest.console.step_axis import (
     announced_step,
     as_epoch,
     count_fraction,
+    count_pass,
     follows_steps,
     forget_position,
     has_global_steps,
@@ -69,6 +71,8 @@ from holter.types import Labels, labels_of
 
 _LEAST_OF_ROW = 2
 _LEAST_OF_CELLS = 3
+_WITH_ONE_NUMBER = 3
+"""Texts and numbers of a line with one number."""
 _BEST = re.compile(rf"(?i){BEST_WORD}")
 """What a line says before it repeats a metric of the best step so far: `Saved the best model (acc=0.9)`."""
 _PAIR = re.compile(r"[\s,;|]*[A-Za-z_][\w./@-]*\s?[:=]\s?")
@@ -84,7 +88,10 @@ _PART_OF_MODEL = re.compile(r"\s{0,8}\d{1,3}\s+\|\s+[\w.]+\s+\|\s+[A-Za-z_]\w*\s
 _DRAWN_BAR = re.compile(r"\s{0,8}\[(?=[=#>-])[=#]{0,200}>?[ .-]{0,200}\]")
 """A bar that counts nothing: `[=====>------] 10s Loss D: 1.4`."""
 _FRACTION = re.compile(r"\d{1,6}\.\d{1,8}")
-_PART_AHEAD = re.compile(r"[ \t]{0,8}[01]\.\d{1,6}")
+_PART_AHEAD = re.compile(r"[ \t]{0,8}[01]\.\d{1,20}")
+_COMPUTED_PART = re.compile(r"[ \t]{0,8}[01]\.\d{6,20}")
+"""A quotient as it is: thresholds and prices have fewer digits."""
+_LOSSES = re.compile(r"(?i)loss|perplexity|\bppl\b|cost")
 _RUN = "run"
 """What a line may be of, whoever printed those around it."""
 _AMOUNT = re.compile(r"(?i)(?:^|/)n(?: \d+)?$|^num|\btotal\b|count$|(?:episode|sample|image|token)s$")
@@ -321,6 +328,7 @@ def note_line(shape: LineShape, counts: Counts, axis: dict[str, Any]) -> None:
         note_epoch(counts, axis)
     has_values = shape.may_recur and len(shape.counters) == 1  # of its own, next to records
     is_evaluated = bool(shape.split) and Counter.BATCH in counts  # an empty bar, whose batches are its own
+    is_evaluated |= bool(shape.split) and counts_evaluated(counts, axis)  # `Eval iter: 100`
     if shape.is_heading and not is_evaluated and not (has_values and "names" in axis):
         note_heading(counts, axis)
 
@@ -348,7 +356,11 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     if is_within_epoch(line, axis):
         return None
     is_ahead = bool(shape.metrics) and shape.metrics[0].index > 0
-    if is_ahead and _PART_AHEAD.fullmatch("".join(parts[:2])) is not None and "announced" in axis:
+    if (
+        is_ahead
+        and _PART_AHEAD.fullmatch("".join(parts[:2])) is not None
+        and ("announced" in axis or _is_before_epoch(parts, shape, axis))
+    ):
         return _at_part_of_epoch(line, shape, numbers, axis)
     template = template_of(parts)
     if (at_row := next_row(template, axis)) is not None:
@@ -429,9 +441,23 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
 def _at_part_of_epoch(
     line: str, shape: LineShape, numbers: list[str], axis: dict[str, Any]
 ) -> LineValues | None:
-    """The metrics of a line that begins with a part of the announced epoch: `0.104 perplexity: 596.9`."""
-    part = count_fraction(int(axis["announced"][0]) + float(numbers[0]), axis)
-    return _at_step(part, line, shape, numbers, axis)
+    """The metrics of a line that begins with a part of the announced epoch: `0.104 perplexity: 596.9`.
+
+    Where the line of each epoch is below its parts, they count the epochs as they begin anew.
+    """
+    part = float(numbers[0])
+    epoch = axis["announced"][0] if "announced" in axis else count_pass(part, axis)
+    return _at_step(count_fraction(int(epoch) + part, axis), line, shape, numbers, axis)
+
+
+def _is_before_epoch(parts: list[str], shape: LineShape, axis: dict[str, Any]) -> bool:
+    """Whether a line begins with a part of an epoch that no line above has announced, with a loss."""
+    is_of_loss = any(
+        is_metric_name(field.name) and _LOSSES.search(field.name) is not None for field in shape.metrics
+    )
+    if not is_of_loss or _COMPUTED_PART.fullmatch("".join(parts[:2])) is None:
+        return False
+    return "parts of epochs" in axis or "step" not in axis
 
 
 def _at_step(
@@ -483,6 +509,11 @@ def _is_run(parts: list[str]) -> bool:
 def _is_report(shape: LineShape) -> bool:
     """Whether a line that counts nothing has several metrics: `recall@5 : 0.04    recall@10 : 0.07`."""
     return sum(is_metric_name(field.name) for field in shape.metrics) > 1
+
+
+def is_named_number(parts: list[str], shape: LineShape) -> bool:
+    """Whether a line has nothing but a number that counts nothing, with a name: `Time per epoch: 3.2`."""
+    return len(parts) == _WITH_ONE_NUMBER and bool(shape.metrics) and not shape.counters
 
 
 def has_pairs_alone(parts: list[str]) -> bool:

@@ -86,11 +86,14 @@ def forget_position(state: DialectState) -> None:
         "uncounted",
         "bar",
         "laps",
+        "begins at",
+        "trains on",
         "given",
         "evaluated",
         "evaluated at",
         "epoch of steps",
         "fraction",
+        "parts of epochs",
         "headed",
         "names",
         "names at",
@@ -537,6 +540,14 @@ def count_fraction(epoch: float, state: DialectState) -> int:
     if epoch != last:
         number = number + 1 if epoch > last else 1  # the program was started again
     state["fraction"] = [epoch, number]
+    return int(number)
+
+
+def count_pass(part: float, state: DialectState) -> int:
+    """The number of the epoch that a part of one is of, where parts alone say when another one begins."""
+    last, number = state.get("parts of epochs", (-1.0, 0))
+    number += part < last
+    state["parts of epochs"] = [part, number]
     return int(number)
 
 

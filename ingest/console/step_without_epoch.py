@@ -32,16 +32,19 @@ def step_without_epoch(step: int, total: int, state: DialectState, *, is_batch: 
     One that begins anew behind a line of an epoch, after the end where a total says it, is of the next epoch.
     So is one after the end by itself if it is a batch, of which an epoch has so many, a batch behind an
     evaluation, or one where another launch would show itself by its opening lines; no batch behind some of
-    these. Lines are as far apart as the last.
+    these. So is a step from the first one on behind batches of an evaluation, if nothing was trained behind
+    an earlier one without that. Lines are as far apart as the last.
     """
     known = _passes(state)
+    state.setdefault("begins at", step)
     before, last, first, stride = known["before"], known["step"], known["first"], known["stride"]
     if not last or not total:
         first, stride = step, 0
     if step < last:
         may_begin = "may begin" in state
         is_next = "ended" in state or (total and (is_batch or "opening" in state))
-        is_next = (is_next or (is_batch and "evaluated since" in state)) and not (is_batch and may_begin)
+        is_evaluated = "evaluated since" in state and (is_batch or _follows_pass(step, state))
+        is_next = (is_next or is_evaluated) and not (is_batch and may_begin)
         is_begin = step <= max(first, total // 2)  # else it is that of a slower process
         ends = known["total"] == total and last + max(1, total // 10, stride) >= total
         if is_next and is_begin and ends:
@@ -49,8 +52,11 @@ def step_without_epoch(step: int, total: int, state: DialectState, *, is_batch: 
             before += total + (step == 0 and last == total) if total else last + (step == 0)
         elif may_begin:
             before = 0  # nothing of the launch before counts
-    elif step > last and total:
-        stride = step - last
+    else:
+        if "evaluated since" in state and last:
+            state["trains on"] = True
+        if step > last and total:
+            stride = step - last
     state["laps"] = _Passes(
         before=before,
         step=step,
@@ -60,6 +66,15 @@ def step_without_epoch(step: int, total: int, state: DialectState, *, is_batch: 
         counts_batches=is_batch and total > 0,
     )
     return before + step
+
+
+def _follows_pass(step: int, state: DialectState) -> bool:
+    """Whether a step is that of the next epoch, as batches of an evaluation end one.
+
+    The program evaluates between steps if steps have gone on behind such batches.
+    """
+    is_behind = any(at == state.get("step") for at, *_ in state.get("passes", {}).values())
+    return is_behind and step == state["begins at"] and "trains on" not in state and "may begin" not in state
 
 
 def note_step_without_epoch(step: int, state: DialectState) -> None:

@@ -13,12 +13,12 @@ from dataclasses import replace
 from holter.ingest.console.dialect import DialectState, LineKind, LineResult, LineValues
 from holter.ingest.console.evaluated_parts import data_of_parts
 from holter.ingest.console.evaluation_names import best_of, name_of_best
-from holter.ingest.console.line_settings import is_of_model, is_setting
+from holter.ingest.console.line_settings import is_learning_rate, is_of_model, is_setting
 from holter.ingest.console.line_shapes import LineShape
 from holter.ingest.console.line_tokens import split_numbers, value_of
 from holter.ingest.console.line_words import DATA_SPLIT
 from holter.ingest.console.names_of_rows import numbered_row
-from holter.ingest.console.number_lists import values_of_lists
+from holter.ingest.console.number_lists import values_of_lists, without_tensors
 from holter.ingest.console.pattern_search import LinearPattern
 from holter.ingest.console.plain_line import (
     axis_state,
@@ -53,6 +53,7 @@ def _recurring(line: str, state: DialectState) -> list[LineValues] | None:
     axis = axis_state(state)
     if axis.keys().isdisjoint(_POSITIONS) or line.lstrip().startswith(_NO_RECORDS):
         return None
+    line = without_tensors(line)
     parts = split_numbers(line)
     shape = shape_of_line(parts)
     if shape.counters or not shape.metrics or is_within_epoch(line, axis):
@@ -65,8 +66,10 @@ def _recurring(line: str, state: DialectState) -> list[LineValues] | None:
     evaluating = axis.get("evaluating", "")
     if not (evaluating or shape.split or shape.is_of_training):
         evaluating = data_of_parts([field.name for field in shape.metrics], step, axis)
-    # `Feature norm 6.9` below `Epoch 3`
-    alone = _NAME_AND_NUMBER.search(line) if evaluating or "announced" in axis else None
+    # `Feature norm 6.9` below `Epoch 3`, `lr 0.01` below any record
+    alone = _NAME_AND_NUMBER.search(line)
+    if alone is not None and not (evaluating or "announced" in axis or is_learning_rate(alone[1])):
+        alone = None
     values = _values(parts, shape, evaluating, "" if alone is None else alone[1])
     values = _without_stated(values, axis)
     if values and (row := numbered_row(parts, shape)):
@@ -121,7 +124,8 @@ def _values(parts: list[str], shape: LineShape, evaluating: str, alone: str) -> 
         is_named &= DATA_SPLIT.fullmatch(field.name) is None
         value = value_of(number)
         is_extreme = bool(split) and _EXTREME.match(field.name) is not None
-        is_set = is_of_model(field.name) or (is_setting(field.name) and not is_extreme)
+        is_set = is_setting(field.name) and not (is_extreme or is_learning_rate(field.name))
+        is_set |= is_of_model(field.name)
         if value is None or is_part or not is_named or is_set:
             continue
         values[name_of_best(field.name, split)] = value * field.scale
@@ -171,6 +175,7 @@ RECURRING_LINES = LineKind(
         rb"|[A-Za-z)] is {1,4}[-+]?\d{1,12}\.\d{1,20}[ \t\r]{0,8}$"
         rb"|^(?:[^\n]{0,60}[\]>|:-] )?[ \t]{0,20}" + _NAME.encode() + rb"[ \t]{1,20}[-+]?\d{0,12}\.\d{1,12}"
         rb"%?[ \t\r]{0,8}$"
+        rb"|^[ \t]{0,20}" + _NAME.encode() + rb"[ \t]{0,12}[:=]?[ \t]{1,20}(?:tensor|array)\(\[?[-+]?\d"
         # `Match percent 49%`; how much of something else is done is said so, too
         rb"|(?i:percent(?:age)?|rate|ratio|share)[ \t]{1,20}\d{1,3}%[ \t\r]{0,8}$"
     ),
