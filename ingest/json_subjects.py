@@ -53,9 +53,13 @@ class ObjectSubjects:
         if self._keys:
             subject = tuple(cells.get(key, "") for key in self._keys)
             [own] = self._rows.labels([subject], [row.step], [*map(subject_word, self._keys)])
-            labels = labels_of({**dict(labels), **dict(own)})
+            labels = labels_of({**dict(labels), **dict(own)}) if own else labels
         no_metrics = {key for key in cells if self._rows.tells or is_never_measured(subject_word(key))}
-        values = {metric_name(name, data): row.values[name] for name in row.values if name not in no_metrics}
+        values = row.values
+        if data or not no_metrics.isdisjoint(values):
+            values = {metric_name(name, data): values[name] for name in values if name not in no_metrics}
+        if values is row.values and labels is row.labels:
+            return row
         return row._replace(values=values, labels=labels)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from holter.ingest.console.table_rows import is_data
@@ -76,22 +77,26 @@ class RowSubjects:
         return known[subject]
 
 
+@lru_cache(maxsize=256)
 def may_be_numbered(word: str) -> bool:
     """Whether what a word tells apart may have whole numbers as names."""
     return _WHOLE_NUMBERS.fullmatch(word) is not None
 
 
+@lru_cache(maxsize=256)
 def is_never_measured(word: str) -> bool:
     """Whether numbers of what a word tells apart are no measurements in any log."""
     return _NUMBERS.fullmatch(word) is not None
 
 
+@lru_cache(maxsize=1024)
 def subject_word(name: str) -> str:
     """The word for what a column or key of this name tells apart; nothing for others."""
     match = _SUBJECT.fullmatch("_".join(name.lower().replace("-", " ").split()))
     return "" if match is None else match["word"]
 
 
+@lru_cache(maxsize=1024)
 def subject_cell(cell: str) -> str:
     """What a cell says of its row, a whole number without a point; nothing if it is the data of the row."""
     text = cell.strip()

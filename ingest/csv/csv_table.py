@@ -21,8 +21,8 @@ from holter.ingest.console.table_rows import (
     number_of_part,
     step_of_row,
 )
-from holter.ingest.csv.repeated_steps import CsvCells, RepeatedSteps, RowSeries
 from holter.ingest.csv.row_cells import split_rows
+from holter.ingest.csv.step_repeats import CsvCells, RowSeries, StepRepeats
 from holter.ingest.csv.subject_columns import SubjectColumns
 from holter.ingest.names import storable_label
 from holter.types import Batch, Column, FloatArray, IntArray, Labels, SeriesKey, labels_of
@@ -59,7 +59,7 @@ class CsvLayout:
         self.parts: dict[str, Any] | None = dict(state.get("parts", {})) if counts_epochs else None
         """What is known of the parts of epochs that rows may be at; None if they are at no epochs."""
         self.subjects = SubjectColumns(header, self._taken(), state.get("subjects", {}))
-        self.repeats = RepeatedSteps(state.get("repeats", {}))
+        self.repeats = StepRepeats(state.get("repeats", {}))
 
     def state(self) -> dict[str, Any]:
         """What the rows so far have shown, as JSON-able values."""

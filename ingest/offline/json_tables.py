@@ -35,7 +35,7 @@ _TAG = re.compile(r"(?:.*-)?tag-(?P<tag>.+)")
 _STEP = "step"
 
 
-class _Table(NamedTuple):
+class _JsonTable(NamedTuple):
     """The keys around a table, and its records."""
 
     path: tuple[str, ...]
@@ -72,11 +72,11 @@ def _document(text: str) -> Any:
         return None
 
 
-def _tables(value: Any, stem: str, path: tuple[str, ...] = ()) -> Iterator[_Table]:
+def _tables(value: Any, stem: str, path: tuple[str, ...] = ()) -> Iterator[_JsonTable]:
     """The tables within a value, each of which is read as a whole."""
     records = _records_of_list(value, stem) if isinstance(value, list) else _records_of_object(value)
     if records:
-        yield _Table(path, records)
+        yield _JsonTable(path, records)
     elif isinstance(value, dict) and len(path) < _MOST_NESTED:
         for key, inner in value.items():
             if isinstance(inner, dict | list):

@@ -113,6 +113,24 @@ def test_many_rows_of_an_epoch_are_those_of_its_batches(form: str, tmp_path: Pat
     assert values["loss"] == [row["loss"] for row in rows]
 
 
+@pytest.mark.parametrize("line", ["{}   {}   {}", "| {} | {} | {} |", "{}\t{}\t{}"])
+@pytest.mark.parametrize("in_turn", [False, True])
+@pytest.mark.parametrize(("column", "names"), [("Fold", (1, 2)), ("Model", ("vgg", "resnet"))])
+def test_so_are_trainings_in_printed_tables(
+    line: str, in_turn: bool, column: str, names: tuple[Any, Any], tmp_path: Path
+) -> None:
+    order = [(number, epoch) for number in (0, 1) for epoch in EPOCHS]
+    if in_turn:
+        order.sort(key=lambda pair: pair[1])
+    rows = [line.format(names[number], epoch, number + epoch / 8) for number, epoch in order]
+    run = read_log(tmp_path, "\n".join((line.format(column, "Epoch", "Loss"), *rows, "")))
+    assert run.attempts == 1
+    assert {str(key): points.value.tolist() for key, points in run.data.series.items()} == {
+        "Loss": [0.125, 0.25, 0.375, 0.5],
+        f"Loss{{{column.lower()}={names[1]}}}": [1.125, 1.25, 1.375, 1.5],
+    }
+
+
 def test_columns_of_which_each_row_has_one_repeat_nothing(tmp_path: Path) -> None:
     text = "step,train_loss,val_loss\n" + "".join(f"{step},{step}.5,\n{step},,{step}.25\n" for step in EPOCHS)
     run = read_log(tmp_path, text, "metrics.csv")

@@ -26,6 +26,7 @@ from holter.ingest.console.table_rows import (
     step_of_row,
     with_data_set,
 )
+from holter.ingest.console.table_subjects import subjects_of_row, with_subjects
 from holter.ingest.console.values import parse_number
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.text_encoding import words_in_encodings
@@ -95,14 +96,16 @@ def _row(line: str, state: DialectState) -> LineValues | None:
         step = step if at is None else at
     if trial is not None and not _is_new(trial, step, state):
         return None
+    subjects = subjects_of_row(names, cells, step, state if trial is None else {})
     values = {}
     for column, (name, cell) in enumerate(zip(names, cells, strict=True)):
         value = parse_number(_SPREAD.split(_REMARK.sub("", cell), maxsplit=1)[0])
         is_count = column == counting.step or (column == counting.epoch and len(counts) == 1)
+        is_count |= column in subjects.no_metrics
         if value is not None and not is_count and lower[column] != "loc":
             values[name] = value
     named = named_values(values, split, counts, step, axis, within_epochs=counting.epoch >= 0)
-    labels = None if trial is None else labels_of({"trial": trial[:200]})
+    labels = with_subjects(None, subjects) if trial is None else labels_of({"trial": trial[:200]})
     return LineValues(step, named, labels=with_data_set(labels, lower, cells))
 
 

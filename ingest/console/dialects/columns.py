@@ -30,6 +30,7 @@ from holter.ingest.console.table_rows import (
     step_of_row,
     with_data_set,
 )
+from holter.ingest.console.table_subjects import subjects_of_row, with_subjects
 from holter.ingest.console.training_sections import enter_section, section_labels
 from holter.ingest.console.values import parse_number
 from holter.ingest.metric_names import is_metric_name
@@ -136,17 +137,20 @@ def _row(line: str, state: DialectState) -> LineValues | None:
         step = _step_alone(counts, plain)
     if step is None:
         return None
+    subjects = subjects_of_row(names, cells, step, state)
     values = {}
     for column, (name, cell) in enumerate(zip(names, cells, strict=True)):
         value = parse_number(cell)
         is_count = lower[column] in COUNTERS and (lower[counting.step], lower[column]) != _LENGTH
+        is_count |= column in subjects.no_metrics
         if value is not None and not is_count and column != counting.step:
             values[name] = value
     if part is not None and is_part:
         values["epoch"] = part
     values = named_values(values, split, counts, step, plain, within_epochs=within_epochs)
     enter_section({Counter.EPOCH: (step, 0)}, plain)
-    return LineValues(step, values, labels=with_data_set(section_labels(plain), lower, cells))
+    labels = with_subjects(with_data_set(section_labels(plain), lower, cells), subjects)
+    return LineValues(step, values, labels=labels)
 
 
 def _named_cells(row: str, heading: str) -> tuple[list[str], list[str]]:

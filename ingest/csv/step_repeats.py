@@ -36,7 +36,7 @@ class RowSeries(NamedTuple):
 _OF_TRAINING = RowSeries("", ())
 
 
-class RepeatedSteps:
+class StepRepeats:
     """Compares the rows of each step with one another, also where a block of lines ends between them."""
 
     def __init__(self, state: Mapping[str, Any]) -> None:
