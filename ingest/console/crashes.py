@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from holter.ingest.console.pattern_search import LinearPattern
+
 _TRACEBACK = b"Traceback (most recent call last)"
 _HEADING = re.compile(rb"(?m)^Traceback \(most recent call last\):")
 _EXCEPTION = re.compile(
     rb"(?m)^(?:[A-Za-z_]\w{0,60}\.){0,6}[A-Za-z_]\w{0,60}(?:Error|Exception|Interrupt|Exit)\b"
 )
-LOADS = re.compile(
+LOADS = LinearPattern(
     rb"(?im)\b(?:load(?:ed|ing)?|restor(?:ed|ing)|resum(?:e|ed|ing))\b[^\n]{0,80}"
     rb"(?:checkpoint|ckpt|snapshot|weights|\.(?:pth?|pkl|h5|keras|tar)\b"
     rb"|\b(?:epoch|iter(?:ation)?|step)[ :=]{1,3}\d)"

@@ -19,6 +19,7 @@ from typing import Any
 from zlib import crc32
 
 from holter.ingest.console.crashes import LOADS, Crash
+from holter.ingest.console.pattern_search import LinearPattern
 
 _MAX_BYTES = 32 * 1024
 _MAX_PIECES = 12
@@ -79,7 +80,7 @@ _COMMAND = re.compile(
     rb"|(?:torchrun|accelerate launch|deepspeed) [^\n]{0,200}\.py\b[^\n]{0,400})$"
 )
 """A line that is nothing but the command of a program: `python train.py --gpu 1`."""
-_RESUMES = re.compile(
+_RESUMES = LinearPattern(
     rb"(?i)\bresum(?:e|ed|es|ing)\b(?: the)?(?: training| run| model)? (?:from|at) [^\n]{0,100}"
     rb"(?:epoch|step|iter|checkpoint|ckpt|\.(?:pth?|pkl|h5|keras|tar)\b)"
     rb"|\bresumed (?:epoch|iter|step):? \d"

@@ -8,6 +8,7 @@ import pytest
 
 from holter.ingest.console.data_names import is_of_evaluation, names_data
 from holter.ingest.console.evaluation_names import metric_name
+from holter.ingest.metric_names import is_metric_name
 from tests.support.log_runs import assert_steps
 
 N = range(1, 6)
@@ -112,3 +113,13 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
 def test_names_whose_words_look_like_others_are_read(case: str, tmp_path: Path) -> None:
     text, expected = CASES[case]
     assert_steps(tmp_path, text, expected)
+
+
+@pytest.mark.parametrize("name", ["HITS10", "hits_10", "Hits@10", "bpd", "NMI", "abs_rel", "F-measure"])
+def test_scores_of_graphs_images_and_clusters_are_metrics(name: str) -> None:
+    assert is_metric_name(name)
+
+
+@pytest.mark.parametrize("name", ["hits", "hits_total", "cache hits", "bpdu", "anmi"])
+def test_words_with_the_same_letters_are_none(name: str) -> None:
+    assert not is_metric_name(name)
