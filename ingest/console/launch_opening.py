@@ -112,6 +112,8 @@ _ARGUMENTS_AGAIN = -7
 _COMMANDED = -8
 _SHOW_LAUNCH = (_PROMPTED, _LOSSES_AGAIN, _RESUMED)
 """What shows another launch by itself."""
+_WARNING = re.compile(rb":\d+: \w{0,60}Warning: ")
+"""A warning of Python, which prints the line of the program that it is about below it."""
 _ONLY_ONCE = re.compile(rb"(?i)download|creat|mkdir|nohup|warn|extract|finish|complete")
 """Words of lines that only the first launch may print, or the shell, or the end of another program."""
 _STATED = re.compile(
@@ -134,7 +136,7 @@ class LaunchOpening:
     of the first line of the text; `_has_text`, whether other words came since the last record, `crash`, what
     was printed since then of a program that crashed, `_has_loaded`, whether something says that a checkpoint
     was loaded, and `loaded_at`, its step or epoch. `_had_begun`: the first opening lines came again
-    since then, before they were set aside.
+    since then, before they were set aside. `_is_warned`: the last line was a warning.
     """
 
     def __init__(self, state: Mapping[str, Any]) -> None:
@@ -159,6 +161,7 @@ class LaunchOpening:
         self.crash = Crash(state.get("crash", (0, 0, 0)))
         self._block, self._position = b"", 0
         self._is_setting = False
+        self._is_warned: bool = state.get("warned", False)
         self._has_set_up = _tells_set_up(self._pieces or ())
 
     def state(self) -> dict[str, Any]:
@@ -169,6 +172,7 @@ class LaunchOpening:
             known: dict[str, Any] = {
                 **({"head": head} if head else {}),
                 **({"short head": short} if short else {}),
+                **({"warned": True} if self._is_warned else {}),
             }
             return {"size": self._size, **known, **self._known_signs()} if self._size else {}
         more: dict[str, Any] = {"found": sorted(self._found)} if self._found else {}
@@ -237,6 +241,9 @@ class LaunchOpening:
             self._has_dated = True
         if _ARGUMENTS in line:
             self._arguments, self._last_arguments = self._arguments + 1, _arguments_of(line)
+        was_warned, self._is_warned = self._is_warned, _WARNING.search(line) is not None
+        if was_warned and line[:1].isspace():  # workers that are started with each epoch warn again
+            return
         known = [piece for piece in self._counts if piece in line]
         for piece in known:
             self._counts[piece] += 1

@@ -18,6 +18,7 @@ _GLUED = "|".join(
 # times, durations, versions, addresses and hexadecimal numbers are tokens, too, so that no part of them is
 # taken for a number
 _TOKEN = re.compile(
+    r"(?=[-+.\dnNiI])"  # how each of them begins: most places of a text are passed over here
     r"(?:(?<![0-9A-Za-z_.@^\u00c0-\u1fff])(?<![A-Za-z][-+~])(?<![0-9]e\+)"
     rf"(?!{NUMBER_OF_NAME})"
     rf"|(?=\d{{1,9}}(?:[,:\s\])|]|$))(?:{_GLUED})"

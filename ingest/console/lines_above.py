@@ -9,6 +9,7 @@ below it. An evaluation right above the first step is at this step.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Any, NamedTuple

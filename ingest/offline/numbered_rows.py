@@ -128,7 +128,8 @@ class NumberedRows(WholeFile):
         table = _encoded(table_of_counted_names(lines)) or _numbered_table(lines, path.stem)
         numbered = b"" if table else _below_epochs(lines, path.stem)
         if not (table or numbered):
-            table = _encoded(through_passes(counted_table(lines), lines) or _table_of_any_names(lines))
+            counted = _named_after(path.stem, through_passes(counted_table(lines), lines))
+            table = _encoded(counted or _table_of_any_names(lines))
         if table:
             for number, launch in enumerate(_launches(table)):
                 restarts = number > 0
@@ -137,6 +138,14 @@ class NumberedRows(WholeFile):
                     restarts = False
             return
         yield from self.read_lines(path, numbered or _numbered_lines(lines, path.stem))
+
+
+def _named_after(name: str, table: Cells) -> Cells:
+    """The table, whose single column without a name is named after a file with the name of a metric."""
+    if not table or len(table[0]) != _LEAST_COLUMNS or not is_metric_name(name):
+        return table
+    step, of_column = table[0]
+    return [[step, name if of_column.startswith(UNNAMED) else of_column], *table[1:]]
 
 
 def _unwrapped(lines: list[str]) -> list[str]:
@@ -202,15 +211,19 @@ def _numbered_table(lines: Sequence[str], name: str) -> bytes | None:
         if table:
             return _encoded(table)
     delimiter = max(",\t;", key=lines[0].count)
-    lines = [line.rstrip(delimiter) for line in lines]
+    lines = _without_ends(lines, delimiter)
     names, first = lines[0].split(delimiter), lines[1].split(delimiter)
     numbers = [is_number(cell) for cell in first]
+    is_file_of_metric = _is_of_metric(name, [line.split(delimiter) for line in lines[1:] if line])
     if (
         len(names) != len(first)
         or not numbers[0]  # each row names what it is about, which is no step
         or not all(is_number(line.split(delimiter)[0]) for line in lines[1 : _LEAST_ROWS + 1])
         or any(map(is_number, names))
-        or not any(is_metric_name(name) and number for name, number in zip(names, numbers, strict=True))
+        or not any(
+            (is_file_of_metric or is_metric_name(of_column)) and number
+            for of_column, number in zip(names, numbers, strict=True)
+        )
     ):
         return None
     if step_columns.find_step(names) is not None:  # with another separator than a format has
@@ -219,6 +232,13 @@ def _numbered_table(lines: Sequence[str], name: str) -> bytes | None:
         return _encoded([["step", *names[1:]], *(line.split(delimiter) for line in lines[1:] if line)])
     rows = (f"{number}{delimiter}{line}" if line else line for number, line in enumerate(lines[1:]))
     return "\n".join((f"step{delimiter}{lines[0]}", *rows, "")).encode()
+
+
+def _without_ends(lines: Sequence[str], delimiter: str) -> list[str]:
+    """The lines without the delimiters behind their last cells; not without those before empty cells."""
+    count = lines[0].rstrip(delimiter).count(delimiter)
+    found = ((line, max(line.count(delimiter) - count, 0)) for line in lines)
+    return [line[: len(line) - more] if line.endswith(more * delimiter) else line for line, more in found]
 
 
 def _stated_names(lines: Sequence[str]) -> list[str]:
@@ -280,12 +300,13 @@ def _counted_columns(rows: Cells, name: str, stated: Sequence[str]) -> Cells:
 
 
 def _named_columns(rows: Cells, name: str, stated: Sequence[str]) -> Cells:
-    """The table with numbers of its rows, if a column or, without names, the file has that of a metric.
+    """The table with numbers of its rows, if a column or the file has the name of a metric.
 
     Without either the columns are named after their places: a person gave the file as one with measurements.
     """
     if stated:
-        names = [*stated] if len(stated) == len(rows[0]) and any(map(is_metric_name, stated)) else []
+        is_known = any(map(is_metric_name, stated)) or _is_of_metric(name, rows)
+        names = [*stated] if len(stated) == len(rows[0]) and is_known else []
     elif is_metric_name(name):
         names = [name, *(f"{name}_{number}" for number in range(2, len(rows[0]) + 1))]
     elif _are_measured(rows):
@@ -295,11 +316,16 @@ def _named_columns(rows: Cells, name: str, stated: Sequence[str]) -> Cells:
     return [["step", *names], *([str(number), *row] for number, row in enumerate(rows))] if names else []
 
 
+def _is_of_metric(name: str, rows: Cells) -> bool:
+    """Whether a file has the name of a metric and measurements, as of `gen,disc` in `train_loss.csv`."""
+    return is_metric_name(name) and _are_measured(rows)
+
+
 def _are_measured(rows: Cells) -> bool:
     """Whether rows of numbers may be measurements of anything: enough of them, most with a fraction."""
     if len(rows) < _LEAST_OF_NUMBERS or len(rows[0]) > _MOST_COLUMNS:
         return False
-    cells = [cell for row in rows for cell in row]
+    cells = [cell for row in rows for cell in row if cell]
     return sum("." in cell for cell in cells) >= _LEAST_FRACTIONS * len(cells)
 
 

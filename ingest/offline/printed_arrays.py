@@ -12,6 +12,7 @@ _INSIDE = re.compile(r"[\s\d.,+\-\[\]eE]*+(?:(?:nan|inf|True|False|j)[\s\d.,+\-\
 _CALL = re.compile(r"(?:(?:np|numpy|torch|jnp)\.)?(?:tensor|array|Array|Parameter containing:\s?tensor)\($")
 _OPTIONS = re.compile(r"(?:,\s{0,20}\w{1,20}=(?:<[^>\n]{0,60}>|'[^'\n]{0,60}'|[\w.]{1,60})){0,4}\)")
 """What torch prints behind the numbers: `, device='cuda:0', grad_fn=<AddBackward0>)`."""
+_BRACKET = re.compile(r"[\[\]]")
 _NAME = re.compile(r"[^\d\n]{0,80}")
 """What is before an array and nothing else: its name."""
 
@@ -57,11 +58,12 @@ def _end_of_array(lines: Sequence[str], first: int) -> tuple[int, str]:
 
 def _begin(line: str) -> int:
     """Where the brackets begin that a line does not close, -1 without any."""
-    position = len(line)
-    depth = 0
-    while position and depth <= 0:
-        position -= 1
-        depth += {"[": 1, "]": -1}.get(line[position], 0)
+    position = depth = 0
+    for bracket in reversed([*_BRACKET.finditer(line)]):
+        position = bracket.start()
+        depth += 1 if bracket[0] == "[" else -1
+        if depth > 0:
+            break
     while position and line[position - 1] == "[":
         position -= 1
     return position if depth > 0 else -1

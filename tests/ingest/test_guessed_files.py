@@ -130,6 +130,35 @@ def test_numbers_in_a_file_of_losses_may_be_wrapped(tmp_path: Path, row: str) ->
     assert steps_of(read_log(tmp_path, text, "val_loss.txt")) == {"val_loss": [*range(6)]}
 
 
+_CURVES = [f"{2 + n / 7:.4f},{3 - n / 11:.4f}" for n in range(12)]
+
+
+@pytest.mark.parametrize("file", ["train_loss.csv", "losses.txt"])
+def test_columns_of_any_names_are_read_in_a_file_of_losses(tmp_path: Path, file: str) -> None:
+    text = "\n".join(("coarse_a,coarse_b,fine_a", *(f"{row},0.5" for row in _CURVES), ""))
+    names = ("coarse_a", "coarse_b", "fine_a")
+    assert steps_of(read_log(tmp_path, text, file)) == {name: [*range(12)] for name in names}
+
+
+@pytest.mark.parametrize("file", ["table.csv", "points.txt"])
+def test_columns_of_any_names_are_nothing_in_other_files(tmp_path: Path, file: str) -> None:
+    assert not steps_of(read_log(tmp_path, "\n".join(("coarse,fine", *_CURVES)), file))
+
+
+@pytest.mark.parametrize("end", ["", ","])
+def test_a_column_may_end_before_the_others(tmp_path: Path, end: str) -> None:
+    rows = (*(f"{row},0.{n}5" for n, row in enumerate(_CURVES[:7])), *(f"{row}," for row in _CURVES[7:]))
+    text = "".join(f"{row}{end}\n" for row in ("coarse,fine,aux_loss", *rows))
+    found = steps_of(read_log(tmp_path, text, "curves.csv"))
+    assert found == {"coarse": [*range(12)], "fine": [*range(12)], "aux_loss": [*range(7)]}
+
+
+@pytest.mark.parametrize(("file", "name"), [("val_loss.txt", "val_loss"), ("numbers.txt", "column 2")])
+def test_a_single_column_is_named_after_a_file_of_a_metric(tmp_path: Path, file: str, name: str) -> None:
+    text = "".join(f"{n:04}-{2 + n / 7:.4f}\n" for n in range(1, 13))
+    assert steps_of(read_log(tmp_path, text, file)) == {name: [*range(1, 13)]}
+
+
 def test_pairs_of_counts_are_nothing_measured(tmp_path: Path) -> None:
     assert not steps_of(read_log(tmp_path, "".join(f"({n}, {n + 1})\n" for n in range(20))))
 

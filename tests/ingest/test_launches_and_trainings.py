@@ -142,3 +142,15 @@ def test_a_launch_that_broke_off_amid_its_clients_is_an_attempt(tmp_path: Path, 
     assert run.attempts == 4
     assert sum(len(points.step) for points in run.data.series.values()) == sum(map(sum, counts))
     assert {name for key in run.data.series for name, _ in key.labels} == {"client"}
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_warnings_of_workers_that_each_epoch_starts_show_no_launch(tmp_path: Path, workers: int) -> None:
+    quoted = "/srv/app/samples.py:41: FutureWarning: the default of `mmap` changes"
+    warning = f"{quoted}\n  item = torch.load(self.files[n])\n"
+    batches = "".join(f"  [Train] {10 * n}/49 | Loss: 0.0{n} | Acc: 0.1{n} | 0.4s/it\n" for n in range(1, 5))
+    text = "".join(
+        f"{workers * warning}{batches}{workers * warning}Epoch {n:03} | Loss: 0.{n} | NDCG@10: 0.5{n}\n"
+        for n in range(1, 7)
+    )
+    assert read_log(tmp_path, text).attempts == 1
