@@ -40,11 +40,6 @@ _CALL = re.compile(r"(?<![\w.])(?:(?:np|numpy|torch)\.)?(?:float|u?int|tensor|ar
 """What numpy and torch print around a number of a list: `[np.float32(0.5), np.float32(0.4)]`."""
 
 
-_TENSOR = re.compile(
-    r"(?<![\w.])(?:(?:np|numpy|torch|tf)\.)?(?:[Tt]ensor|array)\(\[?([-+]?\d[\d.e+-]{0,30})\]?"
-    r"(?:, ?\w{1,20}=[^()\n]{1,60})*\)"
-)
-"""One number as torch and numpy print it: `tensor(0.5, device='cuda:0')`."""
 _EPOCH_LETTER = re.compile(r"(?:^|[\s\]|:])E[= ]$")
 
 
@@ -101,11 +96,6 @@ def without_calls(texts: tuple[str, ...]) -> tuple[str, ...]:
         if found[index + 1].startswith(")") and (call := _CALL.search(found[index])) is not None:
             found[index], found[index + 1] = found[index][: call.start()], found[index + 1][1:]
     return tuple(found)
-
-
-def without_tensors(line: str) -> str:
-    """The line with numbers in place of what torch and numpy print around each: `Error 0.5`."""
-    return _TENSOR.sub(r"\1", line) if "(" in line else line
 
 
 def with_words(texts: tuple[str, ...]) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import csv
 import re
 from collections.abc import Sequence
 
+from holter.ingest.printed_numbers import without_objects
 from holter.ingest.text_encoding import decode_lines
 
 _WITH_DECIMAL_COMMA = {
@@ -16,11 +17,6 @@ _WITH_DECIMAL_COMMA = {
     for delimiter in "\t;"
 }
 """Cells with a decimal comma, where no comma delimits them: `1;0,5000`. A line of one such is no row."""
-_PRINTED_NUMBER = re.compile(
-    r"(?<![\w.])(?:(?:np|numpy|torch|tf|jnp)\.)?(?:tensor|Tensor|array|Array|float\d\d|int\d\d)"
-    r"\(\[?([-+.\deEnaif]{1,40})\]?(?:,[^()\n]{0,80}(?:\(\)[^()\n]{0,40})?)?\)"
-)
-"""A number as a program prints an object that holds it: `tensor(0.25, device='cuda:0')`."""
 
 
 def split_rows(
@@ -39,8 +35,7 @@ def split_rows(
         text = text.replace("\r\n", "\n").removesuffix("\r")
     if delimiter != "," and "," in text:
         text = _WITH_DECIMAL_COMMA[delimiter].sub(r"\1.\2", text)
-    if "(" in text:
-        text = _PRINTED_NUMBER.sub(r"\1", text)
+    text = without_objects(text)
     split = _quoted if '"' in text else str.split
     width, names = len(header), list(header)
     rows, numbers = [], []

@@ -309,7 +309,7 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         {"loss": [1, 2, 3], "Accuracy": [1, 2, 3]},
     ),
     "settings below a record are none": (
-        "".join(f"step {n}: loss 0.5\nlearning rate: 0.{n}\nsaved to model.pt, accuracy: 0.5\n" for n in N),
+        "".join(f"step {n}: loss 0.5\nlearning rate: 0.1\nsaved to model.pt, accuracy: 0.5\n" for n in N),
         {"loss": [1, 2, 3]},
     ),
 }

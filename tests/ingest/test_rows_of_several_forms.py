@@ -71,7 +71,12 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             for n in N
             for rank in range(4)
         ),
-        {f"{s}/{name}": _TWENTY for s in _STAGES for name in ("time", "loss")},
+        {
+            f"{s}/{name}{repeat}": _TWENTY
+            for s in _STAGES
+            for name in ("time", "loss")
+            for repeat in ("", "/repeat=2", "/repeat=3", "/repeat=4")
+        },
     ),
     "columns with missing cells and words behind them": (
         "".join(

@@ -18,7 +18,7 @@ from holter.ingest.console.line_shapes import LineShape
 from holter.ingest.console.line_tokens import split_numbers, value_of
 from holter.ingest.console.line_words import DATA_SPLIT
 from holter.ingest.console.names_of_rows import numbered_row
-from holter.ingest.console.number_lists import values_of_lists, without_tensors
+from holter.ingest.console.number_lists import values_of_lists
 from holter.ingest.console.pattern_search import LinearPattern
 from holter.ingest.console.plain_line import (
     axis_state,
@@ -33,6 +33,7 @@ from holter.ingest.console.step_axis import has_steps, position
 from holter.ingest.console.subjects_above import labels_below, subject_labels
 from holter.ingest.console.training_sections import section_labels
 from holter.ingest.console.values import parse_time
+from holter.ingest.printed_numbers import without_objects
 
 _NAME = r"([A-Za-z][\w@/.-]{0,30}(?: [A-Za-z][\w-]{0,30}){0,3})"
 _NAME_AND_NUMBER = re.compile(r"(?:^|[\]>|:-] )[ \t]{0,20}" + _NAME + r"[ \t]{1,20}[-+]?[\d.]+%?\s*$")
@@ -53,7 +54,7 @@ def _recurring(line: str, state: DialectState) -> list[LineValues] | None:
     axis = axis_state(state)
     if axis.keys().isdisjoint(_POSITIONS) or line.lstrip().startswith(_NO_RECORDS):
         return None
-    line = without_tensors(line)
+    line = without_objects(line)
     parts = split_numbers(line)
     shape = shape_of_line(parts)
     if shape.counters or not shape.metrics or is_within_epoch(line, axis):
