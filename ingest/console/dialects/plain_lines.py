@@ -32,6 +32,7 @@ from holter.ingest.console.dialects.trials import FINISHED_TRIAL, TRIALS
 from holter.ingest.console.dialects.voc_results import VOC_RESULTS
 from holter.ingest.console.evaluation_headings import EVALUATION_HEADINGS
 from holter.ingest.console.glued_lines import glued_records
+from holter.ingest.console.leading_counts import or_counted
 from holter.ingest.console.line_ends import with_newlines
 from holter.ingest.console.line_layouts import LineLayout, layout_of
 from holter.ingest.console.line_settings import is_setting
@@ -452,6 +453,7 @@ DIALECT = ConsoleDialect(
     min_matches=2,
     kinds=(class_report.HEADING, *_MORE_SPECIAL, LINES),
 )
+_WITHOUT_POSITION = (SETTINGS_ALONE, *EVALUATION_RESULTS, EPOCH_LINES, BLOCK_LINES)
 _OWN_KINDS = (
     class_report.HEADING,
     class_tables.BEGIN,
@@ -468,7 +470,7 @@ _OWN_LINES = replace(DIALECT, kinds=_OWN_KINDS).followed_by(
             NESTED_KEYS,
             *NAMES_ABOVE,
             FRAMED_SETTINGS,
-            *map(or_recurring, (SETTINGS_ALONE, *EVALUATION_RESULTS, EPOCH_LINES, BLOCK_LINES)),
+            *(or_counted(or_recurring(kind), _line_of_own_text) for kind in _WITHOUT_POSITION),
             EVALUATION_HEADINGS,
             FRAMED_SECTIONS,
             SUBJECT_HEADINGS,
