@@ -289,17 +289,17 @@ class ConsoleReader:
         if processes or not self._series.is_alone(process):
             return found
         lines, state = 0, self._state_of(process)
-        while lines < len(found.starts) and self._may_hold(state):
+        while lines < len(found.starts) and self._may_hold(found.kind, state):
             start, end = found.offset + found.starts[lines], found.offset + found.ends[lines]
             line = FoundLine(start, block[start - begin : end - begin].rstrip(b"\r\n"), found.kind)
             self._parse_line(line, block, parsed, begin)
             lines += 1
         return found.behind(lines)
 
-    def _may_hold(self, state: DialectState) -> bool:
-        """Whether the next record may be held back."""
-        is_open = self._next.may_restart or self._next.is_holding
-        return is_open or lines_above.may_wait(state) or self._first_epoch.is_open(state)
+    def _may_hold(self, kind: LineKind, state: DialectState) -> bool:
+        """Whether the next record of this kind may be held back."""
+        may_wait = kind.may_be_above and lines_above.may_wait(state)
+        return self._next.is_open or may_wait or self._first_epoch.is_open(state)
 
     def _add_settings(
         self, settings: LineSettings, kind: LineKind, line: CleanLine, parsed: ParsedLines

@@ -176,7 +176,7 @@ class InterleavedWriters:
 
     def _in_order(self, rows: Sequence[PlacedRow]) -> list[LogRow]:
         """Rows that are clear now as they came, with those behind them unless others are still held."""
-        if self.is_holding:
+        if self.is_holding or (len(rows) == 1 and not self._behind):
             return [row for _, row in rows]
         behind = [(place, self._kinds[name].trainings.of_training(row)) for place, name, row in self._behind]
         self._behind = []
@@ -270,7 +270,10 @@ class InterleavedWriters:
     @property
     def is_holding(self) -> bool:
         """Whether rows are held back."""
-        return any(kind.held for kind in self._kinds.values())
+        for kind in self._kinds.values():  # noqa: SIM110 (asked several times for each line)
+            if kind.held:
+                return True
+        return False
 
     def release(self) -> list[LogRow]:
         """The rows held back, as those of a restart: nothing comes after them, or what proves it."""

@@ -45,6 +45,11 @@ class NextLaunch:
         """Whether records are held back until the next one shows of which launch they are."""
         return bool(self.undecided)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the next record may be held back so."""
+        return self.may_restart or self.is_holding
+
     def is_at(self, loaded: int | None, states: Iterable[DialectState]) -> bool:
         """Whether a checkpoint of the last step or epoch was loaded.
 
