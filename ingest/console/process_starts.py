@@ -45,7 +45,8 @@ _MAY_HAVE_STARTED = (
     r"|Using TensorFlow backend|Setting OMP_NUM_THREADS environment variable for each process"
     r"|[^\n]*tensorflow/[^\n]*(?:This TensorFlow binary is optimized|opened dynamic library libcuda))"
 )
-_STARTS = LinearPattern(rf"(?m)^(?:({_STARTED})|{_MAY_HAVE_STARTED})".encode("latin-1"))
+_SHOWN = LinearPattern(rf"(?m)^{_STARTED}".encode("latin-1"))
+_ANY = LinearPattern(rf"(?m)^(?:{_STARTED}|{_MAY_HAVE_STARTED})".encode("latin-1"))
 
 
 class ProcessStart(Enum):
@@ -58,9 +59,7 @@ class ProcessStart(Enum):
 
 def process_start(block: bytes, begin: int, end: int) -> ProcessStart:
     """What the lines of a part of a block show of the start of a process."""
-    start = ProcessStart.NONE
-    for match in _STARTS.finditer(block, begin, end):
-        if match[1] is not None:
-            return ProcessStart.SHOWN
-        start = ProcessStart.POSSIBLE
-    return start
+    if _ANY.search(block, begin, end) is None:
+        return ProcessStart.NONE
+    is_shown = _SHOWN.search(block, begin, end) is not None
+    return ProcessStart.SHOWN if is_shown else ProcessStart.POSSIBLE
