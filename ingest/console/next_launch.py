@@ -137,8 +137,16 @@ class NextLaunch:
             self.may_resume &= step == last and not begins
         if begins:
             self.begins, self.number = False, 1
-            self.undecided = [record._replace(is_before=False) for record in self.undecided]
+            self.undecided = [_of_first_step(step, last, record) for record in self.undecided]
         return begins
+
+
+def _of_first_step(step: int, last: int | None, record: Record) -> Record:
+    """A record that was held back, now that its launch begins at a step: one without its own is there."""
+    rows = record.rows
+    if step < rows[0].step and (rows[0].step == last or all(map(is_setting, rows[0].values))):
+        rows = [row._replace(step=step) for row in rows]
+    return record._replace(rows=rows, at=None, is_before=False)
 
 
 def _of_launch(number: int, record: Record) -> Record:
