@@ -474,9 +474,9 @@ class ConsoleReader:
         parsed.in_launch = True
         parsed.restarts |= self._restarts
         self._restarts = False
-        if counts_steps and self._opening.note_record(is_setting=is_setting):
-            for state in self._states.values():
-                state["opening"] = True
+        known = self._opening.note_record(is_setting=is_setting) if counts_steps else ()
+        for name, state in product(known, self._states.values()):
+            state[name] = True
 
     def _release_waiting(self) -> list[LogRow]:
         """Records that wait for a line that states their step, at the most likely one."""

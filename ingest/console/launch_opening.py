@@ -102,6 +102,8 @@ _SHOW_LAUNCH = (_STARTED, _LOSSES_AGAIN, _RESUMED)
 """What shows another launch by itself."""
 _WARNING = re.compile(rb":\d+: \w{0,60}Warning: ")
 """A warning of Python, which prints the line of the program that it is about below it."""
+_VALUE = re.compile(rb"([:=] {0,3}['\x22]?)[A-Za-z][\w./-]{0,80}(?=['\x22]?(?:[ \t]*[,;|)}\]]|[ \t\r]*$))")
+"""A word that is the value of what is named before it: it may be another one in the next launch."""
 _ONLY_ONCE = re.compile(rb"(?i)download|creat|mkdir|nohup|warn|extract|finish|complete")
 """Words of lines that only the first launch may print, or the shell, or the end of another program."""
 _STATED = re.compile(
@@ -409,17 +411,18 @@ class LaunchOpening:
         self.loaded_at = None
         self.crash.forget()
 
-    def note_record(self, *, is_setting: bool = False) -> bool:
+    def note_record(self, *, is_setting: bool = False) -> tuple[str, ...]:
         """A record was read: what comes next is compared with the lines before the first one.
 
-        Whether it is the first record, and another launch will be recognised. What was found so far is kept
-        behind a record that `is_setting`.
+        Returns what is known from the first record on: "opening" if another launch will be recognised by its
+        opening lines, "set up" if there are any about the set-up. What was found so far is kept behind a
+        record that `is_setting`.
         """
         self._is_setting = is_setting
         if not is_setting:
             self.forget()
         if self._pieces is not None:
-            return False
+            return ()
         self._pieces = [piece for piece, count in self._counts.items() if count == 1]
         first = next(iter(self._counts), b"")
         self._first = first if self._pieces and first not in self._pieces else b""
@@ -429,7 +432,8 @@ class LaunchOpening:
             self._pieces, self._is_repeated, self._is_short = self._short, False, True
         self._counts, self._short = {}, []
         self._has_set_up = _tells_set_up(self._pieces)
-        return self._is_sufficient
+        is_set_up = self._has_set_up and not (self._is_repeated or self._is_short)
+        return (*(["opening"] if self._is_sufficient else []), *(["set up"] if is_set_up else []))
 
 
 def _tells_set_up(pieces: Sequence[bytes]) -> bool:
@@ -467,7 +471,8 @@ def _opener_of(line: bytes) -> bytes:
     """The longest part without digits of the first line; nothing of one that may come again or come once."""
     if _REPEATED.search(line) is not None or _ONLY_ONCE.search(line) is not None:
         return b""
-    part: bytes = max(_WITHOUT_DIGITS.findall(line), key=len, default=b"")[:_LONGEST].strip()
+    parts = _WITHOUT_DIGITS.findall(_VALUE.sub(rb"\g<1>0", line))
+    part: bytes = max(parts, key=len, default=b"")[:_LONGEST].strip()
     return part if len(_LETTER.findall(part)) >= _LEAST_OF_OPENER else b""
 
 
