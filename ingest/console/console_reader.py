@@ -299,7 +299,8 @@ class ConsoleReader:
     def _may_hold(self, kind: LineKind, state: DialectState) -> bool:
         """Whether the next record of this kind may be held back."""
         may_wait = kind.may_be_above and lines_above.may_wait(state)
-        return self._next.is_open or may_wait or self._first_epoch.is_open(state)
+        following = self._next.is_open or self._next.is_holding
+        return following or may_wait or self._first_epoch.is_open(state)
 
     def _add_settings(
         self, settings: LineSettings, kind: LineKind, line: CleanLine, parsed: ParsedLines
@@ -307,7 +308,8 @@ class ConsoleReader:
         """Add settings to those of the launch, or to those of the next one where rows are before them."""
         if not kind.yields_settings:
             raise TypeError(f"{kind} states {settings.config}, expected `yields_settings=True`")
-        self._release_above(parsed)
+        if not self._next.begins:
+            self._release_above(parsed)
         held = self._writers.release()
         parsed.rows += held
         parsed.in_launch |= bool(held)
@@ -319,7 +321,7 @@ class ConsoleReader:
         """Add the rows of the values of a line, or hold them back until their step is known."""
         kind = found.kind
         has_later = (item.is_late or item.is_running) and self._writers.has_at(item.step, item.values)
-        if has_later or (item.is_running and self._restarts):
+        if has_later or (item.is_running and (self._restarts or self._next.begins)):
             return  # a series that has later points already would go back
         # the clock of the line itself states no time zone, the prefix does
         time = item.time if isnan(line.time) else line.time
@@ -360,11 +362,11 @@ class ConsoleReader:
             row = record.rows[0]
             counts_steps = all(name != "steps" for name, _ in row.labels)
             if counts_steps:
-                is_of_end = all(map(is_of_evaluation, row.values)) and not self._writers.has_at(
-                    row.step, row.values
-                )
+                evaluates = all(map(is_of_evaluation, row.values))
+                is_of_end = evaluates and not self._writers.has_at(row.step, row.values)
                 step = row.step if record.at is None else record.at
-                if self._next.holds(record, step, is_of_end=is_of_end):
+                evaluates = evaluates and self._next.is_open and self._writers.has_trained
+                if self._next.holds(record, step, is_of_end=is_of_end, evaluates=evaluates):
                     continue
                 self._note_step(row, step, parsed, is_named=record.is_named, is_of_end=is_of_end)
             self._place(record, parsed, counts_steps=counts_steps)
@@ -405,7 +407,7 @@ class ConsoleReader:
         following.may_resume |= may_resume
         if opening.may_be_new_launch():
             # so did the lines before the records that are held back
-            if following.is_holding and opening.states_settings:
+            if following.has_opened and opening.states_settings:
                 self._restart(parsed)
                 if parsed.rows:  # of the launch before
                     return True
@@ -431,7 +433,7 @@ class ConsoleReader:
         `NextLaunch.begins_at`.
         """
         following, may_repeat = self._next, self._opening.crash.may_repeat and not is_named
-        may_begin = following.may_restart or following.may_resume or may_repeat
+        may_begin = following.is_open or may_repeat
         last = following.last_step
         if last is not None and step < last and not (is_named or self._opening.is_same_launch):
             self._trainings.begin_launch()  # what rows with names count is of the launch before
@@ -456,14 +458,14 @@ class ConsoleReader:
 
     def _begin_launch(self) -> list[LogRow]:
         """The rows of the launch before that were held back; the next record is one of another launch."""
-        waiting = self._release_waiting()
+        waiting, has_trained = self._release_waiting(), self._writers.has_trained
         rows = [*self._writers.begin_again(), *waiting]
         self._trainings.begin_launch()
         for state, kind in product(self._states.values(), self._kinds):
             if kind.begin_launch is not None:
                 kind.begin_launch(state)
         self._opening.forget()
-        self._restarts = True
+        self._next.begins, self._restarts = has_trained, not has_trained
         return rows
 
     def _note_record(
@@ -473,9 +475,9 @@ class ConsoleReader:
         parsed.in_launch = True
         parsed.restarts |= self._restarts
         self._restarts = False
-        if counts_steps and self._opening.note_record(is_setting=is_setting):
-            for state in self._states.values():
-                state["opening"] = True
+        known = self._opening.note_record(is_setting=is_setting) if counts_steps else ()
+        for name, state in product(known, self._states.values()):
+            state[name] = True
 
     def _release_waiting(self) -> list[LogRow]:
         """Records that wait for a line that states their step, at the most likely one."""
@@ -590,8 +592,7 @@ class ConsoleReader:
         return self._series.labels_of(values.labels, line.labels)
 
     def _state_of(self, process_labels: Labels) -> DialectState:
-        state = self._state_by_labels.get(process_labels)
-        if state is not None:
+        if (state := self._state_by_labels.get(process_labels)) is not None:
             return state
         process = "/".join(value for _, value in process_labels)
         if process not in self._states and len(self._states) >= _MAX_PROCESSES:

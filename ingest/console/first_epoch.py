@@ -28,7 +28,8 @@ class Record(NamedTuple):
 
     `is_unlabelled`: nothing says who printed it. `is_named`: the line says what it is of. `job_wide` and
     `in_block` are those of the kind of the line. `is_same_launch`: what came before it shows no other one;
-    `is_guess`: nothing but text does. `at` is the step of the training there.
+    `is_guess`: nothing but text does. `at` is the step of the training there. `is_before`: that is before the
+    last one, and the record is of an evaluation.
     """
 
     rows: list[LogRow]
@@ -41,6 +42,7 @@ class Record(NamedTuple):
     is_same_launch: bool = False
     at: int | None = None
     is_guess: bool = False
+    is_before: bool = False
 
     def to_json(self) -> list[Any]:
         """The record as JSON-able values."""

@@ -20,6 +20,7 @@ from math import isnan
 from typing import Any, NamedTuple
 from zlib import crc32
 
+from holter.ingest.console.data_names import is_of_evaluation
 from holter.ingest.console.row_kinds import MOST_HELD, PlacedRow, RowKind, of_writer
 from holter.ingest.console.training_count import MOST_TRAININGS, TrainingCount
 from holter.ingest.rows import LogRow, row_from_json, row_to_json
@@ -85,6 +86,11 @@ class InterleavedWriters:
             kind.steps and max(kind.steps) >= step and not values.keys().isdisjoint(kind.names)
             for kind in self._kinds.values()
         )
+
+    @property
+    def has_trained(self) -> bool:
+        """Whether any row of this text was of no evaluation."""
+        return any(not all(map(is_of_evaluation, kind.names)) for kind in self._kinds.values())
 
     def would_repeat(self, step: int, values: Mapping[str, float]) -> bool:
         """Whether a row would be the second one at the last step of values that have one writer."""

@@ -4,8 +4,8 @@ Steps say it only where they go back. The opening lines say it, too, where a lau
 was interrupted after a few records, or printed a single one. Lines that a program prints once, without their
 digits, are looked for behind its records; if most of them are there before the next record, that is one of
 another launch. Some of them must be about the set-up of a program: others may come with each epoch. Where
-there are only one or two such lines, the next record must also be before the last one. A prompt of the shell
-with a command shows a launch by itself.
+there are only one or two such lines, the next record must also be before the last one. Lines that show the
+start of a process do so by themselves (`process_starts`).
 
 Where few of these lines come again, the launch is still the same: steps that begin anew are then those of its
 next training. So they are where other lines come between, but neither these nor the first line of the text.
@@ -20,6 +20,7 @@ from zlib import crc32
 
 from holter.ingest.console.crashes import LOADS, Crash
 from holter.ingest.console.pattern_search import LinearPattern
+from holter.ingest.console.process_starts import ProcessStart, process_start
 
 _MAX_BYTES = 32 * 1024
 _MAX_PIECES = 12
@@ -67,19 +68,6 @@ _SETTING = re.compile(
 )
 _LEAST_SETTINGS = 3
 """Settings of a line that states those of a launch, a number of epochs among them."""
-_PROMPT = re.compile(
-    rb"(?m)^(?:\([\w.-]{1,40}\) )?[\w.-]{1,40}@[\w.-]{1,60}:[^\n$#]{0,200}[$#] {1,4}"
-    rb"(?:[\w./=-]{1,80} ){0,6}?(?:python[\d.]*|torchrun|accelerate|deepspeed|bash|sh|th|srun|mpirun) "
-)
-"""`user@host:~/project$ python3 train.py`."""
-_STARTERS = (b"python", b"torchrun", b"accelerate", b"deepspeed")
-"""What every command that is looked for has."""
-_COMMAND = re.compile(
-    rb"(?m)^(?:[+$>#] )?(?:[A-Z_]{1,40}=[\w./,:-]{0,80} ){0,6}(?:nohup )?(?:[\w.-]{0,40}/){0,8}"
-    rb"(?:python[\d.]{0,4} (?:-u )?(?:-m [\w.]{1,80}(?: [^\n]{0,400})?|[\w./-]{1,120}\.py\b[^\n]{0,400})"
-    rb"|(?:torchrun|accelerate launch|deepspeed) [^\n]{0,200}\.py\b[^\n]{0,400})$"
-)
-"""A line that is nothing but the command of a program: `python train.py --gpu 1`."""
 _RESUMES = LinearPattern(
     rb"(?i)\bresum(?:e|ed|es|ing)\b(?: the)?(?: training| run| model)? (?:from|at) [^\n]{0,100}"
     rb"(?:epoch|step|iter|checkpoint|ckpt|\.(?:pth?|pkl|h5|keras|tar)\b)"
@@ -96,7 +84,7 @@ _LOADED_AT = re.compile(
     rb"\((?:at )?(?:epoch|step|iter(?:ation)?)[ :=]{1,3}(\d{1,9})[^\d.]"
 )
 """What states the position of a checkpoint that was loaded: `=> loaded checkpoint 'last.tar' (epoch 3)`."""
-_PROMPTED = -1
+_STARTED = -1
 _DATED = re.compile(
     rb"(?m)^[=*#~-]{4,80} [^\n\r=*#~]{0,60}\d\d:\d\d:\d\d[^\n\r=*#~]{0,20} ?[=*#~-]{4,80}[ \t\r]*$"
 )
@@ -109,11 +97,13 @@ _OPENER_AGAIN = -4
 _LOSSES_AGAIN = -5
 _RESUMED = -6
 _ARGUMENTS_AGAIN = -7
-_COMMANDED = -8
-_SHOW_LAUNCH = (_PROMPTED, _LOSSES_AGAIN, _RESUMED)
+_MAY_HAVE_STARTED = -8
+_SHOW_LAUNCH = (_STARTED, _LOSSES_AGAIN, _RESUMED)
 """What shows another launch by itself."""
 _WARNING = re.compile(rb":\d+: \w{0,60}Warning: ")
 """A warning of Python, which prints the line of the program that it is about below it."""
+_VALUE = re.compile(rb"([:=] {0,3}['\x22]?)[A-Za-z][\w./-]{0,80}(?=['\x22]?(?:[ \t]*[,;|)}\]]|[ \t\r]*$))")
+"""A word that is the value of what is named before it: it may be another one in the next launch."""
 _ONLY_ONCE = re.compile(rb"(?i)download|creat|mkdir|nohup|warn|extract|finish|complete")
 """Words of lines that only the first launch may print, or the shell, or the end of another program."""
 _STATED = re.compile(
@@ -255,12 +245,8 @@ class LaunchOpening:
     def _search(self, begin: int, end: int) -> None:
         """Note the opening lines, and prompts, in a part of the block."""
         block, pieces, numbered = self._block, self._pieces or (), b""
-        if block.find(b"@", begin, end) >= 0 and _PROMPT.search(block, begin, end) is not None:
-            self._found.add(_PROMPTED)
-        if any(block.find(word, begin, end) >= 0 for word in _STARTERS) and _COMMAND.search(
-            block, begin, end
-        ):
-            self._found.add(_COMMANDED)
+        if (start := process_start(block, begin, end)) is not ProcessStart.NONE:
+            self._found.add(_STARTED if start is ProcessStart.SHOWN else _MAY_HAVE_STARTED)
         if _may_resume(block, begin, end) and _RESUMES.search(block, begin, end) is not None:
             self._found.add(_RESUMED)
         self._search_loaded(begin, end)
@@ -384,7 +370,7 @@ class LaunchOpening:
         if self._is_short:
             return not self._found
         first = (_FIRST_AGAIN,) if self._first else range(_FIRST_PIECES)
-        is_beginning = not self._found.isdisjoint((_PROMPTED, _COMMANDED, _DATED_AGAIN, *first))
+        is_beginning = not self._found.isdisjoint((_STARTED, _MAY_HAVE_STARTED, _DATED_AGAIN, *first))
         if is_beginning or (not self._first and len(self._found) >= _SHARE_OF_PART * len(self._pieces)):
             return False
         return self._has_set_up
@@ -425,17 +411,18 @@ class LaunchOpening:
         self.loaded_at = None
         self.crash.forget()
 
-    def note_record(self, *, is_setting: bool = False) -> bool:
+    def note_record(self, *, is_setting: bool = False) -> tuple[str, ...]:
         """A record was read: what comes next is compared with the lines before the first one.
 
-        Whether it is the first record, and another launch will be recognised. What was found so far is kept
-        behind a record that `is_setting`.
+        Returns what is known from the first record on: "opening" if another launch will be recognised by its
+        opening lines, "set up" if there are any about the set-up. What was found so far is kept behind a
+        record that `is_setting`.
         """
         self._is_setting = is_setting
         if not is_setting:
             self.forget()
         if self._pieces is not None:
-            return False
+            return ()
         self._pieces = [piece for piece, count in self._counts.items() if count == 1]
         first = next(iter(self._counts), b"")
         self._first = first if self._pieces and first not in self._pieces else b""
@@ -445,7 +432,8 @@ class LaunchOpening:
             self._pieces, self._is_repeated, self._is_short = self._short, False, True
         self._counts, self._short = {}, []
         self._has_set_up = _tells_set_up(self._pieces)
-        return self._is_sufficient
+        is_set_up = self._has_set_up and not (self._is_repeated or self._is_short)
+        return (*(["opening"] if self._is_sufficient else []), *(["set up"] if is_set_up else []))
 
 
 def _tells_set_up(pieces: Sequence[bytes]) -> bool:
@@ -483,7 +471,8 @@ def _opener_of(line: bytes) -> bytes:
     """The longest part without digits of the first line; nothing of one that may come again or come once."""
     if _REPEATED.search(line) is not None or _ONLY_ONCE.search(line) is not None:
         return b""
-    part: bytes = max(_WITHOUT_DIGITS.findall(line), key=len, default=b"")[:_LONGEST].strip()
+    parts = _WITHOUT_DIGITS.findall(_VALUE.sub(rb"\g<1>0", line))
+    part: bytes = max(parts, key=len, default=b"")[:_LONGEST].strip()
     return part if len(_LETTER.findall(part)) >= _LEAST_OF_OPENER else b""
 
 

@@ -1,4 +1,9 @@
-"""Decides whether a record is the first of another launch, by its step and what was printed before it."""
+"""Decides whether a record is the first of another launch, by its step and what was printed before it.
+
+A launch that only evaluates is no attempt: nothing was trained again. Its records are held back until one of
+a training shows that they are its first ones, or the next launch or the end of the text that they are all.
+Then they have the label `launch=2` and so on, so that they are apart from those of the launch before.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +14,13 @@ from holter.ingest.console.dialect import DialectState
 from holter.ingest.console.first_epoch import Record
 from holter.ingest.console.line_settings import is_setting
 from holter.ingest.console.step_axis import last_epochs
+from holter.types import labels_of
 
+LAUNCH = "launch"
+"""The label of what a launch printed that only evaluated."""
 _MOST_UNDECIDED = 8
+_MOST_EVALUATED = 1024
+"""Records of an evaluation that are held back where a launch was shown."""
 
 
 class NextLaunch:
@@ -18,11 +28,15 @@ class NextLaunch:
 
     `may_restart`: opening lines came again, so that it does if the step is not behind the last one.
     `may_resume`: what came again shows a launch by itself, so that it does if the step is behind it, too.
+    `begins`: another launch was shown, so that it begins with the next record that is of no evaluation.
+    `number`: that of the last launch of this attempt.
     """
 
     def __init__(self, state: Mapping[str, Any]) -> None:
         self.may_restart: bool = state.get("may restart", False)
         self.may_resume: bool = state.get("may resume", False)
+        self.begins: bool = state.get("begins", False)
+        self.number: int = state.get("number", 1)
         self.last_step: int | None = state.get("last step")
         self.undecided = [Record.from_json(record) for record in state.get("undecided", ())]
         """Records that may be the last of a launch, or the first of the next one."""
@@ -34,6 +48,10 @@ class NextLaunch:
             known["may restart"] = True
         if self.may_resume:
             known["may resume"] = True
+        if self.begins:
+            known["begins"] = True
+        if self.number > 1:
+            known["number"] = self.number
         if self.last_step is not None:
             known["last step"] = self.last_step
         if self.undecided:
@@ -45,11 +63,6 @@ class NextLaunch:
         """Whether records are held back until the next one shows of which launch they are."""
         return bool(self.undecided)
 
-    @property
-    def is_open(self) -> bool:
-        """Whether the next record may be held back so."""
-        return self.may_restart or self.is_holding
-
     def is_at(self, loaded: int | None, states: Iterable[DialectState]) -> bool:
         """Whether a checkpoint of the last step or epoch was loaded.
 
@@ -60,23 +73,51 @@ class NextLaunch:
         epochs = [epoch for state in states for epoch in last_epochs(state)]
         return any(last is not None and 0 <= loaded - last <= 1 for last in (self.last_step, *epochs))
 
-    def holds(self, record: Record, step: int, *, is_of_end: bool) -> bool:
+    @property
+    def is_open(self) -> bool:
+        """Whether the next record may be the first one of another launch."""
+        return self.may_restart or self.may_resume or self.begins
+
+    def holds(self, record: Record, step: int, *, is_of_end: bool, evaluates: bool) -> bool:
         """Hold a record back where it may be of either launch; returns whether it is.
 
         So may the first of an evaluation, `is_of_end`, at the last step, and rates alone at any: they may be
-        among the settings of the next launch.
+        among the settings of the next launch. `evaluates`: it is of an evaluation, behind a training.
         """
+        if not self.is_open:
+            return False
+        is_before = self.last_step is not None and step < self.last_step + (not is_of_end)
+        if evaluates and (self.begins or is_before) and len(self.undecided) < _MOST_EVALUATED:
+            self.undecided.append(record._replace(is_before=is_before))
+            return True
         is_open = self.may_restart and is_of_end and step == self.last_step
-        is_open |= (self.may_restart or self.may_resume) and all(map(is_setting, record.rows[0].values))
+        is_open |= all(map(is_setting, record.rows[0].values))
         if is_open and len(self.undecided) < _MOST_UNDECIDED:
             self.undecided.append(record)
             return True
         return False
 
     def release(self) -> list[Record]:
-        """The records that were held back, of the launch that is known by now."""
+        """The records that were held back, of the launch that is known by now.
+
+        Those of a launch that only evaluated have its label, and are no rows of a training.
+        """
+        has_evaluated = self._has_evaluated
         undecided, self.undecided = self.undecided, []
-        return undecided
+        if not has_evaluated:
+            return undecided
+        self.number += 1
+        return [_of_launch(self.number, record) for record in undecided]
+
+    @property
+    def _has_evaluated(self) -> bool:
+        """Whether what is held back is of a launch that only evaluated, if nothing follows."""
+        return bool(self.undecided) and (self.begins or any(record.is_before for record in self.undecided))
+
+    @property
+    def has_opened(self) -> bool:
+        """Whether records are held back that another launch began, if settings are among what came again."""
+        return self.is_holding and not self._has_evaluated
 
     def begins_at(self, step: int, *, is_named: bool, is_of_end: bool, is_repeated: bool) -> bool:
         """Whether another launch begins with a record at this step, which later ones are compared with.
@@ -87,11 +128,28 @@ class NextLaunch:
         """
         last, self.last_step = self.last_step, step
         # the step after the checkpoint may be that at which the program crashed
-        begins = is_repeated and step == last
+        begins = self.begins or (is_repeated and step == last)
         if last is not None and (self.may_restart or self.may_resume):
             is_back = self.may_restart and step <= last - is_of_end and not is_named
             begins = begins or is_back or (self.may_resume and step > last)
             self.may_restart = False
             # what has no step of its own decides nothing
             self.may_resume &= step == last and not begins
+        if begins:
+            self.begins, self.number = False, 1
+            self.undecided = [_of_first_step(step, last, record) for record in self.undecided]
         return begins
+
+
+def _of_first_step(step: int, last: int | None, record: Record) -> Record:
+    """A record that was held back, now that its launch begins at a step: one without its own is there."""
+    rows = record.rows
+    if step < rows[0].step and (rows[0].step == last or all(map(is_setting, rows[0].values))):
+        rows = [row._replace(step=step) for row in rows]
+    return record._replace(rows=rows, at=None, is_before=False)
+
+
+def _of_launch(number: int, record: Record) -> Record:
+    """A record with the label of its launch, which is of no training."""
+    rows = [row._replace(labels=labels_of({**dict(row.labels), LAUNCH: number})) for row in record.rows]
+    return record._replace(rows=rows, is_unlabelled=False, is_named=False)

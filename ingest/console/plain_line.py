@@ -107,6 +107,8 @@ def axis_state(state: DialectState) -> dict[str, Any]:
     axis: dict[str, Any] = state.setdefault("plain lines", {})
     if "opening" in state:
         axis["opening"] = True
+    if "set up" in state:
+        axis["set up"] = True
     return axis
 
 

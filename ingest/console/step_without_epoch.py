@@ -42,7 +42,8 @@ def step_without_epoch(step: int, total: int, state: DialectState, *, is_batch: 
         first, stride = step, 0
     if step < last:
         may_begin = "may begin" in state
-        is_next = "ended" in state or (total and (is_batch or "opening" in state))
+        has_opening = "opening" in state or ("set up" in state and not may_begin)
+        is_next = "ended" in state or (total and (is_batch or has_opening))
         is_evaluated = "evaluated since" in state and (is_batch or _follows_pass(step, state))
         is_next = (is_next or is_evaluated) and not (is_batch and may_begin)
         is_begin = step <= max(first, total // 2)  # else it is that of a slower process

@@ -154,3 +154,53 @@ def test_warnings_of_workers_that_each_epoch_starts_show_no_launch(tmp_path: Pat
         for n in range(1, 7)
     )
     assert read_log(tmp_path, text).attempts == 1
+
+
+def test_launches_of_one_epoch_of_ultralytics(tmp_path: Path) -> None:
+    def launch(count: int) -> str:
+        opening = f"Model summary: 20 layers\nImage sizes 640 train, 640 val\nTraining for {count} epochs\n"
+        return opening + "".join(
+            "      Epoch    GPU_mem   box_loss\n"
+            f"\r        {n}/{count}      2.4G      1.{n}: 100%|####| 9/9 [00:01<00:00,  9.5it/s]"
+            f"\r        {n}/{count}      2.4G      1.{n}: 100%|####| 9/9 [00:01<00:00,  9.5it/s]\n"
+            "                 Class     Images  Instances      Box(P          R\n"
+            f"                   all        128        929      0.{n}      0.7\n"
+            for n in range(1, count + 1)
+        )
+
+    run = read_log(tmp_path, launch(1) + launch(1) + launch(3))
+    assert run.attempts == 3
+    assert steps_of(run)["train/box_loss"] == steps_of(run)["val/P"] == [1, 1, 1, 2, 3]
+
+
+def test_rates_among_the_settings_of_a_later_launch_are_at_its_first_record(tmp_path: Path) -> None:
+    opening = "Device: cuda\nReading data of a.csv\nConfig:\nmodel = Net()\nlr = 0.01\nBuilding the network\n"
+    lines = "".join(f"Epoch {n}/6 lr: 0.01 loss: 0.{n}\n" for n in range(1, 7))
+    run = read_log(tmp_path, 3 * (opening + lines))
+    assert run.attempts == 3
+    assert steps_of(run)["loss"] == [*range(1, 7)] * 3
+
+
+def test_words_that_are_values_of_the_first_line_may_be_others_in_the_next_launch(tmp_path: Path) -> None:
+    settings = [("sgd", 0.1), ("sgd", 0.5), ("adam", 0.1), ("adam", 0.5)]
+    launches = (f"lr: {rate}, optimizer: {name}\n{epochs(3)}Saved\n" for name, rate in settings)
+    run = read_log(tmp_path, "".join(launches))
+    assert run.attempts == 4
+    assert {key.labels for key in run.data.series} == {()}
+
+
+@pytest.mark.parametrize(
+    "line", ["{0}/90 loss: 0.{0}\n", "[{0}/90] loss: 0.{0}\n", "Iter {0}/90 loss: 0.{0}\n"]
+)
+@pytest.mark.parametrize("behind", ["", "Validation loss: 0.5{0}\n"])
+def test_steps_begin_anew_with_each_epoch_of_a_launch_with_an_opening_line(
+    tmp_path: Path, line: str, behind: str
+) -> None:
+    opening = "Using the device cuda\nReading the images\n"
+    one = "".join("".join(line.format(n) for n in range(10, 91, 10)) + behind.format(e) for e in range(3))
+    run = read_log(tmp_path, opening + one)
+    assert run.attempts == 1
+    assert steps_of(run)["loss"] == [*range(10, 271, 10)]
+    run = read_log(tmp_path, opening + one + opening + one)
+    assert run.attempts == 2
+    assert steps_of(run)["loss"] == [*range(10, 271, 10)] * 2

@@ -116,3 +116,19 @@ def test_a_trainer_may_log_many_rewards_with_long_names(tmp_path: Path) -> None:
     rows = (f"{{'loss': 0.{n}, {rewards}, 'num_tokens': {n}5000.0, 'epoch': 0.{n}}}\n" for n in range(1, 10))
     steps = steps_of(read_log(tmp_path, "".join(rows)))
     assert steps["train/loss"] == steps["train/num_tokens"] == [*range(1, 10)]
+
+
+@pytest.mark.parametrize("ends", [True, False])
+@pytest.mark.parametrize("opening", ["", "Using the device cuda\n"])
+def test_epochs_that_begin_anew_are_of_another_launch(tmp_path: Path, ends: bool, opening: str) -> None:
+    def launch(records: int) -> str:
+        text = "".join(
+            f"{{'loss': 2.{n}, 'learning_rate': 1e-05, 'epoch': {n / 5:.2f}}}\n"
+            for n in range(1, records + 1)
+        )
+        end = f"{{'train_runtime': 40.0, 'train_loss': 2.1, 'epoch': {records / 5}}}\n"
+        return opening + text + (end if ends else "")
+
+    run = read_log(tmp_path, launch(10) + launch(5) + launch(10))
+    assert run.attempts == 3
+    assert steps_of(run)["train/loss"] == [*range(1, 11), *range(1, 6), *range(1, 11)]

@@ -161,7 +161,8 @@ def _begin_earlier(values: Mapping[str, float], state: DialectState) -> list[Lin
     if _LOSS not in values or "epoch" not in values:
         return []
     last, state["epoch"] = state.get("epoch", 0.0), values["epoch"]
-    if "total" in state or state.get("ended") or values["epoch"] >= last - _EPOCH_ERROR:
+    is_next = state.get("ended") and state.get("opening")  # another Trainer of the same launch
+    if "total" in state or is_next or values["epoch"] >= last - _EPOCH_ERROR:
         return []
     left = _release(state)
     _end(state)

@@ -1,6 +1,7 @@
 """Ultralytics YOLO: rows below a header, `1/100  2.5G  1.2  3.4  1.1  16  640: 100%|██████████| 4/4`.
 
-The row of an epoch is redrawn with running means; the last one counts. Its evaluation is the row `all`.
+The row of an epoch is redrawn with running means; the first complete one counts, until the next header.
+Its evaluation is the row `all`.
 """
 
 from __future__ import annotations
@@ -20,14 +21,15 @@ _NOT_METRICS = frozenset({"Instances", "Size", "labels", "img_size"})
 def _header(line: str, state: DialectState) -> LineValues | None:
     if (match := _HEADER.match(line)) is not None:
         state["columns"] = match[1].split()[1:]
+        state.pop("drawn", None)
     return None
 
 
 def _row(line: str, state: DialectState) -> LineValues | None:
     match = _ROW.search(line)
-    if match is None or state.get("epoch") == int(match[1]):
+    if match is None or state.get("drawn") == int(match[1]):
         return None
-    state["epoch"] = int(match[1])
+    state["epoch"] = state["drawn"] = int(match[1])
     values = {}
     for name, text in zip(state.get("columns", ()), match[3].split(), strict=False):
         number = parse_number(text.rstrip("GMK"))  # memory in GB, as printed

@@ -1,0 +1,65 @@
+"""Lines that show the start of a process: a shell's prompt with a command, `nohup`, greetings of libraries.
+
+Texts that several launches were appended to, or that were copied from a terminal, have them between these. A
+prompt with the command of a program, and what `nohup` prints, show the next launch by themselves. The others
+are weaker: a bare command may be that of an evaluation, any command may be typed while a program prints, and
+workers that a program starts print the greetings of their libraries once more. They show another launch
+where steps begin anew.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from holter.ingest.console.pattern_search import LinearPattern
+
+_VARIABLES = r"(?:[A-Za-z_]\w*=\S* +)*"
+_AROUND = (
+    r"(?:(?:nohup|time|sudo|exec|unbuffer|(?:uv|poetry|pipenv) run|conda run -n \S+|taskset \S+ \S+"
+    r"|nice(?: -n ?\d+)?) +)*"
+)
+_PROGRAM = (
+    r"(?:(?:\S*/)?python[\d.]*(?:\.exe)? +(?:-[a-zA-Z]{1,3} +)*[\w.~\\/-]*\w"
+    r"|(?:torchrun|accelerate|deepspeed|composer|horovodrun|mpirun|mpiexec|srun|sbatch|fairseq-[a-z]+|yolo"
+    r"|make|sh|bash|zsh|source|th|julia|Rscript|java|docker|singularity|apptainer) +\S"
+    r"|\.{1,2}/[\w./-]+|[\w.~/-]+\.(?:py|sh)\b)"
+)
+"""What is started: `python` alone may begin words about it."""
+_COMMAND = _VARIABLES + _AROUND + _PROGRAM
+_ENVIRONMENT = r"(?:\([\w./ -]{1,60}\) ?)?"
+_HOST = r"[\w.-]{1,40}@[\w.-]{1,60}"
+_NAMED_PROMPT = (
+    rf"(?:{_HOST}:[^\n$#]*[$#]|\[{_HOST} [^\]\n]+\][$#]|{_HOST} [\w.~/-]+ [%$#]|(?:PS )?[A-Z]:\\[^\n>|:]*>"
+    r"|\xe2\x9e\x9c +[\w.~/-]+(?: git:\([^)\n]*\))?(?: \xe2\x9c\x97)?)"
+)
+"""Of a shell that names the user, the machine or the folder."""
+_BARE_PROMPT = r"(?:(?:ba|z)?sh-\d\.\d+[$#]|[$%!]|\+{1,3})"
+"""Of one that names nothing, of a script whose commands are printed, of a notebook."""
+_STARTED = rf"(?:{_ENVIRONMENT}(?:{_NAMED_PROMPT}|{_BARE_PROMPT}) *{_COMMAND}|nohup: ignoring input)"
+_MAY_HAVE_STARTED = (
+    rf"(?:{_ENVIRONMENT}{_NAMED_PROMPT}(?: |\r?$)"
+    rf"|(?:[>#] )?{_VARIABLES}(?:nohup )?(?:[\w.~-]*/)*"
+    r"(?:python[\d.]* (?:-u )?(?:-m [\w.]+(?: [^\n]*)?|[\w./-]+\.py\b[^\n]*)"
+    r"|(?:torchrun|accelerate launch|deepspeed) [^\n]*\.py\b[^\n]*)\r?$"
+    rf"|(?i:(?:running|executing|run|exec)?(?: the)? ?(?:command|cmd)(?: line)?): *['\x22\[]?{_COMMAND}"
+    r"|Using TensorFlow backend|Setting OMP_NUM_THREADS environment variable for each process"
+    r"|[^\n]*tensorflow/[^\n]*(?:This TensorFlow binary is optimized|opened dynamic library libcuda))"
+)
+_SHOWN = LinearPattern(rf"(?m)^{_STARTED}".encode("latin-1"))
+_ANY = LinearPattern(rf"(?m)^(?:{_STARTED}|{_MAY_HAVE_STARTED})".encode("latin-1"))
+
+
+class ProcessStart(Enum):
+    """What a text shows of the start of a process."""
+
+    NONE = 0
+    POSSIBLE = 1
+    SHOWN = 2
+
+
+def process_start(block: bytes, begin: int, end: int) -> ProcessStart:
+    """What the lines of a part of a block show of the start of a process."""
+    if _ANY.search(block, begin, end) is None:
+        return ProcessStart.NONE
+    is_shown = _SHOWN.search(block, begin, end) is not None
+    return ProcessStart.SHOWN if is_shown else ProcessStart.POSSIBLE

@@ -1,0 +1,63 @@
+"""Launches that only evaluate: they train nothing again, and are apart from the launch before."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.log_runs import read_log, steps_of
+
+OPENINGS = {
+    "a prompt": "ann@box:~/x$ python main.py --mode {0}\n",
+    "nohup": "nohup: ignoring input\n",
+    "arguments": "Namespace(lr=0.1, mode='{0}')\n",
+    "opening lines": "Mode: {0}\nUsing the device cuda\nReading data of out/x.csv\nBuilding the network\n",
+}
+LOADED = "Loaded the weights of best.pth\n"
+
+
+def trained(first: int, last: int) -> str:
+    return "".join(f"Epoch {n}/9: loss 0.{n} val loss 0.{n + 40}\n" for n in range(first, last + 1))
+
+
+@pytest.fixture(params=OPENINGS.values(), ids=OPENINGS)
+def opening(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def test_what_it_prints_has_its_label(tmp_path: Path, opening: str) -> None:
+    tested = opening.format("test") + LOADED + "Test loss: 0.7, test acc: 0.3\n"
+    run = read_log(tmp_path, opening.format("train") + trained(1, 6) + tested)
+    assert run.attempts == 1
+    steps = steps_of(run)
+    assert steps["loss"] == steps["val loss"] == [*range(1, 7)]
+    # arguments alone say little: at the last step, other metrics may be of the same launch
+    label = "" if opening == OPENINGS["arguments"] else "/launch=2"
+    assert steps[f"Test loss{label}"] == steps[f"test acc{label}"] == [6]
+
+
+@pytest.mark.parametrize("tests", [1, 3])
+def test_the_next_training_is_an_attempt(tmp_path: Path, reading: Any, opening: str, tests: int) -> None:
+    tested = opening.format("test") + LOADED + "Epoch 2/9: val loss 0.7\n"
+    train = opening.format("train")
+    text = train + trained(1, 6) + tests * tested + train + trained(1, 9) + tested
+    run = read_log(tmp_path, text)
+    assert run.attempts == 2
+    steps = steps_of(run)
+    assert steps["loss"] == steps["val loss"] == [*range(1, 7), *range(1, 10)]
+    assert {name for name in steps if "launch" in name} == {
+        f"val loss/launch={number}" for number in range(2, 2 + tests)
+    }
+    content = text.encode()
+    assert reading.read_restarted("train.log", content, every=1) == reading.read_complete(
+        "train.log", content
+    )
+
+
+def test_an_evaluation_before_a_training_is_of_its_launch(tmp_path: Path, opening: str) -> None:
+    launch = opening.format("train") + "Epoch 0/9: val loss 2.3\n" + trained(1, 6)
+    run = read_log(tmp_path, launch + launch)
+    assert run.attempts == 2
+    assert steps_of(run) == {"loss": [*range(1, 7)] * 2, "val loss": [*range(7)] * 2}
