@@ -30,6 +30,10 @@ _STEP_NAMES_NEXT_TO_METRICS = (
     *("timestep", "time_step", "env_step", "env_steps", "itr", "update", "n_updates", "nupdates"),
 )
 """Counted where nothing else is, next to a metric: such columns may be in tables of anything."""
+AMOUNT_NAMES = frozenset(
+    {"epochs", "episodes", "iterations", "timesteps", "total_timesteps", "total_env_steps", "rounds"}
+)
+"""Names of what counts, or of how much there is of it in all: `{"epochs": 300, "lr": 0.1}` are settings."""
 BATCH_NAMES = (
     *("batch", "batch_idx", "batch_id", "batch_num", "minibatch"),
     *("step_in_epoch", "iter_in_epoch", "sample", "sample_idx"),
@@ -42,6 +46,10 @@ ATTEMPT_NAME = "attempt"
 
 EARLIEST_CLOCK = 1e9  # 2001: smaller values in a column `time` are durations
 SMALLEST_MILLISECONDS = 1e11
+_SETTING = re.compile(
+    r"(?i)(?<![a-z])lr(?![a-z])|learning.?rate|decay|dropout|momentum|size|seed|worker|hidden|num_|max_|optim"
+)
+"""Settings that programs write next to the number of epochs."""
 _COUNTED = re.compile(
     r"(?i)[\s\[(#]{0,4}(?:(?:epoch|step|iter(?:ation)?|episode|round|ep|generation|gen)s?[\s.:_#=-]{0,4})?"
     r"(\d{1,18})(?:\s{0,4}(?:/|of)\s{0,4}\d{1,18})?[\s\])]{0,4}"
@@ -57,8 +65,16 @@ def find_step(names: Sequence[str]) -> str | None:
     """The name of the step column, as written; then of epochs, then of episodes. None if there is none."""
     found = _first_of((*STEP_NAMES, *EPOCH_NAMES, *OTHER_STEP_NAMES), names)
     if found is None and any(map(is_metric_name, names)):
-        return _first_of(_STEP_NAMES_NEXT_TO_METRICS, names)
+        found = _first_of(_STEP_NAMES_NEXT_TO_METRICS, names)
+    if found is not None and found.strip().lower() in AMOUNT_NAMES and _are_settings(names):
+        return None
     return found
+
+
+def _are_settings(names: Sequence[str]) -> bool:
+    """Whether names are those of settings: one is, a rate included, and none is that of a metric."""
+    settings = [name for name in names if _SETTING.search(name) is not None]
+    return bool(settings) and not any(is_metric_name(name) and name not in settings for name in names)
 
 
 def find_epoch_and_batch(names: Sequence[str]) -> tuple[str, str] | None:
