@@ -21,6 +21,8 @@ from holter.ingest.offline.joined_records import JoinedRecords
 from holter.ingest.offline.json_tables import JsonTables
 from holter.ingest.offline.numbered_rows import UNNAMED, NumberedRows
 from holter.ingest.offline.rows_of_epochs import RowsOfEpochs
+from holter.ingest.offline.sideways_tables import SidewaysTables
+from holter.ingest.offline.uneven_tables import UnevenTables
 from holter.ingest.open_log import HEAD_BYTES, open_beginning, uncompressed_name, without_holes
 from holter.ingest.stdout.system_text import SystemText
 from holter.types import Batch, SeriesKey
@@ -55,16 +57,17 @@ def _guess(file: Path, sources: Sequence[Source], lines: Format) -> Format | Non
         return _guessed(file, lines)
     formats = [source.format for source in sources]
     if len(formats) == 1 and isinstance(formats[0], CsvLog | JsonLines):
-        counted = RowsOfEpochs(formats[0])
-        if _has_points(file, counted):
-            return counted
+        counted, uneven = RowsOfEpochs(formats[0]), UnevenTables(lines)
+        for guess in (uneven, counted) if isinstance(formats[0], CsvLog) else (counted,):
+            if _has_points(file, guess):
+                return guess
         return None if _has_points(file, formats[0]) else _guessed(file, lines)
     return _lines_of_training(file, sources, lines)
 
 
 def _guessed(file: Path, lines: Format) -> Format | None:
     rows, table = NumberedRows(lines), CsvLog()
-    for records in (JsonTables(lines), JoinedRecords(lines)):
+    for records in (JsonTables(lines), SidewaysTables(lines), JoinedRecords(lines)):
         if _has_points(file, records):
             return records
     tables = [table] if table.sniff(PurePath("table.csv"), _head(file)) else []

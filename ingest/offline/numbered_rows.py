@@ -61,6 +61,8 @@ _WRAPPING = re.compile(
 """What is printed around numbers: `tensor(0.5, device='cuda:0')`, `(0.5, 0.25)`, `93.5%`."""
 _PLACES = re.compile(r"[\[(][ \t]{0,8}\d{1,12}[ \t]{0,8},[ \t]{0,8}\d{1,12}[ \t]{0,8}[\])]")
 """Whole numbers alone in brackets: an epoch and its batch, `(3, 40)`."""
+_INDEX = re.compile(r"Unnamed: 0(?=[,;\t])")
+"""What pandas calls the column of its index."""
 _ABSENT = frozenset({"-", "--", "None", "null", "N/A", "NA"})
 """What stands for a value that is missing."""
 UNNAMED = "column "
@@ -205,6 +207,7 @@ def _numbered_table(lines: Sequence[str], name: str) -> bytes | None:
     """The table with a column of steps; None if these lines are no table of numbers with a metric."""
     if len(lines) <= _LEAST_ROWS:
         return None
+    lines = [_INDEX.sub("", lines[0]), *lines[1:]]
     stated = _stated_names(lines)
     if cells := _columns([line for line in lines if line != lines[0]] if stated else lines):
         table = _counted_columns(cells, name, stated) or _named_columns(cells, name, stated)
