@@ -60,8 +60,9 @@ class UnevenTables(WholeFile):
             if step_columns.find_step(part.names) is None:
                 yield from _results(part, last)
                 continue
-            is_again = not known.isdisjoint(filter(is_metric_name, part.names))
-            known.update(filter(is_metric_name, part.names))
+            metrics = {name for name in part.names if is_metric_name(name)}
+            is_again = not known.isdisjoint(metrics)
+            known |= metrics
             for each in CsvLog().reader(path, {}).read(io.BytesIO(_encoded(part))):
                 if isinstance(each, Batch) and len(each.steps):
                     restarts = is_again and int(each.steps[0]) <= last

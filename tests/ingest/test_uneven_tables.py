@@ -73,8 +73,13 @@ def test_the_index_of_a_data_frame_counts(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("header", "first"),
-    [("metric,1,2,3,4,5,6", 1), (",epoch_1,epoch_2,epoch_3,epoch_4,epoch_5,epoch_6", 1), ("", 0)]
-    + [("epoch,1,2,3,4,5,6", 1), (",0,1,2,3,4,5\nepoch,1,2,3,4,5,6", 1)],
+    [
+        ("metric,1,2,3,4,5,6", 1),
+        (",epoch_1,epoch_2,epoch_3,epoch_4,epoch_5,epoch_6", 1),
+        ("", 0),
+        ("epoch,1,2,3,4,5,6", 1),
+        (",0,1,2,3,4,5\nepoch,1,2,3,4,5,6", 1),
+    ],
 )
 @pytest.mark.parametrize("name", ["history.csv", "history.txt"])
 def test_lines_may_be_the_metrics_and_columns_the_epochs(
