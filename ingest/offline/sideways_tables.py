@@ -23,8 +23,8 @@ _LEAST_VALUES = 3
 _LEAST_WITHOUT_DELIMITERS = 5
 """Values between blanks: fewer may be anything."""
 _MOST_LINES = 100
-_NAME = re.compile(r"[\w.@/()%-]+(?: [\w.@/()%-]+){0,5}")
-_BLANKS = re.compile(r"[:=]?[ \t]+(?=[-+.\d]|nan)")
+_NAME = re.compile(r"[\w.@/()%-]{1,60}(?: [\w.@/()%-]{1,40}){0,5}")
+_BLANKS = re.compile(r"[:=]?(?<![ \t])[ \t]{1,40}(?=[-+.\d]|nan)")
 _COUNT = re.compile(r"(?i)(?:(?:epoch|step|iter(?:ation)?|ep|round)[ _:-]?)?(\d{1,12})(?:\.0)?")
 Line = list[str]
 
