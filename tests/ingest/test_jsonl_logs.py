@@ -193,3 +193,14 @@ def test_settings_above_the_rows_are_at_no_step(settings: dict[str, object], tmp
 def test_epochs_may_be_the_steps_of_metrics(tmp_path: Path) -> None:
     text = "".join(json.dumps({"epochs": n, "lr": 0.1, "loss": 3.5 - n}) + "\n" for n in range(3))
     assert steps_of(read_log(tmp_path, text, "log.jsonl")) == {"loss": [0, 1, 2], "lr": [0, 1, 2]}
+
+
+@pytest.mark.parametrize(
+    "metrics",
+    [[{"name": "loss", "value": 0.5}, {"name": "acc", "value": 0.25}], [["loss", 0.5], ["acc", 0.25]]],
+    ids=["objects", "pairs"],
+)
+def test_values_of_a_list_have_the_names_in_it(metrics: list[object], tmp_path: Path) -> None:
+    text = "".join(json.dumps({"epoch": n, "metrics": metrics}) + "\n" for n in range(3))
+    run = read_log(tmp_path, text, "log.jsonl")
+    assert steps_of(run) == {"metrics/loss": [0, 1, 2], "metrics/acc": [0, 1, 2]}

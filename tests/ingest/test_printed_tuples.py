@@ -18,6 +18,7 @@ STEPS = [*range(12)]
         ("('Epoch', '{n}', 'train loss', '{x}', 'val loss:', '{x}')", ["train loss", "val loss"]),
         ("('Epoch [{n}/12]', 'Loss:', {x}, ', Acc:', {x})", ["Acc", "Loss"]),
         ("('epoch', {n}, 'loss', np.float32({x}), 'acc', tensor({x}, device='cuda:0'))", ["acc", "loss"]),
+        ("epoch {n}: ['loss', 'acc'] [{x}, {x}]", ["acc", "loss"]),
         ("('epoch', {n}L, 'loss', array({x}, dtype=float32))", ["loss"]),
     ],
 )

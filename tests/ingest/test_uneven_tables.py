@@ -112,3 +112,22 @@ def test_a_last_column_of_remarks_may_be_empty(tmp_path: Path) -> None:
     rows = [f"{n} {loss} 0.5" + " saved" * (n == 3) for n, loss in enumerate(losses(6))]
     text = "\n".join(["step loss accuracy notes", *rows, ""])
     assert steps_of(read_log(tmp_path, text, "log.txt")) == {"loss": EPOCHS, "accuracy": EPOCHS}
+
+
+@pytest.mark.parametrize(("heading", "between"), [("Class    IoU", "     "), ("class\tIoU", "\t")])
+def test_classes_with_a_single_score_are_of_the_evaluation(
+    heading: str, between: str, tmp_path: Path
+) -> None:
+    text = "".join(
+        f"Epoch {n} train loss: {3 - n / 8}\n{heading}\nroad{between}0.{n}1\nsky{between}0.{n}2\n"
+        for n in (1, 2, 3)
+    )
+    found = steps_of(read_log(tmp_path, text, "train.log"))
+    assert found == {"train loss": [1, 2, 3], "eval/road/IoU": [1, 2, 3], "eval/sky/IoU": [1, 2, 3]}
+
+
+def test_a_metric_below_the_name_of_a_model_is_no_score_of_a_class(tmp_path: Path) -> None:
+    text = "".join(
+        f"Epoch {n} train loss: {3 - n / 8}\nModel    mAP\nAccuracy     0.{n}1\n" for n in (1, 2, 3)
+    )
+    assert "eval/Accuracy/mAP" not in steps_of(read_log(tmp_path, text, "train.log"))

@@ -473,6 +473,7 @@ _OWN_LINES = replace(DIALECT, kinds=_OWN_KINDS).followed_by(
             EVALUATION_HEADINGS,
             FRAMED_SECTIONS,
             SUBJECT_HEADINGS,
+            or_recurring(class_tables.VALUE_ROW),
             RECURRING_LINES,
         ),
     )
