@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from itertools import pairwise
 
 from holter.ingest.metric_names import is_metric_name
 
@@ -28,10 +29,19 @@ OTHER_STEP_NAMES = (
 _STEP_NAMES_NEXT_TO_METRICS = (
     *("round", "rounds", "communication_round", "comm_round", "global_round", "server_round"),
     *("timestep", "time_step", "env_step", "env_steps", "itr", "update", "n_updates", "nupdates"),
+    *("gen", "num_timesteps", "total_steps", "global_steps", "train_step", "training_step", "step_num"),
+    *("epoch_number", "epoch_no", "iter_num"),
 )
 """Counted where nothing else is, next to a metric: such columns may be in tables of anything."""
+_RISING_NAMES = frozenset(
+    {"steps", "iters", "it", "i", "t", "n", "k", "#", "index", "count", "frame", "frames", "game", "games"}
+    | {"trial", "sample", "samples", "samples_seen", "tokens", "tokens_seen", "batches"}
+    | {"num_steps", "n_steps", "n_iter"}
+)
+"""Names of what may count, or measure how long something took: it counts where it goes up with each row."""
 AMOUNT_NAMES = frozenset(
     {"epochs", "episodes", "iterations", "timesteps", "total_timesteps", "total_env_steps", "rounds"}
+    | {"num_timesteps", "total_steps"}
 )
 """Names of what counts, or of how much there is of it in all: `{"epochs": 300, "lr": 0.1}` are settings."""
 BATCH_NAMES = (
@@ -71,9 +81,28 @@ def find_step(names: Sequence[str]) -> str | None:
     return found
 
 
+def find_rising(columns: Mapping[str, Sequence[object]]) -> str | None:
+    """The name of a column that may count by its name and goes up with each row; None without any."""
+    for name, cells in columns.items():
+        if name.strip().lower() not in _RISING_NAMES:
+            continue
+        try:
+            steps = [read_step(cell) for cell in cells]
+        except ValueError:
+            continue
+        if all(before < after for before, after in pairwise(steps)):
+            return name
+    return None
+
+
+def is_setting(name: str) -> bool:
+    """Whether a name is that of a setting that programs write next to the number of epochs."""
+    return _SETTING.search(name) is not None
+
+
 def _are_settings(names: Sequence[str]) -> bool:
     """Whether names are those of settings: one is, a rate included, and none is that of a metric."""
-    settings = [name for name in names if _SETTING.search(name) is not None]
+    settings = [name for name in names if is_setting(name)]
     return bool(settings) and not any(is_metric_name(name) and name not in settings for name in names)
 
 

@@ -57,8 +57,13 @@ class JsonTables(WholeFile):
     def records(self, path: PurePath, text: str) -> Iterator[Batch | Unreadable]:
         """The rows of the tables of the file; nothing of other files, such as lists of values alone."""
         document = _document(text)
-        tables = [each for each in _tables(document, path.stem) if _has_metric(each.records)]
-        histories = rows_of_histories(json.dumps(_without_tables(document)), path.stem) if tables else []
+        rest = json.dumps(_without_tables(document)) if isinstance(document, dict) else ""
+        histories = rows_of_histories(rest, path.stem, is_document=True)
+        tables = [
+            each
+            for each in _tables(document, path.stem)
+            if _has_metric(each.records) or len(each.records) == len({row.step for row in histories})
+        ]
         names = [each.path for each in tables if not each.is_named]
         is_named = len(tables) + bool(histories) > 1 and len({*names}) == len(names)
         for table in tables:
@@ -131,6 +136,11 @@ def _records_of_list(value: Sequence[Any], stem: str) -> list[dict[str, Any]]:
         if step_columns.find_step(_names(records)) is None:
             if _are_about_others(records):
                 return []
+            if (step := _rising(records)) is not None:
+                return [
+                    {_STEP if name == step else name: value for name, value in record.items()}
+                    for record in records
+                ]
             return [{_STEP: number, **record} for number, record in enumerate(records)]
         return records
     return _points(value, stem)
@@ -159,6 +169,12 @@ def _pairs(value: Sequence[Any], name: str) -> list[dict[str, Any]]:
 
 def _names(records: Sequence[Mapping[str, Any]]) -> list[str]:
     return [name for name, item in flatten_object(records[0]) if not isinstance(item, list)]
+
+
+def _rising(records: Sequence[Mapping[str, Any]]) -> str | None:
+    """The key of what counts by its name and goes up from record to record; None without any."""
+    columns = {name: [record.get(name) for record in records] for name in records[0]}
+    return step_columns.find_rising(columns)
 
 
 def _are_about_others(records: Sequence[Mapping[str, Any]]) -> bool:

@@ -113,3 +113,24 @@ def test_values_of_classes_are_no_history(tmp_path: Path) -> None:
 def test_lines_of_an_epoch_each_are_one_table(tmp_path: Path) -> None:
     text = "".join(json.dumps({str(n): record}) + "\n" for n, record in enumerate(RECORDS))
     assert steps_of(read_log(tmp_path, text, "stats.jsonl")) == KEYED
+
+
+@pytest.mark.parametrize("name", ["gen", "t", "steps", "tokens_seen"])
+def test_what_goes_up_by_its_name_is_the_step(name: str, tmp_path: Path) -> None:
+    records = [{"score": loss, name: 7 * n * n} for n, loss in enumerate(LOSSES)]
+    assert steps({"history": records}, tmp_path) == {"score": [0, 7, 28, 63]}
+
+
+def test_lengths_of_episodes_are_values(tmp_path: Path) -> None:
+    records = [{"reward": loss, "steps": 7 - n % 2} for n, loss in enumerate(LOSSES)]
+    assert steps(records, tmp_path) == {"reward": [0, 1, 2, 3], "steps": [0, 1, 2, 3]}
+
+
+def test_a_long_history_is_read_whatever_is_next_to_it(tmp_path: Path) -> None:
+    episodes = [*range(10)]
+    document = {
+        "episode_rewards": [n / 2 for n in episodes],
+        "episode_metrics": [{"throughput": 100.5, "delay": 7.5, "packets": 60, "lost": n} for n in episodes],
+    }
+    run = read_log(tmp_path, json.dumps(document), "history.json")
+    assert steps_of(run)["episode_rewards"] == steps_of(run)["episode_metrics/delay"] == episodes

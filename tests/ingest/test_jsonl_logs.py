@@ -204,3 +204,13 @@ def test_values_of_a_list_have_the_names_in_it(metrics: list[object], tmp_path: 
     text = "".join(json.dumps({"epoch": n, "metrics": metrics}) + "\n" for n in range(3))
     run = read_log(tmp_path, text, "log.jsonl")
     assert steps_of(run) == {"metrics/loss": [0, 1, 2], "metrics/acc": [0, 1, 2]}
+
+
+def test_results_without_a_step_are_at_the_one_above(tmp_path: Path) -> None:
+    rows: list[dict[str, object]] = []
+    for step in (10, 20):
+        rows += [{"step": step, "loss": 3.5 - step / 10}, {"eval_loss": 2.5, "eval_acc": step / 100}]
+    rows.append({"event": "end", "test_acc": 0.5, "loss": 1.5, "best_acc": 0.75, "lr": 0.1})
+    run = read_log(tmp_path, "".join(f"{json.dumps(row)}\n" for row in rows), "log.jsonl")
+    expected = {"loss": [10, 20], "eval_loss": [10, 20], "eval_acc": [10, 20], "test_acc": [20]}
+    assert (run.attempts, run.unreadable, steps_of(run)) == (1, [], expected)

@@ -131,3 +131,17 @@ def test_a_metric_below_the_name_of_a_model_is_no_score_of_a_class(tmp_path: Pat
         f"Epoch {n} train loss: {3 - n / 8}\nModel    mAP\nAccuracy     0.{n}1\n" for n in (1, 2, 3)
     )
     assert "eval/Accuracy/mAP" not in steps_of(read_log(tmp_path, text, "train.log"))
+
+
+@pytest.mark.parametrize("columns", [1, 3])
+def test_the_places_of_columns_are_no_row(columns: int, tmp_path: Path) -> None:
+    header = ",".join(map(str, range(columns)))
+    text = "\n".join([header, *(",".join([loss] * columns) for loss in losses(6)), ""])
+    names = ["train_loss", "train_loss_2", "train_loss_3"][:columns]
+    assert steps_of(read_log(tmp_path, text, "train_loss.csv")) == dict.fromkeys(names, EPOCHS)
+
+
+def test_a_column_that_goes_up_by_its_name_is_the_step(tmp_path: Path) -> None:
+    rows = [f"{loss},{n * n}" for n, loss in enumerate(losses(12))]
+    run = read_log(tmp_path, "\n".join(["exploitability,t", *rows, ""]), "progress.csv")
+    assert steps_of(run) == {"exploitability": [n * n for n in range(12)]}
