@@ -74,6 +74,11 @@ class JsonTables(WholeFile):
             yield batch_from_rows(histories)
 
 
+def tables_of(document: Any, stem: str) -> list[_JsonTable]:
+    """The tables of a document with the name of a metric in them."""
+    return [each for each in _tables(document, stem) if _has_metric(each.records)]
+
+
 def _document(text: str) -> Any:
     """What the text says; of JSON Lines a list of their objects. None if it is no JSON."""
     if text.lstrip()[:1] not in ("{", "["):
