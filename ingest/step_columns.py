@@ -106,6 +106,11 @@ def _are_settings(names: Sequence[str]) -> bool:
     return bool(settings) and not any(is_metric_name(name) and name not in settings for name in names)
 
 
+def find_any_step(names: Sequence[str]) -> str | None:
+    """The same for a table that a person gave: any name of what counts is enough."""
+    return find_step(names) or _first_of(_STEP_NAMES_NEXT_TO_METRICS, names)
+
+
 def find_epoch_and_batch(names: Sequence[str]) -> tuple[str, str] | None:
     """The names of the columns of the epoch and of the steps or batches that may be counted within it."""
     epoch, step = _first_of(EPOCH_NAMES, names), _first_of(_STEP_NAMES_NEXT_TO_EPOCHS, names)

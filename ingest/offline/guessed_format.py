@@ -77,7 +77,10 @@ def _guess(file: Path, sources: Sequence[Source], lines: Format) -> Format | Non
 
 def _guessed(file: Path, lines: Format) -> Format | None:
     rows, table = NumberedRows(lines), CsvLog()
-    for records in (JsonTables(lines), SidewaysTables(lines), JoinedRecords(lines)):
+    first = [JsonTables(lines), SidewaysTables(lines), JoinedRecords(lines)]
+    if file.suffix.lower() in (".csv", ".tsv"):
+        first.append(UnevenTables(lines))
+    for records in first:
         if _has_points(file, records):
             return records
     tables = [table] if table.sniff(PurePath("table.csv"), _head(file)) else []

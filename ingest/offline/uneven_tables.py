@@ -3,15 +3,18 @@
 Rows may lack their last cells (an evaluation that comes with every tenth epoch), or have more than there are
 names. A program that was changed and started again writes another header below its rows, and one that ends
 writes its results below names of their own. Each row may have a single value with its name: `3,loss,0.5`.
+A cell may be a list of numbers.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from math import nan
 from pathlib import PurePath
 from typing import ClassVar, NamedTuple
@@ -21,6 +24,7 @@ from holter.ingest.csv.csv_log import CsvLog
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.offline.counted_lines import is_number
 from holter.ingest.offline.whole_file import WholeFile
+from holter.ingest.printed_numbers import without_objects
 from holter.ingest.rows import LogRow, batch_from_rows
 from holter.types import Batch, Unreadable
 
@@ -29,6 +33,10 @@ _LEAST_ROWS = 3
 _LEAST_CELLS = 2
 _NAMES_OF_NAMES = ("name", "tag", "key", "metric", "metric_name", "scalar", "variable")
 _VALUE = "value"
+_STEP = "step"
+_LIST = re.compile(r"[\[(]([-+.\deEnaif, ]{1,2000})[\])]")
+_BETWEEN = re.compile(r"[, ]+")
+_MOST_OF_LIST = 32
 Row = list[str]
 
 
@@ -46,14 +54,27 @@ class UnevenTables(WholeFile):
 
     def records(self, path: PurePath, text: str) -> Iterator[Batch | Unreadable]:
         """The rows of the file; nothing of a table whose rows are as its header says."""
-        parts = _parts(text)
-        if not parts or step_columns.find_step(parts[0].names) is None:
+        lines = [line for line in without_objects(text).splitlines() if line.strip()]
+        if not lines:
             return
+        delimiter = max(",\t;", key=lines[0].count)
+        header = [name.strip(' "') for name in lines[0].split(delimiter)]
+        is_stated, step = step_columns.find_step(header) is not None, step_columns.find_any_step(header)
+        if step is None or (is_stated and _is_even(lines, delimiter)):
+            return
+        parts = _parts(lines, delimiter)
+        if not parts:
+            return
+        if not is_stated:
+            parts = [
+                part._replace(names=[_STEP if name == step else name for name in part.names])
+                for part in parts
+            ]
         if rows := _named_values(parts):
             yield batch_from_rows(rows)
             return
-        fitted = [*map(_fitted, parts)]
-        if len(parts) == 1 and fitted[0] == parts[0]:
+        fitted = [_without_lists(_fitted(part)) for part in parts]
+        if is_stated and len(parts) == 1 and fitted[0] == parts[0]:
             return
         last, known = 0, set[str]()
         for part in fitted:
@@ -63,7 +84,7 @@ class UnevenTables(WholeFile):
             metrics = {name for name in part.names if is_metric_name(name)}
             is_again = not known.isdisjoint(metrics)
             known |= metrics
-            for each in CsvLog().reader(path, {}).read(io.BytesIO(_encoded(part))):
+            for each in CsvLog().reader(path, {}).read(io.BytesIO(_encoded(part, delimiter))):
                 if isinstance(each, Batch) and len(each.steps):
                     restarts = is_again and int(each.steps[0]) <= last
                     last, is_again = int(each.steps[-1]), False
@@ -72,14 +93,8 @@ class UnevenTables(WholeFile):
                     yield each
 
 
-def _parts(text: str) -> list[_Part]:
+def _parts(lines: Sequence[str], delimiter: str) -> list[_Part]:
     """The headers of a table in CSV and their rows."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    if not lines:
-        return []
-    delimiter = max(",\t;", key=lines[0].count)
-    if _is_even(lines, delimiter):
-        return [_Part([name.strip(' "') for name in lines[0].split(delimiter)], [])]
     parts: list[_Part] = []
     try:
         for cells in csv.reader(lines, delimiter=delimiter):
@@ -97,7 +112,7 @@ def _is_even(lines: Sequence[str], delimiter: str) -> bool:
     """Whether all rows have as many cells as the header, and no other header is among them."""
     if any(name in lines[0].lower() for name in (f"{delimiter}{_VALUE}", f'{delimiter}"{_VALUE}')):
         return False
-    if len({line.count(delimiter) for line in lines}) > 1:
+    if len({line.count(delimiter) for line in lines}) > 1 or any("[" in line for line in lines[:_LEAST_ROWS]):
         return False
     return all(line == lines[0] or not line.lstrip('"')[:1].isalpha() for line in lines)
 
@@ -128,9 +143,38 @@ def _fitted(part: _Part) -> _Part:
     return _Part(names, rows)
 
 
-def _encoded(part: _Part) -> bytes:
+def _without_lists(part: _Part) -> _Part:
+    """The part with a column for each number of lists, `[0.5, 0.25]`: `name`, `name 2` and so on."""
+    expanded = {at: cells for at in range(len(part.names)) if (cells := _lists_of(part, at))}
+    if not expanded:
+        return part
+    names = [
+        f"{name} {number}" if number > 1 else name
+        for at, name in enumerate(part.names)
+        for number in range(1, len(expanded[at][0]) + 1 if at in expanded else 2)
+    ]
+    rows = [
+        [cell for at, own in enumerate(row) for cell in (expanded[at][number] if at in expanded else [own])]
+        for number, row in enumerate(part.rows)
+    ]
+    return _Part(names, rows)
+
+
+def _lists_of(part: _Part, at: int) -> list[Row]:
+    """The numbers in the cells of a column of lists, as many in each; nothing of another column."""
+    if not part.rows or any(len(row) != len(part.names) for row in part.rows):
+        return []
+    found = [_LIST.fullmatch(row[at]) for row in part.rows]
+    cells = [_BETWEEN.split(match[1].strip(" ,")) for match in found if match is not None]
+    is_even = len(cells) == len(found) and len({*map(len, cells)}) == 1
+    if not is_even or len(cells[0]) > _MOST_OF_LIST or not all(map(is_number, chain(*cells))):
+        return []
+    return cells
+
+
+def _encoded(part: _Part, delimiter: str) -> bytes:
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([part.names, *part.rows])
+    csv.writer(text, delimiter=delimiter, lineterminator="\n").writerows([part.names, *part.rows])
     return text.getvalue().encode()
 
 

@@ -145,3 +145,24 @@ def test_a_column_that_goes_up_by_its_name_is_the_step(tmp_path: Path) -> None:
     rows = [f"{loss},{n * n}" for n, loss in enumerate(losses(12))]
     run = read_log(tmp_path, "\n".join(["exploitability,t", *rows, ""]), "progress.csv")
     assert steps_of(run) == {"exploitability": [n * n for n in range(12)]}
+
+
+@pytest.mark.parametrize("cell", ['"[{x}, {x}]"', "[{x} {x}]", '"({x}, {x})"'])
+def test_numbers_of_a_list_are_columns(cell: str, tmp_path: Path) -> None:
+    rows = [f"{n},{cell.format(x=loss)},0.5" for n, loss in enumerate(losses(6))]
+    run = read_log(tmp_path, "\n".join(["epoch,iou,acc", *rows, ""]), "log.csv")
+    assert steps_of(run) == {"iou": EPOCHS, "iou 2": EPOCHS, "acc": EPOCHS}
+
+
+def test_rounds_count_whatever_is_measured(tmp_path: Path) -> None:
+    rows = [f"{n},mean,{loss}" for _ in range(2) for n, loss in enumerate(losses(6))]
+    rows += [f"{n},mean,{loss},1.0" for n, loss in enumerate(losses(6))]
+    run = read_log(tmp_path, "\n".join(["round,method,distance", *rows, ""]), "metrics.csv")
+    assert (run.attempts, steps_of(run)) == (3, {"distance": EPOCHS * 3, "column 4": EPOCHS})
+
+
+@pytest.mark.parametrize(("between", "cell"), [(",", "tensor({x}, device='cuda:0')"), (";", "0,{x}")])
+def test_cells_of_a_program_have_their_own_commas(between: str, cell: str, tmp_path: Path) -> None:
+    rows = [between.join([str(n), cell.format(x=7 - n), *[cell.format(x=5)] * (n < 3)]) for n in EPOCHS]
+    run = read_log(tmp_path, "\n".join([between.join(["epoch", "loss", "acc"]), *rows, ""]), "log.csv")
+    assert steps_of(run) == {"loss": EPOCHS, "acc": [0, 1, 2]}
