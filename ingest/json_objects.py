@@ -45,7 +45,8 @@ def read_object(line: bytes) -> dict[str, Any]:
 def flatten_object(nested: Mapping[str, Any], prefix: str = "", depth: int = 1) -> Iterator[tuple[str, Any]]:
     """The fields of an object; those of nested objects have their keys joined with slashes.
 
-    Several measured numbers under one name are `name`, `name 2` and so on, as in lines of text.
+    Several measured numbers under one name are `name`, `name 2` and so on, as in lines of text. Those of a
+    list of names and values (`[{"name": "loss", "value": 0.5}]`, `[["loss", 0.5]]`) have these names.
     """
     for key, value in nested.items():
         if isinstance(value, dict):
@@ -54,8 +55,23 @@ def flatten_object(nested: Mapping[str, Any], prefix: str = "", depth: int = 1) 
         elif isinstance(value, list) and _are_measured(value):
             for number, item in enumerate(value, 1):
                 yield f"{prefix}{key} {number}" if number > 1 else prefix + key, item
+        elif isinstance(value, list) and (named := _named_values(value)):
+            yield from ((f"{prefix}{key}/{name}", item) for name, item in named.items())
         else:
             yield prefix + key, value
+
+
+def _named_values(values: list[Any]) -> dict[str, Any]:
+    """The values of a list of names and numbers in pairs or objects; nothing of other lists."""
+    if not 0 < len(values) <= _MOST_OF_LIST or not all(isinstance(item, dict | list) for item in values):
+        return {}
+    pairs = [
+        (item.get("name", item.get("metric")), item.get("value")) if isinstance(item, dict) else item
+        for item in values
+    ]
+    if not all(len(pair) == 2 and isinstance(pair[0], str) for pair in pairs):
+        return {}
+    return {str(name): value for name, value in pairs if json_number(value) is not None}
 
 
 def _are_measured(values: list[Any]) -> bool:

@@ -12,7 +12,8 @@ from holter.ingest.console.repeated_rows import RepeatedRows
 from holter.ingest.errors import ProblemBuffer
 from holter.ingest.format import FormatRole
 from holter.ingest.json_epochs import EpochAxis
-from holter.ingest.json_objects import flatten_object, read_object, row_from_fields
+from holter.ingest.json_objects import flatten_object, json_number, read_object, row_from_fields
+from holter.ingest.json_results import ResultsBelow
 from holter.ingest.json_subjects import ObjectSubjects
 from holter.ingest.lines import LineBlocks
 from holter.ingest.repeated_epochs import RepeatedEpochs
@@ -108,6 +109,7 @@ class JsonLinesReader:
         """Rows that are read but not yielded yet."""
         self._lines = LineBlocks(state, expected="an object")
         self._stepless: bool = state.get("stepless", False)
+        self._results = ResultsBelow(state.get("results", {}))
         self._problems = ProblemBuffer(state)
 
     def state(self) -> Mapping[str, Any]:
@@ -125,6 +127,7 @@ class JsonLinesReader:
             **self._lines.state(),
             **({"ready": [row_to_json(row) for row in self._ready]} if self._ready else {}),
             **({"stepless": True} if self._stepless else {}),
+            **({"results": results} if (results := self._results.state()) else {}),
             **self._problems.state(),
         }
 
@@ -204,6 +207,9 @@ class JsonLinesReader:
                 row = self._epochs.row(logged, row)
             if row is not None and self._subjects is not None:
                 row = self._subjects.row(logged, row)
+                self._results.note(row)
+            elif row is None and self._subjects is not None and (row := self._results.row(logged)):
+                return row
         except (ValueError, OverflowError) as error:
             self._problems.add(f"line {number}", str(error))
             return None
@@ -226,4 +232,6 @@ def _is_next_launch(last: LogRow, row: LogRow) -> bool:
 def _row_with_step(logged: Mapping[str, Any]) -> LogRow | None:
     fields = dict(flatten_object(logged))
     name = step_columns.find_step(list(fields))
+    if name is not None and name.lower() in step_columns.AMOUNT_NAMES:  # `{"epochs": 300, "loss": "ce"}`
+        name = step_columns.find_step([each for each in fields if json_number(fields[each]) is not None])
     return None if name is None else row_from_fields(fields, name)

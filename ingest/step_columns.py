@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from itertools import pairwise
 
 from holter.ingest.metric_names import is_metric_name
 
@@ -28,8 +29,21 @@ OTHER_STEP_NAMES = (
 _STEP_NAMES_NEXT_TO_METRICS = (
     *("round", "rounds", "communication_round", "comm_round", "global_round", "server_round"),
     *("timestep", "time_step", "env_step", "env_steps", "itr", "update", "n_updates", "nupdates"),
+    *("gen", "num_timesteps", "total_steps", "global_steps", "train_step", "training_step", "step_num"),
+    *("epoch_number", "epoch_no", "iter_num"),
 )
 """Counted where nothing else is, next to a metric: such columns may be in tables of anything."""
+_RISING_NAMES = frozenset(
+    {"steps", "iters", "it", "i", "t", "n", "k", "#", "index", "count", "frame", "frames", "game", "games"}
+    | {"trial", "sample", "samples", "samples_seen", "tokens", "tokens_seen", "batches"}
+    | {"num_steps", "n_steps", "n_iter"}
+)
+"""Names of what may count, or measure how long something took: it counts where it goes up with each row."""
+AMOUNT_NAMES = frozenset(
+    {"epochs", "episodes", "iterations", "timesteps", "total_timesteps", "total_env_steps", "rounds"}
+    | {"num_timesteps", "total_steps"}
+)
+"""Names of what counts, or of how much there is of it in all: `{"epochs": 300, "lr": 0.1}` are settings."""
 BATCH_NAMES = (
     *("batch", "batch_idx", "batch_id", "batch_num", "minibatch"),
     *("step_in_epoch", "iter_in_epoch", "sample", "sample_idx"),
@@ -42,6 +56,10 @@ ATTEMPT_NAME = "attempt"
 
 EARLIEST_CLOCK = 1e9  # 2001: smaller values in a column `time` are durations
 SMALLEST_MILLISECONDS = 1e11
+_SETTING = re.compile(
+    r"(?i)(?<![a-z])lr(?![a-z])|learning.?rate|decay|dropout|momentum|size|seed|worker|hidden|num_|max_|optim"
+)
+"""Settings that programs write next to the number of epochs."""
 _COUNTED = re.compile(
     r"(?i)[\s\[(#]{0,4}(?:(?:epoch|step|iter(?:ation)?|episode|round|ep|generation|gen)s?[\s.:_#=-]{0,4})?"
     r"(\d{1,18})(?:\s{0,4}(?:/|of)\s{0,4}\d{1,18})?[\s\])]{0,4}"
@@ -57,8 +75,40 @@ def find_step(names: Sequence[str]) -> str | None:
     """The name of the step column, as written; then of epochs, then of episodes. None if there is none."""
     found = _first_of((*STEP_NAMES, *EPOCH_NAMES, *OTHER_STEP_NAMES), names)
     if found is None and any(map(is_metric_name, names)):
-        return _first_of(_STEP_NAMES_NEXT_TO_METRICS, names)
+        found = _first_of(_STEP_NAMES_NEXT_TO_METRICS, names)
+    if found is not None and found.strip().lower() in AMOUNT_NAMES and _are_settings(names):
+        return None
     return found
+
+
+def find_rising(columns: Mapping[str, Sequence[object]]) -> str | None:
+    """The name of a column that may count by its name and goes up with each row; None without any."""
+    for name, cells in columns.items():
+        if name.strip().lower() not in _RISING_NAMES:
+            continue
+        try:
+            steps = [read_step(cell) for cell in cells]
+        except ValueError:
+            continue
+        if all(before < after for before, after in pairwise(steps)):
+            return name
+    return None
+
+
+def is_setting(name: str) -> bool:
+    """Whether a name is that of a setting that programs write next to the number of epochs."""
+    return _SETTING.search(name) is not None
+
+
+def _are_settings(names: Sequence[str]) -> bool:
+    """Whether names are those of settings: one is, a rate included, and none is that of a metric."""
+    settings = [name for name in names if is_setting(name)]
+    return bool(settings) and not any(is_metric_name(name) and name not in settings for name in names)
+
+
+def find_any_step(names: Sequence[str]) -> str | None:
+    """The same for a table that a person gave: any name of what counts is enough."""
+    return find_step(names) or _first_of(_STEP_NAMES_NEXT_TO_METRICS, names)
 
 
 def find_epoch_and_batch(names: Sequence[str]) -> tuple[str, str] | None:

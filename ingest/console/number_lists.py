@@ -15,9 +15,10 @@ _NAME_LIST = re.compile(
     r"((?:[A-Za-z_][\w.@]{0,40}(?: ?/|[,|]) ?){1,15}[A-Za-z_][\w.@]{0,40})\)?\s?[:=]?\s{0,8}[\[(]?$"
 )
 _NAMES_IN_BRACKETS = re.compile(
-    r"()\[((?:[A-Za-z_][\w.@ -]{0,40}, ?){1,15}[A-Za-z_][\w.@ -]{0,40})\]\s?[:=]\s{0,8}[\[(]$"
+    r"()\[((?:['\"]?[A-Za-z_][\w.@ -]{0,40}['\"]?, ?){1,15}['\"]?[A-Za-z_][\w.@ -]{0,40}['\"]?)\]"
+    r"\s?[:=]?\s{0,8}[\[(]$"
 )
-"""The same with words in brackets: `[Avg. Loss, Loss]: [0.5, 0.4]`."""
+"""The same with words in brackets: `[Avg. Loss, Loss]: [0.5, 0.4]`, `['loss', 'acc'] [0.5, 0.4]` of Keras."""
 _NAMES_OF_ONE = re.compile(
     r"(?<![\w./])((?:[A-Za-z]{2,20} ?/ ?){1,3}[A-Za-z]{2,20}) ([A-Za-z][\w-]{1,20})\s?[:=]?\s{0,4}$"
 )
@@ -57,7 +58,8 @@ def listed_names(texts: tuple[str, ...]) -> dict[int, str]:
             numbers, signs = range(int(match[2]), int(match[3]) + 1), {","}
             names = [f"{match[1]}{number}{match[4]}" for number in numbers]
         elif (match := _NAME_LIST.search(text) or _NAMES_IN_BRACKETS.search(text)) is not None:
-            names, signs = re.split(r" ?[,/|] ?", match[2]), set(re.findall(r"[,/|]", match[2]))
+            names = [name.strip("'\"") for name in re.split(r" ?[,/|] ?", match[2])]
+            signs = set(re.findall(r"[,/|]", match[2]))
             if of := match[1] or _metric_of_data(text[: match.start()], names):
                 names = [f"{of}/{name}" for name in names]  # `Loss(text/kernel): 0.4/0.1`
         else:

@@ -49,7 +49,8 @@ _BRACKETED_NAME = re.compile(r"\[([A-Za-z][\w-]{0,30}(?: [A-Za-z]\w{0,20}){0,3})
 _KEY = re.compile(r"[{,] ?['\"]([A-Za-z][^'\"{},:]{0,60}(?:, [^'\"{},:]{1,60}){0,3})['\"] ?: ?[\[(]?$")
 """A key of a dictionary, which is a name as it is: `{'Dice, class 1': 0.5}`."""
 _TUPLE = re.compile(
-    r"[(,] ?['\"](?: |\\t){0,4}([A-Za-z][^'\"(){},]{0,60}?) ?[:=]? ?['\"], ?\[?(?:(?:array|tensor)\()?$"
+    r"[(,] ?['\"](?: |\\t|[-:,;|]){0,4}([A-Za-z][^'\"(){},]{0,60}?) ?[:=]? ?['\"], ?"
+    r"(?:\[?(?:(?:np\.)?(?:array|tensor|float\d\d)\()?|['\"])$"
 )
 """A name in a tuple with its number: `[('loss_att', 1.2), ('acc', 0.1)]`, `('epoch: ', 3, 'loss', 1.2)`."""
 _LEADERS = re.compile(r" ?\.{4,80} ?$")

@@ -5,6 +5,7 @@ So is one of which a format claims nothing but the lines of a scheduler, the ker
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
@@ -17,16 +18,25 @@ from holter.ingest.discovery.run_layout import assign_tree
 from holter.ingest.discovery.scanner import Source
 from holter.ingest.format import Format
 from holter.ingest.jsonl import JsonLines
+from holter.ingest.offline.grown_lists import GrownLists
 from holter.ingest.offline.joined_records import JoinedRecords
 from holter.ingest.offline.json_tables import JsonTables
 from holter.ingest.offline.numbered_rows import UNNAMED, NumberedRows
+from holter.ingest.offline.printed_documents import PrintedDocuments
 from holter.ingest.offline.rows_of_epochs import RowsOfEpochs
+from holter.ingest.offline.sideways_tables import SidewaysTables
+from holter.ingest.offline.uneven_tables import UnevenTables
 from holter.ingest.open_log import HEAD_BYTES, open_beginning, uncompressed_name, without_holes
 from holter.ingest.stdout.system_text import SystemText
 from holter.types import Batch, SeriesKey
 
 _TRIED_BYTES = 16 * 2**20
 _SEVERAL = 2
+_MOST_REPEATED = 2**20
+"""Bytes of a text in which lines are looked for that repeat what was printed before."""
+_TABLES = frozenset({".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".gz"})
+_LIST = re.compile(rb"\[(?:-?\d[\d.e+-]{0,40}, ?-?\d| ?\{)|: ?\{['\"]")
+"""A list of numbers or of objects, or an object in another one."""
 
 
 def source_by_hand(file: Path, sources: Sequence[Source], known: Mapping[str, Format]) -> Source | None:
@@ -51,27 +61,47 @@ def source_by_hand(file: Path, sources: Sequence[Source], known: Mapping[str, Fo
 
 def _guess(file: Path, sources: Sequence[Source], lines: Format) -> Format | None:
     """The format of a file for which some were found, or none; None if these are right."""
+    if (rewritten := _repeating(file, sources, lines)) is not None:
+        return rewritten
     if not sources:
         return _guessed(file, lines)
     formats = [source.format for source in sources]
     if len(formats) == 1 and isinstance(formats[0], CsvLog | JsonLines):
-        counted = RowsOfEpochs(formats[0])
-        if _has_points(file, counted):
-            return counted
+        counted, uneven = RowsOfEpochs(formats[0]), UnevenTables(lines)
+        for guess in (uneven, counted) if isinstance(formats[0], CsvLog) else (counted,):
+            if _has_points(file, guess):
+                return guess
         return None if _has_points(file, formats[0]) else _guessed(file, lines)
     return _lines_of_training(file, sources, lines)
 
 
 def _guessed(file: Path, lines: Format) -> Format | None:
     rows, table = NumberedRows(lines), CsvLog()
-    for records in (JsonTables(lines), JoinedRecords(lines)):
+    first = [JsonTables(lines), SidewaysTables(lines), JoinedRecords(lines)]
+    if file.suffix.lower() in (".csv", ".tsv"):
+        first.append(UnevenTables(lines))
+    for records in first:
         if _has_points(file, records):
             return records
     tables = [table] if table.sniff(PurePath("table.csv"), _head(file)) else []
-    for guess in (lines, rows, *tables):
+    guesses = (lines, rows, *tables, PrintedDocuments(lines))
+    for guess in guesses:
         if _has_points(file, guess, _is_named, steps=_SEVERAL):
             return guess
-    return next((guess for guess in (lines, rows, *tables) if _has_points(file, guess)), None)
+    return next((guess for guess in guesses if _has_points(file, guess)), None)
+
+
+def _repeating(file: Path, sources: Sequence[Source], lines: Format) -> Format | None:
+    """How to read lines that repeat what was printed before: lists that grow, the history of a training."""
+    if file.suffix.lower() in _TABLES or not all(source.format.role.in_text for source in sources):
+        return None
+    with open_beginning(file, _TRIED_BYTES)[0].stream as stream:
+        text = stream.read(_MOST_REPEATED)
+    if len(text) < _MOST_REPEATED and _LIST.search(text) is not None:
+        for guess in (GrownLists(lines), PrintedDocuments(lines)) if sources else (GrownLists(lines),):
+            if _has_points(file, guess):
+                return guess
+    return None
 
 
 def _lines_of_training(file: Path, sources: Sequence[Source], lines: Format) -> Format | None:

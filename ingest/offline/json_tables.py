@@ -2,7 +2,9 @@
 
 `{"history": [{"loss": 0.5}, ...]}`: the order of records without a step is their step. So are the keys of
 `{"0": {"loss": 0.5}, ...}` and `{"loss": {"0": 0.5, ...}}`, as pandas writes a table, if they count; and
-`[[TIME, STEP, VALUE], ...]`, as TensorBoard saves a chart. JSON Lines without a step are records as well.
+`[[TIME, STEP, VALUE], ...]`, as TensorBoard saves a chart, or `[[STEP, VALUE], ...]`. A list of
+`{"step": 10, "value": 0.5}` is named after its key. JSON Lines without a step are records as well. Lists of
+the values of all epochs next to such tables are histories.
 """
 
 from __future__ import annotations
@@ -20,8 +22,9 @@ from holter.ingest.console.repeated_rows import RepeatedRows
 from holter.ingest.json_objects import flatten_object, json_number, row_from_fields
 from holter.ingest.json_subjects import ObjectSubjects
 from holter.ingest.metric_names import is_metric_name
+from holter.ingest.offline.value_histories import rows_of_histories
 from holter.ingest.offline.whole_file import WholeFile
-from holter.ingest.rows import LogRow
+from holter.ingest.rows import LogRow, batch_from_rows
 from holter.types import Batch, Unreadable
 
 _LEAST_ROWS = 3
@@ -30,16 +33,20 @@ _LEAST_OF_RECORDS = 0.9
 _MOST_NESTED = 6
 _COUNT = re.compile(r"(?i)(?:(?:epoch|step|iter(?:ation)?|episode|round|ep)s?[ _:#-]{0,2})?(\d{1,15})")
 """What a key counts: `12`, `epoch_12`."""
+_OF_CLASSES = re.compile(r"(?i)class|label|per_")
+"""Names of what has a value for each class, which may be numbered as well."""
 _TAG = re.compile(r"(?:.*-)?tag-(?P<tag>.+)")
 """A chart of TensorBoard, in the name of a file: `run-train-tag-loss`."""
 _STEP = "step"
+_VALUE = "value"
 
 
 class _JsonTable(NamedTuple):
-    """The keys around a table, and its records."""
+    """The keys around a table, and its records; `is_named`: the names of its values have the keys in them."""
 
     path: tuple[str, ...]
     records: list[dict[str, Any]]
+    is_named: bool = False
 
 
 class JsonTables(WholeFile):
@@ -48,18 +55,32 @@ class JsonTables(WholeFile):
     name: ClassVar[str] = "json-tables"
 
     def records(self, path: PurePath, text: str) -> Iterator[Batch | Unreadable]:
-        """The rows of the tables of the file; nothing of other files, such as lists of values."""
-        tables = [each for each in _tables(_document(text), path.stem) if _has_metric(each.records)]
-        names = [each.path for each in tables]
+        """The rows of the tables of the file; nothing of other files, such as lists of values alone."""
+        document = _document(text)
+        rest = json.dumps(_without_tables(document)) if isinstance(document, dict) else ""
+        histories = rows_of_histories(rest, path.stem, is_document=True)
+        tables = [
+            each
+            for each in _tables(document, path.stem)
+            if _has_metric(each.records) or len(each.records) == len({row.step for row in histories})
+        ]
+        names = [each.path for each in tables if not each.is_named]
+        is_named = len(tables) + bool(histories) > 1 and len({*names}) == len(names)
         for table in tables:
-            prefix = table.path if len(tables) > 1 and len({*names}) == len(names) else ()
-            rows = [*_rows(table.records, prefix)]
+            rows = [*_rows(table.records, table.path if is_named and not table.is_named else ())]
             if rows:
                 yield RepeatedRows(()).batch(rows)
+        if histories:
+            yield batch_from_rows(histories)
+
+
+def tables_of(document: Any, stem: str) -> list[_JsonTable]:
+    """The tables of a document with the name of a metric in them."""
+    return [each for each in _tables(document, stem) if _has_metric(each.records)]
 
 
 def _document(text: str) -> Any:
-    """What the text says; a list of the objects of JSON Lines. None if it is no JSON."""
+    """What the text says; of JSON Lines a list of their objects. None if it is no JSON."""
     if text.lstrip()[:1] not in ("{", "["):
         return None
     try:
@@ -67,20 +88,47 @@ def _document(text: str) -> Any:
     except (ValueError, RecursionError):
         pass
     try:
-        return [json.loads(line) for line in text.splitlines() if line.strip()]
+        lines = [json.loads(line) for line in text.splitlines() if line.strip()]
     except (ValueError, RecursionError):
         return None
+    are_single = all(isinstance(each, dict) and len(each) == 1 for each in lines)
+    counted = [next(iter(each.items())) for each in lines] if are_single else []
+    return dict(counted) if _counts([key for key, _ in counted]) else lines
 
 
 def _tables(value: Any, stem: str, path: tuple[str, ...] = ()) -> Iterator[_JsonTable]:
     """The tables within a value, each of which is read as a whole."""
-    records = _records_of_list(value, stem) if isinstance(value, list) else _records_of_object(value)
-    if records:
-        yield _JsonTable(path, records)
-    elif isinstance(value, dict) and len(path) < _MOST_NESTED:
-        for key, inner in value.items():
-            if isinstance(inner, dict | list):
+    if isinstance(value, list):
+        name = "/".join(path) or stem
+        if records := _records_of_list(value, stem):
+            named = _named_after(name, records) if path else []
+            yield _JsonTable(path, named or records, bool(named))
+        elif records := _pairs(value, name):
+            yield _JsonTable(path, records, is_named=True)
+    elif isinstance(value, dict):
+        if records := _records_of_object(value):
+            yield _JsonTable(path, records)
+            return
+        counted = _counted_columns(value)
+        if counted:
+            yield _JsonTable(path, _records_of_columns(counted))
+        for key, inner in value.items() if len(path) < _MOST_NESTED else ():
+            if isinstance(inner, dict | list) and key not in counted:
                 yield from _tables(inner, stem, (*path, key))
+
+
+def _without_tables(value: Any, depth: int = 0) -> Any:
+    """What a document says besides its tables: what is in dictionaries, and lists of numbers alone."""
+    if isinstance(value, dict) and depth < _MOST_NESTED:
+        counted = _counted_columns(value)
+        return {
+            key: _without_tables(inner, depth + 1)
+            for key, inner in value.items()
+            if key not in counted
+            and not (isinstance(inner, dict) and _records_of_object(inner))
+            and not (isinstance(inner, list) and any(isinstance(item, dict | list) for item in inner))
+        }
+    return value
 
 
 def _records_of_list(value: Sequence[Any], stem: str) -> list[dict[str, Any]]:
@@ -93,13 +141,45 @@ def _records_of_list(value: Sequence[Any], stem: str) -> list[dict[str, Any]]:
         if step_columns.find_step(_names(records)) is None:
             if _are_about_others(records):
                 return []
+            if (step := _rising(records)) is not None:
+                return [
+                    {_STEP if name == step else name: value for name, value in record.items()}
+                    for record in records
+                ]
             return [{_STEP: number, **record} for number, record in enumerate(records)]
         return records
     return _points(value, stem)
 
 
+def _named_after(name: str, records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Records of a step and a value without a name, named after the key before them; nothing of others."""
+    if any(_VALUE not in record or is_metric_name(_VALUE) for record in records):
+        return []
+    others = [key for key in records[0] if key != _VALUE]
+    step, clock = step_columns.find_step(others), step_columns.find_clock(others)
+    if step is None or not {*others} <= {step, clock}:
+        return []
+    return [{(name if key == _VALUE else key): cell for key, cell in record.items()} for record in records]
+
+
+def _pairs(value: Sequence[Any], name: str) -> list[dict[str, Any]]:
+    """The records of pairs of a step, which goes up, and a value: `[[0, 2.1], [10, 1.8], ...]`."""
+    if len(value) < _LEAST_ROWS or not all(isinstance(item, list) and len(item) == 2 for item in value):
+        return []
+    steps = [step for step, _ in value if isinstance(step, int) and not isinstance(step, bool)]
+    if len(steps) < len(value) or not all(before < after for before, after in pairwise(steps)):
+        return []
+    return [{_STEP: step, name: number} for step, number in value]
+
+
 def _names(records: Sequence[Mapping[str, Any]]) -> list[str]:
     return [name for name, item in flatten_object(records[0]) if not isinstance(item, list)]
+
+
+def _rising(records: Sequence[Mapping[str, Any]]) -> str | None:
+    """The key of what counts by its name and goes up from record to record; None without any."""
+    columns = {name: [record.get(name) for record in records] for name in records[0]}
+    return step_columns.find_rising(columns)
 
 
 def _are_about_others(records: Sequence[Mapping[str, Any]]) -> bool:
@@ -128,24 +208,33 @@ def _points(value: Sequence[Any], stem: str) -> list[dict[str, Any]]:
     ]
 
 
-def _records_of_object(value: Any) -> list[dict[str, Any]]:
-    """The records of an object whose keys count, or whose values all have the same such keys."""
-    if not isinstance(value, dict) or not value:
-        return []
+def _records_of_object(value: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The records of an object whose keys count; nothing of another one."""
     counts = _counts(value)
     if counts and all(isinstance(item, dict) for item in value.values()):
         return [_with_step(record, step) for step, record in zip(counts, value.values(), strict=True)]
-    columns = {name: column for name, column in value.items() if isinstance(column, dict)}
-    keys = [*next(iter(columns.values()), {})]
-    counts = _counts(keys)
-    if not counts or len(columns) < len(value) or any([*column] != keys for column in columns.values()):
-        return []
-    if any(isinstance(cell, dict | list) for column in columns.values() for cell in column.values()):
-        return []
-    return [
-        _with_step({name: column[key] for name, column in columns.items()}, step)
-        for step, key in zip(counts, keys, strict=True)
-    ]
+    return []
+
+
+def _counted_columns(value: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The columns among the values of an object: numbers under keys that count."""
+    return {
+        name: column
+        for name, column in value.items()
+        if isinstance(column, dict)
+        and not any(isinstance(cell, dict | list) for cell in column.values())
+        and _OF_CLASSES.search(name) is None
+        and _counts(column)
+    }
+
+
+def _records_of_columns(columns: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The records of columns by what their keys count, of which a column may lack some."""
+    by_step: dict[int, dict[str, Any]] = {}
+    for name, column in columns.items():
+        for step, cell in zip(_counts(column), column.values(), strict=True):
+            by_step.setdefault(step, {})[name] = cell
+    return [_with_step(record, step) for step, record in sorted(by_step.items())]
 
 
 def _with_step(record: Mapping[str, Any], step: int) -> dict[str, Any]:

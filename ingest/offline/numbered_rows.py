@@ -61,6 +61,8 @@ _WRAPPING = re.compile(
 """What is printed around numbers: `tensor(0.5, device='cuda:0')`, `(0.5, 0.25)`, `93.5%`."""
 _PLACES = re.compile(r"[\[(][ \t]{0,8}\d{1,12}[ \t]{0,8},[ \t]{0,8}\d{1,12}[ \t]{0,8}[\])]")
 """Whole numbers alone in brackets: an epoch and its batch, `(3, 40)`."""
+_INDEX = re.compile(r"Unnamed: 0(?=[,;\t])")
+"""What pandas calls the column of its index."""
 _ABSENT = frozenset({"-", "--", "None", "null", "N/A", "NA"})
 """What stands for a value that is missing."""
 UNNAMED = "column "
@@ -205,6 +207,7 @@ def _numbered_table(lines: Sequence[str], name: str) -> bytes | None:
     """The table with a column of steps; None if these lines are no table of numbers with a metric."""
     if len(lines) <= _LEAST_ROWS:
         return None
+    lines = _without_places([_INDEX.sub("", lines[0]), *lines[1:]])
     stated = _stated_names(lines)
     if cells := _columns([line for line in lines if line != lines[0]] if stated else lines):
         table = _counted_columns(cells, name, stated) or _named_columns(cells, name, stated)
@@ -230,8 +233,29 @@ def _numbered_table(lines: Sequence[str], name: str) -> bytes | None:
         return "\n".join((*(line.replace(delimiter, ",") for line in lines), "")).encode()
     if counts_evenly([line.split(delimiter)[0] for line in lines[1:] if line]):
         return _encoded([["step", *names[1:]], *(line.split(delimiter) for line in lines[1:] if line)])
+    cells = [line.split(delimiter) for line in lines[1:] if line]
+    if all(len(row) == len(names) for row in cells) and (rising := _rising_first(names, cells)):
+        return _encoded(rising)
     rows = (f"{number}{delimiter}{line}" if line else line for number, line in enumerate(lines[1:]))
     return "\n".join((f"step{delimiter}{lines[0]}", *rows, "")).encode()
+
+
+def _rising_first(names: Sequence[str], rows: Cells) -> Cells:
+    """The table with the column first that counts by its name and goes up; nothing without any."""
+    columns = {name: [row[at] for row in rows] for at, name in enumerate(names)}
+    step = step_columns.find_rising(columns)
+    if step is None:
+        return []
+    at = names.index(step)
+    return [["step", *names[:at], *names[at + 1 :]], *([row[at], *row[:at], *row[at + 1 :]] for row in rows)]
+
+
+def _without_places(lines: list[str]) -> list[str]:
+    """The lines without a first one of the numbers of their columns, as pandas writes it: `0`, `0,1,2`."""
+    first = lines[0].split(",")
+    if first != [*map(str, range(len(first)))] or not all("." in line for line in lines[1:] if line):
+        return lines
+    return lines[1:] if all(len(line.split(",")) == len(first) for line in lines[1:] if line) else lines
 
 
 def _without_ends(lines: Sequence[str], delimiter: str) -> list[str]:
@@ -306,6 +330,9 @@ def _named_columns(rows: Cells, name: str, stated: Sequence[str]) -> Cells:
     """
     if stated:
         is_known = any(map(is_metric_name, stated)) or _is_of_metric(name, rows)
+        rising = _rising_first(stated, rows) if len(stated) == len(rows[0]) else []
+        if rising and (is_known or len(rows) >= _LEAST_OF_NUMBERS):
+            return rising
         names = [*stated] if len(stated) == len(rows[0]) and is_known else []
     elif is_metric_name(name):
         names = [name, *(f"{name}_{number}" for number in range(2, len(rows[0]) + 1))]

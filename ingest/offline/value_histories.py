@@ -23,6 +23,8 @@ from holter.types import Labels, labels_of
 _LEAST_VALUES = 3
 _LEAST_SHARE = 0.5
 """Of the numbers of a text that are in histories: others are about something else."""
+_LEAST_OF_DOCUMENT = 8
+"""Values of a history in a document of JSON, whatever else is in it."""
 _MOST_LINES = 3
 """Lines of a text without brackets that may be lists; of more they are a table."""
 _LONGEST_NAME = 120
@@ -49,8 +51,10 @@ class _History(NamedTuple):
     values: list[float]
 
 
-def rows_of_histories(text: str, stem: str) -> list[LogRow]:
+def rows_of_histories(text: str, stem: str, *, is_document: bool = False) -> list[LogRow]:
     """The rows of the histories in a text; nothing of a text that is about something else.
+
+    `is_document`: it is one of JSON, in which a long history is one whatever else there is.
 
     `stem` is the name of the file, after which lists without a name are called if it is that of a metric. A
     name that comes again is of the next training, which has the label `training`.
@@ -61,7 +65,8 @@ def rows_of_histories(text: str, stem: str) -> list[LogRow]:
     lengths = {len(each.values) for each in found if is_metric_name(each.name)}
     histories = [each for each in found if len(each.values) in lengths]
     in_lists = sum(len(each.values) for each in histories)
-    if not histories or in_lists < _LEAST_SHARE * sum(1 for _ in _NUMBER.finditer(text)):
+    is_long = is_document and max(lengths, default=0) >= _LEAST_OF_DOCUMENT
+    if not histories or not (is_long or in_lists >= _LEAST_SHARE * sum(1 for _ in _NUMBER.finditer(text))):
         return []
     trainings: list[dict[str, list[float]]] = []
     for name, values in histories:

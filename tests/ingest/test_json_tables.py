@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from holter.ingest.offline.read_run import OfflineRun
 from tests.support.log_runs import read_log, steps_of
 
 LOSSES = [2.5, 2.25, 2.125, 2.0]
@@ -62,3 +63,74 @@ def test_lines_without_a_step_are_counted(tmp_path: Path) -> None:
 def test_lists_of_all_epochs_remain_those(tmp_path: Path) -> None:
     value = {"config": {"layers": [64, 128, 256]}, "history": {"loss": LOSSES}}
     assert steps(value, tmp_path) == {"history/loss": [0, 1, 2, 3]}
+
+
+def values(run: OfflineRun) -> dict[str, dict[int, float]]:
+    return {
+        key.metric: dict(zip(series.step.tolist(), series.value.tolist(), strict=True))
+        for key, series in run.data.series.items()
+    }
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {
+            "train_loss": [[10 * n, loss] for n, loss in enumerate(LOSSES)],
+            "val_loss": [[0, 3], [5, 2], [9, 1]],
+        },
+        {
+            "train_loss": [{"step": 10 * n, "value": loss} for n, loss in enumerate(LOSSES)],
+            "val_loss": [{"step": n, "value": loss} for n, loss in ((0, 3), (5, 2), (9, 1))],
+        },
+        {
+            "train_loss": {str(10 * n): loss for n, loss in enumerate(LOSSES)},
+            "val_loss": {"0": 3, "5": 2, "9": 1},
+        },
+    ],
+    ids=["pairs", "objects with a value", "keys"],
+)
+def test_series_of_a_document_have_steps_of_their_own(document: dict[str, Any], tmp_path: Path) -> None:
+    found = values(read_log(tmp_path, json.dumps({"lr": 0.1, **document}), "history.json"))
+    assert found == {
+        "train_loss": {10 * n: loss for n, loss in enumerate(LOSSES)},
+        "val_loss": {0: 3, 5: 2, 9: 1},
+    }
+
+
+def test_lists_of_values_next_to_a_table_are_read(tmp_path: Path) -> None:
+    evaluations = [{"map": 0.1 * n} for n in range(4)]
+    run = read_log(tmp_path, json.dumps({"train_loss": LOSSES, "val": evaluations}), "history.json")
+    assert steps_of(run) == {"train_loss": [0, 1, 2, 3], "val/map": [0, 1, 2, 3]}
+
+
+def test_values_of_classes_are_no_history(tmp_path: Path) -> None:
+    of_classes = {"per_class_acc": {"0": 0.5, "1": 0.25, "2": 0.75}}
+    run = read_log(tmp_path, json.dumps({"history": RECORDS, **of_classes}), "history.json")
+    assert steps_of(run) == KEYED
+
+
+def test_lines_of_an_epoch_each_are_one_table(tmp_path: Path) -> None:
+    text = "".join(json.dumps({str(n): record}) + "\n" for n, record in enumerate(RECORDS))
+    assert steps_of(read_log(tmp_path, text, "stats.jsonl")) == KEYED
+
+
+@pytest.mark.parametrize("name", ["gen", "t", "steps", "tokens_seen"])
+def test_what_goes_up_by_its_name_is_the_step(name: str, tmp_path: Path) -> None:
+    records = [{"score": loss, name: 7 * n * n} for n, loss in enumerate(LOSSES)]
+    assert steps({"history": records}, tmp_path) == {"score": [0, 7, 28, 63]}
+
+
+def test_lengths_of_episodes_are_values(tmp_path: Path) -> None:
+    records = [{"reward": loss, "steps": 7 - n % 2} for n, loss in enumerate(LOSSES)]
+    assert steps(records, tmp_path) == {"reward": [0, 1, 2, 3], "steps": [0, 1, 2, 3]}
+
+
+def test_a_long_history_is_read_whatever_is_next_to_it(tmp_path: Path) -> None:
+    episodes = [*range(10)]
+    document = {
+        "episode_rewards": [n / 2 for n in episodes],
+        "episode_metrics": [{"throughput": 100.5, "delay": 7.5, "packets": 60, "lost": n} for n in episodes],
+    }
+    run = read_log(tmp_path, json.dumps(document), "history.json")
+    assert steps_of(run)["episode_rewards"] == steps_of(run)["episode_metrics/delay"] == episodes

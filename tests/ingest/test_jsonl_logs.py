@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from holter.ingest.jsonl import JsonLines
 from holter.ingest.lines import LONGEST_LINE
 from holter.types import SeriesKey
-from tests.support.log_runs import read_log
+from tests.support.log_runs import read_log, steps_of
 
 
 @pytest.mark.parametrize("step", ["step", "_step", "iteration", "global_step", "train/global_step"])
@@ -172,3 +172,45 @@ def test_an_epoch_that_comes_again_begins_a_launch(
     sizes = [*accumulate(map(len, lines))]
     assert reading.read_growing("log.txt", content, sizes) == complete
     assert reading.read_restarted("log.txt", content, every=1) == complete
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"epochs": 300, "lr": 0.1, "batch_size": 32},
+        {"net": "small", "epochs": 300, "weight_decay": 0.1, "loss": "focal"},
+        {"type": "config", "total_timesteps": 10**6, "seed": 3},
+    ],
+)
+def test_settings_above_the_rows_are_at_no_step(settings: dict[str, object], tmp_path: Path) -> None:
+    rows = [{"epoch": epoch, "loss": 3.5 - epoch} for epoch in range(3)]
+    text = "".join(f"{json.dumps(each)}\n" for each in (settings, *rows))
+    for name in ("log.jsonl", "log.txt"):
+        run = read_log(tmp_path, text, name)
+        assert (run.attempts, steps_of(run)) == (1, {"loss": [0, 1, 2]})
+
+
+def test_epochs_may_be_the_steps_of_metrics(tmp_path: Path) -> None:
+    text = "".join(json.dumps({"epochs": n, "lr": 0.1, "loss": 3.5 - n}) + "\n" for n in range(3))
+    assert steps_of(read_log(tmp_path, text, "log.jsonl")) == {"loss": [0, 1, 2], "lr": [0, 1, 2]}
+
+
+@pytest.mark.parametrize(
+    "metrics",
+    [[{"name": "loss", "value": 0.5}, {"name": "acc", "value": 0.25}], [["loss", 0.5], ["acc", 0.25]]],
+    ids=["objects", "pairs"],
+)
+def test_values_of_a_list_have_the_names_in_it(metrics: list[object], tmp_path: Path) -> None:
+    text = "".join(json.dumps({"epoch": n, "metrics": metrics}) + "\n" for n in range(3))
+    run = read_log(tmp_path, text, "log.jsonl")
+    assert steps_of(run) == {"metrics/loss": [0, 1, 2], "metrics/acc": [0, 1, 2]}
+
+
+def test_results_without_a_step_are_at_the_one_above(tmp_path: Path) -> None:
+    rows: list[dict[str, object]] = []
+    for step in (10, 20):
+        rows += [{"step": step, "loss": 3.5 - step / 10}, {"eval_loss": 2.5, "eval_acc": step / 100}]
+    rows.append({"event": "end", "test_acc": 0.5, "loss": 1.5, "best_acc": 0.75, "lr": 0.1})
+    run = read_log(tmp_path, "".join(f"{json.dumps(row)}\n" for row in rows), "log.jsonl")
+    expected = {"loss": [10, 20], "eval_loss": [10, 20], "eval_acc": [10, 20], "test_acc": [20]}
+    assert (run.attempts, run.unreadable, steps_of(run)) == (1, [], expected)

@@ -1,7 +1,7 @@
 """Tables of an evaluation without lines between their cells: a name and its scores per row.
 
-`Class  IoU  Acc` above `road  0.42  0.47`; the names of the scores may be without one for the first column.
-They are at the last step of the training, as `eval/road/IoU`.
+`Class  IoU  Acc` above `road  0.42  0.47`, `Class  IoU` above `road  0.42`; the names of several scores may
+be without one for the first column. They are at the last step of the training, as `eval/road/IoU`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ def _begin(line: str, state: DialectState) -> None:
     names = line.split()
     if names[0].lower() in _FIRST:
         names = names[1:]
-    measures = any(map(is_metric_name, names)) or all(map(_SHORT.fullmatch, names))
+    is_short = len(names) > 1 and all(map(_SHORT.fullmatch, names))
+    measures = any(map(is_metric_name, names)) or is_short
     is_unique = len({*names}) == len(names)
     state["class columns"] = {"names": names if measures and is_unique else [], "rows": 0}
 
@@ -52,7 +53,8 @@ def parse_row(line: str, state: DialectState) -> LineValues | None:
     name = " ".join(parts[: -len(names)])
     split = axis.get("evaluating") or "eval"
     numbers = [number for cell in cells if (number := parse_number(cell)) is not None]
-    if not name or len(numbers) < len(names) or parse_number(name.split()[-1]) is not None:
+    is_metric = len(names) == 1 and is_metric_name(name)
+    if is_metric or not name or len(numbers) < len(names) or parse_number(name.split()[-1]) is not None:
         del state["class columns"]
         return None
     table["rows"] += 1
@@ -69,8 +71,8 @@ _WORD = rb"[A-Za-z][\w@.%-]*(?::\.?\d{1,3})?"
 _NUMBER = rb"-?\d+(?:\.\d+)?(?:e[-+]\d{2,3}|%)?"
 BEGIN = LineKind(
     pattern=LinearPattern(
-        rb"(?im)^(?:[ \t]{4,80}|(?:%s)(?:[ ]{2,80}|\t[ \t]{0,20}))(?:%s[ \t]+)+%s[ \t\r]{0,40}$"
-        % ("|".join(sorted(_FIRST)).encode(), _WORD, _WORD)
+        rb"(?im)^(?:[ \t]{4,80}%s[ \t]+|(?:%s)(?:[ ]{2,80}|\t[ \t]{0,20}))(?:%s[ \t]+)*%s[ \t\r]{0,40}$"
+        % (_WORD, "|".join(sorted(_FIRST)).encode(), _WORD, _WORD)
     ),
     parse=_begin,
     any_program=True,
@@ -82,3 +84,13 @@ ROW = LinearPattern(
     rb"(?:%s[ \t]+)+%s[ \t\r]{0,40}$" % (_NUMBER, _NUMBER)
 )
 """A line of a name and several numbers."""
+VALUE_ROW = LineKind(
+    pattern=LinearPattern(
+        rb"(?m)^[ \t]{0,40}[^\W\d][\w.()/&+-]{0,60}(?: [\w.()/&+-]{1,40}){0,3}(?: {2,40}|\t)[ \t]{0,40}"
+        rb"\d{1,3}\.\d{1,20}%?[ \t\r]{0,40}$"
+    ),
+    parse=parse_row,
+    any_program=True,
+    in_blocks=True,
+)
+"""A line of a name and a single measured number."""

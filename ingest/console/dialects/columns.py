@@ -42,6 +42,8 @@ _WIDE = re.compile(r"\S+(?: \S+)*")
 """A name or a cell between columns of blanks."""
 _REMARK = re.compile(r"\s{1,8}[^\w\s.,;+-][^\d\n]{0,40}$")
 """What is behind the last number of a row, and is no cell: ` *`, `  <- saved`."""
+_REMARKS = frozenset({"note", "notes", "comment", "comments", "remark", "remarks", "status", "best", "saved"})
+"""Names of a last column that most rows leave empty."""
 _LENGTH = ("episode", "steps")
 """An axis, and the name of what each episode has so many of."""
 _MAX_COLUMNS = 64
@@ -108,9 +110,10 @@ def _row(line: str, state: DialectState) -> LineValues | None:
     # `No log` is that of a Trainer in a notebook
     row = line.strip().replace("No log", "-")
     heading = state.get("names of columns", "")
-    names, cells = _named_cells(row, heading)
+    places = state.get("places of columns", "")
+    names, cells = _cells_between_tabs(line, places) or _named_cells(row, heading)
     if not names and cells:
-        names, cells = _cells_in_places(line, state.get("places of columns", "")) or ([], cells)
+        names, cells = _cells_in_places(line, places) or ([], cells)
     if not names:
         if cells:
             note_misfit(_possible_names(heading)[0], cells, state)
@@ -173,9 +176,22 @@ def _named_cells(row: str, heading: str) -> tuple[list[str], list[str]]:
     if (found := next(fitting, None)) is not None:
         return found
     cells = _BETWEEN_NUMBERS.split(row)
-    if _LEAST_CELLS <= len(cells) < len(possible[0]) and "\t" in heading:
+    is_delimited = "\t" in heading or ("," in heading and row.count(",") == len(cells) - 1)
+    if _LEAST_CELLS <= len(cells) < len(possible[0]) and is_delimited:
         return possible[0][: len(cells)], cells  # the last columns were not written
+    for names in possible:
+        if len(names) == len(cells) + 1 > _LEAST_CELLS and names[-1].lower() in _REMARKS:
+            return names[:-1], cells
     return [], cells
+
+
+def _cells_between_tabs(row: str, heading: str) -> tuple[list[str], list[str]] | None:
+    """The cells of a row with a tab for each tab of the heading, of which some are empty, and their names."""
+    cells, names = ([cell.strip() for cell in line.rstrip("\r\n").split("\t")] for line in (row, heading))
+    if len(cells) != len(names) or not all(names) or all(cells):
+        return None
+    filled = [(name, cell) for name, cell in zip(names, cells, strict=True) if cell]
+    return [name for name, _ in filled], [cell for _, cell in filled]
 
 
 def _cells_in_places(row: str, heading: str) -> tuple[list[str], list[str]] | None:

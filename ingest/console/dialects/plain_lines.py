@@ -242,7 +242,8 @@ _METRIC_ALONE = LinearPattern(
     rb"|\b(?:eval(?:uation)?|test(?:ing)?)[\]:]{0,2} {1,4}(?:(?:mean|avg)[ _])?r[ :=]{1,2}[-+]?\d"
     rb"|(?:accuracy|loss|error|precision|recall) (?:of|on|for)[ \w]{1,60}(?::[ \w]{1,30})?"
     rb"(?: is| ?[:=])[ \t]{1,8}\d"
-    rb"|\(['\"][^'\"\n]{0,40}(?:loss|acc(?:uracy)?)[: ]{0,3}['\"], {0,2}\[?(?:array\(|tensor\()?-?\d"
+    rb"|\(['\"][^'\"\n]{0,40}(?:loss|acc(?:uracy)?|error|auc|iou|dice|psnr|reward|score)\w{0,20}"
+    rb"[:= ]{0,3}['\"], {0,2}['\"]?\[?(?:array\(|tensor\()?-?\d"
     rb"|(?:metrics|results?|scores?)[ )\]]{0,4}[:=] {0,4}\{['\"][\w @./-]{1,40}['\"]: {0,4}[-+]?\d"
 )
 _NUMBER_ALONE = LinearPattern(
@@ -474,6 +475,7 @@ _OWN_LINES = replace(DIALECT, kinds=_OWN_KINDS).followed_by(
             EVALUATION_HEADINGS,
             FRAMED_SECTIONS,
             SUBJECT_HEADINGS,
+            or_recurring(class_tables.VALUE_ROW),
             RECURRING_LINES,
         ),
     )
