@@ -1,6 +1,6 @@
 """Arrays that take several lines, as numpy and torch print them, in one line with as many bytes.
 
-`iou: [0.91 0.72 0.33` above ` 0.64 0.85]` are values of one name. The line ends within an array become another
+`iou: [0.91 0.72 0.33` above ` 0.64 0.85]` are values of one name. Line ends within an array become another
 white space, so that positions in the text are those in the file.
 """
 
