@@ -153,6 +153,7 @@ _POSITION = LinearPattern(
     rb"|^[^\n,=|]{0,60}\bgeneration[: #]{1,3}\d{1,6}(?:[^\d.]|$)"
     rb"|^[ \t]{0,8}(?:epoch|episode|iteration|step) \* \d{1,9} \* [a-z]"
     rb"|(?:^|[\] ])e[= ]\d{1,9},? b[= ]\d{1,9}[\t ]"
+    rb"|(?:epoch|step|iter(?:ation)?|round)[\t :=#(\[]{1,3}init(?:ial)?[\])\t ,;:|]"
     rb"|^run \[\d{1,9}\]:|\(['\"](?:epoch|iter(?:ation)?|step|episode)[: ]{0,3}['\"], {0,2}\d"
     rb"|\bcycle[:# \[]{1,3}\d{1,6} ?/ ?\d"
     rb"|\bepoch_\d{1,6}:|(?:ing|n|l|d|t)[ _]loss \[\d{1,9}\](?::| =) [-+]?\d"
