@@ -134,6 +134,7 @@ def describe_line(line: str, parts: list[str]) -> LayoutContent | None:
             return None
     counters = {field.counter: field for field in reversed(shape.counters)}
     may_be_own = Counter.BATCH in counters or (Counter.EPOCH in counters and len(counters) > 1)
+    may_be_own |= counters.keys() == {Counter.STEP} and counters[Counter.STEP].total_index < 0
     if shape.is_of_evaluation and not shape.split and may_be_own:
         return None  # whether the others are its own depends on the lines above
     if shape.is_of_round and counters.keys() >= {Counter.OTHER, Counter.EPOCH}:

@@ -28,6 +28,7 @@ from holter.ingest.console.names_of_rows import numbered_row, row_name, text_bef
 from holter.ingest.console.nested_keys import forget_keys, nested_name
 from holter.ingest.console.number_lists import is_history, listed_names, values_of_lists
 from holter.ingest.console.numbered_evaluations import labels_of_evaluation, numbered_evaluation
+from holter.ingest.console.own_counts import counts_itself
 from holter.ingest.console.qualified_names import qualified
 from holter.ingest.console.recurrence import recurring_values
 from holter.ingest.console.round_steps import is_in_round, is_within_announced, note_named_client, note_round
@@ -146,8 +147,9 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
         note_named_client(axis, is_named=shape.row is not None)
     names = [field.name for field in shape.metrics]
     split = shape.split or ("" if shape.is_of_training else evaluated_batch(counts, names, axis))
-    if not split and shape.is_of_evaluation and counts_own_batches(counts, axis):
-        split = "eval"  # `VAL loss: 0.02 (epoch: 2, step: 0)`
+    if not split and shape.is_of_evaluation:  # `VAL loss: 0.02 (epoch: 2, step: 0)`
+        is_own = counts_own_batches(counts, axis) or counts_itself(shape.kind, counts, axis)
+        split = "eval" if is_own else ""
     step: int | None
     is_late = shape.may_be_late and is_passed(counts, axis)
     if is_late:

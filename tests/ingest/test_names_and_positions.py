@@ -82,6 +82,13 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             },
         },
     ),
+    "evaluations that count themselves": (
+        "".join(
+            f"iter {n} loss 1.{n:03}\n" + (f"Step {n // 50}: test score {n}.5\n" if n % 50 == 49 else "")
+            for n in range(400)
+        ),
+        {"loss": [*range(400)], "test score": [*range(49, 400, 50)]},
+    ),
     "bars with other signs between their values": (
         "".join(
             f"Epoch {n}/5\n" + "".join(f"{b}/6 [{'=' * b}] loss: 2.{n}{b} acc: 0.{b}\n" for b in BATCHES)
