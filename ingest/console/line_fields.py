@@ -254,6 +254,9 @@ class _FieldReader:
             self._ordinal_end = behind.end()
             named = NumberName(behind[1], True, named.before)
         named = self._named_around(text, after, named)
+        is_duration = DURATION.match(after) is not None
+        if is_duration and DATA_SPLIT.fullmatch(named.name) is not None:
+            named = named._replace(name=f"{named.name} time")  # `loss 0.5 | train 2.1s`
         last_name, self._last_name = self._last_name, named.name
         opens_pair = total < 0 and _opens_pair(self._texts, index)
         closes_pair, self._in_pair = self._in_pair, opens_pair
@@ -271,7 +274,7 @@ class _FieldReader:
             before=named.before,
             scale=SCALES[after[0]] if _SCALE.match(after) else 1.0,
             explains=_explains(last_name, between),
-            is_duration=DURATION.match(after) is not None,
+            is_duration=is_duration,
             opens_pair=opens_pair,
             closes_pair=closes_pair,
             ends_line=total >= 0 and not after.strip() and last + 1 == self._count,

@@ -18,10 +18,7 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             f"Training Accuracy (Top-5): 0.{n}5\n"
             for n in N
         ),
-        {
-            name: [*N]
-            for name in ("Training Loss", "Training Accuracy (Top-1)", "Training Accuracy (Top-5)")
-        },
+        {name: [*N] for name in ("Training Loss", "Training Accuracy (Top-1)", "Training Accuracy (Top-5)")},
     ),
     "a condition, a norm and thresholds in brackets": (
         "".join(
@@ -80,6 +77,44 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
                 name: [10, 30, 50]
                 for name in ("train/loss", "train/grad_norm", "train/learning_rate", "epoch")
             },
+        },
+    ),
+    "headings of an epoch that name the data of the block below": (
+        "".join(
+            f"Epoch {n} - Train Metrics:\n  Loss: 2.{n}\n  Recall: 0.{n}\n"
+            f"Epoch {n} - Validation Metrics:\n  Loss: 3.{n}\n  Recall: 0.{n}5\n"
+            for n in N
+        ),
+        {name: [*N] for name in ("Loss", "Recall", "validation/Loss", "validation/Recall")},
+    ),
+    "how long the training of an epoch took": (
+        "".join(f"Epoch {n:02} loss 2.{n} | train 1.{n}s | Acc 9.{n}%\n" for n in N),
+        {name: [*N] for name in ("loss", "train time", "Acc")},
+    ),
+    "numbers of a list in quotes": (
+        "".join(
+            f"[epoch: {n}]\ntrain_loss: 2.{n}\nrow hits: ['9{n}.2', '8{n}.5']\nIoU: ['7{n}', '6{n}', '50']\n"
+            for n in N
+        ),
+        {name: [*N] for name in ("train_loss", "row hits", "row hits 2", "IoU", "IoU 2", "IoU 3")},
+    ),
+    "what is saved of the best epochs of two models": (
+        "".join(
+            f"Training {model}\n"
+            + "".join(
+                f"Epoch {n}/5 - Train Loss: 2.{n}\nSaved new best model with val_iou: 0.{n}{len(model)}\n"
+                for n in N
+            )
+            for model in ("fcn16_plain", "fcn32_tuned_b")
+        ),
+        {
+            name: [*N]
+            for name in (
+                "Train Loss",
+                "Train Loss/model=fcn32_tuned_b",
+                "best/val_iou",
+                "best/val_iou/model=fcn32_tuned_b",
+            )
         },
     ),
     "evaluations that count themselves": (
