@@ -12,7 +12,8 @@ _BEHIND_COUNTER = re.compile(
     r"(?i)[\s,;:|\])>*=\u2013\u2014-]{0,8}[\[(]?(?:(?:start|begin)(?:n?ing)? (?:the )?)?"
     r"(?:(?:results?|metrics|scores?|performance) (?:on|for|of) (?:the )?)?"
     r"(?:(train(?:ing)?)|(val(?:id(?:ation|ating)?)?|test(?:ing)?|eval(?:uation|uating)?))"
-    r"(?: (?:set|data))?(?: (?:stage|phase|mode|loop|metrics|results?|scores?|stat(?:istic)?s|summary|report))?"
+    r"(?: (?:set|data))?"
+    r"(?: (?:stage|phase|mode|loop|metrics|results?|scores?|stat(?:istic)?s|summary|report))?"
     r"[^\w/]{0,80}"
 )
 """The same at the end of a heading: `Epoch [3/10] [validation stage]`, `Epoch 3 - Validation Metrics:`."""

@@ -146,6 +146,7 @@ def values_of_lists(texts: tuple[str, ...]) -> dict[int, int]:
         before, behind = texts[index].rstrip(" "), texts[last + 1].lstrip(" ")
         is_closed = before.endswith(("[", "(")) and behind.startswith(("]", ")"))
         is_end = before.endswith((":", "=")) and behind.strip() in ("", "%") and last + 1 == count
+        is_end |= before.endswith((":", "=")) and behind.startswith(";")  # `RMSE: 28.5, 26.9; MAE: 18`
         if last - index < _MOST_OF_LIST and (is_closed or is_end):
             firsts |= dict.fromkeys(range(index + 1, last + 1), index)
         elif last == index and before.endswith((":", "=")) and texts[index + 1].strip() in ("->", "→"):

@@ -1,4 +1,4 @@
-"""Lines of evaluations that count these, beside steps of the training: `Step 0: test score 3` behind step 99."""
+"""Lines of evaluations that count these, beside steps of the training: `Step 0: test score 3` at step 99."""
 
 from __future__ import annotations
 

@@ -38,5 +38,5 @@ def without_settings(line: str) -> str:
 
 
 def as_read(line: str) -> str:
-    """The line as its numbers are read: without order of dictionaries and quotes, with 0 as first position."""
+    """The line as its numbers are read: dictionaries are plain, numbers have no quotes, `init` is 0."""
     return without_settings(without_quotes(without_ordered(with_first_position(line))))

@@ -46,7 +46,8 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
     ),
     "results above rows that have others of an evaluation": (
         "".join(
-            f"Accuracy: 0.{n}\nPrecision: 0.{n}2 Recall: 0.{n}3\nEpoch {n}, train loss 2.{n}, val loss 2.{n}5\n"
+            f"Accuracy: 0.{n}\nPrecision: 0.{n}2 Recall: 0.{n}3\n"
+            f"Epoch {n}, train loss 2.{n}, val loss 2.{n}5\n"
             for n in N
         ),
         {name: [*N] for name in ("Accuracy", "Precision", "Recall", "train loss", "val loss")},
@@ -114,6 +115,39 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
                 "Train Loss/model=fcn32_tuned_b",
                 "best/val_iou",
                 "best/val_iou/model=fcn32_tuned_b",
+            )
+        },
+    ),
+    "rows of horizons before their word, with a value for each of two data": (
+        "".join(
+            f"Epoch {n}: \n"
+            + "".join(
+                f"| {h:<2} Horizon | RMSE: {h}.{n}, {h}.{n}5; MAE: {h - 1}.{n}, {h - 1}.{n}5;\n"
+                for h in (3, 12)
+            )
+            for n in N
+        ),
+        {f"{name}/horizon={h}": [*N] for name in ("RMSE", "RMSE 2", "MAE", "MAE 2") for h in (3, 12)},
+    ),
+    "the history of the training of each client, and its evaluation": (
+        "".join(
+            f"Round {n} Results\n"
+            + "".join(
+                f"client{c}:\nTraining History (Final Epoch):\n- accuracy: 0.{c}{n}\n- loss: 1.{c}{n}\n\n"
+                f"Evaluation Metrics:\n- loss: 2.{c}{n}\n\n"
+                for c in (1, 2)
+            )
+            for n in N
+        ),
+        {
+            name: [*N]
+            for name in (
+                "accuracy",
+                "loss",
+                "evaluation/loss",
+                "accuracy/client=2",
+                "loss/client=2",
+                "evaluation/loss/client=2",
             )
         },
     ),

@@ -16,9 +16,7 @@ COUNTED = NAMES.replace("Train Loss", "epoch\tTrain Loss")
 def test_rows_are_numbered_however_few_they_are(rows: int, tmp_path: Path) -> None:
     text = NAMES + "".join(f"0.010000\t2.{n}10000\t2.{n}50000\t0.{n}30000\t\n" for n in range(rows))
     steps = steps_of(read_log(tmp_path, text, name="log.txt"))
-    expected = {
-        name: [*range(rows)] for name in ("Learning Rate", "Train Loss", "Valid Loss", "Train Acc.")
-    }
+    expected = {name: [*range(rows)] for name in ("Learning Rate", "Train Loss", "Valid Loss", "Train Acc.")}
     assert steps == expected
 
 

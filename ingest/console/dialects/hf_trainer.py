@@ -59,7 +59,7 @@ def _logged(line: str, state: DialectState) -> list[LineValues] | LineValues | N
     """`{'loss': 1.5214, 'learning_rate': 1.4e-06, 'epoch': 0.01}`, from v5 on with numbers in quotes.
 
     The step is not in it but in the progress bar that follows; without bars the n-th record of the training
-    loss is at step n, or at that of the program's own line above it. Such texts also contain dicts of settings.
+    loss is at step n, or at that of a line of the program above. Such texts also contain dicts of settings.
     """
     match = _DICT.search(line)
     if match is None:

@@ -254,7 +254,10 @@ _NUMBER_ALONE = LinearPattern(
     rb"|^[ \t>*-]{0,20}[A-Za-z][\w -]{0,40} [-=]> {0,8}-?\d{1,9}\.\d{1,20}[ \t\r]{0,8}$"
 )
 _LOSS_ALONE = LinearPattern(
-    rb"(?im)" + _DATA_ALONE + rb"|(?:loss|reward|return|\bacc|accuracy|fitness)[\"')]?"
+    rb"(?im)"
+    + _DATA_ALONE
+    + rb"|(?:loss|reward|return|\bacc|accuracy|fitness|\br?mse|\bs?mape|\bmae|psnr|ssim|dice|\bm?iou|\bauc"
+    rb"|\bf1|bleu|perplexity|\bppl)[\"')]?"
     rb"(?: (?:of|on|for|over|per)[ \w]{1,40})?[ \t]{0,12}(?:[:=\t]|is\b|\xe2\x94[\x82\x83])[ \t]{0,20}[-+]?\d"
     # `mean/median reward 1.2/0.9`
     + rb"|[a-z]/[a-z]{1,20} (?:loss|reward|return|accuracy) [-+]?\d{1,12}\.\d{1,12}/"
