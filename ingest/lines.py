@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
+from holter.ingest.array_lines import join_arrays, without_open_array
 from holter.ingest.decimal_commas import with_decimal_points
 from holter.ingest.errors import ProblemBuffer
 from holter.ingest.wrapped_lines import unwrap_lines
@@ -97,10 +98,11 @@ class LineBlocks:
 def read_text_block(stream: BinaryIO) -> bytes | None:
     """The bytes of the next lines that a newline or a carriage return ends, None if there are none yet.
 
-    A block has about `BLOCK` bytes; lines in records of log collectors are unwrapped, see `unwrap_lines`. The
-    stream is left right after it, or where it was. A line beyond `LONGEST_LINE` comes in pieces: no line that
-    is worth parsing is that long. Progress bars end their lines with carriage returns. A zero is a newline:
-    runs of them are where a log was emptied while a program wrote to it.
+    A block has about `BLOCK` bytes; lines in records of log collectors are unwrapped, see `unwrap_lines`, and
+    those of an array are one, see `join_arrays`. The stream is left right after it, or where it was. A line
+    beyond `LONGEST_LINE` comes in pieces: no line that is worth parsing is that long. Progress bars end their
+    lines with carriage returns. A zero is a newline: runs of them are where a log was emptied while a program
+    wrote to it.
     """
     start = stream.tell()
     data = stream.read(BLOCK)
@@ -112,9 +114,15 @@ def read_text_block(stream: BinaryIO) -> bytes | None:
         data += more
     if end == 0 or _last_line_end(data[:LONGEST_LINE]) == 0:
         end = LONGEST_LINE
-    stream.seek(start + end)
     text = data[:end].replace(b"\0", b"\n") if b"\0" in data else data[:end]
-    return with_decimal_points(unwrap_lines(text))
+    text = without_open_array(text)
+    stream.seek(start + len(text))
+    return as_printed(text) if text else None
+
+
+def as_printed(text: bytes) -> bytes:
+    """Complete lines as programs mean them: unwrapped, with arrays in one line and with decimal points."""
+    return with_decimal_points(join_arrays(unwrap_lines(text)))
 
 
 def line_around(text: bytes, first: int, last: int, begin: int = 0) -> tuple[int, int]:

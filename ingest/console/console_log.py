@@ -9,9 +9,9 @@ from typing import Any
 
 from holter.ingest.console.console_reader import ConsoleReader
 from holter.ingest.console.dialect import ConsoleDialect
-from holter.ingest.decimal_commas import with_decimal_points
 from holter.ingest.format import Content, FormatRole
-from holter.ingest.wrapped_lines import is_wrapped, unwrap_lines
+from holter.ingest.lines import as_printed
+from holter.ingest.wrapped_lines import is_wrapped
 
 _OTHER_SUFFIXES = frozenset(
     {".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".yaml", ".yml", ".toml", ".xml", ".html"}
@@ -52,5 +52,5 @@ class ConsoleLog:
 
 @lru_cache(maxsize=2)
 def _unwrapped_head(head: bytes) -> bytes:
-    """Text as consoles show it and with decimal points, as `read_text_block` has it."""
-    return with_decimal_points(unwrap_lines(head))
+    """Text as `read_text_block` has it."""
+    return as_printed(head)

@@ -35,6 +35,11 @@ class LineValues(NamedTuple):
     is_running: bool = False
     is_provisional: bool = False
 
+    @property
+    def may_go_back(self) -> bool:
+        """Whether the series of the first process may have later points; labels are of another training."""
+        return self.is_running or (self.is_late and not self.labels)
+
 
 class LineSettings(NamedTuple):
     """Settings of a launch by name, from one line.

@@ -17,7 +17,9 @@ from holter.ingest.console.subjects_above import note_heading_of_subject
 _NO_HEADING = re.compile(
     r"(?i)train|done|finish|complete|end(?:ed|s)?\b|sav|load|best|improv|size|sample|skip|no |not |error"
 )
-_OF_TRAINING = re.compile(r"(?i)\W{0,20}(?:on (?:the )?)?train(?:ing)?(?:(?: \w{1,20}){0,2}\W{1,20})?")
+_OF_TRAINING = re.compile(
+    r"(?i)\W{0,20}(?:on (?:the )?)?train(?:ing)?(?:(?: \w{1,20}){0,2}(?: \([^()\n]{1,30}\))?\W{1,20})?"
+)
 _ON_TRAINING_DATA = (
     r"(?:check|evaluat|comput|calculat|measur)\w{0,4} [\w ]{0,30}\b(?:on|for|of|over)(?: the)? train(?:ing)?"
     r"(?: (?:set|data|dataset|images|samples))?[^\w\n]{0,20}$"
@@ -74,7 +76,8 @@ EVALUATION_HEADINGS = LineKind(
         rb"(?:\x1b\[\d{1,3}m[ \t\r]{0,4})?$"
         rb"|(?:^|[ \]>:-])(?:start|begin)(?:n?ing)?(?: the)?"
         rb" (?:eval(?:uation)?|validation|val|test(?:ing)?)[ \t\r]{0,8}$"
-        rb"|^(?:<\w{1,40}>)?[^\w\n]{0,20}(?:on (?:the )?)?train(?:ing)?(?: \w{1,20}){0,2}[^\w\n]{1,20}$"
+        rb"|^(?:<\w{1,40}>)?[^\w\n]{0,20}(?:on (?:the )?)?train(?:ing)?(?: \w{1,20}){0,2}"
+        rb"(?: \([^()\n]{1,30}\))?[^\w\n]{1,20}$"
         rb"|(?:^|[ \]>:-])"
         + _ON_TRAINING_DATA.encode()
         + rb"|^[ \t]{0,20}(?:train(?:ing)?|val(?:id(?:ation|ating)?)?|test(?:ing)?|eval(?:uati(?:on|ng))?"

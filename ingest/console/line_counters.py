@@ -263,11 +263,25 @@ def is_length(field: NumberField, counters: list[CounterField]) -> bool:
     return is_other and is_length and field.total_index < 0
 
 
+_DIGITS_OF_SHARE = 3
+
+
 def measured_counts(counters: Sequence[CounterField], numbers: Sequence[str]) -> frozenset[int]:
     """The indices of numbers that look like counts, but are measured, as their fractions say.
 
     `xnorm = 3.2, step = 0.9` has the length of a step, `ep=2300 r=40.4 steps=112.0` a mean beside a count.
+    So is a sensitivity behind another share, `acc: 0.8112 sen: 0.7345`, which may also count sentences.
     """
+    shares = frozenset(
+        field.index
+        for field in counters
+        if field.counter is Counter.OTHER
+        and field.index > 0
+        and field.scale == 1
+        and len(numbers[field.index].partition(".")[2]) >= _DIGITS_OF_SHARE
+    )
+    if shares:
+        return shares
     fractions = frozenset(
         field.index
         for field in counters

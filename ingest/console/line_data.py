@@ -9,11 +9,14 @@ from holter.ingest.console.line_words import DATA_SPLIT
 _BEHIND_METRICS = re.compile(r"(?i)%?[\s,;|-]{0,8}[\[(](train|val(?:id(?:ation)?)?|test|eval)[\])]\s*")
 """The data at the end of a line: `Epoch 3 loss 0.5 (val)`."""
 _BEHIND_COUNTER = re.compile(
-    r"(?i)[\s,;:|\])>*=-]{0,8}[\[(]?(?:(?:start|begin)(?:n?ing)? (?:the )?)?"
+    r"(?i)[\s,;:|\])>*=\u2013\u2014-]{0,8}[\[(]?(?:(?:start|begin)(?:n?ing)? (?:the )?)?"
+    r"(?:(?:results?|metrics|scores?|performance) (?:on|for|of) (?:the )?)?"
     r"(?:(train(?:ing)?)|(val(?:id(?:ation|ating)?)?|test(?:ing)?|eval(?:uation|uating)?))"
-    r"(?: (?:stage|phase|mode|loop))?[^\w/]{0,80}"
+    r"(?: (?:set|data))?"
+    r"(?: (?:stage|phase|mode|loop|metrics|results?|scores?|stat(?:istic)?s|summary|report))?"
+    r"[^\w/]{0,80}"
 )
-"""The same at the end of a heading: `Epoch [3/10] [validation stage]`, `Epoch 3 - testing ...`."""
+"""The same at the end of a heading: `Epoch [3/10] [validation stage]`, `Epoch 3 - Validation Metrics:`."""
 
 _SUMMARY = re.compile(r"\W{0,8}\* {0,4}(?:acc|prec|mean|loss|top)|\W{0,8}\*$|\W{0,8}averaged stats:", re.I)
 """How the mean of an evaluation begins: `* Acc@1 76.1 Acc@5 92.9`, `Averaged stats: loss: 0.5`."""

@@ -63,6 +63,8 @@ _COUNTED_AT_END = re.compile(
 """The same at the end of a line that begins with the number or has `the` before it: `this is the 3 epoch`."""
 _COUNTED_AT_BEGIN = re.compile(r"(?i) (?:training )?(epoch|iteration|iter|step|episode|round)s?(?=[ ,:|-])")
 """The same at the beginning of a line: `0 epoch training loss: 2.2`, `After 1 round: loss = 0.8`."""
+_ROW_BEHIND = re.compile(r"(?i) {1,3}(horizon|class|client|fold|dataset|domain|agent)(?= {0,2}[|:])")
+"""What tells rows apart, behind its number at the beginning of a line: `| 3 Horizon | MAE: 2.5`."""
 _BEFORE_COUNTED = frozenset({"", "after"})
 _THE = re.compile(r"(?i)(?:(?:^|\s)the|^[^\w\n]{0,40}) {0,2}$")
 _COUNTED_IN_BRACKETS = re.compile(r" (ep|episode|step|iter|epoch|update)s?(?=\])")
@@ -254,6 +256,9 @@ class _FieldReader:
             self._ordinal_end = behind.end()
             named = NumberName(behind[1], True, named.before)
         named = self._named_around(text, after, named)
+        is_duration = DURATION.match(after) is not None
+        if is_duration and DATA_SPLIT.fullmatch(named.name) is not None:
+            named = named._replace(name=f"{named.name} time")  # `loss 0.5 | train 2.1s`
         last_name, self._last_name = self._last_name, named.name
         opens_pair = total < 0 and _opens_pair(self._texts, index)
         closes_pair, self._in_pair = self._in_pair, opens_pair
@@ -271,7 +276,7 @@ class _FieldReader:
             before=named.before,
             scale=SCALES[after[0]] if _SCALE.match(after) else 1.0,
             explains=_explains(last_name, between),
-            is_duration=DURATION.match(after) is not None,
+            is_duration=is_duration,
             opens_pair=opens_pair,
             closes_pair=closes_pair,
             ends_line=total >= 0 and not after.strip() and last + 1 == self._count,
@@ -421,6 +426,9 @@ class _FieldReader:
                 return NumberName(counted[1].lower(), True, before)
         if index:
             return named
+        if not named.name and (row := _ROW_BEHIND.match(after)) is not None:
+            self._ordinal_end = row.end()
+            return NumberName(row[1].lower(), False, before)
         if after.startswith(", ") and not named.marked and DATA_SPLIT.fullmatch(named.name):
             return NumberName(f"{named.name} epoch", True, before)  # `Train 3, loss: 2.31`
         if not text.strip() and after == " [" and texts[2:3] == ("/",):

@@ -12,11 +12,17 @@ from holter.ingest.console.line_words import COUNTED_ROWS, DATA_SPLIT, INDEX_WOR
 from holter.ingest.console.logger_lines import logger_line
 from holter.ingest.metric_names import is_metric_name
 
+_THINGS = (
+    r"(dataset|subset|task|domain|category|corpus|lang(?:uage)?|speaker|class|model|method|algo(?:rithm)?|agent"
+    r"|client|player)"
+)
 _ABOUT = re.compile(
-    r"(?i)(?:^|[\s,;|({\[])['\"]?(dataset|subset|task|domain|category|corpus|lang(?:uage)?|speaker|class|model|method|algo(?:rithm)?|agent|client|player)['\"]?"
+    rf"(?i)(?:^|[\s,;|({{\[])['\"]?{_THINGS}['\"]?"
     r"\s?[:=]\s?['\"]?([a-z][\w.+-]{0,60})(?=['\"]?(?:[\s,;|)}\]]|$))"
 )
 """A word before a name that tells one of several things apart, each with lines of its own."""
+_ABOUT_AT_END = re.compile(rf"(?i)[|,;] {{0,4}}{_THINGS} ([a-z][\w.+-]{{0,60}})\s{{0,8}}$")
+"""The same without a sign at the end of a line: `Epoch 3 | loss 0.5 | Model resnet18`."""
 _RUN = re.compile(r"(?i)(?:^|[\]>:-] {1,4}|\s)(run|experiment) ?[:=] ?([a-z][^|\n]{0,100}?) {0,4}\|")
 """The run that a line is of, among others in turn: `Run: XOR_All_final | Epoch: 60 | Train Loss: 1.25`."""
 _TAG = re.compile(
@@ -39,6 +45,8 @@ def subject_of(texts: tuple[str, ...]) -> tuple[str, str] | None:
     if (run := _RUN.search(texts[0])) is not None:
         return ("run", run[2])
     found = [(match[1].lower(), match[2]) for text in texts for match in _ABOUT.finditer(text)]
+    if not found and (end := _ABOUT_AT_END.search(texts[-1])) is not None:
+        found = [(end[1].lower(), end[2])]
     if not found or DATA_SPLIT.fullmatch(found[0][1]):
         return None
     word, name = found[0]

@@ -3,8 +3,9 @@
 Most programs say where they are before they say what they measured. Lines with values before the first
 counter of a text are therefore kept. If such a line comes again behind that counter, and this says that
 something ended or follows such lines alone, it is below its values; so is a step with values of its own of
-which the memory or a rate is right above. The lines are then read when their counter comes, as if they were
-below it. An evaluation right above the first step is at this step.
+which the memory or a rate is right above, or results where the step has others of an evaluation. The lines
+are then read when their counter comes, as if they were below it. An evaluation right above the first step is
+at this step.
 """
 
 from __future__ import annotations
@@ -93,7 +94,8 @@ def lines_due_before(line: str, state: DialectState) -> list[LineAbove]:
     begin = templates.index(known.template)
     if not (above["ends"] or _is_of_training(known.shape)):
         touching = len(templates) - above.get("touching", 0)
-        if known.template not in templates[touching:] or _is_result(known.shape):
+        may_be_early = _is_result(known.shape) and not above.get("evaluates", False)
+        if known.template not in templates[touching:] or may_be_early:
             return []
         begin = touching
     while begin and not _shape(above["lines"][begin - 1]).metrics:
@@ -169,6 +171,7 @@ def _lines_above_first(
             above["epoch"] = is_epoch and any(_is_of_training(_shape(each)) for each in above["lines"][-1:])
             if shape.is_record and not shape.split:
                 above["touching"] = _touching(above["lines"], place)
+                above["evaluates"] = any(is_of_evaluation(field.name) for field in shape.metrics)
             return []
         del state["above"]
         return lines

@@ -37,6 +37,10 @@ _HISTORY = re.compile(r"['\"](?:val_)?loss['\"] ?: ?\[[-+.\w]{1,30},")
 _UNIT = re.compile(r"^[A-Za-z]\w*")
 """A unit right behind a number, which is no name: `mem 10.2GB, loss 2.1`."""
 ORDERED = "OrderedDict([("
+_QUOTED_LISTS = ("['", '["')
+_QUOTED = r"['\"][-+]?\d[\d.]{0,20}(?:[eE][-+]?\d{1,3})?['\"]"
+_QUOTED_LIST = re.compile(rf"\[{_QUOTED}(?:, ?{_QUOTED}){{0,200}}\]")
+_NO_QUOTES = str.maketrans("", "", "'\"")
 _CALL = re.compile(r"(?<![\w.])(?:(?:np|numpy|torch)\.)?(?:float|u?int|tensor|array)\d{0,2}\($")
 """What numpy and torch print around a number of a list: `[np.float32(0.5), np.float32(0.4)]`."""
 
@@ -116,6 +120,13 @@ def without_ordered(line: str) -> str:
     return line.replace("), (", ", ")
 
 
+def without_quotes(line: str) -> str:
+    """The line without quotes around the numbers of its lists: `IoU: ['93.1', '84.6']`."""
+    if not any(begin in line for begin in _QUOTED_LISTS):
+        return line
+    return _QUOTED_LIST.sub(lambda found: found[0].translate(_NO_QUOTES), line)
+
+
 def _last_of_run(texts: tuple[str, ...], index: int, between: tuple[str, ...]) -> int:
     """The last of some numbers with nothing but such texts between them."""
     while index + 2 < len(texts) and texts[index + 1].strip() in between:
@@ -137,6 +148,7 @@ def values_of_lists(texts: tuple[str, ...]) -> dict[int, int]:
         before, behind = texts[index].rstrip(" "), texts[last + 1].lstrip(" ")
         is_closed = before.endswith(("[", "(")) and behind.startswith(("]", ")"))
         is_end = before.endswith((":", "=")) and behind.strip() in ("", "%") and last + 1 == count
+        is_end |= before.endswith((":", "=")) and behind.startswith(";")  # `RMSE: 28.5, 26.9; MAE: 18`
         if last - index < _MOST_OF_LIST and (is_closed or is_end):
             firsts |= dict.fromkeys(range(index + 1, last + 1), index)
         elif last == index and before.endswith((":", "=")) and texts[index + 1].strip() in ("->", "→"):

@@ -26,10 +26,11 @@ _UNITS_AT_END = frozenset({"s.", "ms.", "sec.", "secs.", "SPS.", "FPS."})
 _OPENING = " \t[({\"'<$€£¥₹₽"
 
 _SUFFIX = re.compile(
-    r"(?: ?\((?:[^\W\d]|[%\u00b5\u00b0])(?:[^\W\d]|[/ _-]){0,23}\)| \(\d{1,3}(?:\.\d{1,4})?%\)"
+    r"(?: ?\((?:[^\W\d]|[%\u00b5\u00b0])(?:\w|[/ .+-]){0,23}(?:=\d{1,4})?\)| \(\d{1,3}(?:\.\d{1,4})?%\)"
+    r"| ?\(0?\.\d{1,2}:0?\.\d{1,2}\)"
     r"|(?<=\w) \[(?:[^\W\d]|[%/\u00b5\u00b0 ]){1,12}\]|(?<=\w)\[%\])$"
 )
-"""A unit or the like behind a name: `loss (MSE)`, `acc [%]`."""
+"""A unit or the like behind a name: `loss (MSE)`, `acc [%]`, `accuracy (Top-1)`, `mAP (0.5:0.95)`."""
 _EPOCH = re.compile(r"(?:^| )[eE]$")
 """A letter right before a number: `E1 trn 0.5 loss`."""
 _HYPHEN = re.compile(r"(?<=[A-Za-z])-$")

@@ -58,8 +58,8 @@ _RANKED = [rf"@\d{{{first}}}/" for first in (1, 2)]
 _RANKED += [rf"{first}\d{{{second}}}/" for first, second in product(_RANKED, (1, 2))]
 _BEHIND_RANK = "|".join(rf"(?<={rank})" for rank in (*_RANKED, r"[A-Z]-\d/"))
 _BEHIND_THRESHOLD = "|".join(
-    rf"(?<=@{bracket}{zero}\.\d{{{digits}}}:)"
-    for bracket, zero, digits in product(("", r"\["), ("", "0"), (1, 2))
+    rf"(?<={begin}{zero}\.\d{{{digits}}}:)"
+    for begin, zero, digits in product(("@", r"@\[", r" \("), ("", "0"), (1, 2))
 )
 
 _FORMS = (
@@ -94,7 +94,9 @@ _FORMS = (
     # `Recall@1/5/10: 0.1/0.2/0.3`, `ROUGE-1/2/L: 38/16/35`
     rf"(?=\d{{1,3}}(?:/L|/\d{{1,3}}){{0,2}}{_SIGN})(?:{_BEHIND_RANK})",
     # thresholds: `mAP@0.5:0.95: 0.3`, `AP@[.5:.95]: 0.3`, `mAP50-95: 0.3`, `d<1.25: 0.9`, `TAR@FAR=0.1: 0`
-    rf"(?=0?\.\d{{1,2}}\]?{_SIGN})(?:{_BEHIND_THRESHOLD})",
+    rf"(?=0?\.\d{{1,2}}[\])]?{_SIGN})(?:{_BEHIND_THRESHOLD})",
+    rf"(?<=[A-Za-z] \()0?\.\d{{1,2}}:0?\.\d{{1,2}}\){_SIGN}",
+    rf"(?=\d{{1,4}}\){_SIGN})(?<=[A-Za-z] \(k=)",  # `accuracy (k=5): 0.8`
     rf"(?<=@\[)0?\.\d{{1,2}}:0?\.\d{{1,2}}\]{_SIGN}",
     rf"(?<=\w[<>])\d?\.\d{{1,3}}(?:\^\d)?{_SIGN}",
     rf"(?<=@F[APR]R=)[\d.]{{1,6}}(?:e-\d)?{_SIGN}",

@@ -27,7 +27,6 @@ from holter.ingest.console.line_layouts import LayoutContent, LineLayout
 from holter.ingest.console.line_shapes import LineShape
 from holter.ingest.console.line_tokens import value_of
 from holter.ingest.console.nested_keys import forget_keys
-from holter.ingest.console.number_lists import ORDERED
 from holter.ingest.console.plain_line import (
     announce_epoch,
     axis_state,
@@ -35,6 +34,7 @@ from holter.ingest.console.plain_line import (
     note_line,
 )
 from holter.ingest.console.round_steps import is_within_announced
+from holter.ingest.console.settings_in_objects import as_read
 from holter.ingest.console.shape_reader import shape_of_line
 from holter.ingest.console.stated_names import names_of_means, note_means, note_names
 from holter.ingest.console.step_axis import (
@@ -125,7 +125,7 @@ def describe_line(line: str, parts: list[str]) -> LayoutContent | None:
         return None
     if not shape.counters and any(is_metric_name(field.name) for field in shape.metrics):
         return None  # nothing in it is a position
-    if shape.is_settings or ORDERED in line:  # settings may open a launch
+    if shape.is_settings or as_read(line) != line:  # settings may open a launch
         return None
     match, time = find_time(line), -1
     if match is not None:
@@ -134,6 +134,7 @@ def describe_line(line: str, parts: list[str]) -> LayoutContent | None:
             return None
     counters = {field.counter: field for field in reversed(shape.counters)}
     may_be_own = Counter.BATCH in counters or (Counter.EPOCH in counters and len(counters) > 1)
+    may_be_own |= counters.keys() == {Counter.STEP} and counters[Counter.STEP].total_index < 0
     if shape.is_of_evaluation and not shape.split and may_be_own:
         return None  # whether the others are its own depends on the lines above
     if shape.is_of_round and counters.keys() >= {Counter.OTHER, Counter.EPOCH}:

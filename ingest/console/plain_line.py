@@ -26,12 +26,13 @@ from holter.ingest.console.line_tokens import split_numbers, template_of, value_
 from holter.ingest.console.line_words import BEFORE_MESSAGE, BEST_WORD, DATA_SPLIT
 from holter.ingest.console.names_of_rows import numbered_row, row_name, text_before
 from holter.ingest.console.nested_keys import forget_keys, nested_name
-from holter.ingest.console.number_lists import is_history, listed_names, values_of_lists, without_ordered
+from holter.ingest.console.number_lists import is_history, listed_names, values_of_lists
 from holter.ingest.console.numbered_evaluations import labels_of_evaluation, numbered_evaluation
+from holter.ingest.console.own_counts import counts_itself
 from holter.ingest.console.qualified_names import qualified
 from holter.ingest.console.recurrence import recurring_values
 from holter.ingest.console.round_steps import is_in_round, is_within_announced, note_named_client, note_round
-from holter.ingest.console.settings_in_objects import without_settings
+from holter.ingest.console.settings_in_objects import as_read
 from holter.ingest.console.shape_reader import shape_of_line
 from holter.ingest.console.stated_names import names_of_means, note_means, note_names
 from holter.ingest.console.step_axis import (
@@ -115,7 +116,7 @@ def axis_state(state: DialectState) -> dict[str, Any]:
 def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineValues] | None:
     """The named numbers of a line at its step; those of an evaluation are named after its data."""
     axis = axis_state(state)
-    parts = split_numbers(without_settings(without_ordered(line)))
+    parts = split_numbers(as_read(line))
     shape, numbers = shape_of_line(parts), parts[1::2]
     counts: Counts = counts_of(shape, numbers)
     fraction = _fraction_of_epoch(shape, numbers, axis)
@@ -148,8 +149,9 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
         note_named_client(axis, is_named=shape.row is not None)
     names = [field.name for field in shape.metrics]
     split = shape.split or ("" if shape.is_of_training else evaluated_batch(counts, names, axis))
-    if not split and shape.is_of_evaluation and counts_own_batches(counts, axis):
-        split = "eval"  # `VAL loss: 0.02 (epoch: 2, step: 0)`
+    if not split and shape.is_of_evaluation:  # `VAL loss: 0.02 (epoch: 2, step: 0)`
+        is_own = counts_own_batches(counts, axis) or counts_itself(shape.kind, counts, axis)
+        split = "eval" if is_own else ""
     step: int | None
     is_late = shape.may_be_late and is_passed(counts, axis)
     if is_late:
@@ -351,7 +353,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     Without a heading above them these are the means of an epoch, or those of an evaluation.
     """
     axis = axis_state(state)
-    parts = split_numbers(without_settings(without_ordered(line)))
+    parts = split_numbers(as_read(line))
     shape, numbers = shape_of_line(parts), parts[1::2]
     if shape.counters or _is_repeated(line) or _PART_OF_MODEL.match(line) is not None:
         return None

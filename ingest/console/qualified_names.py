@@ -28,6 +28,8 @@ def qualified(
     `training set : loss 0.3` and `evl set : loss 0.2` are two losses. If no words are before the second, the
     first is one of its parts: `{negative/acc: 0.5}` of `acc: 0.7`.
     """
+    if shape.row is not None and _is_named_by_row(parts, shape, values):
+        return values  # its label tells it apart
     template = str(template_of(parts))
     # below the heading of an epoch such lines may be its batches
     tag = "" if "announced" in axis and "heading" not in axis else tag_of(parts, shape)
@@ -111,6 +113,12 @@ def _qualify_first(templates: Collection[str], words: str, step: float, axis: di
             del first[template]
             axis.setdefault("qualified" if words else "parts of a whole", {})[template] = before
             _give_again(before, values, step, axis)
+
+
+def _is_named_by_row(parts: list[str], shape: LineShape, values: Collection[str]) -> bool:
+    """Whether nothing but the word for its row is before the values of a line: `| 12 Horizon | MAE: 2.5`."""
+    words = _words_before(parts, shape, values).lower()
+    return shape.row is not None and words in ("", shape.row.name)
 
 
 def _words_before(parts: list[str], shape: LineShape, values: Collection[str]) -> str:

@@ -339,6 +339,11 @@ def has_steps_alone(state: DialectState) -> bool:
     return state.get("alone") is True and state.keys().isdisjoint(("announced", "epoch"))
 
 
+def counts_steps_alone(state: DialectState) -> bool:
+    """Whether the last lines counted steps, and none so far named an epoch; there may be just one."""
+    return "alone" in state and state.keys().isdisjoint(("announced", "epoch", "bar"))
+
+
 def stated_step(counts: Counts, state: DialectState) -> int | None:
     """The step that a line counts, where it is one of all: no line so far named an epoch."""
     if Counter.GLOBAL_STEP in counts:

@@ -42,7 +42,10 @@ def step_over_epochs(epoch: tuple[int, int], inner: tuple[int, int], state: Dial
         state["epochs"] = epochs
     last_number, last_step = state.get("epoch", (number, 0))
     state["first epoch"] = min(number, state.get("first epoch", number))
-    if "epoch" not in state and total and (epochs or (number > 1 and step * number < total)):
+    if "epoch" not in state and (closed := _steps_above(step, state)):
+        state["before"] = closed
+        state["restarts"] = True
+    elif "epoch" not in state and total and (epochs or (number > 1 and step * number < total)):
         base = 1 if epochs or step else 0  # who counts batches from 0 counts epochs so
         state["before"] = max(number - base, 0) * total
         state["first epoch"] = min(number, base)
@@ -77,3 +80,11 @@ def step_over_epochs(epoch: tuple[int, int], inner: tuple[int, int], state: Dial
         state["stride"] = step - last_step
     state["epoch"] = [number, step]
     return step if state.get("restarts") is False else int(state.get("before", 0)) + step
+
+
+def _steps_above(step: int, state: DialectState) -> int:
+    """The steps above the first heading of an epoch, which closes it if they begin anew behind it; else 0."""
+    above: dict[str, int] = state.get("laps", {})
+    if state.get("names epochs", True) or "may begin" in state or not 0 <= step <= above.get("step", -1):
+        return 0
+    return above["before"] + (above["total"] or above["step"] + (step == 0))

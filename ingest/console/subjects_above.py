@@ -30,6 +30,7 @@ _OPENING = re.compile(r"[\[(<=*#~-]")
 _PREPOSITION = re.compile(r"(?i)\b(?:on|of|for)(?: the)? $")
 _NO_NAMES = re.compile(
     r"[a-z]{2,40}(?:ed|ing)|and|for|in|is|of|on|with|names?|labels?|weights?|sizes?|summary"
+    r"|(?i:metrics?|results?|scores?|performance|stat(?:istic)?s|history|report)"
 )
 _MOST_NAMES = 256
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
+from holter.ingest.array_lines import LINE_END
 from holter.ingest.console import line_counters
 from holter.ingest.console.console_log import ConsoleLog
 from holter.ingest.console.console_reader import ConsoleReader
@@ -66,8 +67,10 @@ def explain_lines(source: Source, max_bytes: int) -> Iterator[ExplainedLine]:
     reader = format_.reader(uncompressed_name(source.path), {})
     with open_beginning(source.path, max_bytes)[0].stream as stream:
         text = io.BufferedReader(WithLineEnd(stream))
-        for number, (begin, line) in enumerate(_lines(text), 1):
+        number = 1
+        for begin, line in _lines(text):
             yield _explain(reader, number, line, begin)
+            number += 1 + line.count(LINE_END)
 
 
 def summarize_lines(source: Source, max_bytes: int) -> LineSummary | None:

@@ -47,6 +47,7 @@ from holter.ingest.offline.joined_records import separate_records
 from holter.ingest.offline.passes_of_rows import through_passes
 from holter.ingest.offline.printed_arrays import without_arrays
 from holter.ingest.offline.row_forms import counted_table
+from holter.ingest.offline.table_headers import is_short_table, with_signs_of_header
 from holter.ingest.offline.text_columns import without_texts
 from holter.ingest.offline.value_histories import rows_of_histories
 from holter.ingest.offline.whole_file import WholeFile
@@ -205,7 +206,8 @@ def _encoded(table: Cells) -> bytes:
 
 def _numbered_table(lines: Sequence[str], name: str) -> bytes | None:
     """The table with a column of steps; None if these lines are no table of numbers with a metric."""
-    if len(lines) <= _LEAST_ROWS:
+    lines = with_signs_of_header(lines)
+    if len(lines) <= _LEAST_ROWS and not is_short_table(lines):
         return None
     lines = _without_places([_INDEX.sub("", lines[0]), *lines[1:]])
     stated = _stated_names(lines)

@@ -9,6 +9,7 @@ from zlib import crc32
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
 from holter.ingest.console.dialects import hf_setup
+from holter.ingest.console.step_axis import counts_steps_alone, known_axis
 from holter.ingest.console.values import parse_number
 from holter.types import labels_of
 
@@ -41,6 +42,7 @@ _OF_A_TRAINER = (
     "complete",
     "before",
     "loss at",
+    "steps above",
 )
 """What the state has of one Trainer."""
 _MAX_WAITING = 1000
@@ -57,7 +59,7 @@ def _logged(line: str, state: DialectState) -> list[LineValues] | LineValues | N
     """`{'loss': 1.5214, 'learning_rate': 1.4e-06, 'epoch': 0.01}`, from v5 on with numbers in quotes.
 
     The step is not in it but in the progress bar that follows; without bars the n-th record of the training
-    loss is at step n. Such texts also contain dicts of settings.
+    loss is at step n, or at that of a line of the program above. Such texts also contain dicts of settings.
     """
     match = _DICT.search(line)
     if match is None:
@@ -87,8 +89,19 @@ def _logged(line: str, state: DialectState) -> list[LineValues] | LineValues | N
         return [*left, _record(int(own), values, state)]
     if "total" not in state and "complete" not in state:
         _count_evaluation(values, state)
-        return [*left, _record(state.get("count", 0), values, state)]
+        return [*left, _record(_step_of_count(values, state), values, state)]
     return [*left, *_defer(values, state)]
+
+
+def _step_of_count(values: Mapping[str, float], state: DialectState) -> int:
+    """The step of a record without a bar: its number, or where lines of the program count steps, the last.
+
+    They do if one was above the first record: `Loss at step 10: 2.3`.
+    """
+    count, axis = int(state.get("count", 0)), known_axis(state)
+    if count == 1 and _LOSS in values:
+        state["steps above"] = "step" in axis and counts_steps_alone(axis)
+    return int(axis["step"]) if state.get("steps above") and "step" in axis else count
 
 
 def _count_evaluation(values: Mapping[str, float], state: DialectState) -> None:

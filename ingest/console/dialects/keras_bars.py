@@ -23,6 +23,8 @@ _LONG = 10
 """Minutes after which values of a part of an epoch are of interest."""
 _PARTS = 4
 """Parts of a long epoch at the ends of which its values are shown."""
+_BETWEEN = re.compile(r" - |(?<=[\d%])[ ,;|]{1,4}(?=[A-Za-z_][\w ]{0,40}: )")
+"""What is between two values; programs that draw such bars themselves use other signs than Keras."""
 _KERAS = re.compile(
     r"(?<!\d)(?P<at>\d++)/(?P<total>\d++) (?:\[=*+>?\.*+\]|━++)?\s{0,20}-? (?:.{0,60}?- )??"
     r"(?P<values>(?!ETA|\d)\w+(?: \w+){0,2}: .*)$"
@@ -123,7 +125,7 @@ def _row_of_running(values: str, state: DialectState) -> LineValues:
 
 
 def _parse_values(text: str) -> dict[str, float]:
-    return parse_numbers(piece.partition(": ")[::2] for piece in text.strip().split(" - "))
+    return parse_numbers(piece.partition(": ")[::2] for piece in _BETWEEN.split(text.strip()))
 
 
 SIGNATURE = rb"\d/\d+(?:\x1b\[\d+m)? (?:\[=|(?:\x1b\[\d+m)?\xe2\x94\x81|- \d+s )[^\n]{0,400}?loss: [\dn]"

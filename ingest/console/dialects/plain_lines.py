@@ -154,6 +154,7 @@ _POSITION = LinearPattern(
     rb"|^[^\n,=|]{0,60}\bgeneration[: #]{1,3}\d{1,6}(?:[^\d.]|$)"
     rb"|^[ \t]{0,8}(?:epoch|episode|iteration|step) \* \d{1,9} \* [a-z]"
     rb"|(?:^|[\] ])e[= ]\d{1,9},? b[= ]\d{1,9}[\t ]"
+    rb"|(?:epoch|step|iter(?:ation)?|round)[\t :=#(\[]{1,3}init(?:ial)?[\])\t ,;:|]"
     rb"|^run \[\d{1,9}\]:|\(['\"](?:epoch|iter(?:ation)?|step|episode)[: ]{0,3}['\"], {0,2}\d"
     rb"|\bcycle[:# \[]{1,3}\d{1,6} ?/ ?\d"
     rb"|\bepoch_\d{1,6}:|(?:ing|n|l|d|t)[ _]loss \[\d{1,9}\](?::| =) [-+]?\d"
@@ -255,7 +256,10 @@ _NUMBER_ALONE = LinearPattern(
     rb"|^[ \t>*-]{0,20}[A-Za-z][\w -]{0,40} [-=]> {0,8}-?\d{1,9}\.\d{1,20}[ \t\r]{0,8}$"
 )
 _LOSS_ALONE = LinearPattern(
-    rb"(?im)" + _DATA_ALONE + rb"|(?:loss|reward|return|\bacc|accuracy|fitness)[\"')]?"
+    rb"(?im)"
+    + _DATA_ALONE
+    + rb"|(?:loss|reward|return|\bacc|accuracy|fitness|\br?mse|\bs?mape|\bmae|psnr|ssim|dice|\bm?iou|\bauc"
+    rb"|\bf1|bleu|perplexity|\bppl)[\"')]?"
     rb"(?: (?:of|on|for|over|per)[ \w]{1,40})?[ \t]{0,12}(?:[:=\t]|is\b|\xe2\x94[\x82\x83])[ \t]{0,20}[-+]?\d"
     # `mean/median reward 1.2/0.9`
     + rb"|[a-z]/[a-z]{1,20} (?:loss|reward|return|accuracy) [-+]?\d{1,12}\.\d{1,12}/"
@@ -263,7 +267,7 @@ _LOSS_ALONE = LinearPattern(
 )
 _EPOCH = re.compile(rb"(?i)\bepoch:? ?\[?\d{1,9}")
 _EPOCH_BLOCK = re.compile(
-    rb"(?i)\bepoch:? ?\[?\d{1,9}(?: ?/ ?\d{1,9})?\]?:?[ \t.=-]{0,80}\r?\n(?:[^\n]{0,300}\n){0,4}?"
+    rb"(?i)(?<!best )\bepoch:? ?\[?\d{1,9}(?: ?/ ?\d{1,9})?\]?:?[ \t.=-]{0,80}\r?\n(?:[^\n]{0,300}\n){0,4}?"
     rb"[^\n]{0,80}?(?:train(?:ing)?|val|valid|validation)[_ ]loss[ \t]{0,4}[:= ][ \t]{0,4}[-+]?\d"
 )
 _LINE_DRAWN = in_encodings("─", "═", "━")

@@ -28,6 +28,7 @@ from holter.ingest.console.plain_line import (
 )
 from holter.ingest.console.qualified_names import qualified, with_values_again
 from holter.ingest.console.recurrence import recurring_values
+from holter.ingest.console.settings_in_objects import as_read
 from holter.ingest.console.shape_reader import shape_of_line
 from holter.ingest.console.step_axis import has_steps, position
 from holter.ingest.console.subjects_above import labels_below, subject_labels
@@ -55,7 +56,7 @@ def _recurring(line: str, state: DialectState) -> list[LineValues] | None:
     if axis.keys().isdisjoint(_POSITIONS) or line.lstrip().startswith(_NO_RECORDS):
         return None
     line = without_objects(line)
-    parts = split_numbers(line)
+    parts = split_numbers(as_read(line))
     shape = shape_of_line(parts)
     if shape.counters or not shape.metrics or is_within_epoch(line, axis):
         return None  # a line that measures nothing, such as a warning, is at no step

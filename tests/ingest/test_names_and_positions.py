@@ -1,0 +1,173 @@
+"""Names with signs in brackets, words in the place of a step, and rows that their results stand above."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.log_runs import assert_steps
+
+N = range(1, 6)
+BATCHES = range(1, 7)
+
+CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
+    "a hyphen and a number in brackets": (
+        "".join(
+            f"Epoch: {n}\nTraining Loss: 2.{n}\nTraining Accuracy (Top-1): 0.{n}1\n"
+            f"Training Accuracy (Top-5): 0.{n}5\n"
+            for n in N
+        ),
+        {name: [*N] for name in ("Training Loss", "Training Accuracy (Top-1)", "Training Accuracy (Top-5)")},
+    ),
+    "a condition, a norm and thresholds in brackets": (
+        "".join(
+            f"Epoch {n}/5 loss: 2.{n} Acc (k=5): 0.{n}2 Error (L2-norm): 0.{n}3 mAP (0.5:0.95): 0.{n}4\n"
+            for n in N
+        ),
+        {name: [*N] for name in ("loss", "Acc (k=5)", "Error (L2-norm)", "mAP (0.5:0.95)")},
+    ),
+    "a word in the place of the first epoch": (
+        "Epoch: init  loss: 2.31  acc: 0.09\n"
+        + "".join(f"Epoch: {n}  loss: 1.{9 - n}  acc: 0.{n}\n" for n in N),
+        {"loss": [0, *N], "acc": [0, *N]},
+    ),
+    "a word in brackets in the place of the first step": (
+        "[Step initial] loss=2.31\n" + "".join(f"[Step {100 * n}] loss=1.{9 - n}\n" for n in N),
+        {"loss": [0, *(100 * n for n in N)]},
+    ),
+    "a model at the end of each row": (
+        "".join(
+            f"Epoch {n}/5 | loss 1.{n}{len(name)} | acc 0.{n}{len(name)} | Model {name}\n"
+            for n in N
+            for name in ("unet", "segformer")
+        ),
+        {name: [*N] for name in ("loss", "acc", "loss/model=segformer", "acc/model=segformer")},
+    ),
+    "results above rows that have others of an evaluation": (
+        "".join(
+            f"Accuracy: 0.{n}\nPrecision: 0.{n}2 Recall: 0.{n}3\n"
+            f"Epoch {n}, train loss 2.{n}, val loss 2.{n}5\n"
+            for n in N
+        ),
+        {name: [*N] for name in ("Accuracy", "Precision", "Recall", "train loss", "val loss")},
+    ),
+    "batches above the heading that closes their epoch": (
+        "".join(
+            "".join(f"batch {b}: loss = 2.{n}{b}\n" for b in BATCHES) + f"======= Epoch {n} =======\n"
+            for n in N
+        ),
+        {"loss": [*range(1, 31)]},
+    ),
+    "batches from 0 above the heading that closes their epoch": (
+        "".join(
+            "".join(f"batch {b}: loss = 2.{n}{b}\n" for b in range(6)) + f"======= Epoch {n} =======\n"
+            for n in N
+        ),
+        {"loss": [*range(30)]},
+    ),
+    "records of a Trainer below the steps that the program counts": (
+        "".join(
+            f"Loss at step {10 * n}: 1.{n}\n"
+            + (f"{{'loss': 1.{n}5, 'grad_norm': 0.{n}, 'learning_rate': 1e-05, 'epoch': 0.{n}}}\n" * (n % 2))
+            for n in N
+        ),
+        {
+            "Loss": [10 * n for n in N],
+            **{
+                name: [10, 30, 50]
+                for name in ("train/loss", "train/grad_norm", "train/learning_rate", "epoch")
+            },
+        },
+    ),
+    "headings of an epoch that name the data of the block below": (
+        "".join(
+            f"Epoch {n} - Train Metrics:\n  Loss: 2.{n}\n  Recall: 0.{n}\n"
+            f"Epoch {n} - Validation Metrics:\n  Loss: 3.{n}\n  Recall: 0.{n}5\n"
+            for n in N
+        ),
+        {name: [*N] for name in ("Loss", "Recall", "validation/Loss", "validation/Recall")},
+    ),
+    "how long the training of an epoch took": (
+        "".join(f"Epoch {n:02} loss 2.{n} | train 1.{n}s | Acc 9.{n}%\n" for n in N),
+        {name: [*N] for name in ("loss", "train time", "Acc")},
+    ),
+    "numbers of a list in quotes": (
+        "".join(
+            f"[epoch: {n}]\ntrain_loss: 2.{n}\nrow hits: ['9{n}.2', '8{n}.5']\nIoU: ['7{n}', '6{n}', '50']\n"
+            for n in N
+        ),
+        {name: [*N] for name in ("train_loss", "row hits", "row hits 2", "IoU", "IoU 2", "IoU 3")},
+    ),
+    "what is saved of the best epochs of two models": (
+        "".join(
+            f"Training {model}\n"
+            + "".join(
+                f"Epoch {n}/5 - Train Loss: 2.{n}\nSaved new best model with val_iou: 0.{n}{len(model)}\n"
+                for n in N
+            )
+            for model in ("fcn16_plain", "fcn32_tuned_b")
+        ),
+        {
+            name: [*N]
+            for name in (
+                "Train Loss",
+                "Train Loss/model=fcn32_tuned_b",
+                "best/val_iou",
+                "best/val_iou/model=fcn32_tuned_b",
+            )
+        },
+    ),
+    "rows of horizons before their word, with a value for each of two data": (
+        "".join(
+            f"Epoch {n}: \n"
+            + "".join(
+                f"| {h:<2} Horizon | RMSE: {h}.{n}, {h}.{n}5; MAE: {h - 1}.{n}, {h - 1}.{n}5;\n"
+                for h in (3, 12)
+            )
+            for n in N
+        ),
+        {f"{name}/horizon={h}": [*N] for name in ("RMSE", "RMSE 2", "MAE", "MAE 2") for h in (3, 12)},
+    ),
+    "the history of the training of each client, and its evaluation": (
+        "".join(
+            f"Round {n} Results\n"
+            + "".join(
+                f"client{c}:\nTraining History (Final Epoch):\n- accuracy: 0.{c}{n}\n- loss: 1.{c}{n}\n\n"
+                f"Evaluation Metrics:\n- loss: 2.{c}{n}\n\n"
+                for c in (1, 2)
+            )
+            for n in N
+        ),
+        {
+            name: [*N]
+            for name in (
+                "accuracy",
+                "loss",
+                "evaluation/loss",
+                "accuracy/client=2",
+                "loss/client=2",
+                "evaluation/loss/client=2",
+            )
+        },
+    ),
+    "evaluations that count themselves": (
+        "".join(
+            f"iter {n} loss 1.{n:03}\n" + (f"Step {n // 50}: test score {n}.5\n" if n % 50 == 49 else "")
+            for n in range(400)
+        ),
+        {"loss": [*range(400)], "test score": [*range(49, 400, 50)]},
+    ),
+    "bars with other signs between their values": (
+        "".join(
+            f"Epoch {n}/5\n" + "".join(f"{b}/6 [{'=' * b}] loss: 2.{n}{b} acc: 0.{b}\n" for b in BATCHES)
+            for n in N
+        ),
+        {"loss": [*range(5)], "acc": [*range(5)]},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_series_and_their_steps(case: str, tmp_path: Path) -> None:
+    assert_steps(tmp_path, *CASES[case])

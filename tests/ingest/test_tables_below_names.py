@@ -1,0 +1,43 @@
+"""Tables of numbers below a line of names that count nothing, with as few rows as a short training has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.log_runs import read_log, steps_of
+
+NAMES = "Learning Rate\tTrain Loss\tValid Loss\tTrain Acc.\t\n"
+COUNTED = NAMES.replace("Train Loss", "epoch\tTrain Loss")
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5])
+def test_rows_are_numbered_however_few_they_are(rows: int, tmp_path: Path) -> None:
+    text = NAMES + "".join(f"0.010000\t2.{n}10000\t2.{n}50000\t0.{n}30000\t\n" for n in range(rows))
+    steps = steps_of(read_log(tmp_path, text, name="log.txt"))
+    expected = {name: [*range(rows)] for name in ("Learning Rate", "Train Loss", "Valid Loss", "Train Acc.")}
+    assert steps == expected
+
+
+@pytest.mark.parametrize("rows", [2, 5])
+def test_the_numbers_may_have_other_signs_between_them_than_the_names(rows: int, tmp_path: Path) -> None:
+    text = COUNTED + "".join(
+        f"0.010000|{n + 1}.000000|2.{n}10000|2.{n}50000|0.{n}30000|\n" for n in range(rows)
+    )
+    steps = steps_of(read_log(tmp_path, text, name="log.txt"))
+    assert steps["Train Loss"] == steps["Valid Loss"] == [*range(1, rows + 1)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "loss\tvalue\n0.5\t3\n",
+        "Train Loss\tValid Loss\n0.5\tnone\n",
+        "Train Loss\tValid Loss\n",
+        "dose\tloss\tage\tsize\n1\t2\t3\t4\n",
+    ],
+    ids=["one metric", "a word", "no row", "mostly others"],
+)
+def test_a_row_below_other_names_is_no_table(text: str, tmp_path: Path) -> None:
+    assert read_log(tmp_path, text, name="notes.txt").points == 0
