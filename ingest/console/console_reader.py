@@ -325,8 +325,7 @@ class ConsoleReader:
             return  # a series that has later points already would go back
         # the clock of the line itself states no time zone, the prefix does
         time = item.time if isnan(line.time) else line.time
-        if isnan(time) and line.logged:
-            time = parse_time(line.logged)
+        time = parse_time(line.logged) if isnan(time) and line.logged else time
         is_provisional = item.is_running or item.is_provisional or self._redrawn.is_at(found.start)
         rows = [
             LogRow(item.step, time, item.values, labels, is_provisional=is_provisional)
@@ -429,8 +428,7 @@ class ConsoleReader:
     ) -> None:
         """This record follows, at this step of the training: it may be the first of another launch.
 
-        Rates alone decide nothing: they may be among the settings of that launch. For the rest see
-        `NextLaunch.begins_at`.
+        Rates alone decide nothing: they may be among its settings. For the rest see `NextLaunch.begins_at`.
         """
         following, may_repeat = self._next, self._opening.crash.may_repeat and not is_named
         may_begin = following.is_open or may_repeat
@@ -443,10 +441,12 @@ class ConsoleReader:
             return
         if may_begin and all(map(is_setting, row.values)):
             return
+        is_back = may_repeat and self._writers.has_one and self._opening.crash.ended_behind(step, last)
         self._opening.crash.may_repeat = False
         is_repeated = may_repeat and self._writers.would_repeat(step, row.values)
         is_named = is_named and not self._trainings.has_at(row)  # else it would be replaced
-        if following.begins_at(step, is_named=is_named, is_of_end=is_of_end, is_repeated=is_repeated):
+        begins = following.begins_at(step, is_named=is_named, is_of_end=is_of_end, is_repeated=is_repeated)
+        if begins or is_back:
             self._restart(parsed)
         self._place_undecided(parsed)
 

@@ -52,6 +52,10 @@ class Crash:
         """Whether another process continues behind it."""
         return self._stage == _GOES_ON
 
+    def ended_behind(self, step: int, last: int | None) -> bool:
+        """Whether it was said to be ended behind a step: one before it is of another launch."""
+        return self.has_ended and last is not None and step < last
+
     def forget(self) -> None:
         """Forget what was printed: a record follows."""
         self._stage, self.has_ended, self.may_repeat = _NOTHING, False, False

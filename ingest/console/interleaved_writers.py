@@ -99,6 +99,11 @@ class InterleavedWriters:
             for kind in self._kinds.values()
         )
 
+    @property
+    def has_one(self) -> bool:
+        """Whether one writer has printed everything so far."""
+        return not self.is_holding and all(len(kind.steps) == 1 for kind in self._kinds.values())
+
     def note_launch(self, *, is_same: bool, is_guess: bool = False) -> bool:
         """Note whether the next row is one of the launch so far, unless rows before it wait for a decision.
 

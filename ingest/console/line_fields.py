@@ -109,7 +109,8 @@ _ENCLOSED = re.compile(r" ?\(((?:[A-Za-z]{1,20}:? ){0,3})$")
 """What is before such a number."""
 _OVER = re.compile(r"([A-Za-z][A-Za-z ]{1,40}?) (?:over|of|in|for|across)(?: the)?(?: last| past)? $")
 _COUNTED_EPISODES = re.compile(
-    r" (?:[a-z]+ )?(?:episodes|games|runs|trials|rollouts|batches|iterations|steps)\)?\s?[:=]\s*$"
+    r" (?:[a-z]+ )?(?:episodes|games|runs|trials|rollouts|batches|iterations|steps)"
+    r"(?:\)?\s?[:=]\s*| (?:is|was):? )$"
 )
 """What is around a number that says over how many a mean is: `Average reward over 100 episodes: 12.3`."""
 _SHARE = re.compile(r"(?i)acc|correct|prec|recall|hit|top")

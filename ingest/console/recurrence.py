@@ -10,7 +10,7 @@ from holter.types import Labels
 
 _LEAST_STEPS = 3
 _MAX_KINDS = 64
-_MAX_LINES = 8
+_MAX_LINES = 32
 """Lines of one kind that wait for the step that shows that they recur."""
 
 

@@ -372,6 +372,8 @@ class _ShapeReader:
     def _add_counter(self, field: NumberField, counter: Counter) -> None:
         if counter in (Counter.EPOCH, Counter.OTHER) and field.name not in self._names:
             name = "epoch" if not field.name or DATA_SPLIT.fullmatch(field.name) else field.name
+            if field.total_index >= 0 and is_metric_name(name):
+                name = name.rpartition(" ")[2]  # `Loss during epoch 3/10`
             self._names[name] = None
             self._axes.append((counter, MetricField(name, field.index, field.scale)))
         # `eval_epoch: 1,  loss is: 2.02`, but `eval_iters: 100` is a setting
@@ -387,7 +389,8 @@ class _ShapeReader:
         self._amounts += states_amount(field) and not self._is_of_timesteps
         # `---- [Epoch 0/100, Batch 2/3] ----`, `[001/100] D: 0.6`
         begins_in_brackets = bool(field.name or field.total_index >= 0) and field.before.strip() in ("[", "(")
-        is_clean = field.clean or self._is_framed or begins_in_brackets
+        is_behind_signs = is_first and not any(map(str.isalnum, field.before))  # `→ Epoch 1/7`
+        is_clean = field.clean or self._is_framed or begins_in_brackets or is_behind_signs
         begins = is_first and not self._amounts and is_clean and not has_settings(_names(self._metrics))
         self._is_stated |= begins
         # neither `[3/5] Loading the model` nor `num_updates: 50` is a position

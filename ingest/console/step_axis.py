@@ -468,7 +468,11 @@ def _step_of_epoch(number: int, epochs: int, state: DialectState, kind: str) -> 
     if it is beyond. Lines of steps may be rarer than epochs, or end before these.
     """
     if not has_steps(state, kind):
-        return _count_line(number_of_epoch(number, state), state, kind)
+        number = number_of_epoch(number, state)
+        announced = state.get("announced", [number])[0]
+        if number > announced or number < announced - 1:  # what was above says nothing of lines below
+            state["announced"] = [number, epochs]
+        return _count_line(number, state, kind)
     end_epoch(number, state)
     if "bar" in state and not is_in_round(state):
         end_epoch_of_bars(number, epochs, state)
