@@ -7,7 +7,6 @@ from itertools import product
 from math import isnan
 from typing import Any, BinaryIO
 
-from holter.attempts.config_values import config_from_json, config_to_json
 from holter.ingest.console import lines_above
 from holter.ingest.console.data_names import is_of_evaluation
 from holter.ingest.console.dialect import (
@@ -29,19 +28,19 @@ from holter.ingest.console.next_launch import NextLaunch
 from holter.ingest.console.parsed_lines import ParsedLines
 from holter.ingest.console.pattern_search import BlockSearch, FoundLine, FoundTable
 from holter.ingest.console.prefixes import CleanLine, strip_prefixes
-from holter.ingest.console.process_series import ProcessSeries, with_rank
+from holter.ingest.console.process_series import ProcessSeries
 from holter.ingest.console.redrawn_lines import RedrawnLines
 from holter.ingest.console.repeated_rows import RepeatedRows
 from holter.ingest.console.result_blocks import LARGEST_GAP
+from holter.ingest.console.stated_settings import StatedSettings
 from holter.ingest.console.step_axis import known_axis
-from holter.ingest.console.stored_state import labels_from_json, storable
+from holter.ingest.console.stored_state import storable
 from holter.ingest.console.values import parse_time
 from holter.ingest.errors import ProblemBuffer
 from holter.ingest.lines import read_text_block
-from holter.ingest.redaction import without_secrets
 from holter.ingest.rows import LogRow, first_launch, row_from_json, row_to_json
 from holter.ingest.step_columns import LARGEST_STEP
-from holter.types import Batch, ConfigKey, ConfigValue, Labels, Unreadable
+from holter.types import Batch, Labels, Unreadable
 
 _LINES_IN_GAP = 3
 """Lines in the largest gap between lines of a block, each with a prefix as long as that of the last one."""
@@ -64,7 +63,7 @@ class ConsoleReader:
         }
         self._state_by_labels: dict[Labels, DialectState] = {}
         self._series = ProcessSeries(state)
-        self._settings_from = labels_from_json(state.get("herald"))
+        self._settings = StatedSettings(state)
         self._writers = InterleavedWriters(state.get("writers", {}))
         self._trainings = LabelledTrainings(state.get("trainings", {}))
         self._first_epoch = FirstEpoch(state.get("first epoch", ()))
@@ -76,13 +75,10 @@ class ConsoleReader:
         self._next = NextLaunch(state)
         self._repeats = RepeatedRows(state.get("repeats", ()))
         self.problems = ProblemBuffer(state)
-        self._pending = config_from_json(state.get("announced", ()))
-        """Settings of the next launch, not yielded yet."""
 
     def state(self) -> Mapping[str, Any]:
         """What later lines depend on, which process is the main one, and problems not reported yet."""
         pending = {
-            "announced": config_to_json(self._pending),
             "writers": self._writers.state(),
             "trainings": self._trainings.state(),
             "opening": self._opening.state(),
@@ -93,7 +89,7 @@ class ConsoleReader:
         }
         return {
             "memories": {process: storable(state) for process, state in self._states.items() if state},
-            "herald": self._settings_from,
+            **self._settings.state(),
             **self._series.state(),
             **{name: stored for name, stored in pending.items() if stored},
             **self._redrawn.state(),
@@ -130,8 +126,7 @@ class ConsoleReader:
 
     def flush(self) -> ParsedLines:
         """The settings of a launch of which nothing else is known yet."""
-        parsed, self._pending = ParsedLines(config=self._pending), {}
-        return parsed
+        return ParsedLines(config=self._settings.take_pending())
 
     def knows(self, line: bytes) -> bool:
         """Whether a framework's dialect knows the line: its values may come with those of another line."""
@@ -174,8 +169,7 @@ class ConsoleReader:
         return size
 
     def _parse_block(self, block: bytes, parsed: ParsedLines, begin: int) -> int:
-        parsed.config |= self._pending
-        self._pending = {}
+        parsed.config |= self._settings.take_pending()
         self._search.begin_block(block, begin)
         self._opening.begin_block(self._search.messages)
         for found in self._search.lines():
@@ -190,7 +184,7 @@ class ConsoleReader:
                     self._opening.skip(end - begin)
                 continue
             size = self._parse_line(found, block, parsed, begin)
-            if self._pending:
+            if self._settings.pending:
                 self._search.stop(block[size:], begin + size)
                 self._opening.advance(size)
                 return size
@@ -313,7 +307,8 @@ class ConsoleReader:
         held = self._writers.release()
         parsed.rows += held
         parsed.in_launch |= bool(held)
-        self._take_settings(settings, line, self._pending if parsed.in_launch else parsed.config)
+        config = self._settings.pending if parsed.in_launch else parsed.config
+        config |= self._settings.of_line(settings, line.labels)
 
     def _add_values(
         self, item: LineValues, found: FoundLine, line: CleanLine, state: DialectState, parsed: ParsedLines
@@ -569,20 +564,6 @@ class ConsoleReader:
             self.problems.add(f"byte {position}", "expected a step, found a larger number")
             return False
         return True
-
-    def _take_settings(
-        self, settings: LineSettings, line: CleanLine, config: dict[ConfigKey, ConfigValue]
-    ) -> None:
-        if settings.labels is not None:
-            labels = with_rank(settings.labels, line.labels)
-        else:
-            labels = ()
-            if self._settings_from is None:
-                self._settings_from = line.labels
-            if line.labels != self._settings_from:
-                return
-        for name, value in without_secrets(settings.config).items():
-            config[ConfigKey(name, labels)] = value
 
     def _series_labels(self, values: LineValues, kind: LineKind, line: CleanLine) -> tuple[Labels, ...]:
         if kind.job_wide:
