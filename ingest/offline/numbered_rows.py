@@ -312,7 +312,8 @@ def _counted_columns(rows: Cells, name: str, stated: Sequence[str]) -> Cells:
         return []  # a name may have several words
     names = [*stated] or [f"{UNNAMED}{number}" for number in range(1, len(rows[0]) + 1)]
     is_named = len(names) == _LEAST_COLUMNS and not stated and is_metric_name(name)
-    if counts_evenly([row[0] for row in rows], *((_LEAST_EVEN,) if is_named else ())):
+    is_step = len(rows) == 1 and step_columns.find_step(stated) == names[0]
+    if is_step or counts_evenly([row[0] for row in rows], *((_LEAST_EVEN,) if is_named else ())):
         return [["step", *([name] if is_named else names[1:])], *rows]
     if len(names) <= _LEAST_COLUMNS or not all(row[1].isdecimal() for row in rows):
         return []
