@@ -20,7 +20,7 @@ from zlib import crc32
 
 from holter.ingest.console.crashes import LOADS, Crash
 from holter.ingest.console.pattern_search import LinearPattern
-from holter.ingest.console.process_starts import ProcessStart, process_start
+from holter.ingest.console.process_starts import ANY_PROCESS_START, ProcessStart, process_start
 
 _MAX_BYTES = 32 * 1024
 _MAX_PIECES = 12
@@ -77,6 +77,10 @@ _RESUMES = LinearPattern(
     rb"(?:epoch|step|iter(?:ation)?|checkpoint)\b"
 )
 """What a program says that was started again, and goes on where the launch before ended."""
+_OF_PROCESSES = LinearPattern(
+    rb"(?m)esum|ESUM|estor|ontinu|oad|Traceback \(most|Killed|\*\*\* |Segmentation fault|" + ANY_PROCESS_START
+)
+"""What a text has that says anything of processes: nothing is looked for where none of it is there."""
 _MAY_RESUME = (b"esum", b"ESUM", b"estored all", b"ontinu")
 """What each such line has a part of."""
 _LOADED_AT = re.compile(
@@ -259,14 +263,12 @@ class LaunchOpening:
     def _search(self, begin: int, end: int) -> None:
         """Note the opening lines, and prompts, in a part of the block."""
         block, pieces, numbered = self._block, self._pieces or (), b""
-        if (start := process_start(block, begin, end)) is not ProcessStart.NONE:
-            self._found.add(_STARTED if start is ProcessStart.SHOWN else _MAY_HAVE_STARTED)
+        has_crashed = False
+        if self.crash.has_begun or _OF_PROCESSES.search(block, begin, end) is not None:
+            has_crashed = self._search_processes(begin, end, pieces)
         if any(block.find(warning, begin, end) >= 0 for warning in self._warnings):
             self._has_warned = True
             self._found.add(_MAY_HAVE_STARTED)
-        if _may_resume(block, begin, end) and _RESUMES.search(block, begin, end) is not None:
-            self._found.add(_RESUMED)
-        self._search_loaded(begin, end)
         if self._arguments and self._has_new_arguments(begin, end):
             self._found.add(_ARGUMENTS_AGAIN)
         if self._has_dated and _DATED.search(block, begin, end) is not None:
@@ -275,7 +277,6 @@ class LaunchOpening:
                 self._found.add(_LOSSES_AGAIN)
         if self._first and block.find(self._first, begin, end) >= 0:
             self._found.add(_FIRST_AGAIN)
-        has_crashed = self.crash.search(block, begin, end, self._opener or (pieces[0] if pieces else b""))
         if self._opener:
             self._has_text = self._has_text or _WORD.search(block, begin, end) is not None
             if (at := block.find(self._opener, begin, end)) >= 0:
@@ -288,6 +289,16 @@ class LaunchOpening:
         for number, piece in enumerate(pieces):
             if number not in self._found and piece not in numbered and block.find(piece, begin, end) >= 0:
                 self._found.add(number)
+
+    def _search_processes(self, begin: int, end: int, pieces: Sequence[bytes]) -> bool:
+        """Note what a part of the block says of processes by itself; whether a traceback begins in it."""
+        block = self._block
+        if (start := process_start(block, begin, end)) is not ProcessStart.NONE:
+            self._found.add(_STARTED if start is ProcessStart.SHOWN else _MAY_HAVE_STARTED)
+        if _may_resume(block, begin, end) and _RESUMES.search(block, begin, end) is not None:
+            self._found.add(_RESUMED)
+        self._search_loaded(begin, end)
+        return self.crash.search(block, begin, end, self._opener or (pieces[0] if pieces else b""))
 
     def _search_loaded(self, begin: int, end: int) -> None:
         """Note what a part of the block says of a checkpoint that was loaded."""

@@ -51,7 +51,9 @@ _MAY_HAVE_STARTED = (
     r"|This TensorFlow binary is optimized|opened (?:dynamic|CUDA) library libcuda))"
 )
 _SHOWN = LinearPattern(rf"(?m)^{_STARTED}".encode("latin-1"))
-_ANY = LinearPattern(rf"(?m)^(?:{_STARTED}|{_MAY_HAVE_STARTED})".encode("latin-1"))
+ANY_PROCESS_START = rf"^(?:{_STARTED}|{_MAY_HAVE_STARTED})".encode("latin-1")
+"""The pattern of lines that show the start of a process, or may do so."""
+_ANY = LinearPattern(b"(?m)" + ANY_PROCESS_START)
 
 
 class ProcessStart(Enum):
