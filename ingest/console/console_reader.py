@@ -432,7 +432,7 @@ class ConsoleReader:
             self._trainings.begin_launch()  # what rows with names count is of the launch before
         if not (may_begin or following.undecided):  # so it is for nearly all rows
             following.last_step = step
-            self._opening.crash.may_repeat = False
+            self._opening.note_step(step, last)
             return
         if may_begin and all(map(is_setting, row.values)):
             return

@@ -48,6 +48,11 @@ class Crash:
         return [self._stage, int(self.has_ended), int(self.may_repeat)]
 
     @property
+    def has_begun(self) -> bool:
+        """Whether anything of a crash, or of an end, was printed since the last record."""
+        return self._stage != _NOTHING or self.has_ended
+
+    @property
     def is_followed(self) -> bool:
         """Whether another process continues behind it."""
         return self._stage == _GOES_ON

@@ -20,7 +20,7 @@ from zlib import crc32
 
 from holter.ingest.console.crashes import LOADS, Crash
 from holter.ingest.console.pattern_search import LinearPattern
-from holter.ingest.console.process_starts import ProcessStart, process_start
+from holter.ingest.console.process_starts import ANY_PROCESS_START, ProcessStart, process_start
 
 _MAX_BYTES = 32 * 1024
 _MAX_PIECES = 12
@@ -77,6 +77,10 @@ _RESUMES = LinearPattern(
     rb"(?:epoch|step|iter(?:ation)?|checkpoint)\b"
 )
 """What a program says that was started again, and goes on where the launch before ended."""
+_OF_PROCESSES = LinearPattern(
+    rb"(?m)esum|ESUM|estor|ontinu|oad|Traceback \(most|Killed|\*\*\* |Segmentation fault|" + ANY_PROCESS_START
+)
+"""What a text has that says anything of processes: nothing is looked for where none of it is there."""
 _MAY_RESUME = (b"esum", b"ESUM", b"estored all", b"ontinu")
 """What each such line has a part of."""
 _LOADED_AT = re.compile(
@@ -100,8 +104,12 @@ _ARGUMENTS_AGAIN = -7
 _MAY_HAVE_STARTED = -8
 _SHOW_LAUNCH = (_STARTED, _LOSSES_AGAIN, _RESUMED)
 """What shows another launch by itself."""
-_WARNING = re.compile(rb":\d+: \w{0,60}Warning: ")
-"""A warning of Python, which prints the line of the program that it is about below it."""
+_WARNING = re.compile(rb"[^\s:]{1,300}:\d{1,6}: \w{0,60}Warning: ")
+"""A warning of Python, which prints the line of the program that it is about below it.
+
+A process prints that of a place once.
+"""
+_MOST_WARNINGS = 4
 _VALUE = re.compile(rb"([:=] {0,3}['\x22]?)[A-Za-z][\w./-]{0,80}(?=['\x22]?(?:[ \t]*[,;|)}\]]|[ \t\r]*$))")
 """A word that is the value of what is named before it: it may be another one in the next launch."""
 _ONLY_ONCE = re.compile(rb"(?i)download|creat|mkdir|nohup|warn|extract|finish|complete")
@@ -126,7 +134,8 @@ class LaunchOpening:
     of the first line of the text; `_has_text`, whether other words came since the last record, `crash`, what
     was printed since then of a program that crashed, `_has_loaded`, whether something says that a checkpoint
     was loaded, and `loaded_at`, its step or epoch. `_had_begun`: the first opening lines came again
-    since then, before they were set aside. `_is_warned`: the last line was a warning.
+    since then, before they were set aside. `_is_warned`: the last line was a warning. `_warnings` are those
+    before the first record, with how often each was printed; `_has_warned`: one came again since then.
     """
 
     def __init__(self, state: Mapping[str, Any]) -> None:
@@ -150,8 +159,10 @@ class LaunchOpening:
         self.loaded_at: int | None = state.get("loaded at")
         self.crash = Crash(state.get("crash", (0, 0, 0)))
         self._block, self._position = b"", 0
+        self._has_warned: bool = state.get("warned again", False)
         self._is_setting = False
         self._is_warned: bool = state.get("warned", False)
+        self._warnings = {text.encode("latin-1"): count for text, count in state.get("warnings", ())}
         self._has_set_up = _tells_set_up(self._pieces or ())
 
     def state(self) -> dict[str, Any]:
@@ -178,6 +189,8 @@ class LaunchOpening:
             more["loaded"] = True
         if self._had_begun:
             more["begun"] = True
+        if self._has_warned:
+            more["warned again"] = True
         if self.loaded_at is not None:
             more["loaded at"] = self.loaded_at
         if any(crash := self.crash.state()):
@@ -188,6 +201,8 @@ class LaunchOpening:
     def _known_signs(self) -> dict[str, Any]:
         """The part of the state that is known before the first record."""
         known: dict[str, Any] = {"dated": True} if self._has_dated else {}
+        if self._warnings:
+            known["warnings"] = [[text.decode("latin-1"), count] for text, count in self._warnings.items()]
         if self._arguments:
             known["arguments"] = [self._arguments, self._last_arguments]
         if self._opener and self._numbers:
@@ -231,7 +246,10 @@ class LaunchOpening:
             self._has_dated = True
         if _ARGUMENTS in line:
             self._arguments, self._last_arguments = self._arguments + 1, _arguments_of(line)
-        was_warned, self._is_warned = self._is_warned, _WARNING.search(line) is not None
+        warning = _WARNING.search(line)
+        was_warned, self._is_warned = self._is_warned, warning is not None
+        if warning is not None and (warning[0] in self._warnings or len(self._warnings) < _MOST_WARNINGS):
+            self._warnings[warning[0]] = self._warnings.get(warning[0], 0) + 1
         if was_warned and line[:1].isspace():  # workers that are started with each epoch warn again
             return
         known = [piece for piece in self._counts if piece in line]
@@ -245,11 +263,12 @@ class LaunchOpening:
     def _search(self, begin: int, end: int) -> None:
         """Note the opening lines, and prompts, in a part of the block."""
         block, pieces, numbered = self._block, self._pieces or (), b""
-        if (start := process_start(block, begin, end)) is not ProcessStart.NONE:
-            self._found.add(_STARTED if start is ProcessStart.SHOWN else _MAY_HAVE_STARTED)
-        if _may_resume(block, begin, end) and _RESUMES.search(block, begin, end) is not None:
-            self._found.add(_RESUMED)
-        self._search_loaded(begin, end)
+        has_crashed = False
+        if self.crash.has_begun or _OF_PROCESSES.search(block, begin, end) is not None:
+            has_crashed = self._search_processes(begin, end, pieces)
+        if any(block.find(warning, begin, end) >= 0 for warning in self._warnings):
+            self._has_warned = True
+            self._found.add(_MAY_HAVE_STARTED)
         if self._arguments and self._has_new_arguments(begin, end):
             self._found.add(_ARGUMENTS_AGAIN)
         if self._has_dated and _DATED.search(block, begin, end) is not None:
@@ -258,7 +277,6 @@ class LaunchOpening:
                 self._found.add(_LOSSES_AGAIN)
         if self._first and block.find(self._first, begin, end) >= 0:
             self._found.add(_FIRST_AGAIN)
-        has_crashed = self.crash.search(block, begin, end, self._opener or (pieces[0] if pieces else b""))
         if self._opener:
             self._has_text = self._has_text or _WORD.search(block, begin, end) is not None
             if (at := block.find(self._opener, begin, end)) >= 0:
@@ -271,6 +289,16 @@ class LaunchOpening:
         for number, piece in enumerate(pieces):
             if number not in self._found and piece not in numbered and block.find(piece, begin, end) >= 0:
                 self._found.add(number)
+
+    def _search_processes(self, begin: int, end: int, pieces: Sequence[bytes]) -> bool:
+        """Note what a part of the block says of processes by itself; whether a traceback begins in it."""
+        block = self._block
+        if (start := process_start(block, begin, end)) is not ProcessStart.NONE:
+            self._found.add(_STARTED if start is ProcessStart.SHOWN else _MAY_HAVE_STARTED)
+        if _may_resume(block, begin, end) and _RESUMES.search(block, begin, end) is not None:
+            self._found.add(_RESUMED)
+        self._search_loaded(begin, end)
+        return self.crash.search(block, begin, end, self._opener or (pieces[0] if pieces else b""))
 
     def _search_loaded(self, begin: int, end: int) -> None:
         """Note what a part of the block says of a checkpoint that was loaded."""
@@ -407,9 +435,21 @@ class LaunchOpening:
     def forget(self) -> None:
         """Forget which opening lines came again."""
         self._found.clear()
+        self._has_warned = False
         self._has_text = self._has_loaded = self._had_begun = False
         self.loaded_at = None
         self.crash.forget()
+
+    def note_step(self, step: int, last: int | None) -> None:
+        """A record at a step begins no launch; `last` is the one before.
+
+        Warnings that came again where the launch goes on are those of its workers.
+        """
+        self.crash.may_repeat = False
+        if self._has_warned:
+            self._has_warned = False
+            if last is not None and step > last:
+                self._warnings.clear()
 
     def note_record(self, *, is_setting: bool = False) -> tuple[str, ...]:
         """A record was read: what comes next is compared with the lines before the first one.
@@ -431,6 +471,7 @@ class LaunchOpening:
         if not self._pieces and self._short:
             self._pieces, self._is_repeated, self._is_short = self._short, False, True
         self._counts, self._short = {}, []
+        self._warnings = {text: count for text, count in self._warnings.items() if count == 1}
         self._has_set_up = _tells_set_up(self._pieces)
         is_set_up = self._has_set_up and not (self._is_repeated or self._is_short)
         return (*(["opening"] if self._is_sufficient else []), *(["set up"] if is_set_up else []))

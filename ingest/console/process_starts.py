@@ -1,5 +1,7 @@
 """Lines that show the start of a process: a shell's prompt with a command, `nohup`, greetings of libraries.
 
+So does the end of the one before, as the shell states it: `^C`, `[1]+  Done`, the times of `time`.
+
 Texts that several launches were appended to, or that were copied from a terminal, have them between these. A
 prompt with the command of a program, and what `nohup` prints, show the next launch by themselves. The others
 are weaker: a bare command may be that of an evaluation, any command may be typed while a program prints, and
@@ -42,11 +44,16 @@ _MAY_HAVE_STARTED = (
     r"(?:python[\d.]* (?:-u )?(?:-m [\w.]+(?: [^\n]*)?|[\w./-]+\.py\b[^\n]*)"
     r"|(?:torchrun|accelerate launch|deepspeed) [^\n]*\.py\b[^\n]*)\r?$"
     rf"|(?i:(?:running|executing|run|exec)?(?: the)? ?(?:command|cmd)(?: line)?): *['\x22\[]?{_COMMAND}"
+    r"|\^C|Terminated\r?$|Aborted(?: \(core dumped\))?\r?$|real[ \t]+\d+m\d"
+    r"|\[\d+\][+-]? +(?:Done|Exit \d|Terminated|Killed|Aborted)"
     r"|Using TensorFlow backend|Setting OMP_NUM_THREADS environment variable for each process"
-    r"|[^\n]*tensorflow/[^\n]*(?:This TensorFlow binary is optimized|opened dynamic library libcuda))"
+    r"|[^\n]*tensorflow/[^\n]*(?:this TensorFlow binary was not compiled to use"
+    r"|This TensorFlow binary is optimized|opened (?:dynamic|CUDA) library libcuda))"
 )
 _SHOWN = LinearPattern(rf"(?m)^{_STARTED}".encode("latin-1"))
-_ANY = LinearPattern(rf"(?m)^(?:{_STARTED}|{_MAY_HAVE_STARTED})".encode("latin-1"))
+ANY_PROCESS_START = rf"^(?:{_STARTED}|{_MAY_HAVE_STARTED})".encode("latin-1")
+"""The pattern of lines that show the start of a process, or may do so."""
+_ANY = LinearPattern(b"(?m)" + ANY_PROCESS_START)
 
 
 class ProcessStart(Enum):

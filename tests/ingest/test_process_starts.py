@@ -32,7 +32,12 @@ POSSIBLE_STARTS = [
     "Using TensorFlow backend.\n",
     "2026-03-04 11:22:33.123456: I tensorflow/core/platform/cpu_feature_guard.cc:99] "
     "This TensorFlow binary is optimized to use available CPU instructions.\n",
+    "I tensorflow/stream_executor/dso_loader.cc:99] successfully opened CUDA library libcuda.so.1 locally\n",
     "Setting OMP_NUM_THREADS environment variable for each process to be 1 in default\n",
+    "^C\n",
+    "real    12m3.456s\nuser    11m2.345s\nsys     0m1.234s\n",
+    "[1]+  Done                    python fit.py\n",
+    "Terminated\n",
 ]
 
 
@@ -74,3 +79,23 @@ def test_a_setting_behind_it_names_no_training_of_the_same_launch(tmp_path: Path
 )
 def test_other_signs_at_the_beginning_of_a_line_show_none(tmp_path: Path, line: str) -> None:
     assert read_log(tmp_path, OPENING + epochs(1, 4) + line + epochs(1, 4)).attempts == 1
+
+
+WARNING = (
+    "/opt/env/lib/python3.10/site-packages/abc/io.py:13: UserWarning: The image backend is slow\n  warn(\n"
+)
+
+
+def test_a_warning_that_a_process_prints_once_shows_the_next_one(tmp_path: Path) -> None:
+    launches = [WARNING + f"{words}\n" + epochs(1, 4) for words in ("Reading data", "Ready", "Rows: 99")]
+    run = read_log(tmp_path, "".join(launches))
+    assert run.attempts == 3
+    assert steps_of(run)["loss"] == 3 * [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_warning_that_workers_print_shows_none(tmp_path: Path, count: int) -> None:
+    folds = 2 * "".join(f"{count * WARNING}Epoch {n}/4: loss 0.{n}\n" for n in range(1, 5))
+    run = read_log(tmp_path, "Reading the data\nBuilding the network\n" + folds)
+    assert run.attempts == 1
+    assert {key.labels for key in run.data.series} == {(), (("training", "2"),)}
