@@ -44,6 +44,13 @@ AMOUNT_NAMES = frozenset(
     | {"num_timesteps", "total_steps"}
 )
 """Names of what counts, or of how much there is of it in all: `{"epochs": 300, "lr": 0.1}` are settings."""
+_STEPS_IN_GROUPS = (
+    *("global_step", "total_timesteps", "timesteps_total", "total_env_steps", "num_timesteps", "total_steps"),
+    *("step", "iteration", "epoch"),
+)
+_GROUPS_WITH_STEPS = frozenset(
+    {"misc", "time", "train", "training", "counters", "progress", "trainer", "charts"}
+)
 BATCH_NAMES = (
     *("batch", "batch_idx", "batch_id", "batch_num", "minibatch"),
     *("step_in_epoch", "iter_in_epoch", "sample", "sample_idx"),
@@ -67,7 +74,7 @@ _COUNTED = re.compile(
 """What counts, with its name or its total: `3/20`, `Epoch 3`, `[3]`."""
 _DURATION = re.compile(r"\s{0,8}\d{1,6}:\d\d(?::\d\d(?:\.\d{1,9})?)?\s{0,8}")
 """How long something took: `00:12`, `1:02:33`."""
-_ABSENT = frozenset({"", "NA", "N/A", "null", "None", "none", "NULL"})
+_ABSENT = frozenset({"", "NA", "N/A", "null", "None", "none", "NULL", "-", "--", "_"})
 LARGEST_STEP = 2**62
 
 
@@ -76,9 +83,17 @@ def find_step(names: Sequence[str]) -> str | None:
     found = _first_of((*STEP_NAMES, *EPOCH_NAMES, *OTHER_STEP_NAMES), names)
     if found is None and any(map(is_metric_name, names)):
         found = _first_of(_STEP_NAMES_NEXT_TO_METRICS, names)
+        found = found or _within_groups(names)
     if found is not None and found.strip().lower() in AMOUNT_NAMES and _are_settings(names):
         return None
     return found
+
+
+def _within_groups(names: Sequence[str]) -> str | None:
+    """The name of a step behind that of a group: `misc/total_timesteps`, but not `best/epoch`."""
+    parts = [(name, *name.strip().lower().rpartition("/")[::2]) for name in reversed(names)]
+    by_tail = {tail: name for name, group, tail in parts if group in _GROUPS_WITH_STEPS}
+    return next((by_tail[name] for name in _STEPS_IN_GROUPS if name in by_tail), None)
 
 
 def find_rising(columns: Mapping[str, Sequence[object]]) -> str | None:
@@ -145,6 +160,11 @@ def clock_or_metric(first: str, *, name: str) -> str:
         return "?" if is_empty_cell(first) else "metric" if read_clock(first, name=name) is None else "clock"
     except ValueError:
         return "?"
+
+
+def is_time_of_day(cell: str) -> bool:
+    """Whether a cell has a time without a date, which is no wall time: `10:22:33`."""
+    return _DURATION.fullmatch(cell) is not None
 
 
 def is_empty_cell(cell: str) -> bool:

@@ -166,3 +166,9 @@ def test_cells_of_a_program_have_their_own_commas(between: str, cell: str, tmp_p
     rows = [between.join([str(n), cell.format(x=7 - n), *[cell.format(x=5)] * (n < 3)]) for n in EPOCHS]
     run = read_log(tmp_path, "\n".join([between.join(["epoch", "loss", "acc"]), *rows, ""]), "log.csv")
     assert steps_of(run) == {"loss": EPOCHS, "acc": [0, 1, 2]}
+
+
+def test_times_without_a_date_are_left_out(tmp_path: Path) -> None:
+    rows = [f"{n}\t10:2{n}:33\t{loss}\t_" for n, loss in enumerate(losses(6))]
+    run = read_log(tmp_path, "\n".join(["EPOCH\tTIMESTAMP\tTRAIN_LOSS\tDEV_LOSS", *rows, ""]), "loss.tsv")
+    assert (run.unreadable, steps_of(run)) == ([], {"TRAIN_LOSS": EPOCHS})
