@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from itertools import pairwise
 
 from holter.ingest.metric_names import is_metric_name
@@ -80,6 +81,11 @@ LARGEST_STEP = 2**62
 
 def find_step(names: Sequence[str]) -> str | None:
     """The name of the step column, as written; then of epochs, then of episodes. None if there is none."""
+    return _find_step(tuple(names))
+
+
+@lru_cache(maxsize=1024)  # asked for each row of JSON
+def _find_step(names: tuple[str, ...]) -> str | None:
     found = _first_of((*STEP_NAMES, *EPOCH_NAMES, *OTHER_STEP_NAMES), names)
     if found is None and any(map(is_metric_name, names)):
         found = _first_of(_STEP_NAMES_NEXT_TO_METRICS, names)
