@@ -90,7 +90,7 @@ def _find_step(names: tuple[str, ...]) -> str | None:
     if found is None and any(map(is_metric_name, names)):
         found = _first_of(_STEP_NAMES_NEXT_TO_METRICS, names)
         found = found or _within_groups(names)
-    if found is not None and found.strip().lower() in AMOUNT_NAMES and _are_settings(names):
+    if found is not None and found.strip().lower() in AMOUNT_NAMES and are_settings(names):
         return None
     return found
 
@@ -121,7 +121,7 @@ def is_setting(name: str) -> bool:
     return _SETTING.search(name) is not None
 
 
-def _are_settings(names: Sequence[str]) -> bool:
+def are_settings(names: Sequence[str]) -> bool:
     """Whether names are those of settings: one is, a rate included, and none is that of a metric."""
     settings = [name for name in names if is_setting(name)]
     return bool(settings) and not any(is_metric_name(name) and name not in settings for name in names)
