@@ -77,7 +77,7 @@ def _named_values(values: list[Any]) -> dict[str, Any]:
 def _are_measured(values: list[Any]) -> bool:
     """Whether a list has a few numbers, not all of them whole, which may be a shape or identifiers."""
     return (
-        1 < len(values) <= _MOST_OF_LIST
+        0 < len(values) <= _MOST_OF_LIST
         and all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
         and any(isinstance(value, float) and not value.is_integer() for value in values)
     )

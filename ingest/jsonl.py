@@ -11,7 +11,7 @@ from holter.ingest import step_columns
 from holter.ingest.console.repeated_rows import RepeatedRows
 from holter.ingest.errors import ProblemBuffer
 from holter.ingest.format import FormatRole
-from holter.ingest.json_epochs import EpochAxis
+from holter.ingest.json_epochs import EpochAxis, PartsOfEpochs
 from holter.ingest.json_objects import flatten_object, json_number, read_object, row_from_fields
 from holter.ingest.json_results import ResultsBelow
 from holter.ingest.json_subjects import ObjectSubjects
@@ -110,6 +110,7 @@ class JsonLinesReader:
         self._lines = LineBlocks(state, expected="an object")
         self._stepless: bool = state.get("stepless", False)
         self._results = ResultsBelow(state.get("results", {}))
+        self._parts = PartsOfEpochs(state.get("parts", {}))
         self._problems = ProblemBuffer(state)
 
     def state(self) -> Mapping[str, Any]:
@@ -127,6 +128,7 @@ class JsonLinesReader:
             **self._lines.state(),
             **({"ready": [row_to_json(row) for row in self._ready]} if self._ready else {}),
             **({"stepless": True} if self._stepless else {}),
+            **({"parts": parts} if (parts := self._parts.state()) else {}),
             **({"results": results} if (results := self._results.state()) else {}),
             **self._problems.state(),
         }
@@ -201,7 +203,9 @@ class JsonLinesReader:
         if not line or line.isspace():
             return None
         try:
-            logged = read_object(line)
+            logged: Mapping[str, Any] = read_object(line)
+            if self._subjects is not None:
+                logged = self._parts.numbered(logged)
             row = self._row_of(logged)
             if row is not None and self._epochs is not None:
                 row = self._epochs.row(logged, row)

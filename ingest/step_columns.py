@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from itertools import pairwise
 
 from holter.ingest.metric_names import is_metric_name
@@ -44,6 +45,13 @@ AMOUNT_NAMES = frozenset(
     | {"num_timesteps", "total_steps"}
 )
 """Names of what counts, or of how much there is of it in all: `{"epochs": 300, "lr": 0.1}` are settings."""
+_STEPS_IN_GROUPS = (
+    *("global_step", "total_timesteps", "timesteps_total", "total_env_steps", "num_timesteps", "total_steps"),
+    *("step", "iteration", "epoch"),
+)
+_GROUPS_WITH_STEPS = frozenset(
+    {"misc", "time", "train", "training", "counters", "progress", "trainer", "charts"}
+)
 BATCH_NAMES = (
     *("batch", "batch_idx", "batch_id", "batch_num", "minibatch"),
     *("step_in_epoch", "iter_in_epoch", "sample", "sample_idx"),
@@ -67,18 +75,31 @@ _COUNTED = re.compile(
 """What counts, with its name or its total: `3/20`, `Epoch 3`, `[3]`."""
 _DURATION = re.compile(r"\s{0,8}\d{1,6}:\d\d(?::\d\d(?:\.\d{1,9})?)?\s{0,8}")
 """How long something took: `00:12`, `1:02:33`."""
-_ABSENT = frozenset({"", "NA", "N/A", "null", "None", "none", "NULL"})
+_ABSENT = frozenset({"", "NA", "N/A", "null", "None", "none", "NULL", "-", "--", "_"})
 LARGEST_STEP = 2**62
 
 
 def find_step(names: Sequence[str]) -> str | None:
     """The name of the step column, as written; then of epochs, then of episodes. None if there is none."""
+    return _find_step(tuple(names))
+
+
+@lru_cache(maxsize=1024)  # asked for each row of JSON
+def _find_step(names: tuple[str, ...]) -> str | None:
     found = _first_of((*STEP_NAMES, *EPOCH_NAMES, *OTHER_STEP_NAMES), names)
     if found is None and any(map(is_metric_name, names)):
         found = _first_of(_STEP_NAMES_NEXT_TO_METRICS, names)
-    if found is not None and found.strip().lower() in AMOUNT_NAMES and _are_settings(names):
+        found = found or _within_groups(names)
+    if found is not None and found.strip().lower() in AMOUNT_NAMES and are_settings(names):
         return None
     return found
+
+
+def _within_groups(names: Sequence[str]) -> str | None:
+    """The name of a step behind that of a group: `misc/total_timesteps`, but not `best/epoch`."""
+    parts = [(name, *name.strip().lower().rpartition("/")[::2]) for name in reversed(names)]
+    by_tail = {tail: name for name, group, tail in parts if group in _GROUPS_WITH_STEPS}
+    return next((by_tail[name] for name in _STEPS_IN_GROUPS if name in by_tail), None)
 
 
 def find_rising(columns: Mapping[str, Sequence[object]]) -> str | None:
@@ -100,7 +121,7 @@ def is_setting(name: str) -> bool:
     return _SETTING.search(name) is not None
 
 
-def _are_settings(names: Sequence[str]) -> bool:
+def are_settings(names: Sequence[str]) -> bool:
     """Whether names are those of settings: one is, a rate included, and none is that of a metric."""
     settings = [name for name in names if is_setting(name)]
     return bool(settings) and not any(is_metric_name(name) and name not in settings for name in names)
@@ -145,6 +166,11 @@ def clock_or_metric(first: str, *, name: str) -> str:
         return "?" if is_empty_cell(first) else "metric" if read_clock(first, name=name) is None else "clock"
     except ValueError:
         return "?"
+
+
+def is_time_of_day(cell: str) -> bool:
+    """Whether a cell has a time without a date, which is no wall time: `10:22:33`."""
+    return _DURATION.fullmatch(cell) is not None
 
 
 def is_empty_cell(cell: str) -> bool:

@@ -280,7 +280,8 @@ def _times(
         pass
     for row, cell in enumerate(column):
         try:
-            time = None if step_columns.is_empty_cell(cell) else step_columns.read_clock(cell, name=name)
+            is_none = step_columns.is_empty_cell(cell) or step_columns.is_time_of_day(cell)
+            time = None if is_none else step_columns.read_clock(cell, name=name)
             unknown[row] = np.nan if time is None else time
         except ValueError as error:
             problems.append((int(numbers[row]), f"column {name}: {error}"))

@@ -22,10 +22,11 @@ from holter.ingest.console.repeated_rows import RepeatedRows
 from holter.ingest.json_objects import flatten_object, json_number, row_from_fields
 from holter.ingest.json_subjects import ObjectSubjects
 from holter.ingest.metric_names import is_metric_name
+from holter.ingest.offline.json_trainings import trainings_of
 from holter.ingest.offline.value_histories import rows_of_histories
 from holter.ingest.offline.whole_file import WholeFile
 from holter.ingest.rows import LogRow, batch_from_rows
-from holter.types import Batch, Unreadable
+from holter.types import Batch, Labels, Unreadable, labels_of
 
 _LEAST_ROWS = 3
 _LEAST_OF_RECORDS = 0.9
@@ -57,21 +58,31 @@ class JsonTables(WholeFile):
     def records(self, path: PurePath, text: str) -> Iterator[Batch | Unreadable]:
         """The rows of the tables of the file; nothing of other files, such as lists of values alone."""
         document = _document(text)
-        rest = json.dumps(_without_tables(document)) if isinstance(document, dict) else ""
-        histories = rows_of_histories(rest, path.stem, is_document=True)
-        tables = [
-            each
-            for each in _tables(document, path.stem)
-            if _has_metric(each.records) or len(each.records) == len({row.step for row in histories})
-        ]
-        names = [each.path for each in tables if not each.is_named]
-        is_named = len(tables) + bool(histories) > 1 and len({*names}) == len(names)
-        for table in tables:
-            rows = [*_rows(table.records, table.path if is_named and not table.is_named else ())]
-            if rows:
-                yield RepeatedRows(()).batch(rows)
-        if histories:
-            yield batch_from_rows(histories)
+        for labels, part in trainings_of(document) or [((), document)]:
+            yield from _batches(part, path.stem, labels)
+
+
+def _batches(document: Any, stem: str, labels: Labels) -> Iterator[Batch]:
+    """The tables of a document, and the histories beside them."""
+    rest = json.dumps(_without_tables(document)) if isinstance(document, dict) else ""
+    histories = rows_of_histories(rest, stem, is_document=True)
+    tables = [
+        each
+        for each in _tables(document, stem)
+        if _has_metric(each.records) or len(each.records) == len({row.step for row in histories})
+    ]
+    names = [each.path for each in tables if not each.is_named]
+    is_named = len(tables) + bool(histories) > 1 and len({*names}) == len(names)
+    for table in tables:
+        rows = [*_rows(table.records, table.path if is_named and not table.is_named else ())]
+        if rows:
+            yield RepeatedRows(()).batch([_labelled(row, labels) for row in rows])
+    if histories:
+        yield batch_from_rows([_labelled(row, labels) for row in histories])
+
+
+def _labelled(row: LogRow, labels: Labels) -> LogRow:
+    return row._replace(labels=labels_of({**dict(row.labels), **dict(labels)})) if labels else row
 
 
 def tables_of(document: Any, stem: str) -> list[_JsonTable]:

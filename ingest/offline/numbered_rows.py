@@ -64,6 +64,9 @@ _PLACES = re.compile(r"[\[(][ \t]{0,8}\d{1,12}[ \t]{0,8},[ \t]{0,8}\d{1,12}[ \t]
 """Whole numbers alone in brackets: an epoch and its batch, `(3, 40)`."""
 _INDEX = re.compile(r"Unnamed: 0(?=[,;\t])")
 """What pandas calls the column of its index."""
+_INDEX_NAME = "index"
+_OF_EPISODES = frozenset({"r", "l", "t"})
+"""The reward, the length and the time of each episode, as the Monitor of Stable-Baselines writes them."""
 _ABSENT = frozenset({"-", "--", "None", "null", "N/A", "NA"})
 """What stands for a value that is missing."""
 UNNAMED = "column "
@@ -210,8 +213,13 @@ def _numbered_table(lines: Sequence[str], name: str) -> bytes | None:
     if len(lines) <= _LEAST_ROWS and not is_short_table(lines):
         return None
     lines = _without_places([_INDEX.sub("", lines[0]), *lines[1:]])
+    lines = lines[1:] if lines[0].startswith("#{") else lines  # Monitor of Stable-Baselines
     stated = _stated_names(lines)
+    if step_columns.are_settings(stated):  # what was tried, and what came of it
+        return None
     if cells := _columns([line for line in lines if line != lines[0]] if stated else lines):
+        if lines[0][:1] == " " and len(stated) == len(cells[0]) - 1:  # the index of a data frame
+            stated = [_INDEX_NAME, *stated]
         table = _counted_columns(cells, name, stated) or _named_columns(cells, name, stated)
         if table:
             return _encoded(table)
@@ -333,6 +341,7 @@ def _named_columns(rows: Cells, name: str, stated: Sequence[str]) -> Cells:
     """
     if stated:
         is_known = any(map(is_metric_name, stated)) or _is_of_metric(name, rows)
+        is_known |= {*stated} >= _OF_EPISODES
         rising = _rising_first(stated, rows) if len(stated) == len(rows[0]) else []
         if rising and (is_known or len(rows) >= _LEAST_OF_NUMBERS):
             return rising

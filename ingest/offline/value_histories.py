@@ -140,17 +140,25 @@ def _rows(training: Mapping[str, Sequence[float]], labels: Labels) -> Iterator[L
     """The values of a training, row by row; lists of different lengths one after another."""
     for length in dict.fromkeys(map(len, training.values())):
         columns = {name: values for name, values in training.items() if len(values) == length}
-        steps = _steps(columns)
-        if steps:
-            del columns[step_columns.find_step([*columns]) or ""]
+        steps, counting = _steps(columns)
+        columns = {name: values for name, values in columns.items() if name not in counting}
         for index, step in enumerate(steps or range(length) if columns else ()):
             yield LogRow(step, nan, {name: values[index] for name, values in columns.items()}, labels)
 
 
-def _steps(columns: Mapping[str, Sequence[float]]) -> list[int]:
-    """The list of steps or epochs among those of a length; nothing without one that counts up."""
+def _steps(columns: Mapping[str, Sequence[float]]) -> tuple[list[int], list[str]]:
+    """The list of steps or epochs among those of a length, and its names; nothing without one that counts up.
+
+    Each part may have its own: `{"train": {"epochs": [1, 2], "loss": [...]}, "val": {...}}`.
+    """
     name = step_columns.find_step([*columns])
+    if name is None:
+        tails = {each.rpartition("/")[2]: each for each in reversed([*columns])}
+        tail = step_columns.find_step([*tails])
+        name = tails[tail] if tail is not None else None
     numbers = columns[name] if name is not None else ()
     if not numbers or not all(abs(number) <= LARGEST_STEP and number == int(number) for number in numbers):
-        return []
-    return [int(number) for number in numbers] if all(a < b for a, b in pairwise(numbers)) else []
+        return [], []
+    if not all(a < b for a, b in pairwise(numbers)):
+        return [], []
+    return [*map(int, numbers)], [each for each, values in columns.items() if [*values] == [*numbers]]

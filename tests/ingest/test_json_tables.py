@@ -134,3 +134,31 @@ def test_a_long_history_is_read_whatever_is_next_to_it(tmp_path: Path) -> None:
     }
     run = read_log(tmp_path, json.dumps(document), "history.json")
     assert steps_of(run)["episode_rewards"] == steps_of(run)["episode_metrics/delay"] == episodes
+
+
+def test_trainings_in_a_list_are_labelled(tmp_path: Path) -> None:
+    runs = [
+        {"seed": seed, "loss": LOSSES * 2, "val": [{"epoch": n, "acc": n / 8} for n in range(1, 6)]}
+        for seed in (3, 7)
+    ]
+    run = read_log(tmp_path, json.dumps({"lr": 0.1, "runs": runs}), "runs.json")
+    assert run.attempts == 1
+    assert {(key.metric, key.labels): series.step.tolist() for key, series in run.data.series.items()} == {
+        (metric, labels): steps
+        for metric, steps in (("loss", [*range(8)]), ("val/acc", [*range(1, 6)]))
+        for labels in ((), (("seed", "7"),))
+    }
+
+
+def test_lists_of_records_are_no_trainings(tmp_path: Path) -> None:
+    records = [{"loss": loss, "client_loss": [loss + n / 8 for n in range(6)]} for loss in LOSSES]
+    found = steps(records, tmp_path)
+    assert found["loss"] == found["client_loss"] == found["client_loss 6"] == [0, 1, 2, 3]
+
+
+def test_parts_of_a_document_have_their_own_epochs(tmp_path: Path) -> None:
+    document = {
+        "train": {"epochs": [*range(1, 9)], "loss": LOSSES * 2},
+        "val": {"epochs": [2, 4, 6, 8], "loss": LOSSES},
+    }
+    assert steps(document, tmp_path) == {"train/loss": [*range(1, 9)], "val/loss": [2, 4, 6, 8]}

@@ -214,3 +214,23 @@ def test_results_without_a_step_are_at_the_one_above(tmp_path: Path) -> None:
     run = read_log(tmp_path, "".join(f"{json.dumps(row)}\n" for row in rows), "log.jsonl")
     expected = {"loss": [10, 20], "eval_loss": [10, 20], "eval_acc": [10, 20], "test_acc": [20]}
     assert (run.attempts, run.unreadable, steps_of(run)) == (1, [], expected)
+
+
+def test_rows_at_parts_of_an_epoch_are_numbered(tmp_path: Path) -> None:
+    text = "".join(json.dumps({"epoch": n / 4, "loss": 3.5 - n / 8}) + "\n" for n in range(9))
+    run = read_log(tmp_path, text, "log.jsonl")
+    assert (run.attempts, run.unreadable) == (1, [])
+    assert steps_of(run)["loss"] == [*range(9)]
+
+
+def test_whole_epochs_are_steps_however_they_are_written(tmp_path: Path) -> None:
+    text = "".join(json.dumps({"epoch": float(n), "loss": 3.5 - n / 8}) + "\n" for n in range(3, 9))
+    assert steps_of(read_log(tmp_path, text, "log.jsonl")) == {"loss": [*range(3, 9)]}
+
+
+def test_a_step_may_be_in_a_group(tmp_path: Path) -> None:
+    text = "".join(
+        json.dumps({"misc": {"total_timesteps": 128 * n}, "reward": n / 8, "best": {"epoch": 1}}) + "\n"
+        for n in range(3)
+    )
+    assert steps_of(read_log(tmp_path, text, "log.jsonl"))["reward"] == [0, 128, 256]

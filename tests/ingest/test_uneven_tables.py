@@ -166,3 +166,33 @@ def test_cells_of_a_program_have_their_own_commas(between: str, cell: str, tmp_p
     rows = [between.join([str(n), cell.format(x=7 - n), *[cell.format(x=5)] * (n < 3)]) for n in EPOCHS]
     run = read_log(tmp_path, "\n".join([between.join(["epoch", "loss", "acc"]), *rows, ""]), "log.csv")
     assert steps_of(run) == {"loss": EPOCHS, "acc": [0, 1, 2]}
+
+
+def test_times_without_a_date_are_left_out(tmp_path: Path) -> None:
+    rows = [f"{n}\t10:2{n}:33\t{loss}\t_" for n, loss in enumerate(losses(6))]
+    run = read_log(tmp_path, "\n".join(["EPOCH\tTIMESTAMP\tTRAIN_LOSS\tDEV_LOSS", *rows, ""]), "loss.tsv")
+    assert (run.unreadable, steps_of(run)) == ([], {"TRAIN_LOSS": EPOCHS})
+
+
+def test_episodes_of_a_monitor_are_counted(tmp_path: Path) -> None:
+    rows = [f"{loss},{20 + n % 3},{1.25 * n}" for n, loss in enumerate(losses(6))]
+    text = "\n".join(['#{"t_start": 1700000000.5, "env_id": "Walk-v1"}', "r,l,t", *rows, ""])
+    assert steps_of(read_log(tmp_path, text, "monitor.csv")) == {"r": EPOCHS, "l": EPOCHS, "t": EPOCHS}
+
+
+def test_what_was_tried_is_no_training(tmp_path: Path) -> None:
+    rows = [f"{n % 3},0.0{n},64,{20.5 + n}" for n in range(9)]
+    text = "\n".join(["n_hidden,learning_rate,batch_size,seconds", *rows, ""])
+    assert read_log(tmp_path, text, "trials.csv").points == 0
+
+
+@pytest.mark.parametrize("columns", [["epoch", "train_loss", "val_loss"], ["train_loss", "val_loss"]])
+def test_data_frames_are_read_behind_their_index(columns: list[str], tmp_path: Path) -> None:
+    header = "   " + "".join(f"{name:>12}" for name in columns)
+    rows = [
+        f"{n:<3}" + "".join(f"{10 * n if name == 'epoch' else loss:>12}" for name in columns)
+        for n, loss in enumerate(losses(12))
+    ]
+    steps = [n * (10 if "epoch" in columns else 1) for n in range(12)]
+    run = read_log(tmp_path, "\n".join([header, *rows, ""]), "train.log")
+    assert (run.attempts, steps_of(run)) == (1, {"train_loss": steps, "val_loss": steps})

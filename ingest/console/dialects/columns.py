@@ -112,6 +112,8 @@ def _row(line: str, state: DialectState) -> LineValues | None:
     heading = state.get("names of columns", "")
     places = state.get("places of columns", "")
     names, cells = _cells_between_tabs(line, places) or _named_cells(row, heading)
+    if not names and cells and places[:1] == " ":
+        names, cells = _behind_index(row, heading) or ([], cells)
     if not names and cells:
         names, cells = _cells_in_places(line, places) or ([], cells)
     if not names:
@@ -192,6 +194,13 @@ def _cells_between_tabs(row: str, heading: str) -> tuple[list[str], list[str]] |
         return None
     filled = [(name, cell) for name, cell in zip(names, cells, strict=True) if cell]
     return [name for name, _ in filled], [cell for _, cell in filled]
+
+
+def _behind_index(row: str, heading: str) -> tuple[list[str], list[str]] | None:
+    """The cells of a row of a data frame, which begins with its index below names that are indented."""
+    index, _, rest = row.partition(" ")
+    names, cells = _named_cells(rest.strip(), heading)
+    return (names, cells) if index.isdecimal() and names else None
 
 
 def _cells_in_places(row: str, heading: str) -> tuple[list[str], list[str]] | None:

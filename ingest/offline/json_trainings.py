@@ -1,0 +1,71 @@
+"""Finds the trainings in a document of JSON that lists them: `[{"seed": 1, "history": {...}}, ...]`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from holter.ingest import step_columns
+from holter.ingest.metric_names import is_metric_name
+from holter.ingest.names import storable_label
+from holter.types import Labels, labels_of
+
+_LEAST_TRAININGS = 2
+_LEAST_VALUES = 5
+"""Numbers of a list that are those of all epochs: fewer may be those of a step."""
+_NAMES = ("name", "model", "run", "experiment", "fold", "seed", "id", "method", "dataset", "variant")
+"""Keys that may say which training it is."""
+_MOST_NESTED = 4
+_OF_OTHERS = re.compile(r"(?i)class|label|client|per_")
+"""Names of lists whose numbers are not those of steps."""
+
+
+def trainings_of(document: Any, depth: int = 0) -> list[tuple[Labels, Mapping[str, Any]]]:
+    """The trainings that a document lists, with their labels; nothing of another document.
+
+    The first training has no label, others have their name, or their number.
+    """
+    if isinstance(document, dict) and depth < _MOST_NESTED:
+        found = [trainings_of(inner, depth + 1) for inner in document.values()]
+        with_trainings = [each for each in found if each]
+        return with_trainings[0] if len(with_trainings) == 1 else []
+    if not isinstance(document, list) or len(document) < _LEAST_TRAININGS:
+        return []
+    if not all(isinstance(item, dict) and _is_training(item, len(document)) for item in document):
+        return []
+    name = next((name for name in _NAMES if _tells(name, document)), "training")
+    return [
+        (labels_of({name: storable_label(str(item.get(name, number)))}) if number > 1 else (), item)
+        for number, item in enumerate(document, 1)
+    ]
+
+
+def _is_training(item: Mapping[str, Any], count: int) -> bool:
+    """Whether an object, one of so many, has the values of several steps in it, and is none of one step.
+
+    There are more steps than trainings: the numbers of a list may also be those of clients or of classes.
+    """
+    if step_columns.find_any_step(
+        [name for name, value in item.items() if not isinstance(value, list | dict)]
+    ):
+        return False
+    least = max(_LEAST_VALUES, count + 1)
+    return any(_has_steps(name, value, least) for name, value in item.items())
+
+
+def _has_steps(name: str, value: Any, least: int, depth: int = 0) -> bool:
+    if isinstance(value, dict) and depth < _MOST_NESTED:
+        return any(_has_steps(key, inner, least, depth + 1) for key, inner in value.items())
+    if not isinstance(value, list) or len(value) < least or _OF_OTHERS.search(name) is not None:
+        return False
+    if all(isinstance(item, dict) for item in value):
+        return any(is_metric_name(key) for key in value[0])
+    return is_metric_name(name) and all(isinstance(item, int | float) for item in value)
+
+
+def _tells(name: str, items: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a name or a number under a key is another one in each of the items."""
+    values = [item.get(name) for item in items]
+    are_names = all(isinstance(value, str | int) and not isinstance(value, bool) for value in values)
+    return are_names and len({*map(str, values)}) == len(values)
