@@ -233,7 +233,7 @@ def counts_evenly(column: Sequence[str], least: float = _LEAST_EVEN) -> bool:
     anew more often where they go up to other numbers each time, and far enough: those are no results of a few
     classes.
     """
-    if not are_counts(column):
+    if len(column) < 2 or not are_counts(column):
         return False
     numbers = [*map(int, column)]
     distances = [after - before for before, after in pairwise(numbers)]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.log_runs import assert_steps
+from tests.support.log_runs import assert_steps, read_log, steps_of
 
 N = range(1, 6)
 BATCHES = range(1, 7)
@@ -151,6 +151,34 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             )
         },
     ),
+    "tasks in turn with their classes, each of which ends as a step": (
+        "".join(
+            f"TRAINING TASK-{t}\tCLASSES: [1{t} 3{t} 5{t}]\n"
+            + "".join(f"Epoch: {n}/5\tloss: 2.{t}{n}\tacc: 0.{t}{n}\n" for n in N)
+            + f"FINISH STEP {t + 1}\nTEST ACC: 0.5{t}\n"
+            for t in range(3)
+        ),
+        {
+            name: steps
+            for task in ("", "/task=1", "/task=2")
+            for name, steps in ((f"loss{task}", [*N]), (f"acc{task}", [*N]), (f"TEST ACC{task}", [5]))
+        },
+    ),
+    "shares of which one may also count sentences": (
+        "".join(
+            f"{4 * n} epoch\n训练集 acc: 1.0000 sen: 0.{n}234 auc: 0.8{n}21 loss: 0.{n}121\n"
+            f"验证集 acc: 0.{n}364 sen: 0.{n}893 auc: 0.6{n}93 loss: 2.{n}811\n"
+            for n in N
+        ),
+        {
+            f"{data}{name}": [4 * n for n in N]
+            for data, names in (
+                ("", ("训练集 acc", "sen", "auc", "loss")),
+                ("验证集 ", ("acc", "sen", "auc", "loss")),
+            )
+            for name in names
+        },
+    ),
     "evaluations that count themselves": (
         "".join(
             f"iter {n} loss 1.{n:03}\n" + (f"Step {n // 50}: test score {n}.5\n" if n % 50 == 49 else "")
@@ -166,6 +194,15 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         {"loss": [*range(5)], "acc": [*range(5)]},
     ),
 }
+
+
+def test_rows_of_folds_that_end_with_their_best_epoch(tmp_path: Path) -> None:
+    text = "".join(
+        f"fold {n}: train acc: 8{n}.5, valid acc: 7{n}.25, train loss: 0.{n}1, best epoch: {3 * n}\n"
+        for n in N
+    )
+    steps = steps_of(read_log(tmp_path, text))
+    assert [steps[name] for name in ("train acc", "valid acc", "train loss")] == [[*N]] * 3
 
 
 @pytest.mark.parametrize("case", CASES)
