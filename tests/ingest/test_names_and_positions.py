@@ -179,6 +179,17 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             for name in names
         },
     ),
+    "results that examples of the Trainer print behind its records": (
+        "".join(f"{{'loss': 1.{n}, 'learning_rate': 1e-05, 'epoch': 0.{n}}}\n" for n in N)
+        + "{'eval_loss': 0.71234, 'eval_f1': 0.61234, 'epoch': 0.5}\n"
+        + "***** train metrics *****\n  epoch      =        0.5\n  train_loss =     1.3\n\n"
+        + "***** eval metrics *****\n  epoch     =   0.5\n  eval_f1   = 0.6123\n  eval_loss = 0.7123\n\n"
+        + "***** predict metrics *****\n  predict_f1      =   0.5812\n  predict_samples =   872\n",
+        {
+            **{name: [*N] for name in ("train/loss", "train/learning_rate", "epoch")},
+            **{name: [5] for name in ("eval/loss", "eval/f1", "test/f1")},
+        },
+    ),
     "evaluations that count themselves": (
         "".join(
             f"iter {n} loss 1.{n:03}\n" + (f"Step {n // 50}: test score {n}.5\n" if n % 50 == 49 else "")
