@@ -386,7 +386,8 @@ class _FieldReader:
     def _is_explained(self, before: str) -> bool:
         """Whether a number is in brackets right behind one with a name, or behind another one in these."""
         last = self._last_name
-        is_next = before.strip() == "," and last.rpartition(" (")[2].rstrip(")").lower() in STATISTICS
+        is_next = before.strip() == "," and last.endswith(")")  # not of `mean=0.1, std=0.2`
+        is_next &= last.rpartition(" (")[2].rstrip(")").lower() in STATISTICS
         is_of_last = bool(last) and not (self._section or counts(last))
         return is_of_last and (before.strip() == "(" or is_next)
 

@@ -190,6 +190,17 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             **{name: [5] for name in ("eval/loss", "eval/f1", "test/f1")},
         },
     ),
+    "names in bold": (
+        "".join(
+            f"### Epoch {n}/5\n- **Time:** 1{n}\n- **Train Loss:** 0.{n}9\n- **Test Accuracy:** 9{n}.5%\n\n"
+            for n in N
+        ),
+        {"Train Loss": [*N], "Test Accuracy": [*N]},
+    ),
+    "a mean and a deviation that are no more than that": (
+        "".join(f"Epoch {n} | loss: 0.{n}1 | mean=0.{n}2, std=0.{n}3, relative MAE: 0.{n}4\n" for n in N),
+        {name: [*N] for name in ("loss", "mean", "std", "relative MAE")},
+    ),
     "evaluations that count themselves": (
         "".join(
             f"iter {n} loss 1.{n:03}\n" + (f"Step {n // 50}: test score {n}.5\n" if n % 50 == 49 else "")
