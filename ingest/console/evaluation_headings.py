@@ -80,7 +80,8 @@ EVALUATION_HEADINGS = LineKind(
         rb"(?: \([^()\n]{1,30}\))?[^\w\n]{1,20}$"
         rb"|(?:^|[ \]>:-])"
         + _ON_TRAINING_DATA.encode()
-        + rb"|^[ \t]{0,20}(?:train(?:ing)?|val(?:id(?:ation|ating)?)?|test(?:ing)?|eval(?:uati(?:on|ng))?"
+        + rb"|^[ \t]{0,20}(?:[=>#*+-]{1,10}[ \t]{0,4})?"
+        rb"(?:train(?:ing)?|val(?:id(?:ation|ating)?)?|test(?:ing)?|eval(?:uati(?:on|ng))?"
         rb"|dev)[ \t\r]{0,8}$"
     ),
     parse=announce,

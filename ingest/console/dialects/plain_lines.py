@@ -154,6 +154,7 @@ _POSITION = LinearPattern(
     rb"|^[ \t]{0,8}(?:epoch|episode|iteration|step) \* \d{1,9} \* [a-z]"
     rb"|(?:^|[\] ])e[= ]\d{1,9},? b[= ]\d{1,9}[\t ]"
     rb"|(?:epoch|step|iter(?:ation)?|round)[\t :=#(\[]{1,3}init(?:ial)?[\])\t ,;:|]"
+    rb"|[a-z] after \d{1,9} (?:epoch|iter(?:ation)?|step|episode|round|update)s? ?[:=]"
     rb"|^run \[\d{1,9}\]:|\(['\"](?:epoch|iter(?:ation)?|step|episode)[: ]{0,3}['\"], {0,2}\d"
     rb"|\bcycle[:# \[]{1,3}\d{1,6} ?/ ?\d"
     rb"|\bepoch_\d{1,6}:|(?:ing|n|l|d|t)[ _]loss \[\d{1,9}\](?::| =) [-+]?\d"
