@@ -78,9 +78,8 @@ EVALUATION_HEADINGS = LineKind(
         rb" (?:eval(?:uation)?|validation|val|test(?:ing)?)[ \t\r]{0,8}$"
         rb"|^(?:<\w{1,40}>)?[^\w\n]{0,20}(?:on (?:the )?)?train(?:ing)?(?: \w{1,20}){0,2}"
         rb"(?: \([^()\n]{1,30}\))?[^\w\n]{1,20}$"
-        rb"|(?:^|[ \]>:-])"
-        + _ON_TRAINING_DATA.encode()
-        + rb"|^[ \t]{0,20}(?:train(?:ing)?|val(?:id(?:ation|ating)?)?|test(?:ing)?|eval(?:uati(?:on|ng))?"
+        rb"|(?:^|[ \]>:-])" + _ON_TRAINING_DATA.encode() + rb"|^[ \t]{0,20}(?:[=>#*+-]{1,10}[ \t]{0,4})?"
+        rb"(?:train(?:ing)?|val(?:id(?:ation|ating)?)?|test(?:ing)?|eval(?:uati(?:on|ng))?"
         rb"|dev)[ \t\r]{0,8}$"
     ),
     parse=announce,

@@ -144,7 +144,8 @@ class InterleavedWriters:
             self.is_same_launch = False
         is_again = kind.is_first_again(row)
         is_paused = is_again and self._is_paused(row)
-        is_near = self._is_near(row, start, learn=not (is_again or kind.steps[:1] > [row.step]))
+        is_back = kind.steps[:1] > [row.step] or (bool(kind.held) and row.step <= kind.held[-1][1].step)
+        is_near = self._is_near(row, start, learn=not (is_again or is_back))
         is_between = self._last != name or not is_near
         if is_again and self.is_same_launch and not is_between:
             is_again = False

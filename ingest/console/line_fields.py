@@ -63,6 +63,8 @@ _COUNTED_AT_END = re.compile(
 """The same at the end of a line that begins with the number or has `the` before it: `this is the 3 epoch`."""
 _COUNTED_AT_BEGIN = re.compile(r"(?i) (?:training )?(epoch|iteration|iter|step|episode|round)s?(?=[ ,:|-])")
 """The same at the beginning of a line: `0 epoch training loss: 2.2`, `After 1 round: loss = 0.8`."""
+_COUNTED_AFTER = re.compile(r" (epoch|iteration|iter|step|episode|round|update)s?(?=\s?[:=])")
+"""What a number counts behind `after`: `loss after 100 iterations: 0.5`."""
 _ROW_BEHIND = re.compile(r"(?i) {1,3}(horizon|class|client|fold|dataset|domain|agent)(?= {0,2}[|:])")
 """What tells rows apart, behind its number at the beginning of a line: `| 3 Horizon | MAE: 2.5`."""
 _BEFORE_COUNTED = frozenset({"", "after"})
@@ -387,7 +389,8 @@ class _FieldReader:
     def _is_explained(self, before: str) -> bool:
         """Whether a number is in brackets right behind one with a name, or behind another one in these."""
         last = self._last_name
-        is_next = before.strip() == "," and last.rpartition(" (")[2].rstrip(")").lower() in STATISTICS
+        is_next = before.strip() == "," and last.endswith(")")  # not of `mean=0.1, std=0.2`
+        is_next &= last.rpartition(" (")[2].rstrip(")").lower() in STATISTICS
         is_of_last = bool(last) and not (self._section or counts(last))
         return is_of_last and (before.strip() == "(" or is_next)
 
@@ -404,6 +407,9 @@ class _FieldReader:
             if counted[2]:  # `50000/  100000 steps| 14017 tokens/s`
                 self._ordinal_end = counted.end()
             return NumberName(next(filter(None, counted.groups())), True, before)
+        if text.endswith(" after ") and (counted := _COUNTED_AFTER.match(after)) is not None:
+            self._ordinal_end = counted.end()
+            return NumberName(counted[1], True, text)
         counted = _COUNTED_AT_END.match(after) if index + 2 == len(texts) and not named.name else None
         if counted is not None and _THE.search(text) is not None:
             return NumberName(counted[1], True, before)

@@ -41,6 +41,7 @@ from holter.ingest.console.step_axis import (
     as_epoch,
     count_fraction,
     count_pass,
+    counts_epochs_alone,
     follows_steps,
     forget_position,
     has_global_steps,
@@ -312,6 +313,7 @@ def note_line(shape: LineShape, counts: Counts, axis: dict[str, Any]) -> None:
     if ends and shape.is_end:
         axis.setdefault("ended", counts[Counter.EPOCH][0])
     is_end = ends and (bool(shape.metrics) or shape.is_end)
+    is_end |= shape.is_end and counts.keys() == {Counter.STEP} and counts_epochs_alone(axis)
     if is_end or (shape.is_note and "step" in axis):
         return
     if shape.is_of_training and shape.is_heading:

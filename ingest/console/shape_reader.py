@@ -530,7 +530,7 @@ class _ShapeReader:
             and texts[0].lstrip().startswith("["),
             is_note=[field.counter for field in counters] == [Counter.EPOCH]
             and _NOTE.search(text_ahead(texts, counters)) is not None,
-            is_end=[field.counter for field in counters] == [Counter.EPOCH]
+            is_end=[field.counter for field in counters] in ([Counter.EPOCH], [Counter.STEP])
             and not names
             and ENDS.search("".join(texts)) is not None,
             is_best=says_best(texts, counters),

@@ -339,6 +339,11 @@ def has_steps_alone(state: DialectState) -> bool:
     return state.get("alone") is True and state.keys().isdisjoint(("announced", "epoch"))
 
 
+def counts_epochs_alone(state: DialectState) -> bool:
+    """Whether the records so far named their epoch alone: a step is that of something else."""
+    return "lines" in state and not has_steps(state)
+
+
 def counts_steps_alone(state: DialectState) -> bool:
     """Whether the last lines counted steps, and none so far named an epoch; there may be just one."""
     return "alone" in state and state.keys().isdisjoint(("announced", "epoch", "bar"))

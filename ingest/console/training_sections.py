@@ -39,7 +39,7 @@ _ONE_OF_MANY = re.compile(
 """One of some trainings, with what it is of: `[1D] job 2/45 | seed=5`, `Training model 1/3 with lr 0.1`."""
 _STARTED = re.compile(
     rf"(?i)[^\w\n]{{0,40}}(?:start|begin|runn|train)(?:n?ing|s|ed)?:? (?:k-?|cv )?(?P<word>{_WORDS})"
-    r"[ \t]?[:=#_-]?[ \t]?#?(?P<number>\d{1,4})(?: ?(?:/|of) ?\d{1,4})?[ \t]{0,4}[|,;:(\[-]"
+    r"[ \t]?[:=#_-]?[ \t]?#?(?P<number>\d{1,4})(?: ?(?:/|of) ?\d{1,4})?(?:[ \t]{0,4}[|,;:(\[-]|\t)"
     r"(?![^\n]*(?:epoch|step|iter|loss|acc))"
 )
 """The beginning of a training, with what it is of: `Starting Fold 1 | Test Year: 2021`."""

@@ -1,6 +1,7 @@
 """Reads a file that was given by hand and that no format claims: as records, printed lines, or rows.
 
-So is one of which a format claims nothing but the lines of a scheduler, the kernel or NCCL.
+So is one of which a format claims nothing but the lines of a scheduler, the kernel or NCCL, or lines that
+have no values after all.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ from pathlib import Path, PurePath
 
 import numpy as np
 
+from holter.ingest.console.console_log import ConsoleLog
 from holter.ingest.console.dialects import PLAIN_LINES
 from holter.ingest.csv.csv_log import CsvLog
 from holter.ingest.discovery.run_layout import assign_tree
 from holter.ingest.discovery.scanner import Source
-from holter.ingest.format import Format
+from holter.ingest.format import Format, HoldingReader
 from holter.ingest.jsonl import JsonLines
 from holter.ingest.offline.grown_lists import GrownLists
 from holter.ingest.offline.joined_records import JoinedRecords
@@ -72,6 +74,8 @@ def _guess(file: Path, sources: Sequence[Source], lines: Format) -> Format | Non
             if _has_points(file, guess):
                 return guess
         return None if _has_points(file, formats[0]) else _guessed(file, lines)
+    if len(formats) == 1 and isinstance(formats[0], ConsoleLog) and not _holds_points(file, formats[0]):
+        return _guessed(file, lines)
     return _lines_of_training(file, sources, lines)
 
 
@@ -134,6 +138,15 @@ def _has_points(
             if len(seen[key]) >= steps:
                 return True
     return False
+
+
+def _holds_points(file: Path, lines: Format) -> bool:
+    """Whether lines read by a format have a value, those that are held back at the end among them."""
+    with open_beginning(file, _TRIED_BYTES)[0].stream as stream:
+        reader = lines.reader(uncompressed_name(file), {})
+        found = any(isinstance(record, Batch) and record.points for record in reader.read(stream))
+        last = reader.finish() if not found and isinstance(reader, HoldingReader) else ()
+        return found or any(isinstance(record, Batch) and record.points for record in last)
 
 
 def _head(file: Path) -> bytes:

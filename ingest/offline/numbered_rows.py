@@ -209,8 +209,8 @@ def _encoded(table: Cells) -> bytes:
 
 def _numbered_table(lines: Sequence[str], name: str) -> bytes | None:
     """The table with a column of steps; None if these lines are no table of numbers with a metric."""
-    lines = with_signs_of_header(lines)
-    if len(lines) <= _LEAST_ROWS and not is_short_table(lines):
+    given, lines = lines, with_signs_of_header(lines)
+    if len(lines) <= _LEAST_ROWS and not is_short_table(lines, may_count=lines is not given):
         return None
     lines = _without_places([_INDEX.sub("", lines[0]), *lines[1:]])
     lines = lines[1:] if lines[0].startswith("#{") else lines  # Monitor of Stable-Baselines

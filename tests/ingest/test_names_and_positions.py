@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.log_runs import assert_steps
+from tests.support.log_runs import assert_steps, read_log, steps_of
 
 N = range(1, 6)
 BATCHES = range(1, 7)
@@ -151,6 +151,56 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             )
         },
     ),
+    "tasks in turn with their classes, each of which ends as a step": (
+        "".join(
+            f"TRAINING TASK-{t}\tCLASSES: [1{t} 3{t} 5{t}]\n"
+            + "".join(f"Epoch: {n}/5\tloss: 2.{t}{n}\tacc: 0.{t}{n}\n" for n in N)
+            + f"FINISH STEP {t + 1}\nTEST ACC: 0.5{t}\n"
+            for t in range(3)
+        ),
+        {
+            name: steps
+            for task in ("", "/task=1", "/task=2")
+            for name, steps in ((f"loss{task}", [*N]), (f"acc{task}", [*N]), (f"TEST ACC{task}", [5]))
+        },
+    ),
+    "shares of which one may also count sentences": (
+        "".join(
+            f"{4 * n} epoch\n训练集 acc: 1.0000 sen: 0.{n}234 auc: 0.8{n}21 loss: 0.{n}121\n"
+            f"验证集 acc: 0.{n}364 sen: 0.{n}893 auc: 0.6{n}93 loss: 2.{n}811\n"
+            for n in N
+        ),
+        {
+            f"{data}{name}": [4 * n for n in N]
+            for data, names in (
+                ("", ("训练集 acc", "sen", "auc", "loss")),
+                ("验证集 ", ("acc", "sen", "auc", "loss")),
+            )
+            for name in names
+        },
+    ),
+    "results that examples of the Trainer print behind its records": (
+        "".join(f"{{'loss': 1.{n}, 'learning_rate': 1e-05, 'epoch': 0.{n}}}\n" for n in N)
+        + "{'eval_loss': 0.71234, 'eval_f1': 0.61234, 'epoch': 0.5}\n"
+        + "***** train metrics *****\n  epoch      =        0.5\n  train_loss =     1.3\n\n"
+        + "***** eval metrics *****\n  epoch     =   0.5\n  eval_f1   = 0.6123\n  eval_loss = 0.7123\n\n"
+        + "***** predict metrics *****\n  predict_f1      =   0.5812\n  predict_samples =   872\n",
+        {
+            **{name: [*N] for name in ("train/loss", "train/learning_rate", "epoch")},
+            **{name: [5] for name in ("eval/loss", "eval/f1", "test/f1")},
+        },
+    ),
+    "names in bold": (
+        "".join(
+            f"### Epoch {n}/5\n- **Time:** 1{n}\n- **Train Loss:** 0.{n}9\n- **Test Accuracy:** 9{n}.5%\n\n"
+            for n in N
+        ),
+        {"Train Loss": [*N], "Test Accuracy": [*N]},
+    ),
+    "a mean and a deviation that are no more than that": (
+        "".join(f"Epoch {n} | loss: 0.{n}1 | mean=0.{n}2, std=0.{n}3, relative MAE: 0.{n}4\n" for n in N),
+        {name: [*N] for name in ("loss", "mean", "std", "relative MAE")},
+    ),
     "evaluations that count themselves": (
         "".join(
             f"iter {n} loss 1.{n:03}\n" + (f"Step {n // 50}: test score {n}.5\n" if n % 50 == 49 else "")
@@ -166,6 +216,15 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         {"loss": [*range(5)], "acc": [*range(5)]},
     ),
 }
+
+
+def test_rows_of_folds_that_end_with_their_best_epoch(tmp_path: Path) -> None:
+    text = "".join(
+        f"fold {n}: train acc: 8{n}.5, valid acc: 7{n}.25, train loss: 0.{n}1, best epoch: {3 * n}\n"
+        for n in N
+    )
+    steps = steps_of(read_log(tmp_path, text))
+    assert [steps[name] for name in ("train acc", "valid acc", "train loss")] == [[*N]] * 3
 
 
 @pytest.mark.parametrize("case", CASES)

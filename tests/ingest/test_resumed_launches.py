@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from holter.types import SeriesKey
 from tests.support.log_runs import read_log, steps_of
 
 
@@ -280,3 +282,18 @@ def test_a_launch_that_resumes_counts_the_lines_of_its_epochs_on(tmp_path: Path)
     run = read_log(tmp_path, "Ready\n" + lines(1, 2, 3) + "Resuming from epoch 2\n" + lines(3, 4))
     assert run.attempts == 2
     assert steps_of(run)["Loss"] == [*range(1, 28), *range(19, 37)]
+
+
+def test_launches_of_one_epoch_before_and_behind_longer_ones(tmp_path: Path) -> None:
+    opening = "[2026-05-03 10:00:00]: train [line:45] INFO  ______start_training______\n"
+    lengths, text = [1, 1, 2, 2, 6, 1, 1, 5], 4 * opening  # some ended before their first record
+    for number, epochs in enumerate(lengths):
+        text += opening
+        for epoch in range(epochs):
+            text += (
+                f"Train Epoch: {epoch} (rate : 0.001 )| LOSS: 0.{number}{epoch}1 | F1: 0.{number}{epoch}2\n"
+            )
+            if number > 1:
+                text += f"Valid Epoch: {epoch} | LOSS: 0.{number}{epoch}3 | F1: 0.{number}{epoch}4\n"
+    losses = read_log(tmp_path, text).data.series[SeriesKey("LOSS")]
+    assert Counter(losses.attempt.tolist()) == dict(enumerate(lengths))

@@ -8,7 +8,7 @@ from math import ceil
 from zlib import crc32
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
-from holter.ingest.console.dialects import hf_setup
+from holter.ingest.console.dialects import hf_metrics, hf_setup
 from holter.ingest.console.step_axis import counts_steps_alone, known_axis
 from holter.ingest.console.values import parse_number
 from holter.types import labels_of
@@ -73,6 +73,7 @@ def _logged(line: str, state: DialectState) -> list[LineValues] | LineValues | N
         for name, text in texts.items()
         if name not in _NOT_METRICS and (value := parse_number(text)) is not None
     }
+    hf_metrics.note_logged([*values], state)
     left = _begin_earlier(values, state)
     if _LOSS in values:
         if state.pop("ended", False) and state.get("opening"):
@@ -526,6 +527,7 @@ DIALECT = ConsoleDialect(
             release=_release,
         ),
         LineKind(pattern=re.compile(rb" \[(?:\d{1,3}:)?\d\d:\d\d"), parse=_bar),
+        *hf_metrics.KINDS,
         *hf_setup.KINDS,
     ),
 )

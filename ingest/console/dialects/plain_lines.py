@@ -155,6 +155,7 @@ _POSITION = LinearPattern(
     rb"|^[ \t]{0,8}(?:epoch|episode|iteration|step) \* \d{1,9} \* [a-z]"
     rb"|(?:^|[\] ])e[= ]\d{1,9},? b[= ]\d{1,9}[\t ]"
     rb"|(?:epoch|step|iter(?:ation)?|round)[\t :=#(\[]{1,3}init(?:ial)?[\])\t ,;:|]"
+    rb"|[a-z] after \d{1,9} (?:epoch|iter(?:ation)?|step|episode|round|update)s? ?[:=]"
     rb"|^run \[\d{1,9}\]:|\(['\"](?:epoch|iter(?:ation)?|step|episode)[: ]{0,3}['\"], {0,2}\d"
     rb"|\bcycle[:# \[]{1,3}\d{1,6} ?/ ?\d"
     rb"|\bepoch_\d{1,6}:|(?:ing|n|l|d|t)[ _]loss \[\d{1,9}\](?::| =) [-+]?\d"
@@ -231,7 +232,7 @@ _METRIC_ALONE = LinearPattern(
     + rb"|[-=]>|[:|-]) {0,2})?(?:train(?:ing)?|val(?:id(?:ation)?)?|test)\b)?"
     + _COLOUR
     + _SPACE
-    + rb"{0,12}(?:[:= ,|\t]|"
+    + rb"{0,12}(?:[:= ,|\t](?:\*\*)?|"
     + _WIDE_SIGN
     + rb")"
     + _COLOUR
@@ -251,7 +252,7 @@ _METRIC_ALONE = LinearPattern(
 )
 _NUMBER_ALONE = LinearPattern(
     rb"(?m)^[ \t|>*{'\"-]{0,80}(?:[A-Za-z]|[\xe3-\xed][\x80-\xbf]{2})[\w ./()@\x80-\xbf\xe3-\xed-]{0,80}"
-    rb"(?:['\"]| ?= ?\d?\.\d{1,6})?:[ \t]{0,20}[-+]?\d[\d.]{0,20}"
+    rb"(?:['\"]| ?= ?\d?\.\d{1,6})?:(?:\*\*)?[ \t]{0,20}[-+]?\d[\d.]{0,20}"
     rb"(?:[eE][-+]?\d{1,3})?[^\n:=]{0,20}$"
     # `Agent SUCCESS Rate 0.04`, `success -> 0.9`
     rb"|^[ \t>*-]{0,20}(?:[A-Z][A-Za-z_-]{1,30} ){1,4}-?\d{1,9}\.\d{1,20}[ \t\r]{0,8}$"
@@ -262,7 +263,8 @@ _LOSS_ALONE = LinearPattern(
     + _DATA_ALONE
     + rb"|(?:loss|reward|return|\bacc|accuracy|fitness|\br?mse|\bs?mape|\bmae|psnr|ssim|dice|\bm?iou|\bauc"
     rb"|\bf1|bleu|perplexity|\bppl)[\"')]?"
-    rb"(?: (?:of|on|for|over|per)[ \w]{1,40})?[ \t]{0,12}(?:[:=\t]|is\b|\xe2\x94[\x82\x83])[ \t]{0,20}[-+]?\d"
+    rb"(?: (?:of|on|for|over|per)[ \w]{1,40})?[ \t]{0,12}(?:[:=\t](?:\*\*)?|is\b|\xe2\x94[\x82\x83])"
+    rb"[ \t]{0,20}[-+]?\d"
     # `mean/median reward 1.2/0.9`
     + rb"|[a-z]/[a-z]{1,20} (?:loss|reward|return|accuracy) [-+]?\d{1,12}\.\d{1,12}/"
     + rb"|\xe2\x94[\x82\x83] (?:train|val|test)[a-z]{0,7}[ \t]{0,12}\xe2\x94[\x82\x83][ \t]{0,20}\d"
