@@ -53,6 +53,9 @@ _COUNTED = re.compile(
     r"|(?:st|nd|rd|th) (?:mini-?)?(epoch|batch|iteration|step)\b| (update)s(?=, \w)"
 )
 """What a number counts, right after it: `1epoch:train:1-100batch:`, `| 200/2983 batches |`, `5th epoch`."""
+_COUNTED_BETWEEN = re.compile(r"(?i) (epoch|iteration|(?:time)?step|episode|update)s?(?=: {1,4}$)")
+_AFTER = re.compile(r"(?i)[a-z] after $")
+"""What is around a number between a name and its value: `Average reward after 1000 timesteps: 1.2`."""
 _COUNTED_BEHIND_TOTAL = re.compile(
     r" (epoch|batch|iteration|iter|step)(?:e?s)?(?= [A-Za-z]\w{0,40}(?: [A-Za-z]\w{0,20}){0,2} ?[:=])"
 )
@@ -399,6 +402,9 @@ class _FieldReader:
             if counted[2]:  # `50000/  100000 steps| 14017 tokens/s`
                 self._ordinal_end = counted.end()
             return NumberName(next(filter(None, counted.groups())), True, before)
+        if _AFTER.search(text) is not None and (counted := _COUNTED_BETWEEN.match(after)) is not None:
+            self._ordinal_end = counted.end()
+            return NumberName(counted[1].lower().removeprefix("time"), True, before)
         counted = _COUNTED_AT_END.match(after) if index + 2 == len(texts) and not named.name else None
         if counted is not None and _THE.search(text) is not None:
             return NumberName(counted[1], True, before)
