@@ -87,6 +87,25 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         ),
         {"loss": [1, 2, 3], "loss/training=训练 beta = 0.2": [1, 2, 3]},
     ),
+    "a class before the first of the names of its line": (
+        "".join(
+            f"Epoch {n}/6\n"
+            + "".join(
+                f"  {name} precision: 0.{n}{at} | recall: 0.{at}{n}\n"
+                for at, name in ((1, "oak"), (2, "elm"))
+            )
+            for n in N
+        ),
+        {name: [*N] for name in ("oak precision", "recall", "elm precision", "elm/recall")},
+    ),
+    "metrics of parts behind a plural": (
+        "".join(f"Epoch {n}: loss {9 - n}.5\nTest Accuracies: All 0.{n}1 | Seen 0.{n}2\n" for n in N),
+        {name: [*N] for name in ("loss", "Test Accuracies/All", "Test Seen")},
+    ),
+    "a number in a name behind vs": (
+        "".join(f"ep {100 * n} | len {n}4 | vs 2 random: {n}3% | vs 2 greedy: {n}1%\n" for n in N),
+        {name: [100 * n for n in N] for name in ("len", "random", "greedy")},
+    ),
     "a line that says that an epoch is done, behind its record": (
         "".join(f"Epoch = {n}, Loss = 2.{9 - n}\nRun-up = 1.{n}\nEpoch {n} done in 3.{n}.\n" for n in N),
         {"Loss": [*N], "Run-up": [*N]},

@@ -239,6 +239,8 @@ _METRIC_ALONE = LinearPattern(
     + _SPACE
     + rb"{0,4}(?:is:? {1,8}|[-=]> {0,8}|- )?(?:array|tensor)?[\[(]{0,2}[\"']?[-+]?(?:\d|nan|inf|np\.float)"
     rb"|(?:loss|reward|return|fitness|score|accuracy)\) {0,4}[:=] {0,4}[-+]?\d"  # `max(fitness): 0.3`
+    # `Test Accuracies: All 0.33 | Old 0.41`
+    rb"|(?:accuracies|losses|scores): {1,4}[a-z]\w{0,20} {1,4}\d{1,9}\.\d"
     rb"|^[ \t]{0,8}got \d{1,9} ?/ ?\d{1,9} correct \("
     # `Evaluation over 10 episodes: -64.5`, `eval over 10 eps: mean R 12.5`, `Eval: R 12.5`
     rb"|\b(?:eval(?:uation)?|test(?:ing)?) (?:over|of|on) \d{1,9} (?:eps?|episodes|games|rollouts|trials):"
