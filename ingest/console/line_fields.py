@@ -18,7 +18,8 @@ _UNITS = re.compile(
     r"(?! [kKMGTB] [A-Za-z])"  # `D loss 1.2 G loss 0.9`, and below `first loss: 1.2 second loss: 0.9`
     r"\s?(?:%|(?:[A-Za-z]{0,12}/){1,2}[A-Za-z]{1,12}\b(?!\.[a-z]|\s?[:=]\s*$)|(?:[kKMGT]i?B?|B|m?s|secs?|seconds"
     r"|second(?! [A-Za-z]\w{0,20} ?[:=])|mins?|minutes?|h|hours?|days?"
-    r"|its?|samples?|tokens?|images?|x|W|C)(?![\w(=:./-]| ?[=:])|毫秒|秒|分钟|小时|分|初|초|сек|мс)"
+    r"|its?|samples?|tokens?|images?|x|W|C|degrees?|deg|dB|cm|mm|px|pixels)(?![\w(=:./-]| ?[=:])"
+    r"|毫秒|秒|分钟|小时|分|初|초|сек|мс)"
 )
 _NO_UNIT = re.compile(r"[A-Za-z_]++\d")
 _NO_UNIT_ALONE = re.compile(
@@ -64,7 +65,9 @@ _COUNTED_AT_END = re.compile(
     r"(?:st|nd|rd|th)? (epoch|iteration|iter|step|timesteps|batch|episode|round)[^\w\n]{0,40}$"
 )
 """The same at the end of a line that begins with the number or has `the` before it: `this is the 3 epoch`."""
-_COUNTED_AT_BEGIN = re.compile(r"(?i) (?:training )?(epoch|iteration|iter|step|episode|round)s?(?=[ ,:|-])")
+_COUNTED_AT_BEGIN = re.compile(
+    r"(?i) (?:training )?(epoch|iteration|iter|(?:global[_ ])?step|episode|round)s?(?=[ ,:|-])"
+)
 """The same at the beginning of a line: `0 epoch training loss: 2.2`, `After 1 round: loss = 0.8`."""
 _BEFORE_COUNTED = frozenset({"", "after"})
 _THE = re.compile(r"(?i)(?:(?:^|\s)the|^[^\w\n]{0,40}) {0,2}$")

@@ -27,7 +27,7 @@ from holter.ingest.console.line_layouts import LayoutContent, LineLayout
 from holter.ingest.console.line_shapes import LineShape
 from holter.ingest.console.line_tokens import value_of
 from holter.ingest.console.nested_keys import forget_keys
-from holter.ingest.console.number_lists import ORDERED
+from holter.ingest.console.number_lists import is_written_out
 from holter.ingest.console.plain_line import (
     announce_epoch,
     axis_state,
@@ -125,7 +125,7 @@ def describe_line(line: str, parts: list[str]) -> LayoutContent | None:
         return None
     if not shape.counters and any(is_metric_name(field.name) for field in shape.metrics):
         return None  # nothing in it is a position
-    if shape.is_settings or ORDERED in line:  # settings may open a launch
+    if shape.is_settings or is_written_out(line):  # settings may open a launch
         return None
     match, time = find_time(line), -1
     if match is not None:

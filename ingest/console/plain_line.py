@@ -26,7 +26,7 @@ from holter.ingest.console.line_tokens import split_numbers, template_of, value_
 from holter.ingest.console.line_words import BEFORE_MESSAGE, BEST_WORD, DATA_SPLIT
 from holter.ingest.console.names_of_rows import numbered_row, row_name, text_before
 from holter.ingest.console.nested_keys import forget_keys, nested_name
-from holter.ingest.console.number_lists import is_history, listed_names, values_of_lists, without_ordered
+from holter.ingest.console.number_lists import is_history, listed_names, values_of_lists, written_out
 from holter.ingest.console.numbered_evaluations import labels_of_evaluation, numbered_evaluation
 from holter.ingest.console.qualified_names import qualified
 from holter.ingest.console.recurrence import recurring_values
@@ -113,7 +113,7 @@ def axis_state(state: DialectState) -> dict[str, Any]:
 def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineValues] | None:
     """The named numbers of a line at its step; those of an evaluation are named after its data."""
     axis = axis_state(state)
-    parts = split_numbers(without_settings(without_ordered(line)))
+    parts = split_numbers(without_settings(written_out(line)))
     shape, numbers = shape_of_line(parts), parts[1::2]
     counts: Counts = counts_of(shape, numbers)
     fraction = _fraction_of_epoch(shape, numbers, axis)
@@ -349,7 +349,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     Without a heading above them these are the means of an epoch, or those of an evaluation.
     """
     axis = axis_state(state)
-    parts = split_numbers(without_settings(without_ordered(line)))
+    parts = split_numbers(without_settings(written_out(line)))
     shape, numbers = shape_of_line(parts), parts[1::2]
     if shape.counters or _is_repeated(line) or _PART_OF_MODEL.match(line) is not None:
         return None

@@ -102,6 +102,19 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"Epoch {n}: loss {9 - n}.5\nTest Accuracies: All 0.{n}1 | Seen 0.{n}2\n" for n in N),
         {name: [*N] for name in ("loss", "Test Accuracies/All", "Test Seen")},
     ),
+    "ranks in a list before that of the values at them": (
+        "".join(
+            f"| epoch {n} | loss: {9 - n}.5 Hit@[5, 10]: [0.{n}1, 0.{n}3], NDCG@[5, 10]: [0.{n}2, 0.{n}4]\n"
+            for n in N
+        ),
+        {name: [*N] for name in ("loss", "Hit@5", "Hit@10", "NDCG@5", "NDCG@10")},
+    ),
+    "a step before its name, and units in a sentence": (
+        "".join(
+            f"{n}000 global_step: rotation error {n}.2 degrees, drift {n}.1 px, loss {9 - n}.5\n" for n in N
+        ),
+        {name: [1000 * n for n in N] for name in ("rotation error", "drift", "loss")},
+    ),
     "a number in a name behind vs": (
         "".join(f"ep {100 * n} | len {n}4 | vs 2 random: {n}3% | vs 2 greedy: {n}1%\n" for n in N),
         {name: [100 * n for n in N] for name in ("len", "random", "greedy")},

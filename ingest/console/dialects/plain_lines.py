@@ -159,7 +159,7 @@ _POSITION = LinearPattern(
     rb"|^run \[\d{1,9}\]:|\(['\"](?:epoch|iter(?:ation)?|step|episode)[: ]{0,3}['\"], {0,2}\d"
     rb"|\bcycle[:# \[]{1,3}\d{1,6} ?/ ?\d"
     rb"|\bepoch_\d{1,6}:|(?:ing|n|l|d|t)[ _]loss \[\d{1,9}\](?::| =) [-+]?\d"
-    rb"|^[ \t]{0,8}(?:after )?\d{1,9} (?:epoch|iteration|iter|step|episode|round)s?[ ,:|-]"
+    rb"|^[ \t]{0,8}(?:after )?\d{1,9} (?:epoch|iteration|iter|(?:global[_ ])?step|episode|round)s?[ ,:|-]"
     rb"|\d(?:st|nd|rd|th) (?:epoch|iteration|step|(?:mini-?)?batch)|"
     + _NUMBER_AHEAD
     + rb"|"
