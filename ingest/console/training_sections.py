@@ -68,7 +68,9 @@ _OF = (
     r"(?:(?:start|begin|runn)(?:n?ing|s)?:? )?training (?:with|on|for|using|of) "
     r"(?P<of>[^\W\d][^\n]{1,59}?)[^\w\n]{0,100}$"
 )
-_TRAINING_OF = re.compile(rf"(?i)[^\w\n]{{0,40}}{_OF}")
+_NO_DEVICE = r"(?!.{0,60}?\b(?:with|on|for|using|of) (?:the )?(?:device|gpu|cuda|cpu|tpu|mps|rank|node)s?\b)"
+"""A device may be another one in each launch."""
+_TRAINING_OF = re.compile(rf"(?i)[^\w\n]{{0,40}}{_NO_DEVICE}{_OF}")
 """A training and what tells it from others: `Training with b.yaml`, `Starting training for size: 10 ---`."""
 _FILE_OF_SETTINGS = re.compile(r"[^\s]{1,100}\.(?:ya?ml|json|toml|cfg|ini)")
 _FRAMED = re.compile(
