@@ -18,7 +18,8 @@ _UNITS = re.compile(
     r"(?! [kKMGTB] [A-Za-z])"  # `D loss 1.2 G loss 0.9`, and below `first loss: 1.2 second loss: 0.9`
     r"\s?(?:%|(?:[A-Za-z]{0,12}/){1,2}[A-Za-z]{1,12}\b(?!\.[a-z]|\s?[:=]\s*$)|(?:[kKMGT]i?B?|B|m?s|secs?|seconds"
     r"|second(?! [A-Za-z]\w{0,20} ?[:=])|mins?|minutes?|h|hours?|days?"
-    r"|its?|samples?|tokens?|images?|x|W|C)(?![\w(=:./-]| ?[=:])|毫秒|秒|分钟|小时|分|初|초|сек|мс)"
+    r"|its?|samples?|tokens?|images?|x|W|C|degrees?|deg|dB|cm|mm|px|pixels)(?![\w(=:./-]| ?[=:])"
+    r"|毫秒|秒|分钟|小时|分|初|초|сек|мс)"
 )
 _NO_UNIT = re.compile(r"[A-Za-z_]++\d")
 _NO_UNIT_ALONE = re.compile(
@@ -61,10 +62,13 @@ _COUNTED_AT_END = re.compile(
     r"(?:st|nd|rd|th)? (epoch|iteration|iter|step|timesteps|batch|episode|round)[^\w\n]{0,40}$"
 )
 """The same at the end of a line that begins with the number or has `the` before it: `this is the 3 epoch`."""
-_COUNTED_AT_BEGIN = re.compile(r"(?i) (?:training )?(epoch|iteration|iter|step|episode|round)s?(?=[ ,:|-])")
+_COUNTED_AT_BEGIN = re.compile(
+    r"(?i) (?:training )?(epoch|iteration|iter|(?:global[_ ])?step|episode|round)s?(?=[ ,:|-])"
+)
 """The same at the beginning of a line: `0 epoch training loss: 2.2`, `After 1 round: loss = 0.8`."""
-_COUNTED_AFTER = re.compile(r" (epoch|iteration|iter|step|episode|round|update)s?(?=\s?[:=])")
-"""What a number counts behind `after`: `loss after 100 iterations: 0.5`."""
+_COUNTED_AFTER = re.compile(r"(?i) (epoch|iteration|iter|(?:time)?step|episode|round|update)s?(?=\s?[:=])")
+_AFTER = re.compile(r"(?i)[a-z] after $")
+"""What is around a number between a name and its value: `Average reward after 1000 timesteps: 1.2`."""
 _ROW_BEHIND = re.compile(r"(?i) {1,3}(horizon|class|client|fold|dataset|domain|agent)(?= {0,2}[|:])")
 """What tells rows apart, behind its number at the beginning of a line: `| 3 Horizon | MAE: 2.5`."""
 _BEFORE_COUNTED = frozenset({"", "after"})
@@ -407,9 +411,9 @@ class _FieldReader:
             if counted[2]:  # `50000/  100000 steps| 14017 tokens/s`
                 self._ordinal_end = counted.end()
             return NumberName(next(filter(None, counted.groups())), True, before)
-        if text.endswith(" after ") and (counted := _COUNTED_AFTER.match(after)) is not None:
+        if _AFTER.search(text) is not None and (counted := _COUNTED_AFTER.match(after)) is not None:
             self._ordinal_end = counted.end()
-            return NumberName(counted[1], True, text)
+            return NumberName(counted[1].lower().removeprefix("time"), True, text)
         counted = _COUNTED_AT_END.match(after) if index + 2 == len(texts) and not named.name else None
         if counted is not None and _THE.search(text) is not None:
             return NumberName(counted[1], True, before)

@@ -81,7 +81,7 @@ CALENDAR = frozenset(
 """Words before the numbers of a date: `Sun Oct 29 17:00:03 2023`, `Mon 10 Jan 2022`."""
 STOP_WORDS = frozenset(
     {"to", "at", "in", "of", "for", "from", "with", "after", "on", "the", "and", "took", "by", "than", "over",
-     "is", "was", "be", "last", "every", "per"}
+     "is", "was", "be", "last", "every", "per", "vs"}
 )  # fmt: skip
 DATA_SPLIT = re.compile(
     r"(?<![\w./])(?<!\w-)(?:(train(?:ing)?|trn)"

@@ -36,11 +36,14 @@ _RANGE = re.compile(
 _HISTORY = re.compile(r"['\"](?:val_)?loss['\"] ?: ?\[[-+.\w]{1,30},")
 _UNIT = re.compile(r"^[A-Za-z]\w*")
 """A unit right behind a number, which is no name: `mem 10.2GB, loss 2.1`."""
-ORDERED = "OrderedDict([("
 _QUOTED_LISTS = ("['", '["')
 _QUOTED = r"['\"][-+]?\d[\d.]{0,20}(?:[eE][-+]?\d{1,3})?['\"]"
 _QUOTED_LIST = re.compile(rf"\[{_QUOTED}(?:, ?{_QUOTED}){{0,200}}\]")
 _NO_QUOTES = str.maketrans("", "", "'\"")
+_ORDERED = "OrderedDict([("
+_BETWEEN_LISTS = "]: ["
+_RANKED_LISTS = re.compile(r"([A-Za-z][\w-]{0,20}@)\[(\d{1,4}(?:, ?\d{1,4}){1,15})\]: \[([^\[\]\n]{1,400})\]")
+"""A list of ranks before that of the values at them: `Hit@[5, 10]: [0.21, 0.34]`."""
 _CALL = re.compile(r"(?<![\w.])(?:(?:np|numpy|torch)\.)?(?:float|u?int|tensor|array)\d{0,2}\($")
 """What numpy and torch print around a number of a list: `[np.float32(0.5), np.float32(0.4)]`."""
 
@@ -112,11 +115,16 @@ def with_words(texts: tuple[str, ...]) -> tuple[str, ...]:
     return texts
 
 
-def without_ordered(line: str) -> str:
-    """The line with ordered dictionaries as dictionaries: `OrderedDict([('AP', 0.4), ('AP50', 0.7)])`."""
-    if ORDERED not in line:
+def written_out(line: str) -> str:
+    """The line with ordered dictionaries as dictionaries, and each value behind its name.
+
+    `OrderedDict([('AP', 0.4), ('AP50', 0.7)])`, `Hit@[5, 10]: [0.21, 0.34]`.
+    """
+    if _BETWEEN_LISTS in line:
+        line = _RANKED_LISTS.sub(_with_ranks, line)
+    if _ORDERED not in line:
         return line
-    line = re.sub(r"(\w['\"]), ", r"\1: ", line.replace(ORDERED, "{").replace(")])", "}"))
+    line = re.sub(r"(\w['\"]), ", r"\1: ", line.replace(_ORDERED, "{").replace(")])", "}"))
     return line.replace("), (", ", ")
 
 
@@ -125,6 +133,15 @@ def without_quotes(line: str) -> str:
     if not any(begin in line for begin in _QUOTED_LISTS):
         return line
     return _QUOTED_LIST.sub(lambda found: found[0].translate(_NO_QUOTES), line)
+
+
+def _with_ranks(match: re.Match[str]) -> str:
+    """Values with their names, where there are as many as ranks."""
+    ranks, values = (match[number].split(",") for number in (2, 3))
+    if len(ranks) != len(values):
+        return match[0]
+    pairs = zip(ranks, values, strict=True)
+    return ", ".join(f"{match[1]}{rank.strip()}: {value.strip()}" for rank, value in pairs)
 
 
 def _last_of_run(texts: tuple[str, ...], index: int, between: tuple[str, ...]) -> int:

@@ -12,6 +12,7 @@ from holter.ingest.console.line_tokens import template_of
 from holter.ingest.console.line_words import BEFORE_MESSAGE, DATA_SPLIT, LEVELS, LONE_UNITS
 from holter.ingest.console.names_of_rows import text_before
 from holter.ingest.console.tagged_rows import named_by_tag, tag_of, with_words
+from holter.ingest.metric_names import is_metric_name
 
 _MOST_QUALIFIED = 64
 _WORDS_BEFORE = re.compile(r"([A-Za-z](?:[\w -]|(?<=\d)\.(?=\d)){1,40}?)[^\w]{1,8}$")
@@ -131,4 +132,11 @@ def _words_before(parts: list[str], shape: LineShape, values: Collection[str]) -
     if first.index:  # the numbers before it are others in other lines
         words = _LAST_NUMBER.sub("", words)
     is_name = words not in LEVELS and words not in LONE_UNITS and DATA_SPLIT.fullmatch(words) is None
-    return words if is_name else ""
+    return words if is_name and words else _subject_of(shape)
+
+
+def _subject_of(shape: LineShape) -> str:
+    """The words before the metric in the first of several names: `cat precision: 0.9 | recall: 0.8`."""
+    subject, _, metric = shape.metrics[0].name.rpartition(" ")
+    is_of_metric = len(shape.metrics) > 1 and is_metric_name(metric) and not is_metric_name(subject)
+    return subject if is_of_metric and DATA_SPLIT.search(subject) is None else ""

@@ -7,7 +7,7 @@ import re
 
 from holter.ingest.console.first_position import with_first_position
 from holter.ingest.console.line_settings import has_settings
-from holter.ingest.console.number_lists import without_ordered, without_quotes
+from holter.ingest.console.number_lists import without_quotes, written_out
 from holter.ingest.json_objects import flatten_object, json_number
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.step_columns import find_step
@@ -39,4 +39,4 @@ def without_settings(line: str) -> str:
 
 def as_read(line: str) -> str:
     """The line as its numbers are read: dictionaries are plain, numbers have no quotes, `init` is 0."""
-    return without_settings(without_quotes(without_ordered(with_first_position(line))))
+    return without_settings(without_quotes(written_out(with_first_position(line))))

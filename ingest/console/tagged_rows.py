@@ -67,9 +67,12 @@ def named_by_tag(
 
 
 def with_words(words: str, values: Mapping[str, float]) -> dict[str, float]:
-    """Values with words before their names, without the number that is in the words: `k=5`."""
+    """Values with words before their names, without the number that is in the words: `k=5`.
+
+    A name that begins with these words has them already.
+    """
     return {
-        f"{words}/{name}": value
+        name if name.startswith(f"{words} ") else f"{words}/{name}": value
         for name, value in values.items()
         if not words.startswith((f"{name}=", f"{name} "))
     }

@@ -18,6 +18,7 @@ from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.pattern_search import LinearPattern
 from holter.ingest.console.subjects_above import note_heading_of_subject, note_subject
 from holter.ingest.text_encoding import in_encodings
+from holter.translated_words import in_english
 from holter.types import Labels, labels_of
 
 _WORDS = "fold|seed|trial|subject|client|model|experiment|repetition|repeat|replicate|split|phase|stage|task"
@@ -63,8 +64,17 @@ _TRAINING = (
     r"['\x22]?(?P<name>[a-z][\w.+-]{1,60})['\x22]?(?: model)?[^\w\n]{0,100}$"
 )
 _NAMED = re.compile(rf"(?i)[^\w\n]{{0,100}}{_TRAINING}")
+_OF = (
+    r"(?:(?:start|begin|runn)(?:n?ing|s)?:? )?training (?:with|on|for|using|of) "
+    r"(?P<of>[^\W\d][^\n]{1,59}?)[^\w\n]{0,100}$"
+)
+_NO_DEVICE = r"(?!.{0,60}?\b(?:with|on|for|using|of) (?:the )?(?:device|gpu|cuda|cpu|tpu|mps|rank|node)s?\b)"
+"""A device may be another one in each launch."""
+_TRAINING_OF = re.compile(rf"(?i)[^\w\n]{{0,40}}{_NO_DEVICE}{_OF}")
+"""A training and what tells it from others: `Training with b.yaml`, `Starting training for size: 10 ---`."""
+_FILE_OF_SETTINGS = re.compile(r"[^\s]{1,100}\.(?:ya?ml|json|toml|cfg|ini)")
 _FRAMED = re.compile(
-    r"[^\n=*#~]{0,61}[=*#~+>-]{3,80} {0,8}(?P<text>[A-Za-z][^\n]{0,101}?) {0,8}[=*#~+<-]{3,80}\s{0,8}$"
+    r"[^\n=*#~]{0,61}[=*#~+>-]{3,80} {0,8}(?P<text>[^\W\d_][^\n]{0,101}?) {0,8}[=*#~+<-]{3,80}\s{0,8}$"
 )
 _PREFIX = re.compile(r"[-:|\])>] ")
 """What ends the prefix of a logger."""
@@ -105,7 +115,7 @@ _NAME_FOLLOWS = re.compile(r"(?i)(?:model|network|name|:)\W{0,4}$")
 _NO_TRAINING = re.compile(
     r"(?i)epoch|iter|step|batch|round|episode|updat|eval|valid|\bval\b|test|\bdev\b|loss|acc|result|final|summar"
     r"|config|setting|argument|param|data|best|report|done|finish|complete|start|begin|end\b|predict|metric"
-    r"|\d[-/]\d\d|\d:\d\d|结果|結果|评估|評価|测试|验证|完成|결과|평가|résultat|ergebnis"
+    r"|\d[-/]\d\d|\d:\d\d|开始|開始|시작|начал|결과|结果|結果|评估|評価|测试|验证|完成|결과|평가|résultat|ergebnis"
 )
 """Words of headings that name no training, but a part of one or what comes next to it; dates and times."""
 
@@ -138,6 +148,8 @@ def begin_section(line: str, state: DialectState) -> bool:
             end_evaluation(state.get("plain lines", {}))  # a heading of the training
             return True
         named = {"model": match["name"].rstrip(".")}
+    elif (match := _TRAINING_OF.match(line)) is not None and _names_training(match["of"]):
+        named = {"training": match["of"]}
     else:
         return False
     _note(named, state)
@@ -196,11 +208,20 @@ def forget_settings(axis: DialectState) -> None:
 def _begin_framed(line: str, state: DialectState) -> None:
     """Note the training that a heading between signs names."""
     match = None if _announces_results(line, state) else _FRAMED.match(line)
-    if match is not None and _NO_TRAINING.search(match["text"]) is None:
+    if match is not None and _names_training(match["text"]):
         named = {"training": match["text"][:_LONGEST_TEXT]}
         _note(named, state)
         if not note_heading_of_subject(line.strip(), state["plain lines"]):
             note_subject(named, state["plain lines"])
+
+
+def _names_training(text: str) -> bool:
+    """Whether words in a heading are those of a training, and of no part of it, in any language.
+
+    So is the name of the file that has its settings.
+    """
+    is_file = _FILE_OF_SETTINGS.fullmatch(text) is not None
+    return is_file or not any(map(_NO_TRAINING.search, (text, in_english(text))))
 
 
 def _note(named: dict[str, str], state: DialectState) -> None:
@@ -216,6 +237,8 @@ SECTION_LINES = LinearPattern(
     rb"[ \t]?[:=#_-]?[ \t]?#?\d{1,4}(?:[^\d.\w\n][^\n]{0,160})?$"
     rb"|^[^\w\n]{0,100}"
     + _TRAINING.replace("(?P<name>", "(?:").encode()
+    + rb"|^[^\w\n]{0,40}"
+    + _OF.replace("(?P<of>", "(?:").replace(r"[^\W\d]", r"[^\x00-@\[-^`{-\x7f]").encode()
     + rb"|^[^\w\n]{0,100}"
     + _STAGE.replace("(?P<stage>", "(?:").encode()
     + rb"|^[^\w\n]{0,40}(?:\[[^\]\n]{1,20}\] )?%s(?:%s)" % (_OF_TRAINING.encode(), _MANY.encode())
@@ -231,7 +254,7 @@ SETTING_LINES = LinearPattern(
 
 FRAMED_SECTIONS = LineKind(
     pattern=LinearPattern(
-        rb"(?im)^(?:[^\n=*#~]{0,60}[ \]:|-])?[=*#~+>-]{3,80} {0,8}[a-z]"
+        rb"(?im)^(?:[^\n=*#~]{0,60}[ \]:|-])?[=*#~+>-]{3,80} {0,8}[a-z\x80-\xff]"
         rb"[^\n]{0,100}[^\n=*#~+<-] {0,8}[=*#~+<-]{3,80}[ \t\r]{0,8}$"
     ),
     parse=_begin_framed,

@@ -44,6 +44,81 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"Generation {n}/6\n" + "".join(f"Thrust: {n}.{at}5\n" for at in range(5)) for n in N),
         {"Thrust": [*N], **{f"Thrust/repeat={n}": [*N] for n in range(2, 6)}},
     ),
+    "a step and an epoch in sentences above their values": (
+        "".join(
+            f"current step is {50 * n}\ncurrent epoch is {n // 3}\n\ntrain loss is: {9 - n}.5\n" for n in N
+        ),
+        {"train loss": [50 * n for n in N]},
+    ),
+    "a name before the steps of an epoch that begin anew with each": (
+        "".join(
+            f"==== Epoch {n}/3 ====\n"
+            + "".join(f"Average reward after {at}00 timesteps: {n}.{at}\n" for at in range(1, 5))
+            for n in (1, 2, 3)
+        ),
+        {"Average reward": [100 * at for at in range(1, 13)]},
+    ),
+    "losses of batches in sentences below their epoch": (
+        "".join(
+            f"Epoch: {n}\n" + "".join(f"train loss is: {9 - n}.{at}5\n" for at in (1, 2, 3)) for n in range(4)
+        ),
+        {"train loss": [*range(12)]},
+    ),
+    "trainings with the files of their settings": (
+        "".join(
+            f"Training with {name}.yaml\n" + "".join(f"[{n}/6] train_loss={9 - n}.1\n" for n in N)
+            for name in ("small", "large")
+        ),
+        {"train_loss": [*N], "train_loss/training=large.yaml": [*N]},
+    ),
+    "trainings for several amounts of something": (
+        "".join(
+            f"Starting training for hidden units: {size}-----------\n"
+            + "".join(f"Epoch {n}: loss {9 - n}.1\n" for n in N)
+            for size in (10, 20)
+        ),
+        {"loss": [*N], "loss/training=hidden units: 20": [*N]},
+    ),
+    "trainings below headings in Chinese, and rounds that are none": (
+        "".join(
+            f"----- 训练 beta = 0.{n} -----\n"
+            + "".join(f"===== 第 {each} 轮 =====\nbatch 1 loss: 0.{each}\n" for each in (1, 2, 3))
+            for n in (1, 2)
+        ),
+        {"loss": [1, 2, 3], "loss/training=训练 beta = 0.2": [1, 2, 3]},
+    ),
+    "a class before the first of the names of its line": (
+        "".join(
+            f"Epoch {n}/6\n"
+            + "".join(
+                f"  {name} precision: 0.{n}{at} | recall: 0.{at}{n}\n"
+                for at, name in ((1, "oak"), (2, "elm"))
+            )
+            for n in N
+        ),
+        {name: [*N] for name in ("oak precision", "recall", "elm precision", "elm/recall")},
+    ),
+    "metrics of parts behind a plural": (
+        "".join(f"Epoch {n}: loss {9 - n}.5\nTest Accuracies: All 0.{n}1 | Seen 0.{n}2\n" for n in N),
+        {name: [*N] for name in ("loss", "Test Accuracies/All", "Test Seen")},
+    ),
+    "ranks in a list before that of the values at them": (
+        "".join(
+            f"| epoch {n} | loss: {9 - n}.5 Hit@[5, 10]: [0.{n}1, 0.{n}3], NDCG@[5, 10]: [0.{n}2, 0.{n}4]\n"
+            for n in N
+        ),
+        {name: [*N] for name in ("loss", "Hit@5", "Hit@10", "NDCG@5", "NDCG@10")},
+    ),
+    "a step before its name, and units in a sentence": (
+        "".join(
+            f"{n}000 global_step: rotation error {n}.2 degrees, drift {n}.1 px, loss {9 - n}.5\n" for n in N
+        ),
+        {name: [1000 * n for n in N] for name in ("rotation error", "drift", "loss")},
+    ),
+    "a number in a name behind vs": (
+        "".join(f"ep {100 * n} | len {n}4 | vs 2 random: {n}3% | vs 2 greedy: {n}1%\n" for n in N),
+        {name: [100 * n for n in N] for name in ("len", "random", "greedy")},
+    ),
     "a line that says that an epoch is done, behind its record": (
         "".join(f"Epoch = {n}, Loss = 2.{9 - n}\nRun-up = 1.{n}\nEpoch {n} done in 3.{n}.\n" for n in N),
         {"Loss": [*N], "Run-up": [*N]},

@@ -150,6 +150,9 @@ _POSITION = LinearPattern(
     + rb")? ?(?:epoch|step|batch|"  # what an ordinal number counts, in Chinese, Japanese or Korean
     + words_in_encodings(COUNTERS)
     + rb")"
+    # `Current step is: 100`, `Average reward after 1000 timesteps: 1.2`
+    rb"|\bcurrent (?:epoch|iteration|step|batch|episode) is:?[ \t]{1,4}\d"
+    rb"|[a-z] after \d{1,9} (?:epoch|iteration|(?:time ?)?step|episode|update)s?: {1,4}[-+]?\d"
     # `('epoch: ', 3, 'loss', 1.2)`, `epoch_3: loss=1.2`
     rb"|^[^\n,=|]{0,60}\bgeneration[: #]{1,3}\d{1,6}(?:[^\d.]|$)"
     rb"|^[ \t]{0,8}(?:epoch|episode|iteration|step) \* \d{1,9} \* [a-z]"
@@ -159,7 +162,7 @@ _POSITION = LinearPattern(
     rb"|^run \[\d{1,9}\]:|\(['\"](?:epoch|iter(?:ation)?|step|episode)[: ]{0,3}['\"], {0,2}\d"
     rb"|\bcycle[:# \[]{1,3}\d{1,6} ?/ ?\d"
     rb"|\bepoch_\d{1,6}:|(?:ing|n|l|d|t)[ _]loss \[\d{1,9}\](?::| =) [-+]?\d"
-    rb"|^[ \t]{0,8}(?:after )?\d{1,9} (?:epoch|iteration|iter|step|episode|round)s?[ ,:|-]"
+    rb"|^[ \t]{0,8}(?:after )?\d{1,9} (?:epoch|iteration|iter|(?:global[_ ])?step|episode|round)s?[ ,:|-]"
     rb"|\d(?:st|nd|rd|th) (?:epoch|iteration|step|(?:mini-?)?batch)|"
     + _NUMBER_AHEAD
     + rb"|"
@@ -237,8 +240,10 @@ _METRIC_ALONE = LinearPattern(
     + rb")"
     + _COLOUR
     + _SPACE
-    + rb"{0,4}(?:is {1,8}|[-=]> {0,8}|- )?(?:array|tensor)?[\[(]{0,2}[\"']?[-+]?(?:\d|nan|inf|np\.float)"
+    + rb"{0,4}(?:is:? {1,8}|[-=]> {0,8}|- )?(?:array|tensor)?[\[(]{0,2}[\"']?[-+]?(?:\d|nan|inf|np\.float)"
     rb"|(?:loss|reward|return|fitness|score|accuracy)\) {0,4}[:=] {0,4}[-+]?\d"  # `max(fitness): 0.3`
+    # `Test Accuracies: All 0.33 | Old 0.41`
+    rb"|(?:accuracies|losses|scores): {1,4}[a-z]\w{0,20} {1,4}\d{1,9}\.\d"
     rb"|^[ \t]{0,8}got \d{1,9} ?/ ?\d{1,9} correct \("
     # `Evaluation over 10 episodes: -64.5`, `eval over 10 eps: mean R 12.5`, `Eval: R 12.5`
     rb"|\b(?:eval(?:uation)?|test(?:ing)?) (?:over|of|on) \d{1,9} (?:eps?|episodes|games|rollouts|trials):"
@@ -263,7 +268,7 @@ _LOSS_ALONE = LinearPattern(
     + _DATA_ALONE
     + rb"|(?:loss|reward|return|\bacc|accuracy|fitness|\br?mse|\bs?mape|\bmae|psnr|ssim|dice|\bm?iou|\bauc"
     rb"|\bf1|bleu|perplexity|\bppl)[\"')]?"
-    rb"(?: (?:of|on|for|over|per)[ \w]{1,40})?[ \t]{0,12}(?:[:=\t](?:\*\*)?|is\b|\xe2\x94[\x82\x83])"
+    rb"(?: (?:of|on|for|over|per)[ \w]{1,40})?[ \t]{0,12}(?:[:=\t](?:\*\*)?|is\b:?|\xe2\x94[\x82\x83])"
     rb"[ \t]{0,20}[-+]?\d"
     # `mean/median reward 1.2/0.9`
     + rb"|[a-z]/[a-z]{1,20} (?:loss|reward|return|accuracy) [-+]?\d{1,12}\.\d{1,12}/"
