@@ -14,6 +14,7 @@ from functools import lru_cache
 from math import isfinite
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
+from holter.ingest.console.grouped_columns import names_of_groups
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_words import DATA_SPLIT
 from holter.ingest.console.plain_line import axis_state
@@ -69,11 +70,11 @@ _TABLE = re.compile(
     + _METRICS
     + rb"\n(?:[-= \t]{3,200}\n)?"
     + _COUNTED
-    + rb"[ \t,;]{1,20}[-+\d.][^\n]{0,400}\n"
+    + rb"[ \t,;]{1,20}[-+\d.][^\n]{0,1600}\n"
     + _COUNTED
 )
 _NUMBERS = re.compile(
-    rb"(?m)^(?:" + _COUNTED + rb"|" + _PART + rb")(?:%s| [-+.\dn])[^|=\n]{0,400}$" % _BETWEEN_CELLS
+    rb"(?m)^(?:" + _COUNTED + rb"|" + _PART + rb")(?:%s| [-+.\dn])[^|=\n]{0,1600}$" % _BETWEEN_CELLS
 )
 
 
@@ -111,6 +112,8 @@ def _row(line: str, state: DialectState) -> LineValues | None:
     names, cells = _named_cells(row, heading)
     if not names and cells:
         names, cells = _cells_in_places(line, state.get("places of columns", "")) or ([], cells)
+    if not names and cells:
+        names = names_of_groups(_possible_names(heading)[0], cells, state)
     if not names:
         if cells:
             note_misfit(_possible_names(heading)[0], cells, state)
