@@ -77,8 +77,8 @@ EVALUATION_HEADINGS = LineKind(
         rb"|^(?:<\w{1,40}>)?[^\w\n]{0,20}(?:on (?:the )?)?train(?:ing)?(?: \w{1,20}){0,2}[^\w\n]{1,20}$"
         rb"|(?:^|[ \]>:-])"
         + _ON_TRAINING_DATA.encode()
-        + rb"|^[ \t]{0,20}(?:train(?:ing)?|val(?:id(?:ation|ating)?)?|test(?:ing)?|eval(?:uati(?:on|ng))?"
-        rb"|dev)[ \t\r]{0,8}$"
+        + rb"|^[ \t]{0,20}(?:> )?(?:train(?:ing)?|val(?:id(?:ation|ating)?)?|test(?:ing)?"
+        rb"|eval(?:uati(?:on|ng))?|dev)[ \t\r]{0,8}$"
     ),
     parse=announce,
     any_program=True,

@@ -60,6 +60,47 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"[{n * 500}] fps 1{n}.5 / train_length 13{n}.0 / model_loss 2.{n}\n" for n in N),
         _at([n * 500 for n in N], "fps", "train_length", "model_loss"),
     ),
+    "headings of steps of an evaluation, where those of the training state the step of all": (
+        "".join(
+            f" > EPOCH: {n}/9\n\n > TRAINING (2024-01-02 03:04:05) \n"
+            + "".join(
+                f"\n   --> STEP: {at}/100 -- GLOBAL_STEP: {100 * n + at}\n     | > loss: 0.{n}{at}  (0.5)\n"
+                for at in (0, 50)
+            )
+            + f"\n > EVALUATION \n\n   --> STEP: 0\n     | > loss: 0.{n}1  (0.6)\n"
+            f"\n  --> EVAL PERFORMANCE\n     | > avg_loss: 0.{n}2 (+0)\n\n"
+            for n in range(3)
+        ),
+        _at([0, 50, 100, 150, 200, 250], "loss") | _at([50, 150, 250], "evaluation/loss", "eval/avg_loss"),
+    ),
+    "sums with their terms": (
+        "".join(
+            f"Epoch {n} [9.1s]: train==[0.5{n}=0.4{n} + 0.1]\n"
+            if n % 3
+            else f"Epoch {n} [9.1s + 1.2s]: test==[0.6{n}=0.5{n} + 0.1], recall=[0.1{n}, 0.2{n}]\n"
+            for n in range(1, 10)
+        )
+        + "Best Iter=[3]@[99.1]\trecall=[0.16\t0.26]\n",
+        _at([1, 2, 4, 5, 7, 8], "train", "train 2", "train 3")
+        | _at([3, 6, 9], "test", "test 2", "test 3", "recall", "recall 2")
+        | _at([9], "best/recall", "best/recall 2"),
+    ),
+    "a table of boosted trees whose column of the evaluation is empty": (
+        "Iter   TrainDeviance   ValidDeviance   StepSize   Improve\n"
+        + "".join(f"{n:6}        1.2{n}00             nan     0.1000    0.0{n}00\n" for n in range(1, 8)),
+        _at([*range(1, 8)], "TrainDeviance", "ValidDeviance", "StepSize", "Improve"),
+    ),
+    "the history behind the rounds of a federated training": (
+        "".join(
+            f"INFO :      \nINFO :      [ROUND {n}]\nINFO :      received {n} results\n" for n in (1, 2, 3)
+        )
+        + "INFO :      [SUMMARY]\nINFO :      \tHistory (loss, distributed):\n"
+        + "".join(f"INFO :      \t\tround {n}: 0.{n}5\n" for n in (1, 2, 3))
+        + "INFO :      \tHistory (metrics, distributed, evaluate):\n"
+        + "INFO :      \t{'accuracy': [(1, 0.25),\n"
+        + "INFO :      \t              (2, 0.5),\nINFO :      \t              (3, 0.75)]}\n",
+        _at([1, 2, 3], "distributed/loss", "distributed/evaluate/accuracy"),
+    ),
 }
 
 

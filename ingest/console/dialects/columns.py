@@ -59,7 +59,9 @@ _PART = rb"[ \t]{0,40}" + _AHEAD + rb"\d{1,9}\.\d{1,20}"
 """A part of an epoch, which a row may state as well."""
 _NAMED = rb"[ \t]{0,20}" + _AXIS
 _COUNTED = rb"(?:[ \t]|\x1b\[\d{0,2}[mJKA]){0,40}" + _COUNT
-_METRICS = rb"(?=[^|:=\n\d ])[^|:=\n]{0,400}(?:loss|acc|score|error|auc|rmse|reward|cost)[^|:=\n]{0,400}"
+_METRICS = (
+    rb"(?=[^|:=\n\d ])[^|:=\n]{0,400}(?:loss|acc|score|error|auc|rmse|reward|cost|deviance)[^|:=\n]{0,400}"
+)
 _HEADING = re.compile(rb"(?im)^" + _NAMED + rb"(?: |%s)" % _BETWEEN_CELLS + _METRICS + rb"$")
 _TABLE = re.compile(
     rb"(?im)^" + _NAMED + rb"(?: {2,40}| ?\t ?)" + _METRICS + rb"$"
