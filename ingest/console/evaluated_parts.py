@@ -51,8 +51,11 @@ def note_data(stated: str, name: str, state: dict[str, Any]) -> None:
 def is_heading_of_evaluation(counts: Mapping[Counter, tuple[int, int]], state: dict[str, Any]) -> bool:
     """Whether a heading counts a batch of the evaluation above it, not one of the training.
 
-    The training goes on with later batches, or behind the heading of an epoch. A total says more.
+    The training goes on with later batches, or behind the heading of an epoch. A total says more. Where the
+    training states the step of all, a step alone is one of the evaluation.
     """
+    if "evaluating" in state and "global" in state and counts.keys() == {Counter.STEP}:
+        return True
     if "evaluating" not in state or state.get("headings", 1) > 1 or "epoch" not in state:
         return False
     if counts.keys() not in ({Counter.BATCH}, {Counter.STEP}) or "announced" not in state:

@@ -36,7 +36,7 @@ DURATION = re.compile(r"\s?(?:ms|us|ns|s|sec|secs|seconds?|min|mins|minutes?|h|h
 """A unit of time behind a number."""
 _LABEL = re.compile(r"(?:^|[^\d\s]|\s):$")
 """A colon that is not within a time: `Losses: x 0.27`."""
-_BETWEEN_FIELDS = ("and", "+", "=")
+_BETWEEN_FIELDS = ("and", "+", "=", "/")
 """What may be between a number and the name of the next one: `reward 2.5 and epsilon 0.1`."""
 _PAIR = re.compile(r"(?:,\s{0,12}|: )")
 """Between an epoch and a batch in brackets: `[1,  2000] loss: 2.1`, `[1: 20/100] loss: 2.1`."""

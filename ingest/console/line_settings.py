@@ -38,10 +38,15 @@ _NAMES_MORE = r"(?:(?<!^m[ai][xn])(?<!val m[ai][xn])(?<!test m[ai][xn])(?<!train
 
 Alone or behind the data, as in `eval max`, they are the extremes of what is next to them.
 """
+_OF_EPISODE = (
+    r".*(?<![a-z])(?:ep|eps|episodes?|games?|trajector(?:y|ies)|traj|rollouts?|mean|average|avg|std|train|eval|test)"
+    r"(?![a-z])"
+)
+"""Words beside `length` in the names of what is measured: `ep_length_mean`, `train_length`."""
 _SETTING = re.compile(
     rf"(?i)size|dim|layer|heads(?![a-z])|head$|max{_NAMES_MORE}{_OF_METRIC}(?!.?mem)|min\b{_NAMES_MORE}{_OF_METRIC}"
     r"|warm|seed|worker|hidden|vocab|param|num|interval|version|every|freq"
-    r"|(?<!episode )(?<!game )(?<!trajectory )(?<!mean )(?<!average )(?<!avg )length"
+    rf"|^(?!{_OF_EPISODE}).*length"
 )
 _OF_MODEL = re.compile(
     r"(?i:(?:(?<![a-z])every|_freq(?:uency)?|_interval|_size|_dim|_weight|parameters|params|_thresh(?:old)?|resolution"

@@ -8,7 +8,11 @@ from zlib import crc32
 from holter.ingest.console.numbers_of_names import NUMBER_OF_NAME
 
 # neither of the two in `[1,100] loss: 2.1` has a thousands separator
-_NUMBER = r"[-+]?(?:(?<=\[)\d++(?=,\d{1,9}\])|\d++(?:,\d{3}(?!\d))*+(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?\d++)?+"
+# `0.25f0` and `1.5f-5` are numbers of single precision in Julia
+_NUMBER = (
+    r"[-+]?(?:(?<=\[)\d++(?=,\d{1,9}\])|\d++(?:,\d{3}(?!\d))*+(?:\.\d*+)?+|\.\d++)"
+    r"(?:[eE][-+]?\d++|(?<=\d)f-?\d{1,2}(?![\w.]))?+"
+)
 _GLUED = "|".join(
     rf"(?<=^{word})|(?<=[\s\[(|{marks}]{word})"
     for words, marks in (("[iI]ter|[sS]tep", ",:-"), ("[iI]teration|[eE]pisode|[rR]ound", ""))
@@ -25,6 +29,7 @@ _TOKEN = re.compile(
     r"|(?:(?<=^[eE]poch)|(?<=[\s\[(|,:@-][eE]poch)|(?<=^[eE]poch_)|(?<=[\s\[(|,:-][eE]poch_))(?!-)"
     r"|(?:(?<=\s[lL]oss)|(?<=\s[aA]cc))(?=\d\.)"
     r"|(?<=[ _][nN]o\.)(?=\d)|(?<=[eE]poch-)(?=\d{1,6}(?:[:,\s\])|]|$))"
+    r"|(?:(?<=\s[sS]tep_)|(?<=^[sS]tep_)|(?<=\s[iI]ter_)|(?<=^[iI]ter_))(?=\d{1,9}: {0,4}[A-Za-z])"
     r"|(?<![^\s|(]\[[eE])(?<=\[[eE])(?=\d{1,6}\])"
     r"|(?<=[\s\[(|][A-Za-z])(?=\d{1,6}/\d{1,6}(?:[ :,\])|]|$))|(?<=[\s\[(|][eE]p)(?=\d{1,6}/\d)"
     r"|(?:(?<=^[eE])|(?<= [eE]))(?=\d{1,6} {1,8}(?:trn|train|val|test))|(?<=^[eE])(?=\d{1,6}(?:: | {1,4}\| ))"
@@ -45,6 +50,7 @@ _TOKEN = re.compile(
     r")"
 )
 _MAX_NUMBERS = 400
+_SINGLE = re.compile(r"[-+]?[\d.,]+f-?\d+")
 _DURATION = re.compile(r"(?:(\d+) ?h[a-z]* ?)?(\d+) ?m[a-z]* ?([\d.]+) ?s[a-z]*")
 
 
@@ -69,6 +75,8 @@ def value_of(text: str) -> float | None:
         return float(text.replace(",", ""))
     except ValueError:
         duration = _DURATION.fullmatch(text)
+    if duration is None and _SINGLE.fullmatch(text) is not None:
+        return float(text.replace(",", "").replace("f", "e"))
     if duration is None:
         return None
     hours, minutes, seconds = duration.groups()

@@ -19,7 +19,7 @@ STEPS = frozenset(
     {"step", "steps", "iter", "iters", "iteration", "iterations", "it", "itr", "update", "updates", "up"}
 )
 BATCHES = frozenset({"batch", "batches", "minibatch", "mb"})
-EPOCHS = frozenset({"epoch", "epochs", "ep", "pass"})
+EPOCHS = frozenset({"epoch", "epochs", "epoches", "ep", "pass"})
 MISSPELT = {
     word[:at] + word[at + 1] + word[at] + word[at + 2 :]: word
     for word in STEPS | BATCHES | EPOCHS

@@ -154,12 +154,12 @@ def _last_of_run(texts: tuple[str, ...], index: int, between: tuple[str, ...]) -
 def values_of_lists(texts: tuple[str, ...]) -> dict[int, int]:
     """The first number of the list that a number is in: `acc: [0.5, 0.4]`; `IoU: 0.9 0.8` ends its line.
 
-    So does `acc: 50.5% 60.5%`.
+    So does `acc: 50.5% 60.5%`. A sum is one with its terms: `train==[0.5=0.4 + 0.1]`.
     """
     firsts: dict[int, int] = {}
     index, count = 0, len(texts) - 1
     while index < count:
-        last = max(_last_of_run(texts, index, between) for between in (("", ","), ("/",), ("%",)))
+        last = max(_last_of_run(texts, index, between) for between in (("", ","), ("/",), ("%",), ("=", "+")))
         if texts[last] == "/" and last - index == 1:  # a total
             last = index
         before, behind = texts[index].rstrip(" "), texts[last + 1].lstrip(" ")

@@ -14,6 +14,7 @@ from functools import lru_cache
 from math import isfinite
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
+from holter.ingest.console.grouped_columns import names_of_groups
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.line_words import DATA_SPLIT
 from holter.ingest.console.plain_line import axis_state
@@ -60,7 +61,9 @@ _PART = rb"[ \t]{0,40}" + _AHEAD + rb"\d{1,9}\.\d{1,20}"
 """A part of an epoch, which a row may state as well."""
 _NAMED = rb"[ \t]{0,20}" + _AXIS
 _COUNTED = rb"(?:[ \t]|\x1b\[\d{0,2}[mJKA]){0,40}" + _COUNT
-_METRICS = rb"(?=[^|:=\n\d ])[^|:=\n]{0,400}(?:loss|acc|score|error|auc|rmse|reward|cost)[^|:=\n]{0,400}"
+_METRICS = (
+    rb"(?=[^|:=\n\d ])[^|:=\n]{0,400}(?:loss|acc|score|error|auc|rmse|reward|cost|deviance)[^|:=\n]{0,400}"
+)
 _HEADING = re.compile(rb"(?im)^" + _NAMED + rb"(?: |%s)" % _BETWEEN_CELLS + _METRICS + rb"$")
 _TABLE = re.compile(
     rb"(?im)^" + _NAMED + rb"(?: {2,40}| ?\t ?)" + _METRICS + rb"$"
@@ -71,11 +74,11 @@ _TABLE = re.compile(
     + _METRICS
     + rb"\n(?:[-= \t]{3,200}\n)?"
     + _COUNTED
-    + rb"[ \t,;]{1,20}[-+\d.][^\n]{0,400}\n"
+    + rb"[ \t,;]{1,20}[-+\d.][^\n]{0,1600}\n"
     + _COUNTED
 )
 _NUMBERS = re.compile(
-    rb"(?m)^(?:" + _COUNTED + rb"|" + _PART + rb")(?:%s| [-+.\dn])[^|=\n]{0,400}$" % _BETWEEN_CELLS
+    rb"(?m)^(?:" + _COUNTED + rb"|" + _PART + rb")(?:%s| [-+.\dn])[^|=\n]{0,1600}$" % _BETWEEN_CELLS
 )
 
 
@@ -116,6 +119,8 @@ def _row(line: str, state: DialectState) -> LineValues | None:
         names, cells = _behind_index(row, heading) or ([], cells)
     if not names and cells:
         names, cells = _cells_in_places(line, places) or ([], cells)
+    if not names and cells:
+        names = names_of_groups(_possible_names(heading)[0], cells, state)
     if not names:
         if cells:
             note_misfit(_possible_names(heading)[0], cells, state)

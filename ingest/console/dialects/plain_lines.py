@@ -125,7 +125,7 @@ _SIGN = rb"(?:[=:#|-]|" + _WIDE_SIGN + rb")"
 """A sign between a name and its number, or that sign as wide as a letter."""
 _OPENING = rb"(?:[\[({\"'#/]|" + in_encodings("\uff08", "\u3010") + rb"){0,2}"
 _COUNTED = (
-    rb"(?:epoch|iter(?:ation)?|step|batch|update|timestep|t_env|episode|\bgame\b|tick|round|progress|\bcount|\bit|\bep\.?|\bup\.|"
+    rb"(?:epoch(?:es)?|iter(?:ation)?|step|batch|update|timestep|t_env|episode|\bgame\b|tick|round|progress|\bcount|\bit|\bep\.?|\bup\.|"
     + words_in_encodings(COUNTERS)
     + rb")"
 )
@@ -161,7 +161,8 @@ _POSITION = LinearPattern(
     rb"|[a-z] after \d{1,9} (?:epoch|iter(?:ation)?|step|episode|round|update)s? ?[:=]"
     rb"|^run \[\d{1,9}\]:|\(['\"](?:epoch|iter(?:ation)?|step|episode)[: ]{0,3}['\"], {0,2}\d"
     rb"|\bcycle[:# \[]{1,3}\d{1,6} ?/ ?\d"
-    rb"|\bepoch_\d{1,6}:|(?:ing|n|l|d|t)[ _]loss \[\d{1,9}\](?::| =) [-+]?\d"
+    rb"|\bepoch_\d{1,6}:|\b(?:step|iter)_\d{1,9}: {0,4}[a-z]"
+    rb"|(?:ing|n|l|d|t)[ _]loss \[\d{1,9}\](?::| =) [-+]?\d"
     rb"|^[ \t]{0,8}(?:after )?\d{1,9} (?:epoch|iteration|iter|(?:global[_ ])?step|episode|round)s?[ ,:|-]"
     rb"|\d(?:st|nd|rd|th) (?:epoch|iteration|step|(?:mini-?)?batch)|"
     + _NUMBER_AHEAD

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
+from holter.ingest.console.dialects.flower_history import HISTORY
 from holter.ingest.console.evaluation_steps import evaluation_step
 from holter.ingest.console.line_counters import Counter
 from holter.ingest.console.plain_line import axis_state
@@ -200,6 +201,7 @@ _PARSERS = {
     _SEARCH_BYTES: _search,
     _ROUND_BYTES: _round,
     _FACES_BYTES: _faces,
+    **HISTORY,
 }
 DIALECT = ConsoleDialect(
     name="positional",

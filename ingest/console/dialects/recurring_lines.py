@@ -170,7 +170,7 @@ def or_recurring(kind: LineKind) -> LineKind:
 
 RECURRING_LINES = LineKind(
     pattern=LinearPattern(
-        rb"(?m)[A-Za-z_)\]'\x22][ \t]{0,12}[:=][ \t]{0,12}[\['\x22(]{0,2}[-+]?\.?\d"
+        rb"(?m)[A-Za-z_)\]'\x22][ \t]{0,12}[:=][ \t]{0,40}[\['\x22(]{0,2}[-+]?\.?\d"
         # `Layer 3: 5`, `Q1=0.5`
         rb"|[A-Za-z] #?\d{1,2}: {1,12}[-+]?\.?\d"
         rb"|[A-Za-z]\d{1,2}[:=][ \t]{0,12}[-+]?\d{0,12}\.\d{1,20}(?:[^\d.]|$)"  # no address: `ib0:10.0.0.1`
