@@ -44,7 +44,10 @@ class RecoveryThresholds(Thresholds):
     tolerance_height: float = 0.03
     """Share of the height of an excursion that still counts as back: it is not visible beside the rest."""
     tolerance_height_sigmas: float = 1.5
-    """Sigmas above the trend that such a share counts at most."""
+    """Sigmas above the trend that such a share counts at most..."""
+    tolerance_height_errors: float = 2.0
+    """... and standard errors of the mean that is compared: what so many rows show is no noise, however small
+    it is beside the peak."""
     level_sigmas: float = 0.05
     """Sigmas above the level from before that still count as back, once the trend is no longer assumed."""
     interrupting_sigmas: float = 6.0

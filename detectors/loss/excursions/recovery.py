@@ -259,14 +259,19 @@ def _first_return(
     height_share = np.minimum(
         limits.tolerance_height * highest_before, limits.tolerance_height_sigmas * sigma
     )
+    of_near, of_far = _error_of_mean(points, np.array([near])), _error_of_mean(points, until - starts)
+    # of a height counts no more than the mean could be off by chance
+    near_share = np.minimum(height_share, limits.tolerance_height_errors * of_near)
+    far_share = np.minimum(height_share, limits.tolerance_height_errors * of_far)
     on_trend = step[starts] - points.step[0] < limits.trend_steps
-    allowed_there = np.where(on_trend, np.maximum(allowed[starts], height_share), allowed[starts])
+    near_allowed = np.where(on_trend, np.maximum(allowed[starts], near_share), allowed[starts])
+    far_allowed = np.where(on_trend, np.maximum(allowed[starts], far_share), allowed[starts])
     begin = len(points.step) - len(excess)
     is_lone = (begin + starts <= limits.lone_points) & (points.width < near)
     errors = np.where(is_lone, limits.lone_errors, np.where(on_trend, 0.0, limits.level_errors))
-    by_chance = errors * _error_of_mean(points, np.array([near]))
-    is_back = near_mean <= allowed_there + np.maximum(by_chance, limits.near_sigmas * sigma / np.sqrt(near))
-    is_back &= excess[starts] <= allowed_there + limits.first_point_sigmas * sigma
+    by_chance = errors * of_near
+    is_back = near_mean <= near_allowed + np.maximum(by_chance, limits.near_sigmas * sigma / np.sqrt(near))
+    is_back &= excess[starts] <= near_allowed + limits.first_point_sigmas * sigma
     # single points as high as the noise puts them interrupt nothing: a heavy upper tail has them all the time
     interrupting = max(limits.interrupting_sigmas, points.noise.reach.typical) * sigma
     high = np.append(base + np.flatnonzero(inside > interrupting), len(excess))
@@ -274,15 +279,14 @@ def _first_return(
     rise_excess = excess[np.minimum(rise, len(excess) - 1)]
     interrupted = (rise < until) & (rise_excess >= limits.interrupting_share * highest_before)
     calm = (rise >= until) & is_complete
-    of_far = _error_of_mean(points, until - starts)
     # the level from before has an error, too, but the same for all means
     noise_of_far = of_far / np.sqrt(1 + (until - starts) / limits.reference_points)
     # of the many means of a loss that still decays the first low one is low by chance
     certainly = np.maximum(
         allowed[starts] - limits.certain_errors * noise_of_far, limits.certain_share * allowed[starts]
     )
-    certainly = np.maximum(certainly, height_share)
-    calm &= far_mean <= np.where(on_trend & ~is_lone, certainly, allowed_there + errors * of_far)
+    certainly = np.maximum(certainly, far_share)
+    calm &= far_mean <= np.where(on_trend & ~is_lone, certainly, far_allowed + errors * of_far)
     hits = np.flatnonzero(is_back & (interrupted | calm))
     if not len(hits):
         return None

@@ -32,6 +32,7 @@ LIMITS = RecoveryThresholds(
     tolerance_sigmas=0.5,
     tolerance_height=0.02,
     tolerance_height_sigmas=1.5,
+    tolerance_height_errors=5.0,
     level_sigmas=0.1,
     interrupting_sigmas=6.0,
     interrupting_share=0.5,
@@ -65,6 +66,8 @@ LIMITS = RecoveryThresholds(
     chunk_points=(8, 32),
 )
 """Fewer points and rounder numbers than in use, so that curves are short."""
+STRICT = {"thresholds": replace(LIMITS, tolerance_height_errors=2.0)}
+"""What noise could make of a height, and no more, counts as back."""
 NOISE = LossNoise(sigma=1.0, upper=1.96, tail=1.3, thresholds=BaselineThresholds(median_points=5))
 
 Part = tuple[float, int]
@@ -123,6 +126,9 @@ HIGH = (20.0, 10)
         ("and 1.21 is more", [(60, 10), (1.21, 60)], {}, None, None),
         ("2 % of a height of 200 count as 1.5", [(200, 10), (1.5, 60)], {}, 10, 30),
         ("and no more", [(200, 10), (1.51, 60)], {}, None, None),
+        ("two errors of the mean of 20 points are 0.73", [(200, 10), (0.73, 60)], STRICT, 10, 30),
+        ("more is no noise, however high the peak was", [(200, 10), (0.74, 60)], STRICT, None, None),
+        ("a share below that counts in full", [(30, 10), (0.59, 60)], STRICT, 10, 30),
         ("the highest point counts", [(20, 1), (60, 1), (20, 8), (1.19, 60)], {}, 10, 30),
         (
             "also one before the detection",
