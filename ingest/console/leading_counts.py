@@ -16,8 +16,12 @@ from holter.ingest.console.dialect import DialectState, LineKind, LineResult, Li
 from holter.ingest.console.plain_line import axis_state
 
 _ROW = re.compile(
-    r"[ \t]{0,12}(?P<count>\d{1,9})(?:[ \t]{0,4}(?P<sign>[|,>])[ \t]{0,4}|[ \t]{1,4})(?P<rest>[A-Za-z].*)"
+    r"[ \t]{0,12}(?P<count>\d{1,9})"
+    r"(?:[ \t]{0,4}(?P<sign>[|,>])[ \t]{0,4}(?=[A-Za-z])"
+    r"|[ \t]{1,4}(?=[A-Za-z][\w/.-]{0,40}(?: ?[:=])? ?[-+.\d]))"
+    r"(?P<rest>.*)"
 )
+"""Behind a blank alone the name of a value follows: `3 correct, loss: 0.5` is about three of something."""
 _LEAST_SHOWN = 3
 """Rows that show that their numbers count, where those of processes are not written so."""
 _LEAST_RISING = 9

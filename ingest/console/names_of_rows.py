@@ -37,9 +37,5 @@ def numbered_row(parts: list[str], shape: LineShape) -> str:
 
 
 def text_before(parts: list[str], field: MetricField) -> str:
-    """The text before the name of a metric; before its number if the name is in other words there."""
-    text = "".join(parts[: 2 * field.index + 1])
-    if field.name not in text:
-        text = " ".join(text.split())  # a name has single blanks
-    before, name, rest = text.rpartition(field.name)
-    return before if name else rest
+    """The text before the name of a metric."""
+    return "".join(parts[: 2 * field.index + 1]).rpartition(field.name)[0]

@@ -275,7 +275,13 @@ def note_best(line: str, state: DialectState) -> None:
 
 def is_of_best(parts: list[str], shape: LineShape) -> bool:
     """Whether a line repeats metrics of the best step, as the words before its first metric say."""
-    return bool(shape.metrics) and _BEST.search(text_before(parts, shape.metrics[0])) is not None
+    if not shape.metrics:
+        return False
+    first = shape.metrics[0]
+    ahead = text_before(parts, first)
+    if not ahead and _BEST.match(parts[0]) is not None:
+        return first.name not in parts[0]  # it is in other words there: `Best Iter=[3]@[9.1]`
+    return _BEST.search(ahead) is not None
 
 
 def labels_of_line(shape: LineShape, numbers: list[str], axis: dict[str, Any]) -> Labels | None:
