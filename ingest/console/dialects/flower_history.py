@@ -53,6 +53,7 @@ def _pairs(line: str, state: DialectState) -> LineResult:
 HISTORY = {
     re.compile(rb"History \((?:loss|metrics), \w{1,20}(?:, \w{1,20})?\):"): _heading,
     re.compile(rb"\tround \d{1,9}: [-\d]"): _loss,
-    re.compile(rb"(?:': \[|\t {1,80})\(\d{1,9}, (?:np\.float\d\d\()?[-\d]"): _pairs,
+    # behind a tab: lists of pairs are printed by many
+    re.compile(rb"\t[{ ]{0,80}(?:'[^'\n]{1,80}': \[)?\(\d{1,9}, (?:np\.float\d\d\()?[-\d]"): _pairs,
 }
 """Patterns of the lines, and what reads each."""
