@@ -474,8 +474,9 @@ def _step_of_epoch(number: int, epochs: int, state: DialectState, kind: str) -> 
     """
     if not has_steps(state, kind):
         number = number_of_epoch(number, state)
-        announced = state.get("announced", [number])[0]
-        if number > announced or number < announced - 1:  # what was above says nothing of lines below
+        announced, total = state.get("announced", (number, epochs))
+        is_other = number > announced or number < announced - 1
+        if is_other and total == epochs:  # what was above says nothing of lines below
             state["announced"] = [number, epochs]
         return _count_line(number, state, kind)
     end_epoch(number, state)

@@ -141,10 +141,10 @@ def _has_points(
 
 
 def _holds_points(file: Path, lines: Format) -> bool:
-    """Whether lines read by a format have a value, those that are held back at the end among them."""
+    """Whether lines read by a format have a value, those held back at the end among them, or are faulty."""
     with open_beginning(file, _TRIED_BYTES)[0].stream as stream:
         reader = lines.reader(uncompressed_name(file), {})
-        found = any(isinstance(record, Batch) and record.points for record in reader.read(stream))
+        found = any(not isinstance(record, Batch) or record.points for record in reader.read(stream))
         last = reader.finish() if not found and isinstance(reader, HoldingReader) else ()
         return found or any(isinstance(record, Batch) and record.points for record in last)
 

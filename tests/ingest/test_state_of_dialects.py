@@ -24,6 +24,8 @@ _SHARED = {
     "results": {"evaluation_results", "plain_lines", "recurring_lines"},  # a list has settings among them
     "iteration": {"caffe", "voc_results"},  # results are at the iteration of the solver
     "step": {"deepspeed", "megatron", "megatron_times"},  # one training, whoever prints its step
+    "bar": {"hf_metrics", "hf_trainer"},  # results are at the last step of the Trainer
+    "loss at": {"hf_metrics", "hf_trainer"},  # likewise
     "opening": {"bars", "hf_trainer"},  # set by the reader
     "is near": {"class_tables", "names_above"},  # likewise
 }
