@@ -34,6 +34,7 @@ from holter.ingest.console.step_axis import has_steps, position
 from holter.ingest.console.subjects_above import labels_below, subject_labels
 from holter.ingest.console.training_sections import section_labels
 from holter.ingest.console.values import parse_time
+from holter.ingest.metric_names import is_metric_name
 from holter.ingest.printed_numbers import without_objects
 
 _NAME = r"([A-Za-z][\w@/.-]{0,30}(?: [A-Za-z][\w-]{0,30}){0,3})"
@@ -44,6 +45,11 @@ _POSITIONS = ("announced", "heading", "step")
 """What is known of the steps of a text where lines have a position."""
 _NO_RECORDS = ("wandb: ", '{"', '"')
 """How lines of its client begin, and those of JSON, which has formats of its own."""
+_INITIAL = re.compile(
+    r"(?i)\binitial\b|\b(?:before|prior to) (?:any |the )?(?:training|fine-?tuning)\b|"
+    r"\bat initiali[sz]ation\b"
+)
+"""Words for what was measured before the training."""
 _EXTREME = re.compile(r"(?i)(?:max|min)(?:imum)?[ _]")
 """Names of the extremes of an evaluation, no settings: `Validation: max length = 12`."""
 _CONTINUES = re.compile(r" [a-z][a-z ]*[:=]")
@@ -53,8 +59,10 @@ _CONTINUES = re.compile(r" [a-z][a-z ]*[:=]")
 def _recurring(line: str, state: DialectState) -> list[LineValues] | None:
     """The named numbers of a line that recurs, and those of the first such lines."""
     axis = axis_state(state)
-    if axis.keys().isdisjoint(_POSITIONS) or line.lstrip().startswith(_NO_RECORDS):
+    if line.lstrip().startswith(_NO_RECORDS):
         return None
+    if axis.keys().isdisjoint(_POSITIONS):
+        return _initial(line)
     line = without_objects(line)
     parts = split_numbers(as_read(line))
     shape = shape_of_line(parts)
@@ -87,6 +95,22 @@ def _recurring(line: str, state: DialectState) -> list[LineValues] | None:
         if isinstance(row, LineValues)
     )
     return [values for each in found if each is not None for values in each] or None
+
+
+def _initial(line: str) -> list[LineValues] | None:
+    """The metrics of a model that is not trained yet, above the first position of a text, at the step 0."""
+    if _INITIAL.search(line) is None:
+        return None
+    parts = split_numbers(without_objects(line))
+    shape = shape_of_line(parts)
+    if shape.counters or shape.is_settings:
+        return None
+    measured = {
+        name if _INITIAL.search(name) else f"initial/{name}": value
+        for name, value in _values(parts, shape, "", "").items()
+        if is_metric_name(name) and not is_setting(name)
+    }
+    return [LineValues(0, measured, parse_time(line), is_late=True)] if measured else None
 
 
 def _without_stated(values: dict[str, float], axis: DialectState) -> dict[str, float]:
