@@ -143,6 +143,17 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             "val_Q": [150, 350, 550],
         },
     ),
+    "best values below each epoch, more of them than lines that are read one by one": (
+        "".join(
+            f"Epoch: {n}, Batch(0/40). Loss: {90 - n}.5\nEpoch: {n}, Batch(20/40). Loss: {90 - n}.2\n"
+            f"[ Tue May  6 10:{n + 10}:00 2025 ] Top_dev: {n}.2, {n}.5, Top_test: {n}.7, {n}.1,Epoch : {n}\n"
+            for n in range(30)
+        ),
+        {
+            **{name: [*range(0, 1200, 20)] for name in ("Loss", "Epoch")},
+            **{name: [*range(20, 1200, 40)] for name in ("Top_dev", "Top_test")},
+        },
+    ),
     "a line that says that an epoch is done, behind its record": (
         "".join(f"Epoch = {n}, Loss = 2.{9 - n}\nRun-up = 1.{n}\nEpoch {n} done in 3.{n}.\n" for n in N),
         {"Loss": [*N], "Run-up": [*N]},
