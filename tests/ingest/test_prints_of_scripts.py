@@ -154,6 +154,14 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             **{name: [*range(20, 1200, 40)] for name in ("Top_dev", "Top_test")},
         },
     ),
+    "the extremes of values, one of which never changes": (
+        "".join(
+            f"Val RMSE={90 - n}.25 at iter={100 * n}\n"
+            f"Max val in depth is 700 and Max val in Re-depth is 6{n}1\n"
+            for n in N
+        ),
+        {name: [100 * n for n in N] for name in ("Val RMSE", "Max val in depth", "Max val in Re-depth")},
+    ),
     "a line that says that an epoch is done, behind its record": (
         "".join(f"Epoch = {n}, Loss = 2.{9 - n}\nRun-up = 1.{n}\nEpoch {n} done in 3.{n}.\n" for n in N),
         {"Loss": [*N], "Run-up": [*N]},
