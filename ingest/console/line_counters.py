@@ -224,6 +224,19 @@ def is_batch_of_epoch(field: NumberField, counters: list[CounterField], texts: t
     return is_counted and is_count and not is_metric_name(field.name)
 
 
+def is_behind_stage(field: NumberField, counters: list[CounterField], texts: tuple[str, ...]) -> bool:
+    """Whether the step before an epoch is that of a stage of the training, as in `[15-1 / step 0] Epoch 3, `.
+
+    It is within brackets that say more, and the number behind the epoch has a total: it counts the batches.
+    """
+    if [each.counter for each in counters] != [Counter.STEP] or counters[0].total_index >= 0:
+        return False
+    step, behind = counters[0].index, max(field.index, field.total_index) + 1
+    is_next = step == field.index - 1 and texts[field.index].lstrip().startswith("]")
+    is_first = not step or any(sign in texts[step] for sign in "[]") or "[" not in "".join(texts[:step])
+    return is_next and not is_first and texts[behind + 1 : behind + 2] == ("/",)
+
+
 def announces_timesteps(texts: tuple[str, ...]) -> bool:
     """Whether a line is nothing but the steps of an environment so far, at which the values below it are.
 

@@ -31,8 +31,11 @@ _MANY_SETTINGS = 4
 """Names of settings from which on a metric among four names is one, too: `iou=0.7`."""
 _RATE = re.compile(r"(?i)\blr\b|learning.?rate|decay|dropout")
 _LEARNING_RATE = re.compile(r"(?i)^(?:(?:current|new|now) )?(?:lr|learning[ _-]?rate)(?:[ _-]?\d{1,2})?$")
-_OF_METRIC = r"(?!(?:imum)?[ _.-](?:\w{1,20}[ _.-]){0,2}(?:loss|err|reward|return|acc|score))"
-"""What makes `max` and `min` the extremes of a metric: `max l1_error`."""
+_OF_METRIC = (
+    r"(?!(?:imum)?[ _.-](?:\w{1,20}[ _.-]){0,2}(?:loss|err|reward|return|acc|score)"
+    r"|(?:imum)? val(?:ue)? (?:in|of) )"
+)
+"""What makes `max` and `min` the extremes of a metric: `max l1_error`, or of values: `Max val in depth`."""
 _NAMES_MORE = r"(?:(?<!^m[ai][xn])(?<!val m[ai][xn])(?<!test m[ai][xn])(?<!train m[ai][xn])|(?!$))"
 """What makes `max` and `min` a part of a name.
 

@@ -53,7 +53,6 @@ from holter.ingest.console.step_axis import (
 )
 from holter.ingest.console.training_sections import enter_section, is_named, name_stage, section_labels
 from holter.ingest.console.values import begins_with_year, find_time, parse_time, parse_year_first
-from holter.ingest.metric_names import is_metric_name
 from holter.ingest.rows import LogRow
 from holter.types import Labels
 
@@ -123,7 +122,7 @@ def describe_line(line: str, parts: list[str]) -> LayoutContent | None:
         return None
     if is_named_number(parts, shape):
         return None
-    if not shape.counters and any(is_metric_name(field.name) for field in shape.metrics):
+    if not shape.counters and shape.metrics:
         return None  # nothing in it is a position
     if shape.is_settings or as_read(line) != line:  # settings may open a launch
         return None

@@ -25,6 +25,7 @@ from holter.ingest.console.line_counters import (
     epoch_behind_step,
     heads_list,
     is_batch_of_epoch,
+    is_behind_stage,
     is_epoch_before_batch,
     is_length,
     is_lone_batch,
@@ -299,6 +300,8 @@ class _ShapeReader:
             counter = Counter.BATCH
         if counter is not None and is_of_best(self._metrics, field):
             return None
+        if counter is Counter.EPOCH and is_behind_stage(field, self._counters, self._texts):
+            self._counters.clear()
         if counter is Counter.STEP and self._is_length_of_other(field):
             return None
         if self._metrics and field.english.lower() == "generation":
@@ -562,14 +565,15 @@ def _is_report(
 ) -> bool:
     """Whether unknown names are of metrics: none is that of a setting.
 
-    One with a sign is enough in a line that begins with an epoch, else three; `marked` says how many there
-    are in a line that begins with what it counts. Three without are enough with an epoch and its batch, five
-    in any line that `is_stated` to be at a position.
+    One with a sign is enough in a line that begins with an epoch or names an evaluation, else three; `marked`
+    says how many there are in a line that begins with what it counts. Three without are enough with an epoch
+    and its batch, five in any line that `is_stated` to be at a position.
     """
     counted = {field.counter for field in counters}
     several = len(metrics) >= (_MANY_METRICS if len(counted) > 1 else _MANY_AT_POSITION)
     several &= len(counted) > 1 or is_stated
-    is_marked = marked >= (1 if Counter.EPOCH in counted else _MANY_METRICS)
+    is_clear = Counter.EPOCH in counted or any(is_of_evaluation(field.name) for field in metrics)
+    is_marked = marked >= (1 if is_clear else _MANY_METRICS)
     return (is_marked or several) and not has_settings(field.name for field in metrics)
 
 

@@ -119,6 +119,49 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"ep {100 * n} | len {n}4 | vs 2 random: {n}3% | vs 2 greedy: {n}1%\n" for n in N),
         {name: [100 * n for n in N] for name in ("len", "random", "greedy")},
     ),
+    "the step of a stage in brackets before an epoch and its batch": (
+        "".join(
+            f"[9-3 / step {stage}] Epoch {epoch}, Itrs {batch}/40, Loss={9 - epoch}.{batch}\n"
+            for stage, epoch in ((1, 0), (1, 1), (1, 2))
+            for batch in range(0, 40, 10)
+        ),
+        {name: [*range(0, 120, 10)] for name in ("Loss", "Epoch")},
+    ),
+    "the step in brackets before an epoch without a batch": (
+        "".join(f"[gpu 0 / step {10 * n}] Epoch {n}, Loss={9 - n}.5\n" for n in N),
+        {name: [10 * n for n in N] for name in ("Loss", "Epoch")},
+    ),
+    "an unknown metric of an evaluation and a time at some of the steps": (
+        "".join(
+            f"{{'it': {100 * n}, 'loss': {9 - n}.5, 'gap': {n}2.5}}\n"
+            + (f"{{'it': {100 * n + 50}, 'val_Q': 0.{n}3, 'gap': {n}7.5}}\n" if n % 2 else "")
+            for n in N
+        ),
+        {
+            "loss": [100 * n for n in N],
+            "gap": sorted([*(100 * n for n in N), 150, 350, 550]),
+            "val_Q": [150, 350, 550],
+        },
+    ),
+    "best values below each epoch, more of them than lines that are read one by one": (
+        "".join(
+            f"Epoch: {n}, Batch(0/40). Loss: {90 - n}.5\nEpoch: {n}, Batch(20/40). Loss: {90 - n}.2\n"
+            f"[ Tue May  6 10:{n + 10}:00 2025 ] Top_dev: {n}.2, {n}.5, Top_test: {n}.7, {n}.1,Epoch : {n}\n"
+            for n in range(30)
+        ),
+        {
+            **{name: [*range(0, 1200, 20)] for name in ("Loss", "Epoch")},
+            **{name: [*range(20, 1200, 40)] for name in ("Top_dev", "Top_test")},
+        },
+    ),
+    "the extremes of values, one of which never changes": (
+        "".join(
+            f"Val RMSE={90 - n}.25 at iter={100 * n}\n"
+            f"Max val in depth is 700 and Max val in Re-depth is 6{n}1\n"
+            for n in N
+        ),
+        {name: [100 * n for n in N] for name in ("Val RMSE", "Max val in depth", "Max val in Re-depth")},
+    ),
     "a line that says that an epoch is done, behind its record": (
         "".join(f"Epoch = {n}, Loss = 2.{9 - n}\nRun-up = 1.{n}\nEpoch {n} done in 3.{n}.\n" for n in N),
         {"Loss": [*N], "Run-up": [*N]},
