@@ -23,7 +23,8 @@ def values_of(run: OfflineRun) -> dict[str, list[float]]:
 )
 def test_a_heading_of_an_epoch_says_what_the_values_below_it_are_of(tmp_path: Path, heading: str) -> None:
     text = "".join(
-        f"\n{heading.format(name, epoch)}\n10:0{epoch}:00 Results so far: acc: {score}{epoch}.5, recall: 7{epoch}.25\n"
+        f"\n{heading.format(name, epoch)}\n"
+        f"10:0{epoch}:00 Results so far: acc: {score}{epoch}.5, recall: 7{epoch}.25\n"
         f"10:0{epoch}:00 Current validation AUC: 0.{score}{epoch}\n"
         for epoch in (1, 2, 3, 4)
         for name, score in (("oak_net", 5), ("elm_net", 6))
