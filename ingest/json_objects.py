@@ -91,7 +91,7 @@ def row_from_fields(fields: dict[str, Any], step_name: str) -> LogRow:
     step = step_columns.read_step(fields.pop(step_name))
     time = float("nan")
     clock = step_columns.find_clock(list(fields))
-    if clock is not None and fields[clock] is not None:
+    if clock is not None and fields[clock] is not None and not _is_time_of_day(fields[clock]):
         wall_time = step_columns.read_clock(fields[clock], name=clock)
         if wall_time is not None:
             time = wall_time
@@ -108,6 +108,10 @@ def row_from_fields(fields: dict[str, Any], step_name: str) -> LogRow:
         if converted is not None:
             values[name] = converted
     return LogRow(step, time, values, labels_of(labels), None if attempt is None else _label(attempt))
+
+
+def _is_time_of_day(value: object) -> bool:
+    return isinstance(value, str) and step_columns.is_time_of_day(value)
 
 
 def _number_in_text(name: str, text: str) -> float | None:

@@ -4,6 +4,9 @@
 epoch, or that resumed at the last one, goes back to no earlier epoch: its first row has the epoch of the row
 before, and the same names. Such rows are held back until those behind show it, as among printed lines
 (`first_step_again`). Where epochs have several such rows, it means nothing.
+
+One that resumed behind the epoch at which the one before ended, as that was of another training, skips epochs
+in less time than they take: its first row is as clear.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from holter.ingest.console.first_step_again import rows_of_launch
+from holter.ingest.epoch_pace import EpochPace
 from holter.ingest.rows import LogRow, row_from_json, row_to_json
 
 _LEAST_VALUES = 3
@@ -28,6 +32,7 @@ class RepeatedEpochs:
         self._rows: int = state.get("rows", 0)
         self._is_several: bool = state.get("several", False)
         self._held = [row_from_json(row) for row in state.get("held", ())]
+        self._pace = EpochPace(state.get("pace", ()))
 
     def state(self) -> dict[str, Any]:
         """The state as JSON-able values; empty before the first row."""
@@ -35,7 +40,8 @@ class RepeatedEpochs:
             return {}
         several = {"several": True} if self._is_several else {}
         held = {"held": [row_to_json(row) for row in self._held]} if self._held else {}
-        return {"names": self._names, "epoch": self._epoch, "rows": self._rows, **several, **held}
+        pace = {"pace": pace} if (pace := self._pace.state()) else {}
+        return {"names": self._names, "epoch": self._epoch, "rows": self._rows, **several, **held, **pace}
 
     @property
     def is_holding(self) -> bool:
@@ -43,9 +49,9 @@ class RepeatedEpochs:
         return bool(self._held)
 
     def may_begin(self, row: LogRow) -> bool:
-        """Whether a row has the epoch and the names of the one before it."""
+        """Whether a row has the names of the one before it, and its epoch or one too far behind it."""
         return (
-            row.step == self._epoch
+            (row.step == self._epoch or self._skips(row))
             and not (self._is_several or row.labels or row.attempt)
             and len(row.values) >= _LEAST_VALUES
             and [*row.values] == self._names
@@ -56,9 +62,15 @@ class RepeatedEpochs:
         if self._held:
             return self._decide(row)
         if counts_epochs and self.may_begin(row):
+            if self._skips(row):
+                return [self._noted(row._replace(begins=True))]
             self._held = [row]
             return []
         return [self._noted(row)]
+
+    def _skips(self, row: LogRow) -> bool:
+        """Whether there was no time for the epochs between a row and the one before."""
+        return self._epoch is not None and self._pace.is_too_fast(row.step - self._epoch, row.time)
 
     def _decide(self, row: LogRow) -> list[LogRow]:
         """Whether launches begin with the first of the rows that are held."""
@@ -94,5 +106,6 @@ class RepeatedEpochs:
         """The row, as the last one so far."""
         is_first = row.begins or (self._epoch is not None and row.step < self._epoch)
         self._rows = 1 if is_first else self._rows + 1
+        self._pace.note(0 if is_first or self._epoch is None else row.step - self._epoch, row.time)
         self._epoch, self._names = row.step, [*row.values]
         return row

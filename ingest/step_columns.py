@@ -58,7 +58,7 @@ BATCH_NAMES = (
 )
 _STEP_NAMES_NEXT_TO_EPOCHS = (*STEP_NAMES, "iters", "iterations", *BATCH_NAMES)
 CLOCK_NAMES = ("wall_time", "_timestamp", "timestamp", "wall time")
-AMBIGUOUS_CLOCK_NAMES = ("time", "ts", "datetime")
+AMBIGUOUS_CLOCK_NAMES = ("time", "ts", "datetime", "now_time")
 LABEL_NAMES = ("rank", "host", "node", "dataset")
 ATTEMPT_NAME = "attempt"
 

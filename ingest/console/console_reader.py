@@ -33,7 +33,7 @@ from holter.ingest.console.redrawn_lines import RedrawnLines
 from holter.ingest.console.repeated_rows import RepeatedRows
 from holter.ingest.console.result_blocks import LARGEST_GAP
 from holter.ingest.console.stated_settings import StatedSettings
-from holter.ingest.console.step_axis import known_axis
+from holter.ingest.console.step_axis import is_in_earlier_epoch, known_axis
 from holter.ingest.console.stored_state import storable
 from holter.ingest.console.values import parse_time
 from holter.ingest.errors import ProblemBuffer
@@ -440,7 +440,13 @@ class ConsoleReader:
         self._opening.crash.may_repeat = False
         is_repeated = may_repeat and self._writers.would_repeat(step, row.values)
         is_named = is_named and not self._trainings.has_at(row)  # else it would be replaced
-        begins = following.begins_at(step, is_named=is_named, is_of_end=is_of_end, is_repeated=is_repeated)
+        begins = following.begins_at(
+            step,
+            is_named=is_named,
+            is_of_end=is_of_end,
+            is_repeated=is_repeated,
+            is_epoch_back=following.may_restart and any(map(is_in_earlier_epoch, self._states.values())),
+        )
         if begins or is_back:
             self._restart(parsed)
         self._place_undecided(parsed)

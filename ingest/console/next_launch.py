@@ -119,18 +119,20 @@ class NextLaunch:
         """Whether records are held back that another launch began, if settings are among what came again."""
         return self.is_holding and not self._has_evaluated
 
-    def begins_at(self, step: int, *, is_named: bool, is_of_end: bool, is_repeated: bool) -> bool:
+    def begins_at(
+        self, step: int, *, is_named: bool, is_of_end: bool, is_repeated: bool, is_epoch_back: bool
+    ) -> bool:
         """Whether another launch begins with a record at this step, which later ones are compared with.
 
         `is_named`: its training is named, which may be the next one of the same launch. `is_of_end`: it is
         the first of an evaluation, which may be at the last step. `is_repeated`: a program crashed, and this
-        record would be the second one at its step.
+        record would be the second one at its step. `is_epoch_back`: its epoch is before that of the last one.
         """
         last, self.last_step = self.last_step, step
         # the step after the checkpoint may be that at which the program crashed
         begins = self.begins or (is_repeated and step == last)
         if last is not None and (self.may_restart or self.may_resume):
-            is_back = self.may_restart and step <= last - is_of_end and not is_named
+            is_back = self.may_restart and (step <= last - is_of_end or is_epoch_back) and not is_named
             begins = begins or is_back or (self.may_resume and step > last)
             self.may_restart = False
             # what has no step of its own decides nothing

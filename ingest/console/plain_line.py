@@ -6,6 +6,7 @@ import re
 from math import isfinite
 from typing import Any
 
+from holter.ingest.console.confusion_counts import confusion_counts
 from holter.ingest.console.data_names import is_of_evaluation
 from holter.ingest.console.dialect import DialectState, LineValues
 from holter.ingest.console.evaluated_parts import data_of_parts, end_evaluation, note_data, note_evaluation
@@ -20,6 +21,7 @@ from holter.ingest.console.evaluation_steps import (
     step_of_next,
 )
 from holter.ingest.console.line_counters import Counter
+from holter.ingest.console.line_labels import labels_of_line, note_epoch_about
 from holter.ingest.console.line_settings import is_of_model, is_setting
 from holter.ingest.console.line_shapes import LineShape, MetricField
 from holter.ingest.console.line_tokens import split_numbers, template_of, value_of
@@ -69,7 +71,7 @@ from holter.ingest.console.unnumbered_rows import next_row
 from holter.ingest.console.values import parse_time
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.step_columns import LARGEST_STEP
-from holter.types import Labels, labels_of
+from holter.types import labels_of
 
 _LEAST_OF_ROW = 2
 _LEAST_OF_CELLS = 3
@@ -100,8 +102,6 @@ _AMOUNT = re.compile(r"(?i)(?:^|/)n(?: \d+)?$|^num|\btotal\b|count$|(?:episode|s
 """Names of whole numbers that say of how many the metrics of an evaluation are."""
 _PARTS_OF_PERCENT = 100
 """Steps of one per cent of an epoch."""
-_PARTS = frozenset({"category", "class", "client", "player"})
-"""What is always one of several."""
 
 
 def axis_state(state: DialectState) -> dict[str, Any]:
@@ -138,6 +138,8 @@ def parse_plain_line(line: str, state: DialectState) -> LineValues | list[LineVa
         counts = as_epoch(counts, axis)
         name_stage(_stage_of(shape, numbers), axis)
         enter_section(counts, axis)
+    if shape.about is not None or "epoch about" in axis:
+        note_epoch_about(shape, counts, axis)
     if not shape.is_record:
         note_line(shape, counts, axis)
         return _recurring(line, shape, numbers, counts, axis) if shape.may_recur else None
@@ -284,20 +286,6 @@ def is_of_best(parts: list[str], shape: LineShape) -> bool:
     return _BEST.search(ahead) is not None
 
 
-def labels_of_line(shape: LineShape, numbers: list[str], axis: dict[str, Any]) -> Labels | None:
-    """The labels of the values of a line: the training of several, and what the line says it is about."""
-    names = (field.name for field in shape.metrics)
-    labels = dict(section_labels(axis, names, of_all=shape.is_of_all) or ())
-    if shape.about is not None:
-        word, name = shape.about
-        # the first one has no label: it may be the only one
-        if name != axis.setdefault("about", {}).setdefault(word, name) or word in _PARTS:
-            labels[word] = name
-    if shape.row is not None and numbers[shape.row.index].isdecimal():
-        labels[shape.row.name] = str(int(numbers[shape.row.index]))
-    return labels_of(labels) if labels else None
-
-
 def begin_launch(state: DialectState) -> None:
     """Forget the position of the launch before."""
     if "plain lines" in state:
@@ -412,6 +400,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
     row = "" if shape.about is not None else row_name(parts, shape)
     is_best = is_of_best(parts, shape)
     lists = values_of_lists(tuple(parts[::2]))
+    counted = confusion_counts(names)
     values = {}
     # `Evaluating: score: -57.1, time: 1.5, length: 540`
     is_several = bool(split) and sum(_is_measured(parts, field.index) for field in shape.metrics) > 1
@@ -421,7 +410,7 @@ def parse_metrics_of_epoch(line: str, state: DialectState) -> LineValues | None:
             continue
         if is_of_model(field.name):
             continue
-        is_known = is_in_block or is_metric_name(field.name)
+        is_known = is_in_block or is_metric_name(field.name) or field.name in counted
         is_measured = _is_measured(parts, lists.get(field.index, field.index))
         is_measured |= is_run and "." in numbers[field.index]
         is_marked = parts[2 * field.index].rstrip(" ")[-1:] in (":", "=")

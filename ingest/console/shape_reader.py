@@ -503,7 +503,7 @@ class _ShapeReader:
         if len(counters) > 1:  # what else counts is an axis that people may want
             axes = [axis for counter, axis in self._axes if not (split and counter is Counter.EPOCH)]
             metrics = [*axes, *metrics]  # the epochs of evaluations are those of the training
-        about = subject_of(texts) if metrics else None
+        about = subject_of(texts) if metrics or counters else None
         if about is not None:  # `Category: person Accuracy 0.2`
             metrics = [replace(field, name=field.name.removeprefix(f"{about[1]} ")) for field in metrics]
         return LineShape(

@@ -378,7 +378,17 @@ def note_steps_alone(lines: int, state: DialectState) -> None:
 def note_opening(state: DialectState) -> None:
     """Note that another launch may have begun: some of its opening lines came again."""
     state["may begin"] = True
+    state["epoch before"] = int(state["epoch"][0]) if "epoch" in state else 0
     note_left(state)
+
+
+def is_in_earlier_epoch(state: DialectState) -> bool:
+    """Whether the last line is of an epoch before that in which opening lines came again.
+
+    Its step may be beyond, as where the next launch has more batches in an epoch, or counts others.
+    """
+    axis = known_axis(state)
+    return "epoch" in axis and int(axis["epoch"][0]) < axis.get("epoch before", 0)
 
 
 def note_left(state: DialectState) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 from pathlib import Path, PurePath
 from typing import Any
@@ -172,6 +173,49 @@ def test_an_epoch_that_comes_again_begins_a_launch(
     sizes = [*accumulate(map(len, lines))]
     assert reading.read_growing("log.txt", content, sizes) == complete
     assert reading.read_restarted("log.txt", content, every=1) == complete
+
+
+def _timed_epochs(*rows: tuple[int, int], clock: str = "now_time") -> list[bytes]:
+    """Lines of epochs, each with the minute of its end."""
+    begin = datetime(2031, 5, 4, 9, 0, tzinfo=UTC)
+    return [
+        b'{"epoch": %d, "%s": "%s", "train_loss": 0.5, "test_loss": 0.6, "test_acc": 0.1}\n'
+        % (epoch, clock.encode(), str(begin + timedelta(minutes=minute)).encode())
+        for epoch, minute in rows
+    ]
+
+
+_SIX_MINUTES_EACH = tuple((epoch, 6 * epoch) for epoch in range(5))
+
+
+@pytest.mark.parametrize("clock", ["now_time", "time"])
+@pytest.mark.parametrize(
+    ("rows", "attempts"),
+    [
+        ((*_SIX_MINUTES_EACH, (25, 50), (26, 57), (27, 63)), 2),
+        ((*_SIX_MINUTES_EACH, (0, 60), (1, 66), (30, 90), (31, 96)), 3),
+        ((*_SIX_MINUTES_EACH, (24, 150), (25, 156)), 1),
+        ((*_SIX_MINUTES_EACH, (6, 30), (8, 36), (10, 42)), 1),
+        (((0, 0), (1, 6), (30, 40), (31, 46)), 1),
+    ],
+    ids=["resumed", "after one epoch more", "epochs without a row", "every second epoch", "no known pace"],
+)
+def test_epochs_that_are_skipped_too_fast_are_of_a_training_that_was_resumed(
+    tmp_path: Path, reading: Any, rows: tuple[tuple[int, int], ...], attempts: int, clock: str
+) -> None:
+    lines = _timed_epochs(*rows, clock=clock)
+    content = b"".join(lines)
+    run = read_log(tmp_path, content, "log.txt")
+    assert (run.attempts, run.points) == (attempts, 3 * len(rows))
+    complete = reading.read_complete("log.txt", content)
+    sizes = [*accumulate(map(len, lines))]
+    assert reading.read_growing("log.txt", content, sizes) == complete
+    assert reading.read_restarted("log.txt", content, every=1) == complete
+
+
+def test_a_time_of_day_is_no_wall_time_but_its_row_is_read(tmp_path: Path) -> None:
+    text = "".join(f'{{"epoch": {n}, "now_time": "09:0{n}:30", "loss": 0.{n}}}\n' for n in range(1, 4))
+    assert steps_of(read_log(tmp_path, text, "log.txt")) == {"loss": [1, 2, 3]}
 
 
 @pytest.mark.parametrize(

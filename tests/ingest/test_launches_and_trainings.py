@@ -204,3 +204,38 @@ def test_steps_begin_anew_with_each_epoch_of_a_launch_with_an_opening_line(
     run = read_log(tmp_path, opening + one + opening + one)
     assert run.attempts == 2
     assert steps_of(run)["loss"] == [*range(10, 271, 10)] * 2
+
+
+_OPENING = "Loading the vocabulary of birch\nModel config: 3 layers of 64\n"
+
+
+@pytest.mark.parametrize("ranks", [1, 4])
+@pytest.mark.parametrize("launches_without_records", [0, 1, 2])
+def test_an_earlier_epoch_below_the_opening_lines_is_of_another_launch_at_any_step(
+    tmp_path: Path, ranks: int, launches_without_records: int
+) -> None:
+    opening = _OPENING + "=BEGIN TRAINING=\n" * ranks
+    first = [(epoch, step, 60) for epoch in range(3) for step in (19, 39, 59)]
+    second = [(0, step, 9000) for step in (299, 599, 899)]
+    text = opening * launches_without_records + "".join(
+        opening
+        + "".join(
+            f"Epoch [{epoch}/9], Step [{step}/{total}], Loss: {4 + 0.1 * rank:.4f}\n"
+            for epoch, step, total in rows
+            for rank in range(ranks)
+        )
+        for rows in (first, second)
+    )
+    run = read_log(tmp_path, text)
+    assert run.attempts == 2
+    assert steps_of(run)["Loss"] == [*range(19, 180, 20), 299, 599, 899]
+    assert run.points == 2 * ranks * 12
+
+
+def test_a_training_that_is_named_goes_on_at_any_epoch(tmp_path: Path) -> None:
+    text = _OPENING * 2 + "".join(
+        f"{_OPENING}===== fold: {fold} =====\n"
+        + "".join(f"Epoch [{epoch}/3], Step [{300 * fold + epoch}], Loss: 2.5\n" for epoch in (1, 2, 3))
+        for fold in (1, 2, 3)
+    )
+    assert read_log(tmp_path, text).attempts == 1
