@@ -13,7 +13,7 @@ _METRIC = re.compile(
     r"|likelihood|mlm|mape|(?<![a-z\d])r(?:2|[\s_-]?squared?)(?![a-z\d])|(?<![a-z\d])mcc(?![a-z\d])|kappa|jaccard|fitness|sensitivity|specificity|hausdorff|(?<![a-z\d])hd95(?![a-z\d])|lpips|rouge"
     r"|(?:^|(?<!clip)[\s.])grads?$|(?:^|(?<!clip)[\s_.])gradients?$"
     r"|cider|meteor|pesq|stoi|(?<![a-z\d])si-?s[dn]ri?(?![a-z\d])|(?<![a-z\d])s[dn]ri?(?![a-z\d])|mpjpe|pearson|spearman|(?<![a-z\d])eer(?![a-z\d])|\bl[12]\b|ndcg|(?:^|(?:mean|avg)[\s_])(?-i:R)$"
-    r"|\b(?:win|success)[\s_-]?rate|silhouette|brier|deviance|abs.?rel|f-measure|(?<![a-z\d])nmi(?![a-z\d])"
+    r"|\b(?:win|success)[\s_-]?(?:rate|ratio)|silhouette|brier|deviance|abs.?rel|f-measure|(?<![a-z\d])nmi(?![a-z\d])"
     r"|\blearn\b|\b(?:sec|samples?|tokens?|images?)/\w|^[23]d$"
 )
 _WEIGHT = re.compile(r"(?i)[ _.-](?:weights?|factor|coef(?:f|ficient)?|lambda)(?: \d+)?$")

@@ -11,6 +11,7 @@ GLOBAL = frozenset(
         "global iter",
         "global iteration",
         "globalstep",
+        "globalsteps",
         "t env",
         "num updates",
     }

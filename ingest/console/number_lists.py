@@ -44,6 +44,13 @@ _ORDERED = "OrderedDict([("
 _BETWEEN_LISTS = "]: ["
 _RANKED_LISTS = re.compile(r"([A-Za-z][\w-]{0,20}@)\[(\d{1,4}(?:, ?\d{1,4}){1,15})\]: \[([^\[\]\n]{1,400})\]")
 """A list of ranks before that of the values at them: `Hit@[5, 10]: [0.21, 0.34]`."""
+_BETWEEN_RANKS = "-["
+_RANKS_OF_METRIC = re.compile(
+    r"((?:[A-Za-z][\w-]{0,20} ){0,4}[A-Za-z]\w{0,20}-)\[(\d{1,4}(?:, ?\d{1,4}){1,15})\]"
+    r"((?: [A-Za-z][\w-]{0,20}){0,8}?)(?: is| ?[:=]) {0,4}"
+    r"\[?([-+.\d%]{1,20}(?:, {0,4}[-+.\d%]{1,20}){1,15})\]?\s*$"
+)
+"""Ranks within a name: `Accuracy of top-[1,5] neighbours is 61.7, 72.4`."""
 _CALL = re.compile(r"(?<![\w.])(?:(?:np|numpy|torch)\.)?(?:float|u?int|tensor|array)\d{0,2}\($")
 """What numpy and torch print around a number of a list: `[np.float32(0.5), np.float32(0.4)]`."""
 
@@ -118,10 +125,12 @@ def with_words(texts: tuple[str, ...]) -> tuple[str, ...]:
 def written_out(line: str) -> str:
     """The line with ordered dictionaries as dictionaries, and each value behind its name.
 
-    `OrderedDict([('AP', 0.4), ('AP50', 0.7)])`, `Hit@[5, 10]: [0.21, 0.34]`.
+    `OrderedDict([('AP', 0.4), ('AP50', 0.7)])`, `Hit@[5, 10]: [0.21, 0.34]`, `top-[1,5] acc is 61.7, 72.4`.
     """
     if _BETWEEN_LISTS in line:
         line = _RANKED_LISTS.sub(_with_ranks, line)
+    if _BETWEEN_RANKS in line:
+        line = _RANKS_OF_METRIC.sub(_with_ranks_within, line)
     if _ORDERED not in line:
         return line
     line = re.sub(r"(\w['\"]), ", r"\1: ", line.replace(_ORDERED, "{").replace(")])", "}"))
@@ -142,6 +151,15 @@ def _with_ranks(match: re.Match[str]) -> str:
         return match[0]
     pairs = zip(ranks, values, strict=True)
     return ", ".join(f"{match[1]}{rank.strip()}: {value.strip()}" for rank, value in pairs)
+
+
+def _with_ranks_within(match: re.Match[str]) -> str:
+    """The same with ranks within a name."""
+    ranks, values = (match[number].split(",") for number in (2, 4))
+    if len(ranks) != len(values):
+        return match[0]
+    pairs = zip(ranks, values, strict=True)
+    return ", ".join(f"{match[1]}{rank.strip()}{match[3]}: {value.strip()}" for rank, value in pairs)
 
 
 def _last_of_run(texts: tuple[str, ...], index: int, between: tuple[str, ...]) -> int:

@@ -6,13 +6,14 @@ import re
 from typing import NamedTuple
 
 from holter.ingest.console.line_words import BATCHES, DATA_SPLIT, EPOCHS, LEVELS, OTHERS, STEPS, STOP_WORDS
+from holter.ingest.console.numbers_of_names import AT_THRESHOLD
 from holter.ingest.metric_names import is_metric_name
 
 MAX_NAME = 120
 _LONGEST_SHORT_FORM = 5
 _WORD = re.compile(
     r"(?:\d{1,4}(?:\.\d{1,2}|_)?-?)?[^\W\d][\w./@%+^~\u2019-]*|\d{1,2}%(?= )"
-    r"|\d{1,4}(?= (?:reward|return|score|[lL]oss|acc))"
+    rf"|\d{{1,4}}(?= (?:reward|return|score|[lL]oss|acc))|0?\.\d{{1,2}}(?= {AT_THRESHOLD})"
 )
 """A word of a name; digits at its beginning are part of it, else they would be a number of their own.
 
@@ -96,7 +97,7 @@ _RANKED = re.compile(
 
 
 _PHRASE = re.compile(
-    r"(?<![\w.])((?:(?!(?i:the|an?|with|and|best|info|debug) )[A-Za-z][\w-]{1,20} )?"
+    r"(?<![\w.])((?:0?\.\d{1,2} )?(?:(?!(?i:the|an?|with|and|best|info|debug) )[A-Za-z][\w-]{1,20} )?"
     r"(?:[Aa]ccuracy|[Ll]oss|[Pp]recision|[Rr]ecall|[Ee]rror)"
     r"(?: rate| score)? (?:of|on|for)(?: class:)?"
     r"(?: {1,8}(?!epoch|step|batch|iter|training batch)(?:\d{2,6} )?[A-Za-z][\w-]{0,20}){1,8})$"

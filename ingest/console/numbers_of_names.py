@@ -19,6 +19,8 @@ _TIMES = r"(?:m?s|secs?|its?|ep|x)[ -]"
 """What says how long something took, or how often it was done, before the name of the next number."""
 _ERRORS = r"(?i:s?mape|r?mse|mae|acc|csi|corr)\w{0,10}"
 """What forecasts are measured by, at each horizon."""
+AT_THRESHOLD = r"(?:[sS]uccess|[pP]recision|[rR]ecall|I[oO]U|[qQ]uantile)"
+"""What is measured at the share before it, which is a threshold."""
 _AT_BEGIN = (
     rf"\d{{1,4}}-(?!{_COUNTED}s?(?! [A-Za-z])){_WORDS}{_SIGN}",  # `10-avg reward: 23`, `5-step MSE: 0.5`
     rf"\d{{1,4}}(?:\.\d{{1,2}})?(?!{_UNITS}(?!\w))[^\W\d_]{{1,20}}{_SIGN}",  # `0.5PER: 99`
@@ -27,6 +29,7 @@ _AT_BEGIN = (
     rf"\d{{1,4}}(?:st|nd|rd|th) (?!{_COUNTED}){_WORDS}{_SIGN}",  # `2nd order loss: 0.1`
     r"\d{1,4}(?:%|th) ?(?:quantile|percentile)",
     r"\d{1,4}[^\W\da-zA-Z_]{1,3}(?:平均|均|평균)",
+    rf"0?\.\d{{1,2}} {AT_THRESHOLD}[^\d\n]{{0,30}}{_SIGN}",  # `0.2 Success ratio: 0.5`
 )
 """Numbers with which a name begins."""
 
@@ -64,7 +67,7 @@ _BEHIND_THRESHOLD = "|".join(
 
 _FORMS = (
     # what is ahead is looked at first: it is there of few numbers, what is behind costs more
-    rf"(?=\d{{1,4}}(?:\.\d{{1,2}})?(?:[^\W\d_]|[-%])){_BEGIN}(?:{'|'.join(_AT_BEGIN)})",
+    rf"(?=\d{{0,4}}(?:\.\d{{1,2}})?(?:[^\W\d_]|[-%]| [sSpPrRIqQ])){_BEGIN}(?:{'|'.join(_AT_BEGIN)})",
     r"(?<!poch: )(?<!poch:)(?<!poch=)\d{1,4}_[A-Za-z]",  # but `Epoch: 3_Iter: 10`
     r"\d{1,2}[a-z]_[a-z]",
     r"\d{1,3}(?:px ?[:=]|th percentile|[a-z]\]:)",
@@ -103,7 +106,8 @@ _FORMS = (
 )
 _AHEAD = (
     r"[\d.]++(?:[^\s\d.,|;}]"
-    r"| (?:[:=]|test|train|val|avg|average|mean|max|min|re|score|[lL]oss|[aA]cc|[eE]rr|[pP]rec))"
+    r"| (?:[:=]|test|train|val|avg|average|mean|max|min|re|score|[lL]oss|[aA]cc|[eE]rr|[pP]rec"
+    r"|[sS]ucc|[rR]ec|I[oO]U|[qQ]uan))"
 )
 """What is ahead of all these, and of few other numbers: it saves most of the time."""
 NUMBER_OF_NAME = rf"(?={_AHEAD})(?:{'|'.join(_FORMS)})|95(?:(?<=[pP]50-95)|(?<=[pP]@50-95))"

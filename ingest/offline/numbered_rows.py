@@ -73,6 +73,7 @@ UNNAMED = "column "
 """What the names of columns begin with that are named after their places."""
 _LEAST_ROWS = 3
 _LEAST_COLUMNS = 2
+_NO_DIGITS = str.maketrans("", "", "0123456789")
 _LEAST_OF_OPENING = 12
 """Characters of the first line of a text that shows another launch where it comes again."""
 _LEAST_OF_COLUMNS = 0.95
@@ -529,12 +530,17 @@ def _texts_in(known: Set[_Shape], line: str) -> _Shape:
 
 
 def _opening(lines: Sequence[str], shapes: Sequence[_Shape]) -> str:
-    """The first line of a text, if it is none of its rows and is not printed before each of them again."""
+    """The first line of a text, if it is none of its rows and is not printed before each of them again.
+
+    Lines that differ from it in their digits alone count as well: a value may be printed twice.
+    """
     first = next(((line, shape) for line, shape in zip(lines, shapes, strict=True) if line.strip()), ("", ()))
     if first[1] or len(first[0].strip()) < _LEAST_OF_OPENING:
         return ""
     most = max(Counter(filter(None, shapes)).values(), default=0)
-    return "" if lines.count(first[0]) * _LEAST_ROWS > most else first[0]
+    kind = first[0].translate(_NO_DIGITS)
+    alike = sum(line.translate(_NO_DIGITS) == kind for line in lines)
+    return "" if alike * _LEAST_ROWS > most else first[0]
 
 
 def _shape_with_metric(line: str) -> _Shape:

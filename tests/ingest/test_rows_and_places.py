@@ -174,6 +174,42 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         "".join(f"EPOCH[{n}/90] loss0.{n}53-|Sample:1.2|\n" for n in N),
         {"loss": [1, 2, 3], "Sample": [1, 2, 3]},
     ),
+    "numbers right behind the names of several metrics": (
+        "".join(f"Epoch{n}/4 loss{n}.253 perplexity{n}40.75 Accuracy0.{n}5\n" for n in N),
+        {name: [1, 2, 3] for name in ("loss", "perplexity", "Accuracy")},
+    ),
+    "a table whose first name begins with a sign": (
+        "".join(
+            f"{'-' * 34}\n| % time spent resting | 4{n}       |\n| steps                | {n}400     |\n"
+            for n in N
+        )
+        + f"{'-' * 34}\n",
+        {"% time spent resting": [1400, 2400, 3400]},
+    ),
+    "ranks within the name of a metric": (
+        "".join(
+            f"Epoch {n}/3, loss: 0.{n}\nPrecision of top-[2, 7] guesses on test set is 4{n}.5, 3{n}.5\n"
+            for n in N
+        ),
+        {
+            "loss": [1, 2, 3],
+            "Precision of top-2 guesses on test set": [1, 2, 3],
+            "Precision of top-7 guesses on test set": [1, 2, 3],
+        },
+    ),
+    "three ranks, behind batches": (
+        "".join(f"Epoch: [{n}][{batch}/20] Loss 0.{n}\n" for n in (0,) for batch in (0, 10))
+        + "Recall of top-[1,4,9]: 4.5, 3.5, 2.5\n",
+        {"Epoch": [0, 10], "Loss": [0, 10], **{f"Recall of top-{rank}": [10] for rank in (1, 4, 9)}},
+    ),
+    "the steps over all epochs of a validation": (
+        "".join(
+            f"Epoch: {n - 1}/3, Steps: 20, Train Loss: 0.5\nEpoch: {n - 1}/3, Steps: 40, Train Loss: 0.4\n"
+            f"**Validation**, Epoch: {n - 1}/3, GlobalSteps: {47 * n}, val_f1: 0.5\n"
+            for n in (1, 2)
+        ),
+        {"Epoch": [20, 40, 60, 80], "Train Loss": [20, 40, 60, 80], "val_f1": [47, 94]},
+    ),
     "arrays of one number": (
         "".join(f"Epoch {n}\ntrain loss: 0.5\n[TEST]\n{{'precision': array([0.0{n}])}}\n" for n in N),
         {"train loss": [1, 2, 3], "test/precision": [1, 2, 3]},
@@ -334,6 +370,27 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_values_are_at_their_steps(tmp_path: Path, case: str) -> None:
     assert_steps(tmp_path, *CASES[case])
+
+
+@pytest.mark.parametrize("name", ["Success ratio", "recall", "Precision of boxes"])
+def test_metrics_at_thresholds_are_told_apart(name: str, tmp_path: Path) -> None:
+    rows = "".join(f"0.3 {name} :0.4{n}\n.75 {name}: 0.2{n}\nPair loss: 1.{n}\n\n" for n in (1, 2, 1, 3))
+    run = read_log(tmp_path, rows)
+    assert run.attempts == 1
+    values = {key.metric: series.value.tolist() for key, series in run.data.series.items()}
+    assert values == {
+        f"0.3 {name}": [0.41, 0.42, 0.41, 0.43],
+        f".75 {name}": [0.21, 0.22, 0.21, 0.23],
+        "Pair loss": [1.1, 1.2, 1.1, 1.3],
+    }
+
+
+def test_a_first_line_whose_value_comes_again_shows_no_launch(tmp_path: Path) -> None:
+    rows = "".join(f"share of pairs kept :0.4{n}\nPair loss: 1.{n}\n\n" for n in (1, 2, 3, 1, 4, 5, 6))
+    run = read_log(tmp_path, rows)
+    assert run.attempts == 1
+    [series] = (series for key, series in run.data.series.items() if key.metric == "Pair loss")
+    assert series.step.tolist() == [*range(7)]
 
 
 def test_columns_without_names_are_those_of_a_file_of_losses(tmp_path: Path) -> None:

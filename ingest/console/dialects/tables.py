@@ -88,7 +88,9 @@ DIALECT = ConsoleDialect(
     ),
     kinds=(
         LineKind(
-            pattern=re.compile(rb"\| {1,40}[A-Za-z][^|\n]{0,80}\|[^|\n]{0,80}\|"), parse=_row, collects=True
+            pattern=re.compile(rb"\| {1,40}(?:% )?[A-Za-z][^|\n]{0,80}\|[^|\n]{0,80}\|"),
+            parse=_row,
+            collects=True,
         ),
         LineKind(
             pattern=re.compile(rb"(?m)^  \w{1,30} {1,40}\|  -?\d[^|\n]{0,80}$"), parse=_row, collects=True
