@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import isnan
+from operator import lt
 from typing import Any
 
 from holter.ingest.console.dialect import DialectState
@@ -57,6 +58,8 @@ from holter.ingest.rows import LogRow
 from holter.types import Labels
 
 _NO_TIME = float("nan")
+_STEPS_ALONE = ({Counter.STEP}, {Counter.GLOBAL_STEP})
+"""What lines count that announce nothing but a step."""
 _SCALED_COUNT_DIGITS = 6
 """Digits of a count with a unit such as K: more may be beyond the largest step."""
 
@@ -241,9 +244,9 @@ class PlainTable:
             rest = self.rows(first + 1, last, state) if last > first + 1 else []
             return [self._row_of_best(first, axis), *rest]
         names_stage = self._shape.stage or self._shape.part
-        if "section" not in axis and not names_stage:
+        if not self._shape.is_record or ("section" not in axis and not names_stage):
             return self._rows(first, last, axis)
-        if not self._shape.is_record or names_stage or is_named(axis):  # the first of the lines decides
+        if names_stage or is_named(axis):  # the first of the lines decides
             lines = [
                 each for line in range(first, last) for each in self._rows_of_section(line, line + 1, axis)
             ]
@@ -408,9 +411,17 @@ class PlainTable:
         return self._columns
 
     def _note(self, first: int, last: int, axis: dict[str, Any]) -> None:
-        """Note what lines without values announce."""
-        for counts in self._counts_by_row(first, last):
-            note_line(self._shape, counts, axis)
+        """Note what lines without values announce; of steps that rise, the first and the last ones do."""
+        lines = [*range(first, last)]
+        if self._counts.keys() in _STEPS_ALONE and self._rises(first, last):
+            lines = [*lines[:2], *lines[2:][-2:]]
+        for line in lines:
+            note_line(self._shape, self._counts_of(line), axis)
+
+    def _rises(self, first: int, last: int) -> bool:
+        """Whether what lines count goes up from each to the next, of the same total."""
+        counts, totals = zip(*next(iter(self._counts.values()))[first:last], strict=True)
+        return len({*totals}) == 1 and all(map(lt, counts, counts[1:]))
 
     def _counts_by_row(self, first: int, last: int) -> list[dict[Counter, tuple[int, int]]]:
         return [self._counts_of(line) for line in range(first, last)]
