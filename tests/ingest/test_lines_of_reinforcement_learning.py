@@ -83,7 +83,10 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             f"| mean 100 episode reward | {n}1.1     |\n| steps                   | {n}980     |\n{BAR}"
             for n in N
         ),
-        {name: [1980, 2980, 3980, 4980] for name in ("episodes", "mean 100 episode reward")},
+        {
+            name: [1980, 2980, 3980, 4980]
+            for name in ("episodes", "mean 100 episode reward", "% time spent exploring")
+        },
     ),
     "headings between drawn lines": (
         "".join(
