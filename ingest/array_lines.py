@@ -41,7 +41,7 @@ def join_arrays(text: bytes) -> bytes:
 
 
 def without_open_array(text: bytes) -> bytes:
-    """Complete lines without those at their end whose array goes on; all if these are long or alone."""
+    """Complete lines without those at their end whose array is open; all if these are long."""
     opening = text.rfind(b"[", max(0, len(text) - _MOST_BYTES))
     if opening < 0 or not text.endswith(b"\n"):
         return text

@@ -27,6 +27,8 @@ _LEAST_SHOWN = 3
 _LEAST_RISING = 9
 """The same elsewhere: one more than a node usually has processes."""
 _COUNTS = "counts ahead"
+_POSITIONS_ABOVE = ("announced", "heading")
+"""What the state has below a line that states the position of the rows."""
 
 
 def or_counted(kind: LineKind, parse_record: Callable[[str, DialectState], LineResult]) -> LineKind:
@@ -44,9 +46,7 @@ def or_counted(kind: LineKind, parse_record: Callable[[str, DialectState], LineR
             return parse_record(_with_name(match), state)
         found = kind.parse(line, state)
         axis = axis_state(state)
-        if found is not None and (
-            "announced" in axis or "heading" in axis
-        ):  # the line above says where it is
+        if found is not None and not axis.keys().isdisjoint(_POSITIONS_ABOVE):
             counts["waiting"] = []
             return found
         _note(match, counts)

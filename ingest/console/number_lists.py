@@ -42,13 +42,16 @@ _QUOTED_LIST = re.compile(rf"\[{_QUOTED}(?:, ?{_QUOTED}){{0,200}}\]")
 _NO_QUOTES = str.maketrans("", "", "'\"")
 _ORDERED = "OrderedDict([("
 _BETWEEN_LISTS = "]: ["
-_RANKED_LISTS = re.compile(r"([A-Za-z][\w-]{0,20}@)\[(\d{1,4}(?:, ?\d{1,4}){1,15})\]: \[([^\[\]\n]{1,400})\]")
+_RANKED_LISTS = re.compile(
+    r"(?P<name>[A-Za-z][\w-]{0,20}@)\[(?P<ranks>\d{1,4}(?:, ?\d{1,4}){1,15})\](?P<rest>)"
+    r": \[(?P<values>[^\[\]\n]{1,400})\]"
+)
 """A list of ranks before that of the values at them: `Hit@[5, 10]: [0.21, 0.34]`."""
 _BETWEEN_RANKS = "-["
 _RANKS_OF_METRIC = re.compile(
-    r"((?:[A-Za-z][\w-]{0,20} ){0,4}[A-Za-z]\w{0,20}-)\[(\d{1,4}(?:, ?\d{1,4}){1,15})\]"
-    r"((?: [A-Za-z][\w-]{0,20}){0,8}?)(?: is| ?[:=]) {0,4}"
-    r"\[?([-+.\d%]{1,20}(?:, {0,4}[-+.\d%]{1,20}){1,15})\]?\s*$"
+    r"(?P<name>(?:[A-Za-z][\w-]{0,20} ){0,4}[A-Za-z]\w{0,20}-)\[(?P<ranks>\d{1,4}(?:, ?\d{1,4}){1,15})\]"
+    r"(?P<rest>(?: [A-Za-z][\w-]{0,20}){0,8}?)(?: is| ?[:=]) {0,4}"
+    r"\[?(?P<values>[-+.\d%]{1,20}(?:, {0,4}[-+.\d%]{1,20}){1,15})\]?\s*$"
 )
 """Ranks within a name: `Accuracy of top-[1,5] neighbours is 61.7, 72.4`."""
 _CALL = re.compile(r"(?<![\w.])(?:(?:np|numpy|torch)\.)?(?:float|u?int|tensor|array)\d{0,2}\($")
@@ -130,7 +133,7 @@ def written_out(line: str) -> str:
     if _BETWEEN_LISTS in line:
         line = _RANKED_LISTS.sub(_with_ranks, line)
     if _BETWEEN_RANKS in line:
-        line = _RANKS_OF_METRIC.sub(_with_ranks_within, line)
+        line = _RANKS_OF_METRIC.sub(_with_ranks, line)
     if _ORDERED not in line:
         return line
     line = re.sub(r"(\w['\"]), ", r"\1: ", line.replace(_ORDERED, "{").replace(")])", "}"))
@@ -145,21 +148,14 @@ def without_quotes(line: str) -> str:
 
 
 def _with_ranks(match: re.Match[str]) -> str:
-    """Values with their names, where there are as many as ranks."""
-    ranks, values = (match[number].split(",") for number in (2, 3))
+    """Values with their names, in which each has its rank, where there are as many as ranks."""
+    ranks, values = match["ranks"].split(","), match["values"].split(",")
     if len(ranks) != len(values):
         return match[0]
     pairs = zip(ranks, values, strict=True)
-    return ", ".join(f"{match[1]}{rank.strip()}: {value.strip()}" for rank, value in pairs)
-
-
-def _with_ranks_within(match: re.Match[str]) -> str:
-    """The same with ranks within a name."""
-    ranks, values = (match[number].split(",") for number in (2, 4))
-    if len(ranks) != len(values):
-        return match[0]
-    pairs = zip(ranks, values, strict=True)
-    return ", ".join(f"{match[1]}{rank.strip()}{match[3]}: {value.strip()}" for rank, value in pairs)
+    return ", ".join(
+        f"{match['name']}{rank.strip()}{match['rest']}: {value.strip()}" for rank, value in pairs
+    )
 
 
 def _last_of_run(texts: tuple[str, ...], index: int, between: tuple[str, ...]) -> int:

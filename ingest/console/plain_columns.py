@@ -387,7 +387,7 @@ class PlainTable:
         if self._shape.split:
             found = [
                 evaluation_step(counts, self._shape.split, self._stated, axis)
-                for counts in self._counts_by_row(first, last)
+                for counts in map(self._counts_of, range(first, last))
             ]
             return None if None in found else [step for step in found if step is not None]
         if last - first == 1:
@@ -422,9 +422,6 @@ class PlainTable:
         """Whether what lines count goes up from each to the next, of the same total."""
         counts, totals = zip(*next(iter(self._counts.values()))[first:last], strict=True)
         return len({*totals}) == 1 and all(map(lt, counts, counts[1:]))
-
-    def _counts_by_row(self, first: int, last: int) -> list[dict[Counter, tuple[int, int]]]:
-        return [self._counts_of(line) for line in range(first, last)]
 
 
 def _counts(count: _CountColumn, columns: list[tuple[bytes, ...]]) -> list[tuple[int, int]]:
