@@ -147,6 +147,10 @@ class Batch:
             return self.columns.values.size
         return sum(len(column.values) for column in self.columns)
 
+    def steps_of(self, column: Column) -> IntArray:
+        """The steps of the values of one of the columns, as long as these."""
+        return self.steps if column.rows is None else self.steps[column.rows]
+
     def with_columns(self, columns: Sequence[Column]) -> Batch:
         """The batch with other columns over the same rows."""
         return replace(self, columns=columns)

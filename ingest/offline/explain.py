@@ -113,7 +113,7 @@ def _read(source: Source) -> FileReport:
         settings.update(record.config)
         for column in source.assignment.apply(record).columns:
             points[column.key] += len(column.values)
-            steps = record.steps if column.rows is None else record.steps[column.rows]
+            steps = record.steps_of(column)
             if len(steps):
                 repeats += int(np.count_nonzero(steps[1:] == steps[:-1]))
                 repeats += int(newest.get(column.key) == steps[0])

@@ -163,4 +163,4 @@ def _columns(file: Path, guess: Format) -> Iterator[tuple[SeriesKey, np.ndarray]
         for record in guess.reader(uncompressed_name(file), {}).read(stream):
             if isinstance(record, Batch):
                 for column in record.columns:
-                    yield column.key, record.steps if column.rows is None else record.steps[column.rows]
+                    yield column.key, record.steps_of(column)

@@ -110,9 +110,7 @@ def _is_history(document: Any, stem: str) -> bool:
 
 def _have_several_steps(found: Sequence[Batch | Unreadable]) -> bool:
     steps: dict[SeriesKey, set[int]] = {}
-    for each in found:
-        for column in each.columns if isinstance(each, Batch) else ():
-            assert isinstance(each, Batch)
-            at = each.steps if column.rows is None else each.steps[column.rows]
-            steps.setdefault(column.key, set()).update(at.tolist())
+    for batch in (each for each in found if isinstance(each, Batch)):
+        for column in batch.columns:
+            steps.setdefault(column.key, set()).update(batch.steps_of(column).tolist())
     return any(len(each) >= _SEVERAL for each in steps.values())
