@@ -7,7 +7,15 @@ from typing import Any
 
 from holter.attempts.config import ConfigByAttempt
 from holter.attempts.config_diff import list_changes
-from holter.environment_names import INCOMPLETE, OF_ONE_LAUNCH, PACKAGES, PREFIX, VARIABLES
+from holter.environment_names import (
+    GIT_CHANGED,
+    GIT_CHANGED_FILES,
+    INCOMPLETE,
+    OF_ONE_LAUNCH,
+    PACKAGES,
+    PREFIX,
+    VARIABLES,
+)
 from holter.types import ConfigKey, ConfigValue, Labels
 
 NOT_INSTALLED = "not installed"
@@ -27,7 +35,8 @@ def environment_of(config: ConfigByAttempt) -> ConfigByAttempt:
     """The environment of each launch: settings without the prefix, a setting for each package.
 
     A launch that states its environment states all of it: what an earlier or later one has and this one has
-    not is `NOT_INSTALLED`, `NOT_SET` or `NO_VALUE` there, unless the capture of that part was incomplete.
+    not is `NOT_INSTALLED`, `NOT_SET` or `NO_VALUE` there, unless the capture of that part was incomplete, or
+    the changed files of its repository could not be counted in time.
     """
     stated: dict[ConfigKey, dict[int, ConfigValue]] = {}
     for key, values in config.items():
@@ -63,11 +72,10 @@ def _with_absent(stated: Mapping[ConfigKey, Mapping[int, ConfigValue]]) -> Confi
         incomplete = stated.get(ConfigKey(INCOMPLETE, key.labels), {})
         part = next((part for begin, part in _PARTS_BY_NAME.items() if key.name.startswith(begin)), "")
         absent = next((text for begin, text in _ABSENT.items() if key.name.startswith(begin)), NO_VALUE)
-        missing = (
-            attempt
-            for attempt in attempts[key.labels] - values.keys()
-            if part not in str(incomplete.get(attempt, "")).split()
-        )
+        complete = attempts[key.labels] - values.keys()
+        if key.name in (GIT_CHANGED, GIT_CHANGED_FILES):  # unknown where the files could not be counted
+            complete &= stated.get(ConfigKey(GIT_CHANGED, key.labels), {}).keys()
+        missing = (attempt for attempt in complete if part not in str(incomplete.get(attempt, "")).split())
         completed[key] = dict(sorted({**dict.fromkeys(missing, absent), **values}.items()))
     return completed
 
@@ -75,7 +83,8 @@ def _with_absent(stated: Mapping[ConfigKey, Mapping[int, ConfigValue]]) -> Confi
 def list_environment_changes(environment: ConfigByAttempt) -> list[dict[str, Any]]:
     """What changed at each launch, as `list_changes` lists settings, without what differs in any case.
 
-    A host that joins with values that other hosts had before is no change.
+    A host that joins with values that other hosts had before is no change, and neither is what the job states
+    for the first time: every complete capture states it, so that the ones before were not.
     """
     known: dict[str, dict[int, set[ConfigValue]]] = {}
     for key, values in environment.items():
@@ -86,7 +95,11 @@ def list_environment_changes(environment: ConfigByAttempt) -> list[dict[str, Any
         for key, values in environment.items()
         if key.name not in OF_ONE_LAUNCH and not (key.labels and _is_known(known[key.name], values))
     }
-    return list_changes(compared)
+    changes = []
+    for launch in list_changes(compared):
+        if settings := [each for each in launch["settings"] if each["before"] is not None or each["labels"]]:
+            changes.append(launch | {"settings": settings})
+    return changes
 
 
 def _is_known(by_attempt: Mapping[int, set[ConfigValue]], values: Mapping[int, ConfigValue]) -> bool:

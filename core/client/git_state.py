@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from holter.environment_names import GIT_CHANGED, GIT_CHANGED_FILES
+
 MAX_CHANGED_NAMED = 30
 MAX_PARENTS = 40
 _COMMAND_SECONDS = 0.25
@@ -31,10 +33,10 @@ def read_git_state(folder: Path, *, timeout: float = _COMMAND_SECONDS) -> dict[s
 def changed_files_settings(names: Sequence[str], count: int) -> dict[str, Any]:
     """The settings that state changed files: `count` of them, of which `names` are the first ones."""
     if not count:
-        return {"git_changed": 0}
+        return {GIT_CHANGED: 0}
     named = list(names[:MAX_CHANGED_NAMED])
     more = [f"and {count - len(named)} more"] if count > len(named) else []
-    return {"git_changed": count, "git_changed_files": "\n".join(named + more)}
+    return {GIT_CHANGED: count, GIT_CHANGED_FILES: "\n".join(named + more)}
 
 
 def _git_folder(folder: Path) -> Path | None:

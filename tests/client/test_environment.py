@@ -159,7 +159,22 @@ def test_packages_and_variables_are_compared_one_by_one() -> None:
 
 def test_an_incomplete_capture_is_no_change() -> None:
     before = {"python": "3.11", "packages/0": "a 1", "git_commit": "x"}
-    assert changes(before, {"python": "3.11", "incomplete": "packages git"}) == []
+    incomplete = {"python": "3.11", "incomplete": "packages git"}
+    assert changes(before, incomplete) == []
+    assert changes(incomplete, before) == []
+    assert changes(before, incomplete, before | {"packages/0": "a 2"}) == [("packages/a", "1", "2")]
+
+
+def test_changed_files_that_could_not_be_counted_are_no_change() -> None:
+    counted = {"git_commit": "x", "git_changed": 1, "git_changed_files": "train.py"}
+    assert changes(counted, {"git_commit": "x"}, counted) == []
+    assert changes({"git_commit": "x"}, counted) == []
+    assert changes(counted, {"git_commit": "x", "git_changed": 0}) == [
+        ("git_changed", 1, 0),
+        ("git_changed_files", "train.py", "none"),
+    ]
+    outside = {"system": "Linux"}
+    assert changes(outside | counted, outside) == [("git_commit", "x", "none")]
 
 
 def test_another_host_with_the_same_driver_is_no_change() -> None:
