@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,6 +18,7 @@ from holter.ingest.tailing.follower import Follower
 from holter.server.ingest_http.json_body import LayoutCache
 from holter.server.ingest_http.validate import delivery_from_msgpack
 from holter.types import Batch, Column, ConfigKey, Delivery, SeriesKey
+from tests.support.forked_commands import ForkedCommand, run_command
 
 if TYPE_CHECKING:
     from tests.support.client_server import Moody, Server
@@ -37,9 +37,8 @@ class Agents:
         self.started: list[subprocess.Popen[str]] = []
 
     def start(self, server: str) -> subprocess.Popen[str]:
-        agent = [sys.executable, "-m", "holter", "agent", str(self.logs), "--server", server]
-        process = subprocess.Popen(
-            [*agent, "--state", str(self.state), "--poll", "0.1"],
+        process = ForkedCommand(
+            ["agent", self.logs, "--server", server, "--state", self.state, "--poll", "0.1"],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -158,9 +157,7 @@ def test_only_one_agent_sends_from_one_state_folder(server: Server, agents: Agen
     ],
 )
 def test_wrong_usage_is_reported(arguments: list[str], code: int, word: str) -> None:
-    refused = subprocess.run(
-        [sys.executable, "-m", "holter", "agent", *arguments], capture_output=True, text=True, check=False
-    )
+    refused = run_command(["agent", *arguments])
     assert refused.returncode == code
     assert word in refused.stderr
 

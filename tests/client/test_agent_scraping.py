@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
+from tests.support.forked_commands import ForkedCommand
 from tests.support.metrics_exporter import NODE, exporter, page
 
 if TYPE_CHECKING:
@@ -39,9 +39,9 @@ def test_metrics_of_an_exporter_are_added_to_the_run_that_is_followed(
     (logs / "metrics.jsonl").write_text("".join(f'{{"step": {s}, "loss": 2.5}}\n' for s in range(50)))
     (tmp_path / "holter.toml").write_text("[scrape]\nevery = 1\n")
     with exporter(page(NODE)) as address:
-        agent = [sys.executable, "-m", "holter", "agent", str(tmp_path / "logs"), "--server", server.url]
-        options = ["--state", str(tmp_path / "state"), "--poll", "0.1", "--scrape", address]
-        process = subprocess.Popen([*agent, *options], cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+        agent = ["agent", tmp_path / "logs", "--server", server.url]
+        options = ["--state", tmp_path / "state", "--poll", "0.1", "--scrape", address]
+        process = ForkedCommand([*agent, *options], cwd=tmp_path, stdout=subprocess.PIPE, text=True)
         try:
             eventually(lambda: "node_load1" in series_of(server, "llm"))
             process.send_signal(signal.SIGINT)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import pytest
 
+from tests.support.forked_commands import ForkedCommand, run_command
 from tests.support.waiting import wait_until_at_rest
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ class Pipes:
         self.started: list[subprocess.Popen[bytes]] = []
 
     def start(self, server: str, *flags: str, **environ: str) -> subprocess.Popen[bytes]:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "holter", "agent", "-", "--server", server, *flags],
+        process = ForkedCommand(
+            ["agent", "-", "--server", server, *flags],
             cwd=self.folder,
             env={**os.environ, "HOLTER_SPOOL_DIR": str(self.spool), **environ},
             stdin=subprocess.PIPE,
@@ -202,8 +202,6 @@ def test_a_signal_lets_the_last_words_of_the_job_in(
 
 
 def test_standard_input_cannot_be_combined_with_files() -> None:
-    refused = subprocess.run(
-        [sys.executable, "-m", "holter", "agent", "-", "/tmp"], capture_output=True, text=True, check=False
-    )
+    refused = run_command(["agent", "-", "/tmp"])
     assert refused.returncode == 2
     assert "cannot be combined with files" in refused.stderr

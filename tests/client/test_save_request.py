@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from tests.support.client_server import Server
+from tests.support.forked_commands import run_command
 from tests.support.waiting import wait_for
 
 SCRIPT = """
@@ -35,8 +35,7 @@ def test_a_request_to_save_reaches_a_real_training(
 ) -> None:
     python(SCRIPT.format(url=server.url))
     run = wait_for(lambda: server.run("asked-to-save"), 60)
-    command = [sys.executable, "-m", "holter", "save", "tests/asked-to-save", "--server", server.url]
-    subprocess.run([*command, "--by", "ana"], check=True, timeout=60)
+    run_command(["save", "tests/asked-to-save", "--server", server.url, "--by", "ana"], check=True)
 
     def request() -> dict[str, Any]:
         answer: dict[str, Any] = server.get(f"/runs/{run['id']}")["save"]

@@ -9,7 +9,6 @@ import math
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +19,7 @@ from msgspec import msgpack
 
 import holter
 from tests.support.client_server import columns_of
+from tests.support.forked_commands import run_command
 from tests.support.waiting import wait_until_at_rest
 
 if TYPE_CHECKING:
@@ -64,8 +64,7 @@ def wait_until_spooled(spool: Path) -> None:
 
 def send_spool(spool: Path, server: Server) -> str:
     """Send a spool that was left with `holter agent --spool`; returns what it printed."""
-    command = [sys.executable, "-m", "holter", "agent", "--spool", spool, "--server", server.url]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return run_command(["agent", "--spool", spool, "--server", server.url], check=True).stdout
 
 
 def send_what_is_left(spool: Path, server: Server) -> None:

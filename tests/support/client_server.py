@@ -6,7 +6,6 @@ import gzip
 import json
 import signal
 import subprocess
-import sys
 import time
 import urllib.parse
 import urllib.request
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 from msgspec import msgpack
 
+from tests.support.forked_commands import ForkedCommand
 from tests.support.ports import free_port
 from tests.support.waiting import wait_for
 
@@ -31,17 +31,8 @@ class Server:
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        serve = [
-            sys.executable,
-            "-m",
-            "holter",
-            "serve",
-            "--port",
-            str(self.port),
-            "--data-dir",
-            str(self.data),
-        ]
-        self.process = subprocess.Popen(serve, cwd=self.data, stdout=subprocess.DEVNULL)
+        serve = ["serve", "--port", self.port, "--data-dir", self.data]
+        self.process = ForkedCommand(serve, cwd=self.data, stdout=subprocess.DEVNULL)
         wait_for(self.ready, 60)
 
     def ready(self) -> bool:

@@ -1,7 +1,7 @@
-"""`holter` commands that serve, each in a process that forks from one which has imported Holter already.
+"""`holter` commands, each in a process that forks from one which has imported Holter already.
 
 To import it takes longer than most tests. The process is one for all tests of this one, and is started by
-the first of them (`command_host.py`).
+the first of them (`command_host.py`). Tests of the start itself start Python instead.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from tests.support.waiting import wait_for
 
@@ -30,7 +30,10 @@ def _host() -> str:
     folder = Path(tempfile.mkdtemp(prefix="holter-host-"))
     address = folder / "socket"
     program = Path(__file__).with_name("command_host.py")
-    process = subprocess.Popen([sys.executable, program, address], start_new_session=True, cwd="/")
+    nothing = subprocess.DEVNULL
+    process = subprocess.Popen(
+        [sys.executable, program, address], start_new_session=True, cwd="/", stdin=nothing, stdout=nothing
+    )
 
     def end() -> None:
         process.kill()
@@ -42,67 +45,99 @@ def _host() -> str:
     return str(address)
 
 
-class ForkedCommand:
-    """A command in a process of its own, with what tests use of `subprocess.Popen`.
+def _connection() -> socket.socket:
+    """A connection to that process."""
+    connection = socket.socket(socket.AF_UNIX)
 
-    What it prints and what it complains of are read from `stdout`.
-    """
-
-    def __init__(self, arguments: list[str], environment: Mapping[str, str]) -> None:
-        self._connection = socket.socket(socket.AF_UNIX)
-        wait_for(self._is_connected, 60)
-        reader, writer = os.pipe()
-        with open(os.devnull) as nothing:
-            socket.send_fds(self._connection, [b"."], [nothing.fileno(), writer, writer])
-        os.close(writer)
-        request = {"arguments": arguments, "folder": os.getcwd(), "environment": dict(environment)}
-        self._connection.sendall(json.dumps(request).encode() + b"\n")
-        self._answers = self._connection.makefile()
-        self.pid = int(self._answers.readline())
-        self._descriptor = os.pidfd_open(self.pid)
-        self._signal = 0
-        self.stdout = open(reader)  # noqa: SIM115 (closed by `close`)
-        self.returncode: int | None = None
-
-    def _is_connected(self) -> bool:
-        """Connect; raises OSError while the socket is there and nobody listens yet."""
-        self._connection.connect(_host())
+    def is_connected() -> bool:
+        """Raises OSError while the socket is there and nobody listens yet."""
+        connection.connect(_host())
         return True
 
-    def send_signal(self, how: signal.Signals) -> None:
-        """Send a signal, unless the process has ended."""
-        if self.returncode is None:
-            self._signal = how
-            with suppress(ProcessLookupError):
-                signal.pidfd_send_signal(self._descriptor, how)
+    wait_for(is_connected, 60)
+    return connection
 
-    def kill(self) -> None:
-        """Kill it as by `kill -9`."""
-        self.send_signal(signal.SIGKILL)
 
-    def terminate(self) -> None:
-        """Ask it to end."""
-        self.send_signal(signal.SIGTERM)
+class ForkedCommand(subprocess.Popen[Any]):
+    """`holter ARGUMENTS` in a process of its own, as `subprocess.Popen` starts it.
 
-    def wait(self, timeout: float | None = None) -> int:
-        """Wait for its end; the exit code, minus the signal that killed it. Raises TimeoutExpired."""
-        if self.returncode is None:
-            if not select.select([self._descriptor], [], [], timeout)[0]:
-                raise subprocess.TimeoutExpired("holter", timeout or 0)
-            code = self._answers.readline()
-            self.returncode = int(code) if code else -self._signal
+    It knows of the options of Popen those for pipes, text, folder and environment. The process is a child of
+    the one that it forks from. Its Python path is that of the tests.
+    """
+
+    def __init__(
+        self,
+        arguments: Sequence[object],
+        *,
+        stdin: Any = None,
+        stdout: Any = None,
+        stderr: Any = None,
+        text: bool = False,
+        cwd: Path | str | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        words = ["holter", *map(str, arguments)]
+        super().__init__(words, stdin=stdin, stdout=stdout, stderr=stderr, text=text, cwd=cwd, env=env)
+
+    def _execute_child(self, args: list[str], *options: Any) -> None:  # type: ignore[override]
+        """Have the process forked; in place of what starts a program."""
+        folder, environment, ends = options[4], options[5], options[9:15]
+        child_reads, _, _, child_writes, _, child_complains = ends
+        descriptors = [
+            number if given == -1 else given
+            for number, given in enumerate((child_reads, child_writes, child_complains))
+        ]
+        request = {
+            "arguments": args[1:],
+            "folder": str(folder or os.getcwd()),
+            "environment": dict(os.environ if environment is None else environment),
+        }
+        self._told = _connection()
+        socket.send_fds(self._told, [b"."], descriptors)
+        self._told.sendall(json.dumps(request).encode() + b"\n")
+        self._close_pipe_fds(*ends)  # type: ignore[attr-defined]
+        self.pid = int(self._told_line())
+        self._child_created = True
+
+    def _told_line(self) -> bytes:
+        """The next line that the host tells, and nothing of the next; empty if it has ended."""
+        line = b""
+        while not line.endswith(b"\n") and (byte := self._told.recv(1)):
+            line += byte
+        return line
+
+    def _internal_poll(self, _deadstate: int | None = None) -> int | None:
+        return self._ended(0)
+
+    def _wait(self, timeout: float | None) -> int:
+        code = self._ended(timeout)
+        if code is None:
+            raise subprocess.TimeoutExpired(self.args, timeout or 0)
+        return code
+
+    def _ended(self, timeout: float | None) -> int | None:
+        """Wait for the end of the process; the exit code, minus the signal that killed it."""
+        if self.returncode is None and select.select([self._told], [], [], timeout)[0]:
+            with self._waitpid_lock:  # type: ignore[attr-defined]
+                if self.returncode is None:
+                    self.returncode = int(self._told_line() or -signal.SIGKILL)
+                    self._told.close()
         return self.returncode
 
-    def communicate(self, timeout: float | None = None) -> tuple[str, None]:
-        """Wait for its end; what it has printed that was not read yet, which is little."""
-        self.wait(timeout)
-        return self.stdout.read(), None
 
-    def close(self) -> None:
-        """Kill it, if it still runs."""
-        self.kill()
-        self.wait()
-        self.stdout.close()
-        self._answers.close()
-        self._connection.close()
-        os.close(self._descriptor)
+def run_command(
+    arguments: Sequence[object], *, check: bool = False, timeout: float = 120, **options: Any
+) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end, as `subprocess.run` does; what it printed and complained of is text."""
+    with ForkedCommand(
+        arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
+    ) as process:
+        try:
+            printed, complaints = process.communicate(timeout=timeout)
+        except BaseException:
+            process.kill()
+            raise
+    done = subprocess.CompletedProcess(process.args, process.returncode, printed, complaints)
+    if check:
+        done.check_returncode()
+    return done

@@ -7,7 +7,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import threading
 import time
 import urllib.error
@@ -18,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
+
+from tests.support.forked_commands import ForkedCommand
 
 STATIC = Path(__file__).parents[2] / "ui" / "static"
 
@@ -36,10 +37,9 @@ class Server:
     """`holter serve` in a process of its own on a free port, with a client for its REST API."""
 
     def __init__(self, folder: Path, *, port: int = 0, **environment: str) -> None:
-        command = [sys.executable, "-m", "holter", "serve", "--port", str(port), "--data-dir", str(folder)]
         clean = {name: value for name, value in os.environ.items() if not name.startswith("HOLTER_")}
-        self.process = subprocess.Popen(
-            command,
+        self.process = ForkedCommand(
+            ["serve", "--port", port, "--data-dir", folder],
             cwd=folder,
             env={**clean, **environment},
             stdout=subprocess.PIPE,

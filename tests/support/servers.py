@@ -47,11 +47,17 @@ def started(*arguments: object, **environment: str) -> Iterator[tuple[subprocess
 @contextmanager
 def forked(*arguments: object, **environment: str) -> Iterator[tuple[ForkedCommand, str]]:
     """The same, forked within a moment: the process and its address. It has the Python path of the tests."""
-    process = ForkedCommand([*map(str, arguments), "--port", "0"], os.environ | environment)
+    process = ForkedCommand(
+        [*arguments, "--port", "0"],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=os.environ | environment,
+    )  # fmt: skip
+    assert process.stdout is not None
     try:
         yield process, address_when_ready(process.stdout)
     finally:
-        process.close()
+        process.kill()
+        process.wait()
+        process.stdout.close()
 
 
 def address_when_ready(printed: IO[str]) -> str:
@@ -67,7 +73,7 @@ def address_when_ready(printed: IO[str]) -> str:
             time.sleep(0.01)
 
 
-def stop(process: subprocess.Popen[str] | ForkedCommand, how: signal.Signals) -> str:
+def stop(process: subprocess.Popen[str], how: signal.Signals) -> str:
     """Send a signal, wait for the clean end, return the rest of what it printed."""
     process.send_signal(how)
     rest, _ = process.communicate(timeout=60)

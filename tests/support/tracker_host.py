@@ -16,7 +16,7 @@ from holter.server.database import connect
 from holter.server.models import RunRecord
 from holter.server.store import Store
 from holter.types import Series, SeriesKey
-from tests.support.command_runner import CommandForks, CommandRunner
+from tests.support.command_runner import CommandRunner
 from tests.support.fault_proxy import FaultProxy, fault_proxy
 from tests.support.waiting import wait_for
 
@@ -118,8 +118,7 @@ def has_exactly(series: Series, expected: Mapping[int, list[float]]) -> bool:
 def tracker_host(folder: Path) -> Iterator[TrackerHost]:
     """A running server, until the end."""
     folder.mkdir(parents=True, exist_ok=True)
-    forks = CommandForks()
-    runner = CommandRunner(folder, forks)
+    runner = CommandRunner(folder)
     try:
         with fault_proxy(runner.port) as proxy:
             host = TrackerHost(runner, proxy, f"sqlite:///{folder / 'holter.db'}")
@@ -130,4 +129,3 @@ def tracker_host(folder: Path) -> Iterator[TrackerHost]:
                 host.close()
     finally:
         runner.close()
-        forks.close()
