@@ -8,6 +8,7 @@ from math import isnan
 from typing import Any, BinaryIO
 
 from holter.ingest.console import lines_above
+from holter.ingest.console.block_search import BlockSearch, FoundLine, FoundTable
 from holter.ingest.console.data_names import is_of_evaluation
 from holter.ingest.console.dialect import (
     ConsoleDialect,
@@ -26,7 +27,6 @@ from holter.ingest.console.line_settings import is_setting
 from holter.ingest.console.lines_above import LineAbove
 from holter.ingest.console.next_launch import NextLaunch
 from holter.ingest.console.parsed_lines import ParsedLines
-from holter.ingest.console.pattern_search import BlockSearch, FoundLine, FoundTable
 from holter.ingest.console.prefixes import CleanLine, strip_prefixes
 from holter.ingest.console.process_series import ProcessSeries
 from holter.ingest.console.redrawn_lines import RedrawnLines

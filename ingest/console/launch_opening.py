@@ -33,6 +33,7 @@ _SHARE_OF_PART = 0.5
 _FIRST_PIECES = 2
 """Lines with which a program begins: no later part of it prints them."""
 _SHORTEST, _LONGEST = 12, 80
+_LEAST_OF_WORD = 3
 _LEAST_OF_OPENER = 4
 _SIGNS = (b":", b"=")
 """What stands between a name and its value."""
@@ -238,7 +239,11 @@ class LaunchOpening:
         self._position = position
 
     def _count(self, line: bytes) -> None:
-        """Note a line before the first record."""
+        """Note a line before the first record; one of a few signs, or of digits alone, says nothing."""
+        if len(line) < _LEAST_OF_WORD or (len(line) < _SHORTEST and _LETTER.search(line) is None):
+            self._size += len(line)
+            self._is_warned = False
+            return
         if not (self._opener or self._counts):
             self._opener, self._numbers = _opener_of(line), _numbers_of(line)
         self._size = _MAX_BYTES if _EPOCH.fullmatch(line) is not None else self._size + len(line)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, groupby
+from typing import Any
 
+from holter.ingest.console.layout_prefixes import LinePrefix
 from holter.ingest.console.line_layouts import LineLayout
+from holter.ingest.console.text_parts import Place
 
 _NUMBER_CHARACTERS = b"0123456789.+-eE"
 _MIN_LINES = 4
@@ -15,34 +20,11 @@ _MIN_LINES = 4
 _MAX_LAYOUTS = 8
 """Layouts of lines that look alike, e.g. since the digits of their times vary."""
 _MAX_KEYS = 512
-_NEWLINE = 10
+_EMPTY = LineLayout(re.compile(b"\n"), LinePrefix(0, (), "", ""), content=None, is_empty=True)
+"""That of an empty line."""
 
-
-class KnownLines(NamedTuple):
-    """Lines of known layouts below one another: their numbers, beginnings and ends.
-
-    `parts` has the layouts of the lines in turn, each with the first of these and the one behind the last.
-    The end of a line is where the next one begins; `end` is that of the last one, an empty line behind it
-    included. Lines that hold nothing have no rows.
-    """
-
-    parts: list[tuple[LineLayout, int, int]]
-    rows: list[tuple[bytes, ...]]
-    starts: list[int]
-    ends: list[int]
-    begin: int
-    end: int
-
-
-@dataclass(slots=True, eq=False)
-class _KnownLayout:
-    """A layout, and the one that the line behind its last one had, which is tried first."""
-
-    layout: LineLayout
-    successor: _KnownLayout = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.successor = self
+Layouts = Mapping[int, Sequence[LineLayout]]
+"""The layouts of lines, by what those that look alike have in common."""
 
 
 @dataclass(slots=True)
@@ -51,11 +33,137 @@ class _Alike:
 
     lines: int = 0
     attempts: int = 0
-    layouts: list[_KnownLayout] = field(default_factory=list)
 
     def is_due(self) -> bool:
         """Whether enough lines were seen to make a layout; ever more if many lines have another one."""
         return self.lines >= _MIN_LINES << max(self.attempts - _MAX_LAYOUTS, 0)
+
+
+class KnownLines:
+    """The lines of a text, and which of them are of known layouts."""
+
+    def __init__(self, text: bytes) -> None:
+        self._text = text
+        self._has_known = False
+        self.rows: dict[LineLayout, list[tuple[bytes, ...]]] = {}
+        """The groups of a layout's pattern in each of its lines."""
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """Where each line begins, and where one behind the last would."""
+        sizes = map(len, self._text.split(b"\n"))
+        return [0, *accumulate(size + 1 for size in sizes)]
+
+    @cached_property
+    def _keys(self) -> list[int]:
+        """What lines that look alike have in common."""
+        return list(map(hash, self._text.translate(None, _NUMBER_CHARACTERS).split(b"\n")))
+
+    @cached_property
+    def layouts(self) -> list[LineLayout | None]:
+        """That of each line, None if it is not known. An empty line belongs to the one above."""
+        return [None] * (len(self.starts) - 1)
+
+    def _numbers(self, place: Place) -> range:
+        """The lines of a part of the text."""
+        return range(bisect_left(self.starts, place[0]), bisect_left(self.starts, place[1]))
+
+    def alike(self, places: Sequence[Place], keys: Collection[int]) -> dict[int, list[int]]:
+        """The lines in some parts of the text, by what those that look alike have in common."""
+        found: dict[int, list[int]] = {key: [] for key in keys}
+        of_key = found.get
+        for numbers in map(self._numbers, places):
+            for number, key in zip(numbers, self._keys[numbers.start : numbers.stop], strict=True):
+                if (alike := of_key(key)) is not None:
+                    alike.append(number)
+        return {key: alike for key, alike in found.items() if alike}
+
+    def add(self, numbers: Sequence[int], layouts: Sequence[LineLayout]) -> None:
+        """Note which of some lines are of these layouts: each is of the first that matches it."""
+        self._has_known = True
+        for layout in layouts:
+            if (rows := self._rows(numbers, layout)) is not None:
+                matched = numbers
+            elif matches := self._matches(numbers, layout):
+                matched, rows = [number for number, _ in matches], [row for _, row in matches]
+                others = {*matched}
+                numbers = [number for number in numbers if number not in others]
+            else:
+                continue
+            if not layout.is_empty:
+                self.rows.setdefault(layout, []).extend(rows)
+            of_lines = self.layouts
+            for number in matched:
+                of_lines[number] = layout
+            if self._has_empty:
+                self._add_empty_behind(matched)
+            if matched is numbers:
+                return
+
+    def _rows(self, numbers: Sequence[int], layout: LineLayout) -> list[tuple[bytes, ...]] | None:
+        """The groups of a layout's pattern in each of some lines; None if it does not match all."""
+        text, starts = self._text, self.starts
+        if len(numbers) == numbers[-1] + 1 - numbers[0]:
+            text = text[starts[numbers[0]] : starts[numbers[-1] + 1]]
+        else:
+            text = b"".join([text[starts[number] : starts[number + 1]] for number in numbers])
+        if layout.is_empty:
+            return [] if layout.pattern.fullmatch(text) is not None else None
+        rows: list[Any] = layout.pattern.findall(text)
+        if len(rows) != len(numbers):
+            return None
+        groups = layout.pattern.groups
+        return rows if groups > 1 else [(row,)[:groups] for row in rows]
+
+    def _matches(self, numbers: Sequence[int], layout: LineLayout) -> list[tuple[int, tuple[bytes, ...]]]:
+        """Those of some lines that a layout matches, with the groups of its pattern."""
+        text, starts, match = self._text, self.starts, layout.pattern.match
+        found = [(number, match(text, starts[number], starts[number + 1])) for number in numbers]
+        return [(number, each.groups()) for number, each in found if each is not None]
+
+    @cached_property
+    def _has_empty(self) -> bool:
+        return b"\n\n" in self._text
+
+    def _add_empty_behind(self, numbers: Sequence[int]) -> None:
+        """Note that empty lines belong to the known lines above them."""
+        starts, layouts = self.starts, self.layouts
+        for number in numbers:
+            if starts[number + 1 : number + 3] == [starts[number + 1], starts[number + 1] + 1]:
+                layouts[number + 1] = _EMPTY
+
+    def unknown(self, places: Sequence[Place]) -> list[Place]:
+        """What is left of some parts of the text without known lines."""
+        if not self._has_known:
+            return [*places]
+        left: list[Place] = []
+        starts, layouts = self.starts, self.layouts
+        for place in places:
+            lines = [number for number in self._numbers(place) if layouts[number] is None]
+            first = 0
+            for at, number in enumerate(lines, 1):
+                if lines[at : at + 1] != [number + 1]:
+                    left.append((starts[lines[first]], min(starts[number + 1], place[1])))
+                    first = at
+        return left
+
+    def runs(self) -> Iterator[list[tuple[LineLayout, int, int]]]:
+        """Lines of known layouts below one another: each layout with its first line and the one behind.
+
+        Lines that hold nothing are left out.
+        """
+        run: list[tuple[LineLayout, int, int]] = []
+        number = 0
+        for layout, lines in groupby(self.layouts) if self._has_known else ():
+            first, number = number, number + len([*lines])
+            if layout is None:
+                if run:
+                    yield run
+                    run = []
+            elif not layout.is_empty:
+                run.append((layout, first, number))
+        if run:
+            yield run
 
 
 class LayoutIndex:
@@ -63,65 +171,37 @@ class LayoutIndex:
 
     def __init__(self, layout_of: Callable[[bytes], LineLayout | None]) -> None:
         self._layout_of = layout_of
-        self._last: _KnownLayout | None = None
         self._alike: dict[int, _Alike] = {}
+        self._layouts: dict[int, list[LineLayout]] = {}
+        """Those of lines that look alike."""
 
-    def learn(self, line: bytes) -> None:
-        """Count a line that had to be parsed by itself, and make a layout of it if there are several."""
+    def learn(self, line: bytes) -> Layouts:
+        """Count a line that had to be parsed by itself, and make a layout of it if there are several.
+
+        Returns the layout that was made, if any.
+        """
         key = _key(line)
         if key not in self._alike and len(self._alike) >= _MAX_KEYS:
             self._alike.clear()
+            self._layouts.clear()
         alike = self._alike.setdefault(key, _Alike())
         alike.lines += 1
-        if alike.is_due():
-            alike.lines = 0
-            alike.attempts += 1
-            layout = self._layout_of(line)
-            if layout is not None:
-                alike.layouts = [_KnownLayout(layout), *alike.layouts[: _MAX_LAYOUTS - 1]]
+        if not alike.is_due():
+            return {}
+        alike.lines = 0
+        alike.attempts += 1
+        layout = self._layout_of(line)
+        if layout is None:
+            return {}
+        self._layouts[key] = [layout, *self._layouts.get(key, ())][:_MAX_LAYOUTS]
+        return {key: [layout]}
 
-    def lines(self, text: bytes, begin: int, end: int) -> KnownLines | None:
-        """The lines of known layouts from `begin` on, where a line begins; None without any."""
-        parts: list[tuple[LineLayout, int, int]] = []
-        rows: list[tuple[bytes, ...]] = []
-        starts, ends, first, first_row = [], [], begin, 0
-        last, current = None, self._last
-        while begin < end:
-            known = current.successor if current is not None else None
-            match = known.layout.pattern.match(text, begin, end) if known is not None else None
-            if match is None:
-                known, match = self._find(text, begin, end)
-                if known is None or match is None:
-                    break
-                if current is not None:
-                    current.successor = known
-            current = known
-            assert known is not None, "the layout of a match"
-            if known.layout.is_empty:
-                begin = match.end()
-                continue
-            if known is not last:
-                if last is not None:
-                    parts.append((last.layout, first_row, len(rows)))
-                last, first_row = known, len(rows)
-            rows.append(match.groups())
-            starts.append(begin)
-            begin = match.end()
-            ends.append(begin - 1 if text[begin - 2] == _NEWLINE else begin)
-        self._last = current
-        if last is not None:
-            parts.append((last.layout, first_row, len(rows)))
-        return None if begin == first else KnownLines(parts, rows, starts, ends, first, begin)
-
-    def _find(
-        self, text: bytes, begin: int, end: int
-    ) -> tuple[_KnownLayout, re.Match[bytes]] | tuple[None, None]:
-        line_end = text.find(b"\n", begin, end)
-        alike = self._alike.get(_key(text[begin:line_end])) if line_end >= 0 else None
-        for known in alike.layouts if alike is not None else ():
-            if (match := known.layout.pattern.match(text, begin, end)) is not None:
-                return known, match
-        return None, None
+    def match(self, lines: KnownLines, places: Sequence[Place], layouts: Layouts | None = None) -> None:
+        """Find the lines of known layouts, or of some of them, in parts of a text without known lines."""
+        layouts = self._layouts if layouts is None else layouts
+        if layouts:
+            for key, numbers in lines.alike(places, layouts).items():
+                lines.add(numbers, layouts[key])
 
 
 def _key(line: bytes) -> int:

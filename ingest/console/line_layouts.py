@@ -157,4 +157,4 @@ def _examples(pieces: Sequence[Piece]) -> Iterator[bytes]:
 def _compiled(sources: tuple[bytes, ...], is_empty: bool) -> re.Pattern[bytes]:
     """A pattern of lines with their ends; where these are two characters, an empty line follows each."""
     line = b"".join(sources) + rb"\n{1,2}+"
-    return re.compile(rb"(?:" + line + rb")++" if is_empty else line)
+    return re.compile(rb"(?m)^(?:" + line + rb")++" if is_empty else rb"(?m)^" + line)

@@ -15,7 +15,7 @@ from holter.ingest.names import storable_label
 from holter.types import Labels, labels_of
 
 _NOT_METRICS = frozenset({STEP, TIME, METRIC, VALUE}) | LABEL_GROUPS
-_LINE = re.compile(rb"[^\r\n]+")
+_COLOURED_LINE = re.compile(rb"(?m)^[^\n\x1b]*+\x1b[^\n]*+")
 _MAX_SECONDS = 1e11
 """Unix seconds; larger numbers are milliseconds."""
 
@@ -44,15 +44,14 @@ class UnanchoredPattern:
         self._pattern = compiled(unanchored.encode(), in_lines=True)
 
     def finditer(self, text: bytes, /) -> Iterator[TextMatch]:
-        """The positions where it may match; where the text has colours, full lines."""
-        if b"\x1b" not in text:
-            yield from self._pattern.finditer(text.replace(b"\r", b"\n"))
-            return
-        for line in _LINE.finditer(text):
-            colored = b"\x1b" in line[0]
-            plain = strip_prefixes(line[0]).text.encode() if colored else line[0]
-            if self._pattern.search(plain) is not None:
-                yield line
+        """The positions where it may match; of lines with colours, these lines."""
+        lines, end = text.replace(b"\r", b"\n"), 0
+        for coloured in _COLOURED_LINE.finditer(lines) if b"\x1b" in text else ():
+            yield from self._pattern.finditer(lines, end, coloured.start())
+            end = coloured.end()
+            if self._pattern.search(strip_prefixes(coloured[0]).text.encode()) is not None:
+                yield coloured
+        yield from self._pattern.finditer(lines, end)
 
     def search(self, text: bytes, /) -> TextMatch | None:
         """The first of these positions."""
