@@ -20,7 +20,7 @@ _GLUED = "|".join(
 )
 """What counts, right before its number: `iter120 loss 0.5`; `batch32` may name a training by its setting."""
 _GLUED_METRICS = "|".join(
-    rf"(?<=\s[{word[0]}{word[0].upper()}]{word[1:]})"
+    rf"(?<=[\s,;(|][{word[0]}{word[0].upper()}]{word[1:]})|(?<=[a-z]{word[0].upper()}{word[1:]})|(?<=_{word})"
     for word in (
         "loss",
         "acc",
@@ -34,7 +34,7 @@ _GLUED_METRICS = "|".join(
         "precision",
     )
 )
-"""What is measured, right before its number: `loss2.5 perplexity90.5`."""
+"""What is measured, right before its number: `loss2.5 perplexity90.5`, `trainLoss0.5`, `val_acc0.9`."""
 # times, durations, versions, addresses and hexadecimal numbers are tokens, too, so that no part of them is
 # taken for a number
 _TOKEN = re.compile(
@@ -43,7 +43,7 @@ _TOKEN = re.compile(
     rf"(?!{NUMBER_OF_NAME})"
     rf"|(?=\d{{1,9}}(?:[,:\s\])|]|$))(?:{_GLUED})"
     r"|(?:(?<=^[eE]poch)|(?<=[\s\[(|,:@-][eE]poch)|(?<=^[eE]poch_)|(?<=[\s\[(|,:-][eE]poch_))(?!-)"
-    rf"|(?=\d{{1,9}}\.\d)(?:{_GLUED_METRICS})"
+    rf"|(?=\d{{1,9}}\.\d{{1,20}}(?:[eE]-\d{{1,3}})?(?:[\s,;:|)\]]|$))(?:{_GLUED_METRICS})"
     r"|(?<=[ _][nN]o\.)(?=\d)|(?<=[eE]poch-)(?=\d{1,6}(?:[:,\s\])|]|$))"
     r"|(?:(?<=\s[sS]tep_)|(?<=^[sS]tep_)|(?<=\s[iI]ter_)|(?<=^[iI]ter_))(?=\d{1,9}: {0,4}[A-Za-z])"
     r"|(?<![^\s|(]\[[eE])(?<=\[[eE])(?=\d{1,6}\])"

@@ -6,6 +6,7 @@ import re
 
 from holter.ingest.console.line_words import DATA_SPLIT
 from holter.ingest.console.number_names import counts
+from holter.ingest.console.numbers_behind import values_behind
 from holter.ingest.metric_names import is_metric_name
 
 _MOST_OF_LIST = 32
@@ -168,7 +169,8 @@ def _last_of_run(texts: tuple[str, ...], index: int, between: tuple[str, ...]) -
 def values_of_lists(texts: tuple[str, ...]) -> dict[int, int]:
     """The first number of the list that a number is in: `acc: [0.5, 0.4]`; `IoU: 0.9 0.8` ends its line.
 
-    So does `acc: 50.5% 60.5%`. A sum is one with its terms: `train==[0.5=0.4 + 0.1]`.
+    So does `acc: 50.5% 60.5%`. A sum is one with its terms: `train==[0.5=0.4 + 0.1]`. How far values vary is
+    one with their mean, `5.1 +/- 0.3`, and so are numbers right behind a metric: `loss 0.5 0.6, acc 0.9`.
     """
     firsts: dict[int, int] = {}
     index, count = 0, len(texts) - 1
@@ -184,5 +186,8 @@ def values_of_lists(texts: tuple[str, ...]) -> dict[int, int]:
             firsts |= dict.fromkeys(range(index + 1, last + 1), index)
         elif last == index and before.endswith((":", "=")) and texts[index + 1].strip() in ("->", "→"):
             firsts |= {index + 1: index}  # `test loss: 6.3 -> 5.7`, before and after
+        elif behind_it := values_behind(texts, index):
+            firsts |= dict.fromkeys(behind_it, index)
+            last = behind_it[-1]
         index = last + 1
     return firsts

@@ -41,7 +41,7 @@ _EMPTY = re.compile(r" ?\(\)(?=\s?[:=]\s{0,8}$)")
 """Brackets with nothing in them between a name and a sign."""
 _EXPLAINED = re.compile(r"(?<=\w) <[A-Za-z_]\w{0,30}>(?=\s?[:=]\s{0,8}$)")
 """The name of a class in angle brackets between a name and a sign: `train loss <loss>=2.3`."""
-_ARROW = re.compile(r" {0,4}(?:->|=>|→)$|(?<= is) {0,4}={2,3}>$")
+_ARROW = re.compile(r" {0,4}(?:-{1,3}>|={1,3}>|(?<![>\w])>{2,3}|→)$")
 OF_EPOCH = r" (?:(?:(?:over|for|in) )?(?:this|the)|over) epoch"
 """What a metric is of, where no number follows that counts: `Training acc over epoch: 0.31`."""
 _ENDS_WITH_EPOCH = re.compile(OF_EPOCH + "$")

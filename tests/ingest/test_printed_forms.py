@@ -103,7 +103,7 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
             for n in N
             for at in (0, 20)
         ),
-        {name: [n * 40 + at for n in N for at in (0, 20)] for name in ("PSNR", "den", "r-mse")},
+        {name: [n * 40 + at for n in N for at in (0, 20)] for name in ("PSNR", "PSNR (std)", "den", "r-mse")},
     ),
     "scores at a rank": (
         "".join(f"model epoch:{n} loss:2.{n}\nprecision at 100: 0.{n}5\n" for n in N),
@@ -145,7 +145,9 @@ CASES: dict[str, tuple[str, dict[str, list[int]]]] = {
         + "Mean Reward: 1.25 ± 0.10\nMean Episode Length: 164.0\nMean Velocity: 0.25\nShare: 36.40%\n",
         {
             "Reward": [10, 20],
-            **{name: [20] for name in ("Mean Reward", "Mean Episode Length", "Mean Velocity", "Share")},
+            "Mean Reward": [20],
+            "Mean Reward (std)": [20],
+            **{name: [20] for name in ("Mean Episode Length", "Mean Velocity", "Share")},
         },
     ),
     "bars of Keras without a time": (
