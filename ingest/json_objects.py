@@ -83,6 +83,19 @@ def _are_measured(values: list[Any]) -> bool:
     )
 
 
+def step_name(fields: Mapping[str, Any]) -> str | None:
+    """The name of the step among the fields of an object: the batch where epochs have these."""
+    names = [*fields]
+    name = step_columns.find_step(names)
+    if name is not None and name.lower() in step_columns.AMOUNT_NAMES:  # `{"epochs": 300, "loss": "ce"}`
+        name = step_columns.find_step([each for each in fields if json_number(fields[each]) is not None])
+    if name is not None and name.lower() in step_columns.EPOCH_NAMES:
+        within = step_columns.find_epoch_and_batch(names)
+        if within is not None and type(fields[name]) is int and type(fields[within[1]]) is int:
+            return within[1]
+    return name
+
+
 def row_from_fields(fields: dict[str, Any], step_name: str) -> LogRow:
     """The row that the fields of an object make: step, wall time, attempt and labels by their keys.
 

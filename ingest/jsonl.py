@@ -12,7 +12,7 @@ from holter.ingest.console.repeated_rows import RepeatedRows
 from holter.ingest.errors import ProblemBuffer
 from holter.ingest.format import FormatRole
 from holter.ingest.json_epochs import EpochAxis, PartsOfEpochs
-from holter.ingest.json_objects import flatten_object, json_number, read_object, row_from_fields
+from holter.ingest.json_objects import flatten_object, read_object, row_from_fields, step_name
 from holter.ingest.json_results import ResultsBelow
 from holter.ingest.json_subjects import ObjectSubjects
 from holter.ingest.lines import LineBlocks
@@ -190,7 +190,7 @@ class JsonLinesReader:
         if repeated is not None:
             # several ranks may log the same step
             counts_epochs = repeated.may_begin(row) and (
-                step_columns.find_step([name for name, _ in flatten_object(read_object(line))]) == "epoch"
+                step_name(dict(flatten_object(read_object(line)))) == "epoch"
             )
             clear = repeated.add(row, counts_epochs=counts_epochs)
         is_next = False
@@ -235,7 +235,5 @@ def _is_next_launch(last: LogRow, row: LogRow) -> bool:
 
 def _row_with_step(logged: Mapping[str, Any]) -> LogRow | None:
     fields = dict(flatten_object(logged))
-    name = step_columns.find_step(list(fields))
-    if name is not None and name.lower() in step_columns.AMOUNT_NAMES:  # `{"epochs": 300, "loss": "ce"}`
-        name = step_columns.find_step([each for each in fields if json_number(fields[each]) is not None])
+    name = step_name(fields)
     return None if name is None else row_from_fields(fields, name)

@@ -18,7 +18,7 @@ from holter.ingest.console.first_step_again import rows_of_launch
 from holter.ingest.epoch_pace import EpochPace
 from holter.ingest.rows import LogRow, row_from_json, row_to_json
 
-_LEAST_VALUES = 3
+_LEAST_VALUES = 2
 """Values of a row that two rows of the same launch would not share the names of by chance."""
 _MOST_HELD = 16
 

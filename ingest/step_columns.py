@@ -45,6 +45,8 @@ AMOUNT_NAMES = frozenset(
     | {"num_timesteps", "total_steps"}
 )
 """Names of what counts, or of how much there is of it in all: `{"epochs": 300, "lr": 0.1}` are settings."""
+_DONE_IN_A_STEP = frozenset({"epochs", "episodes", "iterations", "rounds"})
+"""Those of which there may be as many in each step: `{"round": 3, "epochs": 5, "loss": 0.5}`."""
 _STEPS_IN_GROUPS = (
     *("global_step", "total_timesteps", "timesteps_total", "total_env_steps", "num_timesteps", "total_steps"),
     *("step", "iteration", "epoch"),
@@ -87,9 +89,11 @@ def find_step(names: Sequence[str]) -> str | None:
 @lru_cache(maxsize=1024)  # asked for each row of JSON
 def _find_step(names: tuple[str, ...]) -> str | None:
     found = _first_of((*STEP_NAMES, *EPOCH_NAMES, *OTHER_STEP_NAMES), names)
-    if found is None and any(map(is_metric_name, names)):
-        found = _first_of(_STEP_NAMES_NEXT_TO_METRICS, names)
-        found = found or _within_groups(names)
+    is_amount = found is not None and found.strip().lower() in _DONE_IN_A_STEP
+    if (found is None or is_amount) and any(map(is_metric_name, names)):
+        counted = [name for name in _STEP_NAMES_NEXT_TO_METRICS if name not in AMOUNT_NAMES]
+        found = (_first_of(counted, names) if is_amount else None) or found
+        found = found or _first_of(_STEP_NAMES_NEXT_TO_METRICS, names) or _within_groups(names)
     if found is not None and found.strip().lower() in AMOUNT_NAMES and are_settings(names):
         return None
     return found

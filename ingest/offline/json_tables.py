@@ -19,13 +19,15 @@ from typing import Any, ClassVar, NamedTuple
 
 from holter.ingest import step_columns
 from holter.ingest.console.repeated_rows import RepeatedRows
-from holter.ingest.json_objects import flatten_object, json_number, row_from_fields
+from holter.ingest.json_epochs import EpochAxis
+from holter.ingest.json_objects import flatten_object, json_number, row_from_fields, step_name
 from holter.ingest.json_subjects import ObjectSubjects
 from holter.ingest.metric_names import is_metric_name
 from holter.ingest.offline.json_trainings import trainings_of
 from holter.ingest.offline.value_histories import rows_of_histories
 from holter.ingest.offline.whole_file import WholeFile
-from holter.ingest.rows import LogRow, batch_from_rows
+from holter.ingest.repeated_epochs import RepeatedEpochs
+from holter.ingest.rows import LogRow, batch_from_rows, first_launch
 from holter.types import Batch, Labels, Unreadable, labels_of
 
 _LEAST_ROWS = 3
@@ -75,8 +77,10 @@ def _batches(document: Any, stem: str, labels: Labels) -> Iterator[Batch]:
     is_named = len(tables) + bool(histories) > 1 and len({*names}) == len(names)
     for table in tables:
         rows = [*_rows(table.records, table.path if is_named and not table.is_named else ())]
-        if rows:
-            yield RepeatedRows(()).batch([_labelled(row, labels) for row in rows])
+        while rows:
+            launch, rows = first_launch(rows)
+            begins = launch[0].begins
+            yield RepeatedRows(()).batch([_labelled(row, labels) for row in launch], restarts=begins)
     if histories:
         yield batch_from_rows([_labelled(row, labels) for row in histories])
 
@@ -271,16 +275,18 @@ def _has_metric(records: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def _rows(records: Sequence[Mapping[str, Any]], prefix: tuple[str, ...]) -> Iterator[LogRow]:
-    """The rows of records with numbers, in their order."""
-    subjects = ObjectSubjects({})
+    """The rows of records with numbers, in their order, as in lines of JSON."""
+    subjects, epochs, repeated = ObjectSubjects({}), EpochAxis({}), RepeatedEpochs({})
     for record in records:
         fields = dict(flatten_object(record))
-        step = step_columns.find_step([*fields])
+        step = step_name(fields)
         try:
             row = None if step is None else row_from_fields(fields, step)
         except ValueError:
             continue
         if row is not None and row.values:
-            row = subjects.row(record, row)._replace(attempt=None, begins=False)
+            row = subjects.row(record, epochs.row(record, row))._replace(attempt=None, begins=False)
             values = {"/".join((*prefix, name)): value for name, value in row.values.items()}
-            yield row._replace(time=row.time if row.time == row.time else nan, values=values)
+            row = row._replace(time=row.time if row.time == row.time else nan, values=values)
+            yield from repeated.add(row, counts_epochs=step == "epoch")
+    yield from repeated.release()
