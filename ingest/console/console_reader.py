@@ -331,6 +331,8 @@ class ConsoleReader:
             parsed.rows += [self._of_running(row) for row in rows] if item.is_running else rows
             return
         is_unlabelled = not (kind.job_wide or rows[0].labels) and self._series.is_alone(line.labels)
+        if is_unlabelled:
+            rows[0] = self._beginning(rows[0])
         at = trained_at(item.step, known_axis(state))
         record = Record(
             rows,
@@ -380,6 +382,14 @@ class ConsoleReader:
         """Add records that were held back, now that it is known whether another launch began before them."""
         for record in self._next.release():
             self._place(record, parsed)
+
+    def _beginning(self, row: LogRow) -> LogRow:
+        """The row, which begins a launch where its steps begin anew behind the start of a process.
+
+        Those of trainings with names may be many more, so that the steps of all would not show it.
+        """
+        is_first = self._opening.may_have_started and self._writers.begins_kind_anew(row)
+        return row._replace(begins=True) if is_first else row
 
     def _of_running(self, row: LogRow) -> LogRow:
         """A row of a step that is not complete, with the label of its training."""
@@ -556,6 +566,7 @@ class ConsoleReader:
     def _add_unlabelled(self, lines: Sequence[tuple[LogRow, int, int]], parsed: ParsedLines) -> None:
         """Add rows of lines without a prefix that states who printed them, and where these lines are."""
         for number, line in enumerate(lines):
+            line = (self._beginning(line[0]), *line[1:])
             is_settled = self._writers.note_launch(
                 is_same=self._opening.is_same_launch, is_guess=self._opening.is_guess
             )

@@ -99,6 +99,11 @@ class InterleavedWriters:
             for kind in self._kinds.values()
         )
 
+    def begins_kind_anew(self, row: LogRow) -> bool:
+        """Whether a row is at the first step of its kind again, from which the only writer had gone on."""
+        kind = self._kinds.get(_kind_of(tuple(row.values)))
+        return kind is not None and not kind.held and kind.begins_anew(row.step)
+
     @property
     def has_one(self) -> bool:
         """Whether one writer has printed everything so far."""

@@ -371,6 +371,11 @@ class LaunchOpening:
             bool(self._found and self._pieces) and self._is_opening(_BEGINS)
         )
 
+    @property
+    def may_have_started(self) -> bool:
+        """Whether something was printed that is mostly printed as a process starts."""
+        return not self._found.isdisjoint((_STARTED, _MAY_HAVE_STARTED))
+
     def may_resume(self) -> bool:
         """Whether the next record is one of another launch if it is behind the last one."""
         if _ARGUMENTS_AGAIN in self._found or self.crash.is_followed:

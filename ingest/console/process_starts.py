@@ -1,6 +1,7 @@
 """Lines that show the start of a process: a shell's prompt with a command, `nohup`, greetings of libraries.
 
-So does the end of the one before, as the shell states it: `^C`, `[1]+  Done`, the times of `time`.
+So does the end of the one before, as the shell states it: `^C`, `[1]+  Done`, the times of `time`. So does
+what a script says that starts programs, with the time as `date` prints it, in any language.
 
 Texts that several launches were appended to, or that were copied from a terminal, have them between these. A
 prompt with the command of a program, and what `nohup` prints, show the next launch by themselves. The others
@@ -37,7 +38,21 @@ _NAMED_PROMPT = (
 """Of a shell that names the user, the machine or the folder."""
 _BARE_PROMPT = r"(?:(?:ba|z)?sh-\d\.\d+[$#]|[$%!]|\+{1,3})"
 """Of one that names nothing, of a script whose commands are printed, of a notebook."""
-_STARTED = rf"(?:{_ENVIRONMENT}(?:{_NAMED_PROMPT}|{_BARE_PROMPT}) *{_COMMAND}|nohup: ignoring input)"
+_STARTED = rf"(?:{_ENVIRONMENT}(?:{_NAMED_PROMPT}|{_BARE_PROMPT}) *{_COMMAND}|nohup ?: [A-Za-z\xc0-\xff])"
+_DATE_WORD = r"[A-Za-z\x80-\xff\d]{1,9}[.,]{0,2} {1,2}"
+_DATE = (
+    rf"(?:[A-Za-z\x80-\xff]{{2,9}}[.,]{{0,2}} {{1,2}}{_DATE_WORD}{_DATE_WORD}(?:\d{{4}} )?"
+    r"|\d{4}\xe5\xb9\xb4[^\n:]{6,40} )\d\d:\d\d:\d\d (?:[AP]M )?(?:[A-Z]{3,5}|[+-]\d\d(?:\d\d)?)(?: \d{4})?"
+)
+"""What `date` prints, with the zone of the time, in any language: `Sun Apr  5 18:11:40 UTC 2026`.
+
+Programs mostly print none, or none in this form.
+"""
+_STARTS_AT = (
+    r"[^\w\n]{0,40}(?:[\w'-]{1,30}[ :]{1,2}){0,3}(?i:start|begin|launch|running)"
+    rf"[^\n]{{0,120}}[ :\[(]{_DATE}[^\w\n]{{0,100}}$"
+)
+"""What a script says of a program that it starts: `>>> Starting b.yaml at Sun Apr  5 18:11:40 UTC 2026`."""
 _MAY_HAVE_STARTED = (
     rf"(?:{_ENVIRONMENT}{_NAMED_PROMPT}(?: |\r?$)"
     rf"|(?:[>#] )?{_VARIABLES}(?:nohup )?(?:[\w.~-]*/)*"
@@ -47,6 +62,7 @@ _MAY_HAVE_STARTED = (
     r"|\^C|Terminated\r?$|Aborted(?: \(core dumped\))?\r?$|real[ \t]+\d+m\d"
     r"|\[\d+\][+-]? +(?:Done|Exit \d|Terminated|Killed|Aborted)"
     r"|Using TensorFlow backend|Setting OMP_NUM_THREADS environment variable for each process"
+    rf"|{_STARTS_AT}"
     r"|[^\n]*tensorflow/[^\n]*(?:this TensorFlow binary was not compiled to use"
     r"|This TensorFlow binary is optimized|opened (?:dynamic|CUDA) library libcuda))"
 )

@@ -274,7 +274,7 @@ class RowKind:
         if is_near and goes_on and row.step - first <= 2 * self.interval * (1 + len(self.held)):
             held, self.held = self.held, []
             return [
-                (at, self._assign(late, is_near=True, new=index == 0))
+                (at, self._assign(late._replace(begins=False), is_near=True, new=index == 0))
                 for index, (at, late) in enumerate([*held, (place, row)])
             ]
         if not is_near or len(self.held) >= self._most_held():

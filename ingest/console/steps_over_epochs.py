@@ -42,6 +42,7 @@ def step_over_epochs(epoch: tuple[int, int], inner: tuple[int, int], state: Dial
         state["epochs"] = epochs
     last_number, last_step = state.get("epoch", (number, 0))
     state["first epoch"] = min(number, state.get("first epoch", number))
+    first_step = state.setdefault("first step", step)
     if "epoch" not in state and (closed := _steps_above(step, state)):
         state["before"] = closed
         state["restarts"] = True
@@ -72,7 +73,8 @@ def step_over_epochs(epoch: tuple[int, int], inner: tuple[int, int], state: Dial
             state.setdefault("restarts", True)
             state.setdefault("length", total)
         state["before"] = max(number - state["first epoch"], 0) * int(state.get("length", 0))
-        if number == state["first epoch"] and step <= max(int(state.get("stride", 0)), 1):
+        # the last line of an epoch may come sooner behind the one before it
+        if number == state["first epoch"] and step <= max(int(state.get("stride", 0)), first_step, 1):
             state["anew"] = step
     if step == 0:
         state["from zero"] = True

@@ -1,11 +1,13 @@
 """Passes of one launch through its data, where the steps of a table begin anew and no epoch is printed.
 
 A program that was started again prints its first line again. Where that line is about the set-up and came
-once, and all passes but the last one end at the same step, the steps go on through the passes.
+once, and all passes but the last one end at the same step, the steps go on through the passes. They do not
+where several lines of a set-up came as often as there are passes: a script started the program for each.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -14,6 +16,9 @@ from holter.ingest.console.line_tokens import split_numbers
 from holter.ingest.offline.counted_lines import Cells
 
 _LEAST_PASSES = 3
+_LEAST_OF_SET_UP = 3
+"""Lines of the set-up of a program that come once with each of its launches."""
+_NO_DIGITS = str.maketrans("", "", "0123456789")
 _CRASH = "Traceback (most recent call last)"
 
 
@@ -31,6 +36,8 @@ def through_passes(table: Cells, lines: Sequence[str]) -> Cells:
         return table
     if len({each[-1] for each in passes[:-1]}) > 1 or passes[-1][-1] > passes[0][-1]:
         return table
+    if _are_launches(lines, len(passes)):
+        return table
     distance = next((now - last for last, now in pairwise(passes[0]) if now > last), 1)
     length = passes[0][-1] - passes[0][0] + distance
     through = [step + number * length for number, each in enumerate(passes) for step in each]
@@ -44,3 +51,10 @@ def _is_one_launch(lines: Sequence[str]) -> bool:
         return False
     texts = split_numbers(first)[::2]
     return sum(line[:1] == first[:1] and split_numbers(line)[::2] == texts for line in lines) == 1
+
+
+def _are_launches(lines: Sequence[str], passes: int) -> bool:
+    """Whether several lines about the set-up of a program came once with each of so many passes."""
+    counts = Counter(line.strip().translate(_NO_DIGITS) for line in lines)
+    often = (line for line, count in counts.items() if count == passes and is_about_set_up(line))
+    return sum(1 for _ in often) >= _LEAST_OF_SET_UP

@@ -239,3 +239,21 @@ def test_a_training_that_is_named_goes_on_at_any_epoch(tmp_path: Path) -> None:
         for fold in (1, 2, 3)
     )
     assert read_log(tmp_path, text).attempts == 1
+
+
+@pytest.mark.parametrize(("batches", "last"), [(45, 33), (33, 45), (28, 22)])
+def test_trainings_of_other_lengths_count_their_own_steps(tmp_path: Path, batches: int, last: int) -> None:
+    """Lines come every ten batches; that of an epoch is at its last one, sooner behind the line above."""
+    lengths = (batches, batches, last)
+    text = "".join(
+        f"Reading {length * 8} images\n"
+        + "".join(
+            "".join(f"iters: {batch}, epoch: {epoch} | loss: 0.{batch}\n" for batch in range(10, length, 10))
+            + f"Epoch: {epoch}, Steps: {length} | vali loss: 0.5 test loss: 0.6\n"
+            for epoch in range(1, 4)
+        )
+        for length in lengths
+    )
+    run = read_log(tmp_path, "device cuda, one process\n" + text)
+    ends = [series.step.tolist() for key, series in run.data.series.items() if key.metric == "vali loss"]
+    assert sorted(ends) == sorted([epoch * length for epoch in range(1, 4)] for length in lengths)

@@ -24,6 +24,9 @@ STARTS = [
     "!python fit.py --lr 0.2\n",
     "nohup: ignoring input\n",
     "nohup: ignoring input and appending output to 'nohup.out'\n",
+    "nohup: Eingabe wird ignoriert\n",
+    "nohup: ignorando entrada\n",
+    "nohup: 忽略输入\n",
 ]
 POSSIBLE_STARTS = [
     "ann@node7:~/proj$ \n",
@@ -38,6 +41,18 @@ POSSIBLE_STARTS = [
     "real    12m3.456s\nuser    11m2.345s\nsys     0m1.234s\n",
     "[1]+  Done                    python fit.py\n",
     "Terminated\n",
+    ">>> Starting small.yaml at Sun Apr  5 18:11:40 UTC 2026\n",
+    "Job started on node7: Thu 16 Apr 2026 05:10:35 PM AEST\n",
+    "=== Running fit.py --wide (dom 5 abr 2026 18:11:40 -03) ===\n",
+    "Begin: 2026年 04月 05日 星期日 18:11:40 CST\n",
+]
+
+
+NO_STARTS = [
+    "Starting the next one at 2026-04-05 18:11:40\n",
+    "Starting the next one at Sun Apr  5 18:11:40 2026\n",
+    "Sun Apr  5 18:11:40 UTC 2026 Starting the next one\n",
+    "The next one ended at Sun Apr  5 18:11:40 UTC 2026\n",
 ]
 
 
@@ -50,6 +65,20 @@ def test_steps_that_begin_anew_behind_it_are_of_another_launch(tmp_path: Path, s
     run = read_log(tmp_path, OPENING + epochs(1, 4) + start + epochs(1, 3) + start + epochs(1, 9))
     assert run.attempts == 3
     assert steps_of(run)["loss"] == [*range(1, 5), *range(1, 4), *range(1, 10)]
+
+
+@pytest.mark.parametrize("start", POSSIBLE_STARTS)
+def test_a_launch_begins_behind_a_longer_training_with_a_name(tmp_path: Path, start: str) -> None:
+    named = epochs(1, 19).replace("Epoch", "Pretrain epoch")
+    run = read_log(tmp_path, OPENING + epochs(1, 4) + start + named + start + epochs(1, 5))
+    assert steps_of(run)["loss"] == [*range(1, 5), *range(1, 6)]
+    assert run.attempts == 2
+
+
+@pytest.mark.parametrize("line", NO_STARTS)
+def test_times_that_programs_print_show_no_process(tmp_path: Path, line: str) -> None:
+    run = read_log(tmp_path, OPENING + epochs(1, 4) + line + epochs(1, 3) + line + epochs(1, 9))
+    assert run.attempts == 1
 
 
 @pytest.mark.parametrize("start", STARTS)

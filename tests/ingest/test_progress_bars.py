@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from holter.types import SeriesKey
 from tests.support.log_runs import assert_steps, read_log, steps_of
 
 N = range(1, 4)
@@ -471,3 +472,39 @@ def test_a_launch_that_resumes_counts_its_epochs_as_the_one_before(tmp_path: Pat
     run = read_log(tmp_path, head + "".join(map(bars, range(1, 7))) + head + "".join(map(bars, range(4, 9))))
     assert run.attempts == 2
     assert steps_of(run)["ValLoss"] == [*range(20, 121, 20), *range(80, 161, 20)]
+
+
+def scores(last: int) -> str:
+    """What a callback prints behind each epoch of 60 steps."""
+    return "".join(
+        f"Epoch {n}, global step {60 * n + 60}: 'val/f1' reached 0.{n + 20}00 (best 0.{n + 20}00)\n"
+        for n in range(last)
+    )
+
+
+def test_a_bar_that_is_drawn_above_all_other_lines_is_the_last_one(tmp_path: Path) -> None:
+    shown = bar(12, 60, "Epoch 4", "v_num=1a, train/loss=1.250, val/auc=0.955")
+    run = read_log(tmp_path, "Reading the images\n" + shown + "\n" + scores(4))
+    assert run.attempts == 1
+    assert steps_of(run)["train/loss"] == [252]
+    assert steps_of(run)["val/f1"] == [60, 120, 180, 240]
+
+
+def test_a_bar_above_lines_of_later_steps_is_apart(tmp_path: Path) -> None:
+    shown = bar(60, 60, "Epoch 1", "v_num=1a, train/loss=1.250, val/f1=0.210")
+    run = read_log(tmp_path, "Reading the images\n" + shown + "\n" + scores(4))
+    assert run.attempts == 1
+    of_bar = {key.metric: series.step.tolist() for key, series in run.data.series.items() if key.labels}
+    assert of_bar == {"train/loss": [120], "val/f1": [120]}
+    assert run.data.series[SeriesKey("val/f1")].step.tolist() == [60, 120, 180, 240]
+
+
+def test_bars_that_begin_in_a_later_epoch_go_on(tmp_path: Path) -> None:
+    text = "".join(
+        bar(at, 60, f"Epoch {epoch}", f"v_num=1a, train/loss={epoch}.{at}") + "\n"
+        for epoch in (3, 4)
+        for at in (20, 40, 60)
+    )
+    run = read_log(tmp_path, "Reading the images\n" + text)
+    assert run.attempts == 1
+    assert steps_of(run)["train/loss"] == [*range(200, 310, 20)]

@@ -266,6 +266,8 @@ def test_steps_of_a_launch_that_begin_anew_go_on_through_its_passes(tmp_path: Pa
         passes(60, 60, 60),  # nothing shows that the launch is the same
         2 * ("Preparing the data\n" + passes(60, 60)),
         "step loss of all\n" + passes(60, 60, 60),
+        "Checking which of the models are there\n"
+        + 3 * ("Device: cuda:0\nModel of 3 layers\nReading the data\n" + passes(60)),
     ],
 )
 def test_other_steps_that_begin_anew_are_of_other_launches(tmp_path: Path, text: str) -> None:

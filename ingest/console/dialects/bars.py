@@ -38,6 +38,8 @@ _MOST_NAMES = 64
 """Names of values in the bars of a training that are looked at."""
 _MOST_AROUND, _NOT_AROUND = 8, -2
 """Lengths of bars that are looked at for one around the training's; the count of one that is not."""
+_DRAWN = {"drawn": "first"}
+"""The label of the values of a bar above lines of later steps."""
 _OF_A_TRAINING = (
     "from one",
     "bar",
@@ -64,11 +66,15 @@ def _bar(line: str, state: DialectState) -> LineResult:
     """`Epoch 0:  2%|▏| 10/500 [00:05<04:10,  1.96it/s, v_num=0, train_loss=9.440]`, read once per step.
 
     Steps count through the epochs, which Lightning numbers from 0 and `Epoch 1/20` from 1. Of the bar of an
-    evaluation its end is read, at the step of the training. A bar without values may announce an epoch.
+    evaluation its end is read, at the step of the training. A bar without values may announce an epoch. The
+    first one waits for the next where it is in a later epoch.
     """
     bar = parse_bar(line)
     if bar is None:
         return None
+    if _is_drawn_last(bar, state):
+        state["drawn last"] = line
+        return []
     split = "" if bar.counts_epochs else _split_of(bar, state)
     if not split and bar.version is not None:
         _note_names_of_epochs(bar, state)
@@ -85,11 +91,43 @@ def _bar(line: str, state: DialectState) -> LineResult:
     return _evaluation(bar, split, state) if split else _training(bar, state)
 
 
+def _is_drawn_last(bar: Bar, state: DialectState) -> bool:
+    """Whether a bar of Lightning may be the last one of the training, though it is the first of the text.
+
+    W&B stores what a terminal shows in the end: a bar is drawn again in the line where it was drawn first,
+    above what was printed meanwhile, such as the scores of all epochs.
+    """
+    if bar.version is None or "drawn last" in state or "bar" in state or "step" in axis_state(state):
+        return False
+    return bool(bar.values) and bar.counts.get(Counter.EPOCH, (0, 0))[0] > 0
+
+
+def _drawn_last(state: DialectState) -> list[LineValues]:
+    """The values of the first bar of the text, now that another one or the end of the text follows."""
+    if not (line := state.get("drawn last")):
+        return []
+    state["drawn last"] = ""
+    found = _bar(line, state)
+    return [found] if isinstance(found, LineValues) else [*(found or ())]
+
+
+def _release_all(state: DialectState) -> list[LineValues]:
+    """The values that wait for another bar, where none follows.
+
+    A bar that was no longer drawn when later lines were printed is apart from these, whose steps are beyond.
+    """
+    last, drawn, waiting = int(axis_state(state).get("step", 0)), _drawn_last(state), _release(state)
+    if not drawn or drawn[0].step >= last:
+        return [*drawn, *waiting]
+    labels = labels_of({**dict(drawn[0].labels or ()), **_DRAWN})
+    return [item._replace(labels=labels) for item in (*drawn, *waiting)]
+
+
 def _training(bar: Bar, state: DialectState) -> list[LineValues]:
     """The values of a bar of the training that are new at its step, behind those that waited for it."""
     axis = axis_state(state)
     end_evaluation(axis)
-    left = _note_version(bar.version, state)
+    left = [*_drawn_last(state), *_note_version(bar.version, state)]
     _note_training(bar.description, state)
     if enter_section({**bar.counts, Counter.BATCH: (bar.at, bar.total)}, axis):
         left += _release(state)
@@ -502,7 +540,7 @@ DIALECT = ConsoleDialect(
             parse=_bar,
             begin_launch=_begin_launch,
             may_begin=_may_begin,
-            release=_release,
+            release=_release_all,
         ),
         LineKind(
             pattern=LinearPattern(
